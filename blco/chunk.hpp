@@ -1,0 +1,28 @@
+// A chunk as everyone above the format sees it: verified payloads of its columns, owned by someone else.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace blco {
+
+inline constexpr std::uint64_t default_chunk_nnz = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t max_chunk_nnz = std::uint64_t{1} << 24;
+
+enum class Column : int { index = 0, key = 1, value = 2 };
+inline constexpr std::size_t column_count = 3;
+
+// Empty spans: no key column (lines of up to 64 bits), or all values are 1.
+struct ChunkView {
+  std::uint64_t number = 0;  // position in the container, for messages
+  std::uint64_t nnz = 0;
+  std::array<std::span<const std::byte>, column_count> payload{};
+  std::span<const std::uint64_t> lower{};  // per mode, smallest coordinate in the chunk
+  std::span<const std::uint64_t> upper{};  // per mode, largest coordinate in the chunk, inclusive
+
+  std::span<const std::byte> operator[](Column column) const { return payload[static_cast<std::size_t>(column)]; }
+};
+
+}  // namespace blco

@@ -1,0 +1,24 @@
+// The one exception type of the library: every failure is an Error with a kind.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace blco {
+
+// What a caller can do about it: change the request, look at the disk, replace the file,
+// give more memory, or use another device.
+enum class ErrorKind { invalid_argument, io, corrupt, out_of_memory, cuda, not_built };
+
+// The message names what was wrong, where (file, line, chunk), and the remedy.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+
+  ErrorKind kind() const noexcept { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+}  // namespace blco

@@ -1,0 +1,76 @@
+// The linear order of a tensor's nonzeros: coordinates to line index and BLCO index, and back.
+//
+// Line index: Helal et al., ALTO, ICS 2021, section 3. BLCO index: Nguyen et al., ICS 2022, section 4.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace blco {
+
+inline constexpr int max_order = 16;
+inline constexpr int max_line_bits = 128;
+
+// A line index of up to 128 bits: `low` its lower 64 bits, `key` the rest (the block's key).
+struct LineIndex {
+  std::uint64_t key = 0;
+  std::uint64_t low = 0;
+
+  friend auto operator<=>(const LineIndex&, const LineIndex&) = default;
+};
+
+// Where the bits of one mode lie. A coordinate is
+//   pext(low, low_mask) | pext(key, key_mask) << low_bits
+// and, of the BLCO index, (blco >> shift) & field for its low part.
+struct ModeLayout {
+  std::uint64_t length = 0;
+  std::uint64_t low_mask = 0;
+  std::uint64_t key_mask = 0;
+  std::uint64_t field = 0;  // low_bits ones; 0 for a field of width zero
+  int low_bits = 0;
+  int key_bits = 0;
+  int shift = 0;
+};
+
+// Trivially copyable; kernels take it by value.
+struct LayoutView {
+  int order = 0;
+  std::array<ModeLayout, max_order> modes{};
+};
+
+class TensorLayout {
+ public:
+  // Mode n takes bit_width(shape[n] - 1) bits. Throws Error{invalid_argument} for an order outside
+  // [1, 16], a mode of length 0, or more than 128 bits in all (the message lists the bits per mode).
+  explicit TensorLayout(std::span<const std::uint64_t> shape);
+
+  int order() const { return view_.order; }
+  int line_bits() const { return line_bits_; }
+  bool has_key() const { return line_bits_ > 64; }
+  const std::vector<std::uint64_t>& shape() const { return shape_; }
+  const ModeLayout& mode(int n) const { return view_.modes[static_cast<std::size_t>(n)]; }
+  const LayoutView& view() const { return view_; }
+
+  // Zero-based coordinates, `order()` of them, each below its mode's length (not checked).
+  LineIndex linearize(std::span<const std::uint64_t> coordinates) const;
+  void delinearize(LineIndex line, std::span<std::uint64_t> coordinates) const;
+
+  // Re-encodes the 64 in-block bits: mode 0 in the lowest field, fields contiguous.
+  std::uint64_t blco_index(std::uint64_t low) const;
+
+ private:
+  std::vector<std::uint64_t> shape_;
+  LayoutView view_;
+  int line_bits_ = 0;
+};
+
+// blco_index by one table look-up per byte of the line index: what a device keeps in shared memory.
+struct BlcoByteTables {
+  std::array<std::array<std::uint64_t, 256>, 8> byte;
+};
+BlcoByteTables make_byte_tables(const TensorLayout& layout);
+
+}  // namespace blco

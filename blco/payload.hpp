@@ -1,0 +1,93 @@
+// A payload: one column of one chunk, the same bytes on disk, in host memory, on the link and in the kernels.
+//
+// Little-endian header, frame table, frames, 8 bytes of tail padding; byte offsets in FORMAT.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "blco/frame.hpp"
+#include "blco/host_device.hpp"
+
+namespace blco {
+
+enum class Codec : std::uint8_t {
+  line = 1,          // frames of differences: index and key columns
+  integer = 2,       // frames of signed integers below 2^53
+  decimal = 3,       // frames of integers m, the value is m / 10^exponent
+  f32 = 4,
+  f64 = 5,
+  f64_shuffled = 6,  // on disk only: byte k of all values, for k = 0..7
+};
+
+struct PayloadHeader {
+  std::uint32_t magic;
+  std::uint16_t version;
+  std::uint8_t codec;
+  std::uint8_t exponent;  // decimal only, else 0
+  std::uint32_t count;    // entries
+  std::uint32_t crc;      // CRC32C of the payload with this field zero
+  std::uint64_t length;   // of the payload in bytes, header and padding included
+  std::uint64_t base;     // of the frames that have none of their own
+};
+static_assert(sizeof(PayloadHeader) == 32);
+
+inline constexpr std::uint32_t payload_magic = 0x50434c42;  // "BLCP"
+inline constexpr std::uint16_t payload_version = 1;
+inline constexpr std::size_t payload_padding = 8;
+
+struct FrameEntry {
+  std::uint32_t offset;  // of the frame from the payload's start, in units of 8 bytes
+  std::uint32_t descriptor;
+};
+static_assert(sizeof(FrameEntry) == 8);
+
+// Trivially copyable view of a checked payload; `bytes` is 8-byte aligned.
+struct PayloadView {
+  const std::byte* bytes = nullptr;
+  std::uint32_t count = 0;
+  Codec codec = Codec::line;
+  int exponent = 0;
+  std::uint64_t base = 0;
+
+  BLCO_HOST_DEVICE const FrameEntry& entry(std::uint64_t frame) const {
+    return reinterpret_cast<const FrameEntry*>(bytes + sizeof(PayloadHeader))[frame];
+  }
+  BLCO_HOST_DEVICE const std::byte* frame(std::uint64_t frame) const {
+    return bytes + 8 * static_cast<std::uint64_t>(entry(frame).offset);
+  }
+  // Raw values of the codecs f32 and f64.
+  BLCO_HOST_DEVICE const std::byte* raw() const { return bytes + sizeof(PayloadHeader); }
+};
+
+// Upper bound of a payload's size for `count` entries; whoever allocates for a stored length checks it first.
+constexpr std::uint64_t max_payload_bytes(std::uint64_t count) {
+  const std::uint64_t frames = (count + frame_entries - 1) / frame_entries;
+  return sizeof(PayloadHeader) + frames * (sizeof(FrameEntry) + 8 * frame_entries + 8) + payload_padding;
+}
+
+// Packs an index or key column (any sequence; one that grows slowly packs well).
+std::vector<std::byte> encode_line_column(std::span<const std::uint64_t> column);
+
+// Packs values by the first exact codec of: ones (the result is empty), integer, decimal, f32, f64. Decoding gives
+// back every bit, the sign of zero included. Values are finite.
+std::vector<std::byte> encode_values(std::span<const double> values);
+
+// Checks magic, version, codec, lengths, checksum and every frame table entry. Throws
+// Error{corrupt} saying what is wrong, without a place: the caller knows file and chunk.
+PayloadView check_payload(std::span<const std::byte> payload, std::uint64_t expected_count);
+// The same without the checksum and the frame table: for bytes that were checked before.
+PayloadView view_payload(std::span<const std::byte> payload);
+
+// Swaps codec f64 and f64_shuffled of a whole payload, checksum included; `out` has the same size.
+void shuffle_f64(std::span<const std::byte> payload, std::span<std::byte> out);
+void unshuffle_f64(std::span<const std::byte> payload, std::span<std::byte> out);
+
+// Decodes frame `frame` (256 entries from 256 * frame on) of a line column; `out` holds 256.
+void decode_line_frame(const PayloadView& payload, std::uint64_t frame, std::uint64_t* out);
+// The same for values, any codec; entries past the end are unspecified. `out` holds 256.
+void decode_value_frame(const PayloadView& payload, std::uint64_t frame, double* out);
+
+}  // namespace blco

@@ -1,0 +1,51 @@
+// From coordinates to a BLCO container.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <blco/error.hpp>
+
+namespace blco {
+
+// How nonzeros of the same coordinates become one: folded left to right in input order.
+enum class DuplicatePolicy { sum, error, first, last, max };
+
+struct IngestOptions {
+  int index_base = 1;              // smallest coordinate in text input: 0 or 1
+  std::uint64_t skip_lines = 0;    // header lines at the start of every text file
+  std::uint64_t memory_bytes = 0;  // 0: 80% of what is available
+  int threads = 0;                 // 0: one per processor
+  DuplicatePolicy duplicates = DuplicatePolicy::sum;
+  std::vector<std::uint64_t> shape;     // empty: the largest coordinate of every mode
+  std::vector<std::string> mode_names;  // empty: "mode0", "mode1", ...
+  int zstd_level = 3;                   // 0: no compression beyond the packing
+  std::uint64_t chunk_nnz = std::uint64_t{1} << 20;
+  std::filesystem::path temporary_directory;  // for spilled runs; empty: beside the output
+};
+
+struct ColumnBytes {
+  std::uint64_t stored = 0;    // on disk
+  std::uint64_t streamed = 0;  // cached in memory and sent to a device
+};
+
+struct IngestReport {
+  std::vector<std::uint64_t> shape;
+  std::uint64_t entries_read = 0;
+  std::uint64_t nnz = 0;  // after folding
+  std::uint64_t chunk_count = 0;
+  ColumnBytes index;  // index and key columns
+  ColumnBytes value;
+  std::uint64_t file_bytes = 0;
+};
+
+// Reads FROSTT text (.tns; plain, gzip, zstd), the files being one tensor, and writes `output`, which appears only when it
+// is whole. The bytes of the container depend on the input and on shape, names, policy, zstd_level and chunk_nnz alone, not
+// on threads or memory. Throws Error: invalid_argument for input that is not acceptable (file and line), an empty tensor, one
+// whose values are all zero, a shape that does not hold the input; out_of_memory naming the budget that would do; io.
+IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
+                         const IngestOptions& options = {});
+
+}  // namespace blco

@@ -1,0 +1,45 @@
+// The engine's threads, lent to the lower rooms as an Executor.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "blco/executor.hpp"
+
+namespace blco {
+
+// `threads` counts the caller's own; 0 stands for one per processor that this process may use.
+class ThreadPool final : public Executor {
+ public:
+  explicit ThreadPool(int threads = 0);
+  ~ThreadPool() override;
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int width() const override { return static_cast<int>(workers_.size()) + 1; }
+  void run(std::size_t count, const std::function<void(std::size_t)>& task) override;
+
+ private:
+  void work();
+  void take_tasks(std::unique_lock<std::mutex>& lock);
+
+  std::mutex mutex_;
+  std::condition_variable start_;
+  std::condition_variable done_;
+  const std::function<void(std::size_t)>* task_ = nullptr;
+  std::size_t count_ = 0;
+  std::size_t next_ = 0;
+  std::size_t running_ = 0;
+  std::uint64_t round_ = 0;
+  std::exception_ptr failure_;
+  bool stop_ = false;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace blco

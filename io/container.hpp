@@ -1,0 +1,36 @@
+// What a BLCO container says about itself; blco/FORMAT.md is its specification.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "blco/chunk.hpp"
+
+namespace blco {
+
+struct ContainerInfo {
+  std::vector<std::uint64_t> shape;
+  std::vector<std::string> mode_names;  // one per mode
+  std::uint64_t nnz = 0;
+  std::uint64_t chunk_nnz = default_chunk_nnz;
+  double sum_of_squares = 0;
+
+  std::uint64_t chunk_count() const { return (nnz + chunk_nnz - 1) / chunk_nnz; }
+  std::uint64_t nnz_of_chunk(std::uint64_t chunk) const {
+    const std::uint64_t first = chunk * chunk_nnz;
+    return nnz - first < chunk_nnz ? nnz - first : chunk_nnz;
+  }
+};
+
+// One column of one chunk as it lies on disk. All zero: not allocated.
+struct StoredExtent {
+  std::uint64_t address = 0;        // hint: offset in the file
+  std::uint64_t stored_bytes = 0;   // on disk, compressed or not
+  std::uint64_t payload_bytes = 0;  // of the payload that is cached, streamed and decoded
+  std::uint32_t filter_mask = 0;    // bit 1 set: zstd was left out
+};
+using StoredExtents = std::array<StoredExtent, column_count>;
+
+}  // namespace blco

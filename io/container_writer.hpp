@@ -1,0 +1,56 @@
+// Writes a BLCO container chunk by chunk under a temporary name, and renames it when it is whole.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/container.hpp"
+
+namespace blco {
+
+// A payload in the form in which it is stored.
+struct StoredPayload {
+  std::vector<std::byte> bytes;  // empty: not allocated
+  std::uint32_t filter_mask = 0;
+  std::uint64_t payload_bytes = 0;
+};
+
+// Compresses by zstd at `zstd_level` (0: never), and keeps the result only if it is at least 3% smaller;
+// raw f64 payloads are byte-shuffled first. Thread-safe, takes no HDF5 lock. An empty payload stays empty.
+StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level);
+
+struct StoredChunk {
+  std::array<StoredPayload, column_count> columns;
+  std::vector<std::uint64_t> lower;  // per mode
+  std::vector<std::uint64_t> upper;
+};
+
+class ContainerWriter {
+ public:
+  // Creates a temporary file beside `output`. Shape and chunk_nnz of `info` are fixed from here on; its
+  // other members are taken by finish(). Throws Error{io} where the file cannot be created.
+  ContainerWriter(std::filesystem::path output, const ContainerInfo& info);
+  // Removes the temporary file unless finish() has succeeded.
+  ~ContainerWriter();
+  ContainerWriter(ContainerWriter&&) noexcept;
+  ContainerWriter& operator=(ContainerWriter&&) noexcept;
+
+  // Chunks come in order; all but the last hold chunk_nnz nonzeros.
+  void append(const StoredChunk& chunk);
+
+  // Writes nnz, sum of squares, mode names and the chunk table, closes, syncs, and renames over `output`.
+  // Returns the size of the file in bytes.
+  std::uint64_t finish(const ContainerInfo& info);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace blco

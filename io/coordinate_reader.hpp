@@ -1,0 +1,46 @@
+// What ingest pulls: batches of validated, zero-based coordinates and finite values, in input order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace blco {
+
+// Entry-major: coordinate m of entry i is at [i * order + m], in `narrow` if every coordinate of
+// the batch is below 2^32, else in `wide`; the other vector is empty.
+struct CoordinateBatch {
+  int order = 0;
+  std::vector<std::uint32_t> narrow;
+  std::vector<std::uint64_t> wide;
+  std::vector<double> values;
+  std::vector<std::uint64_t> upper;  // per mode, the largest coordinate
+
+  std::size_t count() const { return values.size(); }
+  std::size_t bytes() const {
+    return narrow.capacity() * sizeof(std::uint32_t) + wide.capacity() * sizeof(std::uint64_t) +
+           values.capacity() * sizeof(double);
+  }
+  std::uint64_t coordinate(std::size_t entry, int mode) const {
+    const std::size_t at = entry * static_cast<std::size_t>(order) + static_cast<std::size_t>(mode);
+    return wide.empty() ? narrow[at] : wide[at];
+  }
+};
+
+class CoordinateReader {
+ public:
+  virtual ~CoordinateReader() = default;
+
+  // Fills `batch` with the next entries, in input order; never an empty batch, all of one order.
+  // Returns false at the end. Throws Error with file and line for input that is not acceptable.
+  virtual bool next(CoordinateBatch& batch) = 0;
+
+  // What one entry's position is called in messages: "line 12 of a.tns" or "entry 12".
+  virtual std::string name() const = 0;
+
+  // Bytes of input taken so far, as they lie on disk (compressed bytes of a compressed file).
+  virtual std::uint64_t bytes_read() const = 0;
+};
+
+}  // namespace blco

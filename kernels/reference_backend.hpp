@@ -1,0 +1,12 @@
+// The serial reference: plain loops over coordinates, the oracle of every other backend.
+#pragma once
+
+#include <memory>
+
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+std::unique_ptr<Backend> make_reference_backend(const BackendConfig& config);
+
+}  // namespace blco

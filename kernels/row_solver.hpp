@@ -1,0 +1,32 @@
+// The R x R system of a row update: A V = M, solved row by row.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace blco {
+
+// V is symmetric positive semidefinite. Cholesky where V is positive definite to working precision; otherwise the
+// pseudo-inverse from its eigenvalues, those below R * eps * the largest taken as zero.
+class RowSolver {
+ public:
+  // `v` is row-major R x R; only its lower triangle is read. Throws Error{invalid_argument} if it has a number that is not finite.
+  RowSolver(std::span<const double> v, int rank);
+
+  int rank() const { return rank_; }
+  bool is_cholesky() const { return cholesky_; }
+
+  // Row-major R x R. Cholesky: the transposed factor L^T, the diagonal inverted (row j holds 1/L_jj, then L_kj for k > j), so that
+  // forward substitution runs along contiguous rows. Otherwise the pseudo-inverse.
+  std::span<const double> matrix() const { return matrix_; }
+  // Cholesky only: L, row-major, its diagonal inverted; for back substitution.
+  std::span<const double> lower() const { return lower_; }
+
+ private:
+  int rank_ = 0;
+  bool cholesky_ = false;
+  std::vector<double> matrix_;
+  std::vector<double> lower_;
+};
+
+}  // namespace blco
