@@ -1,0 +1,34 @@
+// Parallel bit extract and deposit: by the CPU's instruction where it is fast, portable otherwise, chosen at run time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace blco {
+
+// Gathers the bits of `value` under `mask` into the low bits of the result.
+constexpr std::uint64_t pext_portable(std::uint64_t value, std::uint64_t mask) {
+  std::uint64_t result = 0;
+  for (std::uint64_t bit = 1; mask != 0; bit <<= 1, mask &= mask - 1) {
+    if (value & mask & (~mask + 1)) result |= bit;
+  }
+  return result;
+}
+
+// Spreads the low bits of `value` to the places under `mask`.
+constexpr std::uint64_t pdep_portable(std::uint64_t value, std::uint64_t mask) {
+  std::uint64_t result = 0;
+  for (std::uint64_t bit = 1; mask != 0; bit <<= 1, mask &= mask - 1) {
+    if (value & bit) result |= mask & (~mask + 1);
+  }
+  return result;
+}
+
+// True where pext and pdep are single fast instructions: BMI2, but not AMD before Zen 3.
+bool has_fast_pext();
+
+// has_fast_pext() decides; both forms give the same.
+std::uint64_t pext(std::uint64_t value, std::uint64_t mask);
+std::uint64_t pdep(std::uint64_t value, std::uint64_t mask);
+
+}  // namespace blco
