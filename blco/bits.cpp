@@ -1,0 +1,47 @@
+// Run-time choice between BMI2 and the portable bit extract and deposit.
+#include "blco/bits.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace blco {
+
+#if defined(__x86_64__)
+namespace {
+
+bool detect_fast_pext() {
+  __builtin_cpu_init();
+  const bool microcoded = __builtin_cpu_is("bdver4") || __builtin_cpu_is("znver1") || __builtin_cpu_is("znver2");
+  return __builtin_cpu_supports("bmi2") && !microcoded;
+}
+
+__attribute__((target("bmi2"))) std::uint64_t pext_bmi2(std::uint64_t value, std::uint64_t mask) {
+  return _pext_u64(value, mask);
+}
+
+__attribute__((target("bmi2"))) std::uint64_t pdep_bmi2(std::uint64_t value, std::uint64_t mask) {
+  return _pdep_u64(value, mask);
+}
+
+}  // namespace
+
+bool has_fast_pext() {
+  static const bool fast = detect_fast_pext();
+  return fast;
+}
+
+std::uint64_t pext(std::uint64_t value, std::uint64_t mask) {
+  return has_fast_pext() ? pext_bmi2(value, mask) : pext_portable(value, mask);
+}
+
+std::uint64_t pdep(std::uint64_t value, std::uint64_t mask) {
+  return has_fast_pext() ? pdep_bmi2(value, mask) : pdep_portable(value, mask);
+}
+#else
+bool has_fast_pext() { return false; }
+std::uint64_t pext(std::uint64_t value, std::uint64_t mask) { return pext_portable(value, mask); }
+std::uint64_t pdep(std::uint64_t value, std::uint64_t mask) { return pdep_portable(value, mask); }
+#endif
+
+}  // namespace blco

@@ -1,0 +1,142 @@
+// Bit places of every mode in the line index, and the conversions that follow from them.
+#include "blco/layout.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <string>
+
+#include "blco/bits.hpp"
+#include "blco/error.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace blco {
+namespace {
+
+std::string describe_bits(std::span<const std::uint64_t> shape, std::span<const int> bits) {
+  std::string text;
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    if (n > 0) text += ", ";
+    text += "mode " + std::to_string(n) + ": " + std::to_string(bits[n]);
+  }
+  return text;
+}
+
+void check_shape(std::span<const std::uint64_t> shape) {
+  if (shape.empty() || shape.size() > static_cast<std::size_t>(max_order)) {
+    throw Error(ErrorKind::invalid_argument, "a tensor of order " + std::to_string(shape.size()) +
+                                                 " is not supported; the order must be from 1 to " +
+                                                 std::to_string(max_order));
+  }
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    if (shape[n] == 0) throw Error(ErrorKind::invalid_argument, "mode " + std::to_string(n) + " has length 0");
+  }
+}
+
+// The masks of all modes, from bit 0 upward, level by level: DESIGN's order, that of ALTO, section 3.1.
+void place_bits(std::span<const int> bits, LayoutView& view) {
+  std::vector<std::size_t> by_bits(bits.size());
+  std::iota(by_bits.begin(), by_bits.end(), std::size_t{0});
+  std::stable_sort(by_bits.begin(), by_bits.end(), [&](std::size_t a, std::size_t b) { return bits[a] < bits[b]; });
+  int position = 0;
+  const int levels = bits[by_bits.back()];
+  for (int level = 0; level < levels; ++level) {
+    for (const std::size_t n : by_bits) {
+      if (level >= bits[n]) continue;
+      ModeLayout& mode = view.modes[n];
+      if (position < 64) {
+        mode.low_mask |= std::uint64_t{1} << position;
+        ++mode.low_bits;
+      } else {
+        mode.key_mask |= std::uint64_t{1} << (position - 64);
+        ++mode.key_bits;
+      }
+      ++position;
+    }
+  }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("bmi2"))) LineIndex linearize_bmi2(const LayoutView& view, const std::uint64_t* coordinates) {
+  LineIndex line;
+  for (int n = 0; n < view.order; ++n) {
+    const ModeLayout& mode = view.modes[static_cast<std::size_t>(n)];
+    line.low |= _pdep_u64(coordinates[n], mode.low_mask);
+    if (mode.key_mask != 0) line.key |= _pdep_u64(coordinates[n] >> mode.low_bits, mode.key_mask);
+  }
+  return line;
+}
+#endif
+
+LineIndex linearize_portable(const LayoutView& view, const std::uint64_t* coordinates) {
+  LineIndex line;
+  for (int n = 0; n < view.order; ++n) {
+    const ModeLayout& mode = view.modes[static_cast<std::size_t>(n)];
+    line.low |= pdep_portable(coordinates[n], mode.low_mask);
+    // A mode with bits in the key has at most 63 in the low word, unless it is alone: then low_bits is 64 and its key is empty.
+    if (mode.key_mask != 0) line.key |= pdep_portable(coordinates[n] >> mode.low_bits, mode.key_mask);
+  }
+  return line;
+}
+
+}  // namespace
+
+TensorLayout::TensorLayout(std::span<const std::uint64_t> shape) : shape_(shape.begin(), shape.end()) {
+  check_shape(shape);
+  std::vector<int> bits(shape.size());
+  for (std::size_t n = 0; n < shape.size(); ++n) bits[n] = static_cast<int>(std::bit_width(shape[n] - 1));
+  line_bits_ = std::accumulate(bits.begin(), bits.end(), 0);
+  if (line_bits_ > max_line_bits) {
+    throw Error(ErrorKind::invalid_argument, "the line index takes " + std::to_string(line_bits_) +
+                                                 " bits and may take at most " + std::to_string(max_line_bits) + " (" +
+                                                 describe_bits(shape, bits) + "); give shorter modes");
+  }
+  view_.order = static_cast<int>(shape.size());
+  place_bits(bits, view_);
+  int shift = 0;
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    ModeLayout& mode = view_.modes[n];
+    mode.length = shape[n];
+    mode.shift = mode.low_bits == 0 ? 0 : shift;
+    mode.field = mode.low_bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << mode.low_bits) - 1;
+    shift += mode.low_bits;
+  }
+}
+
+LineIndex TensorLayout::linearize(std::span<const std::uint64_t> coordinates) const {
+#if defined(__x86_64__)
+  if (has_fast_pext()) return linearize_bmi2(view_, coordinates.data());
+#endif
+  return linearize_portable(view_, coordinates.data());
+}
+
+void TensorLayout::delinearize(LineIndex line, std::span<std::uint64_t> coordinates) const {
+  for (std::size_t n = 0; n < shape_.size(); ++n) {
+    const ModeLayout& mode = view_.modes[n];
+    coordinates[n] = pext(line.low, mode.low_mask);
+    if (mode.key_mask != 0) coordinates[n] |= pext(line.key, mode.key_mask) << mode.low_bits;
+  }
+}
+
+std::uint64_t TensorLayout::blco_index(std::uint64_t low) const {
+  std::uint64_t index = 0;
+  for (std::size_t n = 0; n < shape_.size(); ++n) {
+    index |= pext(low, view_.modes[n].low_mask) << view_.modes[n].shift;
+  }
+  return index;
+}
+
+BlcoByteTables make_byte_tables(const TensorLayout& layout) {
+  BlcoByteTables tables;
+  for (std::size_t byte = 0; byte < 8; ++byte) {
+    for (std::uint64_t value = 0; value < 256; ++value) {
+      tables.byte[byte][value] = layout.blco_index(value << (8 * byte));
+    }
+  }
+  return tables;
+}
+
+}  // namespace blco

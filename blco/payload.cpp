@@ -1,0 +1,171 @@
+// Headers, frame tables and checks of payloads, and the line columns.
+#include "blco/payload.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "blco/chunk.hpp"
+#include "blco/crc32c.hpp"
+#include "blco/error.hpp"
+#include "blco/payload_builder.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::size_t crc_offset = offsetof(PayloadHeader, crc);
+
+std::uint32_t payload_crc(std::span<const std::byte> payload) {
+  constexpr std::array<std::byte, 4> zero{};
+  const std::uint32_t before = crc32c(payload.first(crc_offset));
+  return crc32c(payload.subspan(crc_offset + 4), crc32c(zero, before));
+}
+
+PayloadHeader read_header(std::span<const std::byte> payload) {
+  PayloadHeader header;
+  std::memcpy(&header, payload.data(), sizeof(header));
+  return header;
+}
+
+void write_header(PayloadHeader header, std::span<std::byte> payload) {
+  header.crc = 0;
+  std::memcpy(payload.data(), &header, sizeof(header));
+  header.crc = payload_crc(payload);
+  std::memcpy(payload.data(), &header, sizeof(header));
+}
+
+[[noreturn]] void fail(const std::string& what) { throw Error(ErrorKind::corrupt, what); }
+
+std::uint64_t frame_count(std::uint64_t count) { return (count + frame_entries - 1) / frame_entries; }
+
+std::uint64_t raw_bytes(Codec codec, std::uint64_t count) {
+  return codec == Codec::f32 ? (4 * count + 7) / 8 * 8 : 8 * count;
+}
+
+void check_frames(std::span<const std::byte> payload, const PayloadHeader& header) {
+  const std::uint64_t frames = frame_count(header.count);
+  const std::uint64_t first = sizeof(PayloadHeader) + frames * sizeof(FrameEntry);
+  if (header.length < first + payload_padding) fail("the frame table does not fit into the payload");
+  const std::uint64_t end = header.length - payload_padding;
+  for (std::uint64_t f = 0; f < frames; ++f) {
+    FrameEntry entry;
+    std::memcpy(&entry, payload.data() + sizeof(PayloadHeader) + f * sizeof(FrameEntry), sizeof(entry));
+    const FrameShape shape = unpack_descriptor(entry.descriptor);
+    const std::uint64_t offset = 8 * static_cast<std::uint64_t>(entry.offset);
+    const bool legal = entry.descriptor >> 24 == 0 && shape.width + shape.high_width <= 64 &&
+                       shape.exceptions <= frame_entries && offset >= first && offset <= end &&
+                       frame_bytes(shape) <= end - offset;
+    if (!legal) fail("frame " + std::to_string(f) + " lies outside the payload or has an impossible shape");
+  }
+}
+
+void swap_f64_order(std::span<const std::byte> payload, std::span<std::byte> out, Codec to) {
+  PayloadHeader header = read_header(payload);
+  const std::size_t count = header.count;
+  std::memcpy(out.data(), payload.data(), payload.size());
+  const std::byte* from = payload.data() + sizeof(PayloadHeader);
+  std::byte* into = out.data() + sizeof(PayloadHeader);
+  for (std::size_t byte = 0; byte < 8; ++byte) {
+    if (to == Codec::f64_shuffled) {
+      for (std::size_t i = 0; i < count; ++i) into[byte * count + i] = from[8 * i + byte];
+    } else {
+      for (std::size_t i = 0; i < count; ++i) into[8 * i + byte] = from[byte * count + i];
+    }
+  }
+  header.codec = static_cast<std::uint8_t>(to);
+  write_header(header, out);
+}
+
+}  // namespace
+
+PayloadBuilder::PayloadBuilder(Codec codec, std::uint64_t count, int exponent, std::uint64_t base) {
+  header_ = {payload_magic, payload_version, static_cast<std::uint8_t>(codec), static_cast<std::uint8_t>(exponent),
+             static_cast<std::uint32_t>(count), 0, 0, base};
+  bytes_.resize(sizeof(PayloadHeader));
+}
+
+void PayloadBuilder::reserve_table() {
+  bytes_.resize(sizeof(PayloadHeader) + frame_count(header_.count) * sizeof(FrameEntry));
+}
+
+void PayloadBuilder::add_frame(std::span<const std::uint64_t> values, FrameCoding coding) {
+  const auto offset = static_cast<std::uint32_t>(bytes_.size() / 8);
+  const FrameEntry entry{offset, pack_descriptor(encode_frame(values, coding, header_.base, bytes_))};
+  std::memcpy(bytes_.data() + sizeof(PayloadHeader) + frames_++ * sizeof(FrameEntry), &entry, sizeof(entry));
+}
+
+void PayloadBuilder::add_raw(std::span<const std::byte> raw) { bytes_.insert(bytes_.end(), raw.begin(), raw.end()); }
+
+std::vector<std::byte> PayloadBuilder::finish() {
+  bytes_.resize((bytes_.size() + 7) / 8 * 8 + payload_padding);
+  header_.length = bytes_.size();
+  write_header(header_, bytes_);
+  return std::move(bytes_);
+}
+
+std::vector<std::byte> encode_line_column(std::span<const std::uint64_t> column) {
+  PayloadBuilder builder(Codec::line, column.size(), 0, column.empty() ? 0 : column[0]);
+  builder.reserve_table();
+  for (std::size_t first = 0; first < column.size(); first += frame_entries) {
+    builder.add_frame(column.subspan(first, std::min<std::size_t>(frame_entries, column.size() - first)),
+                      FrameCoding::differences);
+  }
+  return builder.finish();
+}
+
+PayloadView check_payload(std::span<const std::byte> payload, std::uint64_t expected_count) {
+  if (payload.size() < sizeof(PayloadHeader) + payload_padding) fail("the payload is too short for its header");
+  const PayloadHeader header = read_header(payload);
+  if (header.magic != payload_magic) fail("the payload does not start with its magic number");
+  if (header.version != payload_version) {
+    fail("the payload has version " + std::to_string(header.version) + "; this build knows version " +
+         std::to_string(payload_version));
+  }
+  if (header.length != payload.size()) fail("the payload's length disagrees with its header");
+  if (header.crc != payload_crc(payload)) fail("the checksum of the payload does not match");
+  if (header.count < expected_count || header.count > max_chunk_nnz) {
+    fail("the payload holds " + std::to_string(header.count) + " entries where " + std::to_string(expected_count) +
+         " were expected");
+  }
+  const auto codec = static_cast<Codec>(header.codec);
+  switch (codec) {
+    case Codec::decimal:
+      if (header.exponent > max_decimal_exponent) fail("the payload's decimal exponent is out of range");
+      [[fallthrough]];
+    case Codec::line:
+    case Codec::integer:
+      check_frames(payload, header);
+      break;
+    case Codec::f32:
+    case Codec::f64:
+    case Codec::f64_shuffled:
+      if (header.length != sizeof(PayloadHeader) + raw_bytes(codec, header.count) + payload_padding) {
+        fail("the payload's length disagrees with its count of values");
+      }
+      break;
+    default:
+      fail("the payload has the unknown codec " + std::to_string(header.codec));
+  }
+  return view_payload(payload);
+}
+
+PayloadView view_payload(std::span<const std::byte> payload) {
+  const PayloadHeader header = read_header(payload);
+  return {payload.data(), header.count, static_cast<Codec>(header.codec), header.exponent, header.base};
+}
+
+void shuffle_f64(std::span<const std::byte> payload, std::span<std::byte> out) {
+  swap_f64_order(payload, out, Codec::f64_shuffled);
+}
+
+void unshuffle_f64(std::span<const std::byte> payload, std::span<std::byte> out) {
+  swap_f64_order(payload, out, Codec::f64);
+}
+
+void decode_line_frame(const PayloadView& payload, std::uint64_t frame, std::uint64_t* out) {
+  decode_frame(payload.frame(frame), unpack_descriptor(payload.entry(frame).descriptor), FrameCoding::differences,
+               payload.base, out);
+}
+
+}  // namespace blco

@@ -74,9 +74,11 @@ std::vector<std::byte> encode_line_column(std::span<const std::uint64_t> column)
 // Packs values by the first exact codec of: ones (the result is empty), integer, decimal, f32, f64. Decoding gives
 // back every bit, the sign of zero included. Values are finite.
 std::vector<std::byte> encode_values(std::span<const double> values);
+// The same, but ones are packed as integers: for writers that have no way to leave a chunk out.
+std::vector<std::byte> encode_stored_values(std::span<const double> values);
 
-// Checks magic, version, codec, lengths, checksum and every frame table entry. Throws
-// Error{corrupt} saying what is wrong, without a place: the caller knows file and chunk.
+// Checks magic, version, codec, lengths, checksum and every frame table entry; the payload may hold more entries than
+// expected, never fewer. Throws Error{corrupt} saying what is wrong, without a place: the caller knows file and chunk.
 PayloadView check_payload(std::span<const std::byte> payload, std::uint64_t expected_count);
 // The same without the checksum and the frame table: for bytes that were checked before.
 PayloadView view_payload(std::span<const std::byte> payload);

@@ -1,0 +1,158 @@
+// The choice of a value codec, exact to the bit, and the decode of values.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "blco/payload.hpp"
+#include "blco/payload_builder.hpp"
+
+namespace blco {
+namespace {
+
+constexpr double integer_limit = 9007199254740992.0;  // 2^53
+
+constexpr std::array<double, max_decimal_exponent + 1> power_of_ten = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+
+bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+
+// m such that m / 10^exponent is exactly `value`, if there is one below 2^53.
+std::optional<std::int64_t> scaled(double value, int exponent) {
+  const double power = power_of_ten[static_cast<std::size_t>(exponent)];
+  const double product = std::nearbyint(value * power);
+  if (!(std::abs(product) < integer_limit)) return std::nullopt;
+  const auto integer = static_cast<std::int64_t>(product);
+  if (!same_bits(static_cast<double>(integer) / power, value)) return std::nullopt;
+  return integer;
+}
+
+// The smallest exponent that serves all values (0: they are integers). A value that is m / 10^k is 10 m / 10^(k+1) as well,
+// so that the exponent never has to go back.
+std::optional<int> common_exponent(std::span<const double> values) {
+  int exponent = 0;
+  for (const double value : values) {
+    while (!scaled(value, exponent)) {
+      if (++exponent > max_decimal_exponent) return std::nullopt;
+    }
+  }
+  // A growing exponent may have pushed an earlier value past 2^53.
+  const bool all = std::all_of(values.begin(), values.end(), [&](double v) { return scaled(v, exponent).has_value(); });
+  return all ? std::optional(exponent) : std::nullopt;
+}
+
+bool all_ones(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return v == 1.0; });
+}
+
+bool fits_f32(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [](double v) {
+    return std::abs(v) <= static_cast<double>(std::numeric_limits<float>::max()) &&
+           same_bits(static_cast<double>(static_cast<float>(v)), v);
+  });
+}
+
+// The smallest value of most frames: these frames then need no base of their own.
+std::int64_t shared_base(std::span<const std::int64_t> integers) {
+  std::vector<std::int64_t> smallest;
+  for (std::size_t first = 0; first < integers.size(); first += frame_entries) {
+    const auto frame = integers.subspan(first, std::min<std::size_t>(frame_entries, integers.size() - first));
+    smallest.push_back(*std::min_element(frame.begin(), frame.end()));
+  }
+  std::sort(smallest.begin(), smallest.end());
+  std::int64_t best = 0;
+  std::ptrdiff_t best_count = 0;
+  for (auto from = smallest.begin(); from != smallest.end();) {
+    const auto to = std::upper_bound(from, smallest.end(), *from);
+    if (to - from > best_count) {
+      best = *from;
+      best_count = to - from;
+    }
+    from = to;
+  }
+  return best;
+}
+
+std::vector<std::byte> encode_scaled(std::span<const double> values, int exponent) {
+  std::vector<std::int64_t> integers(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) integers[i] = *scaled(values[i], exponent);
+  PayloadBuilder builder(exponent == 0 ? Codec::integer : Codec::decimal, values.size(), exponent,
+                         static_cast<std::uint64_t>(shared_base(integers)));
+  builder.reserve_table();
+  std::array<std::uint64_t, frame_entries> frame;
+  for (std::size_t first = 0; first < values.size(); first += frame_entries) {
+    const std::size_t count = std::min<std::size_t>(frame_entries, values.size() - first);
+    for (std::size_t i = 0; i < count; ++i) frame[i] = static_cast<std::uint64_t>(integers[first + i]);
+    builder.add_frame({frame.data(), count}, FrameCoding::plain);
+  }
+  return builder.finish();
+}
+
+std::vector<std::byte> encode_f32(std::span<const double> values) {
+  std::vector<float> narrow(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) narrow[i] = static_cast<float>(values[i]);
+  PayloadBuilder builder(Codec::f32, values.size(), 0, 0);
+  builder.add_raw(std::as_bytes(std::span<const float>(narrow)));
+  return builder.finish();
+}
+
+std::vector<std::byte> encode_f64(std::span<const double> values) {
+  PayloadBuilder builder(Codec::f64, values.size(), 0, 0);
+  builder.add_raw(std::as_bytes(values));
+  return builder.finish();
+}
+
+std::size_t entries_of_frame(const PayloadView& payload, std::uint64_t frame) {
+  return static_cast<std::size_t>(std::min<std::uint64_t>(frame_entries, payload.count - frame * frame_entries));
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_values(std::span<const double> values) {
+  if (all_ones(values)) return {};
+  return encode_stored_values(values);
+}
+
+std::vector<std::byte> encode_stored_values(std::span<const double> values) {
+  const std::optional<int> exponent = common_exponent(values);
+  if (exponent && *exponent == 0) return encode_scaled(values, 0);
+  const bool narrow = fits_f32(values);
+  if (exponent) {
+    std::vector<std::byte> decimal = encode_scaled(values, *exponent);
+    // Fractions of powers of two are decimals too, but long ones.
+    if (!narrow || decimal.size() <= 4 * values.size()) return decimal;
+  }
+  return narrow ? encode_f32(values) : encode_f64(values);
+}
+
+void decode_value_frame(const PayloadView& payload, std::uint64_t frame, double* out) {
+  switch (payload.codec) {
+    case Codec::integer:
+    case Codec::decimal: {
+      std::array<std::uint64_t, frame_entries> integers;
+      decode_frame(payload.frame(frame), unpack_descriptor(payload.entry(frame).descriptor), FrameCoding::plain,
+                   payload.base, integers.data());
+      const double power = power_of_ten[static_cast<std::size_t>(payload.exponent)];
+      for (std::size_t i = 0; i < integers.size(); ++i) {
+        const auto value = static_cast<double>(static_cast<std::int64_t>(integers[i]));
+        out[i] = payload.codec == Codec::decimal ? value / power : value;
+      }
+      break;
+    }
+    case Codec::f32: {
+      std::array<float, frame_entries> narrow{};
+      const std::size_t count = entries_of_frame(payload, frame);
+      std::memcpy(narrow.data(), payload.raw() + 4 * frame * frame_entries, 4 * count);
+      std::copy(narrow.begin(), narrow.end(), out);
+      break;
+    }
+    default:
+      std::memcpy(out, payload.raw() + 8 * frame * frame_entries, 8 * entries_of_frame(payload, frame));
+      break;
+  }
+}
+
+}  // namespace blco
