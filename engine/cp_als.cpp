@@ -1,0 +1,63 @@
+// CP-ALS: Kolda & Bader, Tensor Decompositions and Applications, SIAM Review 2009, figure 3.4.
+#include "engine/cp_als.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "blco/error.hpp"
+#include "kernels/row_solver.hpp"
+
+namespace blco {
+
+CpAls::CpAls(Backend& backend, Streamer& streamer, int order, int rank, double norm_squared)
+    : backend_(&backend),
+      streamer_(&streamer),
+      order_(order),
+      rank_(rank),
+      norm_squared_(norm_squared),
+      weights_(static_cast<std::size_t>(rank), 1.0) {}
+
+double CpAls::run_sweep(std::uint64_t sweep) {
+  double inner = 0;
+  for (int mode = 0; mode < order_; ++mode) {
+    const std::uint64_t pass = sweep * static_cast<std::uint64_t>(order_) + static_cast<std::uint64_t>(mode);
+    streamer_->pass(mode, pass % 2 == 0 ? Direction::forward : Direction::backward);
+    const RowSolver solver(hadamard_of_grams(mode), rank_);
+    RowUpdate update = backend_->update_rows(mode, solver);
+    weights_ = std::move(update.norms);
+    inner = update.inner;
+  }
+  const double result = fit(inner);
+  if (!std::isfinite(result)) {
+    throw Error(ErrorKind::invalid_argument, "the fit of sweep " + std::to_string(sweep + 1) +
+                                                 " is not a finite number: the values or the initial factors are too "
+                                                 "large; scale them down");
+  }
+  return result;
+}
+
+std::vector<double> CpAls::hadamard_of_grams(int left_out) {
+  std::vector<double> product(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_), 1.0);
+  for (int mode = 0; mode < order_; ++mode) {
+    if (mode == left_out) continue;
+    const std::span<const double> gram = backend_->gram(mode);
+    for (std::size_t i = 0; i < product.size(); ++i) product[i] *= gram[i];
+  }
+  return product;
+}
+
+double CpAls::fit(double inner) {
+  const std::vector<double> grams = hadamard_of_grams(-1);
+  const auto rank = static_cast<std::size_t>(rank_);
+  double model_squared = 0;
+  for (std::size_t r = 0; r < rank; ++r) {
+    for (std::size_t s = 0; s < rank; ++s) model_squared += weights_[r] * weights_[s] * grams[r * rank + s];
+  }
+  // Cancellation can leave a few rounding errors below zero when the fit is close to 1.
+  double residual_squared = norm_squared_ + model_squared - 2 * inner;
+  if (residual_squared < 0) residual_squared = 0;
+  return 1 - std::sqrt(residual_squared) / std::sqrt(norm_squared_);
+}
+
+}  // namespace blco

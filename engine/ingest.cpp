@@ -1,0 +1,102 @@
+// Ingest: run, merge, encode.
+#include <blco/ingest.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "blco/chunk.hpp"
+#include "blco/layout.hpp"
+#include "engine/encode.hpp"
+#include "engine/ingest_job.hpp"
+#include "engine/memory.hpp"
+#include "engine/merge.hpp"
+#include "engine/run_builder.hpp"
+#include "engine/thread_pool.hpp"
+#include "io/tns_reader.hpp"
+
+namespace blco {
+namespace {
+
+std::string count_of(std::size_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+void check_options(const IngestOptions& options) {
+  if (options.chunk_nnz == 0 || options.chunk_nnz > max_chunk_nnz) {
+    throw Error(ErrorKind::invalid_argument,
+                "the nonzeros per chunk must be from 1 to " + std::to_string(max_chunk_nnz));
+  }
+  if (options.zstd_level < 0 || options.zstd_level > 19) {
+    throw Error(ErrorKind::invalid_argument, "the zstd level must be from 1 to 19, or 0 for none");
+  }
+  if (!options.shape.empty()) static_cast<void>(TensorLayout(options.shape));
+}
+
+// The shape asked for, if the input fits it; else the input's own.
+std::vector<std::uint64_t> decide_shape(const RunBuilder& run, const IngestOptions& options, const std::string& input) {
+  const std::vector<std::uint64_t>& extent = run.extent();
+  if (options.shape.empty()) return extent;
+  if (options.shape.size() != extent.size()) {
+    throw Error(ErrorKind::invalid_argument, input + " has " + count_of(extent.size(), "mode") + ", but the shape given has " +
+                                                 std::to_string(options.shape.size()));
+  }
+  for (std::size_t n = 0; n < extent.size(); ++n) {
+    if (extent[n] > options.shape[n]) {
+      const std::uint64_t largest = extent[n] - 1 + static_cast<std::uint64_t>(options.index_base);
+      throw Error(ErrorKind::invalid_argument, input + " has the coordinate " + std::to_string(largest) + " in mode " +
+                                                   std::to_string(n) + ", beyond the length " +
+                                                   std::to_string(options.shape[n]) + " of the shape given");
+    }
+  }
+  return options.shape;
+}
+
+std::vector<std::string> decide_mode_names(std::size_t order, const IngestOptions& options) {
+  if (options.mode_names.empty()) {
+    std::vector<std::string> names;
+    for (std::size_t n = 0; n < order; ++n) names.push_back("mode" + std::to_string(n));
+    return names;
+  }
+  if (options.mode_names.size() != order) {
+    throw Error(ErrorKind::invalid_argument, "the tensor has " + count_of(order, "mode") + ", but " +
+                                                 count_of(options.mode_names.size(), "mode name") + " given");
+  }
+  return options.mode_names;
+}
+
+}  // namespace
+
+IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
+                        Executor& executor) {
+  check_options(options);
+  RunBuilder builder(host_budget(options.memory_bytes));
+  CoordinateBatch batch;
+  while (reader.next(batch)) builder.add(std::exchange(batch, {}));
+  if (builder.entry_count() == 0) {
+    throw Error(ErrorKind::invalid_argument, reader.name() + " holds no nonzeros; a tensor needs at least one");
+  }
+
+  ContainerInfo info;
+  info.shape = decide_shape(builder, options, reader.name());
+  info.mode_names = decide_mode_names(info.shape.size(), options);
+  info.chunk_nnz = options.chunk_nnz;
+  const TensorLayout layout(info.shape);
+  const std::uint64_t entries_read = builder.entry_count();
+  const std::uint64_t largest_chunk = std::min(options.chunk_nnz, entries_read);
+  builder.check_budget(layout, encode_bytes(layout, largest_chunk, executor.width()));
+  const auto merged = merge_runs(builder.finish(layout, executor), layout, options.duplicates, options.index_base);
+  IngestReport report = encode_container(*merged, layout, std::move(info), options.zstd_level, output, executor);
+  report.entries_read = entries_read;
+  return report;
+}
+
+IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
+                         const IngestOptions& options) {
+  ThreadPool pool(options.threads);
+  check_options(options);
+  const auto reader = open_tns(inputs, {options.index_base, options.skip_lines}, pool);
+  return run_ingest(*reader, output, options, pool);
+}
+
+}  // namespace blco

@@ -1,0 +1,115 @@
+// Folding of one run; the only place that knows duplicates.
+#include "engine/merge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "blco/error.hpp"
+
+namespace blco {
+namespace {
+
+// Entries taken from the run at a time: enough to make the call cheap, small enough to stay in a cache.
+constexpr std::size_t window_entries = 4096;
+
+class FoldedRun final : public SortedSource {
+ public:
+  FoldedRun(std::unique_ptr<SortedRun> run, const TensorLayout& layout, DuplicatePolicy policy, int index_base)
+      : run_(std::move(run)), layout_(&layout), policy_(policy), index_base_(index_base) {}
+
+  bool next(SortedBatch& batch, std::size_t most) override {
+    batch.clear();
+    while (true) {
+      if (at_ == window_.count() && !refill()) break;
+      if (batch.count() > 0 && same_line_as_last(batch)) {
+        fold(batch);
+      } else if (batch.count() == most) {
+        break;
+      } else {
+        append(batch);
+      }
+      ++at_;
+    }
+    return batch.count() > 0;
+  }
+
+ private:
+  bool refill() {
+    const std::uint64_t count = std::min<std::uint64_t>(window_entries, run_->count() - taken_);
+    window_.clear();
+    run_->read(taken_, count, window_);
+    taken_ += count;
+    at_ = 0;
+    return count > 0;
+  }
+
+  bool same_line_as_last(const SortedBatch& batch) const {
+    return batch.low.back() == window_.low[at_] && (!layout_->has_key() || batch.key.back() == window_.key[at_]);
+  }
+
+  void append(SortedBatch& batch) const {
+    batch.low.push_back(window_.low[at_]);
+    if (layout_->has_key()) batch.key.push_back(window_.key[at_]);
+    batch.values.push_back(window_.values[at_]);
+  }
+
+  void fold(SortedBatch& batch) const {
+    double& value = batch.values.back();
+    const double other = window_.values[at_];
+    switch (policy_) {
+      case DuplicatePolicy::sum:
+        value += other;
+        if (!std::isfinite(value)) {
+          fail("the values at coordinates " + last_coordinates(batch) +
+                          " sum to more than a double can hold; scale the values down");
+        }
+        break;
+      case DuplicatePolicy::error:
+        fail("the coordinates " + last_coordinates(batch) +
+                        " occur more than once; choose --duplicates sum, first, last or max to fold them");
+      case DuplicatePolicy::first:
+        break;
+      case DuplicatePolicy::last:
+        value = other;
+        break;
+      case DuplicatePolicy::max:
+        value = std::max(value, other);
+        break;
+    }
+  }
+
+  std::string last_coordinates(const SortedBatch& batch) const {
+    std::array<std::uint64_t, max_order> coordinates{};
+    const std::span<std::uint64_t> point(coordinates.data(), static_cast<std::size_t>(layout_->order()));
+    layout_->delinearize({layout_->has_key() ? batch.key.back() : 0, batch.low.back()}, point);
+    std::string text = "(";
+    for (const std::uint64_t coordinate : point) {
+      if (text.size() > 1) text += ", ";
+      text += std::to_string(coordinate + static_cast<std::uint64_t>(index_base_));
+    }
+    return text + ")";
+  }
+
+  [[noreturn]] static void fail(const std::string& message) {
+    throw Error(ErrorKind::invalid_argument, message);
+  }
+
+  std::unique_ptr<SortedRun> run_;
+  const TensorLayout* layout_;
+  DuplicatePolicy policy_;
+  int index_base_;
+  SortedBatch window_;
+  std::size_t at_ = 0;
+  std::uint64_t taken_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<SortedSource> merge_runs(std::unique_ptr<SortedRun> run, const TensorLayout& layout,
+                                         DuplicatePolicy policy, int index_base) {
+  return std::make_unique<FoldedRun>(std::move(run), layout, policy, index_base);
+}
+
+}  // namespace blco

@@ -1,0 +1,143 @@
+// Readers fill the ring of lanes in the order of the pass; the caller's thread submits in the same order.
+#include "engine/streamer.hpp"
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace blco {
+
+// The reads of one pass. Read j goes to lane j modulo the number of lanes, so a lane is free again when read
+// j - lanes has been submitted; the ring is the bounded queue between disk and compute.
+class Streamer::Readers {
+ public:
+  Readers(Streamer& streamer, std::vector<std::uint64_t> chunks)
+      : streamer_(&streamer), chunks_(std::move(chunks)), views_(chunks_.size()), ready_(chunks_.size(), false) {
+    const auto wanted = std::min<std::size_t>(streamer.scratch_.size(), chunks_.size());
+    for (std::size_t reader = 0; reader < wanted; ++reader) threads_.emplace_back([this, reader] { work(reader); });
+  }
+
+  ~Readers() {
+    stop(nullptr);
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  int lane(std::size_t read) const { return static_cast<int>(read % streamer_->lanes_.size()); }
+
+  // Waits for a read to end; throws what any of the readers threw.
+  const ChunkView& wait(std::size_t read) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return ready_[read] || failure_; });
+    if (failure_) std::rethrow_exception(failure_);
+    return views_[read];
+  }
+
+  void submitted() {
+    const std::lock_guard lock(mutex_);
+    ++submitted_;
+    changed_.notify_all();
+  }
+
+ private:
+  void work(std::size_t reader) {
+    try {
+      for (std::optional<std::size_t> read = take(); read; read = take()) {
+        streamer_->backend_->wait_lane(lane(*read));
+        const std::uint64_t chunk = chunks_[*read];
+        const ChunkView view = streamer_->tensor_->read_chunk(chunk, streamer_->destination(chunk, lane(*read)),
+                                                              streamer_->scratch_[reader]);
+        const std::lock_guard lock(mutex_);
+        views_[*read] = view;
+        ready_[*read] = true;
+        changed_.notify_all();
+      }
+    } catch (...) {
+      stop(std::current_exception());
+    }
+  }
+
+  // The next read once its lane is free; none at the end of the pass or after a failure.
+  std::optional<std::size_t> take() {
+    std::unique_lock lock(mutex_);
+    if (next_ == chunks_.size()) return std::nullopt;
+    const std::size_t read = next_++;
+    changed_.wait(lock, [&] { return stopped_ || read < submitted_ + streamer_->lanes_.size(); });
+    return stopped_ ? std::nullopt : std::optional(read);
+  }
+
+  void stop(std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    if (failure && !failure_) failure_ = std::move(failure);
+    changed_.notify_all();
+  }
+
+  Streamer* streamer_;
+  std::vector<std::uint64_t> chunks_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<ChunkView> views_;
+  std::vector<bool> ready_;
+  std::size_t next_ = 0;
+  std::size_t submitted_ = 0;
+  bool stopped_ = false;
+  std::exception_ptr failure_;
+  std::vector<std::thread> threads_;
+};
+
+Streamer::Streamer(const ContainerReader& tensor, const Plan& plan, Backend& backend)
+    : tensor_(&tensor), plan_(&plan), backend_(&backend), residents_(plan.tiers.size()) {
+  for (int lane = 0; lane < plan.lanes; ++lane) lanes_.push_back(backend.allocate_host(plan.lane_bytes));
+  scratch_.assign(static_cast<std::size_t>(plan.readers), std::vector<std::byte>(plan.scratch_bytes));
+  for (std::uint64_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
+    if (plan.tiers[chunk] == Tier::packed) {
+      residents_[chunk].buffer = backend.allocate_host(tensor.buffer_bytes(chunk));
+    }
+  }
+}
+
+Streamer::~Streamer() = default;
+
+void Streamer::pass(int mode, Direction direction) {
+  const std::uint64_t count = plan_->tiers.size();
+  const auto chunk_at = [&](std::uint64_t i) { return direction == Direction::forward ? i : count - 1 - i; };
+  std::vector<std::uint64_t> reads;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (needs_read(chunk_at(i))) reads.push_back(chunk_at(i));
+  }
+
+  Readers readers(*this, std::move(reads));
+  std::size_t read = 0;
+  backend_->begin_pass(mode);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t chunk = chunk_at(i);
+    if (!needs_read(chunk)) {
+      backend_->submit_resident(*residents_[chunk].id);
+      continue;
+    }
+    const ChunkView& view = readers.wait(read);
+    submit_read(chunk, readers.lane(read), view);
+    readers.submitted();
+    ++read;
+  }
+  backend_->finish_pass();
+}
+
+std::span<std::byte> Streamer::destination(std::uint64_t chunk, int lane) {
+  HostBuffer* own = residents_[chunk].buffer.get();
+  return own != nullptr ? own->bytes() : lanes_[static_cast<std::size_t>(lane)]->bytes();
+}
+
+void Streamer::submit_read(std::uint64_t chunk, int lane, const ChunkView& view) {
+  for (const StoredExtent& extent : tensor_->extents(chunk)) bytes_read_ += extent.stored_bytes;
+  if (plan_->tiers[chunk] == Tier::streamed) {
+    backend_->submit(lane, view);
+    return;
+  }
+  const ResidentForm form = plan_->tiers[chunk] == Tier::packed ? ResidentForm::packed : ResidentForm::decoded;
+  residents_[chunk].id = backend_->keep(view, form);
+  backend_->submit_resident(*residents_[chunk].id);
+}
+
+}  // namespace blco

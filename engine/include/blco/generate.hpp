@@ -10,7 +10,8 @@
 namespace blco {
 
 // Value of a nonzero at (i, j, ...): scale * sum_r prod_n A_n(i_n, r) + noise * u, u uniform in [0, 1); the A_n are
-// uniform in [0, 1), squared. The same options give the same tensor on every machine and thread count.
+// uniform in [0, 1), squared, and scale makes the mean of the model over all cells 1. Values are rounded to six decimals
+// and never zero. The same options give the same tensor, as text or container, on every machine and thread count.
 struct GenerateOptions {
   std::vector<std::uint64_t> shape;
   std::uint64_t nnz = 0;      // entries drawn; equal coordinates are summed by ingest, so a tensor has a few less

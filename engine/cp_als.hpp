@@ -1,0 +1,37 @@
+// Alternating least squares on a backend: one sweep at a time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/streamer.hpp"
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+class CpAls {
+ public:
+  // `norm_squared` is that of the tensor, > 0. The backend holds the initial factors.
+  CpAls(Backend& backend, Streamer& streamer, int order, int rank, double norm_squared);
+
+  // Updates every mode once, in order, and returns the fit, 1 - |X - model| / |X|, from the last mode's MTTKRP
+  // (Kolda & Bader 2009, section 3.4). `sweep` counts from 0 since the very first: it decides the directions of the
+  // passes. Throws Error{invalid_argument} if the numbers leave the range of a double.
+  double run_sweep(std::uint64_t sweep);
+
+  const std::vector<double>& weights() const { return weights_; }
+
+ private:
+  // Elementwise product of the Grams of all modes but `left_out` (-1: of all). Row-major R x R.
+  std::vector<double> hadamard_of_grams(int left_out);
+  double fit(double inner);
+
+  Backend* backend_;
+  Streamer* streamer_;
+  int order_;
+  int rank_;
+  double norm_squared_;
+  std::vector<double> weights_;
+};
+
+}  // namespace blco
