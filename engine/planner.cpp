@@ -108,11 +108,12 @@ Plan make_plan(const ContainerReader& tensor, const PlanRequest& request) {
   plan.private_bytes = std::min(room / 4, host_backend_useful_private_bytes(config, request.threads));
   room -= plan.private_bytes;
 
-  // Lanes and readers beyond the least, unless the chunks fit without them.
+  // A deeper ring smooths the reads, but a small budget is better spent on chunks that are not read at all.
   plan.lanes = fewest_lanes;
   plan.readers = 1;
+  const bool all_fit = request.keep_chunks && sizes.packed <= room;
   const std::uint64_t more_staging = (usual_lanes - fewest_lanes) * sizes.lane + (usual_readers - 1) * sizes.scratch;
-  if (more_staging <= room / 2) {
+  if (!all_fit && more_staging <= room / 8) {
     plan.lanes = usual_lanes;
     plan.readers = usual_readers;
     room -= more_staging;

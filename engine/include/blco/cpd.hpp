@@ -47,8 +47,8 @@ struct CpdOptions {
   Arithmetic arithmetic = Arithmetic::f64;
   int threads = 0;                    // 0: one per processor
   const CpdModel* initial = nullptr;  // start from these factors; its weights are not used
-  std::function<void(const CpdPlan&)> on_plan;
-  std::function<bool(const SweepReport&)> on_sweep;  // false: stop, keep this sweep's model
+  std::function<void(const CpdPlan&)> on_plan = {};
+  std::function<bool(const SweepReport&)> on_sweep = {};  // false: stop, keep this sweep's model
 };
 
 // Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.4), modes in order.

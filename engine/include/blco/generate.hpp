@@ -13,7 +13,7 @@ namespace blco {
 // uniform in [0, 1), squared, and scale makes the mean of the model over all cells 1. Values are rounded to six decimals
 // and never zero. The same options give the same tensor, as text or container, on every machine and thread count.
 struct GenerateOptions {
-  std::vector<std::uint64_t> shape;
+  std::vector<std::uint64_t> shape = {};
   std::uint64_t nnz = 0;      // entries drawn; equal coordinates are summed by ingest, so a tensor has a few less
   std::uint64_t seed = 1;
   int planted_rank = 8;       // 0: no model, values are noise * u, or 1 if noise is 0

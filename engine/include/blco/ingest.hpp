@@ -19,11 +19,11 @@ struct IngestOptions {
   std::uint64_t memory_bytes = 0;  // 0: 80% of what is available
   int threads = 0;                 // 0: one per processor
   DuplicatePolicy duplicates = DuplicatePolicy::sum;
-  std::vector<std::uint64_t> shape;     // empty: the largest coordinate of every mode
-  std::vector<std::string> mode_names;  // empty: "mode0", "mode1", ...
+  std::vector<std::uint64_t> shape = {};     // empty: the largest coordinate of every mode
+  std::vector<std::string> mode_names = {};  // empty: "mode0", "mode1", ...
   int zstd_level = 3;                   // 0: no compression beyond the packing
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;
-  std::filesystem::path temporary_directory;  // for spilled runs; empty: beside the output
+  std::filesystem::path temporary_directory = {};  // for spilled runs; empty: beside the output
 };
 
 struct ColumnBytes {

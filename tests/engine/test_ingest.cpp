@@ -1,0 +1,175 @@
+// Ingest: what comes out of a container is what went in, whatever the width of the line, the policy or the threads.
+#include <blco/ingest.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/coordinate_tensor.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace blco {
+namespace {
+
+struct WidthCase {
+  int bits;
+  std::vector<std::uint64_t> shape;
+};
+
+constexpr std::uint64_t two_to(int bits) { return std::uint64_t{1} << bits; }
+
+class EveryLine : public testing::TestWithParam<WidthCase> {};
+
+TEST_P(EveryLine, ComesBackFromTheContainer) {
+  const TemporaryFolder folder;
+  const auto tensor = random_coordinates({.shape = GetParam().shape, .nnz = 1500, .seed = 3});
+  const auto text = folder.write("in.tns", as_text(tensor));
+
+  const IngestReport report = ingest_text({text}, folder / "out.blco", {.shape = GetParam().shape, .chunk_nnz = 400});
+
+  EXPECT_EQ(TensorLayout(report.shape).line_bits(), GetParam().bits);
+  EXPECT_EQ(as_map(read_container(folder / "out.blco")), summed(tensor));
+  EXPECT_EQ(report.entries_read, 1500);
+  EXPECT_EQ(report.nnz, summed(tensor).size());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ingest, EveryLine,
+    testing::Values(WidthCase{0, {1, 1, 1}}, WidthCase{1, {1, 2, 1}}, WidthCase{10, {1000}}, WidthCase{14, {97, 101}},
+                    WidthCase{63, {two_to(21), two_to(21), two_to(21)}},
+                    WidthCase{64, {two_to(22), two_to(21), two_to(21)}},
+                    WidthCase{65, {two_to(22), two_to(22), two_to(21)}},
+                    WidthCase{66, {two_to(22), two_to(22), two_to(22)}},
+                    WidthCase{74, {two_to(40), two_to(5), two_to(29)}},
+                    WidthCase{88, {two_to(30), two_to(28), two_to(30)}},
+                    WidthCase{128, {two_to(32), two_to(32), two_to(32), two_to(32)}},
+                    WidthCase{17, {7, 5, 8, 3, 6, 4, 2}}, WidthCase{16, {3, 3, 3, 3, 3, 3, 3, 3}},
+                    WidthCase{16, {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}}),
+    [](const auto& test) {
+      return std::to_string(test.param.bits) + "_bits_order_" + std::to_string(test.param.shape.size());
+    });
+
+TEST(Ingest, TakesTheLargestCoordinatesAsTheShape) {
+  const TemporaryFolder folder;
+  const auto text = folder.write("in.tns", "1 7 2 1.5\n9 3 4 2.5\n");
+
+  const IngestReport report = ingest_text({text}, folder / "out.blco");
+
+  EXPECT_THAT(report.shape, testing::ElementsAre(9, 7, 4));
+}
+
+TEST(Ingest, ReadsSeveralFilesAsOneTensor) {
+  const TemporaryFolder folder;
+  const auto first = folder.write("a.tns", "1 1 1\n2 2 2\n");
+  const auto second = folder.write("b.tns", "2 2 5\n3 1 7\n");
+
+  ingest_text({first, second}, folder / "out.blco");
+
+  const std::map<Point, double> expected = {{{0, 0}, 1}, {{1, 1}, 7}, {{2, 0}, 7}};
+  EXPECT_EQ(as_map(read_container(folder / "out.blco")), expected);
+}
+
+TEST(Ingest, FoldsDuplicatesByThePolicyInInputOrder) {
+  const TemporaryFolder folder;
+  const auto text = folder.write("in.tns", "1 1 0.1\n2 2 4\n1 1 -3\n1 1 0.2\n");
+  const auto value_at_first = [&](DuplicatePolicy policy) {
+    ingest_text({text}, folder / "out.blco", {.duplicates = policy});
+    return as_map(read_container(folder / "out.blco")).at({0, 0});
+  };
+
+  EXPECT_EQ(value_at_first(DuplicatePolicy::sum), (0.1 + -3) + 0.2);
+  EXPECT_EQ(value_at_first(DuplicatePolicy::first), 0.1);
+  EXPECT_EQ(value_at_first(DuplicatePolicy::last), 0.2);
+  EXPECT_EQ(value_at_first(DuplicatePolicy::max), 0.2);
+}
+
+TEST(Ingest, FoldsDuplicatesThatStraddleAChunk) {
+  const TemporaryFolder folder;
+  const auto text = folder.write("in.tns", "1 1 1\n1 2 2\n1 2 3\n1 2 4\n2 1 5\n");
+
+  const IngestReport report = ingest_text({text}, folder / "out.blco", {.chunk_nnz = 2});
+
+  const std::map<Point, double> expected = {{{0, 0}, 1}, {{0, 1}, 9}, {{1, 0}, 5}};
+  EXPECT_EQ(as_map(read_container(folder / "out.blco")), expected);
+  EXPECT_EQ(report.chunk_count, 2);
+}
+
+std::string bytes_after(const TemporaryFolder& folder, const std::filesystem::path& text, IngestOptions options) {
+  ingest_text({text}, folder / "out.blco", options);
+  return file_contents(folder / "out.blco");
+}
+
+TEST(Ingest, GivesTheSameBytesForAnyNumberOfThreads) {
+  const TemporaryFolder folder;
+  const auto tensor = random_coordinates({.shape = {50, 60, 70}, .nnz = 30000, .seed = 8});
+  const auto text = folder.write("in.tns", as_text(tensor));
+
+  const std::string one = bytes_after(folder, text, {.threads = 1, .chunk_nnz = 1000});
+
+  EXPECT_EQ(bytes_after(folder, text, {.threads = 2, .chunk_nnz = 1000}), one);
+  EXPECT_EQ(bytes_after(folder, text, {.threads = 5, .chunk_nnz = 1000}), one);
+  EXPECT_EQ(bytes_after(folder, text, {.memory_bytes = std::uint64_t{1} << 30, .threads = 3, .chunk_nnz = 1000}), one);
+}
+
+void expect_refused(const TemporaryFolder& folder, const std::string& text, const IngestOptions& options, ErrorKind kind,
+                    const std::string& part) {
+  const auto input = folder.write("in.tns", text);
+  try {
+    ingest_text({input}, folder / "out.blco", options);
+    FAIL() << "accepted: " << text;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind);
+    EXPECT_THAT(error.what(), testing::HasSubstr(part));
+  }
+  const std::filesystem::directory_iterator files(folder.path());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "something was left behind";
+}
+
+TEST(Ingest, RefusesWhatIsNoTensorAndLeavesNothingBehind) {
+  const TemporaryFolder folder;
+
+  expect_refused(folder, "", {}, ErrorKind::invalid_argument, "no nonzeros");
+  expect_refused(folder, "# only a comment\n", {}, ErrorKind::invalid_argument, "no nonzeros");
+  expect_refused(folder, "1 1 0\n2 2 0\n", {}, ErrorKind::invalid_argument, "zero");
+  expect_refused(folder, "1 1 1e308\n2 2 1e308\n", {}, ErrorKind::invalid_argument, "scale");
+  expect_refused(folder, "1 1 1e308\n1 1 1e308\n", {}, ErrorKind::invalid_argument, "(1, 1)");
+  expect_refused(folder, "1 5 1\n1 5 1\n", {.duplicates = DuplicatePolicy::error}, ErrorKind::invalid_argument, "(1, 5)");
+  expect_refused(folder, "1 5 1\n", {.shape = {3, 4}}, ErrorKind::invalid_argument, "coordinate 5 in mode 1");
+  expect_refused(folder, "1 5 1\n", {.shape = {3, 4, 5}}, ErrorKind::invalid_argument, "2 modes");
+  expect_refused(folder, "1 5 1\n", {.mode_names = {"only"}}, ErrorKind::invalid_argument, "1 mode name given");
+  expect_refused(folder, "1 5 1\n", {.chunk_nnz = 0}, ErrorKind::invalid_argument, "per chunk");
+  expect_refused(folder, "18446744073709551615 18446744073709551615 2 1\n", {}, ErrorKind::invalid_argument, "129 bits");
+}
+
+TEST(Ingest, NamesTheBudgetThatWouldDo) {
+  const TemporaryFolder folder;
+  const auto tensor = random_coordinates({.shape = {500, 600, 700}, .nnz = 100000, .seed = 8});
+  const auto text = folder.write("in.tns", as_text(tensor));
+  std::string message;
+
+  try {
+    ingest_text({text}, folder / "out.blco", {.memory_bytes = std::uint64_t{1} << 20});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
+    message = error.what();
+  }
+  const std::size_t at = message.find("--memory ");
+  ASSERT_NE(at, std::string::npos) << message;
+  const std::uint64_t mebibytes = std::stoull(message.substr(at + 9));
+
+  EXPECT_EQ(ingest_text({text}, folder / "out.blco", {.memory_bytes = mebibytes << 20}).entries_read, 100000);
+  EXPECT_THROW(ingest_text({text}, folder / "out.blco", {.memory_bytes = (mebibytes - 1) << 20}), Error);
+}
+
+TEST(Ingest, SummedEventsEqualTheCountedTensor) {
+  const std::filesystem::path data(BLCO_DATA_DIR);
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no real tensors at " << data;
+  const TemporaryFolder folder;
+
+  ingest_text({data / "darpa1998-3d-events.tns.gz"}, folder / "events.blco");
+  ingest_text({data / "darpa1998-3d.tns.gz"}, folder / "counted.blco");
+
+  EXPECT_EQ(file_contents(folder / "events.blco"), file_contents(folder / "counted.blco"));
+}
+
+}  // namespace
+}  // namespace blco

@@ -1,0 +1,95 @@
+// The plan: budgets are kept to the byte, the minimum named is the minimum, and more memory never reads more.
+#include "engine/planner.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <blco/ingest.hpp>
+
+#include "blco/error.hpp"
+#include "tests/engine/coordinate_tensor.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace blco {
+namespace {
+
+class Planner : public testing::Test {
+ protected:
+  Planner() {
+    const auto tensor = random_coordinates({.shape = {300, 400, 500}, .nnz = 200000, .seed = 4});
+    ingest_text({folder_.write("in.tns", as_text(tensor))}, folder_ / "in.blco", {.chunk_nnz = 5000});
+    reader_.emplace(folder_ / "in.blco");
+  }
+
+  Plan plan(std::uint64_t budget, int threads = 2, bool keep_chunks = true) const {
+    PlanRequest request{.backend = {.layout = TensorLayout(reader_->info().shape), .rank = 16}};
+    request.budget_bytes = budget;
+    request.threads = threads;
+    request.keep_chunks = keep_chunks;
+    return make_plan(*reader_, request);
+  }
+
+  std::uint64_t minimum() const { return plan(std::uint64_t{1} << 40).minimum_bytes; }
+
+  std::uint64_t packed_bytes() const {
+    std::uint64_t bytes = 0;
+    for (std::uint64_t c = 0; c < reader_->info().chunk_count(); ++c) bytes += reader_->buffer_bytes(c);
+    return bytes;
+  }
+
+  TemporaryFolder folder_;
+  std::optional<ContainerReader> reader_;
+};
+
+long count(const Plan& plan, Tier tier) { return std::count(plan.tiers.begin(), plan.tiers.end(), tier); }
+
+TEST_F(Planner, StreamsEverythingAtTheMinimumAndRefusesOneByteLess) {
+  const Plan least = plan(minimum());
+
+  EXPECT_EQ(count(least, Tier::streamed), 40);
+  EXPECT_EQ(least.lanes, 2);
+  try {
+    plan(minimum() - 1);
+    FAIL() << "accepted a budget below the minimum";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
+    EXPECT_THAT(error.what(), testing::HasSubstr("--host-memory"));
+  }
+}
+
+TEST_F(Planner, KeepsWithinEveryBudgetAndReadsNoMoreWithMoreMemory) {
+  std::uint64_t read_before = packed_bytes();
+
+  for (std::uint64_t budget = minimum(); budget < minimum() + 4 * packed_bytes(); budget += packed_bytes() / 7) {
+    const Plan planned = plan(budget);
+
+    EXPECT_LE(planned.planned_bytes, budget);
+    EXPECT_LE(planned.disk_bytes_per_pass, read_before + packed_bytes() / 8);  // a deeper ring of lanes
+    EXPECT_GE(planned.disk_bytes_per_pass + budget, packed_bytes());
+    read_before = planned.disk_bytes_per_pass;
+  }
+  EXPECT_EQ(read_before, 0);
+}
+
+TEST_F(Planner, DecodesEverythingWhereMemoryIsAmple) {
+  EXPECT_EQ(count(plan(std::uint64_t{1} << 40), Tier::decoded), 40);
+}
+
+TEST_F(Planner, SpreadsResidentChunksOverThePass) {
+  const Plan half = plan(minimum() + packed_bytes());
+  ASSERT_GT(count(half, Tier::packed), 10);
+  ASSERT_GT(count(half, Tier::streamed), 0);
+
+  const auto first_half = std::count(half.tiers.begin(), half.tiers.begin() + 20, Tier::packed);
+
+  EXPECT_NEAR(static_cast<double>(first_half), static_cast<double>(count(half, Tier::packed)) / 2, 1.01);
+}
+
+TEST_F(Planner, KeepsNothingForASinglePass) {
+  EXPECT_EQ(count(plan(std::uint64_t{1} << 40, 2, /*keep_chunks=*/false), Tier::streamed), 40);
+}
+
+}  // namespace
+}  // namespace blco

@@ -1,0 +1,59 @@
+// The sort of lines against std::stable_sort.
+#include "engine/radix_sort.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "engine/thread_pool.hpp"
+
+namespace blco {
+namespace {
+
+template <typename Entry>
+std::vector<Entry> random_entries(std::size_t count, std::uint64_t mask) {
+  std::mt19937_64 random(count);
+  std::vector<Entry> entries(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    entries[i].low = random() & mask;
+    if constexpr (std::is_same_v<Entry, WideEntry>) entries[i].high = random() & 3;
+    entries[i].value = static_cast<double>(i);  // tells equal lines apart
+  }
+  return entries;
+}
+
+template <typename Entry>
+void expect_sorted(std::size_t count, std::uint64_t mask, int line_bits, int threads) {
+  ThreadPool pool(threads);
+  auto entries = random_entries<Entry>(count, mask);
+  auto expected = entries;
+  std::stable_sort(expected.begin(), expected.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.key(), a.low) < std::pair(b.key(), b.low);
+  });
+  std::vector<Entry> scratch(count);
+
+  radix_sort<Entry>(entries, scratch, line_bits, pool);
+
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_EQ(entries[i].low, expected[i].low);
+    ASSERT_EQ(entries[i].key(), expected[i].key());
+    ASSERT_EQ(entries[i].value, expected[i].value) << "equal lines changed places at " << i;
+  }
+}
+
+TEST(RadixSort, IsStableForEverySizeWidthAndNumberOfThreads) {
+  for (const int threads : {1, 2, 3}) {
+    for (const std::size_t count : {0ul, 1ul, 2ul, 3ul, 257ul, 5000ul}) {
+      expect_sorted<NarrowEntry>(count, 0, 0, threads);
+      expect_sorted<NarrowEntry>(count, 7, 3, threads);
+      expect_sorted<NarrowEntry>(count, 0xff00ff, 24, threads);
+      expect_sorted<NarrowEntry>(count, ~std::uint64_t{0}, 64, threads);
+      expect_sorted<WideEntry>(count, ~std::uint64_t{0}, 66, threads);
+      expect_sorted<WideEntry>(count, 1, 128, threads);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace blco
