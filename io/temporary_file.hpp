@@ -8,7 +8,8 @@ namespace blco {
 // A name beside `target`, unique to this process, to be written by the caller. Removed by the destructor unless published.
 class TemporaryFile {
  public:
-  // Throws Error{io} if the folder of `target` does not exist or is not writable, or if `target` is a folder.
+  // Throws Error{io} if the folder of `target` does not exist or is not writable, or if `target` exists and is not a
+  // regular file (a folder, a device).
   explicit TemporaryFile(std::filesystem::path target);
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;

@@ -1,0 +1,34 @@
+// Everything that a reader of a container asks of HDF5: the metadata when it opens, and the chunk index where
+// the addresses in the table are out of date.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "io/container.hpp"
+#include "io/container_table.hpp"
+
+namespace blco {
+
+struct ContainerMetadata {
+  ContainerInfo info;
+  ChunkTable table;
+};
+
+// Reads and checks attributes, columns and chunk table. Where the addresses are not those of HDF5's chunk index
+// (h5repack moves every chunk), the table's extents are rebuilt from it. `descriptor` is the same file, opened for
+// reading. Errors as of ContainerReader's constructor.
+ContainerMetadata read_container_metadata(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes);
+
+// The extents that HDF5 has now, in place of those of `table`. Throws Error{corrupt} where a chunk is missing or has an
+// impossible size, or the file cannot be opened any more.
+std::vector<StoredExtents> rebuild_extents(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes,
+                                           const ContainerInfo& info, const ChunkTable& table);
+
+// Reads exactly `out.size()` bytes. Throws Error: io, or corrupt where the file ends before that; without a place.
+void read_at(int descriptor, std::uint64_t offset, std::span<std::byte> out);
+
+}  // namespace blco

@@ -1,0 +1,45 @@
+// Owns a POSIX file descriptor, and says in words what the system refused.
+#pragma once
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "blco/error.hpp"
+
+namespace blco {
+
+// Throws Error{io} "cannot <what> <path>: <reason of the error number>".
+[[noreturn]] inline void throw_system_error(const std::string& what, const std::filesystem::path& path,
+                                            int number = errno) {
+  throw Error(ErrorKind::io, "cannot " + what + " " + path.string() + ": " + std::generic_category().message(number));
+}
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int descriptor = -1) : descriptor_(descriptor) {}
+  ~FileDescriptor() { close(); }
+  FileDescriptor(FileDescriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    if (this != &other) {
+      close();
+      descriptor_ = std::exchange(other.descriptor_, -1);
+    }
+    return *this;
+  }
+
+  int get() const { return descriptor_; }
+  bool is_open() const { return descriptor_ >= 0; }
+
+  // False, with errno set, where the system reports an error only now. The descriptor is gone either way.
+  bool close() { return descriptor_ < 0 || ::close(std::exchange(descriptor_, -1)) == 0; }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace blco

@@ -1,0 +1,133 @@
+// Says in words why a line of FROSTT text is refused: slow and exact, for one line.
+#include "io/tns_fault.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <system_error>
+#include <vector>
+
+#include "blco/layout.hpp"
+#include "io/tns_block.hpp"
+#include "io/tns_value.hpp"
+
+namespace blco {
+namespace {
+
+std::vector<std::string_view> split_fields(std::string_view line) {
+  std::vector<std::string_view> fields;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t begin = line.find_first_not_of(" \t", at);
+    if (begin == std::string_view::npos) break;
+    at = std::min(line.find_first_of(" \t", begin), line.size());
+    fields.push_back(line.substr(begin, at - begin));
+  }
+  return fields;
+}
+
+// For a message: short, and printable whatever the input holds.
+std::string quoted(std::string_view text) {
+  constexpr std::size_t longest = 40;
+  std::string shown(text.substr(0, longest));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return "'" + shown + (text.size() > longest ? "...'" : "'");
+}
+
+bool all_digits(std::string_view field) {
+  return !field.empty() && field.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_no_number(std::string_view field) {
+  double value = 0;
+  return parse_tns_value(field, value) == TnsValueFault::no_number;
+}
+
+// Empty where nothing is wrong with it.
+std::string coordinate_fault(std::string_view field, int index_base) {
+  if (all_digits(field)) {
+    std::uint64_t value = 0;
+    const auto result = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (result.ec == std::errc{} && value == 0 && index_base == 1) {
+      return "is 0, but coordinates start at 1; use --index-base 0 where they start at 0";
+    }
+    const bool good =
+        result.ec == std::errc{} && value - static_cast<std::uint64_t>(index_base) != refused_tns_coordinate;
+    return good ? "" : "is too large: the length of a mode is below 2^64";
+  }
+  if (field.starts_with('-') && all_digits(field.substr(1))) return "is negative; coordinates are not";
+  double value = 0;
+  if (field.starts_with('+') || parse_tns_value(field, value) == TnsValueFault::none) {
+    return "is no plain integer; coordinates are written in digits only";
+  }
+  return "is not a number";
+}
+
+std::string value_fault(std::string_view field) {
+  double value = 0;
+  switch (parse_tns_value(field, value)) {
+    case TnsValueFault::none:
+      return "";
+    case TnsValueFault::not_finite:
+      return "is not finite; values are finite numbers, so remove or replace it";
+    case TnsValueFault::overflow:
+      return "is too large for a double";
+    case TnsValueFault::no_number:
+      break;
+  }
+  return "is not a number";
+}
+
+std::string count_fault(std::size_t count, const TnsPlace& place) {
+  if (place.order > 0 && count != static_cast<std::size_t>(place.order) + 1) {
+    return std::to_string(count) + " fields, but " + place.order_from + " has " + std::to_string(place.order + 1) +
+           "; every line holds the same number of coordinates, then a value";
+  }
+  if (count < 2) return "1 field; a line holds coordinates and a value, apart by blanks or tabs";
+  if (count > max_order + 1) {
+    return std::to_string(count - 1) + " coordinates; a tensor has at most " + std::to_string(max_order) + " modes";
+  }
+  return "";
+}
+
+std::string field_fault(const std::vector<std::string_view>& fields, int index_base) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const bool is_value = i + 1 == fields.size();
+    const std::string fault = is_value ? value_fault(fields[i]) : coordinate_fault(fields[i], index_base);
+    if (fault.empty()) continue;
+    return (is_value ? "the value " : "coordinate " + std::to_string(i + 1) + ", ") + quoted(fields[i]) + ", " + fault;
+  }
+  return "";
+}
+
+std::string fault_of(std::string_view line, const TnsPlace& place) {
+  if (line.size() >= max_tns_line_bytes) return "the line is longer than 1 MiB; is this FROSTT text?";
+  if (place.line == 1 && line.starts_with("\xef\xbb\xbf")) {
+    return "the file starts with a UTF-8 byte order mark; remove it (for example: sed -i '1s/^\\xef\\xbb\\xbf//' FILE)";
+  }
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (line.find('\r') != std::string_view::npos) {
+    return "a carriage return within the line; lines end in LF or CR LF";
+  }
+  if (line.find(',') != std::string_view::npos) {
+    return quoted(line) +
+           " has commas, so this looks like CSV; fields are apart by blanks or tabs (for example: tr ',' ' ')";
+  }
+  const std::vector<std::string_view> fields = split_fields(line);
+  std::string fault = count_fault(fields.size(), place);
+  if (fault.empty() || (place.order == 0 && std::any_of(fields.begin(), fields.end(), is_no_number))) {
+    fault = field_fault(fields, place.index_base);
+  }
+  if (place.first_of_file && (fields.size() < 2 || std::any_of(fields.begin(), fields.end(), is_no_number))) {
+    fault += "; use --skip-lines " + std::to_string(place.line) + " if the file starts with a header";
+  }
+  return fault.empty() ? quoted(line) + " does not hold coordinates and a value" : fault;
+}
+
+}  // namespace
+
+std::string explain_tns_line(std::string_view line, const TnsPlace& place) {
+  return "line " + std::to_string(place.line) + " of " + place.file.string() + ": " + fault_of(line, place);
+}
+
+}  // namespace blco

@@ -1,0 +1,23 @@
+// Says in words why a line of FROSTT text is refused.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace blco {
+
+struct TnsPlace {
+  std::filesystem::path file;
+  std::uint64_t line = 0;      // from 1
+  bool first_of_file = false;  // no line before it in this file held an entry
+  int index_base = 1;
+  int order = 0;           // that the lines before have; 0: none
+  std::string order_from;  // the line that decided the order, "line 1 of a.tns"
+};
+
+// Why `line` is refused: place, reason, remedy.
+std::string explain_tns_line(std::string_view line, const TnsPlace& place);
+
+}  // namespace blco
