@@ -1,27 +1,31 @@
-// A counter-based generator: random numbers by place instead of by sequence.
+// A counter-based generator: random numbers by place instead of by sequence, so that no thread has to wait for another.
 #pragma once
 
 #include <cstdint>
 
 namespace blco {
 
-// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014, fig. 16, variant 13 of Stafford): a bijection of 64 bits.
-constexpr std::uint64_t mix_bits(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
+// A sequence that (seed, number) names and that is read at any place. The finaliser is that of SplitMix64 (Steele,
+// Lea & Flood, OOPSLA 2014): a bijection of 64 bits whose output passes for random.
+class RandomStream {
+ public:
+  constexpr RandomStream(std::uint64_t seed, std::uint64_t number)
+      : start_(scramble(scramble(seed + golden) + number * 0xd1342543de82ef95u)) {}
 
-// The number at place (stream, counter) of the sequence that `seed` names.
-constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter) {
-  constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
-  const std::uint64_t key = mix_bits(mix_bits(seed + golden) + golden * (stream + 1));
-  return mix_bits(key + golden * (counter + 1));
-}
+  constexpr std::uint64_t bits(std::uint64_t at) const { return scramble(start_ + (at + 1) * golden); }
+  // Uniform in [0, 1), 53 bits.
+  constexpr double uniform(std::uint64_t at) const { return static_cast<double>(bits(at) >> 11) * 0x1p-53; }
 
-// Uniform in [0, 1), 53 bits.
-constexpr double random_uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter) {
-  return static_cast<double>(random_bits(seed, stream, counter) >> 11) * 0x1p-53;
-}
+ private:
+  static constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
+
+  static constexpr std::uint64_t scramble(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+  }
+
+  std::uint64_t start_;
+};
 
 }  // namespace blco

@@ -20,6 +20,7 @@ namespace blco {
 namespace {
 
 constexpr int max_rank = 4096;
+constexpr std::uint64_t initial_block_bytes = std::uint64_t{1} << 20;
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
 
@@ -90,13 +91,21 @@ CpdPlan describe(const Job& job) {
   return plan;
 }
 
+// In blocks of rows, so that no second copy of a factor is needed.
 void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options, Backend& backend) {
+  const auto rank = static_cast<std::uint64_t>(options.rank);
+  const std::uint64_t block_rows = std::max<std::uint64_t>(1, initial_block_bytes / (rank * sizeof(double)));
+  std::vector<double> block;
   for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
     const int mode = static_cast<int>(n);
     if (options.initial != nullptr) {
-      backend.load_factor(mode, options.initial->factors[n]);
-    } else {
-      backend.load_factor(mode, initial_factor(options.seed, mode, tensor.shape[n], options.rank));
+      backend.load_factor(mode, 0, options.initial->factors[n]);
+      continue;
+    }
+    for (std::uint64_t first = 0; first < tensor.shape[n]; first += block_rows) {
+      block.resize(std::min(block_rows, tensor.shape[n] - first) * rank);
+      fill_initial_rows(options.seed, mode, first, options.rank, block);
+      backend.load_factor(mode, first, block);
     }
   }
 }
@@ -164,7 +173,7 @@ std::vector<double> mttkrp(const TensorFile& tensor, std::span<const std::vector
       refuse("factor " + std::to_string(n) + " is not a matrix of " + std::to_string(summary.shape[n]) + " x " +
              std::to_string(rank));
     }
-    job.backend->load_factor(static_cast<int>(n), factors[n]);
+    job.backend->load_factor(static_cast<int>(n), 0, factors[n]);
   }
   Streamer streamer(tensor.reader(), job.plan, *job.backend);
   streamer.pass(mode, Direction::forward);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "blco/layout.hpp"
+#include "engine/counter_random.hpp"
 #include "engine/ingest_job.hpp"
 #include "engine/thread_pool.hpp"
 #include "io/coordinate_reader.hpp"
@@ -33,26 +34,6 @@ constexpr std::uint64_t coordinate_stream = 0;
 constexpr std::uint64_t factor_stream = 64;
 constexpr std::uint64_t permutation_stream = 128;
 constexpr std::uint64_t noise_stream = 192;
-
-// The finaliser of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014): a bijection whose output passes for random.
-constexpr std::uint64_t scramble(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-// A sequence of random numbers that is read at any place.
-class Stream {
- public:
-  constexpr Stream(std::uint64_t seed, std::uint64_t number)
-      : start_(scramble(scramble(seed + 0x9e3779b97f4a7c15u) + number * 0xd1342543de82ef95u)) {}
-
-  constexpr std::uint64_t bits(std::uint64_t at) const { return scramble(start_ + (at + 1) * 0x9e3779b97f4a7c15u); }
-  constexpr double uniform(std::uint64_t at) const { return static_cast<double>(bits(at) >> 11) * 0x1p-53; }
-
- private:
-  std::uint64_t start_;
-};
 
 constexpr std::uint64_t multiply_high(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>((Wide{a} * b) >> 64);
@@ -94,7 +75,7 @@ class Power {
 // x -> (a x + b) mod length, a bijection without a table: it scatters the heavy rows over the mode.
 class Permutation {
  public:
-  Permutation(std::uint64_t length, const Stream& random) : length_(length), offset_(random.bits(0) % length) {
+  Permutation(std::uint64_t length, const RandomStream& random) : length_(length), offset_(random.bits(0) % length) {
     std::uint64_t at = 1;
     do {
       factor_ = random.bits(at++) % length;
@@ -113,17 +94,17 @@ class Permutation {
 
 struct Mode {
   std::uint64_t length;
-  Stream coordinates;
-  Stream factor;
+  RandomStream coordinates;
+  RandomStream factor;
   Permutation permutation;
 };
 
 std::vector<Mode> make_modes(const GenerateOptions& options) {
   std::vector<Mode> modes;
   for (std::uint64_t n = 0; n < options.shape.size(); ++n) {
-    const Stream permuted(options.seed, permutation_stream + n);
-    modes.push_back({options.shape[n], Stream(options.seed, coordinate_stream + n),
-                     Stream(options.seed, factor_stream + n), Permutation(options.shape[n], permuted)});
+    const RandomStream permuted(options.seed, permutation_stream + n);
+    modes.push_back({options.shape[n], RandomStream(options.seed, coordinate_stream + n),
+                     RandomStream(options.seed, factor_stream + n), Permutation(options.shape[n], permuted)});
   }
   return modes;
 }
@@ -182,7 +163,7 @@ class EntrySource {
   }
 
   std::vector<Mode> modes_;
-  Stream noise_stream_;
+  RandomStream noise_stream_;
   Power power_;
   std::uint64_t rank_;
   double scale_;

@@ -5,10 +5,10 @@
 
 namespace blco {
 
-std::vector<double> initial_factor(std::uint64_t seed, int mode, std::uint64_t length, int rank) {
-  std::vector<double> rows(length * static_cast<std::uint64_t>(rank));
-  for (std::uint64_t i = 0; i < rows.size(); ++i) rows[i] = random_uniform(seed, static_cast<std::uint64_t>(mode), i);
-  return rows;
+void fill_initial_rows(std::uint64_t seed, int mode, std::uint64_t first_row, int rank, std::span<double> rows) {
+  const RandomStream random(seed, static_cast<std::uint64_t>(mode));
+  const std::uint64_t first = first_row * static_cast<std::uint64_t>(rank);
+  for (std::uint64_t i = 0; i < rows.size(); ++i) rows[i] = random.uniform(first + i);
 }
 
 }  // namespace blco

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 namespace blco {
 
-// Row-major length x rank, uniform in [0, 1): element (i, r) depends on seed, mode, i and r only.
-std::vector<double> initial_factor(std::uint64_t seed, int mode, std::uint64_t length, int rank);
+// Fills whole rows from `first_row` on, row-major with `rank` columns, uniform in [0, 1): element (i, r) depends on
+// seed, mode, rank, i and r only.
+void fill_initial_rows(std::uint64_t seed, int mode, std::uint64_t first_row, int rank, std::span<double> rows);
 
 }  // namespace blco

@@ -69,7 +69,9 @@ std::string format_bytes(std::uint64_t bytes) {
 }
 
 std::string as_budget(std::uint64_t bytes) {
-  constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kibibyte = 1024;
+  constexpr std::uint64_t mebibyte = 1024 * kibibyte;
+  if (bytes < 100 * mebibyte) return std::to_string((bytes + kibibyte - 1) / kibibyte) + "KiB";
   return std::to_string((bytes + mebibyte - 1) / mebibyte) + "MiB";
 }
 

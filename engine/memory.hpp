@@ -15,7 +15,7 @@ std::uint64_t host_budget(std::uint64_t bytes);
 // "1.5 GiB", "12.0 MiB", "812 B".
 std::string format_bytes(std::uint64_t bytes);
 
-// `bytes` in whole MiB, rounded up, in the form that --memory takes: "513MiB".
+// `bytes` rounded up, in the form that --memory takes: "41234KiB", "513MiB".
 std::string as_budget(std::uint64_t bytes);
 
 // Gives freed pages back to the system, so that a budget holds across the stages of a job.

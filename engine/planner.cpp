@@ -38,12 +38,6 @@ Sizes measure(const ContainerReader& tensor) {
   return sizes;
 }
 
-// Rows of one factor in the form in which they enter and leave the backend.
-std::uint64_t transfer_bytes(const BackendConfig& config) {
-  const std::vector<std::uint64_t>& shape = config.layout.shape();
-  return *std::max_element(shape.begin(), shape.end()) * static_cast<std::uint64_t>(config.rank) * sizeof(double);
-}
-
 std::uint64_t stored_bytes(const ContainerReader& tensor, std::uint64_t chunk) {
   std::uint64_t bytes = 0;
   for (const StoredExtent& extent : tensor.extents(chunk)) bytes += extent.stored_bytes;
@@ -93,9 +87,8 @@ Plan make_plan(const ContainerReader& tensor, const PlanRequest& request) {
   Plan plan;
   plan.lane_bytes = sizes.lane;
   plan.scratch_bytes = sizes.scratch;
-  // Factors enter and leave while there are no lanes and no kept chunks.
   const std::uint64_t staging = fewest_lanes * sizes.lane + sizes.scratch;
-  plan.minimum_bytes = fixed + std::max(staging, transfer_bytes(config));
+  plan.minimum_bytes = fixed + staging;
   if (request.budget_bytes < plan.minimum_bytes) {
     throw Error(ErrorKind::out_of_memory,
                 "this job takes at least " + format_bytes(plan.minimum_bytes) + " of host memory, and the budget is " +

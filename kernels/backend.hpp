@@ -50,10 +50,11 @@ class Backend {
 
   virtual std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) = 0;
 
-  // Row-major I_n x R, in f64 whatever the precision inside.
-  virtual void load_factor(int mode, std::span<const double> rows) = 0;
+  // Rows from `first_row` on, row-major with R columns, in f64 whatever the precision inside.
+  virtual void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
+  // All rows, I_n x R.
   virtual void store_factor(int mode, std::span<double> rows) const = 0;
-  // The same, and frees the backend's own matrix: the mode must not be used again.
+  // The same, and frees the backend's own matrix, and its output: there will be no more passes.
   virtual void take_factor(int mode, std::span<double> rows) = 0;
 
   // A pass: output_n = sum over all submitted chunks. Each chunk is submitted once, in the order that is wanted.

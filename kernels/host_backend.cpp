@@ -1,0 +1,302 @@
+// The CPU backend: cuts each chunk into as many runs of frames as there are threads, and decodes one frame ahead of the
+// row kernels.
+#include "kernels/host_backend.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "blco/bits.hpp"
+#include "blco/error.hpp"
+#include "kernels/aligned_buffer.hpp"
+#include "kernels/frame_rows.hpp"
+#include "kernels/host_dense.hpp"
+#include "kernels/mttkrp_rows.hpp"
+#include "kernels/pass_output.hpp"
+#include "kernels/row_matrix.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::uint64_t most_rows_of_mode = std::uint64_t{1} << 32;
+constexpr int most_rank = 1 << 16;
+// Objects, layout tables, and bookkeeping of residents.
+constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
+
+class MappedBuffer final : public HostBuffer {
+ public:
+  explicit MappedBuffer(std::uint64_t bytes) : buffer_(bytes) {}
+  std::span<std::byte> bytes() override { return buffer_.span(); }
+
+ private:
+  AlignedBuffer<std::byte> buffer_;
+};
+
+struct Resident {
+  FrameSource source;
+  DecodedChunk decoded;  // source points to it, or to the caller's payloads
+};
+
+void check(bool condition, const std::string& message) {
+  if (!condition) throw Error(ErrorKind::invalid_argument, message);
+}
+
+void check_config(const BackendConfig& config) {
+  check(config.rank >= 1 && config.rank <= most_rank,
+        "rank " + std::to_string(config.rank) + " is not possible; give one from 1 to " + std::to_string(most_rank));
+  const auto& shape = config.layout.shape();
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    check(shape[n] <= most_rows_of_mode, "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) +
+                                             "; the CPU backend takes up to 2^32: relabel the mode's indices");
+  }
+}
+
+std::uint64_t longest_mode(const TensorLayout& layout) { return std::ranges::max(layout.shape()); }
+
+template <class T>
+class HostBackend final : public Backend {
+ public:
+  HostBackend(const BackendConfig& config, Executor& executor);
+
+  std::string name() const override { return "host"; }
+  std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override {
+    return std::make_unique<MappedBuffer>(bytes);
+  }
+
+  void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
+  void store_factor(int mode, std::span<double> rows) const override;
+  void take_factor(int mode, std::span<double> rows) override;
+
+  void begin_pass(int mode) override;
+  void submit(int, const ChunkView& chunk) override { add_chunk(decoder_.open(chunk)); }
+  void wait_lane(int) override {}
+  ResidentId keep(const ChunkView& chunk, ResidentForm form) override;
+  void submit_resident(ResidentId chunk) override { add_chunk(residents_.at(chunk).source); }
+  void finish_pass() override { output_.finish(); }
+  void read_output(std::span<double> rows) const override { copy_out(std::as_const(output_).rows(), rows); }
+
+  RowUpdate update_rows(int mode, const RowSolver& solver) override;
+  std::span<const double> gram(int mode) override;
+
+ private:
+  const RowMatrix<T>& factor(int mode) const { return factors_[static_cast<std::size_t>(mode)]; }
+  RowsView<T> factor_rows(int mode);
+  void check_size(std::uint64_t rows, std::size_t numbers) const;
+  void copy_out(RowsView<const T> from, std::span<double> to) const;
+  void add_chunk(const FrameSource& source);
+  void add_part(const FrameSource& source, std::size_t part);
+  RowsTask<T> make_task(std::size_t part);
+
+  TensorLayout layout_;
+  int rank_;
+  Executor& executor_;
+  FrameDecoder decoder_;
+  std::vector<RowMatrix<T>> factors_;
+  std::vector<std::vector<double>> grams_;  // empty: rows were loaded since
+  PassOutput<T> output_;
+  DenseKernels dense_;
+  std::vector<FrameRing> rings_;  // per part
+  std::deque<Resident> residents_;
+  int pass_mode_ = 0;
+};
+
+template <class T>
+HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
+    : layout_(config.layout),
+      rank_(config.rank),
+      executor_(executor),
+      decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
+      output_(longest_mode(config.layout), config.rank, config.private_bytes, executor),
+      dense_(config.rank, longest_mode(config.layout), executor) {
+  for (const std::uint64_t length : layout_.shape()) {
+    factors_.emplace_back(length, rank_);
+    grams_.emplace_back();
+  }
+  for (int part = 0; part < executor.width(); ++part) rings_.emplace_back(layout_.order());
+}
+
+template <class T>
+RowsView<T> HostBackend<T>::factor_rows(int mode) {
+  RowMatrix<T>& matrix = factors_[static_cast<std::size_t>(mode)];
+  return {matrix.row(0), matrix.rows(), matrix.stride()};
+}
+
+template <class T>
+void HostBackend<T>::check_size(std::uint64_t rows, std::size_t numbers) const {
+  check(numbers == rows * static_cast<std::uint64_t>(rank_), "a matrix of " + std::to_string(rows) + " x " +
+                                                                 std::to_string(rank_) + " was expected, got " +
+                                                                 std::to_string(numbers) + " numbers");
+}
+
+template <class T>
+void HostBackend<T>::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
+  const RowsView<T> to = factor_rows(mode);
+  const auto rank = static_cast<std::uint64_t>(rank_);
+  const std::uint64_t count = rows.size() / rank;
+  check(count * rank == rows.size() && first_row <= to.rows && count <= to.rows - first_row,
+        std::to_string(rows.size()) + " numbers from row " + std::to_string(first_row) +
+            " on do not fit a matrix of " + std::to_string(to.rows) + " x " + std::to_string(rank_));
+  const std::size_t slices = rings_.size();
+  executor_.run(slices, [&](std::size_t slice) {
+    for (std::uint64_t i = count * slice / slices; i < count * (slice + 1) / slices; ++i) {
+      for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<T>(rows[i * rank + r]);
+    }
+  });
+  grams_[static_cast<std::size_t>(mode)].clear();
+}
+
+template <class T>
+std::span<const double> HostBackend<T>::gram(int mode) {
+  std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
+  if (gram.empty()) {
+    gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
+    dense_.scale_and_gram(factor_rows(mode), {}, gram);
+  }
+  return gram;
+}
+
+template <class T>
+void HostBackend<T>::copy_out(RowsView<const T> from, std::span<double> to) const {
+  check_size(from.rows, to.size());
+  const auto rank = static_cast<std::uint64_t>(rank_);
+  const std::size_t slices = rings_.size();
+  executor_.run(slices, [&](std::size_t slice) {
+    for (std::uint64_t i = from.rows * slice / slices; i < from.rows * (slice + 1) / slices; ++i) {
+      for (std::uint64_t r = 0; r < rank; ++r) to[i * rank + r] = static_cast<double>(from.row(i)[r]);
+    }
+  });
+}
+
+template <class T>
+void HostBackend<T>::store_factor(int mode, std::span<double> rows) const {
+  copy_out({factor(mode).row(0), factor(mode).rows(), factor(mode).stride()}, rows);
+}
+
+template <class T>
+void HostBackend<T>::take_factor(int mode, std::span<double> rows) {
+  output_.release();
+  store_factor(mode, rows);
+  factors_[static_cast<std::size_t>(mode)] = {};
+}
+
+template <class T>
+void HostBackend<T>::begin_pass(int mode) {
+  pass_mode_ = mode;
+  output_.begin(layout_.mode(mode).length);
+}
+
+template <class T>
+ResidentId HostBackend<T>::keep(const ChunkView& chunk, ResidentForm form) {
+  Resident resident;
+  resident.source = decoder_.open(chunk);
+  if (form == ResidentForm::decoded) {
+    const FrameSource source = resident.source;
+    resident.decoded = decoder_.make_decoded(source);
+    const std::size_t slices = rings_.size();
+    executor_.run(slices, [&](std::size_t slice) {
+      for (std::uint64_t f = source.frames() * slice / slices; f < source.frames() * (slice + 1) / slices; ++f) {
+        decoder_.decode_into(source, f, resident.decoded);
+      }
+    });
+    resident.source.index = resident.source.key = resident.source.value = {};
+  }
+  residents_.push_back(std::move(resident));
+  if (form == ResidentForm::decoded) residents_.back().source.decoded = &residents_.back().decoded;
+  return residents_.size() - 1;
+}
+
+template <class T>
+void HostBackend<T>::add_chunk(const FrameSource& source) {
+  output_.open_chunk(source.range[static_cast<std::size_t>(pass_mode_)], source.nnz);
+  executor_.run(rings_.size(), [&](std::size_t part) { add_part(source, part); });
+  output_.close_chunk();
+}
+
+template <class T>
+RowsTask<T> HostBackend<T>::make_task(std::size_t part) {
+  FrameRing& ring = rings_[part];
+  RowsTask<T> task;
+  task.output = output_.target(part);
+  task.output.rows = ring.rows(pass_mode_);
+  for (int mode = 0; mode < layout_.order(); ++mode) {
+    if (mode == pass_mode_) continue;
+    task.factors[static_cast<std::size_t>(task.factor_count++)] = {factor(mode).row(0), ring.rows(mode), 0,
+                                                                   factor(mode).bytes() > cached_bytes};
+  }
+  task.values = ring.values();
+  task.stride = padded_rank<T>(rank_);
+  task.locks = output_.locks();
+  return task;
+}
+
+template <class T>
+void HostBackend<T>::add_part(const FrameSource& source, std::size_t part) {
+  const std::uint64_t first = source.frames() * part / rings_.size();
+  const std::uint64_t end = source.frames() * (part + 1) / rings_.size();
+  if (first == end) return;
+  const RowsTask<T> task = make_task(part);
+  decoder_.decode(source, first, rings_[part]);
+  for (std::uint64_t frame = first; frame < end; ++frame) {
+    if (frame + 1 < end) decoder_.decode(source, frame + 1, rings_[part]);
+    mttkrp_rows(task, {frame % 2 * frame_entries, static_cast<std::size_t>(source.entries_of(frame))});
+  }
+}
+
+template <class T>
+RowUpdate HostBackend<T>::update_rows(int mode, const RowSolver& solver) {
+  const RowsView<const T> given = std::as_const(output_).rows();
+  check(solver.rank() == rank_ && mode == pass_mode_ && given.rows == layout_.mode(mode).length,
+        "update_rows: the last pass was not one of mode " + std::to_string(mode) + ", or the solver has another rank");
+  const RowSolveSums sums = dense_.solve_rows(solver, given, factor_rows(mode));
+  RowUpdate update{sums.squares, sums.inner};
+  std::vector<double> scale(update.norms.size());
+  for (std::size_t r = 0; r < scale.size(); ++r) {
+    update.norms[r] = std::sqrt(update.norms[r]);
+    scale[r] = update.norms[r] > 0 ? 1.0 / update.norms[r] : 1.0;
+  }
+  std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
+  gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
+  dense_.scale_and_gram(factor_rows(mode), scale, gram);
+  return update;
+}
+
+template <class T>
+std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
+  const std::uint64_t longest = longest_mode(config.layout);
+  const auto rank = static_cast<std::uint64_t>(config.rank);
+  std::uint64_t bytes = small_bytes + PassOutput<T>::bytes(longest, config.rank) +
+                        DenseKernels::bytes(config.rank, longest, threads) +
+                        static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order());
+  for (const std::uint64_t length : config.layout.shape()) {
+    bytes += mapped_bytes(length * padded_rank<T>(config.rank) * sizeof(T)) + rank * rank * sizeof(double);
+  }
+  return bytes + mapped_bytes(std::min(config.private_bytes, host_backend_useful_private_bytes(config, threads)));
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor) {
+  check_config(config);
+  if (config.precision == Precision::f32) return std::make_unique<HostBackend<float>>(config, executor);
+  return std::make_unique<HostBackend<double>>(config, executor);
+}
+
+std::uint64_t host_backend_bytes(const BackendConfig& config, int threads) {
+  check_config(config);
+  return config.precision == Precision::f32 ? backend_bytes<float>(config, threads)
+                                            : backend_bytes<double>(config, threads);
+}
+
+std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int threads) {
+  const std::uint64_t longest = longest_mode(config.layout);
+  return config.precision == Precision::f32 ? PassOutput<float>::useful_private_bytes(longest, config.rank, threads)
+                                            : PassOutput<double>::useful_private_bytes(longest, config.rank, threads);
+}
+
+std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz) {
+  return decoded_chunk_bytes(layout, nnz) + sizeof(Resident);
+}
+
+}  // namespace blco

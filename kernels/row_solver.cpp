@@ -1,0 +1,81 @@
+// Factors the system of a row update once: Cholesky, or eigenvalues where V is singular to working precision.
+#include "kernels/row_solver.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <Eigen/Eigenvalues>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+
+#include "blco/error.hpp"
+
+namespace blco {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using MatrixMap = Eigen::Map<Matrix>;
+
+Matrix checked_copy(std::span<const double> v, int rank) {
+  if (rank < 1 || v.size() != static_cast<std::size_t>(rank) * static_cast<std::size_t>(rank)) {
+    throw Error(ErrorKind::invalid_argument, "row solver: a matrix of rank x rank is needed, got " +
+                                                 std::to_string(v.size()) + " numbers for rank " +
+                                                 std::to_string(rank));
+  }
+  Matrix copy = Eigen::Map<const Matrix>(v.data(), rank, rank);
+  for (int i = 0; i < rank; ++i) {
+    for (int j = 0; j <= i; ++j) {
+      if (!std::isfinite(copy(i, j))) {
+        throw Error(ErrorKind::invalid_argument,
+                    "row solver: entry (" + std::to_string(i) + ", " + std::to_string(j) +
+                        ") of the Gram product is not finite; scale the values or the initial factors down");
+      }
+    }
+  }
+  return copy;
+}
+
+double relative_tolerance(int rank) { return rank * std::numeric_limits<double>::epsilon(); }
+
+// Every squared pivot stands clear of the rounding errors of its elimination.
+bool is_definite(const Eigen::LLT<Matrix>& factored, const Matrix& v) {
+  if (factored.info() != Eigen::Success) return false;
+  const double threshold = relative_tolerance(static_cast<int>(v.rows())) * v.diagonal().maxCoeff();
+  const auto pivots = factored.matrixLLT().diagonal().array().square();
+  return (pivots > threshold).all();
+}
+
+void write_pseudo_inverse(const Matrix& v, MatrixMap out) {
+  const Eigen::SelfAdjointEigenSolver<Matrix> solver(v);
+  if (solver.info() != Eigen::Success) {
+    throw Error(ErrorKind::invalid_argument,
+                "row solver: the eigenvalues of the Gram product do not converge; scale the initial factors down");
+  }
+  const Eigen::VectorXd& values = solver.eigenvalues();
+  const double threshold = relative_tolerance(static_cast<int>(v.rows())) * values.cwiseAbs().maxCoeff();
+  const Eigen::VectorXd inverted =
+      values.unaryExpr([threshold](double value) { return value > threshold ? 1.0 / value : 0.0; });
+  out.noalias() = solver.eigenvectors() * inverted.asDiagonal() * solver.eigenvectors().transpose();
+}
+
+}  // namespace
+
+RowSolver::RowSolver(std::span<const double> v, int rank) : rank_(rank) {
+  const Matrix copy = checked_copy(v, rank);
+  matrix_.resize(v.size());
+  MatrixMap matrix(matrix_.data(), rank, rank);
+  const Eigen::LLT<Matrix> factored(copy);
+  cholesky_ = is_definite(factored, copy);
+  if (!cholesky_) {
+    write_pseudo_inverse(copy, matrix);
+    return;
+  }
+  lower_.resize(v.size());
+  MatrixMap lower(lower_.data(), rank, rank);
+  lower = factored.matrixL();
+  lower.diagonal() = lower.diagonal().cwiseInverse();
+  matrix = lower.transpose();
+}
+
+}  // namespace blco

@@ -6,20 +6,23 @@
 
 namespace blco {
 
-// V is symmetric positive semidefinite. Cholesky where V is positive definite to working precision; otherwise the
-// pseudo-inverse from its eigenvalues, those below R * eps * the largest taken as zero.
+// V is symmetric positive semidefinite. Cholesky where V is positive definite to working precision (every squared pivot
+// above R * eps * the largest diagonal entry); otherwise the pseudo-inverse from its eigenvalues, those up to
+// R * eps * the largest taken as zero.
 class RowSolver {
  public:
-  // `v` is row-major R x R; only its lower triangle is read. Throws Error{invalid_argument} if it has a number that is not finite.
+  // `v` is row-major R x R; only its lower triangle is read. Throws Error{invalid_argument} if that has a number that
+  // is not finite, or if `v` has not rank * rank numbers.
   RowSolver(std::span<const double> v, int rank);
 
   int rank() const { return rank_; }
   bool is_cholesky() const { return cholesky_; }
 
-  // Row-major R x R. Cholesky: the transposed factor L^T, the diagonal inverted (row j holds 1/L_jj, then L_kj for k > j), so that
-  // forward substitution runs along contiguous rows. Otherwise the pseudo-inverse.
+  // Row-major R x R. Cholesky: L^T, its diagonal inverted (row j holds 1/L_jj, then L_kj for k > j), for back
+  // substitution by dot products along contiguous rows. Otherwise the pseudo-inverse.
   std::span<const double> matrix() const { return matrix_; }
-  // Cholesky only: L, row-major, its diagonal inverted; for back substitution.
+  // Cholesky only: L, row-major, its diagonal inverted (row j holds L_jk for k < j, then 1/L_jj), for forward
+  // substitution in the same way.
   std::span<const double> lower() const { return lower_; }
 
  private:

@@ -1,19 +1,20 @@
 // Generated tensors: their contract, seen in the text that they are written as.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <blco/generate.hpp>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "tests/temporary_folder.hpp"
 
 namespace blco {
 namespace {
@@ -25,17 +26,9 @@ struct Entry {
 
 class Generate : public testing::Test {
  protected:
-  Generate() { std::filesystem::create_directories(folder_); }
-  ~Generate() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
   std::string text(const GenerateOptions& options, int threads = 1) const {
     generate_text(options, folder_ / "out.tns", threads);
-    std::ostringstream all;
-    all << std::ifstream(folder_ / "out.tns").rdbuf();
-    return all.str();
+    return file_contents(folder_ / "out.tns");
   }
 
   std::vector<Entry> entries(const GenerateOptions& options) const {
@@ -51,8 +44,7 @@ class Generate : public testing::Test {
     return read;
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("blco-generate-" + std::to_string(getpid()));
+  const TemporaryFolder folder_;
 };
 
 // Batches hold 65536 entries and tasks 4096: sizes on both sides of either.

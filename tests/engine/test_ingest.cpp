@@ -154,10 +154,10 @@ TEST(Ingest, NamesTheBudgetThatWouldDo) {
   }
   const std::size_t at = message.find("--memory ");
   ASSERT_NE(at, std::string::npos) << message;
-  const std::uint64_t mebibytes = std::stoull(message.substr(at + 9));
+  const std::uint64_t kibibytes = std::stoull(message.substr(at + 9));
 
-  EXPECT_EQ(ingest_text({text}, folder / "out.blco", {.memory_bytes = mebibytes << 20}).entries_read, 100000);
-  EXPECT_THROW(ingest_text({text}, folder / "out.blco", {.memory_bytes = (mebibytes - 1) << 20}), Error);
+  EXPECT_EQ(ingest_text({text}, folder / "out.blco", {.memory_bytes = kibibytes << 10}).entries_read, 100000);
+  EXPECT_THROW(ingest_text({text}, folder / "out.blco", {.memory_bytes = (kibibytes - 1) << 10}), Error);
 }
 
 TEST(Ingest, SummedEventsEqualTheCountedTensor) {

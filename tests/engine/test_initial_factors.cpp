@@ -5,12 +5,19 @@
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 namespace blco {
 namespace {
 
+std::vector<double> initial_rows(std::uint64_t seed, int mode, std::uint64_t first_row, std::uint64_t count, int rank) {
+  std::vector<double> rows(count * static_cast<std::uint64_t>(rank));
+  fill_initial_rows(seed, mode, first_row, rank, rows);
+  return rows;
+}
+
 TEST(InitialFactors, AreUniformInZeroToOne) {
-  const auto factor = initial_factor(1, 0, 10000, 10);
+  const auto factor = initial_rows(1, 0, 0, 10000, 10);
 
   const double mean = std::accumulate(factor.begin(), factor.end(), 0.0) / static_cast<double>(factor.size());
   double variance = 0;
@@ -22,9 +29,17 @@ TEST(InitialFactors, AreUniformInZeroToOne) {
 }
 
 TEST(InitialFactors, DifferBySeedAndMode) {
-  EXPECT_EQ(initial_factor(1, 0, 5, 3), initial_factor(1, 0, 5, 3));
-  EXPECT_NE(initial_factor(1, 0, 5, 3), initial_factor(2, 0, 5, 3));
-  EXPECT_NE(initial_factor(1, 0, 5, 3), initial_factor(1, 1, 5, 3));
+  EXPECT_EQ(initial_rows(1, 0, 0, 5, 3), initial_rows(1, 0, 0, 5, 3));
+  EXPECT_NE(initial_rows(1, 0, 0, 5, 3), initial_rows(2, 0, 0, 5, 3));
+  EXPECT_NE(initial_rows(1, 0, 0, 5, 3), initial_rows(1, 1, 0, 5, 3));
+}
+
+TEST(InitialFactors, AreTheSameInPiecesAsInOne) {
+  auto pieces = initial_rows(4, 2, 0, 3, 5);
+  const auto rest = initial_rows(4, 2, 3, 7, 5);
+  pieces.insert(pieces.end(), rest.begin(), rest.end());
+
+  EXPECT_EQ(pieces, initial_rows(4, 2, 0, 10, 5));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class RecordingBackend final : public Backend {
 
   std::string name() const override { return "recording"; }
   std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override { return std::make_unique<PlainBuffer>(bytes); }
-  void load_factor(int, std::span<const double>) override {}
+  void load_factor(int, std::uint64_t, std::span<const double>) override {}
   void store_factor(int, std::span<double>) const override {}
   void take_factor(int, std::span<double>) override {}
   void begin_pass(int) override { submitted.clear(); }

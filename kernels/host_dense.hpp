@@ -1,0 +1,46 @@
+// Dense steps of the host backend: row solves, normalisation, Gram matrices. Sums are f64 and their order is fixed by
+// rows and rank, not by threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "blco/executor.hpp"
+#include "kernels/aligned_buffer.hpp"
+#include "kernels/row_matrix.hpp"
+#include "kernels/row_solver.hpp"
+
+namespace blco {
+
+struct RowSolveSums {
+  std::vector<double> squares;  // R: sum of squares of each column of the solution
+  double inner = 0;             // <given, solution>
+};
+
+class DenseKernels {
+ public:
+  // For matrices of up to `most_rows` rows. `executor` must outlive this.
+  DenseKernels(int rank, std::uint64_t most_rows, Executor& executor);
+
+  static std::uint64_t bytes(int rank, std::uint64_t most_rows, int threads);
+
+  // Row by row solution * V = given; both have the same number of rows.
+  template <class T>
+  RowSolveSums solve_rows(const RowSolver& solver, RowsView<const T> given, RowsView<T> solution);
+
+  // Multiplies column r by scale[r] (an empty span: by 1) and writes the Gram matrix of the result, row-major R x R.
+  template <class T>
+  void scale_and_gram(RowsView<T> matrix, std::span<const double> scale, std::span<double> gram);
+
+ private:
+  template <class Task>
+  void for_each_slice(std::uint64_t rows, const Task& task);
+
+  int rank_;
+  Executor& executor_;
+  AlignedBuffer<double> slice_sums_;            // per slice: R sums of squares and the inner product, or a Gram matrix
+  std::vector<AlignedBuffer<double>> scratch_;  // per thread
+};
+
+}  // namespace blco

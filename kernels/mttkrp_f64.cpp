@@ -1,0 +1,28 @@
+// The row kernels for double.
+#include "kernels/highway_targets.hpp"
+#include "kernels/mttkrp_rows.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/mttkrp_f64.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "kernels/mttkrp_rows-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace blco::HWY_NAMESPACE {
+
+void mttkrp_rows_f64(const RowsTask<double>& task, RingRange range) { add_frame<double>(task, range); }
+
+}  // namespace blco::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace blco {
+
+HWY_EXPORT(mttkrp_rows_f64);
+
+void mttkrp_rows(const RowsTask<double>& task, RingRange range) { HWY_DYNAMIC_DISPATCH(mttkrp_rows_f64)(task, range); }
+
+}  // namespace blco
+#endif  // HWY_ONCE

@@ -1,0 +1,62 @@
+// The output of one pass, and how several threads add to it: in private copies, in private blocks, or under locks.
+#pragma once
+
+#include <cstdint>
+
+#include "blco/executor.hpp"
+#include "kernels/frame_rows.hpp"
+#include "kernels/mttkrp_rows.hpp"
+#include "kernels/row_matrix.hpp"
+
+namespace blco {
+
+// Part 0 adds to the output itself. The other parts do too, one row at a time under a lock, unless there is room for
+// a copy of the whole output per part, merged when the pass ends, or for a block of those rows that the chunk
+// can have, merged when the chunk ends. Merges take the parts in their order: without locks the numbers depend on the
+// number of parts, not on which of them is faster.
+template <class T>
+class PassOutput {
+ public:
+  // For passes of up to `most_rows` rows, with one part per thread of `executor`, which must outlive this. At most
+  // `private_bytes` for copies and blocks.
+  PassOutput(std::uint64_t most_rows, int rank, std::uint64_t private_bytes, Executor& executor);
+
+  // All but the private bytes; and how many of those can be of use.
+  static std::uint64_t bytes(std::uint64_t most_rows, int rank);
+  static std::uint64_t useful_private_bytes(std::uint64_t most_rows, int rank, int threads);
+
+  // Zeroes `rows` rows, also after a pass that was given up.
+  void begin(std::uint64_t rows);
+  // Every chunk is opened, added to by the parts through target(), and closed.
+  void open_chunk(RowRange range, std::uint64_t nnz);
+  // Where `part` adds (the rows of the nonzeros are left for the caller), and the locks that it must take, if any.
+  IndexedRows<T> target(std::size_t part);
+  RowLocks* locks();
+  void close_chunk();
+  void finish();
+  // Frees the memory; there are no more passes.
+  void release();
+
+  RowsView<T> rows() { return {matrix_.row(0), rows_, matrix_.stride()}; }
+  RowsView<const T> rows() const { return {matrix_.row(0), rows_, matrix_.stride()}; }
+
+ private:
+  enum class Sharing { alone, copies, blocks, locks };
+
+  std::uint64_t parts() const { return static_cast<std::uint64_t>(executor_.width()); }
+  bool fits(std::uint64_t row_count) const;
+  void merge(RowRange range, std::uint64_t first_row, std::uint64_t row_count);
+
+  Executor& executor_;
+  RowMatrix<T> matrix_;
+  AlignedBuffer<T> private_;  // zero outside of a pass
+  RowLocks locks_;
+  std::uint64_t rows_ = 0;
+  bool whole_copies_ = false;
+  bool private_used_ = false;
+  Sharing sharing_ = Sharing::alone;
+  RowRange chunk_range_;
+  RowRange touched_;  // of the copies, where private_used_ says that there are any
+};
+
+}  // namespace blco

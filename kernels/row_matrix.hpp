@@ -1,0 +1,53 @@
+// A factor or output matrix: rows padded with zeros to whole vectors, so that kernels need no tail.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/aligned_buffer.hpp"
+
+namespace blco {
+
+// Half of a common L2 cache: a matrix of up to this size stays there without prefetches.
+inline constexpr std::uint64_t cached_bytes = std::uint64_t{512} << 10;
+
+// Elements from one row to the next: 1, 2, 4 (8 for float) or whole cache lines. A row never straddles a
+// cache line that it need not touch.
+template <class T>
+constexpr std::uint64_t padded_rank(int rank) {
+  constexpr std::uint64_t line = cache_line_bytes / sizeof(T);
+  const auto wanted = static_cast<std::uint64_t>(rank);
+  for (std::uint64_t small = 1; small < line; small *= 2) {
+    if (wanted <= small) return small;
+  }
+  return (wanted + line - 1) / line * line;
+}
+
+template <class T>
+class RowMatrix {
+ public:
+  RowMatrix() = default;
+  RowMatrix(std::uint64_t rows, int rank) : rows_(rows), stride_(padded_rank<T>(rank)), data_(rows * stride_) {}
+
+  std::uint64_t rows() const { return rows_; }
+  std::uint64_t stride() const { return stride_; }
+  std::uint64_t bytes() const { return data_.size() * sizeof(T); }
+  T* row(std::uint64_t i) { return data_.data() + i * stride_; }
+  const T* row(std::uint64_t i) const { return data_.data() + i * stride_; }
+
+ private:
+  std::uint64_t rows_ = 0;
+  std::uint64_t stride_ = 0;
+  AlignedBuffer<T> data_;
+};
+
+// Some rows of a matrix that someone else owns. Trivially copyable.
+template <class T>
+struct RowsView {
+  T* data = nullptr;
+  std::uint64_t rows = 0;
+  std::uint64_t stride = 0;
+
+  T* row(std::uint64_t i) const { return data + i * stride; }
+};
+
+}  // namespace blco

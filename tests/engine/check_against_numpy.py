@@ -1,0 +1,134 @@
+"""Three sweeps from given factors equal an independent ALS in numpy, in core and far out of core, at four ranks.
+
+usage: check_against_numpy.py BIN_FOLDER DATA_FOLDER [TENSOR...]
+"""
+import gzip
+import pathlib
+import re
+import sys
+import tempfile
+
+from blco_commands import Commands, skip
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as error:
+    skip(f"numpy and h5py are needed: {error}")
+
+RANKS = (1, 5, 16, 33)
+SWEEPS = 3
+TENSORS = ("nips12", "darpa1998-3d", "darpa1998-5d", "icews18", "uber-head", "unhcr")
+
+
+class Mttkrp:
+    """By a sum over each row's nonzeros, which a sort by that mode's coordinates makes neighbours."""
+
+    def __init__(self, coordinates, values, shape):
+        self.shape = shape
+        self.by_mode = []
+        for mode in range(len(shape)):
+            order = np.argsort(coordinates[mode], kind="stable")
+            sorted_rows = coordinates[mode][order]
+            starts = np.flatnonzero(np.r_[True, sorted_rows[1:] != sorted_rows[:-1]])
+            self.by_mode.append((order, starts, sorted_rows[starts]))
+        self.coordinates = coordinates
+        self.values = values
+
+    def __call__(self, factors, mode):
+        order, starts, rows = self.by_mode[mode]
+        rank = factors[0].shape[1]
+        output = np.zeros((self.shape[mode], rank))
+        for column in range(rank):
+            terms = self.values[order]
+            for other, factor in enumerate(factors):
+                if other != mode:
+                    terms = terms * factor[:, column][self.coordinates[other][order]]
+            output[rows, column] = np.add.reduceat(terms, starts)
+        return output
+
+
+def als(mttkrp, shape, initial, norm_squared):
+    factors = [factor.copy() for factor in initial]
+    rank = factors[0].shape[1]
+    fits, worst_condition = [], 1.0
+    for _ in range(SWEEPS):
+        for mode in range(len(shape)):
+            system = np.ones((rank, rank))
+            for other, factor in enumerate(factors):
+                if other != mode:
+                    system *= factor.T @ factor
+            worst_condition = max(worst_condition, np.linalg.cond(system))
+            output = mttkrp(factors, mode)
+            rows = np.linalg.solve(system, output.T).T
+            weights = np.linalg.norm(rows, axis=0)
+            inner = np.sum(rows * output)
+            factors[mode] = rows / weights
+        grams = np.ones((rank, rank))
+        for factor in factors:
+            grams *= factor.T @ factor
+        residual = norm_squared + weights @ grams @ weights - 2 * inner
+        fits.append(1 - np.sqrt(max(residual, 0)) / np.sqrt(norm_squared))
+    return factors, weights, fits, worst_condition
+
+
+def read_tensor(path):
+    with gzip.open(path) as file:
+        table = np.loadtxt(file, dtype=np.float64)
+    coordinates = [column.astype(np.int64) - 1 for column in table[:, :-1].T]
+    return coordinates, np.ascontiguousarray(table[:, -1]), [int(c.max()) + 1 for c in coordinates]
+
+
+def write_initial(path, factors, shape):
+    with h5py.File(path, "w") as file:
+        file.attrs["format"] = "blco-model"
+        file.attrs["version"] = np.uint32(1)
+        file.attrs["rank"] = np.uint64(factors[0].shape[1])
+        file.attrs["shape"] = np.array(shape, dtype=np.uint64)
+        file["weights"] = np.ones(factors[0].shape[1])
+        for mode, factor in enumerate(factors):
+            file[f"factors/{mode}"] = factor
+
+
+def check(commands, folder, name, container, mttkrp, shape, norm_squared, rank):
+    random = np.random.default_rng(rank)
+    initial = [random.random((length, rank)) for length in shape]
+    write_initial(folder / "init.h5", initial, shape)
+    factors, weights, fits, condition = als(mttkrp, shape, initial, norm_squared)
+    tolerance = max(1e-10, 1e-14 * condition)
+    fixed = ["--rank", rank, "--init", folder / "init.h5", "--iterations", SWEEPS, "--tolerance", 0]
+    budgets = {"in core": [], "out of core": ["--host-memory", commands.least_budget(container, *fixed)]}
+    failures = 0
+    for place, budget in budgets.items():
+        output, _ = commands.run("blco-cpd", container, *fixed, *budget, "-o", folder / "model.h5")
+        streamed = int(re.search(r"([\d,]+) streamed", output).group(1).replace(",", ""))
+        with h5py.File(folder / "model.h5") as model:
+            fit_error = max(abs(model["fit_history"][:] - fits))
+            weight_error = np.max(np.abs(model["weights"][:] - weights) / weights)
+            factor_error = max(np.max(np.abs(model[f"factors/{m}"][:] - f)) for m, f in enumerate(factors))
+        good = fit_error <= 1e-10 and weight_error <= tolerance and factor_error <= tolerance
+        good = good and (streamed > 0) == (place == "out of core")
+        failures += not good
+        print(f"{'ok  ' if good else 'FAIL'} {name:13} rank {rank:2} {place:11} ({streamed:3} chunks streamed): fit {fit_error:.1e},"
+              f" weights {weight_error:.1e}, factors {factor_error:.1e}, allowed {tolerance:.1e}")
+    return failures
+
+
+def main():
+    commands, data = Commands(sys.argv[1]), pathlib.Path(sys.argv[2])
+    if not data.is_dir():
+        skip(f"no real tensors at {data}")
+    failures = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        for name in sys.argv[3:] or TENSORS:
+            container = folder / "tensor.blco"
+            commands.run("blco-ingest", data / f"{name}.tns.gz", "-o", container, "--chunk-nnz", 8192)
+            coordinates, values, shape = read_tensor(data / f"{name}.tns.gz")
+            mttkrp = Mttkrp(coordinates, values, shape)
+            for rank in RANKS:
+                failures += check(commands, folder, name, container, mttkrp, shape, float(values @ values), rank)
+    sys.exit(f"{failures} comparisons failed" if failures else 0)
+
+
+main()

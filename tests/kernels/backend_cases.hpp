@@ -1,0 +1,112 @@
+// The backends under test, and one pass over encoded chunks.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.hpp"
+#include "kernels/host_backend.hpp"
+#include "kernels/reference_backend.hpp"
+#include "tests/random_tensor.hpp"
+#include "tests/thread_executor.hpp"
+
+namespace blco::testing {
+
+// threads 0: the reference backend.
+struct BackendCase {
+  int threads = 0;
+  Precision precision = Precision::f64;
+
+  std::string name() const {
+    return (threads == 0 ? "reference" : "host" + std::to_string(threads)) +
+           (precision == Precision::f64 ? "_f64" : "_f32");
+  }
+  // Of an entry, relative to the sum of the absolute values that were added up.
+  double tolerance() const { return precision == Precision::f64 ? 1e-12 : 1e-5; }
+};
+
+inline std::ostream& operator<<(std::ostream& out, const BackendCase& backend) { return out << backend.name(); }
+
+inline std::vector<BackendCase> every_backend() {
+  return {{0, Precision::f64}, {0, Precision::f32}, {1, Precision::f64}, {1, Precision::f32},
+          {2, Precision::f64}, {2, Precision::f32}, {3, Precision::f64}, {3, Precision::f32}};
+}
+
+// A backend and the threads it runs on.
+class BackendUnderTest {
+ public:
+  BackendUnderTest(const BackendCase& which, std::span<const std::uint64_t> shape, int rank,
+                   std::uint64_t private_bytes = std::uint64_t{1} << 40)
+      : executor_(std::max(which.threads, 1)), shape_(shape.begin(), shape.end()), rank_(rank) {
+    const BackendConfig config{TensorLayout(shape), rank, which.precision, private_bytes};
+    backend_ = which.threads == 0 ? make_reference_backend(config) : make_host_backend(config, executor_);
+  }
+
+  Backend& operator*() { return *backend_; }
+  Backend* operator->() { return backend_.get(); }
+
+  void load(std::span<const std::vector<double>> factors) {
+    for (std::size_t n = 0; n < factors.size(); ++n) backend_->load_factor(static_cast<int>(n), 0, factors[n]);
+  }
+
+  std::vector<double> output(int mode) const {
+    std::vector<double> rows(size(mode));
+    backend_->read_output(rows);
+    return rows;
+  }
+
+  std::vector<double> factor(int mode) const {
+    std::vector<double> rows(size(mode));
+    backend_->store_factor(mode, rows);
+    return rows;
+  }
+
+  std::vector<double> pass(std::span<const EncodedChunk> chunks, int mode) {
+    backend_->begin_pass(mode);
+    for (const EncodedChunk& chunk : chunks) {
+      backend_->submit(0, chunk.view());
+      backend_->wait_lane(0);
+    }
+    backend_->finish_pass();
+    return output(mode);
+  }
+
+  std::vector<double> resident_pass(std::span<const ResidentId> residents, int mode) {
+    backend_->begin_pass(mode);
+    for (const ResidentId resident : residents) backend_->submit_resident(resident);
+    backend_->finish_pass();
+    return output(mode);
+  }
+
+ private:
+  std::size_t size(int mode) const {
+    return static_cast<std::size_t>(shape_[static_cast<std::size_t>(mode)]) * static_cast<std::size_t>(rank_);
+  }
+
+  ThreadExecutor executor_;
+  std::vector<std::uint64_t> shape_;
+  int rank_;
+  std::unique_ptr<Backend> backend_;
+};
+
+// Every entry is within `tolerance` of the sum of absolute products that went into it.
+MATCHER_P2(RowsNear, expected, tolerance, "has rows near the expected ones") {
+  if (arg.size() != expected.rows.size()) return false;
+  for (std::size_t i = 0; i < arg.size(); ++i) {
+    if (!(std::abs(arg[i] - expected.rows[i]) <= tolerance * expected.sizes[i])) {
+      *result_listener << "entry " << i << " is " << arg[i] << " instead of " << expected.rows[i] << ", of "
+                       << expected.sizes[i] << " in absolute terms";
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace blco::testing

@@ -1,0 +1,165 @@
+// What only the host backend promises: limits, memory figures, reproducible sums.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "blco/error.hpp"
+#include "kernels/highway_targets.hpp"
+#include "kernels/host_backend.hpp"
+#include "tests/kernels/backend_cases.hpp"
+#include "tests/random_tensor.hpp"
+// After the limits on targets:
+#include <hwy/targets.h>
+
+namespace blco::testing {
+namespace {
+
+BackendConfig config_of(std::vector<std::uint64_t> shape, int rank, Precision precision = Precision::f64) {
+  return {TensorLayout(shape), rank, precision, 0};
+}
+
+TEST(HostBackend, RefusesAModeLongerThanItsRowNumbers) {
+  SerialExecutor executor;
+
+  EXPECT_THROW(make_host_backend(config_of({2, (std::uint64_t{1} << 32) + 1}, 1), executor), Error);
+}
+
+TEST(HostBackend, RefusesARankBelowOne) {
+  SerialExecutor executor;
+
+  EXPECT_THROW(make_host_backend(config_of({2, 3}, 0), executor), Error);
+}
+
+TEST(HostBackend, RefusesFactorsOfAnotherSize) {
+  SerialExecutor executor;
+  const auto backend = make_host_backend(config_of({2, 3}, 2), executor);
+
+  EXPECT_THROW(backend->load_factor(0, 0, std::vector<double>(5)), Error);
+}
+
+TEST(HostBackend, RefusesToUpdateAModeOfAnotherPass) {
+  SerialExecutor executor;
+  const auto backend = make_host_backend(config_of({2, 3}, 1), executor);
+  backend->begin_pass(0);
+  backend->finish_pass();
+
+  EXPECT_THROW(backend->update_rows(1, RowSolver(std::vector<double>{1.0}, 1)), Error);
+}
+
+TEST(HostBackend, GivesAlignedHostBuffers) {
+  SerialExecutor executor;
+  const auto backend = make_host_backend(config_of({2, 3}, 1), executor);
+
+  const auto buffer = backend->allocate_host(1000);
+
+  EXPECT_EQ(buffer->bytes().size(), 1000U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->bytes().data()) % 64, 0U);
+}
+
+TEST(HostBackend, NeedsNoPrivateCopiesForOneThread) {
+  EXPECT_EQ(host_backend_useful_private_bytes(config_of({100, 1000}, 16), 1), 0U);
+}
+
+TEST(HostBackend, CountsPrivateCopiesOfTheLongestMode) {
+  EXPECT_EQ(host_backend_useful_private_bytes(config_of({100, 1000}, 16), 3), 2U * 1000 * 16 * 8);
+  EXPECT_EQ(host_backend_useful_private_bytes(config_of({100, 1000}, 9, Precision::f32), 2), 1000U * 16 * 4);
+}
+
+TEST(HostBackend, CountsFactorsOutputAndPrivateCopies) {
+  BackendConfig config = config_of({100'000, 200'000}, 13);
+  const std::uint64_t matrices = (100'000 + 2 * 200'000) * 16 * 8;
+  const std::uint64_t without = host_backend_bytes(config, 2);
+  config.private_bytes = 5'000'000;
+  const std::uint64_t with = host_backend_bytes(config, 2);
+  config.private_bytes = std::uint64_t{1} << 40;
+  const std::uint64_t with_all = host_backend_bytes(config, 2);
+
+  EXPECT_GE(without, matrices);
+  EXPECT_LE(without, matrices + (std::uint64_t{4} << 20));
+  EXPECT_NEAR(static_cast<double>(with - without), 5e6, 4096);
+  EXPECT_EQ(with_all - without, 200'000U * 16 * 8);
+}
+
+TEST(HostBackend, CountsDecodedChunks) {
+  const std::uint64_t nnz = std::uint64_t{1} << 20;
+
+  EXPECT_NEAR(static_cast<double>(host_decoded_bytes(TensorLayout(std::vector<std::uint64_t>{100, 100}), nnz)),
+              16.0 * static_cast<double>(nnz), 4096);
+  EXPECT_NEAR(static_cast<double>(host_decoded_bytes(TensorLayout(std::vector<std::uint64_t>(9, 250)), nnz)),
+              24.0 * static_cast<double>(nnz), 4096);
+}
+
+TEST(HostBackend, RepeatsItsNumbersOnAnyThreadsWithPrivateCopies) {
+  const auto tensor = random_tensor({.shape = {300, 50, 70}, .nnz = 9000, .seed = 1});
+  const auto chunks = encode(tensor, 4000);
+  const auto factors = random_factors(tensor.shape, 16, 2);
+  for (const int threads : {1, 2, 3}) {
+    const auto run = [&] {
+      BackendUnderTest backend({threads, Precision::f64}, tensor.shape, 16);
+      backend.load(factors);
+      return backend.pass(chunks, 1);
+    };
+
+    EXPECT_EQ(run(), run()) << threads << " threads";
+  }
+}
+
+TEST(HostBackend, UpdatesRowsAlikeOnAnyNumberOfThreads) {
+  const std::vector<std::uint64_t> shape{5000, 3};
+  const auto factor = random_matrix(5000, 9, 2);
+  std::vector<std::vector<double>> grams;
+  for (const int threads : {1, 2, 3}) {
+    BackendUnderTest backend({threads, Precision::f64}, shape, 9);
+    backend->load_factor(0, 0, factor);
+    const auto gram = backend->gram(0);
+    grams.emplace_back(gram.begin(), gram.end());
+  }
+
+  EXPECT_EQ(grams[0], grams[1]);
+  EXPECT_EQ(grams[0], grams[2]);
+}
+
+TEST(HostBackend, RecoversFromAPassThatWasGivenUp) {
+  const auto tensor = random_tensor({.shape = {64, 101, 32}, .nnz = 3000, .seed = 13});
+  const auto chunks = encode(tensor, 3000);
+  const auto factors = random_factors(tensor.shape, 5, 2);
+  for (const std::uint64_t private_bytes : {std::uint64_t{1} << 30, std::uint64_t{64 * 8 * 8 * 2}, std::uint64_t{0}}) {
+    BackendUnderTest backend({3, Precision::f64}, tensor.shape, 5, private_bytes);
+    backend.load(factors);
+    EncodedChunk damaged = chunks[0];
+    damaged.upper[1] = 50;
+    backend->begin_pass(0);
+    EXPECT_THROW(backend->submit(0, damaged.view()), Error);
+
+    const auto rows = backend.pass(chunks, 0);
+
+    EXPECT_THAT(rows, RowsNear(coordinate_mttkrp(tensor, factors, 5, 0), 1e-12));
+  }
+}
+
+// Every instruction set that this CPU has, down to plain scalar code.
+TEST(HostBackend, ComputesTheSameOnEveryInstructionSet) {
+  const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 3000, .seed = 2});
+  const auto chunks = encode(tensor, 1000);
+  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  for (const std::int64_t target : targets) {
+    hwy::GetChosenTarget().Update(target);
+    for (const int rank : {1, 3, 7, 16, 100}) {
+      for (const Precision precision : {Precision::f64, Precision::f32}) {
+        const BackendCase which{2, precision};
+        const auto factors = random_factors(tensor.shape, rank, 11);
+        BackendUnderTest backend(which, tensor.shape, rank);
+        backend.load(factors);
+        for (int mode = 0; mode < 3; ++mode) {
+          const auto expected = coordinate_mttkrp(tensor, factors, rank, static_cast<std::size_t>(mode));
+          EXPECT_THAT(backend.pass(chunks, mode), RowsNear(expected, which.tolerance())) << "target " << target;
+        }
+      }
+    }
+  }
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+}  // namespace
+}  // namespace blco::testing

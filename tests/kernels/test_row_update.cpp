@@ -1,0 +1,182 @@
+// Row updates, Gram matrices and factor transfers of every backend against loops in extended precision.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "blco/error.hpp"
+#include "tests/kernels/backend_cases.hpp"
+#include "tests/random_tensor.hpp"
+
+namespace blco::testing {
+namespace {
+
+using Wide = std::vector<long double>;
+
+// V well away from singular, so that the solution is known to nearly full precision.
+std::vector<double> definite_matrix(int rank) {
+  const auto n = static_cast<std::size_t>(rank);
+  std::vector<double> v = random_matrix(n, rank, 5);
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t k = 0; k < j; ++k) v[j * n + k] = v[k * n + j];
+    v[j * n + j] = 1.5 * static_cast<double>(n) + v[j * n + j];
+  }
+  return v;
+}
+
+// Gaussian elimination without pivoting, which a diagonally dominant matrix allows.
+Wide solve(const std::vector<double>& v, const double* given, std::size_t n) {
+  Wide a(v.begin(), v.end());
+  Wide x(given, given + n);
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t i = k + 1; i < n; ++i) {
+      const long double ratio = a[i * n + k] / a[k * n + k];
+      for (std::size_t j = k; j < n; ++j) a[i * n + j] -= ratio * a[k * n + j];
+      x[i] -= ratio * x[k];
+    }
+  }
+  for (std::size_t k = n; k-- > 0;) {
+    for (std::size_t j = k + 1; j < n; ++j) x[k] -= a[k * n + j] * x[j];
+    x[k] /= a[k * n + k];
+  }
+  return x;
+}
+
+Wide gram_of(const std::vector<double>& rows, std::size_t n) {
+  Wide gram(n * n);
+  for (std::size_t start = 0; start < rows.size(); start += n) {
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t k = 0; k < n; ++k) {
+        gram[j * n + k] += static_cast<long double>(rows[start + j]) * static_cast<long double>(rows[start + k]);
+      }
+    }
+  }
+  return gram;
+}
+
+class RowUpdateOf : public ::testing::TestWithParam<BackendCase> {
+ protected:
+  double exact() const { return GetParam().precision == Precision::f64 ? 1e-13 : 2e-6; }
+
+  // Leaves an MTTKRP in the output of mode 0 and returns it as the backend holds it.
+  static std::vector<double> fill_output(BackendUnderTest& backend, std::uint64_t rows, int rank) {
+    const auto tensor = random_tensor({.shape = {rows, 50}, .nnz = 6 * rows, .seed = rows});
+    backend.load(random_factors(tensor.shape, rank, 3));
+    return backend.pass(encode(tensor, 100'000), 0);
+  }
+};
+
+TEST_P(RowUpdateOf, SolvesAndNormalisesRows) {
+  for (const int rank : {1, 2, 3, 5, 8, 16, 17, 33, 70}) {
+    for (const std::uint64_t rows : {1, 33, rank == 17 ? 2500 : 64}) {
+      const auto n = static_cast<std::size_t>(rank);
+      const std::vector<std::uint64_t> shape{rows, 50};
+      BackendUnderTest backend(GetParam(), shape, rank);
+      const auto given = fill_output(backend, rows, rank);
+      const auto v = definite_matrix(rank);
+
+      const RowUpdate update = backend->update_rows(0, RowSolver(v, rank));
+
+      Wide expected;
+      Wide squares(n);
+      long double inner = 0;
+      long double inner_size = 0;
+      for (std::size_t i = 0; i < rows; ++i) {
+        const Wide row = solve(v, given.data() + i * n, n);
+        for (std::size_t r = 0; r < n; ++r) {
+          squares[r] += row[r] * row[r];
+          inner += row[r] * given[i * n + r];
+          inner_size += std::abs(row[r] * given[i * n + r]);
+        }
+        expected.insert(expected.end(), row.begin(), row.end());
+      }
+      EXPECT_NEAR(update.inner, static_cast<double>(inner), exact() * static_cast<double>(inner_size));
+      const auto factor = backend.factor(0);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        const long double norm = std::sqrt(squares[i % n]);
+        ASSERT_NEAR(update.norms[i % n], static_cast<double>(norm), exact() * static_cast<double>(norm));
+        ASSERT_NEAR(factor[i], static_cast<double>(expected[i] / norm), exact())
+            << "rank " << rank << ", rows " << rows;
+      }
+      const Wide gram = gram_of(factor, n);
+      for (std::size_t i = 0; i < n * n; ++i) {
+        ASSERT_NEAR(backend->gram(0)[i], static_cast<double>(gram[i]), 1e-13);
+      }
+    }
+  }
+}
+
+TEST_P(RowUpdateOf, TakesTheMinimumNormSolutionOfASingularSystem) {
+  constexpr int rank = 3;
+  constexpr std::uint64_t rows = 70;
+  // Columns 0 and 1 are equal, column 2 stands apart: the least solution halves between the equal ones.
+  const std::vector<double> v{2.0, 2.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 4.0};
+  const std::vector<std::uint64_t> shape{rows, 50};
+  BackendUnderTest backend(GetParam(), shape, rank);
+  const auto given = fill_output(backend, rows, rank);
+
+  const RowUpdate update = backend->update_rows(0, RowSolver(v, rank));
+
+  const auto factor = backend.factor(0);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const double* m = given.data() + i * rank;
+    const double* a = factor.data() + i * rank;
+    EXPECT_NEAR(a[0] * update.norms[0], (m[0] + m[1]) / 8, 10 * exact());
+    EXPECT_NEAR(a[1] * update.norms[1], (m[0] + m[1]) / 8, 10 * exact());
+    EXPECT_NEAR(a[2] * update.norms[2], m[2] / 4, 10 * exact());
+  }
+}
+
+TEST_P(RowUpdateOf, LeavesAZeroColumnZero) {
+  const std::vector<std::uint64_t> shape{40, 50};
+  const auto tensor = random_tensor({.shape = shape, .nnz = 300, .seed = 1});
+  auto factors = random_factors(shape, 3, 3);
+  for (std::size_t i = 0; i < 50; ++i) factors[1][3 * i + 1] = 0.0;
+  BackendUnderTest backend(GetParam(), shape, 3);
+  backend.load(factors);
+  backend.pass(encode(tensor, 1000), 0);
+  const std::vector<double> v{1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+  const RowUpdate update = backend->update_rows(0, RowSolver(v, 3));
+
+  EXPECT_EQ(update.norms[1], 0.0);
+  const auto factor = backend.factor(0);
+  for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(factor[3 * i + 1], 0.0);
+  EXPECT_NEAR(backend->gram(0)[0], 1.0, exact());
+  EXPECT_EQ(backend->gram(0)[4], 0.0);
+}
+
+TEST_P(RowUpdateOf, KeepsTheGramOfALoadedFactor) {
+  for (const int rank : {1, 3, 8, 9, 16, 33, 100}) {
+    const auto n = static_cast<std::size_t>(rank);
+    const std::vector<std::uint64_t> shape{1500, 2};
+    BackendUnderTest backend(GetParam(), shape, rank);
+
+    backend->load_factor(0, 0, random_matrix(1500, rank, 9));
+
+    const Wide gram = gram_of(backend.factor(0), n);
+    for (std::size_t i = 0; i < n * n; ++i) ASSERT_NEAR(backend->gram(0)[i], static_cast<double>(gram[i]), 1e-11);
+  }
+}
+
+TEST_P(RowUpdateOf, GivesBackTheFactorsThatWereLoaded) {
+  const std::vector<std::uint64_t> shape{300, 7};
+  for (const int rank : {1, 6, 17}) {
+    BackendUnderTest backend(GetParam(), shape, rank);
+    auto factor = random_matrix(300, rank, 4);
+    for (double& number : factor) number = static_cast<float>(number);
+    backend->load_factor(0, 0, factor);
+
+    EXPECT_EQ(backend.factor(0), factor);
+    std::vector<double> taken(factor.size());
+    backend->take_factor(0, taken);
+
+    EXPECT_EQ(taken, factor);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(RowUpdate, RowUpdateOf, ::testing::ValuesIn(every_backend()),
+                         [](const auto& which) { return which.param.name(); });
+
+}  // namespace
+}  // namespace blco::testing

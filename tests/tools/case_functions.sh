@@ -1,0 +1,30 @@
+# What the scripts in cases/ share.
+
+# Shows a command, runs it, and shows its exit code unless that is 0.
+run() {
+  echo "\$ $*"
+  local code=0
+  "$@" || code=$?
+  [ "$code" -eq 0 ] || echo "exit $code"
+  return "$code"
+}
+
+# Everything in the case's folder, hidden files included: nothing may be left behind.
+list_folder() {
+  echo "files: $(find . -type f -printf '%P\n' | sort | tr '\n' ' ')"
+}
+
+# A tensor of 3x4x2 with six nonzeros.
+write_small_tensor() {
+  printf '%s\n' '1 1 1 1' '2 1 1 2' '3 4 2 3' '1 2 2 -1.5' '2 3 1 0.25' '3 3 2 4' >"$1"
+}
+
+# Sizes and counts of bits follow the libraries' versions; the cases that print them are about other things.
+hide_sizes() {
+  sed -E 's/[0-9.]+ ([KMG]i)?B\b/SIZE/g; s/[0-9]+\.[0-9]{2} (bits|cached)/BITS \1/g'
+}
+
+# Four digits of a fit are the same on every CPU.
+shorten_fits() {
+  sed -E 's/(fit +[0-9]\.[0-9]{4})[0-9]*/\1/g; s/(change )[^ ]+/\1.../'
+}

@@ -1,0 +1,4 @@
+run blco-ingest --version
+run blco-cpd --version
+run blco-gen --version
+run blco-info --version

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Checks in words what the build enforces in part: who includes whom, unique file names, lengths, the top level.
+
+usage: check_layout.py ROOT
+"""
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+# Which rooms a room may include, beside itself.
+MAY_INCLUDE = {
+    "blco": [],
+    "io": ["blco"],
+    "kernels": ["blco"],
+    "engine": ["io", "kernels", "blco"],
+    "tools": [],
+    "tests": ["blco", "io", "kernels", "engine", "tools"],
+}
+SEES_PUBLIC_HEADERS = ["engine", "tools", "tests"]
+PUBLIC = "engine/include/blco"
+# Of the format, the public headers pass on the exception type alone.
+PUBLIC_OF_BLCO = ["error.hpp"]
+
+TOP_LEVEL = {*MAY_INCLUDE, "CMakeLists.txt", "CMakePresets.json", "README.md", ".ci", ".clang-format", ".gitignore"}
+SOURCES = {".hpp", ".cpp", ".cuh", ".cu"}
+MAX_LINES = 400
+# The format is pure computation, and threads live in engine/.
+INTRINSICS = {"cpuid.h", "immintrin.h", "nmmintrin.h", "arm_acle.h", "arm_neon.h"}
+NO_FILES_NO_THREADS = {"condition_variable", "cstdio", "filesystem", "fstream", "future", "iostream", "mutex", "thread"}
+
+
+def includes(path):
+    text = path.read_text(encoding="utf-8")
+    return re.findall(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', text, re.MULTILINE)
+
+
+def check_include(root, room, path, bracket, name):
+    """What is wrong with one include, or None."""
+    first, _, rest = name.partition("/")
+    if bracket == "<" and first == "blco" and rest:
+        if room not in SEES_PUBLIC_HEADERS:
+            return "is a public header of engine/, above this room"
+        if not (root / PUBLIC / rest).exists() and rest not in PUBLIC_OF_BLCO:
+            return f"is not a public header: those are in {PUBLIC}"
+        return None
+    if PUBLIC in path.as_posix() and bracket == '"':
+        return "a public header includes public headers and the standard library only"
+    if first in MAY_INCLUDE and rest:
+        if first != room and first not in MAY_INCLUDE[room]:
+            return f"{room}/ must not know {first}/"
+        if not (root / name).exists():
+            return "does not exist"
+        return None
+    if bracket == '"' and "/" not in name:
+        return "names no room: write \"room/file.hpp\""
+    if room == "blco" and (name in NO_FILES_NO_THREADS or "/" in name or (name.endswith(".h") and name not in INTRINSICS)):
+        return "blco/ is pure computation on the standard library: no files, no threads"
+    return None
+
+
+def starts_threads(path):
+    return re.search(r"\bstd::(jthread|thread|async)\b", path.read_text(encoding="utf-8")) is not None
+
+
+def room_files(root):
+    for room in MAY_INCLUDE:
+        for path in sorted((root / room).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield room, path
+
+
+def top_level(root):
+    """Names at the top, tracked ones where git can tell: a work tree has build folders and editors' files too."""
+    result = subprocess.run(["git", "-C", str(root), "ls-files"], capture_output=True, text=True, check=False)
+    if result.returncode == 0 and result.stdout:
+        return {line.split("/")[0] for line in result.stdout.splitlines()}
+    return {path.name for path in root.iterdir()} - {".git", "build"}
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    problems = [f"{name}: unexpected at the top level" for name in sorted(top_level(root) - TOP_LEVEL)]
+    named = collections.defaultdict(list)
+    checked = 0
+    for room, path in room_files(root):
+        place = path.relative_to(root)
+        if path.suffix in SOURCES:
+            named[path.name].append(str(place))
+            for bracket, name in includes(path):
+                checked += 1
+                wrong = check_include(root, room, place, bracket, name)
+                if wrong:
+                    problems.append(f"{place}: {name}: {wrong}")
+            if room in ("blco", "io", "kernels") and starts_threads(path):
+                problems.append(f"{place}: threads live in engine/; take an Executor")
+        if path.suffix in SOURCES | {".py", ".sh"}:
+            lines = path.read_bytes().count(b"\n")
+            if lines > MAX_LINES:
+                problems.append(f"{place}: {lines} lines; over {MAX_LINES}, a file is usually two")
+    problems += [f"{name}: the name of {' and '.join(places)}" for name, places in sorted(named.items()) if len(places) > 1]
+    if checked == 0:
+        problems.append(f"{root}: no include found; is this the repository?")
+    print("\n".join(problems) or f"{checked} includes, all allowed")
+    return 1 if problems else 0
+
+
+sys.exit(main())

@@ -1,0 +1,203 @@
+// Arguments and numbers of the command lines: what is accepted, what is refused, and how it is printed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "tests/temporary_folder.hpp"
+#include "tools/cli.hpp"
+
+namespace blco::cli {
+namespace {
+
+using testing::ElementsAre;
+
+template <class Call>
+ErrorKind kind_of_error(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  ADD_FAILURE() << "no Error";
+  return ErrorKind::not_built;
+}
+
+TEST(ParseSize, TakesBinaryAndDecimalUnits) {
+  EXPECT_EQ(parse_size("1"), 1u);
+  EXPECT_EQ(parse_size("1048576"), 1048576u);
+  EXPECT_EQ(parse_size("17B"), 17u);
+  EXPECT_EQ(parse_size("64M"), 64u << 20);
+  EXPECT_EQ(parse_size("512MiB"), 512u << 20);
+  EXPECT_EQ(parse_size("512mib"), 512u << 20);
+  EXPECT_EQ(parse_size("1G"), 1u << 30);
+  EXPECT_EQ(parse_size("2GiB"), std::uint64_t{2} << 30);
+  EXPECT_EQ(parse_size("1.5GiB"), std::uint64_t{3} << 29);
+  EXPECT_EQ(parse_size("3KB"), 3000u);
+  EXPECT_EQ(parse_size("2MB"), 2000000u);
+  EXPECT_EQ(parse_size("4TB"), 4000000000000u);
+  EXPECT_EQ(parse_size("1048576TiB"), std::uint64_t{1} << 60);
+}
+
+TEST(ParseSize, RefusesWhatIsNoSize) {
+  for (const char* text : {"", "0", "0.1", "M", "-1", "+1", " 1", "1 M", "1X", "1MBB", "1e6", "inf", "nan", "0x10",
+                           "1048577TiB", "99999999999999999999999"}) {
+    EXPECT_EQ(kind_of_error([&] { parse_size(text); }), ErrorKind::invalid_argument) << text;
+  }
+}
+
+TEST(ParseShape, TakesLengthsOfUpTo64Bits) {
+  EXPECT_THAT(parse_shape("7"), ElementsAre(7));
+  EXPECT_THAT(parse_shape("1x2x18446744073709551615"), ElementsAre(1, 2, std::numeric_limits<std::uint64_t>::max()));
+}
+
+TEST(ParseShape, RefusesWhatIsNoShape) {
+  for (const char* text :
+       {"", "x", "1x", "x1", "1xx2", "0", "1x0", "1x-2", "1x2.5", "1X2", "1,2", "18446744073709551616"}) {
+    EXPECT_EQ(kind_of_error([&] { parse_shape(text); }), ErrorKind::invalid_argument) << text;
+  }
+}
+
+TEST(ParseNames, KeepsOrderAndRefusesEmptyOnes) {
+  EXPECT_THAT(parse_names("who,what of it,when"), ElementsAre("who", "what of it", "when"));
+
+  for (const char* text : {"", ",", "a,", ",a", "a,,b"}) {
+    EXPECT_EQ(kind_of_error([&] { parse_names(text); }), ErrorKind::invalid_argument) << text;
+  }
+}
+
+TEST(ParseCompression, TakesLevelsFrom1To19OrNone) {
+  EXPECT_EQ(parse_compression("none"), 0);
+  EXPECT_EQ(parse_compression("zstd:1"), 1);
+  EXPECT_EQ(parse_compression("zstd:19"), 19);
+
+  for (const char* text : {"", "zstd", "zstd:", "zstd:0", "zstd:20", "zstd:-1", "zstd:3x", "None", "gzip:3"}) {
+    EXPECT_EQ(kind_of_error([&] { parse_compression(text); }), ErrorKind::invalid_argument) << text;
+  }
+}
+
+TEST(ParseWhole, TakesTheBoundsAndNothingBeyond) {
+  EXPECT_EQ(parse_whole("3", 3, 5), 3u);
+  EXPECT_EQ(parse_whole("5", 3, 5), 5u);
+  EXPECT_EQ(parse_whole("18446744073709551615", 0, ~std::uint64_t{0}), ~std::uint64_t{0});
+
+  for (const char* text : {"", "2", "6", "-3", "3.0", "3 ", "x", "18446744073709551616"}) {
+    EXPECT_EQ(kind_of_error([&] { parse_whole(text, 3, 5); }), ErrorKind::invalid_argument) << text;
+  }
+}
+
+TEST(ParseReal, TakesFiniteNumbersFromZeroOn) {
+  EXPECT_EQ(parse_real("0"), 0.0);
+  EXPECT_EQ(parse_real("1e-05"), 1e-5);
+  EXPECT_EQ(parse_real("2.5"), 2.5);
+
+  for (const char* text : {"", "-1", "-0", "nan", "inf", "1e999", "1,5", "x"}) {
+    EXPECT_EQ(kind_of_error([&] { parse_real(text); }), ErrorKind::invalid_argument) << text;
+  }
+}
+
+TEST(FormatBytes, ChangesUnitWhereANumberWouldHaveFiveDigits) {
+  EXPECT_EQ(format_bytes(0), "0 B");
+  EXPECT_EQ(format_bytes(1023), "1023 B");
+  EXPECT_EQ(format_bytes(1024), "1.0 KiB");
+  EXPECT_EQ(format_bytes(120 << 20), "120.0 MiB");
+  EXPECT_EQ(format_bytes((std::uint64_t{1} << 20) - 1), "1.0 MiB");
+  EXPECT_EQ(format_bytes(std::uint64_t{3} << 29), "1.5 GiB");
+  EXPECT_EQ(format_bytes(~std::uint64_t{0}), "16384.0 PiB");
+}
+
+TEST(FormatCount, SeparatesThousands) {
+  EXPECT_EQ(format_count(0), "0");
+  EXPECT_EQ(format_count(999), "999");
+  EXPECT_EQ(format_count(1000), "1,000");
+  EXPECT_EQ(format_count(2153323), "2,153,323");
+  EXPECT_EQ(format_count(~std::uint64_t{0}), "18,446,744,073,709,551,615");
+}
+
+TEST(FormatShape, IsWhatParseShapeTakes) {
+  const std::vector<std::uint64_t> shape{1740, 2037, 1};
+
+  const std::string text = format_shape(shape);
+
+  EXPECT_EQ(text, "1740x2037x1");
+  EXPECT_EQ(parse_shape(text), shape);
+}
+
+TEST(FormatBits, DividesByTheNonzeros) {
+  EXPECT_EQ(format_bits(3, 8), "3.00");
+  EXPECT_EQ(format_bits(1, 3), "2.67");
+  EXPECT_EQ(format_bits(5, 0), "0.00");
+}
+
+TEST(CheckOutput, RefusesAnInputUnderAnyName) {
+  const TemporaryFolder folder;
+  const std::array inputs{folder.write("a.tns", "1 1 1\n")};
+  std::filesystem::create_symlink("a.tns", folder / "link.tns");
+
+  EXPECT_EQ(kind_of_error([&] { check_output(inputs[0], inputs); }), ErrorKind::invalid_argument);
+  EXPECT_EQ(kind_of_error([&] { check_output(folder / "../" / folder.path().filename() / "a.tns", inputs); }),
+            ErrorKind::invalid_argument);
+  EXPECT_EQ(kind_of_error([&] { check_output(folder / "link.tns", inputs); }), ErrorKind::invalid_argument);
+  EXPECT_NO_THROW(check_output(folder / "b.tns", inputs));
+}
+
+TEST(CheckOutput, RefusesWhatCannotBecomeAFile) {
+  const TemporaryFolder folder;
+
+  EXPECT_EQ(kind_of_error([&] { check_output(folder.path(), {}); }), ErrorKind::io);
+  EXPECT_EQ(kind_of_error([&] { check_output(folder / "no" / "b.tns", {}); }), ErrorKind::io);
+  EXPECT_EQ(kind_of_error([&] { check_output("/dev/null", {}); }), ErrorKind::io);
+}
+
+class CommandLineRun : public testing::Test {
+ protected:
+  int run(std::vector<std::string> words, const std::function<void()>& job) {
+    std::vector<char*> argv;
+    words.insert(words.begin(), "name");
+    for (std::string& word : words) argv.push_back(word.data());
+    testing::internal::CaptureStderr();
+    const int code = line_.run(static_cast<int>(argv.size()), argv.data(), job);
+    message_ = testing::internal::GetCapturedStderr();
+    return code;
+  }
+
+  CommandLine line_{"blco-test", "Tests.", "  blco-test"};
+  std::string message_;
+};
+
+TEST_F(CommandLineRun, MapsEveryKindOfErrorToItsCode) {
+  const std::vector<std::pair<ErrorKind, int>> codes{
+      {ErrorKind::invalid_argument, 2}, {ErrorKind::io, 3},   {ErrorKind::corrupt, 4},
+      {ErrorKind::out_of_memory, 5},    {ErrorKind::cuda, 6}, {ErrorKind::not_built, 7}};
+  for (const auto& [kind, code] : codes) {
+    EXPECT_EQ(run({}, [kind = kind] { throw Error(kind, "what happened"); }), code);
+    EXPECT_EQ(message_, "blco-test: what happened\n");
+  }
+}
+
+TEST_F(CommandLineRun, MapsOtherExceptions) {
+  EXPECT_EQ(run({}, [] {}), 0);
+  EXPECT_EQ(message_, "");
+  EXPECT_EQ(run({}, [] { throw std::bad_alloc(); }), 5);
+  EXPECT_EQ(run({}, [] { throw std::logic_error("a mistake"); }), 1);
+  EXPECT_EQ(message_, "blco-test: unexpected: a mistake\n");
+  EXPECT_EQ(run({}, [] { throw 7; }), 1);
+}
+
+TEST_F(CommandLineRun, DoesNotRunTheJobOnWrongOptions) {
+  bool ran = false;
+
+  const int code = run({"--no-such-option"}, [&] { ran = true; });
+
+  EXPECT_EQ(code, 2);
+  EXPECT_FALSE(ran);
+  EXPECT_THAT(message_, testing::HasSubstr("See blco-test --help."));
+}
+
+}  // namespace
+}  // namespace blco::cli

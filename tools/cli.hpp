@@ -1,0 +1,118 @@
+// What the command lines share: exit codes, sizes and shapes as arguments, numbers as text.
+#pragma once
+
+#include <blco/error.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace blco::cli {
+
+// The exit codes are part of the interface of the commands.
+inline constexpr int exit_ok = 0;
+inline constexpr int exit_unexpected = 1;
+inline constexpr int exit_usage = 2;  // wrong options, and ErrorKind::invalid_argument
+inline constexpr int exit_io = 3;
+inline constexpr int exit_corrupt = 4;
+inline constexpr int exit_out_of_memory = 5;
+inline constexpr int exit_cuda = 6;
+inline constexpr int exit_not_built = 7;
+
+// All parsers throw Error{invalid_argument} saying what is accepted.
+// Bytes: 1048576, 64M, 512MiB, 1.5GiB; K, M, G, T are binary like KiB, and KB, MB, GB, TB are decimal.
+std::uint64_t parse_size(const std::string& text);
+// Mode lengths: 1x2x3.
+std::vector<std::uint64_t> parse_shape(const std::string& text);
+// Names between commas, none of them empty.
+std::vector<std::string> parse_names(const std::string& text);
+// The level of zstd:N, 1 to 19, or 0 for none.
+int parse_compression(const std::string& text);
+std::uint64_t parse_whole(const std::string& text, std::uint64_t least, std::uint64_t most);
+double parse_real(const std::string& text);
+
+// What --help says of an option.
+struct OptionText {
+  std::string type;  // "SIZE", or empty
+  std::string description;
+  std::string fallback = {};  // the default, in words; empty: none
+  bool required = false;
+};
+
+// The arguments of one command. Reads into variables that the caller keeps alive.
+class CommandLine {
+ public:
+  // --help and --version are there already; `examples` end the help.
+  CommandLine(const std::string& name, const std::string& description, const std::string& examples);
+  ~CommandLine();
+
+  // An option "-o,--output", or a positional argument "INPUT". `assign` takes its text; an Error that it throws
+  // becomes a usage error that names the option.
+  void add(const std::string& name, std::function<void(const std::string&)> assign, const OptionText& text);
+  // A positional argument that takes one text or more.
+  void add_list(const std::string& name, std::function<void(const std::vector<std::string>&)> assign,
+                const OptionText& text);
+  void add_flag(const std::string& name, bool& value, const std::string& description);
+
+  void add_path(const std::string& name, std::filesystem::path& path, const OptionText& text);
+  void add_size(const std::string& name, std::uint64_t& bytes, const std::string& description,
+                const std::string& fallback = "80% of what is available");
+  void add_threads(int& threads);
+  void add_real(const std::string& name, double& value, const std::string& description);
+
+  template <class Whole>
+  void add_whole(const std::string& name, Whole& value, std::uint64_t least, const OptionText& text) {
+    constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<Whole>::max());
+    add(
+        name, [&value, least](const std::string& word) { value = static_cast<Whole>(parse_whole(word, least, most)); },
+        text);
+  }
+
+  // One of a few words; --help lists them.
+  template <class Value>
+  void add_choice(const std::string& name, Value& value, const std::vector<std::pair<std::string, Value>>& words,
+                  const std::string& description) {
+    OptionText text{.type = "", .description = description};
+    for (const auto& [word, meaning] : words) {
+      text.type += (text.type.empty() ? "" : "|") + word;
+      if (meaning == value) text.fallback = word;
+    }
+    const auto assign = [&value, words, list = text.type](const std::string& given) {
+      for (const auto& [word, meaning] : words) {
+        if (word == given) {
+          value = meaning;
+          return;
+        }
+      }
+      throw Error(ErrorKind::invalid_argument, "'" + given + "' is not one of " + list);
+    };
+    add(name, assign, text);
+  }
+
+  // Parses, runs `job`, and returns the exit code; a failure is one message "name: what" on stderr.
+  int run(int argc, char** argv, const std::function<void()>& job);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// A line of progress on stderr, behind the command's name.
+void log_info(const std::string& message);
+
+// Throws Error{invalid_argument} if `output` is one of `inputs`, Error{io} if it is a folder or lies in one that takes
+// no file: before the work, not after it.
+void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs);
+
+std::string format_bytes(std::uint64_t bytes);                   // "120.0 MiB"
+std::string format_count(std::uint64_t count);                   // "2,153,323"
+std::string format_shape(std::span<const std::uint64_t> shape);  // "1x2x3", as parse_shape takes it
+// Bits per nonzero, two decimals.
+std::string format_bits(std::uint64_t bytes, std::uint64_t nnz);
+
+}  // namespace blco::cli

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Builds blco and shows its main job: text to container to CP model, with less memory than the tensor takes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+tools/install_dependencies.sh
+# The tests need more packages than the demo; a build folder that has them keeps them.
+configure=(--preset release)
+[ -f build/release/CMakeCache.txt ] || configure+=(-DBLCO_TESTS=OFF)
+cmake "${configure[@]}"
+cmake --build build/release -j"$(nproc)" --target blco-gen blco-ingest blco-info blco-cpd
+
+bin=build/release/bin
+work=build/demo
+mkdir -p "$work"
+show() {
+  printf '\n$ %s\n' "$*"
+  "$@"
+}
+
+# Like a log of who contacted whom on which day and hour: few busy accounts, most cells empty, values are counts.
+shape=20000x15000x365x24
+show "$bin/blco-gen" --shape $shape --nnz 11000000 --skew 4 --counts -o "$work/events.tns.zst"
+# Chunks smaller than usual, since the budget below is small too.
+show "$bin/blco-ingest" "$work/events.tns.zst" -o "$work/events.blco" --shape $shape \
+  --mode-names source,target,day,hour --chunk-nnz 131072
+show "$bin/blco-info" "$work/events.blco"
+
+# Unpacked, index and value of ten million nonzeros take 160 MB; with 24 MiB, most chunks are read in every pass.
+show "$bin/blco-cpd" "$work/events.blco" --rank 16 --iterations 10 --tolerance 0 --host-memory 24MiB \
+  -o "$work/events-model.h5"
+show "$bin/blco-info" "$work/events-model.h5"
+
+printf '\nThe container is %s, the model is %s.\n' "$PWD/$work/events.blco" "$PWD/$work/events-model.h5"

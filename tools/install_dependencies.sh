@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that blco is built from; with --tests, those of its tests too. Quiet when all are there.
+set -euo pipefail
+
+packages=(g++ make cmake pkg-config libhdf5-dev libzstd-dev libisal-dev libhwy-dev libeigen3-dev libcli11-dev
+          libspdlog-dev libfmt-dev)
+case "${1-}" in
+  "") ;;
+  --tests) packages+=(libgtest-dev libgmock-dev nlohmann-json3-dev python3 python3-numpy python3-h5py) ;;
+  *) echo "usage: $0 [--tests]" >&2; exit 2 ;;
+esac
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  echo "No apt here: nothing is installed. CMake will name what it does not find of:" >&2
+  echo "  ${packages[*]}" >&2
+  exit 0
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null || true)
+  # A package of several architectures has one line each.
+  grep -qx installed <<<"$status" || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "Not root, and no sudo: CMake will fail if it does not find these elsewhere:" >&2
+    echo "  apt-get install ${missing[*]}" >&2
+    exit 0
+  fi
+  as_root=(sudo)
+fi
+echo "Installing ${missing[*]}" >&2
+"${as_root[@]}" apt-get -qq update
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends "${missing[@]}" >&2
