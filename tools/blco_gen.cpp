@@ -40,6 +40,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_flag("--counts", generate.counts, "Round values up to whole numbers");
   line.add_threads(arguments.ingest.threads);
   line.add_size("--memory", arguments.ingest.memory_bytes, "Memory budget for writing a container");
+  line.add_compression(arguments.ingest.zstd_level);
+  line.add_chunk_nnz(arguments.ingest.chunk_nnz);
 }
 
 bool is_text(const std::filesystem::path& path) {

@@ -43,17 +43,11 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add(
       "--mode-names", [&](const std::string& text) { ingest.mode_names = cli::parse_names(text); },
       {.type = "NAMES", .description = "One name per mode, such as source,target,day", .fallback = "mode0,mode1,..."});
-  line.add("--compression", [&](const std::string& text) { ingest.zstd_level = cli::parse_compression(text); },
-           {.type = "CODEC",
-            .description = "zstd:N (1 to 19) on top of the packing where it pays, or none",
-            .fallback = fmt::format("zstd:{}", ingest.zstd_level)});
+  line.add_compression(ingest.zstd_level);
   line.add_choice<int>("--index-base", ingest.index_base, {{"0", 0}, {"1", 1}}, "The smallest coordinate in the input");
   line.add_whole("--skip-lines", ingest.skip_lines, 0,
                  {.type = "N", .description = "Header lines to leave out at the start of every file", .fallback = "0"});
-  line.add_whole("--chunk-nnz", ingest.chunk_nnz, 1,
-                 {.type = "N",
-                  .description = "Advanced: nonzeros per chunk, the unit of disk I/O",
-                  .fallback = std::to_string(ingest.chunk_nnz)});
+  line.add_chunk_nnz(ingest.chunk_nnz);
 }
 
 void check(const Arguments& arguments) {

@@ -178,6 +178,20 @@ void CommandLine::add_threads(int& threads) {
       {.type = "N", .description = "Threads to use", .fallback = "one per processor"});
 }
 
+void CommandLine::add_compression(int& zstd_level) {
+  add("--compression", [&zstd_level](const std::string& word) { zstd_level = parse_compression(word); },
+      {.type = "CODEC",
+       .description = "zstd:N (1 to 19) on top of the packing where it pays, or none",
+       .fallback = fmt::format("zstd:{}", zstd_level)});
+}
+
+void CommandLine::add_chunk_nnz(std::uint64_t& chunk_nnz) {
+  add_whole("--chunk-nnz", chunk_nnz, 1,
+            {.type = "N",
+             .description = "Advanced: nonzeros per chunk, the unit of disk I/O",
+             .fallback = std::to_string(chunk_nnz)});
+}
+
 void CommandLine::add_real(const std::string& name, double& value, const std::string& description) {
   add(name, [&value](const std::string& word) { value = parse_real(word); },
       {.type = "X", .description = description, .fallback = fmt::format("{}", value)});

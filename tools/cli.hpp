@@ -63,6 +63,8 @@ class CommandLine {
   void add_size(const std::string& name, std::uint64_t& bytes, const std::string& description,
                 const std::string& fallback = "80% of what is available");
   void add_threads(int& threads);
+  void add_compression(int& zstd_level);
+  void add_chunk_nnz(std::uint64_t& chunk_nnz);
   void add_real(const std::string& name, double& value, const std::string& description);
 
   template <class Whole>
