@@ -18,9 +18,7 @@ static_assert(std::endian::native == std::endian::little, "payloads are little-e
 
 using Entries = std::array<std::uint64_t, frame_entries>;
 
-constexpr std::uint64_t low_ones(int bits) {
-  return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-}
+constexpr std::uint64_t low_ones(int bits) { return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
 
 // Entries to pack; those past the end are zero.
 Entries make_entries(std::span<const std::uint64_t> values, FrameCoding coding, std::uint64_t base) {

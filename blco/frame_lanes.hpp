@@ -1,7 +1,7 @@
 // Decode of a frame by the 32 lanes of a warp: four steps, one scan between the third and the fourth.
 //
-// Each lane owns eight consecutive entries. Steps of all lanes are separated by a warp barrier; the only data that crosses
-// lanes are the exceptions, applied in parallel into the scratch, and one exclusive scan of the lanes' sums.
+// Each lane owns eight consecutive entries. Steps of all lanes are separated by a warp barrier; the only data that
+// crosses lanes are the exceptions, applied in parallel into the scratch, and one exclusive scan of the lanes' sums.
 // Loads are of aligned 64-bit words, and of single bytes for the positions. Compiles for host and device.
 #pragma once
 
@@ -17,7 +17,9 @@ inline constexpr int warp_lanes = 32;
 inline constexpr int lane_entries = frame_entries / warp_lanes;
 
 // Place of an entry in the scratch of 256 words: lanes side by side, so that shared memory has no bank conflicts.
-BLCO_HOST_DEVICE constexpr int frame_slot(int entry) { return entry % lane_entries * warp_lanes + entry / lane_entries; }
+BLCO_HOST_DEVICE constexpr int frame_slot(int entry) {
+  return entry % lane_entries * warp_lanes + entry / lane_entries;
+}
 
 // `width` bits from bit `bit` of `words`; reads the next word only where the field crosses into it.
 BLCO_HOST_DEVICE inline std::uint64_t load_field(const std::uint64_t* words, std::uint32_t bit, int width) {

@@ -76,7 +76,8 @@ LineIndex linearize_portable(const LayoutView& view, const std::uint64_t* coordi
   for (int n = 0; n < view.order; ++n) {
     const ModeLayout& mode = view.modes[static_cast<std::size_t>(n)];
     line.low |= pdep_portable(coordinates[n], mode.low_mask);
-    // A mode with bits in the key has at most 63 in the low word, unless it is alone: then low_bits is 64 and its key is empty.
+    // A mode with bits in the key has at most 63 in the low word, unless it is alone: then low_bits is 64 and its key
+    // is empty.
     if (mode.key_mask != 0) line.key |= pdep_portable(coordinates[n] >> mode.low_bits, mode.key_mask);
   }
   return line;

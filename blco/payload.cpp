@@ -80,8 +80,14 @@ void swap_f64_order(std::span<const std::byte> payload, std::span<std::byte> out
 }  // namespace
 
 PayloadBuilder::PayloadBuilder(Codec codec, std::uint64_t count, int exponent, std::uint64_t base) {
-  header_ = {payload_magic, payload_version, static_cast<std::uint8_t>(codec), static_cast<std::uint8_t>(exponent),
-             static_cast<std::uint32_t>(count), 0, 0, base};
+  header_ = {payload_magic,
+             payload_version,
+             static_cast<std::uint8_t>(codec),
+             static_cast<std::uint8_t>(exponent),
+             static_cast<std::uint32_t>(count),
+             0,
+             0,
+             base};
   bytes_.resize(sizeof(PayloadHeader));
 }
 

@@ -14,9 +14,9 @@
 namespace blco {
 
 enum class Codec : std::uint8_t {
-  line = 1,          // frames of differences: index and key columns
-  integer = 2,       // frames of signed integers below 2^53
-  decimal = 3,       // frames of integers m, the value is m / 10^exponent
+  line = 1,     // frames of differences: index and key columns
+  integer = 2,  // frames of signed integers below 2^53
+  decimal = 3,  // frames of integers m, the value is m / 10^exponent
   f32 = 4,
   f64 = 5,
   f64_shuffled = 6,  // on disk only: byte k of all values, for k = 0..7

@@ -30,8 +30,8 @@ std::optional<std::int64_t> scaled(double value, int exponent) {
   return integer;
 }
 
-// The smallest exponent that serves all values (0: they are integers). A value that is m / 10^k is 10 m / 10^(k+1) as well,
-// so that the exponent never has to go back.
+// The smallest exponent that serves all values (0: they are integers). A value that is m / 10^k is 10 m / 10^(k+1) as
+// well, so that the exponent never has to go back.
 std::optional<int> common_exponent(std::span<const double> values) {
   int exponent = 0;
   for (const double value : values) {

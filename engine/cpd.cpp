@@ -1,7 +1,6 @@
 // The public fit: plan, backend, sweeps, model.
-#include <blco/cpd.hpp>
-
 #include <algorithm>
+#include <blco/cpd.hpp>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -43,7 +42,8 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
     const std::vector<double>& factor = options.initial->factors.at(n);
     const bool whole = factor.size() == tensor.shape[n] * static_cast<std::uint64_t>(options.rank);
     if (!whole || !std::all_of(factor.begin(), factor.end(), [](double x) { return std::isfinite(x); })) {
-      refuse("factor " + std::to_string(n) + " of the initial model is not a matrix of finite numbers of the right size");
+      refuse("factor " + std::to_string(n) +
+             " of the initial model is not a matrix of finite numbers of the right size");
     }
   }
 }

@@ -88,10 +88,12 @@ class Output {
     info_.sum_of_squares = squares_.total();
     if (nnz == 0) throw Error(ErrorKind::invalid_argument, "the input holds no nonzeros; a tensor needs at least one");
     if (info_.sum_of_squares == 0) {
-      throw Error(ErrorKind::invalid_argument, "all values are zero, or so small that their squares are; there is nothing to decompose");
+      throw Error(ErrorKind::invalid_argument,
+                  "all values are zero, or so small that their squares are; there is nothing to decompose");
     }
     if (!std::isfinite(info_.sum_of_squares)) {
-      throw Error(ErrorKind::invalid_argument, "the sum of the squared values is more than a double can hold; scale the values down");
+      throw Error(ErrorKind::invalid_argument,
+                  "the sum of the squared values is more than a double can hold; scale the values down");
     }
     report_.file_bytes = writer_.finish(info_);
     report_.nnz = nnz;

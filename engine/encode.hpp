@@ -1,10 +1,9 @@
 // Third stage of ingest: sorted nonzeros become chunks of a container, encoded in parallel.
 #pragma once
 
+#include <blco/ingest.hpp>
 #include <cstdint>
 #include <filesystem>
-
-#include <blco/ingest.hpp>
 
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
@@ -13,9 +12,9 @@
 
 namespace blco {
 
-// Pulls all of `source` and writes the container `output`, which appears when it is whole. `info` gives shape, mode names and
-// chunk_nnz. The bytes depend on the nonzeros and options alone. Throws Error{invalid_argument} for no nonzeros and for values that are all
-// zero, or whose sum of squares is not finite.
+// Pulls all of `source` and writes the container `output`, which appears when it is whole. `info` gives shape, mode
+// names and chunk_nnz. The bytes depend on the nonzeros and options alone. Throws Error{invalid_argument} for no
+// nonzeros and for values that are all zero, or whose sum of squares is not finite.
 IngestReport encode_container(SortedSource& source, const TensorLayout& layout, ContainerInfo info, int zstd_level,
                               const std::filesystem::path& output, Executor& executor);
 

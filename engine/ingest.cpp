@@ -1,7 +1,6 @@
 // Ingest: run, merge, encode.
-#include <blco/ingest.hpp>
-
 #include <algorithm>
+#include <blco/ingest.hpp>
 #include <string>
 #include <utility>
 
@@ -38,8 +37,8 @@ std::vector<std::uint64_t> decide_shape(const RunBuilder& run, const IngestOptio
   const std::vector<std::uint64_t>& extent = run.extent();
   if (options.shape.empty()) return extent;
   if (options.shape.size() != extent.size()) {
-    throw Error(ErrorKind::invalid_argument, input + " has " + count_of(extent.size(), "mode") + ", but the shape given has " +
-                                                 std::to_string(options.shape.size()));
+    throw Error(ErrorKind::invalid_argument, input + " has " + count_of(extent.size(), "mode") +
+                                                 ", but the shape given has " + std::to_string(options.shape.size()));
   }
   for (std::size_t n = 0; n < extent.size(); ++n) {
     if (extent[n] > options.shape[n]) {

@@ -1,9 +1,8 @@
 // Ingest from any reader: run, merge, encode.
 #pragma once
 
-#include <filesystem>
-
 #include <blco/ingest.hpp>
+#include <filesystem>
 
 #include "blco/executor.hpp"
 #include "io/coordinate_reader.hpp"

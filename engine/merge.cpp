@@ -63,12 +63,12 @@ class FoldedRun final : public SortedSource {
         value += other;
         if (!std::isfinite(value)) {
           fail("the values at coordinates " + last_coordinates(batch) +
-                          " sum to more than a double can hold; scale the values down");
+               " sum to more than a double can hold; scale the values down");
         }
         break;
       case DuplicatePolicy::error:
         fail("the coordinates " + last_coordinates(batch) +
-                        " occur more than once; choose --duplicates sum, first, last or max to fold them");
+             " occur more than once; choose --duplicates sum, first, last or max to fold them");
       case DuplicatePolicy::first:
         break;
       case DuplicatePolicy::last:
@@ -92,9 +92,7 @@ class FoldedRun final : public SortedSource {
     return text + ")";
   }
 
-  [[noreturn]] static void fail(const std::string& message) {
-    throw Error(ErrorKind::invalid_argument, message);
-  }
+  [[noreturn]] static void fail(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
 
   std::unique_ptr<SortedRun> run_;
   const TensorLayout* layout_;

@@ -1,10 +1,9 @@
 // Second stage of ingest: runs become one sequence in line order, equal coordinates folded.
 #pragma once
 
+#include <blco/ingest.hpp>
 #include <memory>
 #include <vector>
-
-#include <blco/ingest.hpp>
 
 #include "blco/layout.hpp"
 #include "engine/run_builder.hpp"

@@ -1,7 +1,6 @@
 // A model between memory and its file.
-#include <blco/model.hpp>
-
 #include <array>
+#include <blco/model.hpp>
 #include <string_view>
 
 #include "io/model_file.hpp"
@@ -9,7 +8,8 @@
 namespace blco {
 namespace {
 
-constexpr std::array stop_reasons = {StopReason::tolerance, StopReason::sweeps, StopReason::cancelled, StopReason::time};
+constexpr std::array stop_reasons = {StopReason::tolerance, StopReason::sweeps, StopReason::cancelled,
+                                     StopReason::time};
 
 StopReason parse_stop_reason(std::string_view text) {
   for (const StopReason reason : stop_reasons) {

@@ -16,11 +16,11 @@ enum class Tier : std::uint8_t {
 };
 
 struct PlanRequest {
-  BackendConfig backend;            // private_bytes is decided here
+  BackendConfig backend;  // private_bytes is decided here
   std::uint64_t budget_bytes = 0;
-  std::uint64_t caller_bytes = 0;   // already held by the caller on behalf of this job
+  std::uint64_t caller_bytes = 0;  // already held by the caller on behalf of this job
   int threads = 1;
-  bool keep_chunks = true;          // false: a single pass, nothing is worth keeping
+  bool keep_chunks = true;  // false: a single pass, nothing is worth keeping
 };
 
 struct Plan {

@@ -39,7 +39,9 @@ template <typename Entry>
 void radix_sort(std::span<Entry> entries, std::span<Entry> scratch, int line_bits, Executor& executor) {
   using Histogram = std::array<std::size_t, 256>;
   const auto parts = static_cast<std::size_t>(executor.width());
-  const auto part_begin = [&](std::size_t part) { return entries.size() / parts * part + std::min(part, entries.size() % parts); };
+  const auto part_begin = [&](std::size_t part) {
+    return entries.size() / parts * part + std::min(part, entries.size() % parts);
+  };
   std::vector<Histogram> histograms(parts);
   std::span<Entry> from = entries;
   std::span<Entry> to = scratch;
@@ -59,7 +61,8 @@ void radix_sort(std::span<Entry> entries, std::span<Entry> scratch, int line_bit
     if (one_digit) continue;
     executor.run(parts, [&](std::size_t part) {
       Histogram next = histograms[part];
-      for (std::size_t i = part_begin(part); i < part_begin(part + 1); ++i) to[next[line_byte(from[i], byte)]++] = from[i];
+      for (std::size_t i = part_begin(part); i < part_begin(part + 1); ++i)
+        to[next[line_byte(from[i], byte)]++] = from[i];
     });
     std::swap(from, to);
   }

@@ -25,8 +25,8 @@ class SortedSource {
  public:
   virtual ~SortedSource() = default;
 
-  // Replaces `batch` by the next nonzeros in line order, distinct, `most` of them unless fewer are left. Returns false when
-  // there are none.
+  // Replaces `batch` by the next nonzeros in line order, distinct, `most` of them unless fewer are left. Returns false
+  // when there are none.
   virtual bool next(SortedBatch& batch, std::size_t most) = 0;
 };
 

@@ -41,7 +41,8 @@ enum class ResidentForm {
 using ResidentId = std::size_t;
 
 // One decomposition in progress: N factor matrices of R columns and one output. Calls come from one thread.
-// Rows are indexed by the coordinates of the container. Throws Error{corrupt} for a coordinate outside its mode.
+// Rows are indexed by the coordinates of the container. Numbers too small for a normal one of the precision may count
+// as zero. Throws Error{corrupt} for a coordinate outside its mode.
 class Backend {
  public:
   virtual ~Backend() = default;

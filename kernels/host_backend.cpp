@@ -11,6 +11,7 @@
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
 #include "kernels/aligned_buffer.hpp"
+#include "kernels/flushing_executor.hpp"
 #include "kernels/frame_rows.hpp"
 #include "kernels/host_dense.hpp"
 #include "kernels/mttkrp_rows.hpp"
@@ -91,7 +92,7 @@ class HostBackend final : public Backend {
 
   TensorLayout layout_;
   int rank_;
-  Executor& executor_;
+  mutable FlushingExecutor executor_;
   FrameDecoder decoder_;
   std::vector<RowMatrix<T>> factors_;
   std::vector<std::vector<double>> grams_;  // empty: rows were loaded since
@@ -108,8 +109,8 @@ HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
       rank_(config.rank),
       executor_(executor),
       decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
-      output_(longest_mode(config.layout), config.rank, config.private_bytes, executor),
-      dense_(config.rank, longest_mode(config.layout), executor) {
+      output_(longest_mode(config.layout), config.rank, config.private_bytes, executor_),
+      dense_(config.rank, longest_mode(config.layout), executor_) {
   for (const std::uint64_t length : layout_.shape()) {
     factors_.emplace_back(length, rank_);
     grams_.emplace_back();
@@ -136,8 +137,8 @@ void HostBackend<T>::load_factor(int mode, std::uint64_t first_row, std::span<co
   const auto rank = static_cast<std::uint64_t>(rank_);
   const std::uint64_t count = rows.size() / rank;
   check(count * rank == rows.size() && first_row <= to.rows && count <= to.rows - first_row,
-        std::to_string(rows.size()) + " numbers from row " + std::to_string(first_row) +
-            " on do not fit a matrix of " + std::to_string(to.rows) + " x " + std::to_string(rank_));
+        std::to_string(rows.size()) + " numbers from row " + std::to_string(first_row) + " on do not fit a matrix of " +
+            std::to_string(to.rows) + " x " + std::to_string(rank_));
   const std::size_t slices = rings_.size();
   executor_.run(slices, [&](std::size_t slice) {
     for (std::uint64_t i = count * slice / slices; i < count * (slice + 1) / slices; ++i) {

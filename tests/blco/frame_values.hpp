@@ -31,11 +31,13 @@ inline std::vector<NamedValues> frame_test_values() {
     std::uint64_t running = random();
     add("random steps", 256, [&](std::size_t) { return running += random() & mask; });
     running = 5;
-    add("steps with rare jumps", 256, [&](std::size_t i) { return running += (i % 50 == 49 ? random() : random() & mask); });
+    add("steps with rare jumps", 256,
+        [&](std::size_t i) { return running += (i % 50 == 49 ? random() : random() & mask); });
     add("values with rare outliers", 256, [&](std::size_t i) { return i % 61 == 3 ? random() : random() & mask; });
   }
   add("falling", 256, [](std::size_t i) { return 100000 - 3 * i; });
-  add("around zero, signed", 256, [](std::size_t i) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(i) - 128); });
+  add("around zero, signed", 256,
+      [](std::size_t i) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(i) - 128); });
   return all;
 }
 

@@ -1,9 +1,9 @@
 // Bit extract and deposit against one bit at a time.
-#include "blco/bits.hpp"
-
 #include <gtest/gtest.h>
 
 #include <random>
+
+#include "blco/bits.hpp"
 
 namespace blco {
 namespace {
@@ -33,7 +33,9 @@ TEST(Bits, BothFormsAgreeWithOneBitAtATime) {
 
   for (int i = 0; i < 10000; ++i) {
     const std::uint64_t value = random();
-    const std::uint64_t mask = i == 0 ? 0 : i == 1 ? ~std::uint64_t{0} : random() & (i % 2 == 0 ? random() : ~std::uint64_t{0});
+    const std::uint64_t mask = i == 0   ? 0
+                               : i == 1 ? ~std::uint64_t{0}
+                                        : random() & (i % 2 == 0 ? random() : ~std::uint64_t{0});
 
     ASSERT_EQ(pext(value, mask), slow_pext(value, mask));
     ASSERT_EQ(pext_portable(value, mask), slow_pext(value, mask));

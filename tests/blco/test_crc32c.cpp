@@ -1,11 +1,11 @@
 // CRC32C against the check values of RFC 3720, appendix B.4.
-#include "blco/crc32c.hpp"
-
 #include <gtest/gtest.h>
 
 #include <random>
 #include <string_view>
 #include <vector>
+
+#include "blco/crc32c.hpp"
 
 namespace blco {
 namespace {

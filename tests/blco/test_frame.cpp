@@ -1,11 +1,10 @@
 // Frames: every sequence comes back, and the widths chosen are the cheapest.
-#include "blco/frame.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 
+#include "blco/frame.hpp"
 #include "tests/blco/frame_values.hpp"
 
 namespace blco {
@@ -39,7 +38,8 @@ TEST(Frame, RoundTripsEverySequence) {
 }
 
 TEST(Frame, DescriptorHoldsEveryShape) {
-  for (const FrameShape shape : {FrameShape{0, 0, 0, false}, {64, 0, 0, true}, {0, 64, 256, true}, {13, 51, 255, false}}) {
+  for (const FrameShape shape :
+       {FrameShape{0, 0, 0, false}, {64, 0, 0, true}, {0, 64, 256, true}, {13, 51, 255, false}}) {
     const FrameShape back = unpack_descriptor(pack_descriptor(shape));
 
     EXPECT_EQ(back.width, shape.width);

@@ -1,12 +1,11 @@
 // The warp's decode, run lane by lane, against the values that were packed.
-#include "blco/frame_lanes.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <random>
 
+#include "blco/frame_lanes.hpp"
 #include "tests/blco/frame_values.hpp"
 
 namespace blco {
@@ -33,7 +32,8 @@ std::vector<std::uint64_t> decode_by_lanes(const FrameLanes& frame, LaneOrder or
   }
   for (const int lane : lanes) frame.finish(lane, before[static_cast<std::size_t>(lane)], scratch.data());
   std::vector<std::uint64_t> values;
-  for (int entry = 0; entry < frame_entries; ++entry) values.push_back(scratch[static_cast<std::size_t>(frame_slot(entry))]);
+  for (int entry = 0; entry < frame_entries; ++entry)
+    values.push_back(scratch[static_cast<std::size_t>(frame_slot(entry))]);
   return values;
 }
 

@@ -1,6 +1,4 @@
 // The linear order against the paper's worked example and against bits placed one by one.
-#include "blco/layout.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
+#include "blco/layout.hpp"
 
 namespace blco {
 namespace {
@@ -84,11 +83,12 @@ TEST_P(EveryLineWidth, RoundTripsAndFollowsTheRule) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Layout, EveryLineWidth,
-                         testing::Values(std::vector{0}, std::vector{0, 0, 0}, std::vector{1}, std::vector{64}, std::vector{0, 64},
-                                         std::vector{21, 21, 21}, std::vector{22, 21, 21}, std::vector{22, 22, 21},
-                                         std::vector{22, 22, 22}, std::vector{40, 5, 29}, std::vector{30, 28, 30},
-                                         std::vector{64, 64}, std::vector{1, 63, 64}, std::vector{32, 32, 32, 32},
-                                         std::vector<int>(16, 8), std::vector{12, 13, 0, 18, 7, 3, 1, 20}));
+                         testing::Values(std::vector{0}, std::vector{0, 0, 0}, std::vector{1}, std::vector{64},
+                                         std::vector{0, 64}, std::vector{21, 21, 21}, std::vector{22, 21, 21},
+                                         std::vector{22, 22, 21}, std::vector{22, 22, 22}, std::vector{40, 5, 29},
+                                         std::vector{30, 28, 30}, std::vector{64, 64}, std::vector{1, 63, 64},
+                                         std::vector{32, 32, 32, 32}, std::vector<int>(16, 8),
+                                         std::vector{12, 13, 0, 18, 7, 3, 1, 20}));
 
 TEST(Layout, OrdersLinesByKeyThenLow) {
   EXPECT_LT((LineIndex{.key = 1, .low = 9}), (LineIndex{.key = 2, .low = 3}));

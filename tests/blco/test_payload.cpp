@@ -1,6 +1,4 @@
 // Payloads: line columns round trip at every size, and no damaged byte goes unseen.
-#include "blco/payload.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 
 #include "blco/chunk.hpp"
 #include "blco/error.hpp"
+#include "blco/payload.hpp"
 
 namespace blco {
 namespace {

@@ -58,8 +58,7 @@ TEST_P(EveryCodec, IsChosenAndExactAtEverySize) {
 INSTANTIATE_TEST_SUITE_P(
     Values, EveryCodec,
     testing::Values(CodecCase{"counts", Codec::integer, {1, 2, 1, 7, 1, 141}},
-                    CodecCase{"zeros", Codec::integer, {0, 1}},
-                    CodecCase{"equal", Codec::integer, {5}},
+                    CodecCase{"zeros", Codec::integer, {0, 1}}, CodecCase{"equal", Codec::integer, {5}},
                     CodecCase{"negative", Codec::integer, {-3, 12, -900000}},
                     CodecCase{"largest_integers", Codec::integer, {9007199254740991.0, -9007199254740991.0, 1}},
                     CodecCase{"past_integers", Codec::f32, {9007199254740992.0, 1}},
@@ -72,9 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
                     CodecCase{"tiny", Codec::f64, {5e-324, 1, -2.2250738585072014e-308}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Values, OnesTakeNoPayload) {
-  EXPECT_TRUE(encode_values(std::vector<double>(1000, 1.0)).empty());
-}
+TEST(Values, OnesTakeNoPayload) { EXPECT_TRUE(encode_values(std::vector<double>(1000, 1.0)).empty()); }
 
 TEST(Values, OnesCanBeStoredWhereAChunkCannotBeLeftOut) {
   const std::vector<double> ones(300, 1.0);

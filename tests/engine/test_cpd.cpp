@@ -1,14 +1,12 @@
 // The fit as a caller sees it: published answers, budgets, options, and errors.
-#include <blco/cpd.hpp>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <blco/cpd.hpp>
+#include <blco/ingest.hpp>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
-
-#include <blco/ingest.hpp>
 
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
@@ -26,7 +24,8 @@ CpdModel hash_model(const std::vector<std::uint64_t>& shape, int rank) {
     std::vector<double> factor;
     for (std::uint64_t i = 0; i < shape[m]; ++i) {
       for (std::uint64_t r = 0; r < static_cast<std::uint64_t>(rank); ++r) {
-        const std::uint64_t hash = (i * 7919 + (r + 1) * (r + 1) * 104729 + i * i * (r + 3) * 31 + m * 1299709 + 17) % 10007;
+        const std::uint64_t hash =
+            (i * 7919 + (r + 1) * (r + 1) * 104729 + i * i * (r + 3) * 31 + m * 1299709 + 17) % 10007;
         factor.push_back(static_cast<double>(hash + 1) / 10007);
       }
     }
@@ -56,7 +55,10 @@ class Reference : public testing::TestWithParam<int> {  // threads
   TensorFile ingest(const nlohmann::json& test) {
     const std::filesystem::path output = folder_ / (test["tensor"].get<std::string>() + ".blco");
     ingest_text({reference_input(test)}, output,
-                {.index_base = test["index_base"], .skip_lines = test["header_lines"], .shape = test["dims"], .chunk_nnz = 10000});
+                {.index_base = test["index_base"],
+                 .skip_lines = test["header_lines"],
+                 .shape = test["dims"],
+                 .chunk_nnz = 10000});
     return TensorFile(output);
   }
 
@@ -70,14 +72,18 @@ TEST_P(Reference, FitsOfTenSweepsAreThePublishedOnes) {
     const TensorFile tensor = ingest(test);
     const CpdModel initial = hash_model(tensor.summary().shape, test["rank"]);
 
-    const CpdModel model = fit_cpd(tensor, {}, {.rank = test["rank"], .max_sweeps = 10, .tolerance = 0, .threads = GetParam(), .initial = &initial});
+    const CpdModel model =
+        fit_cpd(tensor, {},
+                {.rank = test["rank"], .max_sweeps = 10, .tolerance = 0, .threads = GetParam(), .initial = &initial});
 
     const std::vector<double> fits = test["fit"];
     ASSERT_EQ(model.fit_history.size(), 10);
     for (std::size_t sweep = 0; sweep < 10; ++sweep) {
-      EXPECT_NEAR(model.fit_history[sweep], fits[sweep], 1e-9) << test["tensor"] << ", rank " << test["rank"] << ", sweep " << sweep + 1;
+      EXPECT_NEAR(model.fit_history[sweep], fits[sweep], 1e-9)
+          << test["tensor"] << ", rank " << test["rank"] << ", sweep " << sweep + 1;
     }
-    EXPECT_NEAR(std::sqrt(tensor.summary().sum_of_squares), test["norm"].get<double>(), 1e-12 * test["norm"].get<double>());
+    EXPECT_NEAR(std::sqrt(tensor.summary().sum_of_squares), test["norm"].get<double>(),
+                1e-12 * test["norm"].get<double>());
     ++checked;
   }
   EXPECT_EQ(checked, 8);

@@ -1,8 +1,8 @@
 // Ingest: what comes out of a container is what went in, whatever the width of the line, the policy or the threads.
-#include <blco/ingest.hpp>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <blco/ingest.hpp>
 
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
@@ -32,21 +32,21 @@ TEST_P(EveryLine, ComesBackFromTheContainer) {
   EXPECT_EQ(report.nnz, summed(tensor).size());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ingest, EveryLine,
-    testing::Values(WidthCase{0, {1, 1, 1}}, WidthCase{1, {1, 2, 1}}, WidthCase{10, {1000}}, WidthCase{14, {97, 101}},
-                    WidthCase{63, {two_to(21), two_to(21), two_to(21)}},
-                    WidthCase{64, {two_to(22), two_to(21), two_to(21)}},
-                    WidthCase{65, {two_to(22), two_to(22), two_to(21)}},
-                    WidthCase{66, {two_to(22), two_to(22), two_to(22)}},
-                    WidthCase{74, {two_to(40), two_to(5), two_to(29)}},
-                    WidthCase{88, {two_to(30), two_to(28), two_to(30)}},
-                    WidthCase{128, {two_to(32), two_to(32), two_to(32), two_to(32)}},
-                    WidthCase{17, {7, 5, 8, 3, 6, 4, 2}}, WidthCase{16, {3, 3, 3, 3, 3, 3, 3, 3}},
-                    WidthCase{16, {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}}),
-    [](const auto& test) {
-      return std::to_string(test.param.bits) + "_bits_order_" + std::to_string(test.param.shape.size());
-    });
+INSTANTIATE_TEST_SUITE_P(Ingest, EveryLine,
+                         testing::Values(WidthCase{0, {1, 1, 1}}, WidthCase{1, {1, 2, 1}}, WidthCase{10, {1000}},
+                                         WidthCase{14, {97, 101}}, WidthCase{63, {two_to(21), two_to(21), two_to(21)}},
+                                         WidthCase{64, {two_to(22), two_to(21), two_to(21)}},
+                                         WidthCase{65, {two_to(22), two_to(22), two_to(21)}},
+                                         WidthCase{66, {two_to(22), two_to(22), two_to(22)}},
+                                         WidthCase{74, {two_to(40), two_to(5), two_to(29)}},
+                                         WidthCase{88, {two_to(30), two_to(28), two_to(30)}},
+                                         WidthCase{128, {two_to(32), two_to(32), two_to(32), two_to(32)}},
+                                         WidthCase{17, {7, 5, 8, 3, 6, 4, 2}}, WidthCase{16, {3, 3, 3, 3, 3, 3, 3, 3}},
+                                         WidthCase{16, {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}}),
+                         [](const auto& test) {
+                           return std::to_string(test.param.bits) + "_bits_order_" +
+                                  std::to_string(test.param.shape.size());
+                         });
 
 TEST(Ingest, TakesTheLargestCoordinatesAsTheShape) {
   const TemporaryFolder folder;
@@ -110,8 +110,8 @@ TEST(Ingest, GivesTheSameBytesForAnyNumberOfThreads) {
   EXPECT_EQ(bytes_after(folder, text, {.memory_bytes = std::uint64_t{1} << 30, .threads = 3, .chunk_nnz = 1000}), one);
 }
 
-void expect_refused(const TemporaryFolder& folder, const std::string& text, const IngestOptions& options, ErrorKind kind,
-                    const std::string& part) {
+void expect_refused(const TemporaryFolder& folder, const std::string& text, const IngestOptions& options,
+                    ErrorKind kind, const std::string& part) {
   const auto input = folder.write("in.tns", text);
   try {
     ingest_text({input}, folder / "out.blco", options);
@@ -132,12 +132,14 @@ TEST(Ingest, RefusesWhatIsNoTensorAndLeavesNothingBehind) {
   expect_refused(folder, "1 1 0\n2 2 0\n", {}, ErrorKind::invalid_argument, "zero");
   expect_refused(folder, "1 1 1e308\n2 2 1e308\n", {}, ErrorKind::invalid_argument, "scale");
   expect_refused(folder, "1 1 1e308\n1 1 1e308\n", {}, ErrorKind::invalid_argument, "(1, 1)");
-  expect_refused(folder, "1 5 1\n1 5 1\n", {.duplicates = DuplicatePolicy::error}, ErrorKind::invalid_argument, "(1, 5)");
+  expect_refused(folder, "1 5 1\n1 5 1\n", {.duplicates = DuplicatePolicy::error}, ErrorKind::invalid_argument,
+                 "(1, 5)");
   expect_refused(folder, "1 5 1\n", {.shape = {3, 4}}, ErrorKind::invalid_argument, "coordinate 5 in mode 1");
   expect_refused(folder, "1 5 1\n", {.shape = {3, 4, 5}}, ErrorKind::invalid_argument, "2 modes");
   expect_refused(folder, "1 5 1\n", {.mode_names = {"only"}}, ErrorKind::invalid_argument, "1 mode name given");
   expect_refused(folder, "1 5 1\n", {.chunk_nnz = 0}, ErrorKind::invalid_argument, "per chunk");
-  expect_refused(folder, "18446744073709551615 18446744073709551615 2 1\n", {}, ErrorKind::invalid_argument, "129 bits");
+  expect_refused(folder, "18446744073709551615 18446744073709551615 2 1\n", {}, ErrorKind::invalid_argument,
+                 "129 bits");
 }
 
 TEST(Ingest, NamesTheBudgetThatWouldDo) {

@@ -1,11 +1,11 @@
 // Initial factors: fixed by seed, mode and place; uniform.
-#include "engine/initial_factors.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
+
+#include "engine/initial_factors.hpp"
 
 namespace blco {
 namespace {

@@ -1,14 +1,12 @@
 // The plan: budgets are kept to the byte, the minimum named is the minimum, and more memory never reads more.
-#include "engine/planner.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
 #include <blco/ingest.hpp>
 
 #include "blco/error.hpp"
+#include "engine/planner.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
 

@@ -1,11 +1,10 @@
 // The sort of lines against std::stable_sort.
-#include "engine/radix_sort.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
+#include "engine/radix_sort.hpp"
 #include "engine/thread_pool.hpp"
 
 namespace blco {

@@ -1,18 +1,16 @@
 // The streaming executor against a backend that only records: order, tiers, whole payloads, and draining on failure.
-#include "engine/streamer.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <blco/ingest.hpp>
 #include <fstream>
 #include <mutex>
 #include <set>
 #include <stdexcept>
 
-#include <blco/ingest.hpp>
-
 #include "blco/crc32c.hpp"
 #include "blco/error.hpp"
+#include "engine/streamer.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -43,7 +41,9 @@ class RecordingBackend final : public Backend {
   std::optional<std::uint64_t> fail_at;
 
   std::string name() const override { return "recording"; }
-  std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override { return std::make_unique<PlainBuffer>(bytes); }
+  std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override {
+    return std::make_unique<PlainBuffer>(bytes);
+  }
   void load_factor(int, std::uint64_t, std::span<const double>) override {}
   void store_factor(int, std::span<double>) const override {}
   void take_factor(int, std::span<double>) override {}
@@ -98,7 +98,8 @@ class StreamerTest : public testing::Test {
 
   std::vector<std::uint64_t> in_order(Direction direction) const {
     std::vector<std::uint64_t> order(reader_->info().chunk_count());
-    for (std::uint64_t i = 0; i < order.size(); ++i) order[i] = direction == Direction::forward ? i : order.size() - 1 - i;
+    for (std::uint64_t i = 0; i < order.size(); ++i)
+      order[i] = direction == Direction::forward ? i : order.size() - 1 - i;
     return order;
   }
 

@@ -1,12 +1,11 @@
 // The pool: every task once, the first error to the caller, and work goes on afterwards.
-#include "engine/thread_pool.hpp"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <stdexcept>
 
 #include "blco/error.hpp"
+#include "engine/thread_pool.hpp"
 
 namespace blco {
 namespace {
@@ -29,7 +28,11 @@ TEST(ThreadPool, ThrowsATasksErrorAndCanBeUsedAgain) {
   ThreadPool pool(3);
   std::atomic<int> calls{0};
 
-  EXPECT_THROW(pool.run(100, [](std::size_t task) { if (task == 5) throw std::runtime_error("five"); }), std::runtime_error);
+  EXPECT_THROW(pool.run(100,
+                        [](std::size_t task) {
+                          if (task == 5) throw std::runtime_error("five");
+                        }),
+               std::runtime_error);
   pool.run(10, [&](std::size_t) { ++calls; });
 
   EXPECT_EQ(calls, 10);

@@ -120,6 +120,34 @@ TEST(HostBackend, UpdatesRowsAlikeOnAnyNumberOfThreads) {
   EXPECT_EQ(grams[0], grams[2]);
 }
 
+TEST(HostBackend, TakesFactorsInBlocksOfRows) {
+  const std::vector<std::uint64_t> shape{100, 2};
+  const auto factor = random_matrix(100, 5, 3);
+  BackendUnderTest whole({1, Precision::f64}, shape, 5);
+  BackendUnderTest blocks({2, Precision::f64}, shape, 5);
+
+  whole->load_factor(0, 0, factor);
+  for (std::uint64_t row = 0; row < 100; row += 25) {
+    blocks->load_factor(0, row, std::span(factor).subspan(row * 5, 25 * 5));
+  }
+
+  std::vector<double> stored(factor.size());
+  blocks->store_factor(0, stored);
+  EXPECT_EQ(stored, factor);
+  EXPECT_THAT(blocks->gram(0), ::testing::ElementsAreArray(whole->gram(0)));
+  EXPECT_THROW(blocks->load_factor(0, 99, std::vector<double>(10)), Error);
+}
+
+TEST(HostBackend, TakesDenormalNumbersAsZero) {
+  const CooTensor tensor{{1, 1}, {0, 0}, {1e-160}};
+  BackendUnderTest backend({1, Precision::f64}, tensor.shape, 1);
+  backend->load_factor(1, 0, std::vector{1e-150});
+
+  const auto rows = backend.pass(encode(tensor, 1), 0);
+
+  EXPECT_EQ(rows, std::vector{0.0});
+}
+
 TEST(HostBackend, RecoversFromAPassThatWasGivenUp) {
   const auto tensor = random_tensor({.shape = {64, 101, 32}, .nnz = 3000, .seed = 13});
   const auto chunks = encode(tensor, 3000);

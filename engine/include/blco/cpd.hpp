@@ -1,15 +1,14 @@
 // CP decomposition of a tensor that need not fit in memory.
 #pragma once
 
+#include <blco/memory_budget.hpp>
+#include <blco/model.hpp>
+#include <blco/tensor_file.hpp>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <blco/memory_budget.hpp>
-#include <blco/model.hpp>
-#include <blco/tensor_file.hpp>
 
 namespace blco {
 
@@ -21,12 +20,12 @@ struct CpdPlan {
   std::string device;
   int threads = 0;
   std::uint64_t chunk_count = 0;
-  std::uint64_t decoded_chunks = 0;  // in host memory, ready to use
-  std::uint64_t packed_chunks = 0;   // in host memory, as on disk
-  std::uint64_t streamed_chunks = 0; // read again in every pass
+  std::uint64_t decoded_chunks = 0;   // in host memory, ready to use
+  std::uint64_t packed_chunks = 0;    // in host memory, as on disk
+  std::uint64_t streamed_chunks = 0;  // read again in every pass
   std::uint64_t budget_bytes = 0;
-  std::uint64_t planned_bytes = 0;   // of host memory, all told
-  std::uint64_t minimum_bytes = 0;   // the least budget that would do
+  std::uint64_t planned_bytes = 0;        // of host memory, all told
+  std::uint64_t minimum_bytes = 0;        // the least budget that would do
   std::uint64_t disk_bytes_per_pass = 0;  // read from the container in every pass but the first
 };
 
@@ -54,8 +53,8 @@ struct CpdOptions {
 // Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.4), modes in order.
 // Reads every chunk that does not stay in memory N times a sweep. Host memory stays under budget.host_bytes.
 // On one thread the model does not depend on the budget, bit for bit.
-// Throws Error: invalid_argument (rank, initial model of another shape), out_of_memory (budget below the minimum, which the
-// message names), corrupt (bad checksum, after reads in flight have drained), cuda and not_built (Device::cuda).
+// Throws Error: invalid_argument (rank, initial model of another shape), out_of_memory (budget below the minimum, which
+// the message names), corrupt (bad checksum, after reads in flight have drained), cuda and not_built (Device::cuda).
 CpdModel fit_cpd(const TensorFile& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
 // out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]; row-major I_n x rank.

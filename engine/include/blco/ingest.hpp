@@ -1,12 +1,11 @@
 // From coordinates to a BLCO container.
 #pragma once
 
+#include <blco/error.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include <blco/error.hpp>
 
 namespace blco {
 
@@ -21,7 +20,7 @@ struct IngestOptions {
   DuplicatePolicy duplicates = DuplicatePolicy::sum;
   std::vector<std::uint64_t> shape = {};     // empty: the largest coordinate of every mode
   std::vector<std::string> mode_names = {};  // empty: "mode0", "mode1", ...
-  int zstd_level = 3;                   // 0: no compression beyond the packing
+  int zstd_level = 3;                        // 0: no compression beyond the packing
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;
   std::filesystem::path temporary_directory = {};  // for spilled runs; empty: beside the output
 };
@@ -41,10 +40,11 @@ struct IngestReport {
   std::uint64_t file_bytes = 0;
 };
 
-// Reads FROSTT text (.tns; plain, gzip, zstd), the files being one tensor, and writes `output`, which appears only when it
-// is whole. The bytes of the container depend on the input and on shape, names, policy, zstd_level and chunk_nnz alone, not
-// on threads or memory. Throws Error: invalid_argument for input that is not acceptable (file and line), an empty tensor, one
-// whose values are all zero, a shape that does not hold the input; out_of_memory naming the budget that would do; io.
+// Reads FROSTT text (.tns; plain, gzip, zstd), the files being one tensor, and writes `output`, which appears only when
+// it is whole. The bytes of the container depend on the input and on shape, names, policy, zstd_level and chunk_nnz
+// alone, not on threads or memory. Throws Error: invalid_argument for input that is not acceptable (file and line), an
+// empty tensor, one whose values are all zero, a shape that does not hold the input; out_of_memory naming the budget
+// that would do; io.
 IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
                          const IngestOptions& options = {});
 

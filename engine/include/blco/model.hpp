@@ -1,12 +1,11 @@
 // A CP model: X is about sum_r weights[r] * a_0r o a_1r o ... (Kolda & Bader 2009, section 3).
 #pragma once
 
+#include <blco/error.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include <blco/error.hpp>
 
 namespace blco {
 

@@ -1,13 +1,12 @@
 // A BLCO container on disk, opened for reading.
 #pragma once
 
+#include <blco/error.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <blco/error.hpp>
 
 namespace blco {
 
