@@ -39,14 +39,13 @@ void save(const CpdModel& model, const std::filesystem::path& path) {
   file.shape = model.shape;
   file.rank = static_cast<std::uint64_t>(model.rank);
   file.weights = model.weights;
-  file.factors = model.factors;
   file.fit_history = model.fit_history;
   file.mode_names = model.mode_names;
   file.fit = model.fit();
   file.sweeps = model.fit_history.size();
   file.seed = model.seed;
   file.stop_reason = to_string(model.stop_reason);
-  write_model_file(path, file);
+  write_model_file(path, file, model.factors);
 }
 
 CpdModel load_model(const std::filesystem::path& path) {

@@ -31,7 +31,8 @@ class ContainerReader {
 
   // Size of the buffer that read_chunk needs for this chunk: its payloads, each aligned to 64 bytes.
   std::uint64_t buffer_bytes(std::uint64_t chunk) const;
-  // Size of the scratch that read_chunk needs: the largest stored form of one of its compressed columns, or 0.
+  // Size of the scratch that read_chunk needs: the largest stored form of one of its compressed columns, or the
+  // payload of its values where they may be byte-shuffled, or 0.
   std::uint64_t scratch_bytes(std::uint64_t chunk) const;
 
   // Reads, decompresses and verifies one chunk into `buffer` (64-byte aligned, at least

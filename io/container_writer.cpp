@@ -3,8 +3,8 @@
 
 #include <zstd.h>
 
+#include <algorithm>
 #include <cmath>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -14,13 +14,16 @@
 #include "io/container_table.hpp"
 #include "io/frame_filter.hpp"
 #include "io/hdf5_data.hpp"
-#include "io/temporary_file.hpp"
+#include "io/hdf5_output.hpp"
 
 namespace blco {
 namespace {
 
 // A compressed chunk costs time on every read: it has to earn it.
 constexpr std::uint64_t worthwhile_percent = 97;
+
+// Enough of a chunk's start to tell it from any other: it has the checksum in it.
+constexpr std::size_t checked_start = 4096;
 
 [[noreturn]] void misuse(const std::string& what) { throw Error(ErrorKind::invalid_argument, what); }
 
@@ -108,36 +111,37 @@ StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level) 
 }
 
 struct ContainerWriter::Impl {
-  Impl(std::filesystem::path output, const ContainerInfo& given)
-      : temporary(std::move(output)), place{temporary.target(), ErrorKind::io}, layout(given.shape), info(given) {}
+  Impl(const std::filesystem::path& path, const ContainerInfo& given)
+      : layout(given.shape), info(given), output({path, ErrorKind::io}) {}
+  // Before the datasets are closed, which may write.
+  ~Impl() { output.abandon(); }
 
   void create();
   void check(const StoredChunk& chunk) const;
   void append(const StoredChunk& chunk);
   void check(const ContainerInfo& final_info) const;
+  void fix_extents();
   void ask_addresses();
   void write_attributes();
   void write_table();
 
-  // Declared first, so that HDF5 lets go of the file before it is removed.
-  TemporaryFile temporary;
-  Hdf5Place place;
   TensorLayout layout;
   ContainerInfo info;
   ChunkTable table;
-  Hdf5Id file;
+  Hdf5Output output;
+  const Hdf5Place& place = output.place();
   std::array<Hdf5Id, column_count> datasets;
+  bool addresses_known = true;
 };
 
 void ContainerWriter::Impl::create() {
-  file = create_hdf5_file(place, temporary.path());
-  datasets[0] = create_column(place, file.get(), Column::index, info.chunk_nnz);
-  if (layout.has_key()) datasets[1] = create_column(place, file.get(), Column::key, info.chunk_nnz);
-  datasets[2] = create_column(place, file.get(), Column::value, info.chunk_nnz);
+  datasets[0] = create_column(place, output.root(), Column::index, info.chunk_nnz);
+  if (layout.has_key()) datasets[1] = create_column(place, output.root(), Column::key, info.chunk_nnz);
+  datasets[2] = create_column(place, output.root(), Column::value, info.chunk_nnz);
 }
 
 void ContainerWriter::Impl::check(const StoredChunk& chunk) const {
-  if (!file.is_open()) misuse("a container that is finished takes no more chunks");
+  if (!output.is_open()) misuse("a container that is finished takes no more chunks");
   const auto order = static_cast<std::size_t>(layout.order());
   if (chunk.lower.size() != order || chunk.upper.size() != order) misuse("a chunk needs bounds for every mode");
   for (std::size_t mode = 0; mode < order; ++mode) {
@@ -164,9 +168,16 @@ void ContainerWriter::Impl::append(const StoredChunk& chunk) {
     if (column.bytes.empty()) continue;
     const hid_t dataset = datasets[c].get();
     checked(H5Dset_extent(dataset, &extent), place, "cannot extend the dataset", column_names[c]);
+    output.reserve(column.bytes.size());
+    // HDF5 does not tell where it puts a chunk, and takes time quadratic in their count to list them. So: a guess,
+    // checked, and the list only where a guess was wrong.
+    const std::uint64_t guess = output.end();
     checked(H5Dwrite_chunk(dataset, H5P_DEFAULT, column.filter_mask, &first, column.bytes.size(), column.bytes.data()),
             place, "cannot write a chunk of", column_names[c]);
-    row[c] = {0, column.bytes.size(), column.payload_bytes, column.filter_mask};
+    addresses_known =
+        addresses_known &&
+        output.has_bytes(guess, std::span(column.bytes).first(std::min(checked_start, column.bytes.size())));
+    row[c] = {guess, column.bytes.size(), column.payload_bytes, column.filter_mask};
   }
   table.extents.push_back(row);
   table.lower.insert(table.lower.end(), chunk.lower.begin(), chunk.lower.end());
@@ -174,7 +185,7 @@ void ContainerWriter::Impl::append(const StoredChunk& chunk) {
 }
 
 void ContainerWriter::Impl::check(const ContainerInfo& final_info) const {
-  if (!file.is_open()) misuse("a container can be finished once");
+  if (!output.is_open()) misuse("a container can be finished once");
   if (final_info.shape != info.shape || final_info.chunk_nnz != info.chunk_nnz) {
     misuse("shape and chunk_nnz of a container are fixed when it is created");
   }
@@ -190,12 +201,18 @@ void ContainerWriter::Impl::check(const ContainerInfo& final_info) const {
   }
 }
 
-void ContainerWriter::Impl::ask_addresses() {
+void ContainerWriter::Impl::fix_extents() {
   const hsize_t extent = info.nnz;
   for (std::size_t c = 0; c < column_count; ++c) {
     if (!datasets[c].is_open()) continue;
     checked(H5Dset_extent(datasets[c].get(), &extent), place, "cannot extend the dataset", column_names[c]);
     checked(H5Dflush(datasets[c].get()), place, "cannot flush the dataset", column_names[c]);
+  }
+}
+
+void ContainerWriter::Impl::ask_addresses() {
+  for (std::size_t c = 0; c < column_count; ++c) {
+    if (!datasets[c].is_open()) continue;
     for (const IndexedChunk& found : read_chunk_index(place, datasets[c].get(), info)) {
       table.extents[found.chunk][c].address = found.extent.address;
     }
@@ -203,7 +220,9 @@ void ContainerWriter::Impl::ask_addresses() {
 }
 
 void ContainerWriter::Impl::write_table() {
-  const Hdf5Id group = create_group(place, file.get(), "chunks");
+  const std::uint64_t row_bytes = column_count * sizeof(StoredExtent) + 2 * info.shape.size() * sizeof(std::uint64_t);
+  output.reserve(info.chunk_count() * row_bytes);
+  const Hdf5Id group = create_group(place, output.root(), "chunks");
   const Extents by_column = {info.chunk_count(), column_count};
   const Extents by_mode = {info.chunk_count(), info.shape.size()};
   const auto write = [&](const char* name, auto member) {
@@ -220,7 +239,7 @@ void ContainerWriter::Impl::write_table() {
 }
 
 void ContainerWriter::Impl::write_attributes() {
-  const hid_t root = file.get();
+  const hid_t root = output.root();
   write_fixed_text(place, root, "format", container_format);
   write_attribute(place, root, "version", container_version);
   write_attribute(place, root, "shape", info.shape);
@@ -237,7 +256,7 @@ ContainerWriter::ContainerWriter(std::filesystem::path output, const ContainerIn
     misuse("a chunk holds 1 to " + std::to_string(max_chunk_nnz) + " nonzeros, not " + std::to_string(info.chunk_nnz));
   }
   const QuietHdf5 quiet;
-  impl_ = std::make_unique<Impl>(std::move(output), info);
+  impl_ = std::make_unique<Impl>(output, info);
   impl_->create();
 }
 
@@ -255,17 +274,13 @@ std::uint64_t ContainerWriter::finish(const ContainerInfo& info) {
   Impl& impl = *impl_;
   impl.check(info);
   impl.info = info;
-  impl.ask_addresses();
+  impl.output.reserve(0);
+  impl.fix_extents();
+  if (!impl.addresses_known) impl.ask_addresses();
   impl.write_table();
   impl.write_attributes();
-  checked(H5Fflush(impl.file.get(), H5F_SCOPE_GLOBAL), impl.place, "cannot write the file");
   for (Hdf5Id& dataset : impl.datasets) dataset.reset();
-  impl.file.close(impl.place, "cannot close the file");
-  std::error_code failure;
-  const std::uint64_t file_bytes = std::filesystem::file_size(impl.temporary.path(), failure);
-  if (failure) fail_at(impl.place, "cannot read the file's size: " + failure.message());
-  impl.temporary.publish();
-  return file_bytes;
+  return impl.output.publish();
 }
 
 }  // namespace blco

@@ -95,6 +95,8 @@ Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& pat
   const Hdf5Id creation = make_properties(place, H5P_FILE_CREATE);
   checked(H5Pset_obj_track_times(creation.get(), false), place, "cannot turn object times off");
   const Hdf5Id access = access_properties(place);
+  // Small raw data lies where it is written, not in a shared block.
+  checked(H5Pset_small_data_block_size(access.get(), 0), place, "cannot set the size of data blocks");
   return own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose, place,
              "cannot create the file");
 }

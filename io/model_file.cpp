@@ -10,7 +10,7 @@
 #include "blco/layout.hpp"
 #include "io/container_table.hpp"
 #include "io/hdf5_data.hpp"
-#include "io/temporary_file.hpp"
+#include "io/hdf5_output.hpp"
 
 namespace blco {
 namespace {
@@ -19,23 +19,25 @@ constexpr std::uint32_t model_version = 1;
 constexpr std::uint64_t max_stop_reason_bytes = 256;
 constexpr std::uint64_t max_sweeps_kept = std::uint64_t{1} << 32;
 
-void check_model(const std::filesystem::path& path, const ModelFile& model) {
+using Factors = std::span<const std::vector<double>>;
+
+void check_model(const std::filesystem::path& path, const ModelFile& model, Factors factors) {
   const auto require = [&](bool holds, const char* what) {
     if (!holds) throw Error(ErrorKind::invalid_argument, path.string() + ": cannot write the model: " + what);
   };
   const std::size_t order = model.shape.size();
   require(order >= 1 && order <= static_cast<std::size_t>(max_order), "a model has 1 to 16 modes");
   require(model.rank >= 1 && model.weights.size() == model.rank, "rank and number of weights disagree");
-  require(model.factors.size() == order, "there is not one factor per mode");
+  require(factors.size() == order, "there is not one factor per mode");
   for (std::size_t n = 0; n < order; ++n) {
-    require(model.shape[n] >= 1 && model.factors[n].size() / model.rank == model.shape[n] &&
-                model.factors[n].size() % model.rank == 0,
-            "a factor's size is not that of its mode times the rank");
+    require(
+        model.shape[n] >= 1 && factors[n].size() / model.rank == model.shape[n] && factors[n].size() % model.rank == 0,
+        "a factor's size is not that of its mode times the rank");
   }
   require(model.mode_names.empty() || model.mode_names.size() == order, "there is not one name per mode");
 }
 
-void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model) {
+void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, Factors factors) {
   write_text(place, root, "format", model_format);
   write_attribute(place, root, "version", model_version);
   write_attribute(place, root, "rank", model.rank);
@@ -49,10 +51,9 @@ void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model) 
   if (!model.fit_history.empty()) {
     write_dataset<double>(place, root, "fit_history", {model.fit_history.size()}, model.fit_history);
   }
-  const Hdf5Id factors = create_group(place, root, "factors");
-  for (std::size_t n = 0; n < model.factors.size(); ++n) {
-    write_dataset<double>(place, factors.get(), std::to_string(n).c_str(), {model.shape[n], model.rank},
-                          model.factors[n]);
+  const Hdf5Id group = create_group(place, root, "factors");
+  for (std::size_t n = 0; n < factors.size(); ++n) {
+    write_dataset<double>(place, group.get(), std::to_string(n).c_str(), {model.shape[n], model.rank}, factors[n]);
   }
 }
 
@@ -134,15 +135,18 @@ void read_factors(const Hdf5Place& place, hid_t root, std::uint64_t file_bytes, 
 }  // namespace
 
 void write_model_file(const std::filesystem::path& path, const ModelFile& model) {
-  check_model(path, model);
+  write_model_file(path, model, model.factors);
+}
+
+void write_model_file(const std::filesystem::path& path, const ModelFile& model, Factors factors) {
+  check_model(path, model, factors);
   const QuietHdf5 quiet;
-  TemporaryFile temporary(path);
-  const Hdf5Place place = {path, ErrorKind::io};
-  Hdf5Id file = create_hdf5_file(place, temporary.path());
-  write_contents(place, file.get(), model);
-  checked(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), place, "cannot write the file");
-  file.close(place, "cannot close the file");
-  temporary.publish();
+  Hdf5Output output({path, ErrorKind::io});
+  std::uint64_t bytes = sizeof(double) * (model.weights.size() + model.fit_history.size());
+  for (const std::vector<double>& factor : factors) bytes += sizeof(double) * factor.size();
+  output.reserve(bytes);
+  write_contents(output.place(), output.root(), model, factors);
+  output.publish();
 }
 
 ModelFile read_model_file(const std::filesystem::path& path) {

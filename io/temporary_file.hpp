@@ -5,7 +5,8 @@
 
 namespace blco {
 
-// A name beside `target`, unique to this process, to be written by the caller. Removed by the destructor unless published.
+// A name beside `target`, unique to this process, to be written by the caller. Removed by the destructor unless
+// published.
 class TemporaryFile {
  public:
   // Throws Error{io} if the folder of `target` does not exist or is not writable, or if `target` exists and is not a

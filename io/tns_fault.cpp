@@ -95,7 +95,9 @@ std::string field_fault(const std::vector<std::string_view>& fields, int index_b
     const bool is_value = i + 1 == fields.size();
     const std::string fault = is_value ? value_fault(fields[i]) : coordinate_fault(fields[i], index_base);
     if (fault.empty()) continue;
-    return (is_value ? "the value " : "coordinate " + std::to_string(i + 1) + ", ") + quoted(fields[i]) + ", " + fault;
+    const std::string given = quoted(fields[i]);
+    return is_value ? "the value " + given + " " + fault
+                    : "coordinate " + std::to_string(i + 1) + ", " + given + ", " + fault;
   }
   return "";
 }

@@ -18,7 +18,7 @@
 
 #include "io/tns_reader.hpp"
 #include "tests/io/expect_error.hpp"
-#include "tests/io/scratch_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace blco {
 
@@ -120,7 +120,7 @@ class TnsText : public ::testing::Test {
   }
   std::string place(int line) const { return "line " + std::to_string(line) + " of " + (folder_ / "a.tns").string(); }
 
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace blco

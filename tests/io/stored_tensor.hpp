@@ -19,7 +19,7 @@
 #include "blco/payload.hpp"
 #include "io/container_reader.hpp"
 #include "io/container_writer.hpp"
-#include "tests/io/scratch_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace blco::tests {
 

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Container, ContainerRoundTrip, testing::ValuesIn(round_
                          [](const auto& test) { return test.param.name; });
 
 TEST_P(ContainerRoundTrip, GivesBackColumnsBoundsAndInfo) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const StoredTensor tensor = random_tensor(GetParam().spec);
 
   const std::uint64_t written = write_tensor(tensor, folder / "t.blco");
@@ -89,7 +89,7 @@ std::vector<T> read_whole(const fs::path& path, const char* name) {
 }
 
 TEST_P(ContainerRoundTrip, IsReadAsPlainArraysByHdf5) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const StoredTensor tensor = random_tensor(GetParam().spec);
   write_tensor(tensor, folder / "t.blco");
 
@@ -105,19 +105,19 @@ TEST_P(ContainerRoundTrip, IsReadAsPlainArraysByHdf5) {
 }
 
 TEST_P(ContainerRoundTrip, GivesTheSameBytesTwice) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const StoredTensor tensor = random_tensor(GetParam().spec);
 
   write_tensor(tensor, folder / "a.blco");
   write_tensor(tensor, folder / "b.blco");
 
-  EXPECT_TRUE(file_content(folder / "a.blco") == file_content(folder / "b.blco"));
+  EXPECT_TRUE(file_contents(folder / "a.blco") == file_contents(folder / "b.blco"));
 }
 
 const TensorSpec small_spec = {{40, 50, 60}, 1000, 300, Values::counts};
 
 TEST(Container, OnesTakeNoRoomForValues) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TensorSpec spec = small_spec;
   spec.values = Values::ones;
   write_tensor(random_tensor(spec), folder / "t.blco");
@@ -130,7 +130,7 @@ TEST(Container, OnesTakeNoRoomForValues) {
 }
 
 TEST(Container, MixesChunksOfOnesWithOthers) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   StoredTensor tensor = random_tensor(small_spec);
   std::fill_n(tensor.columns.value.begin() + 300, 300, 1.0);
   write_tensor(tensor, folder / "t.blco");
@@ -144,7 +144,7 @@ TEST(Container, MixesChunksOfOnesWithOthers) {
 }
 
 TEST(Container, LetsSeveralThreadsReadAtOnce) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const StoredTensor tensor = random_tensor({{40, 50, 60}, 5000, 257, Values::doubles});
   write_tensor(tensor, folder / "t.blco");
   const ContainerReader reader(folder / "t.blco");
@@ -159,7 +159,7 @@ TEST(Container, LetsSeveralThreadsReadAtOnce) {
 }
 
 TEST(Container, AppearsOnlyWhenFinished) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const StoredTensor tensor = random_tensor(small_spec);
 
   {
@@ -172,12 +172,12 @@ TEST(Container, AppearsOnlyWhenFinished) {
 }
 
 TEST(Container, LeavesAnOldFileAloneUntilItIsReplaced) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const StoredTensor tensor = random_tensor(small_spec);
   write_file(folder / "t.blco", "old");
 
   { ContainerWriter writer(folder / "t.blco", tensor.info); }
-  const std::string after_failure = file_content(folder / "t.blco");
+  const std::string after_failure = file_contents(folder / "t.blco");
   write_tensor(tensor, folder / "t.blco");
 
   EXPECT_EQ(after_failure, "old");
@@ -185,7 +185,7 @@ TEST(Container, LeavesAnOldFileAloneUntilItIsReplaced) {
 }
 
 TEST(Container, RefusesToWriteIntoAFolderThatIsNotThere) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
 
   const auto create = [&] { ContainerWriter(folder / "no/t.blco", random_tensor(small_spec).info); };
 
@@ -193,7 +193,7 @@ TEST(Container, RefusesToWriteIntoAFolderThatIsNotThere) {
 }
 
 TEST(Container, RefusesWhatDoesNotMakeAContainer) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const StoredTensor tensor = random_tensor(small_spec);
   const auto writer_after = [&](std::uint64_t chunks) {
     ContainerWriter writer(folder / "t.blco", tensor.info);
@@ -228,7 +228,7 @@ TEST(Container, RefusesWhatDoesNotMakeAContainer) {
 }
 
 TEST(Container, RefusesChunkSizesOutOfRange) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   ContainerInfo info = random_tensor(small_spec).info;
 
   for (const std::uint64_t chunk_nnz : {std::uint64_t{0}, max_chunk_nnz + 1}) {
@@ -271,7 +271,7 @@ TEST(StorePayload, RefusesLevelsThatZstdDoesNotKnow) {
 }
 
 TEST(Container, RefusesBuffersThatAreTooSmall) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   write_tensor(random_tensor(small_spec), folder / "t.blco");
   const ContainerReader reader(folder / "t.blco");
   ChunkBuffers buffers(reader, 0);
@@ -289,9 +289,9 @@ herr_t count_call(hid_t, void* count) {
 }
 
 TEST(Container, PrintsNothingAndKeepsTheHostProgramsErrorHandler) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   write_tensor(random_tensor(small_spec), folder / "t.blco");
-  const std::string whole = file_content(folder / "t.blco");
+  const std::string whole = file_contents(folder / "t.blco");
   write_file(folder / "t.blco", whole.substr(0, whole.size() / 2));
   int calls = 0;
   ASSERT_GE(H5Eset_auto2(H5E_DEFAULT, count_call, &calls), 0);

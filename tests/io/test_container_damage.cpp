@@ -68,12 +68,12 @@ class DamagedContainer : public testing::Test {
   }
 
   void flip(std::uint64_t offset, char bits = 1) const {
-    std::string bytes = file_content(path_);
+    std::string bytes = file_contents(path_);
     bytes[offset] = static_cast<char>(bytes[offset] ^ bits);
     write_file(path_, bytes);
   }
 
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
   fs::path path_ = folder_ / "t.blco";
   Hdf5Place place_{path_, ErrorKind::corrupt};
   StoredTensor tensor_ = random_tensor(seven_chunks);
@@ -81,7 +81,7 @@ class DamagedContainer : public testing::Test {
 
 TEST_F(DamagedContainer, NamesFileChunkAndColumnOfAFlippedBit) {
   const char* const names[] = {"index", "key", "value"};
-  const std::string whole = file_content(path_);
+  const std::string whole = file_contents(path_);
   for (std::size_t column = 0; column < column_count; ++column) {
     for (const std::uint64_t chunk : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{6}}) {
       write_file(path_, whole);
@@ -111,7 +111,7 @@ class FlippedByte : private IgnoreLeaks, public DamagedContainer {};
 TEST_F(FlippedByte, NeverGivesWrongColumnsOrCrashes) {
   tensor_ = random_tensor({{40, 1ULL << 62, 60}, 40, 16, Values::doubles});
   write_tensor(tensor_, path_);
-  const std::string whole = file_content(path_);
+  const std::string whole = file_contents(path_);
 
   int refused = 0;
   for (std::size_t at = 0; at < whole.size(); at += 5) {
@@ -135,7 +135,7 @@ TEST_F(FlippedByte, NeverGivesWrongColumnsOrCrashes) {
 }
 
 TEST_F(DamagedContainer, RefusesATruncatedFileAtEveryLength) {
-  const std::string whole = file_content(path_);
+  const std::string whole = file_contents(path_);
 
   for (const std::size_t length : {std::size_t{100}, whole.size() / 3, whole.size() - 1}) {
     write_file(path_, whole.substr(0, length));

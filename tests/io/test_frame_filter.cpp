@@ -54,7 +54,7 @@ class Filters : public testing::Test {
   }
 
   QuietHdf5 quiet_;
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
   fs::path path_ = folder_ / "f.h5";
   Hdf5Place place_{path_, ErrorKind::io};
   Hdf5Id file_ = create_hdf5_file(place_, path_);

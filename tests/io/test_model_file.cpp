@@ -51,13 +51,13 @@ void expect_equal(const ModelFile& a, const ModelFile& b) {
 
 bool have_h5py() { return std::system("/usr/bin/python3 -c 'import h5py' >/dev/null 2>&1") == 0; }
 
-int run_python(const ScratchFolder& folder, const std::string& script) {
+int run_python(const TemporaryFolder& folder, const std::string& script) {
   write_file(folder / "script.py", script);
   return std::system(("cd '" + folder.path().string() + "' && /usr/bin/python3 script.py").c_str());
 }
 
 TEST(ModelFile, RoundTrips) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   for (const auto& shape : {std::vector<std::uint64_t>{1}, {7, 1, 30}, std::vector<std::uint64_t>(16, 2)}) {
     for (const std::uint64_t rank : {1, 5}) {
       const ModelFile model = random_model(shape, rank);
@@ -71,7 +71,7 @@ TEST(ModelFile, RoundTrips) {
 }
 
 TEST(ModelFile, RoundTripsWithoutHistoryAndNames) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   ModelFile model = random_model({3, 4}, 2);
   model.fit_history.clear();
   model.mode_names.clear();
@@ -83,19 +83,19 @@ TEST(ModelFile, RoundTripsWithoutHistoryAndNames) {
 }
 
 TEST(ModelFile, GivesTheSameBytesTwiceAndLeavesNothingElse) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const ModelFile model = random_model({30, 40}, 3);
 
   write_model_file(folder / "a.h5", model);
   write_model_file(folder / "b.h5", model);
 
-  EXPECT_TRUE(file_content(folder / "a.h5") == file_content(folder / "b.h5"));
+  EXPECT_TRUE(file_contents(folder / "a.h5") == file_contents(folder / "b.h5"));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 2);
 }
 
 TEST(ModelFile, IsReadableWithPlainH5py) {
   if (!have_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py (apt install python3-h5py)";
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   ModelFile model = random_model({3, 2}, 2);
   model.weights = {2, 0.5};
   model.factors = {{1, 2, 3, 4, 5, 6}, {-1, 0, 1, 0.25}};
@@ -119,7 +119,7 @@ with h5py.File('m.h5', 'r') as f:
 
 TEST(ModelFile, AcceptsWhatH5pyWrites) {
   if (!have_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py (apt install python3-h5py)";
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const int status = run_python(folder, R"(
 import h5py, numpy as np
 with h5py.File('plain.h5', 'w') as f:
@@ -176,7 +176,7 @@ class WrongModel : public testing::Test {
     expect_error(kind, words, [&] { read_model_file(path_); });
   }
 
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
   fs::path path_ = folder_ / "m.h5";
   Hdf5Place place_{path_, ErrorKind::io};
 };
@@ -239,7 +239,7 @@ TEST_F(WrongModel, IsRefusedForOtherFormatsAndVersions) {
 }
 
 TEST_F(WrongModel, IsRefusedWhenTruncated) {
-  const std::string whole = file_content(path_);
+  const std::string whole = file_contents(path_);
   write_file(path_, whole.substr(0, whole.size() - 10));
 
   expect_refused(ErrorKind::corrupt, "truncated");

@@ -86,7 +86,7 @@ TEST_F(RealText, MalformedFilesAreRefusedByLine) {
     const char* name;
     int line;
     const char* reason;
-  } cases[] = {{"badval.tns", 2, "'abc', is not a number"},
+  } cases[] = {{"badval.tns", 2, "'abc' is not a number"},
                {"csv.tns", 1, "CSV"},
                {"header.tns", 1, "--skip-lines 1"},
                {"nan.tns", 2, "not finite"},

@@ -9,7 +9,7 @@
 
 #include "io/temporary_file.hpp"
 #include "tests/io/expect_error.hpp"
-#include "tests/io/scratch_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace blco {
 namespace {
@@ -40,18 +40,18 @@ class OrdinaryUser {
 };
 
 TEST(TemporaryFile, PublishGivesTheFileItsName) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TemporaryFile file(folder / "out.h5");
   fill(file, "whole");
 
   file.publish();
 
-  EXPECT_EQ(file_content(folder / "out.h5"), "whole");
+  EXPECT_EQ(file_contents(folder / "out.h5"), "whole");
   EXPECT_FALSE(std::filesystem::exists(file.path()));
 }
 
 TEST(TemporaryFile, LiesHiddenBesideItsTarget) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
 
   const TemporaryFile file(folder / "out.h5");
 
@@ -62,7 +62,7 @@ TEST(TemporaryFile, LiesHiddenBesideItsTarget) {
 }
 
 TEST(TemporaryFile, IsRemovedWhereItWasNotPublished) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
 
   {
     const TemporaryFile file(folder / "out.h5");
@@ -73,20 +73,20 @@ TEST(TemporaryFile, IsRemovedWhereItWasNotPublished) {
 }
 
 TEST(TemporaryFile, ReplacesAnOlderFileOnlyWhenPublished) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   folder.write("out.h5", "old");
   TemporaryFile file(folder / "out.h5");
   fill(file, "new");
 
-  const std::string before = file_content(folder / "out.h5");
+  const std::string before = file_contents(folder / "out.h5");
   file.publish();
 
   EXPECT_EQ(before, "old");
-  EXPECT_EQ(file_content(folder / "out.h5"), "new");
+  EXPECT_EQ(file_contents(folder / "out.h5"), "new");
 }
 
 TEST(TemporaryFile, TwoOfOneTargetDiffer) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
 
   const TemporaryFile first(folder / "out.h5");
   const TemporaryFile second(folder / "out.h5");
@@ -95,18 +95,18 @@ TEST(TemporaryFile, TwoOfOneTargetDiffer) {
 }
 
 TEST(TemporaryFile, TakesTheLongestNameThatAFileMayHave) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string longest(255, 'x');
   TemporaryFile file(folder / longest);
   fill(file, "whole");
 
   file.publish();
 
-  EXPECT_EQ(file_content(folder / longest), "whole");
+  EXPECT_EQ(file_contents(folder / longest), "whole");
 }
 
 TEST(TemporaryFile, TakesANameWithoutAFolder) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
 
@@ -117,11 +117,11 @@ TEST(TemporaryFile, TakesANameWithoutAFolder) {
   }
   std::filesystem::current_path(before);
 
-  EXPECT_EQ(file_content(folder / "out.h5"), "whole");
+  EXPECT_EQ(file_contents(folder / "out.h5"), "whole");
 }
 
 TEST(TemporaryFile, RefusesAFolderThatDoesNotExist) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
 
   const std::string message =
       message_of_error(ErrorKind::io, [&] { TemporaryFile(folder.path() / "absent" / "out.h5"); });
@@ -131,7 +131,7 @@ TEST(TemporaryFile, RefusesAFolderThatDoesNotExist) {
 }
 
 TEST(TemporaryFile, RefusesATargetThatIsAFolder) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
 
   const std::string message = message_of_error(ErrorKind::io, [&] { TemporaryFile file(folder.path()); });
   const std::string with_slash = message_of_error(ErrorKind::io, [&] { TemporaryFile file(folder.path() / ""); });
@@ -150,7 +150,7 @@ TEST(TemporaryFile, RefusesATargetThatIsADevice) {
 
 TEST(TemporaryFile, RefusesAFolderThatIsNotWritable) {
   using std::filesystem::perms;
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   std::filesystem::permissions(folder.path(),
                                perms::owner_read | perms::owner_exec | perms::others_read | perms::others_exec);
   const OrdinaryUser not_root;
@@ -161,7 +161,7 @@ TEST(TemporaryFile, RefusesAFolderThatIsNotWritable) {
 }
 
 TEST(TemporaryFile, SaysWhyItCannotBePublished) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TemporaryFile never_written(folder / "out.h5");
 
   const std::string message = message_of_error(ErrorKind::io, [&] { never_written.publish(); });

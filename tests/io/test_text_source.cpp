@@ -13,7 +13,7 @@
 #include "io/text_source.hpp"
 #include "tests/io/compress_text.hpp"
 #include "tests/io/expect_error.hpp"
-#include "tests/io/scratch_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace blco {
 namespace {
@@ -45,7 +45,7 @@ class EveryCompression : public ::testing::TestWithParam<Compression> {
  protected:
   std::string compress(const std::string& text) const { return GetParam().compress(text); }
 
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_P(EveryCompression, TextOfAnySizeComesBack) {
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(TextSource, EveryStream,
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(TextSource, DamageOfGzipIsNeverTakenForText) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string text = random_digits(300, 10);
   const std::string good = gzip_text(text);
 
@@ -172,7 +172,7 @@ TEST(TextSource, DamageOfGzipIsNeverTakenForText) {
 }
 
 TEST(TextSource, GzipMayBePaddedWithZeros) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string text = random_digits(1'000, 11);
 
   for (const std::size_t zeros : {1, 2, 511, 300'000}) {
@@ -184,7 +184,7 @@ TEST(TextSource, GzipMayBePaddedWithZeros) {
 }
 
 TEST(TextSource, SkippableZstdFramesAreLeftOut) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string frame = std::string("\x53\x2a\x4d\x18\x05\0\0\0", 8) + "notes";
 
   const auto file = folder.write("a.zst", frame + zstd_text("1 1 1\n") + frame);
@@ -193,7 +193,7 @@ TEST(TextSource, SkippableZstdFramesAreLeftOut) {
 }
 
 TEST(TextSource, WhatCannotBeReadIsAnIoError) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
 
   const std::string absent = message_of_error(ErrorKind::io, [&] { open_text_source(folder / "absent"); });
   const std::string is_folder = message_of_error(ErrorKind::io, [&] { open_text_source(folder.path()); });

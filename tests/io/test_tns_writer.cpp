@@ -14,7 +14,7 @@
 #include "io/tns_writer.hpp"
 #include "tests/io/compress_text.hpp"
 #include "tests/io/expect_error.hpp"
-#include "tests/io/scratch_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace blco {
 namespace {
@@ -49,8 +49,8 @@ std::string output_of(const std::string& command) {
 
 std::string decompressed(const std::filesystem::path& file, std::size_t text_bytes) {
   if (file.extension() == ".gz") return output_of("gzip -dc '" + file.string() + "'");
-  if (file.extension() == ".zst") return unzstd_text(file_content(file), text_bytes);
-  return file_content(file);
+  if (file.extension() == ".zst") return unzstd_text(file_contents(file), text_bytes);
+  return file_contents(file);
 }
 
 // Files of this process cannot grow past the limit, as on a full disk.
@@ -76,7 +76,7 @@ class EveryEnding : public ::testing::TestWithParam<const char*> {
  protected:
   std::filesystem::path target() const { return folder_ / (std::string("out.tns") + GetParam()); }
 
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_P(EveryEnding, TextComesBackWhateverItsSize) {
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(TnsWriter, EveryEnding, ::testing::Values("", ".gz", ".
 });
 
 TEST(TnsWriter, CompressionIsSmallerThanText) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string text = random_lines(4 * buffer_bytes, 8);
 
   for (const char* name : {"a.tns.gz", "a.tns.zst"}) {

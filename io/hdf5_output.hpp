@@ -1,0 +1,54 @@
+// An HDF5 file being written, which appears under its name only when it is whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "io/file_descriptor.hpp"
+#include "io/hdf5_handle.hpp"
+#include "io/temporary_file.hpp"
+
+namespace blco {
+
+class Hdf5Output {
+ public:
+  // Creates a temporary file beside place.path. Throws Error{io}.
+  explicit Hdf5Output(const Hdf5Place& place);
+  // Discards what was not published.
+  ~Hdf5Output();
+  Hdf5Output(const Hdf5Output&) = delete;
+  Hdf5Output& operator=(const Hdf5Output&) = delete;
+
+  hid_t root() const { return file_.get(); }
+  bool is_open() const { return file_.is_open(); }
+  const Hdf5Place& place() const { return place_; }
+
+  // Makes sure that the disk has room for `bytes` more of data, and for what HDF5 keeps about them, where the file
+  // system can tell. Throws Error{io}. To be called before each large write: once HDF5 1.10 has failed to write its own
+  // metadata, it cannot close the file, and crashes at the program's end.
+  void reserve(std::uint64_t bytes);
+
+  // Where HDF5 will put the next large object, as far as can be told: the end of the file.
+  std::uint64_t end() const;
+  // True if the file has exactly these bytes at `address`.
+  bool has_bytes(std::uint64_t address, std::span<const std::byte> bytes) const;
+
+  // What HDF5 writes from here on goes nowhere. To be called before the ids of a file that will not be published are
+  // closed: HDF5 1.10 crashes at the program's end where it could not write the rest of a file (a full disk).
+  void abandon() noexcept;
+
+  // Writes what is left, closes, syncs and renames; returns the file's size. Every other id of the file is
+  // closed before. Throws Error{io}.
+  std::uint64_t publish();
+
+ private:
+  Hdf5Place place_;
+  // Before the id, so that HDF5 lets go of the file before it is removed.
+  TemporaryFile temporary_;
+  Hdf5Id file_;
+  FileDescriptor descriptor_;
+  std::uint64_t reserved_ = 0;
+};
+
+}  // namespace blco
