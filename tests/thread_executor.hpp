@@ -9,7 +9,7 @@
 
 #include "blco/executor.hpp"
 
-namespace blco::testing {
+namespace blco {
 
 class ThreadExecutor final : public Executor {
  public:
@@ -31,6 +31,7 @@ class ThreadExecutor final : public Executor {
         } catch (...) {
           const std::scoped_lock lock(mutex);
           if (!failure) failure = std::current_exception();
+          next = count;
         }
       }
     };
@@ -46,4 +47,4 @@ class ThreadExecutor final : public Executor {
   int width_;
 };
 
-}  // namespace blco::testing
+}  // namespace blco

@@ -5,13 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,41 +16,11 @@
 #include "io/tns_reader.hpp"
 #include "tests/io/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/thread_executor.hpp"
 
 namespace blco {
 
 using Paths = std::vector<std::filesystem::path>;
-
-class ThreadExecutor final : public Executor {
- public:
-  explicit ThreadExecutor(int width) : width_(width) {}
-  int width() const override { return width_; }
-
-  void run(std::size_t count, const std::function<void(std::size_t)>& task) override {
-    std::atomic<std::size_t> next{0};
-    std::exception_ptr failure;
-    std::mutex mutex;
-    const auto work = [&] {
-      for (std::size_t i = next++; i < count; i = next++) {
-        try {
-          task(i);
-        } catch (...) {
-          const std::lock_guard lock(mutex);
-          if (!failure) failure = std::current_exception();
-          next = count;
-        }
-      }
-    };
-    std::vector<std::thread> threads;
-    for (int i = 1; i < width_; ++i) threads.emplace_back(work);
-    work();
-    for (std::thread& thread : threads) thread.join();
-    if (failure) std::rethrow_exception(failure);
-  }
-
- private:
-  int width_;
-};
 
 struct Entries {
   int order = 0;
