@@ -1,7 +1,6 @@
 // Parallel bit extract and deposit: by the CPU's instruction where it is fast, portable otherwise, chosen at run time.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace blco {

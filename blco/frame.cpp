@@ -5,11 +5,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <limits>
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace blco {
 namespace {

@@ -54,8 +54,8 @@ void check_frames(std::span<const std::byte> payload, const PayloadHeader& heade
     const FrameShape shape = unpack_descriptor(entry.descriptor);
     const std::uint64_t offset = 8 * static_cast<std::uint64_t>(entry.offset);
     const bool legal = entry.descriptor >> 24 == 0 && shape.width + shape.high_width <= 64 &&
-                       shape.exceptions <= frame_entries && offset >= first && offset <= end &&
-                       frame_bytes(shape) <= end - offset;
+                       (shape.exceptions == 0 || shape.high_width > 0) && shape.exceptions <= frame_entries &&
+                       offset >= first && offset <= end && frame_bytes(shape) <= end - offset;
     if (!legal) fail("frame " + std::to_string(f) + " lies outside the payload or has an impossible shape");
   }
 }

@@ -71,7 +71,8 @@ constexpr std::uint64_t max_payload_bytes(std::uint64_t count) {
 // Packs an index or key column (any sequence; one that grows slowly packs well).
 std::vector<std::byte> encode_line_column(std::span<const std::uint64_t> column);
 
-// Packs values by the first exact codec of: ones (the result is empty), integer, decimal, f32, f64. Decoding gives
+// Packs values by the first exact codec of: ones (the result is empty), integer, decimal, f32, f64; but f32 instead of
+// decimal where that is smaller. Decoding gives
 // back every bit, the sign of zero included. Values are finite.
 std::vector<std::byte> encode_values(std::span<const double> values);
 // The same, but ones are packed as integers: for writers that have no way to leave a chunk out.

@@ -105,6 +105,17 @@ std::vector<std::byte> encode_f64(std::span<const double> values) {
   return builder.finish();
 }
 
+// Not a conversion of floats: where denormal numbers are taken as zero, those of f32 would be lost.
+double widen(std::uint32_t single) {
+  constexpr std::uint64_t exponent_bias = 1023 - 127;
+  const std::uint64_t sign = std::uint64_t{single >> 31} << 63;
+  const std::uint64_t exponent = single >> 23 & 255;
+  const std::uint64_t fraction = single & 0x7fffff;
+  if (exponent != 0) return std::bit_cast<double>(sign | (exponent + exponent_bias) << 52 | fraction << 29);
+  const double magnitude = static_cast<double>(fraction) * 0x1p-149;
+  return sign != 0 ? -magnitude : magnitude;
+}
+
 std::size_t entries_of_frame(const PayloadView& payload, std::uint64_t frame) {
   return static_cast<std::size_t>(std::min<std::uint64_t>(frame_entries, payload.count - frame * frame_entries));
 }
@@ -123,7 +134,9 @@ std::vector<std::byte> encode_stored_values(std::span<const double> values) {
   if (exponent) {
     std::vector<std::byte> decimal = encode_scaled(values, *exponent);
     // Fractions of powers of two are decimals too, but long ones.
-    if (!narrow || decimal.size() <= 4 * values.size()) return decimal;
+    if (!narrow) return decimal;
+    std::vector<std::byte> single = encode_f32(values);
+    return decimal.size() <= single.size() ? decimal : single;
   }
   return narrow ? encode_f32(values) : encode_f64(values);
 }
@@ -143,10 +156,10 @@ void decode_value_frame(const PayloadView& payload, std::uint64_t frame, double*
       break;
     }
     case Codec::f32: {
-      std::array<float, frame_entries> narrow{};
+      std::array<std::uint32_t, frame_entries> singles{};
       const std::size_t count = entries_of_frame(payload, frame);
-      std::memcpy(narrow.data(), payload.raw() + 4 * frame * frame_entries, 4 * count);
-      std::copy(narrow.begin(), narrow.end(), out);
+      std::memcpy(singles.data(), payload.raw() + 4 * frame * frame_entries, 4 * count);
+      std::transform(singles.begin(), singles.end(), out, widen);
       break;
     }
     default:

@@ -38,8 +38,9 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
            std::to_string(options.rank) + " is asked for");
   }
   if (options.initial->shape != tensor.shape) refuse("the initial model belongs to a tensor of another shape");
+  if (options.initial->factors.size() != tensor.shape.size()) refuse("the initial model has not one factor per mode");
   for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
-    const std::vector<double>& factor = options.initial->factors.at(n);
+    const std::vector<double>& factor = options.initial->factors[n];
     const bool whole = factor.size() == tensor.shape[n] * static_cast<std::uint64_t>(options.rank);
     if (!whole || !std::all_of(factor.begin(), factor.end(), [](double x) { return std::isfinite(x); })) {
       refuse("factor " + std::to_string(n) +
@@ -48,9 +49,25 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   }
 }
 
+std::uint64_t matrix_bytes(std::span<const std::vector<double>> matrices) {
+  std::uint64_t bytes = 0;
+  for (const std::vector<double>& matrix : matrices) bytes += matrix.size() * sizeof(double);
+  return bytes;
+}
+
+// The model is f64. Each factor that enters it frees one of the backend's, which is as large unless it is f32.
+std::uint64_t model_bytes_beyond_backend(const TensorSummary& tensor, const CpdOptions& options) {
+  if (options.arithmetic == Arithmetic::f64) return 0;
+  std::uint64_t bytes = 0;
+  for (const std::uint64_t length : tensor.shape)
+    bytes += length * static_cast<std::uint64_t>(options.rank) * sizeof(float);
+  return bytes;
+}
+
 // What a job holds from its plan to its end.
 struct Job {
-  Job(const TensorFile& file, const MemoryBudget& budget, const CpdOptions& options, bool keep_chunks)
+  Job(const TensorFile& file, const MemoryBudget& budget, const CpdOptions& options, std::uint64_t caller_bytes,
+      bool keep_chunks)
       : pool(options.threads), config{TensorLayout(file.summary().shape)} {
     config.rank = options.rank;
     config.precision = options.arithmetic == Arithmetic::f32 ? Precision::f32 : Precision::f64;
@@ -58,9 +75,7 @@ struct Job {
     request.budget_bytes = host_budget(budget.host_bytes);
     request.threads = pool.width();
     request.keep_chunks = keep_chunks;
-    if (options.initial != nullptr) {
-      for (const auto& factor : options.initial->factors) request.caller_bytes += factor.size() * sizeof(double);
-    }
+    request.caller_bytes = caller_bytes;
     plan = make_plan(file.reader(), request);
     config.private_bytes = plan.private_bytes;
     budget_bytes = request.budget_bytes;
@@ -132,7 +147,9 @@ StopReason run_sweeps(CpAls& als, const Streamer& streamer, const CpdOptions& op
 CpdModel fit_cpd(const TensorFile& tensor, const MemoryBudget& budget, const CpdOptions& options) {
   const TensorSummary& summary = tensor.summary();
   check_options(summary, options);
-  Job job(tensor, budget, options, /*keep_chunks=*/true);
+  std::uint64_t caller_bytes = model_bytes_beyond_backend(summary, options);
+  if (options.initial != nullptr) caller_bytes += matrix_bytes(options.initial->factors);
+  Job job(tensor, budget, options, caller_bytes, /*keep_chunks=*/true);
   if (options.on_plan) options.on_plan(describe(job));
   load_initial_factors(summary, options, *job.backend);
 
@@ -148,8 +165,7 @@ CpdModel fit_cpd(const TensorFile& tensor, const MemoryBudget& budget, const Cpd
     model.weights = als.weights();
   }
   for (std::size_t n = 0; n < summary.shape.size(); ++n) {
-    model.factors.emplace_back(summary.shape[n] * static_cast<std::uint64_t>(options.rank));
-    job.backend->take_factor(static_cast<int>(n), model.factors[n]);
+    model.factors.push_back(job.backend->take_factor(static_cast<int>(n)));
   }
   return model;
 }
@@ -166,18 +182,21 @@ std::vector<double> mttkrp(const TensorFile& tensor, std::span<const std::vector
     refuse("mode " + std::to_string(mode) + " does not exist; the tensor has " + std::to_string(order));
   }
   if (factors.size() != order) refuse("mttkrp takes one factor per mode");
-  Job job(tensor, budget, fixed, /*keep_chunks=*/false);
   for (std::size_t n = 0; n < order; ++n) {
-    if (static_cast<int>(n) == mode) continue;
-    if (factors[n].size() != summary.shape[n] * static_cast<std::uint64_t>(rank)) {
+    const bool whole = factors[n].size() == summary.shape[n] * static_cast<std::uint64_t>(rank);
+    if (!whole && static_cast<int>(n) != mode) {
       refuse("factor " + std::to_string(n) + " is not a matrix of " + std::to_string(summary.shape[n]) + " x " +
              std::to_string(rank));
     }
-    job.backend->load_factor(static_cast<int>(n), 0, factors[n]);
+  }
+  const std::uint64_t output_size = summary.shape[static_cast<std::size_t>(mode)] * static_cast<std::uint64_t>(rank);
+  Job job(tensor, budget, fixed, matrix_bytes(factors) + output_size * sizeof(double), /*keep_chunks=*/false);
+  for (std::size_t n = 0; n < order; ++n) {
+    if (static_cast<int>(n) != mode) job.backend->load_factor(static_cast<int>(n), 0, factors[n]);
   }
   Streamer streamer(tensor.reader(), job.plan, *job.backend);
   streamer.pass(mode, Direction::forward);
-  std::vector<double> output(summary.shape[static_cast<std::size_t>(mode)] * static_cast<std::uint64_t>(rank));
+  std::vector<double> output(output_size);
   job.backend->read_output(output);
   return output;
 }

@@ -146,11 +146,11 @@ IngestReport encode_container(SortedSource& source, const TensorLayout& layout, 
   return out.finish(nnz);
 }
 
-std::uint64_t encode_bytes(const TensorLayout& layout, std::uint64_t chunk_nnz, int threads) {
+std::uint64_t encode_bytes(const TensorLayout& layout, std::uint64_t chunk_nnz, std::uint64_t chunks_at_once) {
   const std::uint64_t columns = layout.has_key() ? 3 : 2;
   // Two waves of columns (grown by doubling, hence twice) and, per thread, payload, stored form and zstd's own memory.
   const std::uint64_t per_chunk = 2 * 2 * columns * chunk_nnz * 8 + 3 * columns * max_payload_bytes(chunk_nnz);
-  return per_chunk * static_cast<std::uint64_t>(threads);
+  return per_chunk * chunks_at_once;
 }
 
 }  // namespace blco

@@ -18,7 +18,7 @@ namespace blco {
 IngestReport encode_container(SortedSource& source, const TensorLayout& layout, ContainerInfo info, int zstd_level,
                               const std::filesystem::path& output, Executor& executor);
 
-// Memory that encode_container takes.
-std::uint64_t encode_bytes(const TensorLayout& layout, std::uint64_t chunk_nnz, int threads);
+// Memory that encode_container takes with this many chunks at work at a time: one per thread, unless there are fewer.
+std::uint64_t encode_bytes(const TensorLayout& layout, std::uint64_t chunk_nnz, std::uint64_t chunks_at_once);
 
 }  // namespace blco

@@ -17,8 +17,23 @@
 namespace blco {
 namespace {
 
+constexpr std::size_t max_name_bytes = 4096;  // of a mode, as the container has it
+
 std::string count_of(std::size_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::vector<std::string> decide_mode_names(std::size_t order, const IngestOptions& options) {
+  if (options.mode_names.empty()) {
+    std::vector<std::string> names;
+    for (std::size_t n = 0; n < order; ++n) names.push_back("mode" + std::to_string(n));
+    return names;
+  }
+  if (options.mode_names.size() != order) {
+    throw Error(ErrorKind::invalid_argument, "the tensor has " + count_of(order, "mode") + ", but " +
+                                                 count_of(options.mode_names.size(), "mode name") + " given");
+  }
+  return options.mode_names;
 }
 
 void check_options(const IngestOptions& options) {
@@ -30,6 +45,15 @@ void check_options(const IngestOptions& options) {
     throw Error(ErrorKind::invalid_argument, "the zstd level must be from 1 to 19, or 0 for none");
   }
   if (!options.shape.empty()) static_cast<void>(TensorLayout(options.shape));
+  if (!options.shape.empty() && !options.mode_names.empty()) {
+    static_cast<void>(decide_mode_names(options.shape.size(), options));
+  }
+  for (const std::string& name : options.mode_names) {
+    if (name.size() > max_name_bytes) {
+      throw Error(ErrorKind::invalid_argument,
+                  "a mode name is longer than " + std::to_string(max_name_bytes) + " bytes");
+    }
+  }
 }
 
 // The shape asked for, if the input fits it; else the input's own.
@@ -51,19 +75,6 @@ std::vector<std::uint64_t> decide_shape(const RunBuilder& run, const IngestOptio
   return options.shape;
 }
 
-std::vector<std::string> decide_mode_names(std::size_t order, const IngestOptions& options) {
-  if (options.mode_names.empty()) {
-    std::vector<std::string> names;
-    for (std::size_t n = 0; n < order; ++n) names.push_back("mode" + std::to_string(n));
-    return names;
-  }
-  if (options.mode_names.size() != order) {
-    throw Error(ErrorKind::invalid_argument, "the tensor has " + count_of(order, "mode") + ", but " +
-                                                 count_of(options.mode_names.size(), "mode name") + " given");
-  }
-  return options.mode_names;
-}
-
 }  // namespace
 
 IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
@@ -83,7 +94,9 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   const TensorLayout layout(info.shape);
   const std::uint64_t entries_read = builder.entry_count();
   const std::uint64_t largest_chunk = std::min(options.chunk_nnz, entries_read);
-  builder.check_budget(layout, encode_bytes(layout, largest_chunk, executor.width()));
+  const std::uint64_t chunks = (entries_read + largest_chunk - 1) / largest_chunk;
+  const auto chunks_at_once = std::min(chunks, static_cast<std::uint64_t>(executor.width()));
+  builder.check_budget(layout, encode_bytes(layout, largest_chunk, chunks_at_once));
   const auto merged = merge_runs(builder.finish(layout, executor), layout, options.duplicates, options.index_base);
   IngestReport report = encode_container(*merged, layout, std::move(info), options.zstd_level, output, executor);
   report.entries_read = entries_read;

@@ -19,6 +19,18 @@ constexpr int fewest_lanes = 2;
 constexpr int usual_lanes = 4;
 constexpr int usual_readers = 2;
 
+// Matrices of R x R alive at once in a row update: the system, its checked copy, its factorisation, both forms of the
+// solver, and on the singular path the eigenvectors and a product.
+constexpr std::uint64_t solver_matrices = 8;
+
+// Buffers are whole pages, and each kept chunk has entries in a few tables.
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t table_bytes_per_chunk = 512;
+
+std::uint64_t chunk_bytes(const ContainerReader& tensor, std::uint64_t chunk) {
+  return (tensor.buffer_bytes(chunk) + page_bytes - 1) / page_bytes * page_bytes;
+}
+
 struct Sizes {
   std::uint64_t packed = 0;   // of all chunks
   std::uint64_t lane = 0;     // the largest chunk
@@ -30,11 +42,11 @@ Sizes measure(const ContainerReader& tensor) {
   Sizes sizes;
   const std::uint64_t chunks = tensor.info().chunk_count();
   for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
-    sizes.packed += tensor.buffer_bytes(chunk);
-    sizes.lane = std::max(sizes.lane, tensor.buffer_bytes(chunk));
+    sizes.packed += chunk_bytes(tensor, chunk);
+    sizes.lane = std::max(sizes.lane, chunk_bytes(tensor, chunk));
     sizes.scratch = std::max(sizes.scratch, tensor.scratch_bytes(chunk));
   }
-  sizes.table = chunks * (sizeof(StoredExtents) + 16 * tensor.info().shape.size());
+  sizes.table = chunks * (sizeof(StoredExtents) + 16 * tensor.info().shape.size() + table_bytes_per_chunk);
   return sizes;
 }
 
@@ -51,7 +63,7 @@ std::uint64_t keep_packed(const ContainerReader& tensor, std::uint64_t packed, s
   double due = 0;
   std::uint64_t used = 0;
   for (std::uint64_t chunk = 0; chunk < tiers.size(); ++chunk) {
-    const std::uint64_t bytes = tensor.buffer_bytes(chunk);
+    const std::uint64_t bytes = chunk_bytes(tensor, chunk);
     due += share;
     if (due < 1 - 1e-9 || used + bytes > room) continue;
     due -= 1;
@@ -65,7 +77,7 @@ std::uint64_t decode_ahead(const ContainerReader& tensor, const TensorLayout& la
                            std::vector<Tier>& tiers) {
   std::uint64_t used = 0;
   for (std::uint64_t chunk = 0; chunk < tiers.size(); ++chunk) {
-    const std::uint64_t packed = tensor.buffer_bytes(chunk);
+    const std::uint64_t packed = chunk_bytes(tensor, chunk);
     const std::uint64_t decoded = host_decoded_bytes(layout, tensor.info().nnz_of_chunk(chunk));
     const std::uint64_t more = decoded - std::min(decoded, packed);
     if (used + more > room) break;
@@ -81,8 +93,10 @@ Plan make_plan(const ContainerReader& tensor, const PlanRequest& request) {
   BackendConfig config = request.backend;
   config.private_bytes = 0;
   const Sizes sizes = measure(tensor);
-  const std::uint64_t fixed =
-      overhead_bytes + sizes.table + request.caller_bytes + host_backend_bytes(config, request.threads);
+  const auto rank = static_cast<std::uint64_t>(config.rank);
+  const std::uint64_t fixed = overhead_bytes + sizes.table + request.caller_bytes +
+                              host_backend_bytes(config, request.threads) +
+                              solver_matrices * rank * rank * sizeof(double);
 
   Plan plan;
   plan.lane_bytes = sizes.lane;

@@ -18,7 +18,7 @@ enum class Tier : std::uint8_t {
 struct PlanRequest {
   BackendConfig backend;  // private_bytes is decided here
   std::uint64_t budget_bytes = 0;
-  std::uint64_t caller_bytes = 0;  // already held by the caller on behalf of this job
+  std::uint64_t caller_bytes = 0;  // of what the caller gave, and of what it gets beyond what is freed by then
   int threads = 1;
   bool keep_chunks = true;  // false: a single pass, nothing is worth keeping
 };

@@ -17,15 +17,11 @@ namespace blco {
 struct NarrowEntry {
   std::uint64_t low;
   double value;
-
-  std::uint64_t key() const { return 0; }
 };
 struct WideEntry {
   std::uint64_t low;
   std::uint64_t high;
   double value;
-
-  std::uint64_t key() const { return high; }
 };
 
 inline std::size_t line_byte(const NarrowEntry& entry, int byte) { return entry.low >> (8 * byte) & 255; }
@@ -34,7 +30,7 @@ inline std::size_t line_byte(const WideEntry& entry, int byte) {
 }
 
 // Sorts `entries` by the lowest `line_bits` bits, equal lines staying in their order. `scratch` has the same size.
-// The result is in `entries`. Parts, and so the order of all moves, depend on executor.width() only for speed.
+// The result is in `entries` and does not depend on executor.width().
 template <typename Entry>
 void radix_sort(std::span<Entry> entries, std::span<Entry> scratch, int line_bits, Executor& executor) {
   using Histogram = std::array<std::size_t, 256>;

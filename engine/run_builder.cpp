@@ -12,7 +12,7 @@ namespace blco {
 namespace {
 
 // Freed coordinates are given back to the system each time this much has come together.
-constexpr std::uint64_t release_step_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t release_step_bytes = std::uint64_t{16} << 20;
 
 template <typename Entry>
 class MemoryRun final : public SortedRun {
@@ -91,13 +91,11 @@ void RunBuilder::add(CoordinateBatch&& batch) {
   for (std::size_t n = 0; n < extent_.size(); ++n) extent_[n] = std::max(extent_[n], batch.upper[n] + 1);
   entry_count_ += batch.count();
   coordinate_bytes_ += batch.bytes();
-  held_bytes_ += batch.bytes();
-  if (held_bytes_ > memory_bytes_) over_budget_ = true;
-  if (over_budget_) {
+  if (coordinate_bytes_ <= memory_bytes_) {
+    batches_.push_back(std::move(batch));
+  } else {
     batches_ = {};
-    return;
   }
-  batches_.push_back(std::move(batch));
 }
 
 void RunBuilder::check_budget(const TensorLayout& layout, std::uint64_t extra_bytes) const {
@@ -105,7 +103,7 @@ void RunBuilder::check_budget(const TensorLayout& layout, std::uint64_t extra_by
   const std::uint64_t run_bytes = entry_count_ * entry_bytes;
   const std::uint64_t collected = std::max(coordinate_bytes_, run_bytes) + release_step_bytes;
   const std::uint64_t need = std::max({collected, 2 * run_bytes, run_bytes + extra_bytes});
-  if (!over_budget_ && need <= memory_bytes_) return;
+  if (need <= memory_bytes_) return;
   throw Error(ErrorKind::out_of_memory, "sorting " + std::to_string(entry_count_) + " entries takes " +
                                             format_bytes(need) + " of memory, and the budget is " +
                                             format_bytes(memory_bytes_) + "; give --memory " + as_budget(need) +

@@ -27,6 +27,7 @@ class SortedRun {
 
 class RunBuilder {
  public:
+  // The budget is for the run and its coordinates.
   explicit RunBuilder(std::uint64_t memory_bytes) : memory_bytes_(memory_bytes) {}
 
   // Takes the batch. Past the budget the coordinates are counted but no longer kept.
@@ -46,10 +47,8 @@ class RunBuilder {
  private:
   std::uint64_t memory_bytes_;
   std::vector<CoordinateBatch> batches_;
-  std::uint64_t held_bytes_ = 0;
   std::uint64_t entry_count_ = 0;
   std::uint64_t coordinate_bytes_ = 0;  // of all entries, kept or not
-  bool over_budget_ = false;
   std::vector<std::uint64_t> extent_;
 };
 

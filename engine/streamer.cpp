@@ -1,10 +1,15 @@
 // Readers fill the ring of lanes in the order of the pass; the caller's thread submits in the same order.
 #include "engine/streamer.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
+#include <limits>
 #include <mutex>
+#include <system_error>
 #include <thread>
+
+#include "blco/error.hpp"
 
 namespace blco {
 
@@ -15,21 +20,26 @@ class Streamer::Readers {
   Readers(Streamer& streamer, std::vector<std::uint64_t> chunks)
       : streamer_(&streamer), chunks_(std::move(chunks)), views_(chunks_.size()), ready_(chunks_.size(), false) {
     const auto wanted = std::min<std::size_t>(streamer.scratch_.size(), chunks_.size());
-    for (std::size_t reader = 0; reader < wanted; ++reader) threads_.emplace_back([this, reader] { work(reader); });
+    try {
+      for (std::size_t reader = 0; reader < wanted; ++reader) threads_.emplace_back([this, reader] { work(reader); });
+    } catch (const std::system_error&) {
+      // One reader is enough to go on.
+      if (threads_.empty()) throw Error(ErrorKind::out_of_memory, "cannot start a thread that reads the container");
+    }
   }
 
   ~Readers() {
-    stop(nullptr);
+    stop();
     for (std::thread& thread : threads_) thread.join();
   }
 
   int lane(std::size_t read) const { return static_cast<int>(read % streamer_->lanes_.size()); }
 
-  // Waits for a read to end; throws what any of the readers threw.
+  // Waits for a read to end. All reads before one that failed still end well; from that one on, its error is thrown.
   const ChunkView& wait(std::size_t read) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return ready_[read] || failure_; });
-    if (failure_) std::rethrow_exception(failure_);
+    changed_.wait(lock, [&] { return ready_[read] || read >= failed_read_; });
+    if (!ready_[read]) std::rethrow_exception(failure_);
     return views_[read];
   }
 
@@ -41,35 +51,48 @@ class Streamer::Readers {
 
  private:
   void work(std::size_t reader) {
-    try {
-      for (std::optional<std::size_t> read = take(); read; read = take()) {
-        streamer_->backend_->wait_lane(lane(*read));
-        const std::uint64_t chunk = chunks_[*read];
-        const ChunkView view = streamer_->tensor_->read_chunk(chunk, streamer_->destination(chunk, lane(*read)),
-                                                              streamer_->scratch_[reader]);
-        const std::lock_guard lock(mutex_);
-        views_[*read] = view;
-        ready_[*read] = true;
-        changed_.notify_all();
+    for (std::optional<std::size_t> read = take(); read; read = take()) {
+      try {
+        fill(*read, streamer_->scratch_[reader]);
+      } catch (...) {
+        fail(*read, std::current_exception());
       }
-    } catch (...) {
-      stop(std::current_exception());
     }
   }
 
-  // The next read once its lane is free; none at the end of the pass or after a failure.
-  std::optional<std::size_t> take() {
-    std::unique_lock lock(mutex_);
-    if (next_ == chunks_.size()) return std::nullopt;
-    const std::size_t read = next_++;
-    changed_.wait(lock, [&] { return stopped_ || read < submitted_ + streamer_->lanes_.size(); });
-    return stopped_ ? std::nullopt : std::optional(read);
+  void fill(std::size_t read, std::span<std::byte> scratch) {
+    streamer_->backend_->wait_lane(lane(read));
+    const std::uint64_t chunk = chunks_[read];
+    const ChunkView view = streamer_->tensor_->read_chunk(chunk, streamer_->destination(chunk, lane(read)), scratch);
+    const std::lock_guard lock(mutex_);
+    views_[read] = view;
+    ready_[read] = true;
+    changed_.notify_all();
   }
 
-  void stop(std::exception_ptr failure) {
+  // The next read once its lane is free; none at the end of the pass or when it is stopped.
+  std::optional<std::size_t> take() {
+    std::unique_lock lock(mutex_);
+    if (stopped_ || next_ == chunks_.size()) return std::nullopt;
+    const std::size_t read = next_++;
+    const auto lane_is_free = [&] { return read < submitted_ + streamer_->lanes_.size(); };
+    changed_.wait(lock, [&] { return stopped_ || lane_is_free(); });
+    return lane_is_free() ? std::optional(read) : std::nullopt;
+  }
+
+  void fail(std::size_t read, std::exception_ptr failure) {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
-    if (failure && !failure_) failure_ = std::move(failure);
+    if (read < failed_read_) {
+      failed_read_ = read;
+      failure_ = std::move(failure);
+    }
+    changed_.notify_all();
+  }
+
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
     changed_.notify_all();
   }
 
@@ -82,6 +105,7 @@ class Streamer::Readers {
   std::size_t next_ = 0;
   std::size_t submitted_ = 0;
   bool stopped_ = false;
+  std::size_t failed_read_ = std::numeric_limits<std::size_t>::max();  // the first of them
   std::exception_ptr failure_;
   std::vector<std::thread> threads_;
 };

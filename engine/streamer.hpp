@@ -1,7 +1,6 @@
 // The streaming executor: drives every chunk through the backend, reading ahead what is not in memory.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

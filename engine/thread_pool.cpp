@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "blco/error.hpp"
@@ -29,10 +30,18 @@ ThreadPool::ThreadPool(int threads) {
   }
   const int width = threads == 0 ? usable_processors() : threads;
   workers_.reserve(static_cast<std::size_t>(width - 1));
-  for (int i = 1; i < width; ++i) workers_.emplace_back([this] { work(); });
+  try {
+    for (int i = 1; i < width; ++i) workers_.emplace_back([this] { work(); });
+  } catch (const std::system_error& error) {
+    stop();
+    throw Error(ErrorKind::out_of_memory,
+                "cannot start " + std::to_string(width) + " threads (" + error.what() + "); give fewer with --threads");
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() noexcept {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;

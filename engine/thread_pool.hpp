@@ -14,7 +14,8 @@
 
 namespace blco {
 
-// `threads` counts the caller's own; 0 stands for one per processor that this process may use.
+// `threads` counts the caller's own, at most 4096; 0 stands for one per processor that this process may use. Throws
+// Error{out_of_memory} if the system does not give that many.
 class ThreadPool final : public Executor {
  public:
   explicit ThreadPool(int threads = 0);
@@ -26,6 +27,7 @@ class ThreadPool final : public Executor {
   void run(std::size_t count, const std::function<void(std::size_t)>& task) override;
 
  private:
+  void stop() noexcept;
   void work();
   void take_tasks(std::unique_lock<std::mutex>& lock);
 

@@ -120,6 +120,16 @@ void check_column(const Hdf5Place& place, hid_t dataset, std::size_t column, con
     std::size_t values = 0;
     return H5Pget_filter2(creation.get(), position, &flags, &values, nullptr, 0, nullptr, nullptr);
   };
+  std::array<unsigned, 3> frame_data{};
+  std::size_t frame_data_count = frame_data.size();
+  unsigned frame_flags = 0;
+  const H5Z_filter_t first_filter =
+      H5Pget_filter2(creation.get(), 0, &frame_flags, &frame_data_count, frame_data.data(), 0, nullptr, nullptr);
+  const unsigned kind = static_cast<Column>(column) == Column::value ? value_column_kind : line_column_kind;
+  const std::array<unsigned, 3> expected = {frame_filter_version, kind, static_cast<unsigned>(info.chunk_nnz)};
+  if (first_filter == frame_filter_id && (frame_data_count != expected.size() || frame_data != expected)) {
+    fail_at(place, name + " has a frame filter for chunks of another kind or size");
+  }
   if (H5Pget_nfilters(creation.get()) != 2 || filter(0) != frame_filter_id || filter(1) != zstd_filter_id) {
     fail_at(place, name + " does not have the filters of the format (frames, then zstd); ingest the tensor again");
   }
@@ -157,19 +167,25 @@ Datasets open_columns(const Hdf5Place& place, hid_t root, bool has_key) {
 }
 
 // Looks at the first, middle and last chunk of every column: whoever moves chunks moves one of these.
-bool is_current(const Hdf5Place& place, const Datasets& datasets, const ContainerInfo& info, const ChunkTable& table) {
-  const std::uint64_t last = info.chunk_count() - 1;
+bool is_current(const Hdf5Place& place, const Datasets& datasets, const ContainerInfo& info, std::uint64_t chunk,
+                const StoredExtents& hints) {
   for (std::size_t c = 0; c < column_count; ++c) {
-    for (const std::uint64_t chunk : {std::uint64_t{0}, last / 2, last}) {
-      const StoredExtent& hint = table.extents[chunk][c];
-      if (is_absent(hint)) continue;
-      const StoredExtent now = find_chunk(place, datasets[c].get(), info, chunk);
-      if (now.address != hint.address || now.stored_bytes != hint.stored_bytes || now.filter_mask != hint.filter_mask) {
-        return false;
-      }
+    const StoredExtent& hint = hints[c];
+    if (is_absent(hint)) continue;
+    const StoredExtent now = find_chunk(place, datasets[c].get(), info, chunk);
+    if (now.address != hint.address || now.stored_bytes != hint.stored_bytes || now.filter_mask != hint.filter_mask) {
+      return false;
     }
   }
   return true;
+}
+
+// By its first, middle and last chunk: a tool that rewrites a file moves all.
+bool is_current(const Hdf5Place& place, const Datasets& datasets, const ContainerInfo& info, const ChunkTable& table) {
+  const std::uint64_t last = info.chunk_count() - 1;
+  return std::ranges::all_of(std::array{std::uint64_t{0}, last / 2, last}, [&](std::uint64_t chunk) {
+    return is_current(place, datasets, info, chunk, table.extents[chunk]);
+  });
 }
 
 std::uint64_t find_payload_bytes(int descriptor, const StoredExtent& extent) {
@@ -258,6 +274,15 @@ ContainerMetadata read_container_metadata(const std::filesystem::path& path, int
     metadata.table.extents = rebuild(place, datasets, descriptor, file_bytes, info, metadata.table);
   }
   return metadata;
+}
+
+bool is_chunk_in_place(const std::filesystem::path& path, const ContainerInfo& info, std::uint64_t chunk,
+                       const StoredExtents& extents) {
+  const QuietHdf5 quiet;
+  const Hdf5Place place = {path, ErrorKind::corrupt};
+  const Hdf5Id file = open_hdf5_file(place);
+  const Datasets datasets = open_columns(place, file.get(), TensorLayout(info.shape).has_key());
+  return is_current(place, datasets, info, chunk, extents);
 }
 
 std::vector<StoredExtents> rebuild_extents(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes,

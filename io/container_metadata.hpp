@@ -23,6 +23,10 @@ struct ContainerMetadata {
 // reading. Errors as of ContainerReader's constructor.
 ContainerMetadata read_container_metadata(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes);
 
+// Whether HDF5 has this chunk where `extents` says. Throws as rebuild_extents.
+bool is_chunk_in_place(const std::filesystem::path& path, const ContainerInfo& info, std::uint64_t chunk,
+                       const StoredExtents& extents);
+
 // The extents that HDF5 has now, in place of those of `table`. Throws Error{corrupt} where a chunk is missing or has an
 // impossible size, or the file cannot be opened any more.
 std::vector<StoredExtents> rebuild_extents(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes,

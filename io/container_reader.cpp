@@ -80,7 +80,7 @@ struct ContainerReader::Impl {
   ChunkView read(std::uint64_t chunk, const StoredExtents& row, std::span<std::byte> buffer,
                  std::span<std::byte> scratch) const;
   // Asks HDF5 once. Returns whether there are extents newer than `used`.
-  bool repair(const std::vector<StoredExtents>* used);
+  bool repair(const std::vector<StoredExtents>* used, std::uint64_t chunk);
   std::span<const std::uint64_t> bounds(const std::vector<std::uint64_t>& of, std::uint64_t chunk) const {
     const std::size_t order = metadata.info.shape.size();
     return std::span(of).subspan(static_cast<std::size_t>(chunk) * order, order);
@@ -130,15 +130,18 @@ ChunkView ContainerReader::Impl::read(std::uint64_t chunk, const StoredExtents& 
   return view;
 }
 
-bool ContainerReader::Impl::repair(const std::vector<StoredExtents>* used) {
+bool ContainerReader::Impl::repair(const std::vector<StoredExtents>* used, std::uint64_t chunk) {
   const std::lock_guard lock(repair_mutex);
   if (!repair_tried) {
-    repair_tried = true;
     try {
+      // Damaged where it is: listing all chunks takes HDF5 long and would not help.
+      if (is_chunk_in_place(path, metadata.info, chunk, (*used)[static_cast<std::size_t>(chunk)])) return false;
+      repair_tried = true;
       repaired = rebuild_extents(path, file.get(), file_bytes, metadata.info, metadata.table);
       current = &repaired;
     } catch (const Error&) {
       // The first failure says more than that HDF5 cannot help.
+      repair_tried = true;
     }
   }
   return current != used;
@@ -195,7 +198,7 @@ ChunkView ContainerReader::read_chunk(std::uint64_t chunk, std::span<std::byte> 
   try {
     return read(*used);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::corrupt || !impl_->repair(used)) throw;
+    if (error.kind() != ErrorKind::corrupt || !impl_->repair(used, chunk)) throw;
   }
   return read(*impl_->current);
 }

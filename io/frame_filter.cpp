@@ -156,7 +156,7 @@ std::size_t compress(int level, std::span<const std::byte> input, std::size_t* b
 std::size_t decompress(std::span<const std::byte> input, std::size_t* buffer_bytes, void** buffer) {
   const unsigned long long size = ZSTD_getFrameContentSize(input.data(), input.size());
   // The two error codes of zstd are the largest numbers.
-  if (size == 0 || size > std::numeric_limits<std::uint32_t>::max()) return 0;
+  if (size == 0 || size > max_payload_bytes(max_chunk_nnz)) return 0;
   Hdf5Memory out = allocate(static_cast<std::size_t>(size));
   const std::size_t written = ZSTD_decompress(out.get(), static_cast<std::size_t>(size), input.data(), input.size());
   return written == size ? exchange(std::move(out), written, buffer_bytes, buffer) : 0;

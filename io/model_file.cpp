@@ -16,6 +16,7 @@ namespace blco {
 namespace {
 
 constexpr std::uint32_t model_version = 1;
+constexpr std::uint64_t max_model_rank = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_stop_reason_bytes = 256;
 constexpr std::uint64_t max_sweeps_kept = std::uint64_t{1} << 32;
 
@@ -86,7 +87,9 @@ void require_finite(const Hdf5Place& place, const std::vector<double>& values, c
 void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
   model.rank = read_integer(place, root, "rank");
   model.shape = read_integers(place, root, "shape", static_cast<std::uint64_t>(max_order));
-  if (model.rank == 0) fail_at(place, "the rank is not at least 1");
+  if (model.rank == 0 || model.rank > max_model_rank) {
+    fail_at(place, "the rank is not from 1 to " + std::to_string(max_model_rank));
+  }
   if (std::find(model.shape.begin(), model.shape.end(), 0) != model.shape.end()) {
     fail_at(place, "a mode's length is not at least 1");
   }

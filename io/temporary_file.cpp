@@ -2,6 +2,7 @@
 #include "io/temporary_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -25,7 +26,19 @@ constexpr std::size_t max_kept_name = 200;
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
+// A link stays, and the file that it names is replaced.
+fs::path resolve(fs::path target) {
+  std::error_code failure;
+  if (!fs::is_symlink(fs::symlink_status(target, failure))) return target;
+  fs::path resolved = fs::weakly_canonical(target, failure);
+  return failure ? target : resolved;
+}
+
 void check_target(const fs::path& target) {
+  struct stat existing {};
+  if (::lstat(target.c_str(), &existing) != 0 && errno != ENOENT && errno != ENOTDIR) {
+    throw_system_error("write", target);
+  }
   std::error_code failure;
   const fs::file_status status = fs::status(target, failure);
   if (!target.has_filename() || status.type() == fs::file_type::directory) {
@@ -60,6 +73,8 @@ fs::path unused_name(const fs::path& target) {
 
 void sync(const fs::path& path, int flags) {
   FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC));
+  // A folder that may be written but not read cannot be synced.
+  if (!file.is_open() && errno == EACCES && (flags & O_DIRECTORY) != 0) return;
   if (!file.is_open()) throw_system_error("open", path);
   // Some file systems know no sync of a folder, and say so by EINVAL.
   if (::fsync(file.get()) != 0 && !(errno == EINVAL && (flags & O_DIRECTORY) != 0)) throw_system_error("sync", path);
@@ -68,7 +83,7 @@ void sync(const fs::path& path, int flags) {
 
 }  // namespace
 
-TemporaryFile::TemporaryFile(fs::path target) : target_(std::move(target)) {
+TemporaryFile::TemporaryFile(fs::path target) : target_(resolve(std::move(target))) {
   check_target(target_);
   path_ = unused_name(target_);
 }

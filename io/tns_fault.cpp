@@ -120,7 +120,7 @@ std::string fault_of(std::string_view line, const TnsPlace& place) {
   if (fault.empty() || (place.order == 0 && std::any_of(fields.begin(), fields.end(), is_no_number))) {
     fault = field_fault(fields, place.index_base);
   }
-  if (place.first_of_file && (fields.size() < 2 || std::any_of(fields.begin(), fields.end(), is_no_number))) {
+  if (place.first_of_file && std::all_of(fields.begin(), fields.end(), is_no_number)) {
     fault += "; use --skip-lines " + std::to_string(place.line) + " if the file starts with a header";
   }
   return fault.empty() ? quoted(line) + " does not hold coordinates and a value" : fault;

@@ -55,8 +55,9 @@ class Backend {
   virtual void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
   // All rows, I_n x R.
   virtual void store_factor(int mode, std::span<double> rows) const = 0;
-  // The same, and frees the backend's own matrix, and its output: there will be no more passes.
-  virtual void take_factor(int mode, std::span<double> rows) = 0;
+  // The same in memory of its own, and frees first the output and then the backend's matrix: there will be no more
+  // passes.
+  virtual std::vector<double> take_factor(int mode) = 0;
 
   // A pass: output_n = sum over all submitted chunks. Each chunk is submitted once, in the order that is wanted.
   virtual void begin_pass(int mode) = 0;

@@ -22,6 +22,8 @@ class FlushDenormals {
     asm volatile("msr fpcr, %0" : : "r"(saved_ | flush_to_zero));
   }
   ~FlushDenormals() { asm volatile("msr fpcr, %0" : : "r"(saved_)); }
+#else
+  FlushDenormals() {}
 #endif
   FlushDenormals(const FlushDenormals&) = delete;
   FlushDenormals& operator=(const FlushDenormals&) = delete;

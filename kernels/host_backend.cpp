@@ -68,7 +68,7 @@ class HostBackend final : public Backend {
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
   void store_factor(int mode, std::span<double> rows) const override;
-  void take_factor(int mode, std::span<double> rows) override;
+  std::vector<double> take_factor(int mode) override;
 
   void begin_pass(int mode) override;
   void submit(int, const ChunkView& chunk) override { add_chunk(decoder_.open(chunk)); }
@@ -176,10 +176,12 @@ void HostBackend<T>::store_factor(int mode, std::span<double> rows) const {
 }
 
 template <class T>
-void HostBackend<T>::take_factor(int mode, std::span<double> rows) {
+std::vector<double> HostBackend<T>::take_factor(int mode) {
   output_.release();
+  std::vector<double> rows(factor(mode).rows() * static_cast<std::uint64_t>(rank_));
   store_factor(mode, rows);
   factors_[static_cast<std::size_t>(mode)] = {};
+  return rows;
 }
 
 template <class T>

@@ -44,7 +44,7 @@ class ReferenceBackend final : public Backend {
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
   void store_factor(int mode, std::span<double> rows) const override;
-  void take_factor(int mode, std::span<double> rows) override;
+  std::vector<double> take_factor(int mode) override;
 
   void begin_pass(int mode) override;
   void submit(int lane, const ChunkView& chunk) override;
@@ -106,9 +106,9 @@ void ReferenceBackend::store_factor(int mode, std::span<double> rows) const {
   std::ranges::copy(factors_[index(mode)], rows.begin());
 }
 
-void ReferenceBackend::take_factor(int mode, std::span<double> rows) {
-  store_factor(mode, rows);
-  factors_[index(mode)] = {};
+std::vector<double> ReferenceBackend::take_factor(int mode) {
+  output_ = {};
+  return std::exchange(factors_[index(mode)], {});
 }
 
 void ReferenceBackend::begin_pass(int mode) {

@@ -1,5 +1,6 @@
 // blco-cpd: a CP model of a tensor that need not fit in memory.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <blco/cpd.hpp>
 #include <csignal>
@@ -26,7 +27,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                 {.type = "", .description = "A BLCO container, as blco-ingest writes it", .required = true});
   line.add_path("-o,--output", arguments.output,
                 {.type = "MODEL", .description = "The model (HDF5), which appears when it is whole", .required = true});
-  line.add_whole("--rank", cpd.rank, 1, {.type = "R", .description = "Components of the model", .required = true});
+  line.add_whole("--rank", cpd.rank, 1,
+                 {.type = "R", .description = "Components of the model, 1 to 4096", .required = true});
   line.add_whole("--iterations", cpd.max_sweeps, 1,
                  {.type = "N", .description = "Sweeps at most", .fallback = std::to_string(cpd.max_sweeps)});
   line.add_real("--tolerance", cpd.tolerance, "Stop when the fit changes by less; 0: never");
@@ -49,7 +51,11 @@ volatile std::sig_atomic_t interrupted = 0;
 // The first Ctrl-C keeps the model of the sweep in progress; the second ends the process at once.
 void catch_interrupt() {
   struct sigaction action {};
-  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_handler = [](int) {
+    interrupted = 1;
+    constexpr char note[] = "blco-cpd: finishing this sweep; interrupt again to stop at once, without a model\n";
+    static_cast<void>(!write(STDERR_FILENO, note, sizeof(note) - 1));
+  };
   action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
 }

@@ -4,15 +4,19 @@
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <blco/version.hpp>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <new>
 #include <system_error>
 
@@ -76,7 +80,8 @@ int exit_code(ErrorKind kind) {
 // Reports the failure that is being handled and returns its exit code.
 int report_failure(const std::string& program) {
   const auto report = [&program](const std::string& message, int code) {
-    fmt::print(stderr, "{}: {}\n", program, message);
+    // Where standard error cannot be written, the exit code still tells.
+    static_cast<void>(std::fputs(fmt::format("{}: {}\n", program, message).c_str(), stderr));
     return code;
   };
   try {
@@ -198,6 +203,8 @@ void CommandLine::add_real(const std::string& name, double& value, const std::st
 }
 
 int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
+  // A file size limit is then an error like a full disk, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     try {
       impl_->app.parse(argc, argv);
@@ -301,6 +308,10 @@ int parse_compression(const std::string& text) {
 }
 
 void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs) {
+  struct stat existing {};
+  if (lstat(output.c_str(), &existing) != 0 && errno != ENOENT && errno != ENOTDIR) {
+    throw Error(ErrorKind::io, fmt::format("cannot write {}: {}", output.string(), std::strerror(errno)));
+  }
   std::error_code ignored;
   for (const std::filesystem::path& input : inputs) {
     if (std::filesystem::equivalent(input, output, ignored)) {

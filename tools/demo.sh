@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools/install_dependencies.sh
 # The tests need more packages than the demo; a build folder that has them keeps them.
 configure=(--preset release)
-[ -f build/release/CMakeCache.txt ] || configure+=(-DBLCO_TESTS=OFF)
+[ -f build/release/Makefile ] || configure+=(-DBLCO_TESTS=OFF)
 cmake "${configure[@]}"
 cmake --build build/release -j"$(nproc)" --target blco-gen blco-ingest blco-info blco-cpd
 

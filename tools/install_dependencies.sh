@@ -34,5 +34,5 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=(sudo)
 fi
 echo "Installing ${missing[*]}" >&2
-"${as_root[@]}" apt-get -qq update
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends "${missing[@]}" >&2
+"${as_root[@]}" apt-get -qq update || echo "apt-get update failed; trying with the package lists at hand" >&2
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "${missing[@]}" >&2

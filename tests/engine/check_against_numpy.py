@@ -117,9 +117,9 @@ def check(commands, folder, name, container, mttkrp, shape, norm_squared, rank):
         output, _ = commands.run("blco-cpd", container, *fixed, *budget, "-o", folder / "model.h5")
         streamed = int(re.search(r"([\d,]+) streamed", output).group(1).replace(",", ""))
         with h5py.File(folder / "model.h5") as model:
-            fit_error = max(abs(model["fit_history"][:] - fits))
+            fit_error = np.max(np.abs(model["fit_history"][:] - fits))
             weight_error = np.max(np.abs(model["weights"][:] - weights) / weights)
-            factor_error = max(np.max(np.abs(model[f"factors/{m}"][:] - f)) for m, f in enumerate(factors))
+            factor_error = np.max([np.max(np.abs(model[f"factors/{m}"][:] - f)) for m, f in enumerate(factors)])
         good = fit_error <= 1e-10 and weight_error <= tolerance and factor_error <= tolerance
         good = good and (streamed > 0) == (place == "out of core")
         failures += not good

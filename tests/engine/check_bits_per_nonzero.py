@@ -8,7 +8,7 @@ import re
 import sys
 import tempfile
 
-from blco_commands import Commands
+from blco_commands import Commands, skip
 
 # Index bits measured for patched frames when the format was designed; one more is allowed.
 DESIGN = {"nips12": 20.6, "icews18": 25.1, "uber-head": 10.7, "darpa1998-3d": 20.5, "darpa1998-5d": 22.9, "unhcr": 8.9}
@@ -57,8 +57,8 @@ def main():
         average = total_bytes / checked
         print(f"index and value of the real tensors: {average:.2f} bytes on average, at most {MOST_BYTES_ON_AVERAGE}")
         failures += ["average"] if average > MOST_BYTES_ON_AVERAGE else []
-    else:
-        print(f"no real tensors at {data}: only the generated ones were measured")
+    if not failures and not checked:
+        skip(f"no real tensors at {data}; the generated ones are within their limits")
     sys.exit(f"over the limit: {', '.join(failures)}" if failures else 0)
 
 

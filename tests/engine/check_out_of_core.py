@@ -29,7 +29,9 @@ def parse_size(text):
 
 def bytes_a_pass(output):
     planned, planned_error = parse_size(re.search(r"(\S+ \w+) read a pass", output).group(1))
-    for sweep in re.findall(r"^sweep .* read (\S+ \w+)$", output, re.M)[1:]:
+    sweeps = re.findall(r"^sweep .* read (\S+ \w+)$", output, re.M)
+    assert len(sweeps) == SWEEPS
+    for sweep in sweeps[1:]:
         read, error = parse_size(sweep)
         assert abs(read - ORDER * planned) <= ORDER * planned_error + error, "a sweep read what was not planned"
     return planned

@@ -106,18 +106,43 @@ TEST(HostBackend, RepeatsItsNumbersOnAnyThreadsWithPrivateCopies) {
 }
 
 TEST(HostBackend, UpdatesRowsAlikeOnAnyNumberOfThreads) {
-  const std::vector<std::uint64_t> shape{5000, 3};
-  const auto factor = random_matrix(5000, 9, 2);
-  std::vector<std::vector<double>> grams;
-  for (const int threads : {1, 2, 3}) {
-    BackendUnderTest backend({threads, Precision::f64}, shape, 9);
-    backend->load_factor(0, 0, factor);
-    const auto gram = backend->gram(0);
-    grams.emplace_back(gram.begin(), gram.end());
+  // One nonzero a row: the MTTKRP is then the same on any number of threads, and the rest must be.
+  CooTensor tensor{{5000, 3}, {}, {}};
+  for (std::uint64_t row = 0; row < 5000; ++row) {
+    tensor.coordinates.insert(tensor.coordinates.end(), {row, row % 3});
+    tensor.values.push_back(1.0 + static_cast<double>(row % 7));
   }
+  const auto chunks = encode(fold(tensor), 5000);
+  const auto factors = random_factors(tensor.shape, 9, 2);
+  std::vector<double> system(81, 0.25);
+  for (std::size_t r = 0; r < 9; ++r) system[r * 10] = 2.0 + static_cast<double>(r);
 
-  EXPECT_EQ(grams[0], grams[1]);
-  EXPECT_EQ(grams[0], grams[2]);
+  const auto update = [&](int threads) {
+    BackendUnderTest backend({threads, Precision::f64}, tensor.shape, 9);
+    backend.load(factors);
+    backend.pass(chunks, 0);
+    std::vector<double> numbers = backend->update_rows(0, RowSolver(system, 9)).norms;
+    const auto gram = backend->gram(0);
+    const auto rows = backend.factor(0);
+    numbers.insert(numbers.end(), gram.begin(), gram.end());
+    numbers.insert(numbers.end(), rows.begin(), rows.end());
+    return numbers;
+  };
+
+  EXPECT_EQ(update(1), update(2));
+  EXPECT_EQ(update(1), update(3));
+}
+
+TEST(HostBackend, KeepsValuesThatWouldBeDenormalAsFloats) {
+  const CooTensor tensor{{1, 1}, {0, 0}, {0x1p-140}};
+  const auto chunks = encode(tensor, 1);
+  ASSERT_EQ(view_payload(chunks[0].view()[Column::value]).codec, Codec::f32);
+  BackendUnderTest backend({1, Precision::f64}, tensor.shape, 1);
+  backend->load_factor(1, 0, std::vector{3.0});
+
+  const auto rows = backend.pass(chunks, 0);
+
+  EXPECT_EQ(rows, std::vector{3 * 0x1p-140});
 }
 
 TEST(HostBackend, TakesFactorsInBlocksOfRows) {

@@ -44,7 +44,7 @@ struct CpdOptions {
   std::uint64_t seed = 1;   // of the initial factors; with shape and rank it fixes them
   Device device = Device::automatic;
   Arithmetic arithmetic = Arithmetic::f64;
-  int threads = 0;                    // 0: one per processor
+  int threads = 0;                    // up to 4096; 0: one per processor
   const CpdModel* initial = nullptr;  // start from these factors; its weights are not used
   std::function<void(const CpdPlan&)> on_plan = {};
   std::function<bool(const SweepReport&)> on_sweep = {};  // false: stop, keep this sweep's model

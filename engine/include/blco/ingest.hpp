@@ -15,14 +15,14 @@ enum class DuplicatePolicy { sum, error, first, last, max };
 struct IngestOptions {
   int index_base = 1;              // smallest coordinate in text input: 0 or 1
   std::uint64_t skip_lines = 0;    // header lines at the start of every text file
-  std::uint64_t memory_bytes = 0;  // 0: 80% of what is available
+  std::uint64_t memory_bytes = 0;  // 0: 80% of what is available; reading text takes up to 12 MiB per thread beside it
   int threads = 0;                 // 0: one per processor
   DuplicatePolicy duplicates = DuplicatePolicy::sum;
   std::vector<std::uint64_t> shape = {};     // empty: the largest coordinate of every mode
   std::vector<std::string> mode_names = {};  // empty: "mode0", "mode1", ...
   int zstd_level = 3;                        // 0: no compression beyond the packing
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;
-  std::filesystem::path temporary_directory = {};  // for spilled runs; empty: beside the output
+  std::filesystem::path temporary_directory = {};  // for spilled runs; not used while a tensor must fit memory_bytes
 };
 
 struct ColumnBytes {
