@@ -104,7 +104,8 @@ Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& pat
 Hdf5Id open_hdf5_file(const Hdf5Place& place) {
   check_readable(place);
   if (H5Fis_hdf5(place.path.c_str()) == 0) {
-    throw Error(ErrorKind::invalid_argument, place.path.string() + ": not an HDF5 file");
+    throw Error(ErrorKind::invalid_argument,
+                place.path.string() + ": not an HDF5 file; blco-ingest makes a container of text");
   }
   const Hdf5Id access = access_properties(place);
   return own(H5Fopen(place.path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose, {place.path, ErrorKind::corrupt},

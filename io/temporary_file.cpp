@@ -28,10 +28,14 @@ fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.
 
 // A link stays, and the file that it names is replaced.
 fs::path resolve(fs::path target) {
+  constexpr int most_links = 40;  // as Linux
   std::error_code failure;
-  if (!fs::is_symlink(fs::symlink_status(target, failure))) return target;
-  fs::path resolved = fs::weakly_canonical(target, failure);
-  return failure ? target : resolved;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target, failure)); ++links) {
+    const fs::path named = fs::read_symlink(target, failure);
+    if (failure || links == most_links) throw Error(ErrorKind::io, "cannot follow the link " + target.string());
+    target = target.parent_path() / named;
+  }
+  return target;
 }
 
 void check_target(const fs::path& target) {

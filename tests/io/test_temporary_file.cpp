@@ -50,6 +50,29 @@ TEST(TemporaryFile, PublishGivesTheFileItsName) {
   EXPECT_FALSE(std::filesystem::exists(file.path()));
 }
 
+TEST(TemporaryFile, FollowsLinksAndLeavesThem) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "elsewhere");
+  std::filesystem::create_symlink("elsewhere/out.h5", folder / "second");
+  std::filesystem::create_symlink("second", folder / "first");
+  TemporaryFile file(folder / "first");
+  fill(file, "whole");
+
+  file.publish();
+
+  EXPECT_EQ(file.path().parent_path(), folder / "elsewhere");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "first"));
+  EXPECT_EQ(file_contents(folder / "elsewhere" / "out.h5"), "whole");
+}
+
+TEST(TemporaryFile, RefusesLinksInACircleAndNamesThatAreTooLong) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("circle", folder / "circle");
+
+  expect_error(ErrorKind::io, "circle", [&] { TemporaryFile{folder / "circle"}; });
+  expect_error(ErrorKind::io, "too long", [&] { TemporaryFile{folder / std::string(300, 'x')}; });
+}
+
 TEST(TemporaryFile, LiesHiddenBesideItsTarget) {
   const TemporaryFolder folder;
 
