@@ -1,4 +1,4 @@
-// CP-ALS: Kolda & Bader, Tensor Decompositions and Applications, SIAM Review 2009, figure 3.4.
+// CP-ALS: Kolda & Bader, Tensor Decompositions and Applications, SIAM Review 2009, figure 3.3.
 #include "engine/cp_als.hpp"
 
 #include <algorithm>

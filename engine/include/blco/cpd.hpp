@@ -50,7 +50,7 @@ struct CpdOptions {
   std::function<bool(const SweepReport&)> on_sweep = {};  // false: stop, keep this sweep's model
 };
 
-// Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.4), modes in order.
+// Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order.
 // Reads every chunk that does not stay in memory N times a sweep. Host memory stays under budget.host_bytes.
 // On one thread the model does not depend on the budget, bit for bit.
 // Throws Error: invalid_argument (rank, initial model of another shape), out_of_memory (budget below the minimum, which
