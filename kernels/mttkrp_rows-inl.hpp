@@ -89,10 +89,12 @@ class Columns {
       : output_(task.output.matrix, task.output.rows, task.output.first_row, task.stride, column),
         values_(task.values),
         count_(Count == any_count ? static_cast<std::size_t>(task.factor_count) : room),
-        prefetch_(task.output.prefetch) {
+        prefetch_(task.output.prefetch),
+        prefetch_output_(task.output.prefetch) {
     for (std::size_t k = 0; k < count_; ++k) {
       factors_[k] = {task.factors[k].matrix, task.factors[k].rows, 0, task.stride, column};
-      prefetch_ = prefetch_ || task.factors[k].prefetch;
+      prefetch_factor_[k] = task.factors[k].prefetch;
+      prefetch_ = prefetch_ || prefetch_factor_[k];
     }
   }
 
@@ -105,8 +107,10 @@ class Columns {
   HWY_INLINE void prefetch_after(std::size_t position) const {
     if (!prefetch_) return;
     const std::size_t at = (position + prefetch_distance) % ring_entries;
-    output_.prefetch(at);
-    for (std::size_t k = 0; k < count_; ++k) factors_[k].prefetch(at);
+    if (prefetch_output_) output_.prefetch(at);
+    for (std::size_t k = 0; k < count_; ++k) {
+      if (prefetch_factor_[k]) factors_[k].prefetch(at);
+    }
   }
 
   HWY_INLINE Operands operands(std::size_t at) const {
@@ -127,7 +131,9 @@ class Columns {
   std::array<ColumnsOf<T, Width>, room> factors_;
   const double* values_;
   std::size_t count_;
-  bool prefetch_;
+  bool prefetch_;  // any of these
+  bool prefetch_output_;
+  std::array<bool, room> prefetch_factor_{};
 };
 
 // Every nonzero loads and stores its output row.

@@ -51,7 +51,8 @@ struct CpdOptions {
 };
 
 // Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order.
-// Reads every chunk that does not stay in memory N times a sweep. Host memory stays under budget.host_bytes.
+// Reads every chunk that does not stay in memory N times a sweep. Host memory stays under budget.host_bytes, the initial
+// model and the one returned included.
 // On one thread the model does not depend on the budget, bit for bit.
 // Throws Error: invalid_argument (rank, initial model of another shape), out_of_memory (budget below the minimum, which
 // the message names), corrupt (bad checksum, after reads in flight have drained), cuda and not_built (Device::cuda).
