@@ -6,48 +6,18 @@
 #include <memory>
 #include <string>
 
+#include "blco/error.hpp"
 #include "engine/cp_als.hpp"
+#include "engine/cpd_job.hpp"
 #include "engine/initial_factors.hpp"
-#include "engine/memory.hpp"
-#include "engine/planner.hpp"
 #include "engine/streamer.hpp"
-#include "engine/thread_pool.hpp"
-#include "io/container_reader.hpp"
-#include "kernels/host_backend.hpp"
 
 namespace blco {
 namespace {
 
-constexpr int max_rank = 4096;
 constexpr std::uint64_t initial_block_bytes = std::uint64_t{1} << 20;
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
-
-void check_options(const TensorSummary& tensor, const CpdOptions& options) {
-  if (options.rank < 1 || options.rank > max_rank) {
-    refuse("the rank must be from 1 to " + std::to_string(max_rank) + ", not " + std::to_string(options.rank));
-  }
-  if (options.max_sweeps < 1) refuse("the number of iterations must be at least 1");
-  if (!(options.tolerance >= 0)) refuse("the tolerance must be a number from 0 up");
-  if (options.device == Device::cuda) {
-    throw Error(ErrorKind::not_built, "this build has no CUDA backend; use --device cpu or auto");
-  }
-  if (options.initial == nullptr) return;
-  if (options.initial->rank != options.rank) {
-    refuse("the initial model has rank " + std::to_string(options.initial->rank) + ", but rank " +
-           std::to_string(options.rank) + " is asked for");
-  }
-  if (options.initial->shape != tensor.shape) refuse("the initial model belongs to a tensor of another shape");
-  if (options.initial->factors.size() != tensor.shape.size()) refuse("the initial model has not one factor per mode");
-  for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
-    const std::vector<double>& factor = options.initial->factors[n];
-    const bool whole = factor.size() == tensor.shape[n] * static_cast<std::uint64_t>(options.rank);
-    if (!whole || !std::all_of(factor.begin(), factor.end(), [](double x) { return std::isfinite(x); })) {
-      refuse("factor " + std::to_string(n) +
-             " of the initial model is not a matrix of finite numbers of the right size");
-    }
-  }
-}
 
 std::uint64_t matrix_bytes(std::span<const std::vector<double>> matrices) {
   std::uint64_t bytes = 0;
@@ -62,48 +32,6 @@ std::uint64_t model_bytes_beyond_backend(const TensorSummary& tensor, const CpdO
   for (const std::uint64_t length : tensor.shape)
     bytes += length * static_cast<std::uint64_t>(options.rank) * sizeof(float);
   return bytes;
-}
-
-// What a job holds from its plan to its end.
-struct Job {
-  Job(const TensorFile& file, const MemoryBudget& budget, const CpdOptions& options, std::uint64_t caller_bytes,
-      bool keep_chunks)
-      : pool(options.threads), config{TensorLayout(file.summary().shape)} {
-    config.rank = options.rank;
-    config.precision = options.arithmetic == Arithmetic::f32 ? Precision::f32 : Precision::f64;
-    PlanRequest request{config};
-    request.budget_bytes = host_budget(budget.host_bytes);
-    request.threads = pool.width();
-    request.keep_chunks = keep_chunks;
-    request.caller_bytes = caller_bytes;
-    plan = make_plan(file.reader(), request);
-    config.private_bytes = plan.private_bytes;
-    budget_bytes = request.budget_bytes;
-    backend = make_host_backend(config, pool);
-  }
-
-  ThreadPool pool;
-  BackendConfig config;
-  Plan plan;
-  std::uint64_t budget_bytes = 0;
-  std::unique_ptr<Backend> backend;
-};
-
-CpdPlan describe(const Job& job) {
-  CpdPlan plan;
-  plan.device = job.backend->name();
-  plan.threads = job.pool.width();
-  plan.chunk_count = job.plan.tiers.size();
-  for (const Tier tier : job.plan.tiers) {
-    plan.decoded_chunks += tier == Tier::decoded ? 1 : 0;
-    plan.packed_chunks += tier == Tier::packed ? 1 : 0;
-    plan.streamed_chunks += tier == Tier::streamed ? 1 : 0;
-  }
-  plan.budget_bytes = job.budget_bytes;
-  plan.planned_bytes = job.plan.planned_bytes;
-  plan.minimum_bytes = job.plan.minimum_bytes;
-  plan.disk_bytes_per_pass = job.plan.disk_bytes_per_pass;
-  return plan;
 }
 
 // In blocks of rows, so that no second copy of a factor is needed.
@@ -142,16 +70,37 @@ StopReason run_sweeps(CpAls& als, const Streamer& streamer, const CpdOptions& op
   }
 }
 
+JobRequest fit_request(const TensorSummary& tensor, const CpdOptions& options) {
+  JobRequest request;
+  request.caller_bytes = model_bytes_beyond_backend(tensor, options);
+  if (options.initial != nullptr) request.caller_bytes += matrix_bytes(options.initial->factors);
+  for (const std::uint64_t length : tensor.shape) {
+    request.model_bytes += length * static_cast<std::uint64_t>(options.rank) * sizeof(double);
+  }
+  // Of the model in f32 half is counted as beyond the backend already.
+  request.model_bytes -= std::min(request.model_bytes, model_bytes_beyond_backend(tensor, options));
+  return request;
+}
+
 }  // namespace
+
+CpdPlan plan_cpd(const TensorFile& tensor, const MemoryBudget& budget, const CpdOptions& options,
+                 const DeclaredGpu* declared) {
+  check_options(tensor.summary(), options);
+  JobRequest request = fit_request(tensor.summary(), options);
+  request.declared = declared;
+  CpdOptions untraced = options;
+  untraced.trace.clear();
+  return CpdJob(tensor, budget, untraced, request).describe();
+}
 
 CpdModel fit_cpd(const TensorFile& tensor, const MemoryBudget& budget, const CpdOptions& options) {
   const TensorSummary& summary = tensor.summary();
   check_options(summary, options);
-  std::uint64_t caller_bytes = model_bytes_beyond_backend(summary, options);
-  if (options.initial != nullptr) caller_bytes += matrix_bytes(options.initial->factors);
-  Job job(tensor, budget, options, caller_bytes, /*keep_chunks=*/true);
-  if (options.on_plan) options.on_plan(describe(job));
-  load_initial_factors(summary, options, *job.backend);
+  CpdJob job(tensor, budget, options, fit_request(summary, options));
+  Backend& backend = job.backend();
+  if (options.on_plan) options.on_plan(job.describe());
+  load_initial_factors(summary, options, backend);
 
   CpdModel model;
   model.shape = summary.shape;
@@ -159,14 +108,15 @@ CpdModel fit_cpd(const TensorFile& tensor, const MemoryBudget& budget, const Cpd
   model.mode_names = summary.mode_names;
   model.seed = options.seed;
   {
-    Streamer streamer(tensor.reader(), job.plan, *job.backend);
-    CpAls als(*job.backend, streamer, static_cast<int>(summary.shape.size()), options.rank, summary.sum_of_squares);
+    Streamer streamer(tensor.reader(), job.plan(), backend, job.trace());
+    CpAls als(backend, streamer, static_cast<int>(summary.shape.size()), options.rank, summary.sum_of_squares);
     model.stop_reason = run_sweeps(als, streamer, options, model);
     model.weights = als.weights();
   }
   for (std::size_t n = 0; n < summary.shape.size(); ++n) {
-    model.factors.push_back(job.backend->take_factor(static_cast<int>(n)));
+    model.factors.push_back(backend.take_factor(static_cast<int>(n)));
   }
+  job.close_trace();
   return model;
 }
 
@@ -190,14 +140,18 @@ std::vector<double> mttkrp(const TensorFile& tensor, std::span<const std::vector
     }
   }
   const std::uint64_t output_size = summary.shape[static_cast<std::size_t>(mode)] * static_cast<std::uint64_t>(rank);
-  Job job(tensor, budget, fixed, matrix_bytes(factors) + output_size * sizeof(double), /*keep_chunks=*/false);
+  JobRequest request;
+  request.caller_bytes = matrix_bytes(factors) + output_size * sizeof(double);
+  request.keep_chunks = false;
+  CpdJob job(tensor, budget, fixed, request);
   for (std::size_t n = 0; n < order; ++n) {
-    if (static_cast<int>(n) != mode) job.backend->load_factor(static_cast<int>(n), 0, factors[n]);
+    if (static_cast<int>(n) != mode) job.backend().load_factor(static_cast<int>(n), 0, factors[n]);
   }
-  Streamer streamer(tensor.reader(), job.plan, *job.backend);
+  Streamer streamer(tensor.reader(), job.plan(), job.backend(), job.trace());
   streamer.pass(mode, Direction::forward);
   std::vector<double> output(output_size);
-  job.backend->read_output(output);
+  job.backend().read_output(output);
+  job.close_trace();
   return output;
 }
 

@@ -1,4 +1,4 @@
-// Shares the budget out; every term of the sum is named once.
+// Shares the budgets out; every term of the sums is named once.
 #include "engine/planner.hpp"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace {
 // The library itself, its HDF5 handles, thread stacks in use and small tables.
 constexpr std::uint64_t overhead_bytes = std::uint64_t{8} << 20;
 
-// One lane is computed on while another is filled; a second reader hides decompression where there is room for it.
+// One lane is computed on (or copied from) while another is filled; a second reader hides decompression where there is
+// room for it.
 constexpr int fewest_lanes = 2;
 constexpr int usual_lanes = 4;
 constexpr int usual_readers = 2;
@@ -23,62 +24,45 @@ constexpr int usual_readers = 2;
 // solver, and on the singular path the eigenvectors and a product.
 constexpr std::uint64_t solver_matrices = 8;
 
-// Buffers are whole pages, and each kept chunk has entries in a few tables.
-constexpr std::uint64_t page_bytes = 4096;
-constexpr std::uint64_t table_bytes_per_chunk = 512;
+// Pinned staging of dense transfers, and the device's numbers of a row update on the host.
+constexpr std::uint64_t device_staging_bytes = std::uint64_t{2} << 20;
 
-std::uint64_t chunk_bytes(const ContainerReader& tensor, std::uint64_t chunk) {
-  return (tensor.buffer_bytes(chunk) + page_bytes - 1) / page_bytes * page_bytes;
-}
+// Copies of the output in device memory are a multiple of this, as cudaMalloc has it.
+constexpr std::uint64_t device_granule = 512;
 
-struct Sizes {
-  std::uint64_t packed = 0;   // of all chunks
-  std::uint64_t lane = 0;     // the largest chunk
-  std::uint64_t scratch = 0;  // the largest compressed column
-  std::uint64_t table = 0;    // the chunk table in memory
-};
-
-Sizes measure(const ContainerReader& tensor) {
-  Sizes sizes;
-  const std::uint64_t chunks = tensor.info().chunk_count();
-  for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
-    sizes.packed += chunk_bytes(tensor, chunk);
-    sizes.lane = std::max(sizes.lane, chunk_bytes(tensor, chunk));
-    sizes.scratch = std::max(sizes.scratch, tensor.scratch_bytes(chunk));
-  }
-  sizes.table = chunks * (sizeof(StoredExtents) + 16 * tensor.info().shape.size() + table_bytes_per_chunk);
-  return sizes;
-}
-
-std::uint64_t stored_bytes(const ContainerReader& tensor, std::uint64_t chunk) {
-  std::uint64_t bytes = 0;
-  for (const StoredExtent& extent : tensor.extents(chunk)) bytes += extent.stored_bytes;
-  return bytes;
-}
-
-// Takes the same share of every stretch of the pass, so that resident and streamed chunks alternate.
-std::uint64_t keep_packed(const ContainerReader& tensor, std::uint64_t packed, std::uint64_t room,
+// Chunks that are streamed so far go to `tier`, the same share of every stretch of the pass, so that they alternate
+// with the others. Returns the bytes taken.
+template <class BytesOf>
+std::uint64_t keep_evenly(const TensorSizes& tensor, Tier tier, std::uint64_t room, const BytesOf& bytes_of,
                           std::vector<Tier>& tiers) {
-  const double share = packed == 0 ? 0 : std::min(1.0, static_cast<double>(room) / static_cast<double>(packed));
+  std::uint64_t wanted = 0;
+  for (std::size_t chunk = 0; chunk < tiers.size(); ++chunk) {
+    if (tiers[chunk] == Tier::streamed) wanted += bytes_of(tensor.chunks[chunk]);
+  }
+  const double share = wanted == 0 ? 0 : std::min(1.0, static_cast<double>(room) / static_cast<double>(wanted));
   double due = 0;
   std::uint64_t used = 0;
-  for (std::uint64_t chunk = 0; chunk < tiers.size(); ++chunk) {
-    const std::uint64_t bytes = chunk_bytes(tensor, chunk);
+  for (std::size_t chunk = 0; chunk < tiers.size(); ++chunk) {
+    if (tiers[chunk] != Tier::streamed) continue;
+    const std::uint64_t bytes = bytes_of(tensor.chunks[chunk]);
     due += share;
     if (due < 1 - 1e-9 || used + bytes > room) continue;
     due -= 1;
     used += bytes;
-    tiers[chunk] = Tier::packed;
+    tiers[chunk] = tier;
   }
   return used;
 }
 
-std::uint64_t decode_ahead(const ContainerReader& tensor, const TensorLayout& layout, std::uint64_t room,
+std::uint64_t buffer_of(const ChunkSizes& chunk) { return chunk.buffer_bytes; }
+std::uint64_t device_bytes_of(const ChunkSizes& chunk) { return cuda_chunk_bytes(chunk.payload_bytes); }
+
+std::uint64_t decode_ahead(const TensorSizes& tensor, const TensorLayout& layout, std::uint64_t room,
                            std::vector<Tier>& tiers) {
   std::uint64_t used = 0;
-  for (std::uint64_t chunk = 0; chunk < tiers.size(); ++chunk) {
-    const std::uint64_t packed = chunk_bytes(tensor, chunk);
-    const std::uint64_t decoded = host_decoded_bytes(layout, tensor.info().nnz_of_chunk(chunk));
+  for (std::size_t chunk = 0; chunk < tiers.size(); ++chunk) {
+    const std::uint64_t packed = tensor.chunks[chunk].buffer_bytes;
+    const std::uint64_t decoded = host_decoded_bytes(layout, tensor.chunks[chunk].nnz);
     const std::uint64_t more = decoded - std::min(decoded, packed);
     if (used + more > room) break;
     used += more;
@@ -87,22 +71,72 @@ std::uint64_t decode_ahead(const ContainerReader& tensor, const TensorLayout& la
   return used;
 }
 
-}  // namespace
-
-Plan make_plan(const ContainerReader& tensor, const PlanRequest& request) {
+// Bytes of host memory that no plan can do without.
+std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request) {
   BackendConfig config = request.backend;
   config.private_bytes = 0;
-  const Sizes sizes = measure(tensor);
   const auto rank = static_cast<std::uint64_t>(config.rank);
-  const std::uint64_t fixed = overhead_bytes + sizes.table + request.caller_bytes +
-                              host_backend_bytes(config, request.threads) +
-                              solver_matrices * rank * rank * sizeof(double);
+  const std::uint64_t backend = request.device ? device_staging_bytes : host_backend_bytes(config, request.threads);
+  return overhead_bytes + tensor.table_bytes + request.caller_bytes + backend +
+         solver_matrices * rank * rank * sizeof(double);
+}
 
+// A deeper ring smooths the reads, but a small budget is better spent on chunks that are not read at all. Returns the
+// bytes that it takes more.
+std::uint64_t deepen_ring(const TensorSizes& tensor, std::uint64_t room, Plan& plan) {
+  const std::uint64_t more =
+      (usual_lanes - fewest_lanes) * plan.lane_bytes + (usual_readers - 1) * tensor.largest_scratch();
+  if (more > room / 8) return 0;
+  plan.lanes = usual_lanes;
+  plan.readers = usual_readers;
+  return more;
+}
+
+// Lanes, copies of the output and resident chunks in device memory.
+void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& plan) {
+  const DeviceRequest& device = *request.device;
+  const int lanes = plan.lanes;
+  plan.lanes = fewest_lanes;
+  plan.device_minimum_bytes = cuda_backend_bytes(cuda_config(request, plan));
+  if (device.budget_bytes < plan.device_minimum_bytes) {
+    throw Error(ErrorKind::out_of_memory,
+                "this job takes at least " + format_bytes(plan.device_minimum_bytes) + " of device memory, and the " +
+                    "budget is " + format_bytes(device.budget_bytes) + "; give --device-memory " +
+                    as_budget(plan.device_minimum_bytes) + " or more, a lower rank, --precision f32, or --device cpu");
+  }
+  const std::uint64_t room = device.budget_bytes - plan.device_minimum_bytes;
+  plan.private_bytes = std::min(room / 4, cuda_backend_useful_private_bytes(cuda_config(request, plan)));
+  plan.private_bytes = plan.private_bytes / device_granule * device_granule;
+  plan.lanes = lanes;
+  const std::uint64_t fewest = plan.device_minimum_bytes + plan.private_bytes;
+  if (cuda_backend_bytes(cuda_config(request, plan)) > fewest + room / 8) plan.lanes = fewest_lanes;
+  const std::uint64_t taken = cuda_backend_bytes(cuda_config(request, plan));
+  if (request.keep_chunks) {
+    plan.resident_bytes = keep_evenly(tensor, Tier::device, device.budget_bytes - taken, device_bytes_of, plan.tiers);
+  }
+  plan.device_planned_bytes = taken + plan.resident_bytes;
+}
+
+void count_moved_bytes(const TensorSizes& tensor, const PlanRequest& request, Plan& plan) {
+  for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
+    const Tier tier = plan.tiers[chunk];
+    if (tier == Tier::streamed) plan.disk_bytes_per_pass += tensor.chunks[chunk].stored_bytes;
+    if (request.device && tier != Tier::device) plan.link_bytes_per_pass += tensor.chunks[chunk].payload_bytes;
+  }
+}
+
+bool all_kept(const Plan& plan) {
+  return std::find(plan.tiers.begin(), plan.tiers.end(), Tier::streamed) == plan.tiers.end();
+}
+
+}  // namespace
+
+Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
   Plan plan;
-  plan.lane_bytes = sizes.lane;
-  plan.scratch_bytes = sizes.scratch;
-  const std::uint64_t staging = fewest_lanes * sizes.lane + sizes.scratch;
-  plan.minimum_bytes = fixed + staging;
+  plan.lane_bytes = tensor.largest_buffer();
+  plan.scratch_bytes = tensor.largest_scratch();
+  const std::uint64_t taken = fixed_bytes(tensor, request) + fewest_lanes * plan.lane_bytes + plan.scratch_bytes;
+  plan.minimum_bytes = taken;
   if (request.budget_bytes < plan.minimum_bytes) {
     throw Error(ErrorKind::out_of_memory,
                 "this job takes at least " + format_bytes(plan.minimum_bytes) + " of host memory, and the budget is " +
@@ -110,31 +144,34 @@ Plan make_plan(const ContainerReader& tensor, const PlanRequest& request) {
                     " or more, a lower rank, or --precision f32");
   }
 
-  std::uint64_t room = request.budget_bytes - fixed - staging;
-  plan.tiers.assign(tensor.info().chunk_count(), Tier::streamed);
-  plan.private_bytes = std::min(room / 4, host_backend_useful_private_bytes(config, request.threads));
-  room -= plan.private_bytes;
-
-  // A deeper ring smooths the reads, but a small budget is better spent on chunks that are not read at all.
+  std::uint64_t room = request.budget_bytes - taken;
+  plan.tiers.assign(tensor.chunks.size(), Tier::streamed);
   plan.lanes = fewest_lanes;
   plan.readers = 1;
-  const bool all_fit = request.keep_chunks && sizes.packed <= room;
-  const std::uint64_t more_staging = (usual_lanes - fewest_lanes) * sizes.lane + (usual_readers - 1) * sizes.scratch;
-  if (!all_fit && more_staging <= room / 8) {
-    plan.lanes = usual_lanes;
-    plan.readers = usual_readers;
-    room -= more_staging;
+  if (!request.device) {
+    plan.private_bytes = std::min(room / 4, host_backend_useful_private_bytes(request.backend, request.threads));
+    room -= plan.private_bytes;
   }
+  const bool all_fit = request.keep_chunks && !request.device && tensor.packed_bytes() <= room;
+  if (!all_fit) room -= deepen_ring(tensor, room, plan);
+  if (request.device) plan_device(tensor, request, plan);
   if (request.keep_chunks) {
-    room -= keep_packed(tensor, sizes.packed, room, plan.tiers);
-    const bool all_packed = std::find(plan.tiers.begin(), plan.tiers.end(), Tier::streamed) == plan.tiers.end();
-    if (all_packed) room -= decode_ahead(tensor, config.layout, room, plan.tiers);
+    room -= keep_evenly(tensor, Tier::packed, room, buffer_of, plan.tiers);
+    if (!request.device && all_kept(plan)) room -= decode_ahead(tensor, request.backend.layout, room, plan.tiers);
   }
   plan.planned_bytes = request.budget_bytes - room;
-  for (std::uint64_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
-    if (plan.tiers[chunk] == Tier::streamed) plan.disk_bytes_per_pass += stored_bytes(tensor, chunk);
-  }
+  count_moved_bytes(tensor, request, plan);
   return plan;
+}
+
+CudaConfig cuda_config(const PlanRequest& request, const Plan& plan) {
+  CudaConfig config{.backend = request.backend, .limits = request.device->limits};
+  config.backend.private_bytes = plan.private_bytes;
+  config.lanes = plan.lanes;
+  config.lane_bytes = plan.lane_bytes;
+  config.resident_bytes = plan.resident_bytes;
+  config.resolution = request.device->resolution;
+  return config;
 }
 
 }  // namespace blco

@@ -1,11 +1,13 @@
-// Where every chunk is kept between passes, and whether the job fits its budget at all.
+// Where every chunk is kept between passes, and whether the job fits its budgets at all.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "io/container_reader.hpp"
+#include "engine/tensor_sizes.hpp"
 #include "kernels/backend.hpp"
+#include "kernels/cuda_backend.hpp"
 
 namespace blco {
 
@@ -13,6 +15,14 @@ enum class Tier : std::uint8_t {
   streamed,  // read from the container in every pass
   packed,    // in host memory as on the link
   decoded,   // in host memory ready to use
+  device,    // in device memory, packed
+};
+
+// A GPU to plan for, whether it is there or not.
+struct DeviceRequest {
+  DeviceLimits limits;
+  std::uint64_t budget_bytes = 0;
+  Resolution resolution = Resolution::automatic;
 };
 
 struct PlanRequest {
@@ -20,24 +30,35 @@ struct PlanRequest {
   std::uint64_t budget_bytes = 0;
   std::uint64_t caller_bytes = 0;  // of what the caller gave, and of what it gets beyond what is freed by then
   int threads = 1;
-  bool keep_chunks = true;  // false: a single pass, nothing is worth keeping
+  bool keep_chunks = true;                   // false: a single pass, nothing is worth keeping
+  std::optional<DeviceRequest> device = {};  // none: the CPU computes
 };
 
 struct Plan {
   std::vector<Tier> tiers;          // per chunk
-  int lanes = 0;                    // staging buffers
+  int lanes = 0;                    // staging buffers, and as many device buffers
   int readers = 0;                  // threads that fill them
   std::uint64_t lane_bytes = 0;     // of each lane
   std::uint64_t scratch_bytes = 0;  // of each reader
-  std::uint64_t private_bytes = 0;  // for the backend's private outputs
-  std::uint64_t planned_bytes = 0;  // all told
+  std::uint64_t private_bytes = 0;  // for copies of the output, on the device where there is one
+  std::uint64_t planned_bytes = 0;  // of host memory, all told
   std::uint64_t minimum_bytes = 0;  // the least budget that would do
   std::uint64_t disk_bytes_per_pass = 0;
+
+  // Zero without a device.
+  std::uint64_t resident_bytes = 0;  // of device memory, for chunks that stay there
+  std::uint64_t device_planned_bytes = 0;
+  std::uint64_t device_minimum_bytes = 0;
+  std::uint64_t link_bytes_per_pass = 0;  // of payloads; in every pass but the first, which moves the resident ones too
 };
 
-// Throws Error{out_of_memory} naming the minimum if the budget is below it. Memory goes first to what the job cannot do
+// Throws Error{out_of_memory} naming the minimum if a budget is below it. Memory goes first to what the job cannot do
 // without, then to private outputs (at most a quarter of the rest), then to packed chunks, spread evenly over the
-// pass so that reading overlaps with computing, and what is left to decoding chunks ahead.
-Plan make_plan(const ContainerReader& tensor, const PlanRequest& request);
+// pass so that reading overlaps with computing, and what is left to decoding chunks ahead. With a device its memory
+// takes as many chunks as it holds, spread in the same way, and host memory those that are left.
+Plan make_plan(const TensorSizes& tensor, const PlanRequest& request);
+
+// What the backend is made with, once the plan stands.
+CudaConfig cuda_config(const PlanRequest& request, const Plan& plan);
 
 }  // namespace blco

@@ -53,17 +53,20 @@ class Streamer::Readers {
   void work(std::size_t reader) {
     for (std::optional<std::size_t> read = take(); read; read = take()) {
       try {
-        fill(*read, streamer_->scratch_[reader]);
+        fill(*read, reader);
       } catch (...) {
         fail(*read, std::current_exception());
       }
     }
   }
 
-  void fill(std::size_t read, std::span<std::byte> scratch) {
+  void fill(std::size_t read, std::size_t reader) {
     streamer_->backend_->wait_lane(lane(read));
     const std::uint64_t chunk = chunks_[read];
-    const ChunkView view = streamer_->tensor_->read_chunk(chunk, streamer_->destination(chunk, lane(read)), scratch);
+    const auto begin = std::chrono::steady_clock::now();
+    const ChunkView view =
+        streamer_->tensor_->read_chunk(chunk, streamer_->destination(chunk, lane(read)), streamer_->scratch_[reader]);
+    streamer_->trace("reader " + std::to_string(reader), "read", begin, chunk, streamer_->stored_bytes(chunk));
     const std::lock_guard lock(mutex_);
     views_[read] = view;
     ready_[read] = true;
@@ -110,8 +113,8 @@ class Streamer::Readers {
   std::vector<std::thread> threads_;
 };
 
-Streamer::Streamer(const ContainerReader& tensor, const Plan& plan, Backend& backend)
-    : tensor_(&tensor), plan_(&plan), backend_(&backend), residents_(plan.tiers.size()) {
+Streamer::Streamer(const ContainerReader& tensor, const Plan& plan, Backend& backend, TraceSink* trace)
+    : tensor_(&tensor), plan_(&plan), backend_(&backend), trace_(trace), residents_(plan.tiers.size()) {
   for (int lane = 0; lane < plan.lanes; ++lane) lanes_.push_back(backend.allocate_host(plan.lane_bytes));
   scratch_.assign(static_cast<std::size_t>(plan.readers), std::vector<std::byte>(plan.scratch_bytes));
   for (std::uint64_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
@@ -121,7 +124,15 @@ Streamer::Streamer(const ContainerReader& tensor, const Plan& plan, Backend& bac
   }
 }
 
-Streamer::~Streamer() = default;
+Streamer::~Streamer() {
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    try {
+      backend_->wait_lane(static_cast<int>(lane));
+    } catch (...) {
+      // A device that failed copies nothing more, and its error has been thrown by the pass.
+    }
+  }
+}
 
 void Streamer::pass(int mode, Direction direction) {
   const std::uint64_t count = plan_->tiers.size();
@@ -131,6 +142,7 @@ void Streamer::pass(int mode, Direction direction) {
     if (needs_read(chunk_at(i))) reads.push_back(chunk_at(i));
   }
 
+  const auto pass_begin = std::chrono::steady_clock::now();
   Readers readers(*this, std::move(reads));
   std::size_t read = 0;
   backend_->begin_pass(mode);
@@ -140,12 +152,15 @@ void Streamer::pass(int mode, Direction direction) {
       backend_->submit_resident(*residents_[chunk].id);
       continue;
     }
+    const auto wait_begin = std::chrono::steady_clock::now();
     const ChunkView& view = readers.wait(read);
+    trace("caller", "wait for a read", wait_begin, chunk, 0);
     submit_read(chunk, readers.lane(read), view);
     readers.submitted();
     ++read;
   }
   backend_->finish_pass();
+  trace("passes", "mode " + std::to_string(mode), pass_begin, 0, 0);
 }
 
 std::span<std::byte> Streamer::destination(std::uint64_t chunk, int lane) {
@@ -154,14 +169,28 @@ std::span<std::byte> Streamer::destination(std::uint64_t chunk, int lane) {
 }
 
 void Streamer::submit_read(std::uint64_t chunk, int lane, const ChunkView& view) {
-  for (const StoredExtent& extent : tensor_->extents(chunk)) bytes_read_ += extent.stored_bytes;
+  bytes_read_ += stored_bytes(chunk);
   if (plan_->tiers[chunk] == Tier::streamed) {
     backend_->submit(lane, view);
     return;
   }
-  const ResidentForm form = plan_->tiers[chunk] == Tier::packed ? ResidentForm::packed : ResidentForm::decoded;
-  residents_[chunk].id = backend_->keep(view, form);
+  const Tier tier = plan_->tiers[chunk];
+  const ResidentForm form = tier == Tier::packed   ? ResidentForm::packed
+                            : tier == Tier::device ? ResidentForm::device
+                                                   : ResidentForm::decoded;
+  residents_[chunk].id = backend_->keep(lane, view, form);
   backend_->submit_resident(*residents_[chunk].id);
+}
+
+std::uint64_t Streamer::stored_bytes(std::uint64_t chunk) const {
+  std::uint64_t bytes = 0;
+  for (const StoredExtent& extent : tensor_->extents(chunk)) bytes += extent.stored_bytes;
+  return bytes;
+}
+
+void Streamer::trace(const std::string& track, std::string_view name, TraceTime begin, std::uint64_t chunk,
+                     std::uint64_t bytes) const {
+  if (trace_ != nullptr) trace_->add({track, name, begin, std::chrono::steady_clock::now(), chunk, bytes});
 }
 
 }  // namespace blco

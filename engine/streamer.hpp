@@ -1,10 +1,13 @@
 // The streaming executor: drives every chunk through the backend, reading ahead what is not in memory.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/planner.hpp"
@@ -17,8 +20,9 @@ enum class Direction { forward, backward };
 
 class Streamer {
  public:
-  // All three must outlive the streamer. Allocates the lanes and the room for packed chunks.
-  Streamer(const ContainerReader& tensor, const Plan& plan, Backend& backend);
+  // All of them must outlive the streamer. Allocates the lanes and the room for packed chunks.
+  Streamer(const ContainerReader& tensor, const Plan& plan, Backend& backend, TraceSink* trace = nullptr);
+  // Waits for what still copies from the lanes.
   ~Streamer();
   Streamer(const Streamer&) = delete;
   Streamer& operator=(const Streamer&) = delete;
@@ -32,6 +36,7 @@ class Streamer {
 
  private:
   class Readers;
+  using TraceTime = std::chrono::steady_clock::time_point;
 
   struct Resident {
     std::unique_ptr<HostBuffer> buffer;  // packed only
@@ -41,10 +46,14 @@ class Streamer {
   bool needs_read(std::uint64_t chunk) const { return !residents_[chunk].id.has_value(); }
   std::span<std::byte> destination(std::uint64_t chunk, int lane);
   void submit_read(std::uint64_t chunk, int lane, const ChunkView& view);
+  std::uint64_t stored_bytes(std::uint64_t chunk) const;
+  void trace(const std::string& track, std::string_view name, TraceTime begin, std::uint64_t chunk,
+             std::uint64_t bytes) const;
 
   const ContainerReader* tensor_;
   const Plan* plan_;
   Backend* backend_;
+  TraceSink* trace_;
   std::vector<std::unique_ptr<HostBuffer>> lanes_;
   std::vector<std::vector<std::byte>> scratch_;  // per reader
   std::vector<Resident> residents_;              // per chunk

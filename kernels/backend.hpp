@@ -1,6 +1,6 @@
 // All that the engine knows of a device: factors, MTTKRP of chunks into one mode's output, and row updates.
 //
-// Implementations: reference_backend.hpp (serial, the oracle), host_backend.hpp.
+// Implementations: reference_backend.hpp (serial, the oracle), host_backend.hpp, cuda_backend.hpp.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include "blco/chunk.hpp"
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
+#include "blco/trace.hpp"
 #include "kernels/row_solver.hpp"
 
 namespace blco {
@@ -35,7 +36,8 @@ struct RowUpdate {
 // A way of keeping a chunk between passes.
 enum class ResidentForm {
   packed,   // the payloads as they are, in the buffer that the caller keeps alive
-  decoded,  // the backend's own copy, ready to use; the caller's buffer may be reused at once
+  decoded,  // the backend's own copy, ready to use
+  device,   // the backend's own copy of the payloads in device memory; the same as decoded where there is no device
 };
 
 using ResidentId = std::size_t;
@@ -65,8 +67,9 @@ class Backend {
   // wait_lane is thread-safe and may be called by whoever refills the buffer.
   virtual void submit(int lane, const ChunkView& chunk) = 0;
   virtual void wait_lane(int lane) = 0;
-  // Keeps a chunk for all later passes; legal at any time.
-  virtual ResidentId keep(const ChunkView& chunk, ResidentForm form) = 0;
+  // Keeps a chunk for all later passes; legal at any time. Payloads of a form other than packed lie in staging buffer
+  // `lane`, which must stay as it is until wait_lane(lane) returns.
+  virtual ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) = 0;
   virtual void submit_resident(ResidentId chunk) = 0;
   // Returns when the output is complete.
   virtual void finish_pass() = 0;
@@ -87,6 +90,7 @@ struct BackendConfig {
   int rank = 1;
   Precision precision = Precision::f64;
   std::uint64_t private_bytes = 0;  // for private copies of outputs; 0: none
+  TraceSink* trace = nullptr;       // told when chunks were computed and, on a device, copied
 };
 
 }  // namespace blco

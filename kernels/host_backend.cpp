@@ -3,6 +3,7 @@
 #include "kernels/host_backend.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <deque>
 #include <string>
@@ -73,7 +74,7 @@ class HostBackend final : public Backend {
   void begin_pass(int mode) override;
   void submit(int, const ChunkView& chunk) override { add_chunk(decoder_.open(chunk)); }
   void wait_lane(int) override {}
-  ResidentId keep(const ChunkView& chunk, ResidentForm form) override;
+  ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override;
   void submit_resident(ResidentId chunk) override { add_chunk(residents_.at(chunk).source); }
   void finish_pass() override { output_.finish(); }
   void read_output(std::span<double> rows) const override { copy_out(std::as_const(output_).rows(), rows); }
@@ -101,6 +102,7 @@ class HostBackend final : public Backend {
   std::vector<FrameRing> rings_;  // per part
   std::deque<Resident> residents_;
   int pass_mode_ = 0;
+  TraceSink* trace_;
 };
 
 template <class T>
@@ -110,7 +112,8 @@ HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
       executor_(executor),
       decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
       output_(longest_mode(config.layout), config.rank, config.private_bytes, executor_),
-      dense_(config.rank, longest_mode(config.layout), executor_) {
+      dense_(config.rank, longest_mode(config.layout), executor_),
+      trace_(config.trace) {
   for (const std::uint64_t length : layout_.shape()) {
     factors_.emplace_back(length, rank_);
     grams_.emplace_back();
@@ -191,10 +194,10 @@ void HostBackend<T>::begin_pass(int mode) {
 }
 
 template <class T>
-ResidentId HostBackend<T>::keep(const ChunkView& chunk, ResidentForm form) {
+ResidentId HostBackend<T>::keep(int, const ChunkView& chunk, ResidentForm form) {
   Resident resident;
   resident.source = decoder_.open(chunk);
-  if (form == ResidentForm::decoded) {
+  if (form != ResidentForm::packed) {
     const FrameSource source = resident.source;
     resident.decoded = decoder_.make_decoded(source);
     const std::size_t slices = rings_.size();
@@ -206,15 +209,19 @@ ResidentId HostBackend<T>::keep(const ChunkView& chunk, ResidentForm form) {
     resident.source.index = resident.source.key = resident.source.value = {};
   }
   residents_.push_back(std::move(resident));
-  if (form == ResidentForm::decoded) residents_.back().source.decoded = &residents_.back().decoded;
+  if (form != ResidentForm::packed) residents_.back().source.decoded = &residents_.back().decoded;
   return residents_.size() - 1;
 }
 
 template <class T>
 void HostBackend<T>::add_chunk(const FrameSource& source) {
+  const auto begin = std::chrono::steady_clock::now();
   output_.open_chunk(source.range[static_cast<std::size_t>(pass_mode_)], source.nnz);
   executor_.run(rings_.size(), [&](std::size_t part) { add_part(source, part); });
   output_.close_chunk();
+  if (trace_ != nullptr) {
+    trace_->add({"compute", "mttkrp", begin, std::chrono::steady_clock::now(), source.chunk, 0});
+  }
 }
 
 template <class T>

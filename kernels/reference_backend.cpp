@@ -49,7 +49,7 @@ class ReferenceBackend final : public Backend {
   void begin_pass(int mode) override;
   void submit(int lane, const ChunkView& chunk) override;
   void wait_lane(int) override {}
-  ResidentId keep(const ChunkView& chunk, ResidentForm form) override;
+  ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override;
   void submit_resident(ResidentId chunk) override;
   void finish_pass() override {}
   void read_output(std::span<double> rows) const override;
@@ -161,9 +161,9 @@ void ReferenceBackend::submit(int, const ChunkView& chunk) {
   for_each_entry(chunk, [this](const Entry& entry) { add(entry); });
 }
 
-ResidentId ReferenceBackend::keep(const ChunkView& chunk, ResidentForm form) {
+ResidentId ReferenceBackend::keep(int, const ChunkView& chunk, ResidentForm form) {
   Resident resident;
-  resident.is_decoded = form == ResidentForm::decoded;
+  resident.is_decoded = form != ResidentForm::packed;
   if (resident.is_decoded) {
     for_each_entry(chunk, [&resident](const Entry& entry) { resident.decoded.push_back(entry); });
   } else {

@@ -19,14 +19,37 @@ struct Arguments {
   std::filesystem::path initial;
   MemoryBudget budget;
   CpdOptions cpd;
+  bool dry_run = false;
+  DeclaredGpu gpu;
 };
+
+void add_rate(cli::CommandLine& line, const std::string& name, double& bytes_per_second,
+              const std::string& description) {
+  const auto assign = [&bytes_per_second](const std::string& text) {
+    bytes_per_second = static_cast<double>(cli::parse_size(text));
+    if (bytes_per_second == 0) throw Error(ErrorKind::invalid_argument, "a bandwidth cannot be 0");
+  };
+  line.add(name, assign,
+           {.type = "SIZE",
+            .description = description + " of that GPU's machine, a second",
+            .fallback = cli::format_decimal_bytes(bytes_per_second)});
+}
+
+void add_declared_gpu(cli::CommandLine& line, DeclaredGpu& gpu) {
+  line.add_size("--declare-gpu", gpu.memory_bytes,
+                "With --dry-run: plan for a GPU of this memory, which need not be here", "");
+  add_rate(line, "--link-bandwidth", gpu.link_bytes_per_second, "Link");
+  add_rate(line, "--disk-bandwidth", gpu.disk_bytes_per_second, "Disk");
+  add_rate(line, "--memory-bandwidth", gpu.memory_bytes_per_second, "Device memory");
+}
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
   line.add_path("TENSOR", arguments.tensor,
                 {.type = "", .description = "A BLCO container, as blco-ingest writes it", .required = true});
-  line.add_path("-o,--output", arguments.output,
-                {.type = "MODEL", .description = "The model (HDF5), which appears when it is whole", .required = true});
+  line.add_path(
+      "-o,--output", arguments.output,
+      {.type = "MODEL", .description = "The model (HDF5), which appears when it is whole; needed unless --dry-run"});
   line.add_whole("--rank", cpd.rank, 1,
                  {.type = "R", .description = "Components of the model, 1 to 4096", .required = true});
   line.add_whole("--iterations", cpd.max_sweeps, 1,
@@ -41,9 +64,19 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                           "Where to compute; auto is the GPU if this build and machine have one");
   line.add_threads(cpd.threads);
   line.add_size("--host-memory", arguments.budget.host_bytes, "Host memory budget of the whole job");
-  line.add_size("--device-memory", arguments.budget.device_bytes, "Device memory budget", "what is free");
+  line.add_size("--device-memory", arguments.budget.device_bytes, "Device memory budget", "90% of what is free");
   line.add_choice<Arithmetic>("--precision", cpd.arithmetic, {{"f64", Arithmetic::f64}, {"f32", Arithmetic::f32}},
                               "Of factors and MTTKRP; Gram, solve and fit are always f64");
+  line.add_choice<KernelResolution>("--resolution", cpd.resolution,
+                                    {{"auto", KernelResolution::automatic},
+                                     {"register", KernelResolution::register_based},
+                                     {"hierarchical", KernelResolution::hierarchical}},
+                                    "How the GPU adds up rows, for measurements");
+  line.add_path(
+      "--trace", cpd.trace,
+      {.type = "FILE", .description = "Write a Chrome trace of reads, copies and kernels, for ui.perfetto.dev"});
+  line.add_flag("--dry-run", arguments.dry_run, "Print the plan and end");
+  add_declared_gpu(line, arguments.gpu);
 }
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -60,14 +93,31 @@ void catch_interrupt() {
   sigaction(SIGINT, &action, nullptr);
 }
 
+// What a plan for a GPU has beyond the one for a CPU.
+void print_device_plan(const CpdPlan& plan) {
+  fmt::print("device  {} of a budget of {}; at least {} needed; {} lanes, {} of resident chunks\n",
+             cli::format_bytes(plan.device_planned_bytes), cli::format_bytes(plan.device_budget_bytes),
+             cli::format_bytes(plan.device_minimum_bytes), plan.lanes, cli::format_bytes(plan.resident_bytes));
+  fmt::print("link    {} a pass\n", cli::format_bytes(plan.link_bytes_per_pass));
+  for (const PassSeconds& pass : plan.passes) {
+    fmt::print(
+        "pass    mode {}: about {:.3g} s, bound by {} (link {:.3g}, disk {:.3g}, memory {:.3g}, cache {:.3g}, "
+        "additions {:.3g})\n",
+        pass.mode, pass.longest(), pass.bound(), pass.link, pass.disk, pass.memory, pass.cache, pass.additions);
+  }
+}
+
 void print_plan(const CpdPlan& plan) {
-  fmt::print(
-      "plan    {}, {} thread{}; {} chunk{}: {} decoded in memory, {} packed in memory, {} streamed; {} read a pass\n",
-      plan.device, plan.threads, plan.threads == 1 ? "" : "s", cli::format_count(plan.chunk_count),
-      plan.chunk_count == 1 ? "" : "s", cli::format_count(plan.decoded_chunks), cli::format_count(plan.packed_chunks),
-      cli::format_count(plan.streamed_chunks), cli::format_bytes(plan.disk_bytes_per_pass));
+  if (!plan.device_note.empty()) fmt::print("device  {}; computing on the CPU\n", plan.device_note);
+  const bool has_device = plan.device_budget_bytes > 0;
+  fmt::print("plan    {}, {} thread{}; {} chunk{}: {} {}, {} packed in memory, {} streamed; {} read a pass\n",
+             plan.device, plan.threads, plan.threads == 1 ? "" : "s", cli::format_count(plan.chunk_count),
+             plan.chunk_count == 1 ? "" : "s", cli::format_count(has_device ? plan.device_chunks : plan.decoded_chunks),
+             has_device ? "on the device" : "decoded in memory", cli::format_count(plan.packed_chunks),
+             cli::format_count(plan.streamed_chunks), cli::format_bytes(plan.disk_bytes_per_pass));
   fmt::print("memory  {} of a budget of {}; at least {} needed\n", cli::format_bytes(plan.planned_bytes),
              cli::format_bytes(plan.budget_bytes), cli::format_bytes(plan.minimum_bytes));
+  if (has_device) print_device_plan(plan);
   std::fflush(stdout);
 }
 
@@ -92,7 +142,18 @@ std::string explain(StopReason reason, const CpdOptions& cpd) {
   return to_string(reason);
 }
 
+void print_dry_run(const Arguments& arguments) {
+  const TensorFile tensor(arguments.tensor);
+  const bool declared = arguments.gpu.memory_bytes > 0;
+  print_plan(plan_cpd(tensor, arguments.budget, arguments.cpd, declared ? &arguments.gpu : nullptr));
+}
+
 void decompose(Arguments& arguments) {
+  if (arguments.dry_run) return print_dry_run(arguments);
+  if (arguments.gpu.memory_bytes > 0) {
+    throw Error(ErrorKind::invalid_argument, "--declare-gpu is for --dry-run; a fit runs on the GPU that is there");
+  }
+  if (arguments.output.empty()) throw Error(ErrorKind::invalid_argument, "-o MODEL is required; see --help");
   const std::filesystem::path inputs[] = {arguments.tensor, arguments.initial};
   cli::check_output(arguments.output, inputs);
   const TensorFile tensor(arguments.tensor);

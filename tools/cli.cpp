@@ -348,6 +348,16 @@ std::string format_bytes(std::uint64_t bytes) {
   return fmt::format("{:.1f} {}", number, units[unit]);
 }
 
+std::string format_decimal_bytes(double bytes) {
+  static constexpr std::array<const char*, 5> units{"B", "KB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  while (bytes >= 1000 && unit + 1 < units.size()) {
+    bytes /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.3g}{}", bytes, units[unit]);
+}
+
 std::string format_count(std::uint64_t count) {
   std::string text = std::to_string(count);
   for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');

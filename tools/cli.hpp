@@ -112,6 +112,7 @@ void log_info(const std::string& message);
 void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs);
 
 std::string format_bytes(std::uint64_t bytes);                   // "120.0 MiB"
+std::string format_decimal_bytes(double bytes);                  // "25GB", as parse_size takes it
 std::string format_count(std::uint64_t count);                   // "2,153,323"
 std::string format_shape(std::span<const std::uint64_t> shape);  // "1x2x3", as parse_shape takes it
 // Bits per nonzero, two decimals.

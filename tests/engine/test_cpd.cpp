@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "kernels/cuda_backend.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -263,7 +264,9 @@ TEST_F(Cpd, RefusesOptionsThatMakeNoSense) {
   expect_refused(*tensor_, {.rank = 1'000'000}, ErrorKind::invalid_argument, "rank");
   expect_refused(*tensor_, {.rank = 4, .max_sweeps = 0}, ErrorKind::invalid_argument, "iterations");
   expect_refused(*tensor_, {.rank = 4, .tolerance = std::nan("")}, ErrorKind::invalid_argument, "tolerance");
-  expect_refused(*tensor_, {.rank = 4, .device = Device::cuda}, ErrorKind::not_built, "CUDA");
+  const DeviceSearch found = find_device();
+  if (!found.limits)
+    expect_refused(*tensor_, {.rank = 4, .device = Device::cuda}, found.kind, "no GPU: " + found.reason);
   expect_refused(*tensor_, {.rank = 4, .initial = &of_other_rank}, ErrorKind::invalid_argument, "rank 3");
   expect_refused(*tensor_, {.rank = 4, .initial = &of_other_shape}, ErrorKind::invalid_argument, "another shape");
   expect_refused(*tensor_, {.rank = 4, .initial = &broken}, ErrorKind::invalid_argument, "factor 1");

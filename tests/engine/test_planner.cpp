@@ -26,7 +26,7 @@ class Planner : public testing::Test {
     request.budget_bytes = budget;
     request.threads = threads;
     request.keep_chunks = keep_chunks;
-    return make_plan(*reader_, request);
+    return make_plan(measure_tensor(*reader_), request);
   }
 
   std::uint64_t minimum() const { return plan(std::uint64_t{1} << 40).minimum_bytes; }

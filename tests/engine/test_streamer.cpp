@@ -58,7 +58,7 @@ class RecordingBackend final : public Backend {
     in_flight_[lane] = chunk;
   }
   void wait_lane(int lane) override { finish_lane(lane); }
-  ResidentId keep(const ChunkView& chunk, ResidentForm) override {
+  ResidentId keep(int, const ChunkView& chunk, ResidentForm) override {
     check(chunk);
     kept.push_back(chunk);
     return kept.size() - 1;

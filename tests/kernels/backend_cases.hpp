@@ -14,6 +14,7 @@
 #include "kernels/backend.hpp"
 #include "kernels/host_backend.hpp"
 #include "kernels/reference_backend.hpp"
+#include "tests/kernels/rows_near.hpp"
 #include "tests/random_tensor.hpp"
 #include "tests/thread_executor.hpp"
 
@@ -95,18 +96,5 @@ class BackendUnderTest {
   int rank_;
   std::unique_ptr<Backend> backend_;
 };
-
-// Every entry is within `tolerance` of the sum of absolute products that went into it.
-MATCHER_P2(RowsNear, expected, tolerance, "has rows near the expected ones") {
-  if (arg.size() != expected.rows.size()) return false;
-  for (std::size_t i = 0; i < arg.size(); ++i) {
-    if (!(std::abs(arg[i] - expected.rows[i]) <= tolerance * expected.sizes[i])) {
-      *result_listener << "entry " << i << " is " << arg[i] << " instead of " << expected.rows[i] << ", of "
-                       << expected.sizes[i] << " in absolute terms";
-      return false;
-    }
-  }
-  return true;
-}
 
 }  // namespace blco::testing

@@ -4,7 +4,8 @@
 usage: run_case.py BIN_FOLDER cases/NAME.sh [--update]
 
 The script runs in an empty folder with BIN_FOLDER first in PATH. Its stdout and stderr together are NAME.out and its exit
-code is in NAME.code, "0" if there is none. Times and the folder's name are replaced, since they differ from run to run.
+code is in NAME.code, "0" if there is none. Times, the folder's name and the reason why there is no GPU
+are replaced, since they differ from run to run and from build to build.
 """
 import difflib
 import os
@@ -25,6 +26,7 @@ def run(bin_folder, script):
         result = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         text = result.stdout.decode("utf-8", "backslashreplace").replace(folder, "TMP")
+    text = re.sub(r"no GPU: .*?(?=;|$)", "no GPU: REASON", text, flags=re.MULTILINE)
     return re.sub(r"\b\d+\.\d\d s\b", "T s", text), result.returncode
 
 

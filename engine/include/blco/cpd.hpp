@@ -5,6 +5,7 @@
 #include <blco/model.hpp>
 #include <blco/tensor_file.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -15,11 +16,46 @@ namespace blco {
 enum class Device { automatic, cpu, cuda };
 enum class Arithmetic { f64, f32 };  // of factors and MTTKRP; Gram, solve and fit are always f64
 
+// How a GPU's kernels add up rows (Nguyen et al., ICS 2022, section 5): every segment to global memory, or through a
+// stash in shared memory and copies of the output. Automatic decides per mode and chunk.
+enum class KernelResolution { automatic, register_based, hierarchical };
+
+// A GPU to plan for that need not be here, and the speeds by which times are estimated. The defaults are those of a
+// large card behind PCIe 4 x16.
+struct DeclaredGpu {
+  std::uint64_t memory_bytes = 0;
+  int multiprocessors = 132;
+  std::uint64_t l2_bytes = std::uint64_t{50} << 20;
+  double link_bytes_per_second = 25e9;
+  double disk_bytes_per_second = 3e9;
+  double memory_bytes_per_second = 2e12;
+  double cache_bytes_per_second = 5.5e12;
+  double additions_per_second = 1e11;  // atomic, to memory
+};
+
+// Seconds that one pass takes of each resource; the longest binds if all overlap. From the formula of Nguyen et al.'s
+// kind: bytes per nonzero over bandwidths, the share of factor rows found in cache being that which fits it, and one
+// segment per nonzero or per row of a frame's bounds, whichever is less.
+struct PassSeconds {
+  int mode = 0;
+  double link = 0;
+  double disk = 0;
+  double memory = 0;
+  double cache = 0;
+  double additions = 0;
+
+  double longest() const;
+  const char* bound() const;  // the name of the longest
+};
+
 // Where the chunks are between passes, and what a pass reads.
 struct CpdPlan {
   std::string device;
+  std::string device_note;  // why the CPU computes where a GPU was looked for; else empty
   int threads = 0;
+  int lanes = 0;
   std::uint64_t chunk_count = 0;
+  std::uint64_t device_chunks = 0;    // in device memory, as on disk
   std::uint64_t decoded_chunks = 0;   // in host memory, ready to use
   std::uint64_t packed_chunks = 0;    // in host memory, as on disk
   std::uint64_t streamed_chunks = 0;  // read again in every pass
@@ -27,6 +63,13 @@ struct CpdPlan {
   std::uint64_t planned_bytes = 0;        // of host memory, all told
   std::uint64_t minimum_bytes = 0;        // the least budget that would do
   std::uint64_t disk_bytes_per_pass = 0;  // read from the container in every pass but the first
+  // Zero on the CPU.
+  std::uint64_t device_budget_bytes = 0;
+  std::uint64_t device_planned_bytes = 0;
+  std::uint64_t device_minimum_bytes = 0;
+  std::uint64_t resident_bytes = 0;       // of device_planned_bytes, those of chunks
+  std::uint64_t link_bytes_per_pass = 0;  // payloads sent to the device in every pass but the first
+  std::vector<PassSeconds> passes;        // per mode; only from plan_cpd for a declared GPU
 };
 
 struct SweepReport {
@@ -43,20 +86,27 @@ struct CpdOptions {
   double tolerance = 1e-5;  // stop when the fit changes by less; 0: never
   std::uint64_t seed = 1;   // of the initial factors; with shape and rank it fixes them
   Device device = Device::automatic;
+  KernelResolution resolution = KernelResolution::automatic;
   Arithmetic arithmetic = Arithmetic::f64;
   int threads = 0;                    // up to 4096; 0: one per processor
   const CpdModel* initial = nullptr;  // start from these factors; its weights are not used
+  std::filesystem::path trace = {};   // a Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
   std::function<void(const CpdPlan&)> on_plan = {};
   std::function<bool(const SweepReport&)> on_sweep = {};  // false: stop, keep this sweep's model
 };
 
 // Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order.
-// Reads every chunk that does not stay in memory N times a sweep. Host memory stays under budget.host_bytes, the initial
-// model and the one returned included.
-// On one thread the model does not depend on the budget, bit for bit.
-// Throws Error: invalid_argument (rank, initial model of another shape), out_of_memory (budget below the minimum, which
-// the message names), corrupt (bad checksum, after reads in flight have drained), cuda and not_built (Device::cuda).
+// Reads every chunk that does not stay in memory N times a sweep. Host memory stays under budget.host_bytes, the
+// initial model and the one returned included; what the CUDA driver takes for itself is not counted. On one CPU thread
+// the model does not depend on the budget, bit for bit; on a GPU sums are added in no fixed order. Throws Error:
+// invalid_argument (rank, initial model of another shape), out_of_memory (budget below the minimum, which the message
+// names), corrupt (bad checksum, after reads in flight have drained), cuda and not_built (Device::cuda).
 CpdModel fit_cpd(const TensorFile& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
+
+// The plan that fit_cpd would make, without a fit: `on_plan` is not called. With `declared` it is made for that GPU,
+// and has the estimated times. Throws as fit_cpd does.
+CpdPlan plan_cpd(const TensorFile& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {},
+                 const DeclaredGpu* declared = nullptr);
 
 // out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]; row-major I_n x rank.
 // factors[m] is row-major I_m x rank; factors[mode] is not read and may be empty. Memory and errors as above.

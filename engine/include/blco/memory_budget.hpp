@@ -6,7 +6,7 @@
 namespace blco {
 
 // Zero stands for the default: host, 80% of the smaller of available memory and the cgroup's limit; device,
-// what is free (not used yet: there is no device backend). A job that needs more than its budget throws
+// 90% of what is free. A job that needs more than its budget throws
 // Error{out_of_memory} naming the least that would do.
 struct MemoryBudget {
   std::uint64_t host_bytes = 0;

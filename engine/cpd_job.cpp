@@ -1,0 +1,178 @@
+#include "engine/cpd_job.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "blco/error.hpp"
+#include "engine/memory.hpp"
+#include "engine/pass_estimate.hpp"
+#include "io/container_reader.hpp"
+#include "kernels/host_backend.hpp"
+
+namespace blco {
+namespace {
+
+constexpr int max_rank = 4096;
+// What a declared GPU's blocks may take: compute capability 8.0.
+constexpr std::uint64_t declared_shared_bytes = 163 << 10;
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
+
+void check_initial(const TensorSummary& tensor, const CpdOptions& options) {
+  if (options.initial->rank != options.rank) {
+    refuse("the initial model has rank " + std::to_string(options.initial->rank) + ", but rank " +
+           std::to_string(options.rank) + " is asked for");
+  }
+  if (options.initial->shape != tensor.shape) refuse("the initial model belongs to a tensor of another shape");
+  if (options.initial->factors.size() != tensor.shape.size()) refuse("the initial model has not one factor per mode");
+  for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
+    const std::vector<double>& factor = options.initial->factors[n];
+    const bool whole = factor.size() == tensor.shape[n] * static_cast<std::uint64_t>(options.rank);
+    if (!whole || !std::all_of(factor.begin(), factor.end(), [](double x) { return std::isfinite(x); })) {
+      refuse("factor " + std::to_string(n) +
+             " of the initial model is not a matrix of finite numbers of the right size");
+    }
+  }
+}
+
+Resolution as_resolution(KernelResolution resolution) {
+  switch (resolution) {
+    case KernelResolution::register_based:
+      return Resolution::register_based;
+    case KernelResolution::hierarchical:
+      return Resolution::hierarchical;
+    case KernelResolution::automatic:
+      break;
+  }
+  return Resolution::automatic;
+}
+
+DeviceLimits limits_of(const DeclaredGpu& gpu) {
+  DeviceLimits limits;
+  limits.name = "declared GPU";
+  limits.multiprocessors = gpu.multiprocessors;
+  limits.l2_bytes = gpu.l2_bytes;
+  limits.shared_bytes_per_block = limits.shared_bytes_per_multiprocessor = declared_shared_bytes;
+  limits.memory_bytes = limits.free_bytes = gpu.memory_bytes;
+  return limits;
+}
+
+}  // namespace
+
+void check_options(const TensorSummary& tensor, const CpdOptions& options) {
+  if (options.rank < 1 || options.rank > max_rank) {
+    refuse("the rank must be from 1 to " + std::to_string(max_rank) + ", not " + std::to_string(options.rank));
+  }
+  if (options.max_sweeps < 1) refuse("the number of iterations must be at least 1");
+  if (!(options.tolerance >= 0)) refuse("the tolerance must be a number from 0 up");
+  if (options.initial != nullptr) check_initial(tensor, options);
+}
+
+CpdJob::CpdJob(const TensorFile& file, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request)
+    : file_(&file),
+      pool_(options.threads),
+      request_{.backend = {.layout = TensorLayout(file.summary().shape)}},
+      declared_(request.declared),
+      sizes_(measure_tensor(file.reader())) {
+  request_.backend.rank = options.rank;
+  request_.backend.precision = options.arithmetic == Arithmetic::f32 ? Precision::f32 : Precision::f64;
+  request_.budget_bytes = host_budget(budget.host_bytes);
+  request_.threads = pool_.width();
+  request_.keep_chunks = request.keep_chunks;
+  choose_device(budget, options, request);
+  request_.caller_bytes = request.caller_bytes + (request_.device ? request.model_bytes : 0);
+  plan_ = make_plan(sizes_, request_);
+  if (!options.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(options.trace);
+  request_.backend.trace = trace_.get();
+}
+
+void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request) {
+  if (request.declared == nullptr && options.device == Device::cpu) return;
+  DeviceSearch found;
+  if (request.declared != nullptr) {
+    found.limits = limits_of(*request.declared);
+  } else {
+    found = find_device();
+  }
+  if (!found.limits) {
+    device_note_ = "no GPU: " + found.reason;
+    if (options.device == Device::cuda) throw Error(found.kind, device_note_ + "; use --device cpu or auto");
+    return;
+  }
+  DeviceRequest device;
+  device.limits = *found.limits;
+  device.budget_bytes = budget.device_bytes != 0 ? budget.device_bytes : found.limits->free_bytes / 10 * 9;
+  device.resolution = as_resolution(options.resolution);
+  request_.device = device;
+}
+
+Backend& CpdJob::backend() {
+  if (!backend_) {
+    if (request_.device) {
+      backend_ = make_cuda_backend(cuda_config(request_, plan_));
+    } else {
+      BackendConfig config = request_.backend;
+      config.private_bytes = plan_.private_bytes;
+      backend_ = make_host_backend(config, pool_);
+    }
+  }
+  return *backend_;
+}
+
+void CpdJob::close_trace() {
+  if (trace_) trace_->close();
+}
+
+std::vector<PassSeconds> CpdJob::estimate() const {
+  const TensorSummary& tensor = file_->summary();
+  std::vector<PassSeconds> passes;
+  for (std::size_t mode = 0; mode < tensor.shape.size(); ++mode) {
+    PassLoad load;
+    load.mode = static_cast<int>(mode);
+    load.order = static_cast<int>(tensor.shape.size());
+    load.rank = request_.backend.rank;
+    load.number_bytes = request_.backend.precision == Precision::f32 ? sizeof(float) : sizeof(double);
+    load.link_bytes = plan_.link_bytes_per_pass;
+    load.disk_bytes = plan_.disk_bytes_per_pass;
+    for (std::size_t chunk = 0; chunk < sizes_.chunks.size(); ++chunk) {
+      const std::uint64_t rows = file_->reader().upper(chunk)[mode] - file_->reader().lower(chunk)[mode] + 1;
+      load.nnz += sizes_.chunks[chunk].nnz;
+      load.payload_bytes += sizes_.chunks[chunk].payload_bytes;
+      load.segments += most_segments(sizes_.chunks[chunk].nnz, rows);
+    }
+    const std::uint64_t row_bytes = static_cast<std::uint64_t>(load.rank) * load.number_bytes;
+    for (std::size_t other = 0; other < tensor.shape.size(); ++other) {
+      (other == mode ? load.output_bytes : load.factor_bytes) += tensor.shape[other] * row_bytes;
+    }
+    passes.push_back(estimate_pass(load, *declared_));
+  }
+  return passes;
+}
+
+CpdPlan CpdJob::describe() const {
+  CpdPlan plan;
+  plan.device = backend_ ? backend_->name() : request_.device ? request_.device->limits.name : "host";
+  plan.device_note = device_note_;
+  plan.threads = pool_.width();
+  plan.lanes = plan_.lanes;
+  plan.chunk_count = plan_.tiers.size();
+  for (const Tier tier : plan_.tiers) {
+    plan.device_chunks += tier == Tier::device ? 1 : 0;
+    plan.decoded_chunks += tier == Tier::decoded ? 1 : 0;
+    plan.packed_chunks += tier == Tier::packed ? 1 : 0;
+    plan.streamed_chunks += tier == Tier::streamed ? 1 : 0;
+  }
+  plan.budget_bytes = request_.budget_bytes;
+  plan.planned_bytes = plan_.planned_bytes;
+  plan.minimum_bytes = plan_.minimum_bytes;
+  plan.disk_bytes_per_pass = plan_.disk_bytes_per_pass;
+  plan.device_budget_bytes = request_.device ? request_.device->budget_bytes : 0;
+  plan.device_planned_bytes = plan_.device_planned_bytes;
+  plan.device_minimum_bytes = plan_.device_minimum_bytes;
+  plan.resident_bytes = plan_.resident_bytes;
+  plan.link_bytes_per_pass = plan_.link_bytes_per_pass;
+  if (declared_ != nullptr) plan.passes = estimate();
+  return plan;
+}
+
+}  // namespace blco

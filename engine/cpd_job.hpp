@@ -1,0 +1,54 @@
+// What fits, MTTKRPs, plans and benchmarks share: options checked, a device found, a plan made, a backend set up.
+#pragma once
+
+#include <blco/cpd.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/chrome_trace.hpp"
+#include "engine/planner.hpp"
+#include "engine/thread_pool.hpp"
+
+namespace blco {
+
+// Throws Error{invalid_argument} for options that no job can have, or an initial model that does not fit the tensor.
+void check_options(const TensorSummary& tensor, const CpdOptions& options);
+
+struct JobRequest {
+  std::uint64_t caller_bytes = 0;  // of what the caller gave, and of what it gets beyond what is freed by then
+  std::uint64_t model_bytes = 0;   // of what it gets that a backend on the host would free before
+  bool keep_chunks = true;
+  const DeclaredGpu* declared = nullptr;  // only the plan is wanted, for this GPU
+};
+
+// Holds what a job needs from its plan to its end.
+class CpdJob {
+ public:
+  // Device::automatic takes the GPU that is there, else the CPU. Throws Error: out_of_memory (a budget below its
+  // minimum), cuda and not_built (Device::cuda, and there is no GPU).
+  CpdJob(const TensorFile& file, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request);
+
+  const Plan& plan() const { return plan_; }
+  // Made at the first call.
+  Backend& backend();
+  TraceSink* trace() { return trace_.get(); }
+  void close_trace();
+  CpdPlan describe() const;
+
+ private:
+  void choose_device(const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request);
+  std::vector<PassSeconds> estimate() const;
+
+  const TensorFile* file_;
+  ThreadPool pool_;
+  std::unique_ptr<ChromeTrace> trace_;
+  PlanRequest request_;
+  std::string device_note_;
+  const DeclaredGpu* declared_;
+  TensorSizes sizes_;
+  Plan plan_;
+  std::unique_ptr<Backend> backend_;
+};
+
+}  // namespace blco

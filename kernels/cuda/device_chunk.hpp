@@ -1,0 +1,56 @@
+// A chunk's payloads in device memory, and how they get there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "blco/chunk.hpp"
+#include "blco/layout.hpp"
+#include "blco/payload.hpp"
+#include "kernels/cuda/device_memory.hpp"
+#include "kernels/cuda/resolution.hpp"
+
+namespace blco::cuda {
+
+struct DeviceChunk {
+  std::uint64_t number = 0;
+  std::uint64_t nnz = 0;
+  std::uint64_t payload_bytes = 0;
+  std::array<PayloadView, column_count> payload{};  // bytes lie in device memory; none where there is no payload
+  std::vector<RowRange> rows;                       // per mode
+};
+
+// Payloads start at multiples of this.
+inline constexpr std::uint64_t payload_alignment = 256;
+
+// Where the payloads come to lie from `memory` on. No byte is moved.
+inline DeviceChunk place_chunk(const ChunkView& chunk, const TensorLayout& layout, std::byte* memory) {
+  DeviceChunk placed;
+  placed.number = chunk.number;
+  placed.nnz = chunk.nnz;
+  for (std::size_t column = 0; column < column_count; ++column) {
+    const std::span<const std::byte> payload = chunk.payload[column];
+    if (payload.empty()) continue;
+    placed.payload[column] = view_payload(payload);
+    placed.payload[column].bytes = memory;
+    placed.payload_bytes += payload.size();
+    memory += (payload.size() + payload_alignment - 1) / payload_alignment * payload_alignment;
+  }
+  for (std::size_t mode = 0; mode < layout.shape().size(); ++mode) {
+    const bool known = !chunk.lower.empty() && !chunk.upper.empty();
+    placed.rows.push_back(known ? RowRange{chunk.lower[mode], chunk.upper[mode]}
+                                : RowRange{0, layout.shape()[mode] - 1});
+  }
+  return placed;
+}
+
+// Queues the copies that `placed` stands for.
+inline void copy_payloads(const ChunkView& chunk, const DeviceChunk& placed, cudaStream_t stream) {
+  for (std::size_t column = 0; column < column_count; ++column) {
+    if (chunk.payload[column].empty()) continue;
+    copy_to_device(const_cast<std::byte*>(placed.payload[column].bytes), chunk.payload[column], stream);
+  }
+}
+
+}  // namespace blco::cuda

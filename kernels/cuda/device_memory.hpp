@@ -1,0 +1,142 @@
+// Owners of what the CUDA runtime gives: device and pinned memory, streams, events. All move-only.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "kernels/backend.hpp"
+#include "kernels/cuda/check.hpp"
+
+namespace blco::cuda {
+
+// Uninitialised device memory, aligned to 256 bytes. Frees without throwing.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  // `purpose` is for the message where there is no room.
+  DeviceBuffer(std::uint64_t bytes, const char* purpose) : bytes_(bytes) {
+    if (bytes == 0) return;
+    const std::string call = "cudaMalloc of " + std::to_string(bytes) + " bytes for " + purpose;
+    check(cudaMalloc(&data_, static_cast<std::size_t>(bytes)), call.c_str());
+  }
+  ~DeviceBuffer() { static_cast<void>(cudaFree(data_)); }
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+
+  std::uint64_t bytes() const { return bytes_; }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+// Page-locked host memory: the only kind that copies run beside kernels from.
+class PinnedBuffer final : public HostBuffer {
+ public:
+  explicit PinnedBuffer(std::uint64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
+    const std::string call = "cudaHostAlloc of " + std::to_string(bytes) + " bytes";
+    if (bytes > 0) check(cudaHostAlloc(&data_, bytes_, cudaHostAllocDefault), call.c_str());
+  }
+  ~PinnedBuffer() override { static_cast<void>(cudaFreeHost(data_)); }
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+
+  std::span<std::byte> bytes() override { return {static_cast<std::byte*>(data_), bytes_}; }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+class Event {
+ public:
+  enum class Timing { off, on };
+
+  explicit Event(Timing timing = Timing::off) {
+    const unsigned flags = timing == Timing::on ? cudaEventDefault : cudaEventDisableTiming;
+    check(cudaEventCreateWithFlags(&event_, flags), "cudaEventCreateWithFlags");
+  }
+  ~Event() {
+    if (event_ != nullptr) static_cast<void>(cudaEventDestroy(event_));
+  }
+  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  Event& operator=(Event&& other) noexcept {
+    std::swap(event_, other.event_);
+    return *this;
+  }
+
+  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
+  // Returns when what was queued before the last record has ended; `what` names that for messages. Thread-safe.
+  void wait(const char* what) const { check(cudaEventSynchronize(event_), what); }
+  double milliseconds_since(const Event& earlier) const {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, earlier.event_, event_), "cudaEventElapsedTime");
+    return static_cast<double>(milliseconds);
+  }
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+class Stream {
+ public:
+  enum class Priority { usual, urgent };
+
+  explicit Stream(Priority priority = Priority::usual) {
+    int least = 0;
+    int greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+    check(
+        cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority == Priority::urgent ? greatest : least),
+        "cudaStreamCreateWithPriority");
+  }
+  // Waits for what is queued: it may use memory that is freed next.
+  ~Stream() {
+    if (stream_ == nullptr) return;
+    static_cast<void>(cudaStreamSynchronize(stream_));
+    static_cast<void>(cudaStreamDestroy(stream_));
+  }
+  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+  Stream& operator=(Stream&& other) noexcept {
+    std::swap(stream_, other.stream_);
+    return *this;
+  }
+
+  // What is queued from now on starts after what was queued before the event's last record.
+  void wait(const Event& event) { check(cudaStreamWaitEvent(stream_, event.get(), 0), "cudaStreamWaitEvent"); }
+  cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+inline void copy_to_device(void* to, std::span<const std::byte> from, cudaStream_t stream) {
+  check(cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync to the device");
+}
+inline void copy_to_host(std::span<std::byte> to, const void* from, cudaStream_t stream) {
+  check(cudaMemcpyAsync(to.data(), from, to.size(), cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync to the host");
+}
+inline void fill_zero(void* to, std::uint64_t bytes, cudaStream_t stream) {
+  check(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream), "cudaMemsetAsync");
+}
+
+}  // namespace blco::cuda

@@ -1,0 +1,72 @@
+// Small and dense transfers between pageable memory and the device, through one pinned buffer. Each returns when its
+// numbers have arrived.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "kernels/cuda/device_memory.hpp"
+
+namespace blco::cuda {
+
+class StagedTransfer {
+ public:
+  void upload(std::span<const std::byte> from, void* to, Stream& stream) {
+    for (std::size_t at = 0; at < from.size(); at += block_bytes) {
+      const std::size_t bytes = std::min(block_bytes, from.size() - at);
+      std::memcpy(pinned_.as<std::byte>(), from.data() + at, bytes);
+      send(static_cast<std::byte*>(to) + at, bytes, stream);
+    }
+  }
+
+  void download(const void* from, std::span<std::byte> to, Stream& stream) {
+    for (std::size_t at = 0; at < to.size(); at += block_bytes) {
+      const std::size_t bytes = std::min(block_bytes, to.size() - at);
+      fetch(static_cast<const std::byte*>(from) + at, bytes, stream);
+      std::memcpy(to.data() + at, pinned_.as<std::byte>(), bytes);
+    }
+  }
+
+  // From f64 to the precision of the device.
+  template <class Real>
+  void upload_numbers(std::span<const double> from, Real* to, Stream& stream) {
+    constexpr std::size_t block = block_bytes / sizeof(Real);
+    for (std::size_t at = 0; at < from.size(); at += block) {
+      const std::size_t count = std::min(block, from.size() - at);
+      std::transform(from.data() + at, from.data() + at + count, pinned_.as<Real>(),
+                     [](double number) { return static_cast<Real>(number); });
+      send(to + at, count * sizeof(Real), stream);
+    }
+  }
+
+  // And back.
+  template <class Real>
+  void download_numbers(const Real* from, std::span<double> to, Stream& stream) {
+    constexpr std::size_t block = block_bytes / sizeof(Real);
+    for (std::size_t at = 0; at < to.size(); at += block) {
+      const std::size_t count = std::min(block, to.size() - at);
+      fetch(from + at, count * sizeof(Real), stream);
+      std::copy_n(pinned_.as<Real>(), count, to.data() + at);
+    }
+  }
+
+ private:
+  static constexpr std::size_t block_bytes = std::size_t{1} << 20;
+
+  void send(void* to, std::size_t bytes, Stream& stream) {
+    copy_to_device(to, {pinned_.as<const std::byte>(), bytes}, stream.get());
+    done_.record(stream.get());
+    done_.wait("sending to the device");
+  }
+  void fetch(const void* from, std::size_t bytes, Stream& stream) {
+    copy_to_host({pinned_.as<std::byte>(), bytes}, from, stream.get());
+    done_.record(stream.get());
+    done_.wait("waiting for the device");
+  }
+
+  PinnedBuffer pinned_{block_bytes};
+  Event done_;
+};
+
+}  // namespace blco::cuda

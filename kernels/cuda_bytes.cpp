@@ -1,0 +1,53 @@
+// What the CUDA backend takes of a device: arithmetic that a plan needs also where there is no CUDA.
+#include <algorithm>
+
+#include "kernels/cuda/dense_sizes.hpp"
+#include "kernels/cuda_backend.hpp"
+
+namespace blco {
+namespace {
+
+// cudaMalloc hands out multiples of this.
+constexpr std::uint64_t device_granule = 512;
+// Byte tables, fault record, and the runtime's rounding of small allocations.
+constexpr std::uint64_t table_and_flag_bytes = std::uint64_t{64} << 10;
+constexpr std::uint64_t payload_alignment = 256;
+constexpr std::uint64_t most_useful_copies = 7;
+
+std::uint64_t granules(std::uint64_t bytes) { return (bytes + device_granule - 1) / device_granule * device_granule; }
+
+std::uint64_t row_bytes(const BackendConfig& config) {
+  const std::uint64_t number = config.precision == Precision::f64 ? sizeof(double) : sizeof(float);
+  return static_cast<std::uint64_t>(config.rank) * number;
+}
+
+}  // namespace
+
+std::uint64_t cuda_backend_bytes(const CudaConfig& config) {
+  const auto& shape = config.backend.layout.shape();
+  const auto rank = static_cast<std::uint64_t>(config.backend.rank);
+  const std::uint64_t longest = std::ranges::max(shape);
+  std::uint64_t bytes = table_and_flag_bytes;
+  for (const std::uint64_t length : shape) bytes += granules(length * row_bytes(config.backend));
+  bytes += granules(longest * row_bytes(config.backend)) + granules(config.backend.private_bytes);
+  bytes += granules(cuda::dense_scratch_bytes(longest, config.backend.rank));
+  bytes += granules((3 * rank * rank + rank + 1) * sizeof(double));  // solver, Gram, sums
+  return bytes + static_cast<std::uint64_t>(config.lanes) * granules(config.lane_bytes);
+}
+
+std::uint64_t cuda_backend_useful_private_bytes(const CudaConfig& config) {
+  std::uint64_t longest = 0;
+  for (const std::uint64_t length : config.backend.layout.shape()) {
+    const bool is_short = length < static_cast<std::uint64_t>(config.limits.multiprocessors);
+    if (is_short || config.resolution == Resolution::hierarchical) longest = std::max(longest, length);
+  }
+  if (config.resolution == Resolution::register_based) return 0;
+  return most_useful_copies * longest * row_bytes(config.backend);
+}
+
+std::uint64_t cuda_chunk_bytes(std::uint64_t payload_bytes) {
+  return (payload_bytes + payload_alignment - 1) / payload_alignment * payload_alignment +
+         column_count * payload_alignment;
+}
+
+}  // namespace blco

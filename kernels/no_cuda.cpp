@@ -1,0 +1,15 @@
+// A build without CUDA: there is no device to find, and the reason is the build.
+#include "kernels/cuda_backend.hpp"
+
+namespace blco {
+namespace {
+
+constexpr const char* reason = "blco was built without CUDA";
+
+}  // namespace
+
+DeviceSearch find_device() noexcept { return {std::nullopt, reason, ErrorKind::not_built}; }
+
+std::unique_ptr<Backend> make_cuda_backend(const CudaConfig&) { throw Error(ErrorKind::not_built, reason); }
+
+}  // namespace blco

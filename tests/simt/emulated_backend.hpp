@@ -1,0 +1,126 @@
+// The CUDA backend on the emulated device, and encoded chunks in pinned memory.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/cuda_backend.hpp"
+#include "tests/random_tensor.hpp"
+
+namespace blco::testing {
+
+// A small device, so that a launch of a few frames has several blocks and short modes are those of 3 rows or less.
+inline DeviceLimits small_device() {
+  DeviceLimits limits;
+  limits.name = "emulated";
+  limits.multiprocessors = 4;
+  limits.l2_bytes = 1 << 20;
+  limits.shared_bytes_per_block = 160 << 10;
+  limits.shared_bytes_per_multiprocessor = 164 << 10;
+  limits.memory_bytes = limits.free_bytes = std::uint64_t{1} << 30;
+  return limits;
+}
+
+struct EmulatedOptions {
+  int rank = 16;
+  Precision precision = Precision::f64;
+  Resolution resolution = Resolution::automatic;
+  int lanes = 2;
+  std::uint64_t lane_bytes = 1 << 20;
+  std::uint64_t private_bytes = 1 << 20;
+  std::uint64_t resident_bytes = 4 << 20;
+  TraceSink* trace = nullptr;
+};
+
+inline CudaConfig emulated_config(std::span<const std::uint64_t> shape, const EmulatedOptions& options) {
+  CudaConfig config{.backend = {.layout = TensorLayout(shape)}, .limits = small_device()};
+  config.backend.rank = options.rank;
+  config.backend.precision = options.precision;
+  config.backend.private_bytes = options.private_bytes;
+  config.backend.trace = options.trace;
+  config.lanes = options.lanes;
+  config.lane_bytes = options.lane_bytes;
+  config.resident_bytes = options.resident_bytes;
+  config.resolution = options.resolution;
+  return config;
+}
+
+inline std::size_t payload_bytes(const EncodedChunk& chunk) {
+  std::size_t bytes = 0;
+  for (const auto& payload : chunk.view().payload) bytes += (payload.size() + 255) / 256 * 256;
+  return bytes;
+}
+
+// Copies the payloads of a chunk into `buffer` and returns the chunk as it lies there.
+inline ChunkView stage(const EncodedChunk& chunk, std::span<std::byte> buffer) {
+  ChunkView view = chunk.view();
+  for (auto& payload : view.payload) {
+    if (payload.empty()) continue;
+    std::ranges::copy(payload, buffer.begin());
+    payload = buffer.first(payload.size());
+    buffer = buffer.subspan((payload.size() + 255) / 256 * 256);
+  }
+  return view;
+}
+
+// A backend with a ring of staging buffers that it is driven through as the streamer does.
+class EmulatedBackend {
+ public:
+  EmulatedBackend(std::span<const std::uint64_t> shape, const EmulatedOptions& options)
+      : shape_(shape.begin(), shape.end()),
+        rank_(options.rank),
+        backend_(make_cuda_backend(emulated_config(shape, options))) {
+    for (int lane = 0; lane < options.lanes; ++lane) ring_.push_back(backend_->allocate_host(options.lane_bytes));
+  }
+
+  Backend* operator->() { return backend_.get(); }
+
+  void load(std::span<const std::vector<double>> factors) {
+    for (std::size_t n = 0; n < factors.size(); ++n) backend_->load_factor(static_cast<int>(n), 0, factors[n]);
+  }
+
+  // Waits for the next lane, fills it and returns it with the chunk in it.
+  std::pair<int, ChunkView> stage_next(const EncodedChunk& chunk) {
+    const int lane = static_cast<int>(next_++ % ring_.size());
+    backend_->wait_lane(lane);
+    return {lane, stage(chunk, ring_[static_cast<std::size_t>(lane)]->bytes())};
+  }
+
+  std::vector<double> pass(std::span<const EncodedChunk> chunks, int mode) {
+    backend_->begin_pass(mode);
+    for (const EncodedChunk& chunk : chunks) {
+      const auto [lane, view] = stage_next(chunk);
+      backend_->submit(lane, view);
+    }
+    backend_->finish_pass();
+    return output(mode);
+  }
+
+  std::vector<double> output(int mode) const {
+    std::vector<double> rows(size(mode));
+    backend_->read_output(rows);
+    return rows;
+  }
+
+  std::vector<double> factor(int mode) const {
+    std::vector<double> rows(size(mode));
+    backend_->store_factor(mode, rows);
+    return rows;
+  }
+
+ private:
+  std::size_t size(int mode) const {
+    return static_cast<std::size_t>(shape_[static_cast<std::size_t>(mode)]) * static_cast<std::size_t>(rank_);
+  }
+
+  std::vector<std::uint64_t> shape_;
+  int rank_;
+  std::unique_ptr<Backend> backend_;
+  std::vector<std::unique_ptr<HostBuffer>> ring_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace blco::testing

@@ -1,0 +1,126 @@
+#include "tests/simt/fake_device.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "tests/simt/block_runner.hpp"
+
+namespace simt {
+namespace {
+
+thread_local cudaError_t last_error = cudaSuccess;
+
+// Runs an operation, if the device is not broken; a kernel that fails breaks
+// it.
+void run_operation(const std::function<void()>& operation) {
+  FakeDevice& device = fake_device();
+  if (device.broken != cudaSuccess) return;
+  device.memory.open();
+  try {
+    operation();
+  } catch (const KernelFailure& failure) {
+    device.broken = refuse(cudaErrorLaunchFailure, failure.what());
+  }
+}
+
+}  // namespace
+
+FakeDevice& fake_device() {
+  static FakeDevice device;
+  static const bool wired = [] {
+    device.streams.set_runner(run_operation);
+    return true;
+  }();
+  static_cast<void>(wired);
+  return device;
+}
+
+cudaError_t refuse(cudaError_t code, const std::string& what) {
+  FakeDevice& device = fake_device();
+  device.failure = what;
+  device.failure_code = code;
+  return code;
+}
+
+cudaError_t injected_fault(const std::string& name) {
+  FakeDevice& device = fake_device();
+  const auto fault = device.faults.find(name);
+  if (fault == device.faults.end() || --fault->second.calls_left > 0) return cudaSuccess;
+  const cudaError_t error = fault->second.error;
+  device.faults.erase(fault);
+  return refuse(error, "a fault that the test asked for");
+}
+
+void misuse(const std::string& what) {
+  std::fprintf(stderr, "fake CUDA: %s\n", what.c_str());
+  std::abort();
+}
+
+cudaError_t remember(cudaError_t status) {
+  if (status != cudaSuccess && status != cudaErrorNotReady) last_error = status;
+  return status;
+}
+
+void set_order(Order order, std::uint64_t seed) {
+  FakeDevice& device = fake_device();
+  const std::lock_guard lock(device.mutex);
+  device.order = order;
+  device.random.seed(seed);
+}
+
+void set_policy(Policy policy, std::uint64_t seed) {
+  const std::lock_guard lock(fake_device().mutex);
+  fake_device().streams.set_policy(policy, seed);
+}
+
+void set_device(const DeviceProperties& properties) {
+  const std::lock_guard lock(fake_device().mutex);
+  fake_device().properties = properties;
+}
+
+void fail_call(const std::string& name, int nth, int error) {
+  const std::lock_guard lock(fake_device().mutex);
+  fake_device().faults[name] = {nth, static_cast<cudaError_t>(error)};
+}
+
+Counters counters() {
+  const FakeDevice& device = fake_device();
+  const std::lock_guard lock(fake_device().mutex);
+  Counters counts = device.counts;
+  counts.live_allocations = device.memory.count();
+  counts.live_pinned = device.pinned.count();
+  counts.live_streams = device.streams.count();
+  counts.live_events = device.events.size();
+  counts.pending = device.streams.pending();
+  return counts;
+}
+
+std::string last_failure() {
+  const std::lock_guard lock(fake_device().mutex);
+  return fake_device().failure;
+}
+
+void reset() {
+  FakeDevice& device = fake_device();
+  const std::lock_guard lock(device.mutex);
+  device.properties = {};
+  device.order = Order::forward;
+  device.random.seed(1);
+  device.streams.set_policy(Policy::eager, 1);
+  device.faults.clear();
+  device.counts = {.live_bytes = device.counts.live_bytes, .most_bytes = device.counts.live_bytes};
+  device.broken = device.failure_code = cudaSuccess;
+  device.failure.clear();
+  last_error = cudaSuccess;
+}
+
+}  // namespace simt
+
+cudaError_t cudaPeekAtLastError() { return simt::last_error; }
+
+cudaError_t cudaGetLastError() {
+  const std::lock_guard lock(simt::fake_device().mutex);
+  const cudaError_t error = simt::last_error;
+  simt::last_error = simt::fake_device().broken;
+  return error;
+}

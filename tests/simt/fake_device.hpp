@@ -1,0 +1,91 @@
+// The state of the one emulated device, behind one lock, and how a call of the
+// runtime works on it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/simt/fake_memory.hpp"
+#include "tests/simt/fake_streams.hpp"
+#include "tests/simt/simt_control.hpp"
+
+struct CUevent_st {
+  std::shared_ptr<simt::Record> last;  // null: never recorded
+  bool timed = false;
+};
+
+namespace simt {
+
+struct InjectedFault {
+  int calls_left = 0;
+  cudaError_t error = cudaSuccess;
+};
+
+struct FakeDevice {
+  std::recursive_mutex mutex;
+  DeviceProperties properties;
+  FakeMemory memory;
+  FakeMemory pinned;
+  FakeStreams streams;
+  std::vector<std::unique_ptr<CUevent_st>> events;
+
+  Order order = Order::forward;
+  std::mt19937_64 random{1};
+  std::map<std::string, InjectedFault> faults;
+  Counters counts;
+
+  cudaError_t broken = cudaSuccess;  // what every call gives since a kernel failed
+  std::string failure;
+  cudaError_t failure_code = cudaSuccess;
+};
+
+FakeDevice& fake_device();
+
+// Keeps what is wrong for messages, and returns `code`.
+cudaError_t refuse(cudaError_t code, const std::string& what);
+
+// The error that a test has asked of this call, if it is its turn.
+cudaError_t injected_fault(const std::string& name);
+
+// Ends the program: for what happens in destructors, where nobody would look at
+// an error.
+[[noreturn]] void misuse(const std::string& what);
+
+// Sets the thread's last error.
+cudaError_t remember(cudaError_t status);
+
+// A call of the runtime: `body`, unless a fault is injected, there is no
+// device, or it is broken.
+template <class Body>
+cudaError_t call(const char* name, const Body& body) {
+  FakeDevice& device = fake_device();
+  const std::lock_guard lock(device.mutex);
+  cudaError_t status = injected_fault(name);
+  if (status == cudaSuccess && !device.properties.present) status = cudaErrorInsufficientDriver;
+  if (status == cudaSuccess) status = device.broken;
+  if (status == cudaSuccess) status = body(device);
+  if (status == cudaSuccess) status = device.broken;
+  device.memory.close();
+  return remember(status);
+}
+
+// The same for a call that has work to end or something to give back, which it
+// does on a broken device too.
+template <class Body>
+cudaError_t call_to_end(const char* name, const Body& body) {
+  FakeDevice& device = fake_device();
+  const std::lock_guard lock(device.mutex);
+  cudaError_t status = body(device);
+  if (status == cudaSuccess) status = injected_fault(name);
+  if (status == cudaSuccess) status = device.broken;
+  device.memory.close();
+  return remember(status);
+}
+
+}  // namespace simt

@@ -1,0 +1,300 @@
+// The few calls of the CUDA runtime that blco makes. What a program must never
+// do is an error that says what it did, or, in calls that destructors make, the
+// end of the program.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "tests/simt/fake_device.hpp"
+
+using simt::call;
+using simt::call_to_end;
+using simt::FakeDevice;
+using simt::Operation;
+using simt::refuse;
+
+namespace {
+
+constexpr unsigned most_threads_of_block = 1024;
+
+cudaError_t queue(FakeDevice& device, cudaStream_t stream, Operation operation) {
+  if (stream == nullptr) return refuse(cudaErrorInvalidResourceHandle, "work for the default stream");
+  if (!device.streams.exists(stream)) return refuse(cudaErrorInvalidResourceHandle, "work for a stream that is none");
+  device.streams.queue(stream, std::move(operation));
+  return cudaSuccess;
+}
+
+auto find(FakeDevice& device, cudaEvent_t event) {
+  return std::ranges::find(device.events, event, &std::unique_ptr<CUevent_st>::get);
+}
+
+bool exists(FakeDevice& device, cudaEvent_t event) { return find(device, event) != device.events.end(); }
+
+cudaError_t no_event() { return refuse(cudaErrorInvalidResourceHandle, "an event that is none"); }
+
+cudaError_t check_host_side(FakeDevice& device, const void* host, std::size_t bytes) {
+  if (device.pinned.contains(host, bytes)) return cudaSuccess;
+  return refuse(cudaErrorInvalidValue, "a copy between the device and host memory that is not pinned");
+}
+
+cudaError_t check_device_side(FakeDevice& device, const void* memory, std::size_t bytes) {
+  if (device.memory.contains(memory, bytes)) return cudaSuccess;
+  return refuse(cudaErrorInvalidValue, std::to_string(bytes) + " bytes that do not lie in one device allocation");
+}
+
+}  // namespace
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 0;
+  return call("cudaGetDeviceCount", [&](FakeDevice&) {
+    *count = 1;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGetDevice(int* device_number) {
+  return call("cudaGetDevice", [&](FakeDevice&) {
+    *device_number = 0;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device_number) {
+  return call("cudaGetDeviceProperties", [&](FakeDevice& device) {
+    if (device_number != 0) return refuse(cudaErrorInvalidValue, "there is one device, number 0");
+    *properties = {};
+    std::snprintf(properties->name, sizeof(properties->name), "emulated");
+    properties->totalGlobalMem = device.properties.memory_bytes;
+    properties->sharedMemPerBlockOptin = device.properties.shared_bytes_per_block;
+    properties->sharedMemPerMultiprocessor = device.properties.shared_bytes_per_multiprocessor;
+    properties->multiProcessorCount = device.properties.multiprocessors;
+    properties->l2CacheSize = static_cast<int>(device.properties.l2_bytes);
+    properties->major = 8;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
+  return call("cudaMemGetInfo", [&](FakeDevice& device) {
+    *total_bytes = device.properties.memory_bytes;
+    *free_bytes = *total_bytes - device.counts.live_bytes;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  return call("cudaMalloc", [&](FakeDevice& device) {
+    simt::Counters& counts = device.counts;
+    if (bytes > device.properties.memory_bytes - counts.live_bytes) return cudaErrorMemoryAllocation;
+    *memory = device.memory.allocate(bytes);
+    if (*memory == nullptr) return cudaErrorMemoryAllocation;
+    counts.live_bytes += bytes;
+    counts.most_bytes = std::max(counts.most_bytes, counts.live_bytes);
+    return cudaSuccess;
+  });
+}
+
+// As CUDA does, waits for all work first.
+cudaError_t cudaFree(void* memory) {
+  return call_to_end("cudaFree", [&](FakeDevice& device) {
+    if (memory == nullptr) return cudaSuccess;
+    device.streams.finish_all();
+    if (!device.memory.contains(memory, 1)) simt::misuse("cudaFree of what is not allocated");
+    device.counts.live_bytes -= device.memory.size(memory);
+    device.memory.open();
+    device.memory.release(memory);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  return call("cudaHostAlloc", [&](FakeDevice& device) {
+    *memory = device.pinned.allocate(bytes);
+    return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+  });
+}
+
+cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
+  return cudaHostAlloc(memory, bytes, cudaHostAllocDefault);
+}
+
+cudaError_t cudaFreeHost(void* memory) {
+  return call_to_end("cudaFreeHost", [&](FakeDevice& device) {
+    if (memory == nullptr) return cudaSuccess;
+    if (!device.pinned.contains(memory, 1)) simt::misuse("cudaFreeHost of what is not allocated");
+    if (device.streams.uses({static_cast<const std::byte*>(memory), device.pinned.size(memory)})) {
+      simt::misuse("cudaFreeHost of memory that a queued copy uses");
+    }
+    device.pinned.release(memory);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return call("cudaDeviceGetStreamPriorityRange", [&](FakeDevice&) {
+    *least = 0;
+    *greatest = -5;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  return call("cudaStreamCreateWithFlags", [&](FakeDevice& device) {
+    if (flags != cudaStreamNonBlocking) {
+      return refuse(cudaErrorInvalidValue, "a stream that synchronises with the default stream");
+    }
+    *stream = device.streams.create();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+  return call("cudaStreamCreateWithPriority", [&](FakeDevice&) { return cudaStreamCreateWithFlags(stream, flags); });
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return call_to_end("cudaStreamDestroy", [&](FakeDevice& device) {
+    if (!device.streams.exists(stream)) simt::misuse("cudaStreamDestroy of what is no stream");
+    device.streams.destroy(stream);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  return call("cudaStreamWaitEvent", [&](FakeDevice& device) {
+    if (!exists(device, event)) return no_event();
+    return queue(device, stream, {.waits_for = event->last});
+  });
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return call_to_end("cudaStreamSynchronize", [&](FakeDevice& device) {
+    if (!device.streams.exists(stream)) return refuse(cudaErrorInvalidResourceHandle, "a stream that is none");
+    device.streams.finish(stream);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  return call("cudaEventCreateWithFlags", [&](FakeDevice& device) {
+    device.events.push_back(std::make_unique<CUevent_st>());
+    device.events.back()->timed = (flags & cudaEventDisableTiming) == 0;
+    *event = device.events.back().get();
+    return cudaSuccess;
+  });
+}
+
+// Work that waits for one of its records, or is to reach it, may still be
+// queued: it stays as it is.
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return call_to_end("cudaEventDestroy", [&](FakeDevice& device) {
+    const auto found = find(device, event);
+    if (found == device.events.end()) simt::misuse("cudaEventDestroy of what is no event");
+    device.events.erase(found);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return call("cudaEventRecord", [&](FakeDevice& device) {
+    if (!exists(device, event)) return no_event();
+    auto record = std::make_shared<simt::Record>();
+    record->stream = stream;
+    const cudaError_t status = queue(device, stream, {.reaches = record});
+    if (status == cudaSuccess) event->last = std::move(record);
+    return status;
+  });
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return call_to_end("cudaEventSynchronize", [&](FakeDevice& device) {
+    if (!exists(device, event)) return no_event();
+    if (event->last != nullptr) device.streams.finish(*event->last);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return call("cudaEventQuery", [&](FakeDevice& device) {
+    if (!exists(device, event)) return no_event();
+    if (event->last == nullptr) return cudaSuccess;
+    if (!event->last->reached) return cudaErrorNotReady;
+    device.streams.finish(*event->last);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  return call("cudaEventElapsedTime", [&](FakeDevice& device) {
+    if (!exists(device, begin) || !exists(device, end) || begin->last == nullptr || end->last == nullptr) {
+      return no_event();
+    }
+    if (!begin->timed || !end->timed) return refuse(cudaErrorInvalidResourceHandle, "an event that takes no time");
+    if (!begin->last->reached || !end->last->reached) return cudaErrorNotReady;
+    *milliseconds = std::chrono::duration<float, std::milli>(end->last->time - begin->last->time).count();
+    return cudaSuccess;
+  });
+}
+
+// Bytes are read and written when the copy runs, not when it is queued.
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  return call("cudaMemcpyAsync", [&](FakeDevice& device) {
+    const bool from_host = kind == cudaMemcpyHostToDevice;
+    const bool to_host = kind == cudaMemcpyDeviceToHost;
+    cudaError_t status = from_host ? check_host_side(device, from, bytes) : check_device_side(device, from, bytes);
+    if (status == cudaSuccess) {
+      status = to_host ? check_host_side(device, to, bytes) : check_device_side(device, to, bytes);
+    }
+    if (status != cudaSuccess) return status;
+    Operation copy;
+    if (from_host || to_host) copy.pinned = {static_cast<const std::byte*>(from_host ? from : to), bytes};
+    copy.run = [&device, to, from, bytes, from_host, to_host] {
+      std::memcpy(to, from, bytes);
+      if (from_host) device.counts.bytes_to_device += bytes;
+      if (to_host) device.counts.bytes_to_host += bytes;
+    };
+    return queue(device, stream, std::move(copy));
+  });
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  return call("cudaMemsetAsync", [&](FakeDevice& device) {
+    const cudaError_t status = check_device_side(device, to, bytes);
+    if (status != cudaSuccess) return status;
+    return queue(device, stream, {.run = [to, value, bytes] { std::memset(to, value, bytes); }});
+  });
+}
+
+cudaError_t simt::check_shared_bytes(std::size_t bytes) {
+  return call("cudaFuncSetAttribute", [&](FakeDevice& device) {
+    if (bytes <= device.properties.shared_bytes_per_block) return cudaSuccess;
+    return refuse(cudaErrorInvalidValue, std::to_string(bytes) + " bytes of shared memory are more than a block has");
+  });
+}
+
+cudaError_t simt::queue_kernel(unsigned blocks, unsigned threads, std::size_t shared_bytes, cudaStream_t stream,
+                               std::function<void()> thread) {
+  return call("launch", [&](FakeDevice& device) {
+    if (blocks == 0) return refuse(cudaErrorInvalidValue, "a kernel of no blocks");
+    if (threads == 0 || threads > most_threads_of_block) {
+      return refuse(cudaErrorInvalidValue, "a kernel of " + std::to_string(threads) + " threads a block");
+    }
+    if (shared_bytes > device.properties.shared_bytes_per_block) {
+      return refuse(cudaErrorInvalidValue,
+                    "a kernel of " + std::to_string(shared_bytes) + " bytes of shared memory, more than a block has");
+    }
+    ++device.counts.kernels;
+    const GridShape grid{blocks, threads, shared_bytes};
+    const auto run = [&device, grid, thread = std::move(thread)] {
+      if (injected_fault("kernel") != cudaSuccess) throw KernelFailure("a fault that the test asked for");
+      run_grid(grid, device.order, device.random(), thread);
+    };
+    return queue(device, stream, {.run = run});
+  });
+}

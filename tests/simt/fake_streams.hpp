@@ -1,0 +1,89 @@
+// Streams whose work is run late and in any legal order.
+//
+// Not thread-safe: the caller holds a lock. Work runs on whichever thread lets
+// it run, but is to ThreadSanitizer a thread of its own per stream, ordered by
+// events and waits alone.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "tests/simt/simt_control.hpp"
+
+namespace simt {
+
+// One cudaEventRecord. Its address stands for it in ThreadSanitizer.
+struct Record {
+  cudaStream_t stream = nullptr;
+  bool reached = false;
+  std::chrono::steady_clock::time_point time;
+};
+
+struct Operation {
+  std::function<void()> run = nullptr;
+  std::shared_ptr<Record> waits_for = nullptr;
+  std::shared_ptr<Record> reaches = nullptr;
+  std::span<const std::byte> pinned = {};  // host memory that it reads or writes
+};
+
+}  // namespace simt
+
+struct CUstream_st {
+  std::deque<std::unique_ptr<simt::Operation>> queue;
+  void* race_context = nullptr;
+};
+
+namespace simt {
+
+class FakeStreams {
+ public:
+  cudaStream_t create();
+  void destroy(cudaStream_t stream);  // after its work has run
+  bool exists(cudaStream_t stream) const { return stream != nullptr && find(stream) != streams_.end(); }
+  std::size_t count() const { return streams_.size(); }
+  std::size_t pending() const;
+
+  void set_policy(Policy policy, std::uint64_t seed);
+  // Runs around every operation, with it.
+  void set_runner(std::function<void(const std::function<void()>&)> runner) { runner_ = std::move(runner); }
+
+  void queue(cudaStream_t stream, Operation operation);
+  // They run what has to run, and by policy more, until all of the stream's
+  // work has, the record is reached, or nothing is left.
+  void finish(cudaStream_t stream);
+  void finish(const Record& record);
+  void finish_all();
+
+  // Whether work that has not run uses some of these bytes.
+  bool uses(std::span<const std::byte> pinned) const;
+
+ private:
+  using Owner = std::unique_ptr<CUstream_st>;
+
+  std::vector<Owner>::const_iterator find(cudaStream_t stream) const {
+    return std::ranges::find(streams_, stream, &Owner::get);
+  }
+  static bool can_run(const CUstream_st& stream);
+  void run_next(CUstream_st& stream);
+  void advance(CUstream_st& stream);
+  bool run_any();
+  void run_all();
+
+  std::vector<Owner> streams_;  // in the order of their creation, so that a seed
+                                // fixes what runs
+  std::function<void(const std::function<void()>&)> runner_;
+  Policy policy_ = Policy::eager;
+  std::mt19937_64 random_{1};
+};
+
+}  // namespace simt

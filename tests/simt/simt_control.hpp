@@ -1,0 +1,64 @@
+// How tests steer the emulated device: order of threads and streams, faults,
+// and what was moved.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace simt {
+
+// Whether this program looks for races, which it does in any order of threads.
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool finds_races = true;
+#else
+inline constexpr bool finds_races = false;
+#endif
+
+// In what order the threads of a block, and the blocks of a grid, get to run
+// between collectives.
+enum class Order { forward, reverse, shuffled };
+void set_order(Order order, std::uint64_t seed = 1);
+
+// When queued work runs: at once; not before something waits for it, and then
+// only what that needs; or in a random interleaving of what the order within
+// streams and events allow, some of it at every call.
+enum class Policy { eager, lazy, shuffled };
+void set_policy(Policy policy, std::uint64_t seed = 1);
+
+struct DeviceProperties {
+  int multiprocessors = 4;
+  std::uint64_t l2_bytes = 1 << 20;
+  std::uint64_t shared_bytes_per_block = 160 << 10;
+  std::uint64_t shared_bytes_per_multiprocessor = 164 << 10;
+  std::uint64_t memory_bytes = std::uint64_t{1} << 30;
+  bool present = true;  // otherwise every call says that there is no driver
+};
+void set_device(const DeviceProperties& properties);
+
+// The n-th call from now on (1: the next) of the runtime's function `name`
+// gives `error`, a cudaError_t. "launch" is the launch of a kernel. "kernel" is
+// a kernel that runs: the device then fails for good, as after a wrong access.
+void fail_call(const std::string& name, int nth, int error);
+
+struct Counters {
+  std::uint64_t bytes_to_device = 0;  // copied, not only queued
+  std::uint64_t bytes_to_host = 0;
+  std::uint64_t kernels = 0;  // launched
+  std::uint64_t live_allocations = 0;
+  std::uint64_t live_bytes = 0;  // of device memory
+  std::uint64_t most_bytes = 0;  // that were alive at once
+  std::uint64_t live_pinned = 0;
+  std::uint64_t live_streams = 0;
+  std::uint64_t live_events = 0;
+  std::uint64_t pending = 0;  // operations that have not run yet
+};
+Counters counters();
+
+// What was last wrong with a kernel or a call; empty if nothing was.
+std::string last_failure();
+
+// Forgets all settings, faults, failures and counts of bytes and kernels. What
+// is alive stays.
+void reset();
+
+}  // namespace simt

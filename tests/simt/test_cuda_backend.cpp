@@ -1,0 +1,231 @@
+// The CUDA backend on streams whose work runs late and in any legal order: order, reuse of buffers, residents, and
+// draining on failure. The kernels run in the emulator.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "blco/error.hpp"
+#include "kernels/reference_backend.hpp"
+#include "kernels/row_solver.hpp"
+#include "tests/kernels/rows_near.hpp"
+#include "tests/simt/emulated_backend.hpp"
+#include "tests/simt/simt_control.hpp"
+
+namespace blco::testing {
+namespace {
+
+constexpr double tolerance = 1e-12;
+constexpr int launch_failure = 719;
+constexpr int rank = 8;
+
+struct Schedule {
+  simt::Policy policy;
+  std::uint64_t seed;
+};
+
+class EverySchedule : public ::testing::TestWithParam<Schedule> {
+ protected:
+  EverySchedule()
+      : tensor_(random_tensor({.shape = {40, 3, 57}, .nnz = 2500, .seed = 2})),
+        factors_(random_factors(tensor_.shape, rank, 11)),
+        chunks_(encode(tensor_, 300)) {
+    simt::reset();
+    simt::set_policy(GetParam().policy, GetParam().seed);
+  }
+  ~EverySchedule() override {
+    const simt::Counters left = simt::counters();
+    EXPECT_EQ(left.live_allocations, 0U);
+    EXPECT_EQ(left.live_pinned, 0U);
+    EXPECT_EQ(left.live_streams, 0U);
+    EXPECT_EQ(left.live_events, 0U);
+  }
+
+  EmulatedBackend backend(const EmulatedOptions& options = {.rank = rank}) const {
+    EmulatedBackend made(tensor_.shape, options);
+    made.load(factors_);
+    return made;
+  }
+
+  ExpectedRows expected(std::size_t mode) const { return coordinate_mttkrp(tensor_, factors_, rank, mode); }
+
+  CooTensor tensor_;
+  std::vector<std::vector<double>> factors_;
+  std::vector<EncodedChunk> chunks_;
+};
+
+TEST_P(EverySchedule, AddsUpChunksThatShareLanes) {
+  for (const int lanes : {1, 2, 3}) {
+    EmulatedBackend streamed = backend({.rank = rank, .lanes = lanes});
+    for (const int mode : {0, 1, 2, 1}) {
+      EXPECT_THAT(streamed.pass(chunks_, mode), RowsNear(expected(static_cast<std::size_t>(mode)), tolerance));
+    }
+  }
+}
+
+TEST_P(EverySchedule, MixesChunksOfTheDeviceOfHostMemoryAndOfTheStream) {
+  EmulatedBackend mixed = backend({.rank = rank, .lanes = 2});
+  std::vector<std::unique_ptr<HostBuffer>> kept;
+  std::vector<std::optional<ResidentId>> residents(chunks_.size());
+
+  for (int pass = 0; pass < 6; ++pass) {
+    const int mode = pass % 3;
+    mixed->begin_pass(mode);
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      if (residents[c]) {
+        mixed->submit_resident(*residents[c]);
+      } else if (c % 3 == 0) {
+        const auto [lane, view] = mixed.stage_next(chunks_[c]);
+        mixed->submit(lane, view);
+      } else if (c % 3 == 1) {
+        const auto [lane, view] = mixed.stage_next(chunks_[c]);
+        residents[c] = mixed->keep(lane, view, ResidentForm::device);
+        mixed->submit_resident(*residents[c]);
+      } else {
+        kept.push_back(mixed->allocate_host(payload_bytes(chunks_[c])));
+        residents[c] = mixed->keep(0, stage(chunks_[c], kept.back()->bytes()), ResidentForm::packed);
+        mixed->submit_resident(*residents[c]);
+      }
+    }
+    mixed->finish_pass();
+
+    EXPECT_THAT(mixed.output(mode), RowsNear(expected(static_cast<std::size_t>(mode)), tolerance)) << "pass " << pass;
+  }
+}
+
+TEST_P(EverySchedule, UpdatesRowsAsTheReferenceDoes) {
+  EmulatedBackend device = backend();
+  const auto reference = make_reference_backend(emulated_config(tensor_.shape, {.rank = rank}).backend);
+  for (int mode = 0; mode < 3; ++mode) reference->load_factor(mode, 0, factors_[static_cast<std::size_t>(mode)]);
+
+  for (const int mode : {0, 1, 2, 0}) {
+    device.pass(chunks_, mode);
+    reference->begin_pass(mode);
+    for (const EncodedChunk& chunk : chunks_) reference->submit(0, chunk.view());
+    reference->finish_pass();
+    std::vector<double> v(rank * rank, 1.0);
+    for (int other = 0; other < 3; ++other) {
+      for (std::size_t i = 0; other != mode && i < v.size(); ++i) v[i] *= reference->gram(other)[i];
+    }
+    const RowUpdate actual = device->update_rows(mode, RowSolver(v, rank));
+    const RowUpdate wanted = reference->update_rows(mode, RowSolver(v, rank));
+
+    EXPECT_NEAR(actual.inner, wanted.inner, 1e-9 * std::abs(wanted.inner));
+    EXPECT_THAT(actual.norms, ::testing::Pointwise(::testing::DoubleNear(1e-8), wanted.norms));
+    EXPECT_THAT(device->gram(mode), ::testing::Pointwise(::testing::DoubleNear(1e-9), reference->gram(mode)));
+  }
+}
+
+TEST_P(EverySchedule, NamesACoordinateOutsideItsMode) {
+  EmulatedBackend shorter(std::vector<std::uint64_t>{40, 3, 50}, {.rank = rank});
+
+  try {
+    shorter.pass(chunks_, 0);
+    FAIL() << "a coordinate outside the tensor was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::corrupt);
+    EXPECT_THAT(error.what(), ::testing::AllOf(::testing::HasSubstr("chunk "), ::testing::HasSubstr("mode 2")));
+  }
+}
+
+TEST_P(EverySchedule, DrainsAfterACallThatFailsAndStartsTheNextPassFromZero) {
+  for (const char* call : {"cudaMemcpyAsync", "launch", "cudaEventRecord", "cudaMemsetAsync"}) {
+    EmulatedBackend device = backend();
+    simt::fail_call(call, 2, launch_failure);
+
+    try {
+      device.pass(chunks_, 0);
+      FAIL() << call << " failed, and nobody noticed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::cuda) << call;
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("launch failure")) << call;
+    }
+
+    EXPECT_THAT(device.pass(chunks_, 2), RowsNear(expected(2), tolerance)) << "after " << call;
+  }
+}
+
+TEST_P(EverySchedule, MovesTheBytesOfTheChunksThatCrossTheLinkAndNoMore) {
+  EmulatedBackend device = backend();
+  std::uint64_t payloads = 0;
+  for (const EncodedChunk& chunk : chunks_) {
+    for (const auto& payload : chunk.view().payload) payloads += payload.size();
+  }
+  const std::uint64_t before = simt::counters().bytes_to_device;
+
+  device.pass(chunks_, 1);
+
+  EXPECT_EQ(simt::counters().bytes_to_device - before, payloads);
+}
+
+INSTANTIATE_TEST_SUITE_P(CudaBackend, EverySchedule,
+                         ::testing::Values(Schedule{simt::Policy::eager, 1}, Schedule{simt::Policy::lazy, 1},
+                                           Schedule{simt::Policy::shuffled, 1}, Schedule{simt::Policy::shuffled, 2},
+                                           Schedule{simt::Policy::shuffled, 3}),
+                         [](const auto& which) {
+                           const Schedule& schedule = which.param;
+                           return schedule.policy == simt::Policy::eager  ? std::string("eager")
+                                  : schedule.policy == simt::Policy::lazy ? std::string("lazy")
+                                                                          : "shuffled" + std::to_string(schedule.seed);
+                         });
+
+// What a schedule proves is worth as much as its lateness: a lane that is not waited for must show.
+TEST(CudaBackend, ReadsALaneThatIsRefilledTooEarlyWrongly) {
+  simt::reset();
+  simt::set_policy(simt::Policy::lazy);
+  const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 600, .seed = 2});
+  const auto factors = random_factors(tensor.shape, rank, 11);
+  const auto chunks = encode(tensor, 300);
+  EmulatedBackend device(tensor.shape, {.rank = rank});
+  device.load(factors);
+  const auto lane = device->allocate_host(1 << 20);
+
+  device->begin_pass(0);
+  for (const EncodedChunk& chunk : chunks) device->submit(0, stage(chunk, lane->bytes()));
+  try {
+    device->finish_pass();
+    EXPECT_THAT(device.output(0), ::testing::Not(RowsNear(coordinate_mttkrp(tensor, factors, rank, 0), 1e-3)));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::corrupt);  // headers of one chunk and frames of another
+  }
+}
+
+TEST(CudaBackend, SaysWhatHasNoRoomOnTheDevice) {
+  simt::reset();
+  simt::set_device({.memory_bytes = 64 << 10});
+
+  try {
+    EmulatedBackend device(std::vector<std::uint64_t>{4000, 31, 57}, {.rank = rank});
+    FAIL() << "a factor of 256,000 bytes found room in 65,536";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("cudaMalloc of 256000 bytes"));
+  }
+  EXPECT_EQ(simt::counters().live_allocations, 0U);
+}
+
+TEST(CudaBackend, TakesNoMoreDeviceMemoryThanThePlanCounts) {
+  simt::reset();
+  for (const int r : {1, 16, 100}) {
+    const CudaConfig config =
+        emulated_config(std::vector<std::uint64_t>{4000, 3, 57}, {.rank = r, .private_bytes = 1 << 20});
+    const auto device = make_cuda_backend(config);
+
+    EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config) + config.resident_bytes) << "rank " << r;
+  }
+}
+
+TEST(CudaBackend, FindsNoDeviceWithoutADriver) {
+  simt::reset();
+  simt::set_device({.present = false});
+
+  const DeviceSearch found = find_device();
+
+  EXPECT_FALSE(found.limits.has_value());
+  EXPECT_THAT(found.reason, ::testing::HasSubstr("driver"));
+  EXPECT_EQ(found.kind, ErrorKind::cuda);
+}
+
+}  // namespace
+}  // namespace blco::testing

@@ -1,0 +1,99 @@
+// The choice of resolution and the shape of launches, for devices of known limits.
+#include <gtest/gtest.h>
+
+#include "kernels/cuda/resolution.hpp"
+
+namespace blco::cuda {
+namespace {
+
+DeviceLimits h100() {
+  DeviceLimits limits;
+  limits.multiprocessors = 132;
+  limits.l2_bytes = 50 << 20;
+  limits.shared_bytes_per_block = 227 << 10;
+  limits.shared_bytes_per_multiprocessor = 228 << 10;
+  return limits;
+}
+
+LaunchRequest chunk_of_rows(std::uint64_t rows) {
+  LaunchRequest request;
+  request.order = 3;
+  request.index_bytes = 6;
+  request.nnz = 1 << 20;
+  request.rows = {1000, 1000 + rows - 1};
+  request.bytes_of_row = 32 * sizeof(double);
+  return request;
+}
+
+TEST(Resolution, IsHierarchicalWhereAChunkHasFewerRowsThanThereAreMultiprocessors) {
+  EXPECT_EQ(plan_launch(h100(), chunk_of_rows(131)).stash_rows, 131U);
+  EXPECT_EQ(plan_launch(h100(), chunk_of_rows(131)).stash_first, 1000U);
+  EXPECT_EQ(plan_launch(h100(), chunk_of_rows(132)).stash_rows, 0U);
+}
+
+TEST(Resolution, IsWhatIsAskedFor) {
+  LaunchRequest request = chunk_of_rows(5);
+  request.resolution = Resolution::register_based;
+  EXPECT_EQ(plan_launch(h100(), request).stash_rows, 0U);
+
+  request = chunk_of_rows(1'000'000);
+  request.resolution = Resolution::hierarchical;
+  EXPECT_EQ(plan_launch(h100(), request).stash_rows, 256U) << "64 KiB of rows of 256 bytes";
+}
+
+TEST(Resolution, FallsBackToRegistersWhereNoRowFitsTheStash) {
+  LaunchRequest request = chunk_of_rows(5);
+  request.bytes_of_row = 128 << 10;
+
+  EXPECT_EQ(plan_launch(h100(), request).stash_rows, 0U);
+}
+
+TEST(Resolution, KeepsABlockWithinTheSharedMemoryOfItsDevice) {
+  for (int order = 1; order <= max_order; ++order) {
+    for (const bool has_key : {false, true}) {
+      for (const std::uint64_t rows : {1, 100, 5000}) {
+        LaunchRequest request = chunk_of_rows(rows);
+        request.order = order;
+        request.has_key = has_key;
+        request.index_bytes = 8;
+
+        const LaunchPlan plan = plan_launch(h100(), request);
+
+        EXPECT_LE(plan.shape.shared_bytes, h100().shared_bytes_per_block);
+        EXPECT_EQ(plan.shape.shared_bytes, table_bytes(8) + plan.shape.warps * tile_bytes(order, has_key) +
+                                               plan.stash_rows * request.bytes_of_row);
+      }
+    }
+  }
+}
+
+TEST(Resolution, KeepsMultiprocessorsBusyInTheUsualCase) {
+  const LaunchPlan plan = plan_launch(h100(), chunk_of_rows(5000));
+
+  const std::uint64_t blocks = h100().shared_bytes_per_multiprocessor / (plan.shape.shared_bytes + 1024);
+  EXPECT_GE(blocks * plan.shape.warps, 24U) << "as many warps as the kernel's registers allow";
+}
+
+TEST(Resolution, LaunchesNoMoreBlocksThanThereAreFrames) {
+  LaunchRequest request = chunk_of_rows(5000);
+  request.nnz = 257;
+  EXPECT_EQ(plan_launch(h100(), request).shape.blocks, 1U);
+
+  request.nnz = 256 * 100;
+  const LaunchPlan plan = plan_launch(h100(), request);
+  EXPECT_EQ(plan.shape.blocks, (100 + plan.shape.warps - 1) / plan.shape.warps);
+}
+
+TEST(Resolution, CopiesTheOutputOfShortModesAsOftenAsMemoryAllows) {
+  constexpr std::uint64_t output = 1 << 10;
+
+  EXPECT_EQ(copies_of_output(h100(), Resolution::automatic, 131, output, 3 * output), 4);
+  EXPECT_EQ(copies_of_output(h100(), Resolution::automatic, 131, output, output - 1), 1);
+  EXPECT_EQ(copies_of_output(h100(), Resolution::automatic, 131, output, 100 * output), max_copies);
+  EXPECT_EQ(copies_of_output(h100(), Resolution::automatic, 132, output, 100 * output), 1);
+  EXPECT_EQ(copies_of_output(h100(), Resolution::register_based, 5, output, 100 * output), 1);
+  EXPECT_EQ(copies_of_output(h100(), Resolution::hierarchical, 5000, output, 2 * output), 3);
+}
+
+}  // namespace
+}  // namespace blco::cuda
