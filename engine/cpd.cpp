@@ -9,13 +9,10 @@
 #include "blco/error.hpp"
 #include "engine/cp_als.hpp"
 #include "engine/cpd_job.hpp"
-#include "engine/initial_factors.hpp"
 #include "engine/streamer.hpp"
 
 namespace blco {
 namespace {
-
-constexpr std::uint64_t initial_block_bytes = std::uint64_t{1} << 20;
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
 
@@ -32,25 +29,6 @@ std::uint64_t model_bytes_beyond_backend(const TensorSummary& tensor, const CpdO
   for (const std::uint64_t length : tensor.shape)
     bytes += length * static_cast<std::uint64_t>(options.rank) * sizeof(float);
   return bytes;
-}
-
-// In blocks of rows, so that no second copy of a factor is needed.
-void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options, Backend& backend) {
-  const auto rank = static_cast<std::uint64_t>(options.rank);
-  const std::uint64_t block_rows = std::max<std::uint64_t>(1, initial_block_bytes / (rank * sizeof(double)));
-  std::vector<double> block;
-  for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
-    const int mode = static_cast<int>(n);
-    if (options.initial != nullptr) {
-      backend.load_factor(mode, 0, options.initial->factors[n]);
-      continue;
-    }
-    for (std::uint64_t first = 0; first < tensor.shape[n]; first += block_rows) {
-      block.resize(std::min(block_rows, tensor.shape[n] - first) * rank);
-      fill_initial_rows(options.seed, mode, first, options.rank, block);
-      backend.load_factor(mode, first, block);
-    }
-  }
 }
 
 StopReason run_sweeps(CpAls& als, const Streamer& streamer, const CpdOptions& options, CpdModel& model) {

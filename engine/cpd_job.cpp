@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "blco/error.hpp"
+#include "engine/initial_factors.hpp"
 #include "engine/memory.hpp"
 #include "engine/pass_estimate.hpp"
 #include "io/container_reader.hpp"
@@ -13,6 +14,7 @@ namespace blco {
 namespace {
 
 constexpr int max_rank = 4096;
+constexpr std::uint64_t initial_block_bytes = std::uint64_t{1} << 20;
 // What a declared GPU's blocks may take: compute capability 8.0.
 constexpr std::uint64_t declared_shared_bytes = 163 << 10;
 
@@ -68,6 +70,25 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   if (options.initial != nullptr) check_initial(tensor, options);
 }
 
+// In blocks of rows, so that no second copy of a factor is needed.
+void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options, Backend& backend) {
+  const auto rank = static_cast<std::uint64_t>(options.rank);
+  const std::uint64_t block_rows = std::max<std::uint64_t>(1, initial_block_bytes / (rank * sizeof(double)));
+  std::vector<double> block;
+  for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
+    const int mode = static_cast<int>(n);
+    if (options.initial != nullptr) {
+      backend.load_factor(mode, 0, options.initial->factors[n]);
+      continue;
+    }
+    for (std::uint64_t first = 0; first < tensor.shape[n]; first += block_rows) {
+      block.resize(std::min(block_rows, tensor.shape[n] - first) * rank);
+      fill_initial_rows(options.seed, mode, first, options.rank, block);
+      backend.load_factor(mode, first, block);
+    }
+  }
+}
+
 CpdJob::CpdJob(const TensorFile& file, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request)
     : file_(&file),
       pool_(options.threads),
@@ -106,10 +127,22 @@ void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options
   request_.device = device;
 }
 
+std::unique_ptr<Backend> CpdJob::make_device_backend() const {
+  try {
+    return make_cuda_backend(cuda_config(request_, plan_));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::out_of_memory) throw;
+    throw Error(ErrorKind::out_of_memory, std::string(error.what()) + ": the plan takes " +
+                                              format_bytes(plan_.device_planned_bytes) +
+                                              ", and the device has less to give; a --device-memory from " +
+                                              as_budget(plan_.device_minimum_bytes) + " on would do");
+  }
+}
+
 Backend& CpdJob::backend() {
   if (!backend_) {
     if (request_.device) {
-      backend_ = make_cuda_backend(cuda_config(request_, plan_));
+      backend_ = make_device_backend();
     } else {
       BackendConfig config = request_.backend;
       config.private_bytes = plan_.private_bytes;
@@ -123,9 +156,9 @@ void CpdJob::close_trace() {
   if (trace_) trace_->close();
 }
 
-std::vector<PassSeconds> CpdJob::estimate() const {
+std::vector<PassLoad> CpdJob::loads() const {
   const TensorSummary& tensor = file_->summary();
-  std::vector<PassSeconds> passes;
+  std::vector<PassLoad> loads;
   for (std::size_t mode = 0; mode < tensor.shape.size(); ++mode) {
     PassLoad load;
     load.mode = static_cast<int>(mode);
@@ -144,9 +177,9 @@ std::vector<PassSeconds> CpdJob::estimate() const {
     for (std::size_t other = 0; other < tensor.shape.size(); ++other) {
       (other == mode ? load.output_bytes : load.factor_bytes) += tensor.shape[other] * row_bytes;
     }
-    passes.push_back(estimate_pass(load, *declared_));
+    loads.push_back(load);
   }
-  return passes;
+  return loads;
 }
 
 CpdPlan CpdJob::describe() const {
@@ -171,7 +204,9 @@ CpdPlan CpdJob::describe() const {
   plan.device_minimum_bytes = plan_.device_minimum_bytes;
   plan.resident_bytes = plan_.resident_bytes;
   plan.link_bytes_per_pass = plan_.link_bytes_per_pass;
-  if (declared_ != nullptr) plan.passes = estimate();
+  if (declared_ != nullptr) {
+    for (const PassLoad& load : loads()) plan.passes.push_back(estimate_pass(load, *declared_));
+  }
   return plan;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/chrome_trace.hpp"
+#include "engine/pass_estimate.hpp"
 #include "engine/planner.hpp"
 #include "engine/thread_pool.hpp"
 
@@ -14,6 +15,9 @@ namespace blco {
 
 // Throws Error{invalid_argument} for options that no job can have, or an initial model that does not fit the tensor.
 void check_options(const TensorSummary& tensor, const CpdOptions& options);
+
+// The initial model's factors, or the random ones of options.seed.
+void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options, Backend& backend);
 
 struct JobRequest {
   std::uint64_t caller_bytes = 0;  // of what the caller gave, and of what it gets beyond what is freed by then
@@ -35,10 +39,15 @@ class CpdJob {
   TraceSink* trace() { return trace_.get(); }
   void close_trace();
   CpdPlan describe() const;
+  // What each mode's pass does, once the resident chunks are where they stay.
+  std::vector<PassLoad> loads() const;
+  // Null: the CPU computes.
+  const DeviceLimits* device() const { return request_.device ? &request_.device->limits : nullptr; }
+  ThreadPool& pool() { return pool_; }
 
  private:
+  std::unique_ptr<Backend> make_device_backend() const;
   void choose_device(const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request);
-  std::vector<PassSeconds> estimate() const;
 
   const TensorFile* file_;
   ThreadPool pool_;

@@ -21,8 +21,17 @@ struct PassLoad {
   std::uint64_t output_bytes = 0;
 };
 
-// Nonzeros times bytes per nonzero over bandwidths. Rows found in the second-level cache: the share of the matrices
-// that it holds.
+// What a pass moves, by resource. Rows found in the last-level cache: the share of the matrices that it holds.
+struct PassTraffic {
+  double link_bytes = 0;
+  double disk_bytes = 0;
+  double memory_bytes = 0;
+  double cache_bytes = 0;
+  double additions = 0;  // of a number to memory
+};
+PassTraffic traffic_of(const PassLoad& load, std::uint64_t cache_bytes);
+
+// The traffic over the speeds of the GPU.
 PassSeconds estimate_pass(const PassLoad& load, const DeclaredGpu& gpu);
 
 // The most segments that chunks with `nnz` nonzeros in `rows` rows of the target mode can have: a frame adds to a row

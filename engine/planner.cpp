@@ -168,7 +168,7 @@ CudaConfig cuda_config(const PlanRequest& request, const Plan& plan) {
   CudaConfig config{.backend = request.backend, .limits = request.device->limits};
   config.backend.private_bytes = plan.private_bytes;
   config.lanes = plan.lanes;
-  config.lane_bytes = plan.lane_bytes;
+  config.lane_bytes = cuda_chunk_bytes(plan.lane_bytes);  // payloads are aligned more widely there
   config.resident_bytes = plan.resident_bytes;
   config.resolution = request.device->resolution;
   return config;

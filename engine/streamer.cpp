@@ -135,6 +135,24 @@ Streamer::~Streamer() {
 }
 
 void Streamer::pass(int mode, Direction direction) {
+  try {
+    run_pass(mode, direction);
+  } catch (...) {
+    drain();
+    throw;
+  }
+}
+
+// Copies in flight read the lanes and the packed chunks; a finished pass has none.
+void Streamer::drain() noexcept {
+  try {
+    backend_->finish_pass();
+  } catch (...) {
+    // The error that ended the pass is the one that its caller hears of.
+  }
+}
+
+void Streamer::run_pass(int mode, Direction direction) {
   const std::uint64_t count = plan_->tiers.size();
   const auto chunk_at = [&](std::uint64_t i) { return direction == Direction::forward ? i : count - 1 - i; };
   std::vector<std::uint64_t> reads;

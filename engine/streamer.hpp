@@ -28,7 +28,8 @@ class Streamer {
   Streamer& operator=(const Streamer&) = delete;
 
   // One pass: the backend's output of `mode` is complete when this returns. Chunks are submitted in the order of
-  // `direction` whatever their tier. If a stage fails, reads in flight end first, and then its error is thrown.
+  // `direction` whatever their tier. If a stage fails, reads and copies in flight end first, and then its error is
+  // thrown.
   void pass(int mode, Direction direction);
 
   // From the container, since construction.
@@ -43,6 +44,8 @@ class Streamer {
     std::optional<ResidentId> id;        // set once the chunk has been read
   };
 
+  void run_pass(int mode, Direction direction);
+  void drain() noexcept;
   bool needs_read(std::uint64_t chunk) const { return !residents_[chunk].id.has_value(); }
   std::span<std::byte> destination(std::uint64_t chunk, int lane);
   void submit_read(std::uint64_t chunk, int lane, const ChunkView& view);

@@ -71,7 +71,7 @@ class Backend {
   // `lane`, which must stay as it is until wait_lane(lane) returns.
   virtual ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) = 0;
   virtual void submit_resident(ResidentId chunk) = 0;
-  // Returns when the output is complete.
+  // Returns when the output is complete. Also ends a pass that failed: nothing is in flight then.
   virtual void finish_pass() = 0;
 
   // The finished output of the last pass, row-major I_n x R.

@@ -34,6 +34,14 @@ struct DeviceSearch {
 // Looks for the current CUDA device. Every failure of the runtime counts as "no GPU". Does not throw.
 DeviceSearch find_device() noexcept;
 
+struct DeviceBandwidths {
+  double link_bytes_per_second = 0;    // from pinned memory to the device
+  double memory_bytes_per_second = 0;  // of a copy within the device: bytes read and bytes written
+};
+
+// Measures on the current device with copies of a few hundred MiB. Throws Error: not_built, cuda, out_of_memory.
+DeviceBandwidths measure_device_bandwidths();
+
 // How segments of equal rows reach the output (Nguyen et al., ICS 2022, sections 5.2 and 5.3): register_based adds
 // every segment to global memory; hierarchical gathers them in a stash in shared memory, which goes to one of several
 // copies of the output. Automatic decides per mode and chunk.
@@ -43,7 +51,7 @@ struct CudaConfig {
   BackendConfig backend;  // private_bytes: for copies of the output beyond the first, in device memory
   DeviceLimits limits;
   int lanes = 2;                     // device buffers, each with its stream; at least the number of staging buffers
-  std::uint64_t lane_bytes = 0;      // of each; no chunk that crosses the link is larger
+  std::uint64_t lane_bytes = 0;      // of each: cuda_chunk_bytes of the largest chunk that crosses the link
   std::uint64_t resident_bytes = 0;  // for chunks kept on the device: the sum of their cuda_chunk_bytes
   Resolution resolution = Resolution::automatic;
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "blco/bits.hpp"
@@ -89,6 +90,7 @@ class HostBackend final : public Backend {
   void copy_out(RowsView<const T> from, std::span<double> to) const;
   void add_chunk(const FrameSource& source);
   void add_part(const FrameSource& source, std::size_t part);
+  void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const;
   RowsTask<T> make_task(std::size_t part);
 
   TensorLayout layout_;
@@ -219,9 +221,13 @@ void HostBackend<T>::add_chunk(const FrameSource& source) {
   output_.open_chunk(source.range[static_cast<std::size_t>(pass_mode_)], source.nnz);
   executor_.run(rings_.size(), [&](std::size_t part) { add_part(source, part); });
   output_.close_chunk();
-  if (trace_ != nullptr) {
-    trace_->add({"compute", "mttkrp", begin, std::chrono::steady_clock::now(), source.chunk, 0});
-  }
+  trace("mttkrp", begin, source.chunk);
+}
+
+template <class T>
+void HostBackend<T>::trace(std::string_view name, std::chrono::steady_clock::time_point begin,
+                           std::uint64_t chunk) const {
+  if (trace_ != nullptr) trace_->add({"compute", name, begin, std::chrono::steady_clock::now(), chunk, 0});
 }
 
 template <class T>
@@ -256,6 +262,7 @@ void HostBackend<T>::add_part(const FrameSource& source, std::size_t part) {
 
 template <class T>
 RowUpdate HostBackend<T>::update_rows(int mode, const RowSolver& solver) {
+  const auto begin = std::chrono::steady_clock::now();
   const RowsView<const T> given = std::as_const(output_).rows();
   check(solver.rank() == rank_ && mode == pass_mode_ && given.rows == layout_.mode(mode).length,
         "update_rows: the last pass was not one of mode " + std::to_string(mode) + ", or the solver has another rank");
@@ -269,6 +276,7 @@ RowUpdate HostBackend<T>::update_rows(int mode, const RowSolver& solver) {
   std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
   gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
   dense_.scale_and_gram(factor_rows(mode), scale, gram);
+  trace("row update", begin, 0);
   return update;
 }
 

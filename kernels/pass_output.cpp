@@ -89,7 +89,8 @@ void PassOutput<T>::close_chunk() {
 
 template <class T>
 void PassOutput<T>::finish() {
-  if (!private_used_) return;
+  // Blocks of a chunk that failed are left for the next begin.
+  if (!private_used_ || !whole_copies_) return;
   merge(touched_, 0, rows_);
   private_used_ = false;
 }

@@ -1,6 +1,6 @@
 // Launchers of the dense part: row updates, Gram matrices, merges. All queue work on `stream` and return at once; all
-// matrices are in device memory, row-major with `rank` columns and no padding. Sums run in an order that the sizes
-// alone decide. `scratch` has dense_scratch_bytes(rows, rank).
+// matrices are in device memory, row-major with `rank` columns and no padding. rows and rank are at least 1. Sums run
+// in an order that the sizes alone decide. `scratch` has dense_scratch_bytes(rows, rank), aligned to 16 bytes.
 #pragma once
 
 #include <cuda_runtime.h>

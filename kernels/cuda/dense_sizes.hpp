@@ -6,36 +6,55 @@
 
 namespace blco::cuda {
 
-// Rows of a factor that one block sums up at a time; partial results are added in the order of the slabs.
-inline constexpr std::uint64_t most_slabs = 512;
-inline constexpr std::uint64_t fewest_rows_of_slab = 64;
-inline constexpr std::uint64_t most_gram_scratch = std::uint64_t{64} << 20;
-
+// A slab: the rows that one block sums up. Slabs are added in their order, so that sums depend on the sizes alone. The
+// counts never fall as rows grow, so that scratch for the longest mode serves every mode.
 struct Slabs {
   std::uint64_t count = 1;
-  std::uint64_t rows = 1;  // of each but the last
+  std::uint64_t rows = 1;  // of each; the last ones may have fewer, or none
 };
 
-constexpr Slabs slabs_of(std::uint64_t rows, std::uint64_t most) {
-  const std::uint64_t wanted = std::clamp<std::uint64_t>(rows / fewest_rows_of_slab, 1, most);
-  const std::uint64_t of_each = (rows + wanted - 1) / wanted;
-  return {(rows + of_each - 1) / of_each, of_each};
+constexpr Slabs slabs_of(std::uint64_t rows, std::uint64_t fewest_rows, std::uint64_t most) {
+  const std::uint64_t count = std::clamp<std::uint64_t>(rows / fewest_rows, 1, most);
+  return {count, (rows + count - 1) / count};
 }
 
-// Of solve_rows: norms and inner product of each slab.
-constexpr Slabs solve_slabs(std::uint64_t rows) { return slabs_of(rows, most_slabs); }
+// About four blocks for each multiprocessor of a large device.
+inline constexpr std::uint64_t most_slabs = 512;
+inline constexpr std::uint64_t most_gram_partial_bytes = std::uint64_t{64} << 20;
+
+// Of solve_rows. A row costs rank^2, so that slabs of long rows may be short.
+constexpr Slabs solve_slabs(std::uint64_t rows, int rank) {
+  constexpr std::uint64_t fewest_numbers = 2048;
+  constexpr std::uint64_t fewest_rows = 4;
+  constexpr std::uint64_t enough_rows = 128;
+  return slabs_of(rows, std::clamp(fewest_numbers / static_cast<std::uint64_t>(rank), fewest_rows, enough_rows),
+                  most_slabs);
+}
 
 // Of gram: a whole matrix of each slab.
 constexpr Slabs gram_slabs(std::uint64_t rows, int rank) {
+  constexpr std::uint64_t fewest_rows = 64;
   const std::uint64_t matrix = static_cast<std::uint64_t>(rank) * static_cast<std::uint64_t>(rank) * sizeof(double);
-  return slabs_of(rows, std::clamp<std::uint64_t>(most_gram_scratch / matrix, 1, most_slabs));
+  return slabs_of(rows, fewest_rows, std::clamp<std::uint64_t>(most_gram_partial_bytes / matrix, 1, most_slabs));
+}
+
+// Columns of a row in solve_rows, padding included: short rows are held in the registers of 1, 2, 4 or 8 lanes.
+inline constexpr int numbers_of_lane = 16;
+inline constexpr int most_lanes_of_short_row = 8;
+inline constexpr int panel_columns = 4;
+constexpr int solve_columns(int rank) {
+  for (int lanes = 1; lanes <= most_lanes_of_short_row; lanes *= 2) {
+    if (rank <= lanes * numbers_of_lane) return lanes * numbers_of_lane;
+  }
+  return (rank + panel_columns - 1) / panel_columns * panel_columns;
 }
 
 constexpr std::uint64_t dense_scratch_bytes(std::uint64_t rows, int rank) {
-  const auto columns = static_cast<std::uint64_t>(rank);
-  const std::uint64_t sums = solve_slabs(rows).count * (columns + 1) * sizeof(double);
-  const std::uint64_t grams = gram_slabs(rows, rank).count * columns * columns * sizeof(double);
-  return std::max(sums, grams);
+  const auto entries = static_cast<std::uint64_t>(rank);
+  const auto padded = static_cast<std::uint64_t>(solve_columns(rank));
+  const std::uint64_t solve = padded * padded + solve_slabs(rows, rank).count * (entries + 1);
+  const std::uint64_t gram = gram_slabs(rows, rank).count * entries * entries;
+  return std::max(solve, gram) * sizeof(double);
 }
 
 }  // namespace blco::cuda

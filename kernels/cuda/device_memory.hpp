@@ -135,6 +135,10 @@ inline void copy_to_device(void* to, std::span<const std::byte> from, cudaStream
 inline void copy_to_host(std::span<std::byte> to, const void* from, cudaStream_t stream) {
   check(cudaMemcpyAsync(to.data(), from, to.size(), cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync to the host");
 }
+inline void copy_on_device(void* to, const void* from, std::uint64_t bytes, cudaStream_t stream) {
+  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream),
+        "cudaMemcpyAsync on the device");
+}
 inline void fill_zero(void* to, std::uint64_t bytes, cudaStream_t stream) {
   check(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream), "cudaMemsetAsync");
 }

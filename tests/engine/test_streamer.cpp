@@ -2,97 +2,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <blco/ingest.hpp>
 #include <fstream>
-#include <map>
-#include <mutex>
-#include <set>
 #include <stdexcept>
 
 #include "blco/error.hpp"
 #include "engine/streamer.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
+#include "tests/engine/recording_backend.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
 namespace {
-
-class PlainBuffer final : public HostBuffer {
- public:
-  explicit PlainBuffer(std::uint64_t bytes) : memory_(bytes + 64) {}
-  std::span<std::byte> bytes() override {
-    void* start = memory_.data();
-    std::size_t room = memory_.size();
-    std::align(64, memory_.size() - 64, start, room);
-    return {static_cast<std::byte*>(start), memory_.size() - 64};
-  }
-
- private:
-  std::vector<std::byte> memory_;
-};
-
-// Records what is submitted. Like a device, it reads a lane's bytes late: when the lane is waited for, or the pass
-// ends.
-class RecordingBackend final : public Backend {
- public:
-  std::vector<std::uint64_t> submitted;
-  std::vector<std::uint64_t> resident_submitted;
-  std::vector<ChunkView> kept;
-  std::set<int> lanes;
-  std::optional<std::uint64_t> fail_at;
-  std::uint64_t finished_bytes = 0;  // of index payloads that were still whole when the lane was waited for
-
-  std::string name() const override { return "recording"; }
-  std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override {
-    return std::make_unique<PlainBuffer>(bytes);
-  }
-  void load_factor(int, std::uint64_t, std::span<const double>) override {}
-  void store_factor(int, std::span<double>) const override {}
-  std::vector<double> take_factor(int) override { return {}; }
-  void begin_pass(int) override { submitted.clear(); }
-  void submit(int lane, const ChunkView& chunk) override {
-    if (fail_at == chunk.number) throw std::runtime_error("the device failed");
-    lanes.insert(lane);
-    submitted.push_back(chunk.number);
-    const std::lock_guard lock(mutex_);
-    in_flight_[lane] = chunk;
-  }
-  void wait_lane(int lane) override { finish_lane(lane); }
-  ResidentId keep(int, const ChunkView& chunk, ResidentForm) override {
-    check(chunk);
-    kept.push_back(chunk);
-    return kept.size() - 1;
-  }
-  void submit_resident(ResidentId chunk) override {
-    submitted.push_back(kept.at(chunk).number);
-    resident_submitted.push_back(kept.at(chunk).number);
-  }
-  void finish_pass() override {
-    for (const int lane : lanes) finish_lane(lane);
-  }
-  void read_output(std::span<double>) const override {}
-  RowUpdate update_rows(int, const RowSolver&) override { return {}; }
-  std::span<const double> gram(int) override { return {}; }
-
- private:
-  // A lane that was filled again before it was waited for holds another chunk by now.
-  static void check(const ChunkView& chunk) {
-    check_payload(chunk[Column::index], chunk.nnz);
-    check_payload(chunk[Column::value], chunk.nnz);
-  }
-
-  void finish_lane(int lane) {
-    const std::lock_guard lock(mutex_);
-    const auto chunk = in_flight_.find(lane);
-    if (chunk == in_flight_.end()) return;
-    check(chunk->second);
-    finished_bytes += chunk->second[Column::index].size();
-    in_flight_.erase(chunk);
-  }
-
-  std::mutex mutex_;
-  std::map<int, ChunkView> in_flight_;
-};
 
 class StreamerTest : public testing::Test {
  protected:
@@ -182,6 +104,46 @@ TEST_F(StreamerTest, ReadsResidentChunksOnlyInTheFirstPass) {
   EXPECT_EQ(backend.submitted, in_order(Direction::backward));
   EXPECT_EQ(first, stored_bytes());
   EXPECT_EQ(streamer.bytes_read() - first, stored_bytes() - resident);
+}
+
+TEST_F(StreamerTest, SendsDeviceChunksOnceAndPackedOnesInEveryPass) {
+  constexpr std::array forms{Tier::device, Tier::packed, Tier::streamed};
+  std::vector<Tier> tiers;
+  for (std::size_t c = 0; c < chunks; ++c) tiers.push_back(forms[c % forms.size()]);
+  const Plan plan = plan_of(tiers, 3, 2);
+  RecordingBackend backend;
+  Streamer streamer(*reader_, plan, backend);
+  std::uint64_t all = 0;
+  std::uint64_t not_on_device = 0;
+  for (std::uint64_t c = 0; c < chunks; ++c) {
+    std::uint64_t bytes = 0;
+    for (const StoredExtent& extent : reader_->extents(c)) bytes += extent.payload_bytes;
+    all += bytes;
+    if (tiers[c] != Tier::device) not_on_device += bytes;
+  }
+
+  streamer.pass(0, Direction::forward);
+  EXPECT_EQ(backend.submitted, in_order(Direction::forward));
+  EXPECT_EQ(backend.link_bytes, all);
+  streamer.pass(1, Direction::backward);
+
+  EXPECT_EQ(backend.submitted, in_order(Direction::backward));
+  EXPECT_EQ(backend.link_bytes, all + not_on_device);
+}
+
+TEST_F(StreamerTest, FreesNothingThatIsStillCopiedFromAfterAFailure) {
+  std::vector<Tier> tiers(reader_->info().chunk_count(), Tier::packed);
+  for (std::size_t c = 0; c < tiers.size(); c += 2) tiers[c] = c % 4 == 0 ? Tier::device : Tier::streamed;
+  const Plan plan = plan_of(tiers, 3, 2);
+  RecordingBackend backend;
+  backend.fail_at = 22;
+  {
+    Streamer streamer(*reader_, plan, backend);
+    EXPECT_THROW(streamer.pass(0, Direction::forward), std::runtime_error);
+    EXPECT_THAT(backend.submitted, testing::SizeIs(22));
+  }  // here the buffers look whether they are still read
+
+  EXPECT_THAT(backend.kept, testing::SizeIs(testing::Gt(10)));
 }
 
 TEST_F(StreamerTest, ThrowsAReadersErrorAfterTheChunksBeforeIt) {

@@ -191,6 +191,24 @@ TEST(HostBackend, RecoversFromAPassThatWasGivenUp) {
   }
 }
 
+TEST(HostBackend, FinishesAPassWhoseChunkFailedInABlockOfRows) {
+  auto tensor = random_tensor({.shape = {3900, 101, 32}, .nnz = 9000, .seed = 13});
+  tensor.shape[0] = 6400;  // too long for whole copies
+  const auto chunks = encode(tensor, 9000);
+  const auto factors = random_factors(tensor.shape, 5, 2);
+  BackendUnderTest backend({3, Precision::f64}, tensor.shape, 5, /*private_bytes=*/2 * 4000 * 8 * 8);
+  backend.load(factors);
+  EncodedChunk damaged = chunks[0];
+  damaged.upper[0] = 3800;  // seen by the last part only, when the others have added
+  backend->begin_pass(0);
+  EXPECT_THROW(backend->submit(0, damaged.view()), Error);
+  backend->finish_pass();
+
+  const auto rows = backend.pass(chunks, 0);
+
+  EXPECT_THAT(rows, RowsNear(coordinate_mttkrp(tensor, factors, 5, 0), 1e-12));
+}
+
 // Every instruction set that this CPU has, down to plain scalar code.
 TEST(HostBackend, ComputesTheSameOnEveryInstructionSet) {
   const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 3000, .seed = 2});

@@ -20,13 +20,15 @@ std::string name(unsigned thread) { return "thread " + std::to_string(thread); }
 
 }  // namespace
 
-BlockMeetings::BlockMeetings(ThreadPool& threads, unsigned count)
-    : threads_(&threads), count_(count), warps_((count + warp_lanes - 1) / warp_lanes) {
-  for (unsigned thread = 0; thread < count; ++thread) warps_[thread / warp_lanes].lanes |= 1u << thread % warp_lanes;
+BlockMeetings::BlockMeetings(std::span<Thread* const> threads)
+    : threads_(threads),
+      count_(static_cast<unsigned>(threads.size())),
+      warps_((threads.size() + warp_lanes - 1) / warp_lanes) {
+  for (unsigned thread = 0; thread < count_; ++thread) warps_[thread / warp_lanes].lanes |= 1u << thread % warp_lanes;
 }
 
 void BlockMeetings::arrive(unsigned thread) {
-  switch (threads_->at(thread).state) {
+  switch (threads_[thread]->state) {
     case State::at_barrier:
       return arrive_at_barrier(thread);
     case State::at_collective:
@@ -39,7 +41,7 @@ void BlockMeetings::arrive(unsigned thread) {
 }
 
 void BlockMeetings::arrive_at_barrier(unsigned thread) {
-  Thread& self = threads_->at(thread);
+  Thread& self = *threads_[thread];
   if (ended_ > 0) {
     throw KernelFailure(name(thread) + " waits at the barrier " + text(self.site) + ", to which " + name(last_ended_) +
                         " cannot come: it has ended");
@@ -53,7 +55,7 @@ void BlockMeetings::arrive_at_barrier(unsigned thread) {
   predicates_ += static_cast<unsigned>(self.given);
   if (++at_barrier_ < count_) return;
   for (unsigned i = 0; i < count_; ++i) {
-    Thread& other = threads_->at(i);
+    Thread& other = *threads_[i];
     other.fiber.acquire(&at_barrier_);
     other.block_count = predicates_;
     other.state = State::ready;
@@ -63,7 +65,7 @@ void BlockMeetings::arrive_at_barrier(unsigned thread) {
 }
 
 void BlockMeetings::arrive_at_collective(unsigned thread) {
-  Thread& self = threads_->at(thread);
+  Thread& self = *threads_[thread];
   Warp& warp = warps_[thread / warp_lanes];
   const unsigned first = thread - thread % warp_lanes;
   const unsigned own = 1u << thread % warp_lanes;
@@ -87,7 +89,7 @@ void BlockMeetings::arrive_at_collective(unsigned thread) {
   const unsigned mask = self.mask;
   const auto for_lanes = [&](const auto& visit) {
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
-      if ((mask >> lane & 1) != 0) visit(lane, threads_->at(first + lane));
+      if ((mask >> lane & 1) != 0) visit(lane, *threads_[first + lane]);
     }
   };
   for_lanes([&](unsigned lane, Thread& other) { values[lane] = other.given; });
@@ -105,7 +107,7 @@ void BlockMeetings::end(unsigned thread) {
   const unsigned own = 1u << thread % warp_lanes;
   warp.ended |= own;
   for (unsigned other = 0; other < count_ && at_barrier_ > 0; ++other) {
-    if (threads_->at(other).state == State::at_barrier) {
+    if (threads_[other]->state == State::at_barrier) {
       throw KernelFailure(name(thread) + " has ended, but " + describe(other));
     }
   }
@@ -117,7 +119,7 @@ void BlockMeetings::end(unsigned thread) {
 }
 
 std::string BlockMeetings::describe(unsigned thread) const {
-  const Thread& self = threads_->at(thread);
+  const Thread& self = *threads_[thread];
   switch (self.state) {
     case State::at_barrier:
       return name(thread) + " waits at the barrier " + text(self.site);
@@ -132,7 +134,7 @@ std::string BlockMeetings::describe(unsigned thread) const {
 void BlockMeetings::fail_of_deadlock() const {
   std::string barrier;
   for (unsigned thread = 0; thread < count_; ++thread) {
-    const Thread& self = threads_->at(thread);
+    const Thread& self = *threads_[thread];
     if (self.state == State::at_barrier) barrier = describe(thread);
     if (self.state != State::at_collective) continue;
     const unsigned missing = self.mask & ~warps_[thread / warp_lanes].meetings.at(self.mask).arrived;

@@ -1,60 +1,21 @@
-// The threads of a block and where they meet: barriers, and the collectives of
-// warps.
+// The threads of a block and where they meet: barriers, and the collectives of warps.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <map>
-#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "tests/simt/block_runner.hpp"
-#include "tests/simt/fiber.hpp"
+#include "tests/simt/cuda_threads.hpp"
 
 namespace simt {
 
-enum class State { ready, at_barrier, at_collective, ended };
-
-struct Thread {
-  Fiber fiber;
-  State state = State::ended;
-
-  // What it brings to where it waits.
-  Site site;
-  unsigned mask = 0;
-  std::uint64_t given = 0;
-
-  // What it takes away.
-  std::array<std::uint64_t, warp_lanes> received{};
-  unsigned block_count = 0;
-};
-
-class ThreadPool {
- public:
-  void grow(unsigned count) {
-    while (threads_.size() < count) {
-      threads_.push_back(std::make_unique<Thread>());
-      stacks_.push_back(std::make_unique<Stack>());
-    }
-  }
-  Thread& at(unsigned index) { return *threads_[index]; }
-  void start(unsigned index, Fiber::Entry entry) {
-    at(index).fiber.start(*stacks_[index], entry);
-    at(index).state = State::ready;
-  }
-
- private:
-  std::vector<std::unique_ptr<Thread>> threads_;
-  std::vector<std::unique_ptr<Stack>> stacks_;
-};
-
-// Lets threads go on when all that they wait for are there. All functions run
-// between the turns of the threads, and throw KernelFailure where threads can
-// never meet, or meet where CUDA does not let them.
+// Lets threads go on when all that they wait for are there. All functions run between the turns of the threads, and
+// throw KernelFailure where threads can never meet, or meet where CUDA does not let them.
 class BlockMeetings {
  public:
-  BlockMeetings(ThreadPool& threads, unsigned count);
+  explicit BlockMeetings(std::span<Thread* const> threads);
 
   // The thread has come to where its state says.
   void arrive(unsigned thread);
@@ -79,7 +40,7 @@ class BlockMeetings {
   void end(unsigned thread);
   std::string describe(unsigned thread) const;
 
-  ThreadPool* threads_;
+  std::span<Thread* const> threads_;
   unsigned count_;
   unsigned ended_ = 0;
   unsigned last_ended_ = 0;

@@ -1,11 +1,9 @@
 #include "tests/simt/block_runner.hpp"
 
 #include <algorithm>
-#include <array>
-#include <memory>
 #include <numeric>
-#include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,16 +20,16 @@ struct Block {
   unsigned number;
   const std::function<void()>* thread;
   std::byte* shared;
-  ThreadPool* threads;
+  std::span<Thread* const> threads;
   unsigned running;  // thread
 };
 
 thread_local Block* block = nullptr;
 
-Thread& running_thread() { return block->threads->at(block->running); }
+Thread& running_thread() { return *block->threads[block->running]; }
 
 // The bottom of every fiber.
-void run_thread() {
+void run_thread(void*) {
   (*block->thread)();
   running_thread().state = State::ended;
   running_thread().fiber.suspend(/*for_the_last_time=*/true);
@@ -44,66 +42,73 @@ void arrange(std::vector<Number>& numbers, Order order, std::mt19937_64& random)
   if (order == Order::shuffled) std::ranges::shuffle(numbers, random);
 }
 
-// Throws KernelFailure.
-void run_block(const GridShape& grid, unsigned number, Order order, std::mt19937_64& random,
-               const std::function<void()>& thread, void* joined) {
-  static thread_local ThreadPool threads;  // serves block after block
-  threads.grow(grid.threads);
-  const SharedMemory shared(grid.shared_bytes);
-  Block running{&grid, number, &thread, shared.data(), &threads, 0};
-  BlockMeetings meetings(threads, grid.threads);
-  for (unsigned i = 0; i < grid.threads; ++i) threads.start(i, &run_thread);
+class GridRunner {
+ public:
+  GridRunner(const GridShape& grid, Order order, std::uint64_t seed, const std::function<void()>& thread)
+      : grid_(grid), order_(order), random_(seed), thread_(&thread) {}
 
-  block = &running;
-  std::vector<unsigned> turns(grid.threads);
-  arrange(turns, order, random);
-  try {
+  void run() {
+    std::vector<unsigned> blocks(grid_.blocks);
+    arrange(blocks, order_, random_);
+    for (const unsigned number : blocks) {
+#ifdef SIMT_TSAN
+      // The memory of a new thread is new to ThreadSanitizer, so that what blocks keep there is not taken for shared.
+      std::thread([&] { run_block(number); }).join();
+#else
+      run_block(number);
+#endif
+      if (!failure_.empty()) break;
+    }
+    acquire_here(&joined_);
+    if (!failure_.empty()) throw KernelFailure(failure_);
+  }
+
+ private:
+  void run_block(unsigned number) {
+    static ThreadPool pool;
+    const SharedMemory shared(grid_.shared_bytes);
+    const std::vector<Thread*> threads = pool.start(grid_.threads, &run_thread);
+    Block running{&grid_, number, thread_, shared.data(), threads, 0};
+    BlockMeetings meetings(threads);
+    block = &running;
+    try {
+      run_threads(running, meetings);
+    } catch (const KernelFailure& failure) {
+      failure_ = "block " + std::to_string(number) + ": " + failure.what();
+    }
+  }
+
+  void run_threads(Block& running, BlockMeetings& meetings) {
+    std::vector<unsigned> turns(grid_.threads);
+    arrange(turns, order_, random_);
     while (!meetings.all_ended()) {
-      if (order == Order::shuffled) std::ranges::shuffle(turns, random);
+      if (order_ == Order::shuffled) std::ranges::shuffle(turns, random_);
       bool progress = false;
       for (const unsigned turn : turns) {
-        Thread& next = threads.at(turn);
+        Thread& next = *running.threads[turn];
         if (next.state != State::ready) continue;
         progress = true;
         running.running = turn;
         next.fiber.resume();
-        if (next.state == State::ended) next.fiber.release(joined);
+        if (next.state == State::ended) next.fiber.release(&joined_);
         meetings.arrive(turn);
       }
       if (!progress) meetings.fail_of_deadlock();
     }
-  } catch (const KernelFailure& failure) {
-    throw KernelFailure("block " + std::to_string(number) + ": " + failure.what());
   }
-}
+
+  GridShape grid_;
+  Order order_;
+  std::mt19937_64 random_;
+  const std::function<void()>* thread_;
+  std::string failure_;
+  char joined_ = 0;  // stands for the end of the kernel
+};
 
 }  // namespace
 
 void run_grid(const GridShape& grid, Order order, std::uint64_t seed, const std::function<void()>& thread) {
-  std::mt19937_64 random(seed);
-  std::vector<unsigned> blocks(grid.blocks);
-  arrange(blocks, order, random);
-  std::optional<KernelFailure> failure;
-  char joined = 0;
-  const auto run = [&](unsigned number) {
-    try {
-      run_block(grid, number, order, random, thread, &joined);
-    } catch (const KernelFailure& caught) {
-      failure = caught;
-    }
-  };
-  for (const unsigned number : blocks) {
-#ifdef SIMT_TSAN
-    // The memory of a new thread is new to ThreadSanitizer, so that what blocks
-    // keep there is not taken for shared.
-    std::thread(run, number).join();
-#else
-    run(number);
-#endif
-    if (failure) break;
-  }
-  acquire_here(&joined);
-  if (failure) throw KernelFailure(*failure);
+  GridRunner(grid, order, seed, thread).run();
 }
 
 Index thread_index() { return {block->running, 0, 0}; }
@@ -142,8 +147,7 @@ unsigned lanes_that_gave(std::uint64_t value) {
   return lanes;
 }
 
-// One place for the whole device orders more than CUDA does, but nothing that
-// lacks a fence.
+// One place for the whole device orders more than CUDA does, but nothing that lacks a fence.
 void fence() {
   static char place;
   acquire_here(&place);

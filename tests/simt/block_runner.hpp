@@ -1,10 +1,8 @@
-// Runs a CUDA kernel block by block on one processor: every thread is a fiber,
-// and collectives are where fibers meet.
+// Runs a CUDA kernel block by block on one processor: every thread is a fiber, and collectives are where fibers meet.
 //
-// Between collectives the threads run one after another in an order that tests
-// choose, so that what a kernel forgets to order shows. Compiled without
-// ThreadSanitizer's instrumentation, but telling it what each collective
-// orders, so that it sees races between the fibers.
+// Between collectives the threads run one after another in an order that tests choose, so that what a kernel forgets to
+// order shows. Compiled without ThreadSanitizer's instrumentation, but telling it what each collective orders, so that
+// it sees races between the fibers.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +37,8 @@ class KernelFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Calls `thread` once per thread of each block. Throws KernelFailure; what has
-// not ended is then abandoned where it stands.
+// Calls `thread` once per thread of each block; one grid at a time. Throws KernelFailure; what has not ended is then
+// abandoned where it stands.
 void run_grid(const GridShape& shape, Order order, std::uint64_t seed, const std::function<void()>& thread);
 
 // The rest is for kernels: what the running thread asks of its block.
@@ -52,19 +50,16 @@ Index grid_size();
 std::byte* dynamic_shared();
 unsigned lane_index();
 
-// Meets all threads of the block, and returns how many of them came with
-// `predicate`.
+// Meets all threads of the block, and returns how many of them came with `predicate`.
 unsigned meet_block(bool predicate, const Site& site);
 
-// Meets the lanes of `mask`. What they gave can be asked for until the thread's
-// next collective.
+// Meets the lanes of `mask`. What they gave can be asked for until the thread's next collective.
 void exchange(unsigned mask, std::uint64_t value, const Site& site);
 std::uint64_t received(unsigned lane);  // undefined, as in CUDA, for a lane that
                                         // was not in the mask
 unsigned lanes_that_gave(std::uint64_t value);
 
-// Orders what the thread did before against what it does after, for all threads
-// of the device.
+// Orders what the thread did before against what it does after, for all threads of the device.
 void fence();
 
 }  // namespace simt

@@ -1,8 +1,6 @@
-// CUDA's device functions for the emulator: warp collectives, barriers, atomics
-// and bit operations.
+// CUDA's device functions for the emulator: warp collectives, barriers, atomics and bit operations.
 //
-// Each collective takes its place in the source as a last, hidden argument:
-// lanes that meet must do so there.
+// Each collective takes its place in the source as a last, hidden argument: lanes that meet must do so there.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +32,7 @@ T from_bits(std::uint64_t bits) {
   return value;
 }
 
-// The value of lane `from`, or the caller's own where that lane is not in its
-// group.
+// The value of lane `from`, or the caller's own where that lane is not in its group.
 template <Word T>
 T shuffle(unsigned mask, T value, int from, bool in_group, const Site& site) {
   exchange(mask, to_bits(value), site);
@@ -130,8 +127,7 @@ inline void __threadfence() { simt::fence(); }
 inline void __threadfence_block() { simt::fence(); }
 inline void __threadfence_system() { simt::fence(); }
 
-// Atomics order nothing but themselves, as on a device. All return what was
-// there before.
+// Atomics order nothing but themselves, as on a device. All return what was there before.
 
 template <class T>
 T atomicAdd(T* at, std::type_identity_t<T> value) {

@@ -1,6 +1,8 @@
 // The CUDA backend on the emulated device, and encoded chunks in pinned memory.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -11,6 +13,15 @@
 #include "tests/random_tensor.hpp"
 
 namespace blco::testing {
+
+// The same tests run on a real GPU, where nothing can be made to fail or to come late (tests/gpu).
+#ifdef BLCO_ON_HARDWARE
+inline constexpr bool on_hardware = true;
+#else
+inline constexpr bool on_hardware = false;
+#endif
+#define SKIP_ON_HARDWARE() \
+  if (on_hardware) GTEST_SKIP() << "needs the emulated device"
 
 // A small device, so that a launch of a few frames has several blocks and short modes are those of 3 rows or less.
 inline DeviceLimits small_device() {
@@ -36,7 +47,8 @@ struct EmulatedOptions {
 };
 
 inline CudaConfig emulated_config(std::span<const std::uint64_t> shape, const EmulatedOptions& options) {
-  CudaConfig config{.backend = {.layout = TensorLayout(shape)}, .limits = small_device()};
+  CudaConfig config{.backend = {.layout = TensorLayout(shape)},
+                    .limits = on_hardware ? find_device().limits.value() : small_device()};
   config.backend.rank = options.rank;
   config.backend.precision = options.precision;
   config.backend.private_bytes = options.private_bytes;

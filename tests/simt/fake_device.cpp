@@ -10,25 +10,17 @@ namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
 
-// Runs an operation, if the device is not broken; a kernel that fails breaks
-// it.
-void run_operation(const std::function<void()>& operation) {
-  FakeDevice& device = fake_device();
-  if (device.broken != cudaSuccess) return;
-  device.memory.open();
-  try {
-    operation();
-  } catch (const KernelFailure& failure) {
-    device.broken = refuse(cudaErrorLaunchFailure, failure.what());
-  }
-}
-
 }  // namespace
 
 FakeDevice& fake_device() {
   static FakeDevice device;
   static const bool wired = [] {
-    device.streams.set_runner(run_operation);
+    device.streams.set_hooks(
+        [] {
+          device.memory.open();
+          return device.broken == cudaSuccess;
+        },
+        [](const std::string& failure) { device.broken = refuse(cudaErrorLaunchFailure, failure); });
     return true;
   }();
   static_cast<void>(wired);

@@ -1,5 +1,4 @@
-// The state of the one emulated device, behind one lock, and how a call of the
-// runtime works on it.
+// The state of the one emulated device, behind one lock, and how a call of the runtime works on it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -53,15 +52,13 @@ cudaError_t refuse(cudaError_t code, const std::string& what);
 // The error that a test has asked of this call, if it is its turn.
 cudaError_t injected_fault(const std::string& name);
 
-// Ends the program: for what happens in destructors, where nobody would look at
-// an error.
+// Ends the program: for what happens in destructors, where nobody would look at an error.
 [[noreturn]] void misuse(const std::string& what);
 
 // Sets the thread's last error.
 cudaError_t remember(cudaError_t status);
 
-// A call of the runtime: `body`, unless a fault is injected, there is no
-// device, or it is broken.
+// A call of the runtime: `body`, unless a fault is injected, there is no device, or it is broken.
 template <class Body>
 cudaError_t call(const char* name, const Body& body) {
   FakeDevice& device = fake_device();
@@ -75,8 +72,7 @@ cudaError_t call(const char* name, const Body& body) {
   return remember(status);
 }
 
-// The same for a call that has work to end or something to give back, which it
-// does on a broken device too.
+// The same for a call that has work to end or something to give back, which it does on a broken device too.
 template <class Body>
 cudaError_t call_to_end(const char* name, const Body& body) {
   FakeDevice& device = fake_device();

@@ -10,8 +10,7 @@
 namespace simt {
 namespace {
 
-// Of cudaMalloc. The size is not rounded up, so that the address sanitizer sees
-// what lies beyond.
+// Of cudaMalloc. The size is not rounded up, so that the address sanitizer sees what lies beyond.
 constexpr std::size_t alignment = 256;
 constexpr int pattern = 0xcd;
 

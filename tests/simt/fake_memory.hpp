@@ -1,5 +1,4 @@
-// Ranges of memory that the fake runtime has given out: of the device, or
-// pinned.
+// Ranges of memory that the fake runtime has given out: of the device, or pinned.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +19,7 @@ class FakeMemory {
   bool contains(const void* memory, std::size_t bytes) const;
   std::size_t count() const { return ranges_.size(); }
 
-  // With the address sanitizer, touching closed memory ends the program. New
-  // memory is open.
+  // With the address sanitizer, touching closed memory ends the program. New memory is open.
   void open();
   void close();
 

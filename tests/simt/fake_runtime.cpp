@@ -1,6 +1,5 @@
-// The few calls of the CUDA runtime that blco makes. What a program must never
-// do is an error that says what it did, or, in calls that destructors make, the
-// end of the program.
+// The few calls of the CUDA runtime that blco makes. What a program must never do is an error that says what it did,
+// or, in calls that destructors make, the end of the program.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -90,6 +89,8 @@ cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   return call("cudaMalloc", [&](FakeDevice& device) {
+    *memory = nullptr;
+    if (bytes == 0) return cudaSuccess;
     simt::Counters& counts = device.counts;
     if (bytes > device.properties.memory_bytes - counts.live_bytes) return cudaErrorMemoryAllocation;
     *memory = device.memory.allocate(bytes);
@@ -105,7 +106,7 @@ cudaError_t cudaFree(void* memory) {
   return call_to_end("cudaFree", [&](FakeDevice& device) {
     if (memory == nullptr) return cudaSuccess;
     device.streams.finish_all();
-    if (!device.memory.contains(memory, 1)) simt::misuse("cudaFree of what is not allocated");
+    if (device.memory.size(memory) == 0) simt::misuse("cudaFree of what is not allocated");
     device.counts.live_bytes -= device.memory.size(memory);
     device.memory.open();
     device.memory.release(memory);
@@ -115,6 +116,8 @@ cudaError_t cudaFree(void* memory) {
 
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
   return call("cudaHostAlloc", [&](FakeDevice& device) {
+    *memory = nullptr;
+    if (bytes == 0) return cudaSuccess;
     *memory = device.pinned.allocate(bytes);
     return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
   });
@@ -127,7 +130,7 @@ cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
 cudaError_t cudaFreeHost(void* memory) {
   return call_to_end("cudaFreeHost", [&](FakeDevice& device) {
     if (memory == nullptr) return cudaSuccess;
-    if (!device.pinned.contains(memory, 1)) simt::misuse("cudaFreeHost of what is not allocated");
+    if (device.pinned.size(memory) == 0) simt::misuse("cudaFreeHost of what is not allocated");
     if (device.streams.uses({static_cast<const std::byte*>(memory), device.pinned.size(memory)})) {
       simt::misuse("cudaFreeHost of memory that a queued copy uses");
     }
@@ -190,8 +193,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   });
 }
 
-// Work that waits for one of its records, or is to reach it, may still be
-// queued: it stays as it is.
+// Work that waits for one of its records, or is to reach it, may still be queued: it stays as it is.
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return call_to_end("cudaEventDestroy", [&](FakeDevice& device) {
     const auto found = find(device, event);
@@ -291,9 +293,10 @@ cudaError_t simt::queue_kernel(unsigned blocks, unsigned threads, std::size_t sh
     }
     ++device.counts.kernels;
     const GridShape grid{blocks, threads, shared_bytes};
-    const auto run = [&device, grid, thread = std::move(thread)] {
-      if (injected_fault("kernel") != cudaSuccess) throw KernelFailure("a fault that the test asked for");
-      run_grid(grid, device.order, device.random(), thread);
+    const bool fails = simt::injected_fault("kernel") != cudaSuccess;
+    const auto run = [grid, fails, order = device.order, seed = device.random(), thread = std::move(thread)] {
+      if (fails) throw KernelFailure("a fault that the test asked for");
+      run_grid(grid, order, seed, thread);
     };
     return queue(device, stream, {.run = run});
   });

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/simt/block_runner.hpp"
 #include "tests/simt/race_context.hpp"
 
 namespace simt {
@@ -12,28 +13,39 @@ namespace {
 // Operations that may run at one call of the shuffled policy, at most.
 constexpr std::uint64_t most_steps = 3;
 
-class RaceContextScope {
- public:
-  explicit RaceContextScope(void* context) : before_(current_race_context()) { enter_race_context(context); }
-  ~RaceContextScope() { enter_race_context(before_); }
-  RaceContextScope(const RaceContextScope&) = delete;
-  RaceContextScope& operator=(const RaceContextScope&) = delete;
-
- private:
-  void* before_;
-};
+// The bottom of a stream's fiber: an operation for every resume().
+void run_operations(void* argument) {
+  auto& stream = *static_cast<CUstream_st*>(argument);
+  while (true) {
+    Operation& operation = *stream.running;
+    acquire_here(&operation);
+    if (operation.waits_for != nullptr) acquire_here(operation.waits_for.get());
+    if (operation.run) {
+      try {
+        operation.run();
+      } catch (const KernelFailure& failure) {
+        stream.failure = failure.what();
+      }
+      operation.run = nullptr;  // frees here what it has used here
+    }
+    release_here(&stream);
+    if (operation.reaches != nullptr) release_here(operation.reaches.get());
+    stream.fiber.suspend(/*for_the_last_time=*/false);
+  }
+}
 
 }  // namespace
 
 cudaStream_t FakeStreams::create() {
   streams_.push_back(std::make_unique<CUstream_st>());
-  streams_.back()->race_context = create_race_context();
-  return streams_.back().get();
+  const cudaStream_t stream = streams_.back().get();
+  stream->fiber.start(stream->stack, create_race_context(), &run_operations, stream);
+  return stream;
 }
 
 void FakeStreams::destroy(cudaStream_t stream) {
   finish(stream);
-  destroy_race_context(stream->race_context);
+  destroy_race_context(stream->fiber.race_context());
   streams_.erase(find(stream));
 }
 
@@ -92,19 +104,19 @@ bool FakeStreams::can_run(const CUstream_st& stream) {
 }
 
 void FakeStreams::run_next(CUstream_st& stream) {
-  std::unique_ptr<Operation> next = std::move(stream.queue.front());
+  const std::unique_ptr<Operation> next = std::move(stream.queue.front());
   stream.queue.pop_front();
-  const RaceContextScope scope(stream.race_context);
-  acquire_here(next.get());
-  if (next->waits_for != nullptr) acquire_here(next->waits_for.get());
-  if (next->run) runner_(next->run);
-  release_here(&stream);
+  if (!begin_()) next->run = nullptr;
+  stream.running = next.get();
+  stream.fiber.resume();
   if (next->reaches != nullptr) {
-    release_here(next->reaches.get());
     next->reaches->time = std::chrono::steady_clock::now();
     next->reaches->reached = true;
   }
-  next.reset();
+  if (stream.failure.empty()) return;
+  acquire_here(&stream);
+  fail_(stream.failure);
+  stream.failure.clear();
 }
 
 // Runs the next operation of `stream`, or first one that this waits for.

@@ -1,8 +1,7 @@
 // Streams whose work is run late and in any legal order.
 //
-// Not thread-safe: the caller holds a lock. Work runs on whichever thread lets
-// it run, but is to ThreadSanitizer a thread of its own per stream, ordered by
-// events and waits alone.
+// Not thread-safe: the caller holds a lock. Work runs on whichever thread lets it run, but is to ThreadSanitizer a
+// thread of its own per stream, ordered by events and waits alone.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,9 +14,11 @@
 #include <memory>
 #include <random>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/simt/fiber.hpp"
 #include "tests/simt/simt_control.hpp"
 
 namespace simt {
@@ -40,7 +41,12 @@ struct Operation {
 
 struct CUstream_st {
   std::deque<std::unique_ptr<simt::Operation>> queue;
-  void* race_context = nullptr;
+  simt::Operation* running = nullptr;
+  std::string failure;  // of the kernel that has just run
+
+  // Work runs on a stack of its own, so that ThreadSanitizer does not take that of the caller for shared.
+  simt::Stack stack;
+  simt::Fiber fiber;
 };
 
 namespace simt {
@@ -54,12 +60,15 @@ class FakeStreams {
   std::size_t pending() const;
 
   void set_policy(Policy policy, std::uint64_t seed);
-  // Runs around every operation, with it.
-  void set_runner(std::function<void(const std::function<void()>&)> runner) { runner_ = std::move(runner); }
+  // `begin` is called before an operation and says whether to run it; `fail` after a kernel that failed.
+  void set_hooks(std::function<bool()> begin, std::function<void(const std::string&)> fail) {
+    begin_ = std::move(begin);
+    fail_ = std::move(fail);
+  }
 
   void queue(cudaStream_t stream, Operation operation);
-  // They run what has to run, and by policy more, until all of the stream's
-  // work has, the record is reached, or nothing is left.
+  // They run what has to run, and by policy more, until all of the stream's work has, the record is reached, or nothing
+  // is left.
   void finish(cudaStream_t stream);
   void finish(const Record& record);
   void finish_all();
@@ -81,7 +90,8 @@ class FakeStreams {
 
   std::vector<Owner> streams_;  // in the order of their creation, so that a seed
                                 // fixes what runs
-  std::function<void(const std::function<void()>&)> runner_;
+  std::function<bool()> begin_;
+  std::function<void(const std::string&)> fail_;
   Policy policy_ = Policy::eager;
   std::mt19937_64 random_{1};
 };

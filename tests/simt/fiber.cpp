@@ -49,19 +49,17 @@ Stack::~Stack() {
   munmap(bytes_.data() - guard_bytes, guard_bytes + bytes_.size());
 }
 
-Fiber::~Fiber() { destroy_race_context(race_context_); }
-
-void Fiber::start(const Stack& stack, Entry entry) {
+void Fiber::start(const Stack& stack, void* race_context, Entry entry, void* argument) {
   stack_ = stack.bytes();
   clean(stack_);
   entry_ = entry;
-  destroy_race_context(race_context_);
-  race_context_ = create_race_context();
+  argument_ = argument;
+  race_context_ = race_context;
   context_ = context::make_fcontext(stack_.data() + stack_.size(), stack_.size(), [](context::transfer_t transfer) {
     auto& fiber = *static_cast<Fiber*>(transfer.data);
     fiber.context_ = transfer.fctx;
     end_switch(nullptr, &fiber.resumer_stack_, &fiber.resumer_stack_bytes_);
-    fiber.entry_();
+    fiber.entry_(fiber.argument_);
   });
 }
 
@@ -78,7 +76,7 @@ void Fiber::suspend(bool for_the_last_time) {
   begin_switch(for_the_last_time ? nullptr : &fake_stack, resumer_stack_, resumer_stack_bytes_);
   enter_race_context(resumer_race_context_);
   context_ = context::jump_fcontext(context_, nullptr).fctx;
-  end_switch(fake_stack, nullptr, nullptr);
+  end_switch(fake_stack, &resumer_stack_, &resumer_stack_bytes_);  // this time it may be another thread
 }
 
 void Fiber::release(void* place) { release_in(race_context_, place); }

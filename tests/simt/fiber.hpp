@@ -1,5 +1,4 @@
-// A call with a stack of its own that can be left in its middle: what an
-// emulated CUDA thread runs on.
+// A call with a stack of its own that can be left in its middle: what an emulated CUDA thread runs on.
 #pragma once
 
 #include <cstddef>
@@ -23,29 +22,29 @@ class Stack {
 // Not movable while it runs.
 class Fiber {
  public:
-  using Entry = void (*)();
+  using Entry = void (*)(void* argument);
 
   Fiber() = default;
-  ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // `entry` runs on `stack` from the first resume() on. It must not return, but
-  // suspend for the last time.
-  void start(const Stack& stack, Entry entry);
+  // `entry` runs on `stack` from the first resume() on, and to ThreadSanitizer in `race_context`. It must not return,
+  // but suspend for the last time.
+  void start(const Stack& stack, void* race_context, Entry entry, void* argument = nullptr);
+  void* race_context() const { return race_context_; }
   // Runs the fiber until it suspends.
   void resume();
   // Called on the fiber: goes back to who resumed it.
   void suspend(bool for_the_last_time);
 
-  // Tells ThreadSanitizer that what this fiber did so far comes before all that
-  // fibers do after acquire(place).
+  // Tells ThreadSanitizer that what this fiber did so far comes before all that fibers do after acquire(place).
   void release(void* place);
   void acquire(void* place);
 
  private:
   std::span<char> stack_;
   Entry entry_ = nullptr;
+  void* argument_ = nullptr;
   void* context_ = nullptr;  // where this fiber goes on, or, while it runs, who resumed it
   void* race_context_ = nullptr;
   void* resumer_race_context_ = nullptr;

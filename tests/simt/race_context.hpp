@@ -1,9 +1,7 @@
-// What ThreadSanitizer is told about who runs and what is ordered. Without it,
-// all of this does nothing.
+// What ThreadSanitizer is told about who runs and what is ordered. Without it, all of this does nothing.
 //
-// A context is one thread of execution as ThreadSanitizer sees it: a CUDA
-// thread, a stream, or a real thread. Entering one orders nothing; release and
-// acquire of the same place do.
+// A context is one thread of execution as ThreadSanitizer sees it: a CUDA thread, a stream, or a real thread. Entering
+// one orders nothing; release and acquire of the same place do.
 #pragma once
 
 #ifdef SIMT_TSAN
@@ -13,6 +11,8 @@
 namespace simt {
 
 #ifdef SIMT_TSAN
+
+inline constexpr bool finds_races_here = true;
 
 // Starts after all that the calling context did.
 inline void* create_race_context() { return __tsan_create_fiber(0); }
@@ -25,6 +25,8 @@ inline void release_here(void* place) { __tsan_release(place); }
 inline void acquire_here(void* place) { __tsan_acquire(place); }
 
 #else
+
+inline constexpr bool finds_races_here = false;
 
 inline void* create_race_context() { return nullptr; }
 inline void destroy_race_context(void*) {}

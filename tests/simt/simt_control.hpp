@@ -1,5 +1,4 @@
-// How tests steer the emulated device: order of threads and streams, faults,
-// and what was moved.
+// How tests steer the emulated device: order of threads and streams, faults, and what was moved.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +13,12 @@ inline constexpr bool finds_races = true;
 inline constexpr bool finds_races = false;
 #endif
 
-// In what order the threads of a block, and the blocks of a grid, get to run
-// between collectives.
+// In what order the threads of a block, and the blocks of a grid, get to run between collectives.
 enum class Order { forward, reverse, shuffled };
 void set_order(Order order, std::uint64_t seed = 1);
 
-// When queued work runs: at once; not before something waits for it, and then
-// only what that needs; or in a random interleaving of what the order within
-// streams and events allow, some of it at every call.
+// When queued work runs: at once; not before something waits for it, and then only what that needs; or in a random
+// interleaving of what the order within streams and events allow, some of it at every call.
 enum class Policy { eager, lazy, shuffled };
 void set_policy(Policy policy, std::uint64_t seed = 1);
 
@@ -35,9 +32,9 @@ struct DeviceProperties {
 };
 void set_device(const DeviceProperties& properties);
 
-// The n-th call from now on (1: the next) of the runtime's function `name`
-// gives `error`, a cudaError_t. "launch" is the launch of a kernel. "kernel" is
-// a kernel that runs: the device then fails for good, as after a wrong access.
+// The n-th call from now on (1: the next) of the runtime's function `name` gives `error`, a cudaError_t. "launch" is
+// the launch of a kernel. "kernel" is one that is launched and fails when it runs: the device then stays broken, as
+// after a wrong access.
 void fail_call(const std::string& name, int nth, int error);
 
 struct Counters {
@@ -57,8 +54,7 @@ Counters counters();
 // What was last wrong with a kernel or a call; empty if nothing was.
 std::string last_failure();
 
-// Forgets all settings, faults, failures and counts of bytes and kernels. What
-// is alive stays.
+// Forgets all settings, faults, failures and counts of bytes and kernels. What is alive stays.
 void reset();
 
 }  // namespace simt

@@ -130,6 +130,7 @@ TEST_P(EverySchedule, NamesACoordinateOutsideItsMode) {
 }
 
 TEST_P(EverySchedule, DrainsAfterACallThatFailsAndStartsTheNextPassFromZero) {
+  SKIP_ON_HARDWARE();
   for (const char* call : {"cudaMemcpyAsync", "launch", "cudaEventRecord", "cudaMemsetAsync"}) {
     EmulatedBackend device = backend();
     simt::fail_call(call, 2, launch_failure);
@@ -147,6 +148,7 @@ TEST_P(EverySchedule, DrainsAfterACallThatFailsAndStartsTheNextPassFromZero) {
 }
 
 TEST_P(EverySchedule, MovesTheBytesOfTheChunksThatCrossTheLinkAndNoMore) {
+  SKIP_ON_HARDWARE();
   EmulatedBackend device = backend();
   std::uint64_t payloads = 0;
   for (const EncodedChunk& chunk : chunks_) {
@@ -172,6 +174,7 @@ INSTANTIATE_TEST_SUITE_P(CudaBackend, EverySchedule,
 
 // What a schedule proves is worth as much as its lateness: a lane that is not waited for must show.
 TEST(CudaBackend, ReadsALaneThatIsRefilledTooEarlyWrongly) {
+  SKIP_ON_HARDWARE();
   simt::reset();
   simt::set_policy(simt::Policy::lazy);
   const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 600, .seed = 2});
@@ -192,6 +195,7 @@ TEST(CudaBackend, ReadsALaneThatIsRefilledTooEarlyWrongly) {
 }
 
 TEST(CudaBackend, SaysWhatHasNoRoomOnTheDevice) {
+  SKIP_ON_HARDWARE();
   simt::reset();
   simt::set_device({.memory_bytes = 64 << 10});
 
@@ -206,6 +210,7 @@ TEST(CudaBackend, SaysWhatHasNoRoomOnTheDevice) {
 }
 
 TEST(CudaBackend, TakesNoMoreDeviceMemoryThanThePlanCounts) {
+  SKIP_ON_HARDWARE();
   simt::reset();
   for (const int r : {1, 16, 100}) {
     const CudaConfig config =
@@ -217,6 +222,7 @@ TEST(CudaBackend, TakesNoMoreDeviceMemoryThanThePlanCounts) {
 }
 
 TEST(CudaBackend, FindsNoDeviceWithoutADriver) {
+  SKIP_ON_HARDWARE();
   simt::reset();
   simt::set_device({.present = false});
 

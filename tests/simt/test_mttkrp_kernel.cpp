@@ -41,9 +41,9 @@ std::vector<std::uint64_t> shape_of_order(std::size_t order) {
   return {lengths.begin(), lengths.begin() + static_cast<std::ptrdiff_t>(order)};
 }
 
-class EveryThreadOrder : public ::testing::TestWithParam<std::tuple<simt::Order, Resolution>> {
+class MttkrpKernelTest : public ::testing::TestWithParam<std::tuple<simt::Order, Resolution>> {
  protected:
-  EveryThreadOrder() {
+  MttkrpKernelTest() {
     simt::reset();
     simt::set_order(std::get<0>(GetParam()));
     options_.resolution = std::get<1>(GetParam());
@@ -59,20 +59,20 @@ class EveryThreadOrder : public ::testing::TestWithParam<std::tuple<simt::Order,
   EmulatedOptions options_;
 };
 
-TEST_P(EveryThreadOrder, ComputesEveryOrderAndRank) {
+TEST_P(MttkrpKernelTest, ComputesEveryOrderAndRank) {
   for (const std::size_t order : {1U, 3U, 4U, 5U, 8U}) {
     const auto tensor = random_tensor({.shape = shape_of_order(order), .nnz = 400, .seed = order});
     for (const int rank : {1, 7, 16, 32, 33, 64, 100}) expect_all_modes(tensor, 300, with_rank(rank));
   }
 }
 
-TEST_P(EveryThreadOrder, ComputesEveryRankThatHasAKernelOfItsOwn) {
+TEST_P(MttkrpKernelTest, ComputesEveryRankThatHasAKernelOfItsOwn) {
   const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 500, .seed = 2});
 
   for (const int rank : {2, 3, 5, 8, 9, 24, 31, 48, 65, 130}) expect_all_modes(tensor, 400, with_rank(rank));
 }
 
-TEST_P(EveryThreadOrder, ComputesInSinglePrecision) {
+TEST_P(MttkrpKernelTest, ComputesInSinglePrecision) {
   const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 700, .seed = 3});
 
   for (const int rank : {1, 7, 8, 16, 24, 32, 33, 48, 64, 100}) {
@@ -80,7 +80,7 @@ TEST_P(EveryThreadOrder, ComputesInSinglePrecision) {
   }
 }
 
-TEST_P(EveryThreadOrder, ComputesChunksAstrideAWarpAndAFrame) {
+TEST_P(MttkrpKernelTest, ComputesChunksAstrideAWarpAndAFrame) {
   const auto tensor = random_tensor({.shape = {97, 33, 65}, .nnz = 1100, .seed = 7});
 
   for (const std::uint64_t chunk_nnz : {1, 31, 32, 33, 255, 256, 257, 511, 513, 2000}) {
@@ -89,7 +89,7 @@ TEST_P(EveryThreadOrder, ComputesChunksAstrideAWarpAndAFrame) {
   }
 }
 
-TEST_P(EveryThreadOrder, ComputesFramesAstrideAChangeOfKey) {
+TEST_P(MttkrpKernelTest, ComputesFramesAstrideAChangeOfKey) {
   for (const auto& shape : {std::vector<std::uint64_t>{8192, 8000, 5000, 8191, 4097},
                             std::vector<std::uint64_t>(8, 1500), std::vector<std::uint64_t>(16, 200)}) {
     // Skewed: few keys, each with runs of nonzeros; uniform: nearly every nonzero has a key of its own.
@@ -99,7 +99,7 @@ TEST_P(EveryThreadOrder, ComputesFramesAstrideAChangeOfKey) {
   }
 }
 
-TEST_P(EveryThreadOrder, ComputesLinesOfAnyWidth) {
+TEST_P(MttkrpKernelTest, ComputesLinesOfAnyWidth) {
   const std::vector<std::vector<std::uint64_t>> shapes{
       {1},                                       // 0 bits
       {1, 1, 1},                                 // 0
@@ -112,7 +112,7 @@ TEST_P(EveryThreadOrder, ComputesLinesOfAnyWidth) {
   }
 }
 
-TEST_P(EveryThreadOrder, ComputesEveryKindOfValue) {
+TEST_P(MttkrpKernelTest, ComputesEveryKindOfValue) {
   for (const Values values : {Values::uniform, Values::counts, Values::ones}) {
     expect_all_modes(random_tensor({.shape = {50, 60, 70}, .nnz = 600, .seed = 5, .values = values}), 400,
                      with_rank(8));
@@ -125,20 +125,20 @@ TEST_P(EveryThreadOrder, ComputesEveryKindOfValue) {
   }
 }
 
-TEST_P(EveryThreadOrder, AddsUpLongRunsOfOneRow) {
+TEST_P(MttkrpKernelTest, AddsUpLongRunsOfOneRow) {
   const auto tensor = random_tensor({.shape = {2, 3, 4000}, .nnz = 1500, .seed = 6});
 
   for (const int rank : {1, 6, 32}) expect_all_modes(tensor, 1000, with_rank(rank));
 }
 
-TEST_P(EveryThreadOrder, AddsRowsThatDoNotFitTheStash) {
+TEST_P(MttkrpKernelTest, AddsRowsThatDoNotFitTheStash) {
   const auto tensor = random_tensor({.shape = {700, 900, 20}, .nnz = 800, .seed = 9});
 
   expect_all_modes(tensor, 500, with_rank(200));
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    MttkrpKernel, EveryThreadOrder,
+    EveryOrder, MttkrpKernelTest,
     ::testing::Combine(::testing::Values(simt::Order::forward, simt::Order::reverse, simt::Order::shuffled),
                        ::testing::Values(Resolution::register_based, Resolution::hierarchical)),
     [](const auto& which) { return name_of(std::get<0>(which.param)) + "_" + name_of(std::get<1>(which.param)); });

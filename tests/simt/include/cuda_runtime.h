@@ -1,5 +1,5 @@
-// Stands in for CUDA's header of this name, so that kernels and the code that
-// drives them compile for the emulator. Only what this project uses is here.
+// Stands in for CUDA's header of this name, so that kernels and the code that drives them compile for the emulator.
+// Only what this project uses is here.
 #pragma once
 
 #define BLCO_SIMT 1
@@ -23,9 +23,9 @@
 #define __launch_bounds__(...)
 #define __align__(bytes) alignas(bytes)
 
-// Blocks run one at a time. Under ThreadSanitizer each has a thread of its own,
-// so that blocks are not taken for ordered by the memory that they share one
-// after another; elsewhere a plain static has the address sanitizer's redzones.
+// Blocks run one at a time. Under ThreadSanitizer each has a thread of its own, so that blocks are not taken for
+// ordered by the memory that they share one after another; elsewhere a plain static has the address sanitizer's
+// redzones.
 #ifdef __SANITIZE_THREAD__
 #define __shared__ static thread_local
 #else
@@ -44,8 +44,7 @@ namespace simt {
 cudaError_t queue_kernel(unsigned blocks, unsigned threads, std::size_t shared_bytes, cudaStream_t stream,
                          std::function<void()> thread);
 
-// What kernel<<<blocks, threads, shared_bytes, stream>>>(arguments...) does:
-// arguments are copied when they are queued.
+// What kernel<<<blocks, threads, shared_bytes, stream>>>(arguments...) does: arguments are copied when they are queued.
 template <class... Parameters, class... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, std::size_t shared_bytes,
                    cudaStream_t stream, Arguments&&... arguments) {

@@ -1,8 +1,7 @@
-// Stands in for CUDA's header of this name: the few calls of the runtime that
-// blco makes, as a fake of tests/simt.
+// Stands in for CUDA's header of this name: the few calls of the runtime that blco makes, as a fake of tests/simt.
 //
-// There is no device-wide synchronisation, and the default stream is refused:
-// code that wants them does not build or does not run here.
+// There is no device-wide synchronisation, and the default stream is refused: code that wants them does not build or
+// does not run here.
 #pragma once
 
 #include <cstddef>
@@ -54,12 +53,10 @@ cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes);
 
-// As in CUDA: the last error of this thread, which GetLastError forgets unless
-// a kernel failed.
+// As in CUDA: the last error of this thread, which GetLastError forgets unless a kernel failed.
 cudaError_t cudaGetLastError();
 cudaError_t cudaPeekAtLastError();
-// For the last error, with what the emulator knows about it. Valid until the
-// thread's next call.
+// For the last error, with what the emulator knows about it. Valid until the thread's next call.
 const char* cudaGetErrorString(cudaError_t error);
 const char* cudaGetErrorName(cudaError_t error);
 

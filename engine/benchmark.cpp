@@ -1,0 +1,109 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <blco/benchmark.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "blco/error.hpp"
+#include "engine/cpd_job.hpp"
+#include "engine/streamer.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::uint64_t copy_bytes = std::uint64_t{256} << 20;
+constexpr int copy_repeats = 5;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double median(std::vector<double> of) {
+  std::ranges::sort(of);
+  return of[of.size() / 2];
+}
+
+// Bytes read and written per second by a copy on all threads.
+double measure_host_copy(ThreadPool& pool) {
+  std::vector<std::byte> from(copy_bytes, std::byte{1});
+  std::vector<std::byte> to(copy_bytes);
+  const auto parts = static_cast<std::size_t>(pool.width());
+  std::vector<double> seconds;
+  for (int i = 0; i < copy_repeats; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    pool.run(parts, [&](std::size_t part) {
+      const std::size_t first = copy_bytes * part / parts;
+      std::memcpy(to.data() + first, from.data() + first, copy_bytes * (part + 1) / parts - first);
+    });
+    seconds.push_back(seconds_since(begin));
+  }
+  return 2 * static_cast<double>(copy_bytes) / median(seconds);
+}
+
+std::uint64_t host_cache_bytes() {
+  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? static_cast<std::uint64_t>(bytes) : std::uint64_t{1} << 20;
+}
+
+PassMeasurement measure_pass(Streamer& streamer, const PassLoad& load, int repeats) {
+  std::vector<double> seconds;
+  for (int i = 0; i < repeats; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    streamer.pass(load.mode, i % 2 == 0 ? Direction::backward : Direction::forward);
+    seconds.push_back(seconds_since(begin));
+  }
+  PassMeasurement measured;
+  measured.mode = load.mode;
+  measured.seconds = median(seconds);
+  measured.least_seconds = std::ranges::min(seconds);
+  measured.nonzeros_per_second = static_cast<double>(load.nnz) / measured.seconds;
+  return measured;
+}
+
+void set_traffic(const PassTraffic& traffic, const BenchmarkReport& report, PassMeasurement& pass) {
+  pass.link_bytes = traffic.link_bytes;
+  pass.disk_bytes = traffic.disk_bytes;
+  pass.memory_bytes = traffic.memory_bytes;
+  if (report.link_bytes_per_second > 0) pass.link_share = pass.link_bytes / pass.seconds / report.link_bytes_per_second;
+  pass.memory_share = pass.memory_bytes / pass.seconds / report.memory_bytes_per_second;
+}
+
+}  // namespace
+
+double BenchmarkReport::mean_speed() const {
+  double logarithms = 0;
+  for (const PassMeasurement& pass : passes) logarithms += std::log(pass.nonzeros_per_second);
+  return std::exp(logarithms / static_cast<double>(passes.size()));
+}
+
+BenchmarkReport benchmark_mttkrp(const TensorFile& tensor, int repeats, const MemoryBudget& budget,
+                                 const CpdOptions& options) {
+  if (repeats < 1) throw Error(ErrorKind::invalid_argument, "a benchmark repeats at least once");
+  check_options(tensor.summary(), options);
+  CpdJob job(tensor, budget, options, {});
+  BenchmarkReport report;
+  if (job.device() != nullptr) {
+    const DeviceBandwidths device = measure_device_bandwidths();
+    report.link_bytes_per_second = device.link_bytes_per_second;
+    report.memory_bytes_per_second = device.memory_bytes_per_second;
+  } else {
+    report.memory_bytes_per_second = measure_host_copy(job.pool());
+  }
+  load_initial_factors(tensor.summary(), options, job.backend());
+  report.plan = job.describe();
+
+  Streamer streamer(tensor.reader(), job.plan(), job.backend(), job.trace());
+  streamer.pass(0, Direction::forward);
+  const std::uint64_t cache_bytes = job.device() != nullptr ? job.device()->l2_bytes : host_cache_bytes();
+  for (const PassLoad& load : job.loads()) {
+    PassMeasurement pass = measure_pass(streamer, load, repeats);
+    set_traffic(traffic_of(load, cache_bytes), report, pass);
+    report.passes.push_back(pass);
+  }
+  job.close_trace();
+  return report;
+}
+
+}  // namespace blco

@@ -1,0 +1,42 @@
+// How fast MTTKRP is on a tensor, and what bounds it.
+#pragma once
+
+#include <blco/cpd.hpp>
+#include <blco/memory_budget.hpp>
+#include <blco/tensor_file.hpp>
+#include <vector>
+
+namespace blco {
+
+struct PassMeasurement {
+  int mode = 0;
+  double seconds = 0;  // median
+  double least_seconds = 0;
+  double nonzeros_per_second = 0;
+  // What the pass moves: payloads over the link and from the container, and, by the model of PassSeconds, through
+  // memory.
+  double link_bytes = 0;
+  double disk_bytes = 0;
+  double memory_bytes = 0;
+  // Of what the link and memory were measured to move in as many seconds.
+  double link_share = 0;
+  double memory_share = 0;
+};
+
+struct BenchmarkReport {
+  CpdPlan plan;
+  double link_bytes_per_second = 0;    // of a large copy from pinned memory; 0 on the CPU
+  double memory_bytes_per_second = 0;  // of a large copy: bytes read and bytes written
+  std::vector<PassMeasurement> passes;
+
+  // Nonzeros per second, geometric mean over the modes.
+  double mean_speed() const;
+};
+
+// Runs the MTTKRP of every mode `repeats` times (after one pass that brings the resident chunks to their place), with
+// factors of uniform numbers. The budgets decide what is streamed. Of the options rank, device, arithmetic, resolution,
+// seed, threads and trace count. Throws as fit_cpd does, and Error{invalid_argument} for repeats below 1.
+BenchmarkReport benchmark_mttkrp(const TensorFile& tensor, int repeats, const MemoryBudget& budget = {},
+                                 const CpdOptions& options = {});
+
+}  // namespace blco

@@ -1,0 +1,135 @@
+// A backend that computes nothing: it records what it is given, and like a device it reads staged bytes late.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "blco/payload.hpp"
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+class RecordingBackend final : public Backend {
+ public:
+  std::vector<std::uint64_t> submitted;  // in this pass
+  std::vector<ChunkView> kept;
+  std::set<int> lanes;                   // that chunks came through
+  std::optional<std::uint64_t> fail_at;  // a chunk
+  std::uint64_t finished_bytes = 0;      // of index payloads that were still whole when the lane was waited for
+  std::uint64_t link_bytes = 0;          // of payloads that went to the device
+
+  std::string name() const override { return "recording"; }
+  std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override {
+    return std::make_unique<WatchedBuffer>(*this, bytes);
+  }
+  void load_factor(int, std::uint64_t, std::span<const double>) override {}
+  void store_factor(int, std::span<double>) const override {}
+  std::vector<double> take_factor(int) override { return {}; }
+  void begin_pass(int) override { submitted.clear(); }
+  void submit(int lane, const ChunkView& chunk) override {
+    if (fail_at == chunk.number) throw std::runtime_error("the device failed");
+    submitted.push_back(chunk.number);
+    stage(lane, chunk);
+  }
+  void wait_lane(int lane) override {
+    const std::lock_guard lock(mutex_);
+    const auto chunk = staged_.find(lane);
+    if (chunk == staged_.end()) return;
+    check(chunk->second);
+    finished_bytes += chunk->second[Column::index].size();
+    staged_.erase(chunk);
+  }
+  ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override {
+    check(chunk);
+    kept.push_back(chunk);
+    forms_.push_back(form);
+    if (form != ResidentForm::packed) stage(lane, chunk);
+    return kept.size() - 1;
+  }
+  void submit_resident(ResidentId id) override {
+    const ChunkView& chunk = kept.at(id);
+    if (fail_at == chunk.number) throw std::runtime_error("the device failed");
+    submitted.push_back(chunk.number);
+    if (forms_[id] != ResidentForm::packed) return;
+    const std::lock_guard lock(mutex_);
+    from_packed_.push_back(chunk);
+    link_bytes += bytes_of(chunk);
+  }
+  void finish_pass() override {
+    for (const int lane : lanes) wait_lane(lane);
+    const std::lock_guard lock(mutex_);
+    for (const ChunkView& chunk : from_packed_) check(chunk);
+    from_packed_.clear();
+  }
+  void read_output(std::span<double>) const override {}
+  RowUpdate update_rows(int, const RowSolver&) override { return {}; }
+  std::span<const double> gram(int) override { return {}; }
+
+ private:
+  // Its memory must not be read any more when it goes.
+  class WatchedBuffer final : public HostBuffer {
+   public:
+    WatchedBuffer(RecordingBackend& backend, std::uint64_t bytes) : backend_(&backend), memory_(bytes + 64) {}
+    ~WatchedBuffer() override { EXPECT_FALSE(backend_->reads(bytes())) << "freed while a copy reads it"; }
+    std::span<std::byte> bytes() override {
+      void* start = memory_.data();
+      std::size_t room = memory_.size();
+      std::align(64, memory_.size() - 64, start, room);
+      return {static_cast<std::byte*>(start), memory_.size() - 64};
+    }
+
+   private:
+    RecordingBackend* backend_;
+    std::vector<std::byte> memory_;
+  };
+
+  static std::uint64_t bytes_of(const ChunkView& chunk) {
+    std::uint64_t bytes = 0;
+    for (const auto& payload : chunk.payload) bytes += payload.size();
+    return bytes;
+  }
+
+  // A buffer that was filled again before it was waited for holds another chunk by now.
+  static void check(const ChunkView& chunk) {
+    check_payload(chunk[Column::index], chunk.nnz);
+    check_payload(chunk[Column::value], chunk.nnz);
+  }
+
+  void stage(int lane, const ChunkView& chunk) {
+    const std::lock_guard lock(mutex_);
+    lanes.insert(lane);
+    staged_[lane] = chunk;
+    link_bytes += bytes_of(chunk);
+  }
+
+  bool reads(std::span<const std::byte> memory) {
+    const auto lies_there = [&](const ChunkView& chunk) {
+      const std::byte* at = chunk[Column::index].data();
+      return at >= memory.data() && at < memory.data() + memory.size();
+    };
+    const std::lock_guard lock(mutex_);
+    for (const auto& [lane, chunk] : staged_) {
+      if (lies_there(chunk)) return true;
+    }
+    for (const ChunkView& chunk : from_packed_) {
+      if (lies_there(chunk)) return true;
+    }
+    return false;
+  }
+
+  std::vector<ResidentForm> forms_;
+  std::mutex mutex_;
+  std::map<int, ChunkView> staged_;  // per lane
+  std::vector<ChunkView> from_packed_;
+};
+
+}  // namespace blco

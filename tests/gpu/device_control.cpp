@@ -1,0 +1,14 @@
+// The controls of the emulator where a real device runs the tests: there is nothing to steer, and nothing is counted.
+#include "tests/simt/simt_control.hpp"
+
+namespace simt {
+
+void set_order(Order, std::uint64_t) {}
+void set_policy(Policy, std::uint64_t) {}
+void set_device(const DeviceProperties&) {}
+void fail_call(const std::string&, int, int) {}
+Counters counters() { return {}; }
+std::string last_failure() { return {}; }
+void reset() {}
+
+}  // namespace simt

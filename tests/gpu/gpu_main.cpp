@@ -1,0 +1,17 @@
+// Runs the tests if there is a GPU, and else says why it does not.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "kernels/cuda_backend.hpp"
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const blco::DeviceSearch found = blco::find_device();
+  if (!found.limits) {
+    std::printf("SKIPPED: no GPU: %s\n", found.reason.c_str());
+    return 77;
+  }
+  std::printf("on %s, %d multiprocessors\n", found.limits->name.c_str(), found.limits->multiprocessors);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,164 @@
+// Whole fits on the emulated device: container, plan, streaming executor, kernels and row updates, against the CPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <blco/cpd.hpp>
+#include <blco/generate.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "blco/error.hpp"
+#include "tests/simt/emulated_backend.hpp"
+#include "tests/simt/simt_control.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace blco::testing {
+namespace {
+
+class CudaFit : public ::testing::Test {
+ protected:
+  CudaFit() {
+    simt::reset();
+    simt::set_policy(simt::Policy::shuffled, 5);
+    generate_container({.shape = {60, 3, 90}, .nnz = 4000, .seed = 3}, folder_ / "in.blco", {.chunk_nnz = 300});
+    tensor_.emplace(folder_ / "in.blco");
+  }
+
+  static CpdOptions on(Device device) {
+    CpdOptions options;
+    options.rank = 5;
+    options.max_sweeps = 3;
+    options.tolerance = 0;
+    options.device = device;
+    return options;
+  }
+
+  // The least device memory that does, and a third of what all chunks would take.
+  std::uint64_t narrow_budget() const {
+    const CpdPlan ample = plan_cpd(*tensor_, {}, on(Device::cuda));
+    return ample.device_planned_bytes - ample.resident_bytes * 2 / 3;
+  }
+
+  TemporaryFolder folder_;
+  std::optional<TensorFile> tensor_;
+};
+
+TEST_F(CudaFit, GivesTheModelOfTheCpu) {
+  const CpdModel expected = fit_cpd(*tensor_, {}, on(Device::cpu));
+
+  const CpdModel actual = fit_cpd(*tensor_, {}, on(Device::cuda));
+
+  EXPECT_THAT(actual.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
+  EXPECT_THAT(actual.weights, ::testing::Pointwise(::testing::DoubleNear(1e-7), expected.weights));
+  for (std::size_t n = 0; n < 3; ++n) {
+    EXPECT_THAT(actual.factors[n], ::testing::Pointwise(::testing::DoubleNear(1e-9), expected.factors[n]));
+  }
+}
+
+TEST_F(CudaFit, GivesTheSameModelWhereTheDeviceHoldsLittleOfTheTensor) {
+  const CpdModel expected = fit_cpd(*tensor_, {}, on(Device::cpu));
+  CpdPlan plan;
+  CpdOptions options = on(Device::cuda);
+  options.on_plan = [&](const CpdPlan& made) { plan = made; };
+
+  const CpdModel actual = fit_cpd(*tensor_, {.host_bytes = 0, .device_bytes = narrow_budget()}, options);
+
+  EXPECT_GT(plan.device_chunks, 0);
+  EXPECT_GT(plan.packed_chunks, 0);
+  EXPECT_LE(simt::counters().most_bytes, plan.device_planned_bytes);
+  EXPECT_THAT(actual.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
+}
+
+TEST_F(CudaFit, SinglePrecisionComesNear) {
+  CpdOptions options = on(Device::cuda);
+  options.arithmetic = Arithmetic::f32;
+
+  const CpdModel actual = fit_cpd(*tensor_, {}, options);
+
+  EXPECT_NEAR(actual.fit(), fit_cpd(*tensor_, {}, on(Device::cpu)).fit(), 1e-5);
+}
+
+TEST_F(CudaFit, AutomaticTakesTheDeviceThatIsThereAndElseSaysWhyNot) {
+  SKIP_ON_HARDWARE();
+  CpdPlan plan = plan_cpd(*tensor_, {}, on(Device::automatic));
+  EXPECT_EQ(plan.device, "emulated");
+  EXPECT_EQ(plan.device_note, "");
+
+  simt::set_device({.present = false});
+  plan = plan_cpd(*tensor_, {}, on(Device::automatic));
+  EXPECT_EQ(plan.device, "host");
+  EXPECT_THAT(plan.device_note, ::testing::HasSubstr("no GPU: "));
+}
+
+// What a pass moves is what the plan says: the payload bytes of all chunks that are not on the device.
+TEST_F(CudaFit, MovesWhatThePlanCounts) {
+  SKIP_ON_HARDWARE();
+  const std::uint64_t budget = narrow_budget();
+  CpdPlan plan;
+  CpdOptions options = on(Device::cuda);
+  options.on_plan = [&](const CpdPlan& made) { plan = made; };
+  std::vector<std::uint64_t> moved{simt::counters().bytes_to_device};
+  options.on_sweep = [&](const SweepReport&) {
+    moved.push_back(simt::counters().bytes_to_device);
+    return true;
+  };
+
+  fit_cpd(*tensor_, {.host_bytes = 0, .device_bytes = budget}, options);
+
+  // Beside the chunks, each update sends two R x R matrices.
+  const std::uint64_t solvers = 3 * 2 * 5 * 5 * sizeof(double);
+  ASSERT_GT(plan.link_bytes_per_pass, 0);
+  EXPECT_EQ(moved[2] - moved[1], 3 * plan.link_bytes_per_pass + solvers);
+  EXPECT_EQ(moved[3] - moved[2], 3 * plan.link_bytes_per_pass + solvers);
+}
+
+TEST_F(CudaFit, TracesReadsCopiesAndKernels) {
+  CpdOptions options = on(Device::cuda);
+  options.trace = folder_ / "trace.json";
+
+  fit_cpd(*tensor_, {.host_bytes = 0, .device_bytes = narrow_budget()}, options);
+
+  std::map<std::string, int> names;
+  const nlohmann::json trace = nlohmann::json::parse(std::ifstream(options.trace));
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "X") ++names[event["name"]];
+  }
+  const int passes = 9;
+  const auto chunks = static_cast<int>(tensor_->summary().chunk_count);
+  EXPECT_EQ(names["read"], chunks);
+  EXPECT_EQ(names["mttkrp (hierarchical)"] + names["mttkrp (register-based)"], passes * chunks);
+  EXPECT_GT(names["mttkrp (hierarchical)"], 0);
+  EXPECT_GT(names["copy"], 0);
+}
+
+TEST_F(CudaFit, SaysWhatDeviceMemoryWouldDo) {
+  try {
+    fit_cpd(*tensor_, {.host_bytes = 0, .device_bytes = 1000}, on(Device::cuda));
+    FAIL() << "accepted a budget of 1000 bytes";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("--device-memory"));
+  }
+}
+
+TEST_F(CudaFit, LeavesNothingBehindAfterACallThatFails) {
+  SKIP_ON_HARDWARE();
+  for (const char* call : {"cudaMemcpyAsync", "launch", "cudaEventRecord", "cudaMalloc", "cudaHostAlloc"}) {
+    for (const int nth : {1, 4, 30}) {
+      simt::reset();
+      simt::set_policy(simt::Policy::lazy);
+      simt::fail_call(call, nth, 2);
+      try {
+        fit_cpd(*tensor_, {}, on(Device::cuda));
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), ::testing::HasSubstr("asked for")) << call;
+      }
+      const simt::Counters left = simt::counters();
+      EXPECT_EQ(left.live_allocations + left.live_pinned + left.live_streams + left.live_events + left.pending, 0)
+          << call << ", call " << nth;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace blco::testing

@@ -1,0 +1,134 @@
+// Under ThreadSanitizer, which ends the program with an error where it saw a race: every kernel, and the streams of the
+// backend, in one order of threads. Pairs of order, rank, resolution, precision and kind of tensor, not all.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tests/kernels/rows_near.hpp"
+#include "tests/simt/emulated_backend.hpp"
+#include "tests/simt/simt_control.hpp"
+
+namespace blco::testing {
+namespace {
+
+static_assert(simt::finds_races);
+
+struct RaceCase {
+  std::vector<std::uint64_t> shape;
+  int rank;
+  Resolution resolution;
+  Precision precision;
+  std::uint64_t chunk_nnz;
+  Values values;
+};
+
+std::string name(const RaceCase& chosen) {
+  return "order" + std::to_string(chosen.shape.size()) + "_rank" + std::to_string(chosen.rank) +
+         (chosen.resolution == Resolution::hierarchical ? "_hierarchical" : "_register") +
+         (chosen.precision == Precision::f64 ? "_f64" : "_f32");
+}
+
+void PrintTo(const RaceCase& chosen, std::ostream* out) { *out << name(chosen); }
+
+class EveryPair : public ::testing::TestWithParam<RaceCase> {
+ protected:
+  EveryPair() {
+    simt::reset();
+    simt::set_order(simt::Order::shuffled, 3);
+    simt::set_policy(simt::Policy::shuffled, 4);
+    options_.rank = GetParam().rank;
+    options_.resolution = GetParam().resolution;
+    options_.precision = GetParam().precision;
+  }
+
+  double tolerance() const { return GetParam().precision == Precision::f64 ? 1e-12 : 1e-5; }
+
+  CooTensor tensor_ =
+      random_tensor({.shape = GetParam().shape, .nnz = 900, .seed = 2, .values = GetParam().values, .skew = 2});
+  std::vector<std::vector<double>> factors_ = random_factors(tensor_.shape, GetParam().rank, 11);
+  std::vector<EncodedChunk> chunks_ = encode(tensor_, GetParam().chunk_nnz);
+  EmulatedOptions options_;
+};
+
+TEST_P(EveryPair, ComputesAndUpdatesWithoutRaces) {
+  const int rank = GetParam().rank;
+  EmulatedBackend device(tensor_.shape, options_);
+  device.load(factors_);
+  const auto expected = coordinate_mttkrp(tensor_, factors_, rank, 0);
+
+  EXPECT_THAT(device.pass(chunks_, 0), RowsNear(expected, tolerance()));
+
+  const auto entries = static_cast<std::size_t>(rank) * static_cast<std::size_t>(rank);
+  std::vector<double> diagonal(entries);
+  for (std::size_t i = 0; i < entries; i += static_cast<std::size_t>(rank) + 1) diagonal[i] = 2;
+  for (const double entry : {2.0, 0.0}) {  // by Cholesky; singular: by the pseudo-inverse
+    diagonal[0] = entry;
+    device->update_rows(0, RowSolver(diagonal, rank));
+    EXPECT_EQ(device->gram(0).size(), entries);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    KernelRaces, EveryPair,
+    ::testing::Values(
+        RaceCase{{300}, 16, Resolution::hierarchical, Precision::f64, 300, Values::counts},
+        RaceCase{{300}, 33, Resolution::register_based, Precision::f32, 1000, Values::ones},
+        RaceCase{{3, 400, 2}, 1, Resolution::hierarchical, Precision::f32, 300, Values::uniform},
+        RaceCase{{3, 400, 2}, 7, Resolution::register_based, Precision::f64, 1000, Values::counts},
+        RaceCase{{40, 31, 57}, 100, Resolution::hierarchical, Precision::f64, 1000, Values::ones},
+        RaceCase{{40, 31, 57}, 64, Resolution::register_based, Precision::f32, 300, Values::counts},
+        RaceCase{{19, 7, 300, 5}, 32, Resolution::hierarchical, Precision::f64, 1000, Values::uniform},
+        RaceCase{{19, 7, 300, 5}, 8, Resolution::register_based, Precision::f64, 300, Values::ones},
+        RaceCase{
+            {30, 8192, 8000, 5000, 8191, 4097}, 24, Resolution::hierarchical, Precision::f32, 1000, Values::counts},
+        RaceCase{
+            {30, 8192, 8000, 5000, 8191, 4097}, 48, Resolution::register_based, Precision::f64, 300, Values::uniform},
+        RaceCase{std::vector<std::uint64_t>(8, 1500), 3, Resolution::hierarchical, Precision::f64, 300, Values::ones},
+        RaceCase{std::vector<std::uint64_t>(8, 1500), 16, Resolution::register_based, Precision::f32, 1000,
+                 Values::uniform}),
+    [](const auto& which) { return name(which.param); });
+
+// Each policy with chunks that are streamed, kept on the device, and kept packed.
+TEST(StreamRaces, AreNotBetweenLanesAndResidents) {
+  for (const simt::Policy policy : {simt::Policy::eager, simt::Policy::lazy, simt::Policy::shuffled}) {
+    simt::reset();
+    simt::set_policy(policy, 5);
+    const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 1500, .seed = 2});
+    const auto factors = random_factors(tensor.shape, 5, 11);
+    const auto chunks = encode(tensor, 200);
+    EmulatedBackend device(tensor.shape, {.rank = 5, .lanes = 2});
+    device.load(factors);
+    std::vector<std::unique_ptr<HostBuffer>> kept;
+    std::vector<std::optional<ResidentId>> residents(chunks.size());
+
+    for (const int mode : {0, 1, 2, 0}) {
+      device->begin_pass(mode);
+      for (std::size_t c = 0; c < chunks.size(); ++c) {
+        if (!residents[c] && c % 3 == 1) {
+          const auto [lane, view] = device.stage_next(chunks[c]);
+          residents[c] = device->keep(lane, view, ResidentForm::device);
+        } else if (!residents[c] && c % 3 == 2) {
+          kept.push_back(device->allocate_host(payload_bytes(chunks[c])));
+          residents[c] = device->keep(0, stage(chunks[c], kept.back()->bytes()), ResidentForm::packed);
+        }
+        if (residents[c]) {
+          device->submit_resident(*residents[c]);
+        } else {
+          const auto [lane, view] = device.stage_next(chunks[c]);
+          device->submit(lane, view);
+        }
+      }
+      device->finish_pass();
+
+      const auto expected = coordinate_mttkrp(tensor, factors, 5, static_cast<std::size_t>(mode));
+      EXPECT_THAT(device.output(mode), RowsNear(expected, 1e-12));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace blco::testing
