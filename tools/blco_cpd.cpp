@@ -21,11 +21,13 @@ struct Arguments {
   CpdOptions cpd;
   bool dry_run = false;
   DeclaredGpu gpu;
+  bool has_rates = false;  // of that GPU
 };
 
-void add_rate(cli::CommandLine& line, const std::string& name, double& bytes_per_second,
+void add_rate(cli::CommandLine& line, const std::string& name, double& bytes_per_second, bool& given,
               const std::string& description) {
-  const auto assign = [&bytes_per_second](const std::string& text) {
+  const auto assign = [&bytes_per_second, &given](const std::string& text) {
+    given = true;
     bytes_per_second = static_cast<double>(cli::parse_size(text));
     if (bytes_per_second == 0) throw Error(ErrorKind::invalid_argument, "a bandwidth cannot be 0");
   };
@@ -35,12 +37,13 @@ void add_rate(cli::CommandLine& line, const std::string& name, double& bytes_per
             .fallback = cli::format_decimal_bytes(bytes_per_second)});
 }
 
-void add_declared_gpu(cli::CommandLine& line, DeclaredGpu& gpu) {
+void add_declared_gpu(cli::CommandLine& line, Arguments& arguments) {
+  DeclaredGpu& gpu = arguments.gpu;
   line.add_size("--declare-gpu", gpu.memory_bytes,
                 "With --dry-run: plan for a GPU of this memory, which need not be here", "");
-  add_rate(line, "--link-bandwidth", gpu.link_bytes_per_second, "Link");
-  add_rate(line, "--disk-bandwidth", gpu.disk_bytes_per_second, "Disk");
-  add_rate(line, "--memory-bandwidth", gpu.memory_bytes_per_second, "Device memory");
+  add_rate(line, "--link-bandwidth", gpu.link_bytes_per_second, arguments.has_rates, "Link");
+  add_rate(line, "--disk-bandwidth", gpu.disk_bytes_per_second, arguments.has_rates, "Disk");
+  add_rate(line, "--memory-bandwidth", gpu.memory_bytes_per_second, arguments.has_rates, "Device memory");
 }
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
@@ -76,7 +79,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "--trace", cpd.trace,
       {.type = "FILE", .description = "Write a Chrome trace of reads, copies and kernels, for ui.perfetto.dev"});
   line.add_flag("--dry-run", arguments.dry_run, "Print the plan and end");
-  add_declared_gpu(line, arguments.gpu);
+  add_declared_gpu(line, arguments);
 }
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -145,13 +148,17 @@ std::string explain(StopReason reason, const CpdOptions& cpd) {
 void print_dry_run(const Arguments& arguments) {
   const TensorFile tensor(arguments.tensor);
   const bool declared = arguments.gpu.memory_bytes > 0;
+  if (!declared && arguments.has_rates) {
+    throw Error(ErrorKind::invalid_argument, "a bandwidth is of a declared GPU; give --declare-gpu too");
+  }
   print_plan(plan_cpd(tensor, arguments.budget, arguments.cpd, declared ? &arguments.gpu : nullptr));
 }
 
 void decompose(Arguments& arguments) {
   if (arguments.dry_run) return print_dry_run(arguments);
-  if (arguments.gpu.memory_bytes > 0) {
-    throw Error(ErrorKind::invalid_argument, "--declare-gpu is for --dry-run; a fit runs on the GPU that is there");
+  if (arguments.gpu.memory_bytes > 0 || arguments.has_rates) {
+    throw Error(ErrorKind::invalid_argument,
+                "--declare-gpu and its bandwidths are for --dry-run; a fit runs on the GPU that is there");
   }
   if (arguments.output.empty()) throw Error(ErrorKind::invalid_argument, "-o MODEL is required; see --help");
   const std::filesystem::path inputs[] = {arguments.tensor, arguments.initial};

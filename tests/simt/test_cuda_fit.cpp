@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <blco/benchmark.hpp>
 #include <blco/cpd.hpp>
 #include <blco/generate.hpp>
 #include <fstream>
@@ -129,6 +130,20 @@ TEST_F(CudaFit, TracesReadsCopiesAndKernels) {
   EXPECT_EQ(names["mttkrp (hierarchical)"] + names["mttkrp (register-based)"], passes * chunks);
   EXPECT_GT(names["mttkrp (hierarchical)"], 0);
   EXPECT_GT(names["copy"], 0);
+}
+
+TEST_F(CudaFit, BenchmarkReportsWhatCrossesTheLink) {
+  simt::set_device({.memory_bytes = 32 << 20});  // which bounds the copies that measure its bandwidth
+  const BenchmarkReport report =
+      benchmark_mttkrp(*tensor_, 2, {.host_bytes = 0, .device_bytes = narrow_budget()}, on(Device::cuda));
+
+  ASSERT_EQ(report.passes.size(), 3U);
+  EXPECT_GT(report.link_bytes_per_second, 0);
+  for (const PassMeasurement& pass : report.passes) {
+    EXPECT_EQ(pass.link_bytes, static_cast<double>(report.plan.link_bytes_per_pass));
+    EXPECT_DOUBLE_EQ(pass.link_share, pass.link_bytes / pass.seconds / report.link_bytes_per_second);
+    EXPECT_NEAR(pass.nonzeros_per_second * pass.seconds, static_cast<double>(tensor_->summary().nnz), 1e-6);
+  }
 }
 
 TEST_F(CudaFit, SaysWhatDeviceMemoryWouldDo) {
