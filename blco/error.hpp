@@ -6,9 +6,9 @@
 
 namespace blco {
 
-// What a caller can do about it: change the request, look at the disk, replace the file,
-// give more memory, or use another device.
-enum class ErrorKind { invalid_argument, io, corrupt, out_of_memory, cuda, not_built };
+// What a caller can do about it: change the request, look at the disk, replace the file, give more memory, or use
+// another device; cancelled is the caller's own wish.
+enum class ErrorKind { invalid_argument, io, corrupt, out_of_memory, cuda, not_built, cancelled };
 
 // The message names what was wrong, where (file, line, chunk), and the remedy.
 class Error : public std::runtime_error {

@@ -73,6 +73,8 @@ int exit_code(ErrorKind kind) {
       return exit_cuda;
     case ErrorKind::not_built:
       return exit_not_built;
+    case ErrorKind::cancelled:
+      return exit_cancelled;
   }
   return exit_unexpected;
 }

@@ -23,6 +23,7 @@ inline constexpr int exit_corrupt = 4;
 inline constexpr int exit_out_of_memory = 5;
 inline constexpr int exit_cuda = 6;
 inline constexpr int exit_not_built = 7;
+inline constexpr int exit_cancelled = 8;  // stopped before there was a result
 
 // All parsers throw Error{invalid_argument} saying what is accepted.
 // Bytes: 1048576, 64M, 512MiB, 1.5GiB; K, M, G, T are binary like KiB, and KB, MB, GB, TB are decimal.
