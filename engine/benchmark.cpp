@@ -8,6 +8,7 @@
 
 #include "blco/error.hpp"
 #include "engine/cpd_job.hpp"
+#include "engine/initial_factors.hpp"
 #include "engine/streamer.hpp"
 
 namespace blco {
@@ -91,7 +92,7 @@ BenchmarkReport benchmark_mttkrp(const TensorFile& tensor, int repeats, const Me
   } else {
     report.memory_bytes_per_second = measure_host_copy(job.pool());
   }
-  load_initial_factors(tensor.summary(), options, job.backend());
+  load_initial_factors(tensor.summary(), options, nullptr, job.backend());
   report.plan = job.describe();
 
   Streamer streamer(tensor.reader(), job.plan(), job.backend(), job.trace());

@@ -20,6 +20,8 @@ CpAls::CpAls(Backend& backend, Streamer& streamer, int order, int rank, double n
 
 double CpAls::run_sweep(std::uint64_t sweep) {
   double inner = 0;
+  weights_before_ = weights_;
+  updated_modes_ = 0;
   for (int mode = 0; mode < order_; ++mode) {
     const std::uint64_t pass = sweep * static_cast<std::uint64_t>(order_) + static_cast<std::uint64_t>(mode);
     streamer_->pass(mode, pass % 2 == 0 ? Direction::forward : Direction::backward);
@@ -27,6 +29,7 @@ double CpAls::run_sweep(std::uint64_t sweep) {
     RowUpdate update = backend_->update_rows(mode, solver);
     weights_ = std::move(update.norms);
     inner = update.inner;
+    ++updated_modes_;
   }
   const double result = fit(inner);
   if (!std::isfinite(result)) {
@@ -35,6 +38,11 @@ double CpAls::run_sweep(std::uint64_t sweep) {
                                                  "large; scale them down");
   }
   return result;
+}
+
+void CpAls::undo_sweep() {
+  for (int mode = 0; mode < updated_modes_; ++mode) backend_->restore_factor(mode);
+  weights_ = weights_before_;
 }
 
 std::vector<double> CpAls::hadamard_of_grams(int left_out) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "engine/streamer.hpp"
@@ -19,7 +20,12 @@ class CpAls {
   // passes. Throws Error{invalid_argument} if the numbers leave the range of a double.
   double run_sweep(std::uint64_t sweep);
 
+  // Takes the sweep in progress, which did not end, back: factors and weights are those of the sweep before. The
+  // backend must keep previous factors. There are no more sweeps.
+  void undo_sweep();
+
   const std::vector<double>& weights() const { return weights_; }
+  void set_weights(std::vector<double> weights) { weights_ = std::move(weights); }
 
  private:
   // Elementwise product of the Grams of all modes but `left_out` (-1: of all). Row-major R x R.
@@ -32,6 +38,8 @@ class CpAls {
   int rank_;
   double norm_squared_;
   std::vector<double> weights_;
+  std::vector<double> weights_before_;  // this sweep
+  int updated_modes_ = 0;               // in this sweep
 };
 
 }  // namespace blco

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "blco/error.hpp"
-#include "engine/initial_factors.hpp"
 #include "engine/memory.hpp"
 #include "engine/pass_estimate.hpp"
 #include "io/container_reader.hpp"
@@ -14,7 +13,6 @@ namespace blco {
 namespace {
 
 constexpr int max_rank = 4096;
-constexpr std::uint64_t initial_block_bytes = std::uint64_t{1} << 20;
 // What a declared GPU's blocks may take: compute capability 8.0.
 constexpr std::uint64_t declared_shared_bytes = 163 << 10;
 
@@ -67,26 +65,9 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   }
   if (options.max_sweeps < 1) refuse("the number of iterations must be at least 1");
   if (!(options.tolerance >= 0)) refuse("the tolerance must be a number from 0 up");
+  if (!(options.time_limit_seconds >= 0)) refuse("the time limit must be a number of seconds from 0 up");
+  if (options.checkpoint_sweeps < 1) refuse("the sweeps from one checkpoint to the next must be at least 1");
   if (options.initial != nullptr) check_initial(tensor, options);
-}
-
-// In blocks of rows, so that no second copy of a factor is needed.
-void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options, Backend& backend) {
-  const auto rank = static_cast<std::uint64_t>(options.rank);
-  const std::uint64_t block_rows = std::max<std::uint64_t>(1, initial_block_bytes / (rank * sizeof(double)));
-  std::vector<double> block;
-  for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
-    const int mode = static_cast<int>(n);
-    if (options.initial != nullptr) {
-      backend.load_factor(mode, 0, options.initial->factors[n]);
-      continue;
-    }
-    for (std::uint64_t first = 0; first < tensor.shape[n]; first += block_rows) {
-      block.resize(std::min(block_rows, tensor.shape[n] - first) * rank);
-      fill_initial_rows(options.seed, mode, first, options.rank, block);
-      backend.load_factor(mode, first, block);
-    }
-  }
 }
 
 CpdJob::CpdJob(const TensorFile& file, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request)
@@ -100,6 +81,7 @@ CpdJob::CpdJob(const TensorFile& file, const MemoryBudget& budget, const CpdOpti
   request_.budget_bytes = host_budget(budget.host_bytes);
   request_.threads = pool_.width();
   request_.keep_chunks = request.keep_chunks;
+  request_.want_previous = request.want_previous;
   choose_device(budget, options, request);
   request_.caller_bytes = request.caller_bytes + (request_.device ? request.model_bytes : 0);
   plan_ = make_plan(sizes_, request_);
@@ -146,6 +128,7 @@ Backend& CpdJob::backend() {
     } else {
       BackendConfig config = request_.backend;
       config.private_bytes = plan_.private_bytes;
+      config.keep_previous = plan_.keep_previous;
       backend_ = make_host_backend(config, pool_);
     }
   }
@@ -199,6 +182,7 @@ CpdPlan CpdJob::describe() const {
   plan.planned_bytes = plan_.planned_bytes;
   plan.minimum_bytes = plan_.minimum_bytes;
   plan.disk_bytes_per_pass = plan_.disk_bytes_per_pass;
+  plan.stops_within_sweep = plan_.keep_previous;
   plan.device_budget_bytes = request_.device ? request_.device->budget_bytes : 0;
   plan.device_planned_bytes = plan_.device_planned_bytes;
   plan.device_minimum_bytes = plan_.device_minimum_bytes;

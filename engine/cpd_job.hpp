@@ -16,13 +16,11 @@ namespace blco {
 // Throws Error{invalid_argument} for options that no job can have, or an initial model that does not fit the tensor.
 void check_options(const TensorSummary& tensor, const CpdOptions& options);
 
-// The initial model's factors, or the random ones of options.seed.
-void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options, Backend& backend);
-
 struct JobRequest {
   std::uint64_t caller_bytes = 0;  // of what the caller gave, and of what it gets beyond what is freed by then
   std::uint64_t model_bytes = 0;   // of what it gets that a backend on the host would free before
   bool keep_chunks = true;
+  bool want_previous = false;             // a fit that may have to go back to its last finished sweep
   const DeclaredGpu* declared = nullptr;  // only the plan is wanted, for this GPU
 };
 

@@ -3,13 +3,13 @@
 #include <blco/model.hpp>
 #include <string_view>
 
-#include "io/model_file.hpp"
+#include "engine/model_description.hpp"
 
 namespace blco {
 namespace {
 
-constexpr std::array stop_reasons = {StopReason::tolerance, StopReason::sweeps, StopReason::cancelled,
-                                     StopReason::time};
+constexpr std::array stop_reasons = {StopReason::tolerance, StopReason::sweeps, StopReason::cancelled, StopReason::time,
+                                     StopReason::unfinished};
 
 StopReason parse_stop_reason(std::string_view text) {
   for (const StopReason reason : stop_reasons) {
@@ -30,11 +30,15 @@ const char* to_string(StopReason reason) {
       return "cancelled";
     case StopReason::time:
       return "time";
+    case StopReason::unfinished:
+      return "unfinished";
   }
   return "sweeps";
 }
 
-void save(const CpdModel& model, const std::filesystem::path& path) {
+const char* to_string(Arithmetic arithmetic) { return arithmetic == Arithmetic::f32 ? "f32" : "f64"; }
+
+ModelFile describe_model(const CpdModel& model) {
   ModelFile file;
   file.shape = model.shape;
   file.rank = static_cast<std::uint64_t>(model.rank);
@@ -44,8 +48,15 @@ void save(const CpdModel& model, const std::filesystem::path& path) {
   file.fit = model.fit();
   file.sweeps = model.fit_history.size();
   file.seed = model.seed;
+  file.precision = to_string(model.arithmetic);
   file.stop_reason = to_string(model.stop_reason);
-  write_model_file(path, file, model.factors);
+  file.tensor_nnz = model.tensor_nnz;
+  file.tensor_sum_of_squares = model.tensor_sum_of_squares;
+  return file;
+}
+
+void save(const CpdModel& model, const std::filesystem::path& path) {
+  write_model_file(path, describe_model(model), model.factors);
 }
 
 CpdModel load_model(const std::filesystem::path& path) {
@@ -58,6 +69,9 @@ CpdModel load_model(const std::filesystem::path& path) {
   model.fit_history = std::move(file.fit_history);
   model.mode_names = std::move(file.mode_names);
   model.seed = file.seed;
+  model.arithmetic = file.precision == "f32" ? Arithmetic::f32 : Arithmetic::f64;
+  model.tensor_nnz = file.tensor_nnz;
+  model.tensor_sum_of_squares = file.tensor_sum_of_squares;
   model.stop_reason = parse_stop_reason(file.stop_reason);
   return model;
 }

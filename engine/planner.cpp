@@ -81,6 +81,14 @@ std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request)
          solver_matrices * rank * rank * sizeof(double);
 }
 
+// What the factors before each update take on the host.
+std::uint64_t previous_factor_bytes(const PlanRequest& request) {
+  BackendConfig config = request.backend;
+  const std::uint64_t without = host_backend_bytes(config, request.threads);
+  config.keep_previous = true;
+  return host_backend_bytes(config, request.threads) - without;
+}
+
 // A deeper ring smooths the reads, but a small budget is better spent on chunks that are not read at all. Returns the
 // bytes that it takes more.
 std::uint64_t deepen_ring(const TensorSizes& tensor, std::uint64_t room, Plan& plan) {
@@ -107,8 +115,11 @@ void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& pl
   const std::uint64_t room = device.budget_bytes - plan.device_minimum_bytes;
   plan.private_bytes = std::min(room / 4, cuda_backend_useful_private_bytes(cuda_config(request, plan)));
   plan.private_bytes = plan.private_bytes / device_granule * device_granule;
+  const std::uint64_t without = cuda_backend_bytes(cuda_config(request, plan));
+  plan.keep_previous = request.want_previous;
+  if (cuda_backend_bytes(cuda_config(request, plan)) > without + room / 4) plan.keep_previous = false;
+  const std::uint64_t fewest = cuda_backend_bytes(cuda_config(request, plan));
   plan.lanes = lanes;
-  const std::uint64_t fewest = plan.device_minimum_bytes + plan.private_bytes;
   if (cuda_backend_bytes(cuda_config(request, plan)) > fewest + room / 8) plan.lanes = fewest_lanes;
   const std::uint64_t taken = cuda_backend_bytes(cuda_config(request, plan));
   if (request.keep_chunks) {
@@ -151,6 +162,9 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
   if (!request.device) {
     plan.private_bytes = std::min(room / 4, host_backend_useful_private_bytes(request.backend, request.threads));
     room -= plan.private_bytes;
+    const std::uint64_t previous = previous_factor_bytes(request);
+    plan.keep_previous = request.want_previous && previous <= room / 4;
+    if (plan.keep_previous) room -= previous;
   }
   const bool all_fit = request.keep_chunks && !request.device && tensor.packed_bytes() <= room;
   if (!all_fit) room -= deepen_ring(tensor, room, plan);
@@ -167,6 +181,7 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
 CudaConfig cuda_config(const PlanRequest& request, const Plan& plan) {
   CudaConfig config{.backend = request.backend, .limits = request.device->limits};
   config.backend.private_bytes = plan.private_bytes;
+  config.backend.keep_previous = plan.keep_previous;
   config.lanes = plan.lanes;
   config.lane_bytes = cuda_chunk_bytes(plan.lane_bytes);  // payloads are aligned more widely there
   config.resident_bytes = plan.resident_bytes;

@@ -113,8 +113,9 @@ class Streamer::Readers {
   std::vector<std::thread> threads_;
 };
 
-Streamer::Streamer(const ContainerReader& tensor, const Plan& plan, Backend& backend, TraceSink* trace)
-    : tensor_(&tensor), plan_(&plan), backend_(&backend), trace_(trace), residents_(plan.tiers.size()) {
+Streamer::Streamer(const ContainerReader& tensor, const Plan& plan, Backend& backend, TraceSink* trace,
+                   ProgressMeter* meter)
+    : tensor_(&tensor), plan_(&plan), backend_(&backend), trace_(trace), meter_(meter), residents_(plan.tiers.size()) {
   for (int lane = 0; lane < plan.lanes; ++lane) lanes_.push_back(backend.allocate_host(plan.lane_bytes));
   scratch_.assign(static_cast<std::size_t>(plan.readers), std::vector<std::byte>(plan.scratch_bytes));
   for (std::uint64_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
@@ -166,8 +167,10 @@ void Streamer::run_pass(int mode, Direction direction) {
   backend_->begin_pass(mode);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t chunk = chunk_at(i);
+    const std::uint64_t nnz = tensor_->info().nnz_of_chunk(chunk);
     if (!needs_read(chunk)) {
       backend_->submit_resident(*residents_[chunk].id);
+      if (meter_ != nullptr) meter_->advance(nnz, 0);
       continue;
     }
     const auto wait_begin = std::chrono::steady_clock::now();
@@ -176,6 +179,7 @@ void Streamer::run_pass(int mode, Direction direction) {
     submit_read(chunk, readers.lane(read), view);
     readers.submitted();
     ++read;
+    if (meter_ != nullptr) meter_->advance(nnz, stored_bytes(chunk));
   }
   backend_->finish_pass();
   trace("passes", "mode " + std::to_string(mode), pass_begin, 0, 0);

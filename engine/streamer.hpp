@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/planner.hpp"
+#include "engine/progress_meter.hpp"
 #include "io/container_reader.hpp"
 #include "kernels/backend.hpp"
 
@@ -21,7 +22,8 @@ enum class Direction { forward, backward };
 class Streamer {
  public:
   // All of them must outlive the streamer. Allocates the lanes and the room for packed chunks.
-  Streamer(const ContainerReader& tensor, const Plan& plan, Backend& backend, TraceSink* trace = nullptr);
+  Streamer(const ContainerReader& tensor, const Plan& plan, Backend& backend, TraceSink* trace = nullptr,
+           ProgressMeter* meter = nullptr);
   // Waits for what still copies from the lanes.
   ~Streamer();
   Streamer(const Streamer&) = delete;
@@ -29,7 +31,7 @@ class Streamer {
 
   // One pass: the backend's output of `mode` is complete when this returns. Chunks are submitted in the order of
   // `direction` whatever their tier. If a stage fails, reads and copies in flight end first, and then its error is
-  // thrown.
+  // thrown. The meter, where there is one, hears of every chunk, and ends the pass by what it throws.
   void pass(int mode, Direction direction);
 
   // From the container, since construction.
@@ -57,6 +59,7 @@ class Streamer {
   const Plan* plan_;
   Backend* backend_;
   TraceSink* trace_;
+  ProgressMeter* meter_;
   std::vector<std::unique_ptr<HostBuffer>> lanes_;
   std::vector<std::vector<std::byte>> scratch_;  // per reader
   std::vector<Resident> residents_;              // per chunk

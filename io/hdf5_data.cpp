@@ -207,14 +207,18 @@ void write_fixed_texts(const Hdf5Place& place, hid_t object, const char* name, c
   write_fixed(place, object, name, {values.size()}, values);
 }
 
-void write_dataset_bytes(const Hdf5Place& place, hid_t parent, const char* name, hid_t file_type, hid_t memory_type,
-                         const Extents& extents, const void* data) {
+Hdf5Id create_dataset(const Hdf5Place& place, hid_t parent, const char* name, hid_t file_type, const Extents& extents) {
   const Hdf5Id space = make_space(place, extents);
   const Hdf5Id creation = make_properties(place, H5P_DATASET_CREATE);
   checked(H5Pset_obj_track_times(creation.get(), false), place, "cannot turn object times off");
   checked(H5Pset_layout(creation.get(), H5D_CONTIGUOUS), place, "cannot set the layout of", name);
-  const Hdf5Id dataset = own(H5Dcreate2(parent, name, file_type, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
-                             H5Dclose, place, "cannot create the dataset", name);
+  return own(H5Dcreate2(parent, name, file_type, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT), H5Dclose,
+             place, "cannot create the dataset", name);
+}
+
+void write_dataset_bytes(const Hdf5Place& place, hid_t parent, const char* name, hid_t file_type, hid_t memory_type,
+                         const Extents& extents, const void* data) {
+  const Hdf5Id dataset = create_dataset(place, parent, name, file_type, extents);
   checked(H5Dwrite(dataset.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), place, "cannot write the dataset",
           name);
 }
@@ -268,12 +272,11 @@ Extents dataset_extents(const Hdf5Place& place, hid_t dataset, const char* name)
   return space_extents(place, space.get(), name);
 }
 
-template <class T>
-std::vector<T> read_dataset(const Hdf5Place& place, hid_t parent, const char* name, const Extents& extents,
+Hdf5Id open_checked_dataset(const Hdf5Place& place, hid_t parent, const char* name, bool reals, const Extents& extents,
                             std::uint64_t file_bytes) {
-  const Hdf5Id dataset = open_dataset(place, parent, name);
+  Hdf5Id dataset = open_dataset(place, parent, name);
   const Hdf5Id type = own(H5Dget_type(dataset.get()), H5Tclose, place, "cannot read the type of", name);
-  if (!is_number(type.get(), std::is_same_v<T, double>)) {
+  if (!is_number(type.get(), reals)) {
     fail_at(place, "the dataset " + std::string(name) + " does not hold numbers of the right kind");
   }
   const Extents found = dataset_extents(place, dataset.get(), name);
@@ -281,7 +284,16 @@ std::vector<T> read_dataset(const Hdf5Place& place, hid_t parent, const char* na
     fail_at(place,
             "the dataset " + std::string(name) + " has extents " + describe(found) + " and not " + describe(extents));
   }
-  const std::uint64_t count = checked_count(place, dataset.get(), name, extents, file_bytes);
+  checked_count(place, dataset.get(), name, extents, file_bytes);
+  return dataset;
+}
+
+template <class T>
+std::vector<T> read_dataset(const Hdf5Place& place, hid_t parent, const char* name, const Extents& extents,
+                            std::uint64_t file_bytes) {
+  const Hdf5Id dataset = open_checked_dataset(place, parent, name, std::is_same_v<T, double>, extents, file_bytes);
+  std::uint64_t count = 1;
+  for (const std::uint64_t extent : extents) count *= extent;
   std::vector<T> values(static_cast<std::size_t>(count));
   checked(H5Dread(dataset.get(), memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), place,
           "cannot read the dataset", name);

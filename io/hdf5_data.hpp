@@ -56,6 +56,8 @@ using Extents = std::vector<std::uint64_t>;
 // `extents` empty: a scalar.
 void write_attribute_bytes(const Hdf5Place& place, hid_t object, const char* name, hid_t file_type, hid_t memory_type,
                            const Extents& extents, const void* data);
+// Contiguous.
+Hdf5Id create_dataset(const Hdf5Place& place, hid_t parent, const char* name, hid_t file_type, const Extents& extents);
 void write_dataset_bytes(const Hdf5Place& place, hid_t parent, const char* name, hid_t file_type, hid_t memory_type,
                          const Extents& extents, const void* data);
 
@@ -100,7 +102,11 @@ std::vector<std::string> read_texts(const Hdf5Place& place, hid_t object, const 
 Hdf5Id open_dataset(const Hdf5Place& place, hid_t parent, const char* name);
 Extents dataset_extents(const Hdf5Place& place, hid_t dataset, const char* name);
 
-// Checks class, extents, and that the file can hold that much (`file_bytes`) before it allocates.
+// Opens a dataset and checks its class (reals, or integers), its extents, and that the file can hold that much
+// (`file_bytes`).
+Hdf5Id open_checked_dataset(const Hdf5Place& place, hid_t parent, const char* name, bool reals, const Extents& extents,
+                            std::uint64_t file_bytes);
+// The same, and reads it; nothing is allocated before.
 template <class T>
 std::vector<T> read_dataset(const Hdf5Place& place, hid_t parent, const char* name, const Extents& extents,
                             std::uint64_t file_bytes);

@@ -55,10 +55,10 @@ class Backend {
 
   // Rows from `first_row` on, row-major with R columns, in f64 whatever the precision inside.
   virtual void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
-  // All rows, I_n x R.
-  virtual void store_factor(int mode, std::span<double> rows) const = 0;
-  // The same in memory of its own, and frees first the output and then the backend's matrix: there will be no more
-  // passes.
+  // The same rows back, in f64.
+  virtual void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
+  // All rows, I_n x R, in memory of its own; frees first the output and then the backend's matrix: there will be no
+  // more passes.
   virtual std::vector<double> take_factor(int mode) = 0;
 
   // A pass: output_n = sum over all submitted chunks. Each chunk is submitted once, in the order that is wanted.
@@ -80,6 +80,9 @@ class Backend {
   // factor_n = solve(output_n), its columns normalised by their 2-norm (a zero column stays), its Gram refreshed.
   // Sums run in an order that depends on neither threads nor budgets.
   virtual RowUpdate update_rows(int mode, const RowSolver& solver) = 0;
+  // Takes back a mode's last update_rows: its factor is the one before. Once per update, only where the configuration
+  // keeps previous factors, and there are no more passes.
+  virtual void restore_factor(int mode) = 0;
 
   // A_n^T A_n of the current factor, row-major R x R.
   virtual std::span<const double> gram(int mode) = 0;
@@ -90,6 +93,7 @@ struct BackendConfig {
   int rank = 1;
   Precision precision = Precision::f64;
   std::uint64_t private_bytes = 0;  // for private copies of outputs; 0: none
+  bool keep_previous = false;       // for each factor the one before its last update, in as much memory
   TraceSink* trace = nullptr;       // told when chunks were computed and, on a device, copied
 };
 

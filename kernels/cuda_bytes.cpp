@@ -28,7 +28,8 @@ std::uint64_t cuda_backend_bytes(const CudaConfig& config) {
   const auto rank = static_cast<std::uint64_t>(config.backend.rank);
   const std::uint64_t longest = std::ranges::max(shape);
   std::uint64_t bytes = table_and_flag_bytes;
-  for (const std::uint64_t length : shape) bytes += granules(length * row_bytes(config.backend));
+  const std::uint64_t matrices = config.backend.keep_previous ? 2 : 1;
+  for (const std::uint64_t length : shape) bytes += matrices * granules(length * row_bytes(config.backend));
   bytes += granules(longest * row_bytes(config.backend)) + granules(config.backend.private_bytes);
   bytes += granules(cuda::dense_scratch_bytes(longest, config.backend.rank));
   bytes += granules((3 * rank * rank + rank + 1) * sizeof(double));  // solver, Gram, sums

@@ -13,6 +13,8 @@
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
 #include "kernels/aligned_buffer.hpp"
+#include "kernels/backend_checks.hpp"
+#include "kernels/factor_set.hpp"
 #include "kernels/flushing_executor.hpp"
 #include "kernels/frame_rows.hpp"
 #include "kernels/host_dense.hpp"
@@ -23,7 +25,6 @@
 namespace blco {
 namespace {
 
-constexpr std::uint64_t most_rows_of_mode = std::uint64_t{1} << 32;
 constexpr int most_rank = 1 << 16;
 // Objects, layout tables, and bookkeeping of residents.
 constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
@@ -46,16 +47,6 @@ void check(bool condition, const std::string& message) {
   if (!condition) throw Error(ErrorKind::invalid_argument, message);
 }
 
-void check_config(const BackendConfig& config) {
-  check(config.rank >= 1 && config.rank <= most_rank,
-        "rank " + std::to_string(config.rank) + " is not possible; give one from 1 to " + std::to_string(most_rank));
-  const auto& shape = config.layout.shape();
-  for (std::size_t n = 0; n < shape.size(); ++n) {
-    check(shape[n] <= most_rows_of_mode, "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) +
-                                             "; the CPU backend takes up to 2^32: relabel the mode's indices");
-  }
-}
-
 std::uint64_t longest_mode(const TensorLayout& layout) { return std::ranges::max(layout.shape()); }
 
 template <class T>
@@ -69,7 +60,7 @@ class HostBackend final : public Backend {
   }
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
-  void store_factor(int mode, std::span<double> rows) const override;
+  void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override;
   std::vector<double> take_factor(int mode) override;
 
   void begin_pass(int mode) override;
@@ -78,15 +69,14 @@ class HostBackend final : public Backend {
   ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override;
   void submit_resident(ResidentId chunk) override { add_chunk(residents_.at(chunk).source); }
   void finish_pass() override { output_.finish(); }
-  void read_output(std::span<double> rows) const override { copy_out(std::as_const(output_).rows(), rows); }
+  void read_output(std::span<double> rows) const override;
 
   RowUpdate update_rows(int mode, const RowSolver& solver) override;
+  void restore_factor(int mode) override { factors_.restore(mode); }
   std::span<const double> gram(int mode) override;
 
  private:
-  const RowMatrix<T>& factor(int mode) const { return factors_[static_cast<std::size_t>(mode)]; }
   RowsView<T> factor_rows(int mode);
-  void check_size(std::uint64_t rows, std::size_t numbers) const;
   void copy_out(RowsView<const T> from, std::span<double> to) const;
   void add_chunk(const FrameSource& source);
   void add_part(const FrameSource& source, std::size_t part);
@@ -97,7 +87,7 @@ class HostBackend final : public Backend {
   int rank_;
   mutable FlushingExecutor executor_;
   FrameDecoder decoder_;
-  std::vector<RowMatrix<T>> factors_;
+  FactorSet<RowMatrix<T>> factors_;
   std::vector<std::vector<double>> grams_;  // empty: rows were loaded since
   PassOutput<T> output_;
   DenseKernels dense_;
@@ -117,7 +107,11 @@ HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
       dense_(config.rank, longest_mode(config.layout), executor_),
       trace_(config.trace) {
   for (const std::uint64_t length : layout_.shape()) {
-    factors_.emplace_back(length, rank_);
+    if (config.keep_previous) {
+      factors_.add(RowMatrix<T>(length, rank_), RowMatrix<T>(length, rank_));
+    } else {
+      factors_.add(RowMatrix<T>(length, rank_));
+    }
     grams_.emplace_back();
   }
   for (int part = 0; part < executor.width(); ++part) rings_.emplace_back(layout_.order());
@@ -125,25 +119,15 @@ HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
 
 template <class T>
 RowsView<T> HostBackend<T>::factor_rows(int mode) {
-  RowMatrix<T>& matrix = factors_[static_cast<std::size_t>(mode)];
+  RowMatrix<T>& matrix = factors_[mode];
   return {matrix.row(0), matrix.rows(), matrix.stride()};
-}
-
-template <class T>
-void HostBackend<T>::check_size(std::uint64_t rows, std::size_t numbers) const {
-  check(numbers == rows * static_cast<std::uint64_t>(rank_), "a matrix of " + std::to_string(rows) + " x " +
-                                                                 std::to_string(rank_) + " was expected, got " +
-                                                                 std::to_string(numbers) + " numbers");
 }
 
 template <class T>
 void HostBackend<T>::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
   const RowsView<T> to = factor_rows(mode);
   const auto rank = static_cast<std::uint64_t>(rank_);
-  const std::uint64_t count = rows.size() / rank;
-  check(count * rank == rows.size() && first_row <= to.rows && count <= to.rows - first_row,
-        std::to_string(rows.size()) + " numbers from row " + std::to_string(first_row) + " on do not fit a matrix of " +
-            std::to_string(to.rows) + " x " + std::to_string(rank_));
+  const std::uint64_t count = check_row_block(to.rows, rank_, first_row, rows.size());
   const std::size_t slices = rings_.size();
   executor_.run(slices, [&](std::size_t slice) {
     for (std::uint64_t i = count * slice / slices; i < count * (slice + 1) / slices; ++i) {
@@ -165,7 +149,6 @@ std::span<const double> HostBackend<T>::gram(int mode) {
 
 template <class T>
 void HostBackend<T>::copy_out(RowsView<const T> from, std::span<double> to) const {
-  check_size(from.rows, to.size());
   const auto rank = static_cast<std::uint64_t>(rank_);
   const std::size_t slices = rings_.size();
   executor_.run(slices, [&](std::size_t slice) {
@@ -176,17 +159,27 @@ void HostBackend<T>::copy_out(RowsView<const T> from, std::span<double> to) cons
 }
 
 template <class T>
-void HostBackend<T>::store_factor(int mode, std::span<double> rows) const {
-  copy_out({factor(mode).row(0), factor(mode).rows(), factor(mode).stride()}, rows);
+void HostBackend<T>::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
+  const RowMatrix<T>& factor = factors_[mode];
+  const std::uint64_t count = check_row_block(factor.rows(), rank_, first_row, rows.size());
+  copy_out({factor.row(first_row), count, factor.stride()}, rows);
 }
 
 template <class T>
 std::vector<double> HostBackend<T>::take_factor(int mode) {
   output_.release();
-  std::vector<double> rows(factor(mode).rows() * static_cast<std::uint64_t>(rank_));
-  store_factor(mode, rows);
-  factors_[static_cast<std::size_t>(mode)] = {};
+  const RowMatrix<T> factor = factors_.take(mode);
+  std::vector<double> rows(factor.rows() * static_cast<std::uint64_t>(rank_));
+  copy_out({factor.row(0), factor.rows(), factor.stride()}, rows);
   return rows;
+}
+
+template <class T>
+void HostBackend<T>::read_output(std::span<double> rows) const {
+  const RowsView<const T> output = output_.rows();
+  check(check_row_block(output.rows, rank_, 0, rows.size()) == output.rows,
+        "the output has more rows than there is room for");
+  copy_out(output, rows);
 }
 
 template <class T>
@@ -238,8 +231,9 @@ RowsTask<T> HostBackend<T>::make_task(std::size_t part) {
   task.output.rows = ring.rows(pass_mode_);
   for (int mode = 0; mode < layout_.order(); ++mode) {
     if (mode == pass_mode_) continue;
-    task.factors[static_cast<std::size_t>(task.factor_count++)] = {factor(mode).row(0), ring.rows(mode), 0,
-                                                                   factor(mode).bytes() > cached_bytes};
+    const RowMatrix<T>& factor = std::as_const(factors_)[mode];
+    task.factors[static_cast<std::size_t>(task.factor_count++)] = {factor.row(0), ring.rows(mode), 0,
+                                                                   factor.bytes() > cached_bytes};
   }
   task.values = ring.values();
   task.stride = padded_rank<T>(rank_);
@@ -266,6 +260,7 @@ RowUpdate HostBackend<T>::update_rows(int mode, const RowSolver& solver) {
   const RowsView<const T> given = std::as_const(output_).rows();
   check(solver.rank() == rank_ && mode == pass_mode_ && given.rows == layout_.mode(mode).length,
         "update_rows: the last pass was not one of mode " + std::to_string(mode) + ", or the solver has another rank");
+  factors_.begin_update(mode);
   const RowSolveSums sums = dense_.solve_rows(solver, given, factor_rows(mode));
   RowUpdate update{sums.squares, sums.inner};
   std::vector<double> scale(update.norms.size());
@@ -288,7 +283,8 @@ std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
                         DenseKernels::bytes(config.rank, longest, threads) +
                         static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order());
   for (const std::uint64_t length : config.layout.shape()) {
-    bytes += mapped_bytes(length * padded_rank<T>(config.rank) * sizeof(T)) + rank * rank * sizeof(double);
+    const std::uint64_t factor = mapped_bytes(length * padded_rank<T>(config.rank) * sizeof(T));
+    bytes += (config.keep_previous ? 2 : 1) * factor + rank * rank * sizeof(double);
   }
   return bytes + mapped_bytes(std::min(config.private_bytes, host_backend_useful_private_bytes(config, threads)));
 }
@@ -296,13 +292,13 @@ std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
 }  // namespace
 
 std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor) {
-  check_config(config);
+  check_backend_config(config, most_rank, "CPU");
   if (config.precision == Precision::f32) return std::make_unique<HostBackend<float>>(config, executor);
   return std::make_unique<HostBackend<double>>(config, executor);
 }
 
 std::uint64_t host_backend_bytes(const BackendConfig& config, int threads) {
-  check_config(config);
+  check_backend_config(config, most_rank, "CPU");
   return config.precision == Precision::f32 ? backend_bytes<float>(config, threads)
                                             : backend_bytes<double>(config, threads);
 }

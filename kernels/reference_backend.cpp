@@ -9,6 +9,7 @@
 
 #include "blco/error.hpp"
 #include "blco/payload.hpp"
+#include "kernels/factor_set.hpp"
 
 namespace blco {
 namespace {
@@ -43,7 +44,7 @@ class ReferenceBackend final : public Backend {
   }
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
-  void store_factor(int mode, std::span<double> rows) const override;
+  void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override;
   std::vector<double> take_factor(int mode) override;
 
   void begin_pass(int mode) override;
@@ -55,6 +56,7 @@ class ReferenceBackend final : public Backend {
   void read_output(std::span<double> rows) const override;
 
   RowUpdate update_rows(int mode, const RowSolver& solver) override;
+  void restore_factor(int mode) override { factors_.restore(mode); }
   std::span<const double> gram(int mode) override { return grams_[index(mode)]; }
 
  private:
@@ -77,7 +79,7 @@ class ReferenceBackend final : public Backend {
   TensorLayout layout_;
   int rank_;
   int pass_mode_ = 0;
-  std::vector<std::vector<double>> factors_;
+  FactorSet<std::vector<double>> factors_;
   std::vector<std::vector<double>> grams_;
   std::vector<double> output_;
   std::vector<Resident> residents_;
@@ -88,13 +90,17 @@ ReferenceBackend::ReferenceBackend(const BackendConfig& config) : layout_(config
     throw Error(ErrorKind::invalid_argument, "rank " + std::to_string(rank_) + " is not possible; give at least 1");
   }
   for (const std::uint64_t length : layout_.shape()) {
-    factors_.emplace_back(row_start(length));
+    if (config.keep_previous) {
+      factors_.add(std::vector<double>(row_start(length)), {});
+    } else {
+      factors_.add(std::vector<double>(row_start(length)));
+    }
     grams_.emplace_back(row_start(static_cast<std::uint64_t>(rank_)));
   }
 }
 
 void ReferenceBackend::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
-  std::vector<double>& factor = factors_[index(mode)];
+  std::vector<double>& factor = factors_[mode];
   if (row_start(first_row) + rows.size() > factor.size()) {
     throw Error(ErrorKind::invalid_argument, "more rows than mode " + std::to_string(mode) + " has");
   }
@@ -102,13 +108,14 @@ void ReferenceBackend::load_factor(int mode, std::uint64_t first_row, std::span<
   refresh_gram(mode);
 }
 
-void ReferenceBackend::store_factor(int mode, std::span<double> rows) const {
-  std::ranges::copy(factors_[index(mode)], rows.begin());
+void ReferenceBackend::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
+  const auto first = factors_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(first_row));
+  std::copy_n(first, rows.size(), rows.begin());
 }
 
 std::vector<double> ReferenceBackend::take_factor(int mode) {
   output_ = {};
-  return std::exchange(factors_[index(mode)], {});
+  return factors_.take(mode);
 }
 
 void ReferenceBackend::begin_pass(int mode) {
@@ -151,7 +158,7 @@ void ReferenceBackend::add(const Entry& entry) {
   for (std::size_t r = 0; r < static_cast<std::size_t>(rank_); ++r) {
     double product = entry.value;
     for (int mode = 0; mode < layout_.order(); ++mode) {
-      if (mode != pass_mode_) product *= factors_[index(mode)][row_start(entry.coordinates[index(mode)]) + r];
+      if (mode != pass_mode_) product *= factors_[mode][row_start(entry.coordinates[index(mode)]) + r];
     }
     output_[out + r] += product;
   }
@@ -207,7 +214,7 @@ void solve_row(const RowSolver& solver, std::span<double> row) {
 
 RowUpdate ReferenceBackend::update_rows(int mode, const RowSolver& solver) {
   const auto rank = static_cast<std::size_t>(rank_);
-  std::vector<double>& factor = factors_[index(mode)];
+  std::vector<double>& factor = factors_.begin_update(mode);
   factor = output_;
   RowUpdate update{std::vector<double>(rank), 0.0};
   for (std::size_t start = 0; start < factor.size(); start += rank) {
@@ -227,7 +234,7 @@ RowUpdate ReferenceBackend::update_rows(int mode, const RowSolver& solver) {
 
 void ReferenceBackend::refresh_gram(int mode) {
   const auto rank = static_cast<std::size_t>(rank_);
-  const std::vector<double>& factor = factors_[index(mode)];
+  const std::vector<double>& factor = factors_[mode];
   std::vector<double>& gram = grams_[index(mode)];
   std::ranges::fill(gram, 0.0);
   for (std::size_t start = 0; start < factor.size(); start += rank) {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "blco/bits.hpp"
+#include "kernels/backend_checks.hpp"
 #include "kernels/cuda/dense.hpp"
 #include "kernels/cuda/device_chunk.hpp"
 #include "kernels/cuda/device_memory.hpp"
@@ -21,13 +22,13 @@
 #include "kernels/cuda/nvtx_range.hpp"
 #include "kernels/cuda/resolution.hpp"
 #include "kernels/cuda/staged_transfer.hpp"
+#include "kernels/factor_set.hpp"
 
 namespace blco {
 namespace {
 
 using namespace cuda;
 
-constexpr std::uint64_t most_rows_of_mode = std::uint64_t{1} << 32;
 constexpr int most_rank = 4096;
 // Two kernels of resident chunks at once: the second fills the multiprocessors that the first leaves at its end.
 constexpr std::size_t resident_streams = 2;
@@ -69,7 +70,7 @@ class CudaBackend final : public Backend {
   }
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
-  void store_factor(int mode, std::span<double> rows) const override;
+  void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override;
   std::vector<double> take_factor(int mode) override;
 
   void begin_pass(int mode) override;
@@ -81,14 +82,19 @@ class CudaBackend final : public Backend {
   void read_output(std::span<double> rows) const override;
 
   RowUpdate update_rows(int mode, const RowSolver& solver) override;
+  void restore_factor(int mode) override { factors_.restore(mode); }
   std::span<const double> gram(int mode) override;
 
  private:
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
   std::uint64_t length(int mode) const { return layout_.mode(mode).length; }
   std::uint64_t numbers(int mode) const { return length(mode) * static_cast<std::uint64_t>(config_.backend.rank); }
-  std::uint64_t most_numbers() const;
 
+  void add_factor(int mode);
+  std::uint64_t offset_of_rows(int mode, std::uint64_t first_row, std::size_t count) const {
+    check_row_block(length(mode), config_.backend.rank, first_row, count);
+    return first_row * static_cast<std::uint64_t>(config_.backend.rank);
+  }
   void copy_and_compute(std::size_t lane, const ChunkView& chunk, bool staged);
   void compute(const DeviceChunk& chunk, cudaStream_t stream, const std::string& track);
   MttkrpArguments<Real> arguments_of(const DeviceChunk& chunk) const;
@@ -105,7 +111,7 @@ class CudaBackend final : public Backend {
   std::size_t next_resident_stream_ = 0;
   std::size_t settled_residents_ = 0;  // whose copies had ended when the pass began
 
-  std::vector<DeviceBuffer> factors_;
+  FactorSet<DeviceBuffer> factors_;
   DeviceBuffer output_;
   DeviceBuffer copies_memory_;
   DeviceBuffer scratch_;
@@ -134,7 +140,8 @@ template <class Real>
 CudaBackend<Real>::CudaBackend(const CudaConfig& config)
     : config_(config),
       layout_(config.backend.layout),
-      output_(most_numbers() * sizeof(Real), "the output"),
+      output_(std::ranges::max(layout_.shape()) * static_cast<std::uint64_t>(config.backend.rank) * sizeof(Real),
+              "the output"),
       copies_memory_(std::min(config.backend.private_bytes, cuda_backend_useful_private_bytes(config)),
                      "copies of the output"),
       scratch_(dense_scratch_bytes(std::ranges::max(layout_.shape()), config.backend.rank), "scratch"),
@@ -142,7 +149,7 @@ CudaBackend<Real>::CudaBackend(const CudaConfig& config)
   const auto rank = static_cast<std::uint64_t>(config.backend.rank);
   const std::uint64_t matrix = rank * rank;
   for (int mode = 0; mode < layout_.order(); ++mode) {
-    factors_.emplace_back(numbers(mode) * sizeof(Real), "a factor");
+    add_factor(mode);
     grams_.emplace_back();
   }
   solver_ = DeviceBuffer(2 * matrix * sizeof(double), "the solver");
@@ -160,32 +167,32 @@ CudaBackend<Real>::CudaBackend(const CudaConfig& config)
 }
 
 template <class Real>
-std::uint64_t CudaBackend<Real>::most_numbers() const {
-  return std::ranges::max(layout_.shape()) * static_cast<std::uint64_t>(config_.backend.rank);
+void CudaBackend<Real>::add_factor(int mode) {
+  const auto allocate = [&] { return DeviceBuffer(numbers(mode) * sizeof(Real), "a factor"); };
+  if (config_.backend.keep_previous) {
+    factors_.add(allocate(), allocate());
+  } else {
+    factors_.add(allocate());
+  }
 }
 
 template <class Real>
 void CudaBackend<Real>::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
-  const auto rank = static_cast<std::uint64_t>(config_.backend.rank);
-  const std::uint64_t count = rows.size() / rank;
-  require(count * rank == rows.size() && first_row <= length(mode) && count <= length(mode) - first_row,
-          std::to_string(rows.size()) + " numbers from row " + std::to_string(first_row) +
-              " on do not fit the matrix of mode " + std::to_string(mode));
-  transfer_.upload_numbers(rows, factors_[index(mode)].template as<Real>() + first_row * rank, main_);
+  const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
+  transfer_.upload_numbers(rows, factors_[mode].template as<Real>() + offset, main_);
   grams_[index(mode)].clear();
 }
 
 template <class Real>
-void CudaBackend<Real>::store_factor(int mode, std::span<double> rows) const {
-  require(rows.size() == numbers(mode), "the matrix of mode " + std::to_string(mode) + " has another size");
-  transfer_.download_numbers(factors_[index(mode)].template as<const Real>(), rows, main_);
+void CudaBackend<Real>::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
+  const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
+  transfer_.download_numbers(factors_[mode].template as<const Real>() + offset, rows, main_);
 }
 
 template <class Real>
 std::vector<double> CudaBackend<Real>::take_factor(int mode) {
   std::vector<double> rows(static_cast<std::size_t>(numbers(mode)));
-  store_factor(mode, rows);
-  factors_[index(mode)] = DeviceBuffer();
+  transfer_.download_numbers(factors_.take(mode).template as<const Real>(), rows, main_);
   return rows;
 }
 
@@ -288,7 +295,7 @@ MttkrpArguments<Real> CudaBackend<Real>::arguments_of(const DeviceChunk& chunk) 
   for (int mode = 0; mode < layout_.order(); ++mode) {
     const ModeLayout& bits = layout_.mode(mode);
     arguments.coordinates[mode] = {bits.field, bits.key_mask, bits.length, bits.shift, bits.low_bits};
-    arguments.factors[mode] = factors_[index(mode)].template as<const Real>();
+    arguments.factors[mode] = factors_[mode].template as<const Real>();
   }
   arguments.byte_tables = byte_tables_;
   arguments.index_bytes = (std::min(layout_.line_bits(), 64) + 7) / 8;
@@ -354,7 +361,7 @@ RowUpdate CudaBackend<Real>::update_rows(int mode, const RowSolver& solver) {
     view.lower = solver_.as<double>() + columns * columns;
     transfer_.upload(std::as_bytes(solver.lower()), solver_.as<double>() + columns * columns, main_);
   }
-  Real* factor = factors_[index(mode)].template as<Real>();
+  Real* factor = factors_.begin_update(mode).template as<Real>();
   solve_rows<Real>(output_.as<const Real>(), length(mode), rank, view, factor, sums_, scratch_.as<void>(), main_.get());
   normalise_columns<Real>(factor, length(mode), rank, sums_, main_.get());
 
@@ -372,7 +379,7 @@ std::span<const double> CudaBackend<Real>::gram(int mode) {
   std::vector<double>& gram = grams_[index(mode)];
   if (gram.empty()) {
     const int rank = config_.backend.rank;
-    cuda::gram<Real>(factors_[index(mode)].template as<const Real>(), length(mode), rank, gram_, scratch_.as<void>(),
+    cuda::gram<Real>(factors_[mode].template as<const Real>(), length(mode), rank, gram_, scratch_.as<void>(),
                      main_.get());
     gram.resize(static_cast<std::size_t>(rank) * static_cast<std::size_t>(rank));
     transfer_.download(gram_, std::as_writable_bytes(std::span(gram)), main_);
@@ -383,15 +390,8 @@ std::span<const double> CudaBackend<Real>::gram(int mode) {
 }  // namespace
 
 std::unique_ptr<Backend> make_cuda_backend(const CudaConfig& config) {
-  require(config.backend.rank >= 1 && config.backend.rank <= most_rank, "rank " + std::to_string(config.backend.rank) +
-                                                                            " is not possible; give one from 1 to " +
-                                                                            std::to_string(most_rank));
+  check_backend_config(config.backend, most_rank, "CUDA");
   require(config.lanes >= 1, "the device needs at least one lane");
-  const auto& shape = config.backend.layout.shape();
-  for (std::size_t n = 0; n < shape.size(); ++n) {
-    require(shape[n] <= most_rows_of_mode, "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) +
-                                               "; the CUDA backend takes up to 2^32: relabel the mode's indices");
-  }
   if (config.backend.precision == Precision::f32) return std::make_unique<CudaBackend<float>>(config);
   return std::make_unique<CudaBackend<double>>(config);
 }

@@ -32,7 +32,7 @@ class RecordingBackend final : public Backend {
     return std::make_unique<WatchedBuffer>(*this, bytes);
   }
   void load_factor(int, std::uint64_t, std::span<const double>) override {}
-  void store_factor(int, std::span<double>) const override {}
+  void store_factor(int, std::uint64_t, std::span<double>) const override {}
   std::vector<double> take_factor(int) override { return {}; }
   void begin_pass(int) override { submitted.clear(); }
   void submit(int lane, const ChunkView& chunk) override {
@@ -72,6 +72,7 @@ class RecordingBackend final : public Backend {
   }
   void read_output(std::span<double>) const override {}
   RowUpdate update_rows(int, const RowSolver&) override { return {}; }
+  void restore_factor(int) override {}
   std::span<const double> gram(int) override { return {}; }
 
  private:

@@ -65,7 +65,7 @@ class BackendUnderTest {
 
   std::vector<double> factor(int mode) const {
     std::vector<double> rows(size(mode));
-    backend_->store_factor(mode, rows);
+    backend_->store_factor(mode, 0, rows);
     return rows;
   }
 

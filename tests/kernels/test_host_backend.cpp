@@ -157,7 +157,7 @@ TEST(HostBackend, TakesFactorsInBlocksOfRows) {
   }
 
   std::vector<double> stored(factor.size());
-  blocks->store_factor(0, stored);
+  blocks->store_factor(0, 0, stored);
   EXPECT_EQ(stored, factor);
   EXPECT_THAT(blocks->gram(0), ::testing::ElementsAreArray(whole->gram(0)));
   EXPECT_THROW(blocks->load_factor(0, 99, std::vector<double>(10)), Error);

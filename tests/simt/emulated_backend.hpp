@@ -119,7 +119,7 @@ class EmulatedBackend {
 
   std::vector<double> factor(int mode) const {
     std::vector<double> rows(size(mode));
-    backend_->store_factor(mode, rows);
+    backend_->store_factor(mode, 0, rows);
     return rows;
   }
 

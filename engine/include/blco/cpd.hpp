@@ -3,6 +3,7 @@
 
 #include <blco/memory_budget.hpp>
 #include <blco/model.hpp>
+#include <blco/progress.hpp>
 #include <blco/tensor_file.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -14,7 +15,6 @@
 namespace blco {
 
 enum class Device { automatic, cpu, cuda };
-enum class Arithmetic { f64, f32 };  // of factors and MTTKRP; Gram, solve and fit are always f64
 
 // How a GPU's kernels add up rows (Nguyen et al., ICS 2022, section 5): every segment to global memory, or through a
 // stash in shared memory and copies of the output. Automatic decides per mode and chunk.
@@ -63,6 +63,9 @@ struct CpdPlan {
   std::uint64_t planned_bytes = 0;        // of host memory, all told
   std::uint64_t minimum_bytes = 0;        // the least budget that would do
   std::uint64_t disk_bytes_per_pass = 0;  // read from the container in every pass but the first
+  // Whether memory holds what a sweep overwrites: then a job that is cancelled, or out of time, ends at once with the
+  // last finished sweep; else it finishes the sweep in progress.
+  bool stops_within_sweep = false;
   // Zero on the CPU.
   std::uint64_t device_budget_bytes = 0;
   std::uint64_t device_planned_bytes = 0;
@@ -81,8 +84,8 @@ struct SweepReport {
 };
 
 struct CpdOptions {
-  int rank = 16;
-  int max_sweeps = 50;
+  int rank = 16;            // 0: that of `initial` or `resume`
+  int max_sweeps = 50;      // those of a resumed fit included
   double tolerance = 1e-5;  // stop when the fit changes by less; 0: never
   std::uint64_t seed = 1;   // of the initial factors; with shape and rank it fixes them
   Device device = Device::automatic;
@@ -90,17 +93,28 @@ struct CpdOptions {
   Arithmetic arithmetic = Arithmetic::f64;
   int threads = 0;                    // up to 4096; 0: one per processor
   const CpdModel* initial = nullptr;  // start from these factors; its weights are not used
-  std::filesystem::path trace = {};   // a Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
+  // A model file (a checkpoint, or any other) to go on from: its factors, its seed, its sweeps. The numbers are those
+  // of a fit that never stopped; on one CPU thread, bit for bit.
+  std::filesystem::path resume = {};
+  // Where the model is saved after every `checkpoint_sweeps` sweeps, and when the fit is cancelled or out of time;
+  // empty: nowhere. The file is replaced only by a whole one.
+  std::filesystem::path checkpoint = {};
+  int checkpoint_sweeps = 1;
+  double time_limit_seconds = 0;     // from the call on; 0: none
+  std::filesystem::path trace = {};  // a Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
   std::function<void(const CpdPlan&)> on_plan = {};
   std::function<bool(const SweepReport&)> on_sweep = {};  // false: stop, keep this sweep's model
+  ProgressCallback on_progress = {};                      // within sweeps; false: stop, keep the last finished sweep
 };
 
-// Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order.
+// Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order. A fit that is
+// cancelled or out of time gives the model of its last finished sweep.
 // Reads every chunk that does not stay in memory N times a sweep. Host memory stays under budget.host_bytes, the
 // initial model and the one returned included; what the CUDA driver takes for itself is not counted. On one CPU thread
 // the model does not depend on the budget, bit for bit; on a GPU sums are added in no fixed order. Throws Error:
-// invalid_argument (rank, initial model of another shape), out_of_memory (budget below the minimum, which the message
-// names), corrupt (bad checksum, after reads in flight have drained), cuda and not_built (Device::cuda).
+// invalid_argument (rank, initial or resumed model of another shape), out_of_memory (budget below the minimum, which
+// the message names), corrupt (bad checksum, after reads in flight have drained), io (trace, checkpoint, resumed
+// model), cancelled (before the first sweep was done), cuda and not_built (Device::cuda).
 CpdModel fit_cpd(const TensorFile& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
 // The plan that fit_cpd would make, without a fit: `on_plan` is not called. With `declared` it is made for that GPU,

@@ -9,7 +9,9 @@
 
 namespace blco {
 
-enum class StopReason { tolerance, sweeps, cancelled, time };
+// Of a model that was saved during its fit: unfinished.
+enum class StopReason { tolerance, sweeps, cancelled, time, unfinished };
+enum class Arithmetic { f64, f32 };  // of factors and MTTKRP; Gram, solve and fit are always f64
 
 struct CpdModel {
   std::vector<std::uint64_t> shape;
@@ -19,12 +21,18 @@ struct CpdModel {
   std::vector<double> fit_history;           // fit after each sweep: 1 - |X - model| / |X|
   std::vector<std::string> mode_names;
   std::uint64_t seed = 0;
+  Arithmetic arithmetic = Arithmetic::f64;
   StopReason stop_reason = StopReason::sweeps;
+  // Of the tensor that it was fitted to; zero where that is not known.
+  std::uint64_t tensor_nnz = 0;
+  double tensor_sum_of_squares = 0;
 
   double fit() const { return fit_history.empty() ? 0.0 : fit_history.back(); }
 };
 
 const char* to_string(StopReason reason);
+
+const char* to_string(Arithmetic arithmetic);
 
 // HDF5, readable with plain h5py; replaces `path` only when the new file is whole. Throws Error{io}.
 void save(const CpdModel& model, const std::filesystem::path& path);

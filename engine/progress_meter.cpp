@@ -1,0 +1,57 @@
+// Reports now and then, and at the end of every stage.
+#include "engine/progress_meter.hpp"
+
+#include <algorithm>
+
+#include "blco/error.hpp"
+
+namespace blco {
+namespace {
+
+double share_of(std::uint64_t done, std::uint64_t all) {
+  return std::min(1.0, static_cast<double>(done) / static_cast<double>(all));
+}
+
+}  // namespace
+
+ProgressMeter::ProgressMeter(const ProgressCallback& callback, double time_limit_seconds,
+                             std::chrono::milliseconds between_reports)
+    : callback_(&callback), time_limit_seconds_(time_limit_seconds), between_reports_(between_reports) {}
+
+void ProgressMeter::begin(const Stage& stage) {
+  stage_ = stage;
+  stage_start_ = Clock::now();
+  done_ = {.stage = stage.name, .sweep = stage.sweep};
+}
+
+void ProgressMeter::advance(std::uint64_t nonzeros, std::uint64_t bytes) {
+  done_.nonzeros += nonzeros;
+  done_.bytes += bytes;
+  const Clock::time_point now = Clock::now();
+  if (now >= next_report_) report(now);
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  if (time_limit_seconds_ > 0 && seconds >= time_limit_seconds_) stop(StopReason::time);
+  if (to_stop_ && !deferred_) {
+    throw Error(ErrorKind::cancelled, reason_ == StopReason::time ? "the time limit was reached" : "cancelled");
+  }
+}
+
+void ProgressMeter::end() { report(Clock::now()); }
+
+void ProgressMeter::report(Clock::time_point now) {
+  next_report_ = now + between_reports_;
+  if (!*callback_) return;
+  done_.seconds = std::chrono::duration<double>(now - stage_start_).count();
+  done_.share = stage_.nonzeros > 0 ? share_of(done_.nonzeros, stage_.nonzeros)
+                : stage_.bytes > 0  ? share_of(done_.bytes, stage_.bytes)
+                                    : -1;
+  if (!(*callback_)(done_)) stop(StopReason::cancelled);
+}
+
+// The first reason counts.
+void ProgressMeter::stop(StopReason reason) {
+  if (!to_stop_) reason_ = reason;
+  to_stop_ = true;
+}
+
+}  // namespace blco

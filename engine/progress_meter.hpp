@@ -1,0 +1,56 @@
+// Counts what a job has done, tells its caller now and then, and ends it where the caller or the clock says so.
+#pragma once
+
+#include <blco/model.hpp>
+#include <blco/progress.hpp>
+#include <chrono>
+#include <cstdint>
+
+namespace blco {
+
+class ProgressMeter {
+ public:
+  // `callback` may be empty, and must outlive this. The clock runs from here on; no limit where `time_limit_seconds` is
+  // 0.
+  explicit ProgressMeter(const ProgressCallback& callback, double time_limit_seconds = 0,
+                         std::chrono::milliseconds between_reports = std::chrono::milliseconds(100));
+
+  // What a stage will do in all, where that is known: its share is that of nonzeros, or else of bytes.
+  struct Stage {
+    const char* name = "";
+    int sweep = 0;
+    std::uint64_t nonzeros = 0;
+    std::uint64_t bytes = 0;
+  };
+  void begin(const Stage& stage);
+  // What was done since the last call. Throws Error{cancelled} once the job is to stop, unless stops are deferred.
+  void advance(std::uint64_t nonzeros, std::uint64_t bytes);
+  // Tells the caller in any case; does not throw.
+  void end();
+
+  // From here on advance() only remembers that the job is to stop.
+  void defer_stops() { deferred_ = true; }
+  bool is_to_stop() const { return to_stop_; }
+  // cancelled or time, once it is to stop.
+  StopReason reason() const { return reason_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void report(Clock::time_point now);
+  void stop(StopReason reason);
+
+  const ProgressCallback* callback_;
+  double time_limit_seconds_;
+  std::chrono::milliseconds between_reports_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point stage_start_ = start_;
+  Clock::time_point next_report_ = start_;
+  Stage stage_;
+  Progress done_;
+  bool deferred_ = false;
+  bool to_stop_ = false;
+  StopReason reason_ = StopReason::cancelled;
+};
+
+}  // namespace blco

@@ -1,0 +1,37 @@
+// Checks of configurations and row blocks.
+#include "kernels/backend_checks.hpp"
+
+#include "blco/error.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::uint64_t most_rows_of_mode = std::uint64_t{1} << 32;
+
+void require(bool condition, const std::string& message) {
+  if (!condition) throw Error(ErrorKind::invalid_argument, message);
+}
+
+}  // namespace
+
+void check_backend_config(const BackendConfig& config, int most_rank, const std::string& backend) {
+  require(config.rank >= 1 && config.rank <= most_rank,
+          "rank " + std::to_string(config.rank) + " is not possible; give one from 1 to " + std::to_string(most_rank));
+  const auto& shape = config.layout.shape();
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    require(shape[n] <= most_rows_of_mode, "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) +
+                                               "; the " + backend +
+                                               " backend takes up to 2^32: relabel the mode's indices");
+  }
+}
+
+std::uint64_t check_row_block(std::uint64_t rows, int rank, std::uint64_t first_row, std::size_t numbers) {
+  const auto columns = static_cast<std::uint64_t>(rank);
+  const std::uint64_t count = numbers / columns;
+  require(count * columns == numbers && first_row <= rows && count <= rows - first_row,
+          std::to_string(numbers) + " numbers from row " + std::to_string(first_row) + " on do not fit a matrix of " +
+              std::to_string(rows) + " x " + std::to_string(rank));
+  return count;
+}
+
+}  // namespace blco

@@ -1,0 +1,20 @@
+// What every backend refuses: configurations that it cannot hold, and rows that do not fit their matrix.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+// Throws Error{invalid_argument} for a rank outside 1 to `most_rank`, or a mode longer than 2^32. `backend` is its name
+// in the message.
+void check_backend_config(const BackendConfig& config, int most_rank, const std::string& backend);
+
+// How many rows of `rank` columns `numbers` numbers are. Throws Error{invalid_argument} unless they are whole rows
+// that, from `first_row` on, lie within a matrix of `rows` rows.
+std::uint64_t check_row_block(std::uint64_t rows, int rank, std::uint64_t first_row, std::size_t numbers);
+
+}  // namespace blco
