@@ -46,7 +46,7 @@ class BackendUnderTest {
   BackendUnderTest(const BackendCase& which, std::span<const std::uint64_t> shape, int rank,
                    std::uint64_t private_bytes = std::uint64_t{1} << 40)
       : executor_(std::max(which.threads, 1)), shape_(shape.begin(), shape.end()), rank_(rank) {
-    const BackendConfig config{TensorLayout(shape), rank, which.precision, private_bytes};
+    const BackendConfig config{TensorLayout(shape), rank, which.precision, private_bytes, /*keep_previous=*/true};
     backend_ = which.threads == 0 ? make_reference_backend(config) : make_host_backend(config, executor_);
   }
 

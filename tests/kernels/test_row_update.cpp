@@ -127,6 +127,23 @@ TEST_P(RowUpdateOf, TakesTheMinimumNormSolutionOfASingularSystem) {
   }
 }
 
+TEST_P(RowUpdateOf, IsTakenBack) {
+  const std::vector<std::uint64_t> shape{70, 50};
+  BackendUnderTest backend(GetParam(), shape, 5);
+  fill_output(backend, 70, 5);
+  backend->update_rows(0, RowSolver(definite_matrix(5), 5));
+  const auto before = backend.factor(0);
+  std::vector<double> twice = definite_matrix(5);
+  for (double& x : twice) x = x * x + 1;
+  backend->update_rows(0, RowSolver(twice, 5));
+  ASSERT_NE(backend.factor(0), before);
+
+  backend->restore_factor(0);
+
+  EXPECT_EQ(backend.factor(0), before);
+  EXPECT_EQ(backend->take_factor(0), before);
+}
+
 TEST_P(RowUpdateOf, LeavesAZeroColumnZero) {
   const std::vector<std::uint64_t> shape{40, 50};
   const auto tensor = random_tensor({.shape = shape, .nnz = 300, .seed = 1});

@@ -52,6 +52,7 @@ inline CudaConfig emulated_config(std::span<const std::uint64_t> shape, const Em
   config.backend.rank = options.rank;
   config.backend.precision = options.precision;
   config.backend.private_bytes = options.private_bytes;
+  config.backend.keep_previous = true;
   config.backend.trace = options.trace;
   config.lanes = options.lanes;
   config.lane_bytes = options.lane_bytes;

@@ -117,6 +117,30 @@ TEST_P(EverySchedule, UpdatesRowsAsTheReferenceDoes) {
   }
 }
 
+TEST_P(EverySchedule, TakesAnUpdateBackAfterAPassThatWasGivenUp) {
+  EmulatedBackend device = backend();
+  const auto identity = [](double scale) {
+    std::vector<double> v(rank * rank);
+    for (std::size_t r = 0; r < rank; ++r) v[r * rank + r] = scale + static_cast<double>(r);
+    return RowSolver(v, rank);
+  };
+  device.pass(chunks_, 0);
+  device->update_rows(0, identity(1));
+  const auto before = device.factor(0);
+  device.pass(chunks_, 0);
+  device->update_rows(0, identity(5));
+  ASSERT_NE(device.factor(0), before);
+  device->begin_pass(1);
+  const auto [lane, view] = device.stage_next(chunks_[0]);
+  device->submit(lane, view);
+  device->finish_pass();
+
+  device->restore_factor(0);
+
+  EXPECT_EQ(device.factor(0), before);
+  EXPECT_EQ(device->take_factor(0), before);
+}
+
 TEST_P(EverySchedule, NamesACoordinateOutsideItsMode) {
   EmulatedBackend shorter(std::vector<std::uint64_t>{40, 3, 50}, {.rank = rank});
 
