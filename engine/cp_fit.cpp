@@ -31,7 +31,7 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
   }
   if (model.fit_history.size() >= static_cast<std::uint64_t>(options.max_sweeps)) {
     refuse(name + ": the model to resume has " + std::to_string(model.fit_history.size()) +
-           " sweeps, and the most allowed are " + std::to_string(options.max_sweeps) + "; allow more");
+           " sweeps, and the most allowed are " + std::to_string(options.max_sweeps) + "; allow more with --iterations");
   }
 }
 

@@ -1,4 +1,4 @@
-// Shared parts of the command lines: parsing of arguments, mapping of errors to exit codes, numbers as text.
+// Command lines: options, help, and the mapping of errors to exit codes.
 #include "tools/cli.hpp"
 
 #include <fmt/format.h>
@@ -79,52 +79,57 @@ int exit_code(ErrorKind kind) {
   return exit_unexpected;
 }
 
-// Reports the failure that is being handled and returns its exit code.
-int report_failure(const std::string& program) {
-  const auto report = [&program](const std::string& message, int code) {
-    // Where standard error cannot be written, the exit code still tells.
-    static_cast<void>(std::fputs(fmt::format("{}: {}\n", program, message).c_str(), stderr));
-    return code;
-  };
+const char* word_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::invalid_argument:
+      return "invalid_argument";
+    case ErrorKind::io:
+      return "io";
+    case ErrorKind::corrupt:
+      return "corrupt";
+    case ErrorKind::out_of_memory:
+      return "out_of_memory";
+    case ErrorKind::cuda:
+      return "cuda";
+    case ErrorKind::not_built:
+      return "not_built";
+    case ErrorKind::cancelled:
+      return "cancelled";
+  }
+  return "unexpected";
+}
+
+struct Failure {
+  std::string kind;
+  std::string message;
+  int code = exit_unexpected;
+};
+
+// The failure that is being handled.
+Failure describe_failure(const std::string& program) {
   try {
     throw;
   } catch (const CLI::ParseError& error) {
-    return report(fmt::format("{}\nSee {} --help.", error.what(), program), exit_usage);
+    return {"usage", fmt::format("{}\nSee {} --help.", error.what(), program), exit_usage};
   } catch (const Error& error) {
-    return report(error.what(), exit_code(error.kind()));
+    return {word_of(error.kind()), error.what(), exit_code(error.kind())};
   } catch (const std::bad_alloc&) {
-    return report("the system has no more memory to give; run it with a smaller memory budget", exit_out_of_memory);
+    return {"out_of_memory", "the system has no more memory to give; run it with a smaller memory budget",
+            exit_out_of_memory};
   } catch (const std::system_error& error) {
-    return report(error.what(), exit_io);
+    return {"io", error.what(), exit_io};
   } catch (const std::exception& error) {
-    return report(fmt::format("unexpected: {}", error.what()), exit_unexpected);
+    return {"unexpected", fmt::format("unexpected: {}", error.what()), exit_unexpected};
   } catch (...) {
-    return report("unexpected failure", exit_unexpected);
+    return {"unexpected", "unexpected failure", exit_unexpected};
   }
-}
-
-std::string lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return text;
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
 }
 
 }  // namespace
 
 struct CommandLine::Impl {
   CLI::App app;
+  std::function<void(const std::string& kind, const std::string& message, int code)> tell_failure;
 };
 
 CommandLine::CommandLine(const std::string& name, const std::string& description, const std::string& examples)
@@ -204,6 +209,10 @@ void CommandLine::add_real(const std::string& name, double& value, const std::st
       {.type = "X", .description = description, .fallback = fmt::format("{}", value)});
 }
 
+void CommandLine::on_failure(std::function<void(const std::string& kind, const std::string& message, int code)> tell) {
+  impl_->tell_failure = std::move(tell);
+}
+
 int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
   // A file size limit is then an error like a full disk, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -220,94 +229,15 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
     }
     return exit_ok;
   } catch (...) {
-    return report_failure(impl_->app.get_name());
+    const Failure failure = describe_failure(impl_->app.get_name());
+    if (impl_->tell_failure) impl_->tell_failure(failure.kind, failure.message, failure.code);
+    // Where standard error cannot be written, the exit code still tells.
+    static_cast<void>(std::fputs(fmt::format("{}: {}\n", impl_->app.get_name(), failure.message).c_str(), stderr));
+    return failure.code;
   }
 }
 
 void log_info(const std::string& message) { spdlog::info("{}", message); }
-
-std::uint64_t parse_size(const std::string& text) {
-  static constexpr std::array<std::pair<const char*, double>, 14> units{{{"", 1},
-                                                                         {"b", 1},
-                                                                         {"k", 0x1p10},
-                                                                         {"kib", 0x1p10},
-                                                                         {"kb", 1e3},
-                                                                         {"m", 0x1p20},
-                                                                         {"mib", 0x1p20},
-                                                                         {"mb", 1e6},
-                                                                         {"g", 0x1p30},
-                                                                         {"gib", 0x1p30},
-                                                                         {"gb", 1e9},
-                                                                         {"t", 0x1p40},
-                                                                         {"tib", 0x1p40},
-                                                                         {"tb", 1e12}}};
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  const bool digit_first = !text.empty() && text.front() >= '0' && text.front() <= '9';
-  if (digit_first && failure == std::errc{}) {
-    const std::string name = lower_case(std::string(rest, end));
-    for (const auto& [unit, bytes] : units) {
-      if (name != unit) continue;
-      // Past 2^60 bytes nothing is a budget, and a double still holds every count below exactly enough.
-      if (number * bytes >= 1 && number * bytes <= 0x1p60) return static_cast<std::uint64_t>(number * bytes);
-      refuse(fmt::format("'{}' is not between one byte and 2^60 bytes", text));
-    }
-  }
-  refuse(fmt::format("'{}' is not a size, such as 512MiB, 2GiB, 64M or 1048576", text));
-}
-
-std::uint64_t parse_whole(const std::string& text, std::uint64_t least, std::uint64_t most) {
-  std::uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data(), end, number);
-  if (failure == std::errc::result_out_of_range || (failure == std::errc{} && rest == end && number > most)) {
-    refuse(fmt::format("{} is above {}", text, most));
-  }
-  if (failure != std::errc{} || rest != end) refuse(fmt::format("'{}' is not a whole number from {} on", text, least));
-  if (number < least) refuse(fmt::format("{} is below {}", number, least));
-  return number;
-}
-
-double parse_real(const std::string& text) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data(), end, number);
-  if (failure != std::errc{} || rest != end || !std::isfinite(number) || std::signbit(number)) {
-    refuse(fmt::format("'{}' is not a number from 0 on", text));
-  }
-  return number;
-}
-
-std::vector<std::uint64_t> parse_shape(const std::string& text) {
-  std::vector<std::uint64_t> shape;
-  for (const std::string& length : split(text, 'x')) {
-    try {
-      shape.push_back(parse_whole(length, 1, std::numeric_limits<std::uint64_t>::max()));
-    } catch (const Error&) {
-      refuse(fmt::format("'{}' is not a shape, such as 100x200x300: '{}' is no length of a mode", text, length));
-    }
-  }
-  return shape;
-}
-
-std::vector<std::string> parse_names(const std::string& text) {
-  std::vector<std::string> names = split(text, ',');
-  if (std::ranges::find(names, "") != names.end()) {
-    refuse(fmt::format("'{}' has an empty name; give one per mode, such as source,target,day", text));
-  }
-  return names;
-}
-
-int parse_compression(const std::string& text) {
-  if (text == "none") return 0;
-  const std::string prefix = "zstd:";
-  try {
-    if (text.starts_with(prefix)) return static_cast<int>(parse_whole(text.substr(prefix.size()), 1, 19));
-  } catch (const Error&) {
-  }
-  refuse(fmt::format("'{}' is neither none nor zstd:N with N from 1 to 19", text));
-}
 
 void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs) {
   struct stat existing {};
@@ -335,41 +265,6 @@ void check_output(const std::filesystem::path& output, std::span<const std::file
     throw Error(ErrorKind::io, fmt::format("cannot write {}: the folder {} is not writable; choose another with -o",
                                            output.string(), folder.string()));
   }
-}
-
-std::string format_bytes(std::uint64_t bytes) {
-  static constexpr std::array<const char*, 5> units{"KiB", "MiB", "GiB", "TiB", "PiB"};
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  double number = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  // What would print as 1024.0 goes to the next unit.
-  while (number >= 1023.95 && unit + 1 < units.size()) {
-    number /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.1f} {}", number, units[unit]);
-}
-
-std::string format_decimal_bytes(double bytes) {
-  static constexpr std::array<const char*, 5> units{"B", "KB", "MB", "GB", "TB"};
-  std::size_t unit = 0;
-  while (bytes >= 1000 && unit + 1 < units.size()) {
-    bytes /= 1000;
-    ++unit;
-  }
-  return fmt::format("{:.3g}{}", bytes, units[unit]);
-}
-
-std::string format_count(std::uint64_t count) {
-  std::string text = std::to_string(count);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
-  return text;
-}
-
-std::string format_shape(std::span<const std::uint64_t> shape) { return fmt::format("{}", fmt::join(shape, "x")); }
-
-std::string format_bits(std::uint64_t bytes, std::uint64_t nnz) {
-  return fmt::format("{:.2f}", nnz == 0 ? 0.0 : 8 * static_cast<double>(bytes) / static_cast<double>(nnz));
 }
 
 }  // namespace blco::cli

@@ -36,6 +36,8 @@ std::vector<std::string> parse_names(const std::string& text);
 int parse_compression(const std::string& text);
 std::uint64_t parse_whole(const std::string& text, std::uint64_t least, std::uint64_t most);
 double parse_real(const std::string& text);
+// Seconds, above 0: 90, 90s, 1.5m, 2h.
+double parse_duration(const std::string& text);
 
 // What --help says of an option.
 struct OptionText {
@@ -96,6 +98,9 @@ class CommandLine {
     };
     add(name, assign, text);
   }
+
+  // Called with the kind of a failure, its message and the exit code, before the message is printed.
+  void on_failure(std::function<void(const std::string& kind, const std::string& message, int code)> tell);
 
   // Parses, runs `job`, and returns the exit code; a failure is one message "name: what" on stderr.
   int run(int argc, char** argv, const std::function<void()>& job);
