@@ -79,7 +79,7 @@ double BenchmarkReport::mean_speed() const {
   return std::exp(logarithms / static_cast<double>(passes.size()));
 }
 
-BenchmarkReport benchmark_mttkrp(const TensorFile& tensor, int repeats, const MemoryBudget& budget,
+BenchmarkReport benchmark_mttkrp(const Tensor& tensor, int repeats, const MemoryBudget& budget,
                                  const CpdOptions& options) {
   if (repeats < 1) throw Error(ErrorKind::invalid_argument, "a benchmark repeats at least once");
   check_options(tensor.summary(), options);
@@ -95,7 +95,7 @@ BenchmarkReport benchmark_mttkrp(const TensorFile& tensor, int repeats, const Me
   load_initial_factors(tensor.summary(), options, nullptr, job.backend());
   report.plan = job.describe();
 
-  Streamer streamer(tensor.reader(), job.plan(), job.backend(), job.trace());
+  Streamer streamer(tensor.chunks(), job.plan(), job.backend(), job.trace());
   streamer.pass(0, Direction::forward);
   const std::uint64_t cache_bytes = job.device() != nullptr ? job.device()->l2_bytes : host_cache_bytes();
   for (const PassLoad& load : job.loads()) {

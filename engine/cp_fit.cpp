@@ -75,7 +75,7 @@ JobRequest fit_request(const TensorSummary& tensor, const CpdOptions& options) {
   return request;
 }
 
-CpFit::CpFit(const TensorFile& tensor, const FitStart& start, CpdJob& job, ProgressMeter& meter)
+CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressMeter& meter)
     : tensor_(&tensor.summary()), options_(&start.options), job_(&job), meter_(&meter) {
   model_.shape = tensor_->shape;
   model_.rank = options_->rank;
@@ -85,7 +85,7 @@ CpFit::CpFit(const TensorFile& tensor, const FitStart& start, CpdJob& job, Progr
   model_.tensor_nnz = tensor_->nnz;
   model_.tensor_sum_of_squares = tensor_->sum_of_squares;
   load_initial_factors(*tensor_, *options_, start.resumed.get(), job.backend());
-  streamer_.emplace(tensor.reader(), job.plan(), job.backend(), job.trace(), meter_);
+  streamer_.emplace(tensor.chunks(), job.plan(), job.backend(), job.trace(), meter_);
   als_.emplace(job.backend(), *streamer_, static_cast<int>(tensor_->shape.size()), options_->rank,
                tensor_->sum_of_squares);
   if (start.resumed) {

@@ -29,7 +29,7 @@ JobRequest fit_request(const TensorSummary& tensor, const CpdOptions& options);
 class CpFit {
  public:
   // `start` and `job` must outlive this.
-  CpFit(const TensorFile& tensor, const FitStart& start, CpdJob& job, ProgressMeter& meter);
+  CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressMeter& meter);
 
   // The sweeps, then the model, taken out of the backend. Throws as fit_cpd does.
   CpdModel run();

@@ -19,7 +19,7 @@ std::uint64_t matrix_bytes(std::span<const std::vector<double>> matrices) {
 
 }  // namespace
 
-CpdPlan plan_cpd(const TensorFile& tensor, const MemoryBudget& budget, const CpdOptions& options,
+CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
                  const DeclaredGpu* declared) {
   CpdOptions untraced = FitStart(tensor.summary(), options).options;
   untraced.trace.clear();
@@ -28,7 +28,7 @@ CpdPlan plan_cpd(const TensorFile& tensor, const MemoryBudget& budget, const Cpd
   return CpdJob(tensor, budget, untraced, request).describe();
 }
 
-CpdModel fit_cpd(const TensorFile& tensor, const MemoryBudget& budget, const CpdOptions& options) {
+CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options) {
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   const FitStart start(tensor.summary(), options);
   CpdJob job(tensor, budget, start.options, fit_request(tensor.summary(), start.options));
@@ -39,7 +39,7 @@ CpdModel fit_cpd(const TensorFile& tensor, const MemoryBudget& budget, const Cpd
   return model;
 }
 
-std::vector<double> mttkrp(const TensorFile& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
+std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
                            const MemoryBudget& budget, const CpdOptions& options) {
   const TensorSummary& summary = tensor.summary();
   CpdOptions fixed = options;
@@ -67,7 +67,7 @@ std::vector<double> mttkrp(const TensorFile& tensor, std::span<const std::vector
   for (std::size_t n = 0; n < order; ++n) {
     if (static_cast<int>(n) != mode) job.backend().load_factor(static_cast<int>(n), 0, factors[n]);
   }
-  Streamer streamer(tensor.reader(), job.plan(), job.backend(), job.trace());
+  Streamer streamer(tensor.chunks(), job.plan(), job.backend(), job.trace());
   streamer.pass(mode, Direction::forward);
   std::vector<double> output(output_size);
   job.backend().read_output(output);

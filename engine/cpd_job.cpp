@@ -6,7 +6,7 @@
 #include "blco/error.hpp"
 #include "engine/memory.hpp"
 #include "engine/pass_estimate.hpp"
-#include "io/container_reader.hpp"
+#include "io/chunk_source.hpp"
 #include "kernels/host_backend.hpp"
 
 namespace blco {
@@ -70,12 +70,12 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   if (options.initial != nullptr) check_initial(tensor, options);
 }
 
-CpdJob::CpdJob(const TensorFile& file, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request)
-    : file_(&file),
+CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request)
+    : tensor_(&tensor),
       pool_(options.threads),
-      request_{.backend = {.layout = TensorLayout(file.summary().shape)}},
+      request_{.backend = {.layout = TensorLayout(tensor.summary().shape)}},
       declared_(request.declared),
-      sizes_(measure_tensor(file.reader())) {
+      sizes_(measure_tensor(tensor.chunks())) {
   request_.backend.rank = options.rank;
   request_.backend.precision = options.arithmetic == Arithmetic::f32 ? Precision::f32 : Precision::f64;
   request_.budget_bytes = host_budget(budget.host_bytes);
@@ -83,7 +83,8 @@ CpdJob::CpdJob(const TensorFile& file, const MemoryBudget& budget, const CpdOpti
   request_.keep_chunks = request.keep_chunks;
   request_.want_previous = request.want_previous;
   choose_device(budget, options, request);
-  request_.caller_bytes = request.caller_bytes + (request_.device ? request.model_bytes : 0);
+  request_.caller_bytes =
+      request.caller_bytes + (request_.device ? request.model_bytes : 0) + tensor.chunks().held_bytes();
   plan_ = make_plan(sizes_, request_);
   if (!options.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(options.trace);
   request_.backend.trace = trace_.get();
@@ -140,7 +141,7 @@ void CpdJob::close_trace() {
 }
 
 std::vector<PassLoad> CpdJob::loads() const {
-  const TensorSummary& tensor = file_->summary();
+  const TensorSummary& tensor = tensor_->summary();
   std::vector<PassLoad> loads;
   for (std::size_t mode = 0; mode < tensor.shape.size(); ++mode) {
     PassLoad load;
@@ -151,7 +152,7 @@ std::vector<PassLoad> CpdJob::loads() const {
     load.link_bytes = plan_.link_bytes_per_pass;
     load.disk_bytes = plan_.disk_bytes_per_pass;
     for (std::size_t chunk = 0; chunk < sizes_.chunks.size(); ++chunk) {
-      const std::uint64_t rows = file_->reader().upper(chunk)[mode] - file_->reader().lower(chunk)[mode] + 1;
+      const std::uint64_t rows = tensor_->chunks().upper(chunk)[mode] - tensor_->chunks().lower(chunk)[mode] + 1;
       load.nnz += sizes_.chunks[chunk].nnz;
       load.payload_bytes += sizes_.chunks[chunk].payload_bytes;
       load.segments += most_segments(sizes_.chunks[chunk].nnz, rows);

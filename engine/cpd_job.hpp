@@ -29,7 +29,7 @@ class CpdJob {
  public:
   // Device::automatic takes the GPU that is there, else the CPU. Throws Error: out_of_memory (a budget below its
   // minimum), cuda and not_built (Device::cuda, and there is no GPU).
-  CpdJob(const TensorFile& file, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request);
+  CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request);
 
   const Plan& plan() const { return plan_; }
   // Made at the first call.
@@ -47,7 +47,7 @@ class CpdJob {
   std::unique_ptr<Backend> make_device_backend() const;
   void choose_device(const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request);
 
-  const TensorFile* file_;
+  const Tensor* tensor_;
   ThreadPool pool_;
   std::unique_ptr<ChromeTrace> trace_;
   PlanRequest request_;

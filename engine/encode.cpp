@@ -1,14 +1,16 @@
-// One wave of chunks is encoded while the next is pulled and the last one written.
+// One wave of chunks is encoded while the next is pulled and the last one handed on.
 #include "engine/encode.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <utility>
 #include <vector>
 
 #include "blco/error.hpp"
 #include "blco/payload.hpp"
+#include "engine/packed_chunks.hpp"
 #include "io/container_writer.hpp"
 
 namespace blco {
@@ -64,14 +66,16 @@ EncodedChunk encode_chunk(const SortedBatch& batch, const TensorLayout& layout, 
   return chunk;
 }
 
-// Writes chunks in order and keeps the totals.
-class Output {
- public:
-  Output(const std::filesystem::path& path, ContainerInfo info) : info_(std::move(info)), writer_(path, info_) {}
+// Takes chunks in order, one call at a time, on any thread.
+using ChunkSink = std::function<void(StoredChunk&&)>;
 
-  void append(const std::vector<EncodedChunk>& chunks) {
-    for (const EncodedChunk& chunk : chunks) {
-      writer_.append(chunk.stored);
+// Hands chunks on in order and keeps the totals.
+class Totals {
+ public:
+  explicit Totals(const ChunkSink& sink) : sink_(&sink) {}
+
+  void append(std::vector<EncodedChunk>& chunks) {
+    for (EncodedChunk& chunk : chunks) {
       squares_.add(chunk.sum_of_squares);
       ++report_.chunk_count;
       for (std::size_t c = 0; c < column_count; ++c) {
@@ -80,40 +84,39 @@ class Output {
         bytes.stored += column.bytes.size();
         bytes.streamed += column.payload_bytes;
       }
+      (*sink_)(std::move(chunk.stored));
     }
   }
 
-  IngestReport finish(std::uint64_t nnz) {
-    info_.nnz = nnz;
-    info_.sum_of_squares = squares_.total();
+  std::uint64_t stored_bytes() const { return report_.index.stored + report_.value.stored; }
+
+  // Fills in what `info` lacks.
+  IngestReport finish(std::uint64_t nnz, ContainerInfo& info) {
+    info.nnz = nnz;
+    info.sum_of_squares = squares_.total();
     if (nnz == 0) throw Error(ErrorKind::invalid_argument, "the input holds no nonzeros; a tensor needs at least one");
-    if (info_.sum_of_squares == 0) {
+    if (info.sum_of_squares == 0) {
       throw Error(ErrorKind::invalid_argument,
                   "all values are zero, or so small that their squares are; there is nothing to decompose");
     }
-    if (!std::isfinite(info_.sum_of_squares)) {
+    if (!std::isfinite(info.sum_of_squares)) {
       throw Error(ErrorKind::invalid_argument,
                   "the sum of the squared values is more than a double can hold; scale the values down");
     }
-    report_.file_bytes = writer_.finish(info_);
     report_.nnz = nnz;
-    report_.shape = info_.shape;
+    report_.shape = info.shape;
     return report_;
   }
 
  private:
-  ContainerInfo info_;
-  ContainerWriter writer_;
+  const ChunkSink* sink_;
   CompensatedSum squares_;
   IngestReport report_;
 };
 
-}  // namespace
-
-IngestReport encode_container(SortedSource& source, const TensorLayout& layout, ContainerInfo info, int zstd_level,
-                              const std::filesystem::path& output, Executor& executor) {
-  const std::uint64_t chunk_nnz = info.chunk_nnz;
-  Output out(output, std::move(info));
+IngestReport encode_chunks(EncodeInput& input, int zstd_level, const ChunkSink& sink, Executor& executor,
+                           IngestProgress& progress) {
+  Totals totals(sink);
   const auto wave_chunks = static_cast<std::size_t>(executor.width());
   std::vector<SortedBatch> pulled;
   std::vector<EncodedChunk> encoded;
@@ -122,7 +125,9 @@ IngestReport encode_container(SortedSource& source, const TensorLayout& layout, 
   const auto pull = [&] {
     std::vector<SortedBatch> wave;
     SortedBatch batch;
-    while (wave.size() < wave_chunks && source.next(batch, chunk_nnz)) wave.push_back(std::exchange(batch, {}));
+    while (wave.size() < wave_chunks && input.source.next(batch, input.info.chunk_nnz)) {
+      wave.push_back(std::exchange(batch, {}));
+    }
     return wave;
   };
 
@@ -132,18 +137,43 @@ IngestReport encode_container(SortedSource& source, const TensorLayout& layout, 
     std::vector<EncodedChunk> current(pulled.size());
     executor.run(pulled.size() + 1, [&](std::size_t task) {
       if (task == 0) {
-        out.append(encoded);
+        totals.append(encoded);
         encoded.clear();
         following = pull();
       } else {
-        current[task - 1] = encode_chunk(pulled[task - 1], layout, zstd_level);
+        current[task - 1] = encode_chunk(pulled[task - 1], input.layout, zstd_level);
       }
     });
     for (const SortedBatch& batch : pulled) nnz += batch.count();
     pulled = std::move(following);
     encoded = std::move(current);
+    progress.update(nnz, totals.stored_bytes(), static_cast<double>(nnz) / static_cast<double>(input.most_nnz));
   }
-  return out.finish(nnz);
+  return totals.finish(nnz, input.info);
+}
+
+}  // namespace
+
+IngestReport encode_container(EncodeInput input, int zstd_level, const std::filesystem::path& output,
+                              Executor& executor, IngestProgress& progress) {
+  ContainerWriter writer(output, input.info);
+  progress.begin("write");
+  IngestReport report = encode_chunks(
+      input, zstd_level, [&](StoredChunk&& chunk) { writer.append(chunk); }, executor, progress);
+  progress.end();
+  report.file_bytes = writer.finish(input.info);
+  return report;
+}
+
+std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, Executor& executor, IngestProgress& progress) {
+  auto chunks = std::make_unique<PackedChunks>();
+  progress.begin("pack");
+  constexpr int no_compression = 0;
+  encode_chunks(
+      input, no_compression, [&](StoredChunk&& chunk) { chunks->append(std::move(chunk)); }, executor, progress);
+  progress.end();
+  chunks->finish(std::move(input.info));
+  return chunks;
 }
 
 std::uint64_t encode_bytes(const TensorLayout& layout, std::uint64_t chunk_nnz, std::uint64_t chunks_at_once) {
@@ -151,6 +181,11 @@ std::uint64_t encode_bytes(const TensorLayout& layout, std::uint64_t chunk_nnz, 
   // Two waves of columns (grown by doubling, hence twice) and, per thread, payload, stored form and zstd's own memory.
   const std::uint64_t per_chunk = 2 * 2 * columns * chunk_nnz * 8 + 3 * columns * max_payload_bytes(chunk_nnz);
   return per_chunk * chunks_at_once;
+}
+
+std::uint64_t packed_bytes_bound(const TensorLayout& layout, std::uint64_t chunk_nnz, std::uint64_t chunks) {
+  const std::uint64_t columns = layout.has_key() ? 3 : 2;
+  return chunks * columns * max_payload_bytes(chunk_nnz);
 }
 
 }  // namespace blco

@@ -1,11 +1,13 @@
 // Ingest: run, merge, encode.
 #include <algorithm>
 #include <blco/ingest.hpp>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "blco/chunk.hpp"
 #include "blco/layout.hpp"
+#include "engine/array_reader.hpp"
 #include "engine/encode.hpp"
 #include "engine/ingest_job.hpp"
 #include "engine/memory.hpp"
@@ -75,32 +77,77 @@ std::vector<std::uint64_t> decide_shape(const RunBuilder& run, const IngestOptio
   return options.shape;
 }
 
-}  // namespace
+// Nonzeros in line order, and what encode is told of them.
+struct SortedEntries {
+  ContainerInfo info;
+  std::unique_ptr<TensorLayout> layout;  // the source refers to it
+  std::unique_ptr<SortedSource> source;
+  std::uint64_t entries_read = 0;
+};
 
-IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
-                        Executor& executor) {
-  check_options(options);
+enum class Destination { container, memory };
+
+RunBuilder read_all(CoordinateReader& reader, const IngestOptions& options, std::uint64_t entry_count,
+                    IngestProgress& progress) {
   RunBuilder builder(host_budget(options.memory_bytes));
   CoordinateBatch batch;
-  while (reader.next(batch)) builder.add(std::exchange(batch, {}));
+  progress.begin("read");
+  while (reader.next(batch)) {
+    builder.add(std::exchange(batch, {}));
+    const double share =
+        entry_count == 0 ? -1 : static_cast<double>(builder.entry_count()) / static_cast<double>(entry_count);
+    progress.update(builder.entry_count(), reader.bytes_read(), share);
+  }
+  progress.end();
   if (builder.entry_count() == 0) {
     throw Error(ErrorKind::invalid_argument, reader.name() + " holds no nonzeros; a tensor needs at least one");
   }
+  return builder;
+}
 
-  ContainerInfo info;
-  info.shape = decide_shape(builder, options, reader.name());
-  info.mode_names = decide_mode_names(info.shape.size(), options);
-  info.chunk_nnz = options.chunk_nnz;
-  const TensorLayout layout(info.shape);
-  const std::uint64_t entries_read = builder.entry_count();
-  const std::uint64_t largest_chunk = std::min(options.chunk_nnz, entries_read);
-  const std::uint64_t chunks = (entries_read + largest_chunk - 1) / largest_chunk;
+SortedEntries sort_entries(CoordinateReader& reader, const IngestOptions& options, Destination destination,
+                           std::uint64_t entry_count, Executor& executor, IngestProgress& progress) {
+  RunBuilder builder = read_all(reader, options, entry_count, progress);
+  SortedEntries sorted;
+  sorted.info.shape = decide_shape(builder, options, reader.name());
+  sorted.info.mode_names = decide_mode_names(sorted.info.shape.size(), options);
+  sorted.info.chunk_nnz = options.chunk_nnz;
+  sorted.layout = std::make_unique<TensorLayout>(sorted.info.shape);
+  sorted.entries_read = builder.entry_count();
+  const std::uint64_t largest_chunk = std::min(options.chunk_nnz, sorted.entries_read);
+  const std::uint64_t chunks = (sorted.entries_read + largest_chunk - 1) / largest_chunk;
   const auto chunks_at_once = std::min(chunks, static_cast<std::uint64_t>(executor.width()));
-  builder.check_budget(layout, encode_bytes(layout, largest_chunk, chunks_at_once));
-  const auto merged = merge_runs(builder.finish(layout, executor), layout, options.duplicates, options.index_base);
-  IngestReport report = encode_container(*merged, layout, std::move(info), options.zstd_level, output, executor);
-  report.entries_read = entries_read;
+  std::uint64_t later_bytes = encode_bytes(*sorted.layout, largest_chunk, chunks_at_once);
+  if (destination == Destination::memory) later_bytes += packed_bytes_bound(*sorted.layout, largest_chunk, chunks);
+  builder.check_budget(*sorted.layout, later_bytes);
+  progress.begin("sort");
+  sorted.source =
+      merge_runs(builder.finish(*sorted.layout, executor), *sorted.layout, options.duplicates, options.index_base);
+  progress.end();
+  return sorted;
+}
+
+}  // namespace
+
+IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
+                        Executor& executor, const ProgressCallback& progress, std::uint64_t entry_count) {
+  check_options(options);
+  IngestProgress stages(progress);
+  SortedEntries sorted = sort_entries(reader, options, Destination::container, entry_count, executor, stages);
+  IngestReport report = encode_container({*sorted.source, *sorted.layout, std::move(sorted.info), sorted.entries_read},
+                                         options.zstd_level, output, executor, stages);
+  report.entries_read = sorted.entries_read;
   return report;
+}
+
+std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const IngestOptions& options,
+                                              Executor& executor, const ProgressCallback& progress,
+                                              std::uint64_t entry_count) {
+  check_options(options);
+  IngestProgress stages(progress);
+  SortedEntries sorted = sort_entries(reader, options, Destination::memory, entry_count, executor, stages);
+  return encode_in_memory({*sorted.source, *sorted.layout, std::move(sorted.info), sorted.entries_read}, executor,
+                          stages);
 }
 
 IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
@@ -109,6 +156,15 @@ IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const
   check_options(options);
   const auto reader = open_tns(inputs, {options.index_base, options.skip_lines}, pool);
   return run_ingest(*reader, output, options, pool);
+}
+
+IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::filesystem::path& output,
+                                const IngestOptions& options, const ProgressCallback& progress) {
+  ThreadPool pool(options.threads);
+  IngestOptions from_zero = options;
+  from_zero.index_base = 0;
+  ArrayReader reader(arrays, options.shape, pool);
+  return run_ingest(reader, output, from_zero, pool, progress, reader.count());
 }
 
 }  // namespace blco

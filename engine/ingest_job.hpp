@@ -2,15 +2,25 @@
 #pragma once
 
 #include <blco/ingest.hpp>
+#include <blco/progress.hpp>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 
 #include "blco/executor.hpp"
+#include "io/chunk_source.hpp"
 #include "io/coordinate_reader.hpp"
 
 namespace blco {
 
-// The contract of ingest_text, for entries from `reader`.
+// The contract of ingest_text, for any reader. `entry_count`: how many entries the reader has, for the progress; 0
+// where that is not known.
 IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
-                        Executor& executor);
+                        Executor& executor, const ProgressCallback& progress = {}, std::uint64_t entry_count = 0);
+
+// The chunks that run_ingest would write, packed in memory.
+std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const IngestOptions& options,
+                                              Executor& executor, const ProgressCallback& progress = {},
+                                              std::uint64_t entry_count = 0);
 
 }  // namespace blco

@@ -113,7 +113,7 @@ class Streamer::Readers {
   std::vector<std::thread> threads_;
 };
 
-Streamer::Streamer(const ContainerReader& tensor, const Plan& plan, Backend& backend, TraceSink* trace,
+Streamer::Streamer(const ChunkSource& tensor, const Plan& plan, Backend& backend, TraceSink* trace,
                    ProgressMeter* meter)
     : tensor_(&tensor), plan_(&plan), backend_(&backend), trace_(trace), meter_(meter), residents_(plan.tiers.size()) {
   for (int lane = 0; lane < plan.lanes; ++lane) lanes_.push_back(backend.allocate_host(plan.lane_bytes));

@@ -12,7 +12,7 @@
 
 #include "engine/planner.hpp"
 #include "engine/progress_meter.hpp"
-#include "io/container_reader.hpp"
+#include "io/chunk_source.hpp"
 #include "kernels/backend.hpp"
 
 namespace blco {
@@ -22,7 +22,7 @@ enum class Direction { forward, backward };
 class Streamer {
  public:
   // All of them must outlive the streamer. Allocates the lanes and the room for packed chunks.
-  Streamer(const ContainerReader& tensor, const Plan& plan, Backend& backend, TraceSink* trace = nullptr,
+  Streamer(const ChunkSource& tensor, const Plan& plan, Backend& backend, TraceSink* trace = nullptr,
            ProgressMeter* meter = nullptr);
   // Waits for what still copies from the lanes.
   ~Streamer();
@@ -55,7 +55,7 @@ class Streamer {
   void trace(const std::string& track, std::string_view name, TraceTime begin, std::uint64_t chunk,
              std::uint64_t bytes) const;
 
-  const ContainerReader* tensor_;
+  const ChunkSource* tensor_;
   const Plan* plan_;
   Backend* backend_;
   TraceSink* trace_;

@@ -37,7 +37,7 @@ std::uint64_t TensorSizes::nnz() const {
   return sum_of(chunks, [](const ChunkSizes& chunk) { return chunk.nnz; });
 }
 
-TensorSizes measure_tensor(const ContainerReader& tensor) {
+TensorSizes measure_tensor(const ChunkSource& tensor) {
   TensorSizes sizes;
   const std::uint64_t count = tensor.info().chunk_count();
   for (std::uint64_t chunk = 0; chunk < count; ++chunk) {

@@ -1,11 +1,10 @@
-// What a plan asks of a tensor: the sizes of its chunks. Read from a container, or made up where a plan is only looked
-// at.
+// What a plan asks of a tensor: the sizes of its chunks. Measured, or made up where a plan is only looked at.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "io/container_reader.hpp"
+#include "io/chunk_source.hpp"
 
 namespace blco {
 
@@ -13,7 +12,7 @@ struct ChunkSizes {
   std::uint64_t nnz = 0;
   std::uint64_t buffer_bytes = 0;   // in host memory, whole pages
   std::uint64_t scratch_bytes = 0;  // for reading it
-  std::uint64_t stored_bytes = 0;   // read from the container
+  std::uint64_t stored_bytes = 0;   // read from disk
   std::uint64_t payload_bytes = 0;  // crossing the link to a device
 };
 
@@ -27,6 +26,6 @@ struct TensorSizes {
   std::uint64_t nnz() const;
 };
 
-TensorSizes measure_tensor(const ContainerReader& tensor);
+TensorSizes measure_tensor(const ChunkSource& tensor);
 
 }  // namespace blco

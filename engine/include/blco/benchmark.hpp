@@ -3,6 +3,7 @@
 
 #include <blco/cpd.hpp>
 #include <blco/memory_budget.hpp>
+#include <blco/tensor.hpp>
 #include <blco/tensor_file.hpp>
 #include <vector>
 
@@ -36,7 +37,7 @@ struct BenchmarkReport {
 // Runs the MTTKRP of every mode `repeats` times (after one pass that brings the resident chunks to their place), with
 // factors of uniform numbers. The budgets decide what is streamed. Of the options rank, device, arithmetic, resolution,
 // seed, threads and trace count. Throws as fit_cpd does, and Error{invalid_argument} for repeats below 1.
-BenchmarkReport benchmark_mttkrp(const TensorFile& tensor, int repeats, const MemoryBudget& budget = {},
+BenchmarkReport benchmark_mttkrp(const Tensor& tensor, int repeats, const MemoryBudget& budget = {},
                                  const CpdOptions& options = {});
 
 }  // namespace blco

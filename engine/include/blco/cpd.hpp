@@ -4,6 +4,7 @@
 #include <blco/memory_budget.hpp>
 #include <blco/model.hpp>
 #include <blco/progress.hpp>
+#include <blco/tensor.hpp>
 #include <blco/tensor_file.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -115,16 +116,16 @@ struct CpdOptions {
 // invalid_argument (rank, initial or resumed model of another shape), out_of_memory (budget below the minimum, which
 // the message names), corrupt (bad checksum, after reads in flight have drained), io (trace, checkpoint, resumed
 // model), cancelled (before the first sweep was done), cuda and not_built (Device::cuda).
-CpdModel fit_cpd(const TensorFile& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
+CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
 // The plan that fit_cpd would make, without a fit: `on_plan` is not called. With `declared` it is made for that GPU,
 // and has the estimated times. Throws as fit_cpd does.
-CpdPlan plan_cpd(const TensorFile& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {},
+CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {},
                  const DeclaredGpu* declared = nullptr);
 
 // out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]; row-major I_n x rank.
 // factors[m] is row-major I_m x rank; factors[mode] is not read and may be empty. Memory and errors as above.
-std::vector<double> mttkrp(const TensorFile& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
+std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
                            const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
 }  // namespace blco

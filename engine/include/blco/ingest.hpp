@@ -2,9 +2,12 @@
 #pragma once
 
 #include <blco/error.hpp>
+#include <blco/progress.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace blco {
@@ -47,5 +50,22 @@ struct IngestReport {
 // that would do; io.
 IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
                          const IngestOptions& options = {});
+
+// One mode's coordinates; a std::vector of either width converts.
+using IndexSpan = std::variant<std::span<const std::uint32_t>, std::span<const std::uint64_t>>;
+
+// A tensor as arrays that the caller owns: entry i has the coordinates coordinates[n][i], counted from 0, and the value
+// values[i], or 1 where there are no values.
+struct CoordinateArrays {
+  std::vector<IndexSpan> coordinates = {};  // one per mode, all of one length
+  std::span<const double> values = {};
+};
+
+// The same from arrays in memory: the container that ingest_text makes of the same entries, byte for byte. index_base
+// and skip_lines do not count; beside the arrays, memory_bytes covers all. Throws Error: invalid_argument as above and
+// for arrays that differ in length, naming the first entry that has a coordinate outside the shape or a value that is
+// not finite; out_of_memory, io; cancelled by `progress`, and then nothing is left.
+IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::filesystem::path& output,
+                                const IngestOptions& options = {}, const ProgressCallback& progress = {});
 
 }  // namespace blco

@@ -1,0 +1,25 @@
+// The ingest of arrays without its file.
+#include <blco/memory_tensor.hpp>
+
+#include "engine/array_reader.hpp"
+#include "engine/ingest_job.hpp"
+#include "engine/thread_pool.hpp"
+
+namespace blco {
+namespace {
+
+std::unique_ptr<ChunkSource> pack(const CoordinateArrays& arrays, IngestOptions options,
+                                  const ProgressCallback& progress) {
+  ThreadPool pool(options.threads);
+  options.index_base = 0;
+  ArrayReader reader(arrays, options.shape, pool);
+  return ingest_in_memory(reader, options, pool, progress, reader.count());
+}
+
+}  // namespace
+
+MemoryTensor::MemoryTensor(const CoordinateArrays& arrays, const IngestOptions& options,
+                           const ProgressCallback& progress)
+    : Tensor(pack(arrays, options, progress)) {}
+
+}  // namespace blco

@@ -1,0 +1,43 @@
+// Chunks that can be read: those of a container on disk, or packed in memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "blco/chunk.hpp"
+#include "io/container.hpp"
+
+namespace blco {
+
+class ChunkSource {
+ public:
+  virtual ~ChunkSource() = default;
+
+  virtual const ContainerInfo& info() const = 0;
+  // `stored_bytes` is what read_chunk reads from disk: 0 for chunks in memory.
+  virtual const StoredExtents& extents(std::uint64_t chunk) const = 0;
+  // Per mode, the smallest and the largest coordinate in the chunk.
+  virtual std::span<const std::uint64_t> lower(std::uint64_t chunk) const = 0;
+  virtual std::span<const std::uint64_t> upper(std::uint64_t chunk) const = 0;
+  // On disk; 0 for chunks in memory.
+  virtual std::uint64_t file_bytes() const = 0;
+  // Host memory that the payloads of all chunks take already, before any is read.
+  virtual std::uint64_t held_bytes() const = 0;
+
+  // Sizes of the buffer and the scratch that read_chunk needs for this chunk.
+  virtual std::uint64_t buffer_bytes(std::uint64_t chunk) const = 0;
+  virtual std::uint64_t scratch_bytes(std::uint64_t chunk) const = 0;
+
+  // Brings the payloads of one chunk, each aligned to 64 bytes, to `buffer` (64-byte aligned); the view points into it
+  // and into this source. Every frame has been checked. Thread-safe. Throws Error: io, or corrupt naming the place.
+  virtual ChunkView read_chunk(std::uint64_t chunk, std::span<std::byte> buffer,
+                               std::span<std::byte> scratch) const = 0;
+
+ protected:
+  ChunkSource() = default;
+  ChunkSource(ChunkSource&&) = default;
+  ChunkSource& operator=(ChunkSource&&) = default;
+};
+
+}  // namespace blco
