@@ -1,0 +1,48 @@
+# The library as others get it: all rooms in one archive (or one shared library, by BUILD_SHARED_LIBS), as blco::blco,
+# in this tree and installed with its headers, a CMake package and a pkg-config file.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+find_package(HWY REQUIRED)
+
+add_library(blco $<TARGET_OBJECTS:blco_blco> $<TARGET_OBJECTS:blco_io> $<TARGET_OBJECTS:blco_kernels>
+                 $<TARGET_OBJECTS:blco_engine>)
+add_library(blco::blco ALIAS blco)
+set_target_properties(blco PROPERTIES LINKER_LANGUAGE CXX SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+                                      VERSION ${PROJECT_VERSION})
+target_compile_features(blco INTERFACE cxx_std_20)
+target_link_libraries(blco PRIVATE PkgConfig::BLCO_HDF5 PkgConfig::BLCO_ZSTD PkgConfig::BLCO_ISAL hwy::hwy
+                                   Threads::Threads)
+set(cuda_libraries "")
+if(BLCO_HAVE_CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  target_link_libraries(blco PRIVATE CUDA::cudart_static)
+  set(cuda_libraries "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
+endif()
+
+# Of the format only the exception is public; a folder of its own keeps the rest out of sight.
+file(GLOB public_headers CONFIGURE_DEPENDS include/blco/*.hpp)
+list(APPEND public_headers ${PROJECT_SOURCE_DIR}/blco/error.hpp)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/public/blco)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/blco/error.hpp ${PROJECT_BINARY_DIR}/public/blco/error.hpp SYMBOLIC)
+target_include_directories(blco INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
+                                          $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/public>
+                                          $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+if(NOT BLCO_INSTALL)
+  return()
+endif()
+
+get_target_property(library_type blco TYPE)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/blco)
+configure_package_config_file(blcoConfig.cmake.in blcoConfig.cmake INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(blcoConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+# The pkg-config file finds the prefix from where it lies itself.
+file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(blco.pc.in blco.pc @ONLY)
+
+install(TARGETS blco EXPORT blcoTargets)
+install(EXPORT blcoTargets NAMESPACE blco:: DESTINATION ${package_folder})
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/blcoConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/blcoConfigVersion.cmake
+        DESTINATION ${package_folder})
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/blco.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/blco)
