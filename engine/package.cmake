@@ -16,7 +16,7 @@ set(cuda_libraries "")
 if(BLCO_HAVE_CUDA)
   find_package(CUDAToolkit REQUIRED)
   target_link_libraries(blco PRIVATE CUDA::cudart_static)
-  set(cuda_libraries "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
+  set(cuda_libraries " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
 endif()
 
 # Of the format only the exception is public; a folder of its own keeps the rest out of sight.
@@ -38,6 +38,7 @@ configure_package_config_file(blcoConfig.cmake.in blcoConfig.cmake INSTALL_DESTI
 write_basic_package_version_file(blcoConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 # The pkg-config file finds the prefix from where it lies itself.
 file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" pc_to_prefix ${pc_to_prefix})
 configure_file(blco.pc.in blco.pc @ONLY)
 
 install(TARGETS blco EXPORT blcoTargets)

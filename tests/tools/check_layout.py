@@ -30,6 +30,12 @@ MAX_LINES = 400
 INTRINSICS = {"cpuid.h", "immintrin.h", "nmmintrin.h", "arm_acle.h", "arm_neon.h"}
 NO_FILES_NO_THREADS = {"condition_variable", "cstdio", "filesystem", "fstream", "future", "iostream", "mutex", "thread"}
 
+# A library ends no process, prints nothing and leaves signals and the environment to the program that it is part of.
+LIBRARY = {"blco", "io", "kernels", "engine"}
+UNMANNERLY = re.compile(
+    r"(?<![\w.>])(?:std::|::)?(_?exit|quick_exit|abort|f?printf|f?puts|putchar|perror|signal|sigaction|pthread_sigmask|"
+    r"setenv|getenv)\s*\(|\bstd::(cout|cerr|clog)\b")
+
 
 def includes(path):
     text = path.read_text(encoding="utf-8")
@@ -64,6 +70,14 @@ def starts_threads(path):
     return re.search(r"\bstd::(jthread|thread|async)\b", path.read_text(encoding="utf-8")) is not None
 
 
+def unmannerly_lines(path):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        code = re.sub(r'"(\\.|[^"\\])*"', '""', line).split("//")[0]
+        found = UNMANNERLY.search(code)
+        if found:
+            yield number, found.group(0).rstrip("( ")
+
+
 def room_files(root):
     for room in MAY_INCLUDE:
         for path in sorted((root / room).rglob("*")):
@@ -95,6 +109,9 @@ def main():
                     problems.append(f"{place}: {name}: {wrong}")
             if room in ("blco", "io", "kernels") and starts_threads(path):
                 problems.append(f"{place}: threads live in engine/; take an Executor")
+            if room in LIBRARY:
+                problems += [f"{place}:{number}: {name}: the library does not print, exit, or touch signals or the environment"
+                             for number, name in unmannerly_lines(path)]
         if path.suffix in SOURCES | {".py", ".sh"}:
             lines = path.read_bytes().count(b"\n")
             if lines > MAX_LINES:
