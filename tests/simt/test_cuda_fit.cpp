@@ -5,6 +5,7 @@
 #include <blco/benchmark.hpp>
 #include <blco/cpd.hpp>
 #include <blco/generate.hpp>
+#include <blco/memory_tensor.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -68,6 +69,26 @@ TEST_F(CudaFit, GivesTheSameModelWhereTheDeviceHoldsLittleOfTheTensor) {
   EXPECT_GT(plan.packed_chunks, 0);
   EXPECT_LE(simt::counters().most_bytes, plan.device_planned_bytes);
   EXPECT_THAT(actual.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
+}
+
+TEST_F(CudaFit, TakesATensorFromMemory) {
+  std::array<std::vector<std::uint32_t>, 3> at;
+  std::vector<double> values;
+  for (std::uint32_t i = 0; i < 3000; ++i) {
+    at[0].push_back(i * 7919 % 61);
+    at[1].push_back(i * 104'729 % 5);
+    at[2].push_back(i * 1'299'709 % 83);
+    values.push_back(1 + i % 7);
+  }
+  const MemoryTensor memory({{at[0], at[1], at[2]}, values}, {.chunk_nnz = 300});
+  const CpdPlan ample = plan_cpd(memory, {}, on(Device::cuda));
+  const CpdModel expected = fit_cpd(memory, {}, on(Device::cpu));
+
+  const CpdModel resident = fit_cpd(memory, {}, on(Device::cuda));
+  const CpdModel streamed = fit_cpd(memory, {.device_bytes = ample.device_minimum_bytes}, on(Device::cuda));
+
+  EXPECT_THAT(resident.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
+  EXPECT_THAT(streamed.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
 }
 
 TEST_F(CudaFit, SinglePrecisionComesNear) {
