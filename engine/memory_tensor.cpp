@@ -3,6 +3,7 @@
 
 #include "engine/array_reader.hpp"
 #include "engine/ingest_job.hpp"
+#include "engine/memory.hpp"
 #include "engine/thread_pool.hpp"
 
 namespace blco {
@@ -13,7 +14,9 @@ std::unique_ptr<ChunkSource> pack(const CoordinateArrays& arrays, IngestOptions 
   ThreadPool pool(options.threads);
   options.index_base = 0;
   ArrayReader reader(arrays, options.shape, pool);
-  return ingest_in_memory(reader, options, pool, progress, reader.count());
+  auto chunks = ingest_in_memory(reader, options, pool, progress, reader.count());
+  release_freed_memory();
+  return chunks;
 }
 
 }  // namespace

@@ -267,10 +267,15 @@ TEST(MemoryTensor, EveryStageTellsItsEndAndCanBeCancelled) {
   const CoordinateTensor tensor = random_coordinates({.shape = {50, 60, 70}, .nnz = 5000, .seed = 8});
   const CoordinateColumns<> columns(tensor);
   const TemporaryFolder folder;
-  const auto record = [](std::vector<std::string>& stages) {
-    return [&stages](const Progress& progress) {
-      EXPECT_EQ(progress.share, 1) << progress.stage;
-      stages.emplace_back(progress.stage);
+  // A slow machine hears of a stage more than once.
+  double share = 1;
+  const auto record = [&share](std::vector<std::string>& stages) {
+    return [&share, &stages](const Progress& progress) {
+      if (stages.empty() || stages.back() != progress.stage) {
+        EXPECT_EQ(share, 1) << "before " << progress.stage;
+        stages.emplace_back(progress.stage);
+      }
+      share = progress.share;
       return true;
     };
   };
@@ -280,6 +285,7 @@ TEST(MemoryTensor, EveryStageTellsItsEndAndCanBeCancelled) {
   MemoryTensor(columns.arrays(), {}, record(in_memory));
   ingest_coordinates(columns.arrays(), folder / "out.blco", {}, record(to_disk));
 
+  EXPECT_EQ(share, 1);
   EXPECT_THAT(in_memory, testing::ElementsAre("read", "sort", "pack"));
   EXPECT_THAT(to_disk, testing::ElementsAre("read", "sort", "write"));
   std::filesystem::remove(folder / "out.blco");
