@@ -1,7 +1,5 @@
-// The frame filter and the zstd filter, both ways, as HDF5 calls them.
+// The frame filter, both ways, as HDF5 calls it.
 #include "io/frame_filter.hpp"
-
-#include <zstd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,39 +7,18 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
-#include <limits>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "blco/chunk.hpp"
 #include "blco/error.hpp"
 #include "blco/payload.hpp"
+#include "io/filter_memory.hpp"
 
 namespace blco {
 namespace {
 
 constexpr std::size_t entry_bytes = 8;
-
-struct FreeHdf5Memory {
-  void operator()(void* memory) const { H5free_memory(memory); }
-};
-// Buffers that change hands with HDF5 come from its own allocator.
-using Hdf5Memory = std::unique_ptr<std::byte, FreeHdf5Memory>;
-
-Hdf5Memory allocate(std::size_t bytes) {
-  Hdf5Memory memory(static_cast<std::byte*>(H5allocate_memory(bytes, false)));
-  if (!memory) throw std::bad_alloc();
-  return memory;
-}
-
-// Hands `memory` to HDF5 in place of what it gave.
-std::size_t exchange(Hdf5Memory memory, std::size_t bytes, std::size_t* buffer_bytes, void** buffer) {
-  H5free_memory(*buffer);
-  *buffer = memory.release();
-  *buffer_bytes = bytes;
-  return bytes;
-}
 
 struct FrameClientData {
   unsigned kind = 0;
@@ -112,13 +89,13 @@ std::size_t filter_frames(unsigned flags, std::size_t client_count, const unsign
     if ((flags & H5Z_FLAG_REVERSE) == 0) {
       if (bytes != raw_bytes) return 0;
       const std::vector<std::byte> payload = encode_column(data, input);
-      Hdf5Memory out = allocate(payload.size());
+      Hdf5Memory out = allocate_hdf5(payload.size());
       std::memcpy(out.get(), payload.data(), payload.size());
-      return exchange(std::move(out), payload.size(), buffer_bytes, buffer);
+      return hand_over(std::move(out), payload.size(), buffer_bytes, buffer);
     }
-    Hdf5Memory out = allocate(raw_bytes);
+    Hdf5Memory out = allocate_hdf5(raw_bytes);
     decode_column(data, input, {out.get(), raw_bytes});
-    return exchange(std::move(out), raw_bytes, buffer_bytes, buffer);
+    return hand_over(std::move(out), raw_bytes, buffer_bytes, buffer);
   } catch (const std::exception&) {
     return 0;
   }
@@ -146,50 +123,12 @@ herr_t set_local_frames(hid_t creation, hid_t type, hid_t) noexcept {
   return H5Pmodify_filter(creation, frame_filter_id, flags, data.size(), data.data());
 }
 
-std::size_t compress(int level, std::span<const std::byte> input, std::size_t* buffer_bytes, void** buffer) {
-  const std::size_t bound = ZSTD_compressBound(input.size());
-  Hdf5Memory out = allocate(bound);
-  const std::size_t written = ZSTD_compress(out.get(), bound, input.data(), input.size(), level);
-  return ZSTD_isError(written) ? 0 : exchange(std::move(out), written, buffer_bytes, buffer);
-}
-
-std::size_t decompress(std::span<const std::byte> input, std::size_t* buffer_bytes, void** buffer) {
-  const unsigned long long size = ZSTD_getFrameContentSize(input.data(), input.size());
-  // The two error codes of zstd are the largest numbers.
-  if (size == 0 || size > max_payload_bytes(max_chunk_nnz)) return 0;
-  Hdf5Memory out = allocate(static_cast<std::size_t>(size));
-  const std::size_t written = ZSTD_decompress(out.get(), static_cast<std::size_t>(size), input.data(), input.size());
-  return written == size ? exchange(std::move(out), written, buffer_bytes, buffer) : 0;
-}
-
-std::size_t filter_zstd(unsigned flags, std::size_t client_count, const unsigned* client_data, std::size_t bytes,
-                        std::size_t* buffer_bytes, void** buffer) noexcept {
-  try {
-    const std::span<const std::byte> input(static_cast<const std::byte*>(*buffer), bytes);
-    if ((flags & H5Z_FLAG_REVERSE) != 0) return decompress(input, buffer_bytes, buffer);
-    const int level = client_count > 0 ? static_cast<int>(client_data[0]) : default_zstd_level;
-    return compress(std::clamp(level, ZSTD_minCLevel(), ZSTD_maxCLevel()), input, buffer_bytes, buffer);
-  } catch (const std::exception&) {
-    return 0;
-  }
-}
-
 }  // namespace
 
 const H5Z_class2_t& frame_filter_class() {
   static const H5Z_class2_t filter = {H5Z_CLASS_T_VERS, frame_filter_id, 1, 1, "BLCO frames", can_apply_frames,
                                       set_local_frames, filter_frames};
   return filter;
-}
-
-const H5Z_class2_t& zstd_filter_class() {
-  static const H5Z_class2_t filter = {H5Z_CLASS_T_VERS, zstd_filter_id, 1, 1, "zstd", nullptr, nullptr, filter_zstd};
-  return filter;
-}
-
-bool register_filters() {
-  if (H5Zregister(&frame_filter_class()) < 0) return false;
-  return H5Zfilter_avail(zstd_filter_id) > 0 || H5Zregister(&zstd_filter_class()) >= 0;
 }
 
 }  // namespace blco
