@@ -1,13 +1,10 @@
 // Writes FROSTT text through a buffer, plain or compressed, under a temporary name until it is whole.
 #include "io/tns_writer.hpp"
 
-#include <fcntl.h>
 #include <isa-l/igzip_lib.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -17,7 +14,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
-#include "io/file_descriptor.hpp"
+#include "io/output_file.hpp"
 #include "io/temporary_file.hpp"
 
 namespace blco {
@@ -28,38 +25,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
 constexpr int gzip_level = 1;
 constexpr int zstd_level = 3;
-
-// Errors name the file that the caller asked for, not the temporary one.
-class OutputFile {
- public:
-  OutputFile(const fs::path& path, fs::path shown) : shown_(std::move(shown)) {
-    file_ = FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (!file_.is_open()) throw_system_error("write", shown_);
-  }
-
-  void write(std::span<const char> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
-      if (written > 0) {
-        bytes = bytes.subspan(static_cast<std::size_t>(written));
-      } else if (written == 0 || errno != EINTR) {
-        throw_system_error("write", shown_, written == 0 ? ENOSPC : errno);
-      }
-    }
-  }
-
-  void close() {
-    if (!file_.close()) throw_system_error("write", shown_);
-  }
-
-  [[noreturn]] void fail(const std::string& reason) const {
-    throw Error(ErrorKind::io, "cannot write " + shown_.string() + ": " + reason);
-  }
-
- private:
-  fs::path shown_;
-  FileDescriptor file_;
-};
 
 // Turns text into the bytes of the file; `last` ends the stream.
 class Encoder {

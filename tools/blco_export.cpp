@@ -1,0 +1,90 @@
+// blco-export: a container back to text, a model to NumPy arrays or text.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <blco/export.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "tools/cli.hpp"
+
+namespace {
+
+using namespace blco;
+
+struct Arguments {
+  std::filesystem::path input;
+  std::filesystem::path output;
+  std::optional<int> index_base;
+  std::optional<ArrayFormat> format;
+  int threads = 0;
+};
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
+
+void add_options(cli::CommandLine& line, Arguments& arguments) {
+  line.add_path("FILE", arguments.input,
+                {.type = "", .description = "A container of blco-ingest or a model of blco-cpd", .required = true});
+  line.add_path("-o,--output", arguments.output,
+                {.type = "OUT",
+                 .description = "Of a tensor: .tns, .tns.gz, .tns.zst, or - for standard output; of a model: a folder",
+                 .required = true});
+  line.add("--index-base",
+           [&](const std::string& word) { arguments.index_base = static_cast<int>(cli::parse_whole(word, 0, 1)); },
+           {.type = "0|1", .description = "Of a tensor: the smallest coordinate in the text", .fallback = "1"});
+  line.add("--format",
+           [&](const std::string& word) {
+             if (word != "npy" && word != "txt") refuse(fmt::format("'{}' is not one of npy|txt", word));
+             arguments.format = word == "npy" ? ArrayFormat::npy : ArrayFormat::text;
+           },
+           {.type = "npy|txt", .description = "Of a model: NumPy arrays, or text", .fallback = "npy"});
+  line.add_threads(arguments.threads);
+}
+
+void write_to_stdout(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return;
+  throw Error(ErrorKind::io, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+}
+
+void export_tensor(const Arguments& arguments) {
+  if (arguments.format) refuse("--format is for models; a tensor's output is told by its name, such as out.tns.gz");
+  const TextOptions options{arguments.index_base.value_or(1), arguments.threads};
+  const TensorFile tensor(arguments.input);
+  if (arguments.output == "-") {
+    export_text(tensor, TextSink(write_to_stdout), options);
+    return;
+  }
+  cli::check_output(arguments.output, std::array{arguments.input});
+  const TextReport report = export_text(tensor, arguments.output, options);
+  fmt::print("{} ({} nonzeros, {})\n", arguments.output.string(), cli::format_count(report.nnz),
+             cli::format_bytes(std::filesystem::file_size(arguments.output)));
+}
+
+void export_arrays(const Arguments& arguments) {
+  if (arguments.index_base) refuse("--index-base is for tensors; a model's rows are in the order of the coordinates");
+  static constexpr std::array endings{".npy", ".npz", ".txt", ".csv", ".tns", ".gz", ".zst", ".h5"};
+  const std::string ending = arguments.output.extension().string();
+  if (arguments.output == "-" || std::ranges::find(endings, ending) != endings.end()) {
+    refuse(fmt::format("cannot export a model to {}: it has a file per array; name a folder with -o",
+                       arguments.output.string()));
+  }
+  const CpdModel model = load_model(arguments.input);
+  for (const auto& name : export_model(model, arguments.output, arguments.format.value_or(ArrayFormat::npy))) {
+    fmt::print("{} ({})\n", name.string(), cli::format_bytes(std::filesystem::file_size(name)));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cli::CommandLine line("blco-export", "Writes a container as text, or a model as NumPy arrays or text.",
+                        "  blco-export calls.blco -o calls.tns.gz\n"
+                        "  blco-export calls.blco -o - | head\n"
+                        "  blco-export calls-model.h5 -o factors --format txt");
+  Arguments arguments;
+  add_options(line, arguments);
+  return line.run(argc, argv, [&] { is_model(arguments.input) ? export_arrays(arguments) : export_tensor(arguments); });
+}
