@@ -89,8 +89,10 @@ class ModelFolder {
 
 }  // namespace
 
-std::vector<fs::path> export_model(const CpdModel& model, const fs::path& folder, ArrayFormat format,
+std::vector<fs::path> export_model(const CpdModel& model, const fs::path& given, ArrayFormat format,
                                    const ProgressCallback& progress) {
+  // Without the slash that may end it.
+  const fs::path folder = given.has_filename() ? given : given.parent_path();
   const std::vector<NamedArray> arrays = list_arrays(model);
   const bool is_npy = format == ArrayFormat::npy;
   const auto start = std::chrono::steady_clock::now();

@@ -1,4 +1,5 @@
 run blco-ingest --version
 run blco-cpd --version
+run blco-export --version
 run blco-gen --version
 run blco-info --version
