@@ -13,6 +13,7 @@
 
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
+#include "io/chunk_finder.hpp"
 #include "io/frame_filter.hpp"
 #include "io/hdf5_data.hpp"
 
@@ -200,9 +201,10 @@ std::uint64_t find_payload_bytes(int descriptor, const StoredExtent& extent) {
 std::vector<StoredExtents> rebuild(const Hdf5Place& place, const Datasets& datasets, int descriptor,
                                    std::uint64_t file_bytes, const ContainerInfo& info, const ChunkTable& table) {
   std::vector<StoredExtents> extents(table.extents.size());
+  const ChunkFinder finder(place);
   for (std::size_t c = 0; c < column_count; ++c) {
     if (!datasets[c].is_open()) continue;
-    for (const IndexedChunk& found : read_chunk_index(place, datasets[c].get(), info)) {
+    for (const IndexedChunk& found : finder.find(column_names[c], info)) {
       // Where the table has no values they are all 1, also if somebody has written them out since.
       if (is_absent(table.extents[found.chunk][c])) continue;
       StoredExtent extent = found.extent;
