@@ -1,92 +1,127 @@
-// blco-info: what is in a BLCO container or a model.
+// blco-info: what is in a BLCO container or a model, and whether all of it is right.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <blco/model.hpp>
-#include <blco/tensor_file.hpp>
-#include <cmath>
-#include <functional>
+#include <limits>
 
 #include "tools/cli.hpp"
+#include "tools/info.hpp"
 
 namespace {
 
 using namespace blco;
 
-constexpr std::size_t weights_shown = 10;
+struct Arguments {
+  std::filesystem::path path;
+  bool histogram = false;
+  bool verify = false;
+  bool json = false;
+  SummaryOptions summary;
+  info::CoordinateNames names;
+  MemoryBudget budget;
+  int threads = 0;
+};
 
-template <class Value>
-void print_row(const char* name, const Value& value) {
-  fmt::print("{:<12}{}\n", name, value);
-}
-
-void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names) {
-  print_row("shape", cli::format_shape(shape));
-  for (std::size_t n = 0; n < shape.size(); ++n) {
-    fmt::print("  mode {:<5}{}{}\n", n, cli::format_count(shape[n]), n < names.size() ? "  " + names[n] : "");
+void show_tensor(const Arguments& arguments) {
+  const TensorFile file(arguments.path);
+  std::optional<TensorStatistics> statistics;
+  if (arguments.histogram) statistics = measure_statistics(file, arguments.budget, arguments.threads);
+  if (arguments.json) {
+    fmt::print("{}\n", info::tensor_json(arguments.path, file.summary(), statistics));
+  } else {
+    info::print_tensor(arguments.path, file.summary(), statistics);
   }
 }
 
-double density(const TensorSummary& summary) {
-  double share = static_cast<double>(summary.nnz);
-  for (const std::uint64_t length : summary.shape) share /= static_cast<double>(length);
-  return share;
+void show_model(const Arguments& arguments) {
+  const CpdModel model = load_model(arguments.path);
+  const std::vector<ComponentSummary> components = summarize_components(model, arguments.summary);
+  if (arguments.json) {
+    fmt::print("{}\n", info::model_json(arguments.path, model, components, arguments.names));
+  } else {
+    info::print_model(arguments.path, model, components, arguments.summary, arguments.names);
+  }
 }
 
-void print_column(const char* name, const TensorColumn& column, std::uint64_t nnz) {
-  const std::string streamed = cli::format_bits(column.streamed_bytes, nnz);
-  fmt::print("{:<12}{:>9}{:>9}{:>10}\n", name, cli::format_bits(column.stored_bytes, nnz), streamed, streamed);
+void verify_tensor(const Arguments& arguments) {
+  const VerifiedTensor verified = verify(TensorFile(arguments.path), arguments.budget, arguments.threads);
+  if (arguments.json) {
+    fmt::print("{}\n", info::verified_json(arguments.path, verified));
+  } else {
+    fmt::print("verified {}: {} chunk{}, {} nonzeros, {} read, ok\n", arguments.path.string(),
+               cli::format_count(verified.chunks), verified.chunks == 1 ? "" : "s",
+               cli::format_count(verified.nonzeros), cli::format_bytes(verified.stored_bytes));
+  }
 }
 
-TensorColumn sum(const TensorColumn& a, const TensorColumn& b) {
-  return {a.stored_bytes + b.stored_bytes, a.streamed_bytes + b.streamed_bytes};
+void verify_model(const Arguments& arguments) {
+  const CpdModel model = load_model(arguments.path);
+  try {
+    verify(model);
+  } catch (const Error& error) {
+    throw Error(error.kind(), arguments.path.string() + ": " + error.what());
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", info::verified_json(arguments.path, model));
+  } else {
+    fmt::print("verified {}: model of rank {}, {} modes, {} sweeps, ok\n", arguments.path.string(), model.rank,
+               model.shape.size(), model.fit_history.size());
+  }
 }
 
-void print_tensor(const std::filesystem::path& path) {
-  const TensorFile file(path);
-  const TensorSummary& summary = file.summary();
-  print_row("tensor", path.string());
-  print_modes(summary.shape, summary.mode_names);
-  print_row("nonzeros", cli::format_count(summary.nnz));
-  print_row("density", fmt::format("{:.3g}", density(summary)));
-  print_row("norm", fmt::format("{:.6g}", std::sqrt(summary.sum_of_squares)));
-  print_row("line bits", summary.line_bits);
-  print_row("chunks", fmt::format("{} of up to {} nonzeros", cli::format_count(summary.chunk_count),
-                                  cli::format_count(summary.chunk_nnz)));
-  print_row("file", cli::format_bytes(summary.file_bytes));
-
-  const TensorColumn index = sum(summary.index, summary.key);
-  fmt::print("\n{:<12}{:>9}{:>9}{:>10}   bits per nonzero\n", "", "stored", "cached", "streamed");
-  print_column("index", index, summary.nnz);
-  if (summary.key.streamed_bytes != 0) print_column("  its key", summary.key, summary.nnz);
-  print_column("value", summary.value, summary.nnz);
-  print_column("both", sum(index, summary.value), summary.nnz);
+void run(const Arguments& arguments) {
+  const bool model = is_model(arguments.path);
+  if (arguments.histogram && (model || arguments.verify)) {
+    throw Error(ErrorKind::invalid_argument, model ? "--histogram is of tensors, and this is a model"
+                                                   : "--histogram and --verify are two runs; give one of them");
+  }
+  if (arguments.verify) {
+    model ? verify_model(arguments) : verify_tensor(arguments);
+  } else {
+    model ? show_model(arguments) : show_tensor(arguments);
+  }
 }
 
-void print_model(const std::filesystem::path& path) {
-  const CpdModel model = load_model(path);
-  print_row("model", path.string());
-  print_modes(model.shape, model.mode_names);
-  print_row("rank", model.rank);
-  print_row("fit", fmt::format("{:.12f}", model.fit()));
-  print_row("sweeps", model.fit_history.size());
-  print_row("stopped by", to_string(model.stop_reason));
-  print_row("seed", model.seed);
-
-  std::vector<double> weights = model.weights;
-  std::ranges::sort(weights, std::greater<>());
-  weights.resize(std::min(weights.size(), weights_shown));
-  const std::string rest = model.weights.size() > weights_shown ? " ..." : "";
-  print_row("weights", fmt::format("{:.6g}{}", fmt::join(weights, " "), rest));
-}
+constexpr const char* help_end =
+    "  blco-info calls.blco\n"
+    "  blco-info calls.blco --histogram\n"
+    "  blco-info calls.blco --verify\n"
+    "  blco-info calls-model.h5 --components all --top 5\n"
+    "\n"
+    "Keys of --json, in bytes and counts, rows and components from 0:\n"
+    "  all      type (tensor, model, verified), file\n"
+    "  tensor   shape, mode_names, nonzeros, density, norm, line_bits, chunks, chunk_nonzeros, file_bytes,\n"
+    "           bytes_per_nonzero; index, key, value: stored_bytes, streamed_bytes\n"
+    "           with --histogram also values: min, max, mean, whole_numbers, distinct, more_distinct (than\n"
+    "           those), histogram (lower, upper, count); slices, per mode: slices, empty, min, max, mean,\n"
+    "           median, histogram (least, most, slices)\n"
+    "  model    shape, mode_names, rank, fit, fit_history, sweeps, stopped_by, seed; components: component,\n"
+    "           weight, share, modes: sparsity, largest (row, name, value)\n"
+    "  verified chunks, nonzeros, bytes; or rank, sweeps";
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line("blco-info", "Prints what is in a BLCO container or in a model.",
-                        "  blco-info calls.blco\n  blco-info calls-model.h5");
-  std::filesystem::path path;
-  line.add_path("FILE", path,
+  cli::CommandLine line("blco-info", "Prints what is in a BLCO container or in a model, or verifies all of it.",
+                        help_end);
+  Arguments arguments;
+  line.add_path("FILE", arguments.path,
                 {.type = "", .description = "A container of blco-ingest or a model of blco-cpd", .required = true});
-  return line.run(argc, argv, [&] { is_model(path) ? print_model(path) : print_tensor(path); });
+  line.add_flag("--histogram", arguments.histogram,
+                "Read the whole tensor, and show its values and the nonzeros per slice");
+  line.add_flag("--verify", arguments.verify, "Read everything and check it; ends with code 4 if it is not right");
+  const auto components = [&](const std::string& word) {
+    arguments.summary.components =
+        word == "all" ? std::numeric_limits<std::size_t>::max()
+                      : static_cast<std::size_t>(cli::parse_whole(word, 0, std::numeric_limits<std::uint32_t>::max()));
+  };
+  line.add("--components", components,
+           {.type = "N", .description = "Components of a model to show, by weight, or all", .fallback = "10"});
+  line.add_whole("--top", arguments.summary.entries, 0,
+                 {.type = "N", .description = "Entries to show of each mode of a component", .fallback = "3"});
+  line.add_choice("--index-base", arguments.names.index_base, {{"0", 0}, {"1", 1}},
+                  "Number of the first coordinate of a mode, as in the text that was ingested");
+  line.add_flag("--json", arguments.json, "Print one JSON object on a line");
+  line.add_size("--host-memory", arguments.budget.host_bytes, "For --histogram and --verify");
+  line.add_threads(arguments.threads);
+  return line.run(argc, argv, [&] { run(arguments); });
 }

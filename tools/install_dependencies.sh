@@ -3,10 +3,10 @@
 set -euo pipefail
 
 packages=(g++ make cmake pkg-config libhdf5-dev libzstd-dev libisal-dev libhwy-dev libeigen3-dev libcli11-dev
-          libspdlog-dev libfmt-dev)
+          libspdlog-dev libfmt-dev nlohmann-json3-dev)
 case "${1-}" in
   "") ;;
-  --tests) packages+=(libgtest-dev libgmock-dev libboost-context-dev nlohmann-json3-dev python3 python3-numpy python3-h5py
+  --tests) packages+=(libgtest-dev libgmock-dev libboost-context-dev python3 python3-numpy python3-h5py
                       hdf5-tools) ;;
   *) echo "usage: $0 [--tests]" >&2; exit 2 ;;
 esac

@@ -1,0 +1,64 @@
+// Picks the heaviest components of a model, and the largest entries of their columns.
+#include <algorithm>
+#include <blco/model_summary.hpp>
+#include <cmath>
+#include <numeric>
+
+namespace blco {
+namespace {
+
+// Sorts the first `count` of `items` to the front.
+template <class Item, class Before>
+void keep_first(std::vector<Item>& items, std::size_t count, Before before) {
+  const auto kept = static_cast<std::ptrdiff_t>(std::min(count, items.size()));
+  std::partial_sort(items.begin(), items.begin() + kept, items.end(), before);
+  items.resize(static_cast<std::size_t>(kept));
+}
+
+ColumnSummary summarize_column(const CpdModel& model, std::size_t n, std::size_t r, const SummaryOptions& options) {
+  const auto rank = static_cast<std::size_t>(model.rank);
+  std::vector<FactorEntry> entries;
+  double most = 0;
+  for (std::uint64_t row = 0; row < model.shape[n]; ++row) {
+    const double value = model.factors[n][static_cast<std::size_t>(row) * rank + r];
+    if (value != 0) entries.push_back({row, value});
+    most = std::max(most, std::abs(value));
+  }
+  const auto large = std::ranges::count_if(
+      entries, [&](const FactorEntry& entry) { return std::abs(entry.value) >= options.small * most; });
+  ColumnSummary column;
+  column.sparsity = 1 - static_cast<double>(large) / static_cast<double>(model.shape[n]);
+  keep_first(entries, options.entries, [](const FactorEntry& a, const FactorEntry& b) {
+    const double size_a = std::abs(a.value);
+    const double size_b = std::abs(b.value);
+    return size_a != size_b ? size_a > size_b : a.row < b.row;
+  });
+  column.largest = std::move(entries);
+  return column;
+}
+
+}  // namespace
+
+std::vector<ComponentSummary> summarize_components(const CpdModel& model, const SummaryOptions& options) {
+  std::vector<int> numbers(model.weights.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const auto weight = [&](int r) { return model.weights[static_cast<std::size_t>(r)]; };
+  keep_first(numbers, options.components,
+             [&](int a, int b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
+  double sum = 0;
+  for (const double one : model.weights) sum += std::abs(one);
+
+  std::vector<ComponentSummary> components;
+  for (const int r : numbers) {
+    ComponentSummary& component = components.emplace_back();
+    component.component = r;
+    component.weight = weight(r);
+    component.share = sum == 0 ? 0 : std::abs(component.weight) / sum;
+    for (std::size_t n = 0; n < model.shape.size(); ++n) {
+      component.modes.push_back(summarize_column(model, n, static_cast<std::size_t>(r), options));
+    }
+  }
+  return components;
+}
+
+}  // namespace blco
