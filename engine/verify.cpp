@@ -24,9 +24,12 @@ struct ChunkFacts {
 };
 
 std::string as_text(std::span<const std::uint64_t> coordinates) {
-  std::string text;
-  for (const std::uint64_t coordinate : coordinates) text += (text.empty() ? "(" : ", ") + std::to_string(coordinate);
-  return text + ")";
+  std::string text = "(";
+  for (const std::uint64_t coordinate : coordinates) {
+    if (text.size() > 1) text.append(", ");
+    text.append(std::to_string(coordinate));
+  }
+  return text.append(")");
 }
 
 class ChunkVerifier {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tools/cli.hpp"
 #include "tools/info.hpp"
@@ -27,12 +28,13 @@ std::string wrapped(const std::string& start, const std::vector<std::string>& it
   std::string text = start;
   std::size_t column = width_of(start);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const std::string item = items[i] + (i + 1 < items.size() ? "," : "");
+    std::string item = items[i];
+    if (i + 1 < items.size()) item += ',';
     if (i > 0 && column + 1 + width_of(item) > line_width) {
-      text += "\n" + std::string(width_of(start), ' ');
+      text.append(1, '\n').append(width_of(start), ' ');
       column = width_of(start);
     } else if (i > 0) {
-      text += " ";
+      text += ' ';
       ++column;
     }
     text += item;
@@ -41,7 +43,7 @@ std::string wrapped(const std::string& start, const std::vector<std::string>& it
   return text;
 }
 
-void print_component(const ComponentSummary& component, const std::vector<std::string>& modes,
+void print_component(const ComponentSummary& component, const std::vector<std::string>& modes, double small,
                      const CoordinateNames& names) {
   std::size_t widest = 0;
   for (const std::string& mode : modes) widest = std::max(widest, width_of(mode));
@@ -51,6 +53,7 @@ void print_component(const ComponentSummary& component, const std::vector<std::s
     const ColumnSummary& column = component.modes[n];
     std::vector<std::string> entries;
     for (const FactorEntry& entry : column.largest) {
+      if (std::abs(entry.value) < small * std::abs(column.largest.front().value)) break;
       entries.push_back(fmt::format("{} {:.3f}", names.name(n, entry.row), entry.value));
     }
     const std::string start = fmt::format("  {}  sparse {:5.1f}%  ", padded(modes[n], widest), 100 * column.sparsity);
@@ -78,13 +81,14 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
   print_row("components", fmt::format("{} of {}, by falling weight; numbered from 0, like the columns of the factors",
                                       components.size(), model.rank));
   print_row("entries",
-            fmt::format("up to {} of largest magnitude in each mode, after their coordinates, counted from {}",
-                        options.entries, names.index_base));
-  print_row("sparse", fmt::format("share of entries that are 0 or below {:g} of the largest", options.small));
+            fmt::format("coordinate, counted from {}, and value; up to {} of each mode, by falling magnitude",
+                        names.index_base, options.entries));
+  print_row("sparse", fmt::format("share of entries that are 0 or below {:g} of the largest; none of them is shown",
+                                  options.small));
 
   std::vector<std::string> modes;
   for (std::size_t n = 0; n < model.shape.size(); ++n) modes.push_back(mode_name(model.mode_names, n));
-  for (const ComponentSummary& component : components) print_component(component, modes, names);
+  for (const ComponentSummary& component : components) print_component(component, modes, options.small, names);
 }
 
 }  // namespace blco::info

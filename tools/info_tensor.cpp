@@ -71,7 +71,8 @@ void print_slices(const std::string& name, const SliceStatistics& mode) {
   std::vector<Bar> bars;
   for (const SliceBucket& bucket : mode.histogram) {
     const std::string least = cli::format_count(bucket.least);
-    bars.push_back({bucket.least == bucket.most ? least : least + "-" + cli::format_count(bucket.most), bucket.slices});
+    const std::string most = cli::format_count(bucket.most);
+    bars.push_back({bucket.least == bucket.most ? least : fmt::format("{}-{}", least, most), bucket.slices});
   }
   print_bars(bars);
 }
@@ -95,7 +96,8 @@ double bytes_per_nonzero(const TensorSummary& summary) {
 void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names) {
   print_row("shape", cli::format_shape(shape));
   for (std::size_t n = 0; n < shape.size(); ++n) {
-    fmt::print("  mode {:<5}{}{}\n", n, cli::format_count(shape[n]), n < names.size() ? "  " + names[n] : "");
+    fmt::print("  mode {:<5}{}{}\n", n, cli::format_count(shape[n]),
+               n < names.size() ? fmt::format("  {}", names[n]) : "");
   }
 }
 
@@ -147,8 +149,8 @@ void print_tensor(const std::filesystem::path& path, const TensorSummary& summar
   print_values(statistics->values);
   for (std::size_t n = 0; n < statistics->modes.size(); ++n) {
     fmt::print("\n");
-    const std::string name = n < summary.mode_names.size() ? " " + summary.mode_names[n] : "";
-    print_slices(fmt::format("mode {}{}", n, name), statistics->modes[n]);
+    const std::string name = mode_name(summary.mode_names, n);
+    print_slices(n < summary.mode_names.size() ? fmt::format("mode {} {}", n, name) : name, statistics->modes[n]);
   }
 }
 
