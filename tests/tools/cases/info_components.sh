@@ -17,3 +17,4 @@ run blco-info model.h5 --components 2 --top 2 --json | tr , '\n' | grep -A30 com
 run blco-info model.h5 --histogram
 run blco-info model.h5 --components some
 run blco-info model.h5 --index-base 2
+list_folder
