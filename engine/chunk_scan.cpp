@@ -33,9 +33,14 @@ class Scan {
     const TensorSizes sizes = measure_tensor(*tensor_);
     ThreadPool pool(workers);
     pool.run(static_cast<std::size_t>(workers), [&](std::size_t worker) {
-      AlignedBuffer<std::byte> buffer(sizes.largest_buffer());
-      std::vector<std::byte> scratch(sizes.largest_scratch());
-      while (take(worker, buffer.span(), scratch)) report(false);
+      try {
+        AlignedBuffer<std::byte> buffer(sizes.largest_buffer());
+        std::vector<std::byte> scratch(sizes.largest_scratch());
+        while (take(worker, buffer.span(), scratch)) report(false);
+      } catch (...) {
+        stopped_ = true;
+        throw;
+      }
     });
     if (failure_) std::rethrow_exception(failure_);
     report(true);
@@ -74,10 +79,8 @@ class Scan {
     state.share = static_cast<double>(state.nonzeros) / static_cast<double>(all);
     state.seconds = std::chrono::duration<double>(now - begin_).count();
     if (at_end && state.nonzeros < all) return;
-    if (!(*progress_)(state)) {
-      stopped_ = true;
-      throw Error(ErrorKind::cancelled, tensor_->path().string() + ": stopped before all of it was read");
-    }
+    if ((*progress_)(state)) return;
+    throw Error(ErrorKind::cancelled, tensor_->path().string() + ": stopped before all of it was read");
   }
 
   const ContainerReader* tensor_;

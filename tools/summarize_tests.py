@@ -1,6 +1,12 @@
 #!/usr/bin/env python3
-"""Prints the skipped tests of a ctest JUnit report by reason, and one line of totals."""
+"""Adds up ctest's JUnit reports: the skipped tests by reason, one line for each part, and one of totals.
+
+usage: summarize_tests.py PART=REPORT...
+
+Ends with 1 if a test failed, or a part has no report or an empty one, as when its build failed.
+"""
 import collections
+import pathlib
 import re
 import sys
 import xml.etree.ElementTree
@@ -16,23 +22,44 @@ def skip_reason(case):
     return lines[-1] if lines else "no reason given"
 
 
-def main():
-    cases = xml.etree.ElementTree.parse(sys.argv[1]).getroot().findall("testcase")
-    passed = failed = 0
-    skipped = collections.defaultdict(list)
-    for case in cases:
+def read_report(path):
+    """Names of the tests that passed, that failed, and of those skipped with their reasons."""
+    passed, failed, skipped = [], [], []
+    for case in xml.etree.ElementTree.parse(path).getroot().findall("testcase"):
         mark = case.find("skipped")
         if case.get("status") == "run":
-            passed += 1
+            passed.append(case.get("name"))
         elif mark is not None and (mark.get("message") or "").startswith(("SKIP_", "Disabled")):
-            skipped[skip_reason(case)].append(case.get("name"))
+            skipped.append((case.get("name"), skip_reason(case)))
         else:  # a test whose program is missing has not been skipped on purpose
-            failed += 1
-    for reason, names in sorted(skipped.items()):
+            failed.append(case.get("name"))
+    return passed, failed, skipped
+
+
+def main():
+    totals, lines, reasons = collections.Counter(), [], collections.defaultdict(list)
+    for argument in sys.argv[1:]:
+        part, _, path = argument.partition("=")
+        try:
+            passed, failed, skipped = read_report(pathlib.Path(path))
+        except (OSError, xml.etree.ElementTree.ParseError):
+            passed, failed, skipped = [], [], []
+        if not passed and not failed:
+            lines.append(f"{part}: no test ran")
+            totals["failed"] += 1
+            continue
+        for name, reason in skipped:
+            reasons[reason].append(f"{part}: {name}")
+        lines += [f"{part}: {name} failed" for name in failed]
+        lines.append(f"{part}: {len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped")
+        totals.update(passed=len(passed), failed=len(failed), skipped=len(skipped))
+    for reason, names in sorted(reasons.items()):
         print(f"skipped {len(names)}: {reason}")
         for name in names:
             print(f"  {name}")
-    print(f"{passed} passed, {failed} failed, {sum(map(len, skipped.values()))} skipped")
+    print("\n".join(lines))
+    print(f"{totals['passed']} passed, {totals['failed']} failed, {totals['skipped']} skipped")
+    return 1 if totals["failed"] else 0
 
 
-main()
+sys.exit(main())

@@ -1,25 +1,69 @@
 #!/usr/bin/env bash
-# Builds blco and runs every test; says how many were skipped, and why, and whether CUDA was there.
+# Builds blco and runs every test; then the tests again under AddressSanitizer and UndefinedBehaviorSanitizer, and those
+# of threads under ThreadSanitizer. Says how many were skipped, and why, and whether CUDA was there.
+#
+# usage: test.sh [release] [asan] [tsan]     all three by default
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] || parts=(release asan tsan)
+for part in "${parts[@]}"; do
+  [[ $part =~ ^(release|asan|tsan)$ ]] || { echo "usage: $0 [release] [asan] [tsan]" >&2; exit 2; }
+done
 tools/install_dependencies.sh --tests
-build=build/release
-cmake --preset release -DBLCO_TESTS=ON
-cmake --build "$build" -j"$(nproc)"
 
-report=$PWD/$build/tests.xml
-log=$build/tests.log
-rm -f "$report"
+jobs=$(nproc)
+declare -A folder=([release]=build/release [asan]=build/test-asan [tsan]=build/test-tsan)
+
+# Configures and builds one part: its preset's name, then options of CMake, then "--" and targets, or none for all.
+build() {
+  local part=$1 options=()
+  shift
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do options+=("$1"); shift; done
+  [ $# -eq 0 ] || shift
+  cmake --preset "$part" -B "${folder[$part]}" -DBLCO_TESTS=ON ${options[@]+"${options[@]}"} &&
+    cmake --build "${folder[$part]}" -j"$jobs" ${1+--target "$@"}
+}
+
+# Runs the tests of a part that the options of ctest choose; its report is for the summary.
+run_tests() {
+  local part=$1
+  shift
+  ctest --test-dir "${folder[$part]}" --output-on-failure -j"$jobs" --output-junit "$PWD/${folder[$part]}/tests.xml" "$@"
+}
+
+# Sanitizers: no CUDA, no debugger's information (build with the preset itself for line numbers), and tests compiled
+# the quick way, since this is most of the work. The emulator's tests are left out: they bring their own sanitizers,
+# and have run under both in the release part. So are comparisons of numbers with numpy.
+quick=(-DBLCO_QUICK_TESTS=ON -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1)
+
+run_part() {
+  case $1 in
+    release) build release && run_tests release ;;
+    asan) build asan "${quick[@]}" && run_tests asan -E '^engine\.(against_numpy|bits_per_nonzero|info)$' ;;
+    # What has threads: ingest, the streamer, fits, scans of chunks, and the host backend.
+    tsan) build tsan "${quick[@]}" -- test_engine test_kernels &&
+      run_tests tsan -R '^(engine|kernels)\.' -E '^engine\.(against_numpy|bits_per_nonzero|info|memory_budgets|out_of_core)$' ;;
+  esac
+}
+
 status=0
-ctest --test-dir "$build" --output-on-failure -j"$(nproc)" --output-junit "$report" | tee "$log" || status=$?
+reports=()
+for part in "${parts[@]}"; do
+  echo "== $part"
+  rm -f "${folder[$part]}/tests.xml"
+  reports+=("$part=${folder[$part]}/tests.xml")
+  # In a shell of its own, where a failing step does not end this one.
+  (run_part "$part") || status=1
+done
 
 echo
-if grep -q '^CMAKE_CUDA_COMPILER:[^=]*=.*/' "$build/CMakeCache.txt"; then
-  echo "CUDA: found ($(sed -n 's/^CMAKE_CUDA_COMPILER:[^=]*=//p' "$build/CMakeCache.txt"))"
+cache=build/release/CMakeCache.txt
+if grep -qs '^CMAKE_CUDA_COMPILER:[^=]*=.*/' "$cache"; then
+  echo "CUDA: found ($(sed -n 's/^CMAKE_CUDA_COMPILER:[^=]*=//p' "$cache"))"
 else
   echo "CUDA: no nvcc was found; the CUDA parts were left out"
 fi
-grep -E 'tests passed, .* out of' "$log" || true
-tools/summarize_tests.py "$report"
+tools/summarize_tests.py "${reports[@]}" || status=1
 exit "$status"
