@@ -48,8 +48,10 @@ class Scan {
 
  private:
   bool take(std::size_t worker, std::span<std::byte> buffer, std::span<std::byte> scratch) {
+    // In this order every chunk below one that failed is read to its end, and the lowest failure is known.
+    if (stopped_) return false;
     const std::uint64_t chunk = next_++;
-    if (stopped_ || chunk >= tensor_->info().chunk_count()) return false;
+    if (chunk >= tensor_->info().chunk_count()) return false;
     try {
       const ChunkView view = tensor_->read_chunk(chunk, buffer, scratch);
       (*visit_)(worker, view);
