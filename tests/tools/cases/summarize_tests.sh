@@ -1,0 +1,18 @@
+# What test.sh says at its end: parts are added up, and a part that failed or did not run is not passed over.
+summarize=$(dirname "$1")/../../../tools/summarize_tests.py
+report() { printf '<testsuite>%s</testsuite>\n' "$2" >"$1.xml"; }
+passed() { printf '<testcase name="%s" status="run"/>' "$@"; }
+report release "$(passed a b c)<testcase name='d' status='notrun'><skipped message='SKIP_RETURN_CODE=77'/>
+<system-out>SKIPPED: no real tensors</system-out></testcase>"
+report asan "$(passed a b)<testcase name='d' status='notrun'><skipped message='SKIP_RETURN_CODE=77'/>
+<system-out>SKIPPED: no real tensors</system-out></testcase>"
+report broken "$(passed a)<testcase name='b' status='fail'><failure/></testcase>
+<testcase name='c_NOT_BUILT' status='notrun'><skipped message='Unable to find executable'/></testcase>"
+report empty ''
+echo '<testsuite' >cut.xml
+
+summarize() { /usr/bin/env python3 "$summarize" "$@" || echo "exit $?"; }
+summarize release=release.xml asan=asan.xml
+summarize release=release.xml asan=broken.xml
+summarize release=release.xml asan=no-such.xml tsan=empty.xml
+summarize release=cut.xml
