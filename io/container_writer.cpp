@@ -121,7 +121,6 @@ struct ContainerWriter::Impl {
   void append(const StoredChunk& chunk);
   void check(const ContainerInfo& final_info) const;
   void fix_extents();
-  void ask_addresses();
   void write_attributes();
   void write_table();
 
@@ -131,7 +130,6 @@ struct ContainerWriter::Impl {
   Hdf5Output output;
   const Hdf5Place& place = output.place();
   std::array<Hdf5Id, column_count> datasets;
-  bool addresses_known = true;
 };
 
 void ContainerWriter::Impl::create() {
@@ -169,15 +167,15 @@ void ContainerWriter::Impl::append(const StoredChunk& chunk) {
     const hid_t dataset = datasets[c].get();
     checked(H5Dset_extent(dataset, &extent), place, "cannot extend the dataset", column_names[c]);
     output.reserve(column.bytes.size());
-    // HDF5 does not tell where it puts a chunk, and takes time quadratic in their count to list them. So: a guess,
-    // checked, and the list only where a guess was wrong.
+    // HDF5 does not tell where it puts a chunk, and walks over all to find one. So: a guess, checked, and the walk only
+    // where the guess was wrong.
     const std::uint64_t guess = output.end();
     checked(H5Dwrite_chunk(dataset, H5P_DEFAULT, column.filter_mask, &first, column.bytes.size(), column.bytes.data()),
             place, "cannot write a chunk of", column_names[c]);
-    addresses_known =
-        addresses_known &&
+    const bool is_there =
         output.has_bytes(guess, std::span(column.bytes).first(std::min(checked_start, column.bytes.size())));
-    row[c] = {guess, column.bytes.size(), column.payload_bytes, column.filter_mask};
+    const std::uint64_t address = is_there ? guess : find_chunk(place, dataset, info, table.extents.size()).address;
+    row[c] = {address, column.bytes.size(), column.payload_bytes, column.filter_mask};
   }
   table.extents.push_back(row);
   table.lower.insert(table.lower.end(), chunk.lower.begin(), chunk.lower.end());
@@ -207,15 +205,6 @@ void ContainerWriter::Impl::fix_extents() {
     if (!datasets[c].is_open()) continue;
     checked(H5Dset_extent(datasets[c].get(), &extent), place, "cannot extend the dataset", column_names[c]);
     checked(H5Dflush(datasets[c].get()), place, "cannot flush the dataset", column_names[c]);
-  }
-}
-
-void ContainerWriter::Impl::ask_addresses() {
-  for (std::size_t c = 0; c < column_count; ++c) {
-    if (!datasets[c].is_open()) continue;
-    for (const IndexedChunk& found : read_chunk_index(place, datasets[c].get(), info)) {
-      table.extents[found.chunk][c].address = found.extent.address;
-    }
   }
 }
 
@@ -276,7 +265,6 @@ std::uint64_t ContainerWriter::finish(const ContainerInfo& info) {
   impl.info = info;
   impl.output.reserve(0);
   impl.fix_extents();
-  if (!impl.addresses_known) impl.ask_addresses();
   impl.write_table();
   impl.write_attributes();
   for (Hdf5Id& dataset : impl.datasets) dataset.reset();
