@@ -268,6 +268,9 @@ std::uint64_t ContainerWriter::finish(const ContainerInfo& info) {
   impl.write_table();
   impl.write_attributes();
   for (Hdf5Id& dataset : impl.datasets) dataset.reset();
+  for (const StoredExtents& row : impl.table.extents) {
+    for (const StoredExtent& extent : row) impl.output.exclude({extent.address, extent.stored_bytes});
+  }
   return impl.output.publish();
 }
 

@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "io/file_descriptor.hpp"
+#include "io/hdf5_trailer.hpp"
 
 namespace blco {
 namespace {
@@ -37,8 +38,8 @@ Hdf5Id access_properties(const Hdf5Place& place) {
   return access;
 }
 
-void check_readable(const Hdf5Place& place) {
-  const FileDescriptor file(::open(place.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+FileDescriptor open_readable(const Hdf5Place& place, std::uint64_t& file_bytes) {
+  FileDescriptor file(::open(place.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) throw_system_error("open", place.path);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw_system_error("read", place.path);
@@ -46,6 +47,8 @@ void check_readable(const Hdf5Place& place) {
     throw Error(ErrorKind::io, "cannot read " + place.path.string() + ": it is not a regular file");
   }
   if (status.st_size == 0) throw Error(ErrorKind::invalid_argument, place.path.string() + ": the file is empty");
+  file_bytes = static_cast<std::uint64_t>(status.st_size);
+  return file;
 }
 
 }  // namespace
@@ -102,11 +105,14 @@ Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& pat
 }
 
 Hdf5Id open_hdf5_file(const Hdf5Place& place) {
-  check_readable(place);
+  std::uint64_t file_bytes = 0;
+  const FileDescriptor descriptor = open_readable(place, file_bytes);
   if (H5Fis_hdf5(place.path.c_str()) == 0) {
     throw Error(ErrorKind::invalid_argument,
                 place.path.string() + ": not an HDF5 file; blco-ingest makes a container of text");
   }
+  // HDF5 1.10 may crash or never end on a damaged file.
+  check_trailer(descriptor.get(), place.path, file_bytes);
   const Hdf5Id access = access_properties(place);
   return own(H5Fopen(place.path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose, {place.path, ErrorKind::corrupt},
              "HDF5 cannot open the file; it may be damaged or truncated");

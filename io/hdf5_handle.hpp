@@ -87,7 +87,8 @@ Hdf5Id make_properties(const Hdf5Place& place, hid_t type);
 Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& path);
 
 // Opens place.path for reading, without a file lock. Throws Error: io if it cannot be read, invalid_argument if it is
-// not HDF5, corrupt if HDF5 does not accept it (for instance, because it is truncated).
+// not HDF5, corrupt if its trailer says that it is damaged (all that the trailer covers is read), or if HDF5 does not
+// accept it.
 Hdf5Id open_hdf5_file(const Hdf5Place& place);
 
 Hdf5Id create_group(const Hdf5Place& place, hid_t parent, const char* name);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace blco {
 namespace {
@@ -82,8 +83,9 @@ std::uint64_t Hdf5Output::publish() {
   checked(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), place_, "cannot write the file");
   file_.close(place_, "cannot close the file");
   std::error_code failure;
-  const std::uint64_t bytes = std::filesystem::file_size(temporary_.path(), failure);
+  const std::uint64_t hdf5_bytes = std::filesystem::file_size(temporary_.path(), failure);
   if (failure) fail_at(place_, "cannot read the file's size: " + failure.message());
+  const std::uint64_t bytes = append_trailer(descriptor_.get(), place_.path, hdf5_bytes, std::move(excluded_));
   // Gives back what was reserved beyond the end.
   if (::ftruncate(descriptor_.get(), static_cast<off_t>(bytes)) != 0) throw_system_error("write", place_.path);
   temporary_.publish();

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "io/file_descriptor.hpp"
 #include "io/hdf5_handle.hpp"
+#include "io/hdf5_trailer.hpp"
 #include "io/temporary_file.hpp"
 
 namespace blco {
@@ -38,8 +40,11 @@ class Hdf5Output {
   // closed: HDF5 1.10 crashes at the program's end where it could not write the rest of a file (a full disk).
   void abandon() noexcept;
 
-  // Writes what is left, closes, syncs and renames; returns the file's size. Every other id of the file is
-  // closed before. Throws Error{io}.
+  // Bytes that have checksums of their own, and that the trailer need not cover.
+  void exclude(ByteRange range) { excluded_.push_back(range); }
+
+  // Writes what is left, closes, appends the trailer, syncs and renames; returns the file's size. Every other id of the
+  // file is closed before. Reads again all that is not excluded. Throws Error{io}.
   std::uint64_t publish();
 
  private:
@@ -49,6 +54,7 @@ class Hdf5Output {
   Hdf5Id file_;
   FileDescriptor descriptor_;
   std::uint64_t reserved_ = 0;
+  std::vector<ByteRange> excluded_;
 };
 
 }  // namespace blco
