@@ -1,21 +1,19 @@
 // Reads, checks and, where chunks have moved, rebuilds the metadata of a container.
 #include "io/container_metadata.hpp"
 
-#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
 #include <string>
-#include <system_error>
 
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
 #include "io/chunk_finder.hpp"
 #include "io/frame_filter.hpp"
 #include "io/hdf5_data.hpp"
+#include "io/read_at.hpp"
 
 namespace blco {
 namespace {
@@ -241,17 +239,6 @@ bool check_extents(const Hdf5Place& place, const ContainerInfo& info, const Chun
 }
 
 }  // namespace
-
-void read_at(int descriptor, std::uint64_t offset, std::span<std::byte> out) {
-  while (!out.empty()) {
-    const ssize_t count = ::pread(descriptor, out.data(), out.size(), static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw Error(ErrorKind::io, "cannot read: " + std::generic_category().message(errno));
-    if (count == 0) throw Error(ErrorKind::corrupt, "the file ends before it");
-    offset += static_cast<std::uint64_t>(count);
-    out = out.subspan(static_cast<std::size_t>(count));
-  }
-}
 
 ContainerMetadata read_container_metadata(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes) {
   const QuietHdf5 quiet;

@@ -2,10 +2,8 @@
 // the addresses in the table are out of date.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <vector>
 
 #include "io/container.hpp"
@@ -31,8 +29,5 @@ bool is_chunk_in_place(const std::filesystem::path& path, const ContainerInfo& i
 // impossible size, or the file cannot be opened any more.
 std::vector<StoredExtents> rebuild_extents(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes,
                                            const ContainerInfo& info, const ChunkTable& table);
-
-// Reads exactly `out.size()` bytes. Throws Error: io, or corrupt where the file ends before that; without a place.
-void read_at(int descriptor, std::uint64_t offset, std::span<std::byte> out);
 
 }  // namespace blco

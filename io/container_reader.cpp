@@ -17,6 +17,7 @@
 #include "io/container_metadata.hpp"
 #include "io/container_table.hpp"
 #include "io/file_descriptor.hpp"
+#include "io/read_at.hpp"
 
 namespace blco {
 namespace {

@@ -5,6 +5,9 @@
 #include <cstring>
 #include <type_traits>
 
+#include "io/hdf5_heap.hpp"
+#include "io/hdf5_trailer.hpp"
+
 namespace blco {
 namespace {
 
@@ -108,6 +111,13 @@ std::string trimmed(const char* bytes, std::size_t size, H5T_str_t padding) {
   return text;
 }
 
+// Where no trailer covers them.
+void check_heaps(const Hdf5Place& place) {
+  std::uint64_t file_bytes = 0;
+  const FileDescriptor file = open_readable(place, file_bytes);
+  if (!has_trailer(file.get(), place.path, file_bytes)) check_global_heaps(file.get(), place.path, file_bytes);
+}
+
 std::vector<std::string> read_all_texts(const Hdf5Place& place, const Attribute& attribute, const char* name,
                                         std::uint64_t count, std::uint64_t max_bytes) {
   const auto too_long = [&] {
@@ -118,6 +128,7 @@ std::vector<std::string> read_all_texts(const Hdf5Place& place, const Attribute&
   if (H5Tget_class(type) != H5T_STRING) fail_at(place, "the attribute " + std::string(name) + " is not text");
   std::vector<std::string> texts;
   if (checked(H5Tis_variable_str(type), place, "cannot read the type of", name) > 0) {
+    check_heaps(place);
     TextPointers read(attribute, count);
     checked(H5Aread(attribute.id.get(), type, read.pointers.data()), place, "cannot read the attribute", name);
     for (const char* text : read.pointers) {

@@ -69,8 +69,8 @@ template <class T>
 void write_attribute(const Hdf5Place& place, hid_t object, const char* name, const std::vector<T>& values) {
   write_attribute_bytes(place, object, name, file_type<T>(), memory_type<T>(), {values.size()}, values.data());
 }
-// UTF-8 of variable length, which h5py gives as str. It lies in HDF5's global heap, which has no checksum: HDF5 1.10
-// may loop for ever on a damaged one. Throws Error{invalid_argument} for a text with a zero byte in it, as do the next.
+// UTF-8 of variable length, which h5py gives as str. It lies in HDF5's global heap, which has no checksum but that of
+// the trailer. Throws Error{invalid_argument} for a text with a zero byte in it, as do the next.
 void write_text(const Hdf5Place& place, hid_t object, const char* name, const std::string& value);
 void write_texts(const Hdf5Place& place, hid_t object, const char* name, const std::vector<std::string>& values);
 // UTF-8 of one length, that of the longest, padded with zeros; it lies with the object, under its checksum.

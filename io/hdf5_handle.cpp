@@ -6,7 +6,6 @@
 
 #include <exception>
 
-#include "io/file_descriptor.hpp"
 #include "io/hdf5_trailer.hpp"
 
 namespace blco {
@@ -36,19 +35,6 @@ Hdf5Id access_properties(const Hdf5Place& place) {
   checked(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), place, "cannot set the format version");
   checked(H5Pset_file_locking(access.get(), false, true), place, "cannot turn file locking off");
   return access;
-}
-
-FileDescriptor open_readable(const Hdf5Place& place, std::uint64_t& file_bytes) {
-  FileDescriptor file(::open(place.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.is_open()) throw_system_error("open", place.path);
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) throw_system_error("read", place.path);
-  if (!S_ISREG(status.st_mode)) {
-    throw Error(ErrorKind::io, "cannot read " + place.path.string() + ": it is not a regular file");
-  }
-  if (status.st_size == 0) throw Error(ErrorKind::invalid_argument, place.path.string() + ": the file is empty");
-  file_bytes = static_cast<std::uint64_t>(status.st_size);
-  return file;
 }
 
 }  // namespace
@@ -102,6 +88,19 @@ Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& pat
   checked(H5Pset_small_data_block_size(access.get(), 0), place, "cannot set the size of data blocks");
   return own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose, place,
              "cannot create the file");
+}
+
+FileDescriptor open_readable(const Hdf5Place& place, std::uint64_t& file_bytes) {
+  FileDescriptor file(::open(place.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) throw_system_error("open", place.path);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw_system_error("read", place.path);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(ErrorKind::io, "cannot read " + place.path.string() + ": it is not a regular file");
+  }
+  if (status.st_size == 0) throw Error(ErrorKind::invalid_argument, place.path.string() + ": the file is empty");
+  file_bytes = static_cast<std::uint64_t>(status.st_size);
+  return file;
 }
 
 Hdf5Id open_hdf5_file(const Hdf5Place& place) {

@@ -3,12 +3,14 @@
 
 #include <hdf5.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "blco/error.hpp"
+#include "io/file_descriptor.hpp"
 
 namespace blco {
 
@@ -85,6 +87,10 @@ Hdf5Id make_properties(const Hdf5Place& place, hid_t type);
 // An empty file at `path` (which may differ from place.path, the name that messages use): format version
 // 1.10, no object times, no file lock, so that equal contents give equal bytes.
 Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& path);
+
+// The file as plain bytes, for reading, and its size. Throws Error: io if it cannot be read or is not a regular file,
+// invalid_argument if it is empty.
+FileDescriptor open_readable(const Hdf5Place& place, std::uint64_t& file_bytes);
 
 // Opens place.path for reading, without a file lock. Throws Error: io if it cannot be read, invalid_argument if it is
 // not HDF5, corrupt if its trailer says that it is damaged (all that the trailer covers is read), or if HDF5 does not

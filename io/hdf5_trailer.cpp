@@ -15,6 +15,7 @@
 #include "blco/crc32c.hpp"
 #include "blco/error.hpp"
 #include "io/file_descriptor.hpp"
+#include "io/read_at.hpp"
 
 namespace blco {
 namespace {
@@ -40,19 +41,6 @@ constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
   throw Error(ErrorKind::corrupt, path.string() + ": " + what + "; restore it from a copy, or make it again");
 }
 
-// Reads up to `out.size()` bytes; fewer only where the file ends.
-std::size_t read_up_to(int descriptor, const fs::path& path, std::uint64_t offset, std::span<std::byte> out) {
-  std::size_t done = 0;
-  while (done < out.size()) {
-    const ssize_t count = ::pread(descriptor, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw_system_error("read", path);
-    if (count == 0) break;
-    done += static_cast<std::size_t>(count);
-  }
-  return done;
-}
-
 void write_all(int descriptor, const fs::path& path, std::uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -70,7 +58,7 @@ std::uint32_t checksum(int descriptor, const fs::path& path, std::span<const Byt
     while (left.length > 0) {
       const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(left.length, buffer.size()));
       const std::span<std::byte> part = std::span(buffer).first(want);
-      if (read_up_to(descriptor, path, left.offset, part) < want) fail_corrupt(path, "the file ends while it is read");
+      read_at(descriptor, path, left.offset, part);
       crc = crc32c(part, crc);
       left.offset += want;
       left.length -= want;
@@ -80,14 +68,15 @@ std::uint32_t checksum(int descriptor, const fs::path& path, std::span<const Byt
 }
 
 // Where the superblock says that the HDF5 data end; nothing where it is not of the kind that we write.
-std::optional<std::uint64_t> find_hdf5_end(int descriptor, const fs::path& path) {
+std::optional<std::uint64_t> find_hdf5_end(int descriptor, const fs::path& path, std::uint64_t file_bytes) {
   constexpr std::array<unsigned char, 8> signature = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   constexpr std::size_t version_at = 8;
   constexpr std::size_t offset_size_at = 9;
   constexpr std::size_t base_at = 12;
   constexpr std::size_t end_at = 28;
   std::array<std::byte, 48> block{};
-  if (read_up_to(descriptor, path, 0, block) < block.size()) return {};
+  if (file_bytes < block.size()) return {};
+  read_at(descriptor, path, 0, block);
   const auto version = static_cast<int>(block[version_at]);
   std::uint64_t base = 0;
   std::uint64_t end = 0;
@@ -105,7 +94,7 @@ TrailerHeader read_trailer(int descriptor, const fs::path& path, ByteRange place
                               " bytes, behind its HDF5 data, are not the checksums of this format: the file is damaged "
                               "or was cut (or, if another program wrote it, pass it through h5repack)";
   if (place.length < sizeof(header) + end_bytes) fail_corrupt(path, damaged);
-  read_up_to(descriptor, path, place.offset, std::as_writable_bytes(std::span(&header, 1)));
+  read_at(descriptor, path, place.offset, std::as_writable_bytes(std::span(&header, 1)));
   const std::uint64_t room = place.length - sizeof(header) - end_bytes;
   if (header.magic != TrailerHeader{}.magic || header.hdf5_bytes != place.offset || room % sizeof(ByteRange) != 0 ||
       header.range_count != room / sizeof(ByteRange)) {
@@ -113,9 +102,9 @@ TrailerHeader read_trailer(int descriptor, const fs::path& path, ByteRange place
   }
   ranges.resize(static_cast<std::size_t>(header.range_count));
   const std::uint64_t ranges_at = place.offset + sizeof(header);
-  read_up_to(descriptor, path, ranges_at, std::as_writable_bytes(std::span(ranges)));
+  read_at(descriptor, path, ranges_at, std::as_writable_bytes(std::span(ranges)));
   std::uint64_t stored = 0;
-  read_up_to(descriptor, path, ranges_at + room, std::as_writable_bytes(std::span(&stored, 1)));
+  read_at(descriptor, path, ranges_at + room, std::as_writable_bytes(std::span(&stored, 1)));
   const std::uint32_t crc = crc32c(std::as_bytes(std::span(ranges)), crc32c(std::as_bytes(std::span(&header, 1))));
   if (stored != crc) fail_corrupt(path, damaged);
   return header;
@@ -152,8 +141,13 @@ std::uint64_t append_trailer(int descriptor, const fs::path& path, std::uint64_t
   return hdf5_bytes + sizeof(header) + list.size() + end_bytes;
 }
 
+bool has_trailer(int descriptor, const fs::path& path, std::uint64_t file_bytes) {
+  const std::optional<std::uint64_t> end = find_hdf5_end(descriptor, path, file_bytes);
+  return end && *end < file_bytes;
+}
+
 void check_trailer(int descriptor, const fs::path& path, std::uint64_t file_bytes) {
-  const std::optional<std::uint64_t> end = find_hdf5_end(descriptor, path);
+  const std::optional<std::uint64_t> end = find_hdf5_end(descriptor, path, file_bytes);
   if (!end || *end == file_bytes) return;
   if (*end > file_bytes) {
     fail_corrupt(path, "truncated: the file has " + std::to_string(file_bytes) + " of its " + std::to_string(*end) +

@@ -30,4 +30,7 @@ std::uint64_t append_trailer(int descriptor, const std::filesystem::path& path, 
 // superblock of version 2 or 3. Memory: 1 MiB and the trailer.
 void check_trailer(int descriptor, const std::filesystem::path& path, std::uint64_t file_bytes);
 
+// Whether a file that has passed check_trailer was covered by one.
+bool has_trailer(int descriptor, const std::filesystem::path& path, std::uint64_t file_bytes);
+
 }  // namespace blco

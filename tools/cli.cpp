@@ -16,6 +16,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <system_error>
@@ -123,6 +124,12 @@ Failure describe_failure(const std::string& program) {
   } catch (...) {
     return {"unexpected", "unexpected failure", exit_unexpected};
   }
+}
+
+// At the program's end HDF5 1.10 complains on standard error about files that it could not decode; what there is to say
+// has been said. Registered after HDF5's own handler, it runs before that.
+void keep_hdf5_quiet_at_exit() {
+  std::atexit([] { static_cast<void>(std::freopen("/dev/null", "w", stderr)); });
 }
 
 }  // namespace
@@ -233,6 +240,7 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
     if (impl_->tell_failure) impl_->tell_failure(failure.kind, failure.message, failure.code);
     // Where standard error cannot be written, the exit code still tells.
     static_cast<void>(std::fputs(fmt::format("{}: {}\n", impl_->app.get_name(), failure.message).c_str(), stderr));
+    if (failure.code == exit_corrupt || failure.code == exit_usage) keep_hdf5_quiet_at_exit();
     return failure.code;
   }
 }
