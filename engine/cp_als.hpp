@@ -17,7 +17,8 @@ class CpAls {
 
   // Updates every mode once, in order, and returns the fit, 1 - |X - model| / |X|, from the last mode's MTTKRP
   // (Kolda & Bader 2009, section 3.4). `sweep` counts from 0 since the very first: it decides the directions of the
-  // passes. Throws Error{invalid_argument} if the numbers leave the range of a double.
+  // passes. Throws Error: invalid_argument if the numbers leave the range of a double, corrupt if the residual comes
+  // out negative by more than rounding, as it does where the norm is not that of the tensor.
   double run_sweep(std::uint64_t sweep);
 
   // Takes the sweep in progress, which did not end, back: factors and weights are those of the sweep before. The
@@ -26,11 +27,13 @@ class CpAls {
 
   const std::vector<double>& weights() const { return weights_; }
   void set_weights(std::vector<double> weights) { weights_ = std::move(weights); }
+  // Per mode, the numerical rank of the last sweep's normal equations: R, or less where they were singular.
+  const std::vector<int>& system_ranks() const { return system_ranks_; }
 
  private:
   // Elementwise product of the Grams of all modes but `left_out` (-1: of all). Row-major R x R.
   std::vector<double> hadamard_of_grams(int left_out);
-  double fit(double inner);
+  double fit(double inner, std::uint64_t sweep);
 
   Backend* backend_;
   Streamer* streamer_;
@@ -40,6 +43,7 @@ class CpAls {
   std::vector<double> weights_;
   std::vector<double> weights_before_;  // this sweep
   int updated_modes_ = 0;               // in this sweep
+  std::vector<int> system_ranks_;
 };
 
 }  // namespace blco

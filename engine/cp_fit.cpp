@@ -131,6 +131,7 @@ std::optional<StopReason> CpFit::run_sweep() {
   report.fit_change = report.fit - model_.fit();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.bytes_read = streamer_->bytes_read() - bytes_before;
+  report.system_ranks = als_->system_ranks();
   model_.fit_history.push_back(report.fit);
   model_.weights = als_->weights();
   const std::optional<StopReason> stop = reason_to_stop(report);

@@ -46,7 +46,8 @@ bool is_definite(const Eigen::LLT<Matrix>& factored, const Matrix& v) {
   return (pivots > threshold).all();
 }
 
-void write_pseudo_inverse(const Matrix& v, MatrixMap out) {
+// Returns the number of eigenvalues that are not taken as zero.
+int write_pseudo_inverse(const Matrix& v, MatrixMap out) {
   const Eigen::SelfAdjointEigenSolver<Matrix> solver(v);
   if (solver.info() != Eigen::Success) {
     throw Error(ErrorKind::invalid_argument,
@@ -57,18 +58,19 @@ void write_pseudo_inverse(const Matrix& v, MatrixMap out) {
   const Eigen::VectorXd inverted =
       values.unaryExpr([threshold](double value) { return value > threshold ? 1.0 / value : 0.0; });
   out.noalias() = solver.eigenvectors() * inverted.asDiagonal() * solver.eigenvectors().transpose();
+  return static_cast<int>((inverted.array() != 0).count());
 }
 
 }  // namespace
 
-RowSolver::RowSolver(std::span<const double> v, int rank) : rank_(rank) {
+RowSolver::RowSolver(std::span<const double> v, int rank) : rank_(rank), numerical_rank_(rank) {
   const Matrix copy = checked_copy(v, rank);
   matrix_.resize(v.size());
   MatrixMap matrix(matrix_.data(), rank, rank);
   const Eigen::LLT<Matrix> factored(copy);
   cholesky_ = is_definite(factored, copy);
   if (!cholesky_) {
-    write_pseudo_inverse(copy, matrix);
+    numerical_rank_ = write_pseudo_inverse(copy, matrix);
     return;
   }
   lower_.resize(v.size());

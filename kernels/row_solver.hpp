@@ -17,6 +17,8 @@ class RowSolver {
 
   int rank() const { return rank_; }
   bool is_cholesky() const { return cholesky_; }
+  // R where Cholesky went through; otherwise the number of eigenvalues that were not taken as zero, at most R.
+  int numerical_rank() const { return numerical_rank_; }
 
   // Row-major R x R. Cholesky: L^T, its diagonal inverted (row j holds 1/L_jj, then L_kj for k > j), for back
   // substitution by dot products along contiguous rows. Otherwise the pseudo-inverse.
@@ -27,6 +29,7 @@ class RowSolver {
 
  private:
   int rank_ = 0;
+  int numerical_rank_ = 0;
   bool cholesky_ = false;
   std::vector<double> matrix_;
   std::vector<double> lower_;

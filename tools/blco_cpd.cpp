@@ -5,6 +5,7 @@
 #include "tools/cli.hpp"
 #include "tools/cpd_report.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/rank_note.hpp"
 #include "tools/reporter.hpp"
 
 namespace {
@@ -137,7 +138,9 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   if (arguments.dry_run) return dry_run(arguments, reporter);
   const TensorFile tensor(arguments.tensor);
   cpd.on_plan = [&reporter](const CpdPlan& plan) { cli::report_plan(reporter, plan); };
-  cpd.on_sweep = [&reporter](const SweepReport& report) {
+  cli::RankNote ranks;
+  cpd.on_sweep = [&](const SweepReport& report) {
+    ranks.add(report);
     cli::report_sweep(reporter, report);
     return !cli::is_interrupted();
   };
@@ -145,6 +148,7 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
 
   const CpdModel model = fit_cpd(tensor, arguments.budget, cpd);
   save(model, arguments.output);
+  ranks.print(reporter, model.rank);
   cli::report_model(reporter, model, cpd, arguments.output);
 }
 

@@ -93,7 +93,8 @@ void report_sweep(Reporter& reporter, const SweepReport& report) {
                            {"fit", report.fit},
                            {"fit_change", report.fit_change},
                            {"seconds", report.seconds},
-                           {"bytes_read", report.bytes_read}});
+                           {"bytes_read", report.bytes_read},
+                           {"system_ranks", report.system_ranks}});
   reporter.print(fmt::format("sweep {:>3}  fit {:.12f}  change {:+.1e}  {:.2f} s  read {}", report.sweep, report.fit,
                              report.fit_change, report.seconds, format_bytes(report.bytes_read)));
 }

@@ -33,6 +33,7 @@ TEST(RowSolver, FactorsADefiniteMatrix) {
     const RowSolver solver(v, rank);
 
     ASSERT_TRUE(solver.is_cholesky());
+    EXPECT_EQ(solver.numerical_rank(), rank);
     const auto entry = [&](std::size_t j, std::size_t k) {
       return j == k ? 1.0 / solver.lower()[j * n + j] : solver.lower()[j * n + k];
     };
@@ -68,6 +69,7 @@ TEST(RowSolver, TakesThePseudoInverseOfASingularMatrix) {
 
     // The conditions of Moore and Penrose that do not follow from symmetry.
     ASSERT_FALSE(solver.is_cholesky());
+    EXPECT_EQ(solver.numerical_rank(), rank - 1);
     const auto p = solver.matrix();
     const auto multiply = [n](auto a, auto b) {
       std::vector<double> c(n * n);
@@ -94,6 +96,7 @@ TEST(RowSolver, TakesEqualColumnsForSingular) {
   const RowSolver solver(v, 2);
 
   ASSERT_FALSE(solver.is_cholesky());
+  EXPECT_EQ(solver.numerical_rank(), 1);
   for (const double entry : solver.matrix()) EXPECT_NEAR(entry, 0.25, 1e-15);
 }
 
@@ -103,6 +106,7 @@ TEST(RowSolver, GivesZeroForAZeroMatrix) {
   const RowSolver solver(v, 3);
 
   EXPECT_FALSE(solver.is_cholesky());
+  EXPECT_EQ(solver.numerical_rank(), 0);
   for (const double entry : solver.matrix()) EXPECT_EQ(entry, 0.0);
 }
 

@@ -82,6 +82,9 @@ struct SweepReport {
   double fit_change = 0;
   double seconds = 0;
   std::uint64_t bytes_read = 0;  // from the container during this sweep
+  // Per mode, the numerical rank of the R x R normal equations. Below R, columns were linearly dependent and the update
+  // took the pseudo-inverse: a smaller rank would fit as well.
+  std::vector<int> system_ranks;
 };
 
 struct CpdOptions {
