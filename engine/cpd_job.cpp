@@ -18,12 +18,24 @@ constexpr std::uint64_t declared_shared_bytes = 163 << 10;
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
 
+std::string describe(const std::vector<std::uint64_t>& shape) {
+  std::string text;
+  for (const std::uint64_t length : shape) {
+    if (!text.empty()) text += 'x';
+    text += std::to_string(length);
+  }
+  return text;
+}
+
 void check_initial(const TensorSummary& tensor, const CpdOptions& options) {
   if (options.initial->rank != options.rank) {
     refuse("the initial model has rank " + std::to_string(options.initial->rank) + ", but rank " +
-           std::to_string(options.rank) + " is asked for");
+           std::to_string(options.rank) + " is asked for; give the rank of the model");
   }
-  if (options.initial->shape != tensor.shape) refuse("the initial model belongs to a tensor of another shape");
+  if (options.initial->shape != tensor.shape) {
+    refuse("the initial model belongs to a tensor of another shape, " + describe(options.initial->shape) + " and not " +
+           describe(tensor.shape));
+  }
   if (options.initial->factors.size() != tensor.shape.size()) refuse("the initial model has not one factor per mode");
   for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
     const std::vector<double>& factor = options.initial->factors[n];

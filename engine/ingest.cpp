@@ -53,7 +53,7 @@ void check_options(const IngestOptions& options) {
   for (const std::string& name : options.mode_names) {
     if (name.size() > max_name_bytes) {
       throw Error(ErrorKind::invalid_argument,
-                  "a mode name is longer than " + std::to_string(max_name_bytes) + " bytes");
+                  "a mode name is longer than " + std::to_string(max_name_bytes) + " bytes; shorten it");
     }
   }
 }
@@ -64,14 +64,16 @@ std::vector<std::uint64_t> decide_shape(const RunBuilder& run, const IngestOptio
   if (options.shape.empty()) return extent;
   if (options.shape.size() != extent.size()) {
     throw Error(ErrorKind::invalid_argument, input + " has " + count_of(extent.size(), "mode") +
-                                                 ", but the shape given has " + std::to_string(options.shape.size()));
+                                                 ", but the shape given has " + std::to_string(options.shape.size()) +
+                                                 "; give one length per mode");
   }
   for (std::size_t n = 0; n < extent.size(); ++n) {
     if (extent[n] > options.shape[n]) {
       const std::uint64_t largest = extent[n] - 1 + static_cast<std::uint64_t>(options.index_base);
       throw Error(ErrorKind::invalid_argument, input + " has the coordinate " + std::to_string(largest) + " in mode " +
                                                    std::to_string(n) + ", beyond the length " +
-                                                   std::to_string(options.shape[n]) + " of the shape given");
+                                                   std::to_string(options.shape[n]) +
+                                                   " of the shape given; give a larger one");
     }
   }
   return options.shape;

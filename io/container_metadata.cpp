@@ -31,15 +31,17 @@ void check_format(const Hdf5Place& place, hid_t root) {
     fail_at(wrong_file, "HDF5, but not a BLCO container: it has no attribute format; make one with blco-ingest");
   }
   const std::string format = read_text(wrong_file, root, "format", max_format_bytes);
-  if (format == model_format) fail_at(wrong_file, "it is a model, not a tensor");
-  if (format != container_format) fail_at(wrong_file, "not a BLCO container: its format is \"" + format + "\"");
+  if (format == model_format)
+    fail_at(wrong_file, "it is a model, not a tensor; give the container that it was fitted to");
+  if (format != container_format)
+    fail_at(wrong_file, "not a BLCO container: its format is \"" + format + "\"; make one with blco-ingest");
   const std::uint64_t version = read_integer(place, root, "version");
   if (version != container_version) {
     fail_at(wrong_file, "the container has version " + std::to_string(version) + "; this build knows version " +
-                            std::to_string(container_version) + " only");
+                            std::to_string(container_version) + " only, so use a newer one");
   }
   if (!has_attribute(place, root, "complete") || read_integer(place, root, "complete") != 1) {
-    fail_at(place, "the container is incomplete: its writer did not finish; ingest it again");
+    fail_at(place, "the container is incomplete: its writer did not finish");
   }
 }
 
@@ -59,7 +61,8 @@ ContainerInfo read_info(const Hdf5Place& place, hid_t root, std::uint64_t file_b
       info.chunk_count() > file_bytes / min_stored_chunk_bytes) {
     fail_at(place, "nnz is " + std::to_string(info.nnz) + ", which the file cannot hold");
   }
-  if (!std::isfinite(info.sum_of_squares) || info.sum_of_squares < 0) fail_at(place, "sum_of_squares is no such sum");
+  if (!std::isfinite(info.sum_of_squares) || info.sum_of_squares < 0)
+    fail_at(place, "sum_of_squares is " + std::to_string(info.sum_of_squares) + ", which is no sum of squares");
   return info;
 }
 
@@ -130,7 +133,7 @@ void check_column(const Hdf5Place& place, hid_t dataset, std::size_t column, con
     fail_at(place, name + " has a frame filter for chunks of another kind or size");
   }
   if (H5Pget_nfilters(creation.get()) != 2 || filter(0) != frame_filter_id || filter(1) != zstd_filter_id) {
-    fail_at(place, name + " does not have the filters of the format (frames, then zstd); ingest the tensor again");
+    fail_at(place, name + " does not have the filters of the format (frames, then zstd)");
   }
 }
 
@@ -250,7 +253,7 @@ ContainerMetadata read_container_metadata(const std::filesystem::path& path, int
   metadata.table = read_table(place, file.get(), metadata.info, file_bytes);
   const ContainerInfo& info = metadata.info;
   if (read_integer(place, file.get(), "crc32c") != metadata_crc(info, metadata.table)) {
-    fail_at(place, "the checksum of attributes and chunk table does not match; restore the file or ingest it again");
+    fail_at(place, "the checksum of attributes and chunk table does not match");
   }
   const bool has_key = make_layout(place, info).has_key();
   check_bounds(place, info, metadata.table);

@@ -13,10 +13,28 @@
 
 namespace blco {
 
-// Throws Error{io} "cannot <what> <path>: <reason of the error number>".
+// What to do about some of the system's refusals.
+inline const char* remedy(int number) {
+  switch (number) {
+    case ENOSPC:
+    case EDQUOT:
+      return "; free some space, or write to another disk";
+    case EFBIG:
+      return "; raise the limit (ulimit -f), or write to another file system";
+    case EACCES:
+      return "; change its permissions, or run as a user who has them";
+    case ENAMETOOLONG:
+      return "; shorten it";
+    default:
+      return "";
+  }
+}
+
+// Throws Error{io} "cannot <what> <path>: <reason of the error number>", and what to do.
 [[noreturn]] inline void throw_system_error(const std::string& what, const std::filesystem::path& path,
                                             int number = errno) {
-  throw Error(ErrorKind::io, "cannot " + what + " " + path.string() + ": " + std::generic_category().message(number));
+  throw Error(ErrorKind::io,
+              "cannot " + what + " " + path.string() + ": " + std::generic_category().message(number) + remedy(number));
 }
 
 class FileDescriptor {

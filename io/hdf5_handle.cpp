@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "io/hdf5_trailer.hpp"
@@ -18,6 +19,8 @@ herr_t append_description(unsigned, const H5E_error2_t* error, void* data) noexc
     if (error->desc == nullptr || *error->desc == '\0') return 0;
     if (!text.empty()) text += ": ";
     text += error->desc;
+    // Some of its descriptions have lines.
+    std::replace(text.begin(), text.end(), '\n', ' ');
     return 0;
   } catch (const std::exception&) {
     return -1;
@@ -51,7 +54,8 @@ QuietHdf5::~QuietHdf5() {
 }
 
 void fail_at(const Hdf5Place& place, const std::string& what) {
-  throw Error(place.on_failure, place.path.string() + ": " + what);
+  const char* const remedy = place.on_failure == ErrorKind::corrupt ? "; restore it from a copy, or make it again" : "";
+  throw Error(place.on_failure, place.path.string() + ": " + what + remedy);
 }
 
 void fail_hdf5(const Hdf5Place& place, std::string_view what, std::string_view name) {
@@ -83,6 +87,10 @@ Hdf5Id make_properties(const Hdf5Place& place, hid_t type) {
 Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& path) {
   const Hdf5Id creation = make_properties(place, H5P_FILE_CREATE);
   checked(H5Pset_obj_track_times(creation.get(), false), place, "cannot turn object times off");
+  // The system's own words where it takes no file; HDF5's say more about HDF5.
+  if (!FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)).is_open()) {
+    throw_system_error("write", place.path);
+  }
   const Hdf5Id access = access_properties(place);
   // Small raw data lies where it is written, not in a shared block.
   checked(H5Pset_small_data_block_size(access.get(), 0), place, "cannot set the size of data blocks");

@@ -35,7 +35,7 @@ struct Hdf5Place {
   ErrorKind on_failure = ErrorKind::io;
 };
 
-// Throws Error "<path>: <what>".
+// Throws Error "<path>: <what>", and what to do where the file is corrupt.
 [[noreturn]] void fail_at(const Hdf5Place& place, const std::string& what);
 // Throws Error "<path>: <what> (<HDF5's error stack, outermost first>)". To be called right after the failure.
 [[noreturn]] void fail_hdf5(const Hdf5Place& place, std::string_view what, std::string_view name = {});

@@ -90,9 +90,10 @@ std::optional<std::uint64_t> find_hdf5_end(int descriptor, const fs::path& path,
 // The header and the ranges, after their own checksum.
 TrailerHeader read_trailer(int descriptor, const fs::path& path, ByteRange place, std::vector<ByteRange>& ranges) {
   TrailerHeader header;
-  const std::string damaged = "the last " + std::to_string(place.length) +
-                              " bytes, behind its HDF5 data, are not the checksums of this format: the file is damaged "
-                              "or was cut (or, if another program wrote it, pass it through h5repack)";
+  const std::string damaged =
+      "the last " + std::to_string(place.length) +
+      " bytes, behind its HDF5 data, are not its checksums: it was truncated, damaged or added to (a file "
+      "of another program is accepted after h5repack)";
   if (place.length < sizeof(header) + end_bytes) fail_corrupt(path, damaged);
   read_at(descriptor, path, place.offset, std::as_writable_bytes(std::span(&header, 1)));
   const std::uint64_t room = place.length - sizeof(header) - end_bytes;

@@ -113,16 +113,17 @@ void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, 
 void check_format(const Hdf5Place& place, hid_t root) {
   const Hdf5Place wrong_file = {place.path, ErrorKind::invalid_argument};
   if (!has_attribute(place, root, "format")) {
-    fail_at(wrong_file, "HDF5, but not a model: it has no attribute format = \"blco-model\"");
+    fail_at(wrong_file, "HDF5, but not a model: it has no attribute format = \"blco-model\"; give a model of blco-cpd");
   }
   const std::string format = read_text(wrong_file, root, "format", max_format_bytes);
-  if (format == container_format) fail_at(wrong_file, "it is a tensor, not a model");
-  if (format != model_format) fail_at(wrong_file, "not a model: its format is \"" + format + "\"");
+  if (format == container_format) fail_at(wrong_file, "it is a tensor, not a model; give a model of blco-cpd");
+  if (format != model_format)
+    fail_at(wrong_file, "not a model: its format is \"" + format + "\"; give a model of blco-cpd");
   if (!has_attribute(place, root, "version")) return;
   const std::uint64_t version = read_integer(place, root, "version");
   if (version != model_version) {
     fail_at(wrong_file, "the model has version " + std::to_string(version) + "; this build knows version " +
-                            std::to_string(model_version) + " only");
+                            std::to_string(model_version) + " only, so use a newer one");
   }
 }
 
@@ -145,7 +146,7 @@ void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
     fail_at(place, "the rank is not from 1 to " + std::to_string(max_model_rank));
   }
   if (std::find(model.shape.begin(), model.shape.end(), 0) != model.shape.end()) {
-    fail_at(place, "a mode's length is not at least 1");
+    fail_at(place, "the shape has a mode of length 0");
   }
   if (has_attribute(place, root, "fit")) {
     model.fit = read_real(place, root, "fit");

@@ -32,7 +32,8 @@ fs::path resolve(fs::path target) {
   std::error_code failure;
   for (int links = 0; fs::is_symlink(fs::symlink_status(target, failure)); ++links) {
     const fs::path named = fs::read_symlink(target, failure);
-    if (failure || links == most_links) throw Error(ErrorKind::io, "cannot follow the link " + target.string());
+    if (failure || links == most_links)
+      throw Error(ErrorKind::io, "cannot follow the link " + target.string() + "; name another file");
     target = target.parent_path() / named;
   }
   return target;

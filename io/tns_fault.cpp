@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "blco/layout.hpp"
@@ -53,14 +54,17 @@ std::string coordinate_fault(std::string_view field, int index_base) {
     }
     const bool good =
         result.ec == std::errc{} && value - static_cast<std::uint64_t>(index_base) != refused_tns_coordinate;
-    return good ? "" : "is too large: the length of a mode is below 2^64";
+    return good ? ""
+                : "is too large: the length of a mode is below 2^64; number its coordinates from " +
+                      std::to_string(index_base);
   }
-  if (field.starts_with('-') && all_digits(field.substr(1))) return "is negative; coordinates are not";
+  if (field.starts_with('-') && all_digits(field.substr(1)))
+    return "is negative; coordinates start at " + std::to_string(index_base);
   double value = 0;
   if (field.starts_with('+') || parse_tns_value(field, value) == TnsValueFault::none) {
     return "is no plain integer; coordinates are written in digits only";
   }
-  return "is not a number";
+  return "is not a number; coordinates are integers, so number the names of this mode";
 }
 
 std::string value_fault(std::string_view field) {
@@ -71,11 +75,11 @@ std::string value_fault(std::string_view field) {
     case TnsValueFault::not_finite:
       return "is not finite; values are finite numbers, so remove or replace it";
     case TnsValueFault::overflow:
-      return "is too large for a double";
+      return "is too large for a double; scale the values down";
     case TnsValueFault::no_number:
       break;
   }
-  return "is not a number";
+  return "is not a number; correct or remove the line";
 }
 
 std::string count_fault(std::size_t count, const TnsPlace& place) {
@@ -85,7 +89,8 @@ std::string count_fault(std::size_t count, const TnsPlace& place) {
   }
   if (count < 2) return "1 field; a line holds coordinates and a value, apart by blanks or tabs";
   if (count > max_order + 1) {
-    return std::to_string(count - 1) + " coordinates; a tensor has at most " + std::to_string(max_order) + " modes";
+    return std::to_string(count - 1) + " coordinates; a tensor has at most " + std::to_string(max_order) +
+           " modes, so leave some out or merge them";
   }
   return "";
 }
@@ -102,6 +107,18 @@ std::string field_fault(const std::vector<std::string_view>& fields, int index_b
   return "";
 }
 
+bool is_control(char c) { return (c >= 0 && c < ' ' && c != '\t') || c == '\x7f'; }
+
+std::string control_fault(std::string_view line) {
+  if (line.starts_with("\x89HDF")) return "this is an HDF5 file, not text; if it is a container, it needs no ingest";
+  if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff")) {
+    return "the file is UTF-16; save it as UTF-8 (for example: iconv -f UTF-16 -t UTF-8)";
+  }
+  const auto at = std::find_if(line.begin(), line.end(), is_control);
+  return "byte " + std::to_string(at - line.begin() + 1) + " of the line is a control character (" +
+         std::to_string(static_cast<int>(*at)) + "), so this is not text; beside text, gzip and zstd are read";
+}
+
 std::string fault_of(std::string_view line, const TnsPlace& place) {
   if (line.size() >= max_tns_line_bytes) return "the line is longer than 1 MiB; is this FROSTT text?";
   if (place.line == 1 && line.starts_with("\xef\xbb\xbf")) {
@@ -111,9 +128,12 @@ std::string fault_of(std::string_view line, const TnsPlace& place) {
   if (line.find('\r') != std::string_view::npos) {
     return "a carriage return within the line; lines end in LF or CR LF";
   }
-  if (line.find(',') != std::string_view::npos) {
-    return quoted(line) +
-           " has commas, so this looks like CSV; fields are apart by blanks or tabs (for example: tr ',' ' ')";
+  const bool is_first = place.line == 1;
+  if (is_first && std::any_of(line.begin(), line.end(), is_control)) return control_fault(line);
+  for (const auto& [separator, name] : {std::pair(',', "commas"), std::pair(';', "semicolons")}) {
+    if (line.find(separator) == std::string_view::npos || (separator == ';' && !is_first)) continue;
+    return quoted(line) + " has " + name +
+           ", so this looks like CSV; fields are apart by blanks or tabs (for example: tr '" + separator + "' ' ')";
   }
   const std::vector<std::string_view> fields = split_fields(line);
   std::string fault = count_fault(fields.size(), place);

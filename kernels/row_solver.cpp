@@ -27,9 +27,9 @@ Matrix checked_copy(std::span<const double> v, int rank) {
   for (int i = 0; i < rank; ++i) {
     for (int j = 0; j <= i; ++j) {
       if (!std::isfinite(copy(i, j))) {
-        throw Error(ErrorKind::invalid_argument,
-                    "row solver: entry (" + std::to_string(i) + ", " + std::to_string(j) +
-                        ") of the Gram product is not finite; scale the values or the initial factors down");
+        throw Error(ErrorKind::invalid_argument, "the normal equations are not finite at (" + std::to_string(i) + ", " +
+                                                     std::to_string(j) +
+                                                     "): values or initial factors are too large; scale them down");
       }
     }
   }
@@ -51,7 +51,7 @@ int write_pseudo_inverse(const Matrix& v, MatrixMap out) {
   const Eigen::SelfAdjointEigenSolver<Matrix> solver(v);
   if (solver.info() != Eigen::Success) {
     throw Error(ErrorKind::invalid_argument,
-                "row solver: the eigenvalues of the Gram product do not converge; scale the initial factors down");
+                "the eigenvalues of the normal equations do not converge; scale the initial factors down");
   }
   const Eigen::VectorXd& values = solver.eigenvalues();
   const double threshold = relative_tolerance(static_cast<int>(v.rows())) * values.cwiseAbs().maxCoeff();

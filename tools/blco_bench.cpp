@@ -47,6 +47,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
 }
 
 std::vector<Run> measure(const Arguments& arguments) {
+  if (arguments.resident_share > 1)
+    throw Error(ErrorKind::invalid_argument, "--resident-share is a share, from 0 to 1");
   const TensorFile tensor(arguments.tensor);
   const CpdPlan plan = plan_cpd(tensor, {}, arguments.cpd);
   if (!plan.device_note.empty()) cli::log_info(plan.device_note + "; measuring the CPU");

@@ -1,6 +1,7 @@
 // blco-ingest: coordinates in text files to one BLCO container.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <blco/ingest.hpp>
 #include <chrono>
 
@@ -19,7 +20,12 @@ struct Arguments {
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   IngestOptions& ingest = arguments.ingest;
   line.add_list("INPUT",
-                [&](const std::vector<std::string>& names) { arguments.inputs.assign(names.begin(), names.end()); },
+                [&](const std::vector<std::string>& names) {
+                  if (std::ranges::find(names, "") != names.end()) {
+                    throw Error(ErrorKind::invalid_argument, "the name of a file must not be empty");
+                  }
+                  arguments.inputs.assign(names.begin(), names.end());
+                },
                 {.type = "",
                  .description = "FROSTT text (.tns), plain, gzip or zstd; several files are one tensor, in this order",
                  .required = true});

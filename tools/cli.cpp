@@ -170,7 +170,14 @@ void CommandLine::add(const std::string& name, std::function<void(const std::str
 
 void CommandLine::add_list(const std::string& name, std::function<void(const std::vector<std::string>&)> assign,
                            const OptionText& text) {
-  describe(*impl_->app.add_option_function<std::vector<std::string>>(name, assign, text.description), text);
+  const auto checked = [assign = std::move(assign), name](const std::vector<std::string>& words) {
+    try {
+      assign(words);
+    } catch (const Error& error) {
+      throw CLI::ValidationError(name.substr(name.find(',') + 1), error.what());
+    }
+  };
+  describe(*impl_->app.add_option_function<std::vector<std::string>>(name, checked, text.description), text);
 }
 
 void CommandLine::add_flag(const std::string& name, bool& value, const std::string& description) {

@@ -137,10 +137,12 @@ TEST_F(FlippedByte, NeverGivesWrongColumnsOrCrashes) {
 TEST_F(DamagedContainer, RefusesATruncatedFileAtEveryLength) {
   const std::string whole = file_contents(path_);
 
-  for (const std::size_t length : {std::size_t{100}, whole.size() / 3, whole.size() - 1}) {
+  for (const std::size_t length : {std::size_t{100}, whole.size() / 3, 2 * whole.size() / 3}) {
     write_file(path_, whole.substr(0, length));
     expect_error(ErrorKind::corrupt, "truncated", [&] { ContainerReader{path_}; });
   }
+  write_file(path_, whole.substr(0, whole.size() - 1));
+  expect_error(ErrorKind::corrupt, "it was truncated", [&] { ContainerReader{path_}; });
 }
 
 TEST_F(DamagedContainer, RefusesAFileThatShrinksAfterItWasOpened) {

@@ -28,3 +28,20 @@ hide_sizes() {
 shorten_fits() {
   sed -E 's/(fit +[0-9]\.[0-9]{4})[0-9]*/\1/g; s/(change )[^ ]+/\1.../'
 }
+
+# Damage in place: one bit of the byte at an offset, or a range of zeros.
+flip_bit() {
+  local byte
+  byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+  printf "\\x$(printf %02x $((byte ^ 64)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+zero_bytes() {
+  head -c "$3" /dev/zero | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+# Runs Python on an HDF5 file `f`, made where it is absent. As every tool of HDF5 does, this drops blco's trailer.
+edit_hdf5() {
+  "$PYTHON" -c "import h5py, numpy as np
+with h5py.File('$1', 'a') as f:
+    $2"
+}
