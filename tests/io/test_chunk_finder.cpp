@@ -101,6 +101,21 @@ TEST_F(ChunkFinding, AgreesOnEveryKindOfChunkIndexAndBehindAUserBlock) {
   }
 }
 
+// HDF5 puts blocks of its own between the chunks, so that some are not where the writer expects them.
+TEST_F(ChunkFinding, AgreesWithTheTableOfAContainerOfManyChunks) {
+  tensor_ = random_tensor({{1ULL << 33, 1ULL << 32, 50}, 6000, 2, Values::tenths});
+  write_tensor(tensor_, path_);
+  const ContainerReader reader(path_);
+  const ChunkFinder finder({path_, ErrorKind::corrupt});
+
+  for (std::size_t c = 0; c < column_count; ++c) {
+    const std::vector<IndexedChunk> found = finder.find(column_names[c], tensor_.info);
+    ASSERT_EQ(found.size(), 3000u);
+    for (const IndexedChunk& one : found) EXPECT_EQ(one.extent.address, reader.extents(one.chunk)[c].address);
+  }
+  EXPECT_EQ(read_columns(reader), tensor_.columns);
+}
+
 TEST_F(ChunkFinding, LeavesTheDefaultDriverAsItWas) {
   for (int i = 0; i < 3; ++i) {
     const ChunkFinder finder({path_, ErrorKind::corrupt});
