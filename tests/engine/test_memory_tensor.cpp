@@ -25,14 +25,14 @@ std::vector<std::uint64_t> extent_of(const CoordinateTensor& tensor) {
   return extent;
 }
 
-class EveryShape : public testing::TestWithParam<std::vector<std::uint64_t>> {
+class MemoryTensorShapes : public testing::TestWithParam<std::vector<std::uint64_t>> {
  protected:
   CoordinateTensor tensor_ = random_coordinates({.shape = GetParam(), .nnz = 3000, .seed = 11});
   CoordinateColumns<> columns_{tensor_};
   TemporaryFolder folder_;
 };
 
-TEST_P(EveryShape, ArraysBecomeTheContainerThatTextBecomes) {
+TEST_P(MemoryTensorShapes, ArraysBecomeTheContainerThatTextBecomes) {
   const auto text = folder_.write("in.tns", as_text(tensor_));
   ingest_text({text}, folder_ / "text.blco", {.chunk_nnz = 700});
 
@@ -44,7 +44,7 @@ TEST_P(EveryShape, ArraysBecomeTheContainerThatTextBecomes) {
 }
 
 // Of those whose factors are small.
-class FittedShape : public EveryShape {};
+class FittedShape : public MemoryTensorShapes {};
 
 TEST_P(FittedShape, FitsInMemoryAreThoseOfTheContainerBitForBit) {
   const CpdOptions options{.rank = 5, .max_sweeps = 3, .tolerance = 0, .device = Device::cpu, .threads = 1};
@@ -69,8 +69,8 @@ const std::vector<std::vector<std::uint64_t>> fitted_shapes = {
     {5000}, {97, 101}, {30, 40, 50}, {two_to(18), two_to(18), two_to(18), two_to(18)}, {7, 5, 8, 3, 6, 4, 2}};
 const std::vector<std::vector<std::uint64_t>> long_modes = {{two_to(33), 7, two_to(40)}};
 
-INSTANTIATE_TEST_SUITE_P(MemoryTensor, EveryShape, testing::ValuesIn(fitted_shapes));
-INSTANTIATE_TEST_SUITE_P(LongModes, EveryShape, testing::ValuesIn(long_modes));
+INSTANTIATE_TEST_SUITE_P(MemoryTensor, MemoryTensorShapes, testing::ValuesIn(fitted_shapes));
+INSTANTIATE_TEST_SUITE_P(LongModes, MemoryTensorShapes, testing::ValuesIn(long_modes));
 INSTANTIATE_TEST_SUITE_P(MemoryTensor, FittedShape, testing::ValuesIn(fitted_shapes));
 
 // From the definition, in a dense output.

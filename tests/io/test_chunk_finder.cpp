@@ -12,6 +12,7 @@
 #include "io/file_descriptor.hpp"
 #include "io/frame_filter.hpp"
 #include "io/hdf5_data.hpp"
+#include "io/read_at.hpp"
 #include "tests/io/expect_error.hpp"
 #include "tests/io/stored_tensor.hpp"
 
