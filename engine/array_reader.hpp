@@ -17,13 +17,12 @@ class ArrayReader final : public CoordinateReader {
   // that are empty, differ in length, or are not as many as the shape has modes.
   ArrayReader(const CoordinateArrays& arrays, const std::vector<std::uint64_t>& shape, Executor& executor);
 
-  std::uint64_t count() const { return count_; }
-
   // Throws Error{invalid_argument} naming the first entry whose coordinates lie outside the shape or whose value is not
   // finite.
   bool next(CoordinateBatch& batch) override;
   std::string name() const override { return "the coordinate arrays"; }
   std::uint64_t bytes_read() const override { return 0; }
+  InputSize size() const override { return {.entries = count_}; }
 
  private:
   struct Slice;

@@ -127,7 +127,7 @@ std::optional<StopReason> CpFit::run_sweep() {
     als_->undo_sweep();
     return meter_->reason();
   }
-  meter_->end();
+  meter_->tell_end();
   report.fit_change = report.fit - model_.fit();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.bytes_read = streamer_->bytes_read() - bytes_before;

@@ -115,12 +115,13 @@ class Totals {
 };
 
 IngestReport encode_chunks(EncodeInput& input, int zstd_level, const ChunkSink& sink, Executor& executor,
-                           IngestProgress& progress) {
+                           ProgressMeter& meter) {
   Totals totals(sink);
   const auto wave_chunks = static_cast<std::size_t>(executor.width());
   std::vector<SortedBatch> pulled;
   std::vector<EncodedChunk> encoded;
   std::uint64_t nnz = 0;
+  std::uint64_t bytes_before = 0;
 
   const auto pull = [&] {
     std::vector<SortedBatch> wave;
@@ -144,10 +145,13 @@ IngestReport encode_chunks(EncodeInput& input, int zstd_level, const ChunkSink& 
         current[task - 1] = encode_chunk(pulled[task - 1], input.layout, zstd_level);
       }
     });
-    for (const SortedBatch& batch : pulled) nnz += batch.count();
+    std::uint64_t wave_nnz = 0;
+    for (const SortedBatch& batch : pulled) wave_nnz += batch.count();
+    nnz += wave_nnz;
     pulled = std::move(following);
     encoded = std::move(current);
-    progress.update(nnz, totals.stored_bytes(), static_cast<double>(nnz) / static_cast<double>(input.most_nnz));
+    meter.advance(wave_nnz, totals.stored_bytes() - bytes_before);
+    bytes_before = totals.stored_bytes();
   }
   return totals.finish(nnz, input.info);
 }
@@ -155,23 +159,23 @@ IngestReport encode_chunks(EncodeInput& input, int zstd_level, const ChunkSink& 
 }  // namespace
 
 IngestReport encode_container(EncodeInput input, int zstd_level, const std::filesystem::path& output,
-                              Executor& executor, IngestProgress& progress) {
+                              Executor& executor, ProgressMeter& meter) {
   ContainerWriter writer(output, input.info);
-  progress.begin("write");
+  meter.begin({.name = "write", .nonzeros = input.most_nnz});
   IngestReport report = encode_chunks(
-      input, zstd_level, [&](StoredChunk&& chunk) { writer.append(chunk); }, executor, progress);
-  progress.end();
+      input, zstd_level, [&](StoredChunk&& chunk) { writer.append(chunk); }, executor, meter);
+  meter.end();
   report.file_bytes = writer.finish(input.info);
   return report;
 }
 
-std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, Executor& executor, IngestProgress& progress) {
+std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, Executor& executor, ProgressMeter& meter) {
   auto chunks = std::make_unique<PackedChunks>();
-  progress.begin("pack");
+  meter.begin({.name = "pack", .nonzeros = input.most_nnz});
   constexpr int no_compression = 0;
   encode_chunks(
-      input, no_compression, [&](StoredChunk&& chunk) { chunks->append(std::move(chunk)); }, executor, progress);
-  progress.end();
+      input, no_compression, [&](StoredChunk&& chunk) { chunks->append(std::move(chunk)); }, executor, meter);
+  meter.end();
   chunks->finish(std::move(input.info));
   return chunks;
 }

@@ -8,7 +8,7 @@
 
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
-#include "engine/ingest_progress.hpp"
+#include "engine/progress_meter.hpp"
 #include "engine/sorted_source.hpp"
 #include "io/chunk_source.hpp"
 #include "io/container.hpp"
@@ -27,10 +27,10 @@ struct EncodeInput {
 // Throws Error{invalid_argument} for no nonzeros and for values that are all zero, or whose sum of squares is not
 // finite; cancelled.
 IngestReport encode_container(EncodeInput input, int zstd_level, const std::filesystem::path& output,
-                              Executor& executor, IngestProgress& progress);
+                              Executor& executor, ProgressMeter& meter);
 
 // The same chunks, packed, in memory.
-std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, Executor& executor, IngestProgress& progress);
+std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, Executor& executor, ProgressMeter& meter);
 
 // Memory that encoding takes with this many chunks at work at a time: one per thread, unless there are fewer.
 std::uint64_t encode_bytes(const TensorLayout& layout, std::uint64_t chunk_nnz, std::uint64_t chunks_at_once);

@@ -1,12 +1,13 @@
 // A model as one file per array, in a folder.
 #include <blco/export.hpp>
-#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <span>
 #include <string>
 #include <system_error>
 
+#include "engine/progress_meter.hpp"
 #include "io/array_file.hpp"
 #include "io/temporary_file.hpp"
 
@@ -95,22 +96,21 @@ std::vector<fs::path> export_model(const CpdModel& model, const fs::path& given,
   const fs::path folder = given.has_filename() ? given : given.parent_path();
   const std::vector<NamedArray> arrays = list_arrays(model);
   const bool is_npy = format == ArrayFormat::npy;
-  const auto start = std::chrono::steady_clock::now();
   ModelFolder made(folder);
   std::deque<TemporaryFile> files;
   std::vector<fs::path> names;
-  Progress state{.stage = "export"};
+  ProgressMeter meter(progress);
+  std::uint64_t bytes = 0;
+  for (const NamedArray& array : arrays) bytes += array.values.size_bytes();
+  meter.begin({.name = "export", .bytes = bytes});
   for (const NamedArray& array : arrays) {
     const fs::path name = folder / (array.name + (is_npy ? ".npy" : ".txt"));
     const TemporaryFile& file = files.emplace_back(name);
     (is_npy ? write_npy : write_text_array)(file.path(), name, array.extents, array.values);
     names.push_back(name);
-    state.share = static_cast<double>(names.size()) / static_cast<double>(arrays.size());
-    state.bytes += fs::file_size(file.path());
-    state.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (progress && !progress(state))
-      throw Error(ErrorKind::cancelled, "the export was cancelled; nothing was written");
+    meter.advance(0, array.values.size_bytes());
   }
+  meter.end();
   for (TemporaryFile& file : files) file.publish();
   made.keep();
   return names;

@@ -3,7 +3,6 @@
 #include <array>
 #include <blco/export.hpp>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
+#include "engine/progress_meter.hpp"
 #include "engine/thread_pool.hpp"
 #include "io/container_reader.hpp"
 #include "io/tns_writer.hpp"
@@ -67,7 +67,7 @@ class TextExport {
         layout_(reader_.info().shape),
         base_(static_cast<std::uint64_t>(options.index_base)),
         sink_(sink),
-        progress_(progress),
+        meter_(progress),
         pool_(options.threads) {}
 
   TextReport run() {
@@ -79,12 +79,15 @@ class TextExport {
     }
     AlignedBuffer<std::byte> buffer(buffer_bytes);
     AlignedBuffer<std::byte> scratch(scratch_bytes);
+    meter_.begin({.name = "export", .nonzeros = reader_.info().nnz});
     for (std::uint64_t c = 0; c < reader_.info().chunk_count(); ++c) {
       write_chunk(reader_.read_chunk(c, buffer.span(), scratch.span()));
-      for (const StoredExtent& extent : reader_.extents(c)) bytes_read_ += extent.stored_bytes;
+      std::uint64_t bytes = 0;
+      for (const StoredExtent& extent : reader_.extents(c)) bytes += extent.stored_bytes;
+      meter_.advance(0, bytes);
     }
     write_made();
-    report_progress(true);
+    meter_.end();
     return report_;
   }
 
@@ -103,8 +106,9 @@ class TextExport {
       });
       std::swap(made_, making_);
       made_count_ = tasks;
-      report_.nnz += std::min(tasks * task_frames * frame_entries, chunk.nnz - frame * frame_entries);
-      report_progress(false);
+      const std::uint64_t nnz = std::min(tasks * task_frames * frame_entries, chunk.nnz - frame * frame_entries);
+      report_.nnz += nnz;
+      meter_.advance(nnz, 0);
     }
   }
 
@@ -151,31 +155,15 @@ class TextExport {
     text.append(bytes.data(), at);
   }
 
-  void report_progress(bool is_end) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!progress_ || (!is_end && now - last_progress_ < std::chrono::milliseconds(100))) return;
-    last_progress_ = now;
-    const auto nnz = static_cast<double>(reader_.info().nnz);
-    const Progress progress{.stage = "export",
-                            .share = static_cast<double>(report_.nnz) / nnz,
-                            .nonzeros = report_.nnz,
-                            .bytes = bytes_read_,
-                            .seconds = std::chrono::duration<double>(now - start_).count()};
-    if (!progress_(progress)) throw Error(ErrorKind::cancelled, "the export was cancelled; nothing was written");
-  }
-
   const ContainerReader& reader_;
   TensorLayout layout_;
   std::uint64_t base_;
   const TextSink& sink_;
-  const ProgressCallback& progress_;
+  ProgressMeter meter_;
   ThreadPool pool_;
   std::array<std::string, round_tasks> made_;
   std::array<std::string, round_tasks> making_;
   std::size_t made_count_ = 0;
-  std::uint64_t bytes_read_ = 0;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point last_progress_ = start_;
   TextReport report_;
 };
 

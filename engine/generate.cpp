@@ -14,6 +14,7 @@
 #include "blco/layout.hpp"
 #include "engine/counter_random.hpp"
 #include "engine/ingest_job.hpp"
+#include "engine/progress_meter.hpp"
 #include "engine/thread_pool.hpp"
 #include "io/coordinate_reader.hpp"
 #include "io/tns_writer.hpp"
@@ -203,6 +204,7 @@ class GeneratedReader final : public CoordinateReader {
 
   std::string name() const override { return "entry " + std::to_string(drawn_); }
   std::uint64_t bytes_read() const override { return 0; }
+  InputSize size() const override { return {.entries = nnz_}; }
 
  private:
   using Coordinates = std::array<std::uint64_t, max_order>;
@@ -283,32 +285,41 @@ void format_entries(const CoordinateBatch& batch, std::size_t first, std::size_t
 
 }  // namespace
 
-void generate_text(const GenerateOptions& options, const std::filesystem::path& output, int threads) {
+void generate_text(const GenerateOptions& options, const std::filesystem::path& output, int threads,
+                   const ProgressCallback& progress) {
   check(options);
   ThreadPool pool(threads);
   GeneratedReader reader(options, pool);
   TnsWriter writer(output);
   CoordinateBatch batch;
   std::array<std::string, task_count> texts;
+  ProgressMeter meter(progress);
+  meter.begin({.name = "write", .nonzeros = options.nnz});
   while (reader.next(batch)) {
     const std::size_t tasks = (batch.count() + task_entries - 1) / task_entries;
     pool.run(tasks, [&](std::size_t task) {
       const std::size_t first = task * task_entries;
       format_entries(batch, first, std::min(first + task_entries, batch.count()), options.counts, texts[task]);
     });
-    for (std::size_t task = 0; task < tasks; ++task) writer.write(texts[task]);
+    std::uint64_t bytes = 0;
+    for (std::size_t task = 0; task < tasks; ++task) {
+      writer.write(texts[task]);
+      bytes += texts[task].size();
+    }
+    meter.advance(batch.count(), bytes);
   }
+  meter.end();
   writer.finish();
 }
 
 IngestReport generate_container(const GenerateOptions& options, const std::filesystem::path& output,
-                                const IngestOptions& ingest) {
+                                const IngestOptions& ingest, const ProgressCallback& progress) {
   check(options);
   ThreadPool pool(ingest.threads);
   GeneratedReader reader(options, pool);
   IngestOptions shaped = ingest;
   shaped.shape = options.shape;
-  return run_ingest(reader, output, shaped, pool);
+  return run_ingest(reader, output, shaped, pool, progress);
 }
 
 }  // namespace blco

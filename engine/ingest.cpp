@@ -89,18 +89,19 @@ struct SortedEntries {
 
 enum class Destination { container, memory };
 
-RunBuilder read_all(CoordinateReader& reader, const IngestOptions& options, std::uint64_t entry_count,
-                    IngestProgress& progress) {
+RunBuilder read_all(CoordinateReader& reader, const IngestOptions& options, ProgressMeter& meter) {
   RunBuilder builder(host_budget(options.memory_bytes));
   CoordinateBatch batch;
-  progress.begin("read");
+  const InputSize size = reader.size();
+  meter.begin({.name = "read", .nonzeros = size.entries, .bytes = size.bytes});
+  std::uint64_t bytes_before = 0;
   while (reader.next(batch)) {
+    const std::uint64_t entries = batch.count();
     builder.add(std::exchange(batch, {}));
-    const double share =
-        entry_count == 0 ? -1 : static_cast<double>(builder.entry_count()) / static_cast<double>(entry_count);
-    progress.update(builder.entry_count(), reader.bytes_read(), share);
+    meter.advance(entries, reader.bytes_read() - bytes_before);
+    bytes_before = reader.bytes_read();
   }
-  progress.end();
+  meter.end();
   if (builder.entry_count() == 0) {
     throw Error(ErrorKind::invalid_argument, reader.name() + " holds no nonzeros; a tensor needs at least one");
   }
@@ -108,8 +109,8 @@ RunBuilder read_all(CoordinateReader& reader, const IngestOptions& options, std:
 }
 
 SortedEntries sort_entries(CoordinateReader& reader, const IngestOptions& options, Destination destination,
-                           std::uint64_t entry_count, Executor& executor, IngestProgress& progress) {
-  RunBuilder builder = read_all(reader, options, entry_count, progress);
+                           Executor& executor, ProgressMeter& meter) {
+  RunBuilder builder = read_all(reader, options, meter);
   SortedEntries sorted;
   sorted.info.shape = decide_shape(builder, options, reader.name());
   sorted.info.mode_names = decide_mode_names(sorted.info.shape.size(), options);
@@ -122,42 +123,41 @@ SortedEntries sort_entries(CoordinateReader& reader, const IngestOptions& option
   std::uint64_t later_bytes = encode_bytes(*sorted.layout, largest_chunk, chunks_at_once);
   if (destination == Destination::memory) later_bytes += packed_bytes_bound(*sorted.layout, largest_chunk, chunks);
   builder.check_budget(*sorted.layout, later_bytes);
-  progress.begin("sort");
+  meter.begin({.name = "sort"});
   sorted.source =
       merge_runs(builder.finish(*sorted.layout, executor), *sorted.layout, options.duplicates, options.index_base);
-  progress.end();
+  meter.end();
   return sorted;
 }
 
 }  // namespace
 
 IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
-                        Executor& executor, const ProgressCallback& progress, std::uint64_t entry_count) {
+                        Executor& executor, const ProgressCallback& progress) {
   check_options(options);
-  IngestProgress stages(progress);
-  SortedEntries sorted = sort_entries(reader, options, Destination::container, entry_count, executor, stages);
+  ProgressMeter meter(progress);
+  SortedEntries sorted = sort_entries(reader, options, Destination::container, executor, meter);
   IngestReport report = encode_container({*sorted.source, *sorted.layout, std::move(sorted.info), sorted.entries_read},
-                                         options.zstd_level, output, executor, stages);
+                                         options.zstd_level, output, executor, meter);
   report.entries_read = sorted.entries_read;
   return report;
 }
 
 std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const IngestOptions& options,
-                                              Executor& executor, const ProgressCallback& progress,
-                                              std::uint64_t entry_count) {
+                                              Executor& executor, const ProgressCallback& progress) {
   check_options(options);
-  IngestProgress stages(progress);
-  SortedEntries sorted = sort_entries(reader, options, Destination::memory, entry_count, executor, stages);
+  ProgressMeter meter(progress);
+  SortedEntries sorted = sort_entries(reader, options, Destination::memory, executor, meter);
   return encode_in_memory({*sorted.source, *sorted.layout, std::move(sorted.info), sorted.entries_read}, executor,
-                          stages);
+                          meter);
 }
 
 IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
-                         const IngestOptions& options) {
+                         const IngestOptions& options, const ProgressCallback& progress) {
   ThreadPool pool(options.threads);
   check_options(options);
   const auto reader = open_tns(inputs, {options.index_base, options.skip_lines}, pool);
-  return run_ingest(*reader, output, options, pool);
+  return run_ingest(*reader, output, options, pool, progress);
 }
 
 IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::filesystem::path& output,
@@ -166,7 +166,7 @@ IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::files
   IngestOptions from_zero = options;
   from_zero.index_base = 0;
   ArrayReader reader(arrays, options.shape, pool);
-  return run_ingest(reader, output, from_zero, pool, progress, reader.count());
+  return run_ingest(reader, output, from_zero, pool, progress);
 }
 
 }  // namespace blco

@@ -13,14 +13,12 @@
 
 namespace blco {
 
-// The contract of ingest_text, for any reader. `entry_count`: how many entries the reader has, for the progress; 0
-// where that is not known.
+// The contract of ingest_text, for any reader.
 IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
-                        Executor& executor, const ProgressCallback& progress = {}, std::uint64_t entry_count = 0);
+                        Executor& executor, const ProgressCallback& progress = {});
 
 // The chunks that run_ingest would write, packed in memory.
 std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const IngestOptions& options,
-                                              Executor& executor, const ProgressCallback& progress = {},
-                                              std::uint64_t entry_count = 0);
+                                              Executor& executor, const ProgressCallback& progress = {});
 
 }  // namespace blco

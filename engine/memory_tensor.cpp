@@ -14,7 +14,7 @@ std::unique_ptr<ChunkSource> pack(const CoordinateArrays& arrays, IngestOptions 
   ThreadPool pool(options.threads);
   options.index_base = 0;
   ArrayReader reader(arrays, options.shape, pool);
-  auto chunks = ingest_in_memory(reader, options, pool, progress, reader.count());
+  auto chunks = ingest_in_memory(reader, options, pool, progress);
   release_freed_memory();
   return chunks;
 }

@@ -2,6 +2,7 @@
 #include "engine/progress_meter.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "blco/error.hpp"
 
@@ -27,25 +28,37 @@ void ProgressMeter::begin(const Stage& stage) {
 void ProgressMeter::advance(std::uint64_t nonzeros, std::uint64_t bytes) {
   done_.nonzeros += nonzeros;
   done_.bytes += bytes;
+  done_.share = stage_.nonzeros > 0 ? share_of(done_.nonzeros, stage_.nonzeros)
+                : stage_.bytes > 0  ? share_of(done_.bytes, stage_.bytes)
+                                    : -1;
   const Clock::time_point now = Clock::now();
   if (now >= next_report_) report(now);
   const double seconds = std::chrono::duration<double>(now - start_).count();
   if (time_limit_seconds_ > 0 && seconds >= time_limit_seconds_) stop(StopReason::time);
-  if (to_stop_ && !deferred_) {
-    throw Error(ErrorKind::cancelled, reason_ == StopReason::time ? "the time limit was reached" : "cancelled");
-  }
+  throw_if_stopped();
 }
 
-void ProgressMeter::end() { report(Clock::now()); }
+void ProgressMeter::end() {
+  tell_end();
+  throw_if_stopped();
+}
+
+void ProgressMeter::tell_end() {
+  done_.share = 1;
+  report(Clock::now());
+}
 
 void ProgressMeter::report(Clock::time_point now) {
   next_report_ = now + between_reports_;
   if (!*callback_) return;
   done_.seconds = std::chrono::duration<double>(now - stage_start_).count();
-  done_.share = stage_.nonzeros > 0 ? share_of(done_.nonzeros, stage_.nonzeros)
-                : stage_.bytes > 0  ? share_of(done_.bytes, stage_.bytes)
-                                    : -1;
   if (!(*callback_)(done_)) stop(StopReason::cancelled);
+}
+
+void ProgressMeter::throw_if_stopped() const {
+  if (!to_stop_ || deferred_) return;
+  if (reason_ == StopReason::time) throw Error(ErrorKind::cancelled, "the time limit was reached");
+  throw Error(ErrorKind::cancelled, std::string("cancelled in the stage \"") + stage_.name + "\"; nothing was written");
 }
 
 // The first reason counts.

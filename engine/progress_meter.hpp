@@ -25,8 +25,10 @@ class ProgressMeter {
   void begin(const Stage& stage);
   // What was done since the last call. Throws Error{cancelled} once the job is to stop, unless stops are deferred.
   void advance(std::uint64_t nonzeros, std::uint64_t bytes);
-  // Tells the caller in any case; does not throw.
+  // Tells the caller, in any case, that all of the stage is done. Throws likewise.
   void end();
+  // The same where the stage counts although the job is to stop.
+  void tell_end();
 
   // From here on advance() only remembers that the job is to stop.
   void defer_stops() { deferred_ = true; }
@@ -37,6 +39,7 @@ class ProgressMeter {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void throw_if_stopped() const;
   void report(Clock::time_point now);
   void stop(StopReason reason);
 

@@ -28,6 +28,12 @@ struct CoordinateBatch {
   }
 };
 
+// What a reader has in all; 0 where that is not known.
+struct InputSize {
+  std::uint64_t entries = 0;
+  std::uint64_t bytes = 0;  // as bytes_read() counts them
+};
+
 class CoordinateReader {
  public:
   virtual ~CoordinateReader() = default;
@@ -41,6 +47,8 @@ class CoordinateReader {
 
   // Bytes of input taken so far, as they lie on disk (compressed bytes of a compressed file).
   virtual std::uint64_t bytes_read() const = 0;
+
+  virtual InputSize size() const = 0;
 };
 
 }  // namespace blco

@@ -171,6 +171,17 @@ class TnsReader final : public CoordinateReader {
 
   std::uint64_t bytes_read() const override { return bytes_read_; }
 
+  InputSize size() const override {
+    InputSize size;
+    for (const fs::path& file : files_) {
+      std::error_code no_plain_file;
+      const std::uintmax_t bytes = fs::file_size(file, no_plain_file);
+      if (no_plain_file) return {};
+      size.bytes += bytes;
+    }
+    return size;
+  }
+
  private:
   // Keeps what is thrown, so that it is thrown in its turn: after the entries before it.
   void fill_wave(Wave& wave) {

@@ -10,6 +10,8 @@
 #include <optional>
 
 #include "tools/cli.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/reporter.hpp"
 
 namespace {
 
@@ -49,21 +51,24 @@ void write_to_stdout(std::string_view text) {
   throw Error(ErrorKind::io, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
 }
 
-void export_tensor(const Arguments& arguments) {
+void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
   if (arguments.format) refuse("--format is for models; a tensor's output is told by its name, such as out.tns.gz");
   const TextOptions options{arguments.index_base.value_or(1), arguments.threads};
   const TensorFile tensor(arguments.input);
   if (arguments.output == "-") {
-    export_text(tensor, TextSink(write_to_stdout), options);
+    if (reporter.is_json()) refuse("the text goes to standard output, as --json does; give one of them");
+    export_text(tensor, TextSink(write_to_stdout), options, reporter.progress());
     return;
   }
   cli::check_output(arguments.output, std::array{arguments.input});
-  const TextReport report = export_text(tensor, arguments.output, options);
-  fmt::print("{} ({} nonzeros, {})\n", arguments.output.string(), cli::format_count(report.nnz),
-             cli::format_bytes(std::filesystem::file_size(arguments.output)));
+  const TextReport report = export_text(tensor, arguments.output, options, reporter.progress());
+  const std::uint64_t file_bytes = std::filesystem::file_size(arguments.output);
+  reporter.event("result", {{"file", arguments.output.string()}, {"nonzeros", report.nnz}, {"file_bytes", file_bytes}});
+  reporter.print(fmt::format("{} ({} nonzeros, {})", arguments.output.string(), cli::format_count(report.nnz),
+                             cli::format_bytes(file_bytes)));
 }
 
-void export_arrays(const Arguments& arguments) {
+void export_arrays(const Arguments& arguments, cli::Reporter& reporter) {
   if (arguments.index_base) refuse("--index-base is for tensors; a model's rows are in the order of the coordinates");
   static constexpr std::array endings{".npy", ".npz", ".txt", ".csv", ".tns", ".gz", ".zst", ".h5"};
   const std::string ending = arguments.output.extension().string();
@@ -72,9 +77,13 @@ void export_arrays(const Arguments& arguments) {
                        arguments.output.string()));
   }
   const CpdModel model = load_model(arguments.input);
-  for (const auto& name : export_model(model, arguments.output, arguments.format.value_or(ArrayFormat::npy))) {
-    fmt::print("{} ({})\n", name.string(), cli::format_bytes(std::filesystem::file_size(name)));
+  const ArrayFormat format = arguments.format.value_or(ArrayFormat::npy);
+  cli::Json files = cli::Json::array();
+  for (const auto& name : export_model(model, arguments.output, format, reporter.progress())) {
+    reporter.print(fmt::format("{} ({})", name.string(), cli::format_bytes(std::filesystem::file_size(name))));
+    files.push_back(name.string());
   }
+  reporter.event("result", {{"files", files}});
 }
 
 }  // namespace
@@ -86,5 +95,9 @@ int main(int argc, char** argv) {
                         "  blco-export calls-model.h5 -o factors --format txt");
   Arguments arguments;
   add_options(line, arguments);
-  return line.run(argc, argv, [&] { is_model(arguments.input) ? export_arrays(arguments) : export_tensor(arguments); });
+  cli::Reporter reporter(line, argc, argv);
+  return line.run(argc, argv, [&] {
+    cli::catch_interrupts("blco-export: stopping, and leaving nothing; interrupt again to stop at once\n");
+    is_model(arguments.input) ? export_arrays(arguments, reporter) : export_tensor(arguments, reporter);
+  });
 }

@@ -6,6 +6,8 @@
 #include <blco/generate.hpp>
 
 #include "tools/cli.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/reporter.hpp"
 
 namespace {
 
@@ -50,20 +52,23 @@ bool is_text(const std::filesystem::path& path) {
                              [&](const char* ending) { return name.ends_with(ending); });
 }
 
-void generate(const Arguments& arguments) {
+void generate(const Arguments& arguments, cli::Reporter& reporter) {
   cli::check_output(arguments.output, {});
-  cli::log_info(fmt::format("drawing {} entries of {}", cli::format_count(arguments.generate.nnz),
+  cli::catch_interrupts("blco-gen: stopping, and leaving nothing; interrupt again to stop at once\n");
+  reporter.note(fmt::format("drawing {} entries of {}", cli::format_count(arguments.generate.nnz),
                             cli::format_shape(arguments.generate.shape)));
   std::string what = "entries of text";
   std::uint64_t nnz = arguments.generate.nnz;
   if (is_text(arguments.output)) {
-    generate_text(arguments.generate, arguments.output, arguments.ingest.threads);
+    generate_text(arguments.generate, arguments.output, arguments.ingest.threads, reporter.progress());
   } else {
-    nnz = generate_container(arguments.generate, arguments.output, arguments.ingest).nnz;
+    nnz = generate_container(arguments.generate, arguments.output, arguments.ingest, reporter.progress()).nnz;
     what = "nonzeros";
   }
-  fmt::print("{} ({} {}, {})\n", arguments.output.string(), cli::format_count(nnz), what,
-             cli::format_bytes(std::filesystem::file_size(arguments.output)));
+  const std::uint64_t file_bytes = std::filesystem::file_size(arguments.output);
+  reporter.event("result", {{"file", arguments.output.string()}, {"nonzeros", nnz}, {"file_bytes", file_bytes}});
+  reporter.print(fmt::format("{} ({} {}, {})", arguments.output.string(), cli::format_count(nnz), what,
+                             cli::format_bytes(file_bytes)));
 }
 
 }  // namespace
@@ -74,5 +79,6 @@ int main(int argc, char** argv) {
                         "  blco-gen --shape 40000x25000x8000x365 --nnz 10000000 --skew 3 --counts -o events.blco");
   Arguments arguments;
   add_options(line, arguments);
-  return line.run(argc, argv, [&] { generate(arguments); });
+  cli::Reporter reporter(line, argc, argv);
+  return line.run(argc, argv, [&] { generate(arguments, reporter); });
 }

@@ -6,6 +6,8 @@
 #include <chrono>
 
 #include "tools/cli.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/reporter.hpp"
 
 namespace {
 
@@ -65,30 +67,46 @@ void check(const Arguments& arguments) {
   cli::check_output(arguments.output, arguments.inputs);
 }
 
-void print_column(const char* name, const ColumnBytes& column, std::uint64_t nnz) {
-  fmt::print("{:<10}{} bits per nonzero stored, {} cached and streamed\n", name, cli::format_bits(column.stored, nnz),
-             cli::format_bits(column.streamed, nnz));
+std::string column_text(const ColumnBytes& column, std::uint64_t nnz) {
+  return fmt::format("{} bits per nonzero stored, {} cached and streamed", cli::format_bits(column.stored, nnz),
+                     cli::format_bits(column.streamed, nnz));
 }
 
-void print_report(const IngestReport& report, const std::filesystem::path& output) {
-  fmt::print("{:<10}{}\n", "container", output.string());
-  fmt::print("{:<10}{}\n", "shape", cli::format_shape(report.shape));
-  fmt::print("{:<10}{} of {} entries read\n", "nonzeros", cli::format_count(report.nnz),
-             cli::format_count(report.entries_read));
-  print_column("index", report.index, report.nnz);
-  print_column("value", report.value, report.nnz);
-  fmt::print("{:<10}{} in {} chunk{}\n", "file", cli::format_bytes(report.file_bytes),
-             cli::format_count(report.chunk_count), report.chunk_count == 1 ? "" : "s");
+cli::Json column_json(const ColumnBytes& column) {
+  return {{"stored_bytes", column.stored}, {"streamed_bytes", column.streamed}};
 }
 
-void ingest(const Arguments& arguments) {
+void report_container(cli::Reporter& reporter, const IngestReport& report, const std::filesystem::path& output) {
+  reporter.event("result", {{"container", output.string()},
+                            {"shape", report.shape},
+                            {"entries_read", report.entries_read},
+                            {"nonzeros", report.nnz},
+                            {"chunks", report.chunk_count},
+                            {"index", column_json(report.index)},
+                            {"value", column_json(report.value)},
+                            {"file_bytes", report.file_bytes}});
+  const auto row = [&](const char* name, const std::string& text) {
+    reporter.print(fmt::format("{:<10}{}", name, text));
+  };
+  row("container", output.string());
+  row("shape", cli::format_shape(report.shape));
+  row("nonzeros",
+      fmt::format("{} of {} entries read", cli::format_count(report.nnz), cli::format_count(report.entries_read)));
+  row("index", column_text(report.index, report.nnz));
+  row("value", column_text(report.value, report.nnz));
+  row("file", fmt::format("{} in {} chunk{}", cli::format_bytes(report.file_bytes),
+                          cli::format_count(report.chunk_count), report.chunk_count == 1 ? "" : "s"));
+}
+
+void ingest(const Arguments& arguments, cli::Reporter& reporter) {
   check(arguments);
+  cli::catch_interrupts("blco-ingest: stopping, and leaving nothing; interrupt again to stop at once\n");
   const auto start = std::chrono::steady_clock::now();
-  cli::log_info(fmt::format("reading {} file{}", arguments.inputs.size(), arguments.inputs.size() == 1 ? "" : "s"));
-  const IngestReport report = ingest_text(arguments.inputs, arguments.output, arguments.ingest);
+  reporter.note(fmt::format("reading {} file{}", arguments.inputs.size(), arguments.inputs.size() == 1 ? "" : "s"));
+  const IngestReport report = ingest_text(arguments.inputs, arguments.output, arguments.ingest, reporter.progress());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  cli::log_info(fmt::format("done in {:.2f} s", seconds.count()));
-  print_report(report, arguments.output);
+  reporter.note(fmt::format("done in {:.2f} s", seconds.count()));
+  report_container(reporter, report, arguments.output);
 }
 
 }  // namespace
@@ -99,5 +117,6 @@ int main(int argc, char** argv) {
                         "  blco-ingest part1.tns part2.tns -o all.blco --memory 8GiB --duplicates last");
   Arguments arguments;
   add_options(line, arguments);
-  return line.run(argc, argv, [&] { ingest(arguments); });
+  cli::Reporter reporter(line, argc, argv);
+  return line.run(argc, argv, [&] { ingest(arguments, reporter); });
 }

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/reporter.hpp"
+
 namespace blco::info {
 
 // How coordinates are called in the output.
@@ -35,12 +37,12 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
                  const std::vector<ComponentSummary>& components, const SummaryOptions& options,
                  const CoordinateNames& names);
 
-// One line each; --help of blco-info says what the keys mean.
-std::string tensor_json(const std::filesystem::path& path, const TensorSummary& summary,
-                        const std::optional<TensorStatistics>& statistics);
-std::string model_json(const std::filesystem::path& path, const CpdModel& model,
-                       const std::vector<ComponentSummary>& components, const CoordinateNames& names);
-std::string verified_json(const std::filesystem::path& path, const VerifiedTensor& verified);
-std::string verified_json(const std::filesystem::path& path, const CpdModel& model);
+// tools/JSON.md says what the keys mean.
+cli::Json tensor_json(const std::filesystem::path& path, const TensorSummary& summary,
+                      const std::optional<TensorStatistics>& statistics);
+cli::Json model_json(const std::filesystem::path& path, const CpdModel& model,
+                     const std::vector<ComponentSummary>& components, const CoordinateNames& names);
+cli::Json verified_json(const std::filesystem::path& path, const VerifiedTensor& verified);
+cli::Json verified_json(const std::filesystem::path& path, const CpdModel& model);
 
 }  // namespace blco::info

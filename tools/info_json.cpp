@@ -1,16 +1,12 @@
-// Tensors and models as one JSON object on a line.
+// Tensors and models as JSON.
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "tools/info.hpp"
 
 namespace blco::info {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// Names come from files, and need not be UTF-8.
-std::string on_one_line(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace); }
+using cli::Json;
 
 Json column_json(const TensorColumn& column) {
   return {{"stored_bytes", column.stored_bytes}, {"streamed_bytes", column.streamed_bytes}};
@@ -51,8 +47,8 @@ Json component_json(const ComponentSummary& component, const CoordinateNames& na
 
 }  // namespace
 
-std::string tensor_json(const std::filesystem::path& path, const TensorSummary& summary,
-                        const std::optional<TensorStatistics>& statistics) {
+Json tensor_json(const std::filesystem::path& path, const TensorSummary& summary,
+                 const std::optional<TensorStatistics>& statistics) {
   Json json = {{"type", "tensor"},
                {"file", path.string()},
                {"shape", summary.shape},
@@ -73,11 +69,11 @@ std::string tensor_json(const std::filesystem::path& path, const TensorSummary& 
     json["slices"] = Json::array();
     for (const SliceStatistics& mode : statistics->modes) json["slices"].push_back(slices_json(mode));
   }
-  return on_one_line(json);
+  return json;
 }
 
-std::string model_json(const std::filesystem::path& path, const CpdModel& model,
-                       const std::vector<ComponentSummary>& components, const CoordinateNames& names) {
+Json model_json(const std::filesystem::path& path, const CpdModel& model,
+                const std::vector<ComponentSummary>& components, const CoordinateNames& names) {
   Json json = {{"type", "model"},
                {"file", path.string()},
                {"shape", model.shape},
@@ -90,20 +86,19 @@ std::string model_json(const std::filesystem::path& path, const CpdModel& model,
                {"seed", model.seed},
                {"components", Json::array()}};
   for (const ComponentSummary& component : components) json["components"].push_back(component_json(component, names));
-  return on_one_line(json);
+  return json;
 }
 
-std::string verified_json(const std::filesystem::path& path, const VerifiedTensor& verified) {
-  return on_one_line({{"type", "verified"},
-                      {"file", path.string()},
-                      {"chunks", verified.chunks},
-                      {"nonzeros", verified.nonzeros},
-                      {"bytes", verified.stored_bytes}});
+Json verified_json(const std::filesystem::path& path, const VerifiedTensor& verified) {
+  return {{"type", "verified"},
+          {"file", path.string()},
+          {"chunks", verified.chunks},
+          {"nonzeros", verified.nonzeros},
+          {"bytes", verified.stored_bytes}};
 }
 
-std::string verified_json(const std::filesystem::path& path, const CpdModel& model) {
-  return on_one_line(
-      {{"type", "verified"}, {"file", path.string()}, {"rank", model.rank}, {"sweeps", model.fit_history.size()}});
+Json verified_json(const std::filesystem::path& path, const CpdModel& model) {
+  return {{"type", "verified"}, {"file", path.string()}, {"rank", model.rank}, {"sweeps", model.fit_history.size()}};
 }
 
 }  // namespace blco::info

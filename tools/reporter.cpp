@@ -69,17 +69,18 @@ Reporter::Reporter(CommandLine& line, int argc, char** argv)
 
 void Reporter::print(const std::string& text) {
   clear_line();
-  if (quiet_ || json_) return;
+  if (!is_text()) return;
   fmt::print("{}\n", text);
   std::fflush(stdout);
 }
 
 void Reporter::note(const std::string& text) {
   clear_line();
-  if (!quiet_ && !json_) log_info(text);
+  if (is_text()) log_info(text);
 }
 
 void Reporter::event(const char* name, const Json& fields) {
+  clear_line();
   if (!json_) return;
   Json object = {{"event", name}};
   object.update(fields);
@@ -92,7 +93,7 @@ ProgressCallback Reporter::progress() {
   return [this](const Progress& progress) {
     if (json_) {
       show_event(progress);
-    } else if (terminal_ && !quiet_) {
+    } else if (terminal_ && is_text()) {
       show(progress);
     }
     return !is_interrupted();

@@ -19,13 +19,15 @@ class Reporter {
   // --json, since a wrong one may end the command before the options are read.
   Reporter(CommandLine& line, int argc, char** argv);
 
-  bool json() const { return json_; }
+  // Neither --quiet nor --json was given.
+  bool is_text() const { return !quiet_ && !json_; }
+  bool is_json() const { return json_; }
 
-  // A line of results, on standard output; not with --quiet or --json.
+  // A line of results, on standard output, where is_text().
   void print(const std::string& text);
-  // A line of what the command is doing, on standard error; likewise.
+  // A line of what the command is doing, on standard error, where is_text().
   void note(const std::string& text);
-  // With --json: {"event": name, ...fields} on standard output.
+  // With --json: {"event": name, ...fields} on standard output. In any case the live line is gone.
   void event(const char* name, const Json& fields);
 
   // Shows progress in the way that was asked for, and ends the job once it is interrupted.

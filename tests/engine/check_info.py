@@ -48,8 +48,12 @@ def expected_values(values):
             "distinct": min(distinct, 1024), "more_distinct": distinct > 1024, "histogram": histogram}
 
 
+def result(commands, *arguments):
+    return json.loads(commands.run("blco-info", "--json", *arguments)[0].splitlines()[-1])
+
+
 def check_tensor(commands, container, points, values):
-    found = json.loads(commands.run("blco-info", container, "--histogram", "--json")[0])
+    found = result(commands, container, "--histogram")
     assert found["nonzeros"] == len(values), "nonzeros"
     assert found["bytes_per_nonzero"] == container.stat().st_size / len(values), "bytes per nonzero"
     assert np.isclose(found["density"], len(values) / np.prod(np.array(found["shape"], dtype=float)), rtol=1e-12)
@@ -68,12 +72,12 @@ def check_tensor(commands, container, points, values):
         assert sum(b["slices"] for b in told["histogram"]) == length, "slices are left out of the histogram"
         for b in told["histogram"]:
             assert b["slices"] == np.sum((counts >= b["least"]) & (counts <= b["most"])), f"mode {mode}, bucket {b}"
-    verified = json.loads(commands.run("blco-info", container, "--verify", "--json")[0])
+    verified = result(commands, container, "--verify")
     assert verified["nonzeros"] == len(values) and verified["chunks"] == found["chunks"]
 
 
 def check_model(commands, model):
-    found = json.loads(commands.run("blco-info", model, "--json", "--components", "all", "--top", 4)[0])
+    found = result(commands, model, "--components", "all", "--top", 4)
     with h5py.File(model) as file:
         weights = file["weights"][:]
         factors = [file[f"factors/{n}"][:] for n in range(len(file["factors"]))]
@@ -111,8 +115,8 @@ def main():
             check_tensor(commands, container, points, values)
             # What is counted in several traversals is the same.
             if name == "long modes":
-                tight = commands.run("blco-info", container, "--histogram", "--json", "--host-memory", "24MiB")[0]
-                assert tight == commands.run("blco-info", container, "--histogram", "--json")[0], "a small budget"
+                tight = result(commands, container, "--histogram", "--host-memory", "24MiB")
+                assert tight == result(commands, container, "--histogram"), "a small budget"
             commands.run("blco-cpd", container, "--rank", 5, "--iterations", 2, "-o", model)
             check_model(commands, model)
             print(f"{name:14} {len(values):9} nonzeros, as numpy counts them")

@@ -40,16 +40,18 @@ TEST(ProgressMeter, CountsBytesWhereNonzerosAreNotKnown) {
     share = progress.share;
     return true;
   };
-  ProgressMeter meter(callback);
+  ProgressMeter meter(callback, 0, std::chrono::milliseconds(0));
 
   meter.begin({.name = "read", .bytes = 1000});
   meter.advance(5, 250);
-  meter.end();
   EXPECT_EQ(share, 0.25);
+  meter.end();
+  EXPECT_EQ(share, 1);
   meter.begin({.name = "sort"});
   meter.advance(5, 0);
-  meter.end();
   EXPECT_LT(share, 0);
+  meter.end();
+  EXPECT_EQ(share, 1);
 }
 
 TEST(ProgressMeter, EndsTheJobOnceTheCallerSaysSo) {
@@ -70,6 +72,16 @@ TEST(ProgressMeter, OnlyRemembersAStopThatIsDeferred) {
 
   EXPECT_NO_THROW(meter.advance(1, 1));
   EXPECT_TRUE(meter.is_to_stop());
+}
+
+TEST(ProgressMeter, EndsTheJobWithAStageUnlessThatCounts) {
+  const ProgressCallback callback = [](const Progress&) { return false; };
+  ProgressMeter meter(callback);
+  meter.begin({.name = "sweep"});
+
+  EXPECT_NO_THROW(meter.tell_end());
+  EXPECT_TRUE(meter.is_to_stop());
+  EXPECT_THROW(meter.end(), Error);
 }
 
 TEST(ProgressMeter, EndsTheJobWhenItsTimeIsUp) {

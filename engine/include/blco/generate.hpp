@@ -23,10 +23,12 @@ struct GenerateOptions {
 };
 
 // Writes FROSTT text, 1-based; a name ending in .gz or .zst is compressed. The file appears when it is whole.
-void generate_text(const GenerateOptions& options, const std::filesystem::path& output, int threads = 0);
+// Throws Error: invalid_argument, io; cancelled by `progress`, and then nothing is left.
+void generate_text(const GenerateOptions& options, const std::filesystem::path& output, int threads = 0,
+                   const ProgressCallback& progress = {});
 
-// Straight into a container, without text in between. ingest.shape is taken from `options`.
+// Straight into a container, without text in between. ingest.shape is taken from `options`. Throws as ingest_text does.
 IngestReport generate_container(const GenerateOptions& options, const std::filesystem::path& output,
-                                const IngestOptions& ingest = {});
+                                const IngestOptions& ingest = {}, const ProgressCallback& progress = {});
 
 }  // namespace blco

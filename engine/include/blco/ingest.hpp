@@ -47,9 +47,9 @@ struct IngestReport {
 // it is whole. The bytes of the container depend on the input and on shape, names, policy, zstd_level and chunk_nnz
 // alone, not on threads or memory. Throws Error: invalid_argument for input that is not acceptable (file and line), an
 // empty tensor, one whose values are all zero, a shape that does not hold the input; out_of_memory naming the budget
-// that would do; io.
+// that would do; io; cancelled by `progress`, and then nothing is left.
 IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
-                         const IngestOptions& options = {});
+                         const IngestOptions& options = {}, const ProgressCallback& progress = {});
 
 // One mode's coordinates; a std::vector of either width converts.
 using IndexSpan = std::variant<std::span<const std::uint32_t>, std::span<const std::uint64_t>>;

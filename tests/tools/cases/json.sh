@@ -1,14 +1,35 @@
 # Machines read one object a line; nothing else is on standard output, and --quiet prints nothing at all.
-write_small_tensor t.tns
-blco-ingest t.tns -o t.blco >/dev/null 2>&1
 keys() { python3 -c '
 import json, sys
 for line in sys.stdin:
     event = json.loads(line)
-    print(event.pop("event") + ":", " ".join(event))'; }
-blco-cpd t.blco --rank 2 --iterations 2 --tolerance 0 --device cpu --json -o m.h5 | keys | uniq
-blco-cpd t.blco --rank 2 --dry-run --device cpu --json | keys
+    print(event.pop("event") + ":", " ".join(event))' | uniq; }
+objects() {
+  echo "\$ $*"
+  "$@" --json | keys
+}
+write_small_tensor t.tns
+objects blco-ingest t.tns -o t.blco
+objects blco-gen --shape 20x30x40 --nnz 100 -o g.blco
+objects blco-cpd t.blco --rank 2 --dry-run --device cpu
+objects blco-cpd t.blco --rank 2 --iterations 2 --tolerance 0 --device cpu -o m.h5
+objects blco-export t.blco -o out.tns
+objects blco-export m.h5 -o folder
+objects blco-info t.blco
+objects blco-info t.blco --histogram
+objects blco-info t.blco --verify
+objects blco-info m.h5
+objects blco-info m.h5 --verify
+rm -r out.tns folder
+
+run blco-ingest t.tns -o quiet.blco --quiet
+run blco-gen --shape 20x30x40 --nnz 100 -o quiet.tns --quiet
 run blco-cpd t.blco --rank 2 --device cpu --quiet -o quiet.h5
+run blco-export t.blco -o quiet.tns.gz --quiet
+run blco-info t.blco --verify --quiet
+
 run blco-cpd t.blco --rank 0 --json -o wrong.h5
 run blco-cpd t.blco --rank 2 --host-memory 1KiB --device cpu --json -o wrong.h5 2>/dev/null | sed -E 's/[0-9.]+ ?[KM]i?B/SIZE/g'
+run blco-info none.blco --json
+run blco-export t.blco -o - --json
 list_folder
