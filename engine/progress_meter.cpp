@@ -23,6 +23,8 @@ void ProgressMeter::begin(const Stage& stage) {
   stage_ = stage;
   stage_start_ = Clock::now();
   done_ = {.stage = stage.name, .sweep = stage.sweep};
+  // It may have nothing to tell before it ends.
+  if (stage.nonzeros == 0 && stage.bytes == 0) report(stage_start_);
 }
 
 void ProgressMeter::advance(std::uint64_t nonzeros, std::uint64_t bytes) {

@@ -48,7 +48,6 @@ TEST(ProgressMeter, CountsBytesWhereNonzerosAreNotKnown) {
   meter.end();
   EXPECT_EQ(share, 1);
   meter.begin({.name = "sort"});
-  meter.advance(5, 0);
   EXPECT_LT(share, 0);
   meter.end();
   EXPECT_EQ(share, 1);
