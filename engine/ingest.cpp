@@ -58,25 +58,29 @@ void check_options(const IngestOptions& options) {
   }
 }
 
-// The shape asked for, if the input fits it; else the input's own.
-std::vector<std::uint64_t> decide_shape(const RunBuilder& run, const IngestOptions& options, const std::string& input) {
+// The shape asked for or, without one, that which the input declares, if its entries fit it; else the entries' own.
+std::vector<std::uint64_t> decide_shape(const RunBuilder& run, const IngestOptions& options,
+                                        const CoordinateReader& reader) {
+  const std::string input = reader.name();
   const std::vector<std::uint64_t>& extent = run.extent();
-  if (options.shape.empty()) return extent;
-  if (options.shape.size() != extent.size()) {
+  const std::vector<std::uint64_t> shape = options.shape.empty() ? reader.declared_shape() : options.shape;
+  if (shape.empty()) return extent;
+  if (shape.size() != extent.size()) {
     throw Error(ErrorKind::invalid_argument, input + " has " + count_of(extent.size(), "mode") +
-                                                 ", but the shape given has " + std::to_string(options.shape.size()) +
+                                                 ", but the shape given has " + std::to_string(shape.size()) +
                                                  "; give one length per mode");
   }
   for (std::size_t n = 0; n < extent.size(); ++n) {
-    if (extent[n] > options.shape[n]) {
+    if (extent[n] > shape[n]) {
       const std::uint64_t largest = extent[n] - 1 + static_cast<std::uint64_t>(options.index_base);
-      throw Error(ErrorKind::invalid_argument, input + " has the coordinate " + std::to_string(largest) + " in mode " +
-                                                   std::to_string(n) + ", beyond the length " +
-                                                   std::to_string(options.shape[n]) +
-                                                   " of the shape given; give a larger one");
+      throw Error(ErrorKind::invalid_argument,
+                  input + " has the coordinate " + std::to_string(largest) + " in mode " + std::to_string(n) +
+                      ", beyond the length " + std::to_string(shape[n]) +
+                      (options.shape.empty() ? " that its header declares; correct it, or give --shape"
+                                             : " of the shape given; give a larger one"));
     }
   }
-  return options.shape;
+  return shape;
 }
 
 // Nonzeros in line order, and what encode is told of them.
@@ -112,7 +116,7 @@ SortedEntries sort_entries(CoordinateReader& reader, const IngestOptions& option
                            Executor& executor, ProgressMeter& meter) {
   RunBuilder builder = read_all(reader, options, meter);
   SortedEntries sorted;
-  sorted.info.shape = decide_shape(builder, options, reader.name());
+  sorted.info.shape = decide_shape(builder, options, reader);
   sorted.info.mode_names = decide_mode_names(sorted.info.shape.size(), options);
   sorted.info.chunk_nnz = options.chunk_nnz;
   sorted.layout = std::make_unique<TensorLayout>(sorted.info.shape);
@@ -140,6 +144,7 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   IngestReport report = encode_container({*sorted.source, *sorted.layout, std::move(sorted.info), sorted.entries_read},
                                          options.zstd_level, output, executor, meter);
   report.entries_read = sorted.entries_read;
+  report.input_format = reader.format();
   return report;
 }
 

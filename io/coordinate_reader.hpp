@@ -49,6 +49,12 @@ class CoordinateReader {
   virtual std::uint64_t bytes_read() const = 0;
 
   virtual InputSize size() const = 0;
+
+  // The shape that the input says it has; empty where it says none. Known at the end.
+  virtual std::vector<std::uint64_t> declared_shape() const { return {}; }
+
+  // What the input turned out to be: "FROSTT text", "Matrix Market text"; empty for what is no file.
+  virtual std::string format() const { return {}; }
 };
 
 }  // namespace blco

@@ -119,17 +119,20 @@ int count_fields(std::string_view line) {
 
 class BlockParser {
  public:
-  BlockParser(std::string_view text, int order, int index_base)
-      : at_(text.data()), end_(text.data() + text.size()), base_(static_cast<std::uint64_t>(index_base)) {
+  BlockParser(std::string_view text, const TnsForm& form)
+      : at_(text.data()),
+        end_(text.data() + text.size()),
+        base_(static_cast<std::uint64_t>(form.index_base)),
+        has_values_(form.has_values) {
     block_.line_count = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
-    block_.batch.order = order;
+    block_.batch.order = form.order;
   }
 
   TnsBlock parse() {
     if (find_first_line()) {
       CoordinateBatch& batch = block_.batch;
       // No line with an entry is shorter than a digit and a separator for every field.
-      const auto shortest = 2 * (static_cast<std::uint64_t>(batch.order) + 1);
+      const auto shortest = 2 * static_cast<std::uint64_t>(batch.order + has_values_);
       const auto room = std::min<std::uint64_t>(block_.line_count, static_cast<std::uint64_t>(end_ - at_) / shortest);
       batch.values.resize(room);
       batch.narrow.resize(room * static_cast<std::uint64_t>(batch.order));
@@ -181,7 +184,7 @@ class BlockParser {
     block_.first = TnsLine{line_, line_at(at_)};
     const int fields = count_fields(block_.first->text);
     if (block_.batch.order == 0) block_.batch.order = fields - 1;
-    if (fields - 1 != block_.batch.order || fields < 2 || fields > max_order + 1) {
+    if (fields - has_values_ != block_.batch.order || fields < 2 || fields > max_order + 1) {
       fail();
       return false;
     }
@@ -213,14 +216,16 @@ class BlockParser {
     std::array<std::uint64_t, max_order> line;
     for (std::size_t mode = 0; mode < order; ++mode) {
       std::uint64_t coordinate;
-      if (!parse_integer(at, coordinate) || !is_blank(*at)) return Stop::failed;
+      const bool ends_line = !has_values_ && mode + 1 == order;
+      if (!parse_integer(at, coordinate) || !(is_blank(*at) || (ends_line && *at <= ' '))) return Stop::failed;
       coordinate -= base_;
       if (coordinate == refused_tns_coordinate) return Stop::failed;
       if (sizeof(Coordinate) < sizeof(coordinate) && coordinate > max_narrow) return Stop::too_wide;
       line[mode] = coordinate;
       while (is_blank(*at)) ++at;
     }
-    if (!parse_value(at, *value) || !end_line(at)) return Stop::failed;
+    *value = 1;
+    if ((has_values_ && !parse_value(at, *value)) || !end_line(at)) return Stop::failed;
     for (std::size_t mode = 0; mode < order; ++mode) {
       out[mode] = static_cast<Coordinate>(line[mode]);
       upper[mode] = std::max(upper[mode], line[mode]);
@@ -254,6 +259,7 @@ class BlockParser {
   const char* end_;
   const char* line_begin_ = nullptr;
   std::uint64_t base_;
+  bool has_values_;
   std::uint64_t line_ = 0;
   std::size_t count_ = 0;
   std::array<std::uint64_t, max_order> upper_{};
@@ -261,8 +267,6 @@ class BlockParser {
 
 }  // namespace
 
-TnsBlock parse_tns_block(std::string_view text, int order, int index_base) {
-  return BlockParser(text, order, index_base).parse();
-}
+TnsBlock parse_tns_block(std::string_view text, const TnsForm& form) { return BlockParser(text, form).parse(); }
 
 }  // namespace blco

@@ -30,8 +30,13 @@ struct TnsBlock {
   std::optional<TnsLine> failed;  // the first line that is not acceptable; the batch is then unspecified
 };
 
-// `text` is empty or ends in a newline, and tns_block_padding readable bytes follow it. `order` 0: the first data
-// line decides.
-TnsBlock parse_tns_block(std::string_view text, int order, int index_base);
+struct TnsForm {
+  int order = 0;  // 0: the first data line decides
+  int index_base = 1;
+  bool has_values = true;  // else every value is 1, and `order` is known
+};
+
+// `text` is empty or ends in a newline, and tns_block_padding readable bytes follow it.
+TnsBlock parse_tns_block(std::string_view text, const TnsForm& form);
 
 }  // namespace blco

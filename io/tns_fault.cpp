@@ -45,12 +45,14 @@ bool is_no_number(std::string_view field) {
 }
 
 // Empty where nothing is wrong with it.
-std::string coordinate_fault(std::string_view field, int index_base) {
+std::string coordinate_fault(std::string_view field, const TnsPlace& place) {
+  const int index_base = place.index_base;
   if (all_digits(field)) {
     std::uint64_t value = 0;
     const auto result = std::from_chars(field.data(), field.data() + field.size(), value);
     if (result.ec == std::errc{} && value == 0 && index_base == 1) {
-      return "is 0, but coordinates start at 1; use --index-base 0 where they start at 0";
+      return std::string("is 0, but coordinates start at 1; ") +
+             (place.is_base_fixed ? "correct the line" : "use --index-base 0 where they start at 0");
     }
     const bool good =
         result.ec == std::errc{} && value - static_cast<std::uint64_t>(index_base) != refused_tns_coordinate;
@@ -83,9 +85,11 @@ std::string value_fault(std::string_view field) {
 }
 
 std::string count_fault(std::size_t count, const TnsPlace& place) {
-  if (place.order > 0 && count != static_cast<std::size_t>(place.order) + 1) {
-    return std::to_string(count) + " fields, but " + place.order_from + " has " + std::to_string(place.order + 1) +
-           "; every line holds the same number of coordinates, then a value";
+  if (const int fields = place.order + (place.has_values ? 1 : 0);
+      place.order > 0 && count != static_cast<std::size_t>(fields)) {
+    return std::to_string(count) + (count == 1 ? " field" : " fields") + ", but " + place.order_from + " has " +
+           std::to_string(fields) + "; every line holds the same number of coordinates" +
+           (place.has_values ? ", then a value" : ", and no value");
   }
   if (count < 2) return "1 field; a line holds coordinates and a value, apart by blanks or tabs";
   if (count > max_order + 1) {
@@ -95,10 +99,10 @@ std::string count_fault(std::size_t count, const TnsPlace& place) {
   return "";
 }
 
-std::string field_fault(const std::vector<std::string_view>& fields, int index_base) {
+std::string field_fault(const std::vector<std::string_view>& fields, const TnsPlace& place) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    const bool is_value = i + 1 == fields.size();
-    const std::string fault = is_value ? value_fault(fields[i]) : coordinate_fault(fields[i], index_base);
+    const bool is_value = place.has_values && i + 1 == fields.size();
+    const std::string fault = is_value ? value_fault(fields[i]) : coordinate_fault(fields[i], place);
     if (fault.empty()) continue;
     const std::string given = quoted(fields[i]);
     return is_value ? "the value " + given + " " + fault
@@ -138,7 +142,7 @@ std::string fault_of(std::string_view line, const TnsPlace& place) {
   const std::vector<std::string_view> fields = split_fields(line);
   std::string fault = count_fault(fields.size(), place);
   if (fault.empty() || (place.order == 0 && std::any_of(fields.begin(), fields.end(), is_no_number))) {
-    fault = field_fault(fields, place.index_base);
+    fault = field_fault(fields, place);
   }
   if (place.first_of_file && std::all_of(fields.begin(), fields.end(), is_no_number)) {
     fault += "; use --skip-lines " + std::to_string(place.line) + " if the file starts with a header";

@@ -13,8 +13,10 @@ struct TnsPlace {
   std::uint64_t line = 0;      // from 1
   bool first_of_file = false;  // no line before it in this file held an entry
   int index_base = 1;
+  bool is_base_fixed = false;  // by the file's format
   int order = 0;           // that the lines before have; 0: none
-  std::string order_from;  // the line that decided the order, "line 1 of a.tns"
+  std::string order_from;  // what decided the order, "line 1 of a.tns"
+  bool has_values = true;
 };
 
 // Why `line` is refused: place, reason, remedy.

@@ -17,7 +17,7 @@
 
 #include "blco/error.hpp"
 #include "io/file_descriptor.hpp"
-#include "io/text_source.hpp"
+#include "io/text_blocks.hpp"
 #include "io/tns_block.hpp"
 #include "io/tns_fault.hpp"
 
@@ -28,15 +28,8 @@ namespace fs = std::filesystem;
 
 // So many that the threads end a wave together, although one of them first reads the next wave.
 constexpr std::size_t blocks_per_thread = 4;
-constexpr std::size_t growth_bytes = std::size_t{64} << 10;
 
-struct Block {
-  std::vector<char> text;
-  std::size_t text_bytes = 0;
-  std::size_t file = 0;
-  bool first_of_file = false;
-  std::uint64_t skipped_lines = 0;  // before the block; only where it is the first of its file
-  std::uint64_t bytes_read = 0;     // of all files, up to the end of this block
+struct Block : TextBlock {
   TnsBlock result;
   std::exception_ptr failure;
 };
@@ -48,101 +41,45 @@ struct Wave {
   std::exception_ptr failure;  // of the text that would follow the blocks
 };
 
-// Cuts the files into blocks of whole lines, whose bounds depend on the input and the block size only.
-class BlockCutter {
- public:
-  BlockCutter(const std::vector<fs::path>& files, const TnsOptions& options)
-      : files_(files), skip_lines_(options.skip_lines), block_bytes_(options.block_bytes) {}
-
-  // False at the end of the last file.
-  bool fill(Block& block) {
-    while (source_ || file_ < files_.size()) {
-      block.first_of_file = !source_;
-      if (!source_) open_file();
-      block.file = file_;
-      block.skipped_lines = skipped_lines_;
-      const bool file_ended = fill_from_file(block);
-      block.bytes_read = earlier_bytes_ + source_->bytes_read();
-      if (file_ended) {
-        earlier_bytes_ = block.bytes_read;
-        source_.reset();
-        ++file_;
-      }
-      if (block.text_bytes > 0) return true;
-    }
-    return false;
+// Behind every entry off the diagonal, the one that a symmetric matrix has for it.
+CoordinateBatch mirror(const CoordinateBatch& batch, Symmetry symmetry) {
+  CoordinateBatch all;
+  all.order = batch.order;
+  std::size_t count = batch.count();
+  for (std::size_t i = 0; i < batch.count(); ++i) count += batch.coordinate(i, 0) != batch.coordinate(i, 1);
+  all.values.reserve(count);
+  if (batch.wide.empty()) {
+    all.narrow.reserve(2 * count);
+  } else {
+    all.wide.reserve(2 * count);
   }
-
- private:
-  void open_file() {
-    source_ = open_text_source(files_[file_]);
-    carry_.clear();
-    skipped_lines_ = 0;
-    std::vector<char> text(growth_bytes);
-    while (skipped_lines_ < skip_lines_) {
-      const std::size_t got = source_->read(text);
-      if (got == 0) return;
-      const char* at = text.data();
-      const char* end = at + got;
-      while (at != end && skipped_lines_ < skip_lines_) {
-        const void* newline = std::memchr(at, '\n', static_cast<std::size_t>(end - at));
-        at = newline == nullptr ? end : static_cast<const char*>(newline) + 1;
-        skipped_lines_ += newline != nullptr;
+  for (std::size_t i = 0; i < batch.count(); ++i) {
+    const std::uint64_t row = batch.coordinate(i, 0);
+    const std::uint64_t column = batch.coordinate(i, 1);
+    const auto add = [&](std::uint64_t first, std::uint64_t second, double value) {
+      if (batch.wide.empty()) {
+        all.narrow.push_back(static_cast<std::uint32_t>(first));
+        all.narrow.push_back(static_cast<std::uint32_t>(second));
+      } else {
+        all.wide.push_back(first);
+        all.wide.push_back(second);
       }
-      carry_.assign(at, end);
-    }
+      all.values.push_back(value);
+    };
+    add(row, column, batch.values[i]);
+    if (row != column) add(column, row, symmetry == Symmetry::skew ? -batch.values[i] : batch.values[i]);
   }
-
-  // True at the end of the file.
-  bool fill_from_file(Block& block) {
-    std::vector<char>& text = block.text;
-    std::size_t size = carry_.size();
-    std::size_t goal = std::max(block_bytes_, size);
-    text.resize(std::max(text.size(), goal));
-    std::copy(carry_.begin(), carry_.end(), text.begin());
-    carry_.clear();
-    for (;;) {
-      while (size < goal) {
-        const std::size_t got = source_->read(std::span(text).subspan(size, goal - size));
-        if (got == 0) {
-          end_block(block, size);
-          return true;
-        }
-        size += got;
-      }
-      const std::size_t cut = std::string_view(text.data(), size).rfind('\n') + 1;
-      if (cut > 0 || size > max_tns_line_bytes) {  // a line that is too long is refused by the parser
-        const std::size_t end = cut > 0 ? cut : size;
-        carry_.assign(text.begin() + static_cast<std::ptrdiff_t>(end),
-                      text.begin() + static_cast<std::ptrdiff_t>(size));
-        end_block(block, end);
-        return false;
-      }
-      goal = size + growth_bytes;
-      text.resize(std::max(text.size(), goal));
-    }
-  }
-
-  static void end_block(Block& block, std::size_t size) {
-    block.text.resize(std::max(block.text.size(), size + 1 + tns_block_padding));
-    if (size > 0 && block.text[size - 1] != '\n') block.text[size++] = '\n';
-    block.text_bytes = size;
-  }
-
-  const std::vector<fs::path>& files_;
-  std::uint64_t skip_lines_;
-  std::size_t block_bytes_;
-  std::size_t file_ = 0;
-  std::unique_ptr<TextSource> source_;
-  std::vector<char> carry_;  // what of the file follows the last block's cut
-  std::uint64_t skipped_lines_ = 0;
-  std::uint64_t earlier_bytes_ = 0;  // of the files before this one
-};
+  all.upper.assign(2, *std::ranges::max_element(batch.upper));
+  return all;
+}
 
 class TnsReader final : public CoordinateReader {
  public:
   TnsReader(std::vector<fs::path> files, const TnsOptions& options, Executor& executor)
-      : files_(std::move(files)), options_(options), executor_(executor), cutter_(files_, options) {
+      : files_(std::move(files)),
+        options_(options),
+        executor_(executor),
+        cutter_(files_, {options.skip_lines, options.block_bytes}) {
     const auto width = static_cast<std::size_t>(executor.width());
     parsed_.blocks.resize(width * blocks_per_thread);
     filled_.blocks.resize(width * blocks_per_thread);
@@ -158,7 +95,10 @@ class TnsReader final : public CoordinateReader {
         if (has_entries) return true;
       }
       if (parsed_.failure) std::rethrow_exception(parsed_.failure);
-      if (parsed_.is_last) return false;
+      if (parsed_.is_last) {
+        check_line_count();
+        return false;
+      }
       advance();
     }
   }
@@ -182,6 +122,10 @@ class TnsReader final : public CoordinateReader {
     return size;
   }
 
+  std::vector<std::uint64_t> declared_shape() const override { return shape_; }
+
+  std::string format() const override { return std::string(format_) + " text"; }
+
  private:
   // Keeps what is thrown, so that it is thrown in its turn: after the entries before it.
   void fill_wave(Wave& wave) {
@@ -202,7 +146,10 @@ class TnsReader final : public CoordinateReader {
 
   void parse(Block& block) const {
     try {
-      block.result = parse_tns_block({block.text.data(), block.text_bytes}, order_, options_.index_base);
+      const TextPreamble& preamble = *block.preamble;
+      const int order = preamble.shape.empty() ? order_ : static_cast<int>(preamble.shape.size());
+      block.result =
+          parse_tns_block({block.text.data(), block.text_bytes}, {order, options_.index_base, preamble.has_values});
     } catch (...) {
       block.failure = std::current_exception();
     }
@@ -223,10 +170,7 @@ class TnsReader final : public CoordinateReader {
   // False where the block holds no entry.
   bool deliver(Block& block, CoordinateBatch& batch) {
     if (block.failure) std::rethrow_exception(block.failure);
-    if (block.first_of_file) {
-      lines_before_ = block.skipped_lines;
-      file_has_entries_ = false;
-    }
+    if (block.first_of_file) start_file(block);
     const TnsBlock& result = block.result;
     // A block is parsed before it is known what order the blocks before it have.
     if (result.first && order_ != 0 && result.batch.order != order_) refuse(block, *result.first);
@@ -235,9 +179,45 @@ class TnsReader final : public CoordinateReader {
     if (result.first && order_ == 0) fix_order(block, *result.first, result.batch.order);
     lines_before_ += result.line_count;
     if (result.batch.count() == 0) return false;
-    file_has_entries_ = true;
+    file_entries_ += result.batch.count();
     batch = std::move(block.result.batch);
+    if (preamble_->symmetry != Symmetry::none) batch = mirror(batch, preamble_->symmetry);
     return true;
+  }
+
+  void start_file(const Block& block) {
+    check_line_count();
+    file_ = block.file;
+    lines_before_ = block.skipped_lines;
+    file_entries_ = 0;
+    preamble_ = block.preamble;
+    format_ = preamble_->format;
+    if (preamble_->counts_from_one && options_.index_base != 1) {
+      throw Error(ErrorKind::invalid_argument,
+                  files_[file_].string() + " is a " + format_ + " file, which counts from 1; leave out --index-base 0");
+    }
+    const std::vector<std::uint64_t>& shape = preamble_->shape;
+    if (shape.empty()) return;
+    if (shape_.empty()) shape_ = shape;
+    if (shape != shape_) {
+      throw Error(ErrorKind::invalid_argument, files_[file_].string() + " has a header with another shape than " +
+                                                   files_[shape_file_].string() +
+                                                   "; files of one tensor have one shape");
+    }
+    if (order_ == 0) {
+      order_ = static_cast<int>(shape.size());
+      order_from_ = "the header of " + files_[file_].string();
+      shape_file_ = file_;
+    }
+  }
+
+  // Of the file that ends here.
+  void check_line_count() const {
+    if (preamble_ == nullptr || !preamble_->line_count || *preamble_->line_count == file_entries_) return;
+    throw Error(ErrorKind::invalid_argument, files_[file_].string() + ": its header promises " +
+                                                 std::to_string(*preamble_->line_count) + " entries, and " +
+                                                 std::to_string(file_entries_) +
+                                                 " follow; the file was cut off, or its header is wrong");
   }
 
   void fix_order(const Block& block, const TnsLine& line, int order) {
@@ -249,7 +229,7 @@ class TnsReader final : public CoordinateReader {
     const TnsLine& failed = *block.result.failed;
     if (block.result.first && block.result.first->number < failed.number) {
       if (order_ == 0) fix_order(block, *block.result.first, block.result.batch.order);
-      file_has_entries_ = true;
+      file_entries_ = 1;
     }
     refuse(block, failed);
   }
@@ -258,10 +238,12 @@ class TnsReader final : public CoordinateReader {
     TnsPlace place;
     place.file = files_[block.file];
     place.line = lines_before_ + line.number + 1;
-    place.first_of_file = !file_has_entries_;
+    place.first_of_file = file_entries_ == 0;
     place.index_base = options_.index_base;
+    place.is_base_fixed = preamble_->counts_from_one;
     place.order = order_;
     place.order_from = order_from_;
+    place.has_values = preamble_->has_values;
     throw Error(ErrorKind::invalid_argument, explain_tns_line(line.text, place));
   }
 
@@ -276,7 +258,12 @@ class TnsReader final : public CoordinateReader {
   int order_ = 0;
   std::string order_from_;
   std::uint64_t lines_before_ = 0;  // in the file, before the block to be delivered next
-  bool file_has_entries_ = false;
+  std::size_t file_ = 0;            // that is being delivered
+  std::uint64_t file_entries_ = 0;  // of it, so far
+  const TextPreamble* preamble_ = nullptr;
+  const char* format_ = "FROSTT";
+  std::vector<std::uint64_t> shape_;  // that headers declare
+  std::size_t shape_file_ = 0;
   std::uint64_t bytes_read_ = 0;
 };
 

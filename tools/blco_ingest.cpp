@@ -21,16 +21,18 @@ struct Arguments {
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   IngestOptions& ingest = arguments.ingest;
-  line.add_list("INPUT",
-                [&](const std::vector<std::string>& names) {
-                  if (std::ranges::find(names, "") != names.end()) {
-                    throw Error(ErrorKind::invalid_argument, "the name of a file must not be empty");
-                  }
-                  arguments.inputs.assign(names.begin(), names.end());
-                },
-                {.type = "",
-                 .description = "FROSTT text (.tns), plain, gzip or zstd; several files are one tensor, in this order",
-                 .required = true});
+  line.add_list(
+      "INPUT",
+      [&](const std::vector<std::string>& names) {
+        if (std::ranges::find(names, "") != names.end()) {
+          throw Error(ErrorKind::invalid_argument, "the name of a file must not be empty");
+        }
+        for (const std::string& name : names) arguments.inputs.emplace_back(name == "-" ? "/dev/stdin" : name);
+      },
+      {.type = "",
+       .description = "FROSTT text (.tns), also with a header of GenTen or ParTI, or Matrix Market (.mtx); plain, "
+                      "gzip or zstd; several files are one tensor, in this order; - is standard input",
+       .required = true});
   line.add_path("-o,--output", arguments.output,
                 {.type = "OUT", .description = "The container, which appears when it is whole", .required = true});
   line.add_size("--memory", ingest.memory_bytes, "Memory budget of the whole job");
@@ -78,6 +80,7 @@ cli::Json column_json(const ColumnBytes& column) {
 
 void report_container(cli::Reporter& reporter, const IngestReport& report, const std::filesystem::path& output) {
   reporter.event("result", {{"container", output.string()},
+                            {"input_format", report.input_format},
                             {"shape", report.shape},
                             {"entries_read", report.entries_read},
                             {"nonzeros", report.nnz},
@@ -105,6 +108,7 @@ void ingest(const Arguments& arguments, cli::Reporter& reporter) {
   reporter.note(fmt::format("reading {} file{}", arguments.inputs.size(), arguments.inputs.size() == 1 ? "" : "s"));
   const IngestReport report = ingest_text(arguments.inputs, arguments.output, arguments.ingest, reporter.progress());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  if (report.input_format != "FROSTT text") reporter.note(fmt::format("the input is {}", report.input_format));
   reporter.note(fmt::format("done in {:.2f} s", seconds.count()));
   report_container(reporter, report, arguments.output);
 }

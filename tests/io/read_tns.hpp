@@ -28,6 +28,7 @@ struct Entries {
   std::vector<double> values;
   std::vector<std::size_t> batch_counts;
   std::vector<bool> batch_is_wide;
+  std::vector<std::uint64_t> declared_shape;
 
   bool operator==(const Entries&) const = default;
 };
@@ -68,6 +69,7 @@ inline Entries read_all(const Paths& files, const TnsOptions& options = {}, int 
     entries.batch_is_wide.push_back(!batch.wide.empty());
   }
   EXPECT_FALSE(reader->next(batch));
+  entries.declared_shape = reader->declared_shape();
   return entries;
 }
 

@@ -35,19 +35,21 @@ struct ColumnBytes {
 
 struct IngestReport {
   std::vector<std::uint64_t> shape;
-  std::uint64_t entries_read = 0;
-  std::uint64_t nnz = 0;  // after folding
+  std::string input_format = {};   // "FROSTT text", or what its header says; empty for arrays and generated tensors
+  std::uint64_t entries_read = 0;  // those that a symmetric matrix implies included
+  std::uint64_t nnz = 0;           // after folding
   std::uint64_t chunk_count = 0;
   ColumnBytes index;  // index and key columns
   ColumnBytes value;
   std::uint64_t file_bytes = 0;
 };
 
-// Reads FROSTT text (.tns; plain, gzip, zstd), the files being one tensor, and writes `output`, which appears only when
-// it is whole. The bytes of the container depend on the input and on shape, names, policy, zstd_level and chunk_nnz
-// alone, not on threads or memory. Throws Error: invalid_argument for input that is not acceptable (file and line), an
-// empty tensor, one whose values are all zero, a shape that does not hold the input; out_of_memory naming the budget
-// that would do; io; cancelled by `progress`, and then nothing is left.
+// Reads FROSTT text (.tns), the same with a header of GenTen or ParTI, or Matrix Market coordinate text (.mtx), plain,
+// gzip or zstd, the files being one tensor, and writes `output`, which appears only when it is whole. The bytes of the
+// container depend on the input and on shape, names, policy, zstd_level and chunk_nnz alone, not on threads or memory.
+// Throws Error: invalid_argument for input that is not acceptable (file and line), an empty tensor, one whose values
+// are all zero, a shape that does not hold the input; out_of_memory naming the budget that would do; io; cancelled by
+// `progress`, and then nothing is left.
 IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
                          const IngestOptions& options = {}, const ProgressCallback& progress = {});
 
