@@ -30,6 +30,12 @@ double CpAls::run_sweep(std::uint64_t sweep) {
     system_ranks_[static_cast<std::size_t>(mode)] = solver.numerical_rank();
     RowUpdate update = backend_->update_rows(mode, solver);
     weights_ = std::move(update.norms);
+    if (std::ranges::all_of(weights_, [](double weight) { return weight == 0; })) {
+      throw Error(ErrorKind::invalid_argument,
+                  "the update of mode " + std::to_string(mode) +
+                      " gave zero in every entry: the values are too small for this precision (scale them up, or take "
+                      "--precision f64), or the initial factors are zero");
+    }
     inner = update.inner;
     ++updated_modes_;
   }
@@ -76,7 +82,9 @@ double CpAls::fit(double inner, std::uint64_t sweep) {
   const double result = 1 - std::sqrt(residual_squared) / std::sqrt(norm_squared_);
   if (!std::isfinite(result)) {
     throw Error(ErrorKind::invalid_argument,
-                where + " is not a finite number: values or initial factors are too large; scale them down");
+                where +
+                    " is not a finite number: values or initial factors are too large; scale them down, or take "
+                    "--precision f64");
   }
   return result;
 }

@@ -21,17 +21,19 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
   if (model.shape != tensor.shape) refuse(name + ": the model to resume belongs to a tensor of another shape");
   const bool other =
       model.tensor_nnz != 0 && (model.tensor_nnz != tensor.nnz || model.tensor_sum_of_squares != tensor.sum_of_squares);
-  if (other) refuse(name + ": the model to resume was fitted to another tensor; to start from it, give it as initial");
+  if (other)
+    refuse(name + ": the model to resume was fitted to another tensor; to start from its factors, give it as --init");
   if (options.rank != 0 && static_cast<std::uint64_t>(options.rank) != model.rank) {
     refuse(name + ": the model to resume has rank " + std::to_string(model.rank) + ", but rank " +
            std::to_string(options.rank) + " is asked for");
   }
   if (!model.precision.empty() && model.precision != to_string(options.arithmetic)) {
-    refuse(name + ": the model to resume was fitted in " + model.precision + "; go on in that precision");
+    refuse(name + ": the model to resume was fitted in " + model.precision + "; give --precision " + model.precision);
   }
-  if (model.fit_history.size() >= static_cast<std::uint64_t>(options.max_sweeps)) {
+  if (model.fit_history.size() > static_cast<std::uint64_t>(options.max_sweeps)) {
     refuse(name + ": the model to resume has " + std::to_string(model.fit_history.size()) +
-           " sweeps, and the most allowed are " + std::to_string(options.max_sweeps) + "; allow more with --iterations");
+           " sweeps, and the most allowed are " + std::to_string(options.max_sweeps) +
+           "; allow more with --iterations");
   }
 }
 
@@ -97,11 +99,11 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressM
 }
 
 CpdModel CpFit::run() {
-  std::optional<StopReason> stop;
+  // A resumed fit may have ended already.
+  std::optional<StopReason> stop = model_.fit_history.empty() ? std::nullopt : reason_to_end();
   while (!stop) stop = run_sweep();
   model_.stop_reason = *stop;
-  const bool early = *stop == StopReason::cancelled || *stop == StopReason::time;
-  if (early && !options_->checkpoint.empty()) write_checkpoint();
+  if (!options_->checkpoint.empty()) write_last_checkpoint();
   // The lanes' memory makes room for the model.
   als_.reset();
   streamer_.reset();
@@ -122,7 +124,8 @@ std::optional<StopReason> CpFit::run_sweep() {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled || !meter_->is_to_stop()) throw;
     if (model_.fit_history.empty()) {
-      throw Error(ErrorKind::cancelled, std::string(error.what()) + " before the first sweep was done: no model");
+      throw Error(ErrorKind::cancelled,
+                  std::string(error.what()) + ", before the first sweep was done: there is no model");
     }
     als_->undo_sweep();
     return meter_->reason();
@@ -136,8 +139,8 @@ std::optional<StopReason> CpFit::run_sweep() {
   model_.weights = als_->weights();
   const std::optional<StopReason> stop = reason_to_stop(report);
   const bool due = !options_->checkpoint.empty() && report.sweep % options_->checkpoint_sweeps == 0;
-  if (due && (!stop || *stop == StopReason::tolerance || *stop == StopReason::sweeps)) {
-    model_.stop_reason = stop.value_or(StopReason::unfinished);
+  if (due && !stop) {
+    model_.stop_reason = StopReason::unfinished;
     write_checkpoint();
   }
   return stop;
@@ -145,10 +148,25 @@ std::optional<StopReason> CpFit::run_sweep() {
 
 std::optional<StopReason> CpFit::reason_to_stop(const SweepReport& report) {
   if (options_->on_sweep && !options_->on_sweep(report)) return StopReason::cancelled;
-  if (report.sweep > 1 && std::abs(report.fit_change) < options_->tolerance) return StopReason::tolerance;
-  if (report.sweep >= options_->max_sweeps) return StopReason::sweeps;
+  if (const std::optional<StopReason> end = reason_to_end()) return end;
   if (meter_->is_to_stop()) return meter_->reason();
   return std::nullopt;
+}
+
+std::optional<StopReason> CpFit::reason_to_end() const {
+  const std::vector<double>& fits = model_.fit_history;
+  const std::size_t sweeps = fits.size();
+  if (sweeps > 1 && std::abs(fits[sweeps - 1] - fits[sweeps - 2]) < options_->tolerance) return StopReason::tolerance;
+  if (sweeps >= static_cast<std::size_t>(options_->max_sweeps)) return StopReason::sweeps;
+  return std::nullopt;
+}
+
+void CpFit::write_last_checkpoint() {
+  try {
+    write_checkpoint();
+  } catch (const Error&) {
+    // The caller has the model, which is worth more than a message about its copy.
+  }
 }
 
 void CpFit::write_checkpoint() {

@@ -38,7 +38,9 @@ class CpFit {
   // Nothing: there is another sweep to do.
   std::optional<StopReason> run_sweep();
   std::optional<StopReason> reason_to_stop(const SweepReport& report);
+  std::optional<StopReason> reason_to_end() const;
   void write_checkpoint();
+  void write_last_checkpoint();
 
   const TensorSummary* tensor_;
   const CpdOptions* options_;

@@ -16,6 +16,9 @@
 namespace blco {
 namespace {
 
+// Below, squares lose digits to the least exponent of a double, and fits with them.
+constexpr double least_sum_of_squares = 1e-280;
+
 // Neumaier's compensated sum: a tensor of billions of nonzeros keeps its norm to the last digits.
 class CompensatedSum {
  public:
@@ -95,9 +98,10 @@ class Totals {
     info.nnz = nnz;
     info.sum_of_squares = squares_.total();
     if (nnz == 0) throw Error(ErrorKind::invalid_argument, "the input holds no nonzeros; a tensor needs at least one");
-    if (info.sum_of_squares == 0) {
+    if (info.sum_of_squares < least_sum_of_squares) {
       throw Error(ErrorKind::invalid_argument,
-                  "all values are zero, or so small that their squares are; there is nothing to decompose");
+                  "all values are zero, or so small that their squares are; there is nothing to decompose, unless the "
+                  "values are scaled up");
     }
     if (!std::isfinite(info.sum_of_squares)) {
       throw Error(ErrorKind::invalid_argument,

@@ -60,7 +60,7 @@ void ProgressMeter::report(Clock::time_point now) {
 void ProgressMeter::throw_if_stopped() const {
   if (!to_stop_ || deferred_) return;
   if (reason_ == StopReason::time) throw Error(ErrorKind::cancelled, "the time limit was reached");
-  throw Error(ErrorKind::cancelled, std::string("cancelled in the stage \"") + stage_.name + "\"; nothing was written");
+  throw Error(ErrorKind::cancelled, std::string("cancelled in the stage \"") + stage_.name + "\"");
 }
 
 // The first reason counts.

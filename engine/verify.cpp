@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <blco/verify.hpp>
+#include <charconv>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -152,6 +153,11 @@ class ChunkVerifier {
   ChunkFacts facts_;
 };
 
+std::string in_full(double number) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
 void check_across_chunks(const ContainerReader& reader, const std::vector<ChunkFacts>& facts) {
   const auto fail = [&](const std::string& what) {
     throw Error(ErrorKind::corrupt, reader.path().string() + ": " + what + "; ingest the tensor again");
@@ -168,8 +174,8 @@ void check_across_chunks(const ContainerReader& reader, const std::vector<ChunkF
   // No order of adding up nonnegative terms is further off than their count in units of the last place.
   const long double tolerance = std::max(1e-12L, 0x1p-52L * static_cast<long double>(reader.info().nnz));
   if (!(std::abs(sum - stated) <= tolerance * sum)) {
-    fail("sum_of_squares is " + std::to_string(reader.info().sum_of_squares) + ", but the values give " +
-         std::to_string(static_cast<double>(sum)));
+    fail("sum_of_squares is " + in_full(reader.info().sum_of_squares) + ", but the values give " +
+         in_full(static_cast<double>(sum)));
   }
 }
 

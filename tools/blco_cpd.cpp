@@ -1,6 +1,10 @@
 // blco-cpd: a CP model of a tensor that need not fit in memory.
+#include <fmt/format.h>
+
 #include <blco/cpd.hpp>
+#include <limits>
 #include <optional>
+#include <vector>
 
 #include "tools/cli.hpp"
 #include "tools/cpd_report.hpp"
@@ -18,6 +22,7 @@ struct Arguments {
   std::filesystem::path initial;
   MemoryBudget budget;
   CpdOptions cpd;
+  bool has_seed = false;
   bool has_every = false;
   bool dry_run = false;
   DeclaredGpu gpu;
@@ -49,7 +54,7 @@ void add_declared_gpu(cli::CommandLine& line, Arguments& arguments) {
 void add_checkpoints(cli::CommandLine& line, Arguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
   line.add_path("--checkpoint", cpd.checkpoint,
-                {.type = "FILE", .description = "Save the model here too as sweeps end, and when stopped early"});
+                {.type = "FILE", .description = "Save the model here too, every K sweeps and at the end"});
   line.add("--every",
            [&](const std::string& word) {
              cpd.checkpoint_sweeps = static_cast<int>(cli::parse_whole(word, 1, 1'000'000));
@@ -78,8 +83,12 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                   .description = "Sweeps at most, those of a resumed model included",
                   .fallback = std::to_string(cpd.max_sweeps)});
   line.add_real("--tolerance", cpd.tolerance, "Stop when the fit changes by less; 0: never");
-  line.add_whole("--seed", cpd.seed, 0,
-                 {.type = "N", .description = "Seed of the initial factors", .fallback = std::to_string(cpd.seed)});
+  line.add("--seed",
+           [&](const std::string& word) {
+             cpd.seed = cli::parse_whole(word, 0, std::numeric_limits<std::uint64_t>::max());
+             arguments.has_seed = true;
+           },
+           {.type = "N", .description = "Seed of the initial factors", .fallback = std::to_string(cpd.seed)});
   line.add_path("--init", arguments.initial,
                 {.type = "MODEL", .description = "Start from the factors of this model instead"});
   add_checkpoints(line, arguments);
@@ -117,15 +126,24 @@ void check(const Arguments& arguments) {
   const auto refuse = [](const char* message) { throw Error(ErrorKind::invalid_argument, message); };
   if (arguments.cpd.rank == 0 && arguments.cpd.resume.empty()) refuse("--rank is required unless a model is resumed");
   if (!arguments.cpd.resume.empty() && !arguments.initial.empty()) refuse("give --init or --resume, not both");
+  if (!arguments.cpd.resume.empty() && arguments.has_seed) refuse("a resumed fit has its seed; leave --seed out");
   if (arguments.cpd.checkpoint.empty() && arguments.has_every) refuse("--every is of --checkpoint; give that too");
   if (arguments.dry_run) return;
   if (arguments.gpu.memory_bytes > 0 || arguments.has_rates) {
     refuse("--declare-gpu and its bandwidths are for --dry-run; a fit runs on the GPU that is there");
   }
   if (arguments.output.empty()) refuse("-o MODEL is required; see --help");
-  const std::filesystem::path inputs[] = {arguments.tensor, arguments.initial};
+  std::vector<std::filesystem::path> inputs = {arguments.tensor, arguments.initial};
   cli::check_output(arguments.output, inputs);
-  if (!arguments.cpd.checkpoint.empty()) cli::check_output(arguments.cpd.checkpoint, inputs);
+  if (!arguments.cpd.checkpoint.empty()) cli::check_output(arguments.cpd.checkpoint, inputs, "--checkpoint");
+  if (arguments.cpd.trace.empty()) return;
+  // A checkpoint may be resumed and be the result at last; a trace is neither.
+  inputs.insert(inputs.end(), {arguments.cpd.resume, arguments.cpd.checkpoint, arguments.output});
+  cli::check_output(arguments.cpd.trace, inputs, "--trace");
+  for (const std::filesystem::path& other : {arguments.cpd.checkpoint, arguments.output}) {
+    if (arguments.cpd.trace.lexically_normal() == other.lexically_normal())
+      refuse("--trace names a file that is written too; choose another");
+  }
 }
 
 void decompose(Arguments& arguments, cli::Reporter& reporter) {
@@ -134,9 +152,12 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   std::optional<CpdModel> initial;
   if (!arguments.initial.empty()) initial = load_model(arguments.initial);
   cpd.initial = initial ? &*initial : nullptr;
-  cpd.on_progress = reporter.progress();
+  cpd.on_progress = reporter.progress(", with the model of the last whole sweep; again to stop at once, without");
   if (arguments.dry_run) return dry_run(arguments, reporter);
   const TensorFile tensor(arguments.tensor);
+  if (cpd.resume.empty() && !cpd.checkpoint.empty() && std::filesystem::exists(cpd.checkpoint)) {
+    reporter.note(fmt::format("replacing {}; to go on from it, give it as --resume", cpd.checkpoint.string()));
+  }
   cpd.on_plan = [&reporter](const CpdPlan& plan) { cli::report_plan(reporter, plan); };
   cli::RankNote ranks;
   cpd.on_sweep = [&](const SweepReport& report) {
@@ -144,8 +165,6 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     cli::report_sweep(reporter, report);
     return !cli::is_interrupted();
   };
-  cli::catch_interrupts("blco-cpd: ending with the last finished sweep; interrupt again to stop at once, without\n");
-
   const CpdModel model = fit_cpd(tensor, arguments.budget, cpd);
   save(model, arguments.output);
   ranks.print(reporter, model.rank);

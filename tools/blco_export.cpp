@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "tools/cli.hpp"
-#include "tools/interrupt.hpp"
 #include "tools/reporter.hpp"
 
 namespace {
@@ -63,7 +62,8 @@ void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
   cli::check_output(arguments.output, std::array{arguments.input});
   const TextReport report = export_text(tensor, arguments.output, options, reporter.progress());
   const std::uint64_t file_bytes = std::filesystem::file_size(arguments.output);
-  reporter.event("result", {{"file", arguments.output.string()}, {"nonzeros", report.nnz}, {"file_bytes", file_bytes}});
+  reporter.event("result",
+                 {{"output", arguments.output.string()}, {"nonzeros", report.nnz}, {"file_bytes", file_bytes}});
   reporter.print(fmt::format("{} ({} nonzeros, {})", arguments.output.string(), cli::format_count(report.nnz),
                              cli::format_bytes(file_bytes)));
 }
@@ -83,7 +83,7 @@ void export_arrays(const Arguments& arguments, cli::Reporter& reporter) {
     reporter.print(fmt::format("{} ({})", name.string(), cli::format_bytes(std::filesystem::file_size(name))));
     files.push_back(name.string());
   }
-  reporter.event("result", {{"files", files}});
+  reporter.event("result", {{"outputs", files}});
 }
 
 }  // namespace
@@ -97,7 +97,6 @@ int main(int argc, char** argv) {
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);
   return line.run(argc, argv, [&] {
-    cli::catch_interrupts("blco-export: stopping, and leaving nothing; interrupt again to stop at once\n");
     is_model(arguments.input) ? export_arrays(arguments, reporter) : export_tensor(arguments, reporter);
   });
 }

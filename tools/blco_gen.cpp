@@ -6,7 +6,6 @@
 #include <blco/generate.hpp>
 
 #include "tools/cli.hpp"
-#include "tools/interrupt.hpp"
 #include "tools/reporter.hpp"
 
 namespace {
@@ -54,19 +53,19 @@ bool is_text(const std::filesystem::path& path) {
 
 void generate(const Arguments& arguments, cli::Reporter& reporter) {
   cli::check_output(arguments.output, {});
-  cli::catch_interrupts("blco-gen: stopping, and leaving nothing; interrupt again to stop at once\n");
+  const ProgressCallback progress = reporter.progress();
   reporter.note(fmt::format("drawing {} entries of {}", cli::format_count(arguments.generate.nnz),
                             cli::format_shape(arguments.generate.shape)));
   std::string what = "entries of text";
   std::uint64_t nnz = arguments.generate.nnz;
   if (is_text(arguments.output)) {
-    generate_text(arguments.generate, arguments.output, arguments.ingest.threads, reporter.progress());
+    generate_text(arguments.generate, arguments.output, arguments.ingest.threads, progress);
   } else {
-    nnz = generate_container(arguments.generate, arguments.output, arguments.ingest, reporter.progress()).nnz;
+    nnz = generate_container(arguments.generate, arguments.output, arguments.ingest, progress).nnz;
     what = "nonzeros";
   }
   const std::uint64_t file_bytes = std::filesystem::file_size(arguments.output);
-  reporter.event("result", {{"file", arguments.output.string()}, {"nonzeros", nnz}, {"file_bytes", file_bytes}});
+  reporter.event("result", {{"output", arguments.output.string()}, {"nonzeros", nnz}, {"file_bytes", file_bytes}});
   reporter.print(fmt::format("{} ({} {}, {})", arguments.output.string(), cli::format_count(nnz), what,
                              cli::format_bytes(file_bytes)));
 }

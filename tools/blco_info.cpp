@@ -5,7 +5,6 @@
 
 #include "tools/cli.hpp"
 #include "tools/info.hpp"
-#include "tools/interrupt.hpp"
 #include "tools/reporter.hpp"
 
 namespace {
@@ -21,6 +20,8 @@ struct Arguments {
   MemoryBudget budget;
   int threads = 0;
 };
+
+const char* plural(std::uint64_t count) { return count == 1 ? "" : "s"; }
 
 void show_tensor(const Arguments& arguments, cli::Reporter& reporter) {
   const TensorFile file(arguments.path);
@@ -43,9 +44,10 @@ void verify_tensor(const Arguments& arguments, cli::Reporter& reporter) {
   const VerifiedTensor verified =
       verify(TensorFile(arguments.path), arguments.budget, arguments.threads, reporter.progress());
   reporter.event("result", info::verified_json(arguments.path, verified));
-  reporter.print(fmt::format("verified {}: {} chunk{}, {} nonzeros, {} read, ok", arguments.path.string(),
-                             cli::format_count(verified.chunks), verified.chunks == 1 ? "" : "s",
-                             cli::format_count(verified.nonzeros), cli::format_bytes(verified.stored_bytes)));
+  reporter.print(fmt::format("verified {}: {} chunk{}, {} nonzero{}, {} read, ok", arguments.path.string(),
+                             cli::format_count(verified.chunks), plural(verified.chunks),
+                             cli::format_count(verified.nonzeros), plural(verified.nonzeros),
+                             cli::format_bytes(verified.stored_bytes)));
 }
 
 void verify_model(const Arguments& arguments, cli::Reporter& reporter) {
@@ -56,8 +58,9 @@ void verify_model(const Arguments& arguments, cli::Reporter& reporter) {
     throw Error(error.kind(), arguments.path.string() + ": " + error.what());
   }
   reporter.event("result", info::verified_json(arguments.path, model));
-  reporter.print(fmt::format("verified {}: model of rank {}, {} modes, {} sweeps, ok", arguments.path.string(),
-                             model.rank, model.shape.size(), model.fit_history.size()));
+  reporter.print(fmt::format("verified {}: model of rank {}, {} mode{}, {} sweep{}, ok", arguments.path.string(),
+                             model.rank, model.shape.size(), plural(model.shape.size()), model.fit_history.size(),
+                             plural(model.fit_history.size())));
 }
 
 void run(const Arguments& arguments, cli::Reporter& reporter) {
@@ -104,8 +107,5 @@ int main(int argc, char** argv) {
   line.add_size("--host-memory", arguments.budget.host_bytes, "For --histogram and --verify");
   line.add_threads(arguments.threads);
   cli::Reporter reporter(line, argc, argv);
-  return line.run(argc, argv, [&] {
-    cli::catch_interrupts("blco-info: stopping; interrupt again to stop at once\n");
-    run(arguments, reporter);
-  });
+  return line.run(argc, argv, [&] { run(arguments, reporter); });
 }

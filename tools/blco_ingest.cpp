@@ -6,7 +6,6 @@
 #include <chrono>
 
 #include "tools/cli.hpp"
-#include "tools/interrupt.hpp"
 #include "tools/reporter.hpp"
 
 namespace {
@@ -79,7 +78,7 @@ cli::Json column_json(const ColumnBytes& column) {
 }
 
 void report_container(cli::Reporter& reporter, const IngestReport& report, const std::filesystem::path& output) {
-  reporter.event("result", {{"container", output.string()},
+  reporter.event("result", {{"output", output.string()},
                             {"input_format", report.input_format},
                             {"shape", report.shape},
                             {"entries_read", report.entries_read},
@@ -103,10 +102,10 @@ void report_container(cli::Reporter& reporter, const IngestReport& report, const
 
 void ingest(const Arguments& arguments, cli::Reporter& reporter) {
   check(arguments);
-  cli::catch_interrupts("blco-ingest: stopping, and leaving nothing; interrupt again to stop at once\n");
+  const ProgressCallback progress = reporter.progress();
   const auto start = std::chrono::steady_clock::now();
   reporter.note(fmt::format("reading {} file{}", arguments.inputs.size(), arguments.inputs.size() == 1 ? "" : "s"));
-  const IngestReport report = ingest_text(arguments.inputs, arguments.output, arguments.ingest, reporter.progress());
+  const IngestReport report = ingest_text(arguments.inputs, arguments.output, arguments.ingest, progress);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (report.input_format != "FROSTT text") reporter.note(fmt::format("the input is {}", report.input_format));
   reporter.note(fmt::format("done in {:.2f} s", seconds.count()));

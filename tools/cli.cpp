@@ -157,6 +157,8 @@ CommandLine::CommandLine(const std::string& name, const std::string& description
 
 CommandLine::~CommandLine() = default;
 
+std::string CommandLine::name() const { return impl_->app.get_name(); }
+
 void CommandLine::add(const std::string& name, std::function<void(const std::string&)> assign, const OptionText& text) {
   const auto checked = [name, assign = std::move(assign)](const std::string& word) {
     try {
@@ -254,7 +256,8 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
 
 void log_info(const std::string& message) { spdlog::info("{}", message); }
 
-void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs) {
+void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs,
+                  const std::string& option) {
   struct stat existing {};
   if (lstat(output.c_str(), &existing) != 0 && errno != ENOENT && errno != ENOTDIR) {
     throw Error(ErrorKind::io, fmt::format("cannot write {}: {}", output.string(), std::strerror(errno)));
@@ -262,23 +265,23 @@ void check_output(const std::filesystem::path& output, std::span<const std::file
   std::error_code ignored;
   for (const std::filesystem::path& input : inputs) {
     if (std::filesystem::equivalent(input, output, ignored)) {
-      refuse(fmt::format("the output {} is also an input; choose another name with -o", output.string()));
+      refuse(fmt::format("the output {} is also an input; choose another name with {}", output.string(), option));
     }
   }
   // Renaming over a device or a pipe would put a file in its place.
   if (std::filesystem::exists(output, ignored) && !std::filesystem::is_regular_file(output, ignored)) {
     throw Error(ErrorKind::io,
-                fmt::format("the output {} is a folder or a device; name a file with -o", output.string()));
+                fmt::format("the output {} is a folder or a device; name a file with {}", output.string(), option));
   }
   const std::filesystem::path folder = output.has_parent_path() ? output.parent_path() : ".";
   if (!std::filesystem::is_directory(folder, ignored)) {
     throw Error(ErrorKind::io,
-                fmt::format("cannot write {}: there is no folder {}; create it, or choose another with -o",
-                            output.string(), folder.string()));
+                fmt::format("cannot write {}: there is no folder {}; create it, or choose another with {}",
+                            output.string(), folder.string(), option));
   }
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    throw Error(ErrorKind::io, fmt::format("cannot write {}: the folder {} is not writable; choose another with -o",
-                                           output.string(), folder.string()));
+    throw Error(ErrorKind::io, fmt::format("cannot write {}: the folder {} is not writable; choose another with {}",
+                                           output.string(), folder.string(), option));
   }
 }
 

@@ -54,6 +54,8 @@ class CommandLine {
   CommandLine(const std::string& name, const std::string& description, const std::string& examples);
   ~CommandLine();
 
+  std::string name() const;
+
   // An option "-o,--output", or a positional argument "INPUT". `assign` takes its text; an Error that it throws
   // becomes a usage error that names the option.
   void add(const std::string& name, std::function<void(const std::string&)> assign, const OptionText& text);
@@ -114,8 +116,9 @@ class CommandLine {
 void log_info(const std::string& message);
 
 // Throws Error{invalid_argument} if `output` is one of `inputs`, Error{io} if it is a folder or lies in one that takes
-// no file: before the work, not after it.
-void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs);
+// no file: before the work, not after it. `option` gave it.
+void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs,
+                  const std::string& option = "-o");
 
 std::string format_bytes(std::uint64_t bytes);                   // "120.0 MiB"
 std::string format_decimal_bytes(double bytes);                  // "25GB", as parse_size takes it

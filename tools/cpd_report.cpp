@@ -85,6 +85,9 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
                   format_count(plan.streamed_chunks), format_bytes(plan.disk_bytes_per_pass)));
   reporter.print(fmt::format("memory  {} of a budget of {}; at least {} needed", format_bytes(plan.planned_bytes),
                              format_bytes(plan.budget_bytes), format_bytes(plan.minimum_bytes)));
+  if (!plan.stops_within_sweep) {
+    reporter.print("stop    an interrupt or a time limit takes effect when a sweep ends; memory for more is short");
+  }
   if (has_device) print_device_plan(reporter, plan);
 }
 
@@ -101,7 +104,7 @@ void report_sweep(Reporter& reporter, const SweepReport& report) {
 
 void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& options,
                   const std::filesystem::path& output) {
-  reporter.event("result", {{"model", output.string()},
+  reporter.event("result", {{"output", output.string()},
                             {"rank", model.rank},
                             {"fit", model.fit()},
                             {"sweeps", model.fit_history.size()},

@@ -82,8 +82,9 @@ Json model_json(const std::filesystem::path& path, const CpdModel& model,
                {"fit", model.fit()},
                {"fit_history", model.fit_history},
                {"sweeps", model.fit_history.size()},
-               {"stopped_by", to_string(model.stop_reason)},
+               {"stop_reason", to_string(model.stop_reason)},
                {"seed", model.seed},
+               {"precision", to_string(model.arithmetic)},
                {"components", Json::array()}};
   for (const ComponentSummary& component : components) json["components"].push_back(component_json(component, names));
   return json;

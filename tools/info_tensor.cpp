@@ -33,7 +33,8 @@ std::vector<ValueBucket> merge_buckets(std::vector<ValueBucket> buckets) {
         continue;
       }
       const int place = std::ilogb(bucket.lower);
-      const int start = place - ((place % step) + step) % step;
+      // No double is smaller than 2^-1074.
+      const int start = std::max(place - ((place % step) + step) % step, -1074);
       const ValueBucket wide{std::copysign(std::ldexp(1.0, start), bucket.lower),
                              std::copysign(std::ldexp(1.0, start + step), bucket.lower), bucket.count};
       if (!merged.empty() && merged.back().lower == wide.lower) {

@@ -57,7 +57,8 @@ std::string format_progress(const Progress& progress) {
 }
 
 Reporter::Reporter(CommandLine& line, int argc, char** argv)
-    : json_(std::find(argv, argv + argc, std::string_view("--json")) != argv + argc),
+    : name_(line.name()),
+      json_(std::find(argv, argv + argc, std::string_view("--json")) != argv + argc),
       terminal_(isatty(STDERR_FILENO) == 1) {
   line.add_flag("--quiet", quiet_, "Print nothing but errors");
   line.add_flag("--json", json_, "Print one JSON object a line: plan, progress, results, errors (see tools/JSON.md)");
@@ -89,7 +90,10 @@ void Reporter::event(const char* name, const Json& fields) {
   std::fflush(stdout);
 }
 
-ProgressCallback Reporter::progress() {
+ProgressCallback Reporter::progress(const std::string& how) {
+  // A live line stands there, without an end.
+  interrupt_note_ = (terminal_ ? "\n" : "") + name_ + ": stopping" + how + "\n";
+  catch_interrupts(is_text() ? interrupt_note_.c_str() : "");
   return [this](const Progress& progress) {
     if (json_) {
       show_event(progress);

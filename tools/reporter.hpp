@@ -30,8 +30,9 @@ class Reporter {
   // With --json: {"event": name, ...fields} on standard output. In any case the live line is gone.
   void event(const char* name, const Json& fields);
 
-  // Shows progress in the way that was asked for, and ends the job once it is interrupted.
-  ProgressCallback progress();
+  // Shows progress in the way that was asked for, and ends the job once it is interrupted: from here on a signal is
+  // taken for a wish, and answered by "NAME: stopping" and `how`.
+  ProgressCallback progress(const std::string& how = "; again to stop at once");
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -40,6 +41,8 @@ class Reporter {
   void show_event(const Progress& progress);
   void clear_line();
 
+  std::string name_;
+  std::string interrupt_note_;
   bool quiet_ = false;
   bool json_ = false;
   bool terminal_ = false;

@@ -96,7 +96,12 @@ TEST_F(Checkpoint, IsWrittenAfterEveryKSweepsAndSaysThatTheFitGoesOn) {
   every_third.checkpoint_sweeps = 3;
   std::vector<std::size_t> sweeps_in_file;
   every_third.on_sweep = [&](const SweepReport&) {
-    sweeps_in_file.push_back(std::filesystem::exists(file()) ? load_model(file()).fit_history.size() : 0);
+    sweeps_in_file.push_back(0);
+    if (!std::filesystem::exists(file())) return true;
+    const CpdModel saved = load_model(file());
+    sweeps_in_file.back() = saved.fit_history.size();
+    EXPECT_EQ(saved.stop_reason, StopReason::unfinished);
+    expect_same_numbers(saved, whole(static_cast<int>(saved.fit_history.size())));
     return true;
   };
 
@@ -104,8 +109,35 @@ TEST_F(Checkpoint, IsWrittenAfterEveryKSweepsAndSaysThatTheFitGoesOn) {
 
   // Seen from the end of each sweep, before it is saved itself.
   EXPECT_THAT(sweeps_in_file, testing::ElementsAre(0, 0, 0, 3, 3, 3, 6, 6));
-  EXPECT_EQ(load_model(file()).stop_reason, StopReason::unfinished);
-  expect_same_numbers(load_model(file()), whole(6));
+  EXPECT_EQ(load_model(file()).stop_reason, StopReason::sweeps);
+  expect_same_numbers(load_model(file()), whole(8));
+}
+
+TEST_F(Checkpoint, OfAFitThatHasEndedGivesItsModelAgain) {
+  CpdOptions by_tolerance = options(50);
+  by_tolerance.tolerance = 1e-4;
+  by_tolerance.checkpoint = file();
+  const CpdModel ended = fit_cpd(tensor_, {}, by_tolerance);
+  ASSERT_EQ(ended.stop_reason, StopReason::tolerance);
+  by_tolerance.checkpoint.clear();
+  by_tolerance.resume = file();
+
+  const CpdModel again = fit_cpd(tensor_, {}, by_tolerance);
+
+  EXPECT_EQ(again.stop_reason, StopReason::tolerance);
+  expect_same_numbers(again, ended);
+  by_tolerance.max_sweeps = static_cast<int>(ended.fit_history.size());
+  by_tolerance.tolerance = 0;
+  EXPECT_EQ(fit_cpd(tensor_, {}, by_tolerance).stop_reason, StopReason::sweeps);
+}
+
+TEST_F(Checkpoint, ThatCannotBeWrittenEndsTheFitButNotItsResult) {
+  CpdOptions nowhere = options(4);
+  nowhere.checkpoint = folder_ / "no/such/folder.h5";
+  EXPECT_NE(error_of(nowhere, ErrorKind::io), "");
+  nowhere.checkpoint_sweeps = 10;
+
+  expect_same_numbers(fit_cpd(tensor_, {}, nowhere), whole(4));
 }
 
 TEST_F(Checkpoint, IsResumedWithinTheLeastBudget) {
@@ -207,7 +239,7 @@ TEST_F(Checkpoint, IsRefusedWhereItDoesNotGoWithTensorOrOptions) {
   other.rank = 5;
   EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("rank 6"));
   other = good;
-  other.max_sweeps = 4;
+  other.max_sweeps = 3;
   EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("4 sweeps"));
   other = good;
   other.arithmetic = Arithmetic::f32;

@@ -9,6 +9,13 @@ run() {
   return "$code"
 }
 
+# Runs a command in the place of this shell; a script's background jobs are made to ignore SIGINT, this one is not.
+interruptible() {
+  exec python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])' "$@"
+}
+
 # Everything in the case's folder, hidden files included: nothing may be left behind.
 list_folder() {
   echo "files: $(find . -type f -printf '%P\n' | sort | tr '\n' ' ')"

@@ -98,10 +98,12 @@ struct CpdOptions {
   int threads = 0;                    // up to 4096; 0: one per processor
   const CpdModel* initial = nullptr;  // start from these factors; its weights are not used
   // A model file (a checkpoint, or any other) to go on from: its factors, its seed, its sweeps. The numbers are those
-  // of a fit that never stopped; on one CPU thread, bit for bit.
+  // of a fit that never stopped; on one CPU thread, bit for bit. One that had come to its end, by tolerance or sweeps,
+  // is returned as it is.
   std::filesystem::path resume = {};
-  // Where the model is saved after every `checkpoint_sweeps` sweeps, and when the fit is cancelled or out of time;
-  // empty: nowhere. The file is replaced only by a whole one.
+  // Where the model is saved after every `checkpoint_sweeps` sweeps, and when the fit ends for whatever reason; empty:
+  // nowhere. The file is replaced only by a whole one. Where it cannot be written the fit ends with Error{io}, except at
+  // its end: then the model is returned, and the file stays as it was.
   std::filesystem::path checkpoint = {};
   int checkpoint_sweeps = 1;
   double time_limit_seconds = 0;     // from the call on; 0: none
@@ -127,7 +129,8 @@ CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const Cp
                  const DeclaredGpu* declared = nullptr);
 
 // out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]; row-major I_n x rank.
-// factors[m] is row-major I_m x rank; factors[mode] is not read and may be empty. Memory and errors as above.
+// factors[m] is row-major I_m x rank, of finite numbers; factors[mode] is not read and may be empty. Memory and errors
+// as above. Of the options device, arithmetic, resolution, threads and trace count.
 std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
                            const MemoryBudget& budget = {}, const CpdOptions& options = {});
 

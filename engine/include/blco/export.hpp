@@ -45,7 +45,8 @@ enum class ArrayFormat { npy, text };
 // is none), and per mode n its factor (I_n x R), as mode0_NAME where the mode has a name and mode0 otherwise, letters
 // of a name that do not belong in one replaced by _. Ending .npy (NumPy, little-endian f64, row-major), or .txt (a row
 // a line, blanks between, shortest form that reads back as the same double; numpy.loadtxt takes it). Files of these
-// names are replaced when all are whole; on an error nothing is left. Returns the names in that order. Throws Error:
+// names are replaced when all are whole; on an error before that nothing is left, and other files in the folder stay.
+// Returns the names in that order. Throws Error:
 // invalid_argument (sizes that disagree), io, cancelled.
 std::vector<std::filesystem::path> export_model(const CpdModel& model, const std::filesystem::path& folder,
                                                 ArrayFormat format = ArrayFormat::npy,

@@ -57,7 +57,7 @@ IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const
 using IndexSpan = std::variant<std::span<const std::uint32_t>, std::span<const std::uint64_t>>;
 
 // A tensor as arrays that the caller owns: entry i has the coordinates coordinates[n][i], counted from 0, and the value
-// values[i], or 1 where there are no values.
+// values[i], or 1 where there are no values. The spans do not keep temporaries alive.
 struct CoordinateArrays {
   std::vector<IndexSpan> coordinates = {};  // one per mode, all of one length
   std::span<const double> values = {};

@@ -17,6 +17,7 @@ struct Progress {
 
 // Called on the caller's thread, some ten times a second at most and at the end of every stage. False ends the job:
 // what was under way is drained, nothing is left on disk, and the job throws Error{cancelled} unless it says otherwise.
+// What a callback throws ends the job likewise, and comes out of it.
 using ProgressCallback = std::function<bool(const Progress&)>;
 
 }  // namespace blco

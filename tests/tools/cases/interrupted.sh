@@ -3,7 +3,7 @@ stop() {
   signal=$1
   name=$2
   shift 2
-  "$@" >/dev/null 2>log &
+  interruptible "$@" >/dev/null 2>log &
   while ! grep -q "^$name" log 2>/dev/null; do sleep 0.01; done
   kill -$signal $!
   wait $!

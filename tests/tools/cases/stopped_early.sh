@@ -2,7 +2,7 @@
 blco-gen --shape 40x30x20 --nnz 4000 --counts -o t.blco >/dev/null 2>&1
 for signal in INT TERM; do
   rm -f log
-  blco-cpd t.blco --rank 5 --threads 1 --device cpu --tolerance 0 --iterations 1000000 -o $signal.h5 >log 2>&1 &
+  interruptible blco-cpd t.blco --rank 5 --threads 1 --device cpu --tolerance 0 --iterations 1000000 -o $signal.h5 >log 2>&1 &
   while ! grep -q '^sweep   9' log 2>/dev/null; do sleep 0.01; done
   kill -$signal $!
   wait $!

@@ -5,7 +5,8 @@ blco-cpd t.blco --rank 2 --iterations 3 --tolerance 0 --device cpu --quiet -o m.
 fit() { run blco-cpd t.blco --device cpu -o out.h5 "$@"; }
 fit --resume m.h5 --init m.h5
 fit --resume m.h5 --rank 3
-fit --resume m.h5 --iterations 3
+fit --resume m.h5 --iterations 2
+fit --resume m.h5 --seed 5
 fit --resume m.h5 --precision f32
 fit --resume none.h5
 fit --resume t.blco
