@@ -74,7 +74,7 @@ class Backend {
   // Returns when the output is complete. Also ends a pass that failed: nothing is in flight then.
   virtual void finish_pass() = 0;
 
-  // The finished output of the last pass, row-major I_n x R.
+  // The finished output of the last pass, row-major I_n x R; not after update_rows, which may use it up.
   virtual void read_output(std::span<double> rows) const = 0;
 
   // factor_n = solve(output_n), its columns normalised by their 2-norm (a zero column stays), its Gram refreshed.

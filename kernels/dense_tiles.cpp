@@ -89,16 +89,15 @@ void multiply(const double* inverse, std::uint64_t rank, const double* given, do
   }
 }
 
-// Adds the sums of one column over all rows of the tile, and returns <given, solution> of it lane by lane.
-HWY_INLINE Vector add_sums(const double* given, const double* solution, double& squares, Vector inner) {
-  Vector sum = hn::Zero(Tag());
+// Adds the squares of one column, and what it has in common with the given one, to eight partial sums each.
+HWY_INLINE void add_sums(const double* given, const double* solution, double* squares, double* inner) {
   for (std::uint64_t i = 0; i < solve_tile_rows; i += lanes) {
+    double* square = squares + i % partial_sums;
+    double* product = inner + i % partial_sums;
     const Vector x = hn::Load(Tag(), solution + i);
-    sum = hn::MulAdd(x, x, sum);
-    inner = hn::MulAdd(hn::Load(Tag(), given + i), x, inner);
+    hn::Store(hn::MulAdd(x, x, hn::Load(Tag(), square)), Tag(), square);
+    hn::Store(hn::MulAdd(hn::Load(Tag(), given + i), x, hn::Load(Tag(), product)), Tag(), product);
   }
-  squares += hn::GetLane(hn::SumOfLanes(Tag(), sum));
-  return inner;
 }
 
 // The 8 x 8 block of A^T A whose rows are columns j.. of A and whose columns are columns k.. of A.
@@ -127,7 +126,7 @@ void add_gram_block(const double* tile, std::uint64_t rows, std::uint64_t column
 
 }  // namespace
 
-void solve_tile_vectors(const RowSolver& solver, const double* given, double* solution, double* squares) {
+void solve_tile_vectors(const RowSolver& solver, const double* given, double* solution, double* sums) {
   const auto rank = static_cast<std::uint64_t>(solver.rank());
   if (solver.is_cholesky()) {
     for (std::uint64_t i = 0; i < rank * solve_tile_rows; ++i) solution[i] = given[i];
@@ -140,11 +139,10 @@ void solve_tile_vectors(const RowSolver& solver, const double* given, double* so
       multiply(solver.matrix().data(), rank, given + row, solution + row);
     }
   }
-  Vector inner = hn::Zero(Tag());
   for (std::uint64_t j = 0; j < rank; ++j) {
-    inner = add_sums(given + j * solve_tile_rows, solution + j * solve_tile_rows, squares[j], inner);
+    add_sums(given + j * solve_tile_rows, solution + j * solve_tile_rows, sums + j * partial_sums,
+             sums + rank * partial_sums);
   }
-  squares[rank] += hn::GetLane(hn::SumOfLanes(Tag(), inner));
 }
 
 void add_gram_tile_vectors(const double* tile, std::uint64_t rows, std::uint64_t columns, double* gram) {
@@ -162,8 +160,8 @@ namespace blco {
 HWY_EXPORT(solve_tile_vectors);
 HWY_EXPORT(add_gram_tile_vectors);
 
-void solve_tile(const RowSolver& solver, const double* given, double* solution, double* squares) {
-  HWY_DYNAMIC_DISPATCH(solve_tile_vectors)(solver, given, solution, squares);
+void solve_tile(const RowSolver& solver, const double* given, double* solution, double* sums) {
+  HWY_DYNAMIC_DISPATCH(solve_tile_vectors)(solver, given, solution, sums);
 }
 
 void add_gram_tile(const double* tile, std::uint64_t rows, std::uint64_t columns, double* gram) {

@@ -4,17 +4,18 @@
 #include <cstdint>
 
 #include "kernels/row_solver.hpp"
+#include "kernels/row_tiles.hpp"
 
 namespace blco {
 
-// Rows that are solved together. A solve tile is column-major: element (row i, column j) at [j * solve_tile_rows + i].
-inline constexpr std::uint64_t solve_tile_rows = 32;
-// A Gram tile's rows are padded with zeros to a multiple of this.
-inline constexpr std::uint64_t gram_padding = 8;
+// What solve_tile adds to: per column of the solution eight partial sums of its squares, then eight of <given,
+// solution>.
+inline constexpr std::uint64_t partial_sums = 8;
+constexpr std::uint64_t solve_sums(int rank) { return (static_cast<std::uint64_t>(rank) + 1) * partial_sums; }
 
-// solution V = given for one tile; adds the sums of squares of the solution's columns to squares[0..R), and
-// <given, solution> to squares[R]. Tiles do not overlap and are aligned to cache lines.
-void solve_tile(const RowSolver& solver, const double* given, double* solution, double* squares);
+// solution V = given for one solve tile (row_tiles.hpp), and its sums. Tiles do not overlap and are aligned to cache
+// lines.
+void solve_tile(const RowSolver& solver, const double* given, double* solution, double* sums);
 
 // Adds the lower triangle of A^T A to `gram`, both row-major with `columns` (a multiple of gram_padding) per row, where
 // A is `rows` x `columns`. What it does above the diagonal is unspecified.

@@ -14,6 +14,7 @@
 #include "blco/error.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/backend_checks.hpp"
+#include "kernels/factor_matrix.hpp"
 #include "kernels/factor_set.hpp"
 #include "kernels/flushing_executor.hpp"
 #include "kernels/frame_rows.hpp"
@@ -76,7 +77,6 @@ class HostBackend final : public Backend {
   std::span<const double> gram(int mode) override;
 
  private:
-  RowsView<T> factor_rows(int mode);
   void copy_out(RowsView<const T> from, std::span<double> to) const;
   void add_chunk(const FrameSource& source);
   void add_part(const FrameSource& source, std::size_t part);
@@ -87,7 +87,7 @@ class HostBackend final : public Backend {
   int rank_;
   mutable FlushingExecutor executor_;
   FrameDecoder decoder_;
-  FactorSet<RowMatrix<T>> factors_;
+  FactorSet<FactorMatrix<T>> factors_;
   std::vector<std::vector<double>> grams_;  // empty: rows were loaded since
   PassOutput<T> output_;
   DenseKernels dense_;
@@ -108,9 +108,9 @@ HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
       trace_(config.trace) {
   for (const std::uint64_t length : layout_.shape()) {
     if (config.keep_previous) {
-      factors_.add(RowMatrix<T>(length, rank_), RowMatrix<T>(length, rank_));
+      factors_.add(FactorMatrix<T>(length, rank_), FactorMatrix<T>(length, rank_));
     } else {
-      factors_.add(RowMatrix<T>(length, rank_));
+      factors_.add(FactorMatrix<T>(length, rank_));
     }
     grams_.emplace_back();
   }
@@ -118,14 +118,8 @@ HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
 }
 
 template <class T>
-RowsView<T> HostBackend<T>::factor_rows(int mode) {
-  RowMatrix<T>& matrix = factors_[mode];
-  return {matrix.row(0), matrix.rows(), matrix.stride()};
-}
-
-template <class T>
 void HostBackend<T>::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
-  const RowsView<T> to = factor_rows(mode);
+  const RowsView<T> to = factors_[mode].view().rows;
   const auto rank = static_cast<std::uint64_t>(rank_);
   const std::uint64_t count = check_row_block(to.rows, rank_, first_row, rows.size());
   const std::size_t slices = rings_.size();
@@ -134,6 +128,7 @@ void HostBackend<T>::load_factor(int mode, std::uint64_t first_row, std::span<co
       for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<T>(rows[i * rank + r]);
     }
   });
+  factors_[mode].mark_all_live();
   grams_[static_cast<std::size_t>(mode)].clear();
 }
 
@@ -142,7 +137,7 @@ std::span<const double> HostBackend<T>::gram(int mode) {
   std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
   if (gram.empty()) {
     gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
-    dense_.scale_and_gram(factor_rows(mode), {}, gram);
+    dense_.scale_and_gram(factors_[mode].view(), {}, gram);
   }
   return gram;
 }
@@ -160,7 +155,7 @@ void HostBackend<T>::copy_out(RowsView<const T> from, std::span<double> to) cons
 
 template <class T>
 void HostBackend<T>::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  const RowMatrix<T>& factor = factors_[mode];
+  const RowMatrix<T>& factor = factors_[mode].matrix();
   const std::uint64_t count = check_row_block(factor.rows(), rank_, first_row, rows.size());
   copy_out({factor.row(first_row), count, factor.stride()}, rows);
 }
@@ -168,7 +163,8 @@ void HostBackend<T>::store_factor(int mode, std::uint64_t first_row, std::span<d
 template <class T>
 std::vector<double> HostBackend<T>::take_factor(int mode) {
   output_.release();
-  const RowMatrix<T> factor = factors_.take(mode);
+  const FactorMatrix<T> taken = factors_.take(mode);
+  const RowMatrix<T>& factor = taken.matrix();
   std::vector<double> rows(factor.rows() * static_cast<std::uint64_t>(rank_));
   copy_out({factor.row(0), factor.rows(), factor.stride()}, rows);
   return rows;
@@ -231,7 +227,7 @@ RowsTask<T> HostBackend<T>::make_task(std::size_t part) {
   task.output.rows = ring.rows(pass_mode_);
   for (int mode = 0; mode < layout_.order(); ++mode) {
     if (mode == pass_mode_) continue;
-    const RowMatrix<T>& factor = std::as_const(factors_)[mode];
+    const RowMatrix<T>& factor = std::as_const(factors_)[mode].matrix();
     task.factors[static_cast<std::size_t>(task.factor_count++)] = {factor.row(0), ring.rows(mode), 0,
                                                                    factor.bytes() > cached_bytes};
   }
@@ -257,11 +253,12 @@ void HostBackend<T>::add_part(const FrameSource& source, std::size_t part) {
 template <class T>
 RowUpdate HostBackend<T>::update_rows(int mode, const RowSolver& solver) {
   const auto begin = std::chrono::steady_clock::now();
-  const RowsView<const T> given = std::as_const(output_).rows();
+  const RowsView<T> given = output_.rows();
   check(solver.rank() == rank_ && mode == pass_mode_ && given.rows == layout_.mode(mode).length,
         "update_rows: the last pass was not one of mode " + std::to_string(mode) + ", or the solver has another rank");
   factors_.begin_update(mode);
-  const RowSolveSums sums = dense_.solve_rows(solver, given, factor_rows(mode));
+  const RowSolveSums sums = dense_.solve_rows(solver, given, factors_[mode].view());
+  output_.set_zeroed();
   RowUpdate update{sums.squares, sums.inner};
   std::vector<double> scale(update.norms.size());
   for (std::size_t r = 0; r < scale.size(); ++r) {
@@ -270,7 +267,7 @@ RowUpdate HostBackend<T>::update_rows(int mode, const RowSolver& solver) {
   }
   std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
   gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
-  dense_.scale_and_gram(factor_rows(mode), scale, gram);
+  dense_.scale_and_gram(factors_[mode].view(), scale, gram);
   trace("row update", begin, 0);
   return update;
 }
@@ -283,7 +280,7 @@ std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
                         DenseKernels::bytes(config.rank, longest, threads) +
                         static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order());
   for (const std::uint64_t length : config.layout.shape()) {
-    const std::uint64_t factor = mapped_bytes(length * padded_rank<T>(config.rank) * sizeof(T));
+    const std::uint64_t factor = FactorMatrix<T>::bytes(length, config.rank);
     bytes += (config.keep_previous ? 2 : 1) * factor + rank * rank * sizeof(double);
   }
   return bytes + mapped_bytes(std::min(config.private_bytes, host_backend_useful_private_bytes(config, threads)));

@@ -3,33 +3,28 @@
 #include "kernels/host_dense.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
+#include <numeric>
+#include <utility>
 
 #include "kernels/dense_tiles.hpp"
+#include "kernels/row_tiles.hpp"
 
 namespace blco {
 namespace {
 
-constexpr std::uint64_t most_slices = 64;
+constexpr std::uint64_t most_slices = 256;
 constexpr std::uint64_t least_slice_rows = 1024;
 constexpr std::uint64_t most_slice_bytes = std::uint64_t{32} << 20;
-// A Gram tile stays in the L2 cache while its blocks pass over it.
-constexpr std::uint64_t gram_tile_bytes = std::uint64_t{128} << 10;
-constexpr std::uint64_t most_gram_tile_rows = 256;
+// A factor of this size has left the cache before it is scaled, so it may as well pass it by.
+constexpr std::uint64_t streamed_bytes = std::uint64_t{32} << 20;
 
-std::uint64_t padded_columns(int rank) {
-  return (static_cast<std::uint64_t>(rank) + gram_padding - 1) / gram_padding * gram_padding;
-}
+std::uint64_t gram_elements(int rank) { return gram_tile_columns(rank) * gram_tile_columns(rank); }
 
-std::uint64_t gram_tile_rows(int rank) {
-  return std::clamp<std::uint64_t>(gram_tile_bytes / (8 * padded_columns(rank)), 1, most_gram_tile_rows);
-}
-
-std::uint64_t gram_elements(int rank) { return padded_columns(rank) * padded_columns(rank); }
-
-// Room for R sums and the inner product, and for a Gram matrix.
-std::uint64_t slice_elements(int rank) { return std::max(gram_elements(rank), 2 * padded_columns(rank)); }
+std::uint64_t slice_elements(int rank) { return std::max(gram_elements(rank), solve_sums(rank)); }
 
 std::uint64_t slice_count(int rank, std::uint64_t rows) {
   const std::uint64_t fitting = std::max<std::uint64_t>(most_slice_bytes / (8 * slice_elements(rank)), 1);
@@ -37,33 +32,72 @@ std::uint64_t slice_count(int rank, std::uint64_t rows) {
   return std::clamp<std::uint64_t>(wanted, 1, std::min(most_slices, fitting));
 }
 
+std::uint64_t solve_tile_elements(int rank) { return solve_tile_columns(rank) * solve_tile_rows; }
+
 std::uint64_t scratch_elements(int rank) {
-  const std::uint64_t solve = 2 * static_cast<std::uint64_t>(rank) * solve_tile_rows;
-  return std::max(solve, gram_tile_rows(rank) * padded_columns(rank));
+  return std::max(2 * solve_tile_elements(rank), gram_tile_rows * gram_tile_columns(rank));
 }
 
-// Transposes rows into a solve tile; rows past the end are zero and add nothing to any sum.
+// Rows of the solution that turn into zero, and the bits of all that may not be.
 template <class T>
-void load_tile(RowsView<const T> from, std::uint64_t first, std::uint64_t count, std::uint64_t rank, double* tile) {
-  if (count < solve_tile_rows) std::fill_n(tile, rank * solve_tile_rows, 0.0);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const T* row = from.row(first + i);
-    for (std::uint64_t j = 0; j < rank; ++j) tile[j * solve_tile_rows + i] = static_cast<double>(row[j]);
+void set_live(FactorView<T> factor, std::uint64_t first_row, std::uint64_t mask) {
+  std::uint64_t& live = factor.live[first_row / word_rows];
+  for (std::uint64_t gone = live & ~mask; gone != 0; gone &= gone - 1) {
+    T* row = factor.rows.row(first_row + static_cast<std::uint64_t>(std::countr_zero(gone)));
+    std::fill_n(row, factor.rows.stride, T{0});
   }
+  live = mask;
 }
 
+// Solves the rows that are not zero, a tile at a time.
 template <class T>
-void store_tile(const double* tile, std::uint64_t first, std::uint64_t count, std::uint64_t rank, RowsView<T> to) {
-  for (std::uint64_t i = 0; i < count; ++i) {
-    T* row = to.row(first + i);
-    for (std::uint64_t j = 0; j < rank; ++j) row[j] = static_cast<T>(tile[j * solve_tile_rows + i]);
+class SliceSolve {
+ public:
+  SliceSolve(const RowSolver& solver, RowsView<T> given, FactorView<T> solution, double* sums, double* scratch)
+      : solver_(solver),
+        given_(given),
+        solution_(solution),
+        stream_(given.rows * given.stride * sizeof(T) > streamed_bytes),
+        sums_(sums),
+        right_(scratch),
+        left_(scratch + solve_tile_elements(solver.rank())) {
+    // The padding of the solution.
+    std::fill_n(left_, solve_tile_elements(solver.rank()), 0.0);
   }
-}
 
-template <class T>
-void scale_row(T* row, std::span<const double> scale) {
-  for (std::size_t j = 0; j < scale.size(); ++j) row[j] = static_cast<T>(static_cast<double>(row[j]) * scale[j]);
-}
+  void run(std::uint64_t first, std::uint64_t end) {
+    for (; first < end; first += word_rows) {
+      const std::uint64_t count = std::min(word_rows, end - first);
+      std::uint64_t mask = nonzero_rows(given_.row(first), count, given_.stride * sizeof(T));
+      set_live(solution_, first, mask);
+      for (; mask != 0; mask &= mask - 1) {
+        numbers_[count_++] = first + static_cast<std::uint64_t>(std::countr_zero(mask));
+        if (count_ == solve_tile_rows) solve();
+      }
+    }
+    if (count_ > 0) solve();
+    if (stream_) flush_stream();
+  }
+
+ private:
+  void solve() {
+    const std::span<const std::uint64_t> numbers(numbers_.data(), count_);
+    take_rows(given_, numbers, right_);
+    solve_tile(solver_, right_, left_, sums_);
+    put_rows(left_, numbers, solution_.rows, stream_);
+    count_ = 0;
+  }
+
+  const RowSolver& solver_;
+  RowsView<T> given_;
+  FactorView<T> solution_;
+  bool stream_;
+  double* sums_;
+  double* right_;
+  double* left_;
+  std::array<std::uint64_t, solve_tile_rows> numbers_{};
+  std::size_t count_ = 0;
+};
 
 }  // namespace
 
@@ -77,60 +111,61 @@ std::uint64_t DenseKernels::bytes(int rank, std::uint64_t most_rows, int threads
          static_cast<std::uint64_t>(threads) * mapped_bytes(8 * scratch_elements(rank));
 }
 
-// Calls task(first row, end row, zeroed sums of the slice, scratch of the thread) for every slice.
+// Calls task(first row, end row, zeroed sums of the slice, scratch of the thread) for every slice, the last ones first
+// if `backward`. Slices begin at whole words of rows.
 template <class Task>
-void DenseKernels::for_each_slice(std::uint64_t rows, const Task& task) {
+void DenseKernels::for_each_slice(std::uint64_t rows, bool backward, const Task& task) {
   const std::uint64_t slices = slice_count(rank_, rows);
+  const std::uint64_t words = words_of(rows);
   std::atomic<std::uint64_t> next{0};
-  executor_.run(scratch_.size(), [&](std::size_t part) {
-    for (std::uint64_t slice = next++; slice < slices; slice = next++) {
+  executor_.run(std::min<std::size_t>(scratch_.size(), slices), [&](std::size_t part) {
+    for (std::uint64_t step = next++; step < slices; step = next++) {
+      const std::uint64_t slice = backward ? slices - 1 - step : step;
       double* sums = slice_sums_.data() + slice * slice_elements(rank_);
       std::fill_n(sums, slice_elements(rank_), 0.0);
-      task(rows * slice / slices, rows * (slice + 1) / slices, sums, scratch_[part].data());
+      task(words * slice / slices * word_rows, std::min(rows, words * (slice + 1) / slices * word_rows), sums,
+           scratch_[part].data());
     }
   });
 }
 
 template <class T>
-RowSolveSums DenseKernels::solve_rows(const RowSolver& solver, RowsView<const T> given, RowsView<T> solution) {
+RowSolveSums DenseKernels::solve_rows(const RowSolver& solver, RowsView<T> given, FactorView<T> solution) {
   const auto rank = static_cast<std::uint64_t>(rank_);
-  for_each_slice(given.rows, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
-    double* right = scratch;
-    double* left = scratch + rank * solve_tile_rows;
-    for (; first < end; first += solve_tile_rows) {
-      const std::uint64_t count = std::min(solve_tile_rows, end - first);
-      load_tile(given, first, count, rank, right);
-      solve_tile(solver, right, left, sums);
-      store_tile(left, first, count, rank, solution);
-    }
+  for_each_slice(given.rows, false, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
+    SliceSolve<T>(solver, given, solution, sums, scratch).run(first, end);
   });
-  RowSolveSums total{std::vector<double>(rank), 0.0};
+  std::vector<double> totals(rank + 1);
   for (std::uint64_t slice = 0; slice < slice_count(rank_, given.rows); ++slice) {
     const double* sums = slice_sums_.data() + slice * slice_elements(rank_);
-    for (std::size_t r = 0; r < rank; ++r) total.squares[r] += sums[r];
-    total.inner += sums[rank];
+    for (std::size_t r = 0; r <= rank; ++r) {
+      totals[r] += std::accumulate(sums + r * partial_sums, sums + (r + 1) * partial_sums, 0.0);
+    }
   }
-  return total;
+  const double inner = totals.back();
+  totals.pop_back();
+  return {std::move(totals), inner};
 }
 
 template <class T>
-void DenseKernels::scale_and_gram(RowsView<T> matrix, std::span<const double> scale, std::span<double> gram) {
+void DenseKernels::scale_and_gram(FactorView<T> factor, std::span<const double> scale, std::span<double> gram) {
   const auto rank = static_cast<std::uint64_t>(rank_);
-  const std::uint64_t columns = padded_columns(rank_);
-  for_each_slice(matrix.rows, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
-    std::fill_n(scratch, gram_tile_rows(rank_) * columns, 0.0);
-    for (; first < end; first += gram_tile_rows(rank_)) {
-      const std::uint64_t count = std::min(gram_tile_rows(rank_), end - first);
-      for (std::uint64_t i = 0; i < count; ++i) {
-        T* row = matrix.row(first + i);
-        scale_row(row, scale);
-        for (std::uint64_t j = 0; j < rank; ++j) scratch[i * columns + j] = static_cast<double>(row[j]);
-      }
-      add_gram_tile(scratch, count, columns, sums);
+  const std::uint64_t columns = gram_tile_columns(rank_);
+  std::vector<double> padded(scale.begin(), scale.end());
+  if (!scale.empty()) padded.resize(columns, 1.0);
+  const double* factors = scale.empty() ? nullptr : padded.data();
+  const RowsView<T> rows = factor.rows;
+  // Backward: what was solved last is still in the cache.
+  for_each_slice(rows.rows, true, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
+    std::fill_n(scratch, gram_tile_rows * columns, 0.0);
+    for (; first < end; first += word_rows) {
+      const std::uint64_t mask = factor.live[first / word_rows];
+      const std::uint64_t count = scale_rows(rows.row(first), rows.stride, mask, factors, columns, scratch);
+      if (count > 0) add_gram_tile(scratch, count, columns, sums);
     }
   });
   std::ranges::fill(gram, 0.0);
-  for (std::uint64_t slice = 0; slice < slice_count(rank_, matrix.rows); ++slice) {
+  for (std::uint64_t slice = 0; slice < slice_count(rank_, rows.rows); ++slice) {
     const double* sums = slice_sums_.data() + slice * slice_elements(rank_);
     for (std::uint64_t j = 0; j < rank; ++j) {
       for (std::uint64_t k = 0; k <= j; ++k) gram[j * rank + k] += sums[j * columns + k];
@@ -141,9 +176,9 @@ void DenseKernels::scale_and_gram(RowsView<T> matrix, std::span<const double> sc
   }
 }
 
-template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<const double>, RowsView<double>);
-template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<const float>, RowsView<float>);
-template void DenseKernels::scale_and_gram(RowsView<double>, std::span<const double>, std::span<double>);
-template void DenseKernels::scale_and_gram(RowsView<float>, std::span<const double>, std::span<double>);
+template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<double>, FactorView<double>);
+template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<float>, FactorView<float>);
+template void DenseKernels::scale_and_gram(FactorView<double>, std::span<const double>, std::span<double>);
+template void DenseKernels::scale_and_gram(FactorView<float>, std::span<const double>, std::span<double>);
 
 }  // namespace blco

@@ -8,6 +8,7 @@
 
 #include "blco/executor.hpp"
 #include "kernels/aligned_buffer.hpp"
+#include "kernels/factor_matrix.hpp"
 #include "kernels/row_matrix.hpp"
 #include "kernels/row_solver.hpp"
 
@@ -25,21 +26,21 @@ class DenseKernels {
 
   static std::uint64_t bytes(int rank, std::uint64_t most_rows, int threads);
 
-  // Row by row solution * V = given; both have the same number of rows.
+  // Row by row solution * V = given; both have the same number of rows. Leaves `given` zero, while it is in the cache.
   template <class T>
-  RowSolveSums solve_rows(const RowSolver& solver, RowsView<const T> given, RowsView<T> solution);
+  RowSolveSums solve_rows(const RowSolver& solver, RowsView<T> given, FactorView<T> solution);
 
   // Multiplies column r by scale[r] (an empty span: by 1) and writes the Gram matrix of the result, row-major R x R.
   template <class T>
-  void scale_and_gram(RowsView<T> matrix, std::span<const double> scale, std::span<double> gram);
+  void scale_and_gram(FactorView<T> factor, std::span<const double> scale, std::span<double> gram);
 
  private:
   template <class Task>
-  void for_each_slice(std::uint64_t rows, const Task& task);
+  void for_each_slice(std::uint64_t rows, bool backward, const Task& task);
 
   int rank_;
   Executor& executor_;
-  AlignedBuffer<double> slice_sums_;            // per slice: R sums of squares and the inner product, or a Gram matrix
+  AlignedBuffer<double> slice_sums_;            // per slice: those of solve_tile, or a Gram matrix
   std::vector<AlignedBuffer<double>> scratch_;  // per thread
 };
 

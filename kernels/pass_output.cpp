@@ -33,11 +33,19 @@ void PassOutput<T>::begin(std::uint64_t rows) {
   whole_copies_ = fits(rows);
   if (private_used_) std::fill_n(private_.data(), private_.size(), T{0});
   private_used_ = false;
+  const std::uint64_t used = std::min(rows, used_rows_);
+  used_rows_ = std::max(rows, used_rows_);
+  if (used == 0) return;
   executor_.run(static_cast<std::size_t>(parts()), [&](std::size_t part) {
-    const std::uint64_t first = rows * part / parts();
-    const std::uint64_t end = rows * (part + 1) / parts();
+    const std::uint64_t first = used * part / parts();
+    const std::uint64_t end = used * (part + 1) / parts();
     std::memset(static_cast<void*>(matrix_.row(first)), 0, (end - first) * matrix_.stride() * sizeof(T));
   });
+}
+
+template <class T>
+void PassOutput<T>::set_zeroed() {
+  if (used_rows_ <= rows_) used_rows_ = 0;
 }
 
 template <class T>
@@ -97,7 +105,7 @@ void PassOutput<T>::finish() {
 
 template <class T>
 void PassOutput<T>::release() {
-  rows_ = 0;
+  rows_ = used_rows_ = 0;
   matrix_ = {};
   private_ = {};
 }

@@ -25,7 +25,7 @@ class PassOutput {
   static std::uint64_t bytes(std::uint64_t most_rows, int rank);
   static std::uint64_t useful_private_bytes(std::uint64_t most_rows, int rank, int threads);
 
-  // Zeroes `rows` rows, also after a pass that was given up.
+  // Zeroes `rows` rows where they may not be zero, also after a pass that was given up.
   void begin(std::uint64_t rows);
   // Every chunk is opened, added to by the parts through target(), and closed.
   void open_chunk(RowRange range, std::uint64_t nnz);
@@ -34,6 +34,8 @@ class PassOutput {
   RowLocks* locks();
   void close_chunk();
   void finish();
+  // The caller has zeroed all rows(), as it used them up.
+  void set_zeroed();
   // Frees the memory; there are no more passes.
   void release();
 
@@ -52,6 +54,7 @@ class PassOutput {
   AlignedBuffer<T> private_;  // zero outside of a pass
   RowLocks locks_;
   std::uint64_t rows_ = 0;
+  std::uint64_t used_rows_ = 0;  // all further ones are zero
   bool whole_copies_ = false;
   bool private_used_ = false;
   Sharing sharing_ = Sharing::alone;
