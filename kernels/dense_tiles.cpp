@@ -49,10 +49,28 @@ HWY_INLINE void scale(Strip& strip, double coefficient) {
   for (std::uint64_t v = 0; v < strip_vectors; ++v) strip.part[v] = hn::Mul(strip.part[v], factor);
 }
 
-// x_j = (x_j - sum_k c_jk x_k) / L_jj over the columns k that are solved already. `ascending`: L y = x, with the rows
-// of L; else L^T x = y, with the rows of L^T. `x` holds the right-hand side and then the solution.
-template <bool Ascending>
-void substitute(const double* coefficients, std::uint64_t rank, double* x) {
+// Adds the squares of some rows of a column, and their products with the given ones, to eight partial sums each.
+HWY_INLINE void add_sums(const Strip& solution, const double* given, double* squares, double* products) {
+  constexpr std::uint64_t slots = partial_sums / lanes;
+  for (std::uint64_t slot = 0; slot < slots; ++slot) {
+    Vector square = hn::Load(Tag(), squares + slot * lanes);
+    Vector product = hn::Load(Tag(), products + slot * lanes);
+    for (std::uint64_t v = slot; v < strip_vectors; v += slots) {
+      const Vector x = solution.part[v];
+      square = hn::MulAdd(x, x, square);
+      product = hn::MulAdd(hn::Load(Tag(), given + v * lanes), x, product);
+    }
+    hn::Store(square, Tag(), squares + slot * lanes);
+    hn::Store(product, Tag(), products + slot * lanes);
+  }
+}
+
+// Substitution over the columns of a strip: x_j = (b_j - sum_k c_jk x_k) / L_jj over the columns k that are solved
+// already. `ascending`: L y = b, with the rows of L; else L^T x = b, with the rows of L^T. done(j, x_j) is told of
+// each.
+template <bool Ascending, class Done>
+HWY_INLINE void substitute(const double* coefficients, std::uint64_t rank, const double* b, double* x,
+                           const Done& done) {
   const auto column_of = [rank](std::uint64_t step) { return Ascending ? step : rank - 1 - step; };
   for (std::uint64_t step = 0; step < rank; step += 2) {
     const bool pair = step + 1 < rank;
@@ -60,8 +78,8 @@ void substitute(const double* coefficients, std::uint64_t rank, double* x) {
     const std::uint64_t j1 = pair ? column_of(step + 1) : j0;
     const double* c0 = coefficients + j0 * rank;
     const double* c1 = coefficients + j1 * rank;
-    Strip x0 = load(x + j0 * solve_tile_rows);
-    Strip x1 = load(x + j1 * solve_tile_rows);
+    Strip x0 = load(b + j0 * solve_tile_rows);
+    Strip x1 = load(b + j1 * solve_tile_rows);
     for (std::uint64_t solved = 0; solved < step; ++solved) {
       const std::uint64_t k = column_of(solved);
       const Strip xk = load(x + k * solve_tile_rows);
@@ -70,15 +88,18 @@ void substitute(const double* coefficients, std::uint64_t rank, double* x) {
     }
     scale(x0, c0[j0]);
     store(x0, x + j0 * solve_tile_rows);
+    done(j0, x0);
     if (!pair) continue;
     subtract_product(x1, c1[j0], x0);
     scale(x1, c1[j1]);
     store(x1, x + j1 * solve_tile_rows);
+    done(j1, x1);
   }
 }
 
 // x = P m, with the pseudo-inverse P.
-void multiply(const double* inverse, std::uint64_t rank, const double* given, double* x) {
+template <class Done>
+HWY_INLINE void multiply(const double* inverse, std::uint64_t rank, const double* given, double* x, const Done& done) {
   for (std::uint64_t j = 0; j < rank; ++j) {
     Strip sum{};
     for (std::uint64_t v = 0; v < strip_vectors; ++v) sum.part[v] = hn::Zero(Tag());
@@ -86,17 +107,7 @@ void multiply(const double* inverse, std::uint64_t rank, const double* given, do
       subtract_product(sum, -inverse[j * rank + k], load(given + k * solve_tile_rows));
     }
     store(sum, x + j * solve_tile_rows);
-  }
-}
-
-// Adds the squares of one column, and what it has in common with the given one, to eight partial sums each.
-HWY_INLINE void add_sums(const double* given, const double* solution, double* squares, double* inner) {
-  for (std::uint64_t i = 0; i < solve_tile_rows; i += lanes) {
-    double* square = squares + i % partial_sums;
-    double* product = inner + i % partial_sums;
-    const Vector x = hn::Load(Tag(), solution + i);
-    hn::Store(hn::MulAdd(x, x, hn::Load(Tag(), square)), Tag(), square);
-    hn::Store(hn::MulAdd(hn::Load(Tag(), given + i), x, hn::Load(Tag(), product)), Tag(), product);
+    done(j, sum);
   }
 }
 
@@ -105,8 +116,8 @@ void add_gram_block(const double* tile, std::uint64_t rows, std::uint64_t column
                     double* gram) {
   constexpr std::uint64_t width = gram_padding / lanes;
   Vector sums[gram_padding][width];
-  for (auto& row : sums) {
-    for (auto& sum : row) sum = hn::Zero(Tag());
+  for (std::uint64_t r = 0; r < gram_padding; ++r) {
+    for (std::uint64_t v = 0; v < width; ++v) sums[r][v] = hn::Zero(Tag());
   }
   for (const double* row = tile; row < tile + rows * columns; row += columns) {
     Vector right[width];
@@ -128,20 +139,19 @@ void add_gram_block(const double* tile, std::uint64_t rows, std::uint64_t column
 
 void solve_tile_vectors(const RowSolver& solver, const double* given, double* solution, double* sums) {
   const auto rank = static_cast<std::uint64_t>(solver.rank());
-  if (solver.is_cholesky()) {
-    for (std::uint64_t i = 0; i < rank * solve_tile_rows; ++i) solution[i] = given[i];
-  }
+  const double* matrix = solver.matrix().data();
   for (std::uint64_t row = 0; row < solve_tile_rows; row += strip_rows) {
+    const double* b = given + row;
+    double* x = solution + row;
+    const auto add = [&](std::uint64_t j, const Strip& column) {
+      add_sums(column, b + j * solve_tile_rows, sums + j * partial_sums, sums + (rank + j) * partial_sums);
+    };
     if (solver.is_cholesky()) {
-      substitute<true>(solver.lower().data(), rank, solution + row);
-      substitute<false>(solver.matrix().data(), rank, solution + row);
+      substitute<true>(solver.lower().data(), rank, b, x, [](std::uint64_t, const Strip&) {});
+      substitute<false>(matrix, rank, x, x, add);
     } else {
-      multiply(solver.matrix().data(), rank, given + row, solution + row);
+      multiply(matrix, rank, b, x, add);
     }
-  }
-  for (std::uint64_t j = 0; j < rank; ++j) {
-    add_sums(given + j * solve_tile_rows, solution + j * solve_tile_rows, sums + j * partial_sums,
-             sums + rank * partial_sums);
   }
 }
 

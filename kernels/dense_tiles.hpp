@@ -8,10 +8,10 @@
 
 namespace blco {
 
-// What solve_tile adds to: per column of the solution eight partial sums of its squares, then eight of <given,
-// solution>.
+// What solve_tile adds to: for each column of the solution eight partial sums of its squares; after those, for each
+// column, eight of its products with the given one.
 inline constexpr std::uint64_t partial_sums = 8;
-constexpr std::uint64_t solve_sums(int rank) { return (static_cast<std::uint64_t>(rank) + 1) * partial_sums; }
+constexpr std::uint64_t solve_sums(int rank) { return 2 * static_cast<std::uint64_t>(rank) * partial_sums; }
 
 // solution V = given for one solve tile (row_tiles.hpp), and its sums. Tiles do not overlap and are aligned to cache
 // lines.

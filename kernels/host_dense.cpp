@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstddef>
 #include <numeric>
-#include <utility>
 
 #include "kernels/dense_tiles.hpp"
 #include "kernels/row_tiles.hpp"
@@ -22,6 +21,15 @@ constexpr std::uint64_t most_slice_bytes = std::uint64_t{32} << 20;
 // A factor of this size has left the cache before it is scaled, so it may as well pass it by.
 constexpr std::uint64_t streamed_bytes = std::uint64_t{32} << 20;
 
+// Words of rows in a Gram tile, which is to stay in the L1 cache while its blocks pass over it.
+std::uint64_t gram_tile_words(int rank) {
+  constexpr std::uint64_t cache_bytes = std::uint64_t{32} << 10;
+  constexpr std::uint64_t most = 8;
+  return std::clamp<std::uint64_t>(cache_bytes / (8 * word_rows * gram_tile_columns(rank)), 1, most);
+}
+
+std::uint64_t gram_tile_elements(int rank) { return gram_tile_words(rank) * word_rows * gram_tile_columns(rank); }
+
 std::uint64_t gram_elements(int rank) { return gram_tile_columns(rank) * gram_tile_columns(rank); }
 
 std::uint64_t slice_elements(int rank) { return std::max(gram_elements(rank), solve_sums(rank)); }
@@ -34,9 +42,7 @@ std::uint64_t slice_count(int rank, std::uint64_t rows) {
 
 std::uint64_t solve_tile_elements(int rank) { return solve_tile_columns(rank) * solve_tile_rows; }
 
-std::uint64_t scratch_elements(int rank) {
-  return std::max(2 * solve_tile_elements(rank), gram_tile_rows * gram_tile_columns(rank));
-}
+std::uint64_t scratch_elements(int rank) { return std::max(2 * solve_tile_elements(rank), gram_tile_elements(rank)); }
 
 // Rows of the solution that turn into zero, and the bits of all that may not be.
 template <class T>
@@ -135,16 +141,16 @@ RowSolveSums DenseKernels::solve_rows(const RowSolver& solver, RowsView<T> given
   for_each_slice(given.rows, false, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
     SliceSolve<T>(solver, given, solution, sums, scratch).run(first, end);
   });
-  std::vector<double> totals(rank + 1);
+  RowSolveSums total{std::vector<double>(rank), 0.0};
   for (std::uint64_t slice = 0; slice < slice_count(rank_, given.rows); ++slice) {
-    const double* sums = slice_sums_.data() + slice * slice_elements(rank_);
-    for (std::size_t r = 0; r <= rank; ++r) {
-      totals[r] += std::accumulate(sums + r * partial_sums, sums + (r + 1) * partial_sums, 0.0);
+    const double* squares = slice_sums_.data() + slice * slice_elements(rank_);
+    const double* products = squares + rank * partial_sums;
+    for (std::size_t r = 0; r < rank; ++r) {
+      total.squares[r] += std::accumulate(squares + r * partial_sums, squares + (r + 1) * partial_sums, 0.0);
     }
+    total.inner += std::accumulate(products, products + rank * partial_sums, 0.0);
   }
-  const double inner = totals.back();
-  totals.pop_back();
-  return {std::move(totals), inner};
+  return total;
 }
 
 template <class T>
@@ -157,10 +163,14 @@ void DenseKernels::scale_and_gram(FactorView<T> factor, std::span<const double> 
   const RowsView<T> rows = factor.rows;
   // Backward: what was solved last is still in the cache.
   for_each_slice(rows.rows, true, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
-    std::fill_n(scratch, gram_tile_rows * columns, 0.0);
-    for (; first < end; first += word_rows) {
-      const std::uint64_t mask = factor.live[first / word_rows];
-      const std::uint64_t count = scale_rows(rows.row(first), rows.stride, mask, factors, columns, scratch);
+    std::fill_n(scratch, gram_tile_elements(rank_), 0.0);
+    const std::uint64_t tile_rows = gram_tile_words(rank_) * word_rows;
+    for (; first < end; first += tile_rows) {
+      std::uint64_t count = 0;
+      for (std::uint64_t row = first; row < std::min(end, first + tile_rows); row += word_rows) {
+        count += scale_rows(rows.row(row), rows.stride, factor.live[row / word_rows], factors, columns,
+                            scratch + count * columns);
+      }
       if (count > 0) add_gram_tile(scratch, count, columns, sums);
     }
   });

@@ -10,10 +10,8 @@ namespace blco {
 
 // Rows that are solved together. A solve tile is column-major: element (row i, column j) at [j * solve_tile_rows + i].
 inline constexpr std::uint64_t solve_tile_rows = 32;
-// A Gram tile is row-major, of as many rows as a word has bits; its columns are padded with zeros to a multiple of
-// this.
+// A Gram tile is row-major; its columns are padded with zeros to a multiple of this.
 inline constexpr std::uint64_t gram_padding = 8;
-inline constexpr std::uint64_t gram_tile_rows = 64;
 
 // Columns of a solve tile: as many as a padded row of either precision has, and whole vectors.
 constexpr std::uint64_t solve_tile_columns(int rank) {
