@@ -137,17 +137,18 @@ void add_gram_block(const double* tile, std::uint64_t rows, std::uint64_t column
 
 }  // namespace
 
-void solve_tile_vectors(const RowSolver& solver, const double* given, double* solution, double* sums) {
+void solve_tile_vectors(const RowSolver& solver, const double* given, double* solution, double* sums, Ahead& ahead) {
   const auto rank = static_cast<std::uint64_t>(solver.rank());
   const double* matrix = solver.matrix().data();
   for (std::uint64_t row = 0; row < solve_tile_rows; row += strip_rows) {
     const double* b = given + row;
     double* x = solution + row;
     const auto add = [&](std::uint64_t j, const Strip& column) {
+      ahead.fetch();
       add_sums(column, b + j * solve_tile_rows, sums + j * partial_sums, sums + (rank + j) * partial_sums);
     };
     if (solver.is_cholesky()) {
-      substitute<true>(solver.lower().data(), rank, b, x, [](std::uint64_t, const Strip&) {});
+      substitute<true>(solver.lower().data(), rank, b, x, [&](std::uint64_t, const Strip&) { ahead.fetch(); });
       substitute<false>(matrix, rank, x, x, add);
     } else {
       multiply(matrix, rank, b, x, add);
@@ -170,8 +171,8 @@ namespace blco {
 HWY_EXPORT(solve_tile_vectors);
 HWY_EXPORT(add_gram_tile_vectors);
 
-void solve_tile(const RowSolver& solver, const double* given, double* solution, double* sums) {
-  HWY_DYNAMIC_DISPATCH(solve_tile_vectors)(solver, given, solution, sums);
+void solve_tile(const RowSolver& solver, const double* given, double* solution, double* sums, Ahead& ahead) {
+  HWY_DYNAMIC_DISPATCH(solve_tile_vectors)(solver, given, solution, sums, ahead);
 }
 
 void add_gram_tile(const double* tile, std::uint64_t rows, std::uint64_t columns, double* gram) {

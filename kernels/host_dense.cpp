@@ -18,8 +18,6 @@ namespace {
 constexpr std::uint64_t most_slices = 256;
 constexpr std::uint64_t least_slice_rows = 1024;
 constexpr std::uint64_t most_slice_bytes = std::uint64_t{32} << 20;
-// A factor of this size has left the cache before it is scaled, so it may as well pass it by.
-constexpr std::uint64_t streamed_bytes = std::uint64_t{32} << 20;
 
 // Words of rows in a Gram tile, which is to stay in the L1 cache while its blocks pass over it.
 std::uint64_t gram_tile_words(int rank) {
@@ -55,6 +53,13 @@ void set_live(FactorView<T> factor, std::uint64_t first_row, std::uint64_t mask)
   live = mask;
 }
 
+// A store that misses the cache holds up the next ones; asked for ahead of time, its line is there.
+template <class T>
+void prefetch_to_write(const T* row, std::uint64_t stride) {
+  constexpr std::uint64_t line = cache_line_bytes / sizeof(T);
+  for (std::uint64_t j = 0; j < stride; j += line) __builtin_prefetch(row + j, 1);
+}
+
 // Solves the rows that are not zero, a tile at a time.
 template <class T>
 class SliceSolve {
@@ -63,7 +68,6 @@ class SliceSolve {
       : solver_(solver),
         given_(given),
         solution_(solution),
-        stream_(given.rows * given.stride * sizeof(T) > streamed_bytes),
         sums_(sums),
         right_(scratch),
         left_(scratch + solve_tile_elements(solver.rank())) {
@@ -74,35 +78,36 @@ class SliceSolve {
   void run(std::uint64_t first, std::uint64_t end) {
     for (; first < end; first += word_rows) {
       const std::uint64_t count = std::min(word_rows, end - first);
+      ahead_.look_at(given_.row(std::min(end, first + word_rows)), given_.row(std::min(end, first + 2 * word_rows)));
       std::uint64_t mask = nonzero_rows(given_.row(first), count, given_.stride * sizeof(T));
       set_live(solution_, first, mask);
       for (; mask != 0; mask &= mask - 1) {
         numbers_[count_++] = first + static_cast<std::uint64_t>(std::countr_zero(mask));
+        prefetch_to_write(solution_.rows.row(numbers_[count_ - 1]), solution_.rows.stride);
         if (count_ == solve_tile_rows) solve();
       }
     }
     if (count_ > 0) solve();
-    if (stream_) flush_stream();
   }
 
  private:
   void solve() {
     const std::span<const std::uint64_t> numbers(numbers_.data(), count_);
     take_rows(given_, numbers, right_);
-    solve_tile(solver_, right_, left_, sums_);
-    put_rows(left_, numbers, solution_.rows, stream_);
+    solve_tile(solver_, right_, left_, sums_, ahead_);
+    put_rows(left_, numbers, solution_.rows);
     count_ = 0;
   }
 
   const RowSolver& solver_;
   RowsView<T> given_;
   FactorView<T> solution_;
-  bool stream_;
   double* sums_;
   double* right_;
   double* left_;
   std::array<std::uint64_t, solve_tile_rows> numbers_{};
   std::size_t count_ = 0;
+  Ahead ahead_;
 };
 
 }  // namespace

@@ -11,7 +11,6 @@
 #define HWY_TARGET_INCLUDE "kernels/row_tiles.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After the above:
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -37,12 +36,6 @@ HWY_INLINE Vector store(Vector v, float* to) {
   const auto narrow = hn::DemoteTo(tag, v);
   hn::Store(narrow, tag, to);
   return hn::PromoteTo(Tag(), narrow);
-}
-
-HWY_INLINE void stream(Vector v, double* to) { hn::Stream(v, Tag(), to); }
-HWY_INLINE void stream(Vector v, float* to) {
-  const hn::Rebind<float, Tag> tag;
-  hn::Stream(hn::DemoteTo(tag, v), tag, to);
 }
 
 // block[i][j] <-> block[j][i], by exchanging ever larger squares: single lanes, 128-bit blocks, halves.
@@ -102,7 +95,7 @@ void take(RowsView<T> from, std::span<const std::uint64_t> numbers, double* tile
 }
 
 template <class T>
-void put(const double* tile, std::span<const std::uint64_t> numbers, RowsView<T> to, bool streamed) {
+void put(const double* tile, std::span<const std::uint64_t> numbers, RowsView<T> to) {
   if (to.stride % lanes != 0) {
     for (std::uint64_t i = 0; i < numbers.size(); ++i) {
       T* row = to.row(numbers[i]);
@@ -119,11 +112,7 @@ void put(const double* tile, std::span<const std::uint64_t> numbers, RowsView<T>
       for (std::uint64_t k = 0; k < lanes; ++k) {
         if (k >= count) break;
         T* row = to.row(numbers[i + k]) + j;
-        if (streamed) {
-          stream(block[k], row);
-        } else {
-          store(block[k], row);
-        }
+        store(block[k], row);
       }
     }
   }
@@ -182,11 +171,11 @@ void take_rows_f64(RowsView<double> from, std::span<const std::uint64_t> numbers
 void take_rows_f32(RowsView<float> from, std::span<const std::uint64_t> numbers, double* tile) {
   take(from, numbers, tile);
 }
-void put_rows_f64(const double* tile, std::span<const std::uint64_t> numbers, RowsView<double> to, bool streamed) {
-  put(tile, numbers, to, streamed);
+void put_rows_f64(const double* tile, std::span<const std::uint64_t> numbers, RowsView<double> to) {
+  put(tile, numbers, to);
 }
-void put_rows_f32(const double* tile, std::span<const std::uint64_t> numbers, RowsView<float> to, bool streamed) {
-  put(tile, numbers, to, streamed);
+void put_rows_f32(const double* tile, std::span<const std::uint64_t> numbers, RowsView<float> to) {
+  put(tile, numbers, to);
 }
 std::uint64_t scale_rows_f64(double* rows, std::uint64_t stride, std::uint64_t mask, const double* factors,
                              std::uint64_t columns, double* tile) {
@@ -222,14 +211,12 @@ void take_rows(RowsView<float> from, std::span<const std::uint64_t> numbers, dou
   HWY_DYNAMIC_DISPATCH(take_rows_f32)(from, numbers, tile);
 }
 
-void put_rows(const double* tile, std::span<const std::uint64_t> numbers, RowsView<double> to, bool stream) {
-  HWY_DYNAMIC_DISPATCH(put_rows_f64)(tile, numbers, to, stream);
+void put_rows(const double* tile, std::span<const std::uint64_t> numbers, RowsView<double> to) {
+  HWY_DYNAMIC_DISPATCH(put_rows_f64)(tile, numbers, to);
 }
-void put_rows(const double* tile, std::span<const std::uint64_t> numbers, RowsView<float> to, bool stream) {
-  HWY_DYNAMIC_DISPATCH(put_rows_f32)(tile, numbers, to, stream);
+void put_rows(const double* tile, std::span<const std::uint64_t> numbers, RowsView<float> to) {
+  HWY_DYNAMIC_DISPATCH(put_rows_f32)(tile, numbers, to);
 }
-
-void flush_stream() { hwy::FlushStream(); }
 
 std::uint64_t scale_rows(double* rows, std::uint64_t stride, std::uint64_t mask, const double* scale,
                          std::uint64_t columns, double* tile) {

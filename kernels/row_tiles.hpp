@@ -31,11 +31,9 @@ std::uint64_t nonzero_rows(const void* rows, std::uint64_t count, std::uint64_t 
 void take_rows(RowsView<double> from, std::span<const std::uint64_t> numbers, double* tile);
 void take_rows(RowsView<float> from, std::span<const std::uint64_t> numbers, double* tile);
 
-// Writes them back, with the padding; past the cache if `stream` says so, and then a FlushStream must follow.
-void put_rows(const double* tile, std::span<const std::uint64_t> numbers, RowsView<double> to, bool stream);
-void put_rows(const double* tile, std::span<const std::uint64_t> numbers, RowsView<float> to, bool stream);
-// Makes streamed rows visible to other threads.
-void flush_stream();
+// Writes the rows with the given numbers, padding included.
+void put_rows(const double* tile, std::span<const std::uint64_t> numbers, RowsView<double> to);
+void put_rows(const double* tile, std::span<const std::uint64_t> numbers, RowsView<float> to);
 
 // Copies those of `rows`, which lie `stride` apart, that `mask` names into a Gram tile, one after the other, and
 // returns how many. With `scale` (R factors, then ones up to `columns`; nullptr: all 1) they are first scaled in place.
