@@ -111,10 +111,11 @@ HWY_INLINE void multiply(const double* inverse, std::uint64_t rank, const double
   }
 }
 
-// The 8 x 8 block of A^T A whose rows are columns j.. of A and whose columns are columns k.. of A.
+// The block of A^T A whose rows are eight columns of A from j on, and whose columns are those from k on.
+template <std::uint64_t Columns>
 void add_gram_block(const double* tile, std::uint64_t rows, std::uint64_t columns, std::uint64_t j, std::uint64_t k,
                     double* gram) {
-  constexpr std::uint64_t width = gram_padding / lanes;
+  constexpr std::uint64_t width = Columns / lanes;
   Vector sums[gram_padding][width];
   for (std::uint64_t r = 0; r < gram_padding; ++r) {
     for (std::uint64_t v = 0; v < width; ++v) sums[r][v] = hn::Zero(Tag());
@@ -157,8 +158,14 @@ void solve_tile_vectors(const RowSolver& solver, const double* given, double* so
 }
 
 void add_gram_tile_vectors(const double* tile, std::uint64_t rows, std::uint64_t columns, double* gram) {
+  // Two vectors of sums per row of a block hide the loads; more registers than 16 hold them.
+  constexpr std::uint64_t wide = 2 * gram_padding;
   for (std::uint64_t j = 0; j < columns; j += gram_padding) {
-    for (std::uint64_t k = 0; k <= j; k += gram_padding) add_gram_block(tile, rows, columns, j, k, gram);
+    std::uint64_t k = 0;
+    if constexpr (lanes == gram_padding) {
+      for (; k + gram_padding <= j; k += wide) add_gram_block<wide>(tile, rows, columns, j, k, gram);
+    }
+    for (; k <= j; k += gram_padding) add_gram_block<gram_padding>(tile, rows, columns, j, k, gram);
   }
 }
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t most_slice_bytes = std::uint64_t{32} << 20;
 
 // Words of rows in a Gram tile, which is to stay in the L1 cache while its blocks pass over it.
 std::uint64_t gram_tile_words(int rank) {
-  constexpr std::uint64_t cache_bytes = std::uint64_t{32} << 10;
+  constexpr std::uint64_t cache_bytes = std::uint64_t{16} << 10;
   constexpr std::uint64_t most = 8;
   return std::clamp<std::uint64_t>(cache_bytes / (8 * word_rows * gram_tile_columns(rank)), 1, most);
 }
