@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "blco/error.hpp"
@@ -230,6 +232,39 @@ TEST(HostBackend, ComputesTheSameOnEveryInstructionSet) {
     }
   }
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+TEST(HostBackend, UpdatesRowsAlikeOnEveryInstructionSet) {
+  const auto tensor = random_tensor({.shape = {150, 31}, .nnz = 400, .seed = 2});
+  const auto chunks = encode(tensor, 1000);
+  for (const int rank : {1, 3, 7, 16, 33}) {
+    const auto n = static_cast<std::size_t>(rank);
+    std::vector<double> definite(n * n, 0.25);
+    for (std::size_t r = 0; r < n; ++r) definite[r * n + r] = 1.0 + static_cast<double>(r);
+    for (const std::vector<double>& system : {definite, std::vector<double>(n * n, 1.0)}) {
+      const RowSolver solver(system, rank);
+      const auto update = [&](const BackendCase& which) {
+        BackendUnderTest backend(which, tensor.shape, rank);
+        backend.load(random_factors(tensor.shape, rank, 11));
+        backend.pass(chunks, 0);
+        const RowUpdate sums = backend->update_rows(0, solver);
+        std::vector<double> numbers = backend.factor(0);
+        numbers.insert(numbers.end(), sums.norms.begin(), sums.norms.end());
+        numbers.push_back(sums.inner);
+        return numbers;
+      };
+      const std::vector<double> expected = update({0, Precision::f64});
+      for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+        hwy::GetChosenTarget().Update(target);
+        const std::vector<double> actual = update({2, Precision::f64});
+        for (std::size_t i = 0; i < actual.size(); ++i) {
+          EXPECT_NEAR(actual[i], expected[i], 1e-12 * std::max(1.0, std::abs(expected[i])))
+              << "rank " << rank << " on " << hwy::TargetName(target);
+        }
+      }
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    }
+  }
 }
 
 }  // namespace

@@ -127,6 +127,45 @@ TEST_P(RowUpdateOf, TakesTheMinimumNormSolutionOfASingularSystem) {
   }
 }
 
+// Rows without nonzeros are zero, in the output and so in the factor, whatever they were before.
+TEST_P(RowUpdateOf, FollowsRowsThatComeAndGo) {
+  constexpr std::uint64_t rows = 200;
+  const std::vector<std::uint64_t> shape{rows, 300};
+  for (const int rank : {1, 3, 8, 17}) {
+    const auto n = static_cast<std::size_t>(rank);
+    const auto v = definite_matrix(rank);
+    BackendUnderTest backend(GetParam(), shape, rank);
+    backend.load(random_factors(shape, rank, 3));
+    for (const std::uint64_t step : {2, 3, 1, 67, 5}) {
+      CooTensor tensor{shape, {}, {}};
+      for (std::uint64_t row = step - 1; row < rows; row += step) {
+        tensor.coordinates.insert(tensor.coordinates.end(), {row, (row * row + step) % 300});
+        tensor.values.push_back(1.0 + static_cast<double>(row % 7));
+      }
+      const auto chunks = encode(fold(tensor), 64);
+      backend.pass(chunks, 1);  // a longer mode, whose rows are left in the output
+      const auto given = backend.pass(chunks, 0);
+
+      const RowUpdate update = backend->update_rows(0, RowSolver(v, rank));
+
+      const auto factor = backend.factor(0);
+      for (std::size_t i = 0; i < rows; ++i) {
+        const Wide row = solve(v, given.data() + i * n, n);
+        for (std::size_t r = 0; r < n; ++r) {
+          const double expected = update.norms[r] > 0 ? static_cast<double>(row[r]) / update.norms[r] : 0.0;
+          ASSERT_NEAR(factor[i * n + r], expected, exact()) << "rank " << rank << ", step " << step << ", row " << i;
+          if ((i + 1) % step == 0) continue;
+          ASSERT_EQ(factor[i * n + r], 0.0) << "rank " << rank << ", step " << step << ", row " << i;
+        }
+      }
+      const Wide gram = gram_of(factor, n);
+      for (std::size_t i = 0; i < n * n; ++i) {
+        ASSERT_NEAR(backend->gram(0)[i], static_cast<double>(gram[i]), 1e-13);
+      }
+    }
+  }
+}
+
 TEST_P(RowUpdateOf, IsTakenBack) {
   const std::vector<std::uint64_t> shape{70, 50};
   BackendUnderTest backend(GetParam(), shape, 5);
