@@ -143,7 +143,10 @@ TEST_P(RowUpdateOf, FollowsRowsThatComeAndGo) {
         tensor.values.push_back(1.0 + static_cast<double>(row % 7));
       }
       const auto chunks = encode(fold(tensor), 64);
-      backend.pass(chunks, 1);  // a longer mode, whose rows are left in the output
+      const std::vector<std::vector<double>> factors{backend.factor(0), backend.factor(1)};
+      // A longer mode, whose rows are left in the output.
+      const auto longer = backend.pass(chunks, 1);
+      ASSERT_THAT(longer, RowsNear(coordinate_mttkrp(tensor, factors, rank, 1), GetParam().tolerance()));
       const auto given = backend.pass(chunks, 0);
 
       const RowUpdate update = backend->update_rows(0, RowSolver(v, rank));
