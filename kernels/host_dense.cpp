@@ -16,7 +16,7 @@ namespace blco {
 namespace {
 
 constexpr std::uint64_t most_slices = 256;
-constexpr std::uint64_t least_slice_rows = 1024;
+constexpr std::uint64_t least_slice_rows = 256;
 constexpr std::uint64_t most_slice_bytes = std::uint64_t{32} << 20;
 
 // Words of rows in a Gram tile, which is to stay in the L1 cache while its blocks pass over it.
