@@ -35,13 +35,13 @@ run_tests() {
 
 # Sanitizers: no CUDA, no debugger's information (build with the preset itself for line numbers), and tests compiled
 # the quick way, since this is most of the work. The emulator's tests are left out: they bring their own sanitizers,
-# and have run under both in the release part. So are comparisons of numbers with numpy.
+# and have run under both in the release part. So are what programs of others do: numpy, h5py, a consumer's build.
 quick=(-DBLCO_QUICK_TESTS=ON -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1)
 
 run_part() {
   case $1 in
     release) build release && run_tests release ;;
-    asan) build asan "${quick[@]}" && run_tests asan -E '^engine\.(against_numpy|bits_per_nonzero|info)$' ;;
+    asan) build asan "${quick[@]}" && run_tests asan -E '^(engine\.(against_numpy|bits_per_nonzero|info|open_files|hdf5plugin)$|consumer\.)' ;;
     # What has threads: ingest, the streamer, fits, scans of chunks, and the host backend.
     tsan) build tsan "${quick[@]}" -- test_engine test_kernels &&
       run_tests tsan -R '^(engine|kernels)\.' -E '^engine\.(against_numpy|bits_per_nonzero|info|memory_budgets|out_of_core)$' ;;
