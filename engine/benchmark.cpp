@@ -5,8 +5,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <memory>
 
 #include "blco/error.hpp"
+#include "engine/baseline_pass.hpp"
 #include "engine/cpd_job.hpp"
 #include "engine/initial_factors.hpp"
 #include "engine/streamer.hpp"
@@ -48,18 +51,27 @@ std::uint64_t host_cache_bytes() {
   return bytes > 0 ? static_cast<std::uint64_t>(bytes) : std::uint64_t{1} << 20;
 }
 
-PassMeasurement measure_pass(Streamer& streamer, const PassLoad& load, int repeats) {
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return seconds_since(begin);
+}
+
+// Both in turn, so that what else the machine does slows both down alike.
+PassMeasurement measure_pass(Streamer& streamer, AltoBaseline* baseline, const PassLoad& load, int repeats) {
   std::vector<double> seconds;
+  std::vector<double> baseline_seconds;
   for (int i = 0; i < repeats; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    streamer.pass(load.mode, i % 2 == 0 ? Direction::backward : Direction::forward);
-    seconds.push_back(seconds_since(begin));
+    const Direction direction = i % 2 == 0 ? Direction::backward : Direction::forward;
+    seconds.push_back(seconds_of([&] { streamer.pass(load.mode, direction); }));
+    if (baseline != nullptr) baseline_seconds.push_back(seconds_of([&] { baseline->run(load.mode); }));
   }
   PassMeasurement measured;
   measured.mode = load.mode;
   measured.seconds = median(seconds);
   measured.least_seconds = std::ranges::min(seconds);
   measured.nonzeros_per_second = static_cast<double>(load.nnz) / measured.seconds;
+  if (baseline != nullptr) measured.baseline_least_seconds = std::ranges::min(baseline_seconds);
   return measured;
 }
 
@@ -73,15 +85,25 @@ void set_traffic(const PassTraffic& traffic, const BenchmarkReport& report, Pass
 
 }  // namespace
 
+double BenchmarkReport::ratio_to_baseline() const {
+  double seconds = 0;
+  double baseline_seconds = 0;
+  for (const PassMeasurement& pass : passes) {
+    seconds += pass.least_seconds;
+    baseline_seconds += pass.baseline_least_seconds;
+  }
+  return baseline_seconds > 0 ? seconds / baseline_seconds : 0;
+}
+
 double BenchmarkReport::mean_speed() const {
   double logarithms = 0;
   for (const PassMeasurement& pass : passes) logarithms += std::log(pass.nonzeros_per_second);
   return std::exp(logarithms / static_cast<double>(passes.size()));
 }
 
-BenchmarkReport benchmark_mttkrp(const Tensor& tensor, int repeats, const MemoryBudget& budget,
+BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark, const MemoryBudget& budget,
                                  const CpdOptions& options) {
-  if (repeats < 1) throw Error(ErrorKind::invalid_argument, "a benchmark repeats at least once");
+  if (benchmark.repeats < 1) throw Error(ErrorKind::invalid_argument, "a benchmark repeats at least once");
   check_options(tensor.summary(), options);
   CpdJob job(tensor, budget, options, {});
   BenchmarkReport report;
@@ -95,11 +117,13 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, int repeats, const Memory
   load_initial_factors(tensor.summary(), options, nullptr, job.backend());
   report.plan = job.describe();
 
+  std::unique_ptr<AltoBaseline> baseline;
+  if (benchmark.baseline) baseline = make_baseline(tensor, options.rank, options.seed, job.pool());
   Streamer streamer(tensor.chunks(), job.plan(), job.backend(), job.trace());
   streamer.pass(0, Direction::forward);
   const std::uint64_t cache_bytes = job.device() != nullptr ? job.device()->l2_bytes : host_cache_bytes();
   for (const PassLoad& load : job.loads()) {
-    PassMeasurement pass = measure_pass(streamer, load, repeats);
+    PassMeasurement pass = measure_pass(streamer, baseline.get(), load, benchmark.repeats);
     set_traffic(traffic_of(load, cache_bytes), report, pass);
     report.passes.push_back(pass);
   }

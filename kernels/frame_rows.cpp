@@ -176,11 +176,13 @@ FrameDecoder::FrameBits FrameDecoder::read_bits(const FrameSource& source, std::
   const std::uint64_t first = frame * frame_entries;
   FrameBits bits;
   if (source.decoded != nullptr) {
+    bits.by_pext = extraction_ == BitExtraction::pext;
     bits.lows = source.decoded->indices.data() + first;
     if (!has_key_) return bits;
     bits.keys = source.decoded->keys.data() + first;
     if (HWY_DYNAMIC_DISPATCH(differing_bits)(bits.keys) != 0) return bits;
-    bits.fixed_key = *std::exchange(bits.keys, nullptr);
+    const std::uint64_t key = *std::exchange(bits.keys, nullptr);
+    bits.fixed_key = bits.by_pext ? look_up(key_tables_, key) : key;
     return bits;
   }
 
@@ -251,17 +253,22 @@ DecodedChunk FrameDecoder::make_decoded(const FrameSource& source) const {
   return chunk;
 }
 
-void FrameDecoder::decode_into(const FrameSource& source, std::uint64_t frame, DecodedChunk& out) const {
+void FrameDecoder::decode_into(const FrameSource& source, std::uint64_t frame, FrameRing& ring,
+                               DecodedChunk& out) const {
   const std::uint64_t first = frame * frame_entries;
   std::uint64_t* indices = out.indices.data() + first;
   decode_line_frame(source.index, frame, indices);
-  look_up_all(low_tables_, indices);
-  if (has_key_) {
-    std::uint64_t* keys = out.keys.data() + first;
-    decode_line_frame(source.key, frame, keys);
-    look_up_all(key_tables_, keys);
+  if (has_key_) decode_line_frame(source.key, frame, out.keys.data() + first);
+  if (extraction_ == BitExtraction::tables) {
+    look_up_all(low_tables_, indices);
+    if (has_key_) look_up_all(key_tables_, out.keys.data() + first);
   }
   if (source.value.bytes != nullptr) decode_value_frame(source.value, frame, out.values.data() + first);
+
+  FrameSource decoded = source;
+  decoded.decoded = &out;
+  write_rows(read_bits(decoded, frame, ring), frame, ring);
+  check_rows(source, frame, ring);
 }
 
 std::uint64_t decoded_chunk_bytes(const TensorLayout& layout, std::uint64_t nnz) {

@@ -44,8 +44,9 @@ struct RowRange {
   std::uint32_t upper = 0;
 };
 
-// A chunk's own arrays, ready to use: BLCO indices, the key's bits re-encoded in the same way, and values (none: all
-// are 1). Every array holds whole frames; entries past the end are unspecified.
+// A chunk's own arrays, ready to use: indices, keys and values (none: all are 1). For BitExtraction::pext these are
+// line indices and keys as they are stored; for tables BLCO indices, and the key's bits re-encoded in the same way.
+// Every array holds whole frames; entries past the end are unspecified.
 struct DecodedChunk {
   AlignedBuffer<std::uint64_t> indices;
   AlignedBuffer<std::uint64_t> keys;
@@ -96,9 +97,14 @@ class FrameDecoder {
   // row.
   void decode(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const;
 
-  // Arrays for the frames of `source`, to be filled by decode_into, once for every frame and in any order.
+  // Arrays for the frames of `source`, to be filled by decode_into, once for every frame and in any order, each thread
+  // with a ring. Throws Error{corrupt} for a row outside its range.
   DecodedChunk make_decoded(const FrameSource& source) const;
-  void decode_into(const FrameSource& source, std::uint64_t frame, DecodedChunk& out) const;
+  void decode_into(const FrameSource& source, std::uint64_t frame, FrameRing& ring, DecodedChunk& out) const;
+
+  // Whether the indices of a decoded chunk say it all: the row of mode n is pext(index, row_mask(n)).
+  bool decodes_to_lines() const { return extraction_ == BitExtraction::pext && !has_key_; }
+  std::uint64_t row_mask(int mode) const { return layout_.modes[static_cast<std::size_t>(mode)].low_mask; }
 
  private:
   // A frame's bits in one of two forms: line indices and keys for pext, or the fields of BLCO index and key.

@@ -194,7 +194,7 @@ ResidentId HostBackend<T>::keep(int, const ChunkView& chunk, ResidentForm form) 
     const std::size_t slices = rings_.size();
     executor_.run(slices, [&](std::size_t slice) {
       for (std::uint64_t f = source.frames() * slice / slices; f < source.frames() * (slice + 1) / slices; ++f) {
-        decoder_.decode_into(source, f, resident.decoded);
+        decoder_.decode_into(source, f, rings_[slice], resident.decoded);
       }
     });
     resident.source.index = resident.source.key = resident.source.value = {};
@@ -225,11 +225,12 @@ RowsTask<T> HostBackend<T>::make_task(std::size_t part) {
   RowsTask<T> task;
   task.output = output_.target(part);
   task.output.rows = ring.rows(pass_mode_);
+  task.output.mask = decoder_.row_mask(pass_mode_);
   for (int mode = 0; mode < layout_.order(); ++mode) {
     if (mode == pass_mode_) continue;
     const RowMatrix<T>& factor = std::as_const(factors_)[mode].matrix();
-    task.factors[static_cast<std::size_t>(task.factor_count++)] = {factor.row(0), ring.rows(mode), 0,
-                                                                   factor.bytes() > cached_bytes};
+    task.factors[static_cast<std::size_t>(task.factor_count++)] = {
+        factor.row(0), ring.rows(mode), decoder_.row_mask(mode), 0, factor.bytes() > prefetched_bytes};
   }
   task.values = ring.values();
   task.stride = padded_rank<T>(rank_);
@@ -242,7 +243,14 @@ void HostBackend<T>::add_part(const FrameSource& source, std::size_t part) {
   const std::uint64_t first = source.frames() * part / rings_.size();
   const std::uint64_t end = source.frames() * (part + 1) / rings_.size();
   if (first == end) return;
-  const RowsTask<T> task = make_task(part);
+  RowsTask<T> task = make_task(part);
+  if (source.decoded != nullptr && decoder_.decodes_to_lines() && task.locks == nullptr) {
+    task.lines = source.decoded->indices.data();
+    task.values = source.decoded->values.data();
+    const std::uint64_t begin = first * frame_entries;
+    mttkrp_rows(task, {begin, std::min(end * frame_entries, source.nnz) - begin});
+    return;
+  }
   decoder_.decode(source, first, rings_[part]);
   for (std::uint64_t frame = first; frame < end; ++frame) {
     if (frame + 1 < end) decoder_.decode(source, frame + 1, rings_[part]);

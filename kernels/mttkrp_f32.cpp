@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {
 
-void mttkrp_rows_f32(const RowsTask<float>& task, RingRange range) { add_frame<float>(task, range); }
+void mttkrp_rows_f32(const RowsTask<float>& task, NonzeroRange range) { add_range<float>(task, range); }
 
 }  // namespace blco::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -22,7 +22,9 @@ namespace blco {
 
 HWY_EXPORT(mttkrp_rows_f32);
 
-void mttkrp_rows(const RowsTask<float>& task, RingRange range) { HWY_DYNAMIC_DISPATCH(mttkrp_rows_f32)(task, range); }
+void mttkrp_rows(const RowsTask<float>& task, NonzeroRange range) {
+  HWY_DYNAMIC_DISPATCH(mttkrp_rows_f32)(task, range);
+}
 
 }  // namespace blco
 #endif  // HWY_ONCE

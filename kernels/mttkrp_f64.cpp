@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {
 
-void mttkrp_rows_f64(const RowsTask<double>& task, RingRange range) { add_frame<double>(task, range); }
+void mttkrp_rows_f64(const RowsTask<double>& task, NonzeroRange range) { add_range<double>(task, range); }
 
 }  // namespace blco::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -22,7 +22,9 @@ namespace blco {
 
 HWY_EXPORT(mttkrp_rows_f64);
 
-void mttkrp_rows(const RowsTask<double>& task, RingRange range) { HWY_DYNAMIC_DISPATCH(mttkrp_rows_f64)(task, range); }
+void mttkrp_rows(const RowsTask<double>& task, NonzeroRange range) {
+  HWY_DYNAMIC_DISPATCH(mttkrp_rows_f64)(task, range);
+}
 
 }  // namespace blco
 #endif  // HWY_ONCE

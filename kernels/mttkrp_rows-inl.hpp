@@ -9,9 +9,14 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#if HWY_ARCH_X86_64
+#include <immintrin.h>
+#endif
+
 #include <array>
 #include <utility>
 
+#include "blco/bits.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/frame_rows.hpp"
 #include "kernels/mttkrp_rows.hpp"
@@ -22,8 +27,6 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Nonzeros between a prefetch and its use: some 200 ns of work at rank 16.
-constexpr std::size_t prefetch_distance = 32;
 // Columns are taken at most 8 cache lines at a time, so that the sums of a run stay in registers.
 constexpr std::size_t tile_lines = 8;
 // Below this mean length of equal target rows, runs cost more than they save.
@@ -41,42 +44,81 @@ struct Tile {
   static constexpr std::size_t lanes = hn::MaxLanes(Tag());
   static constexpr std::size_t vectors = Width / lanes;
   static constexpr std::size_t lines = (Width + line_columns<T> - 1) / line_columns<T>;
+  // Nonzeros between a prefetch and its use: further ahead, wide rows would drive each other out of the first cache.
+  static constexpr std::size_t prefetch_distance = lines <= 2 ? 16 : 8;
+};
+
+// Rows of the ring of decoded frames. A prefetch past the last of them finds an earlier chunk's, which does no harm.
+class RingRows {
+ public:
+  RingRows() = default;
+  RingRows(const std::uint64_t*, const std::uint32_t* rows, std::uint64_t) : rows_(rows) {}
+  HWY_INLINE std::uint64_t row(std::size_t at) const { return rows_[at]; }
+  HWY_INLINE std::uint64_t row_ahead(std::size_t at) const { return rows_[at % ring_entries]; }
+  static std::size_t prefetched(std::size_t count, std::size_t) { return count; }
+
+ private:
+  const std::uint32_t* rows_ = nullptr;
+};
+
+// Rows out of line indices.
+class LineRows {
+ public:
+  LineRows() = default;
+  LineRows(const std::uint64_t* lines, const std::uint32_t*, std::uint64_t mask) : lines_(lines), mask_(mask) {}
+  HWY_INLINE std::uint64_t row(std::size_t at) const {
+#if HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86_64
+    return _pext_u64(lines_[at], mask_);
+#else
+    return pext_portable(lines_[at], mask_);
+#endif
+  }
+  HWY_INLINE std::uint64_t row_ahead(std::size_t at) const { return row(at); }
+  // How many of `count` nonzeros have one `distance` further on.
+  static std::size_t prefetched(std::size_t count, std::size_t distance) {
+    return count < distance ? 0 : count - distance;
+  }
+
+ private:
+  const std::uint64_t* lines_ = nullptr;
+  std::uint64_t mask_ = 0;
 };
 
 // A matrix's columns from `column` on. Addresses are numbers, so that `first_row` costs nothing per row, and a prefetch
 // may aim anywhere.
-template <class T, std::size_t Width>
+template <class T, std::size_t Width, class Rows>
 class ColumnsOf {
  public:
   ColumnsOf() = default;
-  ColumnsOf(const T* matrix, const std::uint32_t* rows, std::uint64_t first_row, std::uint64_t stride,
-            std::size_t column)
+  ColumnsOf(const T* matrix, Rows rows, std::uint64_t first_row, std::uint64_t stride, std::size_t column)
       : rows_(rows), stride_bytes_(stride * sizeof(T)) {
     base_ = reinterpret_cast<std::uintptr_t>(matrix + column) - first_row * stride_bytes_;
   }
 
-  HWY_INLINE std::uint32_t row(std::size_t at) const { return rows_[at]; }
-  HWY_INLINE std::uintptr_t address(std::size_t at) const {
-    // No tile of a wider row is narrower than half of the most, so less than that is a whole row, of known stride.
-    constexpr bool whole = Width < tile_lines / 2 * line_columns<T>;
-    return base_ + rows_[at] * (whole ? Width * sizeof(T) : stride_bytes_);
-  }
+  HWY_INLINE std::uint64_t row(std::size_t at) const { return rows_.row(at); }
+  HWY_INLINE std::uintptr_t address(std::size_t at) const { return address_of(rows_.row(at)); }
   HWY_INLINE void prefetch(std::size_t at) const {
-    const std::uintptr_t from = address(at);
+    const std::uintptr_t from = address_of(rows_.row_ahead(at));
     for (std::size_t line = 0; line < Tile<T, Width>::lines; ++line) {
       hwy::Prefetch(reinterpret_cast<const T*>(from + line * cache_line_bytes));
     }
   }
 
  private:
+  HWY_INLINE std::uintptr_t address_of(std::uint64_t row) const {
+    // No tile of a wider row is narrower than half of the most, so less than that is a whole row, of known stride.
+    constexpr bool whole = Width < tile_lines / 2 * line_columns<T>;
+    return base_ + row * (whole ? Width * sizeof(T) : stride_bytes_);
+  }
+
   std::uintptr_t base_ = 0;
-  const std::uint32_t* rows_ = nullptr;
+  Rows rows_;
   std::uint64_t stride_bytes_ = 0;
 };
 
 // What a task says of some columns, copied so that the compiler knows that no store changes it. `Count` other modes, or
 // as many as the task has.
-template <class T, std::size_t Width, int Count>
+template <class T, std::size_t Width, int Count, class Rows>
 class Columns {
   static constexpr std::size_t room = Count == any_count ? max_order : Count;
 
@@ -86,37 +128,36 @@ class Columns {
   using Operands = std::array<const T*, room>;  // the factor rows of one nonzero
 
   Columns(const RowsTask<T>& task, std::size_t column)
-      : output_(task.output.matrix, task.output.rows, task.output.first_row, task.stride, column),
+      : output_(columns_of(task, task.output, column)),
         values_(task.values),
         count_(Count == any_count ? static_cast<std::size_t>(task.factor_count) : room),
         prefetch_(task.output.prefetch),
         prefetch_output_(task.output.prefetch) {
     for (std::size_t k = 0; k < count_; ++k) {
-      factors_[k] = {task.factors[k].matrix, task.factors[k].rows, 0, task.stride, column};
+      factors_[k] = columns_of(task, task.factors[k], column);
       prefetch_factor_[k] = task.factors[k].prefetch;
       prefetch_ = prefetch_ || prefetch_factor_[k];
     }
   }
 
-  HWY_INLINE std::uint32_t target(std::size_t at) const { return output_.row(at); }
+  HWY_INLINE bool prefetches() const { return prefetch_; }
+  HWY_INLINE std::uint64_t target(std::size_t at) const { return output_.row(at); }
   HWY_INLINE T* output(std::size_t at) const { return reinterpret_cast<T*>(output_.address(at)); }
-  HWY_INLINE Vector value(std::size_t at) const { return hn::Set(Tag(), static_cast<T>(values_[at])); }
+  HWY_INLINE Vector value(std::size_t at) const {
+    return hn::Set(Tag(), values_ != nullptr ? static_cast<T>(values_[at]) : T{1});
+  }
 
-  // Asks for the rows of a nonzero further on. Past the last one it finds those of an earlier chunk, which does no
-  // harm.
-  HWY_INLINE void prefetch_after(std::size_t position) const {
-    if (!prefetch_) return;
-    const std::size_t at = (position + prefetch_distance) % ring_entries;
-    if (prefetch_output_) output_.prefetch(at);
+  // Asks for the rows of a nonzero further on.
+  HWY_INLINE void prefetch_after(std::size_t at) const {
+    const std::size_t ahead = at + Tile<T, Width>::prefetch_distance;
+    if (prefetch_output_) output_.prefetch(ahead);
     for (std::size_t k = 0; k < count_; ++k) {
-      if (prefetch_factor_[k]) factors_[k].prefetch(at);
+      if (prefetch_factor_[k]) factors_[k].prefetch(ahead);
     }
   }
 
-  HWY_INLINE Operands operands(std::size_t at) const {
-    Operands rows;
+  HWY_INLINE void find_operands(std::size_t at, Operands& rows) const {
     for (std::size_t k = 0; k < count_; ++k) rows[k] = reinterpret_cast<const T*>(factors_[k].address(at));
-    return rows;
   }
 
   // sum + value * the product of all rows at `offset`
@@ -127,8 +168,13 @@ class Columns {
   }
 
  private:
-  ColumnsOf<T, Width> output_;
-  std::array<ColumnsOf<T, Width>, room> factors_;
+  template <class U>
+  static ColumnsOf<T, Width, Rows> columns_of(const RowsTask<T>& task, const IndexedRows<U>& of, std::size_t column) {
+    return {of.matrix, Rows(task.lines, of.rows, of.mask), of.first_row, task.stride, column};
+  }
+
+  ColumnsOf<T, Width, Rows> output_;
+  std::array<ColumnsOf<T, Width, Rows>, room> factors_;
   const double* values_;
   std::size_t count_;
   bool prefetch_;  // any of these
@@ -137,14 +183,14 @@ class Columns {
 };
 
 // Every nonzero loads and stores its output row.
-template <class T, std::size_t Width, int Count>
-void add_each(const RowsTask<T>& task, std::size_t column, RingRange range) {
+template <bool Prefetch, class T, std::size_t Width, int Count, class Rows>
+HWY_INLINE void add_some(const Columns<T, Width, Count, Rows>& columns, std::size_t begin, std::size_t end) {
   using Shape = Tile<T, Width>;
   const typename Shape::Tag tag;
-  const Columns<T, Width, Count> columns(task, column);
-  for (std::size_t at = range.begin; at < range.begin + range.count; ++at) {
-    columns.prefetch_after(at);
-    const auto operands = columns.operands(at);
+  typename Columns<T, Width, Count, Rows>::Operands operands;
+  for (std::size_t at = begin; at < end; ++at) {
+    if constexpr (Prefetch) columns.prefetch_after(at);
+    columns.find_operands(at, operands);
     const auto value = columns.value(at);
     T* out = columns.output(at);
     for (std::size_t v = 0; v < Shape::vectors; ++v) {
@@ -154,45 +200,73 @@ void add_each(const RowsTask<T>& task, std::size_t column, RingRange range) {
   }
 }
 
-// The sums stay in registers while the output row stays the same.
+template <class T, std::size_t Width, int Count, class Rows>
+void add_each(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
+  const Columns<T, Width, Count, Rows> columns(task, column);
+  const std::size_t prefetched =
+      columns.prefetches() ? Rows::prefetched(range.count, Tile<T, Width>::prefetch_distance) : 0;
+  add_some<true>(columns, range.begin, range.begin + prefetched);
+  add_some<false>(columns, range.begin + prefetched, range.begin + range.count);
+}
+
+// The sums stay in registers while the output row stays the same: they start from what is there, so that the numbers
+// are those of add_each; with locks from zero, so that a lock is held for one addition.
 template <class T, std::size_t Width, int Count>
-void add_runs(const RowsTask<T>& task, std::size_t column, RingRange range) {
+void add_runs(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
   using Shape = Tile<T, Width>;
   const typename Shape::Tag tag;
-  const Columns<T, Width, Count> columns(task, column);
+  const Columns<T, Width, Count, RingRows> columns(task, column);
+  typename Columns<T, Width, Count, RingRows>::Operands operands;
   const std::size_t end = range.begin + range.count;
   for (std::size_t at = range.begin; at < end;) {
-    const std::uint32_t row = columns.target(at);
+    const std::uint64_t row = columns.target(at);
     T* out = columns.output(at);
     typename Shape::Vector sums[Shape::vectors];
-    for (std::size_t v = 0; v < Shape::vectors; ++v) sums[v] = hn::Zero(tag);
+    for (std::size_t v = 0; v < Shape::vectors; ++v) {
+      sums[v] = task.locks == nullptr ? hn::Load(tag, out + v * Shape::lanes) : hn::Zero(tag);
+    }
     for (; at < end && columns.target(at) == row; ++at) {
-      columns.prefetch_after(at);
-      const auto operands = columns.operands(at);
+      if (columns.prefetches()) columns.prefetch_after(at);
+      columns.find_operands(at, operands);
       const auto value = columns.value(at);
       for (std::size_t v = 0; v < Shape::vectors; ++v) {
         sums[v] = columns.add_product(operands, value, v * Shape::lanes, sums[v]);
       }
     }
-    if (task.locks != nullptr) task.locks->lock(row);
-    for (std::size_t v = 0; v < Shape::vectors; ++v) {
-      T* lanes = out + v * Shape::lanes;
-      hn::Store(hn::Add(hn::Load(tag, lanes), sums[v]), tag, lanes);
+    if (task.locks != nullptr) {
+      task.locks->lock(row);
+      for (std::size_t v = 0; v < Shape::vectors; ++v) {
+        sums[v] = hn::Add(hn::Load(tag, out + v * Shape::lanes), sums[v]);
+      }
     }
+    for (std::size_t v = 0; v < Shape::vectors; ++v) hn::Store(sums[v], tag, out + v * Shape::lanes);
     if (task.locks != nullptr) task.locks->unlock(row);
   }
 }
 
+enum class Method { runs, each, lines };
+
+template <class T, std::size_t Width, int Count>
+void add_modes(const RowsTask<T>& task, std::size_t column, NonzeroRange range, Method method) {
+  switch (method) {
+    case Method::runs:
+      return add_runs<T, Width, Count>(task, column, range);
+    case Method::each:
+      return add_each<T, Width, Count, RingRows>(task, column, range);
+    case Method::lines:
+      return add_each<T, Width, Count, LineRows>(task, column, range);
+  }
+}
+
 template <class T, std::size_t Width>
-void add_columns(const RowsTask<T>& task, std::size_t column, RingRange range, bool runs) {
+void add_columns(const RowsTask<T>& task, std::size_t column, NonzeroRange range, Method method) {
   switch (task.factor_count) {
     case 2:
-      return runs ? add_runs<T, Width, 2>(task, column, range) : add_each<T, Width, 2>(task, column, range);
+      return add_modes<T, Width, 2>(task, column, range, method);
     case 3:
-      return runs ? add_runs<T, Width, 3>(task, column, range) : add_each<T, Width, 3>(task, column, range);
+      return add_modes<T, Width, 3>(task, column, range, method);
     default:
-      return runs ? add_runs<T, Width, any_count>(task, column, range)
-                  : add_each<T, Width, any_count>(task, column, range);
+      return add_modes<T, Width, any_count>(task, column, range, method);
   }
 }
 
@@ -203,27 +277,35 @@ inline bool has_runs(const std::uint32_t* rows, std::size_t count) {
   return changes * least_mean_run <= count;
 }
 
+template <class T>
+Method choose_method(const RowsTask<T>& task, NonzeroRange range) {
+  if (task.lines != nullptr) return Method::lines;
+  const bool runs = task.locks != nullptr || has_runs(task.output.rows + range.begin, range.count);
+  return runs ? Method::runs : Method::each;
+}
+
 template <class T, std::size_t... Index>
-void add_lines(const RowsTask<T>& task, std::size_t column, std::size_t lines, RingRange range, bool runs,
+void add_lines(const RowsTask<T>& task, std::size_t column, std::size_t lines, NonzeroRange range, Method method,
                std::index_sequence<Index...>) {
-  static_cast<void>((
-      (lines == Index + 1 && (add_columns<T, (Index + 1) * line_columns<T>>(task, column, range, runs), true)) || ...));
+  static_cast<void>(
+      ((lines == Index + 1 && (add_columns<T, (Index + 1) * line_columns<T>>(task, column, range, method), true)) ||
+       ...));
 }
 
 template <class T>
-void add_frame(const RowsTask<T>& task, RingRange range) {
-  const bool runs = task.locks != nullptr || has_runs(task.output.rows + range.begin, range.count);
-  if (task.stride == 1) return add_columns<T, 1>(task, 0, range, runs);
-  if (task.stride == 2) return add_columns<T, 2>(task, 0, range, runs);
-  if (task.stride == 4) return add_columns<T, 4>(task, 0, range, runs);
+void add_range(const RowsTask<T>& task, NonzeroRange range) {
+  const Method method = choose_method(task, range);
+  if (task.stride == 1) return add_columns<T, 1>(task, 0, range, method);
+  if (task.stride == 2) return add_columns<T, 2>(task, 0, range, method);
+  if (task.stride == 4) return add_columns<T, 4>(task, 0, range, method);
   if constexpr (line_columns < T >> 8) {
-    if (task.stride == 8) return add_columns<T, 8>(task, 0, range, runs);
+    if (task.stride == 8) return add_columns<T, 8>(task, 0, range, method);
   }
   const std::size_t lines = task.stride / line_columns<T>;
   const std::size_t tiles = (lines + tile_lines - 1) / tile_lines;
   for (std::size_t tile = 0; tile < tiles; ++tile) {
     const std::size_t first = lines * tile / tiles;
-    add_lines<T>(task, first * line_columns<T>, lines * (tile + 1) / tiles - first, range, runs,
+    add_lines<T>(task, first * line_columns<T>, lines * (tile + 1) / tiles - first, range, method,
                  std::make_index_sequence<tile_lines>());
   }
 }

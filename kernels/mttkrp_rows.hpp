@@ -1,4 +1,4 @@
-// The MTTKRP of one decoded frame: out[i_n] += value * prod_{m != n} A_m[i_m], vectorised along the rank.
+// The MTTKRP of decoded nonzeros: out[i_n] += value * prod_{m != n} A_m[i_m], vectorised along the rank.
 #pragma once
 
 #include <array>
@@ -36,13 +36,18 @@ class RowLocks {
   std::vector<std::atomic<std::uint32_t>> locks_;
 };
 
-// A matrix of padded rows, and where the ring of decoded frames holds the row of each nonzero.
+// Rows of a larger matrix are prefetched; those of a smaller one stay in the caches by themselves, since neighbours in
+// line order are near each other in every mode.
+inline constexpr std::uint64_t prefetched_bytes = std::uint64_t{4} << 20;
+
+// A matrix of padded rows, and how the row of each nonzero is found.
 template <class T>
 struct IndexedRows {
   T* matrix = nullptr;
-  const std::uint32_t* rows = nullptr;
-  std::uint64_t first_row = 0;  // of `matrix`; not 0 for a block of the output only
-  bool prefetch = false;        // it does not stay in the cache by itself
+  const std::uint32_t* rows = nullptr;  // in the ring of decoded frames
+  std::uint64_t mask = 0;               // or of a line index: the row is pext(line, mask)
+  std::uint64_t first_row = 0;          // of `matrix`; not 0 for a block of the output only
+  bool prefetch = false;                // it does not stay in the cache by itself
 };
 
 template <class T>
@@ -50,20 +55,22 @@ struct RowsTask {
   IndexedRows<T> output;
   std::array<IndexedRows<const T>, max_order> factors{};
   int factor_count = 0;
-  const double* values = nullptr;  // in the ring, like the rows
-  std::uint64_t stride = 0;        // padded rank, of all matrices
-  RowLocks* locks = nullptr;       // nullptr: nobody else adds to the output
+  const std::uint64_t* lines = nullptr;  // line indices of the nonzeros; nullptr: rows are in the ring
+  const double* values = nullptr;        // as long as the lines, or in the ring; nullptr, with lines only: all are 1
+  std::uint64_t stride = 0;              // padded rank, of all matrices
+  RowLocks* locks = nullptr;             // nullptr: nobody else adds to the output
 };
 
-// Some nonzeros of the ring; they do not wrap around its end.
-struct RingRange {
+// Some nonzeros of the ring, without wrapping around its end; or of the line indices.
+struct NonzeroRange {
   std::size_t begin = 0;
   std::size_t count = 0;
 };
 
-// Adds the nonzeros of `range` to the output. The numbers depend on the rows and values of `range` alone, in an order
-// that is fixed for a given CPU, except that with locks others may add in between.
-void mttkrp_rows(const RowsTask<double>& task, RingRange range);
-void mttkrp_rows(const RowsTask<float>& task, RingRange range);
+// Adds the nonzeros of `range` to the output, each to what is there when its turn comes: the numbers are the same
+// however the nonzeros are cut into calls, and whether they come as rows or as lines. With locks, which rows in the
+// ring alone can have, others may add in between, and equal rows that follow each other are added up first.
+void mttkrp_rows(const RowsTask<double>& task, NonzeroRange range);
+void mttkrp_rows(const RowsTask<float>& task, NonzeroRange range);
 
 }  // namespace blco

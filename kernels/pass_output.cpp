@@ -70,7 +70,9 @@ void PassOutput<T>::open_chunk(RowRange range, std::uint64_t nnz) {
 template <class T>
 IndexedRows<T> PassOutput<T>::target(std::size_t part) {
   const std::uint64_t stride = matrix_.stride();
-  IndexedRows<T> whole{matrix_.row(0), nullptr, 0, rows_ * stride * sizeof(T) > cached_bytes};
+  IndexedRows<T> whole;
+  whole.matrix = matrix_.row(0);
+  whole.prefetch = rows_ * stride * sizeof(T) > prefetched_bytes;
   if (part == 0) return whole;
   if (sharing_ == Sharing::copies) {
     whole.matrix = private_.data() + (part - 1) * rows_ * stride;
@@ -78,7 +80,11 @@ IndexedRows<T> PassOutput<T>::target(std::size_t part) {
   }
   if (sharing_ == Sharing::blocks) {
     const std::uint64_t elements = (std::uint64_t{chunk_range_.upper} - chunk_range_.lower + 1) * stride;
-    return {private_.data() + (part - 1) * elements, nullptr, chunk_range_.lower, elements * sizeof(T) > cached_bytes};
+    IndexedRows<T> block;
+    block.matrix = private_.data() + (part - 1) * elements;
+    block.first_row = chunk_range_.lower;
+    block.prefetch = elements * sizeof(T) > prefetched_bytes;
+    return block;
   }
   return whole;
 }

@@ -14,7 +14,7 @@ struct Arguments {
   std::filesystem::path tensor;
   MemoryBudget cap;
   CpdOptions cpd;
-  int repeats = 5;
+  BenchmarkOptions benchmark;
   double resident_share = 1;  // of the chunks, on the device
   bool json = false;
 };
@@ -30,7 +30,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_path("TENSOR", arguments.tensor,
                 {.type = "", .description = "A BLCO container, as blco-ingest writes it", .required = true});
   line.add_whole("--rank", cpd.rank, 1, {.type = "R", .description = "Columns of the factors", .required = true});
-  line.add_whole("--repeats", arguments.repeats, 1,
+  line.add_whole("--repeats", arguments.benchmark.repeats, 1,
                  {.type = "K", .description = "Passes of each mode; their median counts", .fallback = "5"});
   line.add_choice<Device>("--device", cpd.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
@@ -43,6 +43,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                 "On a GPU, also measure streamed, with this share of the chunks on the device");
   line.add_choice<Arithmetic>("--precision", cpd.arithmetic, {{"f64", Arithmetic::f64}, {"f32", Arithmetic::f32}},
                               "Of factors and MTTKRP");
+  line.add_flag(
+      "--baseline", arguments.benchmark.baseline,
+      "Also time the loop of ALTO, a plain one with order and rank compiled in, for orders 3 to 5 and ranks 16, "
+      "32 and 64; least times of both count");
   line.add_flag("--json", arguments.json, "Print JSON instead of a table");
 }
 
@@ -69,13 +73,26 @@ std::vector<Run> measure(const Arguments& arguments) {
   for (const auto& [name, resolution] : resolutions) {
     CpdOptions options = arguments.cpd;
     options.resolution = resolution;
-    runs.push_back({"memory", name, benchmark_mttkrp(tensor, arguments.repeats, {}, options)});
+    runs.push_back({"memory", name, benchmark_mttkrp(tensor, arguments.benchmark, {}, options)});
   }
   if (cap.host_bytes > 0 || cap.device_bytes > 0) {
     const auto& [name, resolution] = resolutions.front();
-    runs.push_back({"streamed", name, benchmark_mttkrp(tensor, arguments.repeats, cap, arguments.cpd)});
+    runs.push_back({"streamed", name, benchmark_mttkrp(tensor, {arguments.benchmark.repeats}, cap, arguments.cpd)});
   }
   return runs;
+}
+
+void print_baseline(const BenchmarkReport& report) {
+  if (report.ratio_to_baseline() == 0) {
+    fmt::print("\nbaseline  there is none for this order, rank or CPU\n");
+    return;
+  }
+  fmt::print("\n{:<9} {:>4} {:>10} {:>12} {:>8}\n", "chunks", "mode", "least ms", "baseline ms", "ratio");
+  for (const PassMeasurement& pass : report.passes) {
+    fmt::print("{:<9} {:>4} {:>10.3f} {:>12.3f} {:>8.2f}\n", "memory", pass.mode, pass.least_seconds * 1e3,
+               pass.baseline_least_seconds * 1e3, pass.least_seconds / pass.baseline_least_seconds);
+  }
+  fmt::print("{:<9} {:>4} {:>10} {:>12} {:>8.2f}\n", "memory", "all", "", "", report.ratio_to_baseline());
 }
 
 void print_table(const std::vector<Run>& runs) {
@@ -111,6 +128,8 @@ void print_json(const std::vector<Run>& runs) {
     for (const PassMeasurement& pass : run.report.passes) {
       fmt::print(R"({}{{"chunks":"{}","resolution":"{}","mode":{},"seconds":{:.6g},"least_seconds":{:.6g},)", separator,
                  run.place, run.resolution, pass.mode, pass.seconds, pass.least_seconds);
+      if (pass.baseline_least_seconds > 0)
+        fmt::print(R"("baseline_least_seconds":{:.6g},)", pass.baseline_least_seconds);
       fmt::print(R"("nonzeros_per_second":{:.6g},"link_bytes":{:.0f},"disk_bytes":{:.0f},"memory_bytes":{:.0f},)"
                  R"("link_share":{:.4f},"memory_share":{:.4f}}})",
                  pass.nonzeros_per_second, pass.link_bytes, pass.disk_bytes, pass.memory_bytes, pass.link_share,
@@ -135,6 +154,7 @@ int main(int argc, char** argv) {
       print_json(runs);
     } else {
       print_table(runs);
+      if (arguments.benchmark.baseline) print_baseline(runs.front().report);
     }
   });
 }

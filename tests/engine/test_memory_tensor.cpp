@@ -303,7 +303,7 @@ TEST(MemoryTensor, MovesAndIsMeasured) {
   const std::uint64_t nnz = first.summary().nnz;
 
   const MemoryTensor moved = std::move(first);
-  const BenchmarkReport report = benchmark_mttkrp(moved, 1, {}, {.rank = 2, .device = Device::cpu});
+  const BenchmarkReport report = benchmark_mttkrp(moved, {.repeats = 1}, {}, {.rank = 2, .device = Device::cpu});
 
   EXPECT_EQ(moved.summary().nnz, nnz);
   EXPECT_THAT(moved.summary().mode_names, testing::ElementsAre("a", "b", "c"));

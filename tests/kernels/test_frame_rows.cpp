@@ -71,8 +71,9 @@ TEST_P(FrameRows, OfADecodedChunkAreTheCoordinates) {
     const FrameDecoder decoder(TensorLayout(shape), GetParam());
     const FrameSource packed = decoder.open(chunk.view());
     DecodedChunk decoded = decoder.make_decoded(packed);
+    FrameRing ring(static_cast<int>(shape.size()));
 
-    for (std::uint64_t frame = packed.frames(); frame-- > 0;) decoder.decode_into(packed, frame, decoded);
+    for (std::uint64_t frame = packed.frames(); frame-- > 0;) decoder.decode_into(packed, frame, ring, decoded);
     FrameSource source = packed;
     source.index = source.key = source.value = {};
     source.decoded = &decoded;

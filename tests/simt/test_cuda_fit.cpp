@@ -156,7 +156,7 @@ TEST_F(CudaFit, TracesReadsCopiesAndKernels) {
 TEST_F(CudaFit, BenchmarkReportsWhatCrossesTheLink) {
   simt::set_device({.memory_bytes = 32 << 20});  // which bounds the copies that measure its bandwidth
   const BenchmarkReport report =
-      benchmark_mttkrp(*tensor_, 2, {.host_bytes = 0, .device_bytes = narrow_budget()}, on(Device::cuda));
+      benchmark_mttkrp(*tensor_, {.repeats = 2}, {.host_bytes = 0, .device_bytes = narrow_budget()}, on(Device::cuda));
 
   ASSERT_EQ(report.passes.size(), 3U);
   EXPECT_GT(report.link_bytes_per_second, 0);

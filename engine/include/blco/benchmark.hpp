@@ -9,11 +9,20 @@
 
 namespace blco {
 
+struct BenchmarkOptions {
+  int repeats = 5;  // of each mode's pass
+  // Also run the loop of ALTO (Helal et al., ICS 2021) in memory: line indices, coordinates by pext, order and rank
+  // compiled in, one output per thread. In f64, outside of the memory budget. There is one for orders 3 to 5 and ranks
+  // 16, 32 and 64.
+  bool baseline = false;
+};
+
 struct PassMeasurement {
   int mode = 0;
   double seconds = 0;  // median
   double least_seconds = 0;
   double nonzeros_per_second = 0;
+  double baseline_least_seconds = 0;  // 0: there is no baseline
   // What the pass moves: payloads over the link and from the container, and, by the model of PassSeconds, through
   // memory.
   double link_bytes = 0;
@@ -30,14 +39,16 @@ struct BenchmarkReport {
   double memory_bytes_per_second = 0;  // of a large copy: bytes read and bytes written
   std::vector<PassMeasurement> passes;
 
+  // Least times of all modes together, over those of the baseline; 0 without one.
+  double ratio_to_baseline() const;
   // Nonzeros per second, geometric mean over the modes.
   double mean_speed() const;
 };
 
-// Runs the MTTKRP of every mode `repeats` times (after one pass that brings the resident chunks to their place), with
+// Runs the MTTKRP of every mode as often as asked (after one pass that brings the resident chunks to their place), with
 // factors of uniform numbers. The budgets decide what is streamed. Of the options rank, device, arithmetic, resolution,
 // seed, threads and trace count. Throws as fit_cpd does, and Error{invalid_argument} for repeats below 1.
-BenchmarkReport benchmark_mttkrp(const Tensor& tensor, int repeats, const MemoryBudget& budget = {},
-                                 const CpdOptions& options = {});
+BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark = {},
+                                 const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
 }  // namespace blco
