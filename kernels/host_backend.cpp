@@ -226,12 +226,15 @@ RowsTask<T> HostBackend<T>::make_task(std::size_t part) {
   task.output = output_.target(part);
   task.output.rows = ring.rows(pass_mode_);
   task.output.mask = decoder_.row_mask(pass_mode_);
+  std::uint64_t matrix_bytes = 0;
   for (int mode = 0; mode < layout_.order(); ++mode) {
-    if (mode == pass_mode_) continue;
     const RowMatrix<T>& factor = std::as_const(factors_)[mode].matrix();
-    task.factors[static_cast<std::size_t>(task.factor_count++)] = {
-        factor.row(0), ring.rows(mode), decoder_.row_mask(mode), 0, factor.bytes() > prefetched_bytes};
+    matrix_bytes += factor.bytes();  // the output is as large as the target's factor
+    if (mode == pass_mode_) continue;
+    task.factors[static_cast<std::size_t>(task.factor_count++)] = {factor.row(0), ring.rows(mode),
+                                                                   decoder_.row_mask(mode), 0};
   }
+  task.prefetch = matrix_bytes > prefetched_bytes;
   task.values = ring.values();
   task.stride = padded_rank<T>(rank_);
   task.locks = output_.locks();

@@ -48,6 +48,10 @@ struct Tile {
   static constexpr std::size_t prefetch_distance = lines <= 2 ? 16 : 8;
 };
 
+// Nonzeros from the one in work to that whose line index and value are asked for. Without that, where rows miss the
+// caches, the processor's own prefetcher falls behind, and every eighth nonzero waits for memory.
+constexpr std::size_t stream_distance = 64;
+
 // Rows of the ring of decoded frames. A prefetch past the last of them finds an earlier chunk's, which does no harm.
 class RingRows {
  public:
@@ -56,6 +60,7 @@ class RingRows {
   HWY_INLINE std::uint64_t row(std::size_t at) const { return rows_[at]; }
   HWY_INLINE std::uint64_t row_ahead(std::size_t at) const { return rows_[at % ring_entries]; }
   static std::size_t prefetched(std::size_t count, std::size_t) { return count; }
+  static constexpr bool streams = false;
 
  private:
   const std::uint32_t* rows_ = nullptr;
@@ -78,6 +83,7 @@ class LineRows {
   static std::size_t prefetched(std::size_t count, std::size_t distance) {
     return count < distance ? 0 : count - distance;
   }
+  static constexpr bool streams = true;
 
  private:
   const std::uint64_t* lines_ = nullptr;
@@ -129,15 +135,11 @@ class Columns {
 
   Columns(const RowsTask<T>& task, std::size_t column)
       : output_(columns_of(task, task.output, column)),
+        lines_(task.lines),
         values_(task.values),
         count_(Count == any_count ? static_cast<std::size_t>(task.factor_count) : room),
-        prefetch_(task.output.prefetch),
-        prefetch_output_(task.output.prefetch) {
-    for (std::size_t k = 0; k < count_; ++k) {
-      factors_[k] = columns_of(task, task.factors[k], column);
-      prefetch_factor_[k] = task.factors[k].prefetch;
-      prefetch_ = prefetch_ || prefetch_factor_[k];
-    }
+        prefetch_(task.prefetch) {
+    for (std::size_t k = 0; k < count_; ++k) factors_[k] = columns_of(task, task.factors[k], column);
   }
 
   HWY_INLINE bool prefetches() const { return prefetch_; }
@@ -147,13 +149,17 @@ class Columns {
     return hn::Set(Tag(), values_ != nullptr ? static_cast<T>(values_[at]) : T{1});
   }
 
-  // Asks for the rows of a nonzero further on.
+  // Asks for what a nonzero further on needs: a prefetch past the end of an array does no harm.
+  HWY_INLINE void prefetch_stream(std::size_t at) const {
+    if constexpr (Rows::streams) {
+      hwy::Prefetch(lines_ + at + stream_distance);
+      if (values_ != nullptr) hwy::Prefetch(values_ + at + stream_distance);
+    }
+  }
   HWY_INLINE void prefetch_after(std::size_t at) const {
     const std::size_t ahead = at + Tile<T, Width>::prefetch_distance;
-    if (prefetch_output_) output_.prefetch(ahead);
-    for (std::size_t k = 0; k < count_; ++k) {
-      if (prefetch_factor_[k]) factors_[k].prefetch(ahead);
-    }
+    output_.prefetch(ahead);
+    for (std::size_t k = 0; k < count_; ++k) factors_[k].prefetch(ahead);
   }
 
   HWY_INLINE void find_operands(std::size_t at, Operands& rows) const {
@@ -175,11 +181,10 @@ class Columns {
 
   ColumnsOf<T, Width, Rows> output_;
   std::array<ColumnsOf<T, Width, Rows>, room> factors_;
+  const std::uint64_t* lines_;
   const double* values_;
   std::size_t count_;
-  bool prefetch_;  // any of these
-  bool prefetch_output_;
-  std::array<bool, room> prefetch_factor_{};
+  bool prefetch_;
 };
 
 // Every nonzero loads and stores its output row.
@@ -189,7 +194,10 @@ HWY_INLINE void add_some(const Columns<T, Width, Count, Rows>& columns, std::siz
   const typename Shape::Tag tag;
   typename Columns<T, Width, Count, Rows>::Operands operands;
   for (std::size_t at = begin; at < end; ++at) {
-    if constexpr (Prefetch) columns.prefetch_after(at);
+    if constexpr (Prefetch) {
+      columns.prefetch_stream(at);
+      columns.prefetch_after(at);
+    }
     columns.find_operands(at, operands);
     const auto value = columns.value(at);
     T* out = columns.output(at);

@@ -36,9 +36,10 @@ class RowLocks {
   std::vector<std::atomic<std::uint32_t>> locks_;
 };
 
-// Rows of a larger matrix are prefetched; those of a smaller one stay in the caches by themselves, since neighbours in
-// line order are near each other in every mode.
-inline constexpr std::uint64_t prefetched_bytes = std::uint64_t{4} << 20;
+// Rows are prefetched where output and factors take more than this together. Below, they stay in the caches by
+// themselves, since neighbours in line order are near each other in every mode, and prefetches cost more than they
+// save.
+inline constexpr std::uint64_t prefetched_bytes = std::uint64_t{6} << 20;
 
 // A matrix of padded rows, and how the row of each nonzero is found.
 template <class T>
@@ -47,7 +48,6 @@ struct IndexedRows {
   const std::uint32_t* rows = nullptr;  // in the ring of decoded frames
   std::uint64_t mask = 0;               // or of a line index: the row is pext(line, mask)
   std::uint64_t first_row = 0;          // of `matrix`; not 0 for a block of the output only
-  bool prefetch = false;                // it does not stay in the cache by itself
 };
 
 template <class T>
@@ -58,6 +58,7 @@ struct RowsTask {
   const std::uint64_t* lines = nullptr;  // line indices of the nonzeros; nullptr: rows are in the ring
   const double* values = nullptr;        // as long as the lines, or in the ring; nullptr, with lines only: all are 1
   std::uint64_t stride = 0;              // padded rank, of all matrices
+  bool prefetch = false;                 // rows, ahead of their use
   RowLocks* locks = nullptr;             // nullptr: nobody else adds to the output
 };
 

@@ -72,7 +72,6 @@ IndexedRows<T> PassOutput<T>::target(std::size_t part) {
   const std::uint64_t stride = matrix_.stride();
   IndexedRows<T> whole;
   whole.matrix = matrix_.row(0);
-  whole.prefetch = rows_ * stride * sizeof(T) > prefetched_bytes;
   if (part == 0) return whole;
   if (sharing_ == Sharing::copies) {
     whole.matrix = private_.data() + (part - 1) * rows_ * stride;
@@ -83,7 +82,6 @@ IndexedRows<T> PassOutput<T>::target(std::size_t part) {
     IndexedRows<T> block;
     block.matrix = private_.data() + (part - 1) * elements;
     block.first_row = chunk_range_.lower;
-    block.prefetch = elements * sizeof(T) > prefetched_bytes;
     return block;
   }
   return whole;
