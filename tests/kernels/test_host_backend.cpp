@@ -107,6 +107,35 @@ TEST(HostBackend, RepeatsItsNumbersOnAnyThreadsWithPrivateCopies) {
   }
 }
 
+TEST(HostBackend, GivesTheSameBitsFromPackedAndDecodedChunksOnOneThread) {
+  // Short modes make runs of equal rows, which packed chunks add up in registers; the last shape has keys.
+  const std::vector<std::vector<std::uint64_t>> shapes{{300, 50, 70}, {2, 3, 4000}, {8192, 8000, 5000, 8191, 4097}};
+  for (const auto& shape : shapes) {
+    const auto tensor = random_tensor({.shape = shape, .nnz = 5000, .seed = 1, .skew = 3.0});
+    const auto chunks = encode(tensor, 2000);
+    for (const int rank : {1, 5, 16, 33, 70}) {
+      BackendUnderTest backend({1, Precision::f64}, shape, rank);
+      backend.load(random_factors(shape, rank, 2));
+      std::vector<ResidentId> decoded;
+      for (const EncodedChunk& chunk : chunks) {
+        decoded.push_back(backend->keep(0, chunk.view(), ResidentForm::decoded));
+      }
+      for (int mode = 0; mode < static_cast<int>(shape.size()); ++mode) {
+        EXPECT_EQ(backend.pass(chunks, mode), backend.resident_pass(decoded, mode)) << "mode " << mode << ", " << rank;
+      }
+    }
+  }
+}
+
+TEST(HostBackend, RefusesToDecodeAheadACoordinateOutsideItsChunk) {
+  const auto tensor = random_tensor({.shape = {64, 101, 32}, .nnz = 3000, .seed = 13});
+  BackendUnderTest backend({2, Precision::f64}, tensor.shape, 5);
+  EncodedChunk damaged = encode(tensor, 3000)[0];
+  damaged.upper[1] = 50;
+
+  EXPECT_THROW(backend->keep(0, damaged.view(), ResidentForm::decoded), Error);
+}
+
 TEST(HostBackend, UpdatesRowsAlikeOnAnyNumberOfThreads) {
   // One nonzero a row: the MTTKRP is then the same on any number of threads, and the rest must be.
   CooTensor tensor{{5000, 3}, {}, {}};
