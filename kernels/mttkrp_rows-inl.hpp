@@ -27,8 +27,11 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Columns are taken at most 8 cache lines at a time, so that the sums of a run stay in registers.
+// Columns are taken at most 8 cache lines at a time, so that the sums of a run stay in registers; but 9 at once, so
+// that a tile of up to whole_lines is always a whole row.
 constexpr std::size_t tile_lines = 8;
+constexpr std::size_t whole_lines = 4;
+constexpr std::size_t most_lines = tile_lines + 1;
 // Below this mean length of equal target rows, runs cost more than they save.
 constexpr std::size_t least_mean_run = 4;
 constexpr int any_count = -1;
@@ -112,8 +115,8 @@ class ColumnsOf {
 
  private:
   HWY_INLINE std::uintptr_t address_of(std::uint64_t row) const {
-    // No tile of a wider row is narrower than half of the most, so less than that is a whole row, of known stride.
-    constexpr bool whole = Width < tile_lines / 2 * line_columns<T>;
+    // A whole row's stride is known: a shift, which does not compete with pext as a multiplication does.
+    constexpr bool whole = Width <= whole_lines * line_columns<T>;
     return base_ + row * (whole ? Width * sizeof(T) : stride_bytes_);
   }
 
@@ -310,11 +313,11 @@ void add_range(const RowsTask<T>& task, NonzeroRange range) {
     if (task.stride == 8) return add_columns<T, 8>(task, 0, range, method);
   }
   const std::size_t lines = task.stride / line_columns<T>;
-  const std::size_t tiles = (lines + tile_lines - 1) / tile_lines;
+  const std::size_t tiles = lines == most_lines ? 1 : (lines + tile_lines - 1) / tile_lines;
   for (std::size_t tile = 0; tile < tiles; ++tile) {
     const std::size_t first = lines * tile / tiles;
     add_lines<T>(task, first * line_columns<T>, lines * (tile + 1) / tiles - first, range, method,
-                 std::make_index_sequence<tile_lines>());
+                 std::make_index_sequence<most_lines>());
   }
 }
 

@@ -40,7 +40,8 @@ TEST_P(EveryBackend, ComputesMttkrpOfOrders1To8) {
 TEST_P(EveryBackend, ComputesMttkrpOfAnyRank) {
   const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 1500, .seed = 2});
 
-  for (const int rank : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 32, 33, 48, 57, 64, 65, 100, 130, 200}) {
+  for (const int rank :
+       {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 32, 33, 48, 57, 64, 65, 72, 73, 100, 130, 136, 144, 200}) {
     expect_all_modes(tensor, rank, 1000);
   }
 }
