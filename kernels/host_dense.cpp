@@ -162,8 +162,9 @@ template <class T>
 void DenseKernels::scale_and_gram(FactorView<T> factor, std::span<const double> scale, std::span<double> gram) {
   const auto rank = static_cast<std::uint64_t>(rank_);
   const std::uint64_t columns = gram_tile_columns(rank_);
-  std::vector<double> padded(scale.begin(), scale.end());
-  if (!scale.empty()) padded.resize(columns, 1.0);
+  // Loaded by whole vectors.
+  AlignedBuffer<double> padded(scale.empty() ? 0 : columns);
+  std::ranges::copy(scale, padded.data());
   const double* factors = scale.empty() ? nullptr : padded.data();
   const RowsView<T> rows = factor.rows;
   // Backward: what was solved last is still in the cache.
