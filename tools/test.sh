@@ -3,6 +3,7 @@
 # of threads under ThreadSanitizer. Says how many were skipped, and why, and whether CUDA was there.
 #
 # usage: test.sh [release] [asan] [tsan]     all three by default
+# With BLCO_TEST_MINUTES set, a sanitizer's part that would not end within so many minutes is left out, and said so.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -49,14 +50,30 @@ run_part() {
   esac
 }
 
+# Percent of the release part's time that another one takes, with room to spare.
+declare -A cost=([asan]=60 [tsan]=45)
+release_seconds=0
+
+has_time() {
+  [ -n "${BLCO_TEST_MINUTES:-}" ] && [ "$1" != release ] || return 0
+  [ $((SECONDS + release_seconds * cost[$1] / 100)) -le $((BLCO_TEST_MINUTES * 60)) ]
+}
+
 status=0
 reports=()
+left_out=()
 for part in "${parts[@]}"; do
+  if ! has_time "$part"; then
+    left_out+=("$part")
+    continue
+  fi
   echo "== $part"
+  started=$SECONDS
   rm -f "${folder[$part]}/tests.xml"
   reports+=("$part=${folder[$part]}/tests.xml")
   # In a shell of its own, where a failing step does not end this one.
   (run_part "$part") || status=1
+  if [ "$part" = release ]; then release_seconds=$((SECONDS - started)); fi
 done
 
 echo
@@ -66,5 +83,8 @@ if grep -qs '^CMAKE_CUDA_COMPILER:[^=]*=.*/' "$cache"; then
 else
   echo "CUDA: no nvcc was found; the CUDA parts were left out"
 fi
+for part in "${left_out[@]}"; do
+  echo "$part: left out, since $((SECONDS / 60)) of the $BLCO_TEST_MINUTES minutes are gone; run tools/test.sh $part"
+done
 tools/summarize_tests.py "${reports[@]}" || status=1
 exit "$status"
