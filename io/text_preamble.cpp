@@ -10,6 +10,7 @@
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
+#include "io/split_fields.hpp"
 
 namespace blco {
 namespace {
@@ -43,21 +44,10 @@ class Lines {
   std::uint64_t count_ = 0;
 };
 
-std::vector<std::string_view> split(std::string_view line) {
-  std::vector<std::string_view> fields;
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t begin = line.find_first_not_of(" \t", at);
-    if (begin == std::string_view::npos) break;
-    at = std::min(line.find_first_of(" \t", begin), line.size());
-    fields.push_back(line.substr(begin, at - begin));
-  }
-  return fields;
-}
-
 // Whole numbers alone; empty where the line holds anything else.
 std::vector<std::uint64_t> whole_numbers(std::string_view line) {
   std::vector<std::uint64_t> numbers;
-  for (const std::string_view field : split(line)) {
+  for (const std::string_view field : split_fields(line)) {
     std::uint64_t number = 0;
     const auto [end, fault] = std::from_chars(field.data(), field.data() + field.size(), number);
     if (fault != std::errc{} || end != field.data() + field.size()) return {};
@@ -104,7 +94,7 @@ class MatrixMarket {
     TextPreamble preamble{.format = "Matrix Market", .counts_from_one = true};
     read_banner(preamble);
     std::string_view line = lines_.next();
-    while (!lines_.at_end() && (line.starts_with('%') || split(line).empty())) line = lines_.next();
+    while (!lines_.at_end() && (line.starts_with('%') || split_fields(line).empty())) line = lines_.next();
     const std::vector<std::uint64_t> sizes = whole_numbers(line);
     if (sizes.size() != 3 || sizes[0] == 0 || sizes[1] == 0) {
       refuse("a Matrix Market file says rows, columns and entries here, as three whole numbers");
@@ -122,7 +112,7 @@ class MatrixMarket {
   void read_banner(TextPreamble& preamble) {
     std::string banner(lines_.next());
     std::ranges::transform(banner, banner.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    std::vector<std::string_view> words = split(banner);
+    std::vector<std::string_view> words = split_fields(banner);
     words.resize(5);
     if (words[1] != "matrix" || words[2] != "coordinate") {
       refuse("of Matrix Market files, \"matrix coordinate\" is read; write the matrix in that form");
@@ -158,7 +148,7 @@ std::optional<TextPreamble> find_preamble(std::string_view text, bool is_whole, 
   try {
     const std::string_view first = Lines(lines).next();
     if (first.starts_with("%%MatrixMarket")) return MatrixMarket(lines, file).read();
-    if (split(first).size() != 1) return TextPreamble{};
+    if (split_fields(first).size() != 1) return TextPreamble{};
     for (const auto find : {find_genten, find_parti}) {
       if (std::optional<TextPreamble> found = find(lines)) return found;
     }

@@ -9,22 +9,12 @@
 #include <vector>
 
 #include "blco/layout.hpp"
+#include "io/split_fields.hpp"
 #include "io/tns_block.hpp"
 #include "io/tns_value.hpp"
 
 namespace blco {
 namespace {
-
-std::vector<std::string_view> split_fields(std::string_view line) {
-  std::vector<std::string_view> fields;
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t begin = line.find_first_not_of(" \t", at);
-    if (begin == std::string_view::npos) break;
-    at = std::min(line.find_first_of(" \t", begin), line.size());
-    fields.push_back(line.substr(begin, at - begin));
-  }
-  return fields;
-}
 
 // For a message: short, and printable whatever the input holds.
 std::string quoted(std::string_view text) {

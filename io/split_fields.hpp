@@ -1,0 +1,23 @@
+// The fields of a line of text, apart by blanks or tabs.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace blco {
+
+// Views into `line`; slow, for single lines.
+inline std::vector<std::string_view> split_fields(std::string_view line) {
+  std::vector<std::string_view> fields;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t begin = line.find_first_not_of(" \t", at);
+    if (begin == std::string_view::npos) break;
+    at = std::min(line.find_first_of(" \t", begin), line.size());
+    fields.push_back(line.substr(begin, at - begin));
+  }
+  return fields;
+}
+
+}  // namespace blco
