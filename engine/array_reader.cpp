@@ -1,3 +1,4 @@
+// Copies batches of the arrays side by side, looking for what is not acceptable on the way.
 #include "engine/array_reader.hpp"
 
 #include <algorithm>
@@ -130,8 +131,7 @@ void ArrayReader::refuse(std::uint64_t entry) const {
   for (std::size_t n = 0; n < limits_.size(); ++n) {
     if (coordinate(entry, n) < limits_[n]) continue;
     fail(place + "the coordinate " + std::to_string(coordinate(entry, n)) + " in mode " + std::to_string(n) +
-         " is not below the mode's length of " + std::to_string(limits_[n]) +
-         "; coordinates count from 0");
+         " is not below the mode's length of " + std::to_string(limits_[n]) + "; coordinates count from 0");
   }
   fail(place + "its value is not a finite number; leave such entries out");
 }

@@ -1,3 +1,4 @@
+// Decodes every chunk into the baseline.
 #include "engine/baseline_pass.hpp"
 
 #include <array>

@@ -15,8 +15,8 @@ class ProgressMeter {
   explicit ProgressMeter(const ProgressCallback& callback, double time_limit_seconds = 0,
                          std::chrono::milliseconds between_reports = std::chrono::milliseconds(100));
 
-  // What a stage will do in all, where that is known: its share is that of nonzeros, or else of bytes. Where neither is,
-  // the caller is told of its beginning too.
+  // What a stage will do in all, where that is known: its share is that of nonzeros, or else of bytes. Where neither
+  // is, the caller is told of its beginning too.
   struct Stage {
     const char* name = "";
     int sweep = 0;

@@ -14,8 +14,8 @@ struct TnsPlace {
   bool first_of_file = false;  // no line before it in this file held an entry
   int index_base = 1;
   bool is_base_fixed = false;  // by the file's format
-  int order = 0;           // that the lines before have; 0: none
-  std::string order_from;  // what decided the order, "line 1 of a.tns"
+  int order = 0;               // that the lines before have; 0: none
+  std::string order_from;      // what decided the order, "line 1 of a.tns"
   bool has_values = true;
 };
 

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "tests/engine/coordinate_columns.hpp"
+#include "tests/engine/named_budget.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
@@ -247,20 +248,11 @@ TEST(MemoryTensor, FitsTheSameWithinTheLeastBudget) {
 TEST(MemoryTensor, NamesTheBudgetThatWouldDo) {
   const CoordinateTensor tensor = random_coordinates({.shape = {500, 600, 700}, .nnz = 100'000, .seed = 8});
   const CoordinateColumns<> columns(tensor);
-  std::string message;
 
-  try {
-    MemoryTensor(columns.arrays(), {.memory_bytes = two_to(20)});
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
-    message = error.what();
-  }
-  const std::size_t at = message.find("--memory ");
-  ASSERT_NE(at, std::string::npos) << message;
-  const std::uint64_t kibibytes = std::stoull(message.substr(at + 9));
+  const std::uint64_t least = named_budget([&] { MemoryTensor(columns.arrays(), {.memory_bytes = two_to(20)}); });
 
-  EXPECT_EQ(MemoryTensor(columns.arrays(), {.memory_bytes = kibibytes << 10}).summary().shape.size(), 3);
-  EXPECT_THROW(MemoryTensor(columns.arrays(), {.memory_bytes = (kibibytes - 1) << 10}), Error);
+  EXPECT_EQ(MemoryTensor(columns.arrays(), {.memory_bytes = least}).summary().shape.size(), 3);
+  EXPECT_THROW(MemoryTensor(columns.arrays(), {.memory_bytes = least - 1024}), Error);
 }
 
 TEST(MemoryTensor, EveryStageTellsItsEndAndCanBeCancelled) {

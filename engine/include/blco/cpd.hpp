@@ -102,8 +102,8 @@ struct CpdOptions {
   // is returned as it is.
   std::filesystem::path resume = {};
   // Where the model is saved after every `checkpoint_sweeps` sweeps, and when the fit ends for whatever reason; empty:
-  // nowhere. The file is replaced only by a whole one. Where it cannot be written the fit ends with Error{io}, except at
-  // its end: then the model is returned, and the file stays as it was.
+  // nowhere. The file is replaced only by a whole one. Where it cannot be written the fit ends with Error{io}, except
+  // at its end: then the model is returned, and the file stays as it was.
   std::filesystem::path checkpoint = {};
   int checkpoint_sweeps = 1;
   double time_limit_seconds = 0;     // from the call on; 0: none

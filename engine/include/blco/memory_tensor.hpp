@@ -7,8 +7,9 @@
 
 namespace blco {
 
-// Takes as many bytes as the columns of summary() say (streamed_bytes), at most 25 per nonzero and often 2 to 4; a job on
-// it counts them in its host budget. Fits and products are those of a container with the same entries, bit for bit on one thread.
+// Takes as many bytes as the columns of summary() say (streamed_bytes), at most 25 per nonzero and often 2 to 4; a job
+// on it counts them in its host budget. Fits and products are those of a container with the same entries, bit for bit
+// on one thread.
 class MemoryTensor final : public Tensor {
  public:
   // The arrays are not needed afterwards. Of the options memory_bytes (for all that this takes beside the arrays),
