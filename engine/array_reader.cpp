@@ -55,6 +55,17 @@ ArrayReader::ArrayReader(const CoordinateArrays& arrays, const std::vector<std::
   if (limits_.empty()) limits_.assign(order, std::numeric_limits<std::uint64_t>::max());
 }
 
+std::vector<std::uint64_t> ArrayReader::find_extents() const {
+  std::vector<std::uint64_t> extents(limits_.size());
+  executor_->run(extents.size(), [&](std::size_t n) {
+    extents[n] = std::visit([](const auto& numbers) -> std::uint64_t { return *std::ranges::max_element(numbers); },
+                            arrays_->coordinates[n]);
+  });
+  if (std::ranges::find(extents, no_entry) != extents.end()) return {};
+  for (std::uint64_t& extent : extents) ++extent;
+  return extents;
+}
+
 bool ArrayReader::next(CoordinateBatch& batch) {
   if (taken_ == count_) return false;
   const std::size_t order = limits_.size();

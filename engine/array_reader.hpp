@@ -22,6 +22,10 @@ class ArrayReader final : public CoordinateReader {
   bool next(CoordinateBatch& batch) override;
   std::string name() const override { return "the coordinate arrays"; }
   std::uint64_t bytes_read() const override { return 0; }
+  // Per mode, the largest coordinate plus one: one pass over the arrays. Empty where one is beyond any mode's length,
+  // which next() will refuse.
+  std::vector<std::uint64_t> find_extents() const;
+
   InputSize size() const override { return {.entries = count_}; }
 
  private:

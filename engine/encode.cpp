@@ -54,18 +54,20 @@ void find_bounds(const SortedBatch& batch, const TensorLayout& layout, StoredChu
   }
 }
 
-EncodedChunk encode_chunk(const SortedBatch& batch, const TensorLayout& layout, int zstd_level) {
+// Frees the batch column by column.
+EncodedChunk encode_chunk(SortedBatch batch, const TensorLayout& layout, int zstd_level) {
   EncodedChunk chunk;
-  const auto store = [&](Column column, std::span<const std::byte> payload) {
-    chunk.stored.columns[static_cast<std::size_t>(column)] = store_payload(payload, zstd_level);
-  };
-  store(Column::index, encode_line_column(batch.low));
-  if (layout.has_key()) store(Column::key, encode_line_column(batch.key));
-  store(Column::value, encode_values(batch.values));
   find_bounds(batch, layout, chunk.stored);
   CompensatedSum squares;
   for (const double value : batch.values) squares.add(value * value);
   chunk.sum_of_squares = squares.total();
+  const auto store = [&](Column column, const std::vector<std::byte>& payload) {
+    chunk.stored.columns[static_cast<std::size_t>(column)] = store_payload(payload, zstd_level);
+  };
+  const auto pack = [](auto&& encode, auto& column) { return encode(std::exchange(column, {})); };
+  store(Column::index, pack(encode_line_column, batch.low));
+  if (layout.has_key()) store(Column::key, pack(encode_line_column, batch.key));
+  store(Column::value, pack(encode_values, batch.values));
   return chunk;
 }
 
@@ -118,10 +120,9 @@ class Totals {
   IngestReport report_;
 };
 
-IngestReport encode_chunks(EncodeInput& input, int zstd_level, const ChunkSink& sink, Executor& executor,
-                           ProgressMeter& meter) {
+IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, int zstd_level, const ChunkSink& sink,
+                           Executor& executor, ProgressMeter& meter) {
   Totals totals(sink);
-  const auto wave_chunks = static_cast<std::size_t>(executor.width());
   std::vector<SortedBatch> pulled;
   std::vector<EncodedChunk> encoded;
   std::uint64_t nnz = 0;
@@ -130,7 +131,7 @@ IngestReport encode_chunks(EncodeInput& input, int zstd_level, const ChunkSink& 
   const auto pull = [&] {
     std::vector<SortedBatch> wave;
     SortedBatch batch;
-    while (wave.size() < wave_chunks && input.source.next(batch, input.info.chunk_nnz)) {
+    while (wave.size() < plan.chunks_at_once && input.source.next(batch, input.info.chunk_nnz)) {
       wave.push_back(std::exchange(batch, {}));
     }
     return wave;
@@ -140,18 +141,24 @@ IngestReport encode_chunks(EncodeInput& input, int zstd_level, const ChunkSink& 
   while (!pulled.empty() || !encoded.empty()) {
     std::vector<SortedBatch> following;
     std::vector<EncodedChunk> current(pulled.size());
-    executor.run(pulled.size() + 1, [&](std::size_t task) {
-      if (task == 0) {
-        totals.append(encoded);
-        encoded.clear();
-        following = pull();
-      } else {
-        current[task - 1] = encode_chunk(pulled[task - 1], input.layout, zstd_level);
-      }
-    });
     std::uint64_t wave_nnz = 0;
     for (const SortedBatch& batch : pulled) wave_nnz += batch.count();
     nnz += wave_nnz;
+    const auto hand_on_and_pull = [&](std::vector<EncodedChunk>& finished) {
+      totals.append(finished);
+      finished.clear();
+      following = pull();
+    };
+    const std::size_t beside = plan.overlaps ? 1 : 0;
+    executor.run(pulled.size() + beside, [&](std::size_t task) {
+      if (task < beside) {
+        hand_on_and_pull(encoded);
+      } else {
+        current[task - beside] = encode_chunk(std::move(pulled[task - beside]), input.layout, zstd_level);
+      }
+    });
+    pulled.clear();
+    if (!plan.overlaps) hand_on_and_pull(current);
     pulled = std::move(following);
     encoded = std::move(current);
     meter.advance(wave_nnz, totals.stored_bytes() - bytes_before);
@@ -162,38 +169,56 @@ IngestReport encode_chunks(EncodeInput& input, int zstd_level, const ChunkSink& 
 
 }  // namespace
 
-IngestReport encode_container(EncodeInput input, int zstd_level, const std::filesystem::path& output,
+IngestReport encode_container(EncodeInput input, const EncodePlan& plan, int zstd_level, TemporaryFile output,
                               Executor& executor, ProgressMeter& meter) {
-  ContainerWriter writer(output, input.info);
+  ContainerWriter writer(std::move(output), input.info);
   meter.begin({.name = "write", .nonzeros = input.most_nnz});
   IngestReport report = encode_chunks(
-      input, zstd_level, [&](StoredChunk&& chunk) { writer.append(chunk); }, executor, meter);
+      input, plan, zstd_level, [&](StoredChunk&& chunk) { writer.append(chunk); }, executor, meter);
   meter.end();
   report.file_bytes = writer.finish(input.info);
   return report;
 }
 
-std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, Executor& executor, ProgressMeter& meter) {
+std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePlan& plan, Executor& executor,
+                                              ProgressMeter& meter) {
   auto chunks = std::make_unique<PackedChunks>();
   meter.begin({.name = "pack", .nonzeros = input.most_nnz});
   constexpr int no_compression = 0;
   encode_chunks(
-      input, no_compression, [&](StoredChunk&& chunk) { chunks->append(std::move(chunk)); }, executor, meter);
+      input, plan, no_compression, [&](StoredChunk&& chunk) { chunks->append(std::move(chunk)); }, executor, meter);
   meter.end();
   chunks->finish(std::move(input.info));
   return chunks;
 }
 
-std::uint64_t encode_bytes(const TensorLayout& layout, std::uint64_t chunk_nnz, std::uint64_t chunks_at_once) {
-  const std::uint64_t columns = layout.has_key() ? 3 : 2;
-  // Two waves of columns (grown by doubling, hence twice) and, per thread, payload, stored form and zstd's own memory.
-  const std::uint64_t per_chunk = 2 * 2 * columns * chunk_nnz * 8 + 3 * columns * max_payload_bytes(chunk_nnz);
-  return per_chunk * chunks_at_once;
+std::uint64_t encode_bytes(const EncodeSizes& sizes, const EncodePlan& plan) {
+  const std::uint64_t columns = sizes.has_key ? 3 : 2;
+  const std::uint64_t payload = max_payload_bytes(sizes.chunk_nnz);
+  const std::uint64_t batch = columns * sizes.chunk_nnz * 8;
+  // What of a chunk is stored takes the place of its batch's columns. Beside them a payload while it grows and the
+  // integers that it is made of, or a payload that is being compressed.
+  const std::uint64_t encoding =
+      batch + payload + std::max(2 * payload, store_payload_bytes(payload, sizes.zstd_level));
+  const std::uint64_t at_work = std::min(plan.chunks_at_once, static_cast<std::uint64_t>(sizes.threads));
+  const std::uint64_t beside = plan.overlaps ? batch + columns * payload : 0;
+  return at_work * encoding + (plan.chunks_at_once - at_work) * batch + plan.chunks_at_once * beside;
 }
 
-std::uint64_t packed_bytes_bound(const TensorLayout& layout, std::uint64_t chunk_nnz, std::uint64_t chunks) {
-  const std::uint64_t columns = layout.has_key() ? 3 : 2;
-  return chunks * columns * max_payload_bytes(chunk_nnz);
+std::optional<EncodePlan> plan_encode(const EncodeSizes& sizes, std::uint64_t memory_bytes) {
+  for (std::uint64_t chunks = std::min(sizes.chunk_count, static_cast<std::uint64_t>(sizes.threads)); chunks > 0;
+       --chunks) {
+    for (const bool overlaps : {true, false}) {
+      const EncodePlan plan{chunks, overlaps};
+      if (encode_bytes(sizes, plan) <= memory_bytes) return plan;
+    }
+  }
+  return std::nullopt;
+}
+
+std::uint64_t packed_bytes_bound(const EncodeSizes& sizes) {
+  const std::uint64_t columns = sizes.has_key ? 3 : 2;
+  return sizes.chunk_count * columns * max_payload_bytes(sizes.chunk_nnz);
 }
 
 }  // namespace blco

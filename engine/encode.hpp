@@ -3,8 +3,8 @@
 
 #include <blco/ingest.hpp>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
@@ -12,6 +12,7 @@
 #include "engine/sorted_source.hpp"
 #include "io/chunk_source.hpp"
 #include "io/container.hpp"
+#include "io/temporary_file.hpp"
 
 namespace blco {
 
@@ -23,19 +24,41 @@ struct EncodeInput {
   std::uint64_t most_nnz = 0;  // entries before folding, for the progress
 };
 
+// How many chunks are encoded at a time, and whether the next ones are pulled meanwhile: speed against memory. The
+// chunks are the same.
+struct EncodePlan {
+  std::uint64_t chunks_at_once = 1;
+  bool overlaps = false;
+
+  friend bool operator==(const EncodePlan&, const EncodePlan&) = default;
+};
+
+// What the memory of encoding depends on.
+struct EncodeSizes {
+  bool has_key = false;
+  std::uint64_t chunk_nnz = 0;  // of the largest chunk
+  std::uint64_t chunk_count = 1;
+  int zstd_level = 0;
+  int threads = 1;
+};
+
+// The most memory that encoding takes beside its source.
+std::uint64_t encode_bytes(const EncodeSizes& sizes, const EncodePlan& plan);
+
+// The fastest plan that takes at most `memory_bytes`; nothing where there is none.
+std::optional<EncodePlan> plan_encode(const EncodeSizes& sizes, std::uint64_t memory_bytes);
+
 // Writes the container `output`, which appears when it is whole. The bytes depend on the nonzeros and options alone.
 // Throws Error{invalid_argument} for no nonzeros and for values that are all zero, or whose sum of squares is not
 // finite; cancelled.
-IngestReport encode_container(EncodeInput input, int zstd_level, const std::filesystem::path& output,
+IngestReport encode_container(EncodeInput input, const EncodePlan& plan, int zstd_level, TemporaryFile output,
                               Executor& executor, ProgressMeter& meter);
 
 // The same chunks, packed, in memory.
-std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, Executor& executor, ProgressMeter& meter);
-
-// Memory that encoding takes with this many chunks at work at a time: one per thread, unless there are fewer.
-std::uint64_t encode_bytes(const TensorLayout& layout, std::uint64_t chunk_nnz, std::uint64_t chunks_at_once);
+std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePlan& plan, Executor& executor,
+                                              ProgressMeter& meter);
 
 // The most that the result of encode_in_memory takes.
-std::uint64_t packed_bytes_bound(const TensorLayout& layout, std::uint64_t chunk_nnz, std::uint64_t chunks);
+std::uint64_t packed_bytes_bound(const EncodeSizes& sizes);
 
 }  // namespace blco

@@ -1,4 +1,4 @@
-// Ingest: run, merge, encode.
+// Ingest: read, sort, fold, encode.
 #include <algorithm>
 #include <blco/ingest.hpp>
 #include <memory>
@@ -9,11 +9,13 @@
 #include "blco/layout.hpp"
 #include "engine/array_reader.hpp"
 #include "engine/encode.hpp"
+#include "engine/external_sort.hpp"
 #include "engine/ingest_job.hpp"
 #include "engine/memory.hpp"
 #include "engine/merge.hpp"
-#include "engine/run_builder.hpp"
 #include "engine/thread_pool.hpp"
+#include "io/scratch_file.hpp"
+#include "io/temporary_file.hpp"
 #include "io/tns_reader.hpp"
 
 namespace blco {
@@ -58,27 +60,72 @@ void check_options(const IngestOptions& options) {
   }
 }
 
-// The shape asked for or, without one, that which the input declares, if its entries fit it; else the entries' own.
-std::vector<std::uint64_t> decide_shape(const RunBuilder& run, const IngestOptions& options,
-                                        const CoordinateReader& reader) {
-  const std::string input = reader.name();
-  const std::vector<std::uint64_t>& extent = run.extent();
-  const std::vector<std::uint64_t> shape = options.shape.empty() ? reader.declared_shape() : options.shape;
-  if (shape.empty()) return extent;
-  if (shape.size() != extent.size()) {
-    throw Error(ErrorKind::invalid_argument, input + " has " + count_of(extent.size(), "mode") +
-                                                 ", but the shape given has " + std::to_string(shape.size()) +
-                                                 "; give one length per mode");
+// Where memory is short, the reader takes an eighth of it.
+TnsOptions tns_options(const IngestOptions& options, const Executor& executor) {
+  constexpr std::size_t least_block_bytes = std::size_t{16} << 10;
+  TnsOptions tns{options.index_base, options.skip_lines};
+  const std::uint64_t share = host_budget(options.memory_bytes) / 8 / tns_reader_bytes(1, executor.width());
+  tns.block_bytes = std::max<std::size_t>(least_block_bytes, std::min<std::uint64_t>(tns.block_bytes, share));
+  return tns;
+}
+
+void check_order(std::size_t order, const IngestOptions& options, const std::string& input) {
+  static_cast<void>(decide_mode_names(order, options));
+  if (options.shape.empty() || options.shape.size() == order) return;
+  throw Error(ErrorKind::invalid_argument, input + " has " + count_of(order, "mode") + ", but the shape given has " +
+                                               std::to_string(options.shape.size()) + "; give one length per mode");
+}
+
+void check_coordinates(const CoordinateBatch& batch, const IngestOptions& options, const std::string& input) {
+  if (options.shape.empty()) return;
+  for (std::size_t n = 0; n < batch.upper.size(); ++n) {
+    if (batch.upper[n] < options.shape[n]) continue;
+    const std::uint64_t largest = batch.upper[n] + static_cast<std::uint64_t>(options.index_base);
+    throw Error(ErrorKind::invalid_argument, input + " has the coordinate " + std::to_string(largest) + " in mode " +
+                                                 std::to_string(n) + ", beyond the length " +
+                                                 std::to_string(options.shape[n]) +
+                                                 " of the shape given; give a larger one");
   }
+}
+
+double share_read(const CoordinateReader& reader, const InputSize& size, std::uint64_t entries) {
+  if (size.entries > 0) return static_cast<double>(entries) / static_cast<double>(size.entries);
+  if (size.bytes > 0) return static_cast<double>(reader.bytes_read()) / static_cast<double>(size.bytes);
+  return -1;
+}
+
+void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSort& sort, ProgressMeter& meter) {
+  CoordinateBatch batch;
+  const InputSize size = reader.size();
+  meter.begin({.name = "read", .nonzeros = size.entries, .bytes = size.bytes});
+  std::uint64_t bytes_before = 0;
+  while (reader.next(batch)) {
+    if (sort.entry_count() == 0) check_order(static_cast<std::size_t>(batch.order), options, reader.name());
+    check_coordinates(batch, options, reader.name());
+    const std::uint64_t entries = batch.count();
+    sort.add(std::exchange(batch, {}), share_read(reader, size, sort.entry_count() + entries));
+    meter.advance(entries, reader.bytes_read() - bytes_before);
+    bytes_before = reader.bytes_read();
+  }
+  meter.end();
+  if (sort.entry_count() == 0) {
+    throw Error(ErrorKind::invalid_argument, reader.name() + " holds no nonzeros; a tensor needs at least one");
+  }
+}
+
+// The shape asked for or, without one, that which the input declares, if its entries fit it; else the entries' own.
+std::vector<std::uint64_t> decide_shape(const std::vector<std::uint64_t>& extent, const IngestOptions& options,
+                                        const CoordinateReader& reader) {
+  if (!options.shape.empty()) return options.shape;
+  const std::vector<std::uint64_t> shape = reader.declared_shape();
+  if (shape.empty()) return extent;
   for (std::size_t n = 0; n < extent.size(); ++n) {
-    if (extent[n] > shape[n]) {
-      const std::uint64_t largest = extent[n] - 1 + static_cast<std::uint64_t>(options.index_base);
-      throw Error(ErrorKind::invalid_argument,
-                  input + " has the coordinate " + std::to_string(largest) + " in mode " + std::to_string(n) +
-                      ", beyond the length " + std::to_string(shape[n]) +
-                      (options.shape.empty() ? " that its header declares; correct it, or give --shape"
-                                             : " of the shape given; give a larger one"));
-    }
+    if (extent[n] <= shape[n]) continue;
+    const std::uint64_t largest = extent[n] - 1 + static_cast<std::uint64_t>(options.index_base);
+    throw Error(ErrorKind::invalid_argument, reader.name() + " has the coordinate " + std::to_string(largest) +
+                                                 " in mode " + std::to_string(n) + ", beyond the length " +
+                                                 std::to_string(shape[n]) +
+                                                 " that its header declares; correct it, or give --shape");
   }
   return shape;
 }
@@ -86,52 +133,46 @@ std::vector<std::uint64_t> decide_shape(const RunBuilder& run, const IngestOptio
 // Nonzeros in line order, and what encode is told of them.
 struct SortedEntries {
   ContainerInfo info;
-  std::unique_ptr<TensorLayout> layout;  // the source refers to it
+  TensorLayout layout;  // the source refers to it
   std::unique_ptr<SortedSource> source;
-  std::uint64_t entries_read = 0;
+  EncodePlan plan;
+
+  EncodeInput input(std::uint64_t entries_read) { return {*source, layout, std::move(info), entries_read}; }
 };
 
-enum class Destination { container, memory };
-
-RunBuilder read_all(CoordinateReader& reader, const IngestOptions& options, ProgressMeter& meter) {
-  RunBuilder builder(host_budget(options.memory_bytes));
-  CoordinateBatch batch;
-  const InputSize size = reader.size();
-  meter.begin({.name = "read", .nonzeros = size.entries, .bytes = size.bytes});
-  std::uint64_t bytes_before = 0;
-  while (reader.next(batch)) {
-    const std::uint64_t entries = batch.count();
-    builder.add(std::exchange(batch, {}));
-    meter.advance(entries, reader.bytes_read() - bytes_before);
-    bytes_before = reader.bytes_read();
-  }
-  meter.end();
-  if (builder.entry_count() == 0) {
-    throw Error(ErrorKind::invalid_argument, reader.name() + " holds no nonzeros; a tensor needs at least one");
-  }
-  return builder;
+std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const IngestOptions& options, ExternalSort& sort,
+                                            ProgressMeter& meter) {
+  if (!options.shape.empty()) sort.set_layout(TensorLayout(options.shape));
+  read_all(reader, options, sort, meter);
+  const std::vector<std::uint64_t> shape = decide_shape(sort.extent(), options, reader);
+  auto sorted = std::make_unique<SortedEntries>(SortedEntries{{}, TensorLayout(shape), nullptr, {}});
+  sorted->info.shape = shape;
+  sorted->info.mode_names = decide_mode_names(shape.size(), options);
+  sorted->info.chunk_nnz = options.chunk_nnz;
+  ExternalSort::Result result = sort.finish(sorted->layout);
+  sorted->plan = result.plan;
+  sorted->source = fold_run(std::move(result.run), sorted->layout, options.duplicates, options.index_base);
+  return sorted;
 }
 
-SortedEntries sort_entries(CoordinateReader& reader, const IngestOptions& options, Destination destination,
-                           Executor& executor, ProgressMeter& meter) {
-  RunBuilder builder = read_all(reader, options, meter);
-  SortedEntries sorted;
-  sorted.info.shape = decide_shape(builder, options, reader);
-  sorted.info.mode_names = decide_mode_names(sorted.info.shape.size(), options);
-  sorted.info.chunk_nnz = options.chunk_nnz;
-  sorted.layout = std::make_unique<TensorLayout>(sorted.info.shape);
-  sorted.entries_read = builder.entry_count();
-  const std::uint64_t largest_chunk = std::min(options.chunk_nnz, sorted.entries_read);
-  const std::uint64_t chunks = (sorted.entries_read + largest_chunk - 1) / largest_chunk;
-  const auto chunks_at_once = std::min(chunks, static_cast<std::uint64_t>(executor.width()));
-  std::uint64_t later_bytes = encode_bytes(*sorted.layout, largest_chunk, chunks_at_once);
-  if (destination == Destination::memory) later_bytes += packed_bytes_bound(*sorted.layout, largest_chunk, chunks);
-  builder.check_budget(*sorted.layout, later_bytes);
-  meter.begin({.name = "sort"});
-  sorted.source =
-      merge_runs(builder.finish(*sorted.layout, executor), *sorted.layout, options.duplicates, options.index_base);
-  meter.end();
-  return sorted;
+SortLimits sort_limits(const CoordinateReader& reader, const IngestOptions& options) {
+  SortLimits limits;
+  limits.memory_bytes = host_budget(options.memory_bytes);
+  limits.reader_bytes = reader.memory_bytes();
+  limits.chunk_nnz = options.chunk_nnz;
+  limits.zstd_level = options.zstd_level;
+  limits.expected_entries = reader.size().entries;
+  return limits;
+}
+
+// Where runs are spilled: checked before the work begins, although they may not be.
+std::filesystem::path spill_folder(const IngestOptions& options, const TemporaryFile& output) {
+  const std::filesystem::path& target = output.target();
+  std::filesystem::path folder = options.temporary_directory;
+  if (folder.empty()) folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  remove_stale_scratch(folder);
+  check_writable(folder);
+  return folder;
 }
 
 }  // namespace
@@ -139,11 +180,17 @@ SortedEntries sort_entries(CoordinateReader& reader, const IngestOptions& option
 IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
                         Executor& executor, const ProgressCallback& progress) {
   check_options(options);
+  // The name is taken now, so that a second job that writes the same file ends before its work and not after it.
+  TemporaryFile file(output);
   ProgressMeter meter(progress);
-  SortedEntries sorted = sort_entries(reader, options, Destination::container, executor, meter);
-  IngestReport report = encode_container({*sorted.source, *sorted.layout, std::move(sorted.info), sorted.entries_read},
-                                         options.zstd_level, output, executor, meter);
-  report.entries_read = sorted.entries_read;
+  SortLimits limits = sort_limits(reader, options);
+  limits.folder = spill_folder(options, file);
+  limits.mark = file.target().filename().string();
+  ExternalSort sort(limits, options.duplicates, executor, meter);
+  const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, meter);
+  IngestReport report = encode_container(sorted->input(sort.entry_count()), sorted->plan, options.zstd_level,
+                                         std::move(file), executor, meter);
+  report.entries_read = sort.entry_count();
   report.input_format = reader.format();
   return report;
 }
@@ -152,16 +199,18 @@ std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const In
                                               Executor& executor, const ProgressCallback& progress) {
   check_options(options);
   ProgressMeter meter(progress);
-  SortedEntries sorted = sort_entries(reader, options, Destination::memory, executor, meter);
-  return encode_in_memory({*sorted.source, *sorted.layout, std::move(sorted.info), sorted.entries_read}, executor,
-                          meter);
+  SortLimits limits = sort_limits(reader, options);
+  limits.packs_in_memory = true;
+  ExternalSort sort(limits, options.duplicates, executor, meter);
+  const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, meter);
+  return encode_in_memory(sorted->input(sort.entry_count()), sorted->plan, executor, meter);
 }
 
 IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
                          const IngestOptions& options, const ProgressCallback& progress) {
   ThreadPool pool(options.threads);
   check_options(options);
-  const auto reader = open_tns(inputs, {options.index_base, options.skip_lines}, pool);
+  const auto reader = open_tns(inputs, tns_options(options, pool), pool);
   return run_ingest(*reader, output, options, pool, progress);
 }
 
@@ -171,6 +220,7 @@ IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::files
   IngestOptions from_zero = options;
   from_zero.index_base = 0;
   ArrayReader reader(arrays, options.shape, pool);
+  if (from_zero.shape.empty()) from_zero.shape = reader.find_extents();
   return run_ingest(reader, output, from_zero, pool, progress);
 }
 

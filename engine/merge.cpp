@@ -1,18 +1,16 @@
 // Folding of one run; the only place that knows duplicates.
 #include "engine/merge.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "blco/error.hpp"
+#include "engine/duplicates.hpp"
 
 namespace blco {
 namespace {
-
-// Entries taken from the run at a time: enough to make the call cheap, small enough to stay in a cache.
-constexpr std::size_t window_entries = 4096;
 
 class FoldedRun final : public SortedSource {
  public:
@@ -21,6 +19,9 @@ class FoldedRun final : public SortedSource {
 
   bool next(SortedBatch& batch, std::size_t most) override {
     batch.clear();
+    batch.low.reserve(most);
+    if (layout_->has_key()) batch.key.reserve(most);
+    batch.values.reserve(most);
     while (true) {
       if (at_ == window_.count() && !refill()) break;
       if (batch.count() > 0 && same_line_as_last(batch)) {
@@ -37,12 +38,8 @@ class FoldedRun final : public SortedSource {
 
  private:
   bool refill() {
-    const std::uint64_t count = std::min<std::uint64_t>(window_entries, run_->count() - taken_);
-    window_.clear();
-    run_->read(taken_, count, window_);
-    taken_ += count;
     at_ = 0;
-    return count > 0;
+    return run_->next(window_);
   }
 
   bool same_line_as_last(const SortedBatch& batch) const {
@@ -58,25 +55,14 @@ class FoldedRun final : public SortedSource {
   void fold(SortedBatch& batch) const {
     double& value = batch.values.back();
     const double other = window_.values[at_];
-    switch (policy_) {
-      case DuplicatePolicy::sum:
-        value += other;
-        if (!std::isfinite(value)) {
-          fail("the values at coordinates " + last_coordinates(batch) +
-               " sum to more than a double can hold; scale the values down");
-        }
-        break;
-      case DuplicatePolicy::error:
-        fail("the coordinates " + last_coordinates(batch) +
-             " occur more than once; choose --duplicates sum, first, last or max to fold them");
-      case DuplicatePolicy::first:
-        break;
-      case DuplicatePolicy::last:
-        value = other;
-        break;
-      case DuplicatePolicy::max:
-        value = std::max(value, other);
-        break;
+    if (policy_ == DuplicatePolicy::error) {
+      fail("the coordinates " + last_coordinates(batch) +
+           " occur more than once; choose --duplicates sum, first, last or max to fold them");
+    }
+    value = fold_values(policy_, value, other);
+    if (!std::isfinite(value)) {
+      fail("the values at coordinates " + last_coordinates(batch) +
+           " sum to more than a double can hold; scale the values down");
     }
   }
 
@@ -100,13 +86,12 @@ class FoldedRun final : public SortedSource {
   int index_base_;
   SortedBatch window_;
   std::size_t at_ = 0;
-  std::uint64_t taken_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<SortedSource> merge_runs(std::unique_ptr<SortedRun> run, const TensorLayout& layout,
-                                         DuplicatePolicy policy, int index_base) {
+std::unique_ptr<SortedSource> fold_run(std::unique_ptr<SortedRun> run, const TensorLayout& layout,
+                                       DuplicatePolicy policy, int index_base) {
   return std::make_unique<FoldedRun>(std::move(run), layout, policy, index_base);
 }
 

@@ -3,18 +3,17 @@
 
 #include <blco/ingest.hpp>
 #include <memory>
-#include <vector>
 
 #include "blco/layout.hpp"
-#include "engine/run_builder.hpp"
+#include "engine/sorted_run.hpp"
 #include "engine/sorted_source.hpp"
 
 namespace blco {
 
-// Duplicates are folded left to right in input order: run by run, and within a run in its order.
+// Duplicates are folded left to right in the order of the run, which is that of the input.
 // `layout` must outlive the source; it serves the messages. Throws Error{invalid_argument} for duplicates under
 // DuplicatePolicy::error, and where a sum is not finite, naming the coordinates, counted from `index_base`.
-std::unique_ptr<SortedSource> merge_runs(std::unique_ptr<SortedRun> run, const TensorLayout& layout,
-                                         DuplicatePolicy policy, int index_base);
+std::unique_ptr<SortedSource> fold_run(std::unique_ptr<SortedRun> run, const TensorLayout& layout,
+                                       DuplicatePolicy policy, int index_base);
 
 }  // namespace blco

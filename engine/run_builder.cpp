@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
+#include <utility>
 
 #include "blco/error.hpp"
 #include "engine/memory.hpp"
@@ -12,27 +14,56 @@ namespace blco {
 namespace {
 
 // Freed coordinates are given back to the system each time this much has come together.
-constexpr std::uint64_t release_step_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t release_step_bytes = std::uint64_t{8} << 20;
+
+bool same_line(const NarrowEntry& a, const NarrowEntry& b) { return a.low == b.low; }
+bool same_line(const WideEntry& a, const WideEntry& b) { return a.low == b.low && a.high == b.high; }
 
 template <typename Entry>
-class MemoryRun final : public SortedRun {
+class EntryRun final : public MemoryRun {
  public:
-  MemoryRun(std::unique_ptr<Entry[]> entries, std::uint64_t count) : entries_(std::move(entries)), count_(count) {}
+  EntryRun(std::unique_ptr<Entry[]> entries, std::uint64_t count) : entries_(std::move(entries)), count_(count) {}
 
   std::uint64_t count() const override { return count_; }
 
-  void read(std::uint64_t first, std::uint64_t count, SortedBatch& batch) const override {
-    for (std::uint64_t i = first; i < first + count; ++i) {
-      const Entry& entry = entries_[i];
-      batch.low.push_back(entry.low);
-      if constexpr (std::is_same_v<Entry, WideEntry>) batch.key.push_back(entry.high);
-      batch.values.push_back(entry.value);
+  bool next(SortedBatch& block) override {
+    const std::uint64_t entries = std::min<std::uint64_t>(run_block_entries, count_ - taken_);
+    copy(taken_, entries, block);
+    taken_ += entries;
+    return entries > 0;
+  }
+
+  void fold(EarlyFolding& folding) override {
+    const std::span<Entry> entries(entries_.get(), count_);
+    if (!folding.admits(entries, [](const Entry& entry) { return entry.value; })) return;
+    std::uint64_t kept = 0;
+    for (const Entry& entry : entries) {
+      if (kept > 0 && same_line(entries[kept - 1], entry)) {
+        entries[kept - 1].value = fold_values(folding.policy(), entries[kept - 1].value, entry.value);
+      } else {
+        entries[kept++] = entry;
+      }
+    }
+    count_ = kept;
+  }
+
+  void copy(std::uint64_t first, std::uint64_t entries, SortedBatch& block) const override {
+    constexpr bool is_wide = std::is_same_v<Entry, WideEntry>;
+    block.low.resize(entries);
+    block.key.resize(is_wide ? entries : 0);
+    block.values.resize(entries);
+    for (std::uint64_t i = 0; i < entries; ++i) {
+      const Entry& entry = entries_[first + i];
+      block.low[i] = entry.low;
+      if constexpr (is_wide) block.key[i] = entry.high;
+      block.values[i] = entry.value;
     }
   }
 
  private:
   std::unique_ptr<Entry[]> entries_;
   std::uint64_t count_;
+  std::uint64_t taken_ = 0;
 };
 
 template <typename Entry>
@@ -51,7 +82,7 @@ void linearize_batch(const TensorLayout& layout, const CoordinateBatch& batch, E
 }
 
 template <typename Entry>
-std::unique_ptr<SortedRun> build_run(const TensorLayout& layout, std::vector<CoordinateBatch> batches,
+std::unique_ptr<MemoryRun> build_run(const TensorLayout& layout, std::vector<CoordinateBatch> batches,
                                      std::uint64_t entry_count, Executor& executor) {
   // Left uninitialised: pages are taken as coordinates are freed.
   auto entries = std::make_unique_for_overwrite<Entry[]>(entry_count);
@@ -81,38 +112,33 @@ std::unique_ptr<SortedRun> build_run(const TensorLayout& layout, std::vector<Coo
     const auto scratch = std::make_unique_for_overwrite<Entry[]>(entry_count);
     radix_sort<Entry>({entries.get(), entry_count}, {scratch.get(), entry_count}, layout.line_bits(), executor);
   }
-  return std::make_unique<MemoryRun<Entry>>(std::move(entries), entry_count);
+  return std::make_unique<EntryRun<Entry>>(std::move(entries), entry_count);
 }
 
 }  // namespace
 
 void RunBuilder::add(CoordinateBatch&& batch) {
-  if (extent_.empty()) extent_.resize(static_cast<std::size_t>(batch.order), 0);
-  for (std::size_t n = 0; n < extent_.size(); ++n) extent_[n] = std::max(extent_[n], batch.upper[n] + 1);
   entry_count_ += batch.count();
   coordinate_bytes_ += batch.bytes();
-  if (coordinate_bytes_ <= memory_bytes_) {
-    batches_.push_back(std::move(batch));
-  } else {
-    batches_ = {};
-  }
+  batches_.push_back(std::move(batch));
 }
 
-void RunBuilder::check_budget(const TensorLayout& layout, std::uint64_t extra_bytes) const {
-  const std::uint64_t entry_bytes = layout.has_key() ? sizeof(WideEntry) : sizeof(NarrowEntry);
-  const std::uint64_t run_bytes = entry_count_ * entry_bytes;
-  const std::uint64_t collected = std::max(coordinate_bytes_, run_bytes) + release_step_bytes;
-  const std::uint64_t need = std::max({collected, 2 * run_bytes, run_bytes + extra_bytes});
-  if (need <= memory_bytes_) return;
-  throw Error(ErrorKind::out_of_memory, "sorting " + std::to_string(entry_count_) + " entries takes " +
-                                            format_bytes(need) + " of memory, and the budget is " +
-                                            format_bytes(memory_bytes_) + "; give --memory " + as_budget(need) +
-                                            " or more");
+std::uint64_t RunBuilder::memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, int line_bits) {
+  const std::uint64_t run = entries * sorted_entry_bytes(line_bits);
+  return std::max(std::max(coordinate_bytes, run) + std::min(release_step_bytes, coordinate_bytes), 2 * run);
 }
 
-std::unique_ptr<SortedRun> RunBuilder::finish(const TensorLayout& layout, Executor& executor) {
-  if (layout.has_key()) return build_run<WideEntry>(layout, std::move(batches_), entry_count_, executor);
-  return build_run<NarrowEntry>(layout, std::move(batches_), entry_count_, executor);
+std::unique_ptr<MemoryRun> RunBuilder::finish(const TensorLayout& layout, Executor& executor) {
+  const std::uint64_t count = entry_count_;
+  std::vector<CoordinateBatch> batches = take_coordinates();
+  if (layout.has_key()) return build_run<WideEntry>(layout, std::move(batches), count, executor);
+  return build_run<NarrowEntry>(layout, std::move(batches), count, executor);
+}
+
+std::vector<CoordinateBatch> RunBuilder::take_coordinates() {
+  entry_count_ = 0;
+  coordinate_bytes_ = 0;
+  return std::exchange(batches_, {});
 }
 
 }  // namespace blco

@@ -1,6 +1,7 @@
 // Compresses payloads, writes them as HDF5 chunks, and publishes the container when it is whole.
 #include "io/container_writer.hpp"
 
+#define ZSTD_STATIC_LINKING_ONLY  // for the estimate of its memory
 #include <zstd.h>
 
 #include <algorithm>
@@ -110,9 +111,16 @@ StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level) 
   return stored;
 }
 
+std::uint64_t store_payload_bytes(std::uint64_t payload_bytes, int zstd_level) {
+  if (zstd_level == 0) return payload_bytes;
+  const ZSTD_compressionParameters parameters = ZSTD_getCParams(zstd_level, payload_bytes, 0);
+  // The payload shuffled, its compressed form, and zstd's own memory.
+  return payload_bytes + ZSTD_compressBound(payload_bytes) + ZSTD_estimateCCtxSize_usingCParams(parameters);
+}
+
 struct ContainerWriter::Impl {
-  Impl(const std::filesystem::path& path, const ContainerInfo& given)
-      : layout(given.shape), info(given), output({path, ErrorKind::io}) {}
+  Impl(const std::filesystem::path& target, TemporaryFile&& file, const ContainerInfo& given)
+      : layout(given.shape), info(given), output({target, ErrorKind::io}, std::move(file)) {}
   // Before the datasets are closed, which may write.
   ~Impl() { output.abandon(); }
 
@@ -240,12 +248,16 @@ void ContainerWriter::Impl::write_attributes() {
   write_attribute(place, root, "complete", std::uint8_t{1});
 }
 
-ContainerWriter::ContainerWriter(std::filesystem::path output, const ContainerInfo& info) {
+ContainerWriter::ContainerWriter(const std::filesystem::path& output, const ContainerInfo& info)
+    : ContainerWriter(TemporaryFile(output), info) {}
+
+ContainerWriter::ContainerWriter(TemporaryFile output, const ContainerInfo& info) {
   if (info.chunk_nnz == 0 || info.chunk_nnz > max_chunk_nnz) {
     misuse("a chunk holds 1 to " + std::to_string(max_chunk_nnz) + " nonzeros, not " + std::to_string(info.chunk_nnz));
   }
   const QuietHdf5 quiet;
-  impl_ = std::make_unique<Impl>(output, info);
+  const std::filesystem::path target = output.target();
+  impl_ = std::make_unique<Impl>(target, std::move(output), info);
   impl_->create();
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/container.hpp"
+#include "io/temporary_file.hpp"
 
 namespace blco {
 
@@ -25,6 +26,9 @@ struct StoredPayload {
 // raw f64 payloads are byte-shuffled first. Thread-safe, takes no HDF5 lock. An empty payload stays empty.
 StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level);
 
+// The most memory that store_payload takes for a payload of this size, its result included.
+std::uint64_t store_payload_bytes(std::uint64_t payload_bytes, int zstd_level);
+
 struct StoredChunk {
   std::array<StoredPayload, column_count> columns;
   std::vector<std::uint64_t> lower;  // per mode
@@ -35,7 +39,9 @@ class ContainerWriter {
  public:
   // Creates a temporary file beside `output`. Shape and chunk_nnz of `info` are fixed from here on; its
   // other members are taken by finish(). Throws Error{io} where the file cannot be created.
-  ContainerWriter(std::filesystem::path output, const ContainerInfo& info);
+  ContainerWriter(const std::filesystem::path& output, const ContainerInfo& info);
+  // The same where the caller has taken the name before.
+  ContainerWriter(TemporaryFile output, const ContainerInfo& info);
   // Removes the temporary file unless finish() has succeeded.
   ~ContainerWriter();
   ContainerWriter(ContainerWriter&&) noexcept;

@@ -22,8 +22,8 @@ constexpr std::uint64_t reserve_step = std::uint64_t{16} << 20;
 
 }  // namespace
 
-Hdf5Output::Hdf5Output(const Hdf5Place& place)
-    : place_(place), temporary_(place.path), file_(create_hdf5_file(place, temporary_.path())) {
+Hdf5Output::Hdf5Output(const Hdf5Place& place, TemporaryFile temporary)
+    : place_(place), temporary_(std::move(temporary)), file_(create_hdf5_file(place, temporary_.path())) {
   descriptor_ = FileDescriptor(::open(temporary_.path().c_str(), O_RDWR | O_CLOEXEC));
   if (!descriptor_.is_open()) throw_system_error("open", temporary_.path());
 }

@@ -16,7 +16,9 @@ namespace blco {
 class Hdf5Output {
  public:
   // Creates a temporary file beside place.path. Throws Error{io}.
-  explicit Hdf5Output(const Hdf5Place& place);
+  explicit Hdf5Output(const Hdf5Place& place) : Hdf5Output(place, TemporaryFile(place.path)) {}
+  // The same where the caller has taken the name before.
+  Hdf5Output(const Hdf5Place& place, TemporaryFile temporary);
   // Discards what was not published.
   ~Hdf5Output();
   Hdf5Output(const Hdf5Output&) = delete;

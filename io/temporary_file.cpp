@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "blco/error.hpp"
 #include "io/file_descriptor.hpp"
@@ -62,18 +64,58 @@ void check_target(const fs::path& target) {
     throw_system_error("write into the folder", folder);
 }
 
-fs::path unused_name(const fs::path& target) {
-  static std::atomic<std::uint64_t> next{0};
+constexpr std::string_view suffix = ".blco-tmp";
+
+// What the hidden files of one target begin with.
+std::string hidden_prefix(const fs::path& target) {
   std::string prefix = ".";
   prefix += target.filename().string().substr(0, max_kept_name);
   prefix += '.';
-  prefix += std::to_string(::getpid());
+  return prefix;
+}
+
+fs::path unused_name(const fs::path& target) {
+  static std::atomic<std::uint64_t> next{0};
+  const std::string prefix = hidden_prefix(target) + std::to_string(::getpid());
   std::error_code failure;
   // A file that a killed process of the same number has left is not written over.
   for (;;) {
-    fs::path name = target.parent_path() / (prefix + '-' + std::to_string(next.fetch_add(1)) + ".blco-tmp");
+    fs::path name = target.parent_path() / (prefix + '-' + std::to_string(next.fetch_add(1)));
+    name += suffix;
     if (!fs::exists(fs::symlink_status(name, failure))) return name;
   }
+}
+
+// "<process>-<number>"
+bool is_job_mark(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const auto is_number = [](std::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return dash != std::string_view::npos && is_number(text.substr(0, dash)) && is_number(text.substr(dash + 1));
+}
+
+// Under the target's lock, every such file is one that its job has left.
+void remove_stale(const fs::path& target) {
+  const std::string prefix = hidden_prefix(target);
+  std::vector<fs::path> stale;
+  std::error_code failure;
+  for (fs::directory_iterator at(folder_of(target), failure), end; !failure && at != end; at.increment(failure)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() < prefix.size() + suffix.size()) continue;
+    const std::string_view mark = std::string_view(name).substr(prefix.size());
+    if (is_job_mark(mark.substr(0, mark.size() - suffix.size()))) stale.push_back(at->path());
+  }
+  for (const fs::path& path : stale) ::unlink(path.c_str());
+}
+
+LockFile take_lock(const fs::path& target) {
+  std::optional<LockFile> lock = LockFile::try_take(target.parent_path() / (hidden_prefix(target) + "blco-lock"));
+  if (!lock) {
+    throw Error(ErrorKind::io, "cannot write " + target.string() +
+                                   ": another job is writing it; wait until that has ended, or name another file");
+  }
+  return std::move(*lock);
 }
 
 void sync(const fs::path& path, int flags) {
@@ -90,11 +132,19 @@ void sync(const fs::path& path, int flags) {
 
 TemporaryFile::TemporaryFile(fs::path target) : target_(resolve(std::move(target))) {
   check_target(target_);
+  lock_.emplace(take_lock(target_));
+  if (lock_->excludes_others()) remove_stale(target_);
   path_ = unused_name(target_);
 }
 
+TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
+    : target_(std::move(other.target_)),
+      lock_(std::move(other.lock_)),
+      path_(std::move(other.path_)),
+      is_mine_(std::exchange(other.is_mine_, false)) {}
+
 TemporaryFile::~TemporaryFile() {
-  if (!published_) ::unlink(path_.c_str());
+  if (is_mine_) ::unlink(path_.c_str());
 }
 
 void TemporaryFile::publish() {
@@ -102,7 +152,7 @@ void TemporaryFile::publish() {
   if (::rename(path_.c_str(), target_.c_str()) != 0) {
     throw_system_error("rename " + path_.string() + " to", target_);
   }
-  published_ = true;
+  is_mine_ = false;
   sync(folder_of(target_), O_RDONLY | O_DIRECTORY);
 }
 

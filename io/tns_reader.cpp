@@ -97,6 +97,9 @@ class TnsReader final : public CoordinateReader {
       if (parsed_.failure) std::rethrow_exception(parsed_.failure);
       if (parsed_.is_last) {
         check_line_count();
+        parsed_ = {.blocks = {}, .count = 0, .is_last = true, .failure = {}};
+        filled_ = {};
+        delivered_ = 0;
         return false;
       }
       advance();
@@ -110,6 +113,8 @@ class TnsReader final : public CoordinateReader {
   }
 
   std::uint64_t bytes_read() const override { return bytes_read_; }
+
+  std::uint64_t memory_bytes() const override { return tns_reader_bytes(options_.block_bytes, executor_.width()); }
 
   InputSize size() const override {
     InputSize size;
@@ -275,6 +280,11 @@ void check_readable(const fs::path& file) {
 }
 
 }  // namespace
+
+std::uint64_t tns_reader_bytes(std::uint64_t block_bytes, int threads) {
+  // Two waves of text, one of batches of at most four times that.
+  return (2 + 4) * blocks_per_thread * block_bytes * static_cast<std::uint64_t>(threads);
+}
 
 std::unique_ptr<CoordinateReader> open_tns(std::vector<fs::path> inputs, const TnsOptions& options,
                                            Executor& executor) {

@@ -34,11 +34,13 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
        .required = true});
   line.add_path("-o,--output", arguments.output,
                 {.type = "OUT", .description = "The container, which appears when it is whole", .required = true});
-  line.add_size("--memory", ingest.memory_bytes, "Memory budget of the whole job");
+  line.add_size("--memory", ingest.memory_bytes,
+                "Memory budget of the whole job; what does not fit is sorted by way of --tmp");
   line.add_threads(ingest.threads);
-  line.add_path(
-      "--tmp", ingest.temporary_directory,
-      {.type = "DIR", .description = "Folder for spilled runs; unused while the tensor must fit in --memory"});
+  line.add_path("--tmp", ingest.temporary_directory,
+                {.type = "DIR",
+                 .description = "Folder for the packed temporary files of what does not fit in --memory",
+                 .fallback = "the folder of OUT"});
   line.add_choice<DuplicatePolicy>("--duplicates", ingest.duplicates,
                                    {{"sum", DuplicatePolicy::sum},
                                     {"error", DuplicatePolicy::error},

@@ -5,7 +5,6 @@
 #include <blco/ingest.hpp>
 
 #include "tests/engine/coordinate_tensor.hpp"
-#include "tests/engine/named_budget.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
@@ -141,20 +140,6 @@ TEST(Ingest, RefusesWhatIsNoTensorAndLeavesNothingBehind) {
   expect_refused(folder, "1 5 1\n", {.chunk_nnz = 0}, ErrorKind::invalid_argument, "per chunk");
   expect_refused(folder, "18446744073709551615 18446744073709551615 2 1\n", {}, ErrorKind::invalid_argument,
                  "129 bits");
-}
-
-TEST(Ingest, NamesTheBudgetThatWouldDo) {
-  const TemporaryFolder folder;
-  const auto tensor = random_coordinates({.shape = {500, 600, 700}, .nnz = 100000, .seed = 8});
-  const auto text = folder.write("in.tns", as_text(tensor));
-
-  const auto ingest = [&](std::uint64_t bytes) {
-    return ingest_text({text}, folder / "out.blco", {.memory_bytes = bytes});
-  };
-  const std::uint64_t least = named_budget([&] { ingest(std::uint64_t{1} << 20); });
-
-  EXPECT_EQ(ingest(least).entries_read, 100000);
-  EXPECT_THROW(ingest(least - 1024), Error);
 }
 
 TEST(Ingest, SummedEventsEqualTheCountedTensor) {

@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "io/temporary_file.hpp"
@@ -20,6 +22,12 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 void fill(const TemporaryFile& file, const std::string& text) { std::ofstream(file.path()) << text; }
+
+std::set<std::string> names_in(const TemporaryFolder& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) names.insert(entry.path().filename());
+  return names;
+}
 
 // Root may write everywhere; this takes that away for a while.
 class OrdinaryUser {
@@ -108,13 +116,47 @@ TEST(TemporaryFile, ReplacesAnOlderFileOnlyWhenPublished) {
   EXPECT_EQ(file_contents(folder / "out.h5"), "new");
 }
 
-TEST(TemporaryFile, TwoOfOneTargetDiffer) {
+TEST(TemporaryFile, IsRefusedWhileAnotherJobWritesTheTarget) {
   const TemporaryFolder folder;
+  std::optional<TemporaryFile> first(folder / "out.h5");
+  std::filesystem::create_symlink("out.h5", folder / "link");
 
-  const TemporaryFile first(folder / "out.h5");
-  const TemporaryFile second(folder / "out.h5");
+  expect_error(ErrorKind::io, "another job is writing it", [&] { TemporaryFile{folder / "out.h5"}; });
+  expect_error(ErrorKind::io, "another job is writing it", [&] { TemporaryFile{folder / "link"}; });
+  { const TemporaryFile other(folder / "other.h5"); }
+  fill(*first, "whole");
+  first->publish();
+  first.reset();
+  { const TemporaryFile second(folder / "out.h5"); }
 
-  EXPECT_NE(first.path(), second.path());
+  EXPECT_EQ(file_contents(folder / "out.h5"), "whole");
+  EXPECT_EQ(names_in(folder), (std::set<std::string>{"link", "out.h5"}));
+}
+
+TEST(TemporaryFile, RemovesWhatDeadJobsHaveLeftOfTheSameTarget) {
+  const TemporaryFolder folder;
+  const std::set<std::string> others = {".out.h5.notes.blco-tmp", ".other.h5.12-0.blco-tmp", ".out.h5.12-0",
+                                        "12-0.blco-tmp", ".out.h5.12-.blco-tmp"};
+  for (const std::string& name : others) folder.write(name, "not ours");
+  folder.write(".out.h5.12-0.blco-tmp", "half");
+  folder.write(".out.h5.34567-89.blco-tmp", "half");
+  folder.write(".out.h5.blco-lock", "");
+
+  { const TemporaryFile file(folder / "out.h5"); }
+
+  EXPECT_EQ(names_in(folder), others);
+}
+
+TEST(TemporaryFile, CanBeHandedOn) {
+  const TemporaryFolder folder;
+  {
+    TemporaryFile first(folder / "out.h5");
+    fill(first, "whole");
+    TemporaryFile second(std::move(first));
+    second.publish();
+  }
+
+  EXPECT_EQ(names_in(folder), std::set<std::string>{"out.h5"});
 }
 
 TEST(TemporaryFile, TakesTheLongestNameThatAFileMayHave) {

@@ -18,14 +18,14 @@ enum class DuplicatePolicy { sum, error, first, last, max };
 struct IngestOptions {
   int index_base = 1;              // smallest coordinate in text input: 0 or 1
   std::uint64_t skip_lines = 0;    // header lines at the start of every text file
-  std::uint64_t memory_bytes = 0;  // 0: 80% of what is available; reading text takes up to 12 MiB per thread beside it
+  std::uint64_t memory_bytes = 0;  // of the whole job; 0: 80% of what is available
   int threads = 0;                 // 0: one per processor
   DuplicatePolicy duplicates = DuplicatePolicy::sum;
   std::vector<std::uint64_t> shape = {};     // empty: the largest coordinate of every mode
   std::vector<std::string> mode_names = {};  // empty: "mode0", "mode1", ...
   int zstd_level = 3;                        // 0: no compression beyond the packing
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;
-  std::filesystem::path temporary_directory = {};  // for spilled runs; not used while a tensor must fit memory_bytes
+  std::filesystem::path temporary_directory = {};  // for what does not fit memory_bytes; empty: the output's folder
 };
 
 struct ColumnBytes {
@@ -45,11 +45,13 @@ struct IngestReport {
 };
 
 // Reads FROSTT text (.tns), the same with a header of GenTen or ParTI, or Matrix Market coordinate text (.mtx), plain,
-// gzip or zstd, the files being one tensor, and writes `output`, which appears only when it is whole. The bytes of the
-// container depend on the input and on shape, names, policy, zstd_level and chunk_nnz alone, not on threads or memory.
-// Throws Error: invalid_argument for input that is not acceptable (file and line), an empty tensor, one whose values
-// are all zero, a shape that does not hold the input; out_of_memory naming the budget that would do; io; cancelled by
-// `progress`, and then nothing is left.
+// gzip or zstd, the files being one tensor, and writes `output`, which appears only when it is whole. The bytes of the container depend on the input and on shape, names, policy, zstd_level and chunk_nnz
+// alone, not on threads or memory. What memory_bytes cannot hold is sorted by way of temporary files, packed: once
+// where the shape is given, twice where it is not. They are locked, and those of killed jobs in the same folder are
+// removed. Throws Error: invalid_argument for input that is not acceptable (file and line), an empty tensor, one whose
+// values are all zero, a shape that does not hold the input; out_of_memory naming the budget that would do; io, also
+// where another job is writing `output`, and where a disk is, or will be, full; cancelled by `progress`. Nothing is
+// left then.
 IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
                          const IngestOptions& options = {}, const ProgressCallback& progress = {});
 

@@ -7,7 +7,7 @@
 namespace blco {
 
 struct Progress {
-  const char* stage = "";      // "read", "sort", "write", "pack", "sweep", "export", "verify", "measure"
+  const char* stage = "";      // "read", "sort", "merge", "write", "pack", "sweep", "export", "verify", "measure"
   int sweep = 0;               // of a fit, from 1; else 0
   double share = -1;           // of the stage, 0 to 1; negative where the end is not known
   std::uint64_t nonzeros = 0;  // in this stage so far; of a sweep, once per mode

@@ -1,0 +1,36 @@
+// A run: nonzeros in line order, equal lines in input order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/duplicates.hpp"
+#include "engine/sorted_source.hpp"
+
+namespace blco {
+
+// Entries of a block: enough to make a call cheap, few enough to stay in a cache.
+inline constexpr std::size_t run_block_entries = 4096;
+
+// A run being read, from its start to its end.
+class SortedRun {
+ public:
+  virtual ~SortedRun() = default;
+
+  // Replaces `block` by the next entries, at most run_block_entries. Returns false, and an empty block, at the end.
+  virtual bool next(SortedBatch& block) = 0;
+};
+
+// A run that lies in memory.
+class MemoryRun : public SortedRun {
+ public:
+  virtual std::uint64_t count() const = 0;
+
+  // Folds equal lines where that changes no result. Not after the first next().
+  virtual void fold(EarlyFolding& folding) = 0;
+
+  // Replaces `block` by the entries [first, first + entries).
+  virtual void copy(std::uint64_t first, std::uint64_t entries, SortedBatch& block) const = 0;
+};
+
+}  // namespace blco
