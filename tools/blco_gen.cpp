@@ -40,7 +40,12 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_real("--noise", generate.noise, "Uniform noise from 0 to X, added to model values of mean 1");
   line.add_flag("--counts", generate.counts, "Round values up to whole numbers");
   line.add_threads(arguments.ingest.threads);
-  line.add_size("--memory", arguments.ingest.memory_bytes, "Memory budget for writing a container");
+  line.add_size("--memory", arguments.ingest.memory_bytes,
+                "Memory budget for writing a container; what does not fit is sorted by way of --tmp");
+  line.add_path("--tmp", arguments.ingest.temporary_directory,
+                {.type = "DIR",
+                 .description = "Folder for the packed temporary files of what does not fit in --memory",
+                 .fallback = "the folder of OUT"});
   line.add_compression(arguments.ingest.zstd_level);
   line.add_chunk_nnz(arguments.ingest.chunk_nnz);
 }

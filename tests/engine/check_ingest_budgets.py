@@ -1,0 +1,53 @@
+"""blco-ingest and blco-gen keep any budget, and make the same container with each, on one thread and on two.
+
+usage: check_ingest_budgets.py BIN_FOLDER
+"""
+import hashlib
+import pathlib
+import sys
+import tempfile
+
+from blco_commands import Commands, mebibytes
+
+MEBIBYTE = 1 << 20
+SLACK = 64 * MEBIBYTE
+
+
+def digest_of(path):
+    """Read piece by piece: a child's peak memory begins with that of its parent."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(MEBIBYTE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def main():
+    commands, failures = Commands(sys.argv[1]), []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        text, container = folder / "in.tns", folder / "out.blco"
+        commands.run("blco-gen", "--shape", "500000x300000x200000", "--nnz", 2500000, "--skew", 3, "-o", text)
+        wide = ["--shape", "5000000x2000000x2000000", "--nnz", 5000000, "--skew", 3, "--counts"]
+        # Read twice, so that values that are no whole numbers meet their duplicates in other runs.
+        cases = {
+            "text": ["blco-ingest", text, text],
+            "text, shape": ["blco-ingest", text, text, "--shape", "500000x300000x200000"],
+            "generated, wide": ["blco-gen", *wide],
+        }
+        for name, job in cases.items():
+            digests = set()
+            for budget in (64, 256, 2048):
+                for threads in (1, 2):
+                    options = ["--memory", f"{budget}MiB", "--threads", threads, "-o", container]
+                    _, peak = commands.run(*job, *options)
+                    digests.add(digest_of(container))
+                    print(f"{name:16} budget {budget:5} MiB, {threads} threads, peak {mebibytes(peak):6.1f} MiB")
+                    if peak > budget * MEBIBYTE + SLACK:
+                        failures.append(f"{name}: {budget} MiB were exceeded")
+            if len(digests) != 1:
+                failures.append(f"{name}: {len(digests)} different containers")
+    sys.exit("; ".join(failures) if failures else 0)
+
+
+main()
