@@ -113,11 +113,12 @@ void ExternalSort::check_budget(const CoordinateBatch& batch) const {
 }
 
 void ExternalSort::refuse_budget(std::uint64_t needed) const {
-  throw Error(ErrorKind::out_of_memory,
-              "sorting " + std::to_string(entry_count_) + " entries" +
-                  (limits_.packs_in_memory ? "" : " with temporary files") + " takes " + format_bytes(needed) +
-                  " of memory, and the budget is " + format_bytes(limits_.memory_bytes) + "; give --memory " +
-                  as_budget(needed) + " or more" + (limits_.packs_in_memory ? "" : ", or a smaller --chunk-nnz"));
+  const std::string job =
+      limits_.packs_in_memory ? std::to_string(entry_count_) + " entries" : std::string("by way of temporary files");
+  throw Error(ErrorKind::out_of_memory, "sorting " + job + " takes " + format_bytes(needed) +
+                                            " of memory, and the budget is " + format_bytes(limits_.memory_bytes) +
+                                            "; give --memory " + as_budget(needed) + " or more" +
+                                            (limits_.packs_in_memory ? "" : ", or a smaller --chunk-nnz"));
 }
 
 void ExternalSort::refuse_disk(std::uint64_t needed, std::uint64_t free_bytes) const {

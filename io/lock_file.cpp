@@ -27,10 +27,10 @@ bool is_still_named(const FileDescriptor& file, const std::filesystem::path& pat
          opened.st_ino == named.st_ino;
 }
 
-std::optional<LockFile> LockFile::try_take(const std::filesystem::path& path) {
+std::optional<LockFile> LockFile::try_take(const std::filesystem::path& path, const std::filesystem::path& shown) {
   for (;;) {
     FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
-    if (!file.is_open()) throw_system_error("create the lock", path);
+    if (!file.is_open()) throw_system_error("write", shown);
     const Lock lock = try_lock(file, path);
     if (lock == Lock::held_by_another) return std::nullopt;
     // Its last owner may have removed it in the meantime; then the lock is on a file that nobody else will find.

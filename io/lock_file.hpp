@@ -19,9 +19,9 @@ bool is_still_named(const FileDescriptor& file, const std::filesystem::path& pat
 // A small file that is locked as long as this lives, and removed after that.
 class LockFile {
  public:
-  // Nothing where another job, of this process or another, holds the lock. Throws Error{io} where the file cannot be
-  // made. A file system without locks gives a lock that excludes nobody.
-  static std::optional<LockFile> try_take(const std::filesystem::path& path);
+  // Nothing where another job, of this process or another, holds the lock. Throws Error{io} "cannot write <shown>"
+  // where the file cannot be made. A file system without locks gives a lock that excludes nobody.
+  static std::optional<LockFile> try_take(const std::filesystem::path& path, const std::filesystem::path& shown);
 
   LockFile(LockFile&&) noexcept = default;
   LockFile& operator=(LockFile&&) = delete;

@@ -110,7 +110,8 @@ void remove_stale(const fs::path& target) {
 }
 
 LockFile take_lock(const fs::path& target) {
-  std::optional<LockFile> lock = LockFile::try_take(target.parent_path() / (hidden_prefix(target) + "blco-lock"));
+  std::optional<LockFile> lock =
+      LockFile::try_take(target.parent_path() / (hidden_prefix(target) + "blco-lock"), target);
   if (!lock) {
     throw Error(ErrorKind::io, "cannot write " + target.string() +
                                    ": another job is writing it; wait until that has ended, or name another file");

@@ -74,11 +74,11 @@ TEST(ScratchFile, SaysWhereItCannotLie) {
 
 TEST(LockFile, ExcludesASecondUntilItEnds) {
   const TemporaryFolder folder;
-  std::optional<LockFile> first = LockFile::try_take(folder / "lock");
+  std::optional<LockFile> first = LockFile::try_take(folder / "lock", folder / "out");
 
-  const bool second_meanwhile = LockFile::try_take(folder / "lock").has_value();
+  const bool second_meanwhile = LockFile::try_take(folder / "lock", folder / "out").has_value();
   first.reset();
-  const bool second_afterwards = LockFile::try_take(folder / "lock").has_value();
+  const bool second_afterwards = LockFile::try_take(folder / "lock", folder / "out").has_value();
 
   EXPECT_FALSE(second_meanwhile);
   EXPECT_TRUE(second_afterwards);

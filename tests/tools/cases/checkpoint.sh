@@ -11,7 +11,7 @@ blco-cpd t.blco --rank 5 --threads 1 --device cpu --tolerance 0 --iterations 100
 while ! grep -q '^sweep   9' log; do sleep 0.01; done
 kill -9 $!
 wait $! 2>/dev/null
-rm -f .*.blco-tmp
+rm -f .*.blco-tmp .*.blco-lock
 reached=$(blco-info killed.h5 | awk '/^sweeps/ {print $2}')
 [ "$reached" -ge 8 ] && echo "the checkpoint has at least eight sweeps"
 fit --rank 5 --iterations $((reached + 3)) -o on.h5 --resume killed.h5 >/dev/null
