@@ -8,7 +8,7 @@ fit --iterations 12 -o resumed.h5 --resume checkpoint.h5
 cmp whole.h5 resumed.h5 && echo "the same bytes"
 
 blco-cpd t.blco --rank 5 --threads 1 --device cpu --tolerance 0 --iterations 1000000 -o never.h5 --checkpoint killed.h5 >log &
-while ! grep -q '^sweep   9' log; do sleep 0.01; done
+while ! grep -qs '^sweep   9' log; do sleep 0.01; done
 kill -9 $!
 wait $! 2>/dev/null
 rm -f .*.blco-tmp .*.blco-lock
