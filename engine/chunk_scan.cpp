@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <exception>
 #include <limits>
 #include <mutex>
@@ -26,8 +25,8 @@ class Scan {
  public:
   using Visit = std::function<void(std::size_t, const ChunkView&)>;
 
-  Scan(const ContainerReader& tensor, const ScanRequest& request, const Visit& visit, const ProgressCallback& progress)
-      : tensor_(&tensor), request_(&request), visit_(&visit), progress_(&progress) {}
+  Scan(const ContainerReader& tensor, const Visit& visit, ProgressMeter& meter)
+      : tensor_(&tensor), visit_(&visit), meter_(&meter) {}
 
   void run(int workers) {
     const TensorSizes sizes = measure_tensor(*tensor_);
@@ -36,14 +35,14 @@ class Scan {
       try {
         AlignedBuffer<std::byte> buffer(sizes.largest_buffer());
         std::vector<std::byte> scratch(sizes.largest_scratch());
-        while (take(worker, buffer.span(), scratch)) report(false);
+        while (take(worker, buffer.span(), scratch)) report();
       } catch (...) {
         stopped_ = true;
         throw;
       }
     });
     if (failure_) std::rethrow_exception(failure_);
-    report(true);
+    report();
   }
 
  private:
@@ -68,32 +67,17 @@ class Scan {
     return true;
   }
 
-  void report(bool at_end) {
-    if (!*progress_ || std::this_thread::get_id() != caller_) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (!at_end && (stopped_ || now - reported_ < std::chrono::milliseconds(100))) return;
-    reported_ = now;
-    Progress state;
-    state.stage = request_->stage;
-    state.nonzeros = request_->nonzeros_before + nonzeros_;
-    state.bytes = request_->bytes_before + bytes_;
-    const std::uint64_t all = std::max(request_->nonzeros_in_all, tensor_->info().nnz);
-    state.share = static_cast<double>(state.nonzeros) / static_cast<double>(all);
-    state.seconds = std::chrono::duration<double>(now - begin_).count();
-    if (at_end && state.nonzeros < all) return;
-    if ((*progress_)(state)) return;
-    throw Error(ErrorKind::cancelled, tensor_->path().string() + ": stopped before all of it was read");
+  void report() {
+    if (stopped_ || std::this_thread::get_id() != caller_) return;
+    meter_->advance(nonzeros_.exchange(0), bytes_.exchange(0));
   }
 
   const ContainerReader* tensor_;
-  const ScanRequest* request_;
   const Visit* visit_;
-  const ProgressCallback* progress_;
+  ProgressMeter* meter_;
   std::thread::id caller_ = std::this_thread::get_id();
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point reported_ = begin_;
   std::atomic<std::uint64_t> next_ = 0;
-  std::atomic<std::uint64_t> nonzeros_ = 0;
+  std::atomic<std::uint64_t> nonzeros_ = 0;  // not yet reported, as are the bytes
   std::atomic<std::uint64_t> bytes_ = 0;
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
@@ -103,24 +87,24 @@ class Scan {
 
 }  // namespace
 
-int scan_workers(const ContainerReader& tensor, const ScanRequest& request, int threads) {
+int scan_workers(const ContainerReader& tensor, const ScanBudget& budget, int threads) {
   const TensorSizes sizes = measure_tensor(tensor);
-  const std::uint64_t fixed = overhead_bytes + sizes.table_bytes + request.fixed_bytes;
-  const std::uint64_t each = thread_bytes + request.worker_bytes + sizes.largest_buffer() + sizes.largest_scratch();
-  if (request.budget_bytes < fixed + each) {
+  const std::uint64_t fixed = overhead_bytes + sizes.table_bytes + budget.fixed_bytes;
+  const std::uint64_t each = thread_bytes + budget.worker_bytes + sizes.largest_buffer() + sizes.largest_scratch();
+  if (budget.total_bytes < fixed + each) {
     throw Error(ErrorKind::out_of_memory, tensor.path().string() + ": reading it takes at least " +
                                               format_bytes(fixed + each) + " of memory, and the budget is " +
-                                              format_bytes(request.budget_bytes) + "; give --host-memory " +
+                                              format_bytes(budget.total_bytes) + "; give --host-memory " +
                                               as_budget(fixed + each) + " or more");
   }
-  const std::uint64_t most = std::min((request.budget_bytes - fixed) / each, tensor.info().chunk_count());
+  const std::uint64_t most = std::min((budget.total_bytes - fixed) / each, tensor.info().chunk_count());
   const auto wanted = static_cast<std::uint64_t>(threads > 0 ? threads : ThreadPool(0).width());
   return static_cast<int>(std::min(wanted, most));
 }
 
-void scan_chunks(const ContainerReader& tensor, const ScanRequest& request, int workers,
-                 const std::function<void(std::size_t, const ChunkView&)>& visit, const ProgressCallback& progress) {
-  Scan(tensor, request, visit, progress).run(workers);
+void scan_chunks(const ContainerReader& tensor, int workers,
+                 const std::function<void(std::size_t, const ChunkView&)>& visit, ProgressMeter& meter) {
+  Scan(tensor, visit, meter).run(workers);
 }
 
 }  // namespace blco

@@ -21,30 +21,26 @@ constexpr std::uint64_t fewest_counters = std::uint64_t{1} << 16;
 class Measurement {
  public:
   Measurement(const ContainerReader& reader, std::uint64_t budget_bytes, int threads, const ProgressCallback& progress)
-      : reader_(&reader),
-        layout_(reader.info().shape),
-        progress_(&progress),
-        chunk_means_(reader.info().chunk_count()) {
+      : reader_(&reader), layout_(reader.info().shape), meter_(progress), chunk_means_(reader.info().chunk_count()) {
     const std::span<const std::uint64_t> shape = layout_.shape();
-    request_.stage = "measure";
-    request_.budget_bytes = budget_bytes;
-    request_.worker_bytes = ValueCounts::bytes + SliceCounters::worker_bytes(shape.size());
+    scan_.total_bytes = budget_bytes;
+    scan_.worker_bytes = ValueCounts::bytes + SliceCounters::worker_bytes(shape.size());
     const std::uint64_t kept = shape.size() * distribution_bytes(nnz()) + chunk_means_.size() * sizeof(double);
     std::uint64_t coordinates = 0;
     for (const std::uint64_t length : shape) coordinates += std::min(length, most_counters - coordinates);
     // Threads come before counters, up to half of the budget: a traversal takes each its time.
     const std::uint64_t least = std::min(coordinates, fewest_counters);
-    request_.fixed_bytes = kept + least * sizeof(std::uint64_t);
-    scan_workers(reader, request_, 1);
+    scan_.fixed_bytes = kept + least * sizeof(std::uint64_t);
+    scan_workers(reader, scan_, 1);
     const std::uint64_t half = std::max(least, std::min(coordinates, budget_bytes / 2 / sizeof(std::uint64_t)));
-    request_.fixed_bytes = kept + half * sizeof(std::uint64_t);
+    scan_.fixed_bytes = kept + half * sizeof(std::uint64_t);
     std::uint64_t counters = half;
     try {
-      workers_ = scan_workers(reader, request_, threads);
+      workers_ = scan_workers(reader, scan_, threads);
     } catch (const Error&) {
       counters = least;
-      request_.fixed_bytes = kept + least * sizeof(std::uint64_t);
-      workers_ = scan_workers(reader, request_, 1);
+      scan_.fixed_bytes = kept + least * sizeof(std::uint64_t);
+      workers_ = scan_workers(reader, scan_, 1);
     }
     passes_ = plan_windows(shape, counters);
   }
@@ -52,8 +48,9 @@ class Measurement {
   TensorStatistics run() {
     values_.resize(static_cast<std::size_t>(workers_));
     distributions_.resize(layout_.shape().size());
-    request_.nonzeros_in_all = reader_->info().nnz * passes_.size();
+    meter_.begin({.name = "measure", .nonzeros = nnz() * passes_.size()});
     for (std::size_t pass = 0; pass < passes_.size(); ++pass) traverse(pass);
+    meter_.end();
 
     TensorStatistics result;
     for (std::size_t worker = 1; worker < values_.size(); ++worker) values_[0].add_all(values_[worker]);
@@ -91,13 +88,10 @@ class Measurement {
       }
       if (pass == 0) chunk_means_[chunk.number] = static_cast<double>(sum / static_cast<long double>(nnz()));
     };
-    scan_chunks(*reader_, request_, workers_, visit, *progress_);
+    scan_chunks(*reader_, workers_, visit, meter_);
     for (std::size_t w = 0; w < passes_[pass].size(); ++w) {
       distributions_[passes_[pass][w].mode].add(counters.finish(w));
-    }
-    request_.nonzeros_before += nnz();
-    for (std::uint64_t chunk = 0; chunk < chunk_means_.size(); ++chunk) {
-      for (const StoredExtent& extent : reader_->extents(chunk)) request_.bytes_before += extent.stored_bytes;
+      meter_.advance(0, 0);
     }
   }
 
@@ -111,8 +105,8 @@ class Measurement {
 
   const ContainerReader* reader_;
   TensorLayout layout_;
-  const ProgressCallback* progress_;
-  ScanRequest request_;
+  ProgressMeter meter_;
+  ScanBudget scan_;
   int workers_ = 1;
   std::vector<std::vector<SliceWindow>> passes_;
   std::vector<ValueCounts> values_;               // per worker

@@ -206,14 +206,16 @@ VerifiedTensor verify(const TensorFile& tensor, const MemoryBudget& budget, int 
   const ContainerReader& reader = tensor.reader();
   const TensorLayout layout(reader.info().shape);
   std::vector<ChunkFacts> facts(reader.info().chunk_count());
-  ScanRequest request;
-  request.stage = "verify";
-  request.budget_bytes = host_budget(budget.host_bytes);
-  request.fixed_bytes = facts.size() * sizeof(ChunkFacts);
+  ScanBudget scan;
+  scan.total_bytes = host_budget(budget.host_bytes);
+  scan.fixed_bytes = facts.size() * sizeof(ChunkFacts);
   const auto visit = [&](std::size_t, const ChunkView& chunk) {
     facts[chunk.number] = ChunkVerifier(reader, layout, chunk).run();
   };
-  scan_chunks(reader, request, scan_workers(reader, request, threads), visit, progress);
+  ProgressMeter meter(progress);
+  meter.begin({.name = "verify", .nonzeros = reader.info().nnz});
+  scan_chunks(reader, scan_workers(reader, scan, threads), visit, meter);
+  meter.end();
   check_across_chunks(reader, facts);
 
   const TensorSummary& summary = tensor.summary();
