@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
@@ -44,6 +43,19 @@ RowRange range_of_rows(const std::uint32_t* rows) {
   return {lower, upper};
 }
 
+// Smallest and largest of the words, of the bits of `mask` alone.
+void range_of_bits(const std::uint64_t* words, std::uint64_t mask, std::uint64_t& lower, std::uint64_t& upper) {
+  std::uint64_t least = words[0] & mask;
+  std::uint64_t most = least;
+  for (std::size_t i = 0; i < frame_entries; ++i) {
+    const std::uint64_t bits = words[i] & mask;
+    least = bits < least ? bits : least;
+    most = bits > most ? bits : most;
+  }
+  lower = least;
+  upper = most;
+}
+
 std::uint64_t differing_bits(const std::uint64_t* keys) {
   std::uint64_t differing = 0;
   for (std::size_t i = 0; i < frame_entries; ++i) differing |= keys[i] ^ keys[0];
@@ -58,11 +70,16 @@ namespace blco {
 
 HWY_EXPORT(rows_of_fields);
 HWY_EXPORT(range_of_rows);
+HWY_EXPORT(range_of_bits);
 HWY_EXPORT(differing_bits);
 
 namespace {
 
 #if defined(__x86_64__)
+__attribute__((target("bmi2"))) std::uint64_t pext_one(std::uint64_t word, std::uint64_t mask) {
+  return _pext_u64(word, mask);
+}
+
 __attribute__((target("bmi2"))) void rows_by_pext(const std::uint64_t* lows, std::uint64_t mask, std::uint32_t fixed,
                                                   std::uint32_t* rows) {
 #pragma GCC unroll 4
@@ -78,6 +95,8 @@ __attribute__((target("bmi2"))) void add_key_by_pext(const std::uint64_t* keys, 
   }
 }
 #else
+std::uint64_t pext_one(std::uint64_t word, std::uint64_t mask) { return pext_portable(word, mask); }
+
 void rows_by_pext(const std::uint64_t* lows, std::uint64_t mask, std::uint32_t fixed, std::uint32_t* rows) {
   for (std::size_t i = 0; i < frame_entries; ++i) {
     rows[i] = static_cast<std::uint32_t>(pext_portable(lows[i], mask)) | fixed;
@@ -108,6 +127,11 @@ std::uint64_t whole_frames(std::uint64_t nnz) { return (nnz + frame_entries - 1)
 [[noreturn]] void fail(std::uint64_t chunk, const std::string& what) {
   throw Error(ErrorKind::corrupt,
               "chunk " + std::to_string(chunk) + ": " + what + "; the file is damaged, ingest it again");
+}
+
+[[noreturn]] void fail_at_row(std::uint64_t chunk, int mode, RowRange allowed) {
+  fail(chunk, "mode " + std::to_string(mode) + " has a coordinate outside [" + std::to_string(allowed.lower) + ", " +
+                  std::to_string(allowed.upper) + "]");
 }
 
 PayloadView open_column(const ChunkView& chunk, Column column, const char* name) {
@@ -174,18 +198,10 @@ void FrameDecoder::decode(const FrameSource& source, std::uint64_t frame, FrameR
 
 FrameDecoder::FrameBits FrameDecoder::read_bits(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const {
   const std::uint64_t first = frame * frame_entries;
-  FrameBits bits;
   if (source.decoded != nullptr) {
-    bits.by_pext = extraction_ == BitExtraction::pext;
-    bits.lows = source.decoded->indices.data() + first;
-    if (!has_key_) return bits;
-    bits.keys = source.decoded->keys.data() + first;
-    if (HWY_DYNAMIC_DISPATCH(differing_bits)(bits.keys) != 0) return bits;
-    const std::uint64_t key = *std::exchange(bits.keys, nullptr);
-    bits.fixed_key = bits.by_pext ? look_up(key_tables_, key) : key;
-    return bits;
+    return bits_of(source.decoded->indices.data() + first, has_key_ ? source.decoded->keys.data() + first : nullptr);
   }
-
+  FrameBits bits;
   bits.by_pext = extraction_ == BitExtraction::pext;
   std::uint64_t* lows = ring.scratch(0);
   decode_line_frame(source.index, frame, lows);
@@ -200,6 +216,18 @@ FrameDecoder::FrameBits FrameDecoder::read_bits(const FrameSource& source, std::
   }
   if (!bits.by_pext) look_up_all(key_tables_, keys);
   bits.keys = keys;
+  return bits;
+}
+
+FrameDecoder::FrameBits FrameDecoder::bits_of(const std::uint64_t* indices, const std::uint64_t* keys) const {
+  FrameBits bits;
+  bits.by_pext = extraction_ == BitExtraction::pext;
+  bits.lows = indices;
+  if (!has_key_) return bits;
+  bits.keys = keys;
+  if (HWY_DYNAMIC_DISPATCH(differing_bits)(keys) != 0) return bits;
+  bits.keys = nullptr;
+  bits.fixed_key = bits.by_pext ? look_up(key_tables_, *keys) : *keys;
   return bits;
 }
 
@@ -229,8 +257,7 @@ void FrameDecoder::check_rows(const FrameSource& source, std::uint64_t frame, Fr
     const RowRange found = HWY_DYNAMIC_DISPATCH(range_of_rows)(rows);
     if (found.lower >= allowed.lower && found.upper <= allowed.upper) continue;
     std::fill_n(rows, frame_entries, allowed.lower);
-    fail(source.chunk, "mode " + std::to_string(n) + " has a coordinate outside [" + std::to_string(allowed.lower) +
-                           ", " + std::to_string(allowed.upper) + "]");
+    fail_at_row(source.chunk, n, allowed);
   }
 }
 
@@ -256,19 +283,75 @@ DecodedChunk FrameDecoder::make_decoded(const FrameSource& source) const {
 void FrameDecoder::decode_into(const FrameSource& source, std::uint64_t frame, FrameRing& ring,
                                DecodedChunk& out) const {
   const std::uint64_t first = frame * frame_entries;
-  std::uint64_t* indices = out.indices.data() + first;
-  decode_line_frame(source.index, frame, indices);
-  if (has_key_) decode_line_frame(source.key, frame, out.keys.data() + first);
-  if (extraction_ == BitExtraction::tables) {
-    look_up_all(low_tables_, indices);
-    if (has_key_) look_up_all(key_tables_, out.keys.data() + first);
-  }
-  if (source.value.bytes != nullptr) decode_value_frame(source.value, frame, out.values.data() + first);
+  decode_bits(source, frame, ring, out.indices.data() + first, out.keys.data() + (has_key_ ? first : 0),
+              out.values.data() + (source.has_values() ? first : 0));
+}
 
-  FrameSource decoded = source;
-  decoded.decoded = &out;
-  write_rows(read_bits(decoded, frame, ring), frame, ring);
+void FrameDecoder::decode_bits(const FrameSource& source, std::uint64_t frame, FrameRing& ring, std::uint64_t* indices,
+                               std::uint64_t* keys, double* values) const {
+  if (decodes_to_lines()) return decode_lines(source, frame, indices, values);
+  if (source.decoded != nullptr) {
+    const std::uint64_t first = frame * frame_entries;
+    std::copy_n(source.decoded->indices.data() + first, frame_entries, indices);
+    if (has_key_) std::copy_n(source.decoded->keys.data() + first, frame_entries, keys);
+  } else {
+    decode_line_frame(source.index, frame, indices);
+    if (has_key_) decode_line_frame(source.key, frame, keys);
+    if (extraction_ == BitExtraction::tables) {
+      look_up_all(low_tables_, indices);
+      if (has_key_) look_up_all(key_tables_, keys);
+    }
+  }
+  if (source.has_values()) decode_values(source, frame, values);
+  write_rows(bits_of(indices, keys), frame, ring);
   check_rows(source, frame, ring);
+}
+
+void FrameDecoder::decode_lines(const FrameSource& source, std::uint64_t frame, std::uint64_t* lines,
+                                double* values) const {
+  if (source.decoded != nullptr) {
+    std::copy_n(source.decoded->indices.data() + frame * frame_entries, frame_entries, lines);
+  } else {
+    decode_line_frame(source.index, frame, lines);
+    check_lines(source, frame, lines);
+  }
+  if (source.has_values()) decode_values(source, frame, values);
+}
+
+// A mode's bits, where they lie in the line index, are ordered as its rows are.
+void FrameDecoder::check_lines(const FrameSource& source, std::uint64_t frame, std::uint64_t* lines) const {
+  const int count = source.entries_of(frame);
+  std::fill(lines + count, lines + frame_entries, lines[0]);
+  for (int n = 0; n < layout_.order; ++n) {
+    const std::uint64_t mask = row_mask(n);
+    std::uint64_t lower = 0;
+    std::uint64_t upper = 0;
+    HWY_DYNAMIC_DISPATCH(range_of_bits)(lines, mask, lower, upper);
+    const RowRange allowed = source.range[static_cast<std::size_t>(n)];
+    if (pext_one(lower, mask) < allowed.lower || pext_one(upper, mask) > allowed.upper) {
+      fail_at_row(source.chunk, n, allowed);
+    }
+  }
+}
+
+NonzeroSpan FrameDecoder::lines_of(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const {
+  const auto count = static_cast<std::size_t>(source.entries_of(frame));
+  if (source.decoded != nullptr) {
+    const std::uint64_t first = frame * frame_entries;
+    const double* values = source.has_values() ? source.decoded->values.data() + first : nullptr;
+    return {source.decoded->indices.data() + first, nullptr, values, count};
+  }
+  decode_lines(source, frame, ring.scratch(0), ring.values());
+  return {ring.scratch(0), nullptr, source.has_values() ? ring.values() : nullptr, count};
+}
+
+void FrameDecoder::expand(const NonzeroSpan& nonzeros, FrameRing& ring) const {
+  write_rows(bits_of(nonzeros.indices, nonzeros.keys), 0, ring);
+  if (nonzeros.values != nullptr) {
+    std::copy_n(nonzeros.values, nonzeros.count, ring.values());
+  } else {
+    std::fill_n(ring.values(), nonzeros.count, 1.0);
+  }
 }
 
 std::uint64_t decoded_chunk_bytes(const TensorLayout& layout, std::uint64_t nnz) {

@@ -16,26 +16,38 @@ namespace blco {
 // Two frames: one in use, and the next one decoded ahead so that a prefetch can look past the end of the first.
 inline constexpr std::size_t ring_entries = 2 * frame_entries;
 
+// Frames decoded to line indices at a time: indices and values fit half of a small second cache.
+inline constexpr std::uint64_t tile_frames = 16;
+
 // A thread's decoded frames and the scratch of decoding. Entry i of frame f is at (f % 2) * 256 + i.
 class FrameRing {
  public:
   FrameRing() = default;
   explicit FrameRing(int order)
-      : rows_(static_cast<std::uint64_t>(order) * ring_entries), values_(ring_entries), scratch_(2 * frame_entries) {}
+      : rows_(static_cast<std::uint64_t>(order) * ring_entries),
+        values_(ring_entries),
+        scratch_(2 * frame_entries),
+        tile_indices_(tile_frames * frame_entries),
+        tile_values_(tile_frames * frame_entries) {}
 
   static std::uint64_t bytes(int order) {
     return mapped_bytes(static_cast<std::uint64_t>(order) * ring_entries * sizeof(std::uint32_t)) +
-           mapped_bytes(ring_entries * sizeof(double)) + mapped_bytes(2 * frame_entries * sizeof(std::uint64_t));
+           mapped_bytes(ring_entries * sizeof(double)) + mapped_bytes(2 * frame_entries * sizeof(std::uint64_t)) +
+           2 * mapped_bytes(tile_frames * frame_entries * sizeof(std::uint64_t));
   }
 
   std::uint32_t* rows(int mode) { return rows_.data() + static_cast<std::size_t>(mode) * ring_entries; }
   double* values() { return values_.data(); }
+  std::uint64_t* tile_indices() { return tile_indices_.data(); }
+  double* tile_values() { return tile_values_.data(); }
   std::uint64_t* scratch(int column) { return scratch_.data() + column * frame_entries; }
 
  private:
   AlignedBuffer<std::uint32_t> rows_;
   AlignedBuffer<double> values_;
   AlignedBuffer<std::uint64_t> scratch_;
+  AlignedBuffer<std::uint64_t> tile_indices_;
+  AlignedBuffer<double> tile_values_;
 };
 
 // Rows a mode may have in a chunk, both inclusive.
@@ -63,11 +75,20 @@ struct FrameSource {
   PayloadView value;                      // without bytes: all values are 1
   const DecodedChunk* decoded = nullptr;  // instead of payloads
 
+  bool has_values() const { return decoded != nullptr ? decoded->values.size() > 0 : value.bytes != nullptr; }
   std::uint64_t frames() const { return (nnz + frame_entries - 1) / frame_entries; }
   int entries_of(std::uint64_t frame) const {
     const std::uint64_t left = nnz - frame * frame_entries;
     return static_cast<int>(left < frame_entries ? left : frame_entries);
   }
+};
+
+// Some nonzeros in the form of a DecodedChunk. A frame's worth of entries from any of them on can be read.
+struct NonzeroSpan {
+  const std::uint64_t* indices = nullptr;
+  const std::uint64_t* keys = nullptr;  // nullptr: there are none
+  const double* values = nullptr;       // nullptr: all are 1
+  std::size_t count = 0;
 };
 
 // Where a mode's coordinate lies in a BLCO index and in a key that is re-encoded likewise:
@@ -102,6 +123,17 @@ class FrameDecoder {
   DecodedChunk make_decoded(const FrameSource& source) const;
   void decode_into(const FrameSource& source, std::uint64_t frame, FrameRing& ring, DecodedChunk& out) const;
 
+  // One frame in the form of a decoded chunk, 256 entries; of chunks without keys or values these are not written.
+  // Where indices say it all, the ring is left alone; else its half (frame % 2) has the rows. Throws Error{corrupt} for
+  // a row outside its range.
+  void decode_bits(const FrameSource& source, std::uint64_t frame, FrameRing& ring, std::uint64_t* indices,
+                   std::uint64_t* keys, double* values) const;
+  // A frame's line indices and values where decodes_to_lines(): those of a decoded chunk, or decoded to the ring's
+  // scratch. Throws likewise.
+  NonzeroSpan lines_of(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const;
+  // Rows and values of up to 256 checked nonzeros, in the ring's first half.
+  void expand(const NonzeroSpan& nonzeros, FrameRing& ring) const;
+
   // Whether the indices of a decoded chunk say it all: the row of mode n is pext(index, row_mask(n)).
   bool decodes_to_lines() const { return extraction_ == BitExtraction::pext && !has_key_; }
   std::uint64_t row_mask(int mode) const { return layout_.modes[static_cast<std::size_t>(mode)].low_mask; }
@@ -115,6 +147,9 @@ class FrameDecoder {
     bool by_pext = false;
   };
   FrameBits read_bits(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const;
+  FrameBits bits_of(const std::uint64_t* indices, const std::uint64_t* keys) const;
+  void decode_lines(const FrameSource& source, std::uint64_t frame, std::uint64_t* lines, double* values) const;
+  void check_lines(const FrameSource& source, std::uint64_t frame, std::uint64_t* lines) const;
   void write_rows(const FrameBits& bits, std::uint64_t frame, FrameRing& ring) const;
   void decode_values(const FrameSource& source, std::uint64_t frame, double* values) const;
   void check_rows(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const;

@@ -1,8 +1,9 @@
-// The CPU backend: cuts each chunk into as many runs of frames as there are threads, and decodes one frame ahead of the
-// row kernels.
+// The CPU backend: cuts each chunk into as many runs of frames as there are threads, and decodes some frames ahead of
+// the row kernels.
 #include "kernels/host_backend.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <deque>
@@ -21,6 +22,7 @@
 #include "kernels/host_dense.hpp"
 #include "kernels/mttkrp_rows.hpp"
 #include "kernels/pass_output.hpp"
+#include "kernels/row_exchange.hpp"
 #include "kernels/row_matrix.hpp"
 
 namespace blco {
@@ -49,6 +51,13 @@ void check(bool condition, const std::string& message) {
 }
 
 std::uint64_t longest_mode(const TensorLayout& layout) { return std::ranges::max(layout.shape()); }
+
+// The bits of a row's number that tell rows of one cache line apart.
+template <class T>
+int rows_of_a_line(int rank) {
+  const auto rows = cache_line_bytes / std::min<std::uint64_t>(padded_rank<T>(rank) * sizeof(T), cache_line_bytes);
+  return static_cast<int>(std::bit_width(rows)) - 1;
+}
 
 template <class T>
 class HostBackend final : public Backend {
@@ -80,6 +89,8 @@ class HostBackend final : public Backend {
   void copy_out(RowsView<const T> from, std::span<double> to) const;
   void add_chunk(const FrameSource& source);
   void add_part(const FrameSource& source, std::size_t part);
+  void add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end, std::size_t part);
+  void add_owned(std::size_t part, const NonzeroSpan& nonzeros);
   void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const;
   RowsTask<T> make_task(std::size_t part);
 
@@ -87,6 +98,7 @@ class HostBackend final : public Backend {
   int rank_;
   mutable FlushingExecutor executor_;
   FrameDecoder decoder_;
+  RowExchange exchange_;
   FactorSet<FactorMatrix<T>> factors_;
   std::vector<std::vector<double>> grams_;  // empty: rows were loaded since
   PassOutput<T> output_;
@@ -103,6 +115,7 @@ HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
       rank_(config.rank),
       executor_(executor),
       decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
+      exchange_(config.layout, decoder_, executor_),
       output_(longest_mode(config.layout), config.rank, config.private_bytes, executor_),
       dense_(config.rank, longest_mode(config.layout), executor_),
       trace_(config.trace) {
@@ -208,7 +221,12 @@ template <class T>
 void HostBackend<T>::add_chunk(const FrameSource& source) {
   const auto begin = std::chrono::steady_clock::now();
   output_.open_chunk(source.range[static_cast<std::size_t>(pass_mode_)], source.nnz);
-  executor_.run(rings_.size(), [&](std::size_t part) { add_part(source, part); });
+  if (output_.is_owned_by_rows()) {
+    exchange_.run(source, pass_mode_, rows_of_a_line<T>(rank_), rings_,
+                  [&](std::size_t part, const NonzeroSpan& nonzeros) { add_owned(part, nonzeros); });
+  } else {
+    executor_.run(rings_.size(), [&](std::size_t part) { add_part(source, part); });
+  }
   output_.close_chunk();
   trace("mttkrp", begin, source.chunk);
 }
@@ -237,7 +255,6 @@ RowsTask<T> HostBackend<T>::make_task(std::size_t part) {
   task.prefetch = matrix_bytes > prefetched_bytes;
   task.values = ring.values();
   task.stride = padded_rank<T>(rank_);
-  task.locks = output_.locks();
   return task;
 }
 
@@ -246,18 +263,51 @@ void HostBackend<T>::add_part(const FrameSource& source, std::size_t part) {
   const std::uint64_t first = source.frames() * part / rings_.size();
   const std::uint64_t end = source.frames() * (part + 1) / rings_.size();
   if (first == end) return;
-  RowsTask<T> task = make_task(part);
-  if (source.decoded != nullptr && decoder_.decodes_to_lines() && task.locks == nullptr) {
-    task.lines = source.decoded->indices.data();
-    task.values = source.decoded->values.data();
-    const std::uint64_t begin = first * frame_entries;
-    mttkrp_rows(task, {begin, std::min(end * frame_entries, source.nnz) - begin});
-    return;
-  }
+  if (decoder_.decodes_to_lines()) return add_lines(source, first, end, part);
+  const RowsTask<T> task = make_task(part);
   decoder_.decode(source, first, rings_[part]);
   for (std::uint64_t frame = first; frame < end; ++frame) {
     if (frame + 1 < end) decoder_.decode(source, frame + 1, rings_[part]);
     mttkrp_rows(task, {frame % 2 * frame_entries, static_cast<std::size_t>(source.entries_of(frame))});
+  }
+}
+
+template <class T>
+void HostBackend<T>::add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end, std::size_t part) {
+  RowsTask<T> task = make_task(part);
+  if (source.decoded != nullptr) {
+    task.lines = source.decoded->indices.data();
+    task.values = source.decoded->values.data();
+    const std::uint64_t begin = first * frame_entries;
+    return mttkrp_rows(task, {begin, std::min(end * frame_entries, source.nnz) - begin});
+  }
+  FrameRing& ring = rings_[part];
+  task.lines = ring.tile_indices();
+  task.values = source.has_values() ? ring.tile_values() : nullptr;
+  for (std::uint64_t from = first; from < end; from += tile_frames) {
+    const std::uint64_t to = std::min(end, from + tile_frames);
+    for (std::uint64_t frame = from; frame < to; ++frame) {
+      const std::uint64_t at = (frame - from) * frame_entries;
+      decoder_.decode_bits(source, frame, ring, ring.tile_indices() + at, nullptr, ring.tile_values() + at);
+    }
+    mttkrp_rows(task, {0, std::min(to * frame_entries, source.nnz) - from * frame_entries});
+  }
+}
+
+template <class T>
+void HostBackend<T>::add_owned(std::size_t part, const NonzeroSpan& nonzeros) {
+  RowsTask<T> task = make_task(part);
+  if (decoder_.decodes_to_lines()) {
+    task.lines = nonzeros.indices;
+    task.values = nonzeros.values;
+    return mttkrp_rows(task, {0, nonzeros.count});
+  }
+  for (std::size_t first = 0; first < nonzeros.count; first += frame_entries) {
+    const std::size_t count = std::min<std::size_t>(frame_entries, nonzeros.count - first);
+    decoder_.expand({nonzeros.indices + first, nonzeros.keys != nullptr ? nonzeros.keys + first : nullptr,
+                     nonzeros.values != nullptr ? nonzeros.values + first : nullptr, count},
+                    rings_[part]);
+    mttkrp_rows(task, {0, count});
   }
 }
 
@@ -289,7 +339,8 @@ std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
   const auto rank = static_cast<std::uint64_t>(config.rank);
   std::uint64_t bytes = small_bytes + PassOutput<T>::bytes(longest, config.rank) +
                         DenseKernels::bytes(config.rank, longest, threads) +
-                        static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order());
+                        static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order()) +
+                        RowExchange::bytes(config.layout, threads);
   for (const std::uint64_t length : config.layout.shape()) {
     const std::uint64_t factor = FactorMatrix<T>::bytes(length, config.rank);
     bytes += (config.keep_previous ? 2 : 1) * factor + rank * rank * sizeof(double);

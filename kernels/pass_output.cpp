@@ -14,7 +14,7 @@ PassOutput<T>::PassOutput(std::uint64_t most_rows, int rank, std::uint64_t priva
 
 template <class T>
 std::uint64_t PassOutput<T>::bytes(std::uint64_t most_rows, int rank) {
-  return mapped_bytes(most_rows * padded_rank<T>(rank) * sizeof(T)) + RowLocks::stripes * sizeof(std::uint32_t);
+  return mapped_bytes(most_rows * padded_rank<T>(rank) * sizeof(T));
 }
 
 template <class T>
@@ -63,7 +63,7 @@ void PassOutput<T>::open_chunk(RowRange range, std::uint64_t nnz) {
     sharing_ = Sharing::blocks;
     private_used_ = true;
   } else {
-    sharing_ = Sharing::locks;
+    sharing_ = Sharing::owners;
   }
 }
 
@@ -85,11 +85,6 @@ IndexedRows<T> PassOutput<T>::target(std::size_t part) {
     return block;
   }
   return whole;
-}
-
-template <class T>
-RowLocks* PassOutput<T>::locks() {
-  return sharing_ == Sharing::locks ? &locks_ : nullptr;
 }
 
 template <class T>

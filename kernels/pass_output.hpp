@@ -1,4 +1,4 @@
-// The output of one pass, and how several threads add to it: in private copies, in private blocks, or under locks.
+// The output of one pass, and how several threads add to it: each to its own rows, or in private copies or blocks.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@
 
 namespace blco {
 
-// Part 0 adds to the output itself. The other parts do too, one row at a time under a lock, unless there is room for
-// a copy of the whole output per part, merged when the pass ends, or for a block of those rows that the chunk
-// can have, merged when the chunk ends. Merges take the parts in their order: without locks the numbers depend on the
-// number of parts, not on which of them is faster.
+// Part 0 adds to the output itself. The other parts have a copy of the whole output each, merged when the pass ends, or
+// a block of those rows that the chunk can have, merged when the chunk ends; merges take the parts in their order.
+// Where there is no room for that, or it would cost more than it saves, all parts add to the output itself, and each
+// row is left to one of them: see row_exchange.hpp. The numbers depend on the number of parts where there are copies or
+// blocks, and never on which part is faster.
 template <class T>
 class PassOutput {
  public:
@@ -29,9 +30,9 @@ class PassOutput {
   void begin(std::uint64_t rows);
   // Every chunk is opened, added to by the parts through target(), and closed.
   void open_chunk(RowRange range, std::uint64_t nnz);
-  // Where `part` adds (the rows of the nonzeros are left for the caller), and the locks that it must take, if any.
+  // Where `part` adds (the rows of the nonzeros are left for the caller), and whether to rows of its own only.
   IndexedRows<T> target(std::size_t part);
-  RowLocks* locks();
+  bool is_owned_by_rows() const { return sharing_ == Sharing::owners; }
   void close_chunk();
   void finish();
   // The caller has zeroed all rows(), as it used them up.
@@ -43,7 +44,7 @@ class PassOutput {
   RowsView<const T> rows() const { return {matrix_.row(0), rows_, matrix_.stride()}; }
 
  private:
-  enum class Sharing { alone, copies, blocks, locks };
+  enum class Sharing { alone, copies, blocks, owners };
 
   std::uint64_t parts() const { return static_cast<std::uint64_t>(executor_.width()); }
   bool fits(std::uint64_t row_count) const;
@@ -52,7 +53,6 @@ class PassOutput {
   Executor& executor_;
   RowMatrix<T> matrix_;
   AlignedBuffer<T> private_;  // zero outside of a pass
-  RowLocks locks_;
   std::uint64_t rows_ = 0;
   std::uint64_t used_rows_ = 0;  // all further ones are zero
   bool whole_copies_ = false;
