@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 
+#include "blco/frame_avx512.hpp"
+
 namespace blco {
 namespace {
 
@@ -123,6 +125,8 @@ void unpack(const std::byte* packed, int width, std::uint64_t* values) {
     std::fill_n(values, frame_entries, 0);
   } else if (width == 64) {
     std::memcpy(values, packed, 8 * frame_entries);
+  } else if (has_frame_avx512()) {
+    unpack_avx512(packed, width, values);
   } else if (width <= widest_in_one_load) {
     static const Unpack chosen = choose_unpack();
     chosen(packed, width, values);
@@ -167,6 +171,8 @@ void decode_frame(const std::byte* frame, FrameShape shape, FrameCoding coding, 
 
   if (coding == FrameCoding::plain) {
     for (int i = 0; i < frame_entries; ++i) values[i] += base;
+  } else if (has_frame_avx512()) {
+    scan_avx512(base, values);
   } else {
     for (int i = 0; i < frame_entries; ++i) values[i] = base += values[i];
   }

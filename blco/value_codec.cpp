@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "blco/frame_avx512.hpp"
 #include "blco/payload.hpp"
 #include "blco/payload_builder.hpp"
 
@@ -149,6 +150,7 @@ void decode_value_frame(const PayloadView& payload, std::uint64_t frame, double*
       decode_frame(payload.frame(frame), unpack_descriptor(payload.entry(frame).descriptor), FrameCoding::plain,
                    payload.base, integers.data());
       const double power = power_of_ten[static_cast<std::size_t>(payload.exponent)];
+      if (has_frame_avx512()) return divide_avx512(integers.data(), power, out);
       for (std::size_t i = 0; i < integers.size(); ++i) {
         const auto value = static_cast<double>(static_cast<std::int64_t>(integers[i]));
         out[i] = payload.codec == Codec::decimal ? value / power : value;
