@@ -17,9 +17,13 @@ using Entries = std::array<std::uint64_t, frame_entries>;
 
 constexpr std::uint64_t low_ones(int bits) { return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
 
+// How many entries have which bit width.
+using WidthCounts = std::array<int, 65>;
+
 // Entries to pack; those past the end are zero.
 Entries make_entries(std::span<const std::uint64_t> values, FrameCoding coding, std::uint64_t base) {
-  Entries entries{};
+  Entries entries;
+  std::fill(entries.begin() + static_cast<std::ptrdiff_t>(values.size()), entries.end(), 0);
   if (coding == FrameCoding::plain) {
     for (std::size_t i = 0; i < values.size(); ++i) entries[i] = values[i] - base;
   } else {
@@ -29,19 +33,37 @@ Entries make_entries(std::span<const std::uint64_t> values, FrameCoding coding, 
   return entries;
 }
 
+std::size_t width_of(std::uint64_t entry) { return static_cast<std::size_t>(std::bit_width(entry)); }
+
+WidthCounts count_widths(const Entries& entries) {
+  // Four counters per width: neighbours often have the same one, and would wait for each other.
+  std::array<std::array<int, 4>, 65> counts{};
+  for (std::size_t i = 0; i < entries.size(); i += 4) {
+    for (std::size_t j = 0; j < 4; ++j) ++counts[width_of(entries[i + j])][j];
+  }
+  WidthCounts sums;
+  for (std::size_t w = 0; w < sums.size(); ++w) sums[w] = counts[w][0] + counts[w][1] + counts[w][2] + counts[w][3];
+  return sums;
+}
+
 // The widths of fewest bytes; among equals the one with fewest exceptions.
-FrameShape choose_shape(const Entries& entries, bool own_base) {
-  std::array<int, 65> count_of_width{};
-  for (const std::uint64_t entry : entries) ++count_of_width[static_cast<std::size_t>(std::bit_width(entry))];
+FrameShape choose_shape(const WidthCounts& count_of_width, bool own_base) {
   int widest = 64;
   while (widest > 0 && count_of_width[static_cast<std::size_t>(widest)] == 0) --widest;
 
   FrameShape best{widest, 0, 0, own_base};
+  std::uint64_t best_bytes = frame_bytes(best);
   int exceptions = 0;
   for (int width = widest - 1; width >= 0; --width) {
     exceptions += count_of_width[static_cast<std::size_t>(width) + 1];
     const FrameShape shape{width, widest - width, exceptions, own_base};
-    if (frame_bytes(shape) < frame_bytes(best)) best = shape;
+    const std::uint64_t bytes = frame_bytes(shape);
+    if (bytes < best_bytes) {
+      best = shape;
+      best_bytes = bytes;
+    }
+    // Exceptions never become fewer, nor shorter.
+    if (frame_bytes(shape) - high_offset(shape) >= best_bytes) break;
   }
   return best;
 }
@@ -63,23 +85,63 @@ std::uint64_t get_bits(const std::uint64_t* words, std::uint64_t bit, int width)
   return value & low_ones(width);
 }
 
-void write_frame(const Entries& entries, FrameShape shape, std::uint64_t base, std::vector<std::byte>& out) {
-  std::vector<std::uint64_t> words(frame_bytes(shape) / 8);
-  if (shape.own_base) words[0] = base;
-  std::uint64_t* packed = words.data() + packed_offset(shape) / 8;
-  std::uint64_t* high = words.data() + high_offset(shape) / 8;
-  auto* positions = reinterpret_cast<std::uint8_t*>(words.data()) + positions_offset(shape);
-  std::uint64_t exception = 0;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    put_bits(packed, i * static_cast<std::uint64_t>(shape.width), shape.width, entries[i] & low_ones(shape.width));
-    if (static_cast<int>(std::bit_width(entries[i])) > shape.width) {
-      put_bits(high, exception * static_cast<std::uint64_t>(shape.high_width), shape.high_width,
-               entries[i] >> shape.width);
-      positions[exception++] = static_cast<std::uint8_t>(i);
+constexpr int widest_in_one_word = 57;  // a shift of up to 7 bits fits beside it
+
+// Eight entries take `width` bytes, so that every group of eight starts at a byte. Stores whole words: up to seven
+// bytes past the end become zero.
+void pack(const Entries& entries, int width, std::byte* packed) {
+  const std::uint64_t mask = low_ones(width);
+  for (std::size_t group = 0; group < entries.size(); group += 8, packed += width) {
+    std::byte* at = packed;
+    std::uint64_t word = 0;
+    int filled = 0;
+    for (std::size_t j = 0; j < 8; ++j) {
+      word |= (entries[group + j] & mask) << filled;
+      std::memcpy(at, &word, 8);
+      filled += width;
+      at += filled / 8;
+      word = filled < 64 ? word >> (filled & ~7) : 0;
+      filled &= 7;
     }
   }
+}
+
+void pack_words(const Entries& entries, int width, std::uint64_t* words) {
+  std::fill_n(words, 4 * width, 0);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    put_bits(words, i * static_cast<std::uint64_t>(width), width, entries[i] & low_ones(width));
+  }
+}
+
+void put_exceptions(const Entries& entries, FrameShape shape, std::uint64_t* words) {
+  std::array<std::uint8_t, frame_entries + 1> positions;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    positions[count] = static_cast<std::uint8_t>(i);
+    count += entries[i] >> shape.width != 0;
+  }
+  std::uint64_t* high = words + high_offset(shape) / 8;
+  for (std::size_t e = 0; e < count; ++e) {
+    put_bits(high, e * static_cast<std::uint64_t>(shape.high_width), shape.high_width,
+             entries[positions[e]] >> shape.width);
+  }
+  std::memcpy(reinterpret_cast<std::byte*>(words) + positions_offset(shape), positions.data(), count);
+}
+
+void write_frame(const Entries& entries, FrameShape shape, std::uint64_t base, std::vector<std::byte>& out) {
+  constexpr std::size_t most_words = 1 + 4 * 64 + (4 * 64 + frame_entries / 8) + 2;
+  std::array<std::uint64_t, most_words> words;
+  if (shape.own_base) words[0] = base;
+  std::uint64_t* packed = words.data() + packed_offset(shape) / 8;
+  if (shape.width > widest_in_one_word) {
+    pack_words(entries, shape.width, packed);
+  } else if (shape.width > 0) {
+    pack(entries, shape.width, reinterpret_cast<std::byte*>(packed));
+  }
+  std::fill(words.data() + high_offset(shape) / 8, words.data() + frame_bytes(shape) / 8, 0);
+  if (shape.exceptions > 0) put_exceptions(entries, shape, words.data());
   const auto* bytes = reinterpret_cast<const std::byte*>(words.data());
-  out.insert(out.end(), bytes, bytes + 8 * words.size());
+  out.insert(out.end(), bytes, bytes + frame_bytes(shape));
 }
 
 // Eight entries take `width` bytes, so their offsets and shifts are the same in every group of eight.
@@ -120,14 +182,13 @@ Unpack choose_unpack() {
 }
 
 void unpack(const std::byte* packed, int width, std::uint64_t* values) {
-  constexpr int widest_in_one_load = 57;  // a shift of up to 7 bits fits beside it
   if (width == 0) {
     std::fill_n(values, frame_entries, 0);
   } else if (width == 64) {
     std::memcpy(values, packed, 8 * frame_entries);
   } else if (has_frame_avx512()) {
     unpack_avx512(packed, width, values);
-  } else if (width <= widest_in_one_load) {
+  } else if (width <= widest_in_one_word) {
     static const Unpack chosen = choose_unpack();
     chosen(packed, width, values);
   } else {
@@ -142,19 +203,32 @@ void unpack(const std::byte* packed, int width, std::uint64_t* values) {
 
 FrameShape encode_frame(std::span<const std::uint64_t> values, FrameCoding coding, std::uint64_t base,
                         std::vector<std::byte>& out) {
-  std::uint64_t own_base = values[0];
-  if (coding == FrameCoding::plain) {
-    own_base = *std::min_element(values.begin(), values.end(), [](std::uint64_t a, std::uint64_t b) {
-      return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
-    });
+  Entries entries = make_entries(values, coding, base);
+  WidthCounts counts = count_widths(entries);
+  const FrameShape shared = choose_shape(counts, false);
+  if (coding == FrameCoding::differences) {
+    // A base of its own changes the first entry alone.
+    --counts[width_of(entries[0])];
+    ++counts[0];
+    const FrameShape own = choose_shape(counts, true);
+    const bool take_own = frame_bytes(own) < frame_bytes(shared);
+    if (take_own) entries[0] = 0;
+    write_frame(entries, take_own ? own : shared, values[0], out);
+    return take_own ? own : shared;
   }
-  const Entries with_own = make_entries(values, coding, own_base);
-  const Entries with_shared = make_entries(values, coding, base);
-  const FrameShape own = choose_shape(with_own, true);
-  const FrameShape shared = choose_shape(with_shared, false);
-  const bool take_own = frame_bytes(own) < frame_bytes(shared);
-  write_frame(take_own ? with_own : with_shared, take_own ? own : shared, own_base, out);
-  return take_own ? own : shared;
+  const std::uint64_t least = *std::min_element(values.begin(), values.end(), [](std::uint64_t a, std::uint64_t b) {
+    return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
+  });
+  if (least != base) {
+    const Entries with_own = make_entries(values, coding, least);
+    const FrameShape own = choose_shape(count_widths(with_own), true);
+    if (frame_bytes(own) < frame_bytes(shared)) {
+      write_frame(with_own, own, least, out);
+      return own;
+    }
+  }
+  write_frame(entries, shared, least, out);
+  return shared;
 }
 
 void decode_frame(const std::byte* frame, FrameShape shape, FrameCoding coding, std::uint64_t base,

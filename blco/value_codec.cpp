@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "blco/frame_avx512.hpp"
 #include "blco/payload.hpp"
@@ -21,19 +23,30 @@ constexpr std::array<double, max_decimal_exponent + 1> power_of_ten = {1e0, 1e1,
 
 bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
+// The nearest integer; below 2^51 without a call.
+double to_integer(double value) {
+  constexpr double shift = 0x1.8p52;
+  return std::abs(value) < 0x1p51 ? (value + shift) - shift : std::nearbyint(value);
+}
+
 // m such that m / 10^exponent is exactly `value`, if there is one below 2^53.
 std::optional<std::int64_t> scaled(double value, int exponent) {
   const double power = power_of_ten[static_cast<std::size_t>(exponent)];
-  const double product = std::nearbyint(value * power);
+  const double product = to_integer(value * power);
   if (!(std::abs(product) < integer_limit)) return std::nullopt;
   const auto integer = static_cast<std::int64_t>(product);
   if (!same_bits(static_cast<double>(integer) / power, value)) return std::nullopt;
   return integer;
 }
 
+bool is_integer(double value) {
+  return std::abs(value) < integer_limit && same_bits(static_cast<double>(static_cast<std::int64_t>(value)), value);
+}
+
 // The smallest exponent that serves all values (0: they are integers). A value that is m / 10^k is 10 m / 10^(k+1) as
 // well, so that the exponent never has to go back.
 std::optional<int> common_exponent(std::span<const double> values) {
+  if (std::ranges::all_of(values, is_integer)) return 0;
   int exponent = 0;
   for (const double value : values) {
     while (!scaled(value, exponent)) {
@@ -56,13 +69,23 @@ bool fits_f32(std::span<const double> values) {
   });
 }
 
-// The smallest value of most frames: these frames then need no base of their own.
-std::int64_t shared_base(std::span<const std::int64_t> integers) {
-  std::vector<std::int64_t> smallest;
-  for (std::size_t first = 0; first < integers.size(); first += frame_entries) {
-    const auto frame = integers.subspan(first, std::min<std::size_t>(frame_entries, integers.size() - first));
-    smallest.push_back(*std::min_element(frame.begin(), frame.end()));
+// Calls visit() with the integers of one frame after the other.
+template <class Visit>
+void for_each_frame(std::span<const double> values, int exponent, const Visit& visit) {
+  std::array<std::uint64_t, frame_entries> frame;
+  for (std::size_t first = 0; first < values.size(); first += frame_entries) {
+    const std::size_t count = std::min<std::size_t>(frame_entries, values.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double value = values[first + i];
+      frame[i] =
+          static_cast<std::uint64_t>(exponent == 0 ? static_cast<std::int64_t>(value) : *scaled(value, exponent));
+    }
+    visit(std::span<const std::uint64_t>(frame.data(), count));
   }
+}
+
+// The smallest value of most frames: these frames then need no base of their own.
+std::int64_t shared_base(std::vector<std::int64_t> smallest) {
   std::sort(smallest.begin(), smallest.end());
   std::int64_t best = 0;
   std::ptrdiff_t best_count = 0;
@@ -78,17 +101,17 @@ std::int64_t shared_base(std::span<const std::int64_t> integers) {
 }
 
 std::vector<std::byte> encode_scaled(std::span<const double> values, int exponent) {
-  std::vector<std::int64_t> integers(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) integers[i] = *scaled(values[i], exponent);
+  std::vector<std::int64_t> smallest;
+  for_each_frame(values, exponent, [&](std::span<const std::uint64_t> frame) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const std::uint64_t integer : frame) least = std::min(least, static_cast<std::int64_t>(integer));
+    smallest.push_back(least);
+  });
   PayloadBuilder builder(exponent == 0 ? Codec::integer : Codec::decimal, values.size(), exponent,
-                         static_cast<std::uint64_t>(shared_base(integers)));
+                         static_cast<std::uint64_t>(shared_base(std::move(smallest))));
   builder.reserve_table();
-  std::array<std::uint64_t, frame_entries> frame;
-  for (std::size_t first = 0; first < values.size(); first += frame_entries) {
-    const std::size_t count = std::min<std::size_t>(frame_entries, values.size() - first);
-    for (std::size_t i = 0; i < count; ++i) frame[i] = static_cast<std::uint64_t>(integers[first + i]);
-    builder.add_frame({frame.data(), count}, FrameCoding::plain);
-  }
+  for_each_frame(values, exponent,
+                 [&](std::span<const std::uint64_t> frame) { builder.add_frame(frame, FrameCoding::plain); });
   return builder.finish();
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "blco/bits.hpp"
 #include "blco/error.hpp"
 #include "blco/payload.hpp"
 #include "engine/packed_chunks.hpp"
@@ -39,28 +40,76 @@ struct EncodedChunk {
   double sum_of_squares = 0;
 };
 
-void find_bounds(const SortedBatch& batch, const TensorLayout& layout, StoredChunk& chunk) {
-  const auto order = static_cast<std::size_t>(layout.order());
-  chunk.lower.assign(layout.shape().begin(), layout.shape().end());
-  chunk.upper.assign(order, 0);
-  std::array<std::uint64_t, max_order> coordinates{};
-  const std::span<std::uint64_t> point(coordinates.data(), order);
-  for (std::size_t i = 0; i < batch.count(); ++i) {
-    layout.delinearize({layout.has_key() ? batch.key[i] : 0, batch.low[i]}, point);
-    for (std::size_t n = 0; n < order; ++n) {
-      chunk.lower[n] = std::min(chunk.lower[n], point[n]);
-      chunk.upper[n] = std::max(chunk.upper[n], point[n]);
+// The bounds of entries [first, last), whose keys are equal: gathering bits keeps the order of what is masked.
+void widen_bounds(const SortedBatch& batch, std::size_t first, std::size_t last, const TensorLayout& layout,
+                  StoredChunk& chunk) {
+  const std::uint64_t key = layout.has_key() ? batch.key[first] : 0;
+  for (int n = 0; n < layout.order(); ++n) {
+    const ModeLayout& mode = layout.mode(n);
+    std::uint64_t lower = mode.low_mask;
+    std::uint64_t upper = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      const std::uint64_t bits = batch.low[i] & mode.low_mask;
+      lower = std::min(lower, bits);
+      upper = std::max(upper, bits);
     }
+    const std::uint64_t high = mode.key_mask == 0 ? 0 : pext(key, mode.key_mask) << mode.low_bits;
+    const auto at = static_cast<std::size_t>(n);
+    chunk.lower[at] = std::min(chunk.lower[at], high | pext(lower, mode.low_mask));
+    chunk.upper[at] = std::max(chunk.upper[at], high | pext(upper, mode.low_mask));
   }
+}
+
+void find_bounds(const SortedBatch& batch, const TensorLayout& layout, StoredChunk& chunk) {
+  chunk.lower.assign(layout.shape().begin(), layout.shape().end());
+  chunk.upper.assign(static_cast<std::size_t>(layout.order()), 0);
+  for (std::size_t first = 0, last; first < batch.count(); first = last) {
+    last = batch.count();
+    if (layout.has_key()) {
+      for (last = first + 1; last < batch.count() && batch.key[last] == batch.key[first];) ++last;
+    }
+    widen_bounds(batch, first, last, layout, chunk);
+  }
+}
+
+// Sums of integers below 2^53 are exact, in any order and without compensation.
+std::optional<double> exact_sum_of_squares(std::span<const double> values) {
+  constexpr double exact_limit = 0x1p53;
+  constexpr double shift = 0x1.8p52;  // rounds what is far below it to integers
+  constexpr std::size_t lanes = 8;
+  std::array<double, lanes> sums{};
+  std::array<double, lanes> fractions{};
+  const auto add = [&](double value, std::size_t lane) {
+    sums[lane] += value * value;
+    fractions[lane] += std::abs(value - ((value + shift) - shift));
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= values.size(); i += lanes) {
+    for (std::size_t j = 0; j < lanes; ++j) add(values[i + j], j);
+  }
+  for (; i < values.size(); ++i) add(values[i], 0);
+  double sum = 0;
+  double fraction = 0;
+  for (std::size_t j = 0; j < lanes; ++j) {
+    sum += sums[j];
+    fraction += fractions[j];
+  }
+  if (fraction == 0 && sum < exact_limit) return sum;
+  return std::nullopt;
+}
+
+double sum_of_squares(std::span<const double> values) {
+  if (const std::optional<double> exact = exact_sum_of_squares(values)) return *exact;
+  CompensatedSum squares;
+  for (const double value : values) squares.add(value * value);
+  return squares.total();
 }
 
 // Frees the batch column by column.
 EncodedChunk encode_chunk(SortedBatch batch, const TensorLayout& layout, int zstd_level) {
   EncodedChunk chunk;
   find_bounds(batch, layout, chunk.stored);
-  CompensatedSum squares;
-  for (const double value : batch.values) squares.add(value * value);
-  chunk.sum_of_squares = squares.total();
+  chunk.sum_of_squares = sum_of_squares(batch.values);
   const auto store = [&](Column column, const std::vector<std::byte>& payload) {
     chunk.stored.columns[static_cast<std::size_t>(column)] = store_payload(payload, zstd_level);
   };
