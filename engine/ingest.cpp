@@ -13,10 +13,10 @@
 #include "engine/ingest_job.hpp"
 #include "engine/memory.hpp"
 #include "engine/merge.hpp"
+#include "engine/open_input.hpp"
 #include "engine/thread_pool.hpp"
 #include "io/scratch_file.hpp"
 #include "io/temporary_file.hpp"
-#include "io/tns_reader.hpp"
 
 namespace blco {
 namespace {
@@ -58,15 +58,6 @@ void check_options(const IngestOptions& options) {
                   "a mode name is longer than " + std::to_string(max_name_bytes) + " bytes; shorten it");
     }
   }
-}
-
-// Where memory is short, the reader takes an eighth of it.
-TnsOptions tns_options(const IngestOptions& options, const Executor& executor) {
-  constexpr std::size_t least_block_bytes = std::size_t{16} << 10;
-  TnsOptions tns{options.index_base, options.skip_lines};
-  const std::uint64_t share = host_budget(options.memory_bytes) / 8 / tns_reader_bytes(1, executor.width());
-  tns.block_bytes = std::max<std::size_t>(least_block_bytes, std::min<std::uint64_t>(tns.block_bytes, share));
-  return tns;
 }
 
 void check_order(std::size_t order, const IngestOptions& options, const std::string& input) {
@@ -210,8 +201,10 @@ IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const
                          const IngestOptions& options, const ProgressCallback& progress) {
   ThreadPool pool(options.threads);
   check_options(options);
-  const auto reader = open_tns(inputs, tns_options(options, pool), pool);
-  return run_ingest(*reader, output, options, pool, progress);
+  const auto reader = open_input(inputs, options, pool);
+  IngestOptions chosen = options;
+  if (reader->counts_from_zero()) chosen.index_base = 0;
+  return run_ingest(*reader, output, chosen, pool, progress);
 }
 
 IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::filesystem::path& output,

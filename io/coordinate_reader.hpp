@@ -56,6 +56,9 @@ class CoordinateReader {
   // What the input turned out to be: "FROSTT text", "Matrix Market text"; empty for what is no file.
   virtual std::string format() const { return {}; }
 
+  // Whether its coordinates count from 0 whatever IngestOptions say, as those of arrays do.
+  virtual bool counts_from_zero() const { return false; }
+
   // The most memory that the reader takes until its end, the next batch included; arrays of the caller do not count.
   virtual std::uint64_t memory_bytes() const { return 0; }
 };

@@ -1,0 +1,28 @@
+// The header of a NumPy array file (.npy): type, order and shape of the numbers behind it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace blco {
+
+inline constexpr std::size_t npy_prefix_bytes = 12;  // at least as many as magic, version and length take
+inline constexpr std::size_t max_npy_header_bytes = std::size_t{1} << 20;
+
+struct NpyHeader {
+  std::string descr;  // such as "<i8"
+  bool is_fortran_order = false;
+  std::vector<std::uint64_t> shape;
+};
+
+// Bytes from the start of the file to its numbers, from its first npy_prefix_bytes. Throws Error{invalid_argument}
+// for what is no array file, without a place, as the next does.
+std::size_t npy_data_offset(std::string_view prefix);
+
+// Parses the header's dictionary, as numpy.lib.format describes it. Structured types, whose descr is no text, are
+// refused.
+NpyHeader parse_npy_header(std::string_view dictionary);
+
+}  // namespace blco
