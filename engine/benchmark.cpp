@@ -105,7 +105,9 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
                                  const CpdOptions& options) {
   if (benchmark.repeats < 1) throw Error(ErrorKind::invalid_argument, "a benchmark repeats at least once");
   check_options(tensor.summary(), options);
-  CpdJob job(tensor, budget, options, {});
+  JobRequest request;
+  add_relabelling_bytes(tensor.chunks().info(), options.rank, request);
+  CpdJob job(tensor, budget, options, request);
   BenchmarkReport report;
   if (job.device() != nullptr) {
     const DeviceBandwidths device = measure_device_bandwidths();
@@ -114,7 +116,8 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
   } else {
     report.memory_bytes_per_second = measure_host_copy(job.pool());
   }
-  load_initial_factors(tensor.summary(), options, nullptr, job.backend());
+  OriginalRows rows(tensor.chunks(), job.backend(), options.rank, job.device() != nullptr);
+  load_initial_factors(tensor.summary(), options, nullptr, rows);
   report.plan = job.describe();
 
   std::unique_ptr<AltoBaseline> baseline;

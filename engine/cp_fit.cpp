@@ -19,8 +19,11 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
   const std::string name = options.resume.string();
   if (options.initial != nullptr) refuse("a fit starts from an initial model or resumes another, not both");
   if (model.shape != tensor.shape) refuse(name + ": the model to resume belongs to a tensor of another shape");
-  const bool other =
-      model.tensor_nnz != 0 && (model.tensor_nnz != tensor.nnz || model.tensor_sum_of_squares != tensor.sum_of_squares);
+  // Relabelled or not, a tensor is the same, but its squares are added in another order.
+  constexpr double rounding = 1e-12;
+  const bool other = model.tensor_nnz != 0 &&
+                     (model.tensor_nnz != tensor.nnz ||
+                      std::abs(model.tensor_sum_of_squares - tensor.sum_of_squares) > rounding * tensor.sum_of_squares);
   if (other)
     refuse(name + ": the model to resume was fitted to another tensor; to start from its factors, give it as --init");
   if (options.rank != 0 && static_cast<std::uint64_t>(options.rank) != model.rank) {
@@ -60,7 +63,8 @@ FitStart::FitStart(const TensorSummary& tensor, const CpdOptions& given) : optio
   check_options(tensor, options);
 }
 
-JobRequest fit_request(const TensorSummary& tensor, const CpdOptions& options) {
+JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
+  const TensorSummary& tensor = given.summary();
   JobRequest request;
   request.want_previous = options.on_progress || options.time_limit_seconds > 0;
   request.caller_bytes = model_bytes_beyond_backend(tensor, options);
@@ -74,11 +78,16 @@ JobRequest fit_request(const TensorSummary& tensor, const CpdOptions& options) {
   }
   // Of the model in f32 half is counted as beyond the backend already.
   request.model_bytes -= std::min(request.model_bytes, model_bytes_beyond_backend(tensor, options));
+  add_relabelling_bytes(given.chunks().info(), options.rank, request);
   return request;
 }
 
 CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressMeter& meter)
-    : tensor_(&tensor.summary()), options_(&start.options), job_(&job), meter_(&meter) {
+    : tensor_(&tensor.summary()),
+      options_(&start.options),
+      job_(&job),
+      meter_(&meter),
+      rows_(tensor.chunks(), job.backend(), start.options.rank, job.device() != nullptr) {
   model_.shape = tensor_->shape;
   model_.rank = options_->rank;
   model_.mode_names = tensor_->mode_names;
@@ -86,7 +95,7 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressM
   model_.arithmetic = options_->arithmetic;
   model_.tensor_nnz = tensor_->nnz;
   model_.tensor_sum_of_squares = tensor_->sum_of_squares;
-  load_initial_factors(*tensor_, *options_, start.resumed.get(), job.backend());
+  load_initial_factors(*tensor_, *options_, start.resumed.get(), rows_);
   streamer_.emplace(tensor.chunks(), job.plan(), job.backend(), job.trace(), meter_);
   als_.emplace(job.backend(), *streamer_, static_cast<int>(tensor_->shape.size()), options_->rank,
                tensor_->sum_of_squares);
@@ -108,7 +117,7 @@ CpdModel CpFit::run() {
   als_.reset();
   streamer_.reset();
   for (std::size_t n = 0; n < tensor_->shape.size(); ++n) {
-    model_.factors.push_back(job_->backend().take_factor(static_cast<int>(n)));
+    model_.factors.push_back(rows_.take(static_cast<int>(n)));
   }
   return std::move(model_);
 }
@@ -172,8 +181,9 @@ void CpFit::write_last_checkpoint() {
 void CpFit::write_checkpoint() {
   write_model_file(options_->checkpoint, describe_model(model_),
                    [this](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
-                     job_->backend().store_factor(static_cast<int>(mode), first_row, rows);
+                     rows_.store(static_cast<int>(mode), first_row, rows);
                    });
+  rows_.release();
 }
 
 }  // namespace blco

@@ -7,6 +7,7 @@
 
 #include "engine/cp_als.hpp"
 #include "engine/cpd_job.hpp"
+#include "engine/original_rows.hpp"
 #include "engine/progress_meter.hpp"
 #include "engine/streamer.hpp"
 #include "io/model_file.hpp"
@@ -24,7 +25,7 @@ struct FitStart {
 };
 
 // Memory that fit_cpd takes beyond its backend, and what it wants of it.
-JobRequest fit_request(const TensorSummary& tensor, const CpdOptions& options);
+JobRequest fit_request(const Tensor& tensor, const CpdOptions& options);
 
 class CpFit {
  public:
@@ -46,6 +47,7 @@ class CpFit {
   const CpdOptions* options_;
   CpdJob* job_;
   ProgressMeter* meter_;
+  OriginalRows rows_;
   CpdModel model_;  // without factors until the end
   std::optional<Streamer> streamer_;
   std::optional<CpAls> als_;

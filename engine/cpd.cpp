@@ -4,6 +4,7 @@
 
 #include "blco/error.hpp"
 #include "engine/cp_fit.hpp"
+#include "engine/original_rows.hpp"
 #include "engine/streamer.hpp"
 
 namespace blco {
@@ -23,7 +24,7 @@ CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
                  const DeclaredGpu* declared) {
   CpdOptions untraced = FitStart(tensor.summary(), options).options;
   untraced.trace.clear();
-  JobRequest request = fit_request(tensor.summary(), untraced);
+  JobRequest request = fit_request(tensor, untraced);
   request.declared = declared;
   return CpdJob(tensor, budget, untraced, request).describe();
 }
@@ -31,7 +32,7 @@ CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options) {
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   const FitStart start(tensor.summary(), options);
-  CpdJob job(tensor, budget, start.options, fit_request(tensor.summary(), start.options));
+  CpdJob job(tensor, budget, start.options, fit_request(tensor, start.options));
   job.backend();
   if (options.on_plan) options.on_plan(job.describe());
   CpdModel model = CpFit(tensor, start, job, meter).run();
@@ -63,14 +64,17 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<dou
   JobRequest request;
   request.caller_bytes = matrix_bytes(factors) + output_size * sizeof(double);
   request.keep_chunks = false;
+  add_relabelling_bytes(tensor.chunks().info(), rank, request);
   CpdJob job(tensor, budget, fixed, request);
+  OriginalRows rows(tensor.chunks(), job.backend(), rank, job.device() != nullptr);
   for (std::size_t n = 0; n < order; ++n) {
-    if (static_cast<int>(n) != mode) job.backend().load_factor(static_cast<int>(n), 0, factors[n]);
+    if (static_cast<int>(n) != mode) rows.load(static_cast<int>(n), 0, factors[n]);
   }
   Streamer streamer(tensor.chunks(), job.plan(), job.backend(), job.trace());
   streamer.pass(mode, Direction::forward);
   std::vector<double> output(output_size);
   job.backend().read_output(output);
+  rows.reorder(mode, output);
   job.close_trace();
   return output;
 }

@@ -216,6 +216,20 @@ IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, int zstd_
   return totals.finish(nnz, input.info);
 }
 
+// Returns the modes that are relabelled.
+template <class Sink>
+std::vector<std::uint64_t> hand_on_relabelling(const EncodeInput& input, const Sink& sink) {
+  std::vector<std::uint64_t> modes;
+  if (input.relabelling == nullptr) return modes;
+  for (std::size_t mode = 0; mode < input.info.shape.size(); ++mode) {
+    std::vector<std::uint32_t> originals = input.relabelling->originals(mode);
+    if (originals.empty()) continue;
+    sink(mode, std::move(originals));
+    modes.push_back(mode);
+  }
+  return modes;
+}
+
 }  // namespace
 
 IngestReport encode_container(EncodeInput input, const EncodePlan& plan, int zstd_level, TemporaryFile output,
@@ -225,6 +239,8 @@ IngestReport encode_container(EncodeInput input, const EncodePlan& plan, int zst
   IngestReport report = encode_chunks(
       input, plan, zstd_level, [&](StoredChunk&& chunk) { writer.append(chunk); }, executor, meter);
   meter.end();
+  report.relabelled_modes = hand_on_relabelling(
+      input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) { writer.relabel(mode, originals); });
   report.file_bytes = writer.finish(input.info);
   return report;
 }
@@ -237,6 +253,9 @@ std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePla
   encode_chunks(
       input, plan, no_compression, [&](StoredChunk&& chunk) { chunks->append(std::move(chunk)); }, executor, meter);
   meter.end();
+  hand_on_relabelling(input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) {
+    chunks->relabel(mode, std::move(originals));
+  });
   chunks->finish(std::move(input.info));
   return chunks;
 }

@@ -9,6 +9,7 @@
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
 #include "engine/progress_meter.hpp"
+#include "engine/relabelling.hpp"
 #include "engine/sorted_source.hpp"
 #include "io/chunk_source.hpp"
 #include "io/container.hpp"
@@ -21,7 +22,8 @@ struct EncodeInput {
   SortedSource& source;
   const TensorLayout& layout;
   ContainerInfo info;
-  std::uint64_t most_nnz = 0;  // entries before folding, for the progress
+  std::uint64_t most_nnz = 0;                // entries before folding, for the progress
+  const Relabelling* relabelling = nullptr;  // of the modes, where they are
 };
 
 // How many chunks are encoded at a time, and whether the next ones are pulled meanwhile: speed against memory. The

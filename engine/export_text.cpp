@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
@@ -71,6 +72,7 @@ class TextExport {
         pool_(options.threads) {}
 
   TextReport run() {
+    for (std::size_t n = 0; n < layout_.shape().size(); ++n) originals_.push_back(reader_.relabelling(n));
     std::uint64_t buffer_bytes = 0;
     std::uint64_t scratch_bytes = 0;
     for (std::uint64_t c = 0; c < reader_.info().chunk_count(); ++c) {
@@ -147,7 +149,8 @@ class TextExport {
                                             " has coordinates outside the shape; restore the file from a copy, or "
                                             "ingest it again");
       }
-      at = append_number(at, end, point[n] + base_);
+      const std::uint64_t index = originals_[n].empty() ? point[n] : originals_[n][point[n]];
+      at = append_number(at, end, index + base_);
       *at++ = ' ';
     }
     at = append_value(at, end, value);
@@ -157,6 +160,7 @@ class TextExport {
 
   const ContainerReader& reader_;
   TensorLayout layout_;
+  std::vector<std::vector<std::uint32_t>> originals_;  // per mode; empty where stored indices are the original ones
   std::uint64_t base_;
   const TextSink& sink_;
   ProgressMeter meter_;

@@ -42,7 +42,7 @@ int ExternalSort::line_bits() const {
   if (layout_) return layout_->line_bits();
   int bits = 0;
   for (const std::uint64_t length : extent_) bits += static_cast<int>(std::bit_width(length - 1));
-  return bits;
+  return std::max(bits, limits_.line_bits);
 }
 
 EncodeSizes ExternalSort::encode_sizes(std::uint64_t entries) const {
@@ -84,6 +84,21 @@ void ExternalSort::add(CoordinateBatch&& batch, double share) {
   check_disk(share);
 }
 
+void ExternalSort::reserve(std::uint64_t bytes) {
+  if (bytes <= reserved_bytes_) return;
+  reserved_bytes_ = bytes;
+  limits_.memory_bytes = less(budget_bytes_, bytes);
+  if (limits_.memory_bytes < limits_.reader_bytes) {
+    refuse_budget(least_bytes(std::max({entry_count_, limits_.expected_entries, std::uint64_t{1}})));
+  }
+  if (limits_.packs_in_memory || spool_ || builder_.is_empty()) return;
+  CoordinateBatch nothing;
+  nothing.order = static_cast<int>(extent_.size());
+  if (has_room(nothing)) return;
+  check_budget(nothing);
+  make_room();
+}
+
 // Sorting takes the entries twice, spilling once and the memory for packing.
 bool ExternalSort::has_room(const CoordinateBatch& batch) const {
   const std::uint64_t entries = builder_.entry_count() + batch.count();
@@ -115,9 +130,12 @@ void ExternalSort::check_budget(const CoordinateBatch& batch) const {
 void ExternalSort::refuse_budget(std::uint64_t needed) const {
   const std::string job =
       limits_.packs_in_memory ? std::to_string(entry_count_) + " entries" : std::string("by way of temporary files");
-  throw Error(ErrorKind::out_of_memory, "sorting " + job + " takes " + format_bytes(needed) +
-                                            " of memory, and the budget is " + format_bytes(limits_.memory_bytes) +
-                                            "; give --memory " + as_budget(needed) + " or more" +
+  const std::string relabelling =
+      reserved_bytes_ == 0 ? ""
+                           : " and relabelling " + format_bytes(reserved_bytes_) + " (--relabel none does without)";
+  throw Error(ErrorKind::out_of_memory, "sorting " + job + " takes " + format_bytes(needed) + relabelling +
+                                            " of memory, and the budget is " + format_bytes(budget_bytes_) +
+                                            "; give --memory " + as_budget(needed + reserved_bytes_) + " or more" +
                                             (limits_.packs_in_memory ? "" : ", or a smaller --chunk-nnz"));
 }
 
@@ -147,7 +165,7 @@ void ExternalSort::make_room() {
   release_freed_memory();
 }
 
-void ExternalSort::spill_run(const TensorLayout& layout) { spill(*builder_.finish(layout, *executor_)); }
+void ExternalSort::spill_run(const TensorLayout& layout) { spill(*builder_.finish(layout, *executor_, relabelling_)); }
 
 void ExternalSort::spill(MemoryRun& run) {
   if (!store_) store_ = std::make_unique<RunStore>(limits_.folder, limits_.mark, line_bits() > 64);
@@ -172,9 +190,10 @@ void ExternalSort::unspool(const TensorLayout& layout) {
   spool_.reset();
 }
 
-ExternalSort::Result ExternalSort::finish(const TensorLayout& layout) {
+ExternalSort::Result ExternalSort::finish(const TensorLayout& layout, const Relabelling* relabelling) {
   limits_.reader_bytes = 0;
   layout_ = layout;
+  relabelling_ = relabelling;
   const bool spooled = spool_ != nullptr;
   meter_->begin({.name = "sort", .nonzeros = spooled ? entry_count_ : 0});
   if (spooled) unspool(layout);
@@ -185,11 +204,11 @@ ExternalSort::Result ExternalSort::finish(const TensorLayout& layout) {
     const std::uint64_t sorting = RunBuilder::memory_bytes(entry_count_, coordinate_bytes_, line_bits());
     const std::uint64_t needed = std::max(sorting, kept + encode_bytes(sizes, least_plan));
     if (needed > limits_.memory_bytes) refuse_budget(needed);
-    Result result{builder_.finish(layout, *executor_), *plan_encode(sizes, limits_.memory_bytes - kept)};
+    Result result{builder_.finish(layout, *executor_, relabelling_), *plan_encode(sizes, limits_.memory_bytes - kept)};
     meter_->end();
     return result;
   }
-  Result result = open(builder_.finish(layout, *executor_));
+  Result result = open(builder_.finish(layout, *executor_, relabelling_));
   meter_->end();
   return result;
 }

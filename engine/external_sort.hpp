@@ -13,6 +13,7 @@
 #include "engine/coordinate_spool.hpp"
 #include "engine/encode.hpp"
 #include "engine/progress_meter.hpp"
+#include "engine/relabelling.hpp"
 #include "engine/run_builder.hpp"
 #include "engine/run_store.hpp"
 
@@ -25,6 +26,7 @@ struct SortLimits {
   int zstd_level = 0;                  // of the encoder
   bool packs_in_memory = false;        // the encoder's result stays in memory, and so does everything else
   std::uint64_t expected_entries = 0;  // 0: unknown
+  int line_bits = 0;                   // the least that there will be, where no layout is set
   std::filesystem::path folder = {};   // of the temporary files
   std::string mark = {};               // in their names
 };
@@ -32,7 +34,7 @@ struct SortLimits {
 class ExternalSort {
  public:
   ExternalSort(const SortLimits& limits, DuplicatePolicy policy, Executor& executor, ProgressMeter& meter)
-      : limits_(limits), folding_(policy), executor_(&executor), meter_(&meter) {}
+      : limits_(limits), budget_bytes_(limits.memory_bytes), folding_(policy), executor_(&executor), meter_(&meter) {}
 
   // The shape is known before the entries are: they need not be spooled. Throws Error{io} where it is already clear
   // that the disk is too small.
@@ -42,17 +44,20 @@ class ExternalSort {
   // out_of_memory naming the budget that would do; io: a full disk among others, or one that will not do.
   void add(CoordinateBatch&& batch, double share);
 
+  // The caller keeps `bytes` of the budget for itself from now on, no less than before. Throws as add() does.
+  void reserve(std::uint64_t bytes);
+
   std::uint64_t entry_count() const { return entry_count_; }
   // Per mode, the largest coordinate plus one.
   const std::vector<std::uint64_t>& extent() const { return extent_; }
 
-  // All entries, in line order, equal lines in input order, and what the encoder may take beside them. This must
-  // outlive the run. Throws as add() does; cancelled.
+  // All entries, relabelled where `relabelling` is given (for this, the layout was not), in line order, equal lines in
+  // input order, and what the encoder may take beside them. This must outlive the run. Throws as add() does; cancelled.
   struct Result {
     std::unique_ptr<SortedRun> run;
     EncodePlan plan;
   };
-  Result finish(const TensorLayout& layout);
+  Result finish(const TensorLayout& layout, const Relabelling* relabelling = nullptr);
 
  private:
   int line_bits() const;
@@ -70,7 +75,10 @@ class ExternalSort {
   void merge_surplus_runs();
   Result open(std::unique_ptr<MemoryRun> last);
 
-  SortLimits limits_;
+  SortLimits limits_;  // memory_bytes without what is reserved
+  std::uint64_t budget_bytes_;
+  std::uint64_t reserved_bytes_ = 0;
+  const Relabelling* relabelling_ = nullptr;
   EarlyFolding folding_;
   Executor* executor_;
   ProgressMeter* meter_;

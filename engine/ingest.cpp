@@ -14,6 +14,7 @@
 #include "engine/memory.hpp"
 #include "engine/merge.hpp"
 #include "engine/open_input.hpp"
+#include "engine/relabelling.hpp"
 #include "engine/thread_pool.hpp"
 #include "io/scratch_file.hpp"
 #include "io/temporary_file.hpp"
@@ -85,7 +86,18 @@ double share_read(const CoordinateReader& reader, const InputSize& size, std::ui
   return -1;
 }
 
-void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSort& sort, ProgressMeter& meter) {
+// Makes room for the counts of a batch's indices, before they are made.
+void count_indices(const CoordinateBatch& batch, ExternalSort& sort, Relabelling& relabelling, Executor& executor) {
+  std::vector<std::uint64_t> lengths = sort.extent();
+  lengths.resize(batch.upper.size(), 0);
+  for (std::size_t n = 0; n < lengths.size(); ++n) lengths[n] = std::max(lengths[n], batch.upper[n] + 1);
+  Relabelling::check_lengths(lengths);
+  sort.reserve(Relabelling::memory_bytes(lengths));
+  relabelling.count(batch, executor);
+}
+
+void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSort& sort, Relabelling* relabelling,
+              Executor& executor, ProgressMeter& meter) {
   CoordinateBatch batch;
   const InputSize size = reader.size();
   meter.begin({.name = "read", .nonzeros = size.entries, .bytes = size.bytes});
@@ -94,6 +106,7 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
     if (sort.entry_count() == 0) check_order(static_cast<std::size_t>(batch.order), options, reader.name());
     check_coordinates(batch, options, reader.name());
     const std::uint64_t entries = batch.count();
+    if (relabelling != nullptr) count_indices(batch, sort, *relabelling, executor);
     sort.add(std::exchange(batch, {}), share_read(reader, size, sort.entry_count() + entries));
     meter.advance(entries, reader.bytes_read() - bytes_before);
     bytes_before = reader.bytes_read();
@@ -124,25 +137,42 @@ std::vector<std::uint64_t> decide_shape(const std::vector<std::uint64_t>& extent
 // Nonzeros in line order, and what encode is told of them.
 struct SortedEntries {
   ContainerInfo info;
-  TensorLayout layout;  // the source refers to it
+  TensorLayout layout;  // the source refers to it, and to the next
+  std::unique_ptr<Relabelling> relabelling;
   std::unique_ptr<SortedSource> source;
   EncodePlan plan;
 
-  EncodeInput input(std::uint64_t entries_read) { return {*source, layout, std::move(info), entries_read}; }
+  EncodeInput input(std::uint64_t entries_read) {
+    return {*source, layout, std::move(info), entries_read, relabelling.get()};
+  }
 };
 
 std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const IngestOptions& options, ExternalSort& sort,
-                                            ProgressMeter& meter) {
-  if (!options.shape.empty()) sort.set_layout(TensorLayout(options.shape));
-  read_all(reader, options, sort, meter);
+                                            Executor& executor, ProgressMeter& meter) {
+  std::unique_ptr<Relabelling> relabelling;
+  if (options.relabel == Relabel::frequency) {
+    relabelling = std::make_unique<Relabelling>();
+    Relabelling::check_lengths(options.shape);
+    if (!options.shape.empty()) sort.reserve(Relabelling::memory_bytes(options.shape));
+  } else if (!options.shape.empty()) {
+    sort.set_layout(TensorLayout(options.shape));
+  }
+  read_all(reader, options, sort, relabelling.get(), executor, meter);
   const std::vector<std::uint64_t> shape = decide_shape(sort.extent(), options, reader);
-  auto sorted = std::make_unique<SortedEntries>(SortedEntries{{}, TensorLayout(shape), nullptr, {}});
+  auto sorted =
+      std::make_unique<SortedEntries>(SortedEntries{{}, TensorLayout(shape), std::move(relabelling), nullptr, {}});
   sorted->info.shape = shape;
   sorted->info.mode_names = decide_mode_names(shape.size(), options);
   sorted->info.chunk_nnz = options.chunk_nnz;
-  ExternalSort::Result result = sort.finish(sorted->layout);
+  if (sorted->relabelling) {
+    Relabelling::check_lengths(shape);
+    sort.reserve(Relabelling::memory_bytes(shape));
+    sorted->relabelling->finish(shape);
+  }
+  ExternalSort::Result result = sort.finish(sorted->layout, sorted->relabelling.get());
   sorted->plan = result.plan;
-  sorted->source = fold_run(std::move(result.run), sorted->layout, options.duplicates, options.index_base);
+  sorted->source = fold_run(std::move(result.run), sorted->layout, options.duplicates, options.index_base,
+                            sorted->relabelling.get());
   return sorted;
 }
 
@@ -153,6 +183,7 @@ SortLimits sort_limits(const CoordinateReader& reader, const IngestOptions& opti
   limits.chunk_nnz = options.chunk_nnz;
   limits.zstd_level = options.zstd_level;
   limits.expected_entries = reader.size().entries;
+  if (!options.shape.empty()) limits.line_bits = TensorLayout(options.shape).line_bits();
   return limits;
 }
 
@@ -178,7 +209,7 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   limits.folder = spill_folder(options, file);
   limits.mark = file.target().filename().string();
   ExternalSort sort(limits, options.duplicates, executor, meter);
-  const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, meter);
+  const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
   IngestReport report = encode_container(sorted->input(sort.entry_count()), sorted->plan, options.zstd_level,
                                          std::move(file), executor, meter);
   report.entries_read = sort.entry_count();
@@ -193,7 +224,7 @@ std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const In
   SortLimits limits = sort_limits(reader, options);
   limits.packs_in_memory = true;
   ExternalSort sort(limits, options.duplicates, executor, meter);
-  const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, meter);
+  const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
   return encode_in_memory(sorted->input(sort.entry_count()), sorted->plan, executor, meter);
 }
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "engine/original_rows.hpp"
 #include "io/model_file.hpp"
-#include "kernels/backend.hpp"
 
 namespace blco {
 
@@ -18,6 +18,6 @@ void fill_initial_rows(std::uint64_t seed, int mode, std::uint64_t first_row, in
 // In blocks of rows, so that no second copy of a factor is needed. `resumed` may be null; it goes before
 // options.initial, and that before the random factors of options.seed.
 void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options, const ModelFileReader* resumed,
-                          Backend& backend);
+                          OriginalRows& rows);
 
 }  // namespace blco

@@ -14,8 +14,9 @@ namespace {
 
 class FoldedRun final : public SortedSource {
  public:
-  FoldedRun(std::unique_ptr<SortedRun> run, const TensorLayout& layout, DuplicatePolicy policy, int index_base)
-      : run_(std::move(run)), layout_(&layout), policy_(policy), index_base_(index_base) {}
+  FoldedRun(std::unique_ptr<SortedRun> run, const TensorLayout& layout, DuplicatePolicy policy, int index_base,
+            const Relabelling* relabelling)
+      : run_(std::move(run)), layout_(&layout), relabelling_(relabelling), policy_(policy), index_base_(index_base) {}
 
   bool next(SortedBatch& batch, std::size_t most) override {
     batch.clear();
@@ -71,7 +72,8 @@ class FoldedRun final : public SortedSource {
     const std::span<std::uint64_t> point(coordinates.data(), static_cast<std::size_t>(layout_->order()));
     layout_->delinearize({layout_->has_key() ? batch.key.back() : 0, batch.low.back()}, point);
     std::string text = "(";
-    for (const std::uint64_t coordinate : point) {
+    for (std::size_t n = 0; n < point.size(); ++n) {
+      const std::uint64_t coordinate = relabelling_ == nullptr ? point[n] : relabelling_->original(n, point[n]);
       if (text.size() > 1) text += ", ";
       text += std::to_string(coordinate + static_cast<std::uint64_t>(index_base_));
     }
@@ -82,6 +84,7 @@ class FoldedRun final : public SortedSource {
 
   std::unique_ptr<SortedRun> run_;
   const TensorLayout* layout_;
+  const Relabelling* relabelling_;
   DuplicatePolicy policy_;
   int index_base_;
   SortedBatch window_;
@@ -91,8 +94,8 @@ class FoldedRun final : public SortedSource {
 }  // namespace
 
 std::unique_ptr<SortedSource> fold_run(std::unique_ptr<SortedRun> run, const TensorLayout& layout,
-                                       DuplicatePolicy policy, int index_base) {
-  return std::make_unique<FoldedRun>(std::move(run), layout, policy, index_base);
+                                       DuplicatePolicy policy, int index_base, const Relabelling* relabelling) {
+  return std::make_unique<FoldedRun>(std::move(run), layout, policy, index_base, relabelling);
 }
 
 }  // namespace blco

@@ -1,5 +1,6 @@
 #include "engine/packed_chunks.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -30,6 +31,23 @@ void PackedChunks::append(StoredChunk&& chunk) {
   }
   added.stored = std::move(chunk);
   chunks_.push_back(std::move(added));
+}
+
+void PackedChunks::relabel(std::uint64_t mode, std::vector<std::uint32_t> originals) {
+  held_bytes_ += originals.size() * sizeof(std::uint32_t);
+  relabellings_.resize(std::max<std::size_t>(relabellings_.size(), mode + 1));
+  relabellings_[mode] = std::move(originals);
+}
+
+void PackedChunks::finish(ContainerInfo info) {
+  info_ = std::move(info);
+  for (std::uint64_t mode = 0; mode < relabellings_.size(); ++mode) {
+    if (!relabellings_[mode].empty()) info_.relabelled.push_back({mode, 0});
+  }
+}
+
+std::vector<std::uint32_t> PackedChunks::relabelling(std::uint64_t mode) const {
+  return mode < relabellings_.size() ? relabellings_[mode] : std::vector<std::uint32_t>();
 }
 
 std::uint64_t PackedChunks::buffer_bytes(std::uint64_t chunk) const {

@@ -13,9 +13,13 @@ class PackedChunks final : public ChunkSource {
   // Chunks come in order, their payloads stored without zstd.
   void append(StoredChunk&& chunk);
   // Shape, names, nnz, chunk_nnz and sum of squares, once all chunks are there.
-  void finish(ContainerInfo info) { info_ = std::move(info); }
+  void finish(ContainerInfo info);
+
+  // As ContainerWriter::relabel.
+  void relabel(std::uint64_t mode, std::vector<std::uint32_t> originals);
 
   const ContainerInfo& info() const override { return info_; }
+  std::vector<std::uint32_t> relabelling(std::uint64_t mode) const override;
   const StoredExtents& extents(std::uint64_t chunk) const override { return at(chunk).extents; }
   std::span<const std::uint64_t> lower(std::uint64_t chunk) const override { return at(chunk).stored.lower; }
   std::span<const std::uint64_t> upper(std::uint64_t chunk) const override { return at(chunk).stored.upper; }
@@ -35,6 +39,7 @@ class PackedChunks final : public ChunkSource {
 
   ContainerInfo info_;
   std::vector<Chunk> chunks_;
+  std::vector<std::vector<std::uint32_t>> relabellings_;  // per mode, or fewer
   std::uint64_t held_bytes_ = 0;
 };
 

@@ -83,7 +83,7 @@ void linearize_batch(const TensorLayout& layout, const CoordinateBatch& batch, E
 
 template <typename Entry>
 std::unique_ptr<MemoryRun> build_run(const TensorLayout& layout, std::vector<CoordinateBatch> batches,
-                                     std::uint64_t entry_count, Executor& executor) {
+                                     std::uint64_t entry_count, Executor& executor, const Relabelling* relabelling) {
   // Left uninitialised: pages are taken as coordinates are freed.
   auto entries = std::make_unique_for_overwrite<Entry[]>(entry_count);
   const auto group = static_cast<std::size_t>(executor.width());
@@ -98,6 +98,7 @@ std::unique_ptr<MemoryRun> build_run(const TensorLayout& layout, std::vector<Coo
       freed_bytes += batches[first + i].bytes();
     }
     executor.run(count, [&](std::size_t i) {
+      if (relabelling != nullptr) relabelling->apply(batches[first + i]);
       linearize_batch(layout, batches[first + i], entries.get() + begin[i]);
       batches[first + i] = {};
     });
@@ -128,11 +129,12 @@ std::uint64_t RunBuilder::memory_bytes(std::uint64_t entries, std::uint64_t coor
   return std::max(std::max(coordinate_bytes, run) + std::min(release_step_bytes, coordinate_bytes), 2 * run);
 }
 
-std::unique_ptr<MemoryRun> RunBuilder::finish(const TensorLayout& layout, Executor& executor) {
+std::unique_ptr<MemoryRun> RunBuilder::finish(const TensorLayout& layout, Executor& executor,
+                                              const Relabelling* relabelling) {
   const std::uint64_t count = entry_count_;
   std::vector<CoordinateBatch> batches = take_coordinates();
-  if (layout.has_key()) return build_run<WideEntry>(layout, std::move(batches), count, executor);
-  return build_run<NarrowEntry>(layout, std::move(batches), count, executor);
+  if (layout.has_key()) return build_run<WideEntry>(layout, std::move(batches), count, executor, relabelling);
+  return build_run<NarrowEntry>(layout, std::move(batches), count, executor, relabelling);
 }
 
 std::vector<CoordinateBatch> RunBuilder::take_coordinates() {

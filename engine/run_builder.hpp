@@ -8,6 +8,7 @@
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
 #include "engine/radix_sort.hpp"
+#include "engine/relabelling.hpp"
 #include "engine/sorted_run.hpp"
 #include "io/coordinate_reader.hpp"
 
@@ -30,8 +31,9 @@ class RunBuilder {
   // The most memory that entries take until they are a run.
   static std::uint64_t memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, int line_bits);
 
-  // Linearises and sorts; the builder is empty afterwards.
-  std::unique_ptr<MemoryRun> finish(const TensorLayout& layout, Executor& executor);
+  // Linearises, after `relabelling` where there is one, and sorts; the builder is empty afterwards.
+  std::unique_ptr<MemoryRun> finish(const TensorLayout& layout, Executor& executor,
+                                    const Relabelling* relabelling = nullptr);
 
   // Gives the coordinates back, in their order; the builder is empty afterwards.
   std::vector<CoordinateBatch> take_coordinates();

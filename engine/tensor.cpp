@@ -13,6 +13,7 @@ TensorSummary summarize(const ChunkSource& chunks) {
   TensorSummary summary;
   summary.shape = info.shape;
   summary.mode_names = info.mode_names;
+  for (const RelabelledMode& relabelled : info.relabelled) summary.relabelled_modes.push_back(relabelled.mode);
   summary.nnz = info.nnz;
   summary.line_bits = TensorLayout(info.shape).line_bits();
   summary.chunk_nnz = info.chunk_nnz;

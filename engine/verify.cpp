@@ -67,6 +67,10 @@ class ChunkVerifier {
   [[noreturn]] void fail_at(std::uint64_t frame, std::size_t i, const std::string& what) const {
     std::vector<std::uint64_t> coordinates(order_);
     layout_->delinearize({frames_.keys[i], frames_.lows[i]}, coordinates);
+    for (std::size_t n = 0; n < order_; ++n) {
+      const std::vector<std::uint32_t> originals = reader_->relabelling(n);
+      if (coordinates[n] < originals.size()) coordinates[n] = originals[static_cast<std::size_t>(coordinates[n])];
+    }
     fail(", nonzero " + std::to_string(frame * frame_entries + i) + " at " + as_text(coordinates) + ", counted from 0" +
          what);
   }
@@ -179,6 +183,16 @@ void check_across_chunks(const ContainerReader& reader, const std::vector<ChunkF
   }
 }
 
+// Of the longest relabelling, while it is checked.
+std::uint64_t relabelling_bytes(const ContainerInfo& info) {
+  std::uint64_t bytes = 0;
+  for (const RelabelledMode& relabelled : info.relabelled) {
+    const std::uint64_t length = info.shape[static_cast<std::size_t>(relabelled.mode)];
+    bytes = std::max(bytes, length * sizeof(std::uint32_t) + length / 8);
+  }
+  return bytes;
+}
+
 [[noreturn]] void fail_model(const std::string& what) {
   throw Error(ErrorKind::corrupt, "the model is not right: " + what + "; fit it again, or normalise its columns");
 }
@@ -208,13 +222,16 @@ VerifiedTensor verify(const TensorFile& tensor, const MemoryBudget& budget, int 
   std::vector<ChunkFacts> facts(reader.info().chunk_count());
   ScanBudget scan;
   scan.total_bytes = host_budget(budget.host_bytes);
-  scan.fixed_bytes = facts.size() * sizeof(ChunkFacts);
+  scan.fixed_bytes = facts.size() * sizeof(ChunkFacts) + relabelling_bytes(reader.info());
   const auto visit = [&](std::size_t, const ChunkView& chunk) {
     facts[chunk.number] = ChunkVerifier(reader, layout, chunk).run();
   };
+  const int workers = scan_workers(reader, scan, threads);
+  // Reading them checks them.
+  for (std::uint64_t mode = 0; mode < layout.shape().size(); ++mode) static_cast<void>(reader.relabelling(mode));
   ProgressMeter meter(progress);
   meter.begin({.name = "verify", .nonzeros = reader.info().nnz});
-  scan_chunks(reader, scan_workers(reader, scan, threads), visit, meter);
+  scan_chunks(reader, workers, visit, meter);
   meter.end();
   check_across_chunks(reader, facts);
 

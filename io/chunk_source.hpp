@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "blco/chunk.hpp"
 #include "io/container.hpp"
@@ -20,6 +21,9 @@ class ChunkSource {
   // Per mode, the smallest and the largest coordinate in the chunk.
   virtual std::span<const std::uint64_t> lower(std::uint64_t chunk) const = 0;
   virtual std::span<const std::uint64_t> upper(std::uint64_t chunk) const = 0;
+  // Per stored index of `mode` the original one; empty where they are the same. Read and checked anew at each call: 4
+  // bytes per index, and an eighth of a byte meanwhile. Throws Error: io, corrupt.
+  virtual std::vector<std::uint32_t> relabelling(std::uint64_t mode) const = 0;
   // On disk; 0 for chunks in memory.
   virtual std::uint64_t file_bytes() const = 0;
   // Host memory that the payloads of all chunks take already, before any is read.

@@ -10,12 +10,22 @@
 
 namespace blco {
 
+// Modes that are longer cannot be relabelled: their indices do not fit 32 bits.
+inline constexpr std::uint64_t most_relabelled_rows = std::uint64_t{1} << 32;
+
+// A mode whose stored indices are not the original ones.
+struct RelabelledMode {
+  std::uint64_t mode = 0;
+  std::uint32_t crc32c = 0;  // of its relabelling: per stored index the original one, u32 each
+};
+
 struct ContainerInfo {
   std::vector<std::uint64_t> shape;
   std::vector<std::string> mode_names;  // one per mode
   std::uint64_t nnz = 0;
   std::uint64_t chunk_nnz = default_chunk_nnz;
   double sum_of_squares = 0;
+  std::vector<RelabelledMode> relabelled = {};  // by rising mode
 
   std::uint64_t chunk_count() const { return (nnz + chunk_nnz - 1) / chunk_nnz; }
   std::uint64_t nnz_of_chunk(std::uint64_t chunk) const {

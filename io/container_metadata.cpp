@@ -14,6 +14,7 @@
 #include "io/frame_filter.hpp"
 #include "io/hdf5_data.hpp"
 #include "io/read_at.hpp"
+#include "io/relabelling_data.hpp"
 
 namespace blco {
 namespace {
@@ -250,6 +251,7 @@ ContainerMetadata read_container_metadata(const std::filesystem::path& path, int
   check_format(place, file.get());
   ContainerMetadata metadata;
   metadata.info = read_info(place, file.get(), file_bytes);
+  metadata.info.relabelled = find_relabelled(place, file.get(), metadata.info.shape, file_bytes);
   metadata.table = read_table(place, file.get(), metadata.info, file_bytes);
   const ContainerInfo& info = metadata.info;
   if (read_integer(place, file.get(), "crc32c") != metadata_crc(info, metadata.table)) {

@@ -18,6 +18,7 @@
 #include "io/container_table.hpp"
 #include "io/file_descriptor.hpp"
 #include "io/read_at.hpp"
+#include "io/relabelling_data.hpp"
 
 namespace blco {
 namespace {
@@ -156,6 +157,13 @@ ContainerReader& ContainerReader::operator=(ContainerReader&&) noexcept = defaul
 const std::filesystem::path& ContainerReader::path() const { return impl_->path; }
 const ContainerInfo& ContainerReader::info() const { return impl_->metadata.info; }
 std::uint64_t ContainerReader::file_bytes() const { return impl_->file_bytes; }
+
+std::vector<std::uint32_t> ContainerReader::relabelling(std::uint64_t mode) const {
+  for (const RelabelledMode& relabelled : info().relabelled) {
+    if (relabelled.mode == mode) return read_relabelling(path(), relabelled, info().shape.at(mode));
+  }
+  return {};
+}
 
 const StoredExtents& ContainerReader::extents(std::uint64_t chunk) const {
   return impl_->metadata.table.extents.at(static_cast<std::size_t>(chunk));

@@ -29,6 +29,7 @@ class ContainerReader final : public ChunkSource {
   const StoredExtents& extents(std::uint64_t chunk) const override;
   std::span<const std::uint64_t> lower(std::uint64_t chunk) const override;
   std::span<const std::uint64_t> upper(std::uint64_t chunk) const override;
+  std::vector<std::uint32_t> relabelling(std::uint64_t mode) const override;
   std::uint64_t held_bytes() const override { return 0; }
 
   // Size of the buffer that read_chunk needs for this chunk: its payloads, each aligned to 64 bytes.

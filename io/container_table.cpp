@@ -65,6 +65,10 @@ std::uint32_t metadata_crc(const ContainerInfo& info, const ChunkTable& table) {
   add_member(checksum, table, &StoredExtent::filter_mask);
   checksum.add_list(std::span<const std::uint64_t>(table.lower));
   checksum.add_list(std::span<const std::uint64_t>(table.upper));
+  for (const RelabelledMode& relabelled : info.relabelled) {
+    checksum.add(relabelled.mode);
+    checksum.add(relabelled.crc32c);
+  }
   return checksum.value();
 }
 

@@ -16,6 +16,7 @@
 #include "io/frame_filter.hpp"
 #include "io/hdf5_data.hpp"
 #include "io/hdf5_output.hpp"
+#include "io/relabelling_data.hpp"
 
 namespace blco {
 namespace {
@@ -134,6 +135,7 @@ struct ContainerWriter::Impl {
 
   TensorLayout layout;
   ContainerInfo info;
+  std::vector<RelabelledMode> relabelled;
   ChunkTable table;
   Hdf5Output output;
   const Hdf5Place& place = output.place();
@@ -270,11 +272,23 @@ void ContainerWriter::append(const StoredChunk& chunk) {
   impl_->append(chunk);
 }
 
+void ContainerWriter::relabel(std::uint64_t mode, std::span<const std::uint32_t> originals) {
+  const QuietHdf5 quiet;
+  Impl& impl = *impl_;
+  const bool fits = mode < impl.info.shape.size() && originals.size() == impl.info.shape[mode];
+  if (!fits || (!impl.relabelled.empty() && impl.relabelled.back().mode >= mode)) {
+    misuse("a relabelling has one index per index of its mode, and modes are relabelled in order");
+  }
+  impl.output.reserve(originals.size_bytes());
+  impl.relabelled.push_back({mode, write_relabelling(impl.place, impl.output.root(), mode, originals)});
+}
+
 std::uint64_t ContainerWriter::finish(const ContainerInfo& info) {
   const QuietHdf5 quiet;
   Impl& impl = *impl_;
   impl.check(info);
   impl.info = info;
+  impl.info.relabelled = impl.relabelled;
   impl.output.reserve(0);
   impl.fix_extents();
   impl.write_table();

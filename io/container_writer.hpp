@@ -50,6 +50,10 @@ class ContainerWriter {
   // Chunks come in order; all but the last hold chunk_nnz nonzeros.
   void append(const StoredChunk& chunk);
 
+  // Says that stored index i of `mode` stands for the index originals[i]: a permutation of the mode. Modes come in
+  // order.
+  void relabel(std::uint64_t mode, std::span<const std::uint32_t> originals);
+
   // Writes nnz, sum of squares, mode names and the chunk table, closes, syncs, and renames over `output`.
   // Returns the size of the file in bytes.
   std::uint64_t finish(const ContainerInfo& info);

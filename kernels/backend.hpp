@@ -57,6 +57,10 @@ class Backend {
   virtual void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
   // The same rows back, in f64.
   virtual void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
+  // The same for rows in any order: `rows` has their numbers, each once, and `values` the rows in that order. A call
+  // per row unless a backend does better.
+  virtual void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values);
+  virtual void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const;
   // All rows, I_n x R, in memory of its own; frees first the output and then the backend's matrix: there will be no
   // more passes.
   virtual std::vector<double> take_factor(int mode) = 0;

@@ -1,6 +1,8 @@
 // Checks of configurations and row blocks.
 #include "kernels/backend_checks.hpp"
 
+#include <algorithm>
+
 #include "blco/error.hpp"
 
 namespace blco {
@@ -23,6 +25,12 @@ void check_backend_config(const BackendConfig& config, int most_rank, const std:
                                                "; the " + backend +
                                                " backend takes up to 2^32: relabel the mode's indices");
   }
+}
+
+void check_row_list(std::uint64_t rows, int rank, std::span<const std::uint32_t> numbers, std::size_t values) {
+  require(values == numbers.size() * static_cast<std::size_t>(rank) &&
+              std::ranges::all_of(numbers, [rows](std::uint32_t number) { return number < rows; }),
+          "a list of rows does not fit a matrix of " + std::to_string(rows) + " x " + std::to_string(rank));
 }
 
 std::uint64_t check_row_block(std::uint64_t rows, int rank, std::uint64_t first_row, std::size_t numbers) {

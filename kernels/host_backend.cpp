@@ -71,6 +71,8 @@ class HostBackend final : public Backend {
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
   void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override;
+  void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override;
+  void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override;
   std::vector<double> take_factor(int mode) override;
 
   void begin_pass(int mode) override;
@@ -171,6 +173,34 @@ void HostBackend<T>::store_factor(int mode, std::uint64_t first_row, std::span<d
   const RowMatrix<T>& factor = factors_[mode].matrix();
   const std::uint64_t count = check_row_block(factor.rows(), rank_, first_row, rows.size());
   copy_out({factor.row(first_row), count, factor.stride()}, rows);
+}
+
+template <class T>
+void HostBackend<T>::load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) {
+  const RowsView<T> to = factors_[mode].view().rows;
+  const auto rank = static_cast<std::size_t>(rank_);
+  check_row_list(to.rows, rank_, rows, values.size());
+  const std::size_t slices = rings_.size();
+  executor_.run(slices, [&](std::size_t slice) {
+    for (std::size_t i = rows.size() * slice / slices; i < rows.size() * (slice + 1) / slices; ++i) {
+      for (std::size_t r = 0; r < rank; ++r) to.row(rows[i])[r] = static_cast<T>(values[i * rank + r]);
+    }
+  });
+  factors_[mode].mark_all_live();
+  grams_[static_cast<std::size_t>(mode)].clear();
+}
+
+template <class T>
+void HostBackend<T>::store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const {
+  const RowMatrix<T>& from = factors_[mode].matrix();
+  const auto rank = static_cast<std::size_t>(rank_);
+  check_row_list(from.rows(), rank_, rows, values.size());
+  const std::size_t slices = rings_.size();
+  executor_.run(slices, [&](std::size_t slice) {
+    for (std::size_t i = rows.size() * slice / slices; i < rows.size() * (slice + 1) / slices; ++i) {
+      for (std::size_t r = 0; r < rank; ++r) values[i * rank + r] = static_cast<double>(from.row(rows[i])[r]);
+    }
+  });
 }
 
 template <class T>

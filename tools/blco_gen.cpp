@@ -46,6 +46,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                 {.type = "DIR",
                  .description = "Folder for the packed temporary files of what does not fit in --memory",
                  .fallback = "the folder of OUT"});
+  line.add_choice<Relabel>("--relabel", arguments.ingest.relabel,
+                           {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
+                           "Renumber each mode by falling count of entries, undone in every output");
   line.add_compression(arguments.ingest.zstd_level);
   line.add_chunk_nnz(arguments.ingest.chunk_nnz);
 }

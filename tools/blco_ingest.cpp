@@ -54,6 +54,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add(
       "--mode-names", [&](const std::string& text) { ingest.mode_names = cli::parse_names(text); },
       {.type = "NAMES", .description = "One name per mode, such as source,target,day", .fallback = "mode0,mode1,..."});
+  line.add_choice<Relabel>("--relabel", ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
+                           "Renumber each mode by falling count of entries, undone in every output");
   line.add_compression(ingest.zstd_level);
   line.add_choice<int>("--index-base", ingest.index_base, {{"0", 0}, {"1", 1}}, "The smallest coordinate in the input");
   line.add_whole("--skip-lines", ingest.skip_lines, 0,
@@ -83,6 +85,7 @@ void report_container(cli::Reporter& reporter, const IngestReport& report, const
   reporter.event("result", {{"output", output.string()},
                             {"input_format", report.input_format},
                             {"shape", report.shape},
+                            {"relabelled_modes", report.relabelled_modes},
                             {"entries_read", report.entries_read},
                             {"nonzeros", report.nnz},
                             {"chunks", report.chunk_count},
@@ -94,6 +97,9 @@ void report_container(cli::Reporter& reporter, const IngestReport& report, const
   };
   row("container", output.string());
   row("shape", cli::format_shape(report.shape));
+  if (!report.relabelled_modes.empty()) {
+    row("relabel", cli::format_modes(report.relabelled_modes, report.shape.size()));
+  }
   row("nonzeros",
       fmt::format("{} of {} entries read", cli::format_count(report.nnz), cli::format_count(report.entries_read)));
   row("index", column_text(report.index, report.nnz));

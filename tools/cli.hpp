@@ -124,6 +124,8 @@ std::string format_bytes(std::uint64_t bytes);                   // "120.0 MiB"
 std::string format_decimal_bytes(double bytes);                  // "25GB", as parse_size takes it
 std::string format_count(std::uint64_t count);                   // "2,153,323"
 std::string format_shape(std::span<const std::uint64_t> shape);  // "1x2x3", as parse_shape takes it
+// "all modes", "mode 1", "modes 0, 2": of so many modes in all.
+std::string format_modes(std::span<const std::uint64_t> modes, std::size_t order);
 // Bits per nonzero, two decimals.
 std::string format_bits(std::uint64_t bytes, std::uint64_t nnz);
 

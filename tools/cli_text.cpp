@@ -162,6 +162,11 @@ std::string format_count(std::uint64_t count) {
 
 std::string format_shape(std::span<const std::uint64_t> shape) { return fmt::format("{}", fmt::join(shape, "x")); }
 
+std::string format_modes(std::span<const std::uint64_t> modes, std::size_t order) {
+  if (modes.size() == order) return "all modes";
+  return fmt::format("mode{} {}", modes.size() == 1 ? "" : "s", fmt::join(modes, ", "));
+}
+
 std::string format_bits(std::uint64_t bytes, std::uint64_t nnz) {
   return fmt::format("{:.2f}", nnz == 0 ? 0.0 : 8 * static_cast<double>(bytes) / static_cast<double>(nnz));
 }

@@ -53,6 +53,7 @@ Json tensor_json(const std::filesystem::path& path, const TensorSummary& summary
                {"file", path.string()},
                {"shape", summary.shape},
                {"mode_names", summary.mode_names},
+               {"relabelled_modes", summary.relabelled_modes},
                {"nonzeros", summary.nnz},
                {"density", density(summary)},
                {"norm", std::sqrt(summary.sum_of_squares)},

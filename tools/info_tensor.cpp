@@ -129,6 +129,9 @@ void print_tensor(const std::filesystem::path& path, const TensorSummary& summar
                   const std::optional<TensorStatistics>& statistics) {
   print_row("tensor", path.string());
   print_modes(summary.shape, summary.mode_names);
+  if (!summary.relabelled_modes.empty()) {
+    print_row("relabelled", cli::format_modes(summary.relabelled_modes, summary.shape.size()));
+  }
   print_row("nonzeros", cli::format_count(summary.nnz));
   print_row("density", fmt::format("{:.3g}", density(summary)));
   print_row("norm", fmt::format("{:.6g}", std::sqrt(summary.sum_of_squares)));

@@ -172,7 +172,7 @@ TEST_F(Checkpoint, CancelledWithinASweepLeavesTheLastFinishedOne) {
     stopped.checkpoint_sweeps = 100;
     ProgressMeter every_chunk(stopped.on_progress, 0, std::chrono::milliseconds(0));
     const FitStart start(tensor_.summary(), stopped);
-    CpdJob job(tensor_, {}, stopped, fit_request(tensor_.summary(), stopped));
+    CpdJob job(tensor_, {}, stopped, fit_request(tensor_, stopped));
     ASSERT_TRUE(job.plan().keep_previous);
 
     const CpdModel model = CpFit(tensor_, start, job, every_chunk).run();

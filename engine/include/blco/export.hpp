@@ -27,10 +27,12 @@ struct TextReport {
 // export and is thrown on the caller's thread.
 using TextSink = std::function<void(std::string_view)>;
 
-// FROSTT text: a line of coordinates and value per nonzero, in the order of the container. Whole values below 2^53 in
+// FROSTT text: a line of coordinates and value per nonzero, in the order of the container; coordinates are those of the
+// input also where modes are relabelled, and then the order is that of their stored numbers. Whole values below 2^53 in
 // magnitude are written as such, others in the shortest form that reads back as the same double. The text has no shape:
-// trailing empty slices are told to blco-ingest by --shape. Memory: one chunk, its compressed form, and up to 60 MB of
-// text. Throws Error: invalid_argument (index_base, threads), corrupt (file and chunk), cancelled.
+// trailing empty slices are told to blco-ingest by --shape. Memory: one chunk, its compressed form, up to 60 MB of
+// text, and 4 bytes per index of each relabelled mode. Throws Error: invalid_argument (index_base, threads), corrupt
+// (file and chunk), cancelled.
 TextReport export_text(const TensorFile& tensor, const TextSink& sink, const TextOptions& options = {},
                        const ProgressCallback& progress = {});
 

@@ -19,6 +19,7 @@ struct TensorSummary {
   std::vector<std::uint64_t> shape;
   std::vector<std::string> mode_names;
   std::uint64_t nnz = 0;
+  std::vector<std::uint64_t> relabelled_modes;  // stored by other numbers than the tensor's own
   int line_bits = 0;
   std::uint64_t chunk_nnz = 0;
   std::uint64_t chunk_count = 0;

@@ -17,10 +17,11 @@ struct VerifiedTensor {
 
 // Reads every chunk once and checks what opening a container does not: payload checksums; line indices that rise
 // strictly within and across chunks (so no coordinates occur twice); coordinates inside shape and bounds, and bounds
-// that are tight; finite values; their sum of squares; zeros where the format asks for them. Throws Error{corrupt}
-// with file, chunk and nonzero (counted from 0 in its chunk), that of the lowest chunk for any number of threads;
-// out_of_memory naming the least budget that would do; cancelled. Memory: one chunk per thread and 48 bytes per chunk,
-// within the budget. `threads` 0 is one per processor; fewer are taken where the budget holds no more.
+// that are tight; finite values; their sum of squares; zeros where the format asks for them; relabellings that are
+// permutations. Throws Error{corrupt} with file, chunk and nonzero (counted from 0 in its chunk), that of the lowest
+// chunk for any number of threads; out_of_memory naming the least budget that would do; cancelled. Memory: one chunk
+// per thread, 48 bytes per chunk, and 4 bytes per index of the longest relabelled mode, within the budget. `threads` 0
+// is one per processor; fewer are taken where the budget holds no more.
 VerifiedTensor verify(const TensorFile& tensor, const MemoryBudget& budget = {}, int threads = 0,
                       const ProgressCallback& progress = {});
 
