@@ -135,10 +135,11 @@ PayloadView check_payload(std::span<const std::byte> payload, std::uint64_t expe
          " were expected");
   }
   const auto codec = static_cast<Codec>(header.codec);
+  if (header.exponent > (codec == Codec::decimal ? max_decimal_exponent : 0)) {
+    fail("the payload's decimal exponent is out of range");
+  }
   switch (codec) {
     case Codec::decimal:
-      if (header.exponent > max_decimal_exponent) fail("the payload's decimal exponent is out of range");
-      [[fallthrough]];
     case Codec::line:
     case Codec::integer:
       check_frames(payload, header);

@@ -81,7 +81,7 @@ class Hdf5Group final : public NamedArrays {
     file_bytes_ = fs::file_size(path, failure);
     if (failure) throw_system_error("read", path, failure.value());
     if (!has_object(group, H5O_TYPE_GROUP)) {
-      throw Error(ErrorKind::invalid_argument, path.string() + ": there is no group " + group);
+      throw Error(ErrorKind::invalid_argument, path.string() + ": there is no group " + group + "; name one that h5ls shows");
     }
     group_ = own(H5Gopen2(file_.get(), group.c_str(), H5P_DEFAULT), H5Gclose, place_, "cannot open the group", group);
     refuse_own_files();
