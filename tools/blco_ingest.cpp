@@ -1,4 +1,4 @@
-// blco-ingest: coordinates in text files to one BLCO container.
+// blco-ingest: coordinates in files to one BLCO container.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       },
       {.type = "",
        .description = "FROSTT text (.tns), also with a header of GenTen or ParTI, or Matrix Market (.mtx); plain, "
-                      "gzip or zstd; several files are one tensor, in this order; - is standard input",
+                      "gzip or zstd; - is standard input. Or a coordinate list in arrays, from 0: a NumPy archive "
+                      "(.npz, also of scipy.sparse or sparse) or an HDF5 file, FILE:/GROUP for a group of it. Several "
+                      "files are one tensor, in this order",
        .required = true});
   line.add_path("-o,--output", arguments.output,
                 {.type = "OUT", .description = "The container, which appears when it is whole", .required = true});
@@ -57,9 +59,11 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_choice<Relabel>("--relabel", ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
                            "Renumber each mode by falling count of entries, undone in every output");
   line.add_compression(ingest.zstd_level);
-  line.add_choice<int>("--index-base", ingest.index_base, {{"0", 0}, {"1", 1}}, "The smallest coordinate in the input");
-  line.add_whole("--skip-lines", ingest.skip_lines, 0,
-                 {.type = "N", .description = "Header lines to leave out at the start of every file", .fallback = "0"});
+  line.add_choice<int>("--index-base", ingest.index_base, {{"0", 0}, {"1", 1}},
+                       "The smallest coordinate in text; in arrays it is 0");
+  line.add_whole(
+      "--skip-lines", ingest.skip_lines, 0,
+      {.type = "N", .description = "Header lines to leave out at the start of every file of text", .fallback = "0"});
   line.add_chunk_nnz(ingest.chunk_nnz);
 }
 
@@ -123,9 +127,10 @@ void ingest(const Arguments& arguments, cli::Reporter& reporter) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line("blco-ingest", "Turns coordinate text into a BLCO container.",
+  cli::CommandLine line("blco-ingest", "Turns coordinate lists, as text or as arrays, into a BLCO container.",
                         "  blco-ingest calls.tns.gz -o calls.blco --mode-names caller,callee,day\n"
-                        "  blco-ingest part1.tns part2.tns -o all.blco --memory 8GiB --duplicates last");
+                        "  blco-ingest part1.tns part2.tns -o all.blco --memory 8GiB --duplicates last\n"
+                        "  blco-ingest matrix.npz -o matrix.blco");
   Arguments arguments;
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);

@@ -1,7 +1,7 @@
 // What the fuzzers share: their input taken piece by piece, files in memory, and findings.
 #pragma once
 
-#include <sys/mman.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "blco/error.hpp"
@@ -58,14 +59,23 @@ class FuzzInput {
   std::string_view bytes_;
 };
 
-// A file that is in memory alone, and has a name that can be opened.
+// A file in memory where the system has a folder for such, of a name that HDF5 takes (it refuses those of
+// memfd_create).
 class MemoryFile {
  public:
-  explicit MemoryFile(std::string_view bytes = {}) : file_(::memfd_create("fuzz", MFD_CLOEXEC)) {
+  explicit MemoryFile(std::string_view bytes = {}) {
+    std::error_code ignored;
+    const std::filesystem::path shared_memory = "/dev/shm";
+    path_ =
+        std::filesystem::is_directory(shared_memory, ignored) ? shared_memory : std::filesystem::temp_directory_path();
+    path_ /= "blco-fuzz-" + std::to_string(::getpid());
+    file_ = FileDescriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     require(file_.is_open());
-    path_ = "/proc/self/fd/" + std::to_string(file_.get());
     append(bytes);
   }
+  ~MemoryFile() { ::unlink(path_.c_str()); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   int descriptor() const { return file_.get(); }

@@ -54,7 +54,8 @@ Type choose_type(FuzzInput& input) {
 struct Space {
   Hdf5Id id;
   std::vector<hsize_t> extents;
-  std::size_t elements = 1;  // 0: too many to be written
+  std::size_t elements = 1;  // to be written
+  bool is_huge = false;      // so many that none are
 };
 
 Space choose_space(FuzzInput& input) {
@@ -71,6 +72,7 @@ Space choose_space(FuzzInput& input) {
     space.extents.push_back(extent < 240 ? extent % 24 : hsize_t{1} << (extent - 220));
     const bool fits = space.extents.back() <= most_elements && space.elements * space.extents.back() <= most_elements;
     space.elements = fits ? space.elements * static_cast<std::size_t>(space.extents.back()) : 0;
+    space.is_huge = space.is_huge || !fits;
   }
   space.id = rank == 0 ? own(H5Screate(H5S_SCALAR), H5Sclose, place, "make a space")
                        : own(H5Screate_simple(static_cast<int>(rank), space.extents.data(), nullptr), H5Sclose, place,
@@ -105,6 +107,7 @@ void replace_attribute(hid_t file, const std::string& name, FuzzInput& input) {
   if (input.choose(8) == 0) return;
   const Type type = choose_type(input);
   const Space space = choose_space(input);
+  if (space.is_huge) return;  // HDF5 would take that much memory
   const Hdf5Id attribute = own(H5Acreate2(file, name.c_str(), type.id.get(), space.id.get(), H5P_DEFAULT, H5P_DEFAULT),
                                H5Aclose, place, "create an attribute");
   const Data data = choose_data(type, space, input);

@@ -41,7 +41,8 @@ struct ColumnBytes {
 
 struct IngestReport {
   std::vector<std::uint64_t> shape;
-  std::string input_format = {};   // "FROSTT text", or what its header says; empty for arrays and generated tensors
+  std::string input_format =
+      {};  // "FROSTT text", "a NumPy archive", ...; empty for arrays in memory and generated ones
   std::uint64_t entries_read = 0;  // those that a symmetric matrix implies included
   std::uint64_t nnz = 0;           // after folding
   std::uint64_t chunk_count = 0;
@@ -52,13 +53,17 @@ struct IngestReport {
 };
 
 // Reads FROSTT text (.tns), the same with a header of GenTen or ParTI, or Matrix Market coordinate text (.mtx), plain,
-// gzip or zstd, the files being one tensor, and writes `output`, which appears only when it is whole. The bytes of the
-// container depend on the input and on shape, names, policy, zstd_level and chunk_nnz alone, not on threads or memory.
-// What memory_bytes cannot hold is sorted by way of temporary files, packed: once where the shape is given, twice where
-// it is not. They are locked, and those of killed jobs in the same folder are removed. Throws Error: invalid_argument
-// for input that is not acceptable (file and line), an empty tensor, one whose values are all zero, a shape that does
-// not hold the input; out_of_memory naming the budget that would do; io, also where another job is writing `output`,
-// and where a disk is, or will be, full; cancelled by `progress`. Nothing is left then.
+// gzip or zstd; or coordinate lists in arrays, which count from 0 whatever index_base is: NumPy archives (.npz) and
+// HDF5 files or groups of them (FILE:/GROUP). Their values are "values" or "data"; their coordinates are a matrix
+// "coords" or "indices", nnz x order or order x nnz (where both fit, "coords" is order x nnz and "indices" is not), or
+// "row" and "col", or lists "mode0", "mode1", ...; "shape" may be there. The first bytes tell what a file is. The files
+// are one tensor. Writes `output`, which appears only when it is whole. The bytes of the container depend on the input
+// and on shape, names, policy, zstd_level and chunk_nnz alone, not on threads or memory. What memory_bytes cannot hold
+// is sorted by way of temporary files, packed: once where the shape is given, twice where it is not. They are locked,
+// and those of killed jobs in the same folder are removed. Throws Error: invalid_argument for input that is not
+// acceptable (file and line), an empty tensor, one whose values are all zero, a shape that does not hold the input;
+// out_of_memory naming the budget that would do; io, also where another job is writing `output`, and where a disk is,
+// or will be, full; cancelled by `progress`. Nothing is left then.
 IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
                          const IngestOptions& options = {}, const ProgressCallback& progress = {});
 
