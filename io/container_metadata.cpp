@@ -152,6 +152,9 @@ bool is_possible(const StoredExtent& extent, std::uint64_t entries, std::uint64_
 
 bool is_absent(const StoredExtent& extent) { return extent.payload_bytes == 0; }
 
+// A caller allocates by what is stored, too.
+bool is_empty(const StoredExtent& extent) { return is_absent(extent) && extent.stored_bytes == 0; }
+
 // Which columns a row of the table must and must not have.
 bool has_right_columns(const StoredExtents& row, bool has_key) {
   return !is_absent(row[0]) && is_absent(row[1]) != has_key;
@@ -236,7 +239,7 @@ bool check_extents(const Hdf5Place& place, const ContainerInfo& info, const Chun
       fail_at(place, "chunk " + std::to_string(chunk) + ": the chunk table has the wrong columns for it");
     }
     for (const StoredExtent& extent : row) {
-      possible = possible && (is_absent(extent) || is_possible(extent, info.nnz_of_chunk(chunk), file_bytes));
+      possible = possible && (is_empty(extent) || is_possible(extent, info.nnz_of_chunk(chunk), file_bytes));
     }
   }
   return possible;

@@ -224,8 +224,10 @@ class BlockParser {
       line[mode] = coordinate;
       while (is_blank(*at)) ++at;
     }
-    *value = 1;
-    if ((has_values_ && !parse_value(at, *value)) || !end_line(at)) return Stop::failed;
+    double number = 1;
+    if ((has_values_ && !parse_value(at, number)) || !end_line(at)) return Stop::failed;
+    // There may be no room for a line that has failed: it may be shorter than one with an entry.
+    *value = number;
     for (std::size_t mode = 0; mode < order; ++mode) {
       out[mode] = static_cast<Coordinate>(line[mode]);
       upper[mode] = std::max(upper[mode], line[mode]);

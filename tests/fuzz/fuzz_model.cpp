@@ -13,7 +13,11 @@ const fuzz::ScriptNames names{{"format", "version", "rank", "shape", "fit", "swe
 
 std::string make_model() {
   const TemporaryFolder folder;
-  ModelFile model{.shape = {3, 4}, .rank = 2, .weights = {1, 2}, .factors = {}, .fit_history = {0.5}};
+  ModelFile model;
+  model.shape = {3, 4};
+  model.rank = 2;
+  model.weights = {1, 2};
+  model.fit_history = {0.5};
   model.factors = {std::vector<double>(6, 0.5), std::vector<double>(8, 0.25)};
   model.stop_reason = "sweeps";
   model.mode_names = {"user", "item"};
