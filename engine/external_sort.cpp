@@ -89,7 +89,7 @@ void ExternalSort::reserve(std::uint64_t bytes) {
   reserved_bytes_ = bytes;
   limits_.memory_bytes = less(budget_bytes_, bytes);
   if (limits_.memory_bytes < limits_.reader_bytes) {
-    refuse_budget(least_bytes(std::max({entry_count_, limits_.expected_entries, std::uint64_t{1}})));
+    refuse_budget(least_bytes(std::max({entry_count_, limits_.expected_entries, limits_.chunk_nnz})));
   }
   if (limits_.packs_in_memory || spool_ || builder_.is_empty()) return;
   CoordinateBatch nothing;

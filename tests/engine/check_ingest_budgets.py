@@ -34,6 +34,8 @@ def main():
             "text": ["blco-ingest", text, text],
             "text, shape": ["blco-ingest", text, text, "--shape", "500000x300000x200000"],
             "generated, wide": ["blco-gen", *wide],
+            "relabelled": ["blco-ingest", text, text, "--relabel", "frequency"],
+            "relabelled, shape": ["blco-ingest", text, text, "--relabel", "frequency", "--shape", "500000x300000x200000"],
         }
         for name, job in cases.items():
             digests = set()

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <blco/ingest.hpp>
+#include <blco/tensor_file.hpp>
 #include <csignal>
 #include <set>
 
@@ -15,6 +16,7 @@
 namespace blco {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t plenty = std::uint64_t{1} << 30;
@@ -123,6 +125,27 @@ INSTANTIATE_TEST_SUITE_P(Spill, EverySpill,
                                          SpillCase{"wide", {4'000'000'000, 5, 6'000'000'000}, false},
                                          SpillCase{"key", {6, 1ull << 62, 40}, false}),
                          [](const auto& test) { return test.param.name; });
+
+TEST_F(SpillTest, RelabelsWhatWasSpilledAsMemoryDoes) {
+  const CoordinateTensor tensor = random_coordinates({.shape = {300, 20'000, 60}, .nnz = 60'000, .seed = 16});
+  const auto text = folder_.write("in.tns", as_text(tensor));
+  IngestOptions options{.memory_bytes = plenty, .relabel = Relabel::frequency, .chunk_nnz = chunk_nnz};
+  const Job expected = run(text, options);
+  EXPECT_THAT(TensorFile(output_).summary().relabelled_modes, ElementsAre(0, 1, 2));
+
+  for (options.threads = 1; options.threads <= 2; ++options.threads) {
+    for (const bool knows_shape : {false, true}) {
+      options.shape = knows_shape ? tensor.shape : std::vector<std::uint64_t>();
+      options.memory_bytes = least_budget(text, options);
+
+      const Job job = run(text, options);
+
+      EXPECT_TRUE(job.bytes == expected.bytes) << options.threads << " threads, shape given: " << knows_shape;
+      EXPECT_GT(job.spilled, 0);
+      EXPECT_TRUE(names_in(tmp_).empty());
+    }
+  }
+}
 
 TEST_F(SpillTest, FoldsByEveryPolicyAsMemoryDoes) {
   const CoordinateTensor tensor = random_coordinates({.shape = {30, 40, 50}, .nnz = 100'000, .seed = 12});
