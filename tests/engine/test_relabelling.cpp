@@ -14,7 +14,7 @@
 
 #include "engine/original_rows.hpp"
 #include "engine/relabelling.hpp"
-#include "kernels/reference_backend.hpp"
+#include "kernels/host_backend.hpp"
 #include "tests/engine/coordinate_columns.hpp"
 #include "tests/engine/named_budget.hpp"
 #include "tests/io/expect_error.hpp"
@@ -259,8 +259,9 @@ TEST_P(RelabelledShapes, CheckpointsGoFromOneToTheOther) {
 TEST_P(RelabelledShapes, RowsGoToADeviceAndBackByOriginalIndex) {
   const MemoryTensor memory(columns_.arrays(), options(Relabel::frequency));
   constexpr int rank = 3;
+  ThreadExecutor executor(2);
   for (const bool on_device : {false, true}) {
-    const auto backend = make_reference_backend({.layout = TensorLayout(memory.summary().shape), .rank = rank});
+    const auto backend = make_host_backend({.layout = TensorLayout(memory.summary().shape), .rank = rank}, executor);
     OriginalRows rows(memory.chunks(), *backend, rank, on_device);
     for (int mode = 0; mode < static_cast<int>(tensor_.shape.size()); ++mode) {
       const std::uint64_t length = tensor_.shape[static_cast<std::size_t>(mode)];
