@@ -222,7 +222,7 @@ std::vector<std::uint64_t> hand_on_relabelling(const EncodeInput& input, const S
   std::vector<std::uint64_t> modes;
   if (input.relabelling == nullptr) return modes;
   for (std::size_t mode = 0; mode < input.info.shape.size(); ++mode) {
-    std::vector<std::uint32_t> originals = input.relabelling->originals(mode);
+    std::vector<std::uint32_t> originals = input.relabelling->take_originals(mode);
     if (originals.empty()) continue;
     sink(mode, std::move(originals));
     modes.push_back(mode);

@@ -22,8 +22,8 @@ struct EncodeInput {
   SortedSource& source;
   const TensorLayout& layout;
   ContainerInfo info;
-  std::uint64_t most_nnz = 0;                // entries before folding, for the progress
-  const Relabelling* relabelling = nullptr;  // of the modes, where they are
+  std::uint64_t most_nnz = 0;          // entries before folding, for the progress
+  Relabelling* relabelling = nullptr;  // of the modes, where they are; taken
 };
 
 // How many chunks are encoded at a time, and whether the next ones are pulled meanwhile: speed against memory. The

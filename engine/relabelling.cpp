@@ -103,15 +103,15 @@ std::uint64_t Relabelling::original(std::size_t mode, std::uint64_t stored) cons
   return row;
 }
 
-std::vector<std::uint32_t> Relabelling::originals(std::size_t mode) const {
-  const Column& numbers = columns_[mode];
+std::vector<std::uint32_t> Relabelling::take_originals(std::size_t mode) {
+  const Column numbers = std::exchange(columns_[mode], {});
   std::vector<std::uint32_t> originals(static_cast<std::size_t>(numbers.rows()));
   bool same = true;
   for (std::uint64_t row = 0; row < numbers.rows(); ++row) {
     originals[numbers[row]] = static_cast<std::uint32_t>(row);
     same = same && numbers[row] == row;
   }
-  if (same) originals.clear();
+  if (same) originals = {};
   return originals;
 }
 

@@ -14,7 +14,8 @@ namespace blco {
 
 class Relabelling {
  public:
-  // The most memory that this takes, originals() and the making of the numbers included, for modes of these lengths.
+  // The most memory that this takes, take_originals() and the making of the numbers included, for modes of these
+  // lengths.
   static std::uint64_t memory_bytes(std::span<const std::uint64_t> lengths);
 
   // Throws Error{invalid_argument} for a mode of more than 2^32 indices.
@@ -33,8 +34,8 @@ class Relabelling {
   // The old number of one index, found by a search; for messages.
   std::uint64_t original(std::size_t mode, std::uint64_t stored) const;
 
-  // The old number of each new one; empty where they are the same.
-  std::vector<std::uint32_t> originals(std::size_t mode) const;
+  // The old number of each new one; empty where they are the same. The mode's numbers are forgotten.
+  std::vector<std::uint32_t> take_originals(std::size_t mode);
 
  private:
   // Numbers of one mode by index: counts, from finish() on the new numbers. In pages, so that a mode can grow without
