@@ -141,6 +141,7 @@ Backend& CpdJob::backend() {
     } else {
       BackendConfig config = request_.backend;
       config.private_bytes = plan_.private_bytes;
+      config.sorted_bytes = plan_.sorted_bytes;
       config.keep_previous = plan_.keep_previous;
       backend_ = make_host_backend(config, pool_);
     }

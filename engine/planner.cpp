@@ -71,6 +71,15 @@ std::uint64_t decode_ahead(const TensorSizes& tensor, const TensorLayout& layout
   return used;
 }
 
+// For sorted copies of chunks that are decoded anyway.
+std::uint64_t sort_ahead(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room, const Plan& plan) {
+  std::vector<std::uint64_t> nnzs;
+  for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
+    if (plan.tiers[chunk] == Tier::decoded) nnzs.push_back(tensor.chunks[chunk].nnz);
+  }
+  return nnzs.empty() ? 0 : std::min(room, host_sorted_bytes(request.backend, nnzs, request.threads));
+}
+
 // Bytes of host memory that no plan can do without.
 std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request) {
   BackendConfig config = request.backend;
@@ -171,7 +180,11 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
   if (request.device) plan_device(tensor, request, plan);
   if (request.keep_chunks) {
     room -= keep_evenly(tensor, Tier::packed, room, buffer_of, plan.tiers);
-    if (!request.device && all_kept(plan)) room -= decode_ahead(tensor, request.backend.layout, room, plan.tiers);
+    if (!request.device && all_kept(plan)) {
+      room -= decode_ahead(tensor, request.backend.layout, room, plan.tiers);
+      plan.sorted_bytes = sort_ahead(tensor, request, room, plan);
+      room -= plan.sorted_bytes;
+    }
   }
   plan.planned_bytes = request.budget_bytes - room;
   count_moved_bytes(tensor, request, plan);

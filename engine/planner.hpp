@@ -42,6 +42,7 @@ struct Plan {
   std::uint64_t lane_bytes = 0;     // of each lane
   std::uint64_t scratch_bytes = 0;  // of each reader
   std::uint64_t private_bytes = 0;  // for copies of the output, on the device where there is one
+  std::uint64_t sorted_bytes = 0;   // for sorted copies of decoded chunks, on the host
   bool keep_previous = false;       // the backend keeps the factors before each update
   std::uint64_t planned_bytes = 0;  // of host memory, all told
   std::uint64_t minimum_bytes = 0;  // the least budget that would do
@@ -56,9 +57,9 @@ struct Plan {
 
 // Throws Error{out_of_memory} naming the minimum if a budget is below it. Memory goes first to what the job cannot do
 // without, then to private outputs (at most a quarter of the rest), to previous factors (if they take no more than a
-// quarter of the rest), then to packed chunks, spread evenly over the pass so that reading overlaps with computing, and
-// what is left to decoding chunks ahead. With a device its memory takes as many chunks as it holds, spread in the same
-// way, and host memory those that are left.
+// quarter of the rest), then to packed chunks, spread evenly over the pass so that reading overlaps with computing,
+// then to decoding chunks ahead, and what is left to sorting these. With a device its memory takes as many chunks as it
+// holds, spread in the same way, and host memory those that are left.
 Plan make_plan(const TensorSizes& tensor, const PlanRequest& request);
 
 // What the backend is made with, once the plan stands.

@@ -97,6 +97,7 @@ struct BackendConfig {
   int rank = 1;
   Precision precision = Precision::f64;
   std::uint64_t private_bytes = 0;  // for private copies of outputs; 0: none
+  std::uint64_t sorted_bytes = 0;   // for copies of decoded chunks, sorted for each mode; 0: none
   bool keep_previous = false;       // for each factor the one before its last update, in as much memory
   TraceSink* trace = nullptr;       // told when chunks were computed and, on a device, copied
 };

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "kernels/pass_output.hpp"
 #include "kernels/row_exchange.hpp"
 #include "kernels/row_matrix.hpp"
+#include "kernels/sorted_tiles.hpp"
 
 namespace blco {
 namespace {
@@ -43,7 +45,8 @@ class MappedBuffer final : public HostBuffer {
 
 struct Resident {
   FrameSource source;
-  DecodedChunk decoded;  // source points to it, or to the caller's payloads
+  DecodedChunk decoded;                            // source points to it, or to the caller's payloads
+  std::vector<std::optional<SortedChunk>> sorted;  // per mode, or empty
 };
 
 void check(bool condition, const std::string& message) {
@@ -57,6 +60,21 @@ template <class T>
 int rows_of_a_line(int rank) {
   const auto rows = cache_line_bytes / std::min<std::uint64_t>(padded_rank<T>(rank) * sizeof(T), cache_line_bytes);
   return static_cast<int>(std::bit_width(rows)) - 1;
+}
+
+// Whether decoded chunks may gain by being sorted: by line indices with a bit to spare, where factors are not too
+// large.
+bool can_sort(const BackendConfig& config) {
+  const std::uint64_t number = config.precision == Precision::f32 ? sizeof(float) : sizeof(double);
+  const std::uint64_t stride =
+      config.precision == Precision::f32 ? padded_rank<float>(config.rank) : padded_rank<double>(config.rank);
+  std::uint64_t bytes = 0;
+  int bits = 0;
+  for (int mode = 0; mode < config.layout.order(); ++mode) {
+    bytes += config.layout.mode(mode).length * stride * number;
+    bits += config.layout.mode(mode).low_bits + config.layout.mode(mode).key_bits;
+  }
+  return has_fast_pext() && bits < 64 && bytes <= most_sorted_matrix_bytes;
 }
 
 template <class T>
@@ -76,10 +94,13 @@ class HostBackend final : public Backend {
   std::vector<double> take_factor(int mode) override;
 
   void begin_pass(int mode) override;
-  void submit(int, const ChunkView& chunk) override { add_chunk(decoder_.open(chunk)); }
+  void submit(int, const ChunkView& chunk) override {
+    sorted_ = nullptr;
+    add_chunk(decoder_.open(chunk));
+  }
   void wait_lane(int) override {}
   ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override;
-  void submit_resident(ResidentId chunk) override { add_chunk(residents_.at(chunk).source); }
+  void submit_resident(ResidentId chunk) override;
   void finish_pass() override { output_.finish(); }
   void read_output(std::span<double> rows) const override;
 
@@ -93,6 +114,8 @@ class HostBackend final : public Backend {
   void add_part(const FrameSource& source, std::size_t part);
   void add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end, std::size_t part);
   void add_owned(std::size_t part, const NonzeroSpan& nonzeros);
+  bool add_sorted(const FrameSource& source, std::size_t part);
+  void sort(Resident& resident);
   void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const;
   RowsTask<T> make_task(std::size_t part);
 
@@ -107,6 +130,8 @@ class HostBackend final : public Backend {
   DenseKernels dense_;
   std::vector<FrameRing> rings_;  // per part
   std::deque<Resident> residents_;
+  std::uint64_t sorted_bytes_left_;
+  const SortedChunk* sorted_ = nullptr;  // of the chunk in work, for the mode of the pass
   int pass_mode_ = 0;
   TraceSink* trace_;
 };
@@ -120,6 +145,7 @@ HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
       exchange_(config.layout, decoder_, executor_),
       output_(longest_mode(config.layout), config.rank, config.private_bytes, executor_),
       dense_(config.rank, longest_mode(config.layout), executor_),
+      sorted_bytes_left_(can_sort(config) ? config.sorted_bytes : 0),
       trace_(config.trace) {
   for (const std::uint64_t length : layout_.shape()) {
     if (config.keep_previous) {
@@ -241,10 +267,32 @@ ResidentId HostBackend<T>::keep(int, const ChunkView& chunk, ResidentForm form) 
       }
     });
     resident.source.index = resident.source.key = resident.source.value = {};
+    sort(resident);
   }
   residents_.push_back(std::move(resident));
   if (form != ResidentForm::packed) residents_.back().source.decoded = &residents_.back().decoded;
   return residents_.size() - 1;
+}
+
+template <class T>
+void HostBackend<T>::sort(Resident& resident) {
+  const std::uint64_t most = sorted_chunk_bytes(resident.source.nnz);
+  if (sorted_bytes_left_ < most + sort_scratch_bytes(executor_.width())) return;
+  resident.sorted.resize(static_cast<std::size_t>(layout_.order()));
+  for (int mode = 0; mode < layout_.order(); ++mode) {
+    if (sorted_bytes_left_ < most + sort_scratch_bytes(executor_.width())) return;
+    std::optional<SortedChunk>& sorted = resident.sorted[static_cast<std::size_t>(mode)];
+    sorted = sort_chunk(resident.decoded, resident.source.nnz, decoder_.row_mask(mode), executor_);
+    if (sorted) sorted_bytes_left_ -= most;
+  }
+}
+
+template <class T>
+void HostBackend<T>::submit_resident(ResidentId chunk) {
+  const Resident& resident = residents_.at(chunk);
+  const auto mode = static_cast<std::size_t>(pass_mode_);
+  sorted_ = mode < resident.sorted.size() && resident.sorted[mode] ? &*resident.sorted[mode] : nullptr;
+  add_chunk(resident.source);
 }
 
 template <class T>
@@ -288,8 +336,24 @@ RowsTask<T> HostBackend<T>::make_task(std::size_t part) {
   return task;
 }
 
+// Returns false where the chunk in work is not sorted, or rows are locked one by one.
+template <class T>
+bool HostBackend<T>::add_sorted(const FrameSource& source, std::size_t part) {
+  if (sorted_ == nullptr) return false;
+  RowsTask<T> task = make_task(part);
+  if (task.locks != nullptr) return false;
+  task.lines = sorted_->lines.data();
+  task.values = sorted_->values.data();
+  task.sorted = true;
+  const std::uint64_t begin = source.frames() * part / rings_.size() * frame_entries;
+  const std::uint64_t end = source.frames() * (part + 1) / rings_.size() * frame_entries;
+  if (begin < end) mttkrp_rows(task, {begin, std::min(end, source.nnz) - begin});
+  return true;
+}
+
 template <class T>
 void HostBackend<T>::add_part(const FrameSource& source, std::size_t part) {
+  if (add_sorted(source, part)) return;
   const std::uint64_t first = source.frames() * part / rings_.size();
   const std::uint64_t end = source.frames() * (part + 1) / rings_.size();
   if (first == end) return;
@@ -400,6 +464,14 @@ std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int
 
 std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz) {
   return decoded_chunk_bytes(layout, nnz) + sizeof(Resident);
+}
+
+std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {
+  if (!can_sort(config)) return 0;
+  const auto order = static_cast<std::uint64_t>(config.layout.order());
+  std::uint64_t bytes = sort_scratch_bytes(threads);
+  for (const std::uint64_t nnz : nnzs) bytes += order * sorted_chunk_bytes(nnz);
+  return bytes;
 }
 
 }  // namespace blco

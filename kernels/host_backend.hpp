@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "blco/executor.hpp"
 #include "kernels/backend.hpp"
@@ -12,7 +13,8 @@ namespace blco {
 // `executor` must outlive the backend. Throws Error{invalid_argument} for a mode longer than 2^32.
 std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor);
 
-// Bytes that the backend takes for itself: factors, output, Grams, scratch per thread, and config.private_bytes.
+// Bytes that the backend takes for itself: factors, output, Grams, scratch per thread, and
+// config.private_bytes; not config.sorted_bytes.
 std::uint64_t host_backend_bytes(const BackendConfig& config, int threads);
 
 // Bytes of private output copies that can be of use: more is not taken.
@@ -20,5 +22,8 @@ std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int
 
 // Bytes that keep(chunk, ResidentForm::decoded) takes.
 std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz);
+
+// Bytes of config.sorted_bytes that can be of use to decoded chunks with `nnzs` nonzeros; 0 where sorting does not pay.
+std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads);
 
 }  // namespace blco

@@ -147,6 +147,8 @@ class Columns {
 
   HWY_INLINE bool prefetches() const { return prefetch_; }
   HWY_INLINE std::uint64_t target(std::size_t at) const { return output_.row(at); }
+  // Of sorted lines: this one's target row is not that of the one before.
+  HWY_INLINE bool begins_row(std::size_t at) const { return static_cast<std::int64_t>(lines_[at]) < 0; }
   HWY_INLINE T* output(std::size_t at) const { return reinterpret_cast<T*>(output_.address(at)); }
   HWY_INLINE Vector value(std::size_t at) const {
     return hn::Set(Tag(), values_ != nullptr ? static_cast<T>(values_[at]) : T{1});
@@ -255,7 +257,40 @@ void add_runs(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
   }
 }
 
-enum class Method { runs, each, lines };
+// The sums stay in registers until a line says that its row is another, and start from what is there. Only the lines
+// and values are asked for ahead: the rows of the other modes are near each other.
+template <bool Prefetch, class T, std::size_t Width, int Count>
+void add_sorted(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
+  using Shape = Tile<T, Width>;
+  const typename Shape::Tag tag;
+  const Columns<T, Width, Count, LineRows> columns(task, column);
+  typename Columns<T, Width, Count, LineRows>::Operands operands;
+  T* out = columns.output(range.begin);
+  typename Shape::Vector sums[Shape::vectors];
+  const auto load = [&] {
+    for (std::size_t v = 0; v < Shape::vectors; ++v) sums[v] = hn::Load(tag, out + v * Shape::lanes);
+  };
+  const auto store = [&] {
+    for (std::size_t v = 0; v < Shape::vectors; ++v) hn::Store(sums[v], tag, out + v * Shape::lanes);
+  };
+  load();
+  for (std::size_t at = range.begin; at < range.begin + range.count; ++at) {
+    if constexpr (Prefetch) columns.prefetch_stream(at);
+    columns.find_operands(at, operands);
+    const auto value = columns.value(at);
+    if (columns.begins_row(at)) {
+      store();
+      out = columns.output(at);
+      load();
+    }
+    for (std::size_t v = 0; v < Shape::vectors; ++v) {
+      sums[v] = columns.add_product(operands, value, v * Shape::lanes, sums[v]);
+    }
+  }
+  store();
+}
+
+enum class Method { runs, each, lines, sorted };
 
 template <class T, std::size_t Width, int Count>
 void add_modes(const RowsTask<T>& task, std::size_t column, NonzeroRange range, Method method) {
@@ -266,6 +301,9 @@ void add_modes(const RowsTask<T>& task, std::size_t column, NonzeroRange range, 
       return add_each<T, Width, Count, RingRows>(task, column, range);
     case Method::lines:
       return add_each<T, Width, Count, LineRows>(task, column, range);
+    case Method::sorted:
+      return task.prefetch ? add_sorted<true, T, Width, Count>(task, column, range)
+                           : add_sorted<false, T, Width, Count>(task, column, range);
   }
 }
 
@@ -276,6 +314,8 @@ void add_columns(const RowsTask<T>& task, std::size_t column, NonzeroRange range
       return add_modes<T, Width, 2>(task, column, range, method);
     case 3:
       return add_modes<T, Width, 3>(task, column, range, method);
+    case 4:
+      return add_modes<T, Width, 4>(task, column, range, method);
     default:
       return add_modes<T, Width, any_count>(task, column, range, method);
   }
@@ -290,7 +330,7 @@ inline bool has_runs(const std::uint32_t* rows, std::size_t count) {
 
 template <class T>
 Method choose_method(const RowsTask<T>& task, NonzeroRange range) {
-  if (task.lines != nullptr) return Method::lines;
+  if (task.lines != nullptr) return task.sorted ? Method::sorted : Method::lines;
   const bool runs = task.locks != nullptr || has_runs(task.output.rows + range.begin, range.count);
   return runs ? Method::runs : Method::each;
 }
@@ -305,6 +345,7 @@ void add_lines(const RowsTask<T>& task, std::size_t column, std::size_t lines, N
 
 template <class T>
 void add_range(const RowsTask<T>& task, NonzeroRange range) {
+  if (range.count == 0) return;
   const Method method = choose_method(task, range);
   if (task.stride == 1) return add_columns<T, 1>(task, 0, range, method);
   if (task.stride == 2) return add_columns<T, 2>(task, 0, range, method);

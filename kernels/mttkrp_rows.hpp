@@ -56,6 +56,7 @@ struct RowsTask {
   std::array<IndexedRows<const T>, max_order> factors{};
   int factor_count = 0;
   const std::uint64_t* lines = nullptr;  // line indices of the nonzeros; nullptr: rows are in the ring
+  bool sorted = false;                   // bit 63 of a line says that its target row is not the one before's
   const double* values = nullptr;        // as long as the lines, or in the ring; nullptr, with lines only: all are 1
   std::uint64_t stride = 0;              // padded rank, of all matrices
   bool prefetch = false;                 // rows, ahead of their use
@@ -69,8 +70,8 @@ struct NonzeroRange {
 };
 
 // Adds the nonzeros of `range` to the output, each to what is there when its turn comes: the numbers are the same
-// however the nonzeros are cut into calls, and whether they come as rows or as lines. With locks, which rows in the
-// ring alone can have, others may add in between, and equal rows that follow each other are added up first.
+// however the nonzeros are cut into calls, and whether they come as rows, as lines or sorted by row. With locks, which
+// rows in the ring alone can have, others may add in between, and equal rows that follow each other are added up first.
 void mttkrp_rows(const RowsTask<double>& task, NonzeroRange range);
 void mttkrp_rows(const RowsTask<float>& task, NonzeroRange range);
 

@@ -1,0 +1,42 @@
+// Copies of a decoded chunk for the passes of one mode, their nonzeros sorted by target row within tiles.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "blco/executor.hpp"
+#include "kernels/aligned_buffer.hpp"
+#include "kernels/frame_rows.hpp"
+
+namespace blco {
+
+// Nonzeros that are sorted together. In so many neighbours in line order the rows of the other modes are still few
+// enough for the second cache.
+inline constexpr std::uint64_t sorted_tile_frames = 128;
+inline constexpr std::uint64_t sorted_tile_entries = sorted_tile_frames * frame_entries;
+
+// Beyond this, output and factors together miss the last caches, and rows prefetched in line order are faster.
+inline constexpr std::uint64_t most_sorted_matrix_bytes = std::uint64_t{16} << 20;
+// Nonzeros per row of a tile, below which the ends of rows, which a processor cannot foresee, cost more than is saved.
+inline constexpr std::uint64_t least_sorted_run = 6;
+
+// Nonzeros of equal target row are neighbours within a tile, in the order that they had, so that every row is added up
+// as from the chunk itself, to the same bits. Of each line index bit 63 says that its row is not the one before's.
+struct SortedChunk {
+  AlignedBuffer<std::uint64_t> lines;
+  AlignedBuffer<double> values;  // empty: all are 1
+};
+
+// Bytes of a SortedChunk at most.
+std::uint64_t sorted_chunk_bytes(std::uint64_t nnz);
+
+// Sorts the `nnz` nonzeros of `chunk` by pext(line, row_mask), which takes a CPU with pext; bit 63 is 0 in all lines.
+// Tiles lie within one of the parts that a pass over the chunk's frames is cut into, as many as `executor` has threads.
+// None where rows have too few nonzeros.
+std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t nnz, std::uint64_t row_mask,
+                                      Executor& executor);
+
+// Bytes that sort_chunk takes beyond its result.
+std::uint64_t sort_scratch_bytes(int threads);
+
+}  // namespace blco
