@@ -278,11 +278,12 @@ template <class T>
 void HostBackend<T>::sort(Resident& resident) {
   const std::uint64_t most = sorted_chunk_bytes(resident.source.nnz);
   if (sorted_bytes_left_ < most + sort_scratch_bytes(executor_.width())) return;
+  const std::uint64_t least_run = least_sorted_run(padded_rank<T>(rank_) * sizeof(T));
   resident.sorted.resize(static_cast<std::size_t>(layout_.order()));
   for (int mode = 0; mode < layout_.order(); ++mode) {
     if (sorted_bytes_left_ < most + sort_scratch_bytes(executor_.width())) return;
     std::optional<SortedChunk>& sorted = resident.sorted[static_cast<std::size_t>(mode)];
-    sorted = sort_chunk(resident.decoded, resident.source.nnz, decoder_.row_mask(mode), executor_);
+    sorted = sort_chunk(resident.decoded, resident.source.nnz, decoder_.row_mask(mode), least_run, executor_);
     if (sorted) sorted_bytes_left_ -= most;
   }
 }

@@ -68,8 +68,6 @@ std::uint64_t sort_tile(const DecodedChunk& chunk, std::uint64_t first, std::uin
   return different;
 }
 
-bool has_long_runs(std::uint64_t different, std::uint64_t count) { return different * least_sorted_run <= count; }
-
 }  // namespace
 
 std::uint64_t sorted_chunk_bytes(std::uint64_t nnz) {
@@ -79,7 +77,7 @@ std::uint64_t sorted_chunk_bytes(std::uint64_t nnz) {
 std::uint64_t sort_scratch_bytes(int threads) { return static_cast<std::uint64_t>(threads) * Scratch::bytes(); }
 
 std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t nnz, std::uint64_t row_mask,
-                                      Executor& executor) {
+                                      std::uint64_t least_run, Executor& executor) {
   if (nnz == 0) return std::nullopt;
   SortedChunk sorted;
   sorted.lines = AlignedBuffer<std::uint64_t>(nnz);
@@ -96,14 +94,14 @@ std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t n
       const std::uint64_t rows = sort_tile(chunk, first, count, row_mask, scratch, sorted);
       different[part] += rows;
       // What the first tile says of the others saves the work.
-      if (rows == count || (first == begin && !has_long_runs(rows, count))) {
+      if (rows == count || (first == begin && rows * least_run > count)) {
         different[part] = nnz;
         return;
       }
     }
   });
   const std::uint64_t all = std::accumulate(different.begin(), different.end(), std::uint64_t{0});
-  if (!has_long_runs(all, nnz)) return std::nullopt;
+  if (all * least_run > nnz) return std::nullopt;
   return sorted;
 }
 

@@ -17,8 +17,12 @@ inline constexpr std::uint64_t sorted_tile_entries = sorted_tile_frames * frame_
 
 // Beyond this, output and factors together miss the last caches, and rows prefetched in line order are faster.
 inline constexpr std::uint64_t most_sorted_matrix_bytes = std::uint64_t{16} << 20;
-// Nonzeros per row of a tile, below which the ends of rows, which a processor cannot foresee, cost more than is saved.
-inline constexpr std::uint64_t least_sorted_run = 6;
+// Nonzeros per row of a tile, below which the ends of rows, which a processor cannot foresee, cost more than is saved:
+// that is so much per line of a row.
+constexpr std::uint64_t least_sorted_run(std::uint64_t row_bytes) {
+  constexpr std::uint64_t worth_bytes = 24 * cache_line_bytes;
+  return row_bytes >= worth_bytes / 3 ? 3 : worth_bytes / row_bytes;
+}
 
 // Nonzeros of equal target row are neighbours within a tile, in the order that they had, so that every row is added up
 // as from the chunk itself, to the same bits. Of each line index bit 63 says that its row is not the one before's.
@@ -32,9 +36,9 @@ std::uint64_t sorted_chunk_bytes(std::uint64_t nnz);
 
 // Sorts the `nnz` nonzeros of `chunk` by pext(line, row_mask), which takes a CPU with pext; bit 63 is 0 in all lines.
 // Tiles lie within one of the parts that a pass over the chunk's frames is cut into, as many as `executor` has threads.
-// None where rows have too few nonzeros.
+// None where a row of a tile has fewer than `least_run` nonzeros on average.
 std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t nnz, std::uint64_t row_mask,
-                                      Executor& executor);
+                                      std::uint64_t least_run, Executor& executor);
 
 // Bytes that sort_chunk takes beyond its result.
 std::uint64_t sort_scratch_bytes(int threads);
