@@ -32,7 +32,7 @@ bool has_frame_avx512() {
 }
 
 // Eight fields take `width` bytes. Field j starts in word j * width / 64 of them and may go on in the next.
-BLCO_AVX512 void unpack_avx512(const std::byte* packed, int width, std::uint64_t* values) {
+BLCO_AVX512 void unpack_avx512(const std::byte* packed, int width, int groups, std::uint64_t* values) {
   const auto bits = static_cast<std::uint64_t>(width);
   const std::uint64_t ones = width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
   alignas(64) std::array<std::uint64_t, lanes> word;
@@ -46,7 +46,7 @@ BLCO_AVX512 void unpack_avx512(const std::byte* packed, int width, std::uint64_t
   const __m512i right = _mm512_load_si512(shift.data());
   const __m512i left = _mm512_sub_epi64(_mm512_set1_epi64(64), right);  // a shift by 64 gives zero
   const __m512i mask = _mm512_set1_epi64(static_cast<long long>(ones));
-  for (int group = 0; group < frame_entries / lanes; ++group, packed += width, values += lanes) {
+  for (int group = 0; group < groups; ++group, packed += width, values += lanes) {
     const __m512i words = _mm512_maskz_loadu_epi8(ones, packed);
     const __m512i low = _mm512_srlv_epi64(_mm512_permutexvar_epi64(low_word, words), right);
     const __m512i high = _mm512_sllv_epi64(_mm512_permutexvar_epi64(high_word, words), left);
@@ -65,6 +65,13 @@ BLCO_AVX512 void scan_avx512(std::uint64_t base, std::uint64_t* values) {
     sums = _mm512_add_epi64(sums, _mm512_alignr_epi64(sums, zero, 4));
     _mm512_storeu_si512(values, _mm512_add_epi64(sums, before));
     before = _mm512_add_epi64(before, _mm512_permutexvar_epi64(last, sums));
+  }
+}
+
+BLCO_AVX512 void add_avx512(std::uint64_t base, std::uint64_t* values) {
+  const __m512i bases = _mm512_set1_epi64(static_cast<long long>(base));
+  for (int at = 0; at < frame_entries; at += lanes) {
+    _mm512_storeu_si512(values + at, _mm512_add_epi64(_mm512_loadu_si512(values + at), bases));
   }
 }
 
@@ -90,7 +97,8 @@ BLCO_AVX512 void divide_avx512(const std::uint64_t* integers, double power, doub
 namespace blco {
 
 bool has_frame_avx512() { return false; }
-void unpack_avx512(const std::byte*, int, std::uint64_t*) {}
+void unpack_avx512(const std::byte*, int, int, std::uint64_t*) {}
+void add_avx512(std::uint64_t, std::uint64_t*) {}
 void scan_avx512(std::uint64_t, std::uint64_t*) {}
 void divide_avx512(const std::uint64_t*, double, double*) {}
 

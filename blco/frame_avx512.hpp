@@ -8,10 +8,12 @@ namespace blco {
 
 bool has_frame_avx512();
 
-// Packed fields of `width` bits, 0 to 64, to 256 entries. Reads no byte past the last field.
-void unpack_avx512(const std::byte* packed, int width, std::uint64_t* values);
+// `groups` times eight packed fields of `width` bits, 0 to 64. Reads no byte past the last field.
+void unpack_avx512(const std::byte* packed, int width, int groups, std::uint64_t* values);
 // Running sums of 256 entries, from `base` on.
 void scan_avx512(std::uint64_t base, std::uint64_t* values);
+// Adds `base` to 256 entries.
+void add_avx512(std::uint64_t base, std::uint64_t* values);
 // 256 signed integers below 2^53, each divided by `power`, a power of ten up to 10^15: the same bits as a division
 // gives.
 void divide_avx512(const std::uint64_t* integers, double power, double* values);

@@ -92,6 +92,7 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
   request_.backend.precision = options.arithmetic == Arithmetic::f32 ? Precision::f32 : Precision::f64;
   request_.budget_bytes = host_budget(budget.host_bytes);
   request_.threads = pool_.width();
+  request_.deterministic = options.deterministic;
   request_.keep_chunks = request.keep_chunks;
   request_.want_previous = request.want_previous;
   choose_device(budget, options, request);
@@ -103,7 +104,13 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
 }
 
 void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request) {
-  if (request.declared == nullptr && options.device == Device::cpu) return;
+  const bool wants_gpu = request.declared != nullptr || options.device == Device::cuda;
+  if (options.deterministic && wants_gpu) {
+    refuse(
+        "a GPU adds sums in no fixed order, so a deterministic run takes the CPU; give --device cpu, or leave "
+        "--deterministic out");
+  }
+  if (request.declared == nullptr && (options.device == Device::cpu || options.deterministic)) return;
   DeviceSearch found;
   if (request.declared != nullptr) {
     found.limits = limits_of(*request.declared);

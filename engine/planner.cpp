@@ -90,6 +90,12 @@ std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request)
          solver_matrices * rank * rank * sizeof(double);
 }
 
+// For private outputs on the host: at most a quarter of what is left.
+std::uint64_t private_output_bytes(const PlanRequest& request, std::uint64_t room) {
+  if (request.deterministic) return 0;
+  return std::min(room / 4, host_backend_useful_private_bytes(request.backend, request.threads));
+}
+
 // What the factors before each update take on the host.
 std::uint64_t previous_factor_bytes(const PlanRequest& request) {
   BackendConfig config = request.backend;
@@ -169,7 +175,7 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
   plan.lanes = fewest_lanes;
   plan.readers = 1;
   if (!request.device) {
-    plan.private_bytes = std::min(room / 4, host_backend_useful_private_bytes(request.backend, request.threads));
+    plan.private_bytes = private_output_bytes(request, room);
     room -= plan.private_bytes;
     const std::uint64_t previous = previous_factor_bytes(request);
     plan.keep_previous = request.want_previous && previous <= room / 4;

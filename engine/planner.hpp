@@ -31,6 +31,7 @@ struct PlanRequest {
   std::uint64_t caller_bytes = 0;  // of what the caller gave, and of what it gets beyond what is freed by then
   int threads = 1;
   bool want_previous = false;                // the factors before each update, where there is room
+  bool deterministic = false;                // no private outputs: their sums depend on the number of threads
   bool keep_chunks = true;                   // false: a single pass, nothing is worth keeping
   std::optional<DeviceRequest> device = {};  // none: the CPU computes
 };

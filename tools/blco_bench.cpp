@@ -43,6 +43,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                 "On a GPU, also measure streamed, with this share of the chunks on the device");
   line.add_choice<Arithmetic>("--precision", cpd.arithmetic, {{"f64", Arithmetic::f64}, {"f32", Arithmetic::f32}},
                               "Of factors and MTTKRP");
+  line.add_flag("--deterministic", cpd.deterministic, "On the CPU, as blco-cpd --deterministic computes");
   line.add_flag(
       "--baseline", arguments.benchmark.baseline,
       "Also time the loop of ALTO, a plain one with order and rank compiled in, for orders 3 to 5 and ranks 16, "

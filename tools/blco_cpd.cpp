@@ -100,6 +100,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_size("--device-memory", arguments.budget.device_bytes, "Device memory budget", "90% of what is free");
   line.add_choice<Arithmetic>("--precision", cpd.arithmetic, {{"f64", Arithmetic::f64}, {"f32", Arithmetic::f32}},
                               "Of factors and MTTKRP; Gram, solve and fit are always f64");
+  line.add_flag("--deterministic", cpd.deterministic,
+                "The same model, bit for bit, from any number of threads and any memory budget; on the CPU");
   line.add_choice<KernelResolution>("--resolution", cpd.resolution,
                                     {{"auto", KernelResolution::automatic},
                                      {"register", KernelResolution::register_based},

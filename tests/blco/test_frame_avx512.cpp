@@ -30,7 +30,7 @@ TEST_F(FrameAvx512, UnpacksFieldsOfEveryWidthAndReadsNoFurther) {
     for (std::byte& byte : packed) byte = static_cast<std::byte>(random_());
     Entries values;
 
-    unpack_avx512(packed.data(), width, values.data());
+    unpack_avx512(packed.data(), width, frame_entries / 8, values.data());
 
     for (std::size_t i = 0; i < values.size(); ++i) {
       std::uint64_t expected = 0;
@@ -51,6 +51,17 @@ TEST_F(FrameAvx512, AddsUpDifferencesModulo2To64) {
   for (std::size_t i = 0; i < values.size(); ++i) expected[i] = sum += values[i];
 
   scan_avx512(12345, values.data());
+
+  EXPECT_EQ(values, expected);
+}
+
+TEST_F(FrameAvx512, AddsABaseModulo2To64) {
+  Entries values;
+  for (std::uint64_t& value : values) value = random_();
+  Entries expected = values;
+  for (std::uint64_t& value : expected) value += 0xfedcba9876543210;
+
+  add_avx512(0xfedcba9876543210, values.data());
 
   EXPECT_EQ(values, expected);
 }

@@ -95,11 +95,15 @@ struct CpdOptions {
   Device device = Device::automatic;
   KernelResolution resolution = KernelResolution::automatic;
   Arithmetic arithmetic = Arithmetic::f64;
-  int threads = 0;                    // up to 4096; 0: one per processor
+  int threads = 0;  // up to 4096; 0: one per processor
+  // The same bits from any number of threads under any memory budget. Each output row is then left to one thread, which
+  // takes its nonzeros in their order, also where private copies of the output would be faster. On the CPU only:
+  // Device::automatic is the CPU, and Device::cuda, or a declared GPU, Error{invalid_argument}.
+  bool deterministic = false;
   const CpdModel* initial = nullptr;  // start from these factors; its weights are not used
   // A model file (a checkpoint, or any other) to go on from: its factors, its seed, its sweeps. The numbers are those
-  // of a fit that never stopped; on one CPU thread, bit for bit. One that had come to its end, by tolerance or sweeps,
-  // is returned as it is.
+  // of a fit that never stopped; on one CPU thread, or if deterministic, bit for bit. One that had come to its end, by
+  // tolerance or sweeps, is returned as it is.
   std::filesystem::path resume = {};
   // Where the model is saved after every `checkpoint_sweeps` sweeps, and when the fit ends for whatever reason; empty:
   // nowhere. The file is replaced only by a whole one. Where it cannot be written the fit ends with Error{io}, except
@@ -117,7 +121,8 @@ struct CpdOptions {
 // cancelled or out of time gives the model of its last finished sweep.
 // Reads every chunk that does not stay in memory N times a sweep. Host memory stays under budget.host_bytes, the
 // initial model and the one returned included; what the CUDA driver takes for itself is not counted. On one CPU thread
-// the model does not depend on the budget, bit for bit; on a GPU sums are added in no fixed order. Throws Error:
+// the model does not depend on the budget, bit for bit, nor on the threads if options.deterministic; else the threads
+// change it by rounding, and on a GPU sums are added in no fixed order. Throws Error:
 // invalid_argument (rank, initial or resumed model of another shape), out_of_memory (budget below the minimum, which
 // the message names), corrupt (bad checksum, after reads in flight have drained), io (trace, checkpoint, resumed
 // model), cancelled (before the first sweep was done), cuda and not_built (Device::cuda).
@@ -130,7 +135,7 @@ CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const Cp
 
 // out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]; row-major I_n x rank.
 // factors[m] is row-major I_m x rank, of finite numbers; factors[mode] is not read and may be empty. Memory and errors
-// as above. Of the options device, arithmetic, resolution, threads and trace count.
+// as above. Of the options device, arithmetic, resolution, threads, deterministic and trace count.
 std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
                            const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
