@@ -337,12 +337,11 @@ RowsTask<T> HostBackend<T>::make_task(std::size_t part) {
   return task;
 }
 
-// Returns false where the chunk in work is not sorted, or rows are locked one by one.
+// Returns false where the chunk in work is not sorted.
 template <class T>
 bool HostBackend<T>::add_sorted(const FrameSource& source, std::size_t part) {
   if (sorted_ == nullptr) return false;
   RowsTask<T> task = make_task(part);
-  if (task.locks != nullptr) return false;
   task.lines = sorted_->lines.data();
   task.values = sorted_->values.data();
   task.sorted = true;

@@ -223,7 +223,7 @@ void add_each(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
 }
 
 // The sums stay in registers while the output row stays the same: they start from what is there, so that the numbers
-// are those of add_each; with locks from zero, so that a lock is held for one addition.
+// are those of add_each.
 template <class T, std::size_t Width, int Count>
 void add_runs(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
   using Shape = Tile<T, Width>;
@@ -235,9 +235,7 @@ void add_runs(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
     const std::uint64_t row = columns.target(at);
     T* out = columns.output(at);
     typename Shape::Vector sums[Shape::vectors];
-    for (std::size_t v = 0; v < Shape::vectors; ++v) {
-      sums[v] = task.locks == nullptr ? hn::Load(tag, out + v * Shape::lanes) : hn::Zero(tag);
-    }
+    for (std::size_t v = 0; v < Shape::vectors; ++v) sums[v] = hn::Load(tag, out + v * Shape::lanes);
     for (; at < end && columns.target(at) == row; ++at) {
       if (columns.prefetches()) columns.prefetch_after(at);
       columns.find_operands(at, operands);
@@ -246,14 +244,7 @@ void add_runs(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
         sums[v] = columns.add_product(operands, value, v * Shape::lanes, sums[v]);
       }
     }
-    if (task.locks != nullptr) {
-      task.locks->lock(row);
-      for (std::size_t v = 0; v < Shape::vectors; ++v) {
-        sums[v] = hn::Add(hn::Load(tag, out + v * Shape::lanes), sums[v]);
-      }
-    }
     for (std::size_t v = 0; v < Shape::vectors; ++v) hn::Store(sums[v], tag, out + v * Shape::lanes);
-    if (task.locks != nullptr) task.locks->unlock(row);
   }
 }
 
@@ -331,7 +322,7 @@ inline bool has_runs(const std::uint32_t* rows, std::size_t count) {
 template <class T>
 Method choose_method(const RowsTask<T>& task, NonzeroRange range) {
   if (task.lines != nullptr) return task.sorted ? Method::sorted : Method::lines;
-  const bool runs = task.locks != nullptr || has_runs(task.output.rows + range.begin, range.count);
+  const bool runs = has_runs(task.output.rows + range.begin, range.count);
   return runs ? Method::runs : Method::each;
 }
 

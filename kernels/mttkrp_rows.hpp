@@ -2,39 +2,12 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
-#include <vector>
 
 #include "blco/layout.hpp"
 
 namespace blco {
-
-// Spin locks over stripes of output rows, for outputs that several threads add to. Held for one row's addition.
-class RowLocks {
- public:
-  RowLocks() : locks_(stripes) {}
-
-  void lock(std::uint64_t row) {
-    std::atomic<std::uint32_t>& flag = locks_[row % stripes];
-    while (flag.exchange(1, std::memory_order_acquire) != 0) {
-      // The holder may have lost its processor.
-      for (int spin = 0; flag.load(std::memory_order_relaxed) != 0; ++spin) {
-        if (spin >= patience) std::this_thread::yield();
-      }
-    }
-  }
-  void unlock(std::uint64_t row) { locks_[row % stripes].store(0, std::memory_order_release); }
-
-  static constexpr std::uint64_t stripes = 8192;
-
- private:
-  static constexpr int patience = 100;
-
-  std::vector<std::atomic<std::uint32_t>> locks_;
-};
 
 // Rows are prefetched where output and factors take more than this together. Below, they stay in the caches by
 // themselves, since neighbours in line order are near each other in every mode, and prefetches cost more than they
@@ -60,7 +33,6 @@ struct RowsTask {
   const double* values = nullptr;        // as long as the lines, or in the ring; nullptr, with lines only: all are 1
   std::uint64_t stride = 0;              // padded rank, of all matrices
   bool prefetch = false;                 // rows, ahead of their use
-  RowLocks* locks = nullptr;             // nullptr: nobody else adds to the output
 };
 
 // Some nonzeros of the ring, without wrapping around its end; or of the line indices.
@@ -70,8 +42,7 @@ struct NonzeroRange {
 };
 
 // Adds the nonzeros of `range` to the output, each to what is there when its turn comes: the numbers are the same
-// however the nonzeros are cut into calls, and whether they come as rows, as lines or sorted by row. With locks, which
-// rows in the ring alone can have, others may add in between, and equal rows that follow each other are added up first.
+// however the nonzeros are cut into calls, and whether they come as rows, as lines or sorted by row.
 void mttkrp_rows(const RowsTask<double>& task, NonzeroRange range);
 void mttkrp_rows(const RowsTask<float>& task, NonzeroRange range);
 
