@@ -68,6 +68,7 @@ JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
   JobRequest request;
   request.want_previous = options.on_progress || options.time_limit_seconds > 0;
   request.caller_bytes = model_bytes_beyond_backend(tensor, options);
+  for (const std::uint64_t bytes : tensor.label_bytes) request.caller_bytes += bytes;
   if (options.initial != nullptr) {
     for (const std::vector<double>& factor : options.initial->factors) {
       request.caller_bytes += factor.size() * sizeof(double);
@@ -91,6 +92,7 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressM
   model_.shape = tensor_->shape;
   model_.rank = options_->rank;
   model_.mode_names = tensor_->mode_names;
+  model_.labels = tensor.labels();
   model_.seed = options_->seed;
   model_.arithmetic = options_->arithmetic;
   model_.tensor_nnz = tensor_->nnz;

@@ -241,7 +241,7 @@ IngestReport encode_container(EncodeInput input, const EncodePlan& plan, int zst
   meter.end();
   report.relabelled_modes = hand_on_relabelling(
       input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) { writer.relabel(mode, originals); });
-  report.file_bytes = writer.finish(input.info);
+  report.file_bytes = writer.finish(input.info, input.labels);
   return report;
 }
 

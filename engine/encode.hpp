@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "blco/executor.hpp"
+#include "blco/labels.hpp"
 #include "blco/layout.hpp"
 #include "engine/progress_meter.hpp"
 #include "engine/relabelling.hpp"
@@ -24,6 +26,7 @@ struct EncodeInput {
   ContainerInfo info;
   std::uint64_t most_nnz = 0;          // entries before folding, for the progress
   Relabelling* relabelling = nullptr;  // of the modes, where they are; taken
+  std::vector<Labels> labels = {};     // per mode, of original indices; or empty
 };
 
 // How many chunks are encoded at a time, and whether the next ones are pulled meanwhile: speed against memory. The

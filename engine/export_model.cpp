@@ -9,6 +9,7 @@
 
 #include "engine/progress_meter.hpp"
 #include "io/array_file.hpp"
+#include "io/output_file.hpp"
 #include "io/temporary_file.hpp"
 
 namespace blco {
@@ -47,6 +48,8 @@ std::vector<NamedArray> list_arrays(const CpdModel& model) {
           "rank and number of weights disagree");
   require(!model.shape.empty() && model.factors.size() == model.shape.size(), "there is not one factor per mode");
   require(model.mode_names.empty() || model.mode_names.size() == model.shape.size(), "there is not one name per mode");
+  require(model.labels.empty() || model.labels.size() == model.shape.size(),
+          "there is not one list of labels per mode");
   const auto rank = static_cast<std::uint64_t>(model.rank);
   std::vector<NamedArray> arrays = {{"weights", {rank}, model.weights}};
   if (!model.fit_history.empty()) arrays.push_back({"fit_history", {model.fit_history.size()}, model.fit_history});
@@ -57,6 +60,19 @@ std::vector<NamedArray> list_arrays(const CpdModel& model) {
         {file_name(n, model.mode_names.empty() ? "" : model.mode_names[n]), {model.shape[n], rank}, model.factors[n]});
   }
   return arrays;
+}
+
+void write_labels(const TemporaryFile& file, const fs::path& name, const Labels& labels) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 20;
+  OutputFile output(file.path(), name);
+  std::string lines;
+  for (std::uint64_t i = 0; i < labels.size(); ++i) {
+    lines.append(labels[i]) += '\n';
+    if (lines.size() < most_bytes && i + 1 < labels.size()) continue;
+    output.write(lines);
+    lines.clear();
+  }
+  output.close();
 }
 
 // Made if it is not there, and then removed again unless kept.
@@ -111,6 +127,12 @@ std::vector<fs::path> export_model(const CpdModel& model, const fs::path& given,
     meter.advance(0, array.values.size_bytes());
   }
   meter.end();
+  for (std::size_t n = 0; n < model.labels.size(); ++n) {
+    if (model.labels[n].empty()) continue;
+    const fs::path name = folder / (file_name(n, model.mode_names.empty() ? "" : model.mode_names[n]) + ".labels.txt");
+    write_labels(files.emplace_back(name), name, model.labels[n]);
+    names.push_back(name);
+  }
   for (TemporaryFile& file : files) file.publish();
   made.keep();
   return names;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,19 @@ struct ChunkColumns {
   std::optional<PayloadView> value;  // none: 1
 };
 
+// Writes a field of a table, in quotes where it would read back as something else.
+void append_field(std::string_view field, char separator, std::string& text) {
+  const bool is_plain = !field.empty() && field.find_first_of("\"\r\n") == std::string_view::npos &&
+                        field.find(separator) == std::string_view::npos && !field.starts_with("\xef\xbb\xbf");
+  if (is_plain) {
+    text += field;
+    return;
+  }
+  text += '"';
+  for (const char c : field) text.append(c == '"' ? 2 : 1, c);
+  text += '"';
+}
+
 class TextExport {
  public:
   TextExport(const TensorFile& tensor, const TextSink& sink, const TextOptions& options,
@@ -69,7 +83,13 @@ class TextExport {
         base_(static_cast<std::uint64_t>(options.index_base)),
         sink_(sink),
         meter_(progress),
-        pool_(options.threads) {}
+        pool_(options.threads) {
+    if (options.format == TextFormat::tns) return;
+    separator_ = options.format == TextFormat::csv ? ',' : '\t';
+    is_table_ = true;
+    labels_ = tensor.labels();
+    labels_.resize(layout_.shape().size());
+  }
 
   TextReport run() {
     for (std::size_t n = 0; n < layout_.shape().size(); ++n) originals_.push_back(reader_.relabelling(n));
@@ -82,6 +102,7 @@ class TextExport {
     AlignedBuffer<std::byte> buffer(buffer_bytes);
     AlignedBuffer<std::byte> scratch(scratch_bytes);
     meter_.begin({.name = "export", .nonzeros = reader_.info().nnz});
+    if (is_table_) write_header();
     for (std::uint64_t c = 0; c < reader_.info().chunk_count(); ++c) {
       write_chunk(reader_.read_chunk(c, buffer.span(), scratch.span()));
       std::uint64_t bytes = 0;
@@ -94,6 +115,20 @@ class TextExport {
   }
 
  private:
+  void write_header() {
+    const std::vector<std::string>& names = reader_.info().mode_names;
+    std::string value = "value";
+    while (std::ranges::find(names, value) != names.end()) value += '_';
+    std::string line;
+    for (const std::string& name : names) {
+      append_field(name, separator_, line);
+      line += separator_;
+    }
+    line += value + '\n';
+    sink_(line);
+    report_.text_bytes += line.size();
+  }
+
   void write_chunk(const ChunkView& chunk) {
     const ChunkColumns columns(chunk);
     const std::uint64_t frames = (chunk.nnz + frame_entries - 1) / frame_entries;
@@ -150,8 +185,15 @@ class TextExport {
                                             "ingest it again");
       }
       const std::uint64_t index = originals_[n].empty() ? point[n] : originals_[n][point[n]];
-      at = append_number(at, end, index + base_);
-      *at++ = ' ';
+      if (is_table_ && !labels_[n].empty()) {
+        // A label may be of any length.
+        text.append(bytes.data(), at);
+        at = bytes.data();
+        append_field(labels_[n][index], separator_, text);
+      } else {
+        at = append_number(at, end, index + base_);
+      }
+      *at++ = separator_;
     }
     at = append_value(at, end, value);
     *at++ = '\n';
@@ -162,6 +204,9 @@ class TextExport {
   TensorLayout layout_;
   std::vector<std::vector<std::uint32_t>> originals_;  // per mode; empty where stored indices are the original ones
   std::uint64_t base_;
+  char separator_ = ' ';
+  bool is_table_ = false;
+  std::vector<Labels> labels_;  // of a table, per mode
   const TextSink& sink_;
   ProgressMeter meter_;
   ThreadPool pool_;
@@ -171,13 +216,15 @@ class TextExport {
   TextReport report_;
 };
 
-void check_name(const std::filesystem::path& output) {
-  const std::string name = output.filename().string();
-  for (const char* ending : {".tns", ".tns.gz", ".tns.zst"}) {
-    if (name.ends_with(ending)) return;
-  }
-  throw Error(ErrorKind::invalid_argument,
-              "cannot export a tensor to " + output.string() + ": name a file that ends in .tns, .tns.gz or .tns.zst");
+TextFormat format_of(const std::filesystem::path& output) {
+  std::filesystem::path name = output.filename();
+  if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
+  const std::string ending = name.extension().string();
+  if (ending == ".tns") return TextFormat::tns;
+  if (ending == ".csv") return TextFormat::csv;
+  if (ending == ".tsv") return TextFormat::tsv;
+  throw Error(ErrorKind::invalid_argument, "cannot export a tensor to " + output.string() +
+                                               ": name a file that ends in .tns, .csv or .tsv, or so and .gz or .zst");
 }
 
 }  // namespace
@@ -193,10 +240,11 @@ TextReport export_text(const TensorFile& tensor, const TextSink& sink, const Tex
 
 TextReport export_text(const TensorFile& tensor, const std::filesystem::path& output, const TextOptions& options,
                        const ProgressCallback& progress) {
-  check_name(output);
+  TextOptions named = options;
+  named.format = format_of(output);
   TnsWriter writer(output);
   const TextReport report =
-      export_text(tensor, TextSink([&](std::string_view text) { writer.write(text); }), options, progress);
+      export_text(tensor, TextSink([&](std::string_view text) { writer.write(text); }), named, progress);
   writer.finish();
   return report;
 }

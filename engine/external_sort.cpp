@@ -38,6 +38,11 @@ void ExternalSort::set_layout(const TensorLayout& layout) {
   if (needed > free_bytes) refuse_disk(needed, free_bytes);
 }
 
+void ExternalSort::hold(std::uint64_t bytes) {
+  held_bytes_ = bytes;
+  limits_.memory_bytes = less(budget_bytes_, reserved_bytes_ + held_bytes_);
+}
+
 int ExternalSort::line_bits() const {
   if (layout_) return layout_->line_bits();
   int bits = 0;
@@ -87,7 +92,7 @@ void ExternalSort::add(CoordinateBatch&& batch, double share) {
 void ExternalSort::reserve(std::uint64_t bytes) {
   if (bytes <= reserved_bytes_) return;
   reserved_bytes_ = bytes;
-  limits_.memory_bytes = less(budget_bytes_, bytes);
+  limits_.memory_bytes = less(budget_bytes_, bytes + held_bytes_);
   if (limits_.memory_bytes < limits_.reader_bytes) {
     refuse_budget(least_bytes(std::max({entry_count_, limits_.expected_entries, limits_.chunk_nnz})));
   }
@@ -133,10 +138,12 @@ void ExternalSort::refuse_budget(std::uint64_t needed) const {
   const std::string relabelling =
       reserved_bytes_ == 0 ? ""
                            : " and relabelling " + format_bytes(reserved_bytes_) + " (--relabel none does without)";
-  throw Error(ErrorKind::out_of_memory, "sorting " + job + " takes " + format_bytes(needed) + relabelling +
+  const std::string keys = held_bytes_ == 0 ? "" : " and keys " + format_bytes(held_bytes_);
+  // Half of the budget is for keys at most, and there may be more of them to come.
+  throw Error(ErrorKind::out_of_memory, "sorting " + job + " takes " + format_bytes(needed) + relabelling + keys +
                                             " of memory, and the budget is " + format_bytes(budget_bytes_) +
-                                            "; give --memory " + as_budget(needed + reserved_bytes_) + " or more" +
-                                            (limits_.packs_in_memory ? "" : ", or a smaller --chunk-nnz"));
+                                            "; give --memory " + as_budget(needed + reserved_bytes_ + 2 * held_bytes_) +
+                                            " or more" + (limits_.packs_in_memory ? "" : ", or a smaller --chunk-nnz"));
 }
 
 void ExternalSort::refuse_disk(std::uint64_t needed, std::uint64_t free_bytes) const {

@@ -40,6 +40,9 @@ class ExternalSort {
   // that the disk is too small.
   void set_layout(const TensorLayout& layout);
 
+  // From here on the caller itself takes `bytes` of the budget; 0 at first, and more or less with each call.
+  void hold(std::uint64_t bytes);
+
   // Takes the next entries of the input, of which `share` has been read (negative: unknown). Throws Error:
   // out_of_memory naming the budget that would do; io: a full disk among others, or one that will not do.
   void add(CoordinateBatch&& batch, double share);
@@ -75,9 +78,10 @@ class ExternalSort {
   void merge_surplus_runs();
   Result open(std::unique_ptr<MemoryRun> last);
 
-  SortLimits limits_;  // memory_bytes without what is reserved
+  SortLimits limits_;  // memory_bytes without what is reserved or held
   std::uint64_t budget_bytes_;
   std::uint64_t reserved_bytes_ = 0;
+  std::uint64_t held_bytes_ = 0;
   const Relabelling* relabelling_ = nullptr;
   EarlyFolding folding_;
   Executor* executor_;

@@ -107,6 +107,7 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
     check_coordinates(batch, options, reader.name());
     const std::uint64_t entries = batch.count();
     if (relabelling != nullptr) count_indices(batch, sort, *relabelling, executor);
+    sort.hold(reader.kept_bytes());
     sort.add(std::exchange(batch, {}), share_read(reader, size, sort.entry_count() + entries));
     meter.advance(entries, reader.bytes_read() - bytes_before);
     bytes_before = reader.bytes_read();
@@ -141,11 +142,18 @@ struct SortedEntries {
   std::unique_ptr<Relabelling> relabelling;
   std::unique_ptr<SortedSource> source;
   EncodePlan plan;
+  std::vector<Labels> labels;
 
   EncodeInput input(std::uint64_t entries_read) {
-    return {*source, layout, std::move(info), entries_read, relabelling.get()};
+    return {*source, layout, std::move(info), entries_read, relabelling.get(), std::move(labels)};
   }
 };
+
+std::uint64_t memory_of(const std::vector<Labels>& labels) {
+  std::uint64_t bytes = 0;
+  for (const Labels& mode : labels) bytes += mode.memory_bytes();
+  return bytes;
+}
 
 std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const IngestOptions& options, ExternalSort& sort,
                                             Executor& executor, ProgressMeter& meter) {
@@ -160,10 +168,12 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   read_all(reader, options, sort, relabelling.get(), executor, meter);
   const std::vector<std::uint64_t> shape = decide_shape(sort.extent(), options, reader);
   auto sorted =
-      std::make_unique<SortedEntries>(SortedEntries{{}, TensorLayout(shape), std::move(relabelling), nullptr, {}});
+      std::make_unique<SortedEntries>(SortedEntries{{}, TensorLayout(shape), std::move(relabelling), nullptr, {}, {}});
   sorted->info.shape = shape;
   sorted->info.mode_names = decide_mode_names(shape.size(), options);
   sorted->info.chunk_nnz = options.chunk_nnz;
+  sorted->labels = reader.take_labels();
+  sort.hold(memory_of(sorted->labels));
   if (sorted->relabelling) {
     Relabelling::check_lengths(shape);
     sort.reserve(Relabelling::memory_bytes(shape));
@@ -232,8 +242,9 @@ IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const
                          const IngestOptions& options, const ProgressCallback& progress) {
   ThreadPool pool(options.threads);
   check_options(options);
-  const auto reader = open_input(inputs, options, pool);
   IngestOptions chosen = options;
+  if (chosen.mode_names.empty()) chosen.mode_names = options.columns.modes;
+  const auto reader = open_input(inputs, chosen, pool);
   if (reader->counts_from_zero()) chosen.index_base = 0;
   return run_ingest(*reader, output, chosen, pool, progress);
 }

@@ -45,6 +45,7 @@ ModelFile describe_model(const CpdModel& model) {
   file.weights = model.weights;
   file.fit_history = model.fit_history;
   file.mode_names = model.mode_names;
+  file.labels = model.labels;
   file.fit = model.fit();
   file.sweeps = model.fit_history.size();
   file.seed = model.seed;
@@ -68,6 +69,7 @@ CpdModel load_model(const std::filesystem::path& path) {
   model.factors = std::move(file.factors);
   model.fit_history = std::move(file.fit_history);
   model.mode_names = std::move(file.mode_names);
+  model.labels = std::move(file.labels);
   model.seed = file.seed;
   model.arithmetic = file.precision == "f32" ? Arithmetic::f32 : Arithmetic::f64;
   model.tensor_nnz = file.tensor_nnz;

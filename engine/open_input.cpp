@@ -1,8 +1,9 @@
-// Chooses a reader by magic bytes.
+// Chooses a reader by the options, the names and the magic bytes of the files.
 #include "engine/open_input.hpp"
 
 #include <algorithm>
 #include <array>
+#include <blco/tensor_file.hpp>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "blco/error.hpp"
 #include "engine/memory.hpp"
 #include "io/coo_reader.hpp"
+#include "io/csv_reader.hpp"
 #include "io/hdf5_coo_reader.hpp"
 #include "io/npz_reader.hpp"
 #include "io/tns_reader.hpp"
@@ -19,6 +21,10 @@ namespace blco {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::uint64_t key_share = 2;  // keys take at most this part of the budget
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::invalid_argument, what); }
 
 enum class InputKind { text, npz, hdf5 };
 
@@ -41,12 +47,64 @@ InputKind kind_of(const fs::path& input) {
 // Where memory is short, the reader takes an eighth of it.
 std::uint64_t reader_share(const IngestOptions& options) { return host_budget(options.memory_bytes) / 8; }
 
+// `most` bytes, or fewer where the reader's share, at `reader_bytes` a byte of a block, gives fewer.
+std::size_t block_bytes(std::size_t most, const IngestOptions& options, std::uint64_t reader_bytes) {
+  constexpr std::size_t least = std::size_t{16} << 10;
+  return std::max<std::size_t>(least, std::min<std::uint64_t>(most, reader_share(options) / reader_bytes));
+}
+
+bool is_csv(const fs::path& file) {
+  std::string name = file.filename().string();
+  for (const std::string compression : {".gz", ".zst"}) {
+    if (name.ends_with(compression)) name.resize(name.size() - compression.size());
+  }
+  return name.ends_with(".csv") || name.ends_with(".tsv");
+}
+
+// Those of the modes that are asked for, by their names.
+std::vector<Labels> known_labels(const ColumnOptions& columns, const std::vector<std::string>& names) {
+  if (columns.labels_from.empty()) return {};
+  const TensorFile file(columns.labels_from);
+  const std::vector<Labels> labels = file.labels();
+  if (labels.empty()) refuse(columns.labels_from.string() + " has no labels; give a container that was made of keys");
+  const std::vector<std::string>& have = file.summary().mode_names;
+  std::vector<Labels> known;
+  for (const std::string& name : names) {
+    const auto mode = static_cast<std::size_t>(std::ranges::find(have, name) - have.begin());
+    if (mode == have.size()) {
+      refuse(columns.labels_from.string() + " has no mode '" + name + "' to take labels from; its modes are " +
+             list_columns(have));
+    }
+    known.push_back(labels[mode]);
+  }
+  return known;
+}
+
+std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inputs, const IngestOptions& options,
+                                               Executor& executor) {
+  if (!options.shape.empty()) refuse("a shape is not for columns of keys: a mode is as long as it has keys");
+  if (options.index_base != 1) refuse("an index base is not for columns of keys, which are names and not coordinates");
+  CsvOptions csv;
+  csv.columns = {options.columns.modes, options.columns.value};
+  csv.separator = options.columns.separator;
+  csv.skip_lines = options.skip_lines;
+  csv.block_bytes = block_bytes(csv.block_bytes, options, csv_reader_bytes(1, executor.width()));
+  csv.memory_bytes = host_budget(options.memory_bytes);
+  csv.key_bytes = csv.memory_bytes / key_share;
+  csv.known = known_labels(options.columns, options.mode_names);
+  return open_csv(inputs, csv, executor);
+}
+
 std::unique_ptr<CoordinateReader> open_text(const std::vector<fs::path>& inputs, const IngestOptions& options,
                                             Executor& executor) {
-  constexpr std::size_t least_block_bytes = std::size_t{16} << 10;
+  if (const auto csv = std::ranges::find_if(inputs, is_csv); csv != inputs.end()) {
+    refuse(csv->string() +
+           " is CSV by its name: say by --modes which of its columns are modes, and by --value which "
+           "one the values, if any; its columns are: " +
+           list_columns(read_csv_columns(*csv, options.columns.separator, options.skip_lines)));
+  }
   TnsOptions tns{options.index_base, options.skip_lines};
-  const std::uint64_t share = reader_share(options) / tns_reader_bytes(1, executor.width());
-  tns.block_bytes = std::max<std::size_t>(least_block_bytes, std::min<std::uint64_t>(tns.block_bytes, share));
+  tns.block_bytes = block_bytes(tns.block_bytes, options, tns_reader_bytes(1, executor.width()));
   return open_tns(inputs, tns, executor);
 }
 
@@ -54,12 +112,21 @@ std::unique_ptr<CoordinateReader> open_text(const std::vector<fs::path>& inputs,
 
 std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs, const IngestOptions& options,
                                              Executor& executor) {
+  const ColumnOptions& columns = options.columns;
+  if (columns.modes.empty() && (!columns.value.empty() || columns.separator != 0 || !columns.labels_from.empty())) {
+    refuse("a column of values, a separator or a source of labels is for columns of keys; name those by --modes");
+  }
   std::vector<InputKind> kinds;
   for (const fs::path& input : inputs) kinds.push_back(kind_of(input));
   const auto text = std::ranges::find(kinds, InputKind::text);
   const auto arrays = std::ranges::find_if(kinds, [](InputKind kind) { return kind != InputKind::text; });
-  if (arrays == kinds.end()) return open_text(inputs, options, executor);
+  if (arrays == kinds.end()) {
+    return columns.modes.empty() ? open_text(inputs, options, executor) : open_columns(inputs, options, executor);
+  }
   const auto name_of = [&](auto kind) { return inputs[static_cast<std::size_t>(kind - kinds.begin())].string(); };
+  if (!columns.modes.empty()) {
+    refuse(name_of(arrays) + " has arrays of coordinates, and no columns of keys; leave out --modes");
+  }
   if (text != kinds.end()) {
     throw Error(ErrorKind::invalid_argument, name_of(arrays) + " has arrays and " + name_of(text) +
                                                  " is text; files of one tensor are all text or all arrays");

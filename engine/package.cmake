@@ -19,11 +19,13 @@ if(BLCO_HAVE_CUDA)
   set(cuda_libraries " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
 endif()
 
-# Of the format only the exception is public; a folder of its own keeps the rest out of sight.
+# Of the format only the exception and labels are public; a folder of its own keeps the rest out of sight.
 file(GLOB public_headers CONFIGURE_DEPENDS include/blco/*.hpp)
-list(APPEND public_headers ${PROJECT_SOURCE_DIR}/blco/error.hpp)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/public/blco)
-file(CREATE_LINK ${PROJECT_SOURCE_DIR}/blco/error.hpp ${PROJECT_BINARY_DIR}/public/blco/error.hpp SYMBOLIC)
+foreach(header error.hpp labels.hpp)
+  list(APPEND public_headers ${PROJECT_SOURCE_DIR}/blco/${header})
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/blco/${header} ${PROJECT_BINARY_DIR}/public/blco/${header} SYMBOLIC)
+endforeach()
 target_include_directories(blco INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
                                           $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/public>
                                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -1,4 +1,5 @@
 // What chunks say of a tensor, in the public form.
+#include <algorithm>
 #include <blco/tensor.hpp>
 #include <utility>
 
@@ -20,6 +21,10 @@ TensorSummary summarize(const ChunkSource& chunks) {
   summary.chunk_count = info.chunk_count();
   summary.sum_of_squares = info.sum_of_squares;
   summary.file_bytes = chunks.file_bytes();
+  const std::vector<std::uint64_t> label_bytes = chunks.label_bytes();
+  if (std::ranges::any_of(label_bytes, [](std::uint64_t bytes) { return bytes > 0; })) {
+    summary.label_bytes = label_bytes;
+  }
   for (std::uint64_t chunk = 0; chunk < info.chunk_count(); ++chunk) {
     const StoredExtents& extents = chunks.extents(chunk);
     const auto add = [&](TensorColumn& column, Column which) {
@@ -36,6 +41,7 @@ TensorSummary summarize(const ChunkSource& chunks) {
 }  // namespace
 
 Tensor::Tensor(std::unique_ptr<ChunkSource> chunks) : chunks_(std::move(chunks)), summary_(summarize(*chunks_)) {}
+std::vector<Labels> Tensor::labels() const { return chunks_->labels(); }
 Tensor::~Tensor() = default;
 Tensor::Tensor(Tensor&&) noexcept = default;
 Tensor& Tensor::operator=(Tensor&&) noexcept = default;

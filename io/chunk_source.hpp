@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "blco/chunk.hpp"
+#include "blco/labels.hpp"
 #include "io/container.hpp"
 
 namespace blco {
@@ -28,6 +29,11 @@ class ChunkSource {
   virtual std::uint64_t file_bytes() const = 0;
   // Host memory that the payloads of all chunks take already, before any is read.
   virtual std::uint64_t held_bytes() const = 0;
+
+  // Per mode, the memory that its labels take when they are read, 0 for a mode without; empty where no mode has some.
+  virtual std::vector<std::uint64_t> label_bytes() const { return {}; }
+  // Per mode, read at each call; empty where no mode has some. Throws as read_chunk does.
+  virtual std::vector<Labels> labels() const { return {}; }
 
   // Sizes of the buffer and the scratch that read_chunk needs for this chunk.
   virtual std::uint64_t buffer_bytes(std::uint64_t chunk) const = 0;

@@ -13,6 +13,7 @@
 #include "io/chunk_finder.hpp"
 #include "io/frame_filter.hpp"
 #include "io/hdf5_data.hpp"
+#include "io/label_table.hpp"
 #include "io/read_at.hpp"
 #include "io/relabelling_data.hpp"
 
@@ -270,7 +271,15 @@ ContainerMetadata read_container_metadata(const std::filesystem::path& path, int
       !is_current(place, datasets, info, metadata.table)) {
     metadata.table.extents = rebuild(place, datasets, descriptor, file_bytes, info, metadata.table);
   }
+  metadata.label_bytes = find_label_bytes(place, file.get(), info.shape, file_bytes);
   return metadata;
+}
+
+std::vector<Labels> read_container_labels(const std::filesystem::path& path, const ContainerInfo& info,
+                                          std::uint64_t file_bytes) {
+  const QuietHdf5 quiet;
+  const Hdf5Id file = open_hdf5_file({path, ErrorKind::io});
+  return read_labels({path, ErrorKind::corrupt}, file.get(), info.shape, file_bytes);
 }
 
 bool is_chunk_in_place(const std::filesystem::path& path, const ContainerInfo& info, std::uint64_t chunk,

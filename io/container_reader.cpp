@@ -177,6 +177,12 @@ std::span<const std::uint64_t> ContainerReader::upper(std::uint64_t chunk) const
   return impl_->bounds(impl_->metadata.table.upper, chunk);
 }
 
+std::vector<std::uint64_t> ContainerReader::label_bytes() const { return impl_->metadata.label_bytes; }
+
+std::vector<Labels> ContainerReader::labels() const {
+  return read_container_labels(impl_->path, impl_->metadata.info, impl_->file_bytes);
+}
+
 std::uint64_t ContainerReader::buffer_bytes(std::uint64_t chunk) const { return buffer_bytes_of(extents(chunk)); }
 
 std::uint64_t ContainerReader::scratch_bytes(std::uint64_t chunk) const {

@@ -31,6 +31,8 @@ class ContainerReader final : public ChunkSource {
   std::span<const std::uint64_t> upper(std::uint64_t chunk) const override;
   std::vector<std::uint32_t> relabelling(std::uint64_t mode) const override;
   std::uint64_t held_bytes() const override { return 0; }
+  std::vector<std::uint64_t> label_bytes() const override;
+  std::vector<Labels> labels() const override;
 
   // Size of the buffer that read_chunk needs for this chunk: its payloads, each aligned to 64 bytes.
   std::uint64_t buffer_bytes(std::uint64_t chunk) const override;

@@ -16,6 +16,7 @@
 #include "io/frame_filter.hpp"
 #include "io/hdf5_data.hpp"
 #include "io/hdf5_output.hpp"
+#include "io/label_table.hpp"
 #include "io/relabelling_data.hpp"
 
 namespace blco {
@@ -76,6 +77,14 @@ Hdf5Id create_column(const Hdf5Place& place, hid_t file, Column column, std::uin
   return own(H5Dcreate2(file, name, is_value ? H5T_IEEE_F64LE : H5T_STD_U64LE, space.get(), H5P_DEFAULT, creation.get(),
                         access.get()),
              H5Dclose, place, "cannot create the dataset", name);
+}
+
+void check_labels(const ContainerInfo& info, std::span<const Labels> labels) {
+  bool fitting = labels.empty() || labels.size() == info.shape.size();
+  for (std::size_t n = 0; fitting && n < labels.size(); ++n) {
+    fitting = labels[n].empty() || labels[n].size() == info.shape[n];
+  }
+  if (!fitting) misuse("a mode has no labels, or one for each of its coordinates");
 }
 
 template <class T, class Get>
@@ -283,15 +292,18 @@ void ContainerWriter::relabel(std::uint64_t mode, std::span<const std::uint32_t>
   impl.relabelled.push_back({mode, write_relabelling(impl.place, impl.output.root(), mode, originals)});
 }
 
-std::uint64_t ContainerWriter::finish(const ContainerInfo& info) {
+std::uint64_t ContainerWriter::finish(const ContainerInfo& info, std::span<const Labels> labels) {
   const QuietHdf5 quiet;
   Impl& impl = *impl_;
   impl.check(info);
+  check_labels(info, labels);
   impl.info = info;
   impl.info.relabelled = impl.relabelled;
   impl.output.reserve(0);
   impl.fix_extents();
   impl.write_table();
+  impl.output.reserve(label_file_bytes(labels));
+  write_labels(impl.place, impl.output.root(), labels);
   impl.write_attributes();
   for (Hdf5Id& dataset : impl.datasets) dataset.reset();
   for (const StoredExtents& row : impl.table.extents) {

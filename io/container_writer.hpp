@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "blco/labels.hpp"
 #include "io/container.hpp"
 #include "io/temporary_file.hpp"
 
@@ -54,9 +55,9 @@ class ContainerWriter {
   // order.
   void relabel(std::uint64_t mode, std::span<const std::uint32_t> originals);
 
-  // Writes nnz, sum of squares, mode names and the chunk table, closes, syncs, and renames over `output`.
-  // Returns the size of the file in bytes.
-  std::uint64_t finish(const ContainerInfo& info);
+  // Writes nnz, sum of squares, mode names, the chunk table and the labels (none, or one list per mode, which is empty
+  // or as long as the mode), closes, syncs, and renames over `output`. Returns the size of the file in bytes.
+  std::uint64_t finish(const ContainerInfo& info, std::span<const Labels> labels = {});
 
  private:
   struct Impl;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "blco/labels.hpp"
+
 namespace blco {
 
 // Entry-major: coordinate m of entry i is at [i * order + m], in `narrow` if every coordinate of
@@ -61,6 +63,12 @@ class CoordinateReader {
 
   // The most memory that the reader takes until its end, the next batch included; arrays of the caller do not count.
   virtual std::uint64_t memory_bytes() const { return 0; }
+
+  // Memory beside that for what it keeps of the input so far, until its labels are taken; grows from batch to batch.
+  virtual std::uint64_t kept_bytes() const { return 0; }
+
+  // At the end of the input: per mode, what its coordinates stand for; empty where they are numbers.
+  virtual std::vector<Labels> take_labels() { return {}; }
 };
 
 }  // namespace blco

@@ -12,6 +12,7 @@
 #include "io/container_table.hpp"
 #include "io/hdf5_data.hpp"
 #include "io/hdf5_output.hpp"
+#include "io/label_table.hpp"
 
 namespace blco {
 namespace {
@@ -33,6 +34,11 @@ void check_model(const std::filesystem::path& path, const ModelFile& model) {
   require(model.rank >= 1 && model.weights.size() == model.rank, "rank and number of weights disagree");
   for (const std::uint64_t length : model.shape) require(length >= 1, "a mode's length is not at least 1");
   require(model.mode_names.empty() || model.mode_names.size() == order, "there is not one name per mode");
+  require(model.labels.empty() || model.labels.size() == order, "there is not one list of labels per mode");
+  for (std::size_t n = 0; n < model.labels.size(); ++n) {
+    require(model.labels[n].empty() || model.labels[n].size() == model.shape[n],
+            "a mode has other than one label each");
+  }
 }
 
 void check_factors(const std::filesystem::path& path, const ModelFile& model, Factors factors) {
@@ -108,6 +114,7 @@ void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, 
   }
   const Hdf5Id group = create_group(place, root, "factors");
   for (std::size_t n = 0; n < model.shape.size(); ++n) write_factor(place, group.get(), model, n, factor_rows);
+  write_labels(place, root, model.labels);
 }
 
 void check_format(const Hdf5Place& place, hid_t root) {
@@ -220,7 +227,7 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model,
   Hdf5Output output({path, ErrorKind::io});
   std::uint64_t numbers = model.weights.size() + model.fit_history.size();
   for (const std::uint64_t length : model.shape) numbers += length * model.rank;
-  output.reserve(numbers * sizeof(double));
+  output.reserve(numbers * sizeof(double) + label_file_bytes(model.labels));
   write_contents(output.place(), output.root(), model, factor_rows);
   output.publish();
 }
@@ -229,7 +236,7 @@ struct ModelFileReader::Impl {
   explicit Impl(const std::filesystem::path& path)
       : place{path, ErrorKind::corrupt}, file(open_hdf5_file({path, ErrorKind::io})) {
     std::error_code failure;
-    const std::uint64_t file_bytes = std::filesystem::file_size(path, failure);
+    file_bytes = std::filesystem::file_size(path, failure);
     if (failure) throw Error(ErrorKind::io, path.string() + ": cannot read the file's size: " + failure.message());
     check_format(place, file.get());
     read_attributes(place, file.get(), header);
@@ -237,11 +244,13 @@ struct ModelFileReader::Impl {
     require_finite(place, header.weights, "weights");
     read_fit_history(place, file.get(), file_bytes, header);
     factors = open_factors(place, file.get(), file_bytes, header);
+    find_label_bytes(place, file.get(), header.shape, file_bytes);
   }
 
   const QuietHdf5 quiet;
   Hdf5Place place;
   Hdf5Id file;
+  std::uint64_t file_bytes = 0;
   ModelFile header;
   std::vector<Hdf5Id> factors;
 };
@@ -250,6 +259,10 @@ ModelFileReader::ModelFileReader(const std::filesystem::path& path) : impl_(std:
 ModelFileReader::~ModelFileReader() = default;
 
 const ModelFile& ModelFileReader::header() const { return impl_->header; }
+
+std::vector<Labels> ModelFileReader::read_labels() const {
+  return blco::read_labels(impl_->place, impl_->file.get(), impl_->header.shape, impl_->file_bytes);
+}
 
 void ModelFileReader::read_factors(const FactorRowsSink& sink) const {
   const ModelFile& header = impl_->header;
@@ -269,6 +282,7 @@ void ModelFileReader::read_factors(const FactorRowsSink& sink) const {
 ModelFile read_model_file(const std::filesystem::path& path) {
   const ModelFileReader reader(path);
   ModelFile model = reader.header();
+  model.labels = reader.read_labels();
   for (const std::uint64_t length : model.shape) {
     model.factors.emplace_back(static_cast<std::size_t>(length * model.rank));
   }

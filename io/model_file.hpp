@@ -3,6 +3,7 @@
 //   attributes  format "blco-model", version, rank, shape, fit, sweeps, seed, precision, stop_reason, mode_names,
 //               tensor_nnz, tensor_sum_of_squares
 //   /weights f64[R]   /factors/n f64[I_n, R], n from 0   /fit_history f64[sweeps]
+//   /modes/n/labels and label_ends, where the mode has labels: as in a container
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "blco/labels.hpp"
+
 namespace blco {
 
 struct ModelFile {
@@ -22,6 +25,7 @@ struct ModelFile {
   std::vector<std::vector<double>> factors;  // per mode, row-major I_n x R
   std::vector<double> fit_history;           // fit after each sweep
   std::vector<std::string> mode_names;       // one per mode, or empty
+  std::vector<Labels> labels;                // one list per mode, empty or as long as the mode; or empty
   double fit = 0;
   std::uint64_t sweeps = 0;
   std::uint64_t seed = 0;
@@ -55,8 +59,10 @@ class ModelFileReader {
   ModelFileReader(const ModelFileReader&) = delete;
   ModelFileReader& operator=(const ModelFileReader&) = delete;
 
-  // Without factors.
+  // Without factors and labels.
   const ModelFile& header() const;
+  // As ModelFile has them. Throws Error{corrupt}.
+  std::vector<Labels> read_labels() const;
   // Modes in order, rows in order; each is finite.
   void read_factors(const FactorRowsSink& sink) const;
 

@@ -48,7 +48,7 @@ void BlockCutter::open_file() {
   carry_.clear();
   skipped_lines_ = 0;
   preambles_.emplace_back();
-  options_.skip_lines > 0 ? skip_lines() : find_header();
+  options_.skip_lines > 0 || !options_.finds_headers ? skip_lines() : find_header();
 }
 
 // False at the end of the file.

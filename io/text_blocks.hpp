@@ -26,6 +26,7 @@ struct TextBlock {
 struct CutOptions {
   std::uint64_t skip_lines = 0;  // at the start of every file; with 0, headers of other programs are recognised
   std::size_t block_bytes = 0;
+  bool finds_headers = true;  // else none is, whatever is skipped
 };
 
 // The bounds of the blocks depend on the input and the options alone.

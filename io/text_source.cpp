@@ -220,6 +220,13 @@ bool is_zstd(std::span<const char> head) {
 
 }  // namespace
 
+void check_readable(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) throw_system_error("open", file);
+  if (S_ISDIR(status.st_mode)) throw Error(ErrorKind::io, "cannot read " + file.string() + ": it is a folder");
+  if (::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) != 0) throw_system_error("open", file);
+}
+
 std::unique_ptr<TextSource> open_text_source(const fs::path& path) {
   InputBuffer input(path);
   input.require(4);

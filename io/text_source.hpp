@@ -22,6 +22,10 @@ class TextSource {
   virtual std::uint64_t bytes_read() const = 0;
 };
 
+// Throws Error{io} unless the file can be opened for reading, as far as can be told without opening it: that would
+// break a pipe.
+void check_readable(const std::filesystem::path& file);
+
 // Opens a file or a pipe; its first bytes tell the compression, whatever the name. Throws Error{io}.
 // Memory: less than 1 MiB, and the window of a zstd stream (at most 128 MiB, 2 MiB at zstd's default level).
 std::unique_ptr<TextSource> open_text_source(const std::filesystem::path& path);

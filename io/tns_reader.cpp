@@ -1,10 +1,6 @@
 // Reads FROSTT text in waves of blocks: while one wave is parsed, the next is read and decompressed.
 #include "io/tns_reader.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -16,8 +12,8 @@
 #include <utility>
 
 #include "blco/error.hpp"
-#include "io/file_descriptor.hpp"
 #include "io/text_blocks.hpp"
+#include "io/text_source.hpp"
 #include "io/tns_block.hpp"
 #include "io/tns_fault.hpp"
 
@@ -272,13 +268,6 @@ class TnsReader final : public CoordinateReader {
   std::uint64_t bytes_read_ = 0;
 };
 
-void check_readable(const fs::path& file) {
-  struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) throw_system_error("open", file);
-  if (S_ISDIR(status.st_mode)) throw Error(ErrorKind::io, "cannot read " + file.string() + ": it is a folder");
-  if (::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) != 0) throw_system_error("open", file);
-}
-
 }  // namespace
 
 std::uint64_t tns_reader_bytes(std::uint64_t block_bytes, int threads) {
@@ -294,7 +283,7 @@ std::unique_ptr<CoordinateReader> open_tns(std::vector<fs::path> inputs, const T
                 "the index base is " + std::to_string(options.index_base) + "; it is 0 or 1");
   }
   if (options.block_bytes == 0) throw Error(ErrorKind::invalid_argument, "the block size is 0; use at least 1 byte");
-  // All of them now, and not the last one after hours. Opening one twice would break a pipe.
+  // All of them now, and not the last one after hours.
   for (const fs::path& file : inputs) check_readable(file);
   return std::make_unique<TnsReader>(std::move(inputs), options, executor);
 }

@@ -20,7 +20,8 @@ struct Arguments {
   std::filesystem::path input;
   std::filesystem::path output;
   std::optional<int> index_base;
-  std::optional<ArrayFormat> format;
+  std::optional<ArrayFormat> array_format;
+  std::optional<TextFormat> text_format;
   int threads = 0;
 };
 
@@ -31,17 +32,27 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                 {.type = "", .description = "A container of blco-ingest or a model of blco-cpd", .required = true});
   line.add_path("-o,--output", arguments.output,
                 {.type = "OUT",
-                 .description = "Of a tensor: .tns, .tns.gz, .tns.zst, or - for standard output; of a model: a folder",
+                 .description = "Of a tensor: .tns with coordinates, or .csv or .tsv with a header and the labels of "
+                                "its modes, or so and .gz or .zst; - for standard output. Of a model: a folder",
                  .required = true});
   line.add("--index-base",
            [&](const std::string& word) { arguments.index_base = static_cast<int>(cli::parse_whole(word, 0, 1)); },
            {.type = "0|1", .description = "Of a tensor: the smallest coordinate in the text", .fallback = "1"});
-  line.add("--format",
-           [&](const std::string& word) {
-             if (word != "npy" && word != "txt") refuse(fmt::format("'{}' is not one of npy|txt", word));
-             arguments.format = word == "npy" ? ArrayFormat::npy : ArrayFormat::text;
-           },
-           {.type = "npy|txt", .description = "Of a model: NumPy arrays, or text", .fallback = "npy"});
+  line.add(
+      "--format",
+      [&](const std::string& word) {
+        if (word == "npy" || word == "txt") {
+          arguments.array_format = word == "npy" ? ArrayFormat::npy : ArrayFormat::text;
+        } else if (word == "tns" || word == "csv" || word == "tsv") {
+          arguments.text_format = word == "tns" ? TextFormat::tns : word == "csv" ? TextFormat::csv : TextFormat::tsv;
+        } else {
+          refuse(fmt::format("'{}' is not one of npy|txt|tns|csv|tsv", word));
+        }
+      },
+      {.type = "npy|txt|tns|csv|tsv",
+       .description = "Of a model: NumPy arrays (npy), or text (txt). Of a tensor on standard output: as files of "
+                      "these endings are",
+       .fallback = "npy, and tns"});
   line.add_threads(arguments.threads);
 }
 
@@ -51,8 +62,12 @@ void write_to_stdout(std::string_view text) {
 }
 
 void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
-  if (arguments.format) refuse("--format is for models; a tensor's output is told by its name, such as out.tns.gz");
-  const TextOptions options{arguments.index_base.value_or(1), arguments.threads};
+  if (arguments.array_format) refuse("npy and txt are for models; a tensor is exported as tns, csv or tsv");
+  if (arguments.text_format && arguments.output != "-") {
+    refuse("--format of a tensor is for standard output; a file's format is told by its name, such as out.csv.gz");
+  }
+  const TextOptions options{arguments.index_base.value_or(1), arguments.threads,
+                            arguments.text_format.value_or(TextFormat::tns)};
   const TensorFile tensor(arguments.input);
   if (arguments.output == "-") {
     if (reporter.is_json()) refuse("the text goes to standard output, as --json does; give one of them");
@@ -69,15 +84,16 @@ void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
 }
 
 void export_arrays(const Arguments& arguments, cli::Reporter& reporter) {
+  if (arguments.text_format) refuse("tns, csv and tsv are for tensors; a model is exported as npy or txt");
   if (arguments.index_base) refuse("--index-base is for tensors; a model's rows are in the order of the coordinates");
-  static constexpr std::array endings{".npy", ".npz", ".txt", ".csv", ".tns", ".gz", ".zst", ".h5"};
+  static constexpr std::array endings{".npy", ".npz", ".txt", ".csv", ".tsv", ".tns", ".gz", ".zst", ".h5"};
   const std::string ending = arguments.output.extension().string();
   if (arguments.output == "-" || std::ranges::find(endings, ending) != endings.end()) {
     refuse(fmt::format("cannot export a model to {}: it has a file per array; name a folder with -o",
                        arguments.output.string()));
   }
   const CpdModel model = load_model(arguments.input);
-  const ArrayFormat format = arguments.format.value_or(ArrayFormat::npy);
+  const ArrayFormat format = arguments.array_format.value_or(ArrayFormat::npy);
   cli::Json files = cli::Json::array();
   for (const auto& name : export_model(model, arguments.output, format, reporter.progress())) {
     reporter.print(fmt::format("{} ({})", name.string(), cli::format_bytes(std::filesystem::file_size(name))));
@@ -91,6 +107,7 @@ void export_arrays(const Arguments& arguments, cli::Reporter& reporter) {
 int main(int argc, char** argv) {
   cli::CommandLine line("blco-export", "Writes a container as text, or a model as NumPy arrays or text.",
                         "  blco-export calls.blco -o calls.tns.gz\n"
+                        "  blco-export clicks.blco -o clicks.csv\n"
                         "  blco-export calls.blco -o - | head\n"
                         "  blco-export calls-model.h5 -o factors --format txt");
   Arguments arguments;

@@ -16,7 +16,7 @@ struct Arguments {
   bool histogram = false;
   bool verify = false;
   SummaryOptions summary;
-  info::CoordinateNames names;
+  int index_base = 1;
   MemoryBudget budget;
   int threads = 0;
 };
@@ -36,8 +36,9 @@ void show_tensor(const Arguments& arguments, cli::Reporter& reporter) {
 void show_model(const Arguments& arguments, cli::Reporter& reporter) {
   const CpdModel model = load_model(arguments.path);
   const std::vector<ComponentSummary> components = summarize_components(model, arguments.summary);
-  reporter.event("result", info::model_json(arguments.path, model, components, arguments.names));
-  if (reporter.is_text()) info::print_model(arguments.path, model, components, arguments.summary, arguments.names);
+  const info::CoordinateNames names{arguments.index_base, model.labels};
+  reporter.event("result", info::model_json(arguments.path, model, components, names));
+  if (reporter.is_text()) info::print_model(arguments.path, model, components, arguments.summary, names);
 }
 
 void verify_tensor(const Arguments& arguments, cli::Reporter& reporter) {
@@ -102,8 +103,8 @@ int main(int argc, char** argv) {
            {.type = "N", .description = "Components of a model to show, by weight, or all", .fallback = "10"});
   line.add_whole("--top", arguments.summary.entries, 0,
                  {.type = "N", .description = "Entries to show of each mode of a component", .fallback = "3"});
-  line.add_choice("--index-base", arguments.names.index_base, {{"0", 0}, {"1", 1}},
-                  "Number of the first coordinate of a mode, as in the text that was ingested");
+  line.add_choice("--index-base", arguments.index_base, {{"0", 0}, {"1", 1}},
+                  "Number of the first coordinate of a mode without labels, as in the text that was ingested");
   line.add_size("--host-memory", arguments.budget.host_bytes, "For --histogram and --verify");
   line.add_threads(arguments.threads);
   cli::Reporter reporter(line, argc, argv);

@@ -1,4 +1,4 @@
-// blco-ingest: coordinates in files to one BLCO container.
+// blco-ingest: coordinates or keys in files to one BLCO container.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +18,36 @@ struct Arguments {
   IngestOptions ingest;
 };
 
+// "tab", or the character itself.
+char parse_separator(const std::string& word) {
+  static const std::vector<std::pair<std::string, char>> words = {
+      {"comma", ','}, {"tab", '\t'}, {"semicolon", ';'}, {"bar", '|'}, {"blank", ' '}};
+  for (const auto& [name, character] : words) {
+    if (word == name) return character;
+  }
+  if (word.size() == 1 && word != "\"" && word != "\n" && word != "\r") return word[0];
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("'{}' is not one of comma|tab|semicolon|bar|blank, nor a single character", word));
+}
+
+void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
+  line.add(
+      "--modes", [&](const std::string& text) { columns.modes = cli::parse_names(text); },
+      {.type = "COLUMNS",
+       .description = "Of CSV: the columns that become modes, by their names in the header. Every field in them is a "
+                      "key, numbers too; keys are numbered by first appearance and kept as the labels of the mode"});
+  line.add("--value", [&](const std::string& text) { columns.value = text; },
+           {.type = "COLUMN", .description = "Of CSV: the column of values", .fallback = "none: every row counts 1"});
+  line.add("--separator", [&](const std::string& word) { columns.separator = parse_separator(word); },
+           {.type = "CHAR",
+            .description = "Of CSV: comma, tab, semicolon, bar, blank, or the character itself",
+            .fallback = "tab for .tsv; else comma, tab or semicolon, as the header has it"});
+  line.add_path("--labels-from", columns.labels_from,
+                {.type = "TENSOR",
+                 .description = "Of CSV: a container whose keys keep their numbers; new ones follow",
+                 .fallback = "number all keys anew"});
+}
+
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   IngestOptions& ingest = arguments.ingest;
   line.add_list(
@@ -29,13 +59,14 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
         for (const std::string& name : names) arguments.inputs.emplace_back(name == "-" ? "/dev/stdin" : name);
       },
       {.type = "",
-       .description = "FROSTT text (.tns), also with a header of GenTen or ParTI, or Matrix Market (.mtx); plain, "
-                      "gzip or zstd; - is standard input. Or a coordinate list in arrays, from 0: a NumPy archive "
-                      "(.npz, also of scipy.sparse or sparse) or an HDF5 file, FILE:/GROUP for a group of it. Several "
-                      "files are one tensor, in this order",
+       .description = "FROSTT text (.tns), also with a header of GenTen or ParTI, Matrix Market (.mtx), or, with "
+                      "--modes, CSV with a line of column names; plain, gzip or zstd; - is standard input. Or a "
+                      "coordinate list in arrays, from 0: a NumPy archive (.npz, also of scipy.sparse or sparse) or an "
+                      "HDF5 file, FILE:/GROUP for a group of it. Several files are one tensor, in this order",
        .required = true});
   line.add_path("-o,--output", arguments.output,
                 {.type = "OUT", .description = "The container, which appears when it is whole", .required = true});
+  add_column_options(line, ingest.columns);
   line.add_size("--memory", ingest.memory_bytes,
                 "Memory budget of the whole job; what does not fit is sorted by way of --tmp");
   line.add_threads(ingest.threads);
@@ -53,9 +84,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add(
       "--shape", [&](const std::string& text) { ingest.shape = cli::parse_shape(text); },
       {.type = "SHAPE", .description = "Mode lengths, such as 100x200x300", .fallback = "the largest coordinates"});
-  line.add(
-      "--mode-names", [&](const std::string& text) { ingest.mode_names = cli::parse_names(text); },
-      {.type = "NAMES", .description = "One name per mode, such as source,target,day", .fallback = "mode0,mode1,..."});
+  line.add("--mode-names", [&](const std::string& text) { ingest.mode_names = cli::parse_names(text); },
+           {.type = "NAMES",
+            .description = "One name per mode, such as source,target,day",
+            .fallback = "those of --modes, or mode0,mode1,..."});
   line.add_choice<Relabel>("--relabel", ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
                            "Renumber each mode by falling count of entries, undone in every output");
   line.add_compression(ingest.zstd_level);
@@ -73,7 +105,9 @@ void check(const Arguments& arguments) {
   if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
     throw Error(ErrorKind::invalid_argument, fmt::format("--tmp: there is no folder {}", folder.string()));
   }
-  cli::check_output(arguments.output, arguments.inputs);
+  std::vector<std::filesystem::path> read = arguments.inputs;
+  if (const auto& labels = arguments.ingest.columns.labels_from; !labels.empty()) read.push_back(labels);
+  cli::check_output(arguments.output, read);
 }
 
 std::string column_text(const ColumnBytes& column, std::uint64_t nnz) {
@@ -85,7 +119,8 @@ cli::Json column_json(const ColumnBytes& column) {
   return {{"stored_bytes", column.stored}, {"streamed_bytes", column.streamed}};
 }
 
-void report_container(cli::Reporter& reporter, const IngestReport& report, const std::filesystem::path& output) {
+void report_container(cli::Reporter& reporter, const IngestReport& report, const Arguments& arguments) {
+  const std::filesystem::path& output = arguments.output;
   reporter.event("result", {{"output", output.string()},
                             {"input_format", report.input_format},
                             {"shape", report.shape},
@@ -101,6 +136,10 @@ void report_container(cli::Reporter& reporter, const IngestReport& report, const
   };
   row("container", output.string());
   row("shape", cli::format_shape(report.shape));
+  const std::vector<std::string>& columns = arguments.ingest.columns.modes;
+  for (std::size_t n = 0; n < columns.size(); ++n) {
+    row(n == 0 ? "keys" : "", fmt::format("{} of {}", cli::format_count(report.shape[n]), columns[n]));
+  }
   if (!report.relabelled_modes.empty()) {
     row("relabel", cli::format_modes(report.relabelled_modes, report.shape.size()));
   }
@@ -121,15 +160,17 @@ void ingest(const Arguments& arguments, cli::Reporter& reporter) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (report.input_format != "FROSTT text") reporter.note(fmt::format("the input is {}", report.input_format));
   reporter.note(fmt::format("done in {:.2f} s", seconds.count()));
-  report_container(reporter, report, arguments.output);
+  report_container(reporter, report, arguments);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line("blco-ingest", "Turns coordinate lists, as text or as arrays, into a BLCO container.",
+  cli::CommandLine line("blco-ingest",
+                        "Turns coordinate lists and tables, as text or as arrays, into a BLCO container.",
                         "  blco-ingest calls.tns.gz -o calls.blco --mode-names caller,callee,day\n"
                         "  blco-ingest part1.tns part2.tns -o all.blco --memory 8GiB --duplicates last\n"
+                        "  blco-ingest clicks.csv --modes user,item,day --value count -o clicks.blco\n"
                         "  blco-ingest matrix.npz -o matrix.blco");
   Arguments arguments;
   add_options(line, arguments);

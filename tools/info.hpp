@@ -17,9 +17,10 @@
 
 namespace blco::info {
 
-// How coordinates are called in the output.
+// How coordinates are called in the output: by their labels, or by numbers.
 struct CoordinateNames {
   int index_base = 1;
+  std::vector<Labels> labels = {};  // per mode, empty where it has none; or empty
 
   std::string name(std::size_t mode, std::uint64_t row) const;
 };

@@ -54,6 +54,7 @@ Json tensor_json(const std::filesystem::path& path, const TensorSummary& summary
                {"shape", summary.shape},
                {"mode_names", summary.mode_names},
                {"relabelled_modes", summary.relabelled_modes},
+               {"label_bytes", summary.label_bytes},
                {"nonzeros", summary.nnz},
                {"density", density(summary)},
                {"norm", std::sqrt(summary.sum_of_squares)},

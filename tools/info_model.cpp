@@ -43,6 +43,13 @@ std::string wrapped(const std::string& start, const std::vector<std::string>& it
   return text;
 }
 
+// Labels are anything: what a terminal would act on is shown as '?', and what would read as two entries is quoted.
+std::string printable(std::string name) {
+  std::ranges::replace_if(
+      name, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
+  return name.find_first_of(" ,\"") == std::string::npos ? name : '"' + name + '"';
+}
+
 void print_component(const ComponentSummary& component, const std::vector<std::string>& modes, double small,
                      const CoordinateNames& names) {
   std::size_t widest = 0;
@@ -54,7 +61,7 @@ void print_component(const ComponentSummary& component, const std::vector<std::s
     std::vector<std::string> entries;
     for (const FactorEntry& entry : column.largest) {
       if (std::abs(entry.value) < small * std::abs(column.largest.front().value)) break;
-      entries.push_back(fmt::format("{} {:.3f}", names.name(n, entry.row), entry.value));
+      entries.push_back(fmt::format("{} {:.3f}", printable(names.name(n, entry.row)), entry.value));
     }
     const std::string start = fmt::format("  {}  sparse {:5.1f}%  ", padded(modes[n], widest), 100 * column.sparsity);
     const std::string line = wrapped(start, entries);
@@ -64,7 +71,8 @@ void print_component(const ComponentSummary& component, const std::vector<std::s
 
 }  // namespace
 
-std::string CoordinateNames::name(std::size_t, std::uint64_t row) const {
+std::string CoordinateNames::name(std::size_t mode, std::uint64_t row) const {
+  if (mode < labels.size() && !labels[mode].empty()) return std::string(labels[mode][row]);
   return std::to_string(row + static_cast<std::uint64_t>(index_base));
 }
 
@@ -72,7 +80,9 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
                  const std::vector<ComponentSummary>& components, const SummaryOptions& options,
                  const CoordinateNames& names) {
   print_row("model", path.string());
-  print_modes(model.shape, model.mode_names);
+  std::vector<std::uint64_t> label_bytes;
+  for (const Labels& labels : model.labels) label_bytes.push_back(labels.memory_bytes());
+  print_modes(model.shape, model.mode_names, label_bytes);
   print_row("rank", model.rank);
   print_row("fit", fmt::format("{:.12f}", model.fit()));
   print_row("sweeps", model.fit_history.size());
@@ -80,8 +90,9 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
   print_row("seed", model.seed);
   print_row("components", fmt::format("{} of {}, by falling weight; numbered from 0, like the columns of the factors",
                                       components.size(), model.rank));
+  const std::string label = names.labels.empty() ? "" : "label, or ";
   print_row("entries",
-            fmt::format("coordinate, counted from {}, and value; up to {} of each mode, by falling magnitude",
+            fmt::format("{}coordinate, counted from {}, and value; up to {} of each mode, by falling magnitude", label,
                         names.index_base, options.entries));
   print_row("sparse", fmt::format("share of entries that are 0 or below {:g} of the largest; none of them is shown",
                                   options.small));

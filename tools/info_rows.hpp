@@ -15,7 +15,9 @@ void print_row(const char* name, const Value& value) {
   fmt::print("{:<12}{}\n", name, value);
 }
 
-void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names);
+// `label_bytes` is per mode the memory of its labels, 0 without; or empty.
+void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names,
+                 const std::vector<std::uint64_t>& label_bytes);
 
 struct Bar {
   std::string label;

@@ -94,11 +94,14 @@ double bytes_per_nonzero(const TensorSummary& summary) {
   return static_cast<double>(summary.file_bytes) / static_cast<double>(summary.nnz);
 }
 
-void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names) {
+void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names,
+                 const std::vector<std::uint64_t>& label_bytes) {
   print_row("shape", cli::format_shape(shape));
   for (std::size_t n = 0; n < shape.size(); ++n) {
-    fmt::print("  mode {:<5}{}{}\n", n, cli::format_count(shape[n]),
-               n < names.size() ? fmt::format("  {}", names[n]) : "");
+    const bool labelled = n < label_bytes.size() && label_bytes[n] > 0;
+    fmt::print(
+        "  mode {:<5}{}{}{}\n", n, cli::format_count(shape[n]), n < names.size() ? fmt::format("  {}", names[n]) : "",
+        labelled ? fmt::format("  {} labels, {}", cli::format_count(shape[n]), cli::format_bytes(label_bytes[n])) : "");
   }
 }
 
@@ -128,7 +131,7 @@ void print_bars(const std::vector<Bar>& bars) {
 void print_tensor(const std::filesystem::path& path, const TensorSummary& summary,
                   const std::optional<TensorStatistics>& statistics) {
   print_row("tensor", path.string());
-  print_modes(summary.shape, summary.mode_names);
+  print_modes(summary.shape, summary.mode_names, summary.label_bytes);
   if (!summary.relabelled_modes.empty()) {
     print_row("relabelled", cli::format_modes(summary.relabelled_modes, summary.shape.size()));
   }

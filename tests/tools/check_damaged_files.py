@@ -107,13 +107,18 @@ class Job:
 
 
 def make_inputs(bin_folder, folder):
-    """Containers without and with a key column, a model, and a container for that model."""
+    """Containers without and with a key column, a model, a container for that model, and both with labels."""
     def run(tool, *arguments):
         subprocess.run([os.path.join(bin_folder, tool), *arguments], cwd=folder, check=True, capture_output=True)
     run("blco-gen", "--shape", "60x50x40", "--nnz", "900", "--chunk-nnz", "300", "--seed", "3", "-o", "three.blco")
     run("blco-gen", "--shape", "x".join(["20"] * 14), "--nnz", "200", "--counts", "-o", "keys.blco")
     run("blco-cpd", "three.blco", "--rank", "3", "--iterations", "2", "--threads", "1", "-o", "model.h5")
-    return {name: (folder / name).read_bytes() for name in ("three.blco", "keys.blco", "model.h5")}
+    rows = [f"user {i % 37},item {i * i % 23},{i % 5 + 1}" for i in range(300)]
+    (folder / "table.csv").write_text("\n".join(["user,item,count", *rows]) + "\n", encoding="utf-8")
+    run("blco-ingest", "table.csv", "--modes", "user,item", "--value", "count", "-o", "labels.blco")
+    run("blco-cpd", "labels.blco", "--rank", "2", "--iterations", "2", "--threads", "1", "-o", "labels.h5")
+    names = ("three.blco", "keys.blco", "model.h5", "labels.blco", "labels.h5")
+    return {name: (folder / name).read_bytes() for name in names}
 
 
 def main():
@@ -142,6 +147,12 @@ def main():
         failures += job("initial model", whole["model.h5"], resume).check(counts(100, 40), seed)
         # Factors of a model that another tool has written have no checksum: their numbers are taken as they are.
         failures += job("model without trailer", bare["model.h5"], ["blco-info", "input"], False).check(counts(200, 100), seed)
+        export = ["blco-export", "input", "-o", "-", "--format", "csv"]
+        failures += job("labelled container", whole["labels.blco"], export).check(counts(150, 40), seed)
+        failures += job("labelled container without trailer", bare["labels.blco"], export).check(counts(400, 100), seed)
+        failures += job("labelled model", whole["labels.h5"], ["blco-info", "input"]).check(counts(60, 20), seed)
+        failures += job("labelled model without trailer", bare["labels.h5"], ["blco-info", "input"], False).check(
+            counts(200, 100), seed)
     print("\n".join(failures))
     return 1 if failures else 0
 

@@ -20,8 +20,8 @@ MAY_INCLUDE = {
 }
 SEES_PUBLIC_HEADERS = ["engine", "tools", "tests"]
 PUBLIC = "engine/include/blco"
-# Of the format, the public headers pass on the exception type alone.
-PUBLIC_OF_BLCO = ["error.hpp"]
+# Of the format, the public headers pass on these alone.
+PUBLIC_OF_BLCO = ["error.hpp", "labels.hpp"]
 
 TOP_LEVEL = {*MAY_INCLUDE, "CMakeLists.txt", "CMakePresets.json", "README.md", ".ci", ".clang-format", ".gitignore"}
 SOURCES = {".hpp", ".cpp", ".cuh", ".cu"}

@@ -20,6 +20,16 @@ enum class DuplicatePolicy { sum, error, first, last, max };
 // less then, and the index takes fewer bits. It is undone wherever indices come out: in models, exports and messages.
 enum class Relabel { none, frequency };
 
+// Delimited text with a header, of which some columns are wanted. Any column can be a mode: its fields are taken byte
+// for byte as keys (numbers too), and each key is a coordinate, numbered by first appearance in the input. The keys
+// become the labels of the modes.
+struct ColumnOptions {
+  std::vector<std::string> modes = {};     // names in the header; empty: the input is not delimited text
+  std::string value = {};                  // the column of values; empty: every row counts 1
+  char separator = 0;                      // 0: tab for .tsv, else comma, tab or semicolon as the header has it
+  std::filesystem::path labels_from = {};  // a container whose keys keep their numbers; empty: none
+};
+
 struct IngestOptions {
   int index_base = 1;              // smallest coordinate in text input: 0 or 1
   std::uint64_t skip_lines = 0;    // header lines at the start of every text file
@@ -32,6 +42,7 @@ struct IngestOptions {
   int zstd_level = 3;  // 0: no compression beyond the packing
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;
   std::filesystem::path temporary_directory = {};  // for what does not fit memory_bytes; empty: the output's folder
+  ColumnOptions columns = {};
 };
 
 struct ColumnBytes {
@@ -52,18 +63,20 @@ struct IngestReport {
   std::vector<std::uint64_t> relabelled_modes = {};  // those that the new numbers differ in from the old ones
 };
 
-// Reads FROSTT text (.tns), the same with a header of GenTen or ParTI, or Matrix Market coordinate text (.mtx), plain,
-// gzip or zstd; or coordinate lists in arrays, which count from 0 whatever index_base is: NumPy archives (.npz) and
-// HDF5 files or groups of them (FILE:/GROUP). Their values are "values" or "data"; their coordinates are a matrix
-// "coords" or "indices", nnz x order or order x nnz (where both fit, "coords" is order x nnz and "indices" is not), or
-// "row" and "col", or lists "mode0", "mode1", ...; "shape" may be there. The first bytes tell what a file is. The files
-// are one tensor. Writes `output`, which appears only when it is whole. The bytes of the container depend on the input
-// and on shape, names, policy, zstd_level and chunk_nnz alone, not on threads or memory. What memory_bytes cannot hold
-// is sorted by way of temporary files, packed: once where the shape is given, twice where it is not. They are locked,
-// and those of killed jobs in the same folder are removed. Throws Error: invalid_argument for input that is not
-// acceptable (file and line), an empty tensor, one whose values are all zero, a shape that does not hold the input;
-// out_of_memory naming the budget that would do; io, also where another job is writing `output`, and where a disk is,
-// or will be, full; cancelled by `progress`. Nothing is left then.
+// Reads delimited text with a header (CSV) where options.columns.modes names columns (shape and index_base are then not
+// given, and mode_names are the columns unless they are); or FROSTT text (.tns), the same with a header of GenTen or
+// ParTI, or Matrix Market coordinate text (.mtx), plain, gzip or zstd; or coordinate lists in arrays, which count from
+// 0 whatever index_base is: NumPy archives (.npz) and HDF5 files or groups of them (FILE:/GROUP). Their values are
+// "values" or "data"; their coordinates are a matrix "coords" or "indices", nnz x order or order x nnz (where both fit,
+// "coords" is order x nnz and "indices" is not), or "row" and "col", or lists "mode0", "mode1", ...; "shape" may be
+// there. The first bytes tell what a file is. The files are one tensor. Writes `output`, which appears only when it is
+// whole. The bytes of the container depend on the input and on shape, names, policy, zstd_level and chunk_nnz alone,
+// not on threads or memory. What memory_bytes cannot hold is sorted by way of temporary files, packed: once where the
+// shape is given, twice where it is not. They are locked, and those of killed jobs in the same folder are removed.
+// Throws Error: invalid_argument for input that is not acceptable (file and line), an empty tensor, one whose values
+// are all zero, a shape that does not hold the input; out_of_memory naming the budget that would do; io, also where
+// another job is writing `output`, and where a disk is, or will be, full; cancelled by `progress`. Nothing is left
+// then.
 IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
                          const IngestOptions& options = {}, const ProgressCallback& progress = {});
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <blco/error.hpp>
+#include <blco/labels.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -20,6 +21,7 @@ struct CpdModel {
   std::vector<std::vector<double>> factors;  // per mode, row-major I_n x R, columns of 2-norm 1 (or 0)
   std::vector<double> fit_history;           // fit after each sweep: 1 - |X - model| / |X|
   std::vector<std::string> mode_names;
+  std::vector<Labels> labels = {};  // one list per mode, empty or as long as the mode; or empty: no mode has any
   std::uint64_t seed = 0;
   Arithmetic arithmetic = Arithmetic::f64;
   StopReason stop_reason = StopReason::sweeps;

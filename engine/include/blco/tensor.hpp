@@ -1,6 +1,7 @@
 // A sparse tensor, as fits and products take it: from a container on disk (TensorFile) or in memory (MemoryTensor).
 #pragma once
 
+#include <blco/labels.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,6 +29,7 @@ struct TensorSummary {
   TensorColumn index;            // low 64 bits of the line index
   TensorColumn key;              // the rest, where there is one
   TensorColumn value;
+  std::vector<std::uint64_t> label_bytes;  // per mode, the memory that its labels take, 0 without; empty: none has any
 };
 
 // Move-only handle. Reading is thread-safe.
@@ -36,6 +38,11 @@ class Tensor {
   virtual ~Tensor();
 
   const TensorSummary& summary() const { return summary_; }
+
+  // Per mode, what its coordinates stand for; an empty list for a mode of plain numbers, and nothing where all modes
+  // are. Read from the file at each call: summary().label_bytes says how much memory that takes. Throws Error: io;
+  // corrupt, where they are damaged.
+  std::vector<Labels> labels() const;
 
   // For the library itself.
   const ChunkSource& chunks() const { return *chunks_; }

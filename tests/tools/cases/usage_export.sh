@@ -7,7 +7,7 @@ run blco-export small.blco
 run blco-export small.blco -o ''
 run blco-export no-such-file.blco -o out.tns
 run blco-export small.tns -o out.tns
-run blco-export small.blco -o out.csv
+run blco-export small.blco -o out.parquet
 run blco-export small.blco -o out
 run blco-export small.blco -o small.blco
 run blco-export small.blco -o folder
@@ -17,7 +17,7 @@ run blco-export small.blco -o out.tns --threads 0
 run blco-export small.blco -o out.tns --format npy
 run bash -c 'blco-export small.blco -o - >/dev/full'
 run blco-export model.h5 -o factors --index-base 0
-run blco-export model.h5 -o factors --format csv
+run blco-export model.h5 -o factors --format xml
 run blco-export model.h5 -o model.npy
 run blco-export model.h5 -o -
 run blco-export model.h5 -o small.tns/
