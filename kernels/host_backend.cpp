@@ -3,7 +3,6 @@
 #include "kernels/host_backend.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cmath>
 #include <deque>
@@ -54,13 +53,6 @@ void check(bool condition, const std::string& message) {
 }
 
 std::uint64_t longest_mode(const TensorLayout& layout) { return std::ranges::max(layout.shape()); }
-
-// The bits of a row's number that tell rows of one cache line apart.
-template <class T>
-int rows_of_a_line(int rank) {
-  const auto rows = cache_line_bytes / std::min<std::uint64_t>(padded_rank<T>(rank) * sizeof(T), cache_line_bytes);
-  return static_cast<int>(std::bit_width(rows)) - 1;
-}
 
 // Whether decoded chunks may gain by being sorted: by line indices with a bit to spare, where factors are not too
 // large.
@@ -301,7 +293,7 @@ void HostBackend<T>::add_chunk(const FrameSource& source) {
   const auto begin = std::chrono::steady_clock::now();
   output_.open_chunk(source.range[static_cast<std::size_t>(pass_mode_)], source.nnz);
   if (output_.is_owned_by_rows()) {
-    exchange_.run(source, pass_mode_, rows_of_a_line<T>(rank_), rings_,
+    exchange_.run(source, pass_mode_, bits_within_a_line(padded_rank<T>(rank_) * sizeof(T)), rings_,
                   [&](std::size_t part, const NonzeroSpan& nonzeros) { add_owned(part, nonzeros); });
   } else {
     executor_.run(rings_.size(), [&](std::size_t part) { add_part(source, part); });

@@ -2,6 +2,8 @@
 #include "kernels/row_exchange.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "kernels/owner_split.hpp"
 
@@ -25,6 +27,10 @@ std::uint64_t without_lowest_bits(std::uint64_t mask, int count) {
 }
 
 }  // namespace
+
+int bits_within_a_line(std::uint64_t row_bytes) {
+  return static_cast<int>(std::bit_width(cache_line_bytes / std::min<std::uint64_t>(row_bytes, cache_line_bytes))) - 1;
+}
 
 RowExchange::RowExchange(const TensorLayout& layout, const FrameDecoder& decoder, Executor& executor)
     : decoder_(decoder),

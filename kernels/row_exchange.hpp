@@ -14,6 +14,10 @@
 
 namespace blco {
 
+// How many of the lowest bits of a row's number tell rows of `row_bytes`, a power of two or whole cache lines, apart
+// that share a cache line.
+int bits_within_a_line(std::uint64_t row_bytes);
+
 // Chunks are taken in rounds. In a round each part decodes some frames and splits their nonzeros by owner, and then
 // every owner adds those of the round before, part by part. So threads add to rows of their own, without locks and
 // copies, and each row's terms are added one by one in the order of the chunk: the numbers do not depend on the number
