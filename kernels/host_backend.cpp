@@ -84,7 +84,6 @@ class HostBackend final : public Backend {
   void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override;
   void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override;
   std::vector<double> take_factor(int mode) override;
-
   void begin_pass(int mode) override;
   void submit(int, const ChunkView& chunk) override {
     sorted_ = nullptr;
@@ -101,6 +100,14 @@ class HostBackend final : public Backend {
   std::span<const double> gram(int mode) override;
 
  private:
+  // Calls visit(i) for i from 0 to count - 1, on all threads.
+  template <class Visit>
+  void for_each(std::uint64_t count, const Visit& visit) const {
+    const std::size_t slices = rings_.size();
+    executor_.run(slices, [&](std::size_t slice) {
+      for (std::uint64_t i = count * slice / slices; i < count * (slice + 1) / slices; ++i) visit(i);
+    });
+  }
   void copy_out(RowsView<const T> from, std::span<double> to) const;
   void add_chunk(const FrameSource& source);
   void add_part(const FrameSource& source, std::size_t part);
@@ -155,11 +162,8 @@ void HostBackend<T>::load_factor(int mode, std::uint64_t first_row, std::span<co
   const RowsView<T> to = factors_[mode].view().rows;
   const auto rank = static_cast<std::uint64_t>(rank_);
   const std::uint64_t count = check_row_block(to.rows, rank_, first_row, rows.size());
-  const std::size_t slices = rings_.size();
-  executor_.run(slices, [&](std::size_t slice) {
-    for (std::uint64_t i = count * slice / slices; i < count * (slice + 1) / slices; ++i) {
-      for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<T>(rows[i * rank + r]);
-    }
+  for_each(count, [&](std::uint64_t i) {
+    for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<T>(rows[i * rank + r]);
   });
   factors_[mode].mark_all_live();
   grams_[static_cast<std::size_t>(mode)].clear();
@@ -178,11 +182,8 @@ std::span<const double> HostBackend<T>::gram(int mode) {
 template <class T>
 void HostBackend<T>::copy_out(RowsView<const T> from, std::span<double> to) const {
   const auto rank = static_cast<std::uint64_t>(rank_);
-  const std::size_t slices = rings_.size();
-  executor_.run(slices, [&](std::size_t slice) {
-    for (std::uint64_t i = from.rows * slice / slices; i < from.rows * (slice + 1) / slices; ++i) {
-      for (std::uint64_t r = 0; r < rank; ++r) to[i * rank + r] = static_cast<double>(from.row(i)[r]);
-    }
+  for_each(from.rows, [&](std::uint64_t i) {
+    for (std::uint64_t r = 0; r < rank; ++r) to[i * rank + r] = static_cast<double>(from.row(i)[r]);
   });
 }
 
@@ -198,11 +199,8 @@ void HostBackend<T>::load_rows(int mode, std::span<const std::uint32_t> rows, st
   const RowsView<T> to = factors_[mode].view().rows;
   const auto rank = static_cast<std::size_t>(rank_);
   check_row_list(to.rows, rank_, rows, values.size());
-  const std::size_t slices = rings_.size();
-  executor_.run(slices, [&](std::size_t slice) {
-    for (std::size_t i = rows.size() * slice / slices; i < rows.size() * (slice + 1) / slices; ++i) {
-      for (std::size_t r = 0; r < rank; ++r) to.row(rows[i])[r] = static_cast<T>(values[i * rank + r]);
-    }
+  for_each(rows.size(), [&](std::size_t i) {
+    for (std::size_t r = 0; r < rank; ++r) to.row(rows[i])[r] = static_cast<T>(values[i * rank + r]);
   });
   factors_[mode].mark_all_live();
   grams_[static_cast<std::size_t>(mode)].clear();
@@ -211,13 +209,10 @@ void HostBackend<T>::load_rows(int mode, std::span<const std::uint32_t> rows, st
 template <class T>
 void HostBackend<T>::store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const {
   const RowMatrix<T>& from = factors_[mode].matrix();
-  const auto rank = static_cast<std::size_t>(rank_);
   check_row_list(from.rows(), rank_, rows, values.size());
-  const std::size_t slices = rings_.size();
-  executor_.run(slices, [&](std::size_t slice) {
-    for (std::size_t i = rows.size() * slice / slices; i < rows.size() * (slice + 1) / slices; ++i) {
-      for (std::size_t r = 0; r < rank; ++r) values[i * rank + r] = static_cast<double>(from.row(rows[i])[r]);
-    }
+  const auto rank = static_cast<std::size_t>(rank_);
+  for_each(rows.size(), [&](std::size_t i) {
+    for (std::size_t r = 0; r < rank; ++r) values[i * rank + r] = static_cast<double>(from.row(rows[i])[r]);
   });
 }
 
