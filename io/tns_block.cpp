@@ -181,7 +181,7 @@ class BlockParser {
   // Fixes the order; false where nothing is to be parsed.
   bool find_first_line() {
     if (!find_line()) return false;
-    block_.first = TnsLine{line_, line_at(at_)};
+    block_.first = TnsLine{line_, line_at(line_begin_)};
     const int fields = count_fields(block_.first->text);
     if (block_.batch.order == 0) block_.batch.order = fields - 1;
     if (fields - has_values_ != block_.batch.order || fields < 2 || fields > max_order + 1) {
