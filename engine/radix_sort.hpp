@@ -68,60 +68,60 @@ void insertion_sort(std::span<Entry> entries) {
   }
 }
 
-// Moves `from` to `to` in the order of one digit. Returns where each digit's entries end.
+// Sorts a few entries of `from` into `to`.
 template <typename Entry>
-void scatter(std::span<const Entry> from, std::span<Entry> to, int first_bit, int bits,
-             std::array<std::size_t, most_digits>& ends) {
-  const std::size_t digits = std::size_t{1} << bits;
-  std::fill_n(ends.begin(), digits, 0);
-  for (const Entry& entry : from) ++ends[digit(entry, first_bit, bits)];
-  std::size_t position = 0;
-  for (std::size_t d = 0; d < digits; ++d) position += std::exchange(ends[d], position);
-  for (const Entry& entry : from) to[ends[digit(entry, first_bit, bits)]++] = entry;
+void insert_all(std::span<const Entry> from, std::span<Entry> to) {
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const Entry entry = from[i];
+    std::size_t at = i;
+    for (; at > 0 && is_before(entry, to[at - 1]); --at) to[at] = to[at - 1];
+    to[at] = entry;
+  }
 }
 
-// Sorts what fits a cache by its lowest `line_bits` bits; the result is in `to` or in `entries`.
 template <typename Entry>
-void sort_cached(std::span<Entry> entries, std::span<Entry> other, int line_bits, bool into_other) {
-  std::array<std::size_t, most_digits> ends;
-  const int most_bits = entries.size() < 1024 ? 8 : most_digit_bits;
-  const int passes = (line_bits + most_bits - 1) / most_bits;
-  for (int pass = 0, from = 0; pass < passes; ++pass) {
-    const int bits = (line_bits - from + passes - pass - 1) / (passes - pass);
-    scatter<Entry>(entries, other, from, bits, ends);
-    std::swap(entries, other);
-    into_other = !into_other;
-    from += bits;
+void sort_part(std::span<Entry> entries, std::span<Entry> other, int line_bits, bool into_other);
+
+// Scatters by the highest `bits` of the bits to sort by, and sorts the parts by the rest. `Count` holds a position.
+template <typename Count, typename Entry>
+void scatter_and_sort(std::span<Entry> entries, std::span<Entry> other, int line_bits, int bits, bool into_other) {
+  const int from = line_bits - bits;
+  std::array<Count, most_digits> ends;
+  const std::size_t digits = std::size_t{1} << bits;
+  std::fill_n(ends.begin(), digits, Count{0});
+  for (const Entry& entry : entries) ++ends[digit(entry, from, bits)];
+  Count position = 0;
+  for (std::size_t d = 0; d < digits; ++d) position += std::exchange(ends[d], position);
+  for (const Entry& entry : entries) other[ends[digit(entry, from, bits)]++] = entry;
+  for (std::size_t d = 0, begin = 0; d < digits; ++d) {
+    const std::size_t count = ends[d] - begin;
+    if (count > 0) sort_part(other.subspan(begin, count), entries.subspan(begin, count), from, !into_other);
+    begin = ends[d];
   }
-  if (into_other) std::copy(entries.begin(), entries.end(), other.begin());
 }
 
 // Sorts `entries` by the lowest `line_bits` bits; the result is in `other` if `into_other`.
 template <typename Entry>
 void sort_part(std::span<Entry> entries, std::span<Entry> other, int line_bits, bool into_other) {
-  int bits = 0;
-  for (const Entry& entry : entries) bits = std::max(bits, differing_bits(entries[0], entry));
-  line_bits = std::min(line_bits, bits);
   if (entries.size() <= few_entries) {
-    insertion_sort(entries);
-    line_bits = 0;
-  }
-  if (entries.size() <= cached_entries || line_bits <= most_digit_bits) {
-    sort_cached(entries, other, line_bits, into_other);
+    into_other ? insert_all<Entry>(entries, other) : insertion_sort(entries);
     return;
   }
-  const int digit_bits = 8;
-  std::array<std::size_t, 257> begins{};
-  for (const Entry& entry : entries) ++begins[digit(entry, line_bits - digit_bits, digit_bits) + 1];
-  for (std::size_t d = 0; d < 256; ++d) begins[d + 1] += begins[d];
-  std::array<std::size_t, 257> next = begins;
-  for (const Entry& entry : entries) other[next[digit(entry, line_bits - digit_bits, digit_bits)]++] = entry;
-  for (std::size_t d = 0; d < 256; ++d) {
-    const std::size_t count = begins[d + 1] - begins[d];
-    if (count > 0) {
-      sort_part(other.subspan(begins[d], count), entries.subspan(begins[d], count), line_bits - digit_bits,
-                !into_other);
-    }
+  int differing = 0;
+  for (const Entry& entry : entries) differing = std::max(differing, differing_bits(entries[0], entry));
+  line_bits = std::min(line_bits, differing);
+  if (line_bits == 0) {
+    if (into_other) std::copy(entries.begin(), entries.end(), other.begin());
+    return;
+  }
+  if (entries.size() <= cached_entries) {
+    // At once to parts of a few entries.
+    const int few_parts = static_cast<int>(std::bit_width(entries.size())) - 2;
+    scatter_and_sort<std::uint32_t>(entries, other, line_bits, std::min({line_bits, most_digit_bits, few_parts}),
+                                    into_other);
+  } else {
+    // To as many parts as a cache has lines for.
+    scatter_and_sort<std::size_t>(entries, other, line_bits, std::min(line_bits, 8), into_other);
   }
 }
 

@@ -6,8 +6,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "blco/bits.hpp"
 #include "blco/error.hpp"
 #include "engine/memory.hpp"
+#include "engine/page_array.hpp"
 #include "engine/radix_sort.hpp"
 
 namespace blco {
@@ -22,7 +24,7 @@ bool same_line(const WideEntry& a, const WideEntry& b) { return a.low == b.low &
 template <typename Entry>
 class EntryRun final : public MemoryRun {
  public:
-  EntryRun(std::unique_ptr<Entry[]> entries, std::uint64_t count) : entries_(std::move(entries)), count_(count) {}
+  EntryRun(PageArray<Entry> entries, std::uint64_t count) : entries_(std::move(entries)), count_(count) {}
 
   std::uint64_t count() const override { return count_; }
 
@@ -34,7 +36,7 @@ class EntryRun final : public MemoryRun {
   }
 
   void fold(EarlyFolding& folding) override {
-    const std::span<Entry> entries(entries_.get(), count_);
+    const std::span<Entry> entries = entries_.span().first(count_);
     if (!folding.admits(entries, [](const Entry& entry) { return entry.value; })) return;
     std::uint64_t kept = 0;
     for (const Entry& entry : entries) {
@@ -61,31 +63,68 @@ class EntryRun final : public MemoryRun {
   }
 
  private:
-  std::unique_ptr<Entry[]> entries_;
+  PageArray<Entry> entries_;
   std::uint64_t count_;
   std::uint64_t taken_ = 0;
 };
 
+// `Deposit` spreads the low bits of a number over a mask.
+template <typename Entry, typename Coordinate, typename Deposit>
+void linearize_with(const TensorLayout& layout, const Coordinate* coordinates, std::span<const double> values,
+                    Entry* entries, const Deposit& deposit) {
+  constexpr bool is_wide = std::is_same_v<Entry, WideEntry>;
+  const LayoutView view = layout.view();
+  const auto order = static_cast<std::size_t>(view.order);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::uint64_t low = 0;
+    std::uint64_t key = 0;
+    for (std::size_t n = 0; n < order; ++n) {
+      const ModeLayout& mode = view.modes[n];
+      const std::uint64_t coordinate = coordinates[i * order + n];
+      low |= deposit(coordinate, mode.low_mask);
+      // A mode whose low bits are 64 has none in the key.
+      if constexpr (is_wide) key |= deposit(coordinate >> (mode.low_bits & 63), mode.key_mask);
+    }
+    if constexpr (is_wide) {
+      entries[i] = {low, key, values[i]};
+    } else {
+      entries[i] = {low, values[i]};
+    }
+  }
+}
+
+#if defined(__x86_64__)
+// Not the intrinsic, which is not inlined into code that runs on any CPU.
+inline std::uint64_t pdep_instruction(std::uint64_t value, std::uint64_t mask) {
+  std::uint64_t result;
+  asm("pdep %2, %1, %0" : "=r"(result) : "r"(value), "r"(mask));
+  return result;
+}
+#endif
+
+template <typename Entry, typename Coordinate>
+void linearize(const TensorLayout& layout, const Coordinate* coordinates, std::span<const double> values,
+               Entry* entries) {
+#if defined(__x86_64__)
+  if (has_fast_pext()) return linearize_with(layout, coordinates, values, entries, pdep_instruction);
+#endif
+  linearize_with(layout, coordinates, values, entries, pdep_portable);
+}
+
 template <typename Entry>
 void linearize_batch(const TensorLayout& layout, const CoordinateBatch& batch, Entry* entries) {
-  std::array<std::uint64_t, max_order> coordinates{};
-  const std::span<const std::uint64_t> point(coordinates.data(), static_cast<std::size_t>(batch.order));
-  for (std::size_t i = 0; i < batch.count(); ++i) {
-    for (int n = 0; n < batch.order; ++n) coordinates[static_cast<std::size_t>(n)] = batch.coordinate(i, n);
-    const LineIndex line = layout.linearize(point);
-    if constexpr (std::is_same_v<Entry, WideEntry>) {
-      entries[i] = {line.low, line.key, batch.values[i]};
-    } else {
-      entries[i] = {line.low, batch.values[i]};
-    }
+  if (batch.wide.empty()) {
+    linearize(layout, batch.narrow.data(), batch.values, entries);
+  } else {
+    linearize(layout, batch.wide.data(), batch.values, entries);
   }
 }
 
 template <typename Entry>
 std::unique_ptr<MemoryRun> build_run(const TensorLayout& layout, std::vector<CoordinateBatch> batches,
                                      std::uint64_t entry_count, Executor& executor, const Relabelling* relabelling) {
-  // Left uninitialised: pages are taken as coordinates are freed.
-  auto entries = std::make_unique_for_overwrite<Entry[]>(entry_count);
+  // Its pages are taken as coordinates are freed.
+  PageArray<Entry> entries(entry_count);
   const auto group = static_cast<std::size_t>(executor.width());
   std::uint64_t position = 0;
   std::uint64_t freed_bytes = 0;
@@ -99,7 +138,7 @@ std::unique_ptr<MemoryRun> build_run(const TensorLayout& layout, std::vector<Coo
     }
     executor.run(count, [&](std::size_t i) {
       if (relabelling != nullptr) relabelling->apply(batches[first + i]);
-      linearize_batch(layout, batches[first + i], entries.get() + begin[i]);
+      linearize_batch(layout, batches[first + i], entries.data() + begin[i]);
       batches[first + i] = {};
     });
     if (freed_bytes >= release_step_bytes) {
@@ -110,8 +149,8 @@ std::unique_ptr<MemoryRun> build_run(const TensorLayout& layout, std::vector<Coo
   batches = {};
   release_freed_memory();
   {
-    const auto scratch = std::make_unique_for_overwrite<Entry[]>(entry_count);
-    radix_sort<Entry>({entries.get(), entry_count}, {scratch.get(), entry_count}, layout.line_bits(), executor);
+    const PageArray<Entry> scratch(entry_count);
+    radix_sort<Entry>(entries.span(), scratch.span(), layout.line_bits(), executor);
   }
   return std::make_unique<EntryRun<Entry>>(std::move(entries), entry_count);
 }
