@@ -1,8 +1,9 @@
-// One wave of chunks is encoded while the next is pulled and the last one handed on.
+// One wave of chunks is encoded while the last one is handed on. What pulls the next may use all threads itself.
 #include "engine/encode.hpp"
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -172,7 +173,6 @@ class Totals {
 IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, int zstd_level, const ChunkSink& sink,
                            Executor& executor, ProgressMeter& meter) {
   Totals totals(sink);
-  std::vector<SortedBatch> pulled;
   std::vector<EncodedChunk> encoded;
   std::uint64_t nnz = 0;
   std::uint64_t bytes_before = 0;
@@ -186,30 +186,25 @@ IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, int zstd_
     return wave;
   };
 
-  pulled = pull();
-  while (!pulled.empty() || !encoded.empty()) {
-    std::vector<SortedBatch> following;
+  for (std::vector<SortedBatch> pulled = pull(); !pulled.empty() || !encoded.empty(); pulled = pull()) {
     std::vector<EncodedChunk> current(pulled.size());
     std::uint64_t wave_nnz = 0;
     for (const SortedBatch& batch : pulled) wave_nnz += batch.count();
     nnz += wave_nnz;
-    const auto hand_on_and_pull = [&](std::vector<EncodedChunk>& finished) {
-      totals.append(finished);
-      finished.clear();
-      following = pull();
-    };
     const std::size_t beside = plan.overlaps ? 1 : 0;
     executor.run(pulled.size() + beside, [&](std::size_t task) {
       if (task < beside) {
-        hand_on_and_pull(encoded);
+        totals.append(encoded);
+        encoded.clear();
       } else {
         current[task - beside] = encode_chunk(std::move(pulled[task - beside]), input.layout, zstd_level);
       }
     });
-    pulled.clear();
-    if (!plan.overlaps) hand_on_and_pull(current);
-    pulled = std::move(following);
-    encoded = std::move(current);
+    if (plan.overlaps) {
+      encoded = std::move(current);
+    } else {
+      totals.append(current);
+    }
     meter.advance(wave_nnz, totals.stored_bytes() - bytes_before);
     bytes_before = totals.stored_bytes();
   }
@@ -241,7 +236,10 @@ IngestReport encode_container(EncodeInput input, const EncodePlan& plan, int zst
   meter.end();
   report.relabelled_modes = hand_on_relabelling(
       input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) { writer.relabel(mode, originals); });
+  const auto start = std::chrono::steady_clock::now();
   report.file_bytes = writer.finish(input.info, input.labels);
+  report.stages = meter.stage_times();
+  report.stages.push_back({"sync", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
   return report;
 }
 

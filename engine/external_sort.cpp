@@ -9,6 +9,7 @@
 #include "blco/error.hpp"
 #include "engine/memory.hpp"
 #include "engine/merged_runs.hpp"
+#include "engine/parallel_merge.hpp"
 
 namespace blco {
 namespace {
@@ -113,7 +114,8 @@ bool ExternalSort::has_room(const CoordinateBatch& batch) const {
   std::uint64_t needed = RunBuilder::memory_bytes(entries, coordinates, line_bits());
   needed = std::max(needed, run + RunStore::writing_bytes(line_bits() > 64, threads));
   if (!layout_) needed = std::max(needed, coordinates + CoordinateSpool::working_bytes(batch.order, threads));
-  return needed + batch.bytes() <= less(limits_.memory_bytes, limits_.reader_bytes);
+  const std::uint64_t kept = limits_.reader_bytes + (store_ ? store_->index_bytes() : 0);
+  return needed + batch.bytes() <= less(limits_.memory_bytes, kept);
 }
 
 // The least budget of a job that has spilled.
@@ -237,6 +239,7 @@ ExternalSort::Result ExternalSort::open(std::unique_ptr<MemoryRun> last) {
     release_freed_memory();
     merge_surplus_runs();
   }
+  if (std::optional<Result> result = open_parallel(last)) return std::move(*result);
   const std::uint64_t runs = store_->run_count();
   const std::uint64_t available = less(limits_.memory_bytes, (keeps ? held : 0) + runs * reading);
   const EncodePlan plan = *plan_encode(sizes, available);
@@ -246,6 +249,23 @@ ExternalSort::Result ExternalSort::open(std::unique_ptr<MemoryRun> last) {
   if (last) sources.push_back(std::move(last));
   if (sources.size() == 1) return {std::move(sources[0]), plan};
   return {std::make_unique<MergedRuns>(std::move(sources), sizes.has_key), plan};
+}
+
+// All threads merge where memory holds windows of all runs beside as many chunks as there are threads.
+std::optional<ExternalSort::Result> ExternalSort::open_parallel(std::unique_ptr<MemoryRun>& last) {
+  const std::uint64_t runs = store_->run_count() + (last ? 1 : 0);
+  if (runs < 2) return std::nullopt;
+  const std::uint64_t held = last ? last->count() * sorted_entry_bytes(line_bits()) : 0;
+  const std::uint64_t available = less(limits_.memory_bytes, held);
+  const EncodeSizes sizes = encode_sizes(entry_count_);
+  const MergeSetup setup{folding_.policy(), merge_window_blocks(*store_, runs, available / 2, executor_->width())};
+  if (setup.window_blocks == 0) return std::nullopt;
+  const std::uint64_t merging = merge_window_bytes(*store_, runs, setup.window_blocks, executor_->width());
+  const std::optional<EncodePlan> plan = plan_encode(sizes, less(available, merging));
+  if (!plan ||
+      plan->chunks_at_once < std::min<std::uint64_t>(sizes.chunk_count, static_cast<std::uint64_t>(sizes.threads)))
+    return std::nullopt;
+  return Result{merge_in_parallel(*store_, std::move(last), setup, *executor_), *plan};
 }
 
 // Merges neighbours until all runs can be read beside the encoder.

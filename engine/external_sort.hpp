@@ -77,6 +77,7 @@ class ExternalSort {
   void unspool(const TensorLayout& layout);
   void merge_surplus_runs();
   Result open(std::unique_ptr<MemoryRun> last);
+  std::optional<Result> open_parallel(std::unique_ptr<MemoryRun>& last);
 
   SortLimits limits_;  // memory_bytes without what is reserved or held
   std::uint64_t budget_bytes_;

@@ -84,6 +84,8 @@ class Permutation {
   }
 
   std::uint64_t operator()(std::uint64_t x) const {
+    // Division of 128 bits takes many times as long.
+    if (length_ < std::uint64_t{1} << 32) return (factor_ * x + offset_) % length_;
     return static_cast<std::uint64_t>((Wide{factor_} * x + offset_) % length_);
   }
 

@@ -1,8 +1,10 @@
 // Folding of one run; the only place that knows duplicates.
 #include "engine/merge.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -25,6 +27,11 @@ class FoldedRun final : public SortedSource {
     batch.values.reserve(most);
     while (true) {
       if (at_ == window_.count() && !refill()) break;
+      if (run_->is_folded()) {
+        append_folded(batch, std::min(window_.count() - at_, most - batch.count()));
+        if (batch.count() == most) break;
+        continue;
+      }
       if (batch.count() > 0 && same_line_as_last(batch)) {
         fold(batch);
       } else if (batch.count() == most) {
@@ -53,6 +60,29 @@ class FoldedRun final : public SortedSource {
     batch.values.push_back(window_.values[at_]);
   }
 
+  void append_folded(SortedBatch& batch, std::size_t count) {
+    const auto append_to = [&](auto& to, const auto& from) {
+      const auto first = from.begin() + static_cast<std::ptrdiff_t>(at_);
+      to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(count));
+    };
+    append_to(batch.low, window_.low);
+    if (layout_->has_key()) append_to(batch.key, window_.key);
+    append_to(batch.values, window_.values);
+    at_ += count;
+    const auto added = std::span(batch.values).last(count);
+    const auto found = std::ranges::find_if_not(added, [](double value) { return std::isfinite(value); });
+    if (found == added.end()) return;
+    const std::size_t kept = batch.count() - static_cast<std::size_t>(added.end() - found) + 1;
+    batch.low.resize(kept);
+    if (layout_->has_key()) batch.key.resize(kept);
+    refuse_sum(batch);
+  }
+
+  [[noreturn]] void refuse_sum(const SortedBatch& batch) const {
+    fail("the values at coordinates " + last_coordinates(batch) +
+         " sum to more than a double can hold; scale the values down");
+  }
+
   void fold(SortedBatch& batch) const {
     double& value = batch.values.back();
     const double other = window_.values[at_];
@@ -61,10 +91,7 @@ class FoldedRun final : public SortedSource {
            " occur more than once; choose --duplicates sum, first, last or max to fold them");
     }
     value = fold_values(policy_, value, other);
-    if (!std::isfinite(value)) {
-      fail("the values at coordinates " + last_coordinates(batch) +
-           " sum to more than a double can hold; scale the values down");
-    }
+    if (!std::isfinite(value)) refuse_sum(batch);
   }
 
   std::string last_coordinates(const SortedBatch& batch) const {

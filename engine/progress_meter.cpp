@@ -47,7 +47,9 @@ void ProgressMeter::end() {
 
 void ProgressMeter::tell_end() {
   done_.share = 1;
-  report(Clock::now());
+  const Clock::time_point now = Clock::now();
+  stage_times_.push_back({stage_.name, std::chrono::duration<double>(now - stage_start_).count()});
+  report(now);
 }
 
 void ProgressMeter::report(Clock::time_point now) {

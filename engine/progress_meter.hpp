@@ -5,6 +5,7 @@
 #include <blco/progress.hpp>
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 namespace blco {
 
@@ -34,6 +35,8 @@ class ProgressMeter {
   // From here on advance() only remembers that the job is to stop.
   void defer_stops() { deferred_ = true; }
   bool is_to_stop() const { return to_stop_; }
+  // Those that have ended.
+  const std::vector<StageTime>& stage_times() const { return stage_times_; }
   // cancelled or time, once it is to stop.
   StopReason reason() const { return reason_; }
 
@@ -51,6 +54,7 @@ class ProgressMeter {
   Clock::time_point stage_start_ = start_;
   Clock::time_point next_report_ = start_;
   Stage stage_;
+  std::vector<StageTime> stage_times_;
   Progress done_;
   bool deferred_ = false;
   bool to_stop_ = false;

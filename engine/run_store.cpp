@@ -17,6 +17,11 @@ namespace {
 // Blocks at work per thread: enough that threads wait little for each other.
 constexpr std::size_t blocks_per_thread = 4;
 
+void unpack_block(std::span<const std::byte> record, bool has_key, SortedBatch& block) {
+  const std::array columns = {&block.low, &block.key};
+  read_record(record, FrameCoding::differences, std::span(columns).first(has_key ? 2 : 1), block.values);
+}
+
 class SpilledRun final : public SortedRun {
  public:
   SpilledRun(RecordStream records, bool has_key) : records_(std::move(records)), has_key_(has_key) {}
@@ -27,8 +32,7 @@ class SpilledRun final : public SortedRun {
       block.clear();
       return false;
     }
-    const std::array columns = {&block.low, &block.key};
-    read_record(record, FrameCoding::differences, std::span(columns).first(has_key_ ? 2 : 1), block.values);
+    unpack_block(record, has_key_, block);
     return true;
   }
 
@@ -47,9 +51,9 @@ std::uint64_t RunStore::entry_count() const {
 }
 
 void RunStore::append(const MemoryRun& run, Executor& executor, const EntriesWritten& written) {
-  const std::uint64_t begin = file_.bytes();
+  Extent extent{file_.bytes(), 0, run.count(), {}};
   const std::size_t wave = blocks_per_thread * static_cast<std::size_t>(executor.width());
-  std::vector<std::vector<std::byte>> packed;
+  std::vector<Packed> packed;
   for (std::uint64_t first = 0; first < run.count(); first += wave * run_block_entries) {
     const std::uint64_t entries = std::min<std::uint64_t>(wave * run_block_entries, run.count() - first);
     packed.resize((entries + run_block_entries - 1) / run_block_entries);
@@ -59,20 +63,21 @@ void RunStore::append(const MemoryRun& run, Executor& executor, const EntriesWri
       run.copy(from, std::min<std::uint64_t>(run_block_entries, first + entries - from), block);
       packed[i] = pack(block);
     });
-    write(packed);
+    write(packed, extent);
     written(entries);
   }
-  runs_.push_back({begin, file_.bytes(), run.count()});
+  extent.end = file_.bytes();
+  runs_.push_back(std::move(extent));
 }
 
 void RunStore::merge(std::size_t first, std::size_t count, Executor& executor, const EntriesWritten& written) {
-  Extent merged{file_.bytes(), 0, 0};
+  Extent merged{file_.bytes(), 0, 0, {}};
   std::vector<std::unique_ptr<SortedRun>> runs;
   for (std::size_t r = first; r < first + count; ++r) runs.push_back(open(runs_[r], least_buffer_bytes(has_key_)));
   MergedRuns source(std::move(runs), has_key_);
   const std::size_t wave = blocks_per_thread * static_cast<std::size_t>(executor.width());
   std::vector<SortedBatch> pulled;
-  std::vector<std::vector<std::byte>> packed;
+  std::vector<Packed> packed;
   const auto pull = [&] {
     std::vector<SortedBatch> blocks;
     SortedBatch block;
@@ -82,10 +87,10 @@ void RunStore::merge(std::size_t first, std::size_t count, Executor& executor, c
   pulled = pull();
   while (!pulled.empty() || !packed.empty()) {
     std::vector<SortedBatch> following;
-    std::vector<std::vector<std::byte>> current(pulled.size());
+    std::vector<Packed> current(pulled.size());
     executor.run(pulled.size() + 1, [&](std::size_t task) {
       if (task == 0) {
-        write(packed);
+        write(packed, merged);
         following = pull();
       } else {
         current[task - 1] = pack(pulled[task - 1]);
@@ -99,8 +104,9 @@ void RunStore::merge(std::size_t first, std::size_t count, Executor& executor, c
     written(entries);
   }
   merged.end = file_.bytes();
+  for (std::size_t r = first; r < first + count; ++r) block_count_ -= runs_[r].blocks.size();
   const auto place = runs_.begin() + static_cast<std::ptrdiff_t>(first);
-  *place = merged;
+  *place = std::move(merged);
   runs_.erase(place + 1, place + static_cast<std::ptrdiff_t>(count));
 }
 
@@ -114,15 +120,39 @@ std::unique_ptr<SortedRun> RunStore::open(const Extent& extent, std::uint64_t bu
   return std::make_unique<SpilledRun>(RecordStream(file_, extent.begin, extent.end, buffer_bytes), has_key_);
 }
 
-std::vector<std::byte> RunStore::pack(const SortedBatch& block) const {
-  std::vector<std::byte> record;
+RunStore::Packed RunStore::pack(const SortedBatch& block) const {
+  Packed packed;
+  packed.first = {has_key_ ? block.key[0] : 0, block.low[0]};
+  packed.count = static_cast<std::uint32_t>(block.count());
   const std::array<std::span<const std::uint64_t>, 2> columns = {block.low, block.key};
-  append_record(std::span(columns).first(columns_of(has_key_)), FrameCoding::differences, block.values, record);
-  return record;
+  append_record(std::span(columns).first(columns_of(has_key_)), FrameCoding::differences, block.values, packed.record);
+  return packed;
 }
 
-void RunStore::write(const std::vector<std::vector<std::byte>>& records) {
-  for (const std::vector<std::byte>& record : records) file_.append(record);
+void RunStore::write(const std::vector<Packed>& packed, Extent& extent) {
+  for (const Packed& block : packed) {
+    const std::uint64_t offset = file_.append(block.record);
+    extent.blocks.push_back({block.first, offset, static_cast<std::uint32_t>(block.record.size()), 0, block.count});
+    ++block_count_;
+  }
+}
+
+std::vector<PackedBlock> RunStore::forecast() const {
+  std::vector<PackedBlock> blocks;
+  blocks.reserve(block_count_);
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    for (PackedBlock block : runs_[run].blocks) {
+      block.run = static_cast<std::uint32_t>(run);
+      blocks.push_back(block);
+    }
+  }
+  return blocks;
+}
+
+void RunStore::read(const PackedBlock& block, SortedBatch& entries) const {
+  std::vector<std::uint64_t> record(block.bytes / 8);  // words, so that it is aligned
+  file_.read(block.offset, std::as_writable_bytes(std::span(record)));
+  unpack_block(std::as_bytes(std::span(record)), has_key_, entries);
 }
 
 // The frames are decoded whole, and the columns of a block are as many as its values and keys.

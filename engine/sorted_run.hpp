@@ -17,8 +17,11 @@ class SortedRun {
  public:
   virtual ~SortedRun() = default;
 
-  // Replaces `block` by the next entries, at most run_block_entries. Returns false, and an empty block, at the end.
+  // Replaces `block` by the next entries. Returns false, and an empty block, at the end.
   virtual bool next(SortedBatch& block) = 0;
+
+  // True where all lines are distinct, duplicates having been folded; sums may then not be finite.
+  virtual bool is_folded() const { return false; }
 };
 
 // A run that lies in memory.

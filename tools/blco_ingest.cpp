@@ -115,6 +115,21 @@ std::string column_text(const ColumnBytes& column, std::uint64_t nnz) {
                      cli::format_bits(column.streamed, nnz));
 }
 
+cli::Json stages_json(const std::vector<StageTime>& stages) {
+  cli::Json json = cli::Json::array();
+  for (const StageTime& time : stages) json.push_back({{"stage", time.stage}, {"seconds", time.seconds}});
+  return json;
+}
+
+std::string stages_text(const std::vector<StageTime>& stages) {
+  std::string text;
+  for (const StageTime& time : stages) {
+    text += fmt::format("{}{} {:.2f} s", text.empty() ? "" : ", ", time.stage, time.seconds);
+  }
+  const auto longest = std::ranges::max_element(stages, {}, &StageTime::seconds);
+  return fmt::format("{}; {} took longest", text, longest->stage);
+}
+
 cli::Json column_json(const ColumnBytes& column) {
   return {{"stored_bytes", column.stored}, {"streamed_bytes", column.streamed}};
 }
@@ -130,7 +145,8 @@ void report_container(cli::Reporter& reporter, const IngestReport& report, const
                             {"chunks", report.chunk_count},
                             {"index", column_json(report.index)},
                             {"value", column_json(report.value)},
-                            {"file_bytes", report.file_bytes}});
+                            {"file_bytes", report.file_bytes},
+                            {"stages", stages_json(report.stages)}});
   const auto row = [&](const char* name, const std::string& text) {
     reporter.print(fmt::format("{:<10}{}", name, text));
   };
@@ -159,7 +175,7 @@ void ingest(const Arguments& arguments, cli::Reporter& reporter) {
   const IngestReport report = ingest_text(arguments.inputs, arguments.output, arguments.ingest, progress);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (report.input_format != "FROSTT text") reporter.note(fmt::format("the input is {}", report.input_format));
-  reporter.note(fmt::format("done in {:.2f} s", seconds.count()));
+  reporter.note(fmt::format("done in {:.2f} s: {}", seconds.count(), stages_text(report.stages)));
   report_container(reporter, report, arguments);
 }
 

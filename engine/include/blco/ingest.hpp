@@ -61,6 +61,7 @@ struct IngestReport {
   ColumnBytes value;
   std::uint64_t file_bytes = 0;
   std::vector<std::uint64_t> relabelled_modes = {};  // those that the new numbers differ in from the old ones
+  std::vector<StageTime> stages = {};  // in their order; "sync": until all lay on the disk
 };
 
 // Reads delimited text with a header (CSV) where options.columns.modes names columns (shape and index_base are then not

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 namespace blco {
 
@@ -13,6 +14,12 @@ struct Progress {
   std::uint64_t nonzeros = 0;  // in this stage so far; of a sweep, once per mode
   std::uint64_t bytes = 0;     // read from, or written to, disk in this stage so far
   double seconds = 0;          // since the stage began
+};
+
+// How long a stage of a job took.
+struct StageTime {
+  std::string stage;
+  double seconds = 0;
 };
 
 // Called on the caller's thread, some ten times a second at most and at the end of every stage. False ends the job:
