@@ -1,6 +1,6 @@
 write_small_tensor small.tns
 run blco-ingest small.tns -o small.blco --mode-names who,what,when 2>&1 | hide_sizes |
-  sed -E 's/T s: .* took longest/T s: STAGES/'
+  sed -E 's/ s: .* took longest/ s: STAGES/'
 run blco-info small.blco | grep -vE 'file|index|value|both'
 run blco-cpd small.blco --rank 2 --iterations 3 --tolerance 0 -o model.h5 --threads 2 2>&1 |
   grep -v '^memory' | hide_sizes | shorten_fits
