@@ -93,10 +93,10 @@ TEST_P(RowExchangeTest, GivesEveryRowOneOwnerAndItsNonzerosInOrder) {
   const std::vector<std::vector<std::uint64_t>> shapes{{300, 50, 70}, {2, 3, 40000}, {8192, 8000, 5000, 8191, 4097}};
   for (const auto& shape : shapes) {
     for (const Values values : {Values::uniform, Values::ones}) {
-      const auto tensor = random_tensor({.shape = shape, .nnz = 20'001, .seed = 1, .values = values, .skew = 2.0});
+      const auto tensor = random_tensor({.shape = shape, .nnz = 5'001, .seed = 1, .values = values, .skew = 2.0});
       const EncodedChunk chunk = encode_chunk(tensor, 0, tensor.nnz(), 0);
       const FrameDecoder decoder(TensorLayout(shape), GetParam());
-      for (const int threads : {2, 3, 8, 40}) {
+      for (const int threads : {2, 3, 40}) {
         for (std::size_t mode = 0; mode < shape.size(); ++mode) {
           const int ignored_bits = threads % 2;
           expect_owners(
@@ -111,7 +111,7 @@ TEST_P(RowExchangeTest, GivesEveryRowOneOwnerAndItsNonzerosInOrder) {
 
 TEST_P(RowExchangeTest, TakesManyRoundsAndDecodedChunks) {
   const std::vector<std::uint64_t> shape{300, 500, 700};
-  const auto tensor = random_tensor({.shape = shape, .nnz = 300'000, .seed = 2});
+  const auto tensor = random_tensor({.shape = shape, .nnz = 80'000, .seed = 2});
   const EncodedChunk chunk = encode_chunk(tensor, 0, tensor.nnz(), 0);
   const FrameDecoder decoder(TensorLayout(shape), GetParam());
   const FrameSource packed = decoder.open(chunk.view());
