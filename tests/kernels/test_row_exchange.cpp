@@ -111,7 +111,7 @@ TEST_P(RowExchangeTest, GivesEveryRowOneOwnerAndItsNonzerosInOrder) {
 
 TEST_P(RowExchangeTest, TakesManyRoundsAndDecodedChunks) {
   const std::vector<std::uint64_t> shape{300, 500, 700};
-  const auto tensor = random_tensor({.shape = shape, .nnz = 80'000, .seed = 2});
+  const auto tensor = random_tensor({.shape = shape, .nnz = 140'000, .seed = 2});
   const EncodedChunk chunk = encode_chunk(tensor, 0, tensor.nnz(), 0);
   const FrameDecoder decoder(TensorLayout(shape), GetParam());
   const FrameSource packed = decoder.open(chunk.view());
