@@ -29,6 +29,25 @@ double median(std::vector<double> of) {
   return of[of.size() / 2];
 }
 
+// Two such buffers lie in a second cache.
+constexpr std::uint64_t cached_copy_bytes = std::uint64_t{192} << 10;
+
+// Bytes read and written per second by copies within the second cache of each thread.
+double measure_cache_copy(ThreadPool& pool) {
+  constexpr int rounds = 2000;
+  const auto parts = static_cast<std::size_t>(pool.width());
+  std::vector<double> seconds(parts);
+  pool.run(parts, [&](std::size_t part) {
+    std::vector<std::byte> from(cached_copy_bytes, std::byte{1});
+    std::vector<std::byte> to(cached_copy_bytes);
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < rounds; ++i)
+      std::memcpy(i % 2 == 0 ? to.data() : from.data(), i % 2 == 0 ? from.data() : to.data(), cached_copy_bytes);
+    seconds[part] = seconds_since(begin);
+  });
+  return 2.0 * rounds * static_cast<double>(cached_copy_bytes * parts) / median(seconds);
+}
+
 // Bytes read and written per second by a copy on all threads.
 double measure_host_copy(ThreadPool& pool) {
   std::vector<std::byte> from(copy_bytes, std::byte{1});
@@ -81,6 +100,9 @@ void set_traffic(const PassTraffic& traffic, const BenchmarkReport& report, Pass
   pass.memory_bytes = traffic.memory_bytes;
   if (report.link_bytes_per_second > 0) pass.link_share = pass.link_bytes / pass.seconds / report.link_bytes_per_second;
   pass.memory_share = pass.memory_bytes / pass.seconds / report.memory_bytes_per_second;
+  pass.cache_bytes = traffic.cache_bytes;
+  if (report.cache_bytes_per_second > 0)
+    pass.cache_share = pass.cache_bytes / pass.seconds / report.cache_bytes_per_second;
 }
 
 }  // namespace
@@ -115,6 +137,7 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
     report.memory_bytes_per_second = device.memory_bytes_per_second;
   } else {
     report.memory_bytes_per_second = measure_host_copy(job.pool());
+    report.cache_bytes_per_second = measure_cache_copy(job.pool());
   }
   OriginalRows rows(tensor.chunks(), job.backend(), options.rank, job.device() != nullptr);
   load_initial_factors(tensor.summary(), options, nullptr, rows);

@@ -101,13 +101,15 @@ void print_table(const std::vector<Run>& runs) {
   fmt::print("device  {}, {} thread{}; memory copies {:.1f} GB/s", first.plan.device, first.plan.threads,
              first.plan.threads == 1 ? "" : "s", first.memory_bytes_per_second / 1e9);
   if (first.link_bytes_per_second > 0) fmt::print(", link {:.1f} GB/s", first.link_bytes_per_second / 1e9);
-  fmt::print("\n\n{:<9} {:<12} {:>4} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8}\n", "chunks", "resolution", "mode", "ms",
-             "M nnz/s", "link MB", "memory MB", "of link", "of mem");
+  if (first.cache_bytes_per_second > 0)
+    fmt::print(", within the cache {:.1f} GB/s", first.cache_bytes_per_second / 1e9);
+  fmt::print("\n\n{:<9} {:<12} {:>4} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8}\n", "chunks", "resolution", "mode",
+             "ms", "M nnz/s", "link MB", "memory MB", "of link", "of mem", "of cache");
   for (const Run& run : runs) {
     for (const PassMeasurement& pass : run.report.passes) {
-      fmt::print("{:<9} {:<12} {:>4} {:>10.3f} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.2f} {:>8.2f}\n", run.place,
+      fmt::print("{:<9} {:<12} {:>4} {:>10.3f} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.2f} {:>8.2f} {:>8.2f}\n", run.place,
                  run.resolution, pass.mode, pass.seconds * 1e3, pass.nonzeros_per_second / 1e6, pass.link_bytes / 1e6,
-                 pass.memory_bytes / 1e6, pass.link_share, pass.memory_share);
+                 pass.memory_bytes / 1e6, pass.link_share, pass.memory_share, pass.cache_share);
     }
     fmt::print("{:<9} {:<12} {:>4} {:>10} {:>10.1f}\n", run.place, run.resolution, "mean", "",
                run.report.mean_speed() / 1e6);
@@ -122,8 +124,9 @@ void print_table(const std::vector<Run>& runs) {
 void print_json(const std::vector<Run>& runs) {
   const BenchmarkReport& first = runs.front().report;
   fmt::print(
-      R"({{"device":"{}","threads":{},"link_bytes_per_second":{:.6g},"memory_bytes_per_second":{:.6g},"passes":[)",
-      first.plan.device, first.plan.threads, first.link_bytes_per_second, first.memory_bytes_per_second);
+      R"({{"device":"{}","threads":{},"link_bytes_per_second":{:.6g},"memory_bytes_per_second":{:.6g},"cache_bytes_per_second":{:.6g},"passes":[)",
+      first.plan.device, first.plan.threads, first.link_bytes_per_second, first.memory_bytes_per_second,
+      first.cache_bytes_per_second);
   const char* separator = "";
   for (const Run& run : runs) {
     for (const PassMeasurement& pass : run.report.passes) {
@@ -132,9 +135,9 @@ void print_json(const std::vector<Run>& runs) {
       if (pass.baseline_least_seconds > 0)
         fmt::print(R"("baseline_least_seconds":{:.6g},)", pass.baseline_least_seconds);
       fmt::print(R"("nonzeros_per_second":{:.6g},"link_bytes":{:.0f},"disk_bytes":{:.0f},"memory_bytes":{:.0f},)"
-                 R"("link_share":{:.4f},"memory_share":{:.4f}}})",
+                 R"("link_share":{:.4f},"memory_share":{:.4f},"cache_bytes":{:.0f},"cache_share":{:.4f}}})",
                  pass.nonzeros_per_second, pass.link_bytes, pass.disk_bytes, pass.memory_bytes, pass.link_share,
-                 pass.memory_share);
+                 pass.memory_share, pass.cache_bytes, pass.cache_share);
       separator = ",";
     }
   }

@@ -28,15 +28,18 @@ struct PassMeasurement {
   double link_bytes = 0;
   double disk_bytes = 0;
   double memory_bytes = 0;
-  // Of what the link and memory were measured to move in as many seconds.
+  double cache_bytes = 0;  // rows, indices and values, by the same model
+  // Of what the link, memory and the cache were measured to move in as many seconds.
   double link_share = 0;
   double memory_share = 0;
+  double cache_share = 0;
 };
 
 struct BenchmarkReport {
   CpdPlan plan;
   double link_bytes_per_second = 0;    // of a large copy from pinned memory; 0 on the CPU
   double memory_bytes_per_second = 0;  // of a large copy: bytes read and bytes written
+  double cache_bytes_per_second = 0;   // on the CPU: of copies within the second cache; 0 on a GPU
   std::vector<PassMeasurement> passes;
 
   // Least times of all modes together, over those of the baseline; 0 without one.
