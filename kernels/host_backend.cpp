@@ -44,8 +44,12 @@ class MappedBuffer final : public HostBuffer {
 
 struct Resident {
   FrameSource source;
-  DecodedChunk decoded;                            // source points to it, or to the caller's payloads
-  std::vector<std::optional<SortedChunk>> sorted;  // per mode, or empty
+  DecodedChunk decoded;  // source points to it, or to the caller's payloads
+  struct Copy {
+    int passes = 0;  // so far
+    std::optional<SortedChunk> sorted;
+  };
+  std::vector<Copy> copies;  // per mode; empty: never sorted
 };
 
 void check(bool condition, const std::string& message) {
@@ -114,7 +118,7 @@ class HostBackend final : public Backend {
   void add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end, std::size_t part);
   void add_owned(std::size_t part, const NonzeroSpan& nonzeros);
   bool add_sorted(const FrameSource& source, std::size_t part);
-  void sort(Resident& resident);
+  const SortedChunk* find_sorted(Resident& resident);
   void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const;
   RowsTask<T> make_task(std::size_t part);
 
@@ -254,32 +258,31 @@ ResidentId HostBackend<T>::keep(int, const ChunkView& chunk, ResidentForm form) 
       }
     });
     resident.source.index = resident.source.key = resident.source.value = {};
-    sort(resident);
+    if (sorted_bytes_left_ > 0) resident.copies.resize(static_cast<std::size_t>(layout_.order()));
   }
   residents_.push_back(std::move(resident));
   if (form != ResidentForm::packed) residents_.back().source.decoded = &residents_.back().decoded;
   return residents_.size() - 1;
 }
 
+// Sorts a chunk for the mode of the pass when it has had enough of them.
 template <class T>
-void HostBackend<T>::sort(Resident& resident) {
-  const std::uint64_t most = sorted_chunk_bytes(resident.source.nnz);
-  if (sorted_bytes_left_ < most + sort_scratch_bytes(executor_.width())) return;
-  const std::uint64_t least_run = least_sorted_run(padded_rank<T>(rank_) * sizeof(T));
-  resident.sorted.resize(static_cast<std::size_t>(layout_.order()));
-  for (int mode = 0; mode < layout_.order(); ++mode) {
-    if (sorted_bytes_left_ < most + sort_scratch_bytes(executor_.width())) return;
-    std::optional<SortedChunk>& sorted = resident.sorted[static_cast<std::size_t>(mode)];
-    sorted = sort_chunk(resident.decoded, resident.source.nnz, decoder_.row_mask(mode), least_run, executor_);
-    if (sorted) sorted_bytes_left_ -= most;
+const SortedChunk* HostBackend<T>::find_sorted(Resident& resident) {
+  if (resident.copies.empty()) return nullptr;
+  Resident::Copy& copy = resident.copies[static_cast<std::size_t>(pass_mode_)];
+  const std::uint64_t bytes = sorted_chunk_bytes(resident.source.nnz);
+  if (copy.passes++ == passes_before_sorting && bytes + sort_scratch_bytes(executor_.width()) <= sorted_bytes_left_) {
+    copy.sorted = sort_chunk(resident.decoded, resident.source.nnz, decoder_.row_mask(pass_mode_),
+                             least_sorted_run(padded_rank<T>(rank_) * sizeof(T)), executor_);
+    if (copy.sorted) sorted_bytes_left_ -= bytes;
   }
+  return copy.sorted ? &*copy.sorted : nullptr;
 }
 
 template <class T>
 void HostBackend<T>::submit_resident(ResidentId chunk) {
-  const Resident& resident = residents_.at(chunk);
-  const auto mode = static_cast<std::size_t>(pass_mode_);
-  sorted_ = mode < resident.sorted.size() && resident.sorted[mode] ? &*resident.sorted[mode] : nullptr;
+  Resident& resident = residents_.at(chunk);
+  sorted_ = find_sorted(resident);
   add_chunk(resident.source);
 }
 

@@ -48,7 +48,7 @@ struct BenchmarkReport {
   double mean_speed() const;
 };
 
-// Runs the MTTKRP of every mode as often as asked (after one pass that brings the resident chunks to their place), with
+// Runs the MTTKRP of every mode as often as asked (after passes that bring the resident chunks to their place), with
 // factors of uniform numbers. The budgets decide what is streamed. Of the options rank, device, arithmetic, resolution,
 // seed, threads and trace count. Throws as fit_cpd does, and Error{invalid_argument} for repeats below 1.
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark = {},
