@@ -13,7 +13,7 @@
 #include "engine/cpd_job.hpp"
 #include "engine/initial_factors.hpp"
 #include "engine/streamer.hpp"
-#include "kernels/host_backend.hpp"
+#include "kernels/sorted_tiles.hpp"
 
 namespace blco {
 namespace {

@@ -7,6 +7,7 @@
 #include "blco/error.hpp"
 #include "engine/memory.hpp"
 #include "kernels/host_backend.hpp"
+#include "kernels/sorted_tiles.hpp"
 
 namespace blco {
 namespace {

@@ -58,21 +58,6 @@ void check(bool condition, const std::string& message) {
 
 std::uint64_t longest_mode(const TensorLayout& layout) { return std::ranges::max(layout.shape()); }
 
-// Whether decoded chunks may gain by being sorted: by line indices with a bit to spare, where factors are not too
-// large.
-bool can_sort(const BackendConfig& config) {
-  const std::uint64_t number = config.precision == Precision::f32 ? sizeof(float) : sizeof(double);
-  const std::uint64_t stride =
-      config.precision == Precision::f32 ? padded_rank<float>(config.rank) : padded_rank<double>(config.rank);
-  std::uint64_t bytes = 0;
-  int bits = 0;
-  for (int mode = 0; mode < config.layout.order(); ++mode) {
-    bytes += config.layout.mode(mode).length * stride * number;
-    bits += config.layout.mode(mode).low_bits + config.layout.mode(mode).key_bits;
-  }
-  return has_fast_pext() && bits < 64 && bytes <= most_sorted_matrix_bytes;
-}
-
 template <class T>
 class HostBackend final : public Backend {
  public:
@@ -454,14 +439,6 @@ std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int
 
 std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz) {
   return decoded_chunk_bytes(layout, nnz) + sizeof(Resident);
-}
-
-std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {
-  if (!can_sort(config)) return 0;
-  const auto order = static_cast<std::uint64_t>(config.layout.order());
-  std::uint64_t bytes = sort_scratch_bytes(threads);
-  for (const std::uint64_t nnz : nnzs) bytes += order * sorted_chunk_bytes(nnz);
-  return bytes;
 }
 
 }  // namespace blco

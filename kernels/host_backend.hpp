@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 
 #include "blco/executor.hpp"
 #include "kernels/backend.hpp"
@@ -22,11 +21,5 @@ std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int
 
 // Bytes that keep(chunk, ResidentForm::decoded) takes.
 std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz);
-
-// Sorting a decoded chunk for a mode takes as long as it saves in about so many passes: short jobs do without.
-inline constexpr int passes_before_sorting = 8;
-
-// Bytes of config.sorted_bytes that can be of use to decoded chunks with `nnzs` nonzeros; 0 where sorting does not pay.
-std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads);
 
 }  // namespace blco

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "blco/bits.hpp"
+#include "kernels/row_matrix.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -103,6 +104,27 @@ std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t n
   const std::uint64_t all = std::accumulate(different.begin(), different.end(), std::uint64_t{0});
   if (all * least_run > nnz) return std::nullopt;
   return sorted;
+}
+
+bool can_sort(const BackendConfig& config) {
+  const std::uint64_t number = config.precision == Precision::f32 ? sizeof(float) : sizeof(double);
+  const std::uint64_t stride =
+      config.precision == Precision::f32 ? padded_rank<float>(config.rank) : padded_rank<double>(config.rank);
+  std::uint64_t bytes = 0;
+  int bits = 0;
+  for (int mode = 0; mode < config.layout.order(); ++mode) {
+    bytes += config.layout.mode(mode).length * stride * number;
+    bits += config.layout.mode(mode).low_bits + config.layout.mode(mode).key_bits;
+  }
+  return has_fast_pext() && bits < 64 && bytes <= most_sorted_matrix_bytes;
+}
+
+std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {
+  if (!can_sort(config)) return 0;
+  const auto order = static_cast<std::uint64_t>(config.layout.order());
+  std::uint64_t bytes = sort_scratch_bytes(threads);
+  for (const std::uint64_t nnz : nnzs) bytes += order * sorted_chunk_bytes(nnz);
+  return bytes;
 }
 
 }  // namespace blco

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "blco/executor.hpp"
 #include "kernels/aligned_buffer.hpp"
+#include "kernels/backend.hpp"
 #include "kernels/frame_rows.hpp"
 
 namespace blco {
@@ -24,6 +26,9 @@ constexpr std::uint64_t least_sorted_run(std::uint64_t row_bytes) {
   return row_bytes >= worth_bytes / 3 ? 3 : worth_bytes / row_bytes;
 }
 
+// Sorting a decoded chunk for a mode takes as long as it saves in about so many passes: short jobs do without.
+inline constexpr int passes_before_sorting = 8;
+
 // Nonzeros of equal target row are neighbours within a tile, in the order that they had, so that every row is added up
 // as from the chunk itself, to the same bits. Of each line index bit 63 says that its row is not the one before's.
 struct SortedChunk {
@@ -39,6 +44,12 @@ std::uint64_t sorted_chunk_bytes(std::uint64_t nnz);
 // None where a row of a tile has fewer than `least_run` nonzeros on average.
 std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t nnz, std::uint64_t row_mask,
                                       std::uint64_t least_run, Executor& executor);
+
+// Whether decoded chunks may gain by being sorted: line indices have a bit to spare, and factors are not too large.
+bool can_sort(const BackendConfig& config);
+
+// Bytes of config.sorted_bytes that can be of use to decoded chunks with `nnzs` nonzeros; 0 where sorting does not pay.
+std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads);
 
 // Bytes that sort_chunk takes beyond its result.
 std::uint64_t sort_scratch_bytes(int threads);
