@@ -101,13 +101,13 @@ TEST_F(ParallelMergeTest, IsNotOfferedWhereEqualLinesFillManyBlocks) {
   const TensorLayout few(std::vector<std::uint64_t>{1, 2});
   const TensorLayout many(std::vector<std::uint64_t>{1000, 1000});
   make_store(false);
-  for (int run = 0; run < 40; ++run) store_run(many, 0, 1000);
-  EXPECT_GT(merge_window_blocks(*store_, 40, memory, 2), 0);
-  EXPECT_EQ(merge_window_blocks(*store_, 40, 1000, 2), 0) << "no memory";
+  for (int run = 0; run < 8; ++run) store_run(many, 0, 1000);
+  EXPECT_GT(merge_window_blocks(*store_, 8, memory, 2), 0);
+  EXPECT_EQ(merge_window_blocks(*store_, 8, 1000, 2), 0) << "no memory";
 
   make_store(false);
-  for (int run = 0; run < 100; ++run) store_run(few, 0, 1);
-  EXPECT_EQ(merge_window_blocks(*store_, 100, memory, 2), 0);
+  for (int run = 0; run < 40; ++run) store_run(few, 0, 1);
+  EXPECT_EQ(merge_window_blocks(*store_, 40, memory, 2), 0);
 }
 
 }  // namespace
