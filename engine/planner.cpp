@@ -74,6 +74,8 @@ std::uint64_t decode_ahead(const TensorSizes& tensor, const TensorLayout& layout
 
 // For sorted copies of chunks that are decoded anyway.
 std::uint64_t sort_ahead(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room, const Plan& plan) {
+  // Rows that each belong to a thread take chunks in line order.
+  if (request.threads > 1 && plan.private_bytes == 0) return 0;
   std::vector<std::uint64_t> nnzs;
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
     if (plan.tiers[chunk] == Tier::decoded) nnzs.push_back(tensor.chunks[chunk].nnz);

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <deque>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,9 +20,9 @@
 #include "kernels/host_dense.hpp"
 #include "kernels/mttkrp_rows.hpp"
 #include "kernels/pass_output.hpp"
+#include "kernels/resident_chunks.hpp"
 #include "kernels/row_exchange.hpp"
 #include "kernels/row_matrix.hpp"
-#include "kernels/sorted_tiles.hpp"
 
 namespace blco {
 namespace {
@@ -40,16 +38,6 @@ class MappedBuffer final : public HostBuffer {
 
  private:
   AlignedBuffer<std::byte> buffer_;
-};
-
-struct Resident {
-  FrameSource source;
-  DecodedChunk decoded;  // source points to it, or to the caller's payloads
-  struct Copy {
-    int passes = 0;  // so far
-    std::optional<SortedChunk> sorted;
-  };
-  std::vector<Copy> copies;  // per mode; empty: never sorted
 };
 
 void check(bool condition, const std::string& message) {
@@ -79,7 +67,9 @@ class HostBackend final : public Backend {
     add_chunk(decoder_.open(chunk));
   }
   void wait_lane(int) override {}
-  ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override;
+  ResidentId keep(int, const ChunkView& chunk, ResidentForm form) override {
+    return residents_.keep(chunk, form, rings_);
+  }
   void submit_resident(ResidentId chunk) override;
   void finish_pass() override { output_.finish(); }
   void read_output(std::span<double> rows) const override;
@@ -103,7 +93,6 @@ class HostBackend final : public Backend {
   void add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end, std::size_t part);
   void add_owned(std::size_t part, const NonzeroSpan& nonzeros);
   bool add_sorted(const FrameSource& source, std::size_t part);
-  const SortedChunk* find_sorted(Resident& resident);
   void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const;
   RowsTask<T> make_task(std::size_t part);
 
@@ -117,8 +106,7 @@ class HostBackend final : public Backend {
   PassOutput<T> output_;
   DenseKernels dense_;
   std::vector<FrameRing> rings_;  // per part
-  std::deque<Resident> residents_;
-  std::uint64_t sorted_bytes_left_;
+  ResidentChunks residents_;
   const SortedChunk* sorted_ = nullptr;  // of the chunk in work, for the mode of the pass
   int pass_mode_ = 0;
   TraceSink* trace_;
@@ -133,7 +121,8 @@ HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
       exchange_(config.layout, decoder_, executor_),
       output_(longest_mode(config.layout), config.rank, config.private_bytes, executor_),
       dense_(config.rank, longest_mode(config.layout), executor_),
-      sorted_bytes_left_(can_sort(config) ? config.sorted_bytes : 0),
+      residents_(decoder_, config.layout.order(), padded_rank<T>(config.rank) * sizeof(T),
+                 can_sort(config) ? config.sorted_bytes : 0, executor_),
       trace_(config.trace) {
   for (const std::uint64_t length : layout_.shape()) {
     if (config.keep_previous) {
@@ -230,45 +219,9 @@ void HostBackend<T>::begin_pass(int mode) {
 }
 
 template <class T>
-ResidentId HostBackend<T>::keep(int, const ChunkView& chunk, ResidentForm form) {
-  Resident resident;
-  resident.source = decoder_.open(chunk);
-  if (form != ResidentForm::packed) {
-    const FrameSource source = resident.source;
-    resident.decoded = decoder_.make_decoded(source);
-    const std::size_t slices = rings_.size();
-    executor_.run(slices, [&](std::size_t slice) {
-      for (std::uint64_t f = source.frames() * slice / slices; f < source.frames() * (slice + 1) / slices; ++f) {
-        decoder_.decode_into(source, f, rings_[slice], resident.decoded);
-      }
-    });
-    resident.source.index = resident.source.key = resident.source.value = {};
-    if (sorted_bytes_left_ > 0) resident.copies.resize(static_cast<std::size_t>(layout_.order()));
-  }
-  residents_.push_back(std::move(resident));
-  if (form != ResidentForm::packed) residents_.back().source.decoded = &residents_.back().decoded;
-  return residents_.size() - 1;
-}
-
-// Sorts a chunk for the mode of the pass when it has had enough of them.
-template <class T>
-const SortedChunk* HostBackend<T>::find_sorted(Resident& resident) {
-  if (resident.copies.empty()) return nullptr;
-  Resident::Copy& copy = resident.copies[static_cast<std::size_t>(pass_mode_)];
-  const std::uint64_t bytes = sorted_chunk_bytes(resident.source.nnz);
-  if (copy.passes++ == passes_before_sorting && bytes + sort_scratch_bytes(executor_.width()) <= sorted_bytes_left_) {
-    copy.sorted = sort_chunk(resident.decoded, resident.source.nnz, decoder_.row_mask(pass_mode_),
-                             least_sorted_run(padded_rank<T>(rank_) * sizeof(T)), executor_);
-    if (copy.sorted) sorted_bytes_left_ -= bytes;
-  }
-  return copy.sorted ? &*copy.sorted : nullptr;
-}
-
-template <class T>
 void HostBackend<T>::submit_resident(ResidentId chunk) {
-  Resident& resident = residents_.at(chunk);
-  sorted_ = find_sorted(resident);
-  add_chunk(resident.source);
+  sorted_ = residents_.sorted(chunk, pass_mode_);
+  add_chunk(residents_.source(chunk));
 }
 
 template <class T>
@@ -438,7 +391,7 @@ std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int
 }
 
 std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz) {
-  return decoded_chunk_bytes(layout, nnz) + sizeof(Resident);
+  return ResidentChunks::decoded_bytes(layout, nnz);
 }
 
 }  // namespace blco

@@ -154,7 +154,7 @@ TEST_F(OneTensor, PassesOnWhatTheSinkThrows) {
 
 TEST_F(OneTensor, RefusesNamesAndBasesThatItDoesNotKnow) {
   const TensorFile tensor(path_);
-  for (const char* name : {"out", "out.csv", "out.gz", "out.tns.bz2"}) {
+  for (const char* name : {"out", "out.npy", "out.gz", "out.tns.bz2"}) {
     expect_error(ErrorKind::invalid_argument, "name a file that ends in", [&] { export_text(tensor, folder_ / name); });
   }
   expect_error(ErrorKind::invalid_argument, "index base",

@@ -97,17 +97,17 @@ TEST_F(ParallelMergeTest, MergesRunsThatDoNotOverlap) {
 }
 
 TEST_F(ParallelMergeTest, IsNotOfferedWhereEqualLinesFillManyBlocks) {
-  const std::uint64_t memory = std::uint64_t{1} << 30;
+  constexpr std::uint64_t window = 64;
   const TensorLayout few(std::vector<std::uint64_t>{1, 2});
   const TensorLayout many(std::vector<std::uint64_t>{1000, 1000});
   make_store(false);
   for (int run = 0; run < 8; ++run) store_run(many, 0, 1000);
-  EXPECT_GT(merge_window_blocks(*store_, 8, memory, 2), 0);
+  EXPECT_EQ(merge_window_blocks(*store_, 8, merge_window_bytes(*store_, 8, window, 2), 2), window);
   EXPECT_EQ(merge_window_blocks(*store_, 8, 1000, 2), 0) << "no memory";
 
   make_store(false);
   for (int run = 0; run < 40; ++run) store_run(few, 0, 1);
-  EXPECT_EQ(merge_window_blocks(*store_, 40, memory, 2), 0);
+  EXPECT_EQ(merge_window_blocks(*store_, 40, merge_window_bytes(*store_, 40, window, 2), 2), 0);
 }
 
 }  // namespace
