@@ -238,8 +238,8 @@ std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const In
   return encode_in_memory(sorted->input(sort.entry_count()), sorted->plan, executor, meter);
 }
 
-IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
-                         const IngestOptions& options, const ProgressCallback& progress) {
+IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
+                          const IngestOptions& options, const ProgressCallback& progress) {
   ThreadPool pool(options.threads);
   check_options(options);
   IngestOptions chosen = options;

@@ -13,7 +13,7 @@
 
 namespace blco {
 
-// The contract of ingest_text, for any reader.
+// The contract of ingest_files, for any reader.
 IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
                         Executor& executor, const ProgressCallback& progress = {});
 

@@ -19,7 +19,7 @@ class MergedRuns final : public SortedRun {
  private:
   class Merger;
   template <class Line>
-  class LoserTree;
+  class TreeMerger;
 
   std::unique_ptr<Merger> merger_;
 };

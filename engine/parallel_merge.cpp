@@ -1,13 +1,14 @@
-// Windows of blocks, cut into parts at lines; every part has a tree of losers of its own.
+// Windows of blocks, cut into parts at lines; every part is merged by itself.
 #include "engine/parallel_merge.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <span>
+#include <optional>
 #include <utility>
 
 #include "engine/duplicates.hpp"
+#include "engine/loser_tree.hpp"
 
 namespace blco {
 namespace {
@@ -32,7 +33,6 @@ struct Range {
   const SortedBatch* entries;
   std::size_t at;
   std::size_t end;
-  std::size_t run;
 
   LineIndex line() const { return line_of(*entries, at); }
   static LineIndex line_of(const SortedBatch& entries, std::size_t i) {
@@ -89,77 +89,37 @@ class Appender {
   std::size_t count_ = 0;
 };
 
-__extension__ using Wide = unsigned __int128;
-
 // Merges ranges, which are in input order. `Line` holds a whole line index.
 template <class Line>
 class RangeMerger {
   static constexpr bool is_wide = sizeof(Line) > 8;
 
  public:
-  explicit RangeMerger(std::vector<Range> ranges) : ranges_(std::move(ranges)), losers_(ranges_.size()) {}
+  explicit RangeMerger(std::vector<Range> ranges) : ranges_(std::move(ranges)) {}
 
   void merge(SortedBatch& out, DuplicatePolicy policy) {
     std::size_t total = 0;
     for (const Range& range : ranges_) total += range.end - range.at;
     Appender<is_wide> appender(out, total, policy);
     if (ranges_.empty()) return;
-    Head winner = build();
-    for (; total > 0; --total) {
-      Range& range = ranges_[winner.range];
+    const auto head_of = [this](std::size_t r) { return head(ranges_[r]); };
+    for (LoserTree<Line> tree(ranges_.size(), head_of); !tree.is_at_end(); tree.advance(head_of)) {
+      Range& range = ranges_[tree.sequence()];
       appender.add(*range.entries, range.at++);
-      winner = replay(winner.range);
     }
   }
 
  private:
-  // A range that has ended has the largest line, and a number beyond those of all others.
-  struct Head {
-    Line line;
-    std::size_t range;
-  };
-
-  static bool is_before(const Head& a, const Head& b) {
-    return a.line < b.line || (a.line == b.line && a.range < b.range);
-  }
-
-  Head head_of(std::size_t r) const {
-    const Range& range = ranges_[r];
-    if (range.at == range.end) return {static_cast<Line>(~Line{0}), ranges_.size() + r};
+  static std::optional<Line> head(const Range& range) {
+    if (range.at == range.end) return std::nullopt;
     if constexpr (is_wide) {
-      return {Line{range.entries->key[range.at]} << 64 | range.entries->low[range.at], r};
+      return Line{range.entries->key[range.at]} << 64 | range.entries->low[range.at];
     } else {
-      return {range.entries->low[range.at], r};
+      return range.entries->low[range.at];
     }
-  }
-
-  Head build() {
-    const std::size_t count = ranges_.size();
-    std::vector<Head> winners(2 * count);
-    for (std::size_t r = 0; r < count; ++r) winners[count + r] = head_of(r);
-    for (std::size_t node = count - 1; node >= 1; --node) {
-      const bool left = is_before(winners[2 * node], winners[2 * node + 1]);
-      winners[node] = winners[2 * node + (left ? 0 : 1)];
-      losers_[node] = winners[2 * node + (left ? 1 : 0)];
-    }
-    return winners[1];
-  }
-
-  // From the leaf of the range whose entry has left, up to the root.
-  Head replay(std::size_t r) {
-    Head rising = head_of(r);
-    for (std::size_t node = (ranges_.size() + r) / 2; node >= 1; node /= 2) {
-      Head& loser = losers_[node];
-      const bool falls = is_before(loser, rising);
-      const Head stays = falls ? rising : loser;
-      rising = falls ? loser : rising;
-      loser = stays;
-    }
-    return rising;
   }
 
   std::vector<Range> ranges_;
-  std::vector<Head> losers_;
 };
 
 class ParallelMerge final : public SortedRun {
@@ -280,11 +240,11 @@ class ParallelMerge final : public SortedRun {
     };
     std::vector<Range> ranges;
     for (std::size_t run = 0; run < pending_.size(); ++run) {
-      const Range range{&pending_[run].entries, cut(run, part), cut(run, part + 1), run};
+      const Range range{&pending_[run].entries, cut(run, part), cut(run, part + 1)};
       if (range.at < range.end) ranges.push_back(range);
     }
     if (store_->has_key()) {
-      RangeMerger<Wide>(std::move(ranges)).merge(parts_[part], setup_.policy);
+      RangeMerger<WideLine>(std::move(ranges)).merge(parts_[part], setup_.policy);
     } else {
       RangeMerger<std::uint64_t>(std::move(ranges)).merge(parts_[part], setup_.policy);
     }

@@ -172,7 +172,7 @@ void ingest(const Arguments& arguments, cli::Reporter& reporter) {
   const ProgressCallback progress = reporter.progress();
   const auto start = std::chrono::steady_clock::now();
   reporter.note(fmt::format("reading {} file{}", arguments.inputs.size(), arguments.inputs.size() == 1 ? "" : "s"));
-  const IngestReport report = ingest_text(arguments.inputs, arguments.output, arguments.ingest, progress);
+  const IngestReport report = ingest_files(arguments.inputs, arguments.output, arguments.ingest, progress);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (report.input_format != "FROSTT text") reporter.note(fmt::format("the input is {}", report.input_format));
   reporter.note(fmt::format("done in {:.2f} s: {}", seconds.count(), stages_text(report.stages)));

@@ -28,7 +28,7 @@ class Checkpoint : public testing::Test {
 
   TensorFile ingest(const std::string& name, const RandomTensor& what) {
     const std::filesystem::path output = folder_ / (name + ".blco");
-    ingest_text({folder_.write(name + ".tns", as_text(random_coordinates(what)))}, output, {.chunk_nnz = 1000});
+    ingest_files({folder_.write(name + ".tns", as_text(random_coordinates(what)))}, output, {.chunk_nnz = 1000});
     return TensorFile(output);
   }
 

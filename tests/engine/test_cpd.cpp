@@ -55,11 +55,11 @@ class Reference : public testing::TestWithParam<int> {  // threads
 
   TensorFile ingest(const nlohmann::json& test) {
     const std::filesystem::path output = folder_ / (test["tensor"].get<std::string>() + ".blco");
-    ingest_text({reference_input(test)}, output,
-                {.index_base = test["index_base"],
-                 .skip_lines = test["header_lines"],
-                 .shape = test["dims"],
-                 .chunk_nnz = 10000});
+    ingest_files({reference_input(test)}, output,
+                 {.index_base = test["index_base"],
+                  .skip_lines = test["header_lines"],
+                  .shape = test["dims"],
+                  .chunk_nnz = 10000});
     return TensorFile(output);
   }
 
@@ -124,7 +124,7 @@ class Cpd : public testing::Test {
  protected:
   Cpd() {
     const auto tensor = random_coordinates({.shape = {300, 400, 500}, .nnz = 300000, .seed = 4, .counts = true});
-    ingest_text({folder_.write("in.tns", as_text(tensor))}, folder_ / "in.blco", {.chunk_nnz = 10000});
+    ingest_files({folder_.write("in.tns", as_text(tensor))}, folder_ / "in.blco", {.chunk_nnz = 10000});
     tensor_.emplace(folder_ / "in.blco");
   }
 
@@ -287,7 +287,7 @@ TEST(CpdOrders, RecoversAPlantedModelOfEveryOrder) {
       while (n < order && ++point[n] == shape[n]) point[n++] = 0;
       more = n < order;
     }
-    ingest_text({folder.write("in.tns", as_text(tensor))}, folder / "in.blco", {.chunk_nnz = 100});
+    ingest_files({folder.write("in.tns", as_text(tensor))}, folder / "in.blco", {.chunk_nnz = 100});
 
     const CpdModel model = fit_cpd(TensorFile(folder / "in.blco"), {}, {.rank = 1, .max_sweeps = 3, .tolerance = 0});
 

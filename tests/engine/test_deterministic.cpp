@@ -17,7 +17,7 @@ namespace {
 const std::vector<int> thread_counts{1, 2, 3, 8};
 
 TensorFile ingest(const TemporaryFolder& folder, const CoordinateTensor& tensor) {
-  ingest_text({folder.write("in.tns", as_text(tensor))}, folder / "in.blco", {.chunk_nnz = 3000});
+  ingest_files({folder.write("in.tns", as_text(tensor))}, folder / "in.blco", {.chunk_nnz = 3000});
   return TensorFile(folder / "in.blco");
 }
 

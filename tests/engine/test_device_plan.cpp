@@ -146,7 +146,7 @@ class MovedBytes : public testing::Test {
  protected:
   MovedBytes() {
     const auto tensor = random_coordinates({.shape = {300, 400, 500}, .nnz = 25'000, .seed = 4});
-    ingest_text({folder_.write("in.tns", as_text(tensor))}, folder_ / "in.blco", {.chunk_nnz = 1000});
+    ingest_files({folder_.write("in.tns", as_text(tensor))}, folder_ / "in.blco", {.chunk_nnz = 1000});
     reader_.emplace(folder_ / "in.blco");
   }
 

@@ -50,7 +50,7 @@ class EveryShape : public testing::TestWithParam<std::vector<std::uint64_t>> {};
 TEST_P(EveryShape, IsExportedInTheOrderOfTheContainer) {
   const TemporaryFolder folder;
   const auto tensor = random_coordinates({.shape = GetParam(), .nnz = 20'000, .seed = 3});
-  ingest_text({folder.write("in.tns", as_text(tensor))}, folder / "a.blco", {.shape = GetParam(), .chunk_nnz = 9000});
+  ingest_files({folder.write("in.tns", as_text(tensor))}, folder / "a.blco", {.shape = GetParam(), .chunk_nnz = 9000});
   const CoordinateTensor expected = read_container(folder / "a.blco");
 
   for (const int base : {0, 1}) {
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(ExportText, EveryShape,
 TEST(ExportText, IsTheSameOnAnyNumberOfThreadsAndInAFile) {
   const TemporaryFolder folder;
   const auto tensor = random_coordinates({.shape = {5000, 400, 30}, .nnz = 600'000, .seed = 4, .counts = true});
-  ingest_text({folder.write("in.tns", as_text(tensor))}, folder / "a.blco", {.chunk_nnz = 400'000});
+  ingest_files({folder.write("in.tns", as_text(tensor))}, folder / "a.blco", {.chunk_nnz = 400'000});
   const std::string one = exported(folder / "a.blco", {.threads = 1});
 
   export_text(TensorFile(folder / "a.blco"), folder / "out.tns", {.threads = 3});
@@ -91,7 +91,7 @@ TEST(ExportText, WritesWholeNumbersAsSuchAndOthersInTheShortestForm) {
       "1 1\n2 100000\n3 -3\n4 0\n5 -0\n6 9007199254740991\n7 9007199254740992\n8 0.25\n9 0.1\n10 -1e-09\n11 5e-324\n"
       "12 1e+22\n13 123456.789\n";
 
-  ingest_text({folder.write("in.tns", text)}, folder / "a.blco");
+  ingest_files({folder.write("in.tns", text)}, folder / "a.blco");
 
   EXPECT_EQ(exported(folder / "a.blco"), text);
 }
@@ -99,11 +99,11 @@ TEST(ExportText, WritesWholeNumbersAsSuchAndOthersInTheShortestForm) {
 TEST(ExportText, ReadsBackAsTheSameContainer) {
   const TemporaryFolder folder;
   const auto tensor = random_coordinates({.shape = {900, 800}, .nnz = 3000, .seed = 5});
-  ingest_text({folder.write("in.tns", as_text(tensor))}, folder / "a.blco", {.shape = {900, 800}, .chunk_nnz = 700});
+  ingest_files({folder.write("in.tns", as_text(tensor))}, folder / "a.blco", {.shape = {900, 800}, .chunk_nnz = 700});
 
   for (const char* name : {"out.tns", "out.tns.gz", "out.tns.zst"}) {
     export_text(TensorFile(folder / "a.blco"), folder / name);
-    ingest_text({folder / name}, folder / "b.blco", {.shape = {900, 800}, .chunk_nnz = 700});
+    ingest_files({folder / name}, folder / "b.blco", {.shape = {900, 800}, .chunk_nnz = 700});
 
     EXPECT_EQ(file_contents(folder / "a.blco"), file_contents(folder / "b.blco")) << name;
   }
@@ -113,7 +113,7 @@ class OneTensor : public testing::Test {
  protected:
   OneTensor() {
     const auto tensor = random_coordinates({.shape = {900, 800}, .nnz = 3000, .seed = 5});
-    ingest_text({folder_.write("in.tns", as_text(tensor))}, path_, {.chunk_nnz = 700});
+    ingest_files({folder_.write("in.tns", as_text(tensor))}, path_, {.chunk_nnz = 700});
     std::filesystem::remove(folder_ / "in.tns");
   }
   std::ptrdiff_t file_count() const {

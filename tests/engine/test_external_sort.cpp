@@ -42,7 +42,7 @@ class SpillTest : public testing::Test {
   Job run(const std::filesystem::path& text, IngestOptions options) {
     Job job;
     options.temporary_directory = tmp_;
-    ingest_text({text}, output_, options, [&](const Progress& progress) {
+    ingest_files({text}, output_, options, [&](const Progress& progress) {
       job.spilled += names_in(tmp_).empty() ? 0 : 1;
       job.stages.insert(progress.stage);
       return true;
@@ -231,7 +231,7 @@ TEST_F(SpillTest, LeavesNothingWhereItIsCancelled) {
 
   for (const std::string stage : {"read", "sort", "write"}) {
     expect_error_and_nothing_left(ErrorKind::cancelled, stage, [&] {
-      ingest_text({text}, output_, options, [&](const Progress& progress) {
+      ingest_files({text}, output_, options, [&](const Progress& progress) {
         const bool here = progress.stage == stage;
         if (here && stage != "read") {
           EXPECT_FALSE(names_in(tmp_).empty());
@@ -246,9 +246,9 @@ TEST_F(SpillTest, RefusesASecondJobForTheSameOutput) {
   const auto text = folder_.write("in.tns", "1 1 1\n2 2 2\n");
   int refused = 0;
 
-  ingest_text({text}, output_, {}, [&](const Progress&) {
+  ingest_files({text}, output_, {}, [&](const Progress&) {
     try {
-      ingest_text({text}, output_);
+      ingest_files({text}, output_);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::io);
       EXPECT_THAT(error.what(), HasSubstr("another job"));
@@ -265,7 +265,7 @@ TEST_F(SpillTest, SaysBeforeTheWorkThatItCannotSpill) {
   const auto text = folder_.write("in.tns", "1 1 1\n");
 
   expect_error_and_nothing_left(ErrorKind::io, "temporary files",
-                                [&] { ingest_text({text}, output_, {.temporary_directory = folder_ / "absent"}); });
+                                [&] { ingest_files({text}, output_, {.temporary_directory = folder_ / "absent"}); });
 }
 
 TEST_F(SpillTest, RemovesTheFilesOfKilledJobs) {

@@ -24,7 +24,7 @@ TEST_P(EveryLine, ComesBackFromTheContainer) {
   const auto tensor = random_coordinates({.shape = GetParam().shape, .nnz = 1500, .seed = 3});
   const auto text = folder.write("in.tns", as_text(tensor));
 
-  const IngestReport report = ingest_text({text}, folder / "out.blco", {.shape = GetParam().shape, .chunk_nnz = 400});
+  const IngestReport report = ingest_files({text}, folder / "out.blco", {.shape = GetParam().shape, .chunk_nnz = 400});
 
   EXPECT_EQ(TensorLayout(report.shape).line_bits(), GetParam().bits);
   EXPECT_EQ(as_map(read_container(folder / "out.blco")), summed(tensor));
@@ -52,7 +52,7 @@ TEST(Ingest, TakesTheLargestCoordinatesAsTheShape) {
   const TemporaryFolder folder;
   const auto text = folder.write("in.tns", "1 7 2 1.5\n9 3 4 2.5\n");
 
-  const IngestReport report = ingest_text({text}, folder / "out.blco");
+  const IngestReport report = ingest_files({text}, folder / "out.blco");
 
   EXPECT_THAT(report.shape, testing::ElementsAre(9, 7, 4));
 }
@@ -62,7 +62,7 @@ TEST(Ingest, ReadsSeveralFilesAsOneTensor) {
   const auto first = folder.write("a.tns", "1 1 1\n2 2 2\n");
   const auto second = folder.write("b.tns", "2 2 5\n3 1 7\n");
 
-  ingest_text({first, second}, folder / "out.blco");
+  ingest_files({first, second}, folder / "out.blco");
 
   const std::map<Point, double> expected = {{{0, 0}, 1}, {{1, 1}, 7}, {{2, 0}, 7}};
   EXPECT_EQ(as_map(read_container(folder / "out.blco")), expected);
@@ -72,7 +72,7 @@ TEST(Ingest, FoldsDuplicatesByThePolicyInInputOrder) {
   const TemporaryFolder folder;
   const auto text = folder.write("in.tns", "1 1 0.1\n2 2 4\n1 1 -3\n1 1 0.2\n");
   const auto value_at_first = [&](DuplicatePolicy policy) {
-    ingest_text({text}, folder / "out.blco", {.duplicates = policy});
+    ingest_files({text}, folder / "out.blco", {.duplicates = policy});
     return as_map(read_container(folder / "out.blco")).at({0, 0});
   };
 
@@ -86,7 +86,7 @@ TEST(Ingest, FoldsDuplicatesThatStraddleAChunk) {
   const TemporaryFolder folder;
   const auto text = folder.write("in.tns", "1 1 1\n1 2 2\n1 2 3\n1 2 4\n2 1 5\n");
 
-  const IngestReport report = ingest_text({text}, folder / "out.blco", {.chunk_nnz = 2});
+  const IngestReport report = ingest_files({text}, folder / "out.blco", {.chunk_nnz = 2});
 
   const std::map<Point, double> expected = {{{0, 0}, 1}, {{0, 1}, 9}, {{1, 0}, 5}};
   EXPECT_EQ(as_map(read_container(folder / "out.blco")), expected);
@@ -94,7 +94,7 @@ TEST(Ingest, FoldsDuplicatesThatStraddleAChunk) {
 }
 
 std::string bytes_after(const TemporaryFolder& folder, const std::filesystem::path& text, IngestOptions options) {
-  ingest_text({text}, folder / "out.blco", options);
+  ingest_files({text}, folder / "out.blco", options);
   return file_contents(folder / "out.blco");
 }
 
@@ -114,7 +114,7 @@ void expect_refused(const TemporaryFolder& folder, const std::string& text, cons
                     ErrorKind kind, const std::string& part) {
   const auto input = folder.write("in.tns", text);
   try {
-    ingest_text({input}, folder / "out.blco", options);
+    ingest_files({input}, folder / "out.blco", options);
     FAIL() << "accepted: " << text;
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), kind);
@@ -147,8 +147,8 @@ TEST(Ingest, SummedEventsEqualTheCountedTensor) {
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "no real tensors at " << data;
   const TemporaryFolder folder;
 
-  ingest_text({data / "darpa1998-3d-events.tns.gz"}, folder / "events.blco");
-  ingest_text({data / "darpa1998-3d.tns.gz"}, folder / "counted.blco");
+  ingest_files({data / "darpa1998-3d-events.tns.gz"}, folder / "events.blco");
+  ingest_files({data / "darpa1998-3d.tns.gz"}, folder / "counted.blco");
 
   EXPECT_EQ(file_contents(folder / "events.blco"), file_contents(folder / "counted.blco"));
 }

@@ -105,7 +105,7 @@ void use_the_library(const TemporaryFolder& folder) {
   expect_error(ErrorKind::io, [&] { load_model(folder / "absent.h5"); });
   expect_error(ErrorKind::io, [&] { save(model, folder / "absent" / "model.h5"); });
   expect_error(ErrorKind::invalid_argument,
-               [&] { ingest_text({folder.write("in.tns", "1 1 nan\n")}, folder / "out.blco"); });
+               [&] { ingest_files({folder.write("in.tns", "1 1 nan\n")}, folder / "out.blco"); });
   expect_error(ErrorKind::out_of_memory, [&] { fit_cpd(memory, {.host_bytes = 1000}, {.rank = 3}); });
   generate_text({.shape = {10, 10}, .nnz = 100}, folder / "made.tns.gz");
 }

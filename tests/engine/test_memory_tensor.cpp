@@ -35,7 +35,7 @@ class MemoryTensorShapes : public testing::TestWithParam<std::vector<std::uint64
 
 TEST_P(MemoryTensorShapes, ArraysBecomeTheContainerThatTextBecomes) {
   const auto text = folder_.write("in.tns", as_text(tensor_));
-  ingest_text({text}, folder_ / "text.blco", {.chunk_nnz = 700});
+  ingest_files({text}, folder_ / "text.blco", {.chunk_nnz = 700});
 
   const IngestReport report = ingest_coordinates(columns_.arrays(), folder_ / "arrays.blco", {.chunk_nnz = 700});
 

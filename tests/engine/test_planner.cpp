@@ -17,7 +17,7 @@ class Planner : public testing::Test {
  protected:
   Planner() {
     const auto tensor = random_coordinates({.shape = {300, 400, 500}, .nnz = 200000, .seed = 4});
-    ingest_text({folder_.write("in.tns", as_text(tensor))}, folder_ / "in.blco", {.chunk_nnz = 5000});
+    ingest_files({folder_.write("in.tns", as_text(tensor))}, folder_ / "in.blco", {.chunk_nnz = 5000});
     reader_.emplace(folder_ / "in.blco");
   }
 

@@ -123,7 +123,7 @@ class RelabelledShapes : public testing::TestWithParam<std::vector<std::uint64_t
 
   TensorFile ingest(Relabel relabel) {
     const std::filesystem::path path = folder_ / (relabel == Relabel::none ? "plain.blco" : "relabelled.blco");
-    ingest_text({folder_.write("in.tns", as_text(tensor_))}, path, options(relabel));
+    ingest_files({folder_.write("in.tns", as_text(tensor_))}, path, options(relabel));
     return TensorFile(path);
   }
 
@@ -294,7 +294,7 @@ TEST(RelabelledIngest, NamesDuplicatesByTheirOriginalCoordinates) {
   options.relabel = Relabel::frequency;
   options.duplicates = DuplicatePolicy::error;
 
-  expect_error(ErrorKind::invalid_argument, "(3, 9)", [&] { ingest_text({text}, folder / "out.blco", options); });
+  expect_error(ErrorKind::invalid_argument, "(3, 9)", [&] { ingest_files({text}, folder / "out.blco", options); });
 
   EXPECT_FALSE(std::filesystem::exists(folder / "out.blco"));
 }
@@ -306,13 +306,13 @@ TEST(RelabelledIngest, RefusesAModeTooLongForTheBudgetAndNamesOneThatWouldDo) {
   options.relabel = Relabel::frequency;
   options.memory_bytes = std::uint64_t{20} << 20;
 
-  options.memory_bytes = named_budget([&] { ingest_text({text}, folder / "out.blco", options); });
+  options.memory_bytes = named_budget([&] { ingest_files({text}, folder / "out.blco", options); });
 
   EXPECT_GT(options.memory_bytes, 5000000u * 8);
-  EXPECT_THAT(ingest_text({text}, folder / "out.blco", options).relabelled_modes, ElementsAre(1));
+  EXPECT_THAT(ingest_files({text}, folder / "out.blco", options).relabelled_modes, ElementsAre(1));
   options.relabel = Relabel::none;
   options.memory_bytes = std::uint64_t{20} << 20;
-  EXPECT_THAT(ingest_text({text}, folder / "out.blco", options).relabelled_modes, IsEmpty());
+  EXPECT_THAT(ingest_files({text}, folder / "out.blco", options).relabelled_modes, IsEmpty());
 }
 
 TEST(RelabelledIngest, RefusesCoordinatesThatDoNotFit32Bits) {
@@ -321,7 +321,7 @@ TEST(RelabelledIngest, RefusesCoordinatesThatDoNotFit32Bits) {
   IngestOptions options;
   options.relabel = Relabel::frequency;
 
-  expect_error(ErrorKind::invalid_argument, "mode 1", [&] { ingest_text({text}, folder / "out.blco", options); });
+  expect_error(ErrorKind::invalid_argument, "mode 1", [&] { ingest_files({text}, folder / "out.blco", options); });
 
   EXPECT_FALSE(std::filesystem::exists(folder / "out.blco"));
 }
@@ -332,7 +332,7 @@ TEST(RelabelledIngest, RefusesABadLineAndLeavesNothing) {
   IngestOptions options;
   options.relabel = Relabel::frequency;
 
-  expect_error(ErrorKind::invalid_argument, "line 3", [&] { ingest_text({text}, folder / "out.blco", options); });
+  expect_error(ErrorKind::invalid_argument, "line 3", [&] { ingest_files({text}, folder / "out.blco", options); });
 
   EXPECT_FALSE(std::filesystem::exists(folder / "out.blco"));
 }

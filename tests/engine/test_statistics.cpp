@@ -28,7 +28,7 @@ class Statistics : public testing::Test {
     IngestOptions options;
     options.shape = tensor.shape;
     options.chunk_nnz = 500;
-    ingest_text({folder_.write("t.tns", as_text(tensor))}, path_, options);
+    ingest_files({folder_.write("t.tns", as_text(tensor))}, path_, options);
   }
 
   // Nonzeros per slice, from the coordinates.

@@ -22,7 +22,7 @@ class StreamerTest : public testing::Test {
 
   StreamerTest() {
     const auto tensor = random_coordinates({.shape = {300, 400, 500}, .nnz = chunks * 1000, .seed = 4});
-    ingest_text({folder_.write("in.tns", as_text(tensor))}, file_, {.chunk_nnz = 1000});
+    ingest_files({folder_.write("in.tns", as_text(tensor))}, file_, {.chunk_nnz = 1000});
     reader_.emplace(file_);
   }
 

@@ -16,7 +16,8 @@ struct Entries {
   std::vector<std::uint64_t> coordinates;
   std::vector<double> values;
   std::vector<std::uint64_t> shape;
-  std::string refusal;  // empty where all was read
+  std::vector<Labels> labels;  // per mode, where there are any
+  std::string refusal;         // empty where all was read
 
   friend bool operator==(const Entries&, const Entries&) = default;
 };
@@ -55,6 +56,7 @@ Entries read_entries(const Open& open) {
     require(size.entries == 0 || size.entries == entries.values.size());
     entries.shape = reader->declared_shape();
     require(!reader->format().empty());
+    entries.labels = reader->take_labels();
   });
   return entries;
 }

@@ -35,6 +35,15 @@ def matrix_market_inputs():
     yield b"complex hermitian\n" + entries
 
 
+def csv_inputs():
+    rows = b'x,"y, ""z""",1.5\nx,u,2\n\nw,"y, ""z""",-3e2\n'
+    yield b"\x01\x00" + b"a,b,v\n" + rows
+    yield b"\x00\x01" + b"\xef\xbb\xbf\n\"a\",v,b\r\n" + rows.replace(b"\n", b"\r\n")
+    yield b"\x01\x02" + b"b\ta\tv\n" + b"1\t2\t3\n1\t3\t4"
+    yield b"\x01\x00" + b"v;a;b\n" + b"1;2;3\n" + b"2;\"2\n3\";3\n"
+    yield b"\x01\x00" + gzip.compress(b"a,b,v\n" + rows, mtime=0)
+
+
 def archive(save, **arrays):
     file = io.BytesIO()
     save(file, **arrays)
@@ -99,7 +108,7 @@ def script_inputs(source):
 
 def main():
     source = random.Random(20220628)
-    inputs = {"text": text_inputs(), "matrix_market": matrix_market_inputs(), "npz": npz_inputs(),
+    inputs = {"text": text_inputs(), "matrix_market": matrix_market_inputs(), "csv": csv_inputs(), "npz": npz_inputs(),
               "npy_header": npy_header_inputs(), "payload": payload_inputs(source), "trailer": trailer_inputs(),
               "options": options_inputs(), "hdf5_coo": script_inputs(source), "model": script_inputs(source),
               "container": script_inputs(source)}

@@ -27,7 +27,8 @@ struct GenerateOptions {
 void generate_text(const GenerateOptions& options, const std::filesystem::path& output, int threads = 0,
                    const ProgressCallback& progress = {});
 
-// Straight into a container, without text in between. ingest.shape is taken from `options`. Throws as ingest_text does.
+// Straight into a container, without text in between. ingest.shape is taken from `options`. Throws as ingest_files
+// does.
 IngestReport generate_container(const GenerateOptions& options, const std::filesystem::path& output,
                                 const IngestOptions& ingest = {}, const ProgressCallback& progress = {});
 

@@ -52,8 +52,7 @@ struct ColumnBytes {
 
 struct IngestReport {
   std::vector<std::uint64_t> shape;
-  std::string input_format =
-      {};  // "FROSTT text", "a NumPy archive", ...; empty for arrays in memory and generated ones
+  std::string input_format = {};   // "FROSTT text", "CSV", ...; empty for arrays in memory and generated ones
   std::uint64_t entries_read = 0;  // those that a symmetric matrix implies included
   std::uint64_t nnz = 0;           // after folding
   std::uint64_t chunk_count = 0;
@@ -61,25 +60,28 @@ struct IngestReport {
   ColumnBytes value;
   std::uint64_t file_bytes = 0;
   std::vector<std::uint64_t> relabelled_modes = {};  // those that the new numbers differ in from the old ones
-  std::vector<StageTime> stages = {};  // in their order; "sync": until all lay on the disk
+  std::vector<StageTime> stages = {};                // in their order; "sync": until all lay on the disk
 };
 
-// Reads delimited text with a header (CSV) where options.columns.modes names columns (shape and index_base are then not
-// given, and mode_names are the columns unless they are); or FROSTT text (.tns), the same with a header of GenTen or
-// ParTI, or Matrix Market coordinate text (.mtx), plain, gzip or zstd; or coordinate lists in arrays, which count from
-// 0 whatever index_base is: NumPy archives (.npz) and HDF5 files or groups of them (FILE:/GROUP). Their values are
-// "values" or "data"; their coordinates are a matrix "coords" or "indices", nnz x order or order x nnz (where both fit,
-// "coords" is order x nnz and "indices" is not), or "row" and "col", or lists "mode0", "mode1", ...; "shape" may be
-// there. The first bytes tell what a file is. The files are one tensor. Writes `output`, which appears only when it is
-// whole. The bytes of the container depend on the input and on shape, names, policy, zstd_level and chunk_nnz alone,
+// Makes one tensor of files, and writes it to `output`, which appears only when it is whole. The files are
+// - delimited text with a header (CSV), where options.columns.modes names columns: shape and index_base are then not
+//   given, and mode_names are those columns unless they are;
+// - FROSTT text (.tns), the same with a header of GenTen or ParTI, or Matrix Market coordinate text (.mtx);
+// - or coordinate lists in arrays, which count from 0 whatever index_base is: NumPy archives (.npz) and HDF5 files or
+//   groups of them (FILE:/GROUP). Their values are "values" or "data"; their coordinates are a matrix "coords" or
+//   "indices", nnz x order or order x nnz (where both fit, "coords" is order x nnz and "indices" is not), or "row" and
+//   "col", or lists "mode0", "mode1", ...; "shape" may be there.
+// The first bytes tell what a file is; text may be plain, gzip or zstd.
+// The bytes of the container depend on the input and on shape, names, policy, relabel, zstd_level and chunk_nnz alone,
 // not on threads or memory. What memory_bytes cannot hold is sorted by way of temporary files, packed: once where the
-// shape is given, twice where it is not. They are locked, and those of killed jobs in the same folder are removed.
+// shape is given, twice where it is not, or where indices are renumbered. They are locked, and those of killed jobs in
+// the same folder are removed.
 // Throws Error: invalid_argument for input that is not acceptable (file and line), an empty tensor, one whose values
 // are all zero, a shape that does not hold the input; out_of_memory naming the budget that would do; io, also where
 // another job is writing `output`, and where a disk is, or will be, full; cancelled by `progress`. Nothing is left
 // then.
-IngestReport ingest_text(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
-                         const IngestOptions& options = {}, const ProgressCallback& progress = {});
+IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
+                          const IngestOptions& options = {}, const ProgressCallback& progress = {});
 
 // One mode's coordinates; a std::vector of either width converts.
 using IndexSpan = std::variant<std::span<const std::uint32_t>, std::span<const std::uint64_t>>;
@@ -91,7 +93,7 @@ struct CoordinateArrays {
   std::span<const double> values = {};
 };
 
-// The same from arrays in memory: the container that ingest_text makes of the same entries, byte for byte. index_base
+// The same from arrays in memory: the container that ingest_files makes of the same entries, byte for byte. index_base
 // and skip_lines do not count; beside the arrays, memory_bytes covers all. Throws Error: invalid_argument as above and
 // for arrays that differ in length, naming the first entry that has a coordinate outside the shape or a value that is
 // not finite; out_of_memory, io; cancelled by `progress`, and then nothing is left.
