@@ -181,7 +181,8 @@ class BlockParser {
   // Fixes the order; false where nothing is to be parsed.
   bool find_first_line() {
     if (!find_line()) return false;
-    block_.first = TnsLine{line_, line_at(line_begin_)};
+    at_ = line_begin_;
+    block_.first = TnsLine{line_, line_at(at_)};
     const int fields = count_fields(block_.first->text);
     if (block_.batch.order == 0) block_.batch.order = fields - 1;
     if (fields - has_values_ != block_.batch.order || fields < 2 || fields > max_order + 1) {
@@ -201,8 +202,8 @@ class BlockParser {
       const char* at = at_;
       stop = parse_line(at, coordinates.data() + count * order, block_.batch.values.data() + count, upper);
       if (stop == Stop::end && is_too_long(at)) stop = Stop::failed;
+      at_ = stop == Stop::end ? at : line_begin_;
       if (stop != Stop::end) break;
-      at_ = at;
     }
     if (stop == Stop::failed) fail();
     upper_ = upper;
