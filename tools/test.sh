@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds blco and runs every test; then the tests again under AddressSanitizer and UndefinedBehaviorSanitizer, and those
-# of threads under ThreadSanitizer. Says how many were skipped, and why, and whether CUDA was there.
+# Builds blco and runs every test; then those of the library and the fuzzers' seeds again under AddressSanitizer and
+# UndefinedBehaviorSanitizer, and those of threads under ThreadSanitizer. Says how many were skipped, and why, and
+# whether CUDA was there.
 #
 # usage: test.sh [release] [asan] [tsan]     all three by default
 # With BLCO_TEST_MINUTES set, a sanitizer's part that would not end within so many minutes is left out, and said so.
