@@ -1,5 +1,5 @@
-// Waves of blocks: while one is parsed, the next is read; then the keys of each mode are numbered, block by block in
-// the order of the input, all modes side by side.
+// Headers, and the numbers of keys: those of a wave of blocks are numbered in the order of the input, all modes side by
+// side.
 #include "io/csv_reader.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
+#include "io/block_reader.hpp"
 #include "io/key_dictionary.hpp"
-#include "io/text_blocks.hpp"
 #include "io/text_source.hpp"
 
 namespace blco {
@@ -20,85 +20,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// So many that the threads end a wave together, although one of them first reads the next wave.
-constexpr std::size_t blocks_per_thread = 4;
 // How far ahead a dictionary's memory is asked for.
 constexpr std::size_t prefetch_keys = 8;
 
-struct Block : TextBlock {
-  std::size_t body = 0;            // where the text behind the header starts
-  std::uint64_t header_lines = 0;  // before it, in the block
-  CsvBlock result;
+struct Block : ParsedBlock<CsvBlock> {
+  const CsvForm* form = nullptr;                    // null before the first header, where there are no rows
+  std::size_t body = 0;                             // where the text behind the header starts
+  std::uint64_t header_lines = 0;                   // before it, in the block
   std::vector<std::vector<std::uint32_t>> numbers;  // per mode, those of its keys
-  std::exception_ptr failure;
-};
-
-struct Wave {
-  std::vector<Block> blocks;
-  std::size_t count = 0;
-  bool is_last = false;
-  std::exception_ptr failure;  // of the text that would follow the blocks
 };
 
 std::string mebibytes(std::uint64_t bytes) {
   return std::to_string((bytes + (std::uint64_t{1} << 20) - 1) >> 20) + " MiB";
 }
 
-class CsvReader final : public CoordinateReader {
+class CsvReader final : public BlockReader<Block> {
  public:
   CsvReader(std::vector<fs::path> files, const CsvOptions& options, Executor& executor)
-      : files_(std::move(files)),
+      : BlockReader(std::move(files), {options.skip_lines, options.block_bytes, /*finds_headers=*/false}, executor),
         options_(options),
-        executor_(executor),
-        cutter_(files_, {options.skip_lines, options.block_bytes, /*finds_headers=*/false}),
         dictionaries_(options.columns.modes.size()) {
-    const auto width = static_cast<std::size_t>(executor.width());
-    parsed_.blocks.resize(width * blocks_per_thread);
-    filled_.blocks.resize(width * blocks_per_thread);
     for (std::size_t n = 0; n < options_.known.size(); ++n) {
       const Labels& known = options_.known[n];
       for (std::uint64_t i = 0; i < known.size(); ++i) dictionaries_[n].number_of(known[i], hash_key(known[i]));
     }
     options_.known.clear();
-  }
-
-  bool next(CoordinateBatch& batch) override {
-    if (!started_) fill_wave(filled_);
-    started_ = true;
-    for (;;) {
-      while (delivered_ < parsed_.count) {
-        const bool has_entries = deliver(parsed_.blocks[delivered_], batch);
-        ++delivered_;
-        if (has_entries) return true;
-      }
-      if (parsed_.failure) std::rethrow_exception(parsed_.failure);
-      if (parsed_.is_last) {
-        parsed_ = {.blocks = {}, .count = 0, .is_last = true, .failure = {}};
-        filled_ = {};
-        delivered_ = 0;
-        return false;
-      }
-      advance();
-    }
-  }
-
-  std::string name() const override {
-    std::string joined;
-    for (const fs::path& file : files_) joined += (joined.empty() ? "" : ", ") + file.string();
-    return joined;
-  }
-
-  std::uint64_t bytes_read() const override { return bytes_read_; }
-
-  InputSize size() const override {
-    InputSize size;
-    for (const fs::path& file : files_) {
-      std::error_code no_plain_file;
-      const std::uintmax_t bytes = fs::file_size(file, no_plain_file);
-      if (no_plain_file) return {};
-      size.bytes += bytes;
-    }
-    return size;
   }
 
   // A mode is as long as it has keys, although known ones need not occur.
@@ -114,7 +60,7 @@ class CsvReader final : public CoordinateReader {
     return separator == '\t' ? "TSV" : std::string("text apart by '") + separator + "'";
   }
 
-  std::uint64_t memory_bytes() const override { return csv_reader_bytes(options_.block_bytes, executor_.width()); }
+  std::uint64_t memory_bytes() const override { return csv_reader_bytes(options_.block_bytes, executor().width()); }
 
   std::uint64_t kept_bytes() const override {
     std::uint64_t bytes = 0;
@@ -131,29 +77,18 @@ class CsvReader final : public CoordinateReader {
   }
 
  private:
-  // Keeps what is thrown, so that it is thrown in its turn: after the entries before it.
-  void fill_wave(Wave& wave) {
-    wave.count = 0;
-    try {
-      while (!wave.is_last && wave.count < wave.blocks.size()) {
-        Block& block = wave.blocks[wave.count];
-        if (cutter_.fill(block)) {
-          take_header(block);
-          ++wave.count;
-        } else {
-          if (headers_ < files_.size()) fail_without_header();
-          wave.is_last = true;
-        }
-      }
-    } catch (...) {
-      wave.failure = std::current_exception();
-      wave.is_last = true;
-    }
+  void look_at(Block& block) override {
+    take_header(block);
+    block.form = form_ ? &*form_ : nullptr;
+  }
+
+  void look_at_end() override {
+    if (headers_ < files().size()) fail_without_header();
   }
 
   [[noreturn]] void fail_without_header() const {
     throw Error(ErrorKind::invalid_argument,
-                files_[headers_].string() + " is empty; its first line is to name the columns");
+                files()[headers_].string() + " is empty; its first line is to name the columns");
   }
 
   void take_header(Block& block) {
@@ -162,7 +97,7 @@ class CsvReader final : public CoordinateReader {
     if (block.first_of_file) header_lines_ = block.skipped_lines;
     if (headers_ > block.file) return;
     if (headers_ < block.file) fail_without_header();
-    const fs::path& file = files_[block.file];
+    const fs::path& file = files()[block.file];
     const std::string_view text(block.text.data(), block.text_bytes);
     const auto header =
         find_csv_header(text, block.first_of_file, form_ ? form_->separator : options_.separator, file, header_lines_);
@@ -175,44 +110,25 @@ class CsvReader final : public CoordinateReader {
     if (header->names != form_->names) {
       throw Error(ErrorKind::invalid_argument,
                   "line " + std::to_string(header_lines_) + " of " + file.string() + ": its columns are not those of " +
-                      files_[0].string() + " (" + list_columns(header->names) + " and not " +
+                      files()[0].string() + " (" + list_columns(header->names) + " and not " +
                       list_columns(form_->names) + "); files of one tensor have the same header");
     }
   }
 
-  void parse(Block& block) const {
-    try {
-      block.result = parse_csv_block({block.text.data() + block.body, block.text_bytes - block.body}, *form_);
-    } catch (...) {
-      block.failure = std::current_exception();
-    }
+  void parse(Block& block) const override {
+    if (block.form == nullptr) return;
+    block.result = parse_csv_block({block.text.data() + block.body, block.text_bytes - block.body}, *block.form);
   }
 
-  void advance() {
-    std::swap(parsed_, filled_);
-    delivered_ = 0;
-    // Before the first header there are only blocks without rows, and nothing to parse.
-    const bool has_rows = form_.has_value();
-    executor_.run(parsed_.count + 1, [this, has_rows](std::size_t task) {
-      if (task > 0) {
-        if (has_rows) parse(parsed_.blocks[task - 1]);
-      } else if (!parsed_.is_last) {
-        fill_wave(filled_);
-      }
-    });
-    number_keys();
-  }
-
-  void number_keys() {
+  void finish(std::span<Block> wave) override {
     const auto refused =
-        std::find_if(parsed_.blocks.begin(), parsed_.blocks.begin() + static_cast<std::ptrdiff_t>(parsed_.count),
-                     [](const Block& block) { return block.failure || block.result.fault; });
-    const auto good = std::span(parsed_.blocks).first(static_cast<std::size_t>(refused - parsed_.blocks.begin()));
+        std::ranges::find_if(wave, [](const Block& block) { return block.failure || block.result.fault; });
+    const auto good = wave.first(static_cast<std::size_t>(refused - wave.begin()));
     for (Block& block : good) block.numbers.resize(dictionaries_.size());
-    executor_.run(dictionaries_.size(), [&](std::size_t mode) {
+    executor().run(dictionaries_.size(), [&](std::size_t mode) {
       for (Block& block : good) number_keys(block, mode);
     });
-    executor_.run(good.size(), [&](std::size_t i) { apply_numbers(good[i]); });
+    executor().run(good.size(), [&](std::size_t i) { apply_numbers(good[i]); });
   }
 
   void number_keys(Block& block, std::size_t mode) {
@@ -238,17 +154,14 @@ class CsvReader final : public CoordinateReader {
     }
   }
 
-  // False where the block holds no entry.
-  bool deliver(Block& block, CoordinateBatch& batch) {
-    if (block.failure) std::rethrow_exception(block.failure);
+  bool deliver(Block& block, CoordinateBatch& batch) override {
     if (block.first_of_file) lines_before_ = block.skipped_lines;
     lines_before_ += block.header_lines;
     if (block.result.fault) {
       throw Error(ErrorKind::invalid_argument, "line " + std::to_string(lines_before_ + block.result.fault->line + 1) +
-                                                   " of " + files_[block.file].string() + ": " +
+                                                   " of " + files()[block.file].string() + ": " +
                                                    block.result.fault->what);
     }
-    bytes_read_ = block.bytes_read;
     lines_before_ += block.result.line_count;
     check_memory();
     batch = std::move(block.result.batch);
@@ -262,8 +175,8 @@ class CsvReader final : public CoordinateReader {
     for (const KeyDictionary& dictionary : dictionaries_) keys += dictionary.size();
     const std::uint64_t input_bytes = size().bytes;
     // New keys grow rarer, so the rest of the input brings no more of them than its share.
-    const double left = input_bytes > bytes_read_ && bytes_read_ > 0
-                            ? static_cast<double>(input_bytes) / static_cast<double>(bytes_read_)
+    const double left = input_bytes > bytes_read() && bytes_read() > 0
+                            ? static_cast<double>(input_bytes) / static_cast<double>(bytes_read())
                             : 1.0;
     const auto whole = static_cast<std::uint64_t>(static_cast<double>(bytes) * left);
     const std::uint64_t share =
@@ -276,21 +189,13 @@ class CsvReader final : public CoordinateReader {
                     ", or leave out or coarsen the column with the most keys");
   }
 
-  std::vector<fs::path> files_;
   CsvOptions options_;
-  Executor& executor_;
-  BlockCutter cutter_;
-  Wave parsed_;  // being parsed or delivered
-  Wave filled_;  // being read
-  bool started_ = false;
-  std::size_t delivered_ = 0;
   std::optional<CsvForm> form_;     // from the first header on
   std::size_t headers_ = 0;         // files whose header has been read
   std::uint64_t header_lines_ = 0;  // of the file being read, up to where its header ends
   std::vector<KeyDictionary> dictionaries_;
   std::vector<std::uint64_t> lengths_;  // of the modes, once the labels are taken
   std::uint64_t lines_before_ = 0;      // in the file, before the block to be delivered next
-  std::uint64_t bytes_read_ = 0;
 };
 
 void check_options(const CsvOptions& options) {

@@ -1,4 +1,4 @@
-// Reads FROSTT text in waves of blocks: while one wave is parsed, the next is read and decompressed.
+// Orders, headers and refusals of coordinate text, block by block.
 #include "io/tns_reader.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "blco/error.hpp"
-#include "io/text_blocks.hpp"
+#include "io/block_reader.hpp"
 #include "io/text_source.hpp"
 #include "io/tns_block.hpp"
 #include "io/tns_fault.hpp"
@@ -22,20 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// So many that the threads end a wave together, although one of them first reads the next wave.
-constexpr std::size_t blocks_per_thread = 4;
-
-struct Block : TextBlock {
-  TnsBlock result;
-  std::exception_ptr failure;
-};
-
-struct Wave {
-  std::vector<Block> blocks;
-  std::size_t count = 0;
-  bool is_last = false;
-  std::exception_ptr failure;  // of the text that would follow the blocks
-};
+using Block = ParsedBlock<TnsBlock>;
 
 // Behind every entry off the diagonal, the one that a symmetric matrix has for it.
 CoordinateBatch mirror(const CoordinateBatch& batch, Symmetry symmetry) {
@@ -69,114 +56,31 @@ CoordinateBatch mirror(const CoordinateBatch& batch, Symmetry symmetry) {
   return all;
 }
 
-class TnsReader final : public CoordinateReader {
+class TnsReader final : public BlockReader<Block> {
  public:
   TnsReader(std::vector<fs::path> files, const TnsOptions& options, Executor& executor)
-      : files_(std::move(files)),
-        options_(options),
-        executor_(executor),
-        cutter_(files_, {options.skip_lines, options.block_bytes}) {
-    const auto width = static_cast<std::size_t>(executor.width());
-    parsed_.blocks.resize(width * blocks_per_thread);
-    filled_.blocks.resize(width * blocks_per_thread);
-  }
+      : BlockReader(std::move(files), {options.skip_lines, options.block_bytes}, executor), options_(options) {}
 
-  bool next(CoordinateBatch& batch) override {
-    if (!started_) fill_wave(filled_);
-    started_ = true;
-    for (;;) {
-      while (delivered_ < parsed_.count) {
-        const bool has_entries = deliver(parsed_.blocks[delivered_], batch);
-        ++delivered_;
-        if (has_entries) return true;
-      }
-      if (parsed_.failure) std::rethrow_exception(parsed_.failure);
-      if (parsed_.is_last) {
-        check_line_count();
-        parsed_ = {.blocks = {}, .count = 0, .is_last = true, .failure = {}};
-        filled_ = {};
-        delivered_ = 0;
-        return false;
-      }
-      advance();
-    }
-  }
-
-  std::string name() const override {
-    std::string joined;
-    for (const fs::path& file : files_) joined += (joined.empty() ? "" : ", ") + file.string();
-    return joined;
-  }
-
-  std::uint64_t bytes_read() const override { return bytes_read_; }
-
-  std::uint64_t memory_bytes() const override { return tns_reader_bytes(options_.block_bytes, executor_.width()); }
-
-  InputSize size() const override {
-    InputSize size;
-    for (const fs::path& file : files_) {
-      std::error_code no_plain_file;
-      const std::uintmax_t bytes = fs::file_size(file, no_plain_file);
-      if (no_plain_file) return {};
-      size.bytes += bytes;
-    }
-    return size;
-  }
+  std::uint64_t memory_bytes() const override { return tns_reader_bytes(options_.block_bytes, executor().width()); }
 
   std::vector<std::uint64_t> declared_shape() const override { return shape_; }
 
   std::string format() const override { return std::string(format_) + " text"; }
 
  private:
-  // Keeps what is thrown, so that it is thrown in its turn: after the entries before it.
-  void fill_wave(Wave& wave) {
-    wave.count = 0;
-    try {
-      while (!wave.is_last && wave.count < wave.blocks.size()) {
-        if (cutter_.fill(wave.blocks[wave.count])) {
-          ++wave.count;
-        } else {
-          wave.is_last = true;
-        }
-      }
-    } catch (...) {
-      wave.failure = std::current_exception();
-      wave.is_last = true;
-    }
+  void parse(Block& block) const override {
+    const TextPreamble& preamble = *block.preamble;
+    const int order = preamble.shape.empty() ? order_ : static_cast<int>(preamble.shape.size());
+    block.result =
+        parse_tns_block({block.text.data(), block.text_bytes}, {order, options_.index_base, preamble.has_values});
   }
 
-  void parse(Block& block) const {
-    try {
-      const TextPreamble& preamble = *block.preamble;
-      const int order = preamble.shape.empty() ? order_ : static_cast<int>(preamble.shape.size());
-      block.result =
-          parse_tns_block({block.text.data(), block.text_bytes}, {order, options_.index_base, preamble.has_values});
-    } catch (...) {
-      block.failure = std::current_exception();
-    }
-  }
-
-  void advance() {
-    std::swap(parsed_, filled_);
-    delivered_ = 0;
-    executor_.run(parsed_.count + 1, [this](std::size_t task) {
-      if (task > 0) {
-        parse(parsed_.blocks[task - 1]);
-      } else if (!parsed_.is_last) {
-        fill_wave(filled_);
-      }
-    });
-  }
-
-  // False where the block holds no entry.
-  bool deliver(Block& block, CoordinateBatch& batch) {
-    if (block.failure) std::rethrow_exception(block.failure);
+  bool deliver(Block& block, CoordinateBatch& batch) override {
     if (block.first_of_file) start_file(block);
     const TnsBlock& result = block.result;
     // A block is parsed before it is known what order the blocks before it have.
     if (result.first && order_ != 0 && result.batch.order != order_) refuse(block, *result.first);
     if (result.failed) refuse_failed(block);
-    bytes_read_ = block.bytes_read;
     if (result.first && order_ == 0) fix_order(block, *result.first, result.batch.order);
     lines_before_ += result.line_count;
     if (result.batch.count() == 0) return false;
@@ -186,6 +90,8 @@ class TnsReader final : public CoordinateReader {
     return true;
   }
 
+  void end_delivery() override { check_line_count(); }
+
   void start_file(const Block& block) {
     check_line_count();
     file_ = block.file;
@@ -194,20 +100,20 @@ class TnsReader final : public CoordinateReader {
     preamble_ = block.preamble;
     format_ = preamble_->format;
     if (preamble_->counts_from_one && options_.index_base != 1) {
-      throw Error(ErrorKind::invalid_argument,
-                  files_[file_].string() + " is a " + format_ + " file, which counts from 1; leave out --index-base 0");
+      throw Error(ErrorKind::invalid_argument, files()[file_].string() + " is a " + format_ +
+                                                   " file, which counts from 1; leave out --index-base 0");
     }
     const std::vector<std::uint64_t>& shape = preamble_->shape;
     if (shape.empty()) return;
     if (shape_.empty()) shape_ = shape;
     if (shape != shape_) {
-      throw Error(ErrorKind::invalid_argument, files_[file_].string() + " has a header with another shape than " +
-                                                   files_[shape_file_].string() +
+      throw Error(ErrorKind::invalid_argument, files()[file_].string() + " has a header with another shape than " +
+                                                   files()[shape_file_].string() +
                                                    "; files of one tensor have one shape");
     }
     if (order_ == 0) {
       order_ = static_cast<int>(shape.size());
-      order_from_ = "the header of " + files_[file_].string();
+      order_from_ = "the header of " + files()[file_].string();
       shape_file_ = file_;
     }
   }
@@ -215,7 +121,7 @@ class TnsReader final : public CoordinateReader {
   // Of the file that ends here.
   void check_line_count() const {
     if (preamble_ == nullptr || !preamble_->line_count || *preamble_->line_count == file_entries_) return;
-    throw Error(ErrorKind::invalid_argument, files_[file_].string() + ": its header promises " +
+    throw Error(ErrorKind::invalid_argument, files()[file_].string() + ": its header promises " +
                                                  std::to_string(*preamble_->line_count) + " entries, and " +
                                                  std::to_string(file_entries_) +
                                                  " follow; the file was cut off, or its header is wrong");
@@ -223,7 +129,7 @@ class TnsReader final : public CoordinateReader {
 
   void fix_order(const Block& block, const TnsLine& line, int order) {
     order_ = order;
-    order_from_ = "line " + std::to_string(lines_before_ + line.number + 1) + " of " + files_[block.file].string();
+    order_from_ = "line " + std::to_string(lines_before_ + line.number + 1) + " of " + files()[block.file].string();
   }
 
   [[noreturn]] void refuse_failed(const Block& block) {
@@ -237,7 +143,7 @@ class TnsReader final : public CoordinateReader {
 
   [[noreturn]] void refuse(const Block& block, const TnsLine& line) const {
     TnsPlace place;
-    place.file = files_[block.file];
+    place.file = files()[block.file];
     place.line = lines_before_ + line.number + 1;
     place.first_of_file = file_entries_ == 0;
     place.index_base = options_.index_base;
@@ -248,14 +154,7 @@ class TnsReader final : public CoordinateReader {
     throw Error(ErrorKind::invalid_argument, explain_tns_line(line.text, place));
   }
 
-  std::vector<fs::path> files_;
   TnsOptions options_;
-  Executor& executor_;
-  BlockCutter cutter_;
-  Wave parsed_;  // being parsed or delivered; its text is needed until then, for messages
-  Wave filled_;  // being read
-  bool started_ = false;
-  std::size_t delivered_ = 0;
   int order_ = 0;
   std::string order_from_;
   std::uint64_t lines_before_ = 0;  // in the file, before the block to be delivered next
@@ -265,7 +164,6 @@ class TnsReader final : public CoordinateReader {
   const char* format_ = "FROSTT";
   std::vector<std::uint64_t> shape_;  // that headers declare
   std::size_t shape_file_ = 0;
-  std::uint64_t bytes_read_ = 0;
 };
 
 }  // namespace
