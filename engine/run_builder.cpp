@@ -9,8 +9,8 @@
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
 #include "engine/memory.hpp"
-#include "engine/page_array.hpp"
 #include "engine/radix_sort.hpp"
+#include "kernels/aligned_buffer.hpp"
 
 namespace blco {
 namespace {
@@ -24,7 +24,7 @@ bool same_line(const WideEntry& a, const WideEntry& b) { return a.low == b.low &
 template <typename Entry>
 class EntryRun final : public MemoryRun {
  public:
-  EntryRun(PageArray<Entry> entries, std::uint64_t count) : entries_(std::move(entries)), count_(count) {}
+  EntryRun(AlignedBuffer<Entry> entries, std::uint64_t count) : entries_(std::move(entries)), count_(count) {}
 
   std::uint64_t count() const override { return count_; }
 
@@ -55,7 +55,7 @@ class EntryRun final : public MemoryRun {
     block.key.resize(is_wide ? entries : 0);
     block.values.resize(entries);
     for (std::uint64_t i = 0; i < entries; ++i) {
-      const Entry& entry = entries_[first + i];
+      const Entry& entry = entries_.data()[first + i];
       block.low[i] = entry.low;
       if constexpr (is_wide) block.key[i] = entry.high;
       block.values[i] = entry.value;
@@ -63,7 +63,7 @@ class EntryRun final : public MemoryRun {
   }
 
  private:
-  PageArray<Entry> entries_;
+  AlignedBuffer<Entry> entries_;
   std::uint64_t count_;
   std::uint64_t taken_ = 0;
 };
@@ -124,7 +124,7 @@ template <typename Entry>
 std::unique_ptr<MemoryRun> build_run(const TensorLayout& layout, std::vector<CoordinateBatch> batches,
                                      std::uint64_t entry_count, Executor& executor, const Relabelling* relabelling) {
   // Its pages are taken as coordinates are freed.
-  PageArray<Entry> entries(entry_count);
+  AlignedBuffer<Entry> entries(entry_count);
   const auto group = static_cast<std::size_t>(executor.width());
   std::uint64_t position = 0;
   std::uint64_t freed_bytes = 0;
@@ -149,7 +149,7 @@ std::unique_ptr<MemoryRun> build_run(const TensorLayout& layout, std::vector<Coo
   batches = {};
   release_freed_memory();
   {
-    const PageArray<Entry> scratch(entry_count);
+    AlignedBuffer<Entry> scratch(entry_count);
     radix_sort<Entry>(entries.span(), scratch.span(), layout.line_bits(), executor);
   }
   return std::make_unique<EntryRun<Entry>>(std::move(entries), entry_count);

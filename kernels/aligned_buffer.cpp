@@ -18,10 +18,11 @@ void* map_zeroed(std::uint64_t bytes) {
   if (bytes == 0) return nullptr;
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) {
-    throw Error(ErrorKind::out_of_memory, "cannot allocate " + std::to_string(bytes) +
-                                              " bytes for matrices; lower the rank or the memory budget");
+    throw Error(ErrorKind::out_of_memory,
+                "cannot allocate " + std::to_string(bytes) + " bytes; lower the memory budget or the rank");
   }
-  // Rows are visited at random, so the reach of the TLB counts. Only advice: its failure changes nothing.
+  // Rows are visited at random and runs sorted by scattering, so the reach of the TLB counts. Only advice: its failure
+  // changes nothing.
   if (bytes >= huge_page_bytes) static_cast<void>(madvise(data, bytes, MADV_HUGEPAGE));
   return data;
 }

@@ -1,4 +1,4 @@
-// Zeroed memory for matrices and columns, aligned to cache lines, given back to the system at once.
+// Zeroed memory for matrices, columns and runs of entries, aligned to cache lines, given back to the system at once.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ constexpr std::uint64_t mapped_bytes(std::uint64_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-// Move-only owner of `size` zeroed numbers. Pages that are never touched cost no memory.
+// Move-only owner of `size` zeroed numbers or entries. Pages that are never touched cost no memory.
 template <class T>
 class AlignedBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
