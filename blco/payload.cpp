@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "blco/chunk.hpp"
 #include "blco/crc32c.hpp"
@@ -79,7 +80,9 @@ void swap_f64_order(std::span<const std::byte> payload, std::span<std::byte> out
 
 }  // namespace
 
-PayloadBuilder::PayloadBuilder(Codec codec, std::uint64_t count, int exponent, std::uint64_t base) {
+PayloadBuilder::PayloadBuilder(Codec codec, std::uint64_t count, int exponent, std::uint64_t base,
+                               std::vector<std::byte> space)
+    : bytes_(std::move(space)) {
   header_ = {payload_magic,
              payload_version,
              static_cast<std::uint8_t>(codec),
@@ -88,6 +91,7 @@ PayloadBuilder::PayloadBuilder(Codec codec, std::uint64_t count, int exponent, s
              0,
              0,
              base};
+  bytes_.clear();
   bytes_.resize(sizeof(PayloadHeader));
 }
 
@@ -110,8 +114,8 @@ std::vector<std::byte> PayloadBuilder::finish() {
   return std::move(bytes_);
 }
 
-std::vector<std::byte> encode_line_column(std::span<const std::uint64_t> column) {
-  PayloadBuilder builder(Codec::line, column.size(), 0, column.empty() ? 0 : column[0]);
+std::vector<std::byte> encode_line_column(std::span<const std::uint64_t> column, std::vector<std::byte> space) {
+  PayloadBuilder builder(Codec::line, column.size(), 0, column.empty() ? 0 : column[0], std::move(space));
   builder.reserve_table();
   for (std::size_t first = 0; first < column.size(); first += frame_entries) {
     builder.add_frame(column.subspan(first, std::min<std::size_t>(frame_entries, column.size() - first)),

@@ -68,15 +68,15 @@ constexpr std::uint64_t max_payload_bytes(std::uint64_t count) {
   return sizeof(PayloadHeader) + frames * (sizeof(FrameEntry) + 8 * frame_entries + 8) + payload_padding;
 }
 
-// Packs an index or key column (any sequence; one that grows slowly packs well).
-std::vector<std::byte> encode_line_column(std::span<const std::uint64_t> column);
+// Packs an index or key column (any sequence; one that grows slowly packs well). Here and below the payload takes the
+// memory of `space`, where that is large enough.
+std::vector<std::byte> encode_line_column(std::span<const std::uint64_t> column, std::vector<std::byte> space = {});
 
 // Packs values by the first exact codec of: ones (the result is empty), integer, decimal, f32, f64; but f32 instead of
-// decimal where that is smaller. Decoding gives
-// back every bit, the sign of zero included. Values are finite.
-std::vector<std::byte> encode_values(std::span<const double> values);
+// decimal where that is smaller. Decoding gives back every bit, the sign of zero included. Values are finite.
+std::vector<std::byte> encode_values(std::span<const double> values, std::vector<std::byte> space = {});
 // The same, but ones are packed as integers: for writers that have no way to leave a chunk out.
-std::vector<std::byte> encode_stored_values(std::span<const double> values);
+std::vector<std::byte> encode_stored_values(std::span<const double> values, std::vector<std::byte> space = {});
 
 // Checks magic, version, codec, lengths, checksum and every frame table entry; the payload may hold more entries than
 // expected, never fewer. Throws Error{corrupt} saying what is wrong, without a place: the caller knows file and chunk.

@@ -14,7 +14,8 @@ inline constexpr int max_decimal_exponent = 15;
 
 class PayloadBuilder {
  public:
-  PayloadBuilder(Codec codec, std::uint64_t count, int exponent, std::uint64_t base);
+  // The payload takes the place of what `space` holds.
+  PayloadBuilder(Codec codec, std::uint64_t count, int exponent, std::uint64_t base, std::vector<std::byte> space = {});
 
   // Frames: first the room for their table, then one call per 256 entries, in order.
   void reserve_table();

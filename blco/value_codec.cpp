@@ -100,7 +100,7 @@ std::int64_t shared_base(std::vector<std::int64_t> smallest) {
   return best;
 }
 
-std::vector<std::byte> encode_scaled(std::span<const double> values, int exponent) {
+std::vector<std::byte> encode_scaled(std::span<const double> values, int exponent, std::vector<std::byte> space) {
   std::vector<std::int64_t> smallest;
   for_each_frame(values, exponent, [&](std::span<const std::uint64_t> frame) {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
@@ -108,23 +108,23 @@ std::vector<std::byte> encode_scaled(std::span<const double> values, int exponen
     smallest.push_back(least);
   });
   PayloadBuilder builder(exponent == 0 ? Codec::integer : Codec::decimal, values.size(), exponent,
-                         static_cast<std::uint64_t>(shared_base(std::move(smallest))));
+                         static_cast<std::uint64_t>(shared_base(std::move(smallest))), std::move(space));
   builder.reserve_table();
   for_each_frame(values, exponent,
                  [&](std::span<const std::uint64_t> frame) { builder.add_frame(frame, FrameCoding::plain); });
   return builder.finish();
 }
 
-std::vector<std::byte> encode_f32(std::span<const double> values) {
+std::vector<std::byte> encode_f32(std::span<const double> values, std::vector<std::byte> space) {
   std::vector<float> narrow(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) narrow[i] = static_cast<float>(values[i]);
-  PayloadBuilder builder(Codec::f32, values.size(), 0, 0);
+  PayloadBuilder builder(Codec::f32, values.size(), 0, 0, std::move(space));
   builder.add_raw(std::as_bytes(std::span<const float>(narrow)));
   return builder.finish();
 }
 
-std::vector<std::byte> encode_f64(std::span<const double> values) {
-  PayloadBuilder builder(Codec::f64, values.size(), 0, 0);
+std::vector<std::byte> encode_f64(std::span<const double> values, std::vector<std::byte> space) {
+  PayloadBuilder builder(Codec::f64, values.size(), 0, 0, std::move(space));
   builder.add_raw(std::as_bytes(values));
   return builder.finish();
 }
@@ -146,23 +146,26 @@ std::size_t entries_of_frame(const PayloadView& payload, std::uint64_t frame) {
 
 }  // namespace
 
-std::vector<std::byte> encode_values(std::span<const double> values) {
-  if (all_ones(values)) return {};
-  return encode_stored_values(values);
+std::vector<std::byte> encode_values(std::span<const double> values, std::vector<std::byte> space) {
+  if (all_ones(values)) {
+    space.clear();
+    return space;
+  }
+  return encode_stored_values(values, std::move(space));
 }
 
-std::vector<std::byte> encode_stored_values(std::span<const double> values) {
+std::vector<std::byte> encode_stored_values(std::span<const double> values, std::vector<std::byte> space) {
   const std::optional<int> exponent = common_exponent(values);
-  if (exponent && *exponent == 0) return encode_scaled(values, 0);
+  if (exponent && *exponent == 0) return encode_scaled(values, 0, std::move(space));
   const bool narrow = fits_f32(values);
   if (exponent) {
-    std::vector<std::byte> decimal = encode_scaled(values, *exponent);
+    std::vector<std::byte> decimal = encode_scaled(values, *exponent, std::move(space));
     // Fractions of powers of two are decimals too, but long ones.
     if (!narrow) return decimal;
-    std::vector<std::byte> single = encode_f32(values);
+    std::vector<std::byte> single = encode_f32(values, {});
     return decimal.size() <= single.size() ? decimal : single;
   }
-  return narrow ? encode_f32(values) : encode_f64(values);
+  return narrow ? encode_f32(values, std::move(space)) : encode_f64(values, std::move(space));
 }
 
 void decode_value_frame(const PayloadView& payload, std::uint64_t frame, double* out) {

@@ -22,9 +22,9 @@ struct Piece {
 
 std::vector<std::byte> pack(const Piece& piece) {
   const CoordinateBatch& batch = *piece.batch;
-  std::vector<std::vector<std::uint64_t>> columns;
+  std::vector<RawVector<std::uint64_t>> columns;
   for (int n = 0; n < batch.order; ++n) {
-    std::vector<std::uint64_t>& column = columns.emplace_back(piece.count);
+    RawVector<std::uint64_t>& column = columns.emplace_back(piece.count);
     for (std::size_t i = 0; i < piece.count; ++i) column[i] = batch.coordinate(piece.first + i, n);
   }
   const std::vector<std::span<const std::uint64_t>> spans(columns.begin(), columns.end());
@@ -34,7 +34,7 @@ std::vector<std::byte> pack(const Piece& piece) {
 }
 
 template <class Number>
-void interleave(const std::vector<std::vector<std::uint64_t>>& columns, std::size_t count, std::vector<Number>& out) {
+void interleave(const std::vector<RawVector<std::uint64_t>>& columns, std::size_t count, RawVector<Number>& out) {
   out.resize(count * columns.size());
   for (std::size_t n = 0; n < columns.size(); ++n) {
     for (std::size_t i = 0; i < count; ++i) out[i * columns.size() + n] = static_cast<Number>(columns[n][i]);
@@ -75,14 +75,14 @@ bool CoordinateSpool::next(std::vector<CoordinateBatch>& batches) {
 }
 
 CoordinateBatch CoordinateSpool::unpack(const std::vector<std::byte>& record) const {
-  std::vector<std::vector<std::uint64_t>> columns(static_cast<std::size_t>(order_));
-  std::vector<std::vector<std::uint64_t>*> places;
-  for (std::vector<std::uint64_t>& column : columns) places.push_back(&column);
+  std::vector<RawVector<std::uint64_t>> columns(static_cast<std::size_t>(order_));
+  std::vector<RawVector<std::uint64_t>*> places;
+  for (RawVector<std::uint64_t>& column : columns) places.push_back(&column);
   CoordinateBatch batch;
   batch.order = order_;
   read_record(record, FrameCoding::plain, places, batch.values);
   bool narrow = true;
-  for (const std::vector<std::uint64_t>& column : columns) {
+  for (const RawVector<std::uint64_t>& column : columns) {
     batch.upper.push_back(*std::max_element(column.begin(), column.end()));
     narrow = narrow && batch.upper.back() < narrow_limit;
   }

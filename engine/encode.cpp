@@ -106,18 +106,27 @@ double sum_of_squares(std::span<const double> values) {
   return squares.total();
 }
 
-// Frees the batch column by column.
-EncodedChunk encode_chunk(SortedBatch batch, const TensorLayout& layout, int zstd_level) {
+// A chunk's entries, and memory for its payloads, which may serve many chunks: new pages cost more than to encode.
+struct Workplace {
+  SortedPart part;
+  std::vector<std::byte> payload;
+};
+
+// Gives memory back as soon as it can, unless `keeps`.
+EncodedChunk encode_chunk(Workplace& work, const TensorLayout& layout, int zstd_level, bool keeps) {
+  SortedBatch& batch = work.part.entries;
   EncodedChunk chunk;
   find_bounds(batch, layout, chunk.stored);
   chunk.sum_of_squares = sum_of_squares(batch.values);
-  const auto store = [&](Column column, const std::vector<std::byte>& payload) {
+  const auto store = [&](Column column, auto&& encode, auto& entries) {
+    std::vector<std::byte> payload = encode(entries, std::exchange(work.payload, {}));
+    if (!keeps) entries = {};
     chunk.stored.columns[static_cast<std::size_t>(column)] = store_payload(payload, zstd_level);
+    if (keeps) work.payload = std::move(payload);
   };
-  const auto pack = [](auto&& encode, auto& column) { return encode(std::exchange(column, {})); };
-  store(Column::index, pack(encode_line_column, batch.low));
-  if (layout.has_key()) store(Column::key, pack(encode_line_column, batch.key));
-  store(Column::value, pack(encode_values, batch.values));
+  store(Column::index, encode_line_column, batch.low);
+  if (layout.has_key()) store(Column::key, encode_line_column, batch.key);
+  store(Column::value, encode_values, batch.values);
   return chunk;
 }
 
@@ -177,27 +186,27 @@ IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, int zstd_
   std::uint64_t nnz = 0;
   std::uint64_t bytes_before = 0;
 
+  std::vector<Workplace> works(plan.chunks_at_once);
   const auto pull = [&] {
-    std::vector<SortedBatch> wave;
-    SortedBatch batch;
-    while (wave.size() < plan.chunks_at_once && input.source.next(batch, input.info.chunk_nnz)) {
-      wave.push_back(std::exchange(batch, {}));
-    }
-    return wave;
+    std::size_t pulled = 0;
+    while (pulled < works.size() && input.source.next(works[pulled].part, input.info.chunk_nnz)) ++pulled;
+    return pulled;
   };
 
-  for (std::vector<SortedBatch> pulled = pull(); !pulled.empty() || !encoded.empty(); pulled = pull()) {
-    std::vector<EncodedChunk> current(pulled.size());
+  for (std::size_t pulled = pull(); pulled > 0 || !encoded.empty(); pulled = pull()) {
+    std::vector<EncodedChunk> current(pulled);
     std::uint64_t wave_nnz = 0;
-    for (const SortedBatch& batch : pulled) wave_nnz += batch.count();
+    for (std::size_t i = 0; i < pulled; ++i) wave_nnz += works[i].part.count;
     nnz += wave_nnz;
     const std::size_t beside = plan.overlaps ? 1 : 0;
-    executor.run(pulled.size() + beside, [&](std::size_t task) {
+    executor.run(pulled + beside, [&](std::size_t task) {
       if (task < beside) {
         totals.append(encoded);
         encoded.clear();
       } else {
-        current[task - beside] = encode_chunk(std::move(pulled[task - beside]), input.layout, zstd_level);
+        Workplace& work = works[task - beside];
+        input.source.fetch(work.part);
+        current[task - beside] = encode_chunk(work, input.layout, zstd_level, plan.overlaps);
       }
     });
     if (plan.overlaps) {
@@ -262,12 +271,12 @@ std::uint64_t encode_bytes(const EncodeSizes& sizes, const EncodePlan& plan) {
   const std::uint64_t columns = sizes.has_key ? 3 : 2;
   const std::uint64_t payload = max_payload_bytes(sizes.chunk_nnz);
   const std::uint64_t batch = columns * sizes.chunk_nnz * 8;
-  // What of a chunk is stored takes the place of its batch's columns. Beside them a payload while it grows and the
-  // integers that it is made of, or a payload that is being compressed.
+  // What of a chunk is stored takes the place of its batch's columns, or lies beside them where they are kept. Beside
+  // them a payload while it grows and the integers that it is made of, or a payload that is being compressed.
   const std::uint64_t encoding =
       batch + payload + std::max(2 * payload, store_payload_bytes(payload, sizes.zstd_level));
   const std::uint64_t at_work = std::min(plan.chunks_at_once, static_cast<std::uint64_t>(sizes.threads));
-  const std::uint64_t beside = plan.overlaps ? batch + columns * payload : 0;
+  const std::uint64_t beside = plan.overlaps ? 2 * columns * payload : 0;
   return at_work * encoding + (plan.chunks_at_once - at_work) * batch + plan.chunks_at_once * beside;
 }
 

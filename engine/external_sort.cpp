@@ -178,7 +178,7 @@ void ExternalSort::spill_run(const TensorLayout& layout) { spill(*builder_.finis
 
 void ExternalSort::spill(MemoryRun& run) {
   if (!store_) store_ = std::make_unique<RunStore>(limits_.folder, limits_.mark, line_bits() > 64);
-  run.fold(folding_);
+  run.fold(folding_, *executor_);
   store_->append(run, *executor_, [this](std::uint64_t) { meter_->advance(0, 0); });
 }
 
@@ -213,7 +213,8 @@ ExternalSort::Result ExternalSort::finish(const TensorLayout& layout, const Rela
     const std::uint64_t sorting = RunBuilder::memory_bytes(entry_count_, coordinate_bytes_, line_bits());
     const std::uint64_t needed = std::max(sorting, kept + encode_bytes(sizes, least_plan));
     if (needed > limits_.memory_bytes) refuse_budget(needed);
-    Result result{builder_.finish(layout, *executor_, relabelling_), *plan_encode(sizes, limits_.memory_bytes - kept)};
+    Result result{builder_.finish(layout, *executor_, relabelling_), nullptr,
+                  *plan_encode(sizes, limits_.memory_bytes - kept)};
     meter_->end();
     return result;
   }
@@ -230,7 +231,7 @@ ExternalSort::Result ExternalSort::open(std::unique_ptr<MemoryRun> last) {
   const std::uint64_t held = last->count() * sorted_entry_bytes(line_bits());
   const std::uint64_t left = less(limits_.memory_bytes, held + run_count * reading);
   const std::optional<EncodePlan> beside = plan_encode(sizes, left);
-  if (run_count == 0 && beside) return {std::move(last), *beside};
+  if (run_count == 0 && beside) return {std::move(last), nullptr, *beside};
   const bool keeps = beside && beside == plan_encode(sizes, less(limits_.memory_bytes, (run_count + 1) * reading));
   if (!keeps) {
     if (least_bytes(entry_count_) > limits_.memory_bytes) refuse_budget(least_bytes(entry_count_));
@@ -247,8 +248,8 @@ ExternalSort::Result ExternalSort::open(std::unique_ptr<MemoryRun> last) {
   std::vector<std::unique_ptr<SortedRun>> sources =
       store_->open(RunStore::least_buffer_bytes(sizes.has_key) + std::min(spare, most_buffer_bytes));
   if (last) sources.push_back(std::move(last));
-  if (sources.size() == 1) return {std::move(sources[0]), plan};
-  return {std::make_unique<MergedRuns>(std::move(sources), sizes.has_key), plan};
+  if (sources.size() == 1) return {nullptr, std::move(sources[0]), plan};
+  return {nullptr, std::make_unique<MergedRuns>(std::move(sources), sizes.has_key), plan};
 }
 
 // All threads merge where memory holds windows of all runs beside as many chunks as there are threads.
@@ -265,7 +266,7 @@ std::optional<ExternalSort::Result> ExternalSort::open_parallel(std::unique_ptr<
   if (!plan ||
       plan->chunks_at_once < std::min<std::uint64_t>(sizes.chunk_count, static_cast<std::uint64_t>(sizes.threads)))
     return std::nullopt;
-  return Result{merge_in_parallel(*store_, std::move(last), setup, *executor_), *plan};
+  return Result{nullptr, merge_in_parallel(*store_, std::move(last), setup, *executor_), *plan};
 }
 
 // Merges neighbours until all runs can be read beside the encoder.

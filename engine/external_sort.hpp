@@ -57,6 +57,7 @@ class ExternalSort {
   // All entries, relabelled where `relabelling` is given (for this, the layout was not), in line order, equal lines in
   // input order, and what the encoder may take beside them. This must outlive the run. Throws as add() does; cancelled.
   struct Result {
+    std::unique_ptr<MemoryRun> memory;  // all entries, where nothing was spilled; or
     std::unique_ptr<SortedRun> run;
     EncodePlan plan;
   };

@@ -181,8 +181,9 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   }
   ExternalSort::Result result = sort.finish(sorted->layout, sorted->relabelling.get());
   sorted->plan = result.plan;
-  sorted->source = fold_run(std::move(result.run), sorted->layout, options.duplicates, options.index_base,
-                            sorted->relabelling.get());
+  const LineNames names{sorted->layout, options.index_base, sorted->relabelling.get()};
+  sorted->source = result.memory ? fold_in_memory(std::move(result.memory), options.duplicates, names, executor)
+                                 : fold_run(std::move(result.run), options.duplicates, names);
   return sorted;
 }
 

@@ -14,16 +14,72 @@
 namespace blco {
 namespace {
 
+std::string coordinates_of(const LineIndex& line, const LineNames& names) {
+  std::array<std::uint64_t, max_order> coordinates{};
+  const std::span<std::uint64_t> point(coordinates.data(), static_cast<std::size_t>(names.layout.order()));
+  names.layout.delinearize(line, point);
+  std::string text = "(";
+  for (std::size_t n = 0; n < point.size(); ++n) {
+    const std::uint64_t row = names.relabelling == nullptr ? point[n] : names.relabelling->original(n, point[n]);
+    if (text.size() > 1) text += ", ";
+    text += std::to_string(row + static_cast<std::uint64_t>(names.index_base));
+  }
+  return text + ")";
+}
+
+[[noreturn]] void refuse(const LineIndex& line, DuplicatePolicy policy, const LineNames& names) {
+  const std::string coordinates = coordinates_of(line, names);
+  throw Error(
+      ErrorKind::invalid_argument,
+      policy == DuplicatePolicy::error
+          ? "the coordinates " + coordinates +
+                " occur more than once; choose --duplicates sum, first, last or max to fold them"
+          : "the values at coordinates " + coordinates + " sum to more than a double can hold; scale the values down");
+}
+
+class FoldedMemory final : public SortedSource {
+ public:
+  FoldedMemory(std::unique_ptr<MemoryRun> run, DuplicatePolicy policy, LineNames names, Executor& executor)
+      : run_(std::move(run)), policy_(policy), names_(names), executor_(&executor) {}
+
+  bool next(SortedPart& part, std::size_t most) override {
+    if (!is_folded_) {
+      if (const auto refused = run_->fold_all(policy_, *executor_)) refuse(*refused, policy_, names_);
+      is_folded_ = true;
+    }
+    part.first = taken_;
+    part.count = static_cast<std::size_t>(std::min<std::uint64_t>(most, run_->count() - taken_));
+    taken_ += part.count;
+    return part.count > 0;
+  }
+
+  void fetch(SortedPart& part) const override { run_->copy(part.first, part.count, part.entries); }
+
+ private:
+  std::unique_ptr<MemoryRun> run_;
+  DuplicatePolicy policy_;
+  LineNames names_;
+  Executor* executor_;
+  bool is_folded_ = false;
+  std::uint64_t taken_ = 0;
+};
+
 class FoldedRun final : public SortedSource {
  public:
-  FoldedRun(std::unique_ptr<SortedRun> run, const TensorLayout& layout, DuplicatePolicy policy, int index_base,
-            const Relabelling* relabelling)
-      : run_(std::move(run)), layout_(&layout), relabelling_(relabelling), policy_(policy), index_base_(index_base) {}
+  FoldedRun(std::unique_ptr<SortedRun> run, DuplicatePolicy policy, LineNames names)
+      : run_(std::move(run)), has_key_(names.layout.has_key()), policy_(policy), names_(names) {}
 
-  bool next(SortedBatch& batch, std::size_t most) override {
-    batch.clear();
+  bool next(SortedPart& part, std::size_t most) override {
+    part.entries.clear();
+    fill(part.entries, most);
+    part.count = part.entries.count();
+    return part.count > 0;
+  }
+
+ private:
+  void fill(SortedBatch& batch, std::size_t most) {
     batch.low.reserve(most);
-    if (layout_->has_key()) batch.key.reserve(most);
+    if (has_key_) batch.key.reserve(most);
     batch.values.reserve(most);
     while (true) {
       if (at_ == window_.count() && !refill()) break;
@@ -41,22 +97,20 @@ class FoldedRun final : public SortedSource {
       }
       ++at_;
     }
-    return batch.count() > 0;
   }
 
- private:
   bool refill() {
     at_ = 0;
     return run_->next(window_);
   }
 
   bool same_line_as_last(const SortedBatch& batch) const {
-    return batch.low.back() == window_.low[at_] && (!layout_->has_key() || batch.key.back() == window_.key[at_]);
+    return batch.low.back() == window_.low[at_] && (!has_key_ || batch.key.back() == window_.key[at_]);
   }
 
   void append(SortedBatch& batch) const {
     batch.low.push_back(window_.low[at_]);
-    if (layout_->has_key()) batch.key.push_back(window_.key[at_]);
+    if (has_key_) batch.key.push_back(window_.key[at_]);
     batch.values.push_back(window_.values[at_]);
   }
 
@@ -66,7 +120,7 @@ class FoldedRun final : public SortedSource {
       to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(count));
     };
     append_to(batch.low, window_.low);
-    if (layout_->has_key()) append_to(batch.key, window_.key);
+    if (has_key_) append_to(batch.key, window_.key);
     append_to(batch.values, window_.values);
     at_ += count;
     const auto added = std::span(batch.values).last(count);
@@ -74,55 +128,38 @@ class FoldedRun final : public SortedSource {
     if (found == added.end()) return;
     const std::size_t kept = batch.count() - static_cast<std::size_t>(added.end() - found) + 1;
     batch.low.resize(kept);
-    if (layout_->has_key()) batch.key.resize(kept);
-    refuse_sum(batch);
+    if (has_key_) batch.key.resize(kept);
+    refuse_last(batch);
   }
 
-  [[noreturn]] void refuse_sum(const SortedBatch& batch) const {
-    fail("the values at coordinates " + last_coordinates(batch) +
-         " sum to more than a double can hold; scale the values down");
+  [[noreturn]] void refuse_last(const SortedBatch& batch) const {
+    refuse({has_key_ ? batch.key.back() : 0, batch.low.back()}, policy_, names_);
   }
 
   void fold(SortedBatch& batch) const {
     double& value = batch.values.back();
     const double other = window_.values[at_];
-    if (policy_ == DuplicatePolicy::error) {
-      fail("the coordinates " + last_coordinates(batch) +
-           " occur more than once; choose --duplicates sum, first, last or max to fold them");
-    }
-    value = fold_values(policy_, value, other);
-    if (!std::isfinite(value)) refuse_sum(batch);
+    if (policy_ != DuplicatePolicy::error) value = fold_values(policy_, value, other);
+    if (policy_ == DuplicatePolicy::error || !std::isfinite(value)) refuse_last(batch);
   }
-
-  std::string last_coordinates(const SortedBatch& batch) const {
-    std::array<std::uint64_t, max_order> coordinates{};
-    const std::span<std::uint64_t> point(coordinates.data(), static_cast<std::size_t>(layout_->order()));
-    layout_->delinearize({layout_->has_key() ? batch.key.back() : 0, batch.low.back()}, point);
-    std::string text = "(";
-    for (std::size_t n = 0; n < point.size(); ++n) {
-      const std::uint64_t coordinate = relabelling_ == nullptr ? point[n] : relabelling_->original(n, point[n]);
-      if (text.size() > 1) text += ", ";
-      text += std::to_string(coordinate + static_cast<std::uint64_t>(index_base_));
-    }
-    return text + ")";
-  }
-
-  [[noreturn]] static void fail(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
 
   std::unique_ptr<SortedRun> run_;
-  const TensorLayout* layout_;
-  const Relabelling* relabelling_;
+  bool has_key_;
   DuplicatePolicy policy_;
-  int index_base_;
+  LineNames names_;
   SortedBatch window_;
   std::size_t at_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<SortedSource> fold_run(std::unique_ptr<SortedRun> run, const TensorLayout& layout,
-                                       DuplicatePolicy policy, int index_base, const Relabelling* relabelling) {
-  return std::make_unique<FoldedRun>(std::move(run), layout, policy, index_base, relabelling);
+std::unique_ptr<SortedSource> fold_run(std::unique_ptr<SortedRun> run, DuplicatePolicy policy, LineNames names) {
+  return std::make_unique<FoldedRun>(std::move(run), policy, names);
+}
+
+std::unique_ptr<SortedSource> fold_in_memory(std::unique_ptr<MemoryRun> run, DuplicatePolicy policy, LineNames names,
+                                             Executor& executor) {
+  return std::make_unique<FoldedMemory>(std::move(run), policy, names, executor);
 }
 
 }  // namespace blco

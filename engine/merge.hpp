@@ -11,12 +11,20 @@
 
 namespace blco {
 
-// Duplicates are folded left to right in the order of the run, which is that of the input.
-// `layout` and `relabelling`, which may be null, must outlive the source; they serve the messages. Throws
-// Error{invalid_argument} for duplicates under DuplicatePolicy::error, and where a sum is not finite, naming the
-// coordinates, counted from `index_base`.
-std::unique_ptr<SortedSource> fold_run(std::unique_ptr<SortedRun> run, const TensorLayout& layout,
-                                       DuplicatePolicy policy, int index_base,
-                                       const Relabelling* relabelling = nullptr);
+// What messages say of a line: its coordinates in the input, counted from `index_base`.
+struct LineNames {
+  const TensorLayout& layout;
+  int index_base = 0;
+  const Relabelling* relabelling = nullptr;  // where the input is relabelled
+};
+
+// Duplicates are folded left to right in the order of the run, which is that of the input. What `names` refers to must
+// outlive the source. Its next() throws Error{invalid_argument} for duplicates under DuplicatePolicy::error, and where
+// a sum is not finite.
+std::unique_ptr<SortedSource> fold_run(std::unique_ptr<SortedRun> run, DuplicatePolicy policy, LineNames names);
+
+// The same, folded on all threads, and copied by those that fetch its parts.
+std::unique_ptr<SortedSource> fold_in_memory(std::unique_ptr<MemoryRun> run, DuplicatePolicy policy, LineNames names,
+                                             Executor& executor);
 
 }  // namespace blco

@@ -2,7 +2,9 @@
 #include "engine/run_builder.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -18,8 +20,14 @@ namespace {
 // Freed coordinates are given back to the system each time this much has come together.
 constexpr std::uint64_t release_step_bytes = std::uint64_t{8} << 20;
 
+// Parts of a run that are folded at a time: enough that threads end together.
+constexpr std::size_t parts_per_thread = 4;
+
 bool same_line(const NarrowEntry& a, const NarrowEntry& b) { return a.low == b.low; }
 bool same_line(const WideEntry& a, const WideEntry& b) { return a.low == b.low && a.high == b.high; }
+
+LineIndex line_of(const NarrowEntry& entry) { return {0, entry.low}; }
+LineIndex line_of(const WideEntry& entry) { return {entry.high, entry.low}; }
 
 template <typename Entry>
 class EntryRun final : public MemoryRun {
@@ -35,18 +43,31 @@ class EntryRun final : public MemoryRun {
     return entries > 0;
   }
 
-  void fold(EarlyFolding& folding) override {
+  void fold(EarlyFolding& folding, Executor& executor) override {
     const std::span<Entry> entries = entries_.span().first(count_);
-    if (!folding.admits(entries, [](const Entry& entry) { return entry.value; })) return;
-    std::uint64_t kept = 0;
-    for (const Entry& entry : entries) {
-      if (kept > 0 && same_line(entries[kept - 1], entry)) {
-        entries[kept - 1].value = fold_values(folding.policy(), entries[kept - 1].value, entry.value);
-      } else {
-        entries[kept++] = entry;
-      }
+    if (folding.admits(entries, [](const Entry& entry) { return entry.value; })) fold_all(folding.policy(), executor);
+  }
+
+  std::optional<LineIndex> fold_all(DuplicatePolicy policy, Executor& executor) override {
+    std::vector<Folded> parts(parts_per_thread * static_cast<std::size_t>(executor.width()));
+    // Equal lines belong to one part.
+    const auto begin_of = [&](std::size_t part) {
+      std::uint64_t begin = count_ * part / parts.size();
+      while (begin > 0 && begin < count_ && same_line(entries_.data()[begin - 1], entries_.data()[begin])) ++begin;
+      return begin;
+    };
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      parts[part].entries = entries_.span().subspan(begin_of(part), begin_of(part + 1) - begin_of(part));
     }
-    count_ = kept;
+    executor.run(parts.size(), [&](std::size_t part) { fold_part(policy, parts[part]); });
+    count_ = 0;
+    for (const Folded& part : parts) {
+      if (part.refused) return part.refused;
+      Entry* to = entries_.data() + count_;
+      if (to != part.entries.data()) std::move(part.entries.begin(), part.entries.end(), to);
+      count_ += part.entries.size();
+    }
+    return std::nullopt;
   }
 
   void copy(std::uint64_t first, std::uint64_t entries, SortedBatch& block) const override {
@@ -63,6 +84,29 @@ class EntryRun final : public MemoryRun {
   }
 
  private:
+  struct Folded {
+    std::span<Entry> entries;
+    std::optional<LineIndex> refused;
+  };
+
+  static void fold_part(DuplicatePolicy policy, Folded& part) {
+    const std::span<Entry> entries = part.entries;
+    std::size_t kept = 0;
+    for (const Entry& entry : entries) {
+      if (kept == 0 || !same_line(entries[kept - 1], entry)) {
+        entries[kept++] = entry;
+        continue;
+      }
+      double& value = entries[kept - 1].value;
+      if (policy != DuplicatePolicy::error) value = fold_values(policy, value, entry.value);
+      if (policy == DuplicatePolicy::error || !std::isfinite(value)) {
+        part.refused = line_of(entry);
+        return;
+      }
+    }
+    part.entries = entries.first(kept);
+  }
+
   AlignedBuffer<Entry> entries_;
   std::uint64_t count_;
   std::uint64_t taken_ = 0;

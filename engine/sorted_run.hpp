@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
+#include "blco/executor.hpp"
+#include "blco/layout.hpp"
 #include "engine/duplicates.hpp"
 #include "engine/sorted_source.hpp"
 
@@ -30,7 +33,11 @@ class MemoryRun : public SortedRun {
   virtual std::uint64_t count() const = 0;
 
   // Folds equal lines where that changes no result. Not after the first next().
-  virtual void fold(EarlyFolding& folding) = 0;
+  virtual void fold(EarlyFolding& folding, Executor& executor) = 0;
+
+  // Folds all equal lines, on all threads. Returns the first line that cannot be: it occurs twice under
+  // DuplicatePolicy::error, or its sum is not finite. Not after the first next().
+  virtual std::optional<LineIndex> fold_all(DuplicatePolicy policy, Executor& executor) = 0;
 
   // Replaces `block` by the entries [first, first + entries).
   virtual void copy(std::uint64_t first, std::uint64_t entries, SortedBatch& block) const = 0;

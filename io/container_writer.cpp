@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -22,8 +23,14 @@
 namespace blco {
 namespace {
 
-// A compressed chunk costs time on every read: it has to earn it.
-constexpr std::uint64_t worthwhile_percent = 97;
+// A compressed chunk costs more time on every read than a disk takes for a few more bytes: it has to earn it.
+constexpr std::uint64_t worthwhile_percent = 90;
+
+// Of a long payload some pieces are tried first. They are short, and say less of how it would compress than it does.
+constexpr std::size_t sample_pieces = 8;
+constexpr std::size_t sample_piece_bytes = std::size_t{1} << 14;
+constexpr std::size_t sample_bytes = sample_pieces * sample_piece_bytes;
+constexpr std::uint64_t hopeless_percent = 95;
 
 // Enough of a chunk's start to tell it from any other: it has the checksum in it.
 constexpr std::size_t checked_start = 4096;
@@ -31,14 +38,33 @@ constexpr std::size_t checked_start = 4096;
 [[noreturn]] void misuse(const std::string& what) { throw Error(ErrorKind::invalid_argument, what); }
 
 std::vector<std::byte> compress(std::span<const std::byte> payload, int level) {
-  std::vector<std::byte> out(ZSTD_compressBound(payload.size()));
-  const std::size_t written = ZSTD_compress(out.data(), out.size(), payload.data(), payload.size(), level);
+  const std::size_t most = ZSTD_compressBound(payload.size());
+  const auto out = std::make_unique_for_overwrite<std::byte[]>(most);
+  const std::size_t written = ZSTD_compress(out.get(), most, payload.data(), payload.size(), level);
   if (ZSTD_isError(written)) {
     throw Error(ErrorKind::out_of_memory, std::string("zstd cannot compress a chunk: ") + ZSTD_getErrorName(written));
   }
-  out.resize(written);
-  out.shrink_to_fit();
-  return out;
+  return {out.get(), out.get() + written};
+}
+
+bool is_hopeless(std::span<const std::byte> payload, int level) {
+  if (payload.size() < 4 * sample_bytes) return false;
+  std::vector<std::byte> sample;
+  sample.reserve(sample_bytes);
+  for (std::size_t piece = 0; piece < sample_pieces; ++piece) {
+    const std::size_t middle = payload.size() * (2 * piece + 1) / (2 * sample_pieces);
+    const auto first = payload.begin() + static_cast<std::ptrdiff_t>(middle - sample_piece_bytes / 2);
+    sample.insert(sample.end(), first, first + static_cast<std::ptrdiff_t>(sample_piece_bytes));
+  }
+  return 100 * compress(sample, level).size() > hopeless_percent * sample.size();
+}
+
+// Nothing where it does not pay.
+std::vector<std::byte> compress_if_worthwhile(std::span<const std::byte> payload, int level) {
+  if (is_hopeless(payload, level)) return {};
+  std::vector<std::byte> compressed = compress(payload, level);
+  if (100 * compressed.size() > worthwhile_percent * payload.size()) return {};
+  return compressed;
 }
 
 void set_filters(const Hdf5Place& place, hid_t creation, Column column, std::uint64_t chunk_nnz) {
@@ -106,16 +132,14 @@ StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level) 
   StoredPayload stored;
   if (payload.empty()) return stored;
   stored.payload_bytes = payload.size();
-  if (zstd_level > 0) {
-    if (view_payload(payload).codec == Codec::f64) {
-      std::vector<std::byte> shuffled(payload.size());
-      shuffle_f64(payload, shuffled);
-      stored.bytes = compress(shuffled, zstd_level);
-    } else {
-      stored.bytes = compress(payload, zstd_level);
-    }
-    if (100 * stored.bytes.size() <= worthwhile_percent * payload.size()) return stored;
+  if (zstd_level > 0 && view_payload(payload).codec == Codec::f64) {
+    std::vector<std::byte> shuffled(payload.size());
+    shuffle_f64(payload, shuffled);
+    stored.bytes = compress_if_worthwhile(shuffled, zstd_level);
+  } else if (zstd_level > 0) {
+    stored.bytes = compress_if_worthwhile(payload, zstd_level);
   }
+  if (!stored.bytes.empty()) return stored;
   stored.bytes.assign(payload.begin(), payload.end());
   stored.filter_mask = zstd_skipped;
   return stored;

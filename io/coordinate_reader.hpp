@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "blco/labels.hpp"
+#include "blco/raw_vector.hpp"
 
 namespace blco {
 
@@ -14,9 +15,9 @@ namespace blco {
 // the batch is below 2^32, else in `wide`; the other vector is empty.
 struct CoordinateBatch {
   int order = 0;
-  std::vector<std::uint32_t> narrow;
-  std::vector<std::uint64_t> wide;
-  std::vector<double> values;
+  RawVector<std::uint32_t> narrow;
+  RawVector<std::uint64_t> wide;
+  RawVector<double> values;
   std::vector<std::uint64_t> upper;  // per mode, the largest coordinate
 
   std::size_t count() const { return values.size(); }

@@ -38,7 +38,7 @@ std::vector<std::byte> pack_column(std::span<const std::uint64_t> column, FrameC
 bool has_frames(Codec codec) { return codec == Codec::line || codec == Codec::integer; }
 
 template <class Value, class Decode>
-void unpack(std::span<const std::byte> payload, std::uint32_t count, std::vector<Value>& out, const Decode& decode) {
+void unpack(std::span<const std::byte> payload, std::uint32_t count, RawVector<Value>& out, const Decode& decode) {
   const PayloadView view = check_payload(payload, count);
   if (view.count != count || (std::is_same_v<Value, std::uint64_t> && !has_frames(view.codec))) fail();
   const std::uint64_t frames = (count + frame_entries - 1) / frame_entries;
@@ -92,7 +92,7 @@ std::uint64_t max_record_bytes(std::uint64_t columns, std::uint64_t count) {
 std::uint64_t record_bytes(std::span<const std::byte> start) { return read_header(start).bytes; }
 
 void read_record(std::span<const std::byte> record, FrameCoding coding,
-                 std::span<std::vector<std::uint64_t>* const> columns, std::vector<double>& values) {
+                 std::span<RawVector<std::uint64_t>* const> columns, RawVector<double>& values) {
   const RecordHeader header = read_header(record);
   if (header.bytes != record.size() || header.columns != columns.size()) fail();
   if (header.crc != table_crc(record, header.columns)) fail();

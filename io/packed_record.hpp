@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "blco/frame.hpp"
+#include "blco/raw_vector.hpp"
 
 namespace blco {
 
@@ -35,6 +36,6 @@ std::uint64_t record_bytes(std::span<const std::byte> start);
 // Replaces what `columns` and `values` hold by the record's content; `record` is 8-byte aligned. Throws Error{corrupt}
 // for what append_record has not written.
 void read_record(std::span<const std::byte> record, FrameCoding coding,
-                 std::span<std::vector<std::uint64_t>* const> columns, std::vector<double>& values);
+                 std::span<RawVector<std::uint64_t>* const> columns, RawVector<double>& values);
 
 }  // namespace blco

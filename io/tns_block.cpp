@@ -193,7 +193,7 @@ class BlockParser {
   }
 
   template <typename Coordinate>
-  Stop parse_lines(std::vector<Coordinate>& coordinates) {
+  Stop parse_lines(RawVector<Coordinate>& coordinates) {
     const auto order = static_cast<std::size_t>(block_.batch.order);
     std::array<std::uint64_t, max_order> upper = upper_;
     std::size_t count = count_;
@@ -241,7 +241,7 @@ class BlockParser {
     batch.wide.resize(batch.narrow.size());
     const std::size_t used = count_ * static_cast<std::size_t>(batch.order);
     std::copy_n(batch.narrow.begin(), used, batch.wide.begin());
-    std::vector<std::uint32_t>().swap(batch.narrow);
+    batch.narrow = {};
   }
 
   // Gives back what comments and a wrong guess took: the batch may be kept for long.

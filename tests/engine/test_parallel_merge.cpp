@@ -43,12 +43,14 @@ class ParallelMergeTest : public testing::Test {
   Folded merged(const TensorLayout& layout, std::unique_ptr<MemoryRun> last, std::uint64_t window_blocks, int threads) {
     ThreadPool pool(threads);
     const auto source =
-        fold_run(merge_in_parallel(*store_, std::move(last), {DuplicatePolicy::sum, window_blocks}, pool), layout,
-                 DuplicatePolicy::sum, 0);
+        fold_run(merge_in_parallel(*store_, std::move(last), {DuplicatePolicy::sum, window_blocks}, pool),
+                 DuplicatePolicy::sum, {layout});
     Folded found;
-    SortedBatch batch;
+    SortedPart part;
     std::pair<std::uint64_t, std::uint64_t> before;
-    while (source->next(batch, 777)) {
+    while (source->next(part, 777)) {
+      const SortedBatch& batch = part.entries;
+      EXPECT_EQ(part.count, batch.count());
       for (std::size_t i = 0; i < batch.count(); ++i) {
         const std::pair line(layout.has_key() ? batch.key[i] : 0, batch.low[i]);
         EXPECT_TRUE(found.empty() || before < line) << "out of order, or twice";

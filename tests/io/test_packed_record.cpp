@@ -15,9 +15,9 @@ namespace blco {
 namespace {
 
 struct Columns {
-  std::vector<std::uint64_t> first;
-  std::vector<std::uint64_t> second;
-  std::vector<double> values;
+  RawVector<std::uint64_t> first;
+  RawVector<std::uint64_t> second;
+  RawVector<double> values;
 
   friend bool operator==(const Columns&, const Columns&) = default;
 };

@@ -1,0 +1,38 @@
+// Vectors of numbers that are written before they are read: resize() leaves the new ones as they are, and their pages
+// untouched, so that the threads that fill them share the work of taking them.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace blco {
+
+template <class T>
+struct RawAllocator : std::allocator<T> {
+  static_assert(std::is_trivial_v<T>);
+
+  template <class U>
+  struct rebind {
+    using other = RawAllocator<U>;
+  };
+
+  RawAllocator() = default;
+  template <class U>
+  RawAllocator(const RawAllocator<U>&) {}
+
+  template <class U>
+  void construct(U* at) noexcept {
+    ::new (static_cast<void*>(at)) U;
+  }
+  template <class U, class... Arguments>
+  void construct(U* at, Arguments&&... arguments) {
+    ::new (static_cast<void*>(at)) U(std::forward<Arguments>(arguments)...);
+  }
+};
+
+template <class T>
+using RawVector = std::vector<T, RawAllocator<T>>;
+
+}  // namespace blco
