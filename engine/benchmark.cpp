@@ -146,7 +146,7 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
 
   std::unique_ptr<AltoBaseline> baseline;
   if (benchmark.baseline) baseline = make_baseline(tensor, options.rank, options.seed, job.pool());
-  Streamer streamer(tensor.chunks(), job.plan(), job.backend(), job.trace());
+  Streamer streamer(tensor.chunks(), job.plan(), job.backend(), job.side_jobs(), job.trace());
   streamer.pass(0, Direction::forward);
   const std::uint64_t cache_bytes = job.device() != nullptr ? job.device()->l2_bytes : host_cache_bytes();
   for (const PassLoad& load : job.loads()) {

@@ -98,7 +98,7 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressM
   model_.tensor_nnz = tensor_->nnz;
   model_.tensor_sum_of_squares = tensor_->sum_of_squares;
   load_initial_factors(*tensor_, *options_, start.resumed.get(), rows_);
-  streamer_.emplace(tensor.chunks(), job.plan(), job.backend(), job.trace(), meter_);
+  streamer_.emplace(tensor.chunks(), job.plan(), job.backend(), job.side_jobs(), job.trace(), meter_);
   als_.emplace(job.backend(), *streamer_, static_cast<int>(tensor_->shape.size()), options_->rank,
                tensor_->sum_of_squares);
   if (start.resumed) {

@@ -70,7 +70,7 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<dou
   for (std::size_t n = 0; n < order; ++n) {
     if (static_cast<int>(n) != mode) rows.load(static_cast<int>(n), 0, factors[n]);
   }
-  Streamer streamer(tensor.chunks(), job.plan(), job.backend(), job.trace());
+  Streamer streamer(tensor.chunks(), job.plan(), job.backend(), job.side_jobs(), job.trace());
   streamer.pass(mode, Direction::forward);
   std::vector<double> output(output_size);
   job.backend().read_output(output);

@@ -85,6 +85,7 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
 CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request)
     : tensor_(&tensor),
       pool_(options.threads),
+      side_jobs_(pool_),
       request_{.backend = {.layout = TensorLayout(tensor.summary().shape)}},
       declared_(request.declared),
       sizes_(measure_tensor(tensor.chunks())) {
@@ -150,7 +151,7 @@ Backend& CpdJob::backend() {
       config.private_bytes = plan_.private_bytes;
       config.sorted_bytes = plan_.sorted_bytes;
       config.keep_previous = plan_.keep_previous;
-      backend_ = make_host_backend(config, pool_);
+      backend_ = make_host_backend(config, side_jobs_);
     }
   }
   return *backend_;

@@ -9,6 +9,7 @@
 #include "engine/chrome_trace.hpp"
 #include "engine/pass_estimate.hpp"
 #include "engine/planner.hpp"
+#include "engine/side_jobs.hpp"
 #include "engine/thread_pool.hpp"
 
 namespace blco {
@@ -42,6 +43,8 @@ class CpdJob {
   // Null: the CPU computes.
   const DeviceLimits* device() const { return request_.device ? &request_.device->limits : nullptr; }
   ThreadPool& pool() { return pool_; }
+  // For the streamer; nullptr where a GPU computes.
+  SideJobs* side_jobs() { return request_.device ? nullptr : &side_jobs_; }
 
  private:
   std::unique_ptr<Backend> make_device_backend() const;
@@ -49,6 +52,7 @@ class CpdJob {
 
   const Tensor* tensor_;
   ThreadPool pool_;
+  SideJobs side_jobs_;
   std::unique_ptr<ChromeTrace> trace_;
   PlanRequest request_;
   std::string device_note_;

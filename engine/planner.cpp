@@ -15,8 +15,8 @@ namespace {
 // The library itself, its HDF5 handles, thread stacks in use and small tables.
 constexpr std::uint64_t overhead_bytes = std::uint64_t{8} << 20;
 
-// One lane is computed on (or copied from) while another is filled; a second reader hides decompression where there is
-// room for it.
+// One lane is computed on (or copied from) while another is filled. Before a device more of them smooth the transfers,
+// and a second reader hides decompression; a host's threads read the next chunk themselves.
 constexpr int fewest_lanes = 2;
 constexpr int usual_lanes = 4;
 constexpr int usual_readers = 2;
@@ -107,8 +107,7 @@ std::uint64_t previous_factor_bytes(const PlanRequest& request) {
   return host_backend_bytes(config, request.threads) - without;
 }
 
-// A deeper ring smooths the reads, but a small budget is better spent on chunks that are not read at all. Returns the
-// bytes that it takes more.
+// A small budget is better spent on chunks that are not read at all. Returns the bytes that a deeper ring takes more.
 std::uint64_t deepen_ring(const TensorSizes& tensor, std::uint64_t room, Plan& plan) {
   const std::uint64_t more =
       (usual_lanes - fewest_lanes) * plan.lane_bytes + (usual_readers - 1) * tensor.largest_scratch();
@@ -184,9 +183,10 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
     plan.keep_previous = request.want_previous && previous <= room / 4;
     if (plan.keep_previous) room -= previous;
   }
-  const bool all_fit = request.keep_chunks && !request.device && tensor.packed_bytes() <= room;
-  if (!all_fit) room -= deepen_ring(tensor, room, plan);
-  if (request.device) plan_device(tensor, request, plan);
+  if (request.device) {
+    room -= deepen_ring(tensor, room, plan);
+    plan_device(tensor, request, plan);
+  }
   if (request.keep_chunks) {
     room -= keep_evenly(tensor, Tier::packed, room, buffer_of, plan.tiers);
     if (!request.device && all_kept(plan)) {

@@ -12,6 +12,7 @@
 
 #include "engine/planner.hpp"
 #include "engine/progress_meter.hpp"
+#include "engine/read_ahead.hpp"
 #include "io/chunk_source.hpp"
 #include "kernels/backend.hpp"
 
@@ -21,9 +22,10 @@ enum class Direction { forward, backward };
 
 class Streamer {
  public:
-  // All of them must outlive the streamer. Allocates the lanes and the room for packed chunks.
-  Streamer(const ChunkSource& tensor, const Plan& plan, Backend& backend, TraceSink* trace = nullptr,
-           ProgressMeter* meter = nullptr);
+  // All of them must outlive the streamer. Allocates the lanes and the room for packed chunks. With `jobs`, which a
+  // backend that computes on the host has as its executor, chunks are read between its tasks; else by threads.
+  Streamer(const ChunkSource& tensor, const Plan& plan, Backend& backend, SideJobs* jobs = nullptr,
+           TraceSink* trace = nullptr, ProgressMeter* meter = nullptr);
   // Waits for what still copies from the lanes.
   ~Streamer();
   Streamer(const Streamer&) = delete;
@@ -38,7 +40,6 @@ class Streamer {
   std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:
-  class Readers;
   using TraceTime = std::chrono::steady_clock::time_point;
 
   struct Resident {
@@ -49,8 +50,8 @@ class Streamer {
   void run_pass(int mode, Direction direction);
   void drain() noexcept;
   bool needs_read(std::uint64_t chunk) const { return !residents_[chunk].id.has_value(); }
-  std::span<std::byte> destination(std::uint64_t chunk, int lane);
-  void submit_read(std::uint64_t chunk, int lane, const ChunkView& view);
+  std::unique_ptr<ReadAhead> read(std::vector<std::uint64_t> chunks);
+  void submit_read(std::uint64_t chunk, std::size_t lane, const ChunkView& view);
   std::uint64_t stored_bytes(std::uint64_t chunk) const;
   void trace(const std::string& track, std::string_view name, TraceTime begin, std::uint64_t chunk,
              std::uint64_t bytes) const;
@@ -58,6 +59,7 @@ class Streamer {
   const ChunkSource* tensor_;
   const Plan* plan_;
   Backend* backend_;
+  SideJobs* jobs_;
   TraceSink* trace_;
   ProgressMeter* meter_;
   std::vector<std::unique_ptr<HostBuffer>> lanes_;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,18 @@
 #include "io/container.hpp"
 
 namespace blco {
+
+// A chunk that several threads read.
+class ChunkRead {
+ public:
+  virtual ~ChunkRead() = default;
+
+  virtual std::size_t pieces() const = 0;
+  // Every piece once, in any order and on any thread. Throws nothing: what goes wrong, finish() says.
+  virtual void read(std::size_t piece) noexcept = 0;
+  // After all of them. Throws as read_chunk does.
+  virtual ChunkView finish() = 0;
+};
 
 class ChunkSource {
  public:
@@ -43,6 +56,11 @@ class ChunkSource {
   // and into this source. Every frame has been checked. Thread-safe. Throws Error: io, or corrupt naming the place.
   virtual ChunkView read_chunk(std::uint64_t chunk, std::span<std::byte> buffer,
                                std::span<std::byte> scratch) const = 0;
+  // The same by pieces; buffer and scratch outlive the read.
+  virtual std::unique_ptr<ChunkRead> begin_read(std::uint64_t chunk, std::span<std::byte> buffer,
+                                                std::span<std::byte> scratch) const;
+  // The chunk will be read soon: where it lies on disk, the system is asked to have it in memory.
+  virtual void announce_read(std::uint64_t) const {}
 
  protected:
   ChunkSource() = default;

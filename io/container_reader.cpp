@@ -3,33 +3,22 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <zstd.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <mutex>
 #include <string>
 #include <utility>
 
 #include "blco/error.hpp"
-#include "blco/payload.hpp"
+#include "io/chunk_pieces.hpp"
 #include "io/container_metadata.hpp"
 #include "io/container_table.hpp"
 #include "io/file_descriptor.hpp"
-#include "io/read_at.hpp"
 #include "io/relabelling_data.hpp"
+#include "io/stored_column.hpp"
 
 namespace blco {
 namespace {
-
-// Raw doubles lie byte-shuffled on disk, and are put back in order through the scratch.
-bool may_be_shuffled(const StoredExtent& extent, std::size_t column, std::uint64_t nnz) {
-  return column == static_cast<std::size_t>(Column::value) &&
-         extent.payload_bytes >= sizeof(PayloadHeader) + sizeof(double) * nnz + payload_padding;
-}
-
-bool is_compressed(const StoredExtent& extent) { return (extent.filter_mask & zstd_skipped) == 0; }
 
 std::uint64_t buffer_bytes_of(const StoredExtents& row) {
   std::uint64_t bytes = 0;
@@ -37,41 +26,9 @@ std::uint64_t buffer_bytes_of(const StoredExtents& row) {
   return bytes;
 }
 
-std::uint64_t scratch_bytes_of(const StoredExtents& row, std::uint64_t nnz) {
-  std::uint64_t bytes = 0;
-  for (std::size_t c = 0; c < column_count; ++c) {
-    if (is_compressed(row[c])) bytes = std::max(bytes, row[c].stored_bytes);
-    if (may_be_shuffled(row[c], c, nnz)) bytes = std::max(bytes, row[c].payload_bytes);
-  }
-  return bytes;
-}
-
-void decompress(std::span<const std::byte> stored, std::span<std::byte> payload) {
-  const std::size_t written = ZSTD_decompress(payload.data(), payload.size(), stored.data(), stored.size());
-  if (ZSTD_isError(written)) {
-    throw Error(ErrorKind::corrupt, std::string("zstd cannot decompress it: ") + ZSTD_getErrorName(written));
-  }
-  if (written != payload.size()) throw Error(ErrorKind::corrupt, "it decompresses to another size than was written");
-}
-
-// Messages without a place; the caller adds it.
-void read_payload(int descriptor, const StoredExtent& extent, std::size_t column, std::uint64_t nnz,
-                  std::span<std::byte> payload, std::span<std::byte> scratch) {
-  if (is_compressed(extent)) {
-    const std::span<std::byte> stored = scratch.first(static_cast<std::size_t>(extent.stored_bytes));
-    read_at(descriptor, extent.address, stored);
-    decompress(stored, payload);
-  } else {
-    read_at(descriptor, extent.address, payload);
-  }
-  const Codec codec = check_payload(payload, nnz).codec;
-  const bool is_value = column == static_cast<std::size_t>(Column::value);
-  if ((codec == Codec::line) == is_value) throw Error(ErrorKind::corrupt, "its codec is not one of this column");
-  if (codec == Codec::f64_shuffled) {
-    const std::span<std::byte> shuffled = scratch.first(payload.size());
-    std::memcpy(shuffled.data(), payload.data(), payload.size());
-    unshuffle_f64(shuffled, payload);
-  }
+bool fits(const StoredExtents& row, std::uint64_t nnz, std::span<const std::byte> buffer,
+          std::span<const std::byte> scratch) {
+  return buffer.size() >= buffer_bytes_of(row) && scratch.size() >= column_scratch_bytes(row, nnz);
 }
 
 }  // namespace
@@ -79,6 +36,8 @@ void read_payload(int descriptor, const StoredExtent& extent, std::size_t column
 struct ContainerReader::Impl {
   explicit Impl(const std::filesystem::path& file_path);
 
+  // Where a chunk's payloads will lie.
+  ChunkView place(std::uint64_t chunk, const StoredExtents& row, std::span<std::byte> buffer) const;
   ChunkView read(std::uint64_t chunk, const StoredExtents& row, std::span<std::byte> buffer,
                  std::span<std::byte> scratch) const;
   // Asks HDF5 once. Returns whether there are extents newer than `used`.
@@ -108,8 +67,8 @@ ContainerReader::Impl::Impl(const std::filesystem::path& file_path) : path(file_
   current = &metadata.table.extents;
 }
 
-ChunkView ContainerReader::Impl::read(std::uint64_t chunk, const StoredExtents& row, std::span<std::byte> buffer,
-                                      std::span<std::byte> scratch) const {
+ChunkView ContainerReader::Impl::place(std::uint64_t chunk, const StoredExtents& row,
+                                       std::span<std::byte> buffer) const {
   ChunkView view;
   view.number = chunk;
   view.nnz = metadata.info.nnz_of_chunk(chunk);
@@ -117,17 +76,28 @@ ChunkView ContainerReader::Impl::read(std::uint64_t chunk, const StoredExtents& 
   view.upper = bounds(metadata.table.upper, chunk);
   std::size_t offset = 0;
   for (std::size_t c = 0; c < column_count; ++c) {
-    const StoredExtent& extent = row[c];
-    if (extent.payload_bytes == 0) continue;
-    const auto payload = buffer.subspan(offset, static_cast<std::size_t>(extent.payload_bytes));
+    const auto bytes = static_cast<std::size_t>(row[c].payload_bytes);
+    if (bytes == 0) continue;
+    view.payload[c] = buffer.subspan(offset, bytes);
+    offset += static_cast<std::size_t>(payload_slot_bytes(bytes));
+  }
+  return view;
+}
+
+ChunkView ContainerReader::Impl::read(std::uint64_t chunk, const StoredExtents& row, std::span<std::byte> buffer,
+                                      std::span<std::byte> scratch) const {
+  const ChunkView view = place(chunk, row, buffer);
+  for (std::size_t c = 0; c < column_count; ++c) {
+    if (view.payload[c].empty()) continue;
+    const auto offset = static_cast<std::size_t>(view.payload[c].data() - buffer.data());
+    const std::span<std::byte> payload = buffer.subspan(offset, view.payload[c].size());
     try {
-      read_payload(file.get(), extent, c, view.nnz, payload, scratch);
+      read_column(file.get(), row[c], payload, scratch);
+      accept_column(c, view.nnz, payload, scratch);
     } catch (const Error& error) {
       throw Error(error.kind(), path.string() + ": chunk " + std::to_string(chunk) + ", column " + column_names[c] +
                                     ": " + error.what() + "; restore the file from a copy, or ingest it again");
     }
-    view.payload[c] = payload;
-    offset += static_cast<std::size_t>(payload_slot_bytes(extent.payload_bytes));
   }
   return view;
 }
@@ -186,11 +156,10 @@ std::vector<Labels> ContainerReader::labels() const {
 std::uint64_t ContainerReader::buffer_bytes(std::uint64_t chunk) const { return buffer_bytes_of(extents(chunk)); }
 
 std::uint64_t ContainerReader::scratch_bytes(std::uint64_t chunk) const {
-  return scratch_bytes_of(extents(chunk), info().nnz_of_chunk(chunk));
+  return column_scratch_bytes(extents(chunk), info().nnz_of_chunk(chunk));
 }
 
-ChunkView ContainerReader::read_chunk(std::uint64_t chunk, std::span<std::byte> buffer,
-                                      std::span<std::byte> scratch) const {
+void ContainerReader::check_room(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte> scratch) const {
   if (chunk >= info().chunk_count()) {
     throw Error(ErrorKind::invalid_argument, path().string() + ": there is no chunk " + std::to_string(chunk));
   }
@@ -198,13 +167,32 @@ ChunkView ContainerReader::read_chunk(std::uint64_t chunk, std::span<std::byte> 
     throw Error(ErrorKind::invalid_argument, path().string() + ": chunk " + std::to_string(chunk) +
                                                  " does not fit the buffer or the scratch that it is to be read into");
   }
+}
+
+std::unique_ptr<ChunkRead> ContainerReader::begin_read(std::uint64_t chunk, std::span<std::byte> buffer,
+                                                       std::span<std::byte> scratch) const {
+  check_room(chunk, buffer, scratch);
+  const StoredExtents& latest = (*impl_->current)[static_cast<std::size_t>(chunk)];
+  const StoredExtents& row = fits(latest, info().nnz_of_chunk(chunk), buffer, scratch) ? latest : extents(chunk);
+  return read_in_pieces(*this, impl_->file.get(), row, impl_->place(chunk, row, buffer), buffer, scratch);
+}
+
+void ContainerReader::announce_read(std::uint64_t chunk) const {
+  for (const StoredExtent& extent : extents(chunk)) {
+    if (extent.stored_bytes == 0) continue;
+    // Only advice: its failure changes nothing.
+    static_cast<void>(::posix_fadvise(impl_->file.get(), static_cast<off_t>(extent.address),
+                                      static_cast<off_t>(extent.stored_bytes), POSIX_FADV_WILLNEED));
+  }
+}
+
+ChunkView ContainerReader::read_chunk(std::uint64_t chunk, std::span<std::byte> buffer,
+                                      std::span<std::byte> scratch) const {
+  check_room(chunk, buffer, scratch);
   const std::vector<StoredExtents>* used = impl_->current;
-  const auto fits = [&](const StoredExtents& row) {
-    return buffer.size() >= buffer_bytes_of(row) && scratch.size() >= scratch_bytes_of(row, info().nnz_of_chunk(chunk));
-  };
   const auto read = [&](const std::vector<StoredExtents>& extents) {
     const StoredExtents& row = extents[static_cast<std::size_t>(chunk)];
-    if (!fits(row)) {
+    if (!fits(row, info().nnz_of_chunk(chunk), buffer, scratch)) {
       throw Error(ErrorKind::corrupt, path().string() + ": chunk " + std::to_string(chunk) +
                                           " was rewritten after the file was opened; open it again");
     }

@@ -45,8 +45,13 @@ class ContainerReader final : public ChunkSource {
   // checksum disagree, the chunk table's addresses are asked from HDF5 once more, and if that does not help,
   // throws Error{corrupt} naming file, chunk and column. Every frame of the payloads has been checked.
   ChunkView read_chunk(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte> scratch) const override;
+  std::unique_ptr<ChunkRead> begin_read(std::uint64_t chunk, std::span<std::byte> buffer,
+                                        std::span<std::byte> scratch) const override;
+  void announce_read(std::uint64_t chunk) const override;
 
  private:
+  void check_room(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte> scratch) const;
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -45,15 +45,25 @@ RowRange range_of_rows(const std::uint32_t* rows) {
 
 // Smallest and largest of the words, of the bits of `mask` alone.
 void range_of_bits(const std::uint64_t* words, std::uint64_t mask, std::uint64_t& lower, std::uint64_t& upper) {
-  std::uint64_t least = words[0] & mask;
-  std::uint64_t most = least;
-  for (std::size_t i = 0; i < frame_entries; ++i) {
-    const std::uint64_t bits = words[i] & mask;
-    least = bits < least ? bits : least;
-    most = bits > most ? bits : most;
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::CappedTag<std::uint64_t, 8> tag;
+  // Two of each, which do not wait for each other.
+  const std::size_t lanes = hn::Lanes(tag);
+  const auto masks = hn::Set(tag, mask);
+  auto least = hn::And(hn::LoadU(tag, words), masks);
+  auto most = least;
+  auto other_least = least;
+  auto other_most = least;
+  for (std::size_t i = 0; i < frame_entries; i += 2 * lanes) {
+    const auto bits = hn::And(hn::LoadU(tag, words + i), masks);
+    const auto other_bits = hn::And(hn::LoadU(tag, words + i + lanes), masks);
+    least = hn::Min(least, bits);
+    most = hn::Max(most, bits);
+    other_least = hn::Min(other_least, other_bits);
+    other_most = hn::Max(other_most, other_bits);
   }
-  lower = least;
-  upper = most;
+  lower = hn::GetLane(hn::MinOfLanes(tag, hn::Min(least, other_least)));
+  upper = hn::GetLane(hn::MaxOfLanes(tag, hn::Max(most, other_most)));
 }
 
 std::uint64_t differing_bits(const std::uint64_t* keys) {

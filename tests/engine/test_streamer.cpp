@@ -9,6 +9,7 @@
 
 #include "blco/error.hpp"
 #include "engine/streamer.hpp"
+#include "engine/thread_pool.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/recording_backend.hpp"
 #include "tests/temporary_folder.hpp"
@@ -16,7 +17,10 @@
 namespace blco {
 namespace {
 
-class StreamerTest : public testing::Test {
+// Reads by threads of their own, or beside the work of others.
+enum class Reading { threads, beside };
+
+class StreamerTest : public testing::TestWithParam<Reading> {
  protected:
   static constexpr std::uint64_t chunks = 25;
 
@@ -61,16 +65,20 @@ class StreamerTest : public testing::Test {
     file << "damaged";
   }
 
+  SideJobs* jobs() { return GetParam() == Reading::beside ? &jobs_ : nullptr; }
+
+  ThreadPool pool_{3};
+  SideJobs jobs_{pool_};
   TemporaryFolder folder_;
   std::filesystem::path file_ = folder_ / "in.blco";
   std::optional<ContainerReader> reader_;
 };
 
-TEST_F(StreamerTest, SubmitsEveryChunkOnceInTheOrderOfThePass) {
+TEST_P(StreamerTest, SubmitsEveryChunkOnceInTheOrderOfThePass) {
   for (const auto& [lanes, readers] : {std::pair{2, 1}, {2, 2}, {4, 2}, {3, 3}, {1, 1}}) {
     const Plan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), lanes, readers);
     RecordingBackend backend;
-    Streamer streamer(*reader_, plan, backend);
+    Streamer streamer(*reader_, plan, backend, jobs());
 
     for (const Direction direction : {Direction::forward, Direction::backward, Direction::forward}) {
       streamer.pass(0, direction);
@@ -86,12 +94,12 @@ TEST_F(StreamerTest, SubmitsEveryChunkOnceInTheOrderOfThePass) {
   }
 }
 
-TEST_F(StreamerTest, ReadsResidentChunksOnlyInTheFirstPass) {
+TEST_P(StreamerTest, ReadsResidentChunksOnlyInTheFirstPass) {
   std::vector<Tier> tiers(reader_->info().chunk_count(), Tier::streamed);
   for (std::size_t c = 0; c < tiers.size(); c += 3) tiers[c] = c % 2 == 0 ? Tier::packed : Tier::decoded;
   const Plan plan = plan_of(tiers, 3, 2);
   RecordingBackend backend;
-  Streamer streamer(*reader_, plan, backend);
+  Streamer streamer(*reader_, plan, backend, jobs());
 
   streamer.pass(0, Direction::forward);
   const std::uint64_t first = streamer.bytes_read();
@@ -106,13 +114,13 @@ TEST_F(StreamerTest, ReadsResidentChunksOnlyInTheFirstPass) {
   EXPECT_EQ(streamer.bytes_read() - first, stored_bytes() - resident);
 }
 
-TEST_F(StreamerTest, SendsDeviceChunksOnceAndPackedOnesInEveryPass) {
+TEST_P(StreamerTest, SendsDeviceChunksOnceAndPackedOnesInEveryPass) {
   constexpr std::array forms{Tier::device, Tier::packed, Tier::streamed};
   std::vector<Tier> tiers;
   for (std::size_t c = 0; c < chunks; ++c) tiers.push_back(forms[c % forms.size()]);
   const Plan plan = plan_of(tiers, 3, 2);
   RecordingBackend backend;
-  Streamer streamer(*reader_, plan, backend);
+  Streamer streamer(*reader_, plan, backend, jobs());
   std::uint64_t all = 0;
   std::uint64_t not_on_device = 0;
   for (std::uint64_t c = 0; c < chunks; ++c) {
@@ -131,14 +139,14 @@ TEST_F(StreamerTest, SendsDeviceChunksOnceAndPackedOnesInEveryPass) {
   EXPECT_EQ(backend.link_bytes, all + not_on_device);
 }
 
-TEST_F(StreamerTest, FreesNothingThatIsStillCopiedFromAfterAFailure) {
+TEST_P(StreamerTest, FreesNothingThatIsStillCopiedFromAfterAFailure) {
   std::vector<Tier> tiers(reader_->info().chunk_count(), Tier::packed);
   for (std::size_t c = 0; c < tiers.size(); c += 2) tiers[c] = c % 4 == 0 ? Tier::device : Tier::streamed;
   const Plan plan = plan_of(tiers, 3, 2);
   RecordingBackend backend;
   backend.fail_at = 22;
   {
-    Streamer streamer(*reader_, plan, backend);
+    Streamer streamer(*reader_, plan, backend, jobs());
     EXPECT_THROW(streamer.pass(0, Direction::forward), std::runtime_error);
     EXPECT_THAT(backend.submitted, testing::SizeIs(22));
   }  // here the buffers look whether they are still read
@@ -146,11 +154,11 @@ TEST_F(StreamerTest, FreesNothingThatIsStillCopiedFromAfterAFailure) {
   EXPECT_THAT(backend.kept, testing::SizeIs(testing::Gt(10)));
 }
 
-TEST_F(StreamerTest, ThrowsAReadersErrorAfterTheChunksBeforeIt) {
+TEST_P(StreamerTest, ThrowsAReadersErrorAfterTheChunksBeforeIt) {
   damage(17);
   const Plan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), 4, 2);
   RecordingBackend backend;
-  Streamer streamer(*reader_, plan, backend);
+  Streamer streamer(*reader_, plan, backend, jobs());
 
   try {
     streamer.pass(0, Direction::forward);
@@ -162,10 +170,10 @@ TEST_F(StreamerTest, ThrowsAReadersErrorAfterTheChunksBeforeIt) {
   EXPECT_EQ(backend.submitted.size(), 17);
 }
 
-TEST_F(StreamerTest, DrainsWhenTheBackendFailsAndCanBeUsedAgain) {
+TEST_P(StreamerTest, DrainsWhenTheBackendFailsAndCanBeUsedAgain) {
   const Plan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), 4, 2);
   RecordingBackend backend;
-  Streamer streamer(*reader_, plan, backend);
+  Streamer streamer(*reader_, plan, backend, jobs());
   backend.fail_at = 5;
 
   EXPECT_THROW(streamer.pass(0, Direction::forward), std::runtime_error);
@@ -174,6 +182,9 @@ TEST_F(StreamerTest, DrainsWhenTheBackendFailsAndCanBeUsedAgain) {
 
   EXPECT_EQ(backend.submitted, in_order(Direction::backward));
 }
+
+INSTANTIATE_TEST_SUITE_P(Reads, StreamerTest, testing::Values(Reading::threads, Reading::beside),
+                         [](const auto& test) { return test.param == Reading::threads ? "threads" : "beside"; });
 
 }  // namespace
 }  // namespace blco

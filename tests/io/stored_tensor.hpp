@@ -11,6 +11,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -156,9 +157,27 @@ std::vector<T> decode_column(const ChunkView& chunk, Column column) {
   return out;
 }
 
-inline void read_chunk_into(const ContainerReader& reader, std::uint64_t number, Columns& columns) {
+enum class Reading { whole, pieces };
+
+// Pieces on two threads, each its own from the last one on.
+inline ChunkView read_pieces(ChunkRead& read) {
+  const auto every_second = [&](std::size_t first) {
+    for (std::size_t piece = read.pieces(); piece-- > 0;) {
+      if (piece % 2 == first) read.read(piece);
+    }
+  };
+  std::thread other(every_second, 1);
+  every_second(0);
+  other.join();
+  return read.finish();
+}
+
+inline void read_chunk_into(const ContainerReader& reader, std::uint64_t number, Columns& columns,
+                            Reading reading = Reading::whole) {
   ChunkBuffers buffers(reader, number);
-  const ChunkView chunk = reader.read_chunk(number, buffers.buffer(), buffers.scratch);
+  const ChunkView chunk = reading == Reading::whole
+                              ? reader.read_chunk(number, buffers.buffer(), buffers.scratch)
+                              : read_pieces(*reader.begin_read(number, buffers.buffer(), buffers.scratch));
   const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
   add(columns.low, decode_column<std::uint64_t>(chunk, Column::index));
   add(columns.key, decode_column<std::uint64_t>(chunk, Column::key));
@@ -169,9 +188,11 @@ inline void read_chunk_into(const ContainerReader& reader, std::uint64_t number,
   }
 }
 
-inline Columns read_columns(const ContainerReader& reader) {
+inline Columns read_columns(const ContainerReader& reader, Reading reading = Reading::whole) {
   Columns columns;
-  for (std::uint64_t chunk = 0; chunk < reader.info().chunk_count(); ++chunk) read_chunk_into(reader, chunk, columns);
+  for (std::uint64_t chunk = 0; chunk < reader.info().chunk_count(); ++chunk) {
+    read_chunk_into(reader, chunk, columns, reading);
+  }
   return columns;
 }
 

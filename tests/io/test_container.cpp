@@ -47,6 +47,7 @@ const RoundTripCase round_trip_cases[] = {
     {"doubles", {{40, 50, 60}, 1000, 300, Values::doubles}},
     {"doubles_level_19", {{40, 50, 60}, 1000, 300, Values::doubles, 19}},
     {"doubles_uncompressed", {{40, 50, 60}, 1000, 300, Values::doubles, 0}},
+    {"columns_of_several_pieces", {{1ULL << 40, 1ULL << 40}, 150000, 80000, Values::doubles, 0}},
     {"counts_uncompressed", {{40, 50, 60}, 1000, 300, Values::counts, 0}},
     {"order_16", {std::vector<std::uint64_t>(16, 3), 2000, 700, Values::counts}},
 };
@@ -62,6 +63,7 @@ TEST_P(ContainerRoundTrip, GivesBackColumnsBoundsAndInfo) {
   const ContainerReader reader(folder / "t.blco");
 
   EXPECT_EQ(read_columns(reader), tensor.columns);
+  EXPECT_EQ(read_columns(reader, Reading::pieces), tensor.columns);
   EXPECT_EQ(reader.info().shape, tensor.info.shape);
   EXPECT_EQ(reader.info().mode_names, tensor.info.mode_names);
   EXPECT_EQ(reader.info().nnz, tensor.info.nnz);

@@ -312,9 +312,10 @@ TEST_F(MovedContainer, IsReadAfterItsChunksWereCopied) {
   for (const hsize_t user_block : {hsize_t{0}, hsize_t{512}}) {
     const fs::path moved = repacked(/*encode=*/false, user_block);
 
+    EXPECT_EQ(read_columns(ContainerReader(moved)), tensor_.columns);
     const ContainerReader reader(moved);
-
-    EXPECT_EQ(read_columns(reader), tensor_.columns);
+    EXPECT_EQ(read_columns(reader, Reading::pieces), tensor_.columns) << "from the wrong places first";
+    EXPECT_EQ(read_columns(reader, Reading::pieces), tensor_.columns) << "from the right ones";
   }
 }
 
