@@ -181,7 +181,7 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   }
   ExternalSort::Result result = sort.finish(sorted->layout, sorted->relabelling.get());
   sorted->plan = result.plan;
-  const LineNames names{sorted->layout, options.index_base, sorted->relabelling.get()};
+  const LineNames names{sorted->layout, options.index_base, sorted->relabelling.get(), sorted->labels};
   sorted->source = result.memory ? fold_in_memory(std::move(result.memory), options.duplicates, names, executor)
                                  : fold_run(std::move(result.run), options.duplicates, names);
   return sorted;

@@ -10,6 +10,7 @@
 
 #include "blco/error.hpp"
 #include "engine/duplicates.hpp"
+#include "io/csv_block.hpp"
 
 namespace blco {
 namespace {
@@ -22,7 +23,9 @@ std::string coordinates_of(const LineIndex& line, const LineNames& names) {
   for (std::size_t n = 0; n < point.size(); ++n) {
     const std::uint64_t row = names.relabelling == nullptr ? point[n] : names.relabelling->original(n, point[n]);
     if (text.size() > 1) text += ", ";
-    text += std::to_string(row + static_cast<std::uint64_t>(names.index_base));
+    const bool labelled = n < names.labels.size() && row < names.labels[n].size();
+    text += labelled ? quoted_for_message(names.labels[n][row])
+                     : std::to_string(row + static_cast<std::uint64_t>(names.index_base));
   }
   return text + ")";
 }

@@ -3,7 +3,9 @@
 
 #include <blco/ingest.hpp>
 #include <memory>
+#include <span>
 
+#include "blco/labels.hpp"
 #include "blco/layout.hpp"
 #include "engine/relabelling.hpp"
 #include "engine/sorted_run.hpp"
@@ -11,11 +13,12 @@
 
 namespace blco {
 
-// What messages say of a line: its coordinates in the input, counted from `index_base`.
+// What messages say of a line: its coordinates in the input, counted from `index_base`, or what they stand for.
 struct LineNames {
   const TensorLayout& layout;
   int index_base = 0;
   const Relabelling* relabelling = nullptr;  // where the input is relabelled
+  std::span<const Labels> labels = {};       // per mode, where there are some
 };
 
 // Duplicates are folded left to right in the order of the run, which is that of the input. What `names` refers to must
