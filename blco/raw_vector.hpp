@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -34,5 +35,11 @@ struct RawAllocator : std::allocator<T> {
 
 template <class T>
 using RawVector = std::vector<T, RawAllocator<T>>;
+
+// Empties a vector and gives its memory back, which `vector = {}` keeps.
+template <class Vector>
+void free_memory(Vector& vector) {
+  Vector().swap(vector);
+}
 
 }  // namespace blco

@@ -120,7 +120,7 @@ EncodedChunk encode_chunk(Workplace& work, const TensorLayout& layout, int zstd_
   chunk.sum_of_squares = sum_of_squares(batch.values);
   const auto store = [&](Column column, auto&& encode, auto& entries) {
     std::vector<std::byte> payload = encode(entries, std::exchange(work.payload, {}));
-    if (!keeps) entries = {};
+    if (!keeps) free_memory(entries);
     chunk.stored.columns[static_cast<std::size_t>(column)] = store_payload(payload, zstd_level);
     if (keeps) work.payload = std::move(payload);
   };

@@ -138,7 +138,7 @@ std::vector<std::uint64_t> decide_shape(const std::vector<std::uint64_t>& extent
 // Nonzeros in line order, and what encode is told of them.
 struct SortedEntries {
   ContainerInfo info;
-  TensorLayout layout;  // the source refers to it, and to the next
+  TensorLayout layout;  // the source refers to it, to the next, and to the texts of the labels
   std::unique_ptr<Relabelling> relabelling;
   std::unique_ptr<SortedSource> source;
   EncodePlan plan;

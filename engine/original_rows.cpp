@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "blco/raw_vector.hpp"
+
 namespace blco {
 
 void add_relabelling_bytes(const ContainerInfo& tensor, int rank, JobRequest& request) {
@@ -17,8 +19,8 @@ void add_relabelling_bytes(const ContainerInfo& tensor, int rank, JobRequest& re
 
 void OriginalRows::release() {
   mode_.reset();
-  stored_ = {};
-  staged_ = {};
+  free_memory(stored_);
+  free_memory(staged_);
 }
 
 std::span<const std::uint32_t> OriginalRows::stored_rows(int mode) {

@@ -68,7 +68,7 @@ class ThreadedReads final : public ReadAhead {
     const std::span<std::byte> destination = setup_.destination(chunk, read % setup_.lanes);
     const auto begin = Clock::now();
     const ChunkView view = setup_.tensor->read_chunk(chunk, destination, setup_.scratch[reader]);
-    setup_.ended(reader, chunk, begin);
+    setup_.ended(reader, chunk, begin, Clock::now());
     const std::lock_guard lock(mutex_);
     views_[read] = view;
     ready_[read] = true;
@@ -123,16 +123,16 @@ class ReadsBeside final : public ReadAhead {
   ReadsBeside(ReadSetup setup, std::vector<std::uint64_t> chunks, SideJobs& jobs)
       : setup_(std::move(setup)), chunks_(std::move(chunks)), jobs_(&jobs) {
     for (std::size_t read = 0; read < std::min(announced_reads, chunks_.size()); ++read) announce(read);
-    start_next();
   }
 
   // What was not done, since the pass has failed, is not done any more: it refers to this.
   ~ReadsBeside() override { jobs_->clear(); }
 
   ChunkView wait(std::size_t read) override {
+    if (current_ == nullptr) start_next();
     if (pieces_left_ > 0) jobs_->finish();
     const ChunkView view = current_->finish();
-    setup_.ended(0, chunks_[read], begin_);
+    setup_.ended(0, chunks_[read], begun_, ended_);
     next_ = read + 1;
     if (setup_.lanes > 1) start_next();
     return view;
@@ -151,14 +151,17 @@ class ReadsBeside final : public ReadAhead {
     if (next_ + announced_reads < chunks_.size()) announce(next_ + announced_reads);
     const std::span<std::byte> destination = setup_.destination(chunks_[next_], next_ % setup_.lanes);
     current_ = setup_.tensor->begin_read(chunks_[next_], destination, setup_.scratch.front());
-    begin_ = Clock::now();
     pieces_left_ = current_->pieces();
+    has_begun_ = false;
     for (std::size_t piece = 0; piece < current_->pieces(); ++piece) {
-      jobs_->add([this, piece] {
-        current_->read(piece);
-        --pieces_left_;
-      });
+      jobs_->add([this, piece] { read_piece(piece); });
     }
+  }
+
+  void read_piece(std::size_t piece) {
+    if (!has_begun_.exchange(true)) begun_ = Clock::now();
+    current_->read(piece);
+    if (--pieces_left_ == 0) ended_ = Clock::now();
   }
 
   ReadSetup setup_;
@@ -167,7 +170,9 @@ class ReadsBeside final : public ReadAhead {
   std::size_t next_ = 0;
   std::unique_ptr<ChunkRead> current_;
   std::atomic<std::size_t> pieces_left_ = 0;
-  Clock::time_point begin_;
+  std::atomic<bool> has_begun_ = false;
+  Clock::time_point begun_;
+  Clock::time_point ended_;
 };
 
 }  // namespace

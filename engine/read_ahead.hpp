@@ -23,7 +23,8 @@ struct ReadSetup {
   // Where a chunk goes that is read through `lane`, once what was there has been used.
   std::function<std::span<std::byte>(std::uint64_t chunk, std::size_t lane)> destination = {};
   // Hears of a read that has ended, on any thread.
-  std::function<void(std::size_t reader, std::uint64_t chunk, std::chrono::steady_clock::time_point begin)> ended = {};
+  using Time = std::chrono::steady_clock::time_point;
+  std::function<void(std::size_t reader, std::uint64_t chunk, Time begin, Time end)> ended = {};
 };
 
 // Read j of the pass goes to lane j modulo the number of lanes.

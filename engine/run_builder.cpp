@@ -45,19 +45,22 @@ class EntryRun final : public MemoryRun {
 
   void fold(EarlyFolding& folding, Executor& executor) override {
     const std::span<Entry> entries = entries_.span().first(count_);
-    if (folding.admits(entries, [](const Entry& entry) { return entry.value; })) fold_all(folding.policy(), executor);
+    // What is admitted has finite sums.
+    if (folding.admits(entries, [](const Entry& entry) { return entry.value; })) {
+      static_cast<void>(fold_all(folding.policy(), executor));
+    }
   }
 
   std::optional<LineIndex> fold_all(DuplicatePolicy policy, Executor& executor) override {
     std::vector<Folded> parts(parts_per_thread * static_cast<std::size_t>(executor.width()));
     // Equal lines belong to one part.
-    const auto begin_of = [&](std::size_t part) {
-      std::uint64_t begin = count_ * part / parts.size();
-      while (begin > 0 && begin < count_ && same_line(entries_.data()[begin - 1], entries_.data()[begin])) ++begin;
-      return begin;
-    };
+    const Entry* entries = entries_.data();
+    std::uint64_t begin = 0;
     for (std::size_t part = 0; part < parts.size(); ++part) {
-      parts[part].entries = entries_.span().subspan(begin_of(part), begin_of(part + 1) - begin_of(part));
+      std::uint64_t end = std::max(begin, count_ * (part + 1) / parts.size());
+      while (end > 0 && end < count_ && same_line(entries[end - 1], entries[end])) ++end;
+      parts[part].entries = entries_.span().subspan(begin, end - begin);
+      begin = end;
     }
     executor.run(parts.size(), [&](std::size_t part) { fold_part(policy, parts[part]); });
     count_ = 0;

@@ -37,7 +37,7 @@ class MemoryRun : public SortedRun {
 
   // Folds all equal lines, on all threads. Returns the first line that cannot be: it occurs twice under
   // DuplicatePolicy::error, or its sum is not finite. Not after the first next().
-  virtual std::optional<LineIndex> fold_all(DuplicatePolicy policy, Executor& executor) = 0;
+  [[nodiscard]] virtual std::optional<LineIndex> fold_all(DuplicatePolicy policy, Executor& executor) = 0;
 
   // Replaces `block` by the entries [first, first + entries).
   virtual void copy(std::uint64_t first, std::uint64_t entries, SortedBatch& block) const = 0;

@@ -89,8 +89,9 @@ std::unique_ptr<ReadAhead> Streamer::read(std::vector<std::uint64_t> chunks) {
     HostBuffer* own = residents_[chunk].buffer.get();
     return own != nullptr ? own->bytes() : lanes_[lane]->bytes();
   };
-  setup.ended = [this](std::size_t reader, std::uint64_t chunk, TraceTime begin) {
-    trace("reader " + std::to_string(reader), "read", begin, chunk, stored_bytes(chunk));
+  setup.ended = [this](std::size_t reader, std::uint64_t chunk, TraceTime begin, TraceTime end) {
+    if (trace_ == nullptr) return;
+    trace_->add({"reader " + std::to_string(reader), "read", begin, end, chunk, stored_bytes(chunk)});
   };
   return jobs_ != nullptr ? read_beside(setup, std::move(chunks), *jobs_) : read_by_threads(setup, std::move(chunks));
 }

@@ -24,9 +24,6 @@ std::uint64_t most_of(const std::vector<ChunkSizes>& chunks, const Of& of) {
 
 }  // namespace
 
-std::uint64_t TensorSizes::packed_bytes() const {
-  return sum_of(chunks, [](const ChunkSizes& chunk) { return chunk.buffer_bytes; });
-}
 std::uint64_t TensorSizes::largest_buffer() const {
   return most_of(chunks, [](const ChunkSizes& chunk) { return chunk.buffer_bytes; });
 }

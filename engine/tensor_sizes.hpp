@@ -20,7 +20,6 @@ struct TensorSizes {
   std::vector<ChunkSizes> chunks;
   std::uint64_t table_bytes = 0;  // of the chunk table in memory
 
-  std::uint64_t packed_bytes() const;
   std::uint64_t largest_buffer() const;
   std::uint64_t largest_scratch() const;
   std::uint64_t nnz() const;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <string>
@@ -19,6 +20,9 @@
 
 namespace blco {
 namespace {
+
+// Linux reads no more at a word than the read-ahead of the disk.
+constexpr std::uint64_t announced_bytes = std::uint64_t{128} << 10;
 
 std::uint64_t buffer_bytes_of(const StoredExtents& row) {
   std::uint64_t bytes = 0;
@@ -178,11 +182,13 @@ std::unique_ptr<ChunkRead> ContainerReader::begin_read(std::uint64_t chunk, std:
 }
 
 void ContainerReader::announce_read(std::uint64_t chunk) const {
-  for (const StoredExtent& extent : extents(chunk)) {
-    if (extent.stored_bytes == 0) continue;
-    // Only advice: its failure changes nothing.
-    static_cast<void>(::posix_fadvise(impl_->file.get(), static_cast<off_t>(extent.address),
-                                      static_cast<off_t>(extent.stored_bytes), POSIX_FADV_WILLNEED));
+  for (const StoredExtent& extent : (*impl_->current).at(static_cast<std::size_t>(chunk))) {
+    for (std::uint64_t first = 0; first < extent.stored_bytes; first += announced_bytes) {
+      // Only advice: its failure changes nothing.
+      static_cast<void>(::posix_fadvise(impl_->file.get(), static_cast<off_t>(extent.address + first),
+                                        static_cast<off_t>(std::min(announced_bytes, extent.stored_bytes - first)),
+                                        POSIX_FADV_WILLNEED));
+    }
   }
 }
 

@@ -37,13 +37,15 @@ constexpr std::size_t checked_start = 4096;
 
 [[noreturn]] void misuse(const std::string& what) { throw Error(ErrorKind::invalid_argument, what); }
 
-std::vector<std::byte> compress(std::span<const std::byte> payload, int level) {
+// Nothing where it takes more than `most_percent` of the payload.
+std::vector<std::byte> compress(std::span<const std::byte> payload, int level, std::uint64_t most_percent) {
   const std::size_t most = ZSTD_compressBound(payload.size());
   const auto out = std::make_unique_for_overwrite<std::byte[]>(most);
   const std::size_t written = ZSTD_compress(out.get(), most, payload.data(), payload.size(), level);
   if (ZSTD_isError(written)) {
     throw Error(ErrorKind::out_of_memory, std::string("zstd cannot compress a chunk: ") + ZSTD_getErrorName(written));
   }
+  if (100 * written > most_percent * payload.size()) return {};
   return {out.get(), out.get() + written};
 }
 
@@ -56,15 +58,13 @@ bool is_hopeless(std::span<const std::byte> payload, int level) {
     const auto first = payload.begin() + static_cast<std::ptrdiff_t>(middle - sample_piece_bytes / 2);
     sample.insert(sample.end(), first, first + static_cast<std::ptrdiff_t>(sample_piece_bytes));
   }
-  return 100 * compress(sample, level).size() > hopeless_percent * sample.size();
+  return compress(sample, level, hopeless_percent).empty();
 }
 
 // Nothing where it does not pay.
 std::vector<std::byte> compress_if_worthwhile(std::span<const std::byte> payload, int level) {
   if (is_hopeless(payload, level)) return {};
-  std::vector<std::byte> compressed = compress(payload, level);
-  if (100 * compressed.size() > worthwhile_percent * payload.size()) return {};
-  return compressed;
+  return compress(payload, level, worthwhile_percent);
 }
 
 void set_filters(const Hdf5Place& place, hid_t creation, Column column, std::uint64_t chunk_nnz) {

@@ -23,8 +23,9 @@ struct StoredPayload {
   std::uint64_t payload_bytes = 0;
 };
 
-// Compresses by zstd at `zstd_level` (0: never), and keeps the result only if it is at least 3% smaller;
-// raw f64 payloads are byte-shuffled first. Thread-safe, takes no HDF5 lock. An empty payload stays empty.
+// Compresses by zstd at `zstd_level` (0: never), and keeps the result only if it is at least 10% smaller, which pieces
+// of a long payload have to promise; raw f64 payloads are byte-shuffled first. Thread-safe, takes no HDF5 lock. An
+// empty payload stays empty.
 StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level);
 
 // The most memory that store_payload takes for a payload of this size, its result included.

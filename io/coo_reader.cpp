@@ -180,7 +180,7 @@ class CooReader final : public CoordinateReader {
     for (std::size_t n = 0; n < order_; ++n) acceptable &= batch.upper[n] < limit_of(coordinates_[n].type);
     if (!acceptable) refuse(count);
     if (*std::ranges::max_element(batch.upper) < narrow_limit) return;
-    batch.narrow = {};
+    free_memory(batch.narrow);
     batch.wide.resize(count * order_);
     copy(batch, count, batch.wide.data());
   }

@@ -241,7 +241,7 @@ class BlockParser {
     batch.wide.resize(batch.narrow.size());
     const std::size_t used = count_ * static_cast<std::size_t>(batch.order);
     std::copy_n(batch.narrow.begin(), used, batch.wide.begin());
-    batch.narrow = {};
+    free_memory(batch.narrow);
   }
 
   // Gives back what comments and a wrong guess took: the batch may be kept for long.

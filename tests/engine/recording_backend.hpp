@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "blco/executor.hpp"
 #include "blco/payload.hpp"
 #include "kernels/backend.hpp"
 
@@ -26,6 +27,7 @@ class RecordingBackend final : public Backend {
   std::optional<std::uint64_t> fail_at;  // a chunk
   std::uint64_t finished_bytes = 0;      // of index payloads that were still whole when the lane was waited for
   std::uint64_t link_bytes = 0;          // of payloads that went to the device
+  Executor* executor = nullptr;          // that runs some tasks at every chunk, as a host's does
 
   std::string name() const override { return "recording"; }
   std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override {
@@ -39,6 +41,9 @@ class RecordingBackend final : public Backend {
     if (fail_at == chunk.number) throw std::runtime_error("the device failed");
     submitted.push_back(chunk.number);
     stage(lane, chunk);
+    if (executor != nullptr) {
+      executor->run(5, [&](std::size_t) { check(chunk); });
+    }
   }
   void wait_lane(int lane) override {
     const std::lock_guard lock(mutex_);

@@ -155,7 +155,8 @@ class MovedBytes : public testing::Test {
     const TensorSizes tensor = measure_tensor(*reader_);
     PlanRequest request = request_of(reader_->info().shape, 8);
     const Plan ample = make_plan(tensor, request);
-    const auto packed = static_cast<double>(tensor.packed_bytes());
+    double packed = 0;
+    for (const ChunkSizes& chunk : tensor.chunks) packed += static_cast<double>(chunk.buffer_bytes);
     // Beyond the minimum there are also two more lanes.
     request.device->budget_bytes = ample.device_planned_bytes - ample.resident_bytes +
                                    static_cast<std::uint64_t>(device_share * static_cast<double>(ample.resident_bytes));

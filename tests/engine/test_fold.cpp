@@ -1,6 +1,8 @@
 // Folding of a run in memory, on any number of threads, against a map filled in input order.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -22,36 +24,48 @@ struct Entry {
   double value;
 };
 
-// An order-2 tensor whose second mode has one row.
-const TensorLayout& layout() {
-  static const TensorLayout layout(std::vector<std::uint64_t>{1000, 1});
-  return layout;
+// Order 2, of up to 64 bits and of more; the second coordinate follows from the first.
+const std::vector<TensorLayout>& layouts() {
+  static const std::vector<TensorLayout> layouts{TensorLayout(std::vector<std::uint64_t>{1000, 1}),
+                                                 TensorLayout(std::vector<std::uint64_t>{1000, 1ull << 62})};
+  return layouts;
 }
 
-std::unique_ptr<MemoryRun> make_run(const std::vector<Entry>& entries, Executor& executor) {
+std::uint64_t second(std::uint64_t row, const TensorLayout& layout) {
+  return layout.has_key() ? (row % 2) << 61 | row : 0;
+}
+
+std::unique_ptr<MemoryRun> make_run(const std::vector<Entry>& entries, const TensorLayout& layout, Executor& executor) {
   CoordinateBatch batch;
   batch.order = 2;
-  batch.upper = {999, 0};
+  batch.upper = {999, layout.shape()[1] - 1};
   for (const Entry& entry : entries) {
-    batch.narrow.push_back(static_cast<std::uint32_t>(entry.row));
-    batch.narrow.push_back(0);
+    batch.wide.push_back(entry.row);
+    batch.wide.push_back(second(entry.row, layout));
     batch.values.push_back(entry.value);
   }
   RunBuilder builder;
   builder.add(std::move(batch));
-  return builder.finish(layout(), executor);
+  return builder.finish(layout, executor);
 }
 
-std::map<std::uint64_t, double> folded(const std::vector<Entry>& entries, DuplicatePolicy policy, int threads) {
+std::map<std::uint64_t, double> folded(const std::vector<Entry>& entries, DuplicatePolicy policy, int threads,
+                                       const TensorLayout& layout) {
   ThreadPool pool(threads);
-  const auto source = fold_in_memory(make_run(entries, pool), policy, {layout(), 1}, pool);
+  const auto source = fold_in_memory(make_run(entries, layout, pool), policy, {layout, 1}, pool);
   std::map<std::uint64_t, double> found;
+  LineIndex before;
   for (SortedPart part; source->next(part, 70);) {
     source->fetch(part);
     EXPECT_EQ(part.entries.count(), part.count);
     for (std::size_t i = 0; i < part.count; ++i) {
-      EXPECT_TRUE(found.empty() || found.rbegin()->first < part.entries.low[i]) << "out of order, or twice";
-      found[part.entries.low[i]] = part.entries.values[i];
+      const LineIndex line{layout.has_key() ? part.entries.key[i] : 0, part.entries.low[i]};
+      EXPECT_TRUE(found.empty() || before < line) << "out of order, or twice";
+      before = line;
+      std::array<std::uint64_t, 2> point{};
+      layout.delinearize(line, point);
+      EXPECT_EQ(point[1], second(point[0], layout));
+      found[point[0]] = part.entries.values[i];
     }
   }
   return found;
@@ -80,20 +94,25 @@ TEST(FoldInMemory, EveryPolicyFoldsInInputOrder) {
       if (policy == DuplicatePolicy::last) at->second = entry.value;
       if (policy == DuplicatePolicy::max && entry.value > at->second) at->second = entry.value;
     }
-    for (const int threads : {1, 2, 3, 8}) EXPECT_EQ(folded(entries, policy, threads), expected) << threads;
+    for (const TensorLayout& layout : layouts()) {
+      for (const int threads : {1, 2, 3, 8}) EXPECT_EQ(folded(entries, policy, threads, layout), expected) << threads;
+    }
   }
 }
 
 TEST(FoldInMemory, OneLineTakesAllParts) {
   const std::vector<Entry> entries(5000, {17, 1.0});
   for (const int threads : {1, 4}) {
-    EXPECT_EQ(folded(entries, DuplicatePolicy::sum, threads), (std::map<std::uint64_t, double>{{17, 5000.0}}));
+    for (const TensorLayout& layout : layouts()) {
+      EXPECT_EQ(folded(entries, DuplicatePolicy::sum, threads, layout),
+                (std::map<std::uint64_t, double>{{17, 5000.0}}));
+    }
   }
 }
 
 std::string refusal(const std::vector<Entry>& entries, DuplicatePolicy policy, int threads) {
   try {
-    folded(entries, policy, threads);
+    folded(entries, policy, threads, layouts()[0]);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
     return error.what();

@@ -78,6 +78,8 @@ TEST_P(StreamerTest, SubmitsEveryChunkOnceInTheOrderOfThePass) {
   for (const auto& [lanes, readers] : {std::pair{2, 1}, {2, 2}, {4, 2}, {3, 3}, {1, 1}}) {
     const Plan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), lanes, readers);
     RecordingBackend backend;
+    backend.executor = jobs();
+    backend.executor = jobs();
     Streamer streamer(*reader_, plan, backend, jobs());
 
     for (const Direction direction : {Direction::forward, Direction::backward, Direction::forward}) {
@@ -99,6 +101,7 @@ TEST_P(StreamerTest, ReadsResidentChunksOnlyInTheFirstPass) {
   for (std::size_t c = 0; c < tiers.size(); c += 3) tiers[c] = c % 2 == 0 ? Tier::packed : Tier::decoded;
   const Plan plan = plan_of(tiers, 3, 2);
   RecordingBackend backend;
+  backend.executor = jobs();
   Streamer streamer(*reader_, plan, backend, jobs());
 
   streamer.pass(0, Direction::forward);
@@ -120,6 +123,7 @@ TEST_P(StreamerTest, SendsDeviceChunksOnceAndPackedOnesInEveryPass) {
   for (std::size_t c = 0; c < chunks; ++c) tiers.push_back(forms[c % forms.size()]);
   const Plan plan = plan_of(tiers, 3, 2);
   RecordingBackend backend;
+  backend.executor = jobs();
   Streamer streamer(*reader_, plan, backend, jobs());
   std::uint64_t all = 0;
   std::uint64_t not_on_device = 0;
@@ -144,6 +148,7 @@ TEST_P(StreamerTest, FreesNothingThatIsStillCopiedFromAfterAFailure) {
   for (std::size_t c = 0; c < tiers.size(); c += 2) tiers[c] = c % 4 == 0 ? Tier::device : Tier::streamed;
   const Plan plan = plan_of(tiers, 3, 2);
   RecordingBackend backend;
+  backend.executor = jobs();
   backend.fail_at = 22;
   {
     Streamer streamer(*reader_, plan, backend, jobs());
@@ -158,6 +163,7 @@ TEST_P(StreamerTest, ThrowsAReadersErrorAfterTheChunksBeforeIt) {
   damage(17);
   const Plan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), 4, 2);
   RecordingBackend backend;
+  backend.executor = jobs();
   Streamer streamer(*reader_, plan, backend, jobs());
 
   try {
@@ -173,6 +179,7 @@ TEST_P(StreamerTest, ThrowsAReadersErrorAfterTheChunksBeforeIt) {
 TEST_P(StreamerTest, DrainsWhenTheBackendFailsAndCanBeUsedAgain) {
   const Plan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), 4, 2);
   RecordingBackend backend;
+  backend.executor = jobs();
   Streamer streamer(*reader_, plan, backend, jobs());
   backend.fail_at = 5;
 
