@@ -1,4 +1,4 @@
-"""Three sweeps from given factors equal an independent ALS in numpy, in core and far out of core, at four ranks.
+"""Three sweeps from given factors equal an independent ALS in numpy, in core and far out of core, at ranks from 1 to 33.
 
 usage: check_against_numpy.py BIN_FOLDER DATA_FOLDER [TENSOR...]
 """
@@ -16,9 +16,10 @@ try:
 except ImportError as error:
     skip(f"numpy and h5py are needed: {error}")
 
-RANKS = (1, 5, 16, 33)
 SWEEPS = 3
-TENSORS = ("nips12", "darpa1998-3d", "darpa1998-5d", "icews18", "uber-head", "unhcr")
+# Every rank with short and with long modes; all four of all tensors would take minutes, in numpy.
+RANKS = {"nips12": (1, 16), "darpa1998-3d": (5, 33), "darpa1998-5d": (1, 16), "icews18": (5, 16), "uber-head": (1, 33),
+         "unhcr": (1, 5, 16, 33)}
 
 
 EXTENDED = np.longdouble  # numpy's own sums in double are further from the truth than what is checked here
@@ -135,12 +136,12 @@ def main():
     failures = 0
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        for name in sys.argv[3:] or TENSORS:
+        for name in sys.argv[3:] or RANKS:
             container = folder / "tensor.blco"
             commands.run("blco-ingest", data / f"{name}.tns.gz", "-o", container, "--chunk-nnz", 8192)
             coordinates, values, shape = read_tensor(data / f"{name}.tns.gz")
             mttkrp = Mttkrp(coordinates, values, shape)
-            for rank in RANKS:
+            for rank in RANKS[name]:
                 failures += check(commands, folder, name, container, mttkrp, shape, float(values @ values), rank)
     sys.exit(f"{failures} comparisons failed" if failures else 0)
 
