@@ -29,8 +29,8 @@ struct EncodeInput {
   std::vector<Labels> labels = {};     // per mode, of original indices; or empty
 };
 
-// How many chunks are encoded at a time, and whether the last ones are written meanwhile: speed against memory. The
-// chunks are the same.
+// How many chunks are encoded at a time, and whether the last ones are written meanwhile and memory serves the next
+// ones again: speed against memory. The chunks are the same.
 struct EncodePlan {
   std::uint64_t chunks_at_once = 1;
   bool overlaps = false;

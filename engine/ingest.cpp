@@ -138,7 +138,7 @@ std::vector<std::uint64_t> decide_shape(const std::vector<std::uint64_t>& extent
 // Nonzeros in line order, and what encode is told of them.
 struct SortedEntries {
   ContainerInfo info;
-  TensorLayout layout;  // the source refers to it, to the next, and to the texts of the labels
+  TensorLayout layout;  // the source refers to it, and to the next
   std::unique_ptr<Relabelling> relabelling;
   std::unique_ptr<SortedSource> source;
   EncodePlan plan;
@@ -181,9 +181,10 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   }
   ExternalSort::Result result = sort.finish(sorted->layout, sorted->relabelling.get());
   sorted->plan = result.plan;
-  const LineNames names{sorted->layout, options.index_base, sorted->relabelling.get(), sorted->labels};
-  sorted->source = result.memory ? fold_in_memory(std::move(result.memory), options.duplicates, names, executor)
-                                 : fold_run(std::move(result.run), options.duplicates, names);
+  LineNames names{sorted->layout, options.index_base, sorted->relabelling.get(), sorted->labels};
+  sorted->source = result.memory
+                       ? fold_in_memory(std::move(result.memory), options.duplicates, std::move(names), executor)
+                       : fold_run(std::move(result.run), options.duplicates, std::move(names));
   return sorted;
 }
 

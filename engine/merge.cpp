@@ -10,7 +10,7 @@
 
 #include "blco/error.hpp"
 #include "engine/duplicates.hpp"
-#include "io/csv_block.hpp"
+#include "io/quoted_text.hpp"
 
 namespace blco {
 namespace {
@@ -43,7 +43,7 @@ std::string coordinates_of(const LineIndex& line, const LineNames& names) {
 class FoldedMemory final : public SortedSource {
  public:
   FoldedMemory(std::unique_ptr<MemoryRun> run, DuplicatePolicy policy, LineNames names, Executor& executor)
-      : run_(std::move(run)), policy_(policy), names_(names), executor_(&executor) {}
+      : run_(std::move(run)), policy_(policy), names_(std::move(names)), executor_(&executor) {}
 
   bool next(SortedPart& part, std::size_t most) override {
     if (!is_folded_) {
@@ -70,7 +70,7 @@ class FoldedMemory final : public SortedSource {
 class FoldedRun final : public SortedSource {
  public:
   FoldedRun(std::unique_ptr<SortedRun> run, DuplicatePolicy policy, LineNames names)
-      : run_(std::move(run)), has_key_(names.layout.has_key()), policy_(policy), names_(names) {}
+      : run_(std::move(run)), has_key_(names.layout.has_key()), policy_(policy), names_(std::move(names)) {}
 
   bool next(SortedPart& part, std::size_t most) override {
     part.entries.clear();
@@ -157,12 +157,12 @@ class FoldedRun final : public SortedSource {
 }  // namespace
 
 std::unique_ptr<SortedSource> fold_run(std::unique_ptr<SortedRun> run, DuplicatePolicy policy, LineNames names) {
-  return std::make_unique<FoldedRun>(std::move(run), policy, names);
+  return std::make_unique<FoldedRun>(std::move(run), policy, std::move(names));
 }
 
 std::unique_ptr<SortedSource> fold_in_memory(std::unique_ptr<MemoryRun> run, DuplicatePolicy policy, LineNames names,
                                              Executor& executor) {
-  return std::make_unique<FoldedMemory>(std::move(run), policy, names, executor);
+  return std::make_unique<FoldedMemory>(std::move(run), policy, std::move(names), executor);
 }
 
 }  // namespace blco

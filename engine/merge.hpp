@@ -3,7 +3,7 @@
 
 #include <blco/ingest.hpp>
 #include <memory>
-#include <span>
+#include <vector>
 
 #include "blco/labels.hpp"
 #include "blco/layout.hpp"
@@ -18,7 +18,7 @@ struct LineNames {
   const TensorLayout& layout;
   int index_base = 0;
   const Relabelling* relabelling = nullptr;  // where the input is relabelled
-  std::span<const Labels> labels = {};       // per mode, where there are some
+  std::vector<Labels> labels = {};           // per mode, where there are some
 };
 
 // Duplicates are folded left to right in the order of the run, which is that of the input. What `names` refers to must

@@ -39,7 +39,7 @@ struct PlanRequest {
 struct Plan {
   std::vector<Tier> tiers;          // per chunk
   int lanes = 0;                    // staging buffers, and as many device buffers
-  int readers = 0;                  // threads that fill them, for a device
+  int readers = 0;                  // threads that fill them for a device; on a host 1, those that compute
   std::uint64_t lane_bytes = 0;     // of each lane
   std::uint64_t scratch_bytes = 0;  // of each reader
   std::uint64_t private_bytes = 0;  // for copies of the output, on the device where there is one

@@ -7,6 +7,7 @@
 
 #include "blco/error.hpp"
 #include "io/key_dictionary.hpp"
+#include "io/quoted_text.hpp"
 #include "io/tns_block.hpp"
 #include "io/tns_value.hpp"
 
@@ -225,17 +226,6 @@ std::vector<std::string> split_csv_line(std::string line, char separator) {
     fields.emplace_back(field);
     if (*at != separator) return fields;
   }
-}
-
-std::string quoted_for_message(std::string_view text) {
-  constexpr std::size_t longest = 40;
-  std::size_t kept = std::min(text.size(), longest);
-  // A letter of UTF-8 is not cut apart: its later bytes are 10xxxxxx.
-  while (kept < text.size() && kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xc0) == 0x80) --kept;
-  std::string shown(text.substr(0, kept));
-  std::ranges::replace_if(
-      shown, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
-  return "'" + shown + (kept < text.size() ? "...'" : "'");
 }
 
 }  // namespace blco

@@ -47,7 +47,4 @@ CsvBlock parse_csv_block(std::span<char> text, const CsvForm& form);
 // The fields of one line without its end, unquoted. Throws Error{invalid_argument} with what is wrong, without a place.
 std::vector<std::string> split_csv_line(std::string line, char separator);
 
-// For a message: short, and printable whatever the input holds.
-std::string quoted_for_message(std::string_view text);
-
 }  // namespace blco

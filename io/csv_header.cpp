@@ -6,6 +6,7 @@
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
+#include "io/quoted_text.hpp"
 
 namespace blco {
 namespace {
