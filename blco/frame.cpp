@@ -33,13 +33,17 @@ Entries make_entries(std::span<const std::uint64_t> values, FrameCoding coding, 
   return entries;
 }
 
-std::size_t width_of(std::uint64_t entry) { return static_cast<std::size_t>(std::bit_width(entry)); }
-
 WidthCounts count_widths(const Entries& entries) {
+  std::array<std::uint8_t, frame_entries> widths;
+  if (has_frame_avx512()) {
+    bit_widths_avx512(entries.data(), widths.data());
+  } else {
+    std::ranges::transform(entries, widths.begin(), [](std::uint64_t entry) { return std::bit_width(entry); });
+  }
   // Four counters per width: neighbours often have the same one, and would wait for each other.
   std::array<std::array<int, 4>, 65> counts{};
-  for (std::size_t i = 0; i < entries.size(); i += 4) {
-    for (std::size_t j = 0; j < 4; ++j) ++counts[width_of(entries[i + j])][j];
+  for (std::size_t i = 0; i < widths.size(); i += 4) {
+    for (std::size_t j = 0; j < 4; ++j) ++counts[widths[i + j]][j];
   }
   WidthCounts sums;
   for (std::size_t w = 0; w < sums.size(); ++w) sums[w] = counts[w][0] + counts[w][1] + counts[w][2] + counts[w][3];
@@ -89,7 +93,7 @@ constexpr int widest_in_one_word = 57;  // a shift of up to 7 bits fits beside i
 
 // Eight entries take `width` bytes, so that every group of eight starts at a byte. Stores whole words: up to seven
 // bytes past the end become zero.
-void pack(const Entries& entries, int width, std::byte* packed) {
+void pack_bytes(const Entries& entries, int width, std::byte* packed) {
   const std::uint64_t mask = low_ones(width);
   for (std::size_t group = 0; group < entries.size(); group += 8, packed += width) {
     std::byte* at = packed;
@@ -113,6 +117,18 @@ void pack_words(const Entries& entries, int width, std::uint64_t* words) {
   }
 }
 
+void pack(const Entries& entries, int width, std::uint64_t* words) {
+  if (width == 0) return;
+  auto* bytes = reinterpret_cast<std::byte*>(words);
+  if (has_frame_avx512()) {
+    pack_avx512(entries.data(), width, bytes);
+  } else if (width > widest_in_one_word) {
+    pack_words(entries, width, words);
+  } else {
+    pack_bytes(entries, width, bytes);
+  }
+}
+
 void put_exceptions(const Entries& entries, FrameShape shape, std::uint64_t* words) {
   std::array<std::uint8_t, frame_entries + 1> positions;
   std::size_t count = 0;
@@ -132,12 +148,7 @@ void write_frame(const Entries& entries, FrameShape shape, std::uint64_t base, s
   constexpr std::size_t most_words = 1 + 4 * 64 + (4 * 64 + frame_entries / 8) + 2;
   std::array<std::uint64_t, most_words> words;
   if (shape.own_base) words[0] = base;
-  std::uint64_t* packed = words.data() + packed_offset(shape) / 8;
-  if (shape.width > widest_in_one_word) {
-    pack_words(entries, shape.width, packed);
-  } else if (shape.width > 0) {
-    pack(entries, shape.width, reinterpret_cast<std::byte*>(packed));
-  }
+  pack(entries, shape.width, words.data() + packed_offset(shape) / 8);
   std::fill(words.data() + high_offset(shape) / 8, words.data() + frame_bytes(shape) / 8, 0);
   if (shape.exceptions > 0) put_exceptions(entries, shape, words.data());
   const auto* bytes = reinterpret_cast<const std::byte*>(words.data());
@@ -228,7 +239,7 @@ FrameShape encode_frame(std::span<const std::uint64_t> values, FrameCoding codin
   const FrameShape shared = choose_shape(counts, false);
   if (coding == FrameCoding::differences) {
     // A base of its own changes the first entry alone.
-    --counts[width_of(entries[0])];
+    --counts[static_cast<std::size_t>(std::bit_width(entries[0]))];
     ++counts[0];
     const FrameShape own = choose_shape(counts, true);
     const bool take_own = frame_bytes(own) < frame_bytes(shared);

@@ -11,6 +11,7 @@
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
+#include "blco/frame_avx512.hpp"
 #include "blco/payload.hpp"
 #include "engine/packed_chunks.hpp"
 #include "io/container_writer.hpp"
@@ -41,19 +42,24 @@ struct EncodedChunk {
   double sum_of_squares = 0;
 };
 
-// The bounds of entries [first, last), whose keys are equal: gathering bits keeps the order of what is masked.
-void widen_bounds(const SortedBatch& batch, std::size_t first, std::size_t last, const TensorLayout& layout,
+// Gathering bits keeps the order of what is masked: the least and largest are found before.
+void widen_range(std::span<const std::uint64_t> numbers, std::uint64_t mask, std::uint64_t& least,
+                 std::uint64_t& largest) {
+  if (has_frame_avx512()) return widen_range_avx512(numbers.data(), numbers.size(), mask, least, largest);
+  for (const std::uint64_t number : numbers) {
+    least = std::min(least, number & mask);
+    largest = std::max(largest, number & mask);
+  }
+}
+
+// The bounds of lines that have one key.
+void widen_bounds(std::span<const std::uint64_t> lines, std::uint64_t key, const TensorLayout& layout,
                   StoredChunk& chunk) {
-  const std::uint64_t key = layout.has_key() ? batch.key[first] : 0;
   for (int n = 0; n < layout.order(); ++n) {
     const ModeLayout& mode = layout.mode(n);
     std::uint64_t lower = mode.low_mask;
     std::uint64_t upper = 0;
-    for (std::size_t i = first; i < last; ++i) {
-      const std::uint64_t bits = batch.low[i] & mode.low_mask;
-      lower = std::min(lower, bits);
-      upper = std::max(upper, bits);
-    }
+    widen_range(lines, mode.low_mask, lower, upper);
     const std::uint64_t high = mode.key_mask == 0 ? 0 : pext(key, mode.key_mask) << mode.low_bits;
     const auto at = static_cast<std::size_t>(n);
     chunk.lower[at] = std::min(chunk.lower[at], high | pext(lower, mode.low_mask));
@@ -62,14 +68,18 @@ void widen_bounds(const SortedBatch& batch, std::size_t first, std::size_t last,
 }
 
 void find_bounds(const SortedBatch& batch, const TensorLayout& layout, StoredChunk& chunk) {
+  constexpr std::size_t most_lines = 4096;  // which stay in a cache while the modes are gone through
   chunk.lower.assign(layout.shape().begin(), layout.shape().end());
   chunk.upper.assign(static_cast<std::size_t>(layout.order()), 0);
   for (std::size_t first = 0, last; first < batch.count(); first = last) {
-    last = batch.count();
+    last = std::min(batch.count(), first + most_lines);
+    const std::uint64_t key = layout.has_key() ? batch.key[first] : 0;
     if (layout.has_key()) {
-      for (last = first + 1; last < batch.count() && batch.key[last] == batch.key[first];) ++last;
+      last = static_cast<std::size_t>(std::find_if_not(&batch.key[first], batch.key.data() + last,
+                                                       [&](std::uint64_t other) { return other == key; }) -
+                                      batch.key.data());
     }
-    widen_bounds(batch, first, last, layout, chunk);
+    widen_bounds(std::span<const std::uint64_t>(batch.low).subspan(first, last - first), key, layout, chunk);
   }
 }
 

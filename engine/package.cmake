@@ -2,7 +2,6 @@
 # in this tree and installed with its headers, a CMake package and a pkg-config file.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
-find_package(HWY REQUIRED)
 
 add_library(blco $<TARGET_OBJECTS:blco_blco> $<TARGET_OBJECTS:blco_io> $<TARGET_OBJECTS:blco_kernels>
                  $<TARGET_OBJECTS:blco_engine>)
@@ -11,7 +10,7 @@ set_target_properties(blco PROPERTIES LINKER_LANGUAGE CXX SOVERSION ${PROJECT_VE
                                       VERSION ${PROJECT_VERSION})
 target_compile_features(blco INTERFACE cxx_std_20)
 target_link_libraries(blco PRIVATE PkgConfig::BLCO_HDF5 PkgConfig::BLCO_ZSTD PkgConfig::BLCO_ISAL hwy::hwy
-                                   Threads::Threads)
+                                   hwy::hwy_contrib Threads::Threads)
 set(cuda_libraries "")
 if(BLCO_HAVE_CUDA)
   find_package(CUDAToolkit REQUIRED)

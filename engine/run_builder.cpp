@@ -1,7 +1,8 @@
-// Linearise and sort in memory, freeing the coordinates on the way.
+// Coordinates go to their place by the highest bits of their lines, and are freed before the rest is sorted.
 #include "engine/run_builder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -10,18 +11,18 @@
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
+#include "engine/line_sort.hpp"
 #include "engine/memory.hpp"
-#include "engine/radix_sort.hpp"
 #include "kernels/aligned_buffer.hpp"
 
 namespace blco {
 namespace {
 
-// Freed coordinates are given back to the system each time this much has come together.
-constexpr std::uint64_t release_step_bytes = std::uint64_t{8} << 20;
-
-// Parts of a run that are folded at a time: enough that threads end together.
+// Parts of a run that are sorted or folded at a time: enough that threads end together.
 constexpr std::size_t parts_per_thread = 4;
+
+// Entries that are linearised at a time: few enough to stay in the first cache.
+constexpr std::size_t slice_entries = 512;
 
 bool same_line(const NarrowEntry& a, const NarrowEntry& b) { return a.low == b.low; }
 bool same_line(const WideEntry& a, const WideEntry& b) { return a.low == b.low && a.high == b.high; }
@@ -115,22 +116,21 @@ class EntryRun final : public MemoryRun {
   std::uint64_t taken_ = 0;
 };
 
-// `Deposit` spreads the low bits of a number over a mask.
-template <typename Entry, typename Coordinate, typename Deposit>
-void linearize_with(const TensorLayout& layout, const Coordinate* coordinates, std::span<const double> values,
-                    Entry* entries, const Deposit& deposit) {
+// `Deposit` spreads the low bits of a number over a mask. `Order` is the tensor's, or 0 where it is known only now.
+template <std::size_t Order, typename Entry, typename Coordinate, typename Deposit>
+void linearize_order(const LayoutView& view, const Coordinate* coordinates, std::span<const double> values,
+                     Entry* entries, const Deposit& deposit) {
   constexpr bool is_wide = std::is_same_v<Entry, WideEntry>;
-  const LayoutView view = layout.view();
-  const auto order = static_cast<std::size_t>(view.order);
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  const std::array<ModeLayout, max_order> modes = view.modes;
+  const std::size_t order = Order > 0 ? Order : static_cast<std::size_t>(view.order);
+  for (std::size_t i = 0; i < values.size(); ++i, coordinates += order) {
     std::uint64_t low = 0;
     std::uint64_t key = 0;
     for (std::size_t n = 0; n < order; ++n) {
-      const ModeLayout& mode = view.modes[n];
-      const std::uint64_t coordinate = coordinates[i * order + n];
-      low |= deposit(coordinate, mode.low_mask);
+      low |= deposit(coordinates[n], modes[n].low_mask);
       // A mode whose low bits are 64 has none in the key.
-      if constexpr (is_wide) key |= deposit(coordinate >> (mode.low_bits & 63), mode.key_mask);
+      if constexpr (is_wide)
+        key |= deposit(std::uint64_t{coordinates[n]} >> (modes[n].low_bits & 63), modes[n].key_mask);
     }
     if constexpr (is_wide) {
       entries[i] = {low, key, values[i]};
@@ -140,13 +140,31 @@ void linearize_with(const TensorLayout& layout, const Coordinate* coordinates, s
   }
 }
 
+template <typename Entry, typename Coordinate, typename Deposit>
+void linearize_with(const TensorLayout& layout, const Coordinate* coordinates, std::span<const double> values,
+                    Entry* entries, const Deposit& deposit) {
+  const LayoutView& view = layout.view();
+  switch (view.order) {
+    case 2:
+      return linearize_order<2>(view, coordinates, values, entries, deposit);
+    case 3:
+      return linearize_order<3>(view, coordinates, values, entries, deposit);
+    case 4:
+      return linearize_order<4>(view, coordinates, values, entries, deposit);
+    case 5:
+      return linearize_order<5>(view, coordinates, values, entries, deposit);
+    default:
+      return linearize_order<0>(view, coordinates, values, entries, deposit);
+  }
+}
+
 #if defined(__x86_64__)
 // Not the intrinsic, which is not inlined into code that runs on any CPU.
-inline std::uint64_t pdep_instruction(std::uint64_t value, std::uint64_t mask) {
+constexpr auto pdep_instruction = [](std::uint64_t value, std::uint64_t mask) {
   std::uint64_t result;
   asm("pdep %2, %1, %0" : "=r"(result) : "r"(value), "r"(mask));
   return result;
-}
+};
 #endif
 
 template <typename Entry, typename Coordinate>
@@ -158,46 +176,45 @@ void linearize(const TensorLayout& layout, const Coordinate* coordinates, std::s
   linearize_with(layout, coordinates, values, entries, pdep_portable);
 }
 
+// Entries [first, first + count) of a batch.
 template <typename Entry>
-void linearize_batch(const TensorLayout& layout, const CoordinateBatch& batch, Entry* entries) {
+void linearize_slice(const TensorLayout& layout, const CoordinateBatch& batch, std::size_t first, std::size_t count,
+                     Entry* entries) {
+  const std::size_t begin = first * static_cast<std::size_t>(batch.order);
+  const auto values = std::span<const double>(batch.values).subspan(first, count);
   if (batch.wide.empty()) {
-    linearize(layout, batch.narrow.data(), batch.values, entries);
+    linearize(layout, batch.narrow.data() + begin, values, entries);
   } else {
-    linearize(layout, batch.wide.data(), batch.values, entries);
+    linearize(layout, batch.wide.data() + begin, values, entries);
   }
 }
 
+// Lines are made twice, to count them and to move them: that takes less time than to write them down in between.
 template <typename Entry>
 std::unique_ptr<MemoryRun> build_run(const TensorLayout& layout, std::vector<CoordinateBatch> batches,
                                      std::uint64_t entry_count, Executor& executor, const Relabelling* relabelling) {
-  // Its pages are taken as coordinates are freed.
+  if (relabelling != nullptr) executor.run(batches.size(), [&](std::size_t b) { relabelling->apply(batches[b]); });
+  const std::size_t parts =
+      std::min(std::max(batches.size(), std::size_t{1}), parts_per_thread * static_cast<std::size_t>(executor.width()));
+  const auto visit = [&](std::size_t part, const auto& sink) {
+    std::array<Entry, slice_entries> slice;
+    for (std::size_t b = batches.size() * part / parts; b < batches.size() * (part + 1) / parts; ++b) {
+      const CoordinateBatch& batch = batches[b];
+      for (std::size_t first = 0; first < batch.count(); first += slice_entries) {
+        const std::size_t count = std::min(slice_entries, batch.count() - first);
+        linearize_slice(layout, batch, first, count, slice.data());
+        sink(std::span<const Entry>(slice).first(count));
+      }
+    }
+  };
   AlignedBuffer<Entry> entries(entry_count);
-  const auto group = static_cast<std::size_t>(executor.width());
-  std::uint64_t position = 0;
-  std::uint64_t freed_bytes = 0;
-  for (std::size_t first = 0; first < batches.size(); first += group) {
-    const std::size_t count = std::min(group, batches.size() - first);
-    std::vector<std::uint64_t> begin(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      begin[i] = position;
-      position += batches[first + i].count();
-      freed_bytes += batches[first + i].bytes();
-    }
-    executor.run(count, [&](std::size_t i) {
-      if (relabelling != nullptr) relabelling->apply(batches[first + i]);
-      linearize_batch(layout, batches[first + i], entries.data() + begin[i]);
-      batches[first + i] = {};
-    });
-    if (freed_bytes >= release_step_bytes) {
-      release_freed_memory();
-      freed_bytes = 0;
-    }
-  }
+  const Digit digit = first_digit(entry_count, layout.line_bits());
+  const std::vector<std::size_t> buckets = scatter_by_digit(parts, visit, entries.span(), digit, executor);
   batches = {};
   release_freed_memory();
   {
     AlignedBuffer<Entry> scratch(entry_count);
-    radix_sort<Entry>(entries.span(), scratch.span(), layout.line_bits(), executor);
+    sort_buckets(entries.span(), scratch.span(), buckets, digit.from, executor);
   }
   return std::make_unique<EntryRun<Entry>>(std::move(entries), entry_count);
 }
@@ -212,7 +229,7 @@ void RunBuilder::add(CoordinateBatch&& batch) {
 
 std::uint64_t RunBuilder::memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, int line_bits) {
   const std::uint64_t run = entries * sorted_entry_bytes(line_bits);
-  return std::max(std::max(coordinate_bytes, run) + std::min(release_step_bytes, coordinate_bytes), 2 * run);
+  return run + std::max(coordinate_bytes, run);
 }
 
 std::unique_ptr<MemoryRun> RunBuilder::finish(const TensorLayout& layout, Executor& executor,

@@ -7,14 +7,14 @@
 
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
-#include "engine/radix_sort.hpp"
 #include "engine/relabelling.hpp"
+#include "engine/run_entry.hpp"
 #include "engine/sorted_run.hpp"
 #include "io/coordinate_reader.hpp"
 
 namespace blco {
 
-// Memory of an entry while it is sorted: twice, for the sort's scratch.
+// Memory of an entry of a run. Sorting takes it twice.
 constexpr std::uint64_t sorted_entry_bytes(int line_bits) {
   return line_bits > 64 ? sizeof(WideEntry) : sizeof(NarrowEntry);
 }

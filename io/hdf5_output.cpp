@@ -19,6 +19,8 @@ namespace {
 constexpr std::uint64_t metadata_bytes = std::uint64_t{1} << 20;
 // Room is asked for in steps, not for every write.
 constexpr std::uint64_t reserve_step = std::uint64_t{16} << 20;
+// The disk begins to write as often, so that little is left to wait for at the end.
+constexpr std::uint64_t sync_step = std::uint64_t{4} << 20;
 
 }  // namespace
 
@@ -31,7 +33,9 @@ Hdf5Output::Hdf5Output(const Hdf5Place& place, TemporaryFile temporary)
 Hdf5Output::~Hdf5Output() { abandon(); }
 
 void Hdf5Output::reserve(std::uint64_t bytes) {
-  const std::uint64_t needed = end() + bytes + metadata_bytes;
+  const std::uint64_t written = end();
+  begin_sync(written);
+  const std::uint64_t needed = written + bytes + metadata_bytes;
   // What is reserved does not count against the limit for a file's size; what is written does.
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && needed > limit.rlim_cur) {
@@ -46,6 +50,14 @@ void Hdf5Output::reserve(std::uint64_t bytes) {
   };
   if (allocate(needed + reserve_step) || allocate(needed)) return;
   if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) throw_system_error("write", place_.path);
+}
+
+// Whether it succeeds shows at the real sync.
+void Hdf5Output::begin_sync(std::uint64_t written) {
+  if (written < syncing_ + sync_step) return;
+  static_cast<void>(::sync_file_range(descriptor_.get(), static_cast<off_t>(syncing_),
+                                      static_cast<off_t>(written - syncing_), SYNC_FILE_RANGE_WRITE));
+  syncing_ = written;
 }
 
 std::uint64_t Hdf5Output::end() const {

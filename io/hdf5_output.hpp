@@ -50,12 +50,15 @@ class Hdf5Output {
   std::uint64_t publish();
 
  private:
+  void begin_sync(std::uint64_t written);
+
   Hdf5Place place_;
   // Before the id, so that HDF5 lets go of the file before it is removed.
   TemporaryFile temporary_;
   Hdf5Id file_;
   FileDescriptor descriptor_;
   std::uint64_t reserved_ = 0;
+  std::uint64_t syncing_ = 0;  // bytes that the disk was told to write
   std::vector<ByteRange> excluded_;
 };
 

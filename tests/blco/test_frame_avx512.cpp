@@ -1,7 +1,9 @@
 // The AVX-512 loops against plain ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -40,6 +42,53 @@ TEST_F(FrameAvx512, UnpacksFieldsOfEveryWidthAndReadsNoFurther) {
       }
       ASSERT_EQ(values[i], expected) << "entry " << i << " of width " << width;
     }
+  }
+}
+
+TEST_F(FrameAvx512, PacksTheLowBitsAtEveryWidthAndWritesNoFurther) {
+  for (int width = 1; width <= 64; ++width) {
+    Entries values;
+    for (std::uint64_t& value : values) value = random_();
+    std::vector<std::byte> packed(static_cast<std::size_t>(width) * frame_entries / 8);
+
+    pack_avx512(values.data(), width, packed.data());
+
+    for (std::size_t bit = 0; bit < packed.size() * 8; ++bit) {
+      const std::size_t entry = bit / static_cast<std::size_t>(width);
+      const std::uint64_t expected = values[entry] >> bit % static_cast<std::size_t>(width) & 1;
+      ASSERT_EQ(std::to_integer<std::uint64_t>(packed[bit / 8]) >> bit % 8 & 1, expected)
+          << "bit " << bit << " of width " << width;
+    }
+  }
+}
+
+TEST_F(FrameAvx512, TellsTheBitWidthOfEveryEntry) {
+  Entries values;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = i < 65 ? (i == 0 ? 0 : ~std::uint64_t{0} >> (64 - i)) : random_() >> i % 64;
+  std::array<std::uint8_t, frame_entries> widths;
+
+  bit_widths_avx512(values.data(), widths.data());
+
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(widths[i], std::bit_width(values[i])) << values[i];
+}
+
+TEST_F(FrameAvx512, WidensARangeByMaskedNumbers) {
+  constexpr std::uint64_t mask = 0xf0f0000000f0f0f0;
+  for (std::size_t count = 0; count < 40; ++count) {
+    std::vector<std::uint64_t> numbers(count);
+    for (std::uint64_t& number : numbers) number = random_();
+    std::uint64_t least = mask, largest = 0x10;
+    std::uint64_t expected_least = least, expected_largest = largest;
+    for (const std::uint64_t number : numbers) {
+      expected_least = std::min(expected_least, number & mask);
+      expected_largest = std::max(expected_largest, number & mask);
+    }
+
+    widen_range_avx512(numbers.data(), numbers.size(), mask, least, largest);
+
+    EXPECT_EQ(least, expected_least);
+    EXPECT_EQ(largest, expected_largest);
   }
 }
 

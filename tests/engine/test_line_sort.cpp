@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "engine/radix_sort.hpp"
+#include "engine/line_sort.hpp"
 #include "engine/thread_pool.hpp"
 
 namespace blco {
@@ -26,24 +26,35 @@ std::uint64_t key(const NarrowEntry&) { return 0; }
 std::uint64_t key(const WideEntry& entry) { return entry.high; }
 
 template <typename Entry>
-void expect_sorted(std::size_t count, std::uint64_t mask, int line_bits, int threads) {
+void expect_sorted(std::size_t count, std::uint64_t mask, int line_bits, int threads, std::size_t offset = 0) {
   ThreadPool pool(threads);
   auto entries = random_entries<Entry>(count, mask);
   auto expected = entries;
   std::stable_sort(expected.begin(), expected.end(),
                    [](const Entry& a, const Entry& b) { return std::pair(key(a), a.low) < std::pair(key(b), b.low); });
+  constexpr std::size_t parts = 3;
+  const auto visit = [&](std::size_t part, const auto& sink) {
+    for (std::size_t i = count * part / parts; i < count * (part + 1) / parts; ++i) {
+      sink(std::span<const Entry>(entries).subspan(i, 1));
+    }
+  };
+  // Lines of memory begin anywhere in it.
+  std::vector<Entry> room(count + offset);
   std::vector<Entry> scratch(count);
+  const std::span<Entry> sorted = std::span(room).subspan(offset);
 
-  radix_sort<Entry>(entries, scratch, line_bits, pool);
+  const Digit digit = first_digit(count, line_bits);
+  const auto buckets = scatter_by_digit(parts, visit, sorted, digit, pool);
+  sort_buckets<Entry>(sorted, scratch, buckets, digit.from, pool);
 
   for (std::size_t i = 0; i < count; ++i) {
-    ASSERT_EQ(entries[i].low, expected[i].low);
-    ASSERT_EQ(key(entries[i]), key(expected[i]));
-    ASSERT_EQ(entries[i].value, expected[i].value) << "equal lines changed places at " << i;
+    ASSERT_EQ(sorted[i].low, expected[i].low);
+    ASSERT_EQ(key(sorted[i]), key(expected[i]));
+    ASSERT_EQ(sorted[i].value, expected[i].value) << "equal lines changed places at " << i;
   }
 }
 
-TEST(RadixSort, IsStableForEverySizeWidthAndNumberOfThreads) {
+TEST(LineSort, IsStableForEverySizeWidthAndNumberOfThreads) {
   for (const int threads : {1, 2, 3}) {
     for (const std::size_t count : {0ul, 1ul, 2ul, 3ul, 257ul, 5000ul}) {
       expect_sorted<NarrowEntry>(count, 0, 0, threads);
@@ -57,7 +68,7 @@ TEST(RadixSort, IsStableForEverySizeWidthAndNumberOfThreads) {
 }
 
 // Beyond what is sorted in a cache, on all threads; lines that crowd together go on several levels.
-TEST(RadixSort, IsStableForManyEntriesHoweverTheyCrowd) {
+TEST(LineSort, IsStableForManyEntriesHoweverTheyCrowd) {
   for (const int threads : {1, 3}) {
     for (const std::size_t count : {16384ul, 16385ul, 70'000ul}) {
       for (const std::uint64_t mask : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{0xfff}, ~std::uint64_t{0},
@@ -66,6 +77,14 @@ TEST(RadixSort, IsStableForManyEntriesHoweverTheyCrowd) {
         expect_sorted<WideEntry>(count, mask, 128, threads);
       }
     }
+  }
+}
+
+// Whatever place a line of memory begins at.
+TEST(LineSort, IsStableWhereverItsResultBegins) {
+  for (const std::size_t offset : {1ul, 2ul, 3ul, 4ul, 5ul, 6ul, 7ul}) {
+    expect_sorted<NarrowEntry>(70'000, 0xffffff, 24, 2, offset);
+    expect_sorted<WideEntry>(70'000, 0xffffff, 66, 2, offset);
   }
 }
 
