@@ -197,8 +197,6 @@ void unpack(const std::byte* packed, int width, std::uint64_t* values) {
     std::fill_n(values, frame_entries, 0);
   } else if (width == 64) {
     std::memcpy(values, packed, 8 * frame_entries);
-  } else if (has_frame_avx512()) {
-    unpack_avx512(packed, width, frame_entries / 8, values);
   } else if (width <= widest_in_one_word) {
     static const Unpack chosen = choose_unpack();
     chosen(packed, width, values);
@@ -214,17 +212,7 @@ void unpack(const std::byte* packed, int width, std::uint64_t* values) {
 void patch(const std::byte* frame, FrameShape shape, std::uint64_t* values) {
   const auto* high = reinterpret_cast<const std::uint64_t*>(frame + high_offset(shape));
   const auto* positions = reinterpret_cast<const std::uint8_t*>(frame + positions_offset(shape));
-  int first = 0;
-  if (has_frame_avx512()) {
-    constexpr int group = 8;  // fields that take `high_width` bytes
-    std::array<std::uint64_t, frame_entries> unpacked;
-    const int groups = shape.exceptions / group;
-    unpack_avx512(reinterpret_cast<const std::byte*>(high), shape.high_width, groups, unpacked.data());
-    for (; first < groups * group; ++first) {
-      values[positions[first]] |= unpacked[static_cast<std::size_t>(first)] << shape.width;
-    }
-  }
-  for (int e = first; e < shape.exceptions; ++e) {
+  for (int e = 0; e < shape.exceptions; ++e) {
     const std::uint64_t bit = static_cast<std::uint64_t>(e) * static_cast<std::uint64_t>(shape.high_width);
     values[positions[e]] |= get_bits(high, bit, shape.high_width) << shape.width;
   }
@@ -264,18 +252,12 @@ FrameShape encode_frame(std::span<const std::uint64_t> values, FrameCoding codin
 
 void decode_frame(const std::byte* frame, FrameShape shape, FrameCoding coding, std::uint64_t base,
                   std::uint64_t* values) {
+  if (has_frame_avx512()) return decode_frame_avx512(frame, shape, coding, base, values);
   if (shape.own_base) std::memcpy(&base, frame, 8);
   unpack(frame + packed_offset(shape), shape.width, values);
-
   patch(frame, shape, values);
-
-  const bool by_avx512 = has_frame_avx512();
-  if (coding == FrameCoding::plain && by_avx512) {
-    add_avx512(base, values);
-  } else if (coding == FrameCoding::plain) {
+  if (coding == FrameCoding::plain) {
     for (int i = 0; i < frame_entries; ++i) values[i] += base;
-  } else if (by_avx512) {
-    scan_avx512(base, values);
   } else {
     for (int i = 0; i < frame_entries; ++i) values[i] = base += values[i];
   }

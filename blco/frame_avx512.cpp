@@ -1,7 +1,6 @@
-// Unpacking by two word permutations, prefix sums within and across vectors, exact quotients without divisions.
+// Packing by joining fields, unpacking by two word permutations, prefix sums within and across vectors, exact quotients
+// without divisions.
 #include "blco/frame_avx512.hpp"
-
-#include "blco/frame.hpp"
 
 #if defined(__x86_64__)
 // GCC 12 takes the undefined vectors in its own header for a mistake (its bug 105593).
@@ -13,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #define BLCO_AVX512 __attribute__((target("avx512f,avx512bw,avx512cd,avx512dq,bmi2")))
 
@@ -36,6 +36,123 @@ BLCO_AVX512 void join_pairs(std::uint64_t* fields, std::size_t count, int width)
   }
 }
 
+#define BLCO_AVX512_INLINE BLCO_AVX512 __attribute__((always_inline)) inline
+
+BLCO_AVX512_INLINE std::uint64_t ones_below(int bit) {
+  return bit == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bit) - 1;
+}
+
+// Eight fields take `width` bytes. Field j starts in word j * width / 64 of them and may go on in the next.
+struct Fields {
+  BLCO_AVX512_INLINE explicit Fields(int width)
+      : bytes(ones_below(width)), ones(_mm512_set1_epi64(static_cast<long long>(bytes))) {
+    const __m512i lane = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i bit = _mm512_mul_epu32(lane, _mm512_set1_epi64(width));
+    low_word = _mm512_srli_epi64(bit, 6);
+    high_word = _mm512_add_epi64(low_word, _mm512_set1_epi64(1));
+    right = _mm512_and_si512(bit, _mm512_set1_epi64(63));
+    left = _mm512_sub_epi64(_mm512_set1_epi64(64), right);  // a shift by 64 gives zero
+  }
+
+  // Reads the bytes of `from` alone, the others being zero.
+  BLCO_AVX512_INLINE __m512i unpack(const std::byte* packed, __mmask64 from) const {
+    const __m512i words = _mm512_maskz_loadu_epi8(from, packed);
+    const __m512i low = _mm512_srlv_epi64(_mm512_permutexvar_epi64(low_word, words), right);
+    const __m512i high = _mm512_sllv_epi64(_mm512_permutexvar_epi64(high_word, words), left);
+    return _mm512_and_si512(_mm512_or_si512(low, high), ones);
+  }
+
+  __mmask64 bytes;
+  __m512i ones, low_word, high_word, right, left;
+};
+
+std::uint64_t base_of(const std::byte* frame, FrameShape shape, std::uint64_t base) {
+  if (shape.own_base) std::memcpy(&base, frame, sizeof(base));
+  return base;
+}
+
+// Adds the high bits of the exceptions to entries that have `shape.width` bits.
+BLCO_AVX512_INLINE void patch(const std::byte* frame, FrameShape shape, std::uint64_t* entries) {
+  const auto* position = reinterpret_cast<const std::uint8_t*>(frame + positions_offset(shape));
+  const std::byte* packed = frame + high_offset(shape);
+  const Fields fields(shape.high_width);
+  const __m128i up = _mm_cvtsi32_si128(shape.width);
+  alignas(64) std::uint64_t high[lanes];
+  for (int left = shape.exceptions; left > 0; left -= lanes, packed += shape.high_width) {
+    const int bytes = left < lanes ? (left * shape.high_width + 7) / 8 : shape.high_width;
+    _mm512_store_si512(high, _mm512_sll_epi64(fields.unpack(packed, ones_below(bytes)), up));
+    for (int e = 0; e < std::min(left, lanes); ++e) entries[*position++] |= high[e];
+  }
+}
+
+// What becomes of the entries of a frame, eight at a time.
+struct Sums {
+  BLCO_AVX512_INLINE explicit Sums(std::uint64_t base) : bases(_mm512_set1_epi64(static_cast<long long>(base))) {}
+  BLCO_AVX512_INLINE void put(__m512i entries, std::uint64_t* values) {
+    _mm512_storeu_si512(values, _mm512_add_epi64(entries, bases));
+  }
+  __m512i bases;
+};
+
+struct RunningSums {
+  BLCO_AVX512_INLINE explicit RunningSums(std::uint64_t base)
+      : before(_mm512_set1_epi64(static_cast<long long>(base))) {}
+  BLCO_AVX512_INLINE void put(__m512i entries, std::uint64_t* values) {
+    const __m512i zero = _mm512_setzero_si512();
+    __m512i sums = _mm512_add_epi64(entries, _mm512_alignr_epi64(entries, zero, 7));
+    sums = _mm512_add_epi64(sums, _mm512_alignr_epi64(sums, zero, 6));
+    sums = _mm512_add_epi64(sums, _mm512_alignr_epi64(sums, zero, 4));
+    _mm512_storeu_si512(values, _mm512_add_epi64(sums, before));
+    before = _mm512_add_epi64(before, _mm512_permutexvar_epi64(_mm512_set1_epi64(lanes - 1), sums));
+  }
+  __m512i before;
+};
+
+struct Integers {
+  BLCO_AVX512_INLINE explicit Integers(std::uint64_t base) : bases(_mm512_set1_epi64(static_cast<long long>(base))) {}
+  BLCO_AVX512_INLINE void put(__m512i entries, double* values) {
+    _mm512_storeu_pd(values, _mm512_cvtepi64_pd(_mm512_add_epi64(entries, bases)));
+  }
+  __m512i bases;
+};
+
+// From a quotient within a unit in the last place, one step with the rounded reciprocal gives the rounded quotient
+// (Markstein, IBM J. Res. Dev. 34, 1990); the step before brings it there.
+struct Quotients {
+  BLCO_AVX512_INLINE Quotients(std::uint64_t base, double power)
+      : bases(_mm512_set1_epi64(static_cast<long long>(base))),
+        divisor(_mm512_set1_pd(power)),
+        reciprocal(_mm512_set1_pd(1 / power)) {}
+  BLCO_AVX512_INLINE void put(__m512i entries, double* values) {
+    const __m512d dividend = _mm512_cvtepi64_pd(_mm512_add_epi64(entries, bases));
+    __m512d quotient = _mm512_mul_pd(dividend, reciprocal);
+    for (int step = 0; step < 2; ++step) {
+      quotient = _mm512_fmadd_pd(_mm512_fnmadd_pd(quotient, divisor, dividend), reciprocal, quotient);
+    }
+    _mm512_storeu_pd(values, quotient);
+  }
+  __m512i bases;
+  __m512d divisor, reciprocal;
+};
+
+template <class Result, class Value>
+BLCO_AVX512_INLINE void decode(const std::byte* frame, FrameShape shape, Result result, Value* values) {
+  const Fields fields(shape.width);
+  const std::byte* packed = frame + packed_offset(shape);
+  if (shape.exceptions == 0) {
+    for (int at = 0; at < frame_entries; at += lanes, packed += shape.width) {
+      result.put(fields.unpack(packed, fields.bytes), values + at);
+    }
+    return;
+  }
+  alignas(64) std::uint64_t entries[frame_entries];
+  for (int at = 0; at < frame_entries; at += lanes, packed += shape.width) {
+    _mm512_store_si512(entries + at, fields.unpack(packed, fields.bytes));
+  }
+  patch(frame, shape, entries);
+  for (int at = 0; at < frame_entries; at += lanes) result.put(_mm512_load_si512(entries + at), values + at);
+}
+
 }  // namespace
 
 bool has_frame_avx512() {
@@ -45,29 +162,6 @@ bool has_frame_avx512() {
            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi2");
   }();
   return has;
-}
-
-// Eight fields take `width` bytes. Field j starts in word j * width / 64 of them and may go on in the next.
-BLCO_AVX512 void unpack_avx512(const std::byte* packed, int width, int groups, std::uint64_t* values) {
-  const auto bits = static_cast<std::uint64_t>(width);
-  const std::uint64_t ones = width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
-  alignas(64) std::array<std::uint64_t, lanes> word;
-  alignas(64) std::array<std::uint64_t, lanes> shift;
-  for (std::uint64_t j = 0; j < lanes; ++j) {
-    word[j] = j * bits / 64;
-    shift[j] = j * bits % 64;
-  }
-  const __m512i low_word = _mm512_load_si512(word.data());
-  const __m512i high_word = _mm512_add_epi64(low_word, _mm512_set1_epi64(1));
-  const __m512i right = _mm512_load_si512(shift.data());
-  const __m512i left = _mm512_sub_epi64(_mm512_set1_epi64(64), right);  // a shift by 64 gives zero
-  const __m512i mask = _mm512_set1_epi64(static_cast<long long>(ones));
-  for (int group = 0; group < groups; ++group, packed += width, values += lanes) {
-    const __m512i words = _mm512_maskz_loadu_epi8(ones, packed);
-    const __m512i low = _mm512_srlv_epi64(_mm512_permutexvar_epi64(low_word, words), right);
-    const __m512i high = _mm512_sllv_epi64(_mm512_permutexvar_epi64(high_word, words), left);
-    _mm512_storeu_si512(values, _mm512_and_si512(_mm512_or_si512(low, high), mask));
-  }
 }
 
 // Fields are joined until they have more than 32 bits. Eight of them then take `width` bytes, and a word of these has
@@ -133,39 +227,23 @@ BLCO_AVX512 void widen_range_avx512(const std::uint64_t* numbers, std::size_t co
   }
 }
 
-BLCO_AVX512 void scan_avx512(std::uint64_t base, std::uint64_t* values) {
-  const __m512i zero = _mm512_setzero_si512();
-  const __m512i last = _mm512_set1_epi64(lanes - 1);
-  __m512i before = _mm512_set1_epi64(static_cast<long long>(base));
-  for (int group = 0; group < frame_entries / lanes; ++group, values += lanes) {
-    __m512i sums = _mm512_loadu_si512(values);
-    sums = _mm512_add_epi64(sums, _mm512_alignr_epi64(sums, zero, 7));
-    sums = _mm512_add_epi64(sums, _mm512_alignr_epi64(sums, zero, 6));
-    sums = _mm512_add_epi64(sums, _mm512_alignr_epi64(sums, zero, 4));
-    _mm512_storeu_si512(values, _mm512_add_epi64(sums, before));
-    before = _mm512_add_epi64(before, _mm512_permutexvar_epi64(last, sums));
+BLCO_AVX512 void decode_frame_avx512(const std::byte* frame, FrameShape shape, FrameCoding coding, std::uint64_t base,
+                                     std::uint64_t* values) {
+  base = base_of(frame, shape, base);
+  if (coding == FrameCoding::plain) {
+    decode(frame, shape, Sums(base), values);
+  } else {
+    decode(frame, shape, RunningSums(base), values);
   }
 }
 
-BLCO_AVX512 void add_avx512(std::uint64_t base, std::uint64_t* values) {
-  const __m512i bases = _mm512_set1_epi64(static_cast<long long>(base));
-  for (int at = 0; at < frame_entries; at += lanes) {
-    _mm512_storeu_si512(values + at, _mm512_add_epi64(_mm512_loadu_si512(values + at), bases));
-  }
-}
-
-// From a quotient within a unit in the last place, one step with the rounded reciprocal gives the rounded quotient
-// (Markstein, IBM J. Res. Dev. 34, 1990); the step before brings it there.
-BLCO_AVX512 void divide_avx512(const std::uint64_t* integers, double power, double* values) {
-  const __m512d divisor = _mm512_set1_pd(power);
-  const __m512d reciprocal = _mm512_set1_pd(1 / power);
-  for (int at = 0; at < frame_entries; at += lanes) {
-    const __m512d dividend = _mm512_cvtepi64_pd(_mm512_loadu_si512(integers + at));
-    __m512d quotient = _mm512_mul_pd(dividend, reciprocal);
-    for (int step = 0; step < 2; ++step) {
-      quotient = _mm512_fmadd_pd(_mm512_fnmadd_pd(quotient, divisor, dividend), reciprocal, quotient);
-    }
-    _mm512_storeu_pd(values + at, quotient);
+BLCO_AVX512 void decode_quotients_avx512(const std::byte* frame, FrameShape shape, std::uint64_t base, double power,
+                                         double* values) {
+  base = base_of(frame, shape, base);
+  if (power == 1) {
+    decode(frame, shape, Integers(base), values);
+  } else {
+    decode(frame, shape, Quotients(base, power), values);
   }
 }
 
@@ -176,13 +254,11 @@ BLCO_AVX512 void divide_avx512(const std::uint64_t* integers, double power, doub
 namespace blco {
 
 bool has_frame_avx512() { return false; }
-void unpack_avx512(const std::byte*, int, int, std::uint64_t*) {}
 void pack_avx512(const std::uint64_t*, int, std::byte*) {}
 void bit_widths_avx512(const std::uint64_t*, std::uint8_t*) {}
 void widen_range_avx512(const std::uint64_t*, std::size_t, std::uint64_t, std::uint64_t&, std::uint64_t&) {}
-void add_avx512(std::uint64_t, std::uint64_t*) {}
-void scan_avx512(std::uint64_t, std::uint64_t*) {}
-void divide_avx512(const std::uint64_t*, double, double*) {}
+void decode_frame_avx512(const std::byte*, FrameShape, FrameCoding, std::uint64_t, std::uint64_t*) {}
+void decode_quotients_avx512(const std::byte*, FrameShape, std::uint64_t, double, double*) {}
 
 }  // namespace blco
 

@@ -172,11 +172,11 @@ void decode_value_frame(const PayloadView& payload, std::uint64_t frame, double*
   switch (payload.codec) {
     case Codec::integer:
     case Codec::decimal: {
-      std::array<std::uint64_t, frame_entries> integers;
-      decode_frame(payload.frame(frame), unpack_descriptor(payload.entry(frame).descriptor), FrameCoding::plain,
-                   payload.base, integers.data());
+      const FrameShape shape = unpack_descriptor(payload.entry(frame).descriptor);
       const double power = power_of_ten[static_cast<std::size_t>(payload.exponent)];
-      if (has_frame_avx512()) return divide_avx512(integers.data(), power, out);
+      if (has_frame_avx512()) return decode_quotients_avx512(payload.frame(frame), shape, payload.base, power, out);
+      std::array<std::uint64_t, frame_entries> integers;
+      decode_frame(payload.frame(frame), shape, FrameCoding::plain, payload.base, integers.data());
       for (std::size_t i = 0; i < integers.size(); ++i) {
         const auto value = static_cast<double>(static_cast<std::int64_t>(integers[i]));
         out[i] = payload.codec == Codec::decimal ? value / power : value;

@@ -83,20 +83,41 @@ std::uint64_t sort_ahead(const TensorSizes& tensor, const PlanRequest& request, 
   return nnzs.empty() ? 0 : std::min(room, host_sorted_bytes(request.backend, nnzs, request.threads));
 }
 
+std::uint64_t host_bytes(const PlanRequest& request, std::uint64_t private_bytes) {
+  BackendConfig config = request.backend;
+  config.private_bytes = private_bytes;
+  return host_backend_bytes(config, request.threads);
+}
+
+std::uint64_t useful_private_bytes(const PlanRequest& request) {
+  return request.deterministic ? 0 : host_backend_useful_private_bytes(request.backend, request.threads);
+}
+
+// With whole copies of the output, a backend does without what rows of one owner each take: that may be more.
+std::uint64_t least_private_bytes(const PlanRequest& request) {
+  const std::uint64_t useful = useful_private_bytes(request);
+  return host_bytes(request, useful) <= host_bytes(request, 0) ? useful : 0;
+}
+
 // Bytes of host memory that no plan can do without.
 std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request) {
-  BackendConfig config = request.backend;
-  config.private_bytes = 0;
-  const auto rank = static_cast<std::uint64_t>(config.rank);
-  const std::uint64_t backend = request.device ? device_staging_bytes : host_backend_bytes(config, request.threads);
+  const auto rank = static_cast<std::uint64_t>(request.backend.rank);
+  const std::uint64_t backend =
+      request.device ? device_staging_bytes : host_bytes(request, least_private_bytes(request));
   return overhead_bytes + tensor.table_bytes + request.caller_bytes + backend +
          solver_matrices * rank * rank * sizeof(double);
 }
 
-// For private outputs on the host: at most a quarter of what is left.
-std::uint64_t private_output_bytes(const PlanRequest& request, std::uint64_t room) {
-  if (request.deterministic) return 0;
-  return std::min(room / 4, host_backend_useful_private_bytes(request.backend, request.threads));
+// For private outputs on the host: at most a quarter of `room`; but all that is of use where the tensor is streamed
+// anyway, and merging the copies is little beside its nonzeros.
+std::uint64_t choose_private_bytes(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room) {
+  const std::uint64_t useful = useful_private_bytes(request);
+  const std::uint64_t least = least_private_bytes(request);
+  const auto copies = static_cast<std::uint64_t>(request.threads - 1);
+  const bool worthwhile = copies * std::ranges::max(request.backend.layout.shape()) <= tensor.nnz() / 4;
+  const bool fits = host_bytes(request, useful) <= host_bytes(request, least) + room;
+  if (worthwhile && fits && tensor.buffer_bytes() > room) return useful;
+  return std::max(least, std::min(room / 4, useful));
 }
 
 // What the factors before each update take on the host.
@@ -177,8 +198,8 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
   plan.lanes = fewest_lanes;
   plan.readers = 1;
   if (!request.device) {
-    plan.private_bytes = private_output_bytes(request, room);
-    room -= plan.private_bytes;
+    plan.private_bytes = choose_private_bytes(tensor, request, room);
+    room -= host_bytes(request, plan.private_bytes) - host_bytes(request, least_private_bytes(request));
     const std::uint64_t previous = previous_factor_bytes(request);
     plan.keep_previous = request.want_previous && previous <= room / 4;
     if (plan.keep_previous) room -= previous;

@@ -30,6 +30,9 @@ std::uint64_t TensorSizes::largest_buffer() const {
 std::uint64_t TensorSizes::largest_scratch() const {
   return most_of(chunks, [](const ChunkSizes& chunk) { return chunk.scratch_bytes; });
 }
+std::uint64_t TensorSizes::buffer_bytes() const {
+  return sum_of(chunks, [](const ChunkSizes& chunk) { return chunk.buffer_bytes; });
+}
 std::uint64_t TensorSizes::nnz() const {
   return sum_of(chunks, [](const ChunkSizes& chunk) { return chunk.nnz; });
 }

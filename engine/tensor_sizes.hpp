@@ -22,6 +22,7 @@ struct TensorSizes {
 
   std::uint64_t largest_buffer() const;
   std::uint64_t largest_scratch() const;
+  std::uint64_t buffer_bytes() const;  // of all chunks
   std::uint64_t nnz() const;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,10 +28,6 @@
 namespace blco {
 namespace {
 
-constexpr int most_rank = 1 << 16;
-// Objects, layout tables, and bookkeeping of residents.
-constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
-
 class MappedBuffer final : public HostBuffer {
  public:
   explicit MappedBuffer(std::uint64_t bytes) : buffer_(bytes) {}
@@ -43,8 +40,6 @@ class MappedBuffer final : public HostBuffer {
 void check(bool condition, const std::string& message) {
   if (!condition) throw Error(ErrorKind::invalid_argument, message);
 }
-
-std::uint64_t longest_mode(const TensorLayout& layout) { return std::ranges::max(layout.shape()); }
 
 template <class T>
 class HostBackend final : public Backend {
@@ -91,16 +86,16 @@ class HostBackend final : public Backend {
   void add_chunk(const FrameSource& source);
   void add_part(const FrameSource& source, std::size_t part);
   void add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end, std::size_t part);
-  void add_owned(std::size_t part, const NonzeroSpan& nonzeros);
+  void add_owned(const FrameSource& source, std::size_t part, const NonzeroSpan& nonzeros);
   bool add_sorted(const FrameSource& source, std::size_t part);
   void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const;
-  RowsTask<T> make_task(std::size_t part);
+  RowsTask<T> make_task(const FrameSource& source, std::size_t part);
 
   TensorLayout layout_;
   int rank_;
   mutable FlushingExecutor executor_;
   FrameDecoder decoder_;
-  RowExchange exchange_;
+  std::optional<RowExchange> exchange_;  // where rows may have owners
   FactorSet<FactorMatrix<T>> factors_;
   std::vector<std::vector<double>> grams_;  // empty: rows were loaded since
   PassOutput<T> output_;
@@ -109,6 +104,7 @@ class HostBackend final : public Backend {
   ResidentChunks residents_;
   const SortedChunk* sorted_ = nullptr;  // of the chunk in work, for the mode of the pass
   int pass_mode_ = 0;
+  std::uint64_t matrix_bytes_ = 0;  // of all factors
   TraceSink* trace_;
 };
 
@@ -118,9 +114,8 @@ HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
       rank_(config.rank),
       executor_(executor),
       decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
-      exchange_(config.layout, decoder_, executor_),
-      output_(longest_mode(config.layout), config.rank, config.private_bytes, executor_),
-      dense_(config.rank, longest_mode(config.layout), executor_),
+      output_(std::ranges::max(config.layout.shape()), config.rank, config.private_bytes, executor_),
+      dense_(config.rank, std::ranges::max(config.layout.shape()), executor_),
       residents_(decoder_, config.layout.order(), padded_rank<T>(config.rank) * sizeof(T),
                  can_sort(config) ? config.sorted_bytes : 0, executor_),
       trace_(config.trace) {
@@ -131,7 +126,9 @@ HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
       factors_.add(FactorMatrix<T>(length, rank_));
     }
     grams_.emplace_back();
+    matrix_bytes_ += length * padded_rank<T>(rank_) * sizeof(T);
   }
+  if (host_backend_needs_exchange(config, executor.width())) exchange_.emplace(config.layout, decoder_, executor_);
   for (int part = 0; part < executor.width(); ++part) rings_.emplace_back(layout_.order());
 }
 
@@ -229,8 +226,8 @@ void HostBackend<T>::add_chunk(const FrameSource& source) {
   const auto begin = std::chrono::steady_clock::now();
   output_.open_chunk(source.range[static_cast<std::size_t>(pass_mode_)], source.nnz);
   if (output_.is_owned_by_rows()) {
-    exchange_.run(source, pass_mode_, bits_within_a_line(padded_rank<T>(rank_) * sizeof(T)), rings_,
-                  [&](std::size_t part, const NonzeroSpan& nonzeros) { add_owned(part, nonzeros); });
+    exchange_->run(source, pass_mode_, bits_within_a_line(padded_rank<T>(rank_) * sizeof(T)), rings_,
+                   [&](std::size_t part, const NonzeroSpan& nonzeros) { add_owned(source, part, nonzeros); });
   } else {
     executor_.run(rings_.size(), [&](std::size_t part) { add_part(source, part); });
   }
@@ -245,21 +242,22 @@ void HostBackend<T>::trace(std::string_view name, std::chrono::steady_clock::tim
 }
 
 template <class T>
-RowsTask<T> HostBackend<T>::make_task(std::size_t part) {
+RowsTask<T> HostBackend<T>::make_task(const FrameSource& source, std::size_t part) {
   FrameRing& ring = rings_[part];
   RowsTask<T> task;
   task.output = output_.target(part);
   task.output.rows = ring.rows(pass_mode_);
   task.output.mask = decoder_.row_mask(pass_mode_);
-  std::uint64_t matrix_bytes = 0;
+  std::uint64_t row_bytes = 0;  // of all rows that nonzeros of the chunk can have
   for (int mode = 0; mode < layout_.order(); ++mode) {
     const RowMatrix<T>& factor = std::as_const(factors_)[mode].matrix();
-    matrix_bytes += factor.bytes();  // the output is as large as the target's factor
+    const RowRange range = source.range[static_cast<std::size_t>(mode)];
+    row_bytes += (std::uint64_t{range.upper} - range.lower + 1) * padded_rank<T>(rank_) * sizeof(T);
     if (mode == pass_mode_) continue;
     task.factors[static_cast<std::size_t>(task.factor_count++)] = {factor.row(0), ring.rows(mode),
                                                                    decoder_.row_mask(mode), 0};
   }
-  task.prefetch = matrix_bytes > prefetched_bytes;
+  task.prefetch = row_bytes > prefetched_bytes;
   task.values = ring.values();
   task.stride = padded_rank<T>(rank_);
   return task;
@@ -269,10 +267,11 @@ RowsTask<T> HostBackend<T>::make_task(std::size_t part) {
 template <class T>
 bool HostBackend<T>::add_sorted(const FrameSource& source, std::size_t part) {
   if (sorted_ == nullptr) return false;
-  RowsTask<T> task = make_task(part);
+  RowsTask<T> task = make_task(source, part);
   task.lines = sorted_->lines.data();
   task.values = sorted_->values.data();
   task.sorted = true;
+  task.prefetch = matrix_bytes_ > prefetched_bytes;
   const std::uint64_t begin = source.frames() * part / rings_.size() * frame_entries;
   const std::uint64_t end = source.frames() * (part + 1) / rings_.size() * frame_entries;
   if (begin < end) mttkrp_rows(task, {begin, std::min(end, source.nnz) - begin});
@@ -286,7 +285,7 @@ void HostBackend<T>::add_part(const FrameSource& source, std::size_t part) {
   const std::uint64_t end = source.frames() * (part + 1) / rings_.size();
   if (first == end) return;
   if (decoder_.decodes_to_lines()) return add_lines(source, first, end, part);
-  const RowsTask<T> task = make_task(part);
+  const RowsTask<T> task = make_task(source, part);
   decoder_.decode(source, first, rings_[part]);
   for (std::uint64_t frame = first; frame < end; ++frame) {
     if (frame + 1 < end) decoder_.decode(source, frame + 1, rings_[part]);
@@ -296,7 +295,7 @@ void HostBackend<T>::add_part(const FrameSource& source, std::size_t part) {
 
 template <class T>
 void HostBackend<T>::add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end, std::size_t part) {
-  RowsTask<T> task = make_task(part);
+  RowsTask<T> task = make_task(source, part);
   if (source.decoded != nullptr) {
     task.lines = source.decoded->indices.data();
     task.values = source.decoded->values.data();
@@ -317,8 +316,8 @@ void HostBackend<T>::add_lines(const FrameSource& source, std::uint64_t first, s
 }
 
 template <class T>
-void HostBackend<T>::add_owned(std::size_t part, const NonzeroSpan& nonzeros) {
-  RowsTask<T> task = make_task(part);
+void HostBackend<T>::add_owned(const FrameSource& source, std::size_t part, const NonzeroSpan& nonzeros) {
+  RowsTask<T> task = make_task(source, part);
   if (decoder_.decodes_to_lines()) {
     task.lines = nonzeros.indices;
     task.values = nonzeros.values;
@@ -355,43 +354,12 @@ RowUpdate HostBackend<T>::update_rows(int mode, const RowSolver& solver) {
   return update;
 }
 
-template <class T>
-std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
-  const std::uint64_t longest = longest_mode(config.layout);
-  const auto rank = static_cast<std::uint64_t>(config.rank);
-  std::uint64_t bytes = small_bytes + PassOutput<T>::bytes(longest, config.rank) +
-                        DenseKernels::bytes(config.rank, longest, threads) +
-                        static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order()) +
-                        RowExchange::bytes(config.layout, threads);
-  for (const std::uint64_t length : config.layout.shape()) {
-    const std::uint64_t factor = FactorMatrix<T>::bytes(length, config.rank);
-    bytes += (config.keep_previous ? 2 : 1) * factor + rank * rank * sizeof(double);
-  }
-  return bytes + mapped_bytes(std::min(config.private_bytes, host_backend_useful_private_bytes(config, threads)));
-}
-
 }  // namespace
 
 std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor) {
-  check_backend_config(config, most_rank, "CPU");
+  check_backend_config(config, most_host_rank, "CPU");
   if (config.precision == Precision::f32) return std::make_unique<HostBackend<float>>(config, executor);
   return std::make_unique<HostBackend<double>>(config, executor);
-}
-
-std::uint64_t host_backend_bytes(const BackendConfig& config, int threads) {
-  check_backend_config(config, most_rank, "CPU");
-  return config.precision == Precision::f32 ? backend_bytes<float>(config, threads)
-                                            : backend_bytes<double>(config, threads);
-}
-
-std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int threads) {
-  const std::uint64_t longest = longest_mode(config.layout);
-  return config.precision == Precision::f32 ? PassOutput<float>::useful_private_bytes(longest, config.rank, threads)
-                                            : PassOutput<double>::useful_private_bytes(longest, config.rank, threads);
-}
-
-std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz) {
-  return ResidentChunks::decoded_bytes(layout, nnz);
 }
 
 }  // namespace blco

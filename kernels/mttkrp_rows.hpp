@@ -9,9 +9,9 @@
 
 namespace blco {
 
-// Rows are prefetched where output and factors take more than this together. Below, they stay in the caches by
-// themselves, since neighbours in line order are near each other in every mode, and prefetches cost more than they
-// save.
+// Rows are prefetched where those that the nonzeros of a chunk can have take more than this together. Below, they stay in
+// the caches by themselves, since neighbours in line order are near each other in every mode, and prefetches cost more
+// than they save. Lines that are sorted by row are, where all matrices take more.
 inline constexpr std::uint64_t prefetched_bytes = std::uint64_t{6} << 20;
 
 // A matrix of padded rows, and how the row of each nonzero is found.
@@ -32,7 +32,7 @@ struct RowsTask {
   bool sorted = false;                   // bit 63 of a line says that its target row is not the one before's
   const double* values = nullptr;        // as long as the lines, or in the ring; nullptr, with lines only: all are 1
   std::uint64_t stride = 0;              // padded rank, of all matrices
-  bool prefetch = false;                 // rows, ahead of their use
+  bool prefetch = false;                 // rows, or sorted lines and values, ahead of their use
 };
 
 // Some nonzeros of the ring, without wrapping around its end; or of the line indices.

@@ -6,7 +6,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "blco/frame.hpp"
@@ -25,22 +27,63 @@ class FrameAvx512 : public ::testing::Test {
   std::mt19937_64 random_{7};
 };
 
-TEST_F(FrameAvx512, UnpacksFieldsOfEveryWidthAndReadsNoFurther) {
+// `width` bits from bit `bit` on, one by one.
+std::uint64_t field_of(const std::byte* bytes, std::size_t bit, int width) {
+  std::uint64_t field = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(width); ++i) {
+    field |= (std::to_integer<std::uint64_t>(bytes[(bit + i) / 8]) >> (bit + i) % 8 & 1) << i;
+  }
+  return field;
+}
+
+// A frame of random bits; as long as it is, so that the address sanitizer sees a read past its end.
+std::vector<std::byte> random_frame(FrameShape shape, std::mt19937_64& random) {
+  std::vector<std::byte> frame(frame_bytes(shape));
+  for (std::byte& byte : frame) byte = static_cast<std::byte>(random());
+  std::array<std::uint8_t, frame_entries> positions;
+  std::iota(positions.begin(), positions.end(), std::uint8_t{0});
+  std::shuffle(positions.begin(), positions.end(), random);
+  if (random() % 2 == 0) std::ranges::fill(positions, positions[0]);  // no encoder does that
+  std::copy_n(std::as_bytes(std::span(positions)).begin(), shape.exceptions,
+              frame.begin() + static_cast<std::ptrdiff_t>(positions_offset(shape)));
+  return frame;
+}
+
+// What FrameShape says, field by field.
+Entries entries_of(const std::vector<std::byte>& frame, FrameShape shape) {
+  Entries entries;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i] = field_of(frame.data() + packed_offset(shape), i * static_cast<std::size_t>(shape.width), shape.width);
+  }
+  for (std::size_t e = 0; e < static_cast<std::size_t>(shape.exceptions); ++e) {
+    const auto position = std::to_integer<std::size_t>(frame[positions_offset(shape) + e]);
+    const std::size_t bit = e * static_cast<std::size_t>(shape.high_width);
+    entries[position] |= field_of(frame.data() + high_offset(shape), bit, shape.high_width) << shape.width;
+  }
+  return entries;
+}
+
+TEST_F(FrameAvx512, DecodesEveryShapeAndReadsNoFurther) {
   for (int width = 0; width <= 64; ++width) {
-    // As long as the fields: the address sanitizer sees a read past their end.
-    std::vector<std::byte> packed(static_cast<std::size_t>(width) * frame_entries / 8);
-    for (std::byte& byte : packed) byte = static_cast<std::byte>(random_());
-    Entries values;
+    for (const int exceptions : {0, 1, 7, 8, 9, 100, 256}) {
+      if (width == 64 && exceptions > 0) continue;
+      const int high_width = exceptions == 0 ? 0 : 1 + static_cast<int>(random_() % static_cast<unsigned>(64 - width));
+      const FrameShape shape{width, high_width, exceptions, random_() % 2 == 0};
+      const std::vector<std::byte> frame = random_frame(shape, random_);
+      std::uint64_t base = 12345;
+      Entries sums = entries_of(frame, shape);
+      Entries plain;
+      Entries running;
 
-    unpack_avx512(packed.data(), width, frame_entries / 8, values.data());
+      decode_frame_avx512(frame.data(), shape, FrameCoding::plain, base, plain.data());
+      decode_frame_avx512(frame.data(), shape, FrameCoding::differences, base, running.data());
 
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      std::uint64_t expected = 0;
-      for (std::size_t bit = 0; bit < static_cast<std::size_t>(width); ++bit) {
-        const std::size_t at = i * static_cast<std::size_t>(width) + bit;
-        expected |= (std::to_integer<std::uint64_t>(packed[at / 8]) >> at % 8 & 1) << bit;
+      if (shape.own_base) std::memcpy(&base, frame.data(), sizeof(base));
+      std::uint64_t sum = base;
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        ASSERT_EQ(plain[i], base + sums[i]) << "entry " << i << " of width " << width << " and " << exceptions;
+        ASSERT_EQ(running[i], sum += sums[i]) << "entry " << i << " of width " << width << " and " << exceptions;
       }
-      ASSERT_EQ(values[i], expected) << "entry " << i << " of width " << width;
     }
   }
 }
@@ -92,29 +135,6 @@ TEST_F(FrameAvx512, WidensARangeByMaskedNumbers) {
   }
 }
 
-TEST_F(FrameAvx512, AddsUpDifferencesModulo2To64) {
-  Entries values;
-  for (std::uint64_t& value : values) value = random_();
-  Entries expected;
-  std::uint64_t sum = 12345;
-  for (std::size_t i = 0; i < values.size(); ++i) expected[i] = sum += values[i];
-
-  scan_avx512(12345, values.data());
-
-  EXPECT_EQ(values, expected);
-}
-
-TEST_F(FrameAvx512, AddsABaseModulo2To64) {
-  Entries values;
-  for (std::uint64_t& value : values) value = random_();
-  Entries expected = values;
-  for (std::uint64_t& value : expected) value += 0xfedcba9876543210;
-
-  add_avx512(0xfedcba9876543210, values.data());
-
-  EXPECT_EQ(values, expected);
-}
-
 TEST_F(FrameAvx512, DividesToTheSameBitsAsADivision) {
   double power = 1;
   for (int exponent = 0; exponent <= 15; ++exponent, power *= 10) {
@@ -127,9 +147,11 @@ TEST_F(FrameAvx512, DividesToTheSameBitsAsADivision) {
       }
       integers[0] = 0;
       integers[1] = (std::uint64_t{1} << 53) - 1;
+      std::vector<std::byte> frame;
+      const FrameShape shape = encode_frame(integers, FrameCoding::plain, 1000, frame);
       std::array<double, frame_entries> quotients;
 
-      divide_avx512(integers.data(), power, quotients.data());
+      decode_quotients_avx512(frame.data(), shape, 1000, power, quotients.data());
 
       for (std::size_t i = 0; i < integers.size(); ++i) {
         const double expected = static_cast<double>(static_cast<std::int64_t>(integers[i])) / power;

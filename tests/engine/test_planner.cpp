@@ -7,6 +7,7 @@
 
 #include "blco/error.hpp"
 #include "engine/planner.hpp"
+#include "kernels/host_backend.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -92,6 +93,32 @@ TEST_F(Planner, SpreadsResidentChunksOverThePass) {
 
 TEST_F(Planner, KeepsNothingForASinglePass) {
   EXPECT_EQ(count(plan(std::uint64_t{1} << 40, 2, /*keep_chunks=*/false), Tier::streamed), 40);
+}
+
+TEST(PlannerOfPrivateOutputs, TakesWholeCopiesWhereTheTensorIsStreamedAnyway) {
+  TensorSizes tensor;
+  tensor.chunks.assign(100, {.nnz = 100'000, .buffer_bytes = 1 << 20, .stored_bytes = 1 << 20});
+  PlanRequest request{.backend = {.layout = TensorLayout(std::vector<std::uint64_t>{300, 400, 100'000}), .rank = 16}};
+  request.threads = 2;
+  request.budget_bytes = std::uint64_t{1} << 40;
+  const std::uint64_t minimum = make_plan(tensor, request).minimum_bytes;
+  const std::uint64_t useful = host_backend_useful_private_bytes(request.backend, 2);
+  request.budget_bytes = minimum + useful;
+
+  const Plan streaming = make_plan(tensor, request);
+  for (ChunkSizes& chunk : tensor.chunks) chunk.buffer_bytes = 4096;
+  const Plan keeping = make_plan(tensor, request);
+  for (ChunkSizes& chunk : tensor.chunks) chunk = {.nnz = 1000, .buffer_bytes = 1 << 20, .stored_bytes = 1 << 20};
+  const Plan sparse = make_plan(tensor, request);
+  request.deterministic = true;
+  const Plan deterministic = make_plan(tensor, request);
+
+  EXPECT_EQ(streaming.private_bytes, useful);
+  EXPECT_LE(streaming.planned_bytes, request.budget_bytes);
+  // Enough is left for all chunks; or merging would cost more than the nonzeros.
+  EXPECT_LT(keeping.private_bytes, useful);
+  EXPECT_LT(sparse.private_bytes, useful);
+  EXPECT_EQ(deterministic.private_bytes, 0);
 }
 
 }  // namespace
