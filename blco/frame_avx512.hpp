@@ -1,4 +1,5 @@
-// Loops over a frame for AVX-512, eight entries at a time; for callers that have asked has_frame_avx512().
+// Loops over a frame, or over lines, for AVX-512, eight entries at a time; for callers that have asked
+// has_frame_avx512().
 #pragma once
 
 #include <cstddef>

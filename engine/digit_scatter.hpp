@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -18,6 +18,7 @@
 
 #include "blco/executor.hpp"
 #include "engine/run_entry.hpp"
+#include "kernels/aligned_buffer.hpp"
 
 namespace blco {
 
@@ -43,18 +44,18 @@ namespace detail {
 
 using Positions = std::array<std::size_t, most_digits>;
 
-// Collects entries until they fill cache lines of their bucket, which are then written past the caches: so a line is
-// not read before it is written, and the caches keep what is being collected.
+// Software write combining: entries are collected until they fill cache lines of their bucket, which are then written
+// past the caches. So none is read before it is written, and the caches keep what is being collected.
 template <typename Entry>
-class LineWriter {
+class CombiningWriter {
  public:
   // The bucket of digit d begins at to[next[d]]; `next` follows what is written.
-  LineWriter(std::span<Entry> to, Positions& next, std::size_t digits)
+  CombiningWriter(std::span<Entry> to, Positions& next, std::size_t digits)
       : to_(to), next_(&next), first_(next), digits_(digits), groups_(std::make_unique_for_overwrite<Group[]>(digits)) {
-    const auto starts_line = [&](std::size_t place) {
-      return (reinterpret_cast<std::uintptr_t>(to.data()) + place * sizeof(Entry)) % line_bytes == 0;
+    const auto starts_cache_line = [&](std::size_t place) {
+      return (reinterpret_cast<std::uintptr_t>(to.data()) + place * sizeof(Entry)) % cache_line_bytes == 0;
     };
-    while (shift_ < group_entries && !starts_line(group_entries - shift_)) ++shift_;
+    while (shift_ < group_entries && !starts_cache_line(group_entries - shift_)) ++shift_;
   }
 
   void put(const Entry& entry, std::size_t digit) {
@@ -76,14 +77,13 @@ class LineWriter {
   }
 
  private:
-  static constexpr std::size_t line_bytes = 64;
-  static constexpr std::size_t group_bytes = std::lcm(sizeof(Entry), line_bytes);
+  static constexpr std::size_t group_bytes = std::lcm(sizeof(Entry), cache_line_bytes);
   static constexpr std::size_t group_entries = group_bytes / sizeof(Entry);
-  struct alignas(line_bytes) Group {
+  struct alignas(cache_line_bytes) Group {
     Entry entries[group_entries];
   };
 
-  // Groups begin with a line of memory.
+  // Groups begin with a cache line.
   std::size_t place_of(std::size_t at) const { return (at + shift_) % group_entries; }
 
   // Another part of the input may own what lies before the first entry.
@@ -135,7 +135,7 @@ std::vector<std::size_t> scatter_by_digit(std::size_t parts, const Visit& visit,
   }
   begins.push_back(position);
   executor.run(parts, [&](std::size_t part) {
-    detail::LineWriter<Entry> writer(to, next[part], digit.count());
+    detail::CombiningWriter<Entry> writer(to, next[part], digit.count());
     visit(part, [&](std::span<const Entry> entries) {
       for (const Entry& entry : entries) writer.put(entry, digit_of(entry, digit.from, digit.bits));
     });

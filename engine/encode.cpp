@@ -45,7 +45,11 @@ struct EncodedChunk {
 // Gathering bits keeps the order of what is masked: the least and largest are found before.
 void widen_range(std::span<const std::uint64_t> numbers, std::uint64_t mask, std::uint64_t& least,
                  std::uint64_t& largest) {
-  if (has_frame_avx512()) return widen_range_avx512(numbers.data(), numbers.size(), mask, least, largest);
+  // Of a few, as where most lines have a key of their own, the call would cost more.
+  constexpr std::size_t worthwhile = 32;
+  if (numbers.size() >= worthwhile && has_frame_avx512()) {
+    return widen_range_avx512(numbers.data(), numbers.size(), mask, least, largest);
+  }
   for (const std::uint64_t number : numbers) {
     least = std::min(least, number & mask);
     largest = std::max(largest, number & mask);

@@ -105,7 +105,7 @@ void ExternalSort::reserve(std::uint64_t bytes) {
   make_room();
 }
 
-// Sorting takes the entries twice, spilling once and the memory for packing.
+// Sorting takes the entries beside their coordinates, or twice; spilling once and the memory for packing.
 bool ExternalSort::has_room(const CoordinateBatch& batch) const {
   const std::uint64_t entries = builder_.entry_count() + batch.count();
   const std::uint64_t coordinates = builder_.coordinate_bytes() + batch.bytes();

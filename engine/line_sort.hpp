@@ -13,13 +13,13 @@
 #include "blco/executor.hpp"
 #include "blco/raw_vector.hpp"
 #include "engine/digit_scatter.hpp"
-#include "engine/key_sorter.hpp"
 #include "engine/run_entry.hpp"
+#include "engine/word_sorter.hpp"
 
 namespace blco {
 namespace detail {
 
-// As many entries, and their keys, stay in a core's own cache.
+// As many entries, and what they are sorted by, stay in a core's own cache.
 inline constexpr std::size_t cached_entries = std::size_t{1} << 15;
 // Fewer are sorted by insertion.
 inline constexpr std::size_t few_entries = 24;
@@ -48,28 +48,28 @@ class BucketSorter {
     if (line_bits == 0) {
       if (into_other) std::copy(entries.begin(), entries.end(), other.begin());
     } else if (entries.size() <= cached_entries && line_bits + place_bits <= 64) {
-      sort_by_keys(entries, result, line_bits, place_bits);
+      sort_by_words(entries, result, line_bits, place_bits);
     } else {
       scatter_and_sort(entries, other, line_bits, into_other);
     }
   }
 
  private:
-  // A key is what differs of a line, and the entry's place: all are distinct, and equal lines keep their order.
-  void sort_by_keys(std::span<const Entry> entries, std::span<Entry> result, int line_bits, int place_bits) {
+  // A word has what differs of a line, and the entry's place: all are distinct, and equal lines keep their order.
+  void sort_by_words(std::span<const Entry> entries, std::span<Entry> result, int line_bits, int place_bits) {
     const std::uint64_t differing = (std::uint64_t{1} << line_bits) - 1;
     const std::uint64_t place = (std::uint64_t{1} << place_bits) - 1;
-    const std::span<std::uint64_t> keys = std::span(keys_).first(entries.size());
+    const std::span<std::uint64_t> words = std::span(words_).first(entries.size());
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      keys[i] = (entries[i].low & differing) << place_bits | i;
+      words[i] = (entries[i].low & differing) << place_bits | i;
       values_[i] = entries[i].value;
     }
-    sorter_.sort(keys);
+    sorter_.sort(words);
     Entry entry = entries[0];
     const std::uint64_t common = entry.low & ~differing;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      entry.low = common | keys[i] >> place_bits;
-      entry.value = values_[keys[i] & place];
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      entry.low = common | words[i] >> place_bits;
+      entry.value = values_[words[i] & place];
       result[i] = entry;
     }
   }
@@ -93,8 +93,8 @@ class BucketSorter {
     }
   }
 
-  KeySorter sorter_;
-  RawVector<std::uint64_t> keys_ = RawVector<std::uint64_t>(cached_entries);
+  WordSorter sorter_;
+  RawVector<std::uint64_t> words_ = RawVector<std::uint64_t>(cached_entries);
   RawVector<double> values_ = RawVector<double>(cached_entries);
 };
 
@@ -150,8 +150,8 @@ void sort_buckets(std::span<Entry> entries, std::span<Entry> other, const std::v
 }  // namespace detail
 
 // Sorts the buckets that scatter_by_digit made of entries by the `line_bits` bits below its digit, equal lines staying
-// in their order. `scratch` has the size of `entries`, and is not touched where all buckets fit a cache. The result
-// does not depend on executor.width().
+// in their order. `scratch` has the size of `entries`, and is little touched where buckets fit a cache; half a MiB per
+// thread is taken beside it. The result does not depend on executor.width().
 template <typename Entry>
 void sort_buckets(std::span<Entry> entries, std::span<Entry> scratch, const std::vector<std::size_t>& begins,
                   int line_bits, Executor& executor) {

@@ -6,6 +6,7 @@
 
 #include "blco/error.hpp"
 #include "engine/memory.hpp"
+#include "kernels/aligned_buffer.hpp"
 #include "kernels/host_backend.hpp"
 #include "kernels/sorted_tiles.hpp"
 
@@ -93,7 +94,7 @@ std::uint64_t useful_private_bytes(const PlanRequest& request) {
   return request.deterministic ? 0 : host_backend_useful_private_bytes(request.backend, request.threads);
 }
 
-// With whole copies of the output, a backend does without what rows of one owner each take: that may be more.
+// A backend with whole copies of the output makes no RowExchange, which may take more than the copies.
 std::uint64_t least_private_bytes(const PlanRequest& request) {
   const std::uint64_t useful = useful_private_bytes(request);
   return host_bytes(request, useful) <= host_bytes(request, 0) ? useful : 0;
@@ -108,16 +109,18 @@ std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request)
          solver_matrices * rank * rank * sizeof(double);
 }
 
-// For private outputs on the host: at most a quarter of `room`; but all that is of use where the tensor is streamed
-// anyway, and merging the copies is little beside its nonzeros.
+// For private outputs on the host: at most a quarter of `room`; but all that is of use where most of the tensor is
+// streamed anyway, and merging the copies is little beside its nonzeros.
 std::uint64_t choose_private_bytes(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room) {
   const std::uint64_t useful = useful_private_bytes(request);
   const std::uint64_t least = least_private_bytes(request);
   const auto copies = static_cast<std::uint64_t>(request.threads - 1);
   const bool worthwhile = copies * std::ranges::max(request.backend.layout.shape()) <= tensor.nnz() / 4;
   const bool fits = host_bytes(request, useful) <= host_bytes(request, least) + room;
-  if (worthwhile && fits && tensor.buffer_bytes() > room) return useful;
-  return std::max(least, std::min(room / 4, useful));
+  const bool streams = !request.keep_chunks || tensor.buffer_bytes() >= 2 * room;
+  if (worthwhile && fits && streams) return useful;
+  const std::uint64_t quarter = room / 4 / page_bytes * page_bytes;
+  return std::max(least, std::min(quarter, useful));
 }
 
 // What the factors before each update take on the host.

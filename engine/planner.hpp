@@ -57,10 +57,11 @@ struct Plan {
 };
 
 // Throws Error{out_of_memory} naming the minimum if a budget is below it. Memory goes first to what the job cannot do
-// without, then to private outputs (at most a quarter of the rest, or more where the tensor is streamed anyway), to previous factors (if they take no more than a
-// quarter of the rest), then to packed chunks, spread evenly over the pass so that reading overlaps with computing,
-// then to decoding chunks ahead, and what is left to sorting these. With a device its memory takes as many chunks as it
-// holds, spread in the same way, and host memory those that are left.
+// without, then to private outputs (at most a quarter of the rest, or all of use where most of the tensor is streamed
+// anyway), to previous factors (if they take no more than a quarter of the rest), then to packed chunks, spread evenly
+// over the pass so that reading overlaps with computing, then to decoding chunks ahead, and what is left to sorting
+// these. With a device its memory takes as many chunks as it holds, spread in the same way, and host memory those that
+// are left.
 Plan make_plan(const TensorSizes& tensor, const PlanRequest& request);
 
 // What the backend is made with, once the plan stands.

@@ -14,7 +14,7 @@
 
 namespace blco {
 
-// Memory of an entry of a run. Sorting takes it twice.
+// Memory of an entry of a run; sorting takes the same again.
 constexpr std::uint64_t sorted_entry_bytes(int line_bits) {
   return line_bits > 64 ? sizeof(WideEntry) : sizeof(NarrowEntry);
 }
@@ -28,7 +28,7 @@ class RunBuilder {
 
   std::uint64_t coordinate_bytes() const { return coordinate_bytes_; }
 
-  // The most memory that entries take until they are a run.
+  // The most memory that entries take until they are a run, but for about half a MiB per thread.
   static std::uint64_t memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, int line_bits);
 
   // Linearises, after `relabelling` where there is one, and sorts; the builder is empty afterwards.

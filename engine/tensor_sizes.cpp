@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/aligned_buffer.hpp"
+
 namespace blco {
 namespace {
 
-// Buffers are whole pages, and each kept chunk has entries in a few tables.
-constexpr std::uint64_t page_bytes = 4096;
+// Each kept chunk has entries in a few tables.
 constexpr std::uint64_t table_bytes_per_chunk = 512;
 
 template <class Of>
@@ -43,7 +44,7 @@ TensorSizes measure_tensor(const ChunkSource& tensor) {
   for (std::uint64_t chunk = 0; chunk < count; ++chunk) {
     ChunkSizes one;
     one.nnz = tensor.info().nnz_of_chunk(chunk);
-    one.buffer_bytes = (tensor.buffer_bytes(chunk) + page_bytes - 1) / page_bytes * page_bytes;
+    one.buffer_bytes = mapped_bytes(tensor.buffer_bytes(chunk));
     one.scratch_bytes = tensor.scratch_bytes(chunk);
     for (const StoredExtent& extent : tensor.extents(chunk)) {
       one.stored_bytes += extent.stored_bytes;

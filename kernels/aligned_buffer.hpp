@@ -17,11 +17,10 @@ void* map_zeroed(std::uint64_t bytes);
 void unmap(void* data, std::uint64_t bytes) noexcept;
 }  // namespace detail
 
+inline constexpr std::uint64_t page_bytes = 4096;
+
 // What an AlignedBuffer of `bytes` takes: whole pages.
-constexpr std::uint64_t mapped_bytes(std::uint64_t bytes) {
-  constexpr std::uint64_t page = 4096;
-  return (bytes + page - 1) / page * page;
-}
+constexpr std::uint64_t mapped_bytes(std::uint64_t bytes) { return (bytes + page_bytes - 1) / page_bytes * page_bytes; }
 
 // Move-only owner of `size` zeroed numbers or entries. Pages that are never touched cost no memory.
 template <class T>

@@ -9,9 +9,9 @@
 
 namespace blco {
 
-// Rows are prefetched where those that the nonzeros of a chunk can have take more than this together. Below, they stay in
-// the caches by themselves, since neighbours in line order are near each other in every mode, and prefetches cost more
-// than they save. Lines that are sorted by row are, where all matrices take more.
+// Rows are prefetched where those that the nonzeros of a chunk can have take more than this together. Below, they stay
+// in the caches by themselves, since neighbours in line order are near each other in every mode, and prefetches cost
+// more than they save. For lines sorted by row, all rows of all matrices decide.
 inline constexpr std::uint64_t prefetched_bytes = std::uint64_t{6} << 20;
 
 // A matrix of padded rows, and how the row of each nonzero is found.

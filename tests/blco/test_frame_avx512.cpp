@@ -1,5 +1,6 @@
 // The AVX-512 loops against plain ones.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 
 #include "blco/frame.hpp"
 #include "blco/frame_avx512.hpp"
+#include "blco/frame_portable.hpp"
 
 namespace blco {
 namespace {
@@ -36,9 +38,34 @@ std::uint64_t field_of(const std::byte* bytes, std::size_t bit, int width) {
   return field;
 }
 
-// A frame of random bits; as long as it is, so that the address sanitizer sees a read past its end.
-std::vector<std::byte> random_frame(FrameShape shape, std::mt19937_64& random) {
-  std::vector<std::byte> frame(frame_bytes(shape));
+// Bytes that end where no memory is: a read or a write past them ends the test.
+class GuardedBytes {
+ public:
+  explicit GuardedBytes(std::size_t size)
+      : mapped_bytes_(size / page_bytes * page_bytes + 2 * page_bytes),
+        mapped_(static_cast<std::byte*>(
+            ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))),
+        size_(size) {
+    ::mprotect(end(), page_bytes, PROT_NONE);
+  }
+  GuardedBytes(const GuardedBytes&) = delete;
+  GuardedBytes& operator=(const GuardedBytes&) = delete;
+  ~GuardedBytes() { ::munmap(mapped_, mapped_bytes_); }
+
+  std::byte* data() const { return end() - size_; }
+  std::span<std::byte> bytes() const { return {data(), size_}; }
+
+ private:
+  static constexpr std::size_t page_bytes = 4096;
+  std::byte* end() const { return mapped_ + mapped_bytes_ - page_bytes; }
+
+  std::size_t mapped_bytes_;
+  std::byte* mapped_;
+  std::size_t size_;
+};
+
+// Fills a frame with random bits.
+void randomize(std::span<std::byte> frame, FrameShape shape, std::mt19937_64& random) {
   for (std::byte& byte : frame) byte = static_cast<std::byte>(random());
   std::array<std::uint8_t, frame_entries> positions;
   std::iota(positions.begin(), positions.end(), std::uint8_t{0});
@@ -46,11 +73,10 @@ std::vector<std::byte> random_frame(FrameShape shape, std::mt19937_64& random) {
   if (random() % 2 == 0) std::ranges::fill(positions, positions[0]);  // no encoder does that
   std::copy_n(std::as_bytes(std::span(positions)).begin(), shape.exceptions,
               frame.begin() + static_cast<std::ptrdiff_t>(positions_offset(shape)));
-  return frame;
 }
 
 // What FrameShape says, field by field.
-Entries entries_of(const std::vector<std::byte>& frame, FrameShape shape) {
+Entries entries_of(std::span<const std::byte> frame, FrameShape shape) {
   Entries entries;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     entries[i] = field_of(frame.data() + packed_offset(shape), i * static_cast<std::size_t>(shape.width), shape.width);
@@ -69,9 +95,10 @@ TEST_F(FrameAvx512, DecodesEveryShapeAndReadsNoFurther) {
       if (width == 64 && exceptions > 0) continue;
       const int high_width = exceptions == 0 ? 0 : 1 + static_cast<int>(random_() % static_cast<unsigned>(64 - width));
       const FrameShape shape{width, high_width, exceptions, random_() % 2 == 0};
-      const std::vector<std::byte> frame = random_frame(shape, random_);
+      const GuardedBytes frame(frame_bytes(shape));
+      randomize(frame.bytes(), shape, random_);
       std::uint64_t base = 12345;
-      Entries sums = entries_of(frame, shape);
+      Entries sums = entries_of(frame.bytes(), shape);
       Entries plain;
       Entries running;
 
@@ -92,15 +119,41 @@ TEST_F(FrameAvx512, PacksTheLowBitsAtEveryWidthAndWritesNoFurther) {
   for (int width = 1; width <= 64; ++width) {
     Entries values;
     for (std::uint64_t& value : values) value = random_();
-    std::vector<std::byte> packed(static_cast<std::size_t>(width) * frame_entries / 8);
+    const GuardedBytes guarded(static_cast<std::size_t>(width) * frame_entries / 8);
+    const std::span<const std::byte> packed = guarded.bytes();
 
-    pack_avx512(values.data(), width, packed.data());
+    pack_avx512(values.data(), width, guarded.data());
 
     for (std::size_t bit = 0; bit < packed.size() * 8; ++bit) {
       const std::size_t entry = bit / static_cast<std::size_t>(width);
       const std::uint64_t expected = values[entry] >> bit % static_cast<std::size_t>(width) & 1;
       ASSERT_EQ(std::to_integer<std::uint64_t>(packed[bit / 8]) >> bit % 8 & 1, expected)
           << "bit " << bit << " of width " << width;
+    }
+  }
+}
+
+// A file has the same bytes wherever it was written, and the same numbers wherever it is read.
+TEST_F(FrameAvx512, PacksAndDecodesAsAnyProcessorDoes) {
+  for (int width = 1; width <= 64; ++width) {
+    const FrameShape shape{width, width == 64 ? 0 : 64 - width, width == 64 ? 0 : 3 * width, width % 2 == 0};
+    Entries values;
+    for (std::uint64_t& value : values) value = random_();
+    std::vector<std::byte> packed(static_cast<std::size_t>(width) * frame_entries / 8 + 8);
+    std::vector<std::byte> portable = packed;
+    std::vector<std::byte> frame(frame_bytes(shape) + 8);
+    randomize(std::span(frame).first(frame_bytes(shape)), shape, random_);
+
+    pack_avx512(values.data(), width, packed.data());
+    pack_portable(values.data(), width, portable.data());
+
+    ASSERT_EQ(packed, portable) << "width " << width;
+    for (const FrameCoding coding : {FrameCoding::plain, FrameCoding::differences}) {
+      Entries decoded;
+      Entries expected;
+      decode_frame_avx512(frame.data(), shape, coding, 7, decoded.data());
+      decode_frame_portable(frame.data(), shape, coding, 7, expected.data());
+      ASSERT_EQ(decoded, expected) << "width " << width;
     }
   }
 }

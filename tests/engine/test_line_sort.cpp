@@ -70,7 +70,7 @@ TEST(LineSort, IsStableForEverySizeWidthAndNumberOfThreads) {
 // Beyond what is sorted in a cache, on all threads; lines that crowd together go on several levels.
 TEST(LineSort, IsStableForManyEntriesHoweverTheyCrowd) {
   for (const int threads : {1, 3}) {
-    for (const std::size_t count : {16384ul, 16385ul, 70'000ul}) {
+    for (const std::size_t count : {32768ul, 32769ul, 140'000ul}) {
       for (const std::uint64_t mask : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{0xfff}, ~std::uint64_t{0},
                                        std::uint64_t{0xffffff} << 40 | 1, (std::uint64_t{1} << 63) | 0xfffff}) {
         expect_sorted<NarrowEntry>(count, mask, 64, threads);

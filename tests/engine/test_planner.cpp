@@ -1,4 +1,5 @@
-// The plan: it stays within its budget, the minimum named is the minimum, and more memory does not read more.
+// The plan: it stays within its budget, the minimum named is the minimum, and more memory does not read more (but where
+// it goes to whole private outputs).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,6 +94,23 @@ TEST_F(Planner, SpreadsResidentChunksOverThePass) {
 
 TEST_F(Planner, KeepsNothingForASinglePass) {
   EXPECT_EQ(count(plan(std::uint64_t{1} << 40, 2, /*keep_chunks=*/false), Tier::streamed), 40);
+}
+
+TEST(PlannerOfPrivateOutputs, KeepsWithinBudgetsThatAreNoWholePages) {
+  TensorSizes tensor;
+  tensor.chunks.assign(79, {.nnz = 100'000, .buffer_bytes = 400 << 10, .stored_bytes = 400 << 10});
+  PlanRequest request{
+      .backend = {.layout = TensorLayout(std::vector<std::uint64_t>{300'000, 40'000, 1000}), .rank = 16}};
+  for (const int threads : {1, 2, 8}) {
+    request.threads = threads;
+    request.budget_bytes = std::uint64_t{1} << 40;
+    const std::uint64_t minimum = make_plan(tensor, request).minimum_bytes;
+    for (const std::uint64_t more : {0, 1, 3, 4, 1023, 4095, 4096, 16'384, 1'000'001}) {
+      request.budget_bytes = minimum + more;
+
+      EXPECT_LE(make_plan(tensor, request).planned_bytes, request.budget_bytes) << more << " more on " << threads;
+    }
+  }
 }
 
 TEST(PlannerOfPrivateOutputs, TakesWholeCopiesWhereTheTensorIsStreamedAnyway) {

@@ -9,15 +9,15 @@ namespace blco {
 
 // Highway's vectorised quicksort (Wassenberg et al., Vectorized and performance-portable Quicksort, 2022). For one
 // thread at a time; making one allocates.
-class KeySorter {
+class WordSorter {
  public:
-  KeySorter();
-  ~KeySorter();
-  KeySorter(KeySorter&&) noexcept;
-  KeySorter& operator=(KeySorter&&) noexcept;
+  WordSorter();
+  ~WordSorter();
+  WordSorter(WordSorter&&) noexcept;
+  WordSorter& operator=(WordSorter&&) noexcept;
 
   // Ascending.
-  void sort(std::span<std::uint64_t> keys) const;
+  void sort(std::span<std::uint64_t> words) const;
 
  private:
   struct Impl;
