@@ -2,6 +2,8 @@
 // without divisions.
 #include "blco/frame_avx512.hpp"
 
+#include "blco/frame_portable.hpp"
+
 #if defined(__x86_64__)
 // GCC 12 takes the undefined vectors in its own header for a mistake (its bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
@@ -38,14 +40,10 @@ BLCO_AVX512 void join_pairs(std::uint64_t* fields, std::size_t count, int width)
 
 #define BLCO_AVX512_INLINE BLCO_AVX512 __attribute__((always_inline)) inline
 
-BLCO_AVX512_INLINE std::uint64_t ones_below(int bit) {
-  return bit == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bit) - 1;
-}
-
 // Eight fields take `width` bytes. Field j starts in word j * width / 64 of them and may go on in the next.
 struct Fields {
   BLCO_AVX512_INLINE explicit Fields(int width)
-      : bytes(ones_below(width)), ones(_mm512_set1_epi64(static_cast<long long>(bytes))) {
+      : bytes(low_ones(width)), ones(_mm512_set1_epi64(static_cast<long long>(bytes))) {
     const __m512i lane = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
     const __m512i bit = _mm512_mul_epu32(lane, _mm512_set1_epi64(width));
     low_word = _mm512_srli_epi64(bit, 6);
@@ -80,7 +78,7 @@ BLCO_AVX512_INLINE void patch(const std::byte* frame, FrameShape shape, std::uin
   alignas(64) std::uint64_t high[lanes];
   for (int left = shape.exceptions; left > 0; left -= lanes, packed += shape.high_width) {
     const int bytes = left < lanes ? (left * shape.high_width + 7) / 8 : shape.high_width;
-    _mm512_store_si512(high, _mm512_sll_epi64(fields.unpack(packed, ones_below(bytes)), up));
+    _mm512_store_si512(high, _mm512_sll_epi64(fields.unpack(packed, low_ones(bytes)), up));
     for (int e = 0; e < std::min(left, lanes); ++e) entries[*position++] |= high[e];
   }
 }
@@ -208,25 +206,6 @@ BLCO_AVX512 void bit_widths_avx512(const std::uint64_t* entries, std::uint8_t* w
   }
 }
 
-BLCO_AVX512 void widen_range_avx512(const std::uint64_t* numbers, std::size_t count, std::uint64_t mask,
-                                    std::uint64_t& least, std::uint64_t& largest) {
-  const __m512i masks = _mm512_set1_epi64(static_cast<long long>(mask));
-  __m512i low = _mm512_set1_epi64(static_cast<long long>(least));
-  __m512i high = _mm512_set1_epi64(static_cast<long long>(largest));
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const __m512i masked = _mm512_and_si512(_mm512_loadu_si512(numbers + i), masks);
-    low = _mm512_min_epu64(low, masked);
-    high = _mm512_max_epu64(high, masked);
-  }
-  least = _mm512_reduce_min_epu64(low);
-  largest = _mm512_reduce_max_epu64(high);
-  for (; i < count; ++i) {
-    least = std::min(least, numbers[i] & mask);
-    largest = std::max(largest, numbers[i] & mask);
-  }
-}
-
 BLCO_AVX512 void decode_frame_avx512(const std::byte* frame, FrameShape shape, FrameCoding coding, std::uint64_t base,
                                      std::uint64_t* values) {
   base = base_of(frame, shape, base);
@@ -256,7 +235,6 @@ namespace blco {
 bool has_frame_avx512() { return false; }
 void pack_avx512(const std::uint64_t*, int, std::byte*) {}
 void bit_widths_avx512(const std::uint64_t*, std::uint8_t*) {}
-void widen_range_avx512(const std::uint64_t*, std::size_t, std::uint64_t, std::uint64_t&, std::uint64_t&) {}
 void decode_frame_avx512(const std::byte*, FrameShape, FrameCoding, std::uint64_t, std::uint64_t*) {}
 void decode_quotients_avx512(const std::byte*, FrameShape, std::uint64_t, double, double*) {}
 

@@ -1,5 +1,4 @@
-// Loops over a frame, or over lines, for AVX-512, eight entries at a time; for callers that have asked
-// has_frame_avx512().
+// Loops over a frame for AVX-512, eight entries at a time; for callers that have asked has_frame_avx512().
 #pragma once
 
 #include <cstddef>
@@ -15,9 +14,6 @@ bool has_frame_avx512();
 void pack_avx512(const std::uint64_t* entries, int width, std::byte* packed);
 // std::bit_width of 256 entries.
 void bit_widths_avx512(const std::uint64_t* entries, std::uint8_t* widths);
-// The least and the largest of `count` numbers, each with `mask`, and of what is there.
-void widen_range_avx512(const std::uint64_t* numbers, std::size_t count, std::uint64_t mask, std::uint64_t& least,
-                        std::uint64_t& largest);
 // As decode_frame does; reads no byte past the frame.
 void decode_frame_avx512(const std::byte* frame, FrameShape shape, FrameCoding coding, std::uint64_t base,
                          std::uint64_t* values);

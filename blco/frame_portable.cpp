@@ -1,3 +1,4 @@
+// A frame by plain words and shifts.
 #include "blco/frame_portable.hpp"
 
 #include <algorithm>

@@ -11,10 +11,10 @@
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
-#include "blco/frame_avx512.hpp"
 #include "blco/payload.hpp"
 #include "engine/packed_chunks.hpp"
 #include "io/container_writer.hpp"
+#include "kernels/bit_range.hpp"
 
 namespace blco {
 namespace {
@@ -42,32 +42,16 @@ struct EncodedChunk {
   double sum_of_squares = 0;
 };
 
-// Gathering bits keeps the order of what is masked: the least and largest are found before.
-void widen_range(std::span<const std::uint64_t> numbers, std::uint64_t mask, std::uint64_t& least,
-                 std::uint64_t& largest) {
-  // Of a few, as where most lines have a key of their own, the call would cost more.
-  constexpr std::size_t worthwhile = 32;
-  if (numbers.size() >= worthwhile && has_frame_avx512()) {
-    return widen_range_avx512(numbers.data(), numbers.size(), mask, least, largest);
-  }
-  for (const std::uint64_t number : numbers) {
-    least = std::min(least, number & mask);
-    largest = std::max(largest, number & mask);
-  }
-}
-
 // The bounds of lines that have one key.
 void widen_bounds(std::span<const std::uint64_t> lines, std::uint64_t key, const TensorLayout& layout,
                   StoredChunk& chunk) {
   for (int n = 0; n < layout.order(); ++n) {
     const ModeLayout& mode = layout.mode(n);
-    std::uint64_t lower = mode.low_mask;
-    std::uint64_t upper = 0;
-    widen_range(lines, mode.low_mask, lower, upper);
+    const BitRange low = range_of_bits(lines, mode.low_mask);
     const std::uint64_t high = mode.key_mask == 0 ? 0 : pext(key, mode.key_mask) << mode.low_bits;
     const auto at = static_cast<std::size_t>(n);
-    chunk.lower[at] = std::min(chunk.lower[at], high | pext(lower, mode.low_mask));
-    chunk.upper[at] = std::max(chunk.upper[at], high | pext(upper, mode.low_mask));
+    chunk.lower[at] = std::min(chunk.lower[at], high | pext(low.lower, mode.low_mask));
+    chunk.upper[at] = std::max(chunk.upper[at], high | pext(low.upper, mode.low_mask));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
+#include "kernels/bit_range.hpp"
 #include "kernels/highway_targets.hpp"
 
 #if defined(__x86_64__)
@@ -43,29 +44,6 @@ RowRange range_of_rows(const std::uint32_t* rows) {
   return {lower, upper};
 }
 
-// Smallest and largest of the words, of the bits of `mask` alone.
-void range_of_bits(const std::uint64_t* words, std::uint64_t mask, std::uint64_t& lower, std::uint64_t& upper) {
-  namespace hn = hwy::HWY_NAMESPACE;
-  const hn::CappedTag<std::uint64_t, 8> tag;
-  // Two of each, which do not wait for each other.
-  const std::size_t lanes = hn::Lanes(tag);
-  const auto masks = hn::Set(tag, mask);
-  auto least = hn::And(hn::LoadU(tag, words), masks);
-  auto most = least;
-  auto other_least = least;
-  auto other_most = least;
-  for (std::size_t i = 0; i < frame_entries; i += 2 * lanes) {
-    const auto bits = hn::And(hn::LoadU(tag, words + i), masks);
-    const auto other_bits = hn::And(hn::LoadU(tag, words + i + lanes), masks);
-    least = hn::Min(least, bits);
-    most = hn::Max(most, bits);
-    other_least = hn::Min(other_least, other_bits);
-    other_most = hn::Max(other_most, other_bits);
-  }
-  lower = hn::GetLane(hn::MinOfLanes(tag, hn::Min(least, other_least)));
-  upper = hn::GetLane(hn::MaxOfLanes(tag, hn::Max(most, other_most)));
-}
-
 std::uint64_t differing_bits(const std::uint64_t* keys) {
   std::uint64_t differing = 0;
   for (std::size_t i = 0; i < frame_entries; ++i) differing |= keys[i] ^ keys[0];
@@ -80,7 +58,6 @@ namespace blco {
 
 HWY_EXPORT(rows_of_fields);
 HWY_EXPORT(range_of_rows);
-HWY_EXPORT(range_of_bits);
 HWY_EXPORT(differing_bits);
 
 namespace {
@@ -334,11 +311,9 @@ void FrameDecoder::check_lines(const FrameSource& source, std::uint64_t frame, s
   std::fill(lines + count, lines + frame_entries, lines[0]);
   for (int n = 0; n < layout_.order; ++n) {
     const std::uint64_t mask = row_mask(n);
-    std::uint64_t lower = 0;
-    std::uint64_t upper = 0;
-    HWY_DYNAMIC_DISPATCH(range_of_bits)(lines, mask, lower, upper);
+    const BitRange found = range_of_bits({lines, frame_entries}, mask);
     const RowRange allowed = source.range[static_cast<std::size_t>(n)];
-    if (pext_one(lower, mask) < allowed.lower || pext_one(upper, mask) > allowed.upper) {
+    if (pext_one(found.lower, mask) < allowed.lower || pext_one(found.upper, mask) > allowed.upper) {
       fail_at_row(source.chunk, n, allowed);
     }
   }

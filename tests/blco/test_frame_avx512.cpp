@@ -169,25 +169,6 @@ TEST_F(FrameAvx512, TellsTheBitWidthOfEveryEntry) {
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(widths[i], std::bit_width(values[i])) << values[i];
 }
 
-TEST_F(FrameAvx512, WidensARangeByMaskedNumbers) {
-  constexpr std::uint64_t mask = 0xf0f0000000f0f0f0;
-  for (std::size_t count = 0; count < 40; ++count) {
-    std::vector<std::uint64_t> numbers(count);
-    for (std::uint64_t& number : numbers) number = random_();
-    std::uint64_t least = mask, largest = 0x10;
-    std::uint64_t expected_least = least, expected_largest = largest;
-    for (const std::uint64_t number : numbers) {
-      expected_least = std::min(expected_least, number & mask);
-      expected_largest = std::max(expected_largest, number & mask);
-    }
-
-    widen_range_avx512(numbers.data(), numbers.size(), mask, least, largest);
-
-    EXPECT_EQ(least, expected_least);
-    EXPECT_EQ(largest, expected_largest);
-  }
-}
-
 TEST_F(FrameAvx512, DividesToTheSameBitsAsADivision) {
   double power = 1;
   for (int exponent = 0; exponent <= 15; ++exponent, power *= 10) {

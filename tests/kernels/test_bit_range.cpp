@@ -1,0 +1,34 @@
+// Ranges of masked words against a plain loop.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "kernels/bit_range.hpp"
+
+namespace blco {
+namespace {
+
+TEST(BitRange, IsThatOfAPlainLoopForEveryLength) {
+  std::mt19937_64 random(3);
+  for (const std::uint64_t mask : {std::uint64_t{0}, std::uint64_t{0xf0f0000000f0f0f0}, ~std::uint64_t{0}}) {
+    for (std::size_t count = 0; count < 70; ++count) {
+      std::vector<std::uint64_t> words(count);
+      for (std::uint64_t& word : words) word = random();
+      BitRange expected{mask, 0};
+      for (const std::uint64_t word : words) {
+        expected.lower = std::min(expected.lower, word & mask);
+        expected.upper = std::max(expected.upper, word & mask);
+      }
+
+      const BitRange range = range_of_bits(words, mask);
+
+      EXPECT_EQ(range.lower, expected.lower) << count;
+      EXPECT_EQ(range.upper, expected.upper) << count;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace blco
