@@ -248,16 +248,17 @@ RowsTask<T> HostBackend<T>::make_task(const FrameSource& source, std::size_t par
   task.output = output_.target(part);
   task.output.rows = ring.rows(pass_mode_);
   task.output.mask = decoder_.row_mask(pass_mode_);
-  std::uint64_t row_bytes = 0;  // of all rows that nonzeros of the chunk can have
+  const std::uint64_t row_bytes = padded_rank<T>(rank_) * sizeof(T);
+  std::uint64_t rows = 0;  // that nonzeros of the chunk can have
   for (int mode = 0; mode < layout_.order(); ++mode) {
     const RowMatrix<T>& factor = std::as_const(factors_)[mode].matrix();
     const RowRange range = source.range[static_cast<std::size_t>(mode)];
-    row_bytes += (std::uint64_t{range.upper} - range.lower + 1) * padded_rank<T>(rank_) * sizeof(T);
+    rows += std::uint64_t{range.upper} - range.lower + 1;
     if (mode == pass_mode_) continue;
     task.factors[static_cast<std::size_t>(task.factor_count++)] = {factor.row(0), ring.rows(mode),
                                                                    decoder_.row_mask(mode), 0};
   }
-  task.prefetch = row_bytes > prefetched_bytes;
+  task.prefetch = rows * row_bytes > prefetched_bytes(row_bytes);
   task.values = ring.values();
   task.stride = padded_rank<T>(rank_);
   return task;
@@ -271,7 +272,7 @@ bool HostBackend<T>::add_sorted(const FrameSource& source, std::size_t part) {
   task.lines = sorted_->lines.data();
   task.values = sorted_->values.data();
   task.sorted = true;
-  task.prefetch = matrix_bytes_ > prefetched_bytes;
+  task.prefetch_stream = matrix_bytes_ > stream_prefetched_bytes;
   const std::uint64_t begin = source.frames() * part / rings_.size() * frame_entries;
   const std::uint64_t end = source.frames() * (part + 1) / rings_.size() * frame_entries;
   if (begin < end) mttkrp_rows(task, {begin, std::min(end, source.nnz) - begin});

@@ -51,9 +51,10 @@ struct Tile {
   static constexpr std::size_t prefetch_distance = lines <= 2 ? 16 : 8;
 };
 
-// Nonzeros from the one in work to that whose line index and value are asked for. Without that, where rows miss the
-// caches, the processor's own prefetcher falls behind, and every eighth nonzero waits for memory.
+// Nonzeros from the one in work to that whose line index and value are asked for.
 constexpr std::size_t stream_distance = 64;
+// The same for factor rows, where nonzeros are sorted by target row.
+constexpr std::size_t sorted_distance = 8;
 
 // Rows of the ring of decoded frames. A prefetch past the last of them finds an earlier chunk's, which does no harm.
 class RingRows {
@@ -141,11 +142,13 @@ class Columns {
         lines_(task.lines),
         values_(task.values),
         count_(Count == any_count ? static_cast<std::size_t>(task.factor_count) : room),
-        prefetch_(task.prefetch) {
+        prefetch_(task.prefetch),
+        prefetch_stream_(task.prefetch || task.prefetch_stream) {
     for (std::size_t k = 0; k < count_; ++k) factors_[k] = columns_of(task, task.factors[k], column);
   }
 
   HWY_INLINE bool prefetches() const { return prefetch_; }
+  HWY_INLINE bool prefetches_stream() const { return prefetch_stream_; }
   HWY_INLINE std::uint64_t target(std::size_t at) const { return output_.row(at); }
   // Of sorted lines: this one's target row is not that of the one before.
   HWY_INLINE bool begins_row(std::size_t at) const { return static_cast<std::int64_t>(lines_[at]) < 0; }
@@ -162,9 +165,11 @@ class Columns {
     }
   }
   HWY_INLINE void prefetch_after(std::size_t at) const {
-    const std::size_t ahead = at + Tile<T, Width>::prefetch_distance;
-    output_.prefetch(ahead);
-    for (std::size_t k = 0; k < count_; ++k) factors_[k].prefetch(ahead);
+    output_.prefetch(at + Tile<T, Width>::prefetch_distance);
+    prefetch_factors(at + Tile<T, Width>::prefetch_distance);
+  }
+  HWY_INLINE void prefetch_factors(std::size_t at) const {
+    for (std::size_t k = 0; k < count_; ++k) factors_[k].prefetch(at);
   }
 
   HWY_INLINE void find_operands(std::size_t at, Operands& rows) const {
@@ -190,6 +195,7 @@ class Columns {
   const double* values_;
   std::size_t count_;
   bool prefetch_;
+  bool prefetch_stream_;
 };
 
 // Every nonzero loads and stores its output row.
@@ -248,15 +254,18 @@ void add_runs(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
   }
 }
 
-// The sums stay in registers until a line says that its row is another, and start from what is there. Only the lines
-// and values are asked for ahead: the rows of the other modes are near each other.
-template <bool Prefetch, class T, std::size_t Width, int Count>
-void add_sorted(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
+// What a loop over sorted lines asks for ahead of its use: rows, too, or the stream of lines and values alone.
+enum class Ahead { nothing, stream, rows };
+
+// The sums stay in registers until a line says that its row is another, and start from what is there. Output rows
+// follow each other in a tile, and the lines of wide rows each other: the processor asks for those by itself.
+template <Ahead Asked, class T, std::size_t Width, int Count>
+HWY_INLINE void add_sorted_some(const Columns<T, Width, Count, LineRows>& columns, std::size_t begin, std::size_t end) {
   using Shape = Tile<T, Width>;
   const typename Shape::Tag tag;
-  const Columns<T, Width, Count, LineRows> columns(task, column);
+  if (begin == end) return;
   typename Columns<T, Width, Count, LineRows>::Operands operands;
-  T* out = columns.output(range.begin);
+  T* out = columns.output(begin);
   typename Shape::Vector sums[Shape::vectors];
   const auto load = [&] {
     for (std::size_t v = 0; v < Shape::vectors; ++v) sums[v] = hn::Load(tag, out + v * Shape::lanes);
@@ -265,8 +274,9 @@ void add_sorted(const RowsTask<T>& task, std::size_t column, NonzeroRange range)
     for (std::size_t v = 0; v < Shape::vectors; ++v) hn::Store(sums[v], tag, out + v * Shape::lanes);
   };
   load();
-  for (std::size_t at = range.begin; at < range.begin + range.count; ++at) {
-    if constexpr (Prefetch) columns.prefetch_stream(at);
+  for (std::size_t at = begin; at < end; ++at) {
+    if constexpr (Asked != Ahead::nothing) columns.prefetch_stream(at);
+    if constexpr (Asked == Ahead::rows && Shape::lines <= 2) columns.prefetch_factors(at + sorted_distance);
     columns.find_operands(at, operands);
     const auto value = columns.value(at);
     if (columns.begins_row(at)) {
@@ -281,6 +291,21 @@ void add_sorted(const RowsTask<T>& task, std::size_t column, NonzeroRange range)
   store();
 }
 
+template <class T, std::size_t Width, int Count>
+void add_sorted(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
+  const Columns<T, Width, Count, LineRows> columns(task, column);
+  const std::size_t end = range.begin + range.count;
+  if (columns.prefetches()) {
+    const std::size_t last = range.begin + LineRows::prefetched(range.count, sorted_distance);
+    add_sorted_some<Ahead::rows>(columns, range.begin, last);
+    add_sorted_some<Ahead::stream>(columns, last, end);
+  } else if (columns.prefetches_stream()) {
+    add_sorted_some<Ahead::stream>(columns, range.begin, end);
+  } else {
+    add_sorted_some<Ahead::nothing>(columns, range.begin, end);
+  }
+}
+
 enum class Method { runs, each, lines, sorted };
 
 template <class T, std::size_t Width, int Count>
@@ -293,8 +318,7 @@ void add_modes(const RowsTask<T>& task, std::size_t column, NonzeroRange range, 
     case Method::lines:
       return add_each<T, Width, Count, LineRows>(task, column, range);
     case Method::sorted:
-      return task.prefetch ? add_sorted<true, T, Width, Count>(task, column, range)
-                           : add_sorted<false, T, Width, Count>(task, column, range);
+      return add_sorted<T, Width, Count>(task, column, range);
   }
 }
 

@@ -6,13 +6,20 @@
 #include <cstdint>
 
 #include "blco/layout.hpp"
+#include "kernels/aligned_buffer.hpp"
 
 namespace blco {
 
-// Rows are prefetched where those that the nonzeros of a chunk can have take more than this together. Below, they stay
-// in the caches by themselves, since neighbours in line order are near each other in every mode, and prefetches cost
-// more than they save. For lines sorted by row, all rows of all matrices decide.
-inline constexpr std::uint64_t prefetched_bytes = std::uint64_t{6} << 20;
+// Rows of so many bytes each are prefetched where those that the nonzeros of a chunk can have take more than this
+// together. Below, they stay in the caches by themselves, since neighbours in line order are near each other in every
+// mode, and prefetches cost more than they save: the more lines a row has, the more.
+constexpr std::uint64_t prefetched_bytes(std::uint64_t row_bytes) {
+  return std::uint64_t{row_bytes <= 2 * cache_line_bytes ? 3U : 6U} << 20;
+}
+
+// Line indices and values that are sorted are prefetched where all matrices together take more than this. Without that
+// the processor's own prefetcher falls behind where rows miss the caches, and every eighth nonzero waits for memory.
+inline constexpr std::uint64_t stream_prefetched_bytes = std::uint64_t{6} << 20;
 
 // A matrix of padded rows, and how the row of each nonzero is found.
 template <class T>
@@ -32,7 +39,8 @@ struct RowsTask {
   bool sorted = false;                   // bit 63 of a line says that its target row is not the one before's
   const double* values = nullptr;        // as long as the lines, or in the ring; nullptr, with lines only: all are 1
   std::uint64_t stride = 0;              // padded rank, of all matrices
-  bool prefetch = false;                 // rows, or sorted lines and values, ahead of their use
+  bool prefetch = false;                 // rows ahead of their use, and with them lines and values
+  bool prefetch_stream = false;          // sorted lines and values alone
 };
 
 // Some nonzeros of the ring, without wrapping around its end; or of the line indices.

@@ -116,7 +116,7 @@ bool can_sort(const BackendConfig& config) {
     bytes += config.layout.mode(mode).length * stride * number;
     bits += config.layout.mode(mode).low_bits + config.layout.mode(mode).key_bits;
   }
-  return has_fast_pext() && bits < 64 && bytes <= most_sorted_matrix_bytes;
+  return has_fast_pext() && bits < 64 && bytes <= most_sorted_matrix_bytes(stride * number);
 }
 
 std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {
