@@ -68,7 +68,7 @@ void ExternalSort::add(CoordinateBatch&& batch, double share) {
   coordinate_bytes_ += batch.bytes();
   if (limits_.packs_in_memory) {
     // Past the budget they are counted, so that the one that would do can be named.
-    if (RunBuilder::memory_bytes(entry_count_, coordinate_bytes_, line_bits()) <= limits_.memory_bytes) {
+    if (sorting_bytes(entry_count_, coordinate_bytes_) <= limits_.memory_bytes) {
       builder_.add(std::move(batch));
     } else {
       builder_ = {};
@@ -105,13 +105,17 @@ void ExternalSort::reserve(std::uint64_t bytes) {
   make_room();
 }
 
+std::uint64_t ExternalSort::sorting_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes) const {
+  return RunBuilder::memory_bytes(entries, coordinate_bytes, line_bits(), executor_->width());
+}
+
 // Sorting takes the entries beside their coordinates, or twice; spilling once and the memory for packing.
 bool ExternalSort::has_room(const CoordinateBatch& batch) const {
   const std::uint64_t entries = builder_.entry_count() + batch.count();
   const std::uint64_t coordinates = builder_.coordinate_bytes() + batch.bytes();
   const std::uint64_t run = entries * sorted_entry_bytes(line_bits());
   const int threads = executor_->width();
-  std::uint64_t needed = RunBuilder::memory_bytes(entries, coordinates, line_bits());
+  std::uint64_t needed = sorting_bytes(entries, coordinates);
   needed = std::max(needed, run + RunStore::writing_bytes(line_bits() > 64, threads));
   if (!layout_) needed = std::max(needed, coordinates + CoordinateSpool::working_bytes(batch.order, threads));
   const std::uint64_t kept = limits_.reader_bytes + (store_ ? store_->index_bytes() : 0);
@@ -127,8 +131,7 @@ std::uint64_t ExternalSort::least_bytes(std::uint64_t entries) const {
 }
 
 void ExternalSort::check_budget(const CoordinateBatch& batch) const {
-  const std::uint64_t one_batch =
-      RunBuilder::memory_bytes(batch.count(), batch.bytes(), line_bits()) + batch.bytes() + limits_.reader_bytes;
+  const std::uint64_t one_batch = sorting_bytes(batch.count(), batch.bytes()) + batch.bytes() + limits_.reader_bytes;
   if (std::max(least_bytes(entry_count_), one_batch) <= limits_.memory_bytes) return;
   const std::uint64_t in_the_end = std::max(entry_count_, std::max(limits_.expected_entries, limits_.chunk_nnz));
   refuse_budget(std::max(least_bytes(in_the_end), one_batch));
@@ -210,7 +213,7 @@ ExternalSort::Result ExternalSort::finish(const TensorLayout& layout, const Rela
     const EncodeSizes sizes = encode_sizes(entry_count_);
     const std::uint64_t run_bytes = entry_count_ * sorted_entry_bytes(line_bits());
     const std::uint64_t kept = run_bytes + packed_bytes_bound(sizes);
-    const std::uint64_t sorting = RunBuilder::memory_bytes(entry_count_, coordinate_bytes_, line_bits());
+    const std::uint64_t sorting = sorting_bytes(entry_count_, coordinate_bytes_);
     const std::uint64_t needed = std::max(sorting, kept + encode_bytes(sizes, least_plan));
     if (needed > limits_.memory_bytes) refuse_budget(needed);
     Result result{builder_.finish(layout, *executor_, relabelling_), nullptr,

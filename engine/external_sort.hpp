@@ -66,6 +66,7 @@ class ExternalSort {
  private:
   int line_bits() const;
   EncodeSizes encode_sizes(std::uint64_t entries) const;
+  std::uint64_t sorting_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes) const;
   std::uint64_t least_bytes(std::uint64_t entries) const;
   void check_budget(const CoordinateBatch& batch) const;
   [[noreturn]] void refuse_budget(std::uint64_t needed) const;

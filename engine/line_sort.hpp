@@ -149,9 +149,14 @@ void sort_buckets(std::span<Entry> entries, std::span<Entry> other, const std::v
 
 }  // namespace detail
 
+// Memory that a thread takes to scatter or to sort so many entries, beside arrays of all of them.
+constexpr std::uint64_t sorter_bytes(std::uint64_t entries) {
+  return std::min<std::uint64_t>(entries, detail::cached_entries) * (sizeof(std::uint64_t) + sizeof(double));
+}
+
 // Sorts the buckets that scatter_by_digit made of entries by the `line_bits` bits below its digit, equal lines staying
-// in their order. `scratch` has the size of `entries`, and is little touched where buckets fit a cache; half a MiB per
-// thread is taken beside it. The result does not depend on executor.width().
+// in their order. `scratch` has the size of `entries`, and is little touched where buckets fit a cache. The result does
+// not depend on executor.width().
 template <typename Entry>
 void sort_buckets(std::span<Entry> entries, std::span<Entry> scratch, const std::vector<std::size_t>& begins,
                   int line_bits, Executor& executor) {

@@ -227,9 +227,10 @@ void RunBuilder::add(CoordinateBatch&& batch) {
   batches_.push_back(std::move(batch));
 }
 
-std::uint64_t RunBuilder::memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, int line_bits) {
+std::uint64_t RunBuilder::memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, int line_bits,
+                                       int threads) {
   const std::uint64_t run = entries * sorted_entry_bytes(line_bits);
-  return run + std::max(coordinate_bytes, run);
+  return run + std::max(coordinate_bytes, run) + static_cast<std::uint64_t>(threads) * sorter_bytes(entries);
 }
 
 std::unique_ptr<MemoryRun> RunBuilder::finish(const TensorLayout& layout, Executor& executor,

@@ -28,8 +28,8 @@ class RunBuilder {
 
   std::uint64_t coordinate_bytes() const { return coordinate_bytes_; }
 
-  // The most memory that entries take until they are a run, but for about half a MiB per thread.
-  static std::uint64_t memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, int line_bits);
+  // The most memory that entries take until they are a run, made by so many threads.
+  static std::uint64_t memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, int line_bits, int threads);
 
   // Linearises, after `relabelling` where there is one, and sorts; the builder is empty afterwards.
   std::unique_ptr<MemoryRun> finish(const TensorLayout& layout, Executor& executor,
