@@ -17,12 +17,13 @@ namespace blco {
 inline constexpr std::uint64_t sorted_tile_frames = 128;
 inline constexpr std::uint64_t sorted_tile_entries = sorted_tile_frames * frame_entries;
 
-// Beyond this, output and factors together miss the last caches, and rows prefetched in line order are as fast, or, so
-// far as rows are wide and an output row costs more, at four times of it.
+// Where output and factors take more than this together, they miss the last caches, and rows prefetched in line order
+// are as fast. A wide output row costs more in line order, so that sorting pays for longer.
 constexpr std::uint64_t most_sorted_matrix_bytes(std::uint64_t row_bytes) {
   constexpr std::uint64_t narrow = std::uint64_t{16} << 20;
   return row_bytes >= 4 * cache_line_bytes ? 4 * narrow : narrow;
 }
+
 // Nonzeros per row of a tile, below which the ends of rows, which a processor cannot foresee, cost more than is saved:
 // that is so much per line of a row.
 constexpr std::uint64_t least_sorted_run(std::uint64_t row_bytes) {

@@ -10,7 +10,9 @@ import tempfile
 from blco_commands import Commands, mebibytes
 
 MEBIBYTE = 1 << 20
-SLACK = 20 * MEBIBYTE  # the pages of the program itself
+# The pages of the program itself, and what malloc keeps in each thread's arena: it differs from run to run.
+SLACK = 20 * MEBIBYTE
+SLACK_PER_THREAD = 2 * MEBIBYTE
 
 
 def digest_of(path):
@@ -45,7 +47,7 @@ def main():
                     _, peak = commands.run(*job, *options)
                     digests.add(digest_of(container))
                     print(f"{name:16} budget {budget:5} MiB, {threads} threads, peak {mebibytes(peak):6.1f} MiB")
-                    if peak > budget * MEBIBYTE + SLACK:
+                    if peak > budget * MEBIBYTE + SLACK + threads * SLACK_PER_THREAD:
                         failures.append(f"{name}: {budget} MiB were exceeded")
             if len(digests) != 1:
                 failures.append(f"{name}: {len(digests)} different containers")

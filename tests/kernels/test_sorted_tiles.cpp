@@ -85,7 +85,9 @@ TEST(SortedTiles, AreOfNoUseWithLargeFactorsOrFullLineIndices) {
   };
 
   EXPECT_GT(bytes({1000, 1000}, 16), 2 * 1000U * 16);
-  EXPECT_EQ(bytes({1000, 1'000'000}, 16), 0U);
+  EXPECT_EQ(bytes({1000, 150'000}, 16), 0U);  // 18 MiB
+  EXPECT_GT(bytes({1000, 150'000}, 32), 0U);  // 37 MiB, of wide rows
+  EXPECT_EQ(bytes({1000, 300'000}, 32), 0U);
   EXPECT_EQ(bytes(std::vector<std::uint64_t>(16, 16), 16), 0U);  // 64 bits
 }
 
