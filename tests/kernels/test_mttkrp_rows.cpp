@@ -22,15 +22,16 @@ constexpr std::uint64_t rows = 16;
 constexpr std::uint64_t row_begins = std::uint64_t{1} << 63;
 
 struct Nonzeros {
-  std::vector<std::uint64_t> lines;  // by target row, the first of each marked; exactly as long as they are many
+  std::vector<std::uint64_t> lines;  // by target row, the first of each marked
   std::vector<double> values;
 };
 
 Nonzeros make_nonzeros(std::size_t count, std::mt19937_64& random) {
-  Nonzeros nonzeros;
+  // Allocated at once, so that the address sanitizer sees what is read past the end.
+  Nonzeros nonzeros{std::vector<std::uint64_t>(count), std::vector<double>(count)};
   for (std::size_t i = 0; i < count; ++i) {
-    nonzeros.lines.push_back(random() & 0xfff);
-    nonzeros.values.push_back(static_cast<double>(random() % 1000) / 7.0);
+    nonzeros.lines[i] = random() & 0xfff;
+    nonzeros.values[i] = static_cast<double>(random() % 1000) / 7.0;
   }
   const auto row = [](std::uint64_t line) { return pext_portable(line, masks[0]); };
   std::ranges::stable_sort(nonzeros.lines, {}, row);
