@@ -14,7 +14,7 @@
 
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
-#include "io/container_reader.hpp"
+#include "io/container/container_reader.hpp"
 
 namespace blco {
 

@@ -13,7 +13,7 @@
 #include <functional>
 #include <iostream>
 
-#include "tests/engine/coordinate_columns.hpp"
+#include "tests/engine/ingest/coordinate_columns.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {

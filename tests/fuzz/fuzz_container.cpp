@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "blco/crc32c.hpp"
-#include "io/container_metadata.hpp"
-#include "io/hdf5_data.hpp"
-#include "io/hdf5_trailer.hpp"
+#include "io/container/container_metadata.hpp"
+#include "io/hdf5/hdf5_data.hpp"
+#include "io/hdf5/hdf5_trailer.hpp"
 #include "tests/fuzz/hdf5_script.hpp"
-#include "tests/io/stored_tensor.hpp"
+#include "tests/io/container/stored_tensor.hpp"
 
 namespace {
 

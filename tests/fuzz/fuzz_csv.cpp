@@ -1,6 +1,6 @@
 // Fuzzes the reader of delimited text, read twice: the size of the blocks that it is cut into does not matter.
 #include "blco/executor.hpp"
-#include "io/csv_reader.hpp"
+#include "io/text/csv_reader.hpp"
 #include "tests/fuzz/batch_rules.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

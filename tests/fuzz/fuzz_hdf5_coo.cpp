@@ -1,8 +1,8 @@
 // Fuzzes the reader of coordinate lists in HDF5 files: lists, matrices and groups of any types, extents and storage.
 #include "blco/executor.hpp"
-#include "io/coo_reader.hpp"
-#include "io/hdf5_coo_reader.hpp"
-#include "io/hdf5_data.hpp"
+#include "io/arrays/coo_reader.hpp"
+#include "io/arrays/hdf5_coo_reader.hpp"
+#include "io/hdf5/hdf5_data.hpp"
 #include "tests/fuzz/batch_rules.hpp"
 #include "tests/fuzz/hdf5_script.hpp"
 #include "tests/temporary_folder.hpp"

@@ -16,7 +16,7 @@
 #include <type_traits>
 
 #include "blco/error.hpp"
-#include "io/file_descriptor.hpp"
+#include "io/file/file_descriptor.hpp"
 
 // libFuzzer calls it, and so does fuzz_main.cpp.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -1,5 +1,5 @@
 // Fuzzes the reader of models.
-#include "io/model_file.hpp"
+#include "io/container/model_file.hpp"
 #include "tests/fuzz/hdf5_script.hpp"
 #include "tests/temporary_folder.hpp"
 

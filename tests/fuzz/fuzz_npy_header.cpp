@@ -1,5 +1,5 @@
 // Fuzzes the parser of the headers of NumPy's arrays, which an archive's checksums hide.
-#include "io/npy_header.hpp"
+#include "io/arrays/npy_header.hpp"
 #include "tests/fuzz/fuzz_input.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,6 +1,6 @@
 // Fuzzes the parsers of what a command line gives: sizes, shapes, names, numbers, times.
 #include "tests/fuzz/fuzz_input.hpp"
-#include "tools/cli.hpp"
+#include "tools/programs/cli.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace blco;

@@ -1,6 +1,6 @@
 // Fuzzes what looks at the bytes of HDF5 files before HDF5 does: the trailer, and the walk over global heaps.
-#include "io/hdf5_heap.hpp"
-#include "io/hdf5_trailer.hpp"
+#include "io/hdf5/hdf5_heap.hpp"
+#include "io/hdf5/hdf5_trailer.hpp"
 #include "tests/fuzz/fuzz_input.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "io/hdf5_handle.hpp"
+#include "io/hdf5/hdf5_handle.hpp"
 
 namespace blco::fuzz {
 namespace {

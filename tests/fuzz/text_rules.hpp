@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "blco/executor.hpp"
-#include "io/tns_reader.hpp"
+#include "io/text/tns_reader.hpp"
 #include "tests/fuzz/batch_rules.hpp"
 
 namespace blco::fuzz {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/backend.hpp"
-#include "kernels/host_backend.hpp"
+#include "kernels/host/host_backend.hpp"
 #include "kernels/reference_backend.hpp"
 #include "tests/kernels/rows_near.hpp"
 #include "tests/random_tensor.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/temporary_folder.hpp"
-#include "tools/cli.hpp"
+#include "tools/programs/cli.hpp"
 
 namespace blco::cli {
 namespace {

@@ -1,0 +1,49 @@
+// What chunks say of a tensor, in the public form.
+#include <algorithm>
+#include <blco/tensor.hpp>
+#include <utility>
+
+#include "blco/layout.hpp"
+#include "io/container/chunk_source.hpp"
+
+namespace blco {
+namespace {
+
+TensorSummary summarize(const ChunkSource& chunks) {
+  const ContainerInfo& info = chunks.info();
+  TensorSummary summary;
+  summary.shape = info.shape;
+  summary.mode_names = info.mode_names;
+  for (const RelabelledMode& relabelled : info.relabelled) summary.relabelled_modes.push_back(relabelled.mode);
+  summary.nnz = info.nnz;
+  summary.line_bits = TensorLayout(info.shape).line_bits();
+  summary.chunk_nnz = info.chunk_nnz;
+  summary.chunk_count = info.chunk_count();
+  summary.sum_of_squares = info.sum_of_squares;
+  summary.file_bytes = chunks.file_bytes();
+  const std::vector<std::uint64_t> label_bytes = chunks.label_bytes();
+  if (std::ranges::any_of(label_bytes, [](std::uint64_t bytes) { return bytes > 0; })) {
+    summary.label_bytes = label_bytes;
+  }
+  for (std::uint64_t chunk = 0; chunk < info.chunk_count(); ++chunk) {
+    const StoredExtents& extents = chunks.extents(chunk);
+    const auto add = [&](TensorColumn& column, Column which) {
+      column.stored_bytes += extents[static_cast<std::size_t>(which)].stored_bytes;
+      column.streamed_bytes += extents[static_cast<std::size_t>(which)].payload_bytes;
+    };
+    add(summary.index, Column::index);
+    add(summary.key, Column::key);
+    add(summary.value, Column::value);
+  }
+  return summary;
+}
+
+}  // namespace
+
+Tensor::Tensor(std::unique_ptr<ChunkSource> chunks) : chunks_(std::move(chunks)), summary_(summarize(*chunks_)) {}
+std::vector<Labels> Tensor::labels() const { return chunks_->labels(); }
+Tensor::~Tensor() = default;
+Tensor::Tensor(Tensor&&) noexcept = default;
+Tensor& Tensor::operator=(Tensor&&) noexcept = default;
+
+}  // namespace blco

@@ -1,0 +1,31 @@
+// What a plan asks of a tensor: the sizes of its chunks. Measured, or made up where a plan is only looked at.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "io/container/chunk_source.hpp"
+
+namespace blco {
+
+struct ChunkSizes {
+  std::uint64_t nnz = 0;
+  std::uint64_t buffer_bytes = 0;   // in host memory, whole pages
+  std::uint64_t scratch_bytes = 0;  // for reading it
+  std::uint64_t stored_bytes = 0;   // read from disk
+  std::uint64_t payload_bytes = 0;  // crossing the link to a device
+};
+
+struct TensorSizes {
+  std::vector<ChunkSizes> chunks;
+  std::uint64_t table_bytes = 0;  // of the chunk table in memory
+
+  std::uint64_t largest_buffer() const;
+  std::uint64_t largest_scratch() const;
+  std::uint64_t buffer_bytes() const;  // of all chunks
+  std::uint64_t nnz() const;
+};
+
+TensorSizes measure_tensor(const ChunkSource& tensor);
+
+}  // namespace blco

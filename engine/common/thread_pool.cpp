@@ -1,0 +1,101 @@
+// A fixed set of threads that take the tasks of one run() at a time.
+#include "engine/common/thread_pool.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "blco/error.hpp"
+
+namespace blco {
+namespace {
+
+int usable_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(int threads) {
+  constexpr int most_threads = 4096;
+  if (threads < 0 || threads > most_threads) {
+    throw Error(ErrorKind::invalid_argument, "the number of threads must be from 1 to " + std::to_string(most_threads) +
+                                                 ", or 0 for one per processor");
+  }
+  const int width = threads == 0 ? usable_processors() : threads;
+  workers_.reserve(static_cast<std::size_t>(width - 1));
+  try {
+    for (int i = 1; i < width; ++i) workers_.emplace_back([this] { work(); });
+  } catch (const std::system_error& error) {
+    stop();
+    throw Error(ErrorKind::out_of_memory,
+                "cannot start " + std::to_string(width) + " threads (" + error.what() + "); give fewer with --threads");
+  }
+}
+
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  start_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::run(std::size_t count, const std::function<void(std::size_t)>& task) {
+  if (count == 0) return;
+  std::unique_lock lock(mutex_);
+  task_ = &task;
+  count_ = count;
+  next_ = 0;
+  failure_ = nullptr;
+  ++round_;
+  if (count > 1) start_.notify_all();
+  take_tasks(lock);
+  done_.wait(lock, [this] { return running_ == 0; });
+  task_ = nullptr;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void ThreadPool::work() {
+  std::uint64_t seen = 0;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    start_.wait(lock, [&] { return stop_ || round_ != seen; });
+    if (stop_) return;
+    seen = round_;
+    take_tasks(lock);
+  }
+}
+
+void ThreadPool::take_tasks(std::unique_lock<std::mutex>& lock) {
+  while (next_ < count_) {
+    const std::size_t mine = next_++;
+    const auto* task = task_;
+    ++running_;
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      (*task)(mine);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    --running_;
+    if (failure) {
+      if (!failure_) failure_ = failure;
+      next_ = count_;
+    }
+  }
+  if (running_ == 0) done_.notify_all();
+}
+
+}  // namespace blco

@@ -1,0 +1,49 @@
+// Alternating least squares on a backend: one sweep at a time.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "engine/stream/streamer.hpp"
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+class CpAls {
+ public:
+  // `norm_squared` is that of the tensor, > 0. The backend holds the initial factors.
+  CpAls(Backend& backend, Streamer& streamer, int order, int rank, double norm_squared);
+
+  // Updates every mode once, in order, and returns the fit, 1 - |X - model| / |X|, from the last mode's MTTKRP
+  // (Kolda & Bader 2009, section 3.4). `sweep` counts from 0 since the very first: it decides the directions of the
+  // passes. Throws Error: invalid_argument if the numbers leave the range of a double, corrupt if the residual comes
+  // out negative by more than rounding, as it does where the norm is not that of the tensor.
+  double run_sweep(std::uint64_t sweep);
+
+  // Takes the sweep in progress, which did not end, back: factors and weights are those of the sweep before. The
+  // backend must keep previous factors. There are no more sweeps.
+  void undo_sweep();
+
+  const std::vector<double>& weights() const { return weights_; }
+  void set_weights(std::vector<double> weights) { weights_ = std::move(weights); }
+  // Per mode, the numerical rank of the last sweep's normal equations: R, or less where they were singular.
+  const std::vector<int>& system_ranks() const { return system_ranks_; }
+
+ private:
+  // Elementwise product of the Grams of all modes but `left_out` (-1: of all). Row-major R x R.
+  std::vector<double> hadamard_of_grams(int left_out);
+  double fit(double inner, std::uint64_t sweep);
+
+  Backend* backend_;
+  Streamer* streamer_;
+  int order_;
+  int rank_;
+  double norm_squared_;
+  std::vector<double> weights_;
+  std::vector<double> weights_before_;  // this sweep
+  int updated_modes_ = 0;               // in this sweep
+  std::vector<int> system_ranks_;
+};
+
+}  // namespace blco

@@ -1,0 +1,191 @@
+// Sweeps, checkpoints, and the ways in which a fit ends.
+#include "engine/fit/cp_fit.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+
+#include "blco/error.hpp"
+#include "engine/fit/initial_factors.hpp"
+#include "engine/fit/model_description.hpp"
+
+namespace blco {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
+
+void check_resumed(const ModelFile& model, const TensorSummary& tensor, const CpdOptions& options) {
+  const std::string name = options.resume.string();
+  if (options.initial != nullptr) refuse("a fit starts from an initial model or resumes another, not both");
+  if (model.shape != tensor.shape) refuse(name + ": the model to resume belongs to a tensor of another shape");
+  // Relabelled or not, a tensor is the same, but its squares are added in another order.
+  constexpr double rounding = 1e-12;
+  const bool other = model.tensor_nnz != 0 &&
+                     (model.tensor_nnz != tensor.nnz ||
+                      std::abs(model.tensor_sum_of_squares - tensor.sum_of_squares) > rounding * tensor.sum_of_squares);
+  if (other)
+    refuse(name + ": the model to resume was fitted to another tensor; to start from its factors, give it as --init");
+  if (options.rank != 0 && static_cast<std::uint64_t>(options.rank) != model.rank) {
+    refuse(name + ": the model to resume has rank " + std::to_string(model.rank) + ", but rank " +
+           std::to_string(options.rank) + " is asked for");
+  }
+  if (!model.precision.empty() && model.precision != to_string(options.arithmetic)) {
+    refuse(name + ": the model to resume was fitted in " + model.precision + "; give --precision " + model.precision);
+  }
+  if (model.fit_history.size() > static_cast<std::uint64_t>(options.max_sweeps)) {
+    refuse(name + ": the model to resume has " + std::to_string(model.fit_history.size()) +
+           " sweeps, and the most allowed are " + std::to_string(options.max_sweeps) +
+           "; allow more with --iterations");
+  }
+}
+
+// The model is f64. Each factor that enters it frees one of the backend's, which is as large unless it is f32.
+std::uint64_t model_bytes_beyond_backend(const TensorSummary& tensor, const CpdOptions& options) {
+  if (options.arithmetic == Arithmetic::f64) return 0;
+  std::uint64_t bytes = 0;
+  for (const std::uint64_t length : tensor.shape)
+    bytes += length * static_cast<std::uint64_t>(options.rank) * sizeof(float);
+  return bytes;
+}
+
+}  // namespace
+
+FitStart::FitStart(const TensorSummary& tensor, const CpdOptions& given) : options(given) {
+  if (!given.resume.empty()) {
+    resumed = std::make_unique<ModelFileReader>(given.resume);
+    check_resumed(resumed->header(), tensor, given);
+    options.rank = static_cast<int>(resumed->header().rank);
+    options.seed = resumed->header().seed;
+  } else if (given.rank == 0 && given.initial != nullptr) {
+    options.rank = given.initial->rank;
+  }
+  check_options(tensor, options);
+}
+
+JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
+  const TensorSummary& tensor = given.summary();
+  JobRequest request;
+  request.want_previous = options.on_progress || options.time_limit_seconds > 0;
+  request.caller_bytes = model_bytes_beyond_backend(tensor, options);
+  for (const std::uint64_t bytes : tensor.label_bytes) request.caller_bytes += bytes;
+  if (options.initial != nullptr) {
+    for (const std::vector<double>& factor : options.initial->factors) {
+      request.caller_bytes += factor.size() * sizeof(double);
+    }
+  }
+  for (const std::uint64_t length : tensor.shape) {
+    request.model_bytes += length * static_cast<std::uint64_t>(options.rank) * sizeof(double);
+  }
+  // Of the model in f32 half is counted as beyond the backend already.
+  request.model_bytes -= std::min(request.model_bytes, model_bytes_beyond_backend(tensor, options));
+  add_relabelling_bytes(given.chunks().info(), options.rank, request);
+  return request;
+}
+
+CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressMeter& meter)
+    : tensor_(&tensor.summary()),
+      options_(&start.options),
+      job_(&job),
+      meter_(&meter),
+      rows_(tensor.chunks(), job.backend(), start.options.rank, job.device() != nullptr) {
+  model_.shape = tensor_->shape;
+  model_.rank = options_->rank;
+  model_.mode_names = tensor_->mode_names;
+  model_.labels = tensor.labels();
+  model_.seed = options_->seed;
+  model_.arithmetic = options_->arithmetic;
+  model_.tensor_nnz = tensor_->nnz;
+  model_.tensor_sum_of_squares = tensor_->sum_of_squares;
+  load_initial_factors(*tensor_, *options_, start.resumed.get(), rows_);
+  streamer_.emplace(tensor.chunks(), job.plan(), job.backend(), job.side_jobs(), job.trace(), meter_);
+  als_.emplace(job.backend(), *streamer_, static_cast<int>(tensor_->shape.size()), options_->rank,
+               tensor_->sum_of_squares);
+  if (start.resumed) {
+    model_.fit_history = start.resumed->header().fit_history;
+    model_.weights = start.resumed->header().weights;
+    als_->set_weights(model_.weights);
+  }
+  if (!job.plan().keep_previous) meter_->defer_stops();
+}
+
+CpdModel CpFit::run() {
+  // A resumed fit may have ended already.
+  std::optional<StopReason> stop = model_.fit_history.empty() ? std::nullopt : reason_to_end();
+  while (!stop) stop = run_sweep();
+  model_.stop_reason = *stop;
+  if (!options_->checkpoint.empty()) write_last_checkpoint();
+  // The lanes' memory makes room for the model.
+  als_.reset();
+  streamer_.reset();
+  for (std::size_t n = 0; n < tensor_->shape.size(); ++n) {
+    model_.factors.push_back(rows_.take(static_cast<int>(n)));
+  }
+  return std::move(model_);
+}
+
+std::optional<StopReason> CpFit::run_sweep() {
+  const auto start = std::chrono::steady_clock::now();
+  const std::uint64_t bytes_before = streamer_->bytes_read();
+  SweepReport report;
+  report.sweep = static_cast<int>(model_.fit_history.size()) + 1;
+  meter_->begin({.name = "sweep", .sweep = report.sweep, .nonzeros = tensor_->nnz * tensor_->shape.size()});
+  try {
+    report.fit = als_->run_sweep(static_cast<std::uint64_t>(report.sweep - 1));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::cancelled || !meter_->is_to_stop()) throw;
+    if (model_.fit_history.empty()) {
+      throw Error(ErrorKind::cancelled,
+                  std::string(error.what()) + ", before the first sweep was done: there is no model");
+    }
+    als_->undo_sweep();
+    return meter_->reason();
+  }
+  meter_->tell_end();
+  report.fit_change = report.fit - model_.fit();
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.bytes_read = streamer_->bytes_read() - bytes_before;
+  report.system_ranks = als_->system_ranks();
+  model_.fit_history.push_back(report.fit);
+  model_.weights = als_->weights();
+  const std::optional<StopReason> stop = reason_to_stop(report);
+  const bool due = !options_->checkpoint.empty() && report.sweep % options_->checkpoint_sweeps == 0;
+  if (due && !stop) {
+    model_.stop_reason = StopReason::unfinished;
+    write_checkpoint();
+  }
+  return stop;
+}
+
+std::optional<StopReason> CpFit::reason_to_stop(const SweepReport& report) {
+  if (options_->on_sweep && !options_->on_sweep(report)) return StopReason::cancelled;
+  if (const std::optional<StopReason> end = reason_to_end()) return end;
+  if (meter_->is_to_stop()) return meter_->reason();
+  return std::nullopt;
+}
+
+std::optional<StopReason> CpFit::reason_to_end() const {
+  const std::vector<double>& fits = model_.fit_history;
+  const std::size_t sweeps = fits.size();
+  if (sweeps > 1 && std::abs(fits[sweeps - 1] - fits[sweeps - 2]) < options_->tolerance) return StopReason::tolerance;
+  if (sweeps >= static_cast<std::size_t>(options_->max_sweeps)) return StopReason::sweeps;
+  return std::nullopt;
+}
+
+void CpFit::write_last_checkpoint() {
+  try {
+    write_checkpoint();
+  } catch (const Error&) {
+    // The caller has the model, which is worth more than a message about its copy.
+  }
+}
+
+void CpFit::write_checkpoint() {
+  write_model_file(options_->checkpoint, describe_model(model_),
+                   [this](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
+                     rows_.store(static_cast<int>(mode), first_row, rows);
+                   });
+  rows_.release();
+}
+
+}  // namespace blco

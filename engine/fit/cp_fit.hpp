@@ -1,0 +1,56 @@
+// One fit, from its first sweep, or from where a resumed model was left, to the model.
+#pragma once
+
+#include <blco/cpd.hpp>
+#include <memory>
+#include <optional>
+
+#include "engine/common/progress_meter.hpp"
+#include "engine/fit/cp_als.hpp"
+#include "engine/fit/cpd_job.hpp"
+#include "engine/fit/original_rows.hpp"
+#include "engine/stream/streamer.hpp"
+#include "io/container/model_file.hpp"
+
+namespace blco {
+
+// The options of a fit with what a resumed model decides: rank and seed.
+struct FitStart {
+  // Reads the model file to resume, if any. Throws Error{invalid_argument} where it, or options.initial, does not go
+  // with the tensor or the options.
+  FitStart(const TensorSummary& tensor, const CpdOptions& given);
+
+  CpdOptions options;
+  std::unique_ptr<ModelFileReader> resumed;  // null: a new fit
+};
+
+// Memory that fit_cpd takes beyond its backend, and what it wants of it.
+JobRequest fit_request(const Tensor& tensor, const CpdOptions& options);
+
+class CpFit {
+ public:
+  // `start` and `job` must outlive this.
+  CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressMeter& meter);
+
+  // The sweeps, then the model, taken out of the backend. Throws as fit_cpd does.
+  CpdModel run();
+
+ private:
+  // Nothing: there is another sweep to do.
+  std::optional<StopReason> run_sweep();
+  std::optional<StopReason> reason_to_stop(const SweepReport& report);
+  std::optional<StopReason> reason_to_end() const;
+  void write_checkpoint();
+  void write_last_checkpoint();
+
+  const TensorSummary* tensor_;
+  const CpdOptions* options_;
+  CpdJob* job_;
+  ProgressMeter* meter_;
+  OriginalRows rows_;
+  CpdModel model_;  // without factors until the end
+  std::optional<Streamer> streamer_;
+  std::optional<CpAls> als_;
+};
+
+}  // namespace blco

@@ -1,0 +1,82 @@
+// The public functions of a decomposition.
+#include <blco/cpd.hpp>
+#include <string>
+
+#include "blco/error.hpp"
+#include "engine/fit/cp_fit.hpp"
+#include "engine/fit/original_rows.hpp"
+#include "engine/stream/streamer.hpp"
+
+namespace blco {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
+
+std::uint64_t matrix_bytes(std::span<const std::vector<double>> matrices) {
+  std::uint64_t bytes = 0;
+  for (const std::vector<double>& matrix : matrices) bytes += matrix.size() * sizeof(double);
+  return bytes;
+}
+
+}  // namespace
+
+CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
+                 const DeclaredGpu* declared) {
+  CpdOptions untraced = FitStart(tensor.summary(), options).options;
+  untraced.trace.clear();
+  JobRequest request = fit_request(tensor, untraced);
+  request.declared = declared;
+  return CpdJob(tensor, budget, untraced, request).describe();
+}
+
+CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options) {
+  ProgressMeter meter(options.on_progress, options.time_limit_seconds);
+  const FitStart start(tensor.summary(), options);
+  CpdJob job(tensor, budget, start.options, fit_request(tensor, start.options));
+  job.backend();
+  if (options.on_plan) options.on_plan(job.describe());
+  CpdModel model = CpFit(tensor, start, job, meter).run();
+  job.close_trace();
+  return model;
+}
+
+std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
+                           const MemoryBudget& budget, const CpdOptions& options) {
+  const TensorSummary& summary = tensor.summary();
+  CpdOptions fixed = options;
+  fixed.rank = rank;
+  fixed.initial = nullptr;
+  fixed.resume.clear();
+  check_options(summary, fixed);
+  const std::size_t order = summary.shape.size();
+  if (mode < 0 || static_cast<std::size_t>(mode) >= order) {
+    refuse("mode " + std::to_string(mode) + " does not exist; the tensor has " + std::to_string(order));
+  }
+  if (factors.size() != order) refuse("mttkrp takes one factor per mode");
+  for (std::size_t n = 0; n < order; ++n) {
+    const bool whole = factors[n].size() == summary.shape[n] * static_cast<std::uint64_t>(rank);
+    if (!whole && static_cast<int>(n) != mode) {
+      refuse("factor " + std::to_string(n) + " is not a matrix of " + std::to_string(summary.shape[n]) + " x " +
+             std::to_string(rank));
+    }
+  }
+  const std::uint64_t output_size = summary.shape[static_cast<std::size_t>(mode)] * static_cast<std::uint64_t>(rank);
+  JobRequest request;
+  request.caller_bytes = matrix_bytes(factors) + output_size * sizeof(double);
+  request.keep_chunks = false;
+  add_relabelling_bytes(tensor.chunks().info(), rank, request);
+  CpdJob job(tensor, budget, fixed, request);
+  OriginalRows rows(tensor.chunks(), job.backend(), rank, job.device() != nullptr);
+  for (std::size_t n = 0; n < order; ++n) {
+    if (static_cast<int>(n) != mode) rows.load(static_cast<int>(n), 0, factors[n]);
+  }
+  Streamer streamer(tensor.chunks(), job.plan(), job.backend(), job.side_jobs(), job.trace());
+  streamer.pass(mode, Direction::forward);
+  std::vector<double> output(output_size);
+  job.backend().read_output(output);
+  rows.reorder(mode, output);
+  job.close_trace();
+  return output;
+}
+
+}  // namespace blco

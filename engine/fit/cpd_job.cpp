@@ -1,0 +1,219 @@
+#include "engine/fit/cpd_job.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "blco/error.hpp"
+#include "engine/common/memory.hpp"
+#include "engine/stream/pass_estimate.hpp"
+#include "io/container/chunk_source.hpp"
+#include "kernels/host/host_backend.hpp"
+
+namespace blco {
+namespace {
+
+constexpr int max_rank = 4096;
+// What a declared GPU's blocks may take: compute capability 8.0.
+constexpr std::uint64_t declared_shared_bytes = 163 << 10;
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
+
+std::string describe(const std::vector<std::uint64_t>& shape) {
+  std::string text;
+  for (const std::uint64_t length : shape) {
+    if (!text.empty()) text += 'x';
+    text += std::to_string(length);
+  }
+  return text;
+}
+
+void check_initial(const TensorSummary& tensor, const CpdOptions& options) {
+  if (options.initial->rank != options.rank) {
+    refuse("the initial model has rank " + std::to_string(options.initial->rank) + ", but rank " +
+           std::to_string(options.rank) + " is asked for; give the rank of the model");
+  }
+  if (options.initial->shape != tensor.shape) {
+    refuse("the initial model belongs to a tensor of another shape, " + describe(options.initial->shape) + " and not " +
+           describe(tensor.shape));
+  }
+  if (options.initial->factors.size() != tensor.shape.size()) refuse("the initial model has not one factor per mode");
+  for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
+    const std::vector<double>& factor = options.initial->factors[n];
+    const bool whole = factor.size() == tensor.shape[n] * static_cast<std::uint64_t>(options.rank);
+    if (!whole || !std::all_of(factor.begin(), factor.end(), [](double x) { return std::isfinite(x); })) {
+      refuse("factor " + std::to_string(n) +
+             " of the initial model is not a matrix of finite numbers of the right size");
+    }
+  }
+}
+
+Resolution as_resolution(KernelResolution resolution) {
+  switch (resolution) {
+    case KernelResolution::register_based:
+      return Resolution::register_based;
+    case KernelResolution::hierarchical:
+      return Resolution::hierarchical;
+    case KernelResolution::automatic:
+      break;
+  }
+  return Resolution::automatic;
+}
+
+DeviceLimits limits_of(const DeclaredGpu& gpu) {
+  DeviceLimits limits;
+  limits.name = "declared GPU";
+  limits.multiprocessors = gpu.multiprocessors;
+  limits.l2_bytes = gpu.l2_bytes;
+  limits.shared_bytes_per_block = limits.shared_bytes_per_multiprocessor = declared_shared_bytes;
+  limits.memory_bytes = limits.free_bytes = gpu.memory_bytes;
+  return limits;
+}
+
+}  // namespace
+
+void check_options(const TensorSummary& tensor, const CpdOptions& options) {
+  if (options.rank < 1 || options.rank > max_rank) {
+    refuse("the rank must be from 1 to " + std::to_string(max_rank) + ", not " + std::to_string(options.rank));
+  }
+  if (options.max_sweeps < 1) refuse("the number of iterations must be at least 1");
+  if (!(options.tolerance >= 0)) refuse("the tolerance must be a number from 0 up");
+  if (!(options.time_limit_seconds >= 0)) refuse("the time limit must be a number of seconds from 0 up");
+  if (options.checkpoint_sweeps < 1) refuse("the sweeps from one checkpoint to the next must be at least 1");
+  if (options.initial != nullptr) check_initial(tensor, options);
+}
+
+CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request)
+    : tensor_(&tensor),
+      pool_(options.threads),
+      side_jobs_(pool_),
+      request_{.backend = {.layout = TensorLayout(tensor.summary().shape)}},
+      declared_(request.declared),
+      sizes_(measure_tensor(tensor.chunks())) {
+  request_.backend.rank = options.rank;
+  request_.backend.precision = options.arithmetic == Arithmetic::f32 ? Precision::f32 : Precision::f64;
+  request_.budget_bytes = host_budget(budget.host_bytes);
+  request_.threads = pool_.width();
+  request_.deterministic = options.deterministic;
+  request_.keep_chunks = request.keep_chunks;
+  request_.want_previous = request.want_previous;
+  choose_device(budget, options, request);
+  request_.caller_bytes =
+      request.caller_bytes + (request_.device ? request.model_bytes : 0) + tensor.chunks().held_bytes();
+  plan_ = make_plan(sizes_, request_);
+  if (!options.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(options.trace);
+  request_.backend.trace = trace_.get();
+}
+
+void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request) {
+  const bool wants_gpu = request.declared != nullptr || options.device == Device::cuda;
+  if (options.deterministic && wants_gpu) {
+    refuse(
+        "a GPU adds sums in no fixed order, so a deterministic run takes the CPU; give --device cpu, or leave "
+        "--deterministic out");
+  }
+  if (request.declared == nullptr && (options.device == Device::cpu || options.deterministic)) return;
+  DeviceSearch found;
+  if (request.declared != nullptr) {
+    found.limits = limits_of(*request.declared);
+  } else {
+    found = find_device();
+  }
+  if (!found.limits) {
+    device_note_ = "no GPU: " + found.reason;
+    if (options.device == Device::cuda) throw Error(found.kind, device_note_ + "; use --device cpu or auto");
+    return;
+  }
+  DeviceRequest device;
+  device.limits = *found.limits;
+  device.budget_bytes = budget.device_bytes != 0 ? budget.device_bytes : found.limits->free_bytes / 10 * 9;
+  device.resolution = as_resolution(options.resolution);
+  request_.device = device;
+}
+
+std::unique_ptr<Backend> CpdJob::make_device_backend() const {
+  try {
+    return make_cuda_backend(cuda_config(request_, plan_));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::out_of_memory) throw;
+    throw Error(ErrorKind::out_of_memory, std::string(error.what()) + ": the plan takes " +
+                                              format_bytes(plan_.device_planned_bytes) +
+                                              ", and the device has less to give; a --device-memory from " +
+                                              as_budget(plan_.device_minimum_bytes) + " on would do");
+  }
+}
+
+Backend& CpdJob::backend() {
+  if (!backend_) {
+    if (request_.device) {
+      backend_ = make_device_backend();
+    } else {
+      BackendConfig config = request_.backend;
+      config.private_bytes = plan_.private_bytes;
+      config.sorted_bytes = plan_.sorted_bytes;
+      config.keep_previous = plan_.keep_previous;
+      backend_ = make_host_backend(config, side_jobs_);
+    }
+  }
+  return *backend_;
+}
+
+void CpdJob::close_trace() {
+  if (trace_) trace_->close();
+}
+
+std::vector<PassLoad> CpdJob::loads() const {
+  const TensorSummary& tensor = tensor_->summary();
+  std::vector<PassLoad> loads;
+  for (std::size_t mode = 0; mode < tensor.shape.size(); ++mode) {
+    PassLoad load;
+    load.mode = static_cast<int>(mode);
+    load.order = static_cast<int>(tensor.shape.size());
+    load.rank = request_.backend.rank;
+    load.number_bytes = request_.backend.precision == Precision::f32 ? sizeof(float) : sizeof(double);
+    load.link_bytes = plan_.link_bytes_per_pass;
+    load.disk_bytes = plan_.disk_bytes_per_pass;
+    for (std::size_t chunk = 0; chunk < sizes_.chunks.size(); ++chunk) {
+      const std::uint64_t rows = tensor_->chunks().upper(chunk)[mode] - tensor_->chunks().lower(chunk)[mode] + 1;
+      load.nnz += sizes_.chunks[chunk].nnz;
+      load.payload_bytes += sizes_.chunks[chunk].payload_bytes;
+      load.segments += most_segments(sizes_.chunks[chunk].nnz, rows);
+    }
+    const std::uint64_t row_bytes = static_cast<std::uint64_t>(load.rank) * load.number_bytes;
+    for (std::size_t other = 0; other < tensor.shape.size(); ++other) {
+      (other == mode ? load.output_bytes : load.factor_bytes) += tensor.shape[other] * row_bytes;
+    }
+    loads.push_back(load);
+  }
+  return loads;
+}
+
+CpdPlan CpdJob::describe() const {
+  CpdPlan plan;
+  plan.device = backend_ ? backend_->name() : request_.device ? request_.device->limits.name : "host";
+  plan.device_note = device_note_;
+  plan.threads = pool_.width();
+  plan.lanes = plan_.lanes;
+  plan.chunk_count = plan_.tiers.size();
+  for (const Tier tier : plan_.tiers) {
+    plan.device_chunks += tier == Tier::device ? 1 : 0;
+    plan.decoded_chunks += tier == Tier::decoded ? 1 : 0;
+    plan.packed_chunks += tier == Tier::packed ? 1 : 0;
+    plan.streamed_chunks += tier == Tier::streamed ? 1 : 0;
+  }
+  plan.budget_bytes = request_.budget_bytes;
+  plan.planned_bytes = plan_.planned_bytes;
+  plan.minimum_bytes = plan_.minimum_bytes;
+  plan.disk_bytes_per_pass = plan_.disk_bytes_per_pass;
+  plan.stops_within_sweep = plan_.keep_previous;
+  plan.device_budget_bytes = request_.device ? request_.device->budget_bytes : 0;
+  plan.device_planned_bytes = plan_.device_planned_bytes;
+  plan.device_minimum_bytes = plan_.device_minimum_bytes;
+  plan.resident_bytes = plan_.resident_bytes;
+  plan.link_bytes_per_pass = plan_.link_bytes_per_pass;
+  if (declared_ != nullptr) {
+    for (const PassLoad& load : loads()) plan.passes.push_back(estimate_pass(load, *declared_));
+  }
+  return plan;
+}
+
+}  // namespace blco

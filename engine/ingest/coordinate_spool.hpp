@@ -1,0 +1,44 @@
+// Coordinates on disk, packed, until the shape is known that the line order needs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blco/executor.hpp"
+#include "io/coordinate_reader.hpp"
+#include "io/file/record_stream.hpp"
+#include "io/file/scratch_file.hpp"
+
+namespace blco {
+
+class CoordinateSpool {
+ public:
+  // Throws Error{io}.
+  CoordinateSpool(const std::filesystem::path& folder, const std::string& mark, int order, Executor& executor)
+      : file_(folder, mark), order_(order), executor_(&executor) {}
+
+  std::uint64_t bytes_written() const { return file_.bytes(); }
+
+  // All batches are of the one order. Throws Error{io}.
+  void add(const std::vector<CoordinateBatch>& batches);
+
+  // Replaces `batches` by the next ones, in the order in which they were added; false at the end. Nothing can be added
+  // from the first call on. Throws Error: io, corrupt.
+  bool next(std::vector<CoordinateBatch>& batches);
+
+  // Memory that add and next take beside the batches.
+  static std::uint64_t working_bytes(int order, int threads);
+
+ private:
+  CoordinateBatch unpack(const std::vector<std::byte>& record) const;
+
+  ScratchFile file_;
+  int order_;
+  Executor* executor_;
+  std::optional<RecordStream> stream_;
+};
+
+}  // namespace blco

@@ -1,0 +1,297 @@
+// One wave of chunks is encoded while the last one is handed on. What pulls the next may use all threads itself.
+#include "engine/ingest/encode.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "blco/bits.hpp"
+#include "blco/error.hpp"
+#include "blco/payload.hpp"
+#include "engine/ingest/packed_chunks.hpp"
+#include "io/container/container_writer.hpp"
+#include "kernels/bit_range.hpp"
+
+namespace blco {
+namespace {
+
+// Below, squares lose digits to the least exponent of a double, and fits with them.
+constexpr double least_sum_of_squares = 1e-280;
+
+// Neumaier's compensated sum: a tensor of billions of nonzeros keeps its norm to the last digits.
+class CompensatedSum {
+ public:
+  void add(double term) {
+    const double sum = sum_ + term;
+    carry_ += std::abs(sum_) >= std::abs(term) ? (sum_ - sum) + term : (term - sum) + sum_;
+    sum_ = sum;
+  }
+  double total() const { return sum_ + carry_; }
+
+ private:
+  double sum_ = 0;
+  double carry_ = 0;
+};
+
+struct EncodedChunk {
+  StoredChunk stored;
+  double sum_of_squares = 0;
+};
+
+// The bounds of lines that have one key.
+void widen_bounds(std::span<const std::uint64_t> lines, std::uint64_t key, const TensorLayout& layout,
+                  StoredChunk& chunk) {
+  for (int n = 0; n < layout.order(); ++n) {
+    const ModeLayout& mode = layout.mode(n);
+    const BitRange low = range_of_bits(lines, mode.low_mask);
+    const std::uint64_t high = mode.key_mask == 0 ? 0 : pext(key, mode.key_mask) << mode.low_bits;
+    const auto at = static_cast<std::size_t>(n);
+    chunk.lower[at] = std::min(chunk.lower[at], high | pext(low.lower, mode.low_mask));
+    chunk.upper[at] = std::max(chunk.upper[at], high | pext(low.upper, mode.low_mask));
+  }
+}
+
+void find_bounds(const SortedBatch& batch, const TensorLayout& layout, StoredChunk& chunk) {
+  constexpr std::size_t most_lines = 4096;  // which stay in a cache while the modes are gone through
+  chunk.lower.assign(layout.shape().begin(), layout.shape().end());
+  chunk.upper.assign(static_cast<std::size_t>(layout.order()), 0);
+  for (std::size_t first = 0, last; first < batch.count(); first = last) {
+    last = std::min(batch.count(), first + most_lines);
+    const std::uint64_t key = layout.has_key() ? batch.key[first] : 0;
+    if (layout.has_key()) {
+      last = static_cast<std::size_t>(std::find_if_not(&batch.key[first], batch.key.data() + last,
+                                                       [&](std::uint64_t other) { return other == key; }) -
+                                      batch.key.data());
+    }
+    widen_bounds(std::span<const std::uint64_t>(batch.low).subspan(first, last - first), key, layout, chunk);
+  }
+}
+
+// Sums of integers below 2^53 are exact, in any order and without compensation.
+std::optional<double> exact_sum_of_squares(std::span<const double> values) {
+  constexpr double exact_limit = 0x1p53;
+  constexpr double shift = 0x1.8p52;  // rounds what is far below it to integers
+  constexpr std::size_t lanes = 8;
+  std::array<double, lanes> sums{};
+  std::array<double, lanes> fractions{};
+  const auto add = [&](double value, std::size_t lane) {
+    sums[lane] += value * value;
+    fractions[lane] += std::abs(value - ((value + shift) - shift));
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= values.size(); i += lanes) {
+    for (std::size_t j = 0; j < lanes; ++j) add(values[i + j], j);
+  }
+  for (; i < values.size(); ++i) add(values[i], 0);
+  double sum = 0;
+  double fraction = 0;
+  for (std::size_t j = 0; j < lanes; ++j) {
+    sum += sums[j];
+    fraction += fractions[j];
+  }
+  if (fraction == 0 && sum < exact_limit) return sum;
+  return std::nullopt;
+}
+
+double sum_of_squares(std::span<const double> values) {
+  if (const std::optional<double> exact = exact_sum_of_squares(values)) return *exact;
+  CompensatedSum squares;
+  for (const double value : values) squares.add(value * value);
+  return squares.total();
+}
+
+// A chunk's entries, and memory for its payloads, which may serve many chunks: new pages cost more than to encode.
+struct Workplace {
+  SortedPart part;
+  std::vector<std::byte> payload;
+};
+
+// Gives memory back as soon as it can, unless `keeps`.
+EncodedChunk encode_chunk(Workplace& work, const TensorLayout& layout, int zstd_level, bool keeps) {
+  SortedBatch& batch = work.part.entries;
+  EncodedChunk chunk;
+  find_bounds(batch, layout, chunk.stored);
+  chunk.sum_of_squares = sum_of_squares(batch.values);
+  const auto store = [&](Column column, auto&& encode, auto& entries) {
+    std::vector<std::byte> payload = encode(entries, std::exchange(work.payload, {}));
+    if (!keeps) free_memory(entries);
+    chunk.stored.columns[static_cast<std::size_t>(column)] = store_payload(payload, zstd_level);
+    if (keeps) work.payload = std::move(payload);
+  };
+  store(Column::index, encode_line_column, batch.low);
+  if (layout.has_key()) store(Column::key, encode_line_column, batch.key);
+  store(Column::value, encode_values, batch.values);
+  return chunk;
+}
+
+// Takes chunks in order, one call at a time, on any thread.
+using ChunkSink = std::function<void(StoredChunk&&)>;
+
+// Hands chunks on in order and keeps the totals.
+class Totals {
+ public:
+  explicit Totals(const ChunkSink& sink) : sink_(&sink) {}
+
+  void append(std::vector<EncodedChunk>& chunks) {
+    for (EncodedChunk& chunk : chunks) {
+      squares_.add(chunk.sum_of_squares);
+      ++report_.chunk_count;
+      for (std::size_t c = 0; c < column_count; ++c) {
+        const StoredPayload& column = chunk.stored.columns[c];
+        ColumnBytes& bytes = static_cast<Column>(c) == Column::value ? report_.value : report_.index;
+        bytes.stored += column.bytes.size();
+        bytes.streamed += column.payload_bytes;
+      }
+      (*sink_)(std::move(chunk.stored));
+    }
+  }
+
+  std::uint64_t stored_bytes() const { return report_.index.stored + report_.value.stored; }
+
+  // Fills in what `info` lacks.
+  IngestReport finish(std::uint64_t nnz, ContainerInfo& info) {
+    info.nnz = nnz;
+    info.sum_of_squares = squares_.total();
+    if (nnz == 0) throw Error(ErrorKind::invalid_argument, "the input holds no nonzeros; a tensor needs at least one");
+    if (info.sum_of_squares < least_sum_of_squares) {
+      throw Error(ErrorKind::invalid_argument,
+                  "all values are zero, or so small that their squares are; there is nothing to decompose, unless the "
+                  "values are scaled up");
+    }
+    if (!std::isfinite(info.sum_of_squares)) {
+      throw Error(ErrorKind::invalid_argument,
+                  "the sum of the squared values is more than a double can hold; scale the values down");
+    }
+    report_.nnz = nnz;
+    report_.shape = info.shape;
+    return report_;
+  }
+
+ private:
+  const ChunkSink* sink_;
+  CompensatedSum squares_;
+  IngestReport report_;
+};
+
+IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, int zstd_level, const ChunkSink& sink,
+                           Executor& executor, ProgressMeter& meter) {
+  Totals totals(sink);
+  std::vector<EncodedChunk> encoded;
+  std::uint64_t nnz = 0;
+  std::uint64_t bytes_before = 0;
+
+  std::vector<Workplace> works(plan.chunks_at_once);
+  const auto pull = [&] {
+    std::size_t pulled = 0;
+    while (pulled < works.size() && input.source.next(works[pulled].part, input.info.chunk_nnz)) ++pulled;
+    return pulled;
+  };
+
+  for (std::size_t pulled = pull(); pulled > 0 || !encoded.empty(); pulled = pull()) {
+    std::vector<EncodedChunk> current(pulled);
+    std::uint64_t wave_nnz = 0;
+    for (std::size_t i = 0; i < pulled; ++i) wave_nnz += works[i].part.count;
+    nnz += wave_nnz;
+    const std::size_t beside = plan.overlaps ? 1 : 0;
+    executor.run(pulled + beside, [&](std::size_t task) {
+      if (task < beside) {
+        totals.append(encoded);
+        encoded.clear();
+      } else {
+        Workplace& work = works[task - beside];
+        input.source.fetch(work.part);
+        current[task - beside] = encode_chunk(work, input.layout, zstd_level, plan.overlaps);
+      }
+    });
+    if (plan.overlaps) {
+      encoded = std::move(current);
+    } else {
+      totals.append(current);
+    }
+    meter.advance(wave_nnz, totals.stored_bytes() - bytes_before);
+    bytes_before = totals.stored_bytes();
+  }
+  return totals.finish(nnz, input.info);
+}
+
+// Returns the modes that are relabelled.
+template <class Sink>
+std::vector<std::uint64_t> hand_on_relabelling(const EncodeInput& input, const Sink& sink) {
+  std::vector<std::uint64_t> modes;
+  if (input.relabelling == nullptr) return modes;
+  for (std::size_t mode = 0; mode < input.info.shape.size(); ++mode) {
+    std::vector<std::uint32_t> originals = input.relabelling->take_originals(mode);
+    if (originals.empty()) continue;
+    sink(mode, std::move(originals));
+    modes.push_back(mode);
+  }
+  return modes;
+}
+
+}  // namespace
+
+IngestReport encode_container(EncodeInput input, const EncodePlan& plan, int zstd_level, TemporaryFile output,
+                              Executor& executor, ProgressMeter& meter) {
+  ContainerWriter writer(std::move(output), input.info);
+  meter.begin({.name = "write", .nonzeros = input.most_nnz});
+  IngestReport report = encode_chunks(
+      input, plan, zstd_level, [&](StoredChunk&& chunk) { writer.append(chunk); }, executor, meter);
+  meter.end();
+  report.relabelled_modes = hand_on_relabelling(
+      input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) { writer.relabel(mode, originals); });
+  const auto start = std::chrono::steady_clock::now();
+  report.file_bytes = writer.finish(input.info, input.labels);
+  report.stages = meter.stage_times();
+  report.stages.push_back({"sync", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+  return report;
+}
+
+std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePlan& plan, Executor& executor,
+                                              ProgressMeter& meter) {
+  auto chunks = std::make_unique<PackedChunks>();
+  meter.begin({.name = "pack", .nonzeros = input.most_nnz});
+  constexpr int no_compression = 0;
+  encode_chunks(
+      input, plan, no_compression, [&](StoredChunk&& chunk) { chunks->append(std::move(chunk)); }, executor, meter);
+  meter.end();
+  hand_on_relabelling(input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) {
+    chunks->relabel(mode, std::move(originals));
+  });
+  chunks->finish(std::move(input.info));
+  return chunks;
+}
+
+std::uint64_t encode_bytes(const EncodeSizes& sizes, const EncodePlan& plan) {
+  const std::uint64_t columns = sizes.has_key ? 3 : 2;
+  const std::uint64_t payload = max_payload_bytes(sizes.chunk_nnz);
+  const std::uint64_t batch = columns * sizes.chunk_nnz * 8;
+  // What of a chunk is stored takes the place of its batch's columns, or lies beside them where they are kept. Beside
+  // them a payload while it grows and the integers that it is made of, or a payload that is being compressed.
+  const std::uint64_t encoding =
+      batch + payload + std::max(2 * payload, store_payload_bytes(payload, sizes.zstd_level));
+  const std::uint64_t at_work = std::min(plan.chunks_at_once, static_cast<std::uint64_t>(sizes.threads));
+  const std::uint64_t beside = plan.overlaps ? 2 * columns * payload : 0;
+  return at_work * encoding + (plan.chunks_at_once - at_work) * batch + plan.chunks_at_once * beside;
+}
+
+std::optional<EncodePlan> plan_encode(const EncodeSizes& sizes, std::uint64_t memory_bytes) {
+  for (std::uint64_t chunks = std::min(sizes.chunk_count, static_cast<std::uint64_t>(sizes.threads)); chunks > 0;
+       --chunks) {
+    for (const bool overlaps : {true, false}) {
+      const EncodePlan plan{chunks, overlaps};
+      if (encode_bytes(sizes, plan) <= memory_bytes) return plan;
+    }
+  }
+  return std::nullopt;
+}
+
+std::uint64_t packed_bytes_bound(const EncodeSizes& sizes) {
+  const std::uint64_t columns = sizes.has_key ? 3 : 2;
+  return sizes.chunk_count * columns * max_payload_bytes(sizes.chunk_nnz);
+}
+
+}  // namespace blco

@@ -1,0 +1,264 @@
+// Ingest: read, sort, fold, encode.
+#include <algorithm>
+#include <blco/ingest.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "blco/chunk.hpp"
+#include "blco/layout.hpp"
+#include "engine/common/memory.hpp"
+#include "engine/common/thread_pool.hpp"
+#include "engine/ingest/array_reader.hpp"
+#include "engine/ingest/encode.hpp"
+#include "engine/ingest/external_sort.hpp"
+#include "engine/ingest/fold.hpp"
+#include "engine/ingest/ingest_job.hpp"
+#include "engine/ingest/open_input.hpp"
+#include "engine/ingest/relabelling.hpp"
+#include "io/file/scratch_file.hpp"
+#include "io/file/temporary_file.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::size_t max_name_bytes = 4096;  // of a mode, as the container has it
+
+std::string count_of(std::size_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::vector<std::string> decide_mode_names(std::size_t order, const IngestOptions& options) {
+  if (options.mode_names.empty()) {
+    std::vector<std::string> names;
+    for (std::size_t n = 0; n < order; ++n) names.push_back("mode" + std::to_string(n));
+    return names;
+  }
+  if (options.mode_names.size() != order) {
+    throw Error(ErrorKind::invalid_argument, "the tensor has " + count_of(order, "mode") + ", but " +
+                                                 count_of(options.mode_names.size(), "mode name") + " given");
+  }
+  return options.mode_names;
+}
+
+void check_options(const IngestOptions& options) {
+  if (options.chunk_nnz == 0 || options.chunk_nnz > max_chunk_nnz) {
+    throw Error(ErrorKind::invalid_argument,
+                "the nonzeros per chunk must be from 1 to " + std::to_string(max_chunk_nnz));
+  }
+  if (options.zstd_level < 0 || options.zstd_level > 19) {
+    throw Error(ErrorKind::invalid_argument, "the zstd level must be from 1 to 19, or 0 for none");
+  }
+  if (!options.shape.empty()) static_cast<void>(TensorLayout(options.shape));
+  if (!options.shape.empty() && !options.mode_names.empty()) {
+    static_cast<void>(decide_mode_names(options.shape.size(), options));
+  }
+  for (const std::string& name : options.mode_names) {
+    if (name.size() > max_name_bytes) {
+      throw Error(ErrorKind::invalid_argument,
+                  "a mode name is longer than " + std::to_string(max_name_bytes) + " bytes; shorten it");
+    }
+  }
+}
+
+void check_order(std::size_t order, const IngestOptions& options, const std::string& input) {
+  static_cast<void>(decide_mode_names(order, options));
+  if (options.shape.empty() || options.shape.size() == order) return;
+  throw Error(ErrorKind::invalid_argument, input + " has " + count_of(order, "mode") + ", but the shape given has " +
+                                               std::to_string(options.shape.size()) + "; give one length per mode");
+}
+
+void check_coordinates(const CoordinateBatch& batch, const IngestOptions& options, const std::string& input) {
+  if (options.shape.empty()) return;
+  for (std::size_t n = 0; n < batch.upper.size(); ++n) {
+    if (batch.upper[n] < options.shape[n]) continue;
+    const std::uint64_t largest = batch.upper[n] + static_cast<std::uint64_t>(options.index_base);
+    throw Error(ErrorKind::invalid_argument, input + " has the coordinate " + std::to_string(largest) + " in mode " +
+                                                 std::to_string(n) + ", beyond the length " +
+                                                 std::to_string(options.shape[n]) +
+                                                 " of the shape given; give a larger one");
+  }
+}
+
+double share_read(const CoordinateReader& reader, const InputSize& size, std::uint64_t entries) {
+  if (size.entries > 0) return static_cast<double>(entries) / static_cast<double>(size.entries);
+  if (size.bytes > 0) return static_cast<double>(reader.bytes_read()) / static_cast<double>(size.bytes);
+  return -1;
+}
+
+// Makes room for the counts of a batch's indices, before they are made.
+void count_indices(const CoordinateBatch& batch, ExternalSort& sort, Relabelling& relabelling, Executor& executor) {
+  std::vector<std::uint64_t> lengths = sort.extent();
+  lengths.resize(batch.upper.size(), 0);
+  for (std::size_t n = 0; n < lengths.size(); ++n) lengths[n] = std::max(lengths[n], batch.upper[n] + 1);
+  Relabelling::check_lengths(lengths);
+  sort.reserve(Relabelling::memory_bytes(lengths));
+  relabelling.count(batch, executor);
+}
+
+void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSort& sort, Relabelling* relabelling,
+              Executor& executor, ProgressMeter& meter) {
+  CoordinateBatch batch;
+  const InputSize size = reader.size();
+  meter.begin({.name = "read", .nonzeros = size.entries, .bytes = size.bytes});
+  std::uint64_t bytes_before = 0;
+  while (reader.next(batch)) {
+    if (sort.entry_count() == 0) check_order(static_cast<std::size_t>(batch.order), options, reader.name());
+    check_coordinates(batch, options, reader.name());
+    const std::uint64_t entries = batch.count();
+    if (relabelling != nullptr) count_indices(batch, sort, *relabelling, executor);
+    sort.hold(reader.kept_bytes());
+    sort.add(std::exchange(batch, {}), share_read(reader, size, sort.entry_count() + entries));
+    meter.advance(entries, reader.bytes_read() - bytes_before);
+    bytes_before = reader.bytes_read();
+  }
+  meter.end();
+  if (sort.entry_count() == 0) {
+    throw Error(ErrorKind::invalid_argument, reader.name() + " holds no nonzeros; a tensor needs at least one");
+  }
+}
+
+// The shape asked for or, without one, that which the input declares, if its entries fit it; else the entries' own.
+std::vector<std::uint64_t> decide_shape(const std::vector<std::uint64_t>& extent, const IngestOptions& options,
+                                        const CoordinateReader& reader) {
+  if (!options.shape.empty()) return options.shape;
+  const std::vector<std::uint64_t> shape = reader.declared_shape();
+  if (shape.empty()) return extent;
+  for (std::size_t n = 0; n < extent.size(); ++n) {
+    if (extent[n] <= shape[n]) continue;
+    const std::uint64_t largest = extent[n] - 1 + static_cast<std::uint64_t>(options.index_base);
+    throw Error(ErrorKind::invalid_argument, reader.name() + " has the coordinate " + std::to_string(largest) +
+                                                 " in mode " + std::to_string(n) + ", beyond the length " +
+                                                 std::to_string(shape[n]) +
+                                                 " that its header declares; correct it, or give --shape");
+  }
+  return shape;
+}
+
+// Nonzeros in line order, and what encode is told of them.
+struct SortedEntries {
+  ContainerInfo info;
+  TensorLayout layout;  // the source refers to it, and to the next
+  std::unique_ptr<Relabelling> relabelling;
+  std::unique_ptr<SortedSource> source;
+  EncodePlan plan;
+  std::vector<Labels> labels;
+
+  EncodeInput input(std::uint64_t entries_read) {
+    return {*source, layout, std::move(info), entries_read, relabelling.get(), std::move(labels)};
+  }
+};
+
+std::uint64_t memory_of(const std::vector<Labels>& labels) {
+  std::uint64_t bytes = 0;
+  for (const Labels& mode : labels) bytes += mode.memory_bytes();
+  return bytes;
+}
+
+std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const IngestOptions& options, ExternalSort& sort,
+                                            Executor& executor, ProgressMeter& meter) {
+  std::unique_ptr<Relabelling> relabelling;
+  if (options.relabel == Relabel::frequency) {
+    relabelling = std::make_unique<Relabelling>();
+    Relabelling::check_lengths(options.shape);
+    if (!options.shape.empty()) sort.reserve(Relabelling::memory_bytes(options.shape));
+  } else if (!options.shape.empty()) {
+    sort.set_layout(TensorLayout(options.shape));
+  }
+  read_all(reader, options, sort, relabelling.get(), executor, meter);
+  const std::vector<std::uint64_t> shape = decide_shape(sort.extent(), options, reader);
+  auto sorted =
+      std::make_unique<SortedEntries>(SortedEntries{{}, TensorLayout(shape), std::move(relabelling), nullptr, {}, {}});
+  sorted->info.shape = shape;
+  sorted->info.mode_names = decide_mode_names(shape.size(), options);
+  sorted->info.chunk_nnz = options.chunk_nnz;
+  sorted->labels = reader.take_labels();
+  sort.hold(memory_of(sorted->labels));
+  if (sorted->relabelling) {
+    Relabelling::check_lengths(shape);
+    sort.reserve(Relabelling::memory_bytes(shape));
+    sorted->relabelling->finish(shape);
+  }
+  ExternalSort::Result result = sort.finish(sorted->layout, sorted->relabelling.get());
+  sorted->plan = result.plan;
+  LineNames names{sorted->layout, options.index_base, sorted->relabelling.get(), sorted->labels};
+  sorted->source = result.memory
+                       ? fold_in_memory(std::move(result.memory), options.duplicates, std::move(names), executor)
+                       : fold_run(std::move(result.run), options.duplicates, std::move(names));
+  return sorted;
+}
+
+SortLimits sort_limits(const CoordinateReader& reader, const IngestOptions& options) {
+  SortLimits limits;
+  limits.memory_bytes = host_budget(options.memory_bytes);
+  limits.reader_bytes = reader.memory_bytes();
+  limits.chunk_nnz = options.chunk_nnz;
+  limits.zstd_level = options.zstd_level;
+  limits.expected_entries = reader.size().entries;
+  if (!options.shape.empty()) limits.line_bits = TensorLayout(options.shape).line_bits();
+  return limits;
+}
+
+// Where runs are spilled: checked before the work begins, although they may not be.
+std::filesystem::path spill_folder(const IngestOptions& options, const TemporaryFile& output) {
+  const std::filesystem::path& target = output.target();
+  std::filesystem::path folder = options.temporary_directory;
+  if (folder.empty()) folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  remove_stale_scratch(folder);
+  check_writable(folder);
+  return folder;
+}
+
+}  // namespace
+
+IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
+                        Executor& executor, const ProgressCallback& progress) {
+  check_options(options);
+  // The name is taken now, so that a second job that writes the same file ends before its work and not after it.
+  TemporaryFile file(output);
+  ProgressMeter meter(progress);
+  SortLimits limits = sort_limits(reader, options);
+  limits.folder = spill_folder(options, file);
+  limits.mark = file.target().filename().string();
+  ExternalSort sort(limits, options.duplicates, executor, meter);
+  const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
+  IngestReport report = encode_container(sorted->input(sort.entry_count()), sorted->plan, options.zstd_level,
+                                         std::move(file), executor, meter);
+  report.entries_read = sort.entry_count();
+  report.input_format = reader.format();
+  return report;
+}
+
+std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const IngestOptions& options,
+                                              Executor& executor, const ProgressCallback& progress) {
+  check_options(options);
+  ProgressMeter meter(progress);
+  SortLimits limits = sort_limits(reader, options);
+  limits.packs_in_memory = true;
+  ExternalSort sort(limits, options.duplicates, executor, meter);
+  const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
+  return encode_in_memory(sorted->input(sort.entry_count()), sorted->plan, executor, meter);
+}
+
+IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
+                          const IngestOptions& options, const ProgressCallback& progress) {
+  ThreadPool pool(options.threads);
+  check_options(options);
+  IngestOptions chosen = options;
+  if (chosen.mode_names.empty()) chosen.mode_names = options.columns.modes;
+  const auto reader = open_input(inputs, chosen, pool);
+  if (reader->counts_from_zero()) chosen.index_base = 0;
+  return run_ingest(*reader, output, chosen, pool, progress);
+}
+
+IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::filesystem::path& output,
+                                const IngestOptions& options, const ProgressCallback& progress) {
+  ThreadPool pool(options.threads);
+  IngestOptions from_zero = options;
+  from_zero.index_base = 0;
+  ArrayReader reader(arrays, options.shape, pool);
+  if (from_zero.shape.empty()) from_zero.shape = reader.find_extents();
+  return run_ingest(reader, output, from_zero, pool, progress);
+}
+
+}  // namespace blco

@@ -1,0 +1,144 @@
+// Chooses a reader by the options, the names and the magic bytes of the files.
+#include "engine/ingest/open_input.hpp"
+
+#include <algorithm>
+#include <array>
+#include <blco/tensor_file.hpp>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "blco/error.hpp"
+#include "engine/common/memory.hpp"
+#include "io/arrays/coo_reader.hpp"
+#include "io/arrays/hdf5_coo_reader.hpp"
+#include "io/arrays/npz_reader.hpp"
+#include "io/text/csv_reader.hpp"
+#include "io/text/tns_reader.hpp"
+
+namespace blco {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t key_share = 2;  // keys take at most this part of the budget
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::invalid_argument, what); }
+
+enum class InputKind { text, npz, hdf5 };
+
+// A pipe is text: what is read from it now would be missing later.
+InputKind kind_of(const fs::path& input) {
+  constexpr std::string_view zip = "PK\x03\x04";
+  constexpr std::string_view empty_zip = "PK\x05\x06";
+  constexpr std::string_view hdf5 = "\x89HDF\r\n\x1a\n";
+  const fs::path file = split_hdf5_group(input).first;
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return InputKind::text;
+  std::array<char, hdf5.size()> bytes{};
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(bytes.data(), bytes.size());
+  const std::string_view head(bytes.data(), static_cast<std::size_t>(stream.gcount()));
+  if (head == hdf5) return InputKind::hdf5;
+  return head.starts_with(zip) || head.starts_with(empty_zip) ? InputKind::npz : InputKind::text;
+}
+
+// Where memory is short, the reader takes an eighth of it.
+std::uint64_t reader_share(const IngestOptions& options) { return host_budget(options.memory_bytes) / 8; }
+
+// `most` bytes, or fewer where the reader's share, at `reader_bytes` a byte of a block, gives fewer.
+std::size_t block_bytes(std::size_t most, const IngestOptions& options, std::uint64_t reader_bytes) {
+  constexpr std::size_t least = std::size_t{16} << 10;
+  return std::max<std::size_t>(least, std::min<std::uint64_t>(most, reader_share(options) / reader_bytes));
+}
+
+bool is_csv(const fs::path& file) {
+  std::string name = file.filename().string();
+  for (const std::string compression : {".gz", ".zst"}) {
+    if (name.ends_with(compression)) name.resize(name.size() - compression.size());
+  }
+  return name.ends_with(".csv") || name.ends_with(".tsv");
+}
+
+// Those of the modes that are asked for, by their names.
+std::vector<Labels> known_labels(const ColumnOptions& columns, const std::vector<std::string>& names) {
+  if (columns.labels_from.empty()) return {};
+  const TensorFile file(columns.labels_from);
+  const std::vector<Labels> labels = file.labels();
+  if (labels.empty()) refuse(columns.labels_from.string() + " has no labels; give a container that was made of keys");
+  const std::vector<std::string>& have = file.summary().mode_names;
+  std::vector<Labels> known;
+  for (const std::string& name : names) {
+    const auto mode = static_cast<std::size_t>(std::ranges::find(have, name) - have.begin());
+    if (mode == have.size()) {
+      refuse(columns.labels_from.string() + " has no mode '" + name + "' to take labels from; its modes are " +
+             list_columns(have));
+    }
+    known.push_back(labels[mode]);
+  }
+  return known;
+}
+
+std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inputs, const IngestOptions& options,
+                                               Executor& executor) {
+  if (!options.shape.empty()) refuse("a shape is not for columns of keys: a mode is as long as it has keys");
+  if (options.index_base != 1) refuse("an index base is not for columns of keys, which are names and not coordinates");
+  CsvOptions csv;
+  csv.columns = {options.columns.modes, options.columns.value};
+  csv.separator = options.columns.separator;
+  csv.skip_lines = options.skip_lines;
+  csv.block_bytes = block_bytes(csv.block_bytes, options, csv_reader_bytes(1, executor.width()));
+  csv.memory_bytes = host_budget(options.memory_bytes);
+  csv.key_bytes = csv.memory_bytes / key_share;
+  csv.known = known_labels(options.columns, options.mode_names);
+  return open_csv(inputs, csv, executor);
+}
+
+std::unique_ptr<CoordinateReader> open_text(const std::vector<fs::path>& inputs, const IngestOptions& options,
+                                            Executor& executor) {
+  if (const auto csv = std::ranges::find_if(inputs, is_csv); csv != inputs.end()) {
+    refuse(csv->string() +
+           " is CSV by its name: say by --modes which of its columns are modes, and by --value which "
+           "one the values, if any; its columns are: " +
+           list_columns(read_csv_columns(*csv, options.columns.separator, options.skip_lines)));
+  }
+  TnsOptions tns{options.index_base, options.skip_lines};
+  tns.block_bytes = block_bytes(tns.block_bytes, options, tns_reader_bytes(1, executor.width()));
+  return open_tns(inputs, tns, executor);
+}
+
+}  // namespace
+
+std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs, const IngestOptions& options,
+                                             Executor& executor) {
+  const ColumnOptions& columns = options.columns;
+  if (columns.modes.empty() && (!columns.value.empty() || columns.separator != 0 || !columns.labels_from.empty())) {
+    refuse("a column of values, a separator or a source of labels is for columns of keys; name those by --modes");
+  }
+  std::vector<InputKind> kinds;
+  for (const fs::path& input : inputs) kinds.push_back(kind_of(input));
+  const auto text = std::ranges::find(kinds, InputKind::text);
+  const auto arrays = std::ranges::find_if(kinds, [](InputKind kind) { return kind != InputKind::text; });
+  if (arrays == kinds.end()) {
+    return columns.modes.empty() ? open_text(inputs, options, executor) : open_columns(inputs, options, executor);
+  }
+  const auto name_of = [&](auto kind) { return inputs[static_cast<std::size_t>(kind - kinds.begin())].string(); };
+  if (!columns.modes.empty()) {
+    refuse(name_of(arrays) + " has arrays of coordinates, and no columns of keys; leave out --modes");
+  }
+  if (text != kinds.end()) {
+    throw Error(ErrorKind::invalid_argument, name_of(arrays) + " has arrays and " + name_of(text) +
+                                                 " is text; files of one tensor are all text or all arrays");
+  }
+  if (options.skip_lines != 0) {
+    throw Error(ErrorKind::invalid_argument, name_of(arrays) + " has no lines to skip; leave out --skip-lines");
+  }
+  std::vector<std::unique_ptr<CooSource>> sources;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    sources.push_back(kinds[i] == InputKind::npz ? open_npz(inputs[i]) : open_hdf5_coo(inputs[i]));
+  }
+  return make_coo_reader(std::move(sources), reader_share(options), executor);
+}
+
+}  // namespace blco

@@ -1,0 +1,118 @@
+// Counting, and a counting sort of the counts.
+#include "engine/ingest/relabelling.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "blco/error.hpp"
+#include "io/container/container.hpp"
+
+namespace blco {
+namespace {
+
+// Counts from here on are few (of n entries, n / 2^16 indices have one), and sorted by comparison.
+constexpr std::uint32_t large_count = std::uint32_t{1} << 16;
+// A count that is at its end stays there: so many are equally frequent.
+constexpr std::uint32_t most_counted = std::numeric_limits<std::uint32_t>::max();
+
+}  // namespace
+
+void Relabelling::Column::extend(std::uint64_t rows) {
+  rows_ = std::max(rows_, rows);
+  while (pages_.size() * page_rows < rows_) pages_.push_back(std::make_unique<std::uint32_t[]>(page_rows));
+}
+
+std::uint64_t Relabelling::memory_bytes(std::span<const std::uint64_t> lengths) {
+  std::uint64_t pages = 0;
+  std::uint64_t longest = 0;
+  for (const std::uint64_t length : lengths) {
+    pages += (length + Column::page_rows - 1) / Column::page_rows;
+    longest = std::max(longest, length);
+  }
+  // Of a page also its pointer, in a list that doubles. Of the longest mode the order of its indices, and a bit each.
+  return pages * (Column::page_rows * sizeof(std::uint32_t) + 32) + longest * sizeof(std::uint32_t) + longest / 8 +
+         large_count * sizeof(std::uint64_t);
+}
+
+void Relabelling::check_lengths(std::span<const std::uint64_t> lengths) {
+  for (std::size_t n = 0; n < lengths.size(); ++n) {
+    if (lengths[n] <= most_relabelled_rows) continue;
+    throw Error(ErrorKind::invalid_argument, "mode " + std::to_string(n) + " has the length " +
+                                                 std::to_string(lengths[n]) +
+                                                 ", and modes of up to 2^32 can be relabelled; give --relabel none");
+  }
+}
+
+void Relabelling::count(const CoordinateBatch& batch, Executor& executor) {
+  columns_.resize(static_cast<std::size_t>(batch.order));
+  executor.run(columns_.size(), [&](std::size_t n) {
+    Column& counts = columns_[n];
+    counts.extend(batch.upper[n] + 1);
+    const auto mode = static_cast<int>(n);
+    for (std::size_t i = 0; i < batch.count(); ++i) {
+      std::uint32_t& count = counts[batch.coordinate(i, mode)];
+      if (count != most_counted) ++count;
+    }
+  });
+}
+
+std::vector<std::uint32_t> Relabelling::order_by_count(const Column& counts) {
+  // Where the indices of each count go, those of the largest counts first.
+  std::vector<std::uint64_t> place(large_count + 1);
+  for (std::uint64_t row = 0; row < counts.rows(); ++row) ++place[std::min(counts[row], large_count)];
+  const std::uint64_t large = place[large_count];
+  std::uint64_t next = 0;
+  for (std::size_t count = place.size(); count-- > 0;) next += std::exchange(place[count], next);
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(counts.rows()));
+  for (std::uint64_t row = 0; row < counts.rows(); ++row) {
+    order[place[std::min(counts[row], large_count)]++] = static_cast<std::uint32_t>(row);
+  }
+  std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(large),
+            [&](std::uint32_t a, std::uint32_t b) { return counts[a] != counts[b] ? counts[a] > counts[b] : a < b; });
+  return order;
+}
+
+void Relabelling::finish(std::span<const std::uint64_t> shape) {
+  columns_.resize(shape.size());
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    columns_[n].extend(shape[n]);
+    const std::vector<std::uint32_t> order = order_by_count(columns_[n]);
+    for (std::size_t stored = 0; stored < order.size(); ++stored) {
+      columns_[n][order[stored]] = static_cast<std::uint32_t>(stored);
+    }
+  }
+}
+
+void Relabelling::apply(CoordinateBatch& batch) const {
+  const std::size_t order = columns_.size();
+  const auto replace = [&](auto& coordinates) {
+    for (std::size_t n = 0; n < order; ++n) {
+      const Column& numbers = columns_[n];
+      for (std::size_t at = n; at < coordinates.size(); at += order) coordinates[at] = numbers[coordinates[at]];
+    }
+  };
+  replace(batch.narrow);
+  replace(batch.wide);
+}
+
+std::uint64_t Relabelling::original(std::size_t mode, std::uint64_t stored) const {
+  std::uint64_t row = 0;
+  while (columns_[mode][row] != stored) ++row;
+  return row;
+}
+
+std::vector<std::uint32_t> Relabelling::take_originals(std::size_t mode) {
+  const Column numbers = std::exchange(columns_[mode], {});
+  std::vector<std::uint32_t> originals(static_cast<std::size_t>(numbers.rows()));
+  bool same = true;
+  for (std::uint64_t row = 0; row < numbers.rows(); ++row) {
+    originals[numbers[row]] = static_cast<std::uint32_t>(row);
+    same = same && numbers[row] == row;
+  }
+  if (same) originals = {};
+  return originals;
+}
+
+}  // namespace blco

@@ -1,0 +1,16 @@
+// The baseline that a benchmark compares with, filled from a tensor.
+#pragma once
+
+#include <blco/tensor.hpp>
+#include <cstdint>
+#include <memory>
+
+#include "kernels/rivals/alto_baseline.hpp"
+
+namespace blco {
+
+// Reads the whole tensor; the factors are the initial ones of `seed`. Null where there is no baseline for this order,
+// rank or CPU. `executor` must outlive it.
+std::unique_ptr<AltoBaseline> make_baseline(const Tensor& tensor, int rank, std::uint64_t seed, Executor& executor);
+
+}  // namespace blco

@@ -1,0 +1,164 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <blco/benchmark.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+#include "blco/error.hpp"
+#include "engine/fit/cpd_job.hpp"
+#include "engine/fit/initial_factors.hpp"
+#include "engine/inspect/baseline_pass.hpp"
+#include "engine/stream/streamer.hpp"
+#include "kernels/host/sorted_tiles.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::uint64_t copy_bytes = std::uint64_t{256} << 20;
+constexpr int copy_repeats = 5;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double median(std::vector<double> of) {
+  std::ranges::sort(of);
+  return of[of.size() / 2];
+}
+
+// Two such buffers lie in a second cache.
+constexpr std::uint64_t cached_copy_bytes = std::uint64_t{192} << 10;
+
+// Bytes read and written per second by copies within the second cache of each thread.
+double measure_cache_copy(ThreadPool& pool) {
+  constexpr int rounds = 2000;
+  const auto parts = static_cast<std::size_t>(pool.width());
+  std::vector<double> seconds(parts);
+  pool.run(parts, [&](std::size_t part) {
+    std::vector<std::byte> from(cached_copy_bytes, std::byte{1});
+    std::vector<std::byte> to(cached_copy_bytes);
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < rounds; ++i)
+      std::memcpy(i % 2 == 0 ? to.data() : from.data(), i % 2 == 0 ? from.data() : to.data(), cached_copy_bytes);
+    seconds[part] = seconds_since(begin);
+  });
+  return 2.0 * rounds * static_cast<double>(cached_copy_bytes * parts) / median(seconds);
+}
+
+// Bytes read and written per second by a copy on all threads.
+double measure_host_copy(ThreadPool& pool) {
+  std::vector<std::byte> from(copy_bytes, std::byte{1});
+  std::vector<std::byte> to(copy_bytes);
+  const auto parts = static_cast<std::size_t>(pool.width());
+  std::vector<double> seconds;
+  for (int i = 0; i < copy_repeats; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    pool.run(parts, [&](std::size_t part) {
+      const std::size_t first = copy_bytes * part / parts;
+      std::memcpy(to.data() + first, from.data() + first, copy_bytes * (part + 1) / parts - first);
+    });
+    seconds.push_back(seconds_since(begin));
+  }
+  return 2 * static_cast<double>(copy_bytes) / median(seconds);
+}
+
+std::uint64_t host_cache_bytes() {
+  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? static_cast<std::uint64_t>(bytes) : std::uint64_t{1} << 20;
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return seconds_since(begin);
+}
+
+// Both in turn, so that what else the machine does slows both down alike.
+PassMeasurement measure_pass(Streamer& streamer, AltoBaseline* baseline, const PassLoad& load, int repeats) {
+  std::vector<double> seconds;
+  std::vector<double> baseline_seconds;
+  for (int i = 0; i < repeats; ++i) {
+    const Direction direction = i % 2 == 0 ? Direction::backward : Direction::forward;
+    seconds.push_back(seconds_of([&] { streamer.pass(load.mode, direction); }));
+    if (baseline != nullptr) baseline_seconds.push_back(seconds_of([&] { baseline->run(load.mode); }));
+  }
+  PassMeasurement measured;
+  measured.mode = load.mode;
+  measured.seconds = median(seconds);
+  measured.least_seconds = std::ranges::min(seconds);
+  measured.nonzeros_per_second = static_cast<double>(load.nnz) / measured.seconds;
+  if (baseline != nullptr) measured.baseline_least_seconds = std::ranges::min(baseline_seconds);
+  return measured;
+}
+
+void set_traffic(const PassTraffic& traffic, const BenchmarkReport& report, PassMeasurement& pass) {
+  pass.link_bytes = traffic.link_bytes;
+  pass.disk_bytes = traffic.disk_bytes;
+  pass.memory_bytes = traffic.memory_bytes;
+  if (report.link_bytes_per_second > 0) pass.link_share = pass.link_bytes / pass.seconds / report.link_bytes_per_second;
+  pass.memory_share = pass.memory_bytes / pass.seconds / report.memory_bytes_per_second;
+  pass.cache_bytes = traffic.cache_bytes;
+  if (report.cache_bytes_per_second > 0)
+    pass.cache_share = pass.cache_bytes / pass.seconds / report.cache_bytes_per_second;
+}
+
+}  // namespace
+
+double BenchmarkReport::ratio_to_baseline() const {
+  double seconds = 0;
+  double baseline_seconds = 0;
+  for (const PassMeasurement& pass : passes) {
+    seconds += pass.least_seconds;
+    baseline_seconds += pass.baseline_least_seconds;
+  }
+  return baseline_seconds > 0 ? seconds / baseline_seconds : 0;
+}
+
+double BenchmarkReport::mean_speed() const {
+  double logarithms = 0;
+  for (const PassMeasurement& pass : passes) logarithms += std::log(pass.nonzeros_per_second);
+  return std::exp(logarithms / static_cast<double>(passes.size()));
+}
+
+BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark, const MemoryBudget& budget,
+                                 const CpdOptions& options) {
+  if (benchmark.repeats < 1) throw Error(ErrorKind::invalid_argument, "a benchmark repeats at least once");
+  check_options(tensor.summary(), options);
+  JobRequest request;
+  add_relabelling_bytes(tensor.chunks().info(), options.rank, request);
+  CpdJob job(tensor, budget, options, request);
+  BenchmarkReport report;
+  if (job.device() != nullptr) {
+    const DeviceBandwidths device = measure_device_bandwidths();
+    report.link_bytes_per_second = device.link_bytes_per_second;
+    report.memory_bytes_per_second = device.memory_bytes_per_second;
+  } else {
+    report.memory_bytes_per_second = measure_host_copy(job.pool());
+    report.cache_bytes_per_second = measure_cache_copy(job.pool());
+  }
+  OriginalRows rows(tensor.chunks(), job.backend(), options.rank, job.device() != nullptr);
+  load_initial_factors(tensor.summary(), options, nullptr, rows);
+  report.plan = job.describe();
+
+  std::unique_ptr<AltoBaseline> baseline;
+  if (benchmark.baseline) baseline = make_baseline(tensor, options.rank, options.seed, job.pool());
+  Streamer streamer(tensor.chunks(), job.plan(), job.backend(), job.side_jobs(), job.trace());
+  streamer.pass(0, Direction::forward);
+  const std::uint64_t cache_bytes = job.device() != nullptr ? job.device()->l2_bytes : host_cache_bytes();
+  for (const PassLoad& load : job.loads()) {
+    // Chunks are sorted only after some passes; every pass that is measured comes after that.
+    const int warming = report.plan.decoded_chunks > 0 ? passes_before_sorting + 1 : 0;
+    for (int i = 0; i < warming; ++i) streamer.pass(load.mode, Direction::forward);
+    PassMeasurement pass = measure_pass(streamer, baseline.get(), load, benchmark.repeats);
+    set_traffic(traffic_of(load, cache_bytes), report, pass);
+    report.passes.push_back(pass);
+  }
+  job.close_trace();
+  return report;
+}
+
+}  // namespace blco

@@ -1,0 +1,141 @@
+// A model as one file per array, in a folder.
+#include <blco/export.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <system_error>
+
+#include "engine/common/progress_meter.hpp"
+#include "io/arrays/array_file.hpp"
+#include "io/file/output_file.hpp"
+#include "io/file/temporary_file.hpp"
+
+namespace blco {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t max_kept_name = 100;
+
+struct NamedArray {
+  std::string name;
+  std::vector<std::uint64_t> extents;
+  std::span<const double> values;
+};
+
+// Letters, digits, and what lies outside ASCII stay; the rest might mean something to a shell or a file system.
+std::string file_name(std::size_t mode, const std::string& name) {
+  const std::string number = "mode" + std::to_string(mode);
+  if (name.empty() || name == number) return number;
+  std::string kept;
+  for (const char c : name) {
+    const bool stays = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || (static_cast<unsigned char>(c) & 0x80) != 0;
+    // A letter of UTF-8 is not cut apart: its later bytes are 10xxxxxx.
+    if (kept.size() >= max_kept_name && (static_cast<unsigned char>(c) & 0xc0) != 0x80) break;
+    kept += stays ? c : '_';
+  }
+  return number + "_" + kept;
+}
+
+std::vector<NamedArray> list_arrays(const CpdModel& model) {
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) throw Error(ErrorKind::invalid_argument, std::string("cannot export the model: ") + what);
+  };
+  require(model.rank >= 1 && model.weights.size() == static_cast<std::size_t>(model.rank),
+          "rank and number of weights disagree");
+  require(!model.shape.empty() && model.factors.size() == model.shape.size(), "there is not one factor per mode");
+  require(model.mode_names.empty() || model.mode_names.size() == model.shape.size(), "there is not one name per mode");
+  require(model.labels.empty() || model.labels.size() == model.shape.size(),
+          "there is not one list of labels per mode");
+  const auto rank = static_cast<std::uint64_t>(model.rank);
+  std::vector<NamedArray> arrays = {{"weights", {rank}, model.weights}};
+  if (!model.fit_history.empty()) arrays.push_back({"fit_history", {model.fit_history.size()}, model.fit_history});
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    require(model.factors[n].size() % rank == 0 && model.factors[n].size() / rank == model.shape[n],
+            "a factor's size is not that of its mode times the rank");
+    arrays.push_back(
+        {file_name(n, model.mode_names.empty() ? "" : model.mode_names[n]), {model.shape[n], rank}, model.factors[n]});
+  }
+  return arrays;
+}
+
+void write_labels(const TemporaryFile& file, const fs::path& name, const Labels& labels) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 20;
+  OutputFile output(file.path(), name);
+  std::string lines;
+  for (std::uint64_t i = 0; i < labels.size(); ++i) {
+    lines.append(labels[i]) += '\n';
+    if (lines.size() < most_bytes && i + 1 < labels.size()) continue;
+    output.write(lines);
+    lines.clear();
+  }
+  output.close();
+}
+
+// Made if it is not there, and then removed again unless kept.
+class ModelFolder {
+ public:
+  explicit ModelFolder(const fs::path& path) : path_(path) {
+    std::error_code failure;
+    const fs::file_status status = fs::status(path, failure);
+    if (fs::is_directory(status)) return;
+    if (fs::exists(status)) {
+      throw Error(ErrorKind::io, "cannot write into " + path.string() + ": it is a file; a model goes into a folder");
+    }
+    made_ = fs::create_directory(path, failure);
+    if (failure) {
+      throw Error(ErrorKind::io, "cannot make the folder " + path.string() + ": " + failure.message());
+    }
+  }
+  ~ModelFolder() {
+    std::error_code ignored;
+    if (made_) fs::remove(path_, ignored);
+  }
+  ModelFolder(const ModelFolder&) = delete;
+  ModelFolder& operator=(const ModelFolder&) = delete;
+
+  void keep() { made_ = false; }
+
+ private:
+  fs::path path_;
+  bool made_ = false;
+};
+
+}  // namespace
+
+std::vector<fs::path> export_model(const CpdModel& model, const fs::path& given, ArrayFormat format,
+                                   const ProgressCallback& progress) {
+  // Without the slash that may end it.
+  const fs::path folder = given.has_filename() ? given : given.parent_path();
+  const std::vector<NamedArray> arrays = list_arrays(model);
+  const bool is_npy = format == ArrayFormat::npy;
+  ModelFolder made(folder);
+  std::deque<TemporaryFile> files;
+  std::vector<fs::path> names;
+  ProgressMeter meter(progress);
+  std::uint64_t bytes = 0;
+  for (const NamedArray& array : arrays) bytes += array.values.size_bytes();
+  meter.begin({.name = "export", .bytes = bytes});
+  for (const NamedArray& array : arrays) {
+    const fs::path name = folder / (array.name + (is_npy ? ".npy" : ".txt"));
+    const TemporaryFile& file = files.emplace_back(name);
+    (is_npy ? write_npy : write_text_array)(file.path(), name, array.extents, array.values);
+    names.push_back(name);
+    meter.advance(0, array.values.size_bytes());
+  }
+  meter.end();
+  for (std::size_t n = 0; n < model.labels.size(); ++n) {
+    if (model.labels[n].empty()) continue;
+    const fs::path name = folder / (file_name(n, model.mode_names.empty() ? "" : model.mode_names[n]) + ".labels.txt");
+    write_labels(files.emplace_back(name), name, model.labels[n]);
+    names.push_back(name);
+  }
+  for (TemporaryFile& file : files) file.publish();
+  made.keep();
+  return names;
+}
+
+}  // namespace blco

@@ -1,0 +1,238 @@
+// Shares the budgets out; every term of the sums is named once.
+#include "engine/stream/planner.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "blco/error.hpp"
+#include "engine/common/memory.hpp"
+#include "kernels/aligned_buffer.hpp"
+#include "kernels/host/host_backend.hpp"
+#include "kernels/host/sorted_tiles.hpp"
+
+namespace blco {
+namespace {
+
+// The library itself, its HDF5 handles, thread stacks in use and small tables.
+constexpr std::uint64_t overhead_bytes = std::uint64_t{8} << 20;
+
+// One lane is computed on (or copied from) while another is filled. Before a device more of them smooth the transfers,
+// and a second reader hides decompression; a host's threads read the next chunk themselves.
+constexpr int fewest_lanes = 2;
+constexpr int usual_lanes = 4;
+constexpr int usual_readers = 2;
+
+// Matrices of R x R alive at once in a row update: the system, its checked copy, its factorisation, both forms of the
+// solver, and on the singular path the eigenvectors and a product.
+constexpr std::uint64_t solver_matrices = 8;
+
+// Pinned staging of dense transfers, and the device's numbers of a row update on the host.
+constexpr std::uint64_t device_staging_bytes = std::uint64_t{2} << 20;
+
+// Copies of the output in device memory are a multiple of this, as cudaMalloc has it.
+constexpr std::uint64_t device_granule = 512;
+
+// Chunks that are streamed so far go to `tier`, the same share of every stretch of the pass, so that they alternate
+// with the others. Returns the bytes taken.
+template <class BytesOf>
+std::uint64_t keep_evenly(const TensorSizes& tensor, Tier tier, std::uint64_t room, const BytesOf& bytes_of,
+                          std::vector<Tier>& tiers) {
+  std::uint64_t wanted = 0;
+  for (std::size_t chunk = 0; chunk < tiers.size(); ++chunk) {
+    if (tiers[chunk] == Tier::streamed) wanted += bytes_of(tensor.chunks[chunk]);
+  }
+  const double share = wanted == 0 ? 0 : std::min(1.0, static_cast<double>(room) / static_cast<double>(wanted));
+  double due = 0;
+  std::uint64_t used = 0;
+  for (std::size_t chunk = 0; chunk < tiers.size(); ++chunk) {
+    if (tiers[chunk] != Tier::streamed) continue;
+    const std::uint64_t bytes = bytes_of(tensor.chunks[chunk]);
+    due += share;
+    if (due < 1 - 1e-9 || used + bytes > room) continue;
+    due -= 1;
+    used += bytes;
+    tiers[chunk] = tier;
+  }
+  return used;
+}
+
+std::uint64_t buffer_of(const ChunkSizes& chunk) { return chunk.buffer_bytes; }
+std::uint64_t device_bytes_of(const ChunkSizes& chunk) { return cuda_chunk_bytes(chunk.payload_bytes); }
+
+std::uint64_t decode_ahead(const TensorSizes& tensor, const TensorLayout& layout, std::uint64_t room,
+                           std::vector<Tier>& tiers) {
+  std::uint64_t used = 0;
+  for (std::size_t chunk = 0; chunk < tiers.size(); ++chunk) {
+    const std::uint64_t packed = tensor.chunks[chunk].buffer_bytes;
+    const std::uint64_t decoded = host_decoded_bytes(layout, tensor.chunks[chunk].nnz);
+    const std::uint64_t more = decoded - std::min(decoded, packed);
+    if (used + more > room) break;
+    used += more;
+    tiers[chunk] = Tier::decoded;
+  }
+  return used;
+}
+
+// For sorted copies of chunks that are decoded anyway.
+std::uint64_t sort_ahead(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room, const Plan& plan) {
+  // Rows that each belong to a thread take chunks in line order.
+  if (request.threads > 1 && plan.private_bytes == 0) return 0;
+  std::vector<std::uint64_t> nnzs;
+  for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
+    if (plan.tiers[chunk] == Tier::decoded) nnzs.push_back(tensor.chunks[chunk].nnz);
+  }
+  return nnzs.empty() ? 0 : std::min(room, host_sorted_bytes(request.backend, nnzs, request.threads));
+}
+
+std::uint64_t host_bytes(const PlanRequest& request, std::uint64_t private_bytes) {
+  BackendConfig config = request.backend;
+  config.private_bytes = private_bytes;
+  return host_backend_bytes(config, request.threads);
+}
+
+std::uint64_t useful_private_bytes(const PlanRequest& request) {
+  return request.deterministic ? 0 : host_backend_useful_private_bytes(request.backend, request.threads);
+}
+
+// A backend with whole copies of the output makes no RowExchange, which may take more than the copies.
+std::uint64_t least_private_bytes(const PlanRequest& request) {
+  const std::uint64_t useful = useful_private_bytes(request);
+  return host_bytes(request, useful) <= host_bytes(request, 0) ? useful : 0;
+}
+
+// Bytes of host memory that no plan can do without.
+std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request) {
+  const auto rank = static_cast<std::uint64_t>(request.backend.rank);
+  const std::uint64_t backend =
+      request.device ? device_staging_bytes : host_bytes(request, least_private_bytes(request));
+  return overhead_bytes + tensor.table_bytes + request.caller_bytes + backend +
+         solver_matrices * rank * rank * sizeof(double);
+}
+
+// For private outputs on the host: at most a quarter of `room`; but all that is of use where most of the tensor is
+// streamed anyway, and merging the copies is little beside its nonzeros.
+std::uint64_t choose_private_bytes(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room) {
+  const std::uint64_t useful = useful_private_bytes(request);
+  const std::uint64_t least = least_private_bytes(request);
+  const auto copies = static_cast<std::uint64_t>(request.threads - 1);
+  const bool worthwhile = copies * std::ranges::max(request.backend.layout.shape()) <= tensor.nnz() / 4;
+  const bool fits = host_bytes(request, useful) <= host_bytes(request, least) + room;
+  const bool streams = !request.keep_chunks || tensor.buffer_bytes() >= 2 * room;
+  if (worthwhile && fits && streams) return useful;
+  const std::uint64_t quarter = room / 4 / page_bytes * page_bytes;
+  return std::max(least, std::min(quarter, useful));
+}
+
+// What the factors before each update take on the host.
+std::uint64_t previous_factor_bytes(const PlanRequest& request) {
+  BackendConfig config = request.backend;
+  const std::uint64_t without = host_backend_bytes(config, request.threads);
+  config.keep_previous = true;
+  return host_backend_bytes(config, request.threads) - without;
+}
+
+// A small budget is better spent on chunks that are not read at all. Returns the bytes that a deeper ring takes more.
+std::uint64_t deepen_ring(const TensorSizes& tensor, std::uint64_t room, Plan& plan) {
+  const std::uint64_t more =
+      (usual_lanes - fewest_lanes) * plan.lane_bytes + (usual_readers - 1) * tensor.largest_scratch();
+  if (more > room / 8) return 0;
+  plan.lanes = usual_lanes;
+  plan.readers = usual_readers;
+  return more;
+}
+
+// Lanes, copies of the output and resident chunks in device memory.
+void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& plan) {
+  const DeviceRequest& device = *request.device;
+  const int lanes = plan.lanes;
+  plan.lanes = fewest_lanes;
+  plan.device_minimum_bytes = cuda_backend_bytes(cuda_config(request, plan));
+  if (device.budget_bytes < plan.device_minimum_bytes) {
+    throw Error(ErrorKind::out_of_memory,
+                "this job takes at least " + format_bytes(plan.device_minimum_bytes) + " of device memory, and the " +
+                    "budget is " + format_bytes(device.budget_bytes) + "; give --device-memory " +
+                    as_budget(plan.device_minimum_bytes) + " or more, a lower rank, --precision f32, or --device cpu");
+  }
+  const std::uint64_t room = device.budget_bytes - plan.device_minimum_bytes;
+  plan.private_bytes = std::min(room / 4, cuda_backend_useful_private_bytes(cuda_config(request, plan)));
+  plan.private_bytes = plan.private_bytes / device_granule * device_granule;
+  const std::uint64_t without = cuda_backend_bytes(cuda_config(request, plan));
+  plan.keep_previous = request.want_previous;
+  if (cuda_backend_bytes(cuda_config(request, plan)) > without + room / 4) plan.keep_previous = false;
+  const std::uint64_t fewest = cuda_backend_bytes(cuda_config(request, plan));
+  plan.lanes = lanes;
+  if (cuda_backend_bytes(cuda_config(request, plan)) > fewest + room / 8) plan.lanes = fewest_lanes;
+  const std::uint64_t taken = cuda_backend_bytes(cuda_config(request, plan));
+  if (request.keep_chunks) {
+    plan.resident_bytes = keep_evenly(tensor, Tier::device, device.budget_bytes - taken, device_bytes_of, plan.tiers);
+  }
+  plan.device_planned_bytes = taken + plan.resident_bytes;
+}
+
+void count_moved_bytes(const TensorSizes& tensor, const PlanRequest& request, Plan& plan) {
+  for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
+    const Tier tier = plan.tiers[chunk];
+    if (tier == Tier::streamed) plan.disk_bytes_per_pass += tensor.chunks[chunk].stored_bytes;
+    if (request.device && tier != Tier::device) plan.link_bytes_per_pass += tensor.chunks[chunk].payload_bytes;
+  }
+}
+
+bool all_kept(const Plan& plan) {
+  return std::find(plan.tiers.begin(), plan.tiers.end(), Tier::streamed) == plan.tiers.end();
+}
+
+}  // namespace
+
+Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
+  Plan plan;
+  plan.lane_bytes = tensor.largest_buffer();
+  plan.scratch_bytes = tensor.largest_scratch();
+  const std::uint64_t taken = fixed_bytes(tensor, request) + fewest_lanes * plan.lane_bytes + plan.scratch_bytes;
+  plan.minimum_bytes = taken;
+  if (request.budget_bytes < plan.minimum_bytes) {
+    throw Error(ErrorKind::out_of_memory,
+                "this job takes at least " + format_bytes(plan.minimum_bytes) + " of host memory, and the budget is " +
+                    format_bytes(request.budget_bytes) + "; give --host-memory " + as_budget(plan.minimum_bytes) +
+                    " or more, a lower rank, or --precision f32");
+  }
+
+  std::uint64_t room = request.budget_bytes - taken;
+  plan.tiers.assign(tensor.chunks.size(), Tier::streamed);
+  plan.lanes = fewest_lanes;
+  plan.readers = 1;
+  if (!request.device) {
+    plan.private_bytes = choose_private_bytes(tensor, request, room);
+    room -= host_bytes(request, plan.private_bytes) - host_bytes(request, least_private_bytes(request));
+    const std::uint64_t previous = previous_factor_bytes(request);
+    plan.keep_previous = request.want_previous && previous <= room / 4;
+    if (plan.keep_previous) room -= previous;
+  }
+  if (request.device) {
+    room -= deepen_ring(tensor, room, plan);
+    plan_device(tensor, request, plan);
+  }
+  if (request.keep_chunks) {
+    room -= keep_evenly(tensor, Tier::packed, room, buffer_of, plan.tiers);
+    if (!request.device && all_kept(plan)) {
+      room -= decode_ahead(tensor, request.backend.layout, room, plan.tiers);
+      plan.sorted_bytes = sort_ahead(tensor, request, room, plan);
+      room -= plan.sorted_bytes;
+    }
+  }
+  plan.planned_bytes = request.budget_bytes - room;
+  count_moved_bytes(tensor, request, plan);
+  return plan;
+}
+
+CudaConfig cuda_config(const PlanRequest& request, const Plan& plan) {
+  CudaConfig config{.backend = request.backend, .limits = request.device->limits};
+  config.backend.private_bytes = plan.private_bytes;
+  config.backend.keep_previous = plan.keep_previous;
+  config.lanes = plan.lanes;
+  config.lane_bytes = cuda_chunk_bytes(plan.lane_bytes);  // payloads are aligned more widely there
+  config.resident_bytes = plan.resident_bytes;
+  config.resolution = request.device->resolution;
+  return config;
+}
+
+}  // namespace blco

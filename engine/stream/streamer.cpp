@@ -1,0 +1,125 @@
+// Reads fill the ring of lanes in the order of the pass; the caller's thread submits in the same order.
+#include "engine/stream/streamer.hpp"
+
+#include <utility>
+
+namespace blco {
+
+Streamer::Streamer(const ChunkSource& tensor, const Plan& plan, Backend& backend, SideJobs* jobs, TraceSink* trace,
+                   ProgressMeter* meter)
+    : tensor_(&tensor),
+      plan_(&plan),
+      backend_(&backend),
+      jobs_(jobs),
+      trace_(trace),
+      meter_(meter),
+      residents_(plan.tiers.size()) {
+  for (int lane = 0; lane < plan.lanes; ++lane) lanes_.push_back(backend.allocate_host(plan.lane_bytes));
+  scratch_.assign(static_cast<std::size_t>(plan.readers), std::vector<std::byte>(plan.scratch_bytes));
+  for (std::uint64_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
+    if (plan.tiers[chunk] == Tier::packed) {
+      residents_[chunk].buffer = backend.allocate_host(tensor.buffer_bytes(chunk));
+    }
+  }
+}
+
+Streamer::~Streamer() {
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    try {
+      backend_->wait_lane(static_cast<int>(lane));
+    } catch (...) {
+      // A device that failed copies nothing more, and its error has been thrown by the pass.
+    }
+  }
+}
+
+void Streamer::pass(int mode, Direction direction) {
+  try {
+    run_pass(mode, direction);
+  } catch (...) {
+    drain();
+    throw;
+  }
+}
+
+// Copies in flight read the lanes and the packed chunks; a finished pass has none.
+void Streamer::drain() noexcept {
+  try {
+    backend_->finish_pass();
+  } catch (...) {
+    // The error that ended the pass is the one that its caller hears of.
+  }
+}
+
+void Streamer::run_pass(int mode, Direction direction) {
+  const std::uint64_t count = plan_->tiers.size();
+  const auto chunk_at = [&](std::uint64_t i) { return direction == Direction::forward ? i : count - 1 - i; };
+  std::vector<std::uint64_t> reads;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (needs_read(chunk_at(i))) reads.push_back(chunk_at(i));
+  }
+
+  const auto pass_begin = std::chrono::steady_clock::now();
+  const std::unique_ptr<ReadAhead> read_ahead = read(std::move(reads));
+  std::size_t reads_taken = 0;
+  backend_->begin_pass(mode);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t chunk = chunk_at(i);
+    const std::uint64_t nnz = tensor_->info().nnz_of_chunk(chunk);
+    if (!needs_read(chunk)) {
+      backend_->submit_resident(*residents_[chunk].id);
+      if (meter_ != nullptr) meter_->advance(nnz, 0);
+      continue;
+    }
+    const auto wait_begin = std::chrono::steady_clock::now();
+    const ChunkView view = read_ahead->wait(reads_taken);
+    trace("caller", "wait for a read", wait_begin, chunk, 0);
+    submit_read(chunk, reads_taken++ % lanes_.size(), view);
+    read_ahead->submitted();
+    if (meter_ != nullptr) meter_->advance(nnz, stored_bytes(chunk));
+  }
+  backend_->finish_pass();
+  trace("passes", "mode " + std::to_string(mode), pass_begin, 0, 0);
+}
+
+std::unique_ptr<ReadAhead> Streamer::read(std::vector<std::uint64_t> chunks) {
+  ReadSetup setup{tensor_, lanes_.size(), scratch_};
+  setup.destination = [this](std::uint64_t chunk, std::size_t lane) {
+    backend_->wait_lane(static_cast<int>(lane));
+    HostBuffer* own = residents_[chunk].buffer.get();
+    return own != nullptr ? own->bytes() : lanes_[lane]->bytes();
+  };
+  setup.ended = [this](std::size_t reader, std::uint64_t chunk, TraceTime begin, TraceTime end) {
+    if (trace_ == nullptr) return;
+    trace_->add({"reader " + std::to_string(reader), "read", begin, end, chunk, stored_bytes(chunk)});
+  };
+  return jobs_ != nullptr ? read_beside(setup, std::move(chunks), *jobs_) : read_by_threads(setup, std::move(chunks));
+}
+
+void Streamer::submit_read(std::uint64_t chunk, std::size_t at, const ChunkView& view) {
+  const auto lane = static_cast<int>(at);
+  bytes_read_ += stored_bytes(chunk);
+  if (plan_->tiers[chunk] == Tier::streamed) {
+    backend_->submit(lane, view);
+    return;
+  }
+  const Tier tier = plan_->tiers[chunk];
+  const ResidentForm form = tier == Tier::packed   ? ResidentForm::packed
+                            : tier == Tier::device ? ResidentForm::device
+                                                   : ResidentForm::decoded;
+  residents_[chunk].id = backend_->keep(lane, view, form);
+  backend_->submit_resident(*residents_[chunk].id);
+}
+
+std::uint64_t Streamer::stored_bytes(std::uint64_t chunk) const {
+  std::uint64_t bytes = 0;
+  for (const StoredExtent& extent : tensor_->extents(chunk)) bytes += extent.stored_bytes;
+  return bytes;
+}
+
+void Streamer::trace(const std::string& track, std::string_view name, TraceTime begin, std::uint64_t chunk,
+                     std::uint64_t bytes) const {
+  if (trace_ != nullptr) trace_->add({track, name, begin, std::chrono::steady_clock::now(), chunk, bytes});
+}
+
+}  // namespace blco

@@ -1,0 +1,71 @@
+// The streaming executor: drives every chunk through the backend, reading ahead what is not in memory.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/common/progress_meter.hpp"
+#include "engine/stream/planner.hpp"
+#include "engine/stream/read_ahead.hpp"
+#include "io/container/chunk_source.hpp"
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+enum class Direction { forward, backward };
+
+class Streamer {
+ public:
+  // All of them must outlive the streamer. Allocates the lanes and the room for packed chunks. With `jobs`, which a
+  // backend that computes on the host has as its executor, chunks are read between its tasks; else by threads.
+  Streamer(const ChunkSource& tensor, const Plan& plan, Backend& backend, SideJobs* jobs = nullptr,
+           TraceSink* trace = nullptr, ProgressMeter* meter = nullptr);
+  // Waits for what still copies from the lanes.
+  ~Streamer();
+  Streamer(const Streamer&) = delete;
+  Streamer& operator=(const Streamer&) = delete;
+
+  // One pass: the backend's output of `mode` is complete when this returns. Chunks are submitted in the order of
+  // `direction` whatever their tier. If a stage fails, reads and copies in flight end first, and then its error is
+  // thrown. The meter, where there is one, hears of every chunk, and ends the pass by what it throws.
+  void pass(int mode, Direction direction);
+
+  // From the container, since construction.
+  std::uint64_t bytes_read() const { return bytes_read_; }
+
+ private:
+  using TraceTime = std::chrono::steady_clock::time_point;
+
+  struct Resident {
+    std::unique_ptr<HostBuffer> buffer;  // packed only
+    std::optional<ResidentId> id;        // set once the chunk has been read
+  };
+
+  void run_pass(int mode, Direction direction);
+  void drain() noexcept;
+  bool needs_read(std::uint64_t chunk) const { return !residents_[chunk].id.has_value(); }
+  std::unique_ptr<ReadAhead> read(std::vector<std::uint64_t> chunks);
+  void submit_read(std::uint64_t chunk, std::size_t lane, const ChunkView& view);
+  std::uint64_t stored_bytes(std::uint64_t chunk) const;
+  void trace(const std::string& track, std::string_view name, TraceTime begin, std::uint64_t chunk,
+             std::uint64_t bytes) const;
+
+  const ChunkSource* tensor_;
+  const Plan* plan_;
+  Backend* backend_;
+  SideJobs* jobs_;
+  TraceSink* trace_;
+  ProgressMeter* meter_;
+  std::vector<std::unique_ptr<HostBuffer>> lanes_;
+  std::vector<std::vector<std::byte>> scratch_;  // per reader
+  std::vector<Resident> residents_;              // per chunk
+  std::uint64_t bytes_read_ = 0;
+};
+
+}  // namespace blco

@@ -1,0 +1,269 @@
+// Turns columns of numbers into batches of entries, side by side.
+#include "io/arrays/coo_reader.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "blco/error.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::uint64_t least_batch_entries = std::uint64_t{1} << 12;
+constexpr std::uint64_t most_batch_entries = std::uint64_t{1} << 18;
+constexpr std::size_t slice_entries = std::size_t{1} << 14;
+constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 32;
+// A coordinate of 2^64-1 would need a mode of length 2^64.
+constexpr std::uint64_t refused_coordinate = std::numeric_limits<std::uint64_t>::max();
+
+std::size_t order_of(const CooSource& source) {
+  std::size_t order = 0;
+  for (const CooPart& part : source.parts()) order += part.modes;
+  return order;
+}
+
+std::uint64_t entry_bytes(const CooSource& source) {
+  std::uint64_t bytes = 0;
+  for (const CooPart& part : source.parts()) bytes += part.entry_bytes();
+  return bytes + (order_of(source) + 1) * sizeof(std::uint64_t);
+}
+
+// The least coordinate that is refused: negative numbers are what is above when they are taken for unsigned ones.
+std::uint64_t limit_of(NumberType type) {
+  return type.kind == NumberKind::signed_integer ? std::uint64_t{1} << 63 : refused_coordinate;
+}
+
+// The numbers of one column within what was read of its part.
+struct Column {
+  const std::byte* first = nullptr;
+  std::size_t stride = 0;
+  NumberType type;
+};
+
+template <class Out>
+void copy_coordinates(const Column& column, std::size_t begin, std::size_t count, Out* out, std::size_t order,
+                      std::uint64_t& upper) {
+  visit_number(column.type, [&](const auto& load) {
+    const std::byte* from = column.first + begin * column.stride;
+    std::uint64_t most = 0;
+    for (std::size_t i = 0; i < count; ++i, from += column.stride) {
+      const auto at = static_cast<std::uint64_t>(load(from));
+      most = std::max(most, at);
+      out[i * order] = static_cast<Out>(at);
+    }
+    upper = std::max(upper, most);
+  });
+}
+
+bool copy_values(const Column& column, std::size_t begin, std::size_t count, double* out) {
+  bool finite = true;
+  visit_number(column.type, [&](const auto& load) {
+    const std::byte* from = column.first + begin * column.stride;
+    for (std::size_t i = 0; i < count; ++i, from += column.stride) {
+      out[i] = static_cast<double>(load(from));
+      finite &= std::isfinite(out[i]);
+    }
+  });
+  return finite;
+}
+
+class CooReader final : public CoordinateReader {
+ public:
+  CooReader(std::vector<std::unique_ptr<CooSource>> sources, std::uint64_t memory_bytes, Executor& executor)
+      : sources_(std::move(sources)), executor_(executor) {
+    order_ = order_of(*sources_.front());
+    std::uint64_t most_entry_bytes = 1;
+    for (const auto& source : sources_) {
+      check_order(*source);
+      source_bytes_ += source->memory_bytes();
+      most_entry_bytes = std::max(most_entry_bytes, entry_bytes(*source));
+    }
+    const std::uint64_t left = memory_bytes > source_bytes_ ? memory_bytes - source_bytes_ : 0;
+    batch_entries_ = std::clamp(left / most_entry_bytes, least_batch_entries, most_batch_entries);
+    batch_bytes_ = batch_entries_ * most_entry_bytes;
+  }
+
+  bool next(CoordinateBatch& batch) override {
+    while (source_ < sources_.size() && taken_ == source().entry_count()) {
+      source().finish();
+      finished_bytes_ += source().file_bytes();
+      taken_ = 0;
+      ++source_;
+    }
+    if (source_ == sources_.size()) {
+      raw_ = {};
+      return false;
+    }
+    const auto count = static_cast<std::size_t>(std::min(batch_entries_, source().entry_count() - taken_));
+    read_columns(count);
+    fill(batch, count);
+    taken_ += count;
+    return true;
+  }
+
+  std::string name() const override {
+    std::string joined;
+    for (const auto& source : sources_) joined += (joined.empty() ? "" : ", ") + source->path().string();
+    return joined;
+  }
+
+  std::uint64_t bytes_read() const override {
+    if (source_ == sources_.size() || taken_ == 0) return finished_bytes_;
+    const CooSource& current = *sources_[source_];
+    const double share = static_cast<double>(taken_) / static_cast<double>(current.entry_count());
+    return finished_bytes_ + static_cast<std::uint64_t>(share * static_cast<double>(current.file_bytes()));
+  }
+
+  InputSize size() const override {
+    InputSize size;
+    for (const auto& source : sources_) {
+      size.entries += source->entry_count();
+      size.bytes += source->file_bytes();
+    }
+    return size;
+  }
+
+  std::vector<std::uint64_t> declared_shape() const override {
+    std::vector<std::uint64_t> shape(order_);
+    for (const auto& source : sources_) {
+      if (source->shape().empty()) return {};
+      for (std::size_t n = 0; n < order_; ++n) shape[n] = std::max(shape[n], source->shape()[n]);
+    }
+    return shape;
+  }
+
+  std::string format() const override { return sources_.front()->format(); }
+  bool counts_from_zero() const override { return true; }
+  std::uint64_t memory_bytes() const override { return source_bytes_ + batch_bytes_; }
+
+ private:
+  CooSource& source() { return *sources_[source_]; }
+
+  void check_order(const CooSource& source) const {
+    const std::size_t order = order_of(source);
+    if (order == order_) return;
+    throw Error(ErrorKind::invalid_argument, source.path().string() + " has " + std::to_string(order) + " modes, but " +
+                                                 sources_.front()->path().string() + " has " + std::to_string(order_) +
+                                                 "; files of one tensor have as many");
+  }
+
+  void read_columns(std::size_t count) {
+    const std::vector<CooPart>& parts = source().parts();
+    raw_.resize(parts.size());
+    executor_.run(parts.size(), [&](std::size_t p) {
+      raw_[p].resize(count * parts[p].entry_bytes());
+      source().read_part(p, count, raw_[p]);
+    });
+    coordinates_.resize(order_);
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      const CooPart& part = parts[p];
+      for (std::size_t c = 0; c < part.columns(); ++c) {
+        const std::size_t bytes = part.type.bytes;
+        const std::size_t at = part.is_entry_major ? c * bytes : c * count * bytes;
+        const Column column{raw_[p].data() + at, part.is_entry_major ? part.entry_bytes() : bytes, part.type};
+        (part.modes == 0 ? values_ : coordinates_[part.first_mode + c]) = column;
+      }
+    }
+  }
+
+  void fill(CoordinateBatch& batch, std::size_t count) {
+    batch = {};
+    batch.order = static_cast<int>(order_);
+    batch.values.resize(count);
+    batch.narrow.resize(count * order_);
+    const bool finite = copy(batch, count, batch.narrow.data());
+    bool acceptable = finite;
+    for (std::size_t n = 0; n < order_; ++n) acceptable &= batch.upper[n] < limit_of(coordinates_[n].type);
+    if (!acceptable) refuse(count);
+    if (*std::ranges::max_element(batch.upper) < narrow_limit) return;
+    free_memory(batch.narrow);
+    batch.wide.resize(count * order_);
+    copy(batch, count, batch.wide.data());
+  }
+
+  // Whether all values are finite.
+  template <class Out>
+  bool copy(CoordinateBatch& batch, std::size_t count, Out* out) {
+    struct Slice {
+      std::vector<std::uint64_t> upper;
+      bool finite = true;
+    };
+    std::vector<Slice> slices((count + slice_entries - 1) / slice_entries);
+    executor_.run(slices.size(), [&](std::size_t s) {
+      const std::size_t begin = s * slice_entries;
+      const std::size_t length = std::min(slice_entries, count - begin);
+      slices[s].upper.assign(order_, 0);
+      for (std::size_t n = 0; n < order_; ++n) {
+        copy_coordinates(coordinates_[n], begin, length, out + begin * order_ + n, order_, slices[s].upper[n]);
+      }
+      slices[s].finite = copy_values(values_, begin, length, batch.values.data() + begin);
+    });
+    bool finite = true;
+    batch.upper.assign(order_, 0);
+    for (const Slice& slice : slices) {
+      finite &= slice.finite;
+      for (std::size_t n = 0; n < order_; ++n) batch.upper[n] = std::max(batch.upper[n], slice.upper[n]);
+    }
+    return finite;
+  }
+
+  // Finds the first entry of what was read that is not acceptable.
+  [[noreturn]] void refuse(std::size_t count) {
+    const auto array_of = [&](std::size_t mode) -> const std::string& {
+      return std::ranges::find_if(
+                 source().parts(),
+                 [&](const CooPart& part) { return mode >= part.first_mode && mode < part.first_mode + part.modes; })
+          ->array;
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto fail = [&](const std::string& what) {
+        throw Error(ErrorKind::invalid_argument,
+                    "entry " + std::to_string(taken_ + i) + " of " + source().path().string() + ": " + what);
+      };
+      for (std::size_t n = 0; n < order_; ++n) {
+        std::uint64_t at = 0;
+        copy_coordinates(coordinates_[n], i, 1, &at, 1, at);
+        if (at < limit_of(coordinates_[n].type)) continue;
+        const bool negative = coordinates_[n].type.kind == NumberKind::signed_integer;
+        fail("the coordinate " +
+             (negative ? std::to_string(static_cast<std::int64_t>(at)) + " in mode "
+                       : std::to_string(at) + " in mode ") +
+             std::to_string(n) + " (array '" + array_of(n) + "') is " +
+             (negative ? "negative; coordinates in arrays count from 0" : "too large; the largest is 2^64-2"));
+      }
+      double value = 0;
+      if (!copy_values(values_, i, 1, &value)) {
+        fail("the value " + std::to_string(value) + " (array '" + source().parts().back().array +
+             "') is not finite; leave such entries out");
+      }
+    }
+    throw Error(ErrorKind::io, source().path().string() + ": the file changed while it was read; start again");
+  }
+
+  std::vector<std::unique_ptr<CooSource>> sources_;
+  Executor& executor_;
+  std::size_t order_ = 0;
+  std::uint64_t batch_entries_ = 0;
+  std::uint64_t batch_bytes_ = 0;
+  std::uint64_t source_bytes_ = 0;
+  std::size_t source_ = 0;   // that is being read
+  std::uint64_t taken_ = 0;  // entries of it
+  std::uint64_t finished_bytes_ = 0;
+  std::vector<std::vector<std::byte>> raw_;  // per part, of the batch
+  std::vector<Column> coordinates_;
+  Column values_;
+};
+
+}  // namespace
+
+std::unique_ptr<CoordinateReader> make_coo_reader(std::vector<std::unique_ptr<CooSource>> sources,
+                                                  std::uint64_t memory_bytes, Executor& executor) {
+  if (sources.empty()) throw Error(ErrorKind::invalid_argument, "no input file; name at least one");
+  return std::make_unique<CooReader>(std::move(sources), memory_bytes, executor);
+}
+
+}  // namespace blco

@@ -1,0 +1,295 @@
+// Reads datasets of coordinates and values by hyperslabs.
+#include "io/arrays/hdf5_coo_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "blco/error.hpp"
+#include "io/arrays/coo_layout.hpp"
+#include "io/hdf5/hdf5_data.hpp"
+#include "io/hdf5/hdf5_handle.hpp"
+
+namespace blco {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t max_small_numbers = 64;
+constexpr std::uint64_t least_cache_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t most_cache_bytes = std::uint64_t{256} << 20;
+// Deflate shrinks by no more than this.
+constexpr std::uint64_t max_compression = 1032;
+
+// A type in memory for numbers of the file, in the byte order of this machine.
+struct MemoryType {
+  NumberType number;
+  hid_t id = H5I_INVALID_HID;
+};
+
+std::uint8_t width_of(std::size_t file_bytes) {
+  for (const std::uint8_t bytes : std::array<std::uint8_t, 4>{1, 2, 4, 8}) {
+    if (file_bytes <= bytes) return bytes;
+  }
+  return 0;
+}
+
+MemoryType integer_type(hid_t type) {
+  const std::uint8_t bytes = width_of(H5Tget_size(type));
+  const std::size_t at = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
+  if (bytes == 0) return {};
+  if (H5Tget_sign(type) == H5T_SGN_NONE) {
+    const std::array ids = {H5T_NATIVE_UINT8, H5T_NATIVE_UINT16, H5T_NATIVE_UINT32, H5T_NATIVE_UINT64};
+    return {{NumberKind::unsigned_integer, bytes}, ids[at]};
+  }
+  const std::array ids = {H5T_NATIVE_INT8, H5T_NATIVE_INT16, H5T_NATIVE_INT32, H5T_NATIVE_INT64};
+  return {{NumberKind::signed_integer, bytes}, ids[at]};
+}
+
+// Without an id where there is none. `type` must outlive it: an enumeration of h5py's booleans is read as it is.
+MemoryType memory_type_of(hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+      return integer_type(type);
+    case H5T_FLOAT:
+      if (H5Tget_size(type) > sizeof(double)) return {};
+      if (H5Tget_size(type) <= sizeof(float)) return {{NumberKind::real, 4}, H5T_NATIVE_FLOAT};
+      return {{NumberKind::real, 8}, H5T_NATIVE_DOUBLE};
+    case H5T_ENUM:
+      return H5Tget_size(type) == 1 ? MemoryType{{NumberKind::boolean, 1}, type} : MemoryType{};
+    default:
+      return {};
+  }
+}
+
+// A dataset or an attribute that stands for one.
+struct Dataset {
+  Hdf5Id id;
+  Hdf5Id type;
+  MemoryType memory;
+  Extents extents;
+};
+
+class Hdf5Group final : public NamedArrays {
+ public:
+  Hdf5Group(const fs::path& path, const std::string& group)
+      : place_{path, ErrorKind::corrupt}, group_name_(group), file_(open_hdf5_file({path, ErrorKind::io})) {
+    std::error_code failure;
+    file_bytes_ = fs::file_size(path, failure);
+    if (failure) throw_system_error("read", path, failure.value());
+    if (!has_object(group, H5O_TYPE_GROUP)) {
+      throw Error(ErrorKind::invalid_argument,
+                  path.string() + ": there is no group " + group + "; name one that h5ls shows");
+    }
+    group_ = own(H5Gopen2(file_.get(), group.c_str(), H5P_DEFAULT), H5Gclose, place_, "cannot open the group", group);
+    refuse_own_files();
+  }
+
+  std::string place() const override {
+    return place_.path.string() + (group_name_ == "/" ? "" : ", group " + group_name_);
+  }
+  bool has(const std::string& name) const override {
+    return has_object(name, H5O_TYPE_DATASET) || has_shape_attribute(name);
+  }
+
+  Description describe(const std::string& name) override {
+    const Dataset dataset = open(name);
+    return {dataset.extents, dataset.memory.number};
+  }
+
+  std::vector<std::byte> read_small(const std::string& name) override {
+    const Dataset dataset = open(name);
+    std::uint64_t count = 1;
+    for (const std::uint64_t extent : dataset.extents) {
+      if (extent > max_small_numbers) fail_at({place_.path, ErrorKind::invalid_argument}, name + " is too large");
+      count *= std::max<std::uint64_t>(extent, 1);
+    }
+    if (count > max_small_numbers) fail_at({place_.path, ErrorKind::invalid_argument}, name + " is too large");
+    std::vector<std::byte> bytes(static_cast<std::size_t>(count) * dataset.memory.number.bytes);
+    const herr_t done = has_object(name, H5O_TYPE_DATASET)
+                            ? H5Dread(dataset.id.get(), dataset.memory.id, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data())
+                            : H5Aread(dataset.id.get(), dataset.memory.id, bytes.data());
+    checked(done, place_, "cannot read", name);
+    return bytes;
+  }
+
+  // With a chunk cache of `cache_bytes`; 0: HDF5's own.
+  Dataset open(const std::string& name, std::uint64_t cache_bytes = 0) const {
+    Dataset dataset;
+    if (has_object(name, H5O_TYPE_DATASET)) {
+      const Hdf5Id access = make_properties(place_, H5P_DATASET_ACCESS);
+      if (cache_bytes > 0) {
+        checked(H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, cache_bytes, 1.0), place_,
+                "cannot set a chunk cache");
+      }
+      dataset.id =
+          own(H5Dopen2(group_.get(), name.c_str(), access.get()), H5Dclose, place_, "cannot open the dataset", name);
+      dataset.type = own(H5Dget_type(dataset.id.get()), H5Tclose, place_, "cannot read the type of", name);
+      dataset.extents = dataset_extents(place_, dataset.id.get(), name.c_str());
+    } else {
+      dataset.id = own(H5Aopen(group_.get(), name.c_str(), H5P_DEFAULT), H5Aclose, place_, "cannot open", name);
+      dataset.type = own(H5Aget_type(dataset.id.get()), H5Tclose, place_, "cannot read the type of", name);
+      const Hdf5Id space = own(H5Aget_space(dataset.id.get()), H5Sclose, place_, "cannot read the extents of", name);
+      std::array<hsize_t, H5S_MAX_RANK> sizes{};
+      const int rank = checked(H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr), place_,
+                               "cannot read the extents of", name);
+      dataset.extents.assign(sizes.begin(), sizes.begin() + rank);
+    }
+    dataset.memory = memory_type_of(dataset.type.get());
+    if (dataset.memory.id < 0) {
+      throw Error(ErrorKind::invalid_argument, place() + ": the dataset '" + name +
+                                                   "' is of another type than integers and reals of up to 64 bits and "
+                                                   "booleans; convert it");
+    }
+    return dataset;
+  }
+
+  const Hdf5Place& hdf5_place() const { return place_; }
+  std::uint64_t file_bytes() const { return file_bytes_; }
+
+ private:
+  // HDF5 fails where a part of the way is missing, and so does this, in silence.
+  bool has_object(const std::string& name, H5O_type_t type) const {
+    const hid_t parent = group_.is_open() ? group_.get() : file_.get();
+    for (std::size_t end = name.find('/', 1);; end = name.find('/', end + 1)) {
+      const std::string part = name.substr(0, end);
+      if (part != "/" && !part.empty() && H5Lexists(parent, part.c_str(), H5P_DEFAULT) <= 0) return false;
+      if (end == std::string::npos) break;
+    }
+    H5O_info_t info;
+    return H5Oget_info_by_name2(parent, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 && info.type == type;
+  }
+
+  bool has_shape_attribute(const std::string& name) const {
+    return name == "shape" && H5Aexists(group_.get(), "shape") > 0;
+  }
+
+  // By what they have, not by the text of an attribute: that lies where HDF5 1.10 may crash on a damaged file.
+  void refuse_own_files() const {
+    const bool is_container = has("index") && has("value") && has_object("chunks", H5O_TYPE_GROUP);
+    const bool is_model = has("weights") && has_object("factors", H5O_TYPE_GROUP);
+    if (!is_container && !is_model) return;
+    throw Error(ErrorKind::invalid_argument,
+                place() + (is_container ? ": it is a BLCO container already; use it as it is, or make text of it with "
+                                          "blco-export"
+                                        : ": it is a model, not a tensor; give a coordinate list"));
+  }
+
+  const QuietHdf5 quiet_;
+  Hdf5Place place_;
+  std::string group_name_;
+  Hdf5Id file_;
+  Hdf5Id group_;
+  std::uint64_t file_bytes_ = 0;
+};
+
+// What of one dataset is read next.
+struct Cursor {
+  Dataset dataset;
+  std::size_t entry_axis = 0;  // of a matrix, the one that entries lie along
+  std::uint64_t next = 0;
+};
+
+class Hdf5CooSource final : public CooSource {
+ public:
+  Hdf5CooSource(const fs::path& path, const std::string& group) : group_(path, group), path_(path) {
+    CooLayout layout = find_coo_layout(group_);
+    parts_ = std::move(layout.parts);
+    shape_ = std::move(layout.shape);
+    entry_count_ = layout.entry_count;
+    for (const CooPart& part : parts_) open(part);
+  }
+
+  const fs::path& path() const override { return path_; }
+  std::uint64_t entry_count() const override { return entry_count_; }
+  const std::vector<CooPart>& parts() const override { return parts_; }
+  const std::vector<std::uint64_t>& shape() const override { return shape_; }
+  std::uint64_t file_bytes() const override { return group_.file_bytes(); }
+  std::uint64_t memory_bytes() const override { return cache_bytes_; }
+  std::string format() const override { return "an HDF5 coordinate list"; }
+
+  void read_part(std::size_t part, std::size_t count, std::span<std::byte> out) override {
+    const QuietHdf5 quiet;
+    const Hdf5Place& place = group_.hdf5_place();
+    Cursor& cursor = cursors_[part];
+    std::vector<hsize_t> start(cursor.dataset.extents.size(), 0);
+    std::vector<hsize_t> extents(cursor.dataset.extents.begin(), cursor.dataset.extents.end());
+    start[cursor.entry_axis] = cursor.next;
+    extents[cursor.entry_axis] = count;
+    const std::string& name = parts_[part].array;
+    const Hdf5Id space =
+        own(H5Dget_space(cursor.dataset.id.get()), H5Sclose, place, "cannot read the extents of", name);
+    checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, extents.data(), nullptr), place,
+            "cannot select entries of", name);
+    const Hdf5Id memory = own(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
+                              place, "cannot describe entries of", name);
+    checked(
+        H5Dread(cursor.dataset.id.get(), cursor.dataset.memory.id, memory.get(), space.get(), H5P_DEFAULT, out.data()),
+        place, "cannot read", name);
+    cursor.next += count;
+  }
+
+ private:
+  void open(const CooPart& part) {
+    const Hdf5Place& place = group_.hdf5_place();
+    Cursor cursor{group_.open(part.array), 0, 0};
+    cursor.entry_axis = cursor.dataset.extents.size() == 2 && !part.is_entry_major ? 1 : 0;
+    if (entry_count_ > group_.file_bytes() * max_compression) {
+      fail_at(place, "the dataset '" + part.array + "' is larger than the file can hold");
+    }
+    const Hdf5Id creation =
+        own(H5Dget_create_plist(cursor.dataset.id.get()), H5Pclose, place, "cannot read the storage of", part.array);
+    if (H5Pget_layout(creation.get()) == H5D_CHUNKED) {
+      cursor.dataset = group_.open(part.array, add_cache(creation.get(), cursor, part.array));
+    }
+    cursors_.push_back(std::move(cursor));
+  }
+
+  // A batch ends within chunks, and the next begins there: they are to be read and decompressed once.
+  std::uint64_t add_cache(hid_t creation, const Cursor& cursor, const std::string& name) {
+    const Extents& extents = cursor.dataset.extents;
+    std::array<hsize_t, H5S_MAX_RANK> chunk{};
+    checked(H5Pget_chunk(creation, H5S_MAX_RANK, chunk.data()), group_.hdf5_place(), "cannot read the chunks of", name);
+    std::uint64_t bytes = std::max<std::uint64_t>(1, H5Tget_size(cursor.dataset.type.get()));
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+      const std::uint64_t across = (extents[axis] + chunk[axis] - 1) / std::max<hsize_t>(chunk[axis], 1);
+      const std::uint64_t along = chunk[axis] * (axis == cursor.entry_axis ? 1 : across);
+      const bool is_too_large = bytes > most_cache_bytes / std::max<std::uint64_t>(along, 1);
+      bytes = is_too_large ? most_cache_bytes + 1 : bytes * along;
+    }
+    cache_bytes_ += std::max(bytes, least_cache_bytes);
+    if (cache_bytes_ > most_cache_bytes) {
+      throw Error(ErrorKind::invalid_argument, path_.string() + ": the chunks of its datasets are so large that " +
+                                                   std::to_string(most_cache_bytes >> 20) +
+                                                   " MiB do not hold one of each; write them again in smaller chunks");
+    }
+    return std::max(bytes, least_cache_bytes);
+  }
+
+  Hdf5Group group_;
+  fs::path path_;
+  std::vector<CooPart> parts_;
+  std::vector<Cursor> cursors_;  // one per part
+  std::vector<std::uint64_t> shape_;
+  std::uint64_t entry_count_ = 0;
+  std::uint64_t cache_bytes_ = 0;
+};
+
+}  // namespace
+
+std::pair<fs::path, std::string> split_hdf5_group(const fs::path& input) {
+  const std::string name = input.string();
+  const std::size_t colon = name.rfind(":/");
+  std::error_code ignored;
+  if (colon == std::string::npos || colon == 0 || fs::exists(input, ignored)) return {input, "/"};
+  return {name.substr(0, colon), name.substr(colon + 1)};
+}
+
+std::unique_ptr<CooSource> open_hdf5_coo(const fs::path& input) {
+  const auto [path, group] = split_hdf5_group(input);
+  return std::make_unique<Hdf5CooSource>(path, group);
+}
+
+}  // namespace blco

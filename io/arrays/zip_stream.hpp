@@ -1,0 +1,53 @@
+// The content of one member of a zip file, front to back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "io/arrays/zip_directory.hpp"
+
+namespace blco {
+
+// The CRC-32 of two byte sequences in a row, from their own.
+std::uint32_t combine_crc(std::uint32_t first, std::uint32_t second, std::uint64_t second_bytes);
+
+class ZipStream {
+ public:
+  // Memory of a stream, and of one of a deflated member.
+  static std::uint64_t memory_bytes(const ZipMember& member);
+
+  // Descriptor, path and member must outlive the stream.
+  ZipStream(int descriptor, const std::filesystem::path& path, const ZipMember& member);
+  ~ZipStream();
+  // Another stream that goes on from the same place, with a checksum of its own.
+  ZipStream(const ZipStream& other);
+  ZipStream& operator=(const ZipStream&) = delete;
+
+  // Fills `out` with the next bytes. Throws Error: corrupt where the content is damaged or ends before; io.
+  void read(std::span<std::byte> out);
+  // Passes over bytes, which costs nothing in a member that is stored. They do not count in crc().
+  void skip(std::uint64_t bytes);
+
+  std::uint64_t position() const { return position_; }
+  // CRC-32 of all that was read.
+  std::uint32_t crc() const { return crc_; }
+
+ private:
+  struct Inflater;
+
+  void inflate(std::span<std::byte> out);
+  [[noreturn]] void damaged(const char* what) const;
+
+  int descriptor_;
+  const std::filesystem::path& path_;
+  const ZipMember& member_;
+  std::uint64_t position_ = 0;  // in the content
+  std::uint32_t crc_ = 0;
+  std::unique_ptr<Inflater> inflater_;  // of a deflated member
+};
+
+}  // namespace blco

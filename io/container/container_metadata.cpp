@@ -1,0 +1,303 @@
+// Reads, checks and, where chunks have moved, rebuilds the metadata of a container.
+#include "io/container/container_metadata.hpp"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "blco/layout.hpp"
+#include "blco/payload.hpp"
+#include "io/container/chunk_finder.hpp"
+#include "io/container/label_table.hpp"
+#include "io/container/relabelling_data.hpp"
+#include "io/file/read_at.hpp"
+#include "io/hdf5/frame_filter.hpp"
+#include "io/hdf5/hdf5_data.hpp"
+
+namespace blco {
+namespace {
+
+// No stored index chunk is smaller, so that a count of chunks can be held against the size of the file.
+constexpr std::uint64_t min_stored_chunk_bytes = 16;
+// Of a zstd frame's start, up to and including the size of its content.
+constexpr std::size_t zstd_header_bytes = 18;
+
+std::string column_name(std::size_t column) { return std::string("the column ") + column_names[column]; }
+
+void check_format(const Hdf5Place& place, hid_t root) {
+  const Hdf5Place wrong_file = {place.path, ErrorKind::invalid_argument};
+  if (!has_attribute(place, root, "format")) {
+    fail_at(wrong_file, "HDF5, but not a BLCO container: it has no attribute format; make one with blco-ingest");
+  }
+  const std::string format = read_text(wrong_file, root, "format", max_format_bytes);
+  if (format == model_format)
+    fail_at(wrong_file, "it is a model, not a tensor; give the container that it was fitted to");
+  if (format != container_format)
+    fail_at(wrong_file, "not a BLCO container: its format is \"" + format + "\"; make one with blco-ingest");
+  const std::uint64_t version = read_integer(place, root, "version");
+  if (version != container_version) {
+    fail_at(wrong_file, "the container has version " + std::to_string(version) + "; this build knows version " +
+                            std::to_string(container_version) + " only, so use a newer one");
+  }
+  if (!has_attribute(place, root, "complete") || read_integer(place, root, "complete") != 1) {
+    fail_at(place, "the container is incomplete: its writer did not finish");
+  }
+}
+
+ContainerInfo read_info(const Hdf5Place& place, hid_t root, std::uint64_t file_bytes) {
+  ContainerInfo info;
+  info.shape = read_integers(place, root, "shape", static_cast<std::uint64_t>(max_order));
+  info.nnz = read_integer(place, root, "nnz");
+  info.chunk_nnz = read_integer(place, root, "chunk_nnz");
+  info.mode_names = read_texts(place, root, "mode_names", static_cast<std::uint64_t>(max_order), max_name_bytes);
+  info.sum_of_squares = read_real(place, root, "sum_of_squares");
+  if (info.mode_names.size() != info.shape.size()) fail_at(place, "mode_names and shape differ in length");
+  if (info.chunk_nnz == 0 || info.chunk_nnz > max_chunk_nnz) {
+    fail_at(place, "chunk_nnz is " + std::to_string(info.chunk_nnz) + ", not 1 to " + std::to_string(max_chunk_nnz));
+  }
+  // The sum in chunk_count() must not wrap.
+  if (info.nnz == 0 || info.nnz > UINT64_MAX - max_chunk_nnz ||
+      info.chunk_count() > file_bytes / min_stored_chunk_bytes) {
+    fail_at(place, "nnz is " + std::to_string(info.nnz) + ", which the file cannot hold");
+  }
+  if (!std::isfinite(info.sum_of_squares) || info.sum_of_squares < 0)
+    fail_at(place, "sum_of_squares is " + std::to_string(info.sum_of_squares) + ", which is no sum of squares");
+  return info;
+}
+
+ChunkTable read_table(const Hdf5Place& place, hid_t root, const ContainerInfo& info, std::uint64_t file_bytes) {
+  if (!has_link(place, root, "chunks")) fail_at(place, "the group chunks is missing");
+  const Hdf5Id group = own(H5Gopen2(root, "chunks", H5P_DEFAULT), H5Gclose, place, "cannot open the group chunks");
+  const Extents by_column = {info.chunk_count(), column_count};
+  const Extents by_mode = {info.chunk_count(), info.shape.size()};
+  const auto read = [&](const char* name, const Extents& extents) {
+    return read_dataset<std::uint64_t>(place, group.get(), name, extents, file_bytes);
+  };
+  const std::vector<std::uint64_t> address = read("address", by_column);
+  const std::vector<std::uint64_t> stored_bytes = read("stored_bytes", by_column);
+  const std::vector<std::uint64_t> payload_bytes = read("payload_bytes", by_column);
+  const std::vector<std::uint32_t> mask =
+      read_dataset<std::uint32_t>(place, group.get(), "filter_mask", by_column, file_bytes);
+  ChunkTable table;
+  table.extents.resize(static_cast<std::size_t>(info.chunk_count()));
+  for (std::size_t i = 0; i < address.size(); ++i) {
+    table.extents[i / column_count][i % column_count] = {address[i], stored_bytes[i], payload_bytes[i], mask[i]};
+  }
+  table.lower = read("lower", by_mode);
+  table.upper = read("upper", by_mode);
+  return table;
+}
+
+void check_bounds(const Hdf5Place& place, const ContainerInfo& info, const ChunkTable& table) {
+  for (std::size_t i = 0; i < table.lower.size(); ++i) {
+    if (table.lower[i] > table.upper[i] || table.upper[i] >= info.shape[i % info.shape.size()]) {
+      fail_at(place, "chunk " + std::to_string(i / info.shape.size()) + ": its bounds lie outside the shape");
+    }
+  }
+}
+
+TensorLayout make_layout(const Hdf5Place& place, const ContainerInfo& info) {
+  try {
+    return TensorLayout(info.shape);
+  } catch (const Error& error) {
+    fail_at(place, error.what());
+  }
+}
+
+// The columns' sizes and filters, without which chunks are not payloads.
+void check_column(const Hdf5Place& place, hid_t dataset, std::size_t column, const ContainerInfo& info) {
+  const std::string name = column_name(column);
+  if (dataset_extents(place, dataset, column_names[column]) != Extents{info.nnz}) {
+    fail_at(place, name + " does not have nnz entries");
+  }
+  const Hdf5Id creation = own(H5Dget_create_plist(dataset), H5Pclose, place, "cannot read the layout of", name);
+  hsize_t chunk = 0;
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED || H5Pget_chunk(creation.get(), 1, &chunk) != 1 ||
+      chunk != info.chunk_nnz) {
+    fail_at(place, name + " is not stored in chunks of chunk_nnz entries");
+  }
+  const auto filter = [&](unsigned position) {
+    unsigned flags = 0;
+    std::size_t values = 0;
+    return H5Pget_filter2(creation.get(), position, &flags, &values, nullptr, 0, nullptr, nullptr);
+  };
+  std::array<unsigned, 3> frame_data{};
+  std::size_t frame_data_count = frame_data.size();
+  unsigned frame_flags = 0;
+  const H5Z_filter_t first_filter =
+      H5Pget_filter2(creation.get(), 0, &frame_flags, &frame_data_count, frame_data.data(), 0, nullptr, nullptr);
+  const unsigned kind = static_cast<Column>(column) == Column::value ? value_column_kind : line_column_kind;
+  const std::array<unsigned, 3> expected = {frame_filter_version, kind, static_cast<unsigned>(info.chunk_nnz)};
+  if (first_filter == frame_filter_id && (frame_data_count != expected.size() || frame_data != expected)) {
+    fail_at(place, name + " has a frame filter for chunks of another kind or size");
+  }
+  if (H5Pget_nfilters(creation.get()) != 2 || filter(0) != frame_filter_id || filter(1) != zstd_filter_id) {
+    fail_at(place, name + " does not have the filters of the format (frames, then zstd)");
+  }
+}
+
+// Sizes that a caller may allocate by, and a position inside the file.
+bool is_possible(const StoredExtent& extent, std::uint64_t entries, std::uint64_t file_bytes) {
+  if (extent.payload_bytes < sizeof(PayloadHeader) + payload_padding ||
+      extent.payload_bytes > max_payload_bytes(entries) || (extent.filter_mask & ~zstd_skipped) != 0) {
+    return false;
+  }
+  const bool plain = extent.filter_mask == zstd_skipped;
+  const bool size_fits = plain ? extent.stored_bytes == extent.payload_bytes
+                               : extent.stored_bytes <= ZSTD_compressBound(extent.payload_bytes);
+  return size_fits && extent.stored_bytes <= file_bytes && extent.address <= file_bytes - extent.stored_bytes;
+}
+
+bool is_absent(const StoredExtent& extent) { return extent.payload_bytes == 0; }
+
+// A caller allocates by what is stored, too.
+bool is_empty(const StoredExtent& extent) { return is_absent(extent) && extent.stored_bytes == 0; }
+
+// Which columns a row of the table must and must not have.
+bool has_right_columns(const StoredExtents& row, bool has_key) {
+  return !is_absent(row[0]) && is_absent(row[1]) != has_key;
+}
+
+using Datasets = std::array<Hdf5Id, column_count>;
+
+Datasets open_columns(const Hdf5Place& place, hid_t root, bool has_key) {
+  Datasets datasets;
+  for (std::size_t c = 0; c < column_count; ++c) {
+    if (c != static_cast<std::size_t>(Column::key) || has_key) {
+      datasets[c] = open_dataset(place, root, column_names[c]);
+    }
+  }
+  return datasets;
+}
+
+// Looks at the first, middle and last chunk of every column: whoever moves chunks moves one of these.
+bool is_current(const Hdf5Place& place, const Datasets& datasets, const ContainerInfo& info, std::uint64_t chunk,
+                const StoredExtents& hints) {
+  for (std::size_t c = 0; c < column_count; ++c) {
+    const StoredExtent& hint = hints[c];
+    if (is_absent(hint)) continue;
+    const StoredExtent now = find_chunk(place, datasets[c].get(), info, chunk);
+    if (now.address != hint.address || now.stored_bytes != hint.stored_bytes || now.filter_mask != hint.filter_mask) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// By its first, middle and last chunk: a tool that rewrites a file moves all.
+bool is_current(const Hdf5Place& place, const Datasets& datasets, const ContainerInfo& info, const ChunkTable& table) {
+  const std::uint64_t last = info.chunk_count() - 1;
+  return std::ranges::all_of(std::array{std::uint64_t{0}, last / 2, last}, [&](std::uint64_t chunk) {
+    return is_current(place, datasets, info, chunk, table.extents[chunk]);
+  });
+}
+
+std::uint64_t find_payload_bytes(int descriptor, const StoredExtent& extent) {
+  if (extent.filter_mask == zstd_skipped) return extent.stored_bytes;
+  std::array<std::byte, zstd_header_bytes> start{};
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(start.size(), extent.stored_bytes));
+  read_at(descriptor, extent.address, std::span(start).first(count));
+  // zstd's codes for an error and for an unknown size are the largest numbers, which no bound admits.
+  return ZSTD_getFrameContentSize(start.data(), count);
+}
+
+std::vector<StoredExtents> rebuild(const Hdf5Place& place, const Datasets& datasets, int descriptor,
+                                   std::uint64_t file_bytes, const ContainerInfo& info, const ChunkTable& table) {
+  std::vector<StoredExtents> extents(table.extents.size());
+  const ChunkFinder finder(place);
+  for (std::size_t c = 0; c < column_count; ++c) {
+    if (!datasets[c].is_open()) continue;
+    for (const IndexedChunk& found : finder.find(column_names[c], info)) {
+      // Where the table has no values they are all 1, also if somebody has written them out since.
+      if (is_absent(table.extents[found.chunk][c])) continue;
+      StoredExtent extent = found.extent;
+      if (extent.address <= file_bytes) extent.payload_bytes = find_payload_bytes(descriptor, extent);
+      if (!is_possible(extent, info.chunk_nnz, file_bytes)) {
+        fail_at(place, "chunk " + std::to_string(found.chunk) + ", column " + column_names[c] +
+                           ": HDF5's chunk index has an impossible place, size or filter mask for it");
+      }
+      extents[found.chunk][c] = extent;
+    }
+    for (std::size_t chunk = 0; chunk < extents.size(); ++chunk) {
+      if (is_absent(extents[chunk][c]) != is_absent(table.extents[chunk][c])) {
+        fail_at(place, "chunk " + std::to_string(chunk) + ", column " + column_names[c] + ": it is not in the file");
+      }
+    }
+  }
+  return extents;
+}
+
+// Throws for what no h5repack can explain; says whether all addresses and sizes are possible.
+bool check_extents(const Hdf5Place& place, const ContainerInfo& info, const ChunkTable& table, bool has_key,
+                   std::uint64_t file_bytes) {
+  bool possible = true;
+  for (std::uint64_t chunk = 0; chunk < info.chunk_count(); ++chunk) {
+    const StoredExtents& row = table.extents[chunk];
+    if (!has_right_columns(row, has_key)) {
+      fail_at(place, "chunk " + std::to_string(chunk) + ": the chunk table has the wrong columns for it");
+    }
+    for (const StoredExtent& extent : row) {
+      possible = possible && (is_empty(extent) || is_possible(extent, info.nnz_of_chunk(chunk), file_bytes));
+    }
+  }
+  return possible;
+}
+
+}  // namespace
+
+ContainerMetadata read_container_metadata(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes) {
+  const QuietHdf5 quiet;
+  const Hdf5Id file = open_hdf5_file({path, ErrorKind::io});
+  const Hdf5Place place = {path, ErrorKind::corrupt};
+  check_format(place, file.get());
+  ContainerMetadata metadata;
+  metadata.info = read_info(place, file.get(), file_bytes);
+  metadata.info.relabelled = find_relabelled(place, file.get(), metadata.info.shape, file_bytes);
+  metadata.table = read_table(place, file.get(), metadata.info, file_bytes);
+  const ContainerInfo& info = metadata.info;
+  if (read_integer(place, file.get(), "crc32c") != metadata_crc(info, metadata.table)) {
+    fail_at(place, "the checksum of attributes and chunk table does not match");
+  }
+  const bool has_key = make_layout(place, info).has_key();
+  check_bounds(place, info, metadata.table);
+  const Datasets datasets = open_columns(place, file.get(), has_key);
+  for (std::size_t c = 0; c < column_count; ++c) {
+    if (datasets[c].is_open()) check_column(place, datasets[c].get(), c, info);
+  }
+  if (!check_extents(place, info, metadata.table, has_key, file_bytes) ||
+      !is_current(place, datasets, info, metadata.table)) {
+    metadata.table.extents = rebuild(place, datasets, descriptor, file_bytes, info, metadata.table);
+  }
+  metadata.label_bytes = find_label_bytes(place, file.get(), info.shape, file_bytes);
+  return metadata;
+}
+
+std::vector<Labels> read_container_labels(const std::filesystem::path& path, const ContainerInfo& info,
+                                          std::uint64_t file_bytes) {
+  const QuietHdf5 quiet;
+  const Hdf5Id file = open_hdf5_file({path, ErrorKind::io});
+  return read_labels({path, ErrorKind::corrupt}, file.get(), info.shape, file_bytes);
+}
+
+bool is_chunk_in_place(const std::filesystem::path& path, const ContainerInfo& info, std::uint64_t chunk,
+                       const StoredExtents& extents) {
+  const QuietHdf5 quiet;
+  const Hdf5Place place = {path, ErrorKind::corrupt};
+  const Hdf5Id file = open_hdf5_file(place);
+  const Datasets datasets = open_columns(place, file.get(), TensorLayout(info.shape).has_key());
+  return is_current(place, datasets, info, chunk, extents);
+}
+
+std::vector<StoredExtents> rebuild_extents(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes,
+                                           const ContainerInfo& info, const ChunkTable& table) {
+  const QuietHdf5 quiet;
+  const Hdf5Place place = {path, ErrorKind::corrupt};
+  const Hdf5Id file = open_hdf5_file(place);
+  const Datasets datasets = open_columns(place, file.get(), TensorLayout(info.shape).has_key());
+  return rebuild(place, datasets, descriptor, file_bytes, info, table);
+}
+
+}  // namespace blco

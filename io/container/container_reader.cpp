@@ -1,0 +1,215 @@
+// Reads, decompresses and verifies chunks by pread; asks HDF5 again where a chunk is not at its address.
+#include "io/container/container_reader.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "blco/error.hpp"
+#include "io/container/chunk_pieces.hpp"
+#include "io/container/container_metadata.hpp"
+#include "io/container/container_table.hpp"
+#include "io/container/relabelling_data.hpp"
+#include "io/container/stored_column.hpp"
+#include "io/file/file_descriptor.hpp"
+
+namespace blco {
+namespace {
+
+// Linux reads no more at a word than the read-ahead of the disk.
+constexpr std::uint64_t announced_bytes = std::uint64_t{128} << 10;
+
+std::uint64_t buffer_bytes_of(const StoredExtents& row) {
+  std::uint64_t bytes = 0;
+  for (const StoredExtent& extent : row) bytes += payload_slot_bytes(extent.payload_bytes);
+  return bytes;
+}
+
+bool fits(const StoredExtents& row, std::uint64_t nnz, std::span<const std::byte> buffer,
+          std::span<const std::byte> scratch) {
+  return buffer.size() >= buffer_bytes_of(row) && scratch.size() >= column_scratch_bytes(row, nnz);
+}
+
+}  // namespace
+
+struct ContainerReader::Impl {
+  explicit Impl(const std::filesystem::path& file_path);
+
+  // Where a chunk's payloads will lie.
+  ChunkView place(std::uint64_t chunk, const StoredExtents& row, std::span<std::byte> buffer) const;
+  ChunkView read(std::uint64_t chunk, const StoredExtents& row, std::span<std::byte> buffer,
+                 std::span<std::byte> scratch) const;
+  // Asks HDF5 once. Returns whether there are extents newer than `used`.
+  bool repair(const std::vector<StoredExtents>* used, std::uint64_t chunk);
+  std::span<const std::uint64_t> bounds(const std::vector<std::uint64_t>& of, std::uint64_t chunk) const {
+    const std::size_t order = metadata.info.shape.size();
+    return std::span(of).subspan(static_cast<std::size_t>(chunk) * order, order);
+  }
+
+  std::filesystem::path path;
+  FileDescriptor file;
+  std::uint64_t file_bytes = 0;
+  ContainerMetadata metadata;
+  std::atomic<const std::vector<StoredExtents>*> current{nullptr};
+  std::mutex repair_mutex;
+  bool repair_tried = false;
+  std::vector<StoredExtents> repaired;
+};
+
+ContainerReader::Impl::Impl(const std::filesystem::path& file_path) : path(file_path) {
+  file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) throw_system_error("open", path);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw_system_error("read", path);
+  file_bytes = static_cast<std::uint64_t>(status.st_size);
+  metadata = read_container_metadata(path, file.get(), file_bytes);
+  current = &metadata.table.extents;
+}
+
+ChunkView ContainerReader::Impl::place(std::uint64_t chunk, const StoredExtents& row,
+                                       std::span<std::byte> buffer) const {
+  ChunkView view;
+  view.number = chunk;
+  view.nnz = metadata.info.nnz_of_chunk(chunk);
+  view.lower = bounds(metadata.table.lower, chunk);
+  view.upper = bounds(metadata.table.upper, chunk);
+  std::size_t offset = 0;
+  for (std::size_t c = 0; c < column_count; ++c) {
+    const auto bytes = static_cast<std::size_t>(row[c].payload_bytes);
+    if (bytes == 0) continue;
+    view.payload[c] = buffer.subspan(offset, bytes);
+    offset += static_cast<std::size_t>(payload_slot_bytes(bytes));
+  }
+  return view;
+}
+
+ChunkView ContainerReader::Impl::read(std::uint64_t chunk, const StoredExtents& row, std::span<std::byte> buffer,
+                                      std::span<std::byte> scratch) const {
+  const ChunkView view = place(chunk, row, buffer);
+  for (std::size_t c = 0; c < column_count; ++c) {
+    if (view.payload[c].empty()) continue;
+    const auto offset = static_cast<std::size_t>(view.payload[c].data() - buffer.data());
+    const std::span<std::byte> payload = buffer.subspan(offset, view.payload[c].size());
+    try {
+      read_column(file.get(), row[c], payload, scratch);
+      accept_column(c, view.nnz, payload, scratch);
+    } catch (const Error& error) {
+      throw Error(error.kind(), path.string() + ": chunk " + std::to_string(chunk) + ", column " + column_names[c] +
+                                    ": " + error.what() + "; restore the file from a copy, or ingest it again");
+    }
+  }
+  return view;
+}
+
+bool ContainerReader::Impl::repair(const std::vector<StoredExtents>* used, std::uint64_t chunk) {
+  const std::lock_guard lock(repair_mutex);
+  if (!repair_tried) {
+    try {
+      // Damaged where it is: listing all chunks takes HDF5 long and would not help.
+      if (is_chunk_in_place(path, metadata.info, chunk, (*used)[static_cast<std::size_t>(chunk)])) return false;
+      repair_tried = true;
+      repaired = rebuild_extents(path, file.get(), file_bytes, metadata.info, metadata.table);
+      current = &repaired;
+    } catch (const Error&) {
+      // The first failure says more than that HDF5 cannot help.
+      repair_tried = true;
+    }
+  }
+  return current != used;
+}
+
+ContainerReader::ContainerReader(const std::filesystem::path& path) : impl_(std::make_unique<Impl>(path)) {}
+ContainerReader::~ContainerReader() = default;
+ContainerReader::ContainerReader(ContainerReader&&) noexcept = default;
+ContainerReader& ContainerReader::operator=(ContainerReader&&) noexcept = default;
+
+const std::filesystem::path& ContainerReader::path() const { return impl_->path; }
+const ContainerInfo& ContainerReader::info() const { return impl_->metadata.info; }
+std::uint64_t ContainerReader::file_bytes() const { return impl_->file_bytes; }
+
+std::vector<std::uint32_t> ContainerReader::relabelling(std::uint64_t mode) const {
+  for (const RelabelledMode& relabelled : info().relabelled) {
+    if (relabelled.mode == mode) return read_relabelling(path(), relabelled, info().shape.at(mode));
+  }
+  return {};
+}
+
+const StoredExtents& ContainerReader::extents(std::uint64_t chunk) const {
+  return impl_->metadata.table.extents.at(static_cast<std::size_t>(chunk));
+}
+
+std::span<const std::uint64_t> ContainerReader::lower(std::uint64_t chunk) const {
+  return impl_->bounds(impl_->metadata.table.lower, chunk);
+}
+
+std::span<const std::uint64_t> ContainerReader::upper(std::uint64_t chunk) const {
+  return impl_->bounds(impl_->metadata.table.upper, chunk);
+}
+
+std::vector<std::uint64_t> ContainerReader::label_bytes() const { return impl_->metadata.label_bytes; }
+
+std::vector<Labels> ContainerReader::labels() const {
+  return read_container_labels(impl_->path, impl_->metadata.info, impl_->file_bytes);
+}
+
+std::uint64_t ContainerReader::buffer_bytes(std::uint64_t chunk) const { return buffer_bytes_of(extents(chunk)); }
+
+std::uint64_t ContainerReader::scratch_bytes(std::uint64_t chunk) const {
+  return column_scratch_bytes(extents(chunk), info().nnz_of_chunk(chunk));
+}
+
+void ContainerReader::check_room(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte> scratch) const {
+  if (chunk >= info().chunk_count()) {
+    throw Error(ErrorKind::invalid_argument, path().string() + ": there is no chunk " + std::to_string(chunk));
+  }
+  if (buffer.size() < buffer_bytes(chunk) || scratch.size() < scratch_bytes(chunk)) {
+    throw Error(ErrorKind::invalid_argument, path().string() + ": chunk " + std::to_string(chunk) +
+                                                 " does not fit the buffer or the scratch that it is to be read into");
+  }
+}
+
+std::unique_ptr<ChunkRead> ContainerReader::begin_read(std::uint64_t chunk, std::span<std::byte> buffer,
+                                                       std::span<std::byte> scratch) const {
+  check_room(chunk, buffer, scratch);
+  const StoredExtents& latest = (*impl_->current)[static_cast<std::size_t>(chunk)];
+  const StoredExtents& row = fits(latest, info().nnz_of_chunk(chunk), buffer, scratch) ? latest : extents(chunk);
+  return read_in_pieces(*this, impl_->file.get(), row, impl_->place(chunk, row, buffer), buffer, scratch);
+}
+
+void ContainerReader::announce_read(std::uint64_t chunk) const {
+  for (const StoredExtent& extent : (*impl_->current).at(static_cast<std::size_t>(chunk))) {
+    for (std::uint64_t first = 0; first < extent.stored_bytes; first += announced_bytes) {
+      // Only advice: its failure changes nothing.
+      static_cast<void>(::posix_fadvise(impl_->file.get(), static_cast<off_t>(extent.address + first),
+                                        static_cast<off_t>(std::min(announced_bytes, extent.stored_bytes - first)),
+                                        POSIX_FADV_WILLNEED));
+    }
+  }
+}
+
+ChunkView ContainerReader::read_chunk(std::uint64_t chunk, std::span<std::byte> buffer,
+                                      std::span<std::byte> scratch) const {
+  check_room(chunk, buffer, scratch);
+  const std::vector<StoredExtents>* used = impl_->current;
+  const auto read = [&](const std::vector<StoredExtents>& extents) {
+    const StoredExtents& row = extents[static_cast<std::size_t>(chunk)];
+    if (!fits(row, info().nnz_of_chunk(chunk), buffer, scratch)) {
+      throw Error(ErrorKind::corrupt, path().string() + ": chunk " + std::to_string(chunk) +
+                                          " was rewritten after the file was opened; open it again");
+    }
+    return impl_->read(chunk, row, buffer, scratch);
+  };
+  try {
+    return read(*used);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::corrupt || !impl_->repair(used, chunk)) throw;
+  }
+  return read(*impl_->current);
+}
+
+}  // namespace blco

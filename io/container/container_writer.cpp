@@ -1,0 +1,339 @@
+// Compresses payloads, writes them as HDF5 chunks, and publishes the container when it is whole.
+#include "io/container/container_writer.hpp"
+
+#define ZSTD_STATIC_LINKING_ONLY  // for the estimate of its memory
+#include <zstd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "blco/error.hpp"
+#include "blco/layout.hpp"
+#include "blco/payload.hpp"
+#include "io/container/container_table.hpp"
+#include "io/container/label_table.hpp"
+#include "io/container/relabelling_data.hpp"
+#include "io/hdf5/frame_filter.hpp"
+#include "io/hdf5/hdf5_data.hpp"
+#include "io/hdf5/hdf5_output.hpp"
+
+namespace blco {
+namespace {
+
+// A compressed chunk costs more time on every read than a disk takes for a few more bytes: it has to earn it.
+constexpr std::uint64_t worthwhile_percent = 90;
+
+// Of a long payload some pieces are tried first. They are short, and say less of how it would compress than it does.
+constexpr std::size_t sample_pieces = 8;
+constexpr std::size_t sample_piece_bytes = std::size_t{1} << 14;
+constexpr std::size_t sample_bytes = sample_pieces * sample_piece_bytes;
+constexpr std::uint64_t hopeless_percent = 95;
+
+// Enough of a chunk's start to tell it from any other: it has the checksum in it.
+constexpr std::size_t checked_start = 4096;
+
+[[noreturn]] void misuse(const std::string& what) { throw Error(ErrorKind::invalid_argument, what); }
+
+// Nothing where it takes more than `most_percent` of the payload.
+std::vector<std::byte> compress(std::span<const std::byte> payload, int level, std::uint64_t most_percent) {
+  const std::size_t most = ZSTD_compressBound(payload.size());
+  const auto out = std::make_unique_for_overwrite<std::byte[]>(most);
+  const std::size_t written = ZSTD_compress(out.get(), most, payload.data(), payload.size(), level);
+  if (ZSTD_isError(written)) {
+    throw Error(ErrorKind::out_of_memory, std::string("zstd cannot compress a chunk: ") + ZSTD_getErrorName(written));
+  }
+  if (100 * written > most_percent * payload.size()) return {};
+  return {out.get(), out.get() + written};
+}
+
+bool is_hopeless(std::span<const std::byte> payload, int level) {
+  if (payload.size() < 4 * sample_bytes) return false;
+  std::vector<std::byte> sample;
+  sample.reserve(sample_bytes);
+  for (std::size_t piece = 0; piece < sample_pieces; ++piece) {
+    const std::size_t middle = payload.size() * (2 * piece + 1) / (2 * sample_pieces);
+    const auto first = payload.begin() + static_cast<std::ptrdiff_t>(middle - sample_piece_bytes / 2);
+    sample.insert(sample.end(), first, first + static_cast<std::ptrdiff_t>(sample_piece_bytes));
+  }
+  return compress(sample, level, hopeless_percent).empty();
+}
+
+// Nothing where it does not pay.
+std::vector<std::byte> compress_if_worthwhile(std::span<const std::byte> payload, int level) {
+  if (is_hopeless(payload, level)) return {};
+  return compress(payload, level, worthwhile_percent);
+}
+
+void set_filters(const Hdf5Place& place, hid_t creation, Column column, std::uint64_t chunk_nnz) {
+  if (!register_filters()) fail_hdf5(place, "cannot register the filters of the format");
+  const std::array<unsigned, 3> frame_data = {frame_filter_version,
+                                              column == Column::value ? value_column_kind : line_column_kind,
+                                              static_cast<unsigned>(chunk_nnz)};
+  const std::array<unsigned, 1> zstd_data = {static_cast<unsigned>(default_zstd_level)};
+  checked(H5Pset_filter(creation, frame_filter_id, H5Z_FLAG_MANDATORY, frame_data.size(), frame_data.data()), place,
+          "cannot set the frame filter");
+  checked(H5Pset_filter(creation, zstd_filter_id, H5Z_FLAG_OPTIONAL, zstd_data.size(), zstd_data.data()), place,
+          "cannot set the zstd filter");
+}
+
+Hdf5Id create_column(const Hdf5Place& place, hid_t file, Column column, std::uint64_t chunk_nnz) {
+  const char* name = column_names[static_cast<std::size_t>(column)];
+  const hsize_t start = 0;
+  const hsize_t unlimited = H5S_UNLIMITED;
+  const hsize_t chunk = chunk_nnz;
+  const bool is_value = column == Column::value;
+  const Hdf5Id creation = make_properties(place, H5P_DATASET_CREATE);
+  checked(H5Pset_chunk(creation.get(), 1, &chunk), place, "cannot set the chunk size of", name);
+  checked(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_INCR), place, "cannot set the allocation of", name);
+  checked(H5Pset_obj_track_times(creation.get(), false), place, "cannot turn object times off");
+  if (is_value) {
+    const double one = 1.0;
+    checked(H5Pset_fill_value(creation.get(), H5T_NATIVE_DOUBLE, &one), place, "cannot set the fill value of", name);
+  } else {
+    checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), place, "cannot set the fill time of", name);
+  }
+  set_filters(place, creation.get(), column, chunk_nnz);
+  // Chunks go past HDF5's cache in both directions.
+  const Hdf5Id access = make_properties(place, H5P_DATASET_ACCESS);
+  checked(H5Pset_chunk_cache(access.get(), 0, 0, 0), place, "cannot set the chunk cache of", name);
+  const Hdf5Id space = own(H5Screate_simple(1, &start, &unlimited), H5Sclose, place, "cannot make a space");
+  return own(H5Dcreate2(file, name, is_value ? H5T_IEEE_F64LE : H5T_STD_U64LE, space.get(), H5P_DEFAULT, creation.get(),
+                        access.get()),
+             H5Dclose, place, "cannot create the dataset", name);
+}
+
+void check_labels(const ContainerInfo& info, std::span<const Labels> labels) {
+  bool fitting = labels.empty() || labels.size() == info.shape.size();
+  for (std::size_t n = 0; fitting && n < labels.size(); ++n) {
+    fitting = labels[n].empty() || labels[n].size() == info.shape[n];
+  }
+  if (!fitting) misuse("a mode has no labels, or one for each of its coordinates");
+}
+
+template <class T, class Get>
+std::vector<T> gather(const ChunkTable& table, Get get) {
+  std::vector<T> values;
+  values.reserve(table.extents.size() * column_count);
+  for (const StoredExtents& row : table.extents) {
+    for (const StoredExtent& extent : row) values.push_back(get(extent));
+  }
+  return values;
+}
+
+}  // namespace
+
+StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level) {
+  if (zstd_level < 0 || zstd_level > ZSTD_maxCLevel()) {
+    misuse("zstd level " + std::to_string(zstd_level) + " is not between 0 and " + std::to_string(ZSTD_maxCLevel()));
+  }
+  StoredPayload stored;
+  if (payload.empty()) return stored;
+  stored.payload_bytes = payload.size();
+  if (zstd_level > 0 && view_payload(payload).codec == Codec::f64) {
+    std::vector<std::byte> shuffled(payload.size());
+    shuffle_f64(payload, shuffled);
+    stored.bytes = compress_if_worthwhile(shuffled, zstd_level);
+  } else if (zstd_level > 0) {
+    stored.bytes = compress_if_worthwhile(payload, zstd_level);
+  }
+  if (!stored.bytes.empty()) return stored;
+  stored.bytes.assign(payload.begin(), payload.end());
+  stored.filter_mask = zstd_skipped;
+  return stored;
+}
+
+std::uint64_t store_payload_bytes(std::uint64_t payload_bytes, int zstd_level) {
+  if (zstd_level == 0) return payload_bytes;
+  const ZSTD_compressionParameters parameters = ZSTD_getCParams(zstd_level, payload_bytes, 0);
+  // The payload shuffled, its compressed form, and zstd's own memory.
+  return payload_bytes + ZSTD_compressBound(payload_bytes) + ZSTD_estimateCCtxSize_usingCParams(parameters);
+}
+
+struct ContainerWriter::Impl {
+  Impl(const std::filesystem::path& target, TemporaryFile&& file, const ContainerInfo& given)
+      : layout(given.shape), info(given), output({target, ErrorKind::io}, std::move(file)) {}
+  // Before the datasets are closed, which may write.
+  ~Impl() { output.abandon(); }
+
+  void create();
+  void check(const StoredChunk& chunk) const;
+  void append(const StoredChunk& chunk);
+  void check(const ContainerInfo& final_info) const;
+  void fix_extents();
+  void write_attributes();
+  void write_table();
+
+  TensorLayout layout;
+  ContainerInfo info;
+  std::vector<RelabelledMode> relabelled;
+  ChunkTable table;
+  Hdf5Output output;
+  const Hdf5Place& place = output.place();
+  std::array<Hdf5Id, column_count> datasets;
+};
+
+void ContainerWriter::Impl::create() {
+  datasets[0] = create_column(place, output.root(), Column::index, info.chunk_nnz);
+  if (layout.has_key()) datasets[1] = create_column(place, output.root(), Column::key, info.chunk_nnz);
+  datasets[2] = create_column(place, output.root(), Column::value, info.chunk_nnz);
+}
+
+void ContainerWriter::Impl::check(const StoredChunk& chunk) const {
+  if (!output.is_open()) misuse("a container that is finished takes no more chunks");
+  const auto order = static_cast<std::size_t>(layout.order());
+  if (chunk.lower.size() != order || chunk.upper.size() != order) misuse("a chunk needs bounds for every mode");
+  for (std::size_t mode = 0; mode < order; ++mode) {
+    if (chunk.lower[mode] > chunk.upper[mode] || chunk.upper[mode] >= info.shape[mode]) {
+      misuse("a chunk's bounds lie outside the shape");
+    }
+  }
+  if (chunk.columns[0].bytes.empty()) misuse("a chunk needs an index column");
+  if (chunk.columns[1].bytes.empty() == layout.has_key())
+    misuse("a chunk has a key column exactly where lines need it");
+  for (const StoredPayload& column : chunk.columns) {
+    if (column.payload_bytes > max_payload_bytes(info.chunk_nnz)) misuse("a payload is larger than its chunk can be");
+  }
+}
+
+void ContainerWriter::Impl::append(const StoredChunk& chunk) {
+  check(chunk);
+  const hsize_t first = table.extents.size() * info.chunk_nnz;
+  // A chunk must begin inside the extent to be written; the end is known only at finish().
+  const hsize_t extent = first + 1;
+  StoredExtents row{};
+  for (std::size_t c = 0; c < column_count; ++c) {
+    const StoredPayload& column = chunk.columns[c];
+    if (column.bytes.empty()) continue;
+    const hid_t dataset = datasets[c].get();
+    checked(H5Dset_extent(dataset, &extent), place, "cannot extend the dataset", column_names[c]);
+    output.reserve(column.bytes.size());
+    // HDF5 does not tell where it puts a chunk, and walks over all to find one. So: a guess, checked, and the walk only
+    // where the guess was wrong.
+    const std::uint64_t guess = output.end();
+    checked(H5Dwrite_chunk(dataset, H5P_DEFAULT, column.filter_mask, &first, column.bytes.size(), column.bytes.data()),
+            place, "cannot write a chunk of", column_names[c]);
+    const bool is_there =
+        output.has_bytes(guess, std::span(column.bytes).first(std::min(checked_start, column.bytes.size())));
+    const std::uint64_t address = is_there ? guess : find_chunk(place, dataset, info, table.extents.size()).address;
+    row[c] = {address, column.bytes.size(), column.payload_bytes, column.filter_mask};
+  }
+  table.extents.push_back(row);
+  table.lower.insert(table.lower.end(), chunk.lower.begin(), chunk.lower.end());
+  table.upper.insert(table.upper.end(), chunk.upper.begin(), chunk.upper.end());
+}
+
+void ContainerWriter::Impl::check(const ContainerInfo& final_info) const {
+  if (!output.is_open()) misuse("a container can be finished once");
+  if (final_info.shape != info.shape || final_info.chunk_nnz != info.chunk_nnz) {
+    misuse("shape and chunk_nnz of a container are fixed when it is created");
+  }
+  if (final_info.nnz == 0) misuse("a container needs at least one nonzero");
+  if (final_info.chunk_count() != table.extents.size()) misuse("nnz disagrees with the number of chunks written");
+  if (final_info.mode_names.size() != info.shape.size()) misuse("a container needs a name for every mode");
+  for (const std::string& name : final_info.mode_names) {
+    if (name.size() > max_name_bytes)
+      misuse("a mode's name is longer than " + std::to_string(max_name_bytes) + " bytes");
+  }
+  if (!(final_info.sum_of_squares >= 0) || !std::isfinite(final_info.sum_of_squares)) {
+    misuse("the sum of squares is not finite; values beyond 1e154 cannot be squared");
+  }
+}
+
+void ContainerWriter::Impl::fix_extents() {
+  const hsize_t extent = info.nnz;
+  for (std::size_t c = 0; c < column_count; ++c) {
+    if (!datasets[c].is_open()) continue;
+    checked(H5Dset_extent(datasets[c].get(), &extent), place, "cannot extend the dataset", column_names[c]);
+    checked(H5Dflush(datasets[c].get()), place, "cannot flush the dataset", column_names[c]);
+  }
+}
+
+void ContainerWriter::Impl::write_table() {
+  const std::uint64_t row_bytes = column_count * sizeof(StoredExtent) + 2 * info.shape.size() * sizeof(std::uint64_t);
+  output.reserve(info.chunk_count() * row_bytes);
+  const Hdf5Id group = create_group(place, output.root(), "chunks");
+  const Extents by_column = {info.chunk_count(), column_count};
+  const Extents by_mode = {info.chunk_count(), info.shape.size()};
+  const auto write = [&](const char* name, auto member) {
+    using T = std::remove_cvref_t<decltype(StoredExtent{}.*member)>;
+    const std::vector<T> values = gather<T>(table, [&](const StoredExtent& extent) { return extent.*member; });
+    write_dataset<T>(place, group.get(), name, by_column, values);
+  };
+  write("address", &StoredExtent::address);
+  write("stored_bytes", &StoredExtent::stored_bytes);
+  write("payload_bytes", &StoredExtent::payload_bytes);
+  write("filter_mask", &StoredExtent::filter_mask);
+  write_dataset<std::uint64_t>(place, group.get(), "lower", by_mode, table.lower);
+  write_dataset<std::uint64_t>(place, group.get(), "upper", by_mode, table.upper);
+}
+
+void ContainerWriter::Impl::write_attributes() {
+  const hid_t root = output.root();
+  write_fixed_text(place, root, "format", container_format);
+  write_attribute(place, root, "version", container_version);
+  write_attribute(place, root, "shape", info.shape);
+  write_attribute(place, root, "nnz", info.nnz);
+  write_attribute(place, root, "chunk_nnz", info.chunk_nnz);
+  write_fixed_texts(place, root, "mode_names", info.mode_names);
+  write_attribute(place, root, "sum_of_squares", info.sum_of_squares);
+  write_attribute(place, root, "crc32c", metadata_crc(info, table));
+  write_attribute(place, root, "complete", std::uint8_t{1});
+}
+
+ContainerWriter::ContainerWriter(const std::filesystem::path& output, const ContainerInfo& info)
+    : ContainerWriter(TemporaryFile(output), info) {}
+
+ContainerWriter::ContainerWriter(TemporaryFile output, const ContainerInfo& info) {
+  if (info.chunk_nnz == 0 || info.chunk_nnz > max_chunk_nnz) {
+    misuse("a chunk holds 1 to " + std::to_string(max_chunk_nnz) + " nonzeros, not " + std::to_string(info.chunk_nnz));
+  }
+  const QuietHdf5 quiet;
+  const std::filesystem::path target = output.target();
+  impl_ = std::make_unique<Impl>(target, std::move(output), info);
+  impl_->create();
+}
+
+ContainerWriter::~ContainerWriter() = default;
+ContainerWriter::ContainerWriter(ContainerWriter&&) noexcept = default;
+ContainerWriter& ContainerWriter::operator=(ContainerWriter&&) noexcept = default;
+
+void ContainerWriter::append(const StoredChunk& chunk) {
+  const QuietHdf5 quiet;
+  impl_->append(chunk);
+}
+
+void ContainerWriter::relabel(std::uint64_t mode, std::span<const std::uint32_t> originals) {
+  const QuietHdf5 quiet;
+  Impl& impl = *impl_;
+  const bool fits = mode < impl.info.shape.size() && originals.size() == impl.info.shape[mode];
+  if (!fits || (!impl.relabelled.empty() && impl.relabelled.back().mode >= mode)) {
+    misuse("a relabelling has one index per index of its mode, and modes are relabelled in order");
+  }
+  impl.output.reserve(originals.size_bytes());
+  impl.relabelled.push_back({mode, write_relabelling(impl.place, impl.output.root(), mode, originals)});
+}
+
+std::uint64_t ContainerWriter::finish(const ContainerInfo& info, std::span<const Labels> labels) {
+  const QuietHdf5 quiet;
+  Impl& impl = *impl_;
+  impl.check(info);
+  check_labels(info, labels);
+  impl.info = info;
+  impl.info.relabelled = impl.relabelled;
+  impl.output.reserve(0);
+  impl.fix_extents();
+  impl.write_table();
+  impl.output.reserve(label_file_bytes(labels));
+  write_labels(impl.place, impl.output.root(), labels);
+  impl.write_attributes();
+  for (Hdf5Id& dataset : impl.datasets) dataset.reset();
+  for (const StoredExtents& row : impl.table.extents) {
+    for (const StoredExtent& extent : row) impl.output.exclude({extent.address, extent.stored_bytes});
+  }
+  return impl.output.publish();
+}
+
+}  // namespace blco

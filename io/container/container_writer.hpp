@@ -1,0 +1,68 @@
+// Writes a BLCO container chunk by chunk under a temporary name, and renames it when it is whole.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "blco/labels.hpp"
+#include "io/container/container.hpp"
+#include "io/file/temporary_file.hpp"
+
+namespace blco {
+
+// A payload in the form in which it is stored.
+struct StoredPayload {
+  std::vector<std::byte> bytes;  // empty: not allocated
+  std::uint32_t filter_mask = 0;
+  std::uint64_t payload_bytes = 0;
+};
+
+// Compresses by zstd at `zstd_level` (0: never), and keeps the result only if it is at least 10% smaller, which pieces
+// of a long payload have to promise; raw f64 payloads are byte-shuffled first. Thread-safe, takes no HDF5 lock. An
+// empty payload stays empty.
+StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level);
+
+// The most memory that store_payload takes for a payload of this size, its result included.
+std::uint64_t store_payload_bytes(std::uint64_t payload_bytes, int zstd_level);
+
+struct StoredChunk {
+  std::array<StoredPayload, column_count> columns;
+  std::vector<std::uint64_t> lower;  // per mode
+  std::vector<std::uint64_t> upper;
+};
+
+class ContainerWriter {
+ public:
+  // Creates a temporary file beside `output`. Shape and chunk_nnz of `info` are fixed from here on; its
+  // other members are taken by finish(). Throws Error{io} where the file cannot be created.
+  ContainerWriter(const std::filesystem::path& output, const ContainerInfo& info);
+  // The same where the caller has taken the name before.
+  ContainerWriter(TemporaryFile output, const ContainerInfo& info);
+  // Removes the temporary file unless finish() has succeeded.
+  ~ContainerWriter();
+  ContainerWriter(ContainerWriter&&) noexcept;
+  ContainerWriter& operator=(ContainerWriter&&) noexcept;
+
+  // Chunks come in order; all but the last hold chunk_nnz nonzeros.
+  void append(const StoredChunk& chunk);
+
+  // Says that stored index i of `mode` stands for the index originals[i]: a permutation of the mode. Modes come in
+  // order.
+  void relabel(std::uint64_t mode, std::span<const std::uint32_t> originals);
+
+  // Writes nnz, sum of squares, mode names, the chunk table and the labels (none, or one list per mode, which is empty
+  // or as long as the mode), closes, syncs, and renames over `output`. Returns the size of the file in bytes.
+  std::uint64_t finish(const ContainerInfo& info, std::span<const Labels> labels = {});
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace blco

@@ -1,0 +1,153 @@
+// Labels as a dataset of bytes and one of offsets, deflated, so that any program on HDF5 reads them without a plugin.
+#include "io/container/label_table.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "blco/crc32c.hpp"
+#include "blco/error.hpp"
+#include "io/hdf5/hdf5_data.hpp"
+
+namespace blco {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the checksum is of little-endian numbers");
+
+// What HDF5 compresses at a time, and the most that it is to allocate for a chunk that it reads.
+constexpr std::uint64_t chunk_bytes = std::uint64_t{1} << 20;
+constexpr unsigned deflate_level = 4;
+constexpr const char* text_name = "labels";
+constexpr const char* ends_name = "label_ends";
+
+std::uint32_t checksum(std::string_view text, std::span<const std::uint64_t> ends) {
+  return crc32c(std::as_bytes(std::span(text)), crc32c(std::as_bytes(ends)));
+}
+
+template <class T>
+Hdf5Id write_deflated(const Hdf5Place& place, hid_t group, const char* name, std::span<const T> values) {
+  const hsize_t count = values.size();
+  const hsize_t chunk = std::min<hsize_t>(count, chunk_bytes / sizeof(T));
+  const Hdf5Id creation = make_properties(place, H5P_DATASET_CREATE);
+  checked(H5Pset_chunk(creation.get(), 1, &chunk), place, "cannot set the chunk size of", name);
+  checked(H5Pset_obj_track_times(creation.get(), false), place, "cannot turn object times off");
+  if (sizeof(T) > 1) checked(H5Pset_shuffle(creation.get()), place, "cannot set the filters of", name);
+  checked(H5Pset_deflate(creation.get(), deflate_level), place, "cannot set the filters of", name);
+  const Hdf5Id space = own(H5Screate_simple(1, &count, nullptr), H5Sclose, place, "cannot make a space");
+  Hdf5Id dataset = own(H5Dcreate2(group, name, file_type<T>(), space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+                       H5Dclose, place, "cannot create the dataset", name);
+  checked(H5Dwrite(dataset.get(), memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), place,
+          "cannot write the dataset", name);
+  return dataset;
+}
+
+// Closed groups are not open: no link.
+Hdf5Id open_group(const Hdf5Place& place, hid_t parent, const std::string& name) {
+  if (!has_link(place, parent, name.c_str())) return {};
+  return own(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), H5Gclose, place, "cannot open the group", name);
+}
+
+Hdf5Id open_or_create_group(const Hdf5Place& place, hid_t parent, const std::string& name) {
+  Hdf5Id group = open_group(place, parent, name);
+  return group.is_open() ? std::move(group) : create_group(place, parent, name.c_str());
+}
+
+// The group of a mode that has labels.
+Hdf5Id open_labelled_mode(const Hdf5Place& place, hid_t root, std::size_t mode) {
+  const Hdf5Id modes = open_group(place, root, "modes");
+  if (!modes.is_open()) return {};
+  Hdf5Id group = open_group(place, modes.get(), std::to_string(mode));
+  if (!group.is_open() || !has_link(place, group.get(), text_name)) return {};
+  return group;
+}
+
+// HDF5 allocates a whole chunk, whatever the extent of the dataset.
+void check_chunk(const Hdf5Place& place, hid_t dataset, const char* name, std::uint64_t element_bytes) {
+  const Hdf5Id creation = own(H5Dget_create_plist(dataset), H5Pclose, place, "cannot read the layout of", name);
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) return;
+  constexpr std::uint64_t most_bytes = 64 * chunk_bytes;
+  hsize_t chunk = 0;
+  if (H5Pget_chunk(creation.get(), 1, &chunk) != 1 || chunk > most_bytes / element_bytes) {
+    fail_at(place, std::string("the dataset ") + name + " of a mode is in chunks of more than 64 MiB");
+  }
+}
+
+// The length of the text of a mode's labels, everything that they need having been checked.
+std::uint64_t text_bytes(const Hdf5Place& place, hid_t group, std::uint64_t length, std::uint64_t file_bytes) {
+  const Hdf5Id ends = open_checked_dataset(place, group, ends_name, /*reals=*/false, {length}, file_bytes);
+  check_chunk(place, ends.get(), ends_name, sizeof(std::uint64_t));
+  Extents extents;
+  {
+    const Hdf5Id text = open_dataset(place, group, text_name);
+    extents = dataset_extents(place, text.get(), text_name);
+  }
+  if (extents.size() != 1) fail_at(place, "the dataset labels of a mode is not a list of bytes");
+  const Hdf5Id text = open_checked_dataset(place, group, text_name, /*reals=*/false, extents, file_bytes);
+  check_chunk(place, text.get(), text_name, 1);
+  return extents[0];
+}
+
+Labels read_mode(const Hdf5Place& place, hid_t group, std::uint64_t length, std::uint64_t file_bytes) {
+  std::string text(static_cast<std::size_t>(text_bytes(place, group, length, file_bytes)), '\0');
+  const Hdf5Id dataset = open_dataset(place, group, text_name);
+  checked(H5Dread(dataset.get(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), place,
+          "cannot read the dataset", text_name);
+  std::vector<std::uint64_t> ends = read_dataset<std::uint64_t>(place, group, ends_name, {length}, file_bytes);
+  // Those that another program has written need none.
+  if (has_attribute(place, dataset.get(), "crc32c") &&
+      read_integer(place, dataset.get(), "crc32c") != checksum(text, ends)) {
+    fail_at(place, "the checksum of its labels does not match");
+  }
+  try {
+    return {std::move(text), std::move(ends)};
+  } catch (const Error& error) {
+    fail_at(place, error.what());
+  }
+}
+
+}  // namespace
+
+void write_labels(const Hdf5Place& place, hid_t root, std::span<const Labels> labels) {
+  if (std::ranges::all_of(labels, &Labels::empty)) return;
+  const Hdf5Id modes = open_or_create_group(place, root, "modes");
+  for (std::size_t n = 0; n < labels.size(); ++n) {
+    if (labels[n].empty()) continue;
+    const Hdf5Id group = open_or_create_group(place, modes.get(), std::to_string(n));
+    const std::string_view text = labels[n].text();
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(text.data());
+    const Hdf5Id dataset = write_deflated<std::uint8_t>(place, group.get(), text_name, {bytes, text.size()});
+    write_attribute(place, dataset.get(), "crc32c", checksum(text, labels[n].ends()));
+    write_deflated<std::uint64_t>(place, group.get(), ends_name, labels[n].ends());
+  }
+}
+
+std::uint64_t label_file_bytes(std::span<const Labels> labels) {
+  std::uint64_t bytes = 0;
+  for (const Labels& mode : labels) bytes += mode.memory_bytes();
+  return bytes;
+}
+
+std::vector<std::uint64_t> find_label_bytes(const Hdf5Place& place, hid_t root, std::span<const std::uint64_t> shape,
+                                            std::uint64_t file_bytes) {
+  std::vector<std::uint64_t> bytes(shape.size());
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    const Hdf5Id group = open_labelled_mode(place, root, n);
+    if (!group.is_open()) continue;
+    bytes[n] = Labels::memory_bytes(shape[n], text_bytes(place, group.get(), shape[n], file_bytes));
+  }
+  return bytes;
+}
+
+std::vector<Labels> read_labels(const Hdf5Place& place, hid_t root, std::span<const std::uint64_t> shape,
+                                std::uint64_t file_bytes) {
+  std::vector<Labels> labels(shape.size());
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    const Hdf5Id group = open_labelled_mode(place, root, n);
+    if (group.is_open()) labels[n] = read_mode(place, group.get(), shape[n], file_bytes);
+  }
+  return std::ranges::all_of(labels, &Labels::empty) ? std::vector<Labels>{} : labels;
+}
+
+}  // namespace blco

@@ -1,0 +1,308 @@
+// Writes and reads model files.
+#include "io/container/model_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <exception>
+#include <system_error>
+
+#include "blco/error.hpp"
+#include "blco/layout.hpp"
+#include "io/container/container_table.hpp"
+#include "io/container/label_table.hpp"
+#include "io/hdf5/hdf5_data.hpp"
+#include "io/hdf5/hdf5_output.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::uint32_t model_version = 1;
+constexpr std::uint64_t max_model_rank = std::uint64_t{1} << 20;
+constexpr std::uint64_t max_word_bytes = 256;
+constexpr std::uint64_t block_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t max_sweeps_kept = std::uint64_t{1} << 32;
+
+using Factors = std::span<const std::vector<double>>;
+
+void check_model(const std::filesystem::path& path, const ModelFile& model) {
+  const auto require = [&](bool holds, const char* what) {
+    if (!holds) throw Error(ErrorKind::invalid_argument, path.string() + ": cannot write the model: " + what);
+  };
+  const std::size_t order = model.shape.size();
+  require(order >= 1 && order <= static_cast<std::size_t>(max_order), "a model has 1 to 16 modes");
+  require(model.rank >= 1 && model.weights.size() == model.rank, "rank and number of weights disagree");
+  for (const std::uint64_t length : model.shape) require(length >= 1, "a mode's length is not at least 1");
+  require(model.mode_names.empty() || model.mode_names.size() == order, "there is not one name per mode");
+  require(model.labels.empty() || model.labels.size() == order, "there is not one list of labels per mode");
+  for (std::size_t n = 0; n < model.labels.size(); ++n) {
+    require(model.labels[n].empty() || model.labels[n].size() == model.shape[n],
+            "a mode has other than one label each");
+  }
+}
+
+void check_factors(const std::filesystem::path& path, const ModelFile& model, Factors factors) {
+  bool fitting = factors.size() == model.shape.size();
+  for (std::size_t n = 0; fitting && n < model.shape.size(); ++n) {
+    const std::uint64_t numbers = factors[n].size();
+    fitting = numbers / model.rank == model.shape[n] && numbers % model.rank == 0;
+  }
+  if (!fitting) {
+    throw Error(ErrorKind::invalid_argument,
+                path.string() + ": cannot write the model: there is not one factor of mode length x rank per mode");
+  }
+}
+
+// The rows of an I x R matrix that start at `first`, as a selection of its dataset, and as a space in memory.
+struct RowSelection {
+  RowSelection(const Hdf5Place& place, hid_t dataset, std::uint64_t first, std::uint64_t count, std::uint64_t columns)
+      : file(own(H5Dget_space(dataset), H5Sclose, place, "cannot describe a factor")) {
+    const std::array<hsize_t, 2> start = {first, 0};
+    const std::array<hsize_t, 2> extents = {count, columns};
+    memory = own(H5Screate_simple(2, extents.data(), nullptr), H5Sclose, place, "cannot describe rows of a factor");
+    checked(H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, start.data(), nullptr, extents.data(), nullptr), place,
+            "cannot select rows of a factor");
+  }
+
+  Hdf5Id file;
+  Hdf5Id memory;
+};
+
+// Calls visit(first row, block) for all rows of a factor, with blocks of about a MiB.
+template <class Visit>
+void for_each_block(const ModelFile& model, std::size_t mode, const Visit& visit) {
+  const std::uint64_t most = std::max<std::uint64_t>(1, block_bytes / (model.rank * sizeof(double)));
+  std::vector<double> block;
+  for (std::uint64_t first = 0; first < model.shape[mode]; first += most) {
+    block.resize(static_cast<std::size_t>(std::min(most, model.shape[mode] - first) * model.rank));
+    visit(first, block);
+  }
+}
+
+void write_factor(const Hdf5Place& place, hid_t group, const ModelFile& model, std::size_t mode,
+                  const FactorRows& factor_rows) {
+  const std::string name = std::to_string(mode);
+  const Hdf5Id dataset =
+      create_dataset(place, group, name.c_str(), file_type<double>(), {model.shape[mode], model.rank});
+  for_each_block(model, mode, [&](std::uint64_t first, std::vector<double>& block) {
+    factor_rows(mode, first, block);
+    const RowSelection rows(place, dataset.get(), first, block.size() / model.rank, model.rank);
+    checked(
+        H5Dwrite(dataset.get(), memory_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
+        place, "cannot write factor", name);
+  });
+}
+
+void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, const FactorRows& factor_rows) {
+  write_text(place, root, "format", model_format);
+  write_attribute(place, root, "version", model_version);
+  write_attribute(place, root, "rank", model.rank);
+  write_attribute(place, root, "shape", model.shape);
+  write_attribute(place, root, "fit", model.fit);
+  write_attribute(place, root, "sweeps", model.sweeps);
+  write_attribute(place, root, "seed", model.seed);
+  write_text(place, root, "stop_reason", model.stop_reason);
+  if (!model.precision.empty()) write_text(place, root, "precision", model.precision);
+  if (model.tensor_nnz != 0) {
+    write_attribute(place, root, "tensor_nnz", model.tensor_nnz);
+    write_attribute(place, root, "tensor_sum_of_squares", model.tensor_sum_of_squares);
+  }
+  if (!model.mode_names.empty()) write_texts(place, root, "mode_names", model.mode_names);
+  write_dataset<double>(place, root, "weights", {model.rank}, model.weights);
+  if (!model.fit_history.empty()) {
+    write_dataset<double>(place, root, "fit_history", {model.fit_history.size()}, model.fit_history);
+  }
+  const Hdf5Id group = create_group(place, root, "factors");
+  for (std::size_t n = 0; n < model.shape.size(); ++n) write_factor(place, group.get(), model, n, factor_rows);
+  write_labels(place, root, model.labels);
+}
+
+void check_format(const Hdf5Place& place, hid_t root) {
+  const Hdf5Place wrong_file = {place.path, ErrorKind::invalid_argument};
+  if (!has_attribute(place, root, "format")) {
+    fail_at(wrong_file, "HDF5, but not a model: it has no attribute format = \"blco-model\"; give a model of blco-cpd");
+  }
+  const std::string format = read_text(wrong_file, root, "format", max_format_bytes);
+  if (format == container_format) fail_at(wrong_file, "it is a tensor, not a model; give a model of blco-cpd");
+  if (format != model_format)
+    fail_at(wrong_file, "not a model: its format is \"" + format + "\"; give a model of blco-cpd");
+  if (!has_attribute(place, root, "version")) return;
+  const std::uint64_t version = read_integer(place, root, "version");
+  if (version != model_version) {
+    fail_at(wrong_file, "the model has version " + std::to_string(version) + "; this build knows version " +
+                            std::to_string(model_version) + " only, so use a newer one");
+  }
+}
+
+// `first_row` is the place of the first of the values, where they are rows of several columns.
+void require_finite(const Hdf5Place& place, std::span<const double> values, const std::string& name,
+                    std::uint64_t columns = 0, std::uint64_t first_row = 0) {
+  const auto bad = std::find_if(values.begin(), values.end(), [](double value) { return !std::isfinite(value); });
+  if (bad == values.end()) return;
+  const auto at = static_cast<std::uint64_t>(bad - values.begin());
+  const std::string where = columns == 0
+                                ? std::to_string(at)
+                                : std::to_string(first_row + at / columns) + ", " + std::to_string(at % columns);
+  fail_at(place, name + "[" + where + "] is " + std::to_string(*bad) + "; a model's numbers are finite");
+}
+
+void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
+  model.rank = read_integer(place, root, "rank");
+  model.shape = read_integers(place, root, "shape", static_cast<std::uint64_t>(max_order));
+  if (model.rank == 0 || model.rank > max_model_rank) {
+    fail_at(place, "the rank is not from 1 to " + std::to_string(max_model_rank));
+  }
+  if (std::find(model.shape.begin(), model.shape.end(), 0) != model.shape.end()) {
+    fail_at(place, "the shape has a mode of length 0");
+  }
+  if (has_attribute(place, root, "fit")) {
+    model.fit = read_real(place, root, "fit");
+    if (!std::isfinite(model.fit)) fail_at(place, "the attribute fit is not finite");
+  }
+  if (has_attribute(place, root, "sweeps")) model.sweeps = read_integer(place, root, "sweeps");
+  if (has_attribute(place, root, "seed")) model.seed = read_integer(place, root, "seed");
+  if (has_attribute(place, root, "stop_reason")) {
+    model.stop_reason = read_text(place, root, "stop_reason", max_word_bytes);
+  }
+  if (has_attribute(place, root, "precision")) {
+    model.precision = read_text(place, root, "precision", max_word_bytes);
+    if (model.precision != "f64" && model.precision != "f32") {
+      fail_at(place, "the attribute precision is \"" + model.precision + "\", neither f64 nor f32");
+    }
+  }
+  if (has_attribute(place, root, "tensor_nnz")) model.tensor_nnz = read_integer(place, root, "tensor_nnz");
+  if (has_attribute(place, root, "tensor_sum_of_squares")) {
+    model.tensor_sum_of_squares = read_real(place, root, "tensor_sum_of_squares");
+    if (!std::isfinite(model.tensor_sum_of_squares))
+      fail_at(place, "the attribute tensor_sum_of_squares is not finite");
+  }
+  if (has_attribute(place, root, "mode_names")) {
+    model.mode_names = read_texts(place, root, "mode_names", static_cast<std::uint64_t>(max_order), max_name_bytes);
+    if (model.mode_names.size() != model.shape.size()) fail_at(place, "mode_names and shape differ in length");
+  }
+}
+
+void read_fit_history(const Hdf5Place& place, hid_t root, std::uint64_t file_bytes, ModelFile& model) {
+  if (!has_link(place, root, "fit_history")) return;
+  Extents extents;
+  {
+    const Hdf5Id dataset = open_dataset(place, root, "fit_history");
+    extents = dataset_extents(place, dataset.get(), "fit_history");
+  }
+  if (extents == Extents{0}) return;
+  if (extents.size() != 1 || extents[0] > max_sweeps_kept)
+    fail_at(place, "fit_history is not a list of one fit per sweep");
+  model.fit_history = read_dataset<double>(place, root, "fit_history", extents, file_bytes);
+  require_finite(place, model.fit_history, "fit_history");
+}
+
+std::vector<Hdf5Id> open_factors(const Hdf5Place& place, hid_t root, std::uint64_t file_bytes, const ModelFile& model) {
+  if (!has_link(place, root, "factors")) fail_at(place, "the group factors is missing");
+  const Hdf5Id group = own(H5Gopen2(root, "factors", H5P_DEFAULT), H5Gclose, place, "cannot open the group factors");
+  std::vector<Hdf5Id> factors;
+  for (std::size_t n = 0; n < model.shape.size(); ++n) {
+    factors.push_back(open_checked_dataset(place, group.get(), std::to_string(n).c_str(), /*reals=*/true,
+                                           {model.shape[n], model.rank}, file_bytes));
+  }
+  return factors;
+}
+
+}  // namespace
+
+void write_model_file(const std::filesystem::path& path, const ModelFile& model) {
+  write_model_file(path, model, model.factors);
+}
+
+void write_model_file(const std::filesystem::path& path, const ModelFile& model, Factors factors) {
+  check_model(path, model);
+  check_factors(path, model, factors);
+  write_model_file(path, model, [&](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
+    std::copy_n(factors[mode].begin() + static_cast<std::ptrdiff_t>(first_row * model.rank), rows.size(), rows.begin());
+  });
+}
+
+void write_model_file(const std::filesystem::path& path, const ModelFile& model, const FactorRows& factor_rows) {
+  check_model(path, model);
+  const QuietHdf5 quiet;
+  Hdf5Output output({path, ErrorKind::io});
+  std::uint64_t numbers = model.weights.size() + model.fit_history.size();
+  for (const std::uint64_t length : model.shape) numbers += length * model.rank;
+  output.reserve(numbers * sizeof(double) + label_file_bytes(model.labels));
+  write_contents(output.place(), output.root(), model, factor_rows);
+  output.publish();
+}
+
+struct ModelFileReader::Impl {
+  explicit Impl(const std::filesystem::path& path)
+      : place{path, ErrorKind::corrupt}, file(open_hdf5_file({path, ErrorKind::io})) {
+    std::error_code failure;
+    file_bytes = std::filesystem::file_size(path, failure);
+    if (failure) throw Error(ErrorKind::io, path.string() + ": cannot read the file's size: " + failure.message());
+    check_format(place, file.get());
+    read_attributes(place, file.get(), header);
+    header.weights = read_dataset<double>(place, file.get(), "weights", {header.rank}, file_bytes);
+    require_finite(place, header.weights, "weights");
+    read_fit_history(place, file.get(), file_bytes, header);
+    factors = open_factors(place, file.get(), file_bytes, header);
+    find_label_bytes(place, file.get(), header.shape, file_bytes);
+  }
+
+  const QuietHdf5 quiet;
+  Hdf5Place place;
+  Hdf5Id file;
+  std::uint64_t file_bytes = 0;
+  ModelFile header;
+  std::vector<Hdf5Id> factors;
+};
+
+ModelFileReader::ModelFileReader(const std::filesystem::path& path) : impl_(std::make_unique<Impl>(path)) {}
+ModelFileReader::~ModelFileReader() = default;
+
+const ModelFile& ModelFileReader::header() const { return impl_->header; }
+
+std::vector<Labels> ModelFileReader::read_labels() const {
+  return blco::read_labels(impl_->place, impl_->file.get(), impl_->header.shape, impl_->file_bytes);
+}
+
+void ModelFileReader::read_factors(const FactorRowsSink& sink) const {
+  const ModelFile& header = impl_->header;
+  for (std::size_t mode = 0; mode < header.shape.size(); ++mode) {
+    const hid_t dataset = impl_->factors[mode].get();
+    const std::string name = "factors/" + std::to_string(mode);
+    for_each_block(header, mode, [&](std::uint64_t first, std::vector<double>& block) {
+      const RowSelection rows(impl_->place, dataset, first, block.size() / header.rank, header.rank);
+      checked(H5Dread(dataset, memory_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
+              impl_->place, "cannot read", name);
+      require_finite(impl_->place, block, name, header.rank, first);
+      sink(mode, first, block);
+    });
+  }
+}
+
+ModelFile read_model_file(const std::filesystem::path& path) {
+  const ModelFileReader reader(path);
+  ModelFile model = reader.header();
+  model.labels = reader.read_labels();
+  for (const std::uint64_t length : model.shape) {
+    model.factors.emplace_back(static_cast<std::size_t>(length * model.rank));
+  }
+  reader.read_factors([&model](std::size_t mode, std::uint64_t first_row, std::span<const double> rows) {
+    const auto first = model.factors[mode].begin() + static_cast<std::ptrdiff_t>(first_row * model.rank);
+    std::copy(rows.begin(), rows.end(), first);
+  });
+  return model;
+}
+
+bool is_model_file(const std::filesystem::path& path) noexcept {
+  try {
+    const QuietHdf5 quiet;
+    const Hdf5Id file = open_hdf5_file({path, ErrorKind::io});
+    const Hdf5Place place = {path, ErrorKind::corrupt};
+    return has_attribute(place, file.get(), "format") &&
+           read_text(place, file.get(), "format", max_format_bytes) == model_format;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace blco

@@ -1,0 +1,29 @@
+// /modes/n/relabelling in a container: per stored index of a mode the original one. blco/FORMAT.md is its
+// specification.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "io/container/container.hpp"
+#include "io/hdf5/hdf5_handle.hpp"
+
+namespace blco {
+
+// Writes the dataset, and returns its checksum. Throws Error{place.on_failure}.
+std::uint32_t write_relabelling(const Hdf5Place& place, hid_t root, std::uint64_t mode,
+                                std::span<const std::uint32_t> originals);
+
+// Which modes of a container of this shape are relabelled, and their checksums. Checks extents and types, and reads no
+// index. Throws Error{place.on_failure}.
+std::vector<RelabelledMode> find_relabelled(const Hdf5Place& place, hid_t root, std::span<const std::uint64_t> shape,
+                                            std::uint64_t file_bytes);
+
+// The indices, held against the checksum, and that they are a permutation. `length` is that of the mode, which
+// find_relabelled has found to be right. Throws Error: io, corrupt.
+std::vector<std::uint32_t> read_relabelling(const std::filesystem::path& path, const RelabelledMode& relabelled,
+                                            std::uint64_t length);
+
+}  // namespace blco

@@ -1,0 +1,49 @@
+// Files that a job writes for itself and reads again: locked while it lives, removed at its end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "io/file/file_descriptor.hpp"
+
+namespace blco {
+
+class ScratchFile {
+ public:
+  // Creates ".<mark>.<process>-<number>.blco-spill" in `folder`. Throws Error{io}.
+  ScratchFile(const std::filesystem::path& folder, const std::string& mark);
+  ~ScratchFile();
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+  // Returns where the bytes begin. Throws Error{io}: a full disk among others.
+  std::uint64_t append(std::span<const std::byte> bytes);
+  // Throws Error: io, corrupt where the file has become shorter.
+  void read(std::uint64_t offset, std::span<std::byte> out) const;
+  // Tells the system that these bytes will be read soon.
+  void announce(std::uint64_t offset, std::uint64_t bytes) const;
+  // Gives the space of what is not read again back, where the file system can.
+  void release(std::uint64_t offset, std::uint64_t bytes) const;
+
+ private:
+  std::filesystem::path path_;
+  FileDescriptor file_;
+  std::uint64_t bytes_ = 0;
+};
+
+// Removes the scratch files that jobs have left in `folder` which were killed: those that nobody has locked.
+void remove_stale_scratch(const std::filesystem::path& folder) noexcept;
+
+// Throws Error{io} saying so where `folder` is none, or no file can be made in it.
+void check_writable(const std::filesystem::path& folder);
+
+// Bytes that this user may still write to the file system of `folder`. Throws Error{io}.
+std::uint64_t free_disk_bytes(const std::filesystem::path& folder);
+
+}  // namespace blco

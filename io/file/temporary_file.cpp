@@ -1,0 +1,160 @@
+// Output that appears under its name only when it is whole: written beside it, synced, renamed.
+#include "io/file/temporary_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "blco/error.hpp"
+#include "io/file/file_descriptor.hpp"
+
+namespace blco {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Leaves room for what is added to it under the usual limit of 255 bytes for a name.
+constexpr std::size_t max_kept_name = 200;
+
+fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
+
+// A link stays, and the file that it names is replaced.
+fs::path resolve(fs::path target) {
+  constexpr int most_links = 40;  // as Linux
+  std::error_code failure;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target, failure)); ++links) {
+    const fs::path named = fs::read_symlink(target, failure);
+    if (failure || links == most_links)
+      throw Error(ErrorKind::io, "cannot follow the link " + target.string() + "; name another file");
+    target = target.parent_path() / named;
+  }
+  return target;
+}
+
+void check_target(const fs::path& target) {
+  struct stat existing {};
+  if (::lstat(target.c_str(), &existing) != 0 && errno != ENOENT && errno != ENOTDIR) {
+    throw_system_error("write", target);
+  }
+  std::error_code failure;
+  const fs::file_status status = fs::status(target, failure);
+  if (!target.has_filename() || status.type() == fs::file_type::directory) {
+    throw Error(ErrorKind::io, "cannot write " + target.string() + ": it is a folder; name a file");
+  }
+  // A rename would replace a device or a pipe instead of writing into it.
+  if (fs::exists(status) && status.type() != fs::file_type::regular) {
+    throw Error(ErrorKind::io, "cannot write " + target.string() + ": it is not a regular file");
+  }
+  const fs::path folder = folder_of(target);
+  if (!fs::is_directory(folder, failure)) {
+    throw Error(ErrorKind::io, "cannot write " + target.string() + ": the folder " + folder.string() +
+                                   " does not exist; create it first");
+  }
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    throw_system_error("write into the folder", folder);
+}
+
+constexpr std::string_view suffix = ".blco-tmp";
+
+// What the hidden files of one target begin with.
+std::string hidden_prefix(const fs::path& target) {
+  std::string prefix = ".";
+  prefix += target.filename().string().substr(0, max_kept_name);
+  prefix += '.';
+  return prefix;
+}
+
+fs::path unused_name(const fs::path& target) {
+  static std::atomic<std::uint64_t> next{0};
+  const std::string prefix = hidden_prefix(target) + std::to_string(::getpid());
+  std::error_code failure;
+  // A file that a killed process of the same number has left is not written over.
+  for (;;) {
+    fs::path name = target.parent_path() / (prefix + '-' + std::to_string(next.fetch_add(1)));
+    name += suffix;
+    if (!fs::exists(fs::symlink_status(name, failure))) return name;
+  }
+}
+
+// "<process>-<number>"
+bool is_job_mark(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const auto is_number = [](std::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return dash != std::string_view::npos && is_number(text.substr(0, dash)) && is_number(text.substr(dash + 1));
+}
+
+// Under the target's lock, every such file is one that its job has left.
+void remove_stale(const fs::path& target) {
+  const std::string prefix = hidden_prefix(target);
+  std::vector<fs::path> stale;
+  std::error_code failure;
+  for (fs::directory_iterator at(folder_of(target), failure), end; !failure && at != end; at.increment(failure)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() < prefix.size() + suffix.size()) continue;
+    const std::string_view mark = std::string_view(name).substr(prefix.size());
+    if (is_job_mark(mark.substr(0, mark.size() - suffix.size()))) stale.push_back(at->path());
+  }
+  for (const fs::path& path : stale) ::unlink(path.c_str());
+}
+
+LockFile take_lock(const fs::path& target) {
+  std::optional<LockFile> lock =
+      LockFile::try_take(target.parent_path() / (hidden_prefix(target) + "blco-lock"), target);
+  if (!lock) {
+    throw Error(ErrorKind::io, "cannot write " + target.string() +
+                                   ": another job is writing it; wait until that has ended, or name another file");
+  }
+  return std::move(*lock);
+}
+
+void sync(const fs::path& path, int flags) {
+  FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC));
+  // A folder that may be written but not read cannot be synced.
+  if (!file.is_open() && errno == EACCES && (flags & O_DIRECTORY) != 0) return;
+  if (!file.is_open()) throw_system_error("open", path);
+  // Some file systems know no sync of a folder, and say so by EINVAL.
+  if (::fsync(file.get()) != 0 && !(errno == EINVAL && (flags & O_DIRECTORY) != 0)) throw_system_error("sync", path);
+  if (!file.close()) throw_system_error("close", path);
+}
+
+}  // namespace
+
+TemporaryFile::TemporaryFile(fs::path target) : target_(resolve(std::move(target))) {
+  check_target(target_);
+  lock_.emplace(take_lock(target_));
+  if (lock_->excludes_others()) remove_stale(target_);
+  path_ = unused_name(target_);
+}
+
+TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
+    : target_(std::move(other.target_)),
+      lock_(std::move(other.lock_)),
+      path_(std::move(other.path_)),
+      is_mine_(std::exchange(other.is_mine_, false)) {}
+
+TemporaryFile::~TemporaryFile() {
+  if (is_mine_) ::unlink(path_.c_str());
+}
+
+void TemporaryFile::publish() {
+  sync(path_, O_RDONLY);
+  if (::rename(path_.c_str(), target_.c_str()) != 0) {
+    throw_system_error("rename " + path_.string() + " to", target_);
+  }
+  is_mine_ = false;
+  sync(folder_of(target_), O_RDONLY | O_DIRECTORY);
+}
+
+}  // namespace blco

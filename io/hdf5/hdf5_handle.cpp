@@ -1,0 +1,135 @@
+// HDF5 ids, files and groups, and the capture of HDF5's error stack.
+#include "io/hdf5/hdf5_handle.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "io/hdf5/hdf5_trailer.hpp"
+
+namespace blco {
+namespace {
+
+// HDF5 calls this from C: nothing may be thrown through it.
+herr_t append_description(unsigned, const H5E_error2_t* error, void* data) noexcept {
+  try {
+    auto& text = *static_cast<std::string*>(data);
+    if (error->desc == nullptr || *error->desc == '\0') return 0;
+    if (!text.empty()) text += ": ";
+    text += error->desc;
+    // Some of its descriptions have lines.
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return 0;
+  } catch (const std::exception&) {
+    return -1;
+  }
+}
+
+std::string error_stack() {
+  std::string text;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, append_description, &text);
+  return text;
+}
+
+Hdf5Id access_properties(const Hdf5Place& place) {
+  Hdf5Id access = make_properties(place, H5P_FILE_ACCESS);
+  checked(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), place, "cannot set the format version");
+  checked(H5Pset_file_locking(access.get(), false, true), place, "cannot turn file locking off");
+  return access;
+}
+
+}  // namespace
+
+QuietHdf5::QuietHdf5() {
+  unsigned is_version_2 = 0;
+  // A program that has set a handler by HDF5's old interface keeps it: there is no way to save it here.
+  if (H5Eauto_is_v2(H5E_DEFAULT, &is_version_2) < 0 || is_version_2 == 0) return;
+  saved_ = H5Eget_auto2(H5E_DEFAULT, &function_, &data_) >= 0 && H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
+}
+
+QuietHdf5::~QuietHdf5() {
+  if (saved_) H5Eset_auto2(H5E_DEFAULT, function_, data_);
+}
+
+void fail_at(const Hdf5Place& place, const std::string& what) {
+  const char* const remedy = place.on_failure == ErrorKind::corrupt ? "; restore it from a copy, or make it again" : "";
+  throw Error(place.on_failure, place.path.string() + ": " + what + remedy);
+}
+
+void fail_hdf5(const Hdf5Place& place, std::string_view what, std::string_view name) {
+  const std::string stack = error_stack();
+  std::string text(what);
+  if (!name.empty()) text += " " + std::string(name);
+  if (!stack.empty()) text += " (HDF5: " + stack + ")";
+  fail_at(place, text);
+}
+
+void Hdf5Id::reset() noexcept {
+  if (!is_open()) return;
+  const QuietHdf5 quiet;
+  close_(std::exchange(id_, H5I_INVALID_HID));
+}
+
+void Hdf5Id::close(const Hdf5Place& place, std::string_view what) {
+  checked(close_(std::exchange(id_, H5I_INVALID_HID)), place, what);
+}
+
+Hdf5Id own(hid_t id, Hdf5Id::Close closer, const Hdf5Place& place, std::string_view what, std::string_view name) {
+  return {checked(id, place, what, name), closer};
+}
+
+Hdf5Id make_properties(const Hdf5Place& place, hid_t type) {
+  return own(H5Pcreate(type), H5Pclose, place, "cannot make a property list");
+}
+
+Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& path) {
+  const Hdf5Id creation = make_properties(place, H5P_FILE_CREATE);
+  checked(H5Pset_obj_track_times(creation.get(), false), place, "cannot turn object times off");
+  // The system's own words where it takes no file; HDF5's say more about HDF5.
+  if (!FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)).is_open()) {
+    throw_system_error("write", place.path);
+  }
+  const Hdf5Id access = access_properties(place);
+  // Small raw data lies where it is written, not in a shared block.
+  checked(H5Pset_small_data_block_size(access.get(), 0), place, "cannot set the size of data blocks");
+  return own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose, place,
+             "cannot create the file");
+}
+
+FileDescriptor open_readable(const Hdf5Place& place, std::uint64_t& file_bytes) {
+  FileDescriptor file(::open(place.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) throw_system_error("open", place.path);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw_system_error("read", place.path);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(ErrorKind::io, "cannot read " + place.path.string() + ": it is not a regular file");
+  }
+  if (status.st_size == 0) throw Error(ErrorKind::invalid_argument, place.path.string() + ": the file is empty");
+  file_bytes = static_cast<std::uint64_t>(status.st_size);
+  return file;
+}
+
+Hdf5Id open_hdf5_file(const Hdf5Place& place) {
+  std::uint64_t file_bytes = 0;
+  const FileDescriptor descriptor = open_readable(place, file_bytes);
+  if (H5Fis_hdf5(place.path.c_str()) == 0) {
+    throw Error(ErrorKind::invalid_argument,
+                place.path.string() + ": not an HDF5 file; blco-ingest makes a container of text");
+  }
+  // HDF5 1.10 may crash or never end on a damaged file.
+  check_trailer(descriptor.get(), place.path, file_bytes);
+  const Hdf5Id access = access_properties(place);
+  return own(H5Fopen(place.path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose, {place.path, ErrorKind::corrupt},
+             "HDF5 cannot open the file; it may be damaged or truncated");
+}
+
+Hdf5Id create_group(const Hdf5Place& place, hid_t parent, const char* name) {
+  const Hdf5Id creation = make_properties(place, H5P_GROUP_CREATE);
+  checked(H5Pset_obj_track_times(creation.get(), false), place, "cannot turn object times off");
+  return own(H5Gcreate2(parent, name, H5P_DEFAULT, creation.get(), H5P_DEFAULT), H5Gclose, place,
+             "cannot create the group", name);
+}
+
+}  // namespace blco

@@ -1,0 +1,246 @@
+// Headers, and the numbers of keys: those of a wave of blocks are numbered in the order of the input, all modes side by
+// side.
+#include "io/text/csv_reader.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "blco/error.hpp"
+#include "blco/layout.hpp"
+#include "io/text/block_reader.hpp"
+#include "io/text/key_dictionary.hpp"
+#include "io/text/text_source.hpp"
+
+namespace blco {
+namespace {
+
+namespace fs = std::filesystem;
+
+// How far ahead a dictionary's memory is asked for.
+constexpr std::size_t prefetch_keys = 8;
+
+struct Block : ParsedBlock<CsvBlock> {
+  const CsvForm* form = nullptr;                    // null before the first header, where there are no rows
+  std::size_t body = 0;                             // where the text behind the header starts
+  std::uint64_t header_lines = 0;                   // before it, in the block
+  std::vector<std::vector<std::uint32_t>> numbers;  // per mode, those of its keys
+};
+
+std::string mebibytes(std::uint64_t bytes) {
+  return std::to_string((bytes + (std::uint64_t{1} << 20) - 1) >> 20) + " MiB";
+}
+
+class CsvReader final : public BlockReader<Block> {
+ public:
+  CsvReader(std::vector<fs::path> files, const CsvOptions& options, Executor& executor)
+      : BlockReader(std::move(files), {options.skip_lines, options.block_bytes, /*finds_headers=*/false}, executor),
+        options_(options),
+        dictionaries_(options.columns.modes.size()) {
+    for (std::size_t n = 0; n < options_.known.size(); ++n) {
+      const Labels& known = options_.known[n];
+      for (std::uint64_t i = 0; i < known.size(); ++i) dictionaries_[n].number_of(known[i], hash_key(known[i]));
+    }
+    options_.known.clear();
+  }
+
+  // A mode is as long as it has keys, although known ones need not occur.
+  std::vector<std::uint64_t> declared_shape() const override {
+    std::vector<std::uint64_t> shape = lengths_;
+    for (const KeyDictionary& dictionary : dictionaries_) shape.push_back(dictionary.size());
+    return shape;
+  }
+
+  std::string format() const override {
+    const char separator = form_ ? form_->separator : ',';
+    if (separator == ',') return "CSV";
+    return separator == '\t' ? "TSV" : std::string("text apart by '") + separator + "'";
+  }
+
+  std::uint64_t memory_bytes() const override { return csv_reader_bytes(options_.block_bytes, executor().width()); }
+
+  std::uint64_t kept_bytes() const override {
+    std::uint64_t bytes = 0;
+    for (const KeyDictionary& dictionary : dictionaries_) bytes += dictionary.memory_bytes();
+    return bytes;
+  }
+
+  std::vector<Labels> take_labels() override {
+    std::vector<Labels> labels;
+    for (KeyDictionary& dictionary : dictionaries_) labels.push_back(dictionary.take());
+    dictionaries_.clear();
+    for (const Labels& mode : labels) lengths_.push_back(mode.size());
+    return labels;
+  }
+
+ private:
+  void look_at(Block& block) override {
+    take_header(block);
+    block.form = form_ ? &*form_ : nullptr;
+  }
+
+  void look_at_end() override {
+    if (headers_ < files().size()) fail_without_header();
+  }
+
+  [[noreturn]] void fail_without_header() const {
+    throw Error(ErrorKind::invalid_argument,
+                files()[headers_].string() + " is empty; its first line is to name the columns");
+  }
+
+  void take_header(Block& block) {
+    block.body = 0;
+    block.header_lines = 0;
+    if (block.first_of_file) header_lines_ = block.skipped_lines;
+    if (headers_ > block.file) return;
+    if (headers_ < block.file) fail_without_header();
+    const fs::path& file = files()[block.file];
+    const std::string_view text(block.text.data(), block.text_bytes);
+    const auto header =
+        find_csv_header(text, block.first_of_file, form_ ? form_->separator : options_.separator, file, header_lines_);
+    block.body = header ? header->bytes : block.text_bytes;
+    block.header_lines = header ? header->lines : static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
+    header_lines_ += block.header_lines;
+    if (!header) return;
+    ++headers_;
+    if (!form_) form_ = make_csv_form(*header, options_.columns, file);
+    if (header->names != form_->names) {
+      throw Error(ErrorKind::invalid_argument,
+                  "line " + std::to_string(header_lines_) + " of " + file.string() + ": its columns are not those of " +
+                      files()[0].string() + " (" + list_columns(header->names) + " and not " +
+                      list_columns(form_->names) + "); files of one tensor have the same header");
+    }
+  }
+
+  void parse(Block& block) const override {
+    if (block.form == nullptr) return;
+    block.result = parse_csv_block({block.text.data() + block.body, block.text_bytes - block.body}, *block.form);
+  }
+
+  void finish(std::span<Block> wave) override {
+    const auto refused =
+        std::ranges::find_if(wave, [](const Block& block) { return block.failure || block.result.fault; });
+    const auto good = wave.first(static_cast<std::size_t>(refused - wave.begin()));
+    for (Block& block : good) block.numbers.resize(dictionaries_.size());
+    executor().run(dictionaries_.size(), [&](std::size_t mode) {
+      for (Block& block : good) number_keys(block, mode);
+    });
+    executor().run(good.size(), [&](std::size_t i) { apply_numbers(good[i]); });
+  }
+
+  void number_keys(Block& block, std::size_t mode) {
+    if (block.result.keys.empty()) return;
+    const std::vector<CsvKey> keys = std::move(block.result.keys[mode]);
+    const char* const text = block.text.data() + block.body;
+    std::vector<std::uint32_t>& numbers = block.numbers[mode];
+    numbers.resize(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (i + prefetch_keys < keys.size()) dictionaries_[mode].prefetch(keys[i + prefetch_keys].hash);
+      numbers[i] = dictionaries_[mode].number_of({text + keys[i].begin, keys[i].length}, keys[i].hash);
+    }
+  }
+
+  static void apply_numbers(Block& block) {
+    CoordinateBatch& batch = block.result.batch;
+    const std::size_t order = block.numbers.size();
+    batch.upper.assign(order, 0);
+    for (std::size_t mode = 0; mode < order; ++mode) {
+      const std::vector<std::uint32_t> numbers = std::move(block.numbers[mode]);
+      for (std::size_t at = mode; at < batch.narrow.size(); at += order) batch.narrow[at] = numbers[batch.narrow[at]];
+      if (!numbers.empty()) batch.upper[mode] = *std::ranges::max_element(numbers);
+    }
+  }
+
+  bool deliver(Block& block, CoordinateBatch& batch) override {
+    if (block.first_of_file) lines_before_ = block.skipped_lines;
+    lines_before_ += block.header_lines;
+    if (block.result.fault) {
+      throw Error(ErrorKind::invalid_argument, "line " + std::to_string(lines_before_ + block.result.fault->line + 1) +
+                                                   " of " + files()[block.file].string() + ": " +
+                                                   block.result.fault->what);
+    }
+    lines_before_ += block.result.line_count;
+    check_memory();
+    batch = std::move(block.result.batch);
+    return batch.count() > 0;
+  }
+
+  void check_memory() const {
+    const std::uint64_t bytes = kept_bytes();
+    if (bytes <= options_.key_bytes) return;
+    std::uint64_t keys = 0;
+    for (const KeyDictionary& dictionary : dictionaries_) keys += dictionary.size();
+    const std::uint64_t input_bytes = size().bytes;
+    // New keys grow rarer, so the rest of the input brings no more of them than its share.
+    const double left = input_bytes > bytes_read() && bytes_read() > 0
+                            ? static_cast<double>(input_bytes) / static_cast<double>(bytes_read())
+                            : 1.0;
+    const auto whole = static_cast<std::uint64_t>(static_cast<double>(bytes) * left);
+    const std::uint64_t share =
+        std::max<std::uint64_t>(1, options_.memory_bytes / std::max<std::uint64_t>(1, options_.key_bytes));
+    throw Error(ErrorKind::out_of_memory,
+                "the " + std::to_string(keys) + " keys of the columns so far take " + mebibytes(bytes) +
+                    " of memory, and the budget of " + mebibytes(options_.memory_bytes) + " leaves " +
+                    mebibytes(options_.key_bytes) + " for keys; give --memory " +
+                    std::to_string((share * whole >> 20) + 1) + "MiB" + (input_bytes == 0 ? " or much more" : "") +
+                    ", or leave out or coarsen the column with the most keys");
+  }
+
+  CsvOptions options_;
+  std::optional<CsvForm> form_;     // from the first header on
+  std::size_t headers_ = 0;         // files whose header has been read
+  std::uint64_t header_lines_ = 0;  // of the file being read, up to where its header ends
+  std::vector<KeyDictionary> dictionaries_;
+  std::vector<std::uint64_t> lengths_;  // of the modes, once the labels are taken
+  std::uint64_t lines_before_ = 0;      // in the file, before the block to be delivered next
+};
+
+void check_options(const CsvOptions& options) {
+  const auto require = [](bool holds, const std::string& what) {
+    if (!holds) throw Error(ErrorKind::invalid_argument, what);
+  };
+  const std::size_t order = options.columns.modes.size();
+  require(
+      order >= 1 && order <= static_cast<std::size_t>(max_order),
+      "a tensor has 1 to " + std::to_string(max_order) + " modes, and " + std::to_string(order) + " columns are given");
+  require(options.known.empty() || options.known.size() == order, "known keys are given for another number of modes");
+  require(options.block_bytes > 0, "the block size is 0; use at least 1 byte");
+  const char separator = options.separator;
+  require(separator != '"' && separator != '\n' && separator != '\r',
+          "fields are apart by one character that is neither a quote nor an end of line");
+}
+
+}  // namespace
+
+std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads) {
+  // Two waves of text; of one wave at most four times that for numbers and values, five for keys of the blocks, and
+  // what they add to the dictionaries at a time.
+  return (2 + 4 + 5 + 9) * blocks_per_thread * block_bytes * static_cast<std::uint64_t>(threads);
+}
+
+std::unique_ptr<CoordinateReader> open_csv(std::vector<fs::path> inputs, const CsvOptions& options,
+                                           Executor& executor) {
+  if (inputs.empty()) throw Error(ErrorKind::invalid_argument, "no input file; name at least one");
+  check_options(options);
+  for (const fs::path& file : inputs) check_readable(file);
+  return std::make_unique<CsvReader>(std::move(inputs), options, executor);
+}
+
+std::vector<std::string> read_csv_columns(const fs::path& file, char separator, std::uint64_t skip_lines) {
+  const std::vector<fs::path> files = {file};
+  BlockCutter cutter(files, {skip_lines, std::size_t{4} << 10, /*finds_headers=*/false});
+  TextBlock block;
+  std::uint64_t lines = skip_lines;
+  while (cutter.fill(block)) {
+    const std::string_view text(block.text.data(), block.text_bytes);
+    const auto header = find_csv_header(text, block.first_of_file, separator, file, lines);
+    if (header) return header->names;
+    lines += static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
+  }
+  throw Error(ErrorKind::invalid_argument, file.string() + " is empty; its first line is to name the columns");
+}
+
+}  // namespace blco

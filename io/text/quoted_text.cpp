@@ -1,0 +1,19 @@
+// Cuts texts short and replaces control characters.
+#include "io/text/quoted_text.hpp"
+
+#include <algorithm>
+
+namespace blco {
+
+std::string quoted_for_message(std::string_view text) {
+  constexpr std::size_t longest = 40;
+  std::size_t kept = std::min(text.size(), longest);
+  // A letter of UTF-8 is not cut apart: its later bytes are 10xxxxxx.
+  while (kept < text.size() && kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xc0) == 0x80) --kept;
+  std::string shown(text.substr(0, kept));
+  std::ranges::replace_if(
+      shown, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
+  return "'" + shown + (kept < text.size() ? "...'" : "'");
+}
+
+}  // namespace blco

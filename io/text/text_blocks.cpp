@@ -1,0 +1,120 @@
+// Reads ahead of the last line break, and carries the rest over to the next block.
+#include "io/text/text_blocks.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "io/text/tns_block.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::size_t growth_bytes = std::size_t{64} << 10;
+constexpr std::size_t first_bytes = 512;
+// A header that is longer is none.
+constexpr std::size_t most_header_bytes = std::size_t{1} << 20;
+
+void end_block(TextBlock& block, std::size_t size) {
+  block.text.resize(std::max(block.text.size(), size + 1 + tns_block_padding));
+  if (size > 0 && block.text[size - 1] != '\n') block.text[size++] = '\n';
+  block.text_bytes = size;
+}
+
+}  // namespace
+
+bool BlockCutter::fill(TextBlock& block) {
+  while (source_ || file_ < files_.size()) {
+    block.first_of_file = !source_;
+    if (!source_) open_file();
+    block.file = file_;
+    block.preamble = &preambles_.back();
+    block.skipped_lines = skipped_lines_;
+    const bool file_ended = fill_from_file(block);
+    block.bytes_read = earlier_bytes_ + source_->bytes_read();
+    if (file_ended) {
+      earlier_bytes_ = block.bytes_read;
+      source_.reset();
+      ++file_;
+    }
+    if (block.text_bytes > 0) return true;
+  }
+  return false;
+}
+
+void BlockCutter::open_file() {
+  source_ = open_text_source(files_[file_]);
+  carry_.clear();
+  skipped_lines_ = 0;
+  preambles_.emplace_back();
+  options_.skip_lines > 0 || !options_.finds_headers ? skip_lines() : find_header();
+}
+
+// False at the end of the file.
+bool BlockCutter::read_more(std::size_t bytes) {
+  const std::size_t size = carry_.size();
+  carry_.resize(size + bytes);
+  carry_.resize(size + source_->read(std::span(carry_).subspan(size)));
+  return carry_.size() > size;
+}
+
+void BlockCutter::find_header() {
+  bool is_whole = false;
+  while (carry_.size() <= most_header_bytes) {
+    const auto found = find_preamble({carry_.data(), carry_.size()}, is_whole, files_[file_]);
+    if (found) {
+      preambles_.back() = *found;
+      carry_.erase(carry_.begin(), carry_.begin() + static_cast<std::ptrdiff_t>(found->bytes));
+      skipped_lines_ = found->lines;
+      return;
+    }
+    is_whole = !read_more(std::max(first_bytes, carry_.size()));
+  }
+}
+
+void BlockCutter::skip_lines() {
+  while (skipped_lines_ < options_.skip_lines) {
+    carry_.clear();
+    if (!read_more(growth_bytes)) return;
+    const char* at = carry_.data();
+    const char* const end = at + carry_.size();
+    while (at != end && skipped_lines_ < options_.skip_lines) {
+      const void* newline = std::memchr(at, '\n', static_cast<std::size_t>(end - at));
+      at = newline == nullptr ? end : static_cast<const char*>(newline) + 1;
+      skipped_lines_ += newline != nullptr;
+    }
+    carry_.erase(carry_.begin(), carry_.begin() + (at - carry_.data()));
+  }
+}
+
+// True at the end of the file.
+bool BlockCutter::fill_from_file(TextBlock& block) {
+  std::vector<char>& text = block.text;
+  std::size_t size = carry_.size();
+  std::size_t goal = std::max(options_.block_bytes, size);
+  text.resize(std::max(text.size(), goal));
+  std::copy(carry_.begin(), carry_.end(), text.begin());
+  carry_.clear();
+  for (;;) {
+    while (size < goal) {
+      const std::size_t got = source_->read(std::span(text).subspan(size, goal - size));
+      if (got == 0) {
+        end_block(block, size);
+        return true;
+      }
+      size += got;
+    }
+    const std::size_t cut = std::string_view(text.data(), size).rfind('\n') + 1;
+    if (cut > 0 || size > max_tns_line_bytes) {  // a line that is too long is refused by the parser
+      const std::size_t end = cut > 0 ? cut : size;
+      carry_.assign(text.begin() + static_cast<std::ptrdiff_t>(end), text.begin() + static_cast<std::ptrdiff_t>(size));
+      end_block(block, end);
+      return false;
+    }
+    goal = size + growth_bytes;
+    text.resize(std::max(text.size(), goal));
+  }
+}
+
+}  // namespace blco

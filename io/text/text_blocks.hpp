@@ -1,0 +1,59 @@
+// Cuts files of text into blocks of whole lines.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "io/text/text_preamble.hpp"
+#include "io/text/text_source.hpp"
+
+namespace blco {
+
+struct TextBlock {
+  std::vector<char> text;  // the block, and padding that can be read
+  std::size_t text_bytes = 0;
+  std::size_t file = 0;
+  bool first_of_file = false;
+  std::uint64_t skipped_lines = 0;         // before the block; only where it is the first of its file
+  std::uint64_t bytes_read = 0;            // of all files, up to the end of this block
+  const TextPreamble* preamble = nullptr;  // of its file; the cutter's
+};
+
+struct CutOptions {
+  std::uint64_t skip_lines = 0;  // at the start of every file; with 0, headers of other programs are recognised
+  std::size_t block_bytes = 0;
+  bool finds_headers = true;  // else none is, whatever is skipped
+};
+
+// The bounds of the blocks depend on the input and the options alone.
+class BlockCutter {
+ public:
+  // `files` must outlive this.
+  BlockCutter(const std::vector<std::filesystem::path>& files, const CutOptions& options)
+      : files_(files), options_(options) {}
+
+  // False at the end of the last file. Throws as TextSource and find_preamble do.
+  bool fill(TextBlock& block);
+
+ private:
+  void open_file();
+  void find_header();
+  void skip_lines();
+  bool read_more(std::size_t bytes);
+  bool fill_from_file(TextBlock& block);
+
+  const std::vector<std::filesystem::path>& files_;
+  CutOptions options_;
+  std::size_t file_ = 0;
+  std::unique_ptr<TextSource> source_;
+  std::vector<char> carry_;  // what of the file follows the last block's cut
+  std::uint64_t skipped_lines_ = 0;
+  std::uint64_t earlier_bytes_ = 0;  // of the files before this one
+  std::deque<TextPreamble> preambles_;
+};
+
+}  // namespace blco

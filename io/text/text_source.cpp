@@ -1,0 +1,245 @@
+// A stream of text from a file: plain read(2), gzip by ISA-L, zstd.
+#include "io/text/text_source.hpp"
+
+#include <fcntl.h>
+#include <isa-l/igzip_lib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "blco/error.hpp"
+#include "io/file/file_descriptor.hpp"
+
+namespace blco {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
+
+// The file, and a buffer of bytes read from it and not yet taken.
+class InputBuffer {
+ public:
+  explicit InputBuffer(const fs::path& path) : path_(path), data_(buffer_bytes) {
+    file_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file_.is_open()) throw_system_error("open", path_);
+    struct stat status {};
+    if (::fstat(file_.get(), &status) != 0) throw_system_error("read", path_);
+    if (S_ISDIR(status.st_mode)) throw Error(ErrorKind::io, "cannot read " + path.string() + ": it is a folder");
+    ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+
+  const fs::path& path() const { return path_; }
+  std::uint64_t taken_bytes() const { return file_bytes_ - (end_ - begin_); }
+  std::span<char> available() { return std::span(data_).subspan(begin_, end_ - begin_); }
+  void take(std::size_t count) { begin_ += count; }
+
+  // Reads on until at least `count` bytes are available; false where the file ends before.
+  bool require(std::size_t count) {
+    if (end_ - begin_ >= count) return true;
+    std::memmove(data_.data(), data_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+    while (end_ < count) {
+      const std::size_t got = read_file(std::span(data_).subspan(end_));
+      if (got == 0) return false;
+      end_ += got;
+    }
+    return true;
+  }
+
+  // Past the buffer, which must be empty.
+  std::size_t read_file(std::span<char> out) {
+    for (;;) {
+      const ssize_t got = ::read(file_.get(), out.data(), out.size());
+      if (got >= 0) {
+        file_bytes_ += static_cast<std::uint64_t>(got);
+        return static_cast<std::size_t>(got);
+      }
+      if (errno != EINTR) throw_system_error("read", path_);
+    }
+  }
+
+  [[noreturn]] void fail_corrupt(const std::string& what) const {
+    throw Error(ErrorKind::corrupt, path_.string() + ": " + what + " near byte " + std::to_string(taken_bytes()) +
+                                        "; copy or make the file again");
+  }
+
+ private:
+  fs::path path_;
+  FileDescriptor file_;
+  std::vector<char> data_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::uint64_t file_bytes_ = 0;
+};
+
+class PlainSource final : public TextSource {
+ public:
+  explicit PlainSource(InputBuffer input) : input_(std::move(input)) {}
+
+  std::size_t read(std::span<char> out) override {
+    const std::span<char> ready = input_.available();
+    if (ready.empty()) return input_.read_file(out);
+    const std::size_t count = std::min(ready.size(), out.size());
+    std::memcpy(out.data(), ready.data(), count);
+    input_.take(count);
+    return count;
+  }
+
+  std::uint64_t bytes_read() const override { return input_.taken_bytes(); }
+
+ private:
+  InputBuffer input_;
+};
+
+class GzipSource final : public TextSource {
+ public:
+  explicit GzipSource(InputBuffer input) : input_(std::move(input)), state_(std::make_unique<inflate_state>()) {
+    start_member();
+  }
+
+  std::size_t read(std::span<char> out) override {
+    while (!ended_) {
+      if (state_->block_state == ISAL_BLOCK_FINISH) {
+        next_member();
+        continue;
+      }
+      const bool more = input_.require(1);
+      const std::size_t made = inflate(out);
+      if (made > 0) return made;
+      if (!more && state_->block_state != ISAL_BLOCK_FINISH) input_.fail_corrupt("the gzip stream is truncated");
+    }
+    return 0;
+  }
+
+  std::uint64_t bytes_read() const override { return input_.taken_bytes(); }
+
+ private:
+  void start_member() {
+    isal_inflate_init(state_.get());
+    state_->crc_flag = ISAL_GZIP;
+  }
+
+  // After a member: another one, zeros that pad the file (tapes, block devices), or the end.
+  void next_member() {
+    if (input_.require(2) && input_.available()[0] == '\x1f' && input_.available()[1] == '\x8b') {
+      start_member();
+      return;
+    }
+    while (input_.require(1)) {
+      const std::span<char> rest = input_.available();
+      if (!std::all_of(rest.begin(), rest.end(), [](char byte) { return byte == '\0'; })) {
+        input_.fail_corrupt("bytes that are not gzip follow the gzip stream");
+      }
+      input_.take(rest.size());
+    }
+    ended_ = true;
+  }
+
+  std::size_t inflate(std::span<char> out) {
+    const std::span<char> in = input_.available();
+    const std::size_t room = std::min(out.size(), std::size_t{1} << 30);  // its counters have 32 bits
+    state_->next_in = reinterpret_cast<std::uint8_t*>(in.data());
+    state_->avail_in = static_cast<std::uint32_t>(in.size());
+    state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
+    state_->avail_out = static_cast<std::uint32_t>(room);
+    const int code = isal_inflate(state_.get());
+    input_.take(in.size() - state_->avail_in);
+    if (code < 0) input_.fail_corrupt(explain(code));
+    return room - state_->avail_out;
+  }
+
+  static std::string explain(int code) {
+    if (code == ISAL_INCORRECT_CHECKSUM) return "the gzip stream is damaged (its checksum does not match)";
+    if (code == ISAL_INVALID_WRAPPER || code == ISAL_UNSUPPORTED_METHOD) return "the gzip header is damaged";
+    return "the gzip stream is damaged";
+  }
+
+  InputBuffer input_;
+  std::unique_ptr<inflate_state> state_;
+  bool ended_ = false;
+};
+
+class ZstdSource final : public TextSource {
+ public:
+  explicit ZstdSource(InputBuffer input) : input_(std::move(input)), stream_(ZSTD_createDStream()) {
+    if (!stream_) throw Error(ErrorKind::out_of_memory, "no memory to decompress " + input_.path().string());
+  }
+
+  std::size_t read(std::span<char> out) override {
+    for (;;) {
+      const bool more = input_.require(1);
+      if (!more && frame_ended_) return 0;
+      const std::span<char> ready = input_.available();
+      ZSTD_inBuffer from{ready.data(), ready.size(), 0};
+      ZSTD_outBuffer to{out.data(), out.size(), 0};
+      const std::size_t left = ZSTD_decompressStream(stream_.get(), &to, &from);
+      if (ZSTD_isError(left)) {
+        input_.fail_corrupt(std::string("the zstd stream is damaged (") + ZSTD_getErrorName(left) + ")");
+      }
+      input_.take(from.pos);
+      frame_ended_ = left == 0;
+      if (to.pos > 0) return to.pos;
+      if (!more && !frame_ended_) input_.fail_corrupt("the zstd stream is truncated");
+    }
+  }
+
+  std::uint64_t bytes_read() const override { return input_.taken_bytes(); }
+
+ private:
+  struct FreeStream {
+    void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
+  };
+
+  InputBuffer input_;
+  std::unique_ptr<ZSTD_DStream, FreeStream> stream_;
+  bool frame_ended_ = true;
+};
+
+bool is_gzip(std::span<const char> head) { return head.size() >= 2 && head[0] == '\x1f' && head[1] == '\x8b'; }
+
+// RFC 8878: 0xFD2FB528 starts a frame, 0x184D2A50 to 0x184D2A5F a frame to be skipped.
+bool is_zstd(std::span<const char> head) {
+  if (head.size() < 4) return false;
+  std::array<std::uint8_t, 4> byte;
+  std::memcpy(byte.data(), head.data(), 4);
+  const bool frame = byte == std::array<std::uint8_t, 4>{0x28, 0xb5, 0x2f, 0xfd};
+  const bool skippable = (byte[0] & 0xf0) == 0x50 && byte[1] == 0x2a && byte[2] == 0x4d && byte[3] == 0x18;
+  return frame || skippable;
+}
+
+}  // namespace
+
+void check_readable(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) throw_system_error("open", file);
+  if (S_ISDIR(status.st_mode)) throw Error(ErrorKind::io, "cannot read " + file.string() + ": it is a folder");
+  if (::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) != 0) throw_system_error("open", file);
+}
+
+std::unique_ptr<TextSource> open_text_source(const fs::path& path) {
+  InputBuffer input(path);
+  input.require(4);
+  const std::span<const char> head = input.available();
+  if (is_gzip(head)) return std::make_unique<GzipSource>(std::move(input));
+  if (is_zstd(head)) return std::make_unique<ZstdSource>(std::move(input));
+  const std::string_view start(head.data(), std::min<std::size_t>(head.size(), 4));
+  if (start == "PK\x03\x04" || start == "\x89HDF") {
+    throw Error(ErrorKind::invalid_argument, path.string() + ": these are arrays (" +
+                                                 (start[0] == 'P' ? "a NumPy archive or another zip" : "an HDF5") +
+                                                 " file) from a pipe, and they are read from files only; name a file");
+  }
+  return std::make_unique<PlainSource>(std::move(input));
+}
+
+}  // namespace blco

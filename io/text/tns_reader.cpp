@@ -1,0 +1,189 @@
+// Orders, headers and refusals of coordinate text, block by block.
+#include "io/text/tns_reader.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "blco/error.hpp"
+#include "io/text/block_reader.hpp"
+#include "io/text/text_source.hpp"
+#include "io/text/tns_block.hpp"
+#include "io/text/tns_fault.hpp"
+
+namespace blco {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Block = ParsedBlock<TnsBlock>;
+
+// Behind every entry off the diagonal, the one that a symmetric matrix has for it.
+CoordinateBatch mirror(const CoordinateBatch& batch, Symmetry symmetry) {
+  CoordinateBatch all;
+  all.order = batch.order;
+  std::size_t count = batch.count();
+  for (std::size_t i = 0; i < batch.count(); ++i) count += batch.coordinate(i, 0) != batch.coordinate(i, 1);
+  all.values.reserve(count);
+  if (batch.wide.empty()) {
+    all.narrow.reserve(2 * count);
+  } else {
+    all.wide.reserve(2 * count);
+  }
+  for (std::size_t i = 0; i < batch.count(); ++i) {
+    const std::uint64_t row = batch.coordinate(i, 0);
+    const std::uint64_t column = batch.coordinate(i, 1);
+    const auto add = [&](std::uint64_t first, std::uint64_t second, double value) {
+      if (batch.wide.empty()) {
+        all.narrow.push_back(static_cast<std::uint32_t>(first));
+        all.narrow.push_back(static_cast<std::uint32_t>(second));
+      } else {
+        all.wide.push_back(first);
+        all.wide.push_back(second);
+      }
+      all.values.push_back(value);
+    };
+    add(row, column, batch.values[i]);
+    if (row != column) add(column, row, symmetry == Symmetry::skew ? -batch.values[i] : batch.values[i]);
+  }
+  all.upper.assign(2, *std::ranges::max_element(batch.upper));
+  return all;
+}
+
+class TnsReader final : public BlockReader<Block> {
+ public:
+  TnsReader(std::vector<fs::path> files, const TnsOptions& options, Executor& executor)
+      : BlockReader(std::move(files), {options.skip_lines, options.block_bytes}, executor), options_(options) {}
+
+  std::uint64_t memory_bytes() const override { return tns_reader_bytes(options_.block_bytes, executor().width()); }
+
+  std::vector<std::uint64_t> declared_shape() const override { return shape_; }
+
+  std::string format() const override { return std::string(format_) + " text"; }
+
+ private:
+  void parse(Block& block) const override {
+    const TextPreamble& preamble = *block.preamble;
+    const int order = preamble.shape.empty() ? order_ : static_cast<int>(preamble.shape.size());
+    block.result =
+        parse_tns_block({block.text.data(), block.text_bytes}, {order, options_.index_base, preamble.has_values});
+  }
+
+  bool deliver(Block& block, CoordinateBatch& batch) override {
+    if (block.first_of_file) start_file(block);
+    const TnsBlock& result = block.result;
+    // A block is parsed before it is known what order the blocks before it have.
+    if (result.first && order_ != 0 && result.batch.order != order_) refuse(block, *result.first);
+    if (result.failed) refuse_failed(block);
+    if (result.first && order_ == 0) fix_order(block, *result.first, result.batch.order);
+    lines_before_ += result.line_count;
+    if (result.batch.count() == 0) return false;
+    file_entries_ += result.batch.count();
+    batch = std::move(block.result.batch);
+    if (preamble_->symmetry != Symmetry::none) batch = mirror(batch, preamble_->symmetry);
+    return true;
+  }
+
+  void end_delivery() override { check_line_count(); }
+
+  void start_file(const Block& block) {
+    check_line_count();
+    file_ = block.file;
+    lines_before_ = block.skipped_lines;
+    file_entries_ = 0;
+    preamble_ = block.preamble;
+    format_ = preamble_->format;
+    if (preamble_->counts_from_one && options_.index_base != 1) {
+      throw Error(ErrorKind::invalid_argument, files()[file_].string() + " is a " + format_ +
+                                                   " file, which counts from 1; leave out --index-base 0");
+    }
+    const std::vector<std::uint64_t>& shape = preamble_->shape;
+    if (shape.empty()) return;
+    if (shape_.empty()) shape_ = shape;
+    if (shape != shape_) {
+      throw Error(ErrorKind::invalid_argument, files()[file_].string() + " has a header with another shape than " +
+                                                   files()[shape_file_].string() +
+                                                   "; files of one tensor have one shape");
+    }
+    if (order_ == 0) {
+      order_ = static_cast<int>(shape.size());
+      order_from_ = "the header of " + files()[file_].string();
+      shape_file_ = file_;
+    }
+  }
+
+  // Of the file that ends here.
+  void check_line_count() const {
+    if (preamble_ == nullptr || !preamble_->line_count || *preamble_->line_count == file_entries_) return;
+    throw Error(ErrorKind::invalid_argument, files()[file_].string() + ": its header promises " +
+                                                 std::to_string(*preamble_->line_count) + " entries, and " +
+                                                 std::to_string(file_entries_) +
+                                                 " follow; the file was cut off, or its header is wrong");
+  }
+
+  void fix_order(const Block& block, const TnsLine& line, int order) {
+    order_ = order;
+    order_from_ = "line " + std::to_string(lines_before_ + line.number + 1) + " of " + files()[block.file].string();
+  }
+
+  [[noreturn]] void refuse_failed(const Block& block) {
+    const TnsLine& failed = *block.result.failed;
+    if (block.result.first && block.result.first->number < failed.number) {
+      if (order_ == 0) fix_order(block, *block.result.first, block.result.batch.order);
+      file_entries_ = 1;
+    }
+    refuse(block, failed);
+  }
+
+  [[noreturn]] void refuse(const Block& block, const TnsLine& line) const {
+    TnsPlace place;
+    place.file = files()[block.file];
+    place.line = lines_before_ + line.number + 1;
+    place.first_of_file = file_entries_ == 0;
+    place.index_base = options_.index_base;
+    place.is_base_fixed = preamble_->counts_from_one;
+    place.order = order_;
+    place.order_from = order_from_;
+    place.has_values = preamble_->has_values;
+    throw Error(ErrorKind::invalid_argument, explain_tns_line(line.text, place));
+  }
+
+  TnsOptions options_;
+  int order_ = 0;
+  std::string order_from_;
+  std::uint64_t lines_before_ = 0;  // in the file, before the block to be delivered next
+  std::size_t file_ = 0;            // that is being delivered
+  std::uint64_t file_entries_ = 0;  // of it, so far
+  const TextPreamble* preamble_ = nullptr;
+  const char* format_ = "FROSTT";
+  std::vector<std::uint64_t> shape_;  // that headers declare
+  std::size_t shape_file_ = 0;
+};
+
+}  // namespace
+
+std::uint64_t tns_reader_bytes(std::uint64_t block_bytes, int threads) {
+  // Two waves of text, one of batches of at most four times that.
+  return (2 + 4) * blocks_per_thread * block_bytes * static_cast<std::uint64_t>(threads);
+}
+
+std::unique_ptr<CoordinateReader> open_tns(std::vector<fs::path> inputs, const TnsOptions& options,
+                                           Executor& executor) {
+  if (inputs.empty()) throw Error(ErrorKind::invalid_argument, "no input file; name at least one");
+  if (options.index_base != 0 && options.index_base != 1) {
+    throw Error(ErrorKind::invalid_argument,
+                "the index base is " + std::to_string(options.index_base) + "; it is 0 or 1");
+  }
+  if (options.block_bytes == 0) throw Error(ErrorKind::invalid_argument, "the block size is 0; use at least 1 byte");
+  // All of them now, and not the last one after hours.
+  for (const fs::path& file : inputs) check_readable(file);
+  return std::make_unique<TnsReader>(std::move(inputs), options, executor);
+}
+
+}  // namespace blco

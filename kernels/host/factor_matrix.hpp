@@ -1,0 +1,48 @@
+// A factor matrix and which of its rows are zero: those of coordinates without nonzeros stay so, and cost no traffic.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/aligned_buffer.hpp"
+#include "kernels/host/row_matrix.hpp"
+
+namespace blco {
+
+// Rows per word of the bits.
+inline constexpr std::uint64_t word_rows = 64;
+
+constexpr std::uint64_t words_of(std::uint64_t rows) { return (rows + word_rows - 1) / word_rows; }
+
+// Bit i % 64 of word i / 64 of `live` is 0: row i is zero. Trivially copyable.
+template <class T>
+struct FactorView {
+  RowsView<T> rows;
+  std::uint64_t* live = nullptr;
+};
+
+template <class T>
+class FactorMatrix {
+ public:
+  FactorMatrix() = default;
+  FactorMatrix(std::uint64_t rows, int rank) : matrix_(rows, rank), live_(words_of(rows)) {}
+
+  static std::uint64_t bytes(std::uint64_t rows, int rank) {
+    return mapped_bytes(rows * padded_rank<T>(rank) * sizeof(T)) + mapped_bytes(words_of(rows) * sizeof(std::uint64_t));
+  }
+
+  FactorView<T> view() { return {{matrix_.row(0), matrix_.rows(), matrix_.stride()}, live_.data()}; }
+  const RowMatrix<T>& matrix() const { return matrix_; }
+
+  // After rows were written without regard to the bits.
+  void mark_all_live() {
+    for (std::uint64_t& word : live_.span()) word = ~std::uint64_t{0};
+    const std::uint64_t last = matrix_.rows() % word_rows;
+    if (last != 0) live_.span().back() = (std::uint64_t{1} << last) - 1;
+  }
+
+ private:
+  RowMatrix<T> matrix_;
+  AlignedBuffer<std::uint64_t> live_;
+};
+
+}  // namespace blco

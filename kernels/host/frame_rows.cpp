@@ -1,0 +1,348 @@
+// Frames to rows: by pext straight from the line index, or by byte tables, shift and mask in a vectorised loop.
+#include "kernels/host/frame_rows.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "blco/bits.hpp"
+#include "blco/error.hpp"
+#include "kernels/bit_range.hpp"
+#include "kernels/highway_targets.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+// Loops over one frame, compiled once per instruction set for the compiler to vectorise.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/host/frame_rows.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace blco::HWY_NAMESPACE {
+
+// `keys` may be nullptr: then every key is zero. `fixed` is added to every row by OR.
+void rows_of_fields(const std::uint64_t* indices, const std::uint64_t* keys, FieldPlace place, std::uint32_t fixed,
+                    std::uint32_t* rows) {
+  for (std::size_t i = 0; i < frame_entries; ++i) {
+    rows[i] = static_cast<std::uint32_t>(indices[i] >> place.shift & place.field) | fixed;
+  }
+  if (keys == nullptr) return;
+  for (std::size_t i = 0; i < frame_entries; ++i) {
+    rows[i] |= static_cast<std::uint32_t>((keys[i] >> place.key_shift & place.key_field) << place.low_bits);
+  }
+}
+
+RowRange range_of_rows(const std::uint32_t* rows) {
+  std::uint32_t lower = rows[0];
+  std::uint32_t upper = rows[0];
+  for (std::size_t i = 0; i < frame_entries; ++i) {
+    lower = rows[i] < lower ? rows[i] : lower;
+    upper = rows[i] > upper ? rows[i] : upper;
+  }
+  return {lower, upper};
+}
+
+std::uint64_t differing_bits(const std::uint64_t* keys) {
+  std::uint64_t differing = 0;
+  for (std::size_t i = 0; i < frame_entries; ++i) differing |= keys[i] ^ keys[0];
+  return differing;
+}
+
+}  // namespace blco::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace blco {
+
+HWY_EXPORT(rows_of_fields);
+HWY_EXPORT(range_of_rows);
+HWY_EXPORT(differing_bits);
+
+namespace {
+
+#if defined(__x86_64__)
+__attribute__((target("bmi2"))) std::uint64_t pext_one(std::uint64_t word, std::uint64_t mask) {
+  return _pext_u64(word, mask);
+}
+
+__attribute__((target("bmi2"))) void rows_by_pext(const std::uint64_t* lows, std::uint64_t mask, std::uint32_t fixed,
+                                                  std::uint32_t* rows) {
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < frame_entries; ++i) {
+    rows[i] = static_cast<std::uint32_t>(_pext_u64(lows[i], mask)) | fixed;
+  }
+}
+
+__attribute__((target("bmi2"))) void add_key_by_pext(const std::uint64_t* keys, std::uint64_t mask, int low_bits,
+                                                     std::uint32_t* rows) {
+  for (std::size_t i = 0; i < frame_entries; ++i) {
+    rows[i] |= static_cast<std::uint32_t>(_pext_u64(keys[i], mask) << low_bits);
+  }
+}
+#else
+std::uint64_t pext_one(std::uint64_t word, std::uint64_t mask) { return pext_portable(word, mask); }
+
+void rows_by_pext(const std::uint64_t* lows, std::uint64_t mask, std::uint32_t fixed, std::uint32_t* rows) {
+  for (std::size_t i = 0; i < frame_entries; ++i) {
+    rows[i] = static_cast<std::uint32_t>(pext_portable(lows[i], mask)) | fixed;
+  }
+}
+
+void add_key_by_pext(const std::uint64_t* keys, std::uint64_t mask, int low_bits, std::uint32_t* rows) {
+  for (std::size_t i = 0; i < frame_entries; ++i) {
+    rows[i] |= static_cast<std::uint32_t>(pext_portable(keys[i], mask) << low_bits);
+  }
+}
+#endif
+
+std::uint64_t look_up(const BlcoByteTables& tables, std::uint64_t word) {
+  std::uint64_t result = 0;
+  for (std::size_t byte = 0; byte < 8; ++byte) result |= tables.byte[byte][word >> (8 * byte) & 255];
+  return result;
+}
+
+void look_up_all(const BlcoByteTables& tables, std::uint64_t* words) {
+  for (std::size_t i = 0; i < frame_entries; ++i) words[i] = look_up(tables, words[i]);
+}
+
+std::uint64_t ones(int bits) { return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
+
+std::uint64_t whole_frames(std::uint64_t nnz) { return (nnz + frame_entries - 1) / frame_entries * frame_entries; }
+
+[[noreturn]] void fail(std::uint64_t chunk, const std::string& what) {
+  throw Error(ErrorKind::corrupt,
+              "chunk " + std::to_string(chunk) + ": " + what + "; the file is damaged, ingest it again");
+}
+
+[[noreturn]] void fail_at_row(std::uint64_t chunk, int mode, RowRange allowed) {
+  fail(chunk, "mode " + std::to_string(mode) + " has a coordinate outside [" + std::to_string(allowed.lower) + ", " +
+                  std::to_string(allowed.upper) + "]");
+}
+
+PayloadView open_column(const ChunkView& chunk, Column column, const char* name) {
+  const std::span<const std::byte> payload = chunk[column];
+  if (payload.empty()) fail(chunk.number, std::string("it has no ") + name + " column");
+  const PayloadView view = view_payload(payload);
+  if (view.count < chunk.nnz) fail(chunk.number, std::string("its ") + name + " column is too short");
+  const bool legal = column == Column::value ? view.codec != Codec::line && view.codec != Codec::f64_shuffled
+                                             : view.codec == Codec::line;
+  if (!legal) fail(chunk.number, std::string("its ") + name + " column has the codec of another");
+  return view;
+}
+
+}  // namespace
+
+FrameDecoder::FrameDecoder(const TensorLayout& layout, BitExtraction extraction)
+    : layout_(layout.view()),
+      has_key_(layout.has_key()),
+      extraction_(extraction),
+      low_tables_(make_byte_tables(layout)) {
+  int key_shift = 0;
+  for (std::size_t n = 0; n < layout.shape().size(); ++n) {
+    const ModeLayout& mode = layout_.modes[n];
+    places_[n] = {mode.field, ones(mode.key_bits), mode.shift, mode.key_bits == 0 ? 0 : key_shift,
+                  mode.key_bits == 0 ? 0 : mode.low_bits};
+    key_shift += mode.key_bits;
+  }
+  for (std::size_t byte = 0; byte < 8; ++byte) {
+    for (std::uint64_t value = 0; value < 256; ++value) {
+      std::uint64_t& entry = key_tables_.byte[byte][value];
+      entry = 0;
+      for (std::size_t n = 0; n < layout.shape().size(); ++n) {
+        entry |= pext_portable(value << (8 * byte), layout_.modes[n].key_mask) << places_[n].key_shift;
+      }
+    }
+  }
+}
+
+FrameSource FrameDecoder::open(const ChunkView& chunk) const {
+  FrameSource source;
+  source.chunk = chunk.number;
+  source.nnz = chunk.nnz;
+  source.index = open_column(chunk, Column::index, "index");
+  if (has_key_) source.key = open_column(chunk, Column::key, "key");
+  if (!chunk[Column::value].empty()) source.value = open_column(chunk, Column::value, "value");
+  const auto order = static_cast<std::size_t>(layout_.order);
+  const bool bounded = chunk.lower.size() == order && chunk.upper.size() == order;
+  for (std::size_t n = 0; n < order; ++n) {
+    const std::uint64_t lower = bounded ? chunk.lower[n] : 0;
+    const std::uint64_t upper = bounded ? chunk.upper[n] : layout_.modes[n].length - 1;
+    if (lower > upper || upper >= layout_.modes[n].length) {
+      fail(chunk.number, "its bounds of mode " + std::to_string(n) + " lie outside the tensor");
+    }
+    source.range[n] = {static_cast<std::uint32_t>(lower), static_cast<std::uint32_t>(upper)};
+  }
+  return source;
+}
+
+void FrameDecoder::decode(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const {
+  write_rows(read_bits(source, frame, ring), frame, ring);
+  check_rows(source, frame, ring);
+  decode_values(source, frame, ring.values() + frame % 2 * frame_entries);
+}
+
+FrameDecoder::FrameBits FrameDecoder::read_bits(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const {
+  const std::uint64_t first = frame * frame_entries;
+  if (source.decoded != nullptr) {
+    return bits_of(source.decoded->indices.data() + first, has_key_ ? source.decoded->keys.data() + first : nullptr);
+  }
+  FrameBits bits;
+  bits.by_pext = extraction_ == BitExtraction::pext;
+  std::uint64_t* lows = ring.scratch(0);
+  decode_line_frame(source.index, frame, lows);
+  if (!bits.by_pext) look_up_all(low_tables_, lows);
+  bits.lows = lows;
+  if (!has_key_) return bits;
+  std::uint64_t* keys = ring.scratch(1);
+  decode_line_frame(source.key, frame, keys);
+  if (HWY_DYNAMIC_DISPATCH(differing_bits)(keys) == 0) {
+    bits.fixed_key = look_up(key_tables_, keys[0]);
+    return bits;
+  }
+  if (!bits.by_pext) look_up_all(key_tables_, keys);
+  bits.keys = keys;
+  return bits;
+}
+
+FrameDecoder::FrameBits FrameDecoder::bits_of(const std::uint64_t* indices, const std::uint64_t* keys) const {
+  FrameBits bits;
+  bits.by_pext = extraction_ == BitExtraction::pext;
+  bits.lows = indices;
+  if (!has_key_) return bits;
+  bits.keys = keys;
+  if (HWY_DYNAMIC_DISPATCH(differing_bits)(keys) != 0) return bits;
+  bits.keys = nullptr;
+  bits.fixed_key = bits.by_pext ? look_up(key_tables_, *keys) : *keys;
+  return bits;
+}
+
+void FrameDecoder::write_rows(const FrameBits& bits, std::uint64_t frame, FrameRing& ring) const {
+  for (int n = 0; n < layout_.order; ++n) {
+    const ModeLayout& mode = layout_.modes[static_cast<std::size_t>(n)];
+    const FieldPlace& place = places_[static_cast<std::size_t>(n)];
+    const std::uint64_t* keys = mode.key_bits > 0 ? bits.keys : nullptr;
+    const auto fixed =
+        static_cast<std::uint32_t>((bits.fixed_key >> place.key_shift & place.key_field) << place.low_bits);
+    std::uint32_t* rows = ring.rows(n) + frame % 2 * frame_entries;
+    if (bits.by_pext) {
+      rows_by_pext(bits.lows, mode.low_mask, fixed, rows);
+      if (keys != nullptr) add_key_by_pext(keys, mode.key_mask, place.low_bits, rows);
+    } else {
+      HWY_DYNAMIC_DISPATCH(rows_of_fields)(bits.lows, keys, place, fixed, rows);
+    }
+  }
+}
+
+void FrameDecoder::check_rows(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const {
+  const int count = source.entries_of(frame);
+  for (int n = 0; n < layout_.order; ++n) {
+    const RowRange allowed = source.range[static_cast<std::size_t>(n)];
+    std::uint32_t* rows = ring.rows(n) + frame % 2 * frame_entries;
+    std::fill(rows + count, rows + frame_entries, allowed.lower);
+    const RowRange found = HWY_DYNAMIC_DISPATCH(range_of_rows)(rows);
+    if (found.lower >= allowed.lower && found.upper <= allowed.upper) continue;
+    std::fill_n(rows, frame_entries, allowed.lower);
+    fail_at_row(source.chunk, n, allowed);
+  }
+}
+
+void FrameDecoder::decode_values(const FrameSource& source, std::uint64_t frame, double* values) const {
+  if (source.decoded != nullptr && source.decoded->values.size() > 0) {
+    std::copy_n(source.decoded->values.data() + frame * frame_entries, frame_entries, values);
+  } else if (source.value.bytes != nullptr) {
+    decode_value_frame(source.value, frame, values);
+  } else {
+    std::fill_n(values, frame_entries, 1.0);
+  }
+}
+
+DecodedChunk FrameDecoder::make_decoded(const FrameSource& source) const {
+  const std::uint64_t entries = whole_frames(source.nnz);
+  DecodedChunk chunk;
+  chunk.indices = AlignedBuffer<std::uint64_t>(entries);
+  if (has_key_) chunk.keys = AlignedBuffer<std::uint64_t>(entries);
+  if (source.value.bytes != nullptr) chunk.values = AlignedBuffer<double>(entries);
+  return chunk;
+}
+
+void FrameDecoder::decode_into(const FrameSource& source, std::uint64_t frame, FrameRing& ring,
+                               DecodedChunk& out) const {
+  const std::uint64_t first = frame * frame_entries;
+  decode_bits(source, frame, ring, out.indices.data() + first, out.keys.data() + (has_key_ ? first : 0),
+              out.values.data() + (source.has_values() ? first : 0));
+}
+
+void FrameDecoder::decode_bits(const FrameSource& source, std::uint64_t frame, FrameRing& ring, std::uint64_t* indices,
+                               std::uint64_t* keys, double* values) const {
+  if (decodes_to_lines()) return decode_lines(source, frame, indices, values);
+  if (source.decoded != nullptr) {
+    const std::uint64_t first = frame * frame_entries;
+    std::copy_n(source.decoded->indices.data() + first, frame_entries, indices);
+    if (has_key_) std::copy_n(source.decoded->keys.data() + first, frame_entries, keys);
+  } else {
+    decode_line_frame(source.index, frame, indices);
+    if (has_key_) decode_line_frame(source.key, frame, keys);
+    if (extraction_ == BitExtraction::tables) {
+      look_up_all(low_tables_, indices);
+      if (has_key_) look_up_all(key_tables_, keys);
+    }
+  }
+  if (source.has_values()) decode_values(source, frame, values);
+  write_rows(bits_of(indices, keys), frame, ring);
+  check_rows(source, frame, ring);
+}
+
+void FrameDecoder::decode_lines(const FrameSource& source, std::uint64_t frame, std::uint64_t* lines,
+                                double* values) const {
+  if (source.decoded != nullptr) {
+    std::copy_n(source.decoded->indices.data() + frame * frame_entries, frame_entries, lines);
+  } else {
+    decode_line_frame(source.index, frame, lines);
+    check_lines(source, frame, lines);
+  }
+  if (source.has_values()) decode_values(source, frame, values);
+}
+
+// A mode's bits, where they lie in the line index, are ordered as its rows are.
+void FrameDecoder::check_lines(const FrameSource& source, std::uint64_t frame, std::uint64_t* lines) const {
+  const int count = source.entries_of(frame);
+  std::fill(lines + count, lines + frame_entries, lines[0]);
+  for (int n = 0; n < layout_.order; ++n) {
+    const std::uint64_t mask = row_mask(n);
+    const BitRange found = range_of_bits({lines, frame_entries}, mask);
+    const RowRange allowed = source.range[static_cast<std::size_t>(n)];
+    if (pext_one(found.lower, mask) < allowed.lower || pext_one(found.upper, mask) > allowed.upper) {
+      fail_at_row(source.chunk, n, allowed);
+    }
+  }
+}
+
+NonzeroSpan FrameDecoder::lines_of(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const {
+  const auto count = static_cast<std::size_t>(source.entries_of(frame));
+  if (source.decoded != nullptr) {
+    const std::uint64_t first = frame * frame_entries;
+    const double* values = source.has_values() ? source.decoded->values.data() + first : nullptr;
+    return {source.decoded->indices.data() + first, nullptr, values, count};
+  }
+  decode_lines(source, frame, ring.scratch(0), ring.values());
+  return {ring.scratch(0), nullptr, source.has_values() ? ring.values() : nullptr, count};
+}
+
+void FrameDecoder::expand(const NonzeroSpan& nonzeros, FrameRing& ring) const {
+  write_rows(bits_of(nonzeros.indices, nonzeros.keys), 0, ring);
+  if (nonzeros.values != nullptr) {
+    std::copy_n(nonzeros.values, nonzeros.count, ring.values());
+  } else {
+    std::fill_n(ring.values(), nonzeros.count, 1.0);
+  }
+}
+
+std::uint64_t decoded_chunk_bytes(const TensorLayout& layout, std::uint64_t nnz) {
+  const std::uint64_t columns = layout.has_key() ? 3 : 2;
+  return columns * mapped_bytes(whole_frames(nnz) * sizeof(std::uint64_t));
+}
+
+}  // namespace blco
+#endif  // HWY_ONCE

@@ -1,0 +1,366 @@
+// The CPU backend: cuts each chunk into as many runs of frames as there are threads, and decodes some frames ahead of
+// the row kernels.
+#include "kernels/host/host_backend.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "blco/bits.hpp"
+#include "blco/error.hpp"
+#include "kernels/aligned_buffer.hpp"
+#include "kernels/backend_checks.hpp"
+#include "kernels/factor_set.hpp"
+#include "kernels/host/factor_matrix.hpp"
+#include "kernels/host/flushing_executor.hpp"
+#include "kernels/host/frame_rows.hpp"
+#include "kernels/host/host_dense.hpp"
+#include "kernels/host/mttkrp_rows.hpp"
+#include "kernels/host/pass_output.hpp"
+#include "kernels/host/resident_chunks.hpp"
+#include "kernels/host/row_exchange.hpp"
+#include "kernels/host/row_matrix.hpp"
+
+namespace blco {
+namespace {
+
+class MappedBuffer final : public HostBuffer {
+ public:
+  explicit MappedBuffer(std::uint64_t bytes) : buffer_(bytes) {}
+  std::span<std::byte> bytes() override { return buffer_.span(); }
+
+ private:
+  AlignedBuffer<std::byte> buffer_;
+};
+
+void check(bool condition, const std::string& message) {
+  if (!condition) throw Error(ErrorKind::invalid_argument, message);
+}
+
+template <class T>
+class HostBackend final : public Backend {
+ public:
+  HostBackend(const BackendConfig& config, Executor& executor);
+
+  std::string name() const override { return "host"; }
+  std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override {
+    return std::make_unique<MappedBuffer>(bytes);
+  }
+
+  void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
+  void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override;
+  void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override;
+  void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override;
+  std::vector<double> take_factor(int mode) override;
+  void begin_pass(int mode) override;
+  void submit(int, const ChunkView& chunk) override {
+    sorted_ = nullptr;
+    add_chunk(decoder_.open(chunk));
+  }
+  void wait_lane(int) override {}
+  ResidentId keep(int, const ChunkView& chunk, ResidentForm form) override {
+    return residents_.keep(chunk, form, rings_);
+  }
+  void submit_resident(ResidentId chunk) override;
+  void finish_pass() override { output_.finish(); }
+  void read_output(std::span<double> rows) const override;
+
+  RowUpdate update_rows(int mode, const RowSolver& solver) override;
+  void restore_factor(int mode) override { factors_.restore(mode); }
+  std::span<const double> gram(int mode) override;
+
+ private:
+  // Calls visit(i) for i from 0 to count - 1, on all threads.
+  template <class Visit>
+  void for_each(std::uint64_t count, const Visit& visit) const {
+    const std::size_t slices = rings_.size();
+    executor_.run(slices, [&](std::size_t slice) {
+      for (std::uint64_t i = count * slice / slices; i < count * (slice + 1) / slices; ++i) visit(i);
+    });
+  }
+  void copy_out(RowsView<const T> from, std::span<double> to) const;
+  void add_chunk(const FrameSource& source);
+  void add_part(const FrameSource& source, std::size_t part);
+  void add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end, std::size_t part);
+  void add_owned(const FrameSource& source, std::size_t part, const NonzeroSpan& nonzeros);
+  bool add_sorted(const FrameSource& source, std::size_t part);
+  void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const;
+  RowsTask<T> make_task(const FrameSource& source, std::size_t part);
+
+  TensorLayout layout_;
+  int rank_;
+  mutable FlushingExecutor executor_;
+  FrameDecoder decoder_;
+  std::optional<RowExchange> exchange_;  // where rows may have owners
+  FactorSet<FactorMatrix<T>> factors_;
+  std::vector<std::vector<double>> grams_;  // empty: rows were loaded since
+  PassOutput<T> output_;
+  DenseKernels dense_;
+  std::vector<FrameRing> rings_;  // per part
+  ResidentChunks residents_;
+  const SortedChunk* sorted_ = nullptr;  // of the chunk in work, for the mode of the pass
+  int pass_mode_ = 0;
+  std::uint64_t matrix_bytes_ = 0;  // of all factors
+  TraceSink* trace_;
+};
+
+template <class T>
+HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
+    : layout_(config.layout),
+      rank_(config.rank),
+      executor_(executor),
+      decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
+      output_(std::ranges::max(config.layout.shape()), config.rank, config.private_bytes, executor_),
+      dense_(config.rank, std::ranges::max(config.layout.shape()), executor_),
+      residents_(decoder_, config.layout.order(), padded_rank<T>(config.rank) * sizeof(T),
+                 can_sort(config) ? config.sorted_bytes : 0, executor_),
+      trace_(config.trace) {
+  for (const std::uint64_t length : layout_.shape()) {
+    if (config.keep_previous) {
+      factors_.add(FactorMatrix<T>(length, rank_), FactorMatrix<T>(length, rank_));
+    } else {
+      factors_.add(FactorMatrix<T>(length, rank_));
+    }
+    grams_.emplace_back();
+    matrix_bytes_ += length * padded_rank<T>(rank_) * sizeof(T);
+  }
+  if (host_backend_needs_exchange(config, executor.width())) exchange_.emplace(config.layout, decoder_, executor_);
+  for (int part = 0; part < executor.width(); ++part) rings_.emplace_back(layout_.order());
+}
+
+template <class T>
+void HostBackend<T>::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
+  const RowsView<T> to = factors_[mode].view().rows;
+  const auto rank = static_cast<std::uint64_t>(rank_);
+  const std::uint64_t count = check_row_block(to.rows, rank_, first_row, rows.size());
+  for_each(count, [&](std::uint64_t i) {
+    for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<T>(rows[i * rank + r]);
+  });
+  factors_[mode].mark_all_live();
+  grams_[static_cast<std::size_t>(mode)].clear();
+}
+
+template <class T>
+std::span<const double> HostBackend<T>::gram(int mode) {
+  std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
+  if (gram.empty()) {
+    gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
+    dense_.scale_and_gram(factors_[mode].view(), {}, gram);
+  }
+  return gram;
+}
+
+template <class T>
+void HostBackend<T>::copy_out(RowsView<const T> from, std::span<double> to) const {
+  const auto rank = static_cast<std::uint64_t>(rank_);
+  for_each(from.rows, [&](std::uint64_t i) {
+    for (std::uint64_t r = 0; r < rank; ++r) to[i * rank + r] = static_cast<double>(from.row(i)[r]);
+  });
+}
+
+template <class T>
+void HostBackend<T>::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
+  const RowMatrix<T>& factor = factors_[mode].matrix();
+  const std::uint64_t count = check_row_block(factor.rows(), rank_, first_row, rows.size());
+  copy_out({factor.row(first_row), count, factor.stride()}, rows);
+}
+
+template <class T>
+void HostBackend<T>::load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) {
+  const RowsView<T> to = factors_[mode].view().rows;
+  const auto rank = static_cast<std::size_t>(rank_);
+  check_row_list(to.rows, rank_, rows, values.size());
+  for_each(rows.size(), [&](std::size_t i) {
+    for (std::size_t r = 0; r < rank; ++r) to.row(rows[i])[r] = static_cast<T>(values[i * rank + r]);
+  });
+  factors_[mode].mark_all_live();
+  grams_[static_cast<std::size_t>(mode)].clear();
+}
+
+template <class T>
+void HostBackend<T>::store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const {
+  const RowMatrix<T>& from = factors_[mode].matrix();
+  check_row_list(from.rows(), rank_, rows, values.size());
+  const auto rank = static_cast<std::size_t>(rank_);
+  for_each(rows.size(), [&](std::size_t i) {
+    for (std::size_t r = 0; r < rank; ++r) values[i * rank + r] = static_cast<double>(from.row(rows[i])[r]);
+  });
+}
+
+template <class T>
+std::vector<double> HostBackend<T>::take_factor(int mode) {
+  output_.release();
+  const FactorMatrix<T> taken = factors_.take(mode);
+  const RowMatrix<T>& factor = taken.matrix();
+  std::vector<double> rows(factor.rows() * static_cast<std::uint64_t>(rank_));
+  copy_out({factor.row(0), factor.rows(), factor.stride()}, rows);
+  return rows;
+}
+
+template <class T>
+void HostBackend<T>::read_output(std::span<double> rows) const {
+  const RowsView<const T> output = output_.rows();
+  check(check_row_block(output.rows, rank_, 0, rows.size()) == output.rows,
+        "the output has more rows than there is room for");
+  copy_out(output, rows);
+}
+
+template <class T>
+void HostBackend<T>::begin_pass(int mode) {
+  pass_mode_ = mode;
+  output_.begin(layout_.mode(mode).length);
+}
+
+template <class T>
+void HostBackend<T>::submit_resident(ResidentId chunk) {
+  sorted_ = residents_.sorted(chunk, pass_mode_);
+  add_chunk(residents_.source(chunk));
+}
+
+template <class T>
+void HostBackend<T>::add_chunk(const FrameSource& source) {
+  const auto begin = std::chrono::steady_clock::now();
+  output_.open_chunk(source.range[static_cast<std::size_t>(pass_mode_)], source.nnz);
+  if (output_.is_owned_by_rows()) {
+    exchange_->run(source, pass_mode_, bits_within_a_line(padded_rank<T>(rank_) * sizeof(T)), rings_,
+                   [&](std::size_t part, const NonzeroSpan& nonzeros) { add_owned(source, part, nonzeros); });
+  } else {
+    executor_.run(rings_.size(), [&](std::size_t part) { add_part(source, part); });
+  }
+  output_.close_chunk();
+  trace("mttkrp", begin, source.chunk);
+}
+
+template <class T>
+void HostBackend<T>::trace(std::string_view name, std::chrono::steady_clock::time_point begin,
+                           std::uint64_t chunk) const {
+  if (trace_ != nullptr) trace_->add({"compute", name, begin, std::chrono::steady_clock::now(), chunk, 0});
+}
+
+template <class T>
+RowsTask<T> HostBackend<T>::make_task(const FrameSource& source, std::size_t part) {
+  FrameRing& ring = rings_[part];
+  RowsTask<T> task;
+  task.output = output_.target(part);
+  task.output.rows = ring.rows(pass_mode_);
+  task.output.mask = decoder_.row_mask(pass_mode_);
+  const std::uint64_t row_bytes = padded_rank<T>(rank_) * sizeof(T);
+  std::uint64_t rows = 0;  // that nonzeros of the chunk can have
+  for (int mode = 0; mode < layout_.order(); ++mode) {
+    const RowMatrix<T>& factor = std::as_const(factors_)[mode].matrix();
+    const RowRange range = source.range[static_cast<std::size_t>(mode)];
+    rows += std::uint64_t{range.upper} - range.lower + 1;
+    if (mode == pass_mode_) continue;
+    task.factors[static_cast<std::size_t>(task.factor_count++)] = {factor.row(0), ring.rows(mode),
+                                                                   decoder_.row_mask(mode), 0};
+  }
+  task.prefetch = rows * row_bytes > prefetched_bytes(row_bytes);
+  task.values = ring.values();
+  task.stride = padded_rank<T>(rank_);
+  return task;
+}
+
+// Returns false where the chunk in work is not sorted.
+template <class T>
+bool HostBackend<T>::add_sorted(const FrameSource& source, std::size_t part) {
+  if (sorted_ == nullptr) return false;
+  RowsTask<T> task = make_task(source, part);
+  task.lines = sorted_->lines.data();
+  task.values = sorted_->values.data();
+  task.sorted = true;
+  task.prefetch_stream = matrix_bytes_ > stream_prefetched_bytes;
+  const std::uint64_t begin = source.frames() * part / rings_.size() * frame_entries;
+  const std::uint64_t end = source.frames() * (part + 1) / rings_.size() * frame_entries;
+  if (begin < end) mttkrp_rows(task, {begin, std::min(end, source.nnz) - begin});
+  return true;
+}
+
+template <class T>
+void HostBackend<T>::add_part(const FrameSource& source, std::size_t part) {
+  if (add_sorted(source, part)) return;
+  const std::uint64_t first = source.frames() * part / rings_.size();
+  const std::uint64_t end = source.frames() * (part + 1) / rings_.size();
+  if (first == end) return;
+  if (decoder_.decodes_to_lines()) return add_lines(source, first, end, part);
+  const RowsTask<T> task = make_task(source, part);
+  decoder_.decode(source, first, rings_[part]);
+  for (std::uint64_t frame = first; frame < end; ++frame) {
+    if (frame + 1 < end) decoder_.decode(source, frame + 1, rings_[part]);
+    mttkrp_rows(task, {frame % 2 * frame_entries, static_cast<std::size_t>(source.entries_of(frame))});
+  }
+}
+
+template <class T>
+void HostBackend<T>::add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end, std::size_t part) {
+  RowsTask<T> task = make_task(source, part);
+  if (source.decoded != nullptr) {
+    task.lines = source.decoded->indices.data();
+    task.values = source.decoded->values.data();
+    const std::uint64_t begin = first * frame_entries;
+    return mttkrp_rows(task, {begin, std::min(end * frame_entries, source.nnz) - begin});
+  }
+  FrameRing& ring = rings_[part];
+  task.lines = ring.tile_indices();
+  task.values = source.has_values() ? ring.tile_values() : nullptr;
+  for (std::uint64_t from = first; from < end; from += tile_frames) {
+    const std::uint64_t to = std::min(end, from + tile_frames);
+    for (std::uint64_t frame = from; frame < to; ++frame) {
+      const std::uint64_t at = (frame - from) * frame_entries;
+      decoder_.decode_bits(source, frame, ring, ring.tile_indices() + at, nullptr, ring.tile_values() + at);
+    }
+    mttkrp_rows(task, {0, std::min(to * frame_entries, source.nnz) - from * frame_entries});
+  }
+}
+
+template <class T>
+void HostBackend<T>::add_owned(const FrameSource& source, std::size_t part, const NonzeroSpan& nonzeros) {
+  RowsTask<T> task = make_task(source, part);
+  if (decoder_.decodes_to_lines()) {
+    task.lines = nonzeros.indices;
+    task.values = nonzeros.values;
+    return mttkrp_rows(task, {0, nonzeros.count});
+  }
+  for (std::size_t first = 0; first < nonzeros.count; first += frame_entries) {
+    const std::size_t count = std::min<std::size_t>(frame_entries, nonzeros.count - first);
+    decoder_.expand({nonzeros.indices + first, nonzeros.keys != nullptr ? nonzeros.keys + first : nullptr,
+                     nonzeros.values != nullptr ? nonzeros.values + first : nullptr, count},
+                    rings_[part]);
+    mttkrp_rows(task, {0, count});
+  }
+}
+
+template <class T>
+RowUpdate HostBackend<T>::update_rows(int mode, const RowSolver& solver) {
+  const auto begin = std::chrono::steady_clock::now();
+  const RowsView<T> given = output_.rows();
+  check(solver.rank() == rank_ && mode == pass_mode_ && given.rows == layout_.mode(mode).length,
+        "update_rows: the last pass was not one of mode " + std::to_string(mode) + ", or the solver has another rank");
+  factors_.begin_update(mode);
+  const RowSolveSums sums = dense_.solve_rows(solver, given, factors_[mode].view());
+  output_.set_zeroed();
+  RowUpdate update{sums.squares, sums.inner};
+  std::vector<double> scale(update.norms.size());
+  for (std::size_t r = 0; r < scale.size(); ++r) {
+    update.norms[r] = std::sqrt(update.norms[r]);
+    scale[r] = update.norms[r] > 0 ? 1.0 / update.norms[r] : 1.0;
+  }
+  std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
+  gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
+  dense_.scale_and_gram(factors_[mode].view(), scale, gram);
+  trace("row update", begin, 0);
+  return update;
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor) {
+  check_backend_config(config, most_host_rank, "CPU");
+  if (config.precision == Precision::f32) return std::make_unique<HostBackend<float>>(config, executor);
+  return std::make_unique<HostBackend<double>>(config, executor);
+}
+
+}  // namespace blco

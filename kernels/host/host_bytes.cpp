@@ -1,0 +1,56 @@
+// Sizes of the CPU backend: what it will take, before it is made.
+#include <algorithm>
+
+#include "kernels/backend_checks.hpp"
+#include "kernels/host/factor_matrix.hpp"
+#include "kernels/host/frame_rows.hpp"
+#include "kernels/host/host_backend.hpp"
+#include "kernels/host/host_dense.hpp"
+#include "kernels/host/pass_output.hpp"
+#include "kernels/host/resident_chunks.hpp"
+#include "kernels/host/row_exchange.hpp"
+
+namespace blco {
+namespace {
+
+// Objects, layout tables, and bookkeeping of residents.
+constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
+
+template <class T>
+std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
+  const std::uint64_t longest = std::ranges::max(config.layout.shape());
+  const auto rank = static_cast<std::uint64_t>(config.rank);
+  std::uint64_t bytes = small_bytes + PassOutput<T>::bytes(longest, config.rank) +
+                        DenseKernels::bytes(config.rank, longest, threads) +
+                        static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order());
+  if (host_backend_needs_exchange(config, threads)) bytes += RowExchange::bytes(config.layout, threads);
+  for (const std::uint64_t length : config.layout.shape()) {
+    const std::uint64_t factor = FactorMatrix<T>::bytes(length, config.rank);
+    bytes += (config.keep_previous ? 2 : 1) * factor + rank * rank * sizeof(double);
+  }
+  return bytes + mapped_bytes(std::min(config.private_bytes, host_backend_useful_private_bytes(config, threads)));
+}
+
+}  // namespace
+
+bool host_backend_needs_exchange(const BackendConfig& config, int threads) {
+  return config.private_bytes < host_backend_useful_private_bytes(config, threads);
+}
+
+std::uint64_t host_backend_bytes(const BackendConfig& config, int threads) {
+  check_backend_config(config, most_host_rank, "CPU");
+  return config.precision == Precision::f32 ? backend_bytes<float>(config, threads)
+                                            : backend_bytes<double>(config, threads);
+}
+
+std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int threads) {
+  const std::uint64_t longest = std::ranges::max(config.layout.shape());
+  return config.precision == Precision::f32 ? PassOutput<float>::useful_private_bytes(longest, config.rank, threads)
+                                            : PassOutput<double>::useful_private_bytes(longest, config.rank, threads);
+}
+
+std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz) {
+  return ResidentChunks::decoded_bytes(layout, nnz);
+}
+
+}  // namespace blco

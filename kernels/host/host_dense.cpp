@@ -1,0 +1,200 @@
+// Cuts matrices into slices, runs the tiles of each slice on one thread, and adds up what the slices report in their
+// order.
+#include "kernels/host/host_dense.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <numeric>
+
+#include "kernels/host/dense_tiles.hpp"
+#include "kernels/host/row_tiles.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::uint64_t most_slices = 256;
+constexpr std::uint64_t least_slice_rows = 256;
+constexpr std::uint64_t most_slice_bytes = std::uint64_t{32} << 20;
+
+// Words of rows in a Gram tile, which is to stay in the L1 cache while its blocks pass over it.
+std::uint64_t gram_tile_words(int rank) {
+  constexpr std::uint64_t cache_bytes = std::uint64_t{16} << 10;
+  constexpr std::uint64_t most = 8;
+  return std::clamp<std::uint64_t>(cache_bytes / (8 * word_rows * gram_tile_columns(rank)), 1, most);
+}
+
+std::uint64_t gram_tile_elements(int rank) { return gram_tile_words(rank) * word_rows * gram_tile_columns(rank); }
+
+std::uint64_t gram_elements(int rank) { return gram_tile_columns(rank) * gram_tile_columns(rank); }
+
+std::uint64_t slice_elements(int rank) { return std::max(gram_elements(rank), solve_sums(rank)); }
+
+std::uint64_t slice_count(int rank, std::uint64_t rows) {
+  const std::uint64_t fitting = std::max<std::uint64_t>(most_slice_bytes / (8 * slice_elements(rank)), 1);
+  const std::uint64_t wanted = (rows + least_slice_rows - 1) / least_slice_rows;
+  return std::clamp<std::uint64_t>(wanted, 1, std::min(most_slices, fitting));
+}
+
+std::uint64_t solve_tile_elements(int rank) { return solve_tile_columns(rank) * solve_tile_rows; }
+
+std::uint64_t scratch_elements(int rank) { return std::max(2 * solve_tile_elements(rank), gram_tile_elements(rank)); }
+
+// Rows of the solution that turn into zero, and the bits of all that may not be.
+template <class T>
+void set_live(FactorView<T> factor, std::uint64_t first_row, std::uint64_t mask) {
+  std::uint64_t& live = factor.live[first_row / word_rows];
+  for (std::uint64_t gone = live & ~mask; gone != 0; gone &= gone - 1) {
+    T* row = factor.rows.row(first_row + static_cast<std::uint64_t>(std::countr_zero(gone)));
+    std::fill_n(row, factor.rows.stride, T{0});
+  }
+  live = mask;
+}
+
+// A store that misses the cache holds up the next ones; asked for ahead of time, its line is there.
+template <class T>
+void prefetch_to_write(const T* row, std::uint64_t stride) {
+  constexpr std::uint64_t line = cache_line_bytes / sizeof(T);
+  for (std::uint64_t j = 0; j < stride; j += line) __builtin_prefetch(row + j, 1);
+}
+
+// Solves the rows that are not zero, a tile at a time.
+template <class T>
+class SliceSolve {
+ public:
+  SliceSolve(const RowSolver& solver, RowsView<T> given, FactorView<T> solution, double* sums, double* scratch)
+      : solver_(solver),
+        given_(given),
+        solution_(solution),
+        sums_(sums),
+        right_(scratch),
+        left_(scratch + solve_tile_elements(solver.rank())) {
+    // The padding of the solution.
+    std::fill_n(left_, solve_tile_elements(solver.rank()), 0.0);
+  }
+
+  void run(std::uint64_t first, std::uint64_t end) {
+    for (; first < end; first += word_rows) {
+      const std::uint64_t count = std::min(word_rows, end - first);
+      ahead_.look_at(given_.row(std::min(end, first + word_rows)), given_.row(std::min(end, first + 2 * word_rows)));
+      std::uint64_t mask = nonzero_rows(given_.row(first), count, given_.stride * sizeof(T));
+      set_live(solution_, first, mask);
+      for (; mask != 0; mask &= mask - 1) {
+        numbers_[count_++] = first + static_cast<std::uint64_t>(std::countr_zero(mask));
+        prefetch_to_write(solution_.rows.row(numbers_[count_ - 1]), solution_.rows.stride);
+        if (count_ == solve_tile_rows) solve();
+      }
+    }
+    if (count_ > 0) solve();
+  }
+
+ private:
+  void solve() {
+    const std::span<const std::uint64_t> numbers(numbers_.data(), count_);
+    take_rows(given_, numbers, right_);
+    solve_tile(solver_, right_, left_, sums_, ahead_);
+    put_rows(left_, numbers, solution_.rows);
+    count_ = 0;
+  }
+
+  const RowSolver& solver_;
+  RowsView<T> given_;
+  FactorView<T> solution_;
+  double* sums_;
+  double* right_;
+  double* left_;
+  std::array<std::uint64_t, solve_tile_rows> numbers_{};
+  std::size_t count_ = 0;
+  Ahead ahead_;
+};
+
+}  // namespace
+
+DenseKernels::DenseKernels(int rank, std::uint64_t most_rows, Executor& executor)
+    : rank_(rank), executor_(executor), slice_sums_(slice_count(rank, most_rows) * slice_elements(rank)) {
+  for (int thread = 0; thread < executor.width(); ++thread) scratch_.emplace_back(scratch_elements(rank));
+}
+
+std::uint64_t DenseKernels::bytes(int rank, std::uint64_t most_rows, int threads) {
+  return mapped_bytes(8 * slice_count(rank, most_rows) * slice_elements(rank)) +
+         static_cast<std::uint64_t>(threads) * mapped_bytes(8 * scratch_elements(rank));
+}
+
+// Calls task(first row, end row, zeroed sums of the slice, scratch of the thread) for every slice, the last ones first
+// if `backward`. Slices begin at whole words of rows.
+template <class Task>
+void DenseKernels::for_each_slice(std::uint64_t rows, bool backward, const Task& task) {
+  const std::uint64_t slices = slice_count(rank_, rows);
+  const std::uint64_t words = words_of(rows);
+  std::atomic<std::uint64_t> next{0};
+  executor_.run(std::min<std::size_t>(scratch_.size(), slices), [&](std::size_t part) {
+    for (std::uint64_t step = next++; step < slices; step = next++) {
+      const std::uint64_t slice = backward ? slices - 1 - step : step;
+      double* sums = slice_sums_.data() + slice * slice_elements(rank_);
+      std::fill_n(sums, slice_elements(rank_), 0.0);
+      task(words * slice / slices * word_rows, std::min(rows, words * (slice + 1) / slices * word_rows), sums,
+           scratch_[part].data());
+    }
+  });
+}
+
+template <class T>
+RowSolveSums DenseKernels::solve_rows(const RowSolver& solver, RowsView<T> given, FactorView<T> solution) {
+  const auto rank = static_cast<std::uint64_t>(rank_);
+  for_each_slice(given.rows, false, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
+    SliceSolve<T>(solver, given, solution, sums, scratch).run(first, end);
+  });
+  RowSolveSums total{std::vector<double>(rank), 0.0};
+  for (std::uint64_t slice = 0; slice < slice_count(rank_, given.rows); ++slice) {
+    const double* squares = slice_sums_.data() + slice * slice_elements(rank_);
+    const double* products = squares + rank * partial_sums;
+    for (std::size_t r = 0; r < rank; ++r) {
+      total.squares[r] += std::accumulate(squares + r * partial_sums, squares + (r + 1) * partial_sums, 0.0);
+    }
+    total.inner += std::accumulate(products, products + rank * partial_sums, 0.0);
+  }
+  return total;
+}
+
+template <class T>
+void DenseKernels::scale_and_gram(FactorView<T> factor, std::span<const double> scale, std::span<double> gram) {
+  const auto rank = static_cast<std::uint64_t>(rank_);
+  const std::uint64_t columns = gram_tile_columns(rank_);
+  // Loaded by whole vectors.
+  AlignedBuffer<double> padded(scale.empty() ? 0 : columns);
+  std::ranges::copy(scale, padded.data());
+  const double* factors = scale.empty() ? nullptr : padded.data();
+  const RowsView<T> rows = factor.rows;
+  // Backward: what was solved last is still in the cache.
+  for_each_slice(rows.rows, true, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
+    std::fill_n(scratch, gram_tile_elements(rank_), 0.0);
+    const std::uint64_t tile_rows = gram_tile_words(rank_) * word_rows;
+    for (; first < end; first += tile_rows) {
+      std::uint64_t count = 0;
+      for (std::uint64_t row = first; row < std::min(end, first + tile_rows); row += word_rows) {
+        count += scale_rows(rows.row(row), rows.stride, factor.live[row / word_rows], factors, columns,
+                            scratch + count * columns);
+      }
+      if (count > 0) add_gram_tile(scratch, count, columns, sums);
+    }
+  });
+  std::ranges::fill(gram, 0.0);
+  for (std::uint64_t slice = 0; slice < slice_count(rank_, rows.rows); ++slice) {
+    const double* sums = slice_sums_.data() + slice * slice_elements(rank_);
+    for (std::uint64_t j = 0; j < rank; ++j) {
+      for (std::uint64_t k = 0; k <= j; ++k) gram[j * rank + k] += sums[j * columns + k];
+    }
+  }
+  for (std::uint64_t j = 0; j < rank; ++j) {
+    for (std::uint64_t k = 0; k < j; ++k) gram[k * rank + j] = gram[j * rank + k];
+  }
+}
+
+template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<double>, FactorView<double>);
+template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<float>, FactorView<float>);
+template void DenseKernels::scale_and_gram(FactorView<double>, std::span<const double>, std::span<double>);
+template void DenseKernels::scale_and_gram(FactorView<float>, std::span<const double>, std::span<double>);
+
+}  // namespace blco

@@ -1,0 +1,47 @@
+// Dense steps of the host backend: row solves, normalisation, Gram matrices. Sums are f64 and their order is fixed by
+// rows and rank, not by threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "blco/executor.hpp"
+#include "kernels/aligned_buffer.hpp"
+#include "kernels/host/factor_matrix.hpp"
+#include "kernels/host/row_matrix.hpp"
+#include "kernels/row_solver.hpp"
+
+namespace blco {
+
+struct RowSolveSums {
+  std::vector<double> squares;  // R: sum of squares of each column of the solution
+  double inner = 0;             // <given, solution>
+};
+
+class DenseKernels {
+ public:
+  // For matrices of up to `most_rows` rows. `executor` must outlive this.
+  DenseKernels(int rank, std::uint64_t most_rows, Executor& executor);
+
+  static std::uint64_t bytes(int rank, std::uint64_t most_rows, int threads);
+
+  // Row by row solution * V = given; both have the same number of rows. Leaves `given` zero, while it is in the cache.
+  template <class T>
+  RowSolveSums solve_rows(const RowSolver& solver, RowsView<T> given, FactorView<T> solution);
+
+  // Multiplies column r by scale[r] (an empty span: by 1) and writes the Gram matrix of the result, row-major R x R.
+  template <class T>
+  void scale_and_gram(FactorView<T> factor, std::span<const double> scale, std::span<double> gram);
+
+ private:
+  template <class Task>
+  void for_each_slice(std::uint64_t rows, bool backward, const Task& task);
+
+  int rank_;
+  Executor& executor_;
+  AlignedBuffer<double> slice_sums_;            // per slice: those of solve_tile, or a Gram matrix
+  std::vector<AlignedBuffer<double>> scratch_;  // per thread
+};
+
+}  // namespace blco

@@ -1,0 +1,30 @@
+// The row kernels for float.
+#include "kernels/highway_targets.hpp"
+#include "kernels/host/mttkrp_rows.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/host/mttkrp_f32.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "kernels/host/mttkrp_rows-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace blco::HWY_NAMESPACE {
+
+void mttkrp_rows_f32(const RowsTask<float>& task, NonzeroRange range) { add_range<float>(task, range); }
+
+}  // namespace blco::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace blco {
+
+HWY_EXPORT(mttkrp_rows_f32);
+
+void mttkrp_rows(const RowsTask<float>& task, NonzeroRange range) {
+  HWY_DYNAMIC_DISPATCH(mttkrp_rows_f32)(task, range);
+}
+
+}  // namespace blco
+#endif  // HWY_ONCE

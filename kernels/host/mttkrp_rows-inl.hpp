@@ -1,0 +1,383 @@
+// The row kernels, included once per instruction set by mttkrp_f32.cpp and mttkrp_f64.cpp.
+#if defined(BLCO_MTTKRP_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef BLCO_MTTKRP_ROWS_INL
+#undef BLCO_MTTKRP_ROWS_INL
+#else
+#define BLCO_MTTKRP_ROWS_INL
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#if HWY_ARCH_X86_64
+#include <immintrin.h>
+#endif
+
+#include <array>
+#include <utility>
+
+#include "blco/bits.hpp"
+#include "kernels/aligned_buffer.hpp"
+#include "kernels/host/frame_rows.hpp"
+#include "kernels/host/mttkrp_rows.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace blco::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Columns are taken at most 8 cache lines at a time, so that the sums of a run stay in registers; but 9 at once, so
+// that a tile of up to whole_lines is always a whole row.
+constexpr std::size_t tile_lines = 8;
+constexpr std::size_t whole_lines = 4;
+constexpr std::size_t most_lines = tile_lines + 1;
+// Below this mean length of equal target rows, runs cost more than they save.
+constexpr std::size_t least_mean_run = 4;
+constexpr int any_count = -1;
+
+template <class T>
+constexpr std::size_t line_columns = cache_line_bytes / sizeof(T);
+
+// `Width` columns as whole vectors.
+template <class T, std::size_t Width>
+struct Tile {
+  using Tag = hn::CappedTag<T, (Width < line_columns<T> ? Width : line_columns<T>)>;
+  using Vector = hn::Vec<Tag>;
+  static constexpr std::size_t lanes = hn::MaxLanes(Tag());
+  static constexpr std::size_t vectors = Width / lanes;
+  static constexpr std::size_t lines = (Width + line_columns<T> - 1) / line_columns<T>;
+  // Nonzeros between a prefetch and its use: further ahead, wide rows would drive each other out of the first cache.
+  static constexpr std::size_t prefetch_distance = lines <= 2 ? 16 : 8;
+};
+
+// Nonzeros from the one in work to that whose line index and value are asked for.
+constexpr std::size_t stream_distance = 64;
+// The same for factor rows, where nonzeros are sorted by target row.
+constexpr std::size_t sorted_distance = 8;
+
+// Rows of the ring of decoded frames. A prefetch past the last of them finds an earlier chunk's, which does no harm.
+class RingRows {
+ public:
+  RingRows() = default;
+  RingRows(const std::uint64_t*, const std::uint32_t* rows, std::uint64_t) : rows_(rows) {}
+  HWY_INLINE std::uint64_t row(std::size_t at) const { return rows_[at]; }
+  HWY_INLINE std::uint64_t row_ahead(std::size_t at) const { return rows_[at % ring_entries]; }
+  static std::size_t prefetched(std::size_t count, std::size_t) { return count; }
+  static constexpr bool streams = false;
+
+ private:
+  const std::uint32_t* rows_ = nullptr;
+};
+
+// Rows out of line indices.
+class LineRows {
+ public:
+  LineRows() = default;
+  LineRows(const std::uint64_t* lines, const std::uint32_t*, std::uint64_t mask) : lines_(lines), mask_(mask) {}
+  HWY_INLINE std::uint64_t row(std::size_t at) const {
+#if HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86_64
+    return _pext_u64(lines_[at], mask_);
+#else
+    return pext_portable(lines_[at], mask_);
+#endif
+  }
+  HWY_INLINE std::uint64_t row_ahead(std::size_t at) const { return row(at); }
+  // How many of `count` nonzeros have one `distance` further on.
+  static std::size_t prefetched(std::size_t count, std::size_t distance) {
+    return count < distance ? 0 : count - distance;
+  }
+  static constexpr bool streams = true;
+
+ private:
+  const std::uint64_t* lines_ = nullptr;
+  std::uint64_t mask_ = 0;
+};
+
+// A matrix's columns from `column` on. Addresses are numbers, so that `first_row` costs nothing per row, and a prefetch
+// may aim anywhere.
+template <class T, std::size_t Width, class Rows>
+class ColumnsOf {
+ public:
+  ColumnsOf() = default;
+  ColumnsOf(const T* matrix, Rows rows, std::uint64_t first_row, std::uint64_t stride, std::size_t column)
+      : rows_(rows), stride_bytes_(stride * sizeof(T)) {
+    base_ = reinterpret_cast<std::uintptr_t>(matrix + column) - first_row * stride_bytes_;
+  }
+
+  HWY_INLINE std::uint64_t row(std::size_t at) const { return rows_.row(at); }
+  HWY_INLINE std::uintptr_t address(std::size_t at) const { return address_of(rows_.row(at)); }
+  HWY_INLINE void prefetch(std::size_t at) const {
+    const std::uintptr_t from = address_of(rows_.row_ahead(at));
+    for (std::size_t line = 0; line < Tile<T, Width>::lines; ++line) {
+      hwy::Prefetch(reinterpret_cast<const T*>(from + line * cache_line_bytes));
+    }
+  }
+
+ private:
+  HWY_INLINE std::uintptr_t address_of(std::uint64_t row) const {
+    // A whole row's stride is known: a shift, which does not compete with pext as a multiplication does.
+    constexpr bool whole = Width <= whole_lines * line_columns<T>;
+    return base_ + row * (whole ? Width * sizeof(T) : stride_bytes_);
+  }
+
+  std::uintptr_t base_ = 0;
+  Rows rows_;
+  std::uint64_t stride_bytes_ = 0;
+};
+
+// What a task says of some columns, copied so that the compiler knows that no store changes it. `Count` other modes, or
+// as many as the task has.
+template <class T, std::size_t Width, int Count, class Rows>
+class Columns {
+  static constexpr std::size_t room = Count == any_count ? max_order : Count;
+
+ public:
+  using Tag = typename Tile<T, Width>::Tag;
+  using Vector = typename Tile<T, Width>::Vector;
+  using Operands = std::array<const T*, room>;  // the factor rows of one nonzero
+
+  Columns(const RowsTask<T>& task, std::size_t column)
+      : output_(columns_of(task, task.output, column)),
+        lines_(task.lines),
+        values_(task.values),
+        count_(Count == any_count ? static_cast<std::size_t>(task.factor_count) : room),
+        prefetch_(task.prefetch),
+        prefetch_stream_(task.prefetch || task.prefetch_stream) {
+    for (std::size_t k = 0; k < count_; ++k) factors_[k] = columns_of(task, task.factors[k], column);
+  }
+
+  HWY_INLINE bool prefetches() const { return prefetch_; }
+  HWY_INLINE bool prefetches_stream() const { return prefetch_stream_; }
+  HWY_INLINE std::uint64_t target(std::size_t at) const { return output_.row(at); }
+  // Of sorted lines: this one's target row is not that of the one before.
+  HWY_INLINE bool begins_row(std::size_t at) const { return static_cast<std::int64_t>(lines_[at]) < 0; }
+  HWY_INLINE T* output(std::size_t at) const { return reinterpret_cast<T*>(output_.address(at)); }
+  HWY_INLINE Vector value(std::size_t at) const {
+    return hn::Set(Tag(), values_ != nullptr ? static_cast<T>(values_[at]) : T{1});
+  }
+
+  // Asks for what a nonzero further on needs: a prefetch past the end of an array does no harm.
+  HWY_INLINE void prefetch_stream(std::size_t at) const {
+    if constexpr (Rows::streams) {
+      hwy::Prefetch(lines_ + at + stream_distance);
+      if (values_ != nullptr) hwy::Prefetch(values_ + at + stream_distance);
+    }
+  }
+  HWY_INLINE void prefetch_after(std::size_t at) const {
+    output_.prefetch(at + Tile<T, Width>::prefetch_distance);
+    prefetch_factors(at + Tile<T, Width>::prefetch_distance);
+  }
+  HWY_INLINE void prefetch_factors(std::size_t at) const {
+    for (std::size_t k = 0; k < count_; ++k) factors_[k].prefetch(at);
+  }
+
+  HWY_INLINE void find_operands(std::size_t at, Operands& rows) const {
+    for (std::size_t k = 0; k < count_; ++k) rows[k] = reinterpret_cast<const T*>(factors_[k].address(at));
+  }
+
+  // sum + value * the product of all rows at `offset`
+  HWY_INLINE Vector add_product(const Operands& rows, Vector value, std::size_t offset, Vector sum) const {
+    if (count_ == 0) return hn::Add(sum, value);
+    for (std::size_t k = 0; k + 1 < count_; ++k) value = hn::Mul(value, hn::Load(Tag(), rows[k] + offset));
+    return hn::MulAdd(value, hn::Load(Tag(), rows[count_ - 1] + offset), sum);
+  }
+
+ private:
+  template <class U>
+  static ColumnsOf<T, Width, Rows> columns_of(const RowsTask<T>& task, const IndexedRows<U>& of, std::size_t column) {
+    return {of.matrix, Rows(task.lines, of.rows, of.mask), of.first_row, task.stride, column};
+  }
+
+  ColumnsOf<T, Width, Rows> output_;
+  std::array<ColumnsOf<T, Width, Rows>, room> factors_;
+  const std::uint64_t* lines_;
+  const double* values_;
+  std::size_t count_;
+  bool prefetch_;
+  bool prefetch_stream_;
+};
+
+// Every nonzero loads and stores its output row.
+template <bool Prefetch, class T, std::size_t Width, int Count, class Rows>
+HWY_INLINE void add_some(const Columns<T, Width, Count, Rows>& columns, std::size_t begin, std::size_t end) {
+  using Shape = Tile<T, Width>;
+  const typename Shape::Tag tag;
+  typename Columns<T, Width, Count, Rows>::Operands operands;
+  for (std::size_t at = begin; at < end; ++at) {
+    if constexpr (Prefetch) {
+      columns.prefetch_stream(at);
+      columns.prefetch_after(at);
+    }
+    columns.find_operands(at, operands);
+    const auto value = columns.value(at);
+    T* out = columns.output(at);
+    for (std::size_t v = 0; v < Shape::vectors; ++v) {
+      T* lanes = out + v * Shape::lanes;
+      hn::Store(columns.add_product(operands, value, v * Shape::lanes, hn::Load(tag, lanes)), tag, lanes);
+    }
+  }
+}
+
+template <class T, std::size_t Width, int Count, class Rows>
+void add_each(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
+  const Columns<T, Width, Count, Rows> columns(task, column);
+  const std::size_t prefetched =
+      columns.prefetches() ? Rows::prefetched(range.count, Tile<T, Width>::prefetch_distance) : 0;
+  add_some<true>(columns, range.begin, range.begin + prefetched);
+  add_some<false>(columns, range.begin + prefetched, range.begin + range.count);
+}
+
+// The sums stay in registers while the output row stays the same: they start from what is there, so that the numbers
+// are those of add_each.
+template <class T, std::size_t Width, int Count>
+void add_runs(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
+  using Shape = Tile<T, Width>;
+  const typename Shape::Tag tag;
+  const Columns<T, Width, Count, RingRows> columns(task, column);
+  typename Columns<T, Width, Count, RingRows>::Operands operands;
+  const std::size_t end = range.begin + range.count;
+  for (std::size_t at = range.begin; at < end;) {
+    const std::uint64_t row = columns.target(at);
+    T* out = columns.output(at);
+    typename Shape::Vector sums[Shape::vectors];
+    for (std::size_t v = 0; v < Shape::vectors; ++v) sums[v] = hn::Load(tag, out + v * Shape::lanes);
+    for (; at < end && columns.target(at) == row; ++at) {
+      if (columns.prefetches()) columns.prefetch_after(at);
+      columns.find_operands(at, operands);
+      const auto value = columns.value(at);
+      for (std::size_t v = 0; v < Shape::vectors; ++v) {
+        sums[v] = columns.add_product(operands, value, v * Shape::lanes, sums[v]);
+      }
+    }
+    for (std::size_t v = 0; v < Shape::vectors; ++v) hn::Store(sums[v], tag, out + v * Shape::lanes);
+  }
+}
+
+// What a loop over sorted lines asks for ahead of its use: rows, too, or the stream of lines and values alone.
+enum class Ahead { nothing, stream, rows };
+
+// The sums stay in registers until a line says that its row is another, and start from what is there. Output rows
+// follow each other in a tile, and the lines of wide rows each other: the processor asks for those by itself.
+template <Ahead Asked, class T, std::size_t Width, int Count>
+HWY_INLINE void add_sorted_some(const Columns<T, Width, Count, LineRows>& columns, std::size_t begin, std::size_t end) {
+  using Shape = Tile<T, Width>;
+  const typename Shape::Tag tag;
+  if (begin == end) return;
+  typename Columns<T, Width, Count, LineRows>::Operands operands;
+  T* out = columns.output(begin);
+  typename Shape::Vector sums[Shape::vectors];
+  const auto load = [&] {
+    for (std::size_t v = 0; v < Shape::vectors; ++v) sums[v] = hn::Load(tag, out + v * Shape::lanes);
+  };
+  const auto store = [&] {
+    for (std::size_t v = 0; v < Shape::vectors; ++v) hn::Store(sums[v], tag, out + v * Shape::lanes);
+  };
+  load();
+  for (std::size_t at = begin; at < end; ++at) {
+    if constexpr (Asked != Ahead::nothing) columns.prefetch_stream(at);
+    if constexpr (Asked == Ahead::rows && Shape::lines <= 2) columns.prefetch_factors(at + sorted_distance);
+    columns.find_operands(at, operands);
+    const auto value = columns.value(at);
+    if (columns.begins_row(at)) {
+      store();
+      out = columns.output(at);
+      load();
+    }
+    for (std::size_t v = 0; v < Shape::vectors; ++v) {
+      sums[v] = columns.add_product(operands, value, v * Shape::lanes, sums[v]);
+    }
+  }
+  store();
+}
+
+template <class T, std::size_t Width, int Count>
+void add_sorted(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
+  const Columns<T, Width, Count, LineRows> columns(task, column);
+  const std::size_t end = range.begin + range.count;
+  if (columns.prefetches()) {
+    const std::size_t last = range.begin + LineRows::prefetched(range.count, sorted_distance);
+    add_sorted_some<Ahead::rows>(columns, range.begin, last);
+    add_sorted_some<Ahead::stream>(columns, last, end);
+  } else if (columns.prefetches_stream()) {
+    add_sorted_some<Ahead::stream>(columns, range.begin, end);
+  } else {
+    add_sorted_some<Ahead::nothing>(columns, range.begin, end);
+  }
+}
+
+enum class Method { runs, each, lines, sorted };
+
+template <class T, std::size_t Width, int Count>
+void add_modes(const RowsTask<T>& task, std::size_t column, NonzeroRange range, Method method) {
+  switch (method) {
+    case Method::runs:
+      return add_runs<T, Width, Count>(task, column, range);
+    case Method::each:
+      return add_each<T, Width, Count, RingRows>(task, column, range);
+    case Method::lines:
+      return add_each<T, Width, Count, LineRows>(task, column, range);
+    case Method::sorted:
+      return add_sorted<T, Width, Count>(task, column, range);
+  }
+}
+
+template <class T, std::size_t Width>
+void add_columns(const RowsTask<T>& task, std::size_t column, NonzeroRange range, Method method) {
+  switch (task.factor_count) {
+    case 2:
+      return add_modes<T, Width, 2>(task, column, range, method);
+    case 3:
+      return add_modes<T, Width, 3>(task, column, range, method);
+    case 4:
+      return add_modes<T, Width, 4>(task, column, range, method);
+    default:
+      return add_modes<T, Width, any_count>(task, column, range, method);
+  }
+}
+
+// Whether runs of equal target rows are long enough to be worth the trouble.
+inline bool has_runs(const std::uint32_t* rows, std::size_t count) {
+  std::size_t changes = 1;
+  for (std::size_t i = 1; i < count; ++i) changes += rows[i] != rows[i - 1];
+  return changes * least_mean_run <= count;
+}
+
+template <class T>
+Method choose_method(const RowsTask<T>& task, NonzeroRange range) {
+  if (task.lines != nullptr) return task.sorted ? Method::sorted : Method::lines;
+  const bool runs = has_runs(task.output.rows + range.begin, range.count);
+  return runs ? Method::runs : Method::each;
+}
+
+template <class T, std::size_t... Index>
+void add_lines(const RowsTask<T>& task, std::size_t column, std::size_t lines, NonzeroRange range, Method method,
+               std::index_sequence<Index...>) {
+  static_cast<void>(
+      ((lines == Index + 1 && (add_columns<T, (Index + 1) * line_columns<T>>(task, column, range, method), true)) ||
+       ...));
+}
+
+template <class T>
+void add_range(const RowsTask<T>& task, NonzeroRange range) {
+  if (range.count == 0) return;
+  const Method method = choose_method(task, range);
+  if (task.stride == 1) return add_columns<T, 1>(task, 0, range, method);
+  if (task.stride == 2) return add_columns<T, 2>(task, 0, range, method);
+  if (task.stride == 4) return add_columns<T, 4>(task, 0, range, method);
+  if constexpr (line_columns < T >> 8) {
+    if (task.stride == 8) return add_columns<T, 8>(task, 0, range, method);
+  }
+  const std::size_t lines = task.stride / line_columns<T>;
+  const std::size_t tiles = lines == most_lines ? 1 : (lines + tile_lines - 1) / tile_lines;
+  for (std::size_t tile = 0; tile < tiles; ++tile) {
+    const std::size_t first = lines * tile / tiles;
+    add_lines<T>(task, first * line_columns<T>, lines * (tile + 1) / tiles - first, range, method,
+                 std::make_index_sequence<most_lines>());
+  }
+}
+
+}  // namespace
+}  // namespace blco::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

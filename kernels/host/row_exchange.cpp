@@ -1,0 +1,158 @@
+// Splits tiles of decoded frames by owner, and hands them over in rounds.
+#include "kernels/host/row_exchange.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "kernels/host/owner_split.hpp"
+
+namespace blco {
+namespace {
+
+// Frames that a part splits in a round: enough that starting a round costs little beside it, and no more than
+// the second cache and the budget bear where there are many threads.
+constexpr std::uint64_t frames_of_a_tile(int threads) { return threads <= 4 ? 128 : threads <= 16 ? 64 : 16; }
+
+std::uint64_t tile_entries(int threads) { return frames_of_a_tile(threads) * frame_entries; }
+
+// Past the end of a segment a frame may be read, and a split may write.
+constexpr std::uint64_t slack = frame_entries + split_slack;
+
+bool by_halves(const FrameDecoder& decoder, int threads) { return threads == 2 && decoder.decodes_to_lines(); }
+
+std::uint64_t without_lowest_bits(std::uint64_t mask, int count) {
+  for (int i = 0; i < count; ++i) mask &= mask - 1;
+  return mask;
+}
+
+}  // namespace
+
+int bits_within_a_line(std::uint64_t row_bytes) {
+  return static_cast<int>(std::bit_width(cache_line_bytes / std::min<std::uint64_t>(row_bytes, cache_line_bytes))) - 1;
+}
+
+RowExchange::RowExchange(const TensorLayout& layout, const FrameDecoder& decoder, Executor& executor)
+    : decoder_(decoder),
+      executor_(executor),
+      has_key_(layout.has_key()),
+      tile_frames_(frames_of_a_tile(executor.width())) {
+  const int threads = executor.width();
+  if (threads == 1) return;
+  const bool halves = by_halves(decoder, threads);
+  const std::uint64_t entries = tile_entries(threads) + slack;
+  for (int i = 0; i < threads; ++i) {
+    Part part;
+    for (Tile& tile : part.tiles) {
+      // Each half may get all.
+      tile.entries = Entries(halves ? 2 * entries : entries, has_key_);
+      tile.segments.resize(static_cast<std::size_t>(threads));
+    }
+    if (!halves) {
+      part.staged = Entries(entries, has_key_);
+      part.owners.resize(tile_entries(threads));
+    }
+    parts_.push_back(std::move(part));
+  }
+}
+
+std::uint64_t RowExchange::bytes(const TensorLayout& layout, int threads) {
+  if (threads == 1) return 0;
+  const std::uint64_t columns = layout.has_key() ? 3 : 2;
+  const std::uint64_t array = mapped_bytes((tile_entries(threads) + slack) * sizeof(std::uint64_t));
+  const std::uint64_t segments = static_cast<std::uint64_t>(threads) * sizeof(Segment);
+  return static_cast<std::uint64_t>(threads) *
+         (4 * columns * array + tile_entries(threads) * sizeof(std::uint16_t) + 2 * segments + sizeof(Part));
+}
+
+void RowExchange::run(const FrameSource& source, int mode, int ignored_bits, std::span<FrameRing> rings,
+                      const Add& add) {
+  const std::uint64_t frames_of_a_round = parts_.size() * tile_frames_;
+  const Job job{source,
+                mode,
+                ignored_bits,
+                without_lowest_bits(decoder_.row_mask(mode), ignored_bits),
+                source.has_values(),
+                (source.frames() + frames_of_a_round - 1) / frames_of_a_round};
+  for (std::uint64_t round = 0; round <= job.rounds; ++round) {
+    executor_.run(parts_.size(), [&](std::size_t part) {
+      if (round > 0) add_owned(job, round - 1, part, add);
+      if (round < job.rounds) split(job, round, part, rings[part]);
+    });
+  }
+}
+
+void RowExchange::split(const Job& job, std::uint64_t round, std::size_t part, FrameRing& ring) {
+  const std::uint64_t frames = job.source.frames();
+  const std::uint64_t round_first = frames * round / job.rounds;
+  const std::uint64_t round_frames = frames * (round + 1) / job.rounds - round_first;
+  const std::uint64_t first = round_first + round_frames * part / parts_.size();
+  const std::uint64_t end = round_first + round_frames * (part + 1) / parts_.size();
+  Part& own = parts_[part];
+  Tile& tile = own.tiles[round % 2];
+  if (own.owners.empty()) {
+    split_in_halves(job, first, end, ring, tile);
+  } else {
+    split_by_owners(job, first, end, ring, own, tile);
+  }
+}
+
+void RowExchange::split_in_halves(const Job& job, std::uint64_t first, std::uint64_t end, FrameRing& ring,
+                                  Tile& tile) const {
+  const std::size_t half = tile.entries.indices.size() / 2;
+  SplitSink lower{tile.entries.indices.data(), tile.entries.values.data(), 0};
+  SplitSink upper{lower.indices + half, lower.values + half, 0};
+  for (std::uint64_t frame = first; frame < end; ++frame) {
+    const NonzeroSpan nonzeros = decoder_.lines_of(job.source, frame, ring);
+    split_in_two(nonzeros.indices, nonzeros.values, nonzeros.count, job.mask, lower, upper);
+  }
+  tile.segments[0] = {0, lower.count};
+  tile.segments[1] = {half, upper.count};
+}
+
+void RowExchange::split_by_owners(const Job& job, std::uint64_t first, std::uint64_t end, FrameRing& ring, Part& part,
+                                  Tile& tile) const {
+  const auto owners = static_cast<std::uint32_t>(parts_.size());
+  for (Segment& segment : tile.segments) segment = {};
+  std::size_t staged = 0;
+  for (std::uint64_t frame = first; frame < end; ++frame) {
+    const auto count = static_cast<std::size_t>(job.source.entries_of(frame));
+    std::uint64_t* indices = part.staged.indices.data() + staged;
+    std::uint16_t* to = part.owners.data() + staged;
+    decoder_.decode_bits(job.source, frame, ring, indices, has_key_ ? part.staged.keys.data() + staged : nullptr,
+                         job.has_values ? part.staged.values.data() + staged : nullptr);
+    if (decoder_.decodes_to_lines()) {
+      find_owners(indices, count, job.mask, owners, to);
+    } else {
+      find_owners(ring.rows(job.mode) + frame % 2 * frame_entries, count, job.ignored_bits, owners, to);
+    }
+    for (std::size_t i = 0; i < count; ++i) ++tile.segments[to[i]].count;
+    staged += count;
+  }
+  std::size_t begin = 0;
+  for (Segment& segment : tile.segments) {
+    segment.begin = begin;
+    begin += segment.count;
+    segment.count = 0;
+  }
+  for (std::size_t i = 0; i < staged; ++i) {
+    Segment& segment = tile.segments[part.owners[i]];
+    const std::size_t at = segment.begin + segment.count++;
+    tile.entries.indices.data()[at] = part.staged.indices.data()[i];
+    if (has_key_) tile.entries.keys.data()[at] = part.staged.keys.data()[i];
+    if (job.has_values) tile.entries.values.data()[at] = part.staged.values.data()[i];
+  }
+}
+
+void RowExchange::add_owned(const Job& job, std::uint64_t round, std::size_t owner, const Add& add) const {
+  for (const Part& part : parts_) {
+    const Tile& tile = part.tiles[round % 2];
+    const Segment segment = tile.segments[owner];
+    if (segment.count == 0) continue;
+    add(owner,
+        {tile.entries.indices.data() + segment.begin, has_key_ ? tile.entries.keys.data() + segment.begin : nullptr,
+         job.has_values ? tile.entries.values.data() + segment.begin : nullptr, segment.count});
+  }
+}
+
+}  // namespace blco

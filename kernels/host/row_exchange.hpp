@@ -1,0 +1,81 @@
+// Brings nonzeros from the threads that decode them to the threads that own their output rows.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "blco/executor.hpp"
+#include "kernels/aligned_buffer.hpp"
+#include "kernels/host/frame_rows.hpp"
+
+namespace blco {
+
+// How many of the lowest bits of a row's number tell rows of `row_bytes`, a power of two or whole cache lines, apart
+// that share a cache line.
+int bits_within_a_line(std::uint64_t row_bytes);
+
+// Chunks are taken in rounds. In a round each part decodes some frames and splits their nonzeros by owner, and then
+// every owner adds those of the round before, part by part. So threads add to rows of their own, without locks and
+// copies, and each row's terms are added one by one in the order of the chunk: the numbers do not depend on the number
+// of threads.
+class RowExchange {
+ public:
+  // One part per thread of `executor`; both must outlive this.
+  RowExchange(const TensorLayout& layout, const FrameDecoder& decoder, Executor& executor);
+  static std::uint64_t bytes(const TensorLayout& layout, int threads);
+
+  // Called by one thread at a time for each part.
+  using Add = std::function<void(std::size_t part, const NonzeroSpan& nonzeros)>;
+
+  // Hands every nonzero to `add` on the part that owns its row of `mode`. Of a row's number, `ignored_bits` are left
+  // out for that: rows that share a cache line then have one owner. `rings` has one per part.
+  void run(const FrameSource& source, int mode, int ignored_bits, std::span<FrameRing> rings, const Add& add);
+
+ private:
+  struct Entries {
+    Entries() = default;
+    Entries(std::uint64_t count, bool has_key) : indices(count), keys(has_key ? count : 0), values(count) {}
+    AlignedBuffer<std::uint64_t> indices;
+    AlignedBuffer<std::uint64_t> keys;
+    AlignedBuffer<double> values;
+  };
+  struct Segment {
+    std::size_t begin = 0;
+    std::size_t count = 0;
+  };
+  struct Tile {
+    Entries entries;
+    std::vector<Segment> segments;  // per owner
+  };
+  struct Part {
+    std::array<Tile, 2> tiles;  // one is split into while the other is added
+    Entries staged;             // not yet split
+    std::vector<std::uint16_t> owners;
+  };
+  struct Job {
+    const FrameSource& source;
+    int mode;
+    int ignored_bits;
+    std::uint64_t mask;
+    bool has_values;
+    std::uint64_t rounds;
+  };
+
+  void split(const Job& job, std::uint64_t round, std::size_t part, FrameRing& ring);
+  void split_in_halves(const Job& job, std::uint64_t first, std::uint64_t end, FrameRing& ring, Tile& tile) const;
+  void split_by_owners(const Job& job, std::uint64_t first, std::uint64_t end, FrameRing& ring, Part& part,
+                       Tile& tile) const;
+  void add_owned(const Job& job, std::uint64_t round, std::size_t owner, const Add& add) const;
+
+  const FrameDecoder& decoder_;
+  Executor& executor_;
+  bool has_key_;
+  std::uint64_t tile_frames_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace blco

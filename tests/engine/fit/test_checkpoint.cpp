@@ -1,0 +1,266 @@
+// Fits that stop, are saved, and go on: the numbers are those of a fit that never stopped.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <blco/cpd.hpp>
+#include <blco/ingest.hpp>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "engine/fit/cp_fit.hpp"
+#include "tests/engine/coordinate_tensor.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace blco {
+namespace {
+
+void expect_same_numbers(const CpdModel& actual, const CpdModel& expected) {
+  EXPECT_EQ(actual.fit_history, expected.fit_history);
+  EXPECT_EQ(actual.weights, expected.weights);
+  EXPECT_EQ(actual.factors, expected.factors);
+  EXPECT_EQ(actual.seed, expected.seed);
+}
+
+class Checkpoint : public testing::Test {
+ protected:
+  Checkpoint() : tensor_(ingest("in", {.shape = {60, 50, 40}, .nnz = 20000, .seed = 6, .counts = true})) {}
+
+  TensorFile ingest(const std::string& name, const RandomTensor& what) {
+    const std::filesystem::path output = folder_ / (name + ".blco");
+    ingest_files({folder_.write(name + ".tns", as_text(random_coordinates(what)))}, output, {.chunk_nnz = 1000});
+    return TensorFile(output);
+  }
+
+  // One thread: then sums run in one order.
+  static CpdOptions options(int sweeps) {
+    return {.rank = 6, .max_sweeps = sweeps, .tolerance = 0, .seed = 11, .device = Device::cpu, .threads = 1};
+  }
+
+  CpdModel whole(int sweeps) const { return fit_cpd(tensor_, {}, options(sweeps)); }
+
+  std::filesystem::path file() const { return folder_ / "checkpoint.h5"; }
+
+  std::string error_of(const CpdOptions& wanted, ErrorKind kind) {
+    try {
+      fit_cpd(tensor_, {}, wanted);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), kind) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "accepted";
+    return {};
+  }
+
+  TemporaryFolder folder_;
+  TensorFile tensor_;
+};
+
+// Stops a fit within a sweep: at the first report of `sweep` that has some nonzeros behind it, or later in that sweep.
+class StopWithin {
+ public:
+  explicit StopWithin(int sweep, std::uint64_t nonzeros = 0) : sweep_(sweep), nonzeros_(nonzeros) {}
+  bool operator()(const Progress& progress) const { return progress.sweep != sweep_ || progress.nonzeros < nonzeros_; }
+
+ private:
+  int sweep_;
+  std::uint64_t nonzeros_;
+};
+
+class EveryPrecision : public Checkpoint, public testing::WithParamInterface<Arithmetic> {};
+
+INSTANTIATE_TEST_SUITE_P(Checkpoint, EveryPrecision, testing::Values(Arithmetic::f64, Arithmetic::f32),
+                         [](const auto& which) { return to_string(which.param); });
+
+TEST_P(EveryPrecision, IsGoneOnFromBitForBit) {
+  CpdOptions first = options(7);
+  first.arithmetic = GetParam();
+  first.checkpoint = file();
+  fit_cpd(tensor_, {}, first);
+  CpdOptions second = options(12);
+  second.arithmetic = GetParam();
+  second.rank = 0;
+  second.seed = 99;  // the model's counts
+  second.resume = file();
+  CpdOptions unbroken = options(12);
+  unbroken.arithmetic = GetParam();
+
+  const CpdModel resumed = fit_cpd(tensor_, {}, second);
+
+  expect_same_numbers(resumed, fit_cpd(tensor_, {}, unbroken));
+}
+
+TEST_F(Checkpoint, IsWrittenAfterEveryKSweepsAndSaysThatTheFitGoesOn) {
+  CpdOptions every_third = options(8);
+  every_third.checkpoint = file();
+  every_third.checkpoint_sweeps = 3;
+  std::vector<std::size_t> sweeps_in_file;
+  every_third.on_sweep = [&](const SweepReport&) {
+    sweeps_in_file.push_back(0);
+    if (!std::filesystem::exists(file())) return true;
+    const CpdModel saved = load_model(file());
+    sweeps_in_file.back() = saved.fit_history.size();
+    EXPECT_EQ(saved.stop_reason, StopReason::unfinished);
+    expect_same_numbers(saved, whole(static_cast<int>(saved.fit_history.size())));
+    return true;
+  };
+
+  fit_cpd(tensor_, {}, every_third);
+
+  // Seen from the end of each sweep, before it is saved itself.
+  EXPECT_THAT(sweeps_in_file, testing::ElementsAre(0, 0, 0, 3, 3, 3, 6, 6));
+  EXPECT_EQ(load_model(file()).stop_reason, StopReason::sweeps);
+  expect_same_numbers(load_model(file()), whole(8));
+}
+
+TEST_F(Checkpoint, OfAFitThatHasEndedGivesItsModelAgain) {
+  CpdOptions by_tolerance = options(50);
+  by_tolerance.tolerance = 1e-4;
+  by_tolerance.checkpoint = file();
+  const CpdModel ended = fit_cpd(tensor_, {}, by_tolerance);
+  ASSERT_EQ(ended.stop_reason, StopReason::tolerance);
+  by_tolerance.checkpoint.clear();
+  by_tolerance.resume = file();
+
+  const CpdModel again = fit_cpd(tensor_, {}, by_tolerance);
+
+  EXPECT_EQ(again.stop_reason, StopReason::tolerance);
+  expect_same_numbers(again, ended);
+  by_tolerance.max_sweeps = static_cast<int>(ended.fit_history.size());
+  by_tolerance.tolerance = 0;
+  EXPECT_EQ(fit_cpd(tensor_, {}, by_tolerance).stop_reason, StopReason::sweeps);
+}
+
+TEST_F(Checkpoint, ThatCannotBeWrittenEndsTheFitButNotItsResult) {
+  CpdOptions nowhere = options(4);
+  nowhere.checkpoint = folder_ / "no/such/folder.h5";
+  EXPECT_NE(error_of(nowhere, ErrorKind::io), "");
+  nowhere.checkpoint_sweeps = 10;
+
+  expect_same_numbers(fit_cpd(tensor_, {}, nowhere), whole(4));
+}
+
+TEST_F(Checkpoint, IsResumedWithinTheLeastBudget) {
+  CpdOptions first = options(3);
+  first.checkpoint = file();
+  fit_cpd(tensor_, {}, first);
+  CpdOptions second = options(5);
+  second.resume = file();
+  const std::uint64_t least = plan_cpd(tensor_, {}, second).minimum_bytes;
+
+  const CpdModel resumed = fit_cpd(tensor_, {.host_bytes = least}, second);
+
+  EXPECT_EQ(least, plan_cpd(tensor_, {}, options(5)).minimum_bytes);
+  expect_same_numbers(resumed, whole(5));
+}
+
+TEST_F(Checkpoint, OfAModelThatWasSavedByHandServesToo) {
+  save(whole(4), file());
+  CpdOptions second = options(6);
+  second.resume = file();
+
+  expect_same_numbers(fit_cpd(tensor_, {}, second), whole(6));
+}
+
+TEST_F(Checkpoint, CancelledWithinASweepLeavesTheLastFinishedOne) {
+  const std::uint64_t nnz = tensor_.summary().nnz;
+  // The first chunk, the end of the first mode's pass and the start of the next, the last chunk.
+  for (const std::uint64_t nonzeros : {std::uint64_t{1}, nnz, nnz + 1, 2 * nnz + 1, 3 * nnz}) {
+    CpdOptions stopped = options(9);
+    stopped.on_progress = StopWithin(5, nonzeros);
+    stopped.checkpoint = file();
+    stopped.checkpoint_sweeps = 100;
+    ProgressMeter every_chunk(stopped.on_progress, 0, std::chrono::milliseconds(0));
+    const FitStart start(tensor_.summary(), stopped);
+    CpdJob job(tensor_, {}, stopped, fit_request(tensor_, stopped));
+    ASSERT_TRUE(job.plan().keep_previous);
+
+    const CpdModel model = CpFit(tensor_, start, job, every_chunk).run();
+
+    EXPECT_EQ(model.stop_reason, StopReason::cancelled);
+    expect_same_numbers(model, whole(4));
+    expect_same_numbers(load_model(file()), model);
+  }
+}
+
+TEST_F(Checkpoint, CancelledWithoutRoomForTwoCopiesFinishesItsSweep) {
+  CpdOptions stopped = options(9);
+  stopped.on_progress = StopWithin(1);
+  const std::uint64_t least = plan_cpd(tensor_, {}, stopped).minimum_bytes;
+  ASSERT_FALSE(plan_cpd(tensor_, {.host_bytes = least}, stopped).stops_within_sweep);
+
+  const CpdModel model = fit_cpd(tensor_, {.host_bytes = least}, stopped);
+
+  EXPECT_EQ(model.stop_reason, StopReason::cancelled);
+  expect_same_numbers(model, whole(1));
+}
+
+TEST_F(Checkpoint, CancelledBeforeTheFirstSweepIsDoneThereIsNoModel) {
+  CpdOptions stopped = options(9);
+  stopped.on_progress = StopWithin(1);
+  stopped.checkpoint = file();
+
+  EXPECT_THAT(error_of(stopped, ErrorKind::cancelled), testing::HasSubstr("first sweep"));
+  EXPECT_FALSE(std::filesystem::exists(file()));
+}
+
+TEST_F(Checkpoint, CancelledInItsFirstSweepAResumedFitIsWhereItWas) {
+  save(whole(4), file());
+  CpdOptions stopped = options(9);
+  stopped.resume = file();
+  stopped.on_progress = StopWithin(5);
+
+  const CpdModel model = fit_cpd(tensor_, {}, stopped);
+
+  expect_same_numbers(model, whole(4));
+}
+
+TEST_F(Checkpoint, OutOfTimeLeavesTheLastFinishedSweep) {
+  CpdOptions limited = options(1000000);
+  limited.time_limit_seconds = 2;
+  limited.on_sweep = [](const SweepReport& report) {
+    if (report.sweep == 3) std::this_thread::sleep_for(std::chrono::seconds(2));
+    return true;
+  };
+
+  const CpdModel model = fit_cpd(tensor_, {}, limited);
+
+  EXPECT_EQ(model.stop_reason, StopReason::time);
+  EXPECT_LE(model.fit_history.size(), 3);
+  expect_same_numbers(model, whole(static_cast<int>(model.fit_history.size())));
+}
+
+TEST_F(Checkpoint, IsRefusedWhereItDoesNotGoWithTensorOrOptions) {
+  save(whole(4), file());
+  CpdOptions good = options(9);
+  good.resume = file();
+
+  CpdOptions other = good;
+  other.rank = 5;
+  EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("rank 6"));
+  other = good;
+  other.max_sweeps = 3;
+  EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("4 sweeps"));
+  other = good;
+  other.arithmetic = Arithmetic::f32;
+  EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("f64"));
+  other = good;
+  const CpdModel initial = whole(1);
+  other.initial = &initial;
+  EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("not both"));
+  other = good;
+  other.resume = folder_ / "none.h5";
+  error_of(other, ErrorKind::io);
+  tensor_ = ingest("same shape", {.shape = {60, 50, 40}, .nnz = 20000, .seed = 7});
+  EXPECT_THAT(error_of(good, ErrorKind::invalid_argument), testing::HasSubstr("another tensor"));
+}
+
+TEST_F(Checkpoint, ThatCannotBeWrittenEndsTheFit) {
+  CpdOptions nowhere = options(9);
+  nowhere.checkpoint = folder_ / "no folder" / "checkpoint.h5";
+
+  EXPECT_THAT(error_of(nowhere, ErrorKind::io), testing::HasSubstr("no folder"));
+}
+
+}  // namespace
+}  // namespace blco

@@ -1,0 +1,203 @@
+// Plans for a GPU that is not there: what is resident, what crosses the link, and that a pass moves just that.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <blco/ingest.hpp>
+
+#include "blco/error.hpp"
+#include "engine/stream/planner.hpp"
+#include "engine/stream/streamer.hpp"
+#include "tests/engine/coordinate_tensor.hpp"
+#include "tests/engine/stream/recording_backend.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
+constexpr std::uint64_t chunk_payload_bytes = 4'000'000;
+constexpr std::uint64_t chunk_stored_bytes = 3'500'000;
+constexpr std::uint64_t chunk_count = 15'000;
+
+// 60 GB of payloads: 15.7 billion nonzeros at 3.8 bytes.
+TensorSizes sixty_gigabytes() {
+  TensorSizes tensor;
+  const std::uint64_t pages = (chunk_payload_bytes + 4095) / 4096;
+  tensor.chunks.assign(
+      chunk_count, {std::uint64_t{1} << 20, pages * 4096, chunk_stored_bytes, chunk_stored_bytes, chunk_payload_bytes});
+  tensor.table_bytes = chunk_count * 600;
+  return tensor;
+}
+
+DeviceLimits eight_gibibytes() {
+  DeviceLimits limits;
+  limits.name = "declared";
+  limits.multiprocessors = 108;
+  limits.l2_bytes = std::uint64_t{40} << 20;
+  limits.memory_bytes = limits.free_bytes = 8 * gibibyte;
+  return limits;
+}
+
+PlanRequest request_of(std::vector<std::uint64_t> shape, int rank) {
+  PlanRequest request{.backend = {.layout = TensorLayout(shape), .rank = rank}};
+  request.budget_bytes = 24 * gibibyte;
+  request.threads = 8;
+  request.device = DeviceRequest{eight_gibibytes(), 8 * gibibyte};
+  return request;
+}
+
+std::uint64_t count(const Plan& plan, Tier tier) {
+  return static_cast<std::uint64_t>(std::count(plan.tiers.begin(), plan.tiers.end(), tier));
+}
+
+TEST(DevicePlan, SharesEightGibibytesOutForATensorOfSixtyGigabytes) {
+  const Plan plan = make_plan(sixty_gigabytes(), request_of({5'000'000, 20'000, 300}, 32));
+
+  // Two matrices of five million rows, the factor and the output, and the short ones; then 64 MiB for all the rest.
+  const std::uint64_t matrices = (2 * 5'000'000 + 20'000 + 300) * std::uint64_t{32 * 8};
+  const std::uint64_t of_chunk = 15'626 * 256 + 3 * 256;  // 4,000,000 / 256 is 15,625
+  EXPECT_EQ(plan.lanes, 4);
+  EXPECT_LE(count(plan, Tier::device), (8 * gibibyte - matrices) / chunk_payload_bytes);
+  EXPECT_GE(count(plan, Tier::device), (8 * gibibyte - matrices - (gibibyte >> 4)) / of_chunk);
+  EXPECT_LE(plan.device_planned_bytes, 8 * gibibyte);
+  EXPECT_GE(plan.device_planned_bytes, 8 * gibibyte - 2 * of_chunk);
+  // The host keeps what 24 GiB hold, and no factors while the device has them.
+  EXPECT_NEAR(static_cast<double>(count(plan, Tier::packed)), 24.0 * static_cast<double>(gibibyte) / 4.0e6, 20);
+  EXPECT_EQ(count(plan, Tier::decoded), 0);
+  EXPECT_EQ(plan.link_bytes_per_pass, (chunk_count - count(plan, Tier::device)) * chunk_payload_bytes);
+  EXPECT_EQ(plan.disk_bytes_per_pass, count(plan, Tier::streamed) * chunk_stored_bytes);
+  EXPECT_GT(count(plan, Tier::streamed), 6000);
+}
+
+TEST(DevicePlan, SpreadsEveryTierOverThePass) {
+  const Plan plan = make_plan(sixty_gigabytes(), request_of({5'000'000, 20'000, 300}, 32));
+
+  for (const Tier tier : {Tier::device, Tier::packed, Tier::streamed}) {
+    const double due = static_cast<double>(count(plan, tier)) / 10;
+    for (std::ptrdiff_t tenth = 0; tenth < 10; ++tenth) {
+      const auto first = plan.tiers.begin() + tenth * 1500;
+      EXPECT_NEAR(static_cast<double>(std::count(first, first + 1500, tier)), due, 3) << tenth;
+    }
+  }
+}
+
+TEST(DevicePlan, KeepsCopiesOfTheOutputForModesShorterThanTheMultiprocessors) {
+  const auto tensor = sixty_gigabytes();
+  PlanRequest with_short_mode = request_of({100'000, 107, 300}, 16);
+  PlanRequest without = request_of({100'000, 108, 300}, 16);
+
+  EXPECT_EQ(make_plan(tensor, with_short_mode).private_bytes, 7 * 107 * std::uint64_t{16 * 8} / 512 * 512);
+  EXPECT_EQ(make_plan(tensor, without).private_bytes, 0);
+  with_short_mode.device->resolution = Resolution::register_based;
+  EXPECT_EQ(make_plan(tensor, with_short_mode).private_bytes, 0);
+}
+
+TEST(DevicePlan, StreamsEverythingAtTheMinimumAndNamesItBelow) {
+  PlanRequest request = request_of({5'000'000, 20'000, 300}, 32);
+  request.device->budget_bytes = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
+
+  const Plan least = make_plan(sixty_gigabytes(), request);
+  EXPECT_EQ(least.lanes, 2);
+  EXPECT_EQ(count(least, Tier::device), 0);
+  EXPECT_EQ(least.link_bytes_per_pass, chunk_count * chunk_payload_bytes);
+  EXPECT_EQ(least.device_planned_bytes, request.device->budget_bytes);
+  --request.device->budget_bytes;
+  try {
+    make_plan(sixty_gigabytes(), request);
+    FAIL() << "accepted a budget below the minimum";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
+    EXPECT_THAT(error.what(),
+                testing::AllOf(testing::HasSubstr("--device-memory"), testing::HasSubstr("lower rank"),
+                               testing::HasSubstr("--precision f32"), testing::HasSubstr("--device cpu")));
+  }
+}
+
+TEST(DevicePlan, MoreDeviceMemoryNeverSendsMore) {
+  PlanRequest request = request_of({5'000'000, 20'000, 300}, 32);
+  const std::uint64_t least = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
+  std::uint64_t sent_before = chunk_count * chunk_payload_bytes;
+
+  for (std::uint64_t budget = least; budget < 80 * gibibyte; budget += 3 * gibibyte + 1) {
+    request.device->budget_bytes = budget;
+    const Plan plan = make_plan(sixty_gigabytes(), request);
+
+    EXPECT_LE(plan.device_planned_bytes, budget);
+    EXPECT_LE(plan.link_bytes_per_pass, sent_before);
+    sent_before = plan.link_bytes_per_pass;
+  }
+  EXPECT_EQ(sent_before, 0);
+}
+
+TEST(DevicePlan, LanesHoldThreePayloadsThatStartAtMultiplesOf256) {
+  // Slots of 64 bytes fill a page; aligned to 256 the same payloads end 192 bytes after it.
+  TensorSizes tensor;
+  tensor.chunks.assign(3, {1000, 4096, 0, 4096, 4096});
+  const PlanRequest request = request_of({100'000, 200'000, 300}, 4);
+
+  const CudaConfig config = cuda_config(request, make_plan(tensor, request));
+
+  EXPECT_GE(config.lane_bytes, 4096 + 3 * 192);
+}
+
+// What the plan promises, against what passes over a real container move.
+class MovedBytes : public testing::Test {
+ protected:
+  MovedBytes() {
+    const auto tensor = random_coordinates({.shape = {300, 400, 500}, .nnz = 25'000, .seed = 4});
+    ingest_files({folder_.write("in.tns", as_text(tensor))}, folder_ / "in.blco", {.chunk_nnz = 1000});
+    reader_.emplace(folder_ / "in.blco");
+  }
+
+  // Room for a share of the chunks on the device, and for a share of them in host memory.
+  Plan plan(double device_share, double host_share) const {
+    const TensorSizes tensor = measure_tensor(*reader_);
+    PlanRequest request = request_of(reader_->info().shape, 8);
+    const Plan ample = make_plan(tensor, request);
+    double packed = 0;
+    for (const ChunkSizes& chunk : tensor.chunks) packed += static_cast<double>(chunk.buffer_bytes);
+    // Beyond the minimum there are also two more lanes.
+    request.device->budget_bytes = ample.device_planned_bytes - ample.resident_bytes +
+                                   static_cast<std::uint64_t>(device_share * static_cast<double>(ample.resident_bytes));
+    request.budget_bytes = ample.minimum_bytes + static_cast<std::uint64_t>(host_share * packed);
+    return make_plan(tensor, request);
+  }
+
+  TemporaryFolder folder_;
+  std::optional<ContainerReader> reader_;
+};
+
+TEST_F(MovedBytes, AreThoseOfThePlanInEveryPassButTheFirst) {
+  std::uint64_t payload_bytes = 0;
+  for (std::uint64_t c = 0; c < reader_->info().chunk_count(); ++c) {
+    for (const StoredExtent& extent : reader_->extents(c)) payload_bytes += extent.payload_bytes;
+  }
+  for (const auto& [device, host] : {std::pair{0.3, 0.4}, {0.0, 0.0}, {1.0, 0.0}, {0.5, 2.0}, {0.0, 0.6}}) {
+    const Plan planned = plan(device, host);
+    RecordingBackend backend;
+    Streamer streamer(*reader_, planned, backend);
+
+    streamer.pass(0, Direction::forward);
+    EXPECT_EQ(backend.link_bytes, payload_bytes);
+    for (const Direction direction : {Direction::backward, Direction::forward}) {
+      const std::uint64_t sent_before = backend.link_bytes;
+      const std::uint64_t read_before = streamer.bytes_read();
+      streamer.pass(1, direction);
+      EXPECT_EQ(backend.link_bytes - sent_before, planned.link_bytes_per_pass) << device << ' ' << host;
+      EXPECT_EQ(streamer.bytes_read() - read_before, planned.disk_bytes_per_pass) << device << ' ' << host;
+    }
+  }
+}
+
+TEST_F(MovedBytes, ThePlansDifferAsTheirBudgetsDo) {
+  const Plan mixed = plan(0.3, 0.4);
+
+  EXPECT_GT(count(mixed, Tier::device), 4);
+  EXPECT_GT(count(mixed, Tier::packed), 4);
+  EXPECT_GT(count(mixed, Tier::streamed), 2);
+  EXPECT_EQ(count(plan(1.0, 0.0), Tier::device), 25);
+}
+
+}  // namespace
+}  // namespace blco

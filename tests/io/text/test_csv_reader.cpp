@@ -1,0 +1,238 @@
+// Tables with a header: keys and values wherever blocks are cut, and what is said of rows that are not acceptable.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <unordered_map>
+
+#include "io/text/csv_reader.hpp"
+#include "io/text/key_dictionary.hpp"
+#include "tests/io/expect_error.hpp"
+#include "tests/temporary_folder.hpp"
+#include "tests/thread_executor.hpp"
+
+namespace blco {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Paths = std::vector<std::filesystem::path>;
+
+struct Table {
+  std::vector<std::vector<std::uint64_t>> rows;
+  std::vector<double> values;
+  std::vector<std::vector<std::string>> labels;
+  std::vector<std::uint64_t> shape;
+
+  bool operator==(const Table&) const = default;
+};
+
+Table read_table(const Paths& files, const CsvOptions& options, int threads = 1) {
+  ThreadExecutor executor(threads);
+  const auto reader = open_csv(files, options, executor);
+  Table table;
+  CoordinateBatch batch;
+  while (reader->next(batch)) {
+    for (std::size_t i = 0; i < batch.count(); ++i) {
+      std::vector<std::uint64_t>& row = table.rows.emplace_back();
+      for (int mode = 0; mode < batch.order; ++mode) {
+        row.push_back(batch.coordinate(i, mode));
+        EXPECT_LE(row.back(), batch.upper[static_cast<std::size_t>(mode)]);
+      }
+    }
+    table.values.insert(table.values.end(), batch.values.begin(), batch.values.end());
+  }
+  for (const Labels& labels : reader->take_labels()) {
+    std::vector<std::string>& list = table.labels.emplace_back();
+    for (std::uint64_t i = 0; i < labels.size(); ++i) list.emplace_back(labels[i]);
+  }
+  table.shape = reader->declared_shape();
+  return table;
+}
+
+class CsvText : public testing::Test {
+ protected:
+  Table read(const std::string& text, const CsvOptions& options = user_item_count) const {
+    return read_table({folder_.write("a.csv", text)}, options);
+  }
+  std::string refused(const std::string& text, const CsvOptions& options = user_item_count) const {
+    return message_of_error(ErrorKind::invalid_argument, [&] { read(text, options); });
+  }
+  std::string place(int line) const { return "line " + std::to_string(line) + " of " + (folder_ / "a.csv").string(); }
+
+  inline static const CsvOptions user_item_count{.columns = {{"user", "item"}, "count"}};
+  TemporaryFolder folder_;
+};
+
+TEST_F(CsvText, NumbersKeysByFirstAppearance) {
+  const Table table = read("count,item,user\n2,x,bob\n3,y,ann\n-1.5,x,ann\n");
+
+  EXPECT_THAT(table.rows, ElementsAre(ElementsAre(0, 0), ElementsAre(1, 1), ElementsAre(1, 0)));
+  EXPECT_THAT(table.values, ElementsAre(2, 3, -1.5));
+  EXPECT_THAT(table.labels, ElementsAre(ElementsAre("bob", "ann"), ElementsAre("x", "y")));
+  EXPECT_THAT(table.shape, ElementsAre(2, 2));
+}
+
+TEST_F(CsvText, TakesQuotesLineEndsMarkAndBlankLines) {
+  const Table plain = read("user,item,count\na \"b\",x;y,1\n");
+  const Table quoted = read("\xef\xbb\xbf\r\n\"user\",\"item\",count\r\n\r\n\"a \"\"b\"\"\",\"x;y\",\"1\"\r\n\n");
+  const Table with_separator = read("user,item,count\n\"a,b\",\"\"\"\",1");
+
+  EXPECT_EQ(quoted, plain);
+  EXPECT_THAT(with_separator.labels, ElementsAre(ElementsAre("a,b"), ElementsAre("\"")));
+}
+
+TEST_F(CsvText, CountsRowsWithoutAColumnOfValues) {
+  const Table table = read("user,item,count\na,x,\nb,x,no number\n", {.columns = {{"item"}, ""}});
+
+  EXPECT_THAT(table.values, ElementsAre(1, 1));
+  EXPECT_THAT(table.labels, ElementsAre(ElementsAre("x")));
+}
+
+TEST_F(CsvText, TellsTheSeparatorByHeaderNameOrOption) {
+  CsvOptions bar = user_item_count;
+  bar.separator = '|';
+  const Table expected = read("user,item,count\na,x,1\n");
+
+  EXPECT_EQ(read("user;item;count\na;x;1\n"), expected);
+  EXPECT_EQ(read("user\titem\tcount\na\tx\t1\n"), expected);
+  EXPECT_EQ(read("user|item|count\na|x|1\n", bar), expected);
+  EXPECT_EQ(read_table({folder_.write("a.tsv", "user\titem\tcount\n")}, user_item_count).rows.size(), 0U);
+  EXPECT_EQ(read("\"user,a,b\";item;count;user\na;x;1;u\n").labels[0], std::vector<std::string>{"u"});
+}
+
+TEST_F(CsvText, KnownKeysKeepTheirNumbers) {
+  CsvOptions options = user_item_count;
+  const std::vector<std::string> users = {"zoe", "ann"};
+  options.known = {Labels(users), Labels()};
+
+  const Table table = read("user,item,count\nann,x,1\nbob,x,1\n", options);
+
+  EXPECT_THAT(table.rows, ElementsAre(ElementsAre(1, 0), ElementsAre(2, 0)));
+  EXPECT_THAT(table.labels[0], ElementsAre("zoe", "ann", "bob"));
+  EXPECT_THAT(table.shape, ElementsAre(3, 1));
+}
+
+std::string random_rows(std::uint64_t seed, int count) {
+  std::mt19937_64 random(seed);
+  std::string text = "user,item,count\n";
+  for (int i = 0; i < count; ++i) {
+    const std::string user = std::to_string(random() % 50);
+    text += (random() % 3 == 0 ? "\"u\"\"" + user + "\"" : "u" + user) + ",item " + std::to_string(random() % 90) +
+            "," + std::to_string(random() % 7) + (random() % 5 == 0 ? "\r\n" : "\n") + (random() % 9 == 0 ? "\n" : "");
+  }
+  return text;
+}
+
+TEST_F(CsvText, IsTheSameWhereverBlocksAreCutAndOnAnyThreads) {
+  const Paths files = {folder_.write("a.csv", random_rows(1, 400)), folder_.write("b.csv", random_rows(2, 1)),
+                       folder_.write("c.csv", random_rows(3, 300))};
+  const Table expected = read_table(files, user_item_count);
+  ASSERT_EQ(expected.rows.size(), 701U);
+  for (const std::size_t block_bytes : {32, 33, 37, 64, 100, 1000, 5000}) {
+    for (const int threads : {1, 2, 5}) {
+      CsvOptions options = user_item_count;
+      options.block_bytes = block_bytes;
+
+      EXPECT_EQ(read_table(files, options, threads), expected) << block_bytes << " bytes, " << threads << " threads";
+    }
+  }
+}
+
+TEST_F(CsvText, NamesTheLineAndTheColumnOfABadRowWhereverBlocksAreCut) {
+  std::string rows = random_rows(4, 300);
+  const auto line = std::ranges::count(rows, '\n') + 1;
+  rows += "ann,,1\n" + random_rows(5, 300);
+  for (const std::size_t block_bytes : {32, 100, 5000, 1000000}) {
+    CsvOptions options = user_item_count;
+    options.block_bytes = block_bytes;
+
+    EXPECT_EQ(refused(rows, options), place(static_cast<int>(line)) +
+                                          ": column 2, 'item', is empty; a key has at least one character, so give it "
+                                          "one, or leave the row out");
+  }
+}
+
+TEST_F(CsvText, RefusesRowsThatDoNotFitTheHeader) {
+  EXPECT_THAT(refused("user,item,count\na,x,1\nb,x\n"),
+              HasSubstr(place(3) + ": 2 fields, but the header has 3 columns"));
+  EXPECT_THAT(refused("user,item,count\na,x,1,\n"), HasSubstr("4 fields, but the header has 3 columns"));
+  EXPECT_THAT(refused("user,item,count\na,x,one\n"), HasSubstr("column 3, 'count', 'one' is not a number"));
+  EXPECT_THAT(refused("user,item,count\na,x,\n"), HasSubstr("column 3, 'count', is empty"));
+  EXPECT_THAT(refused("user,item,count\na,x,inf\n"), HasSubstr("'inf' is not finite"));
+  EXPECT_THAT(refused("user,item,count\na,x,1e999\n"), HasSubstr("'1e999' is too large for a double"));
+  EXPECT_THAT(refused("user,item,count\na,\"x\ny\",1\n"),
+              HasSubstr("column 2, 'item', starts with a quote and has no"));
+  EXPECT_THAT(refused("user,item,count\na,\"x\"y,1\n"), HasSubstr("column 2, 'item', goes on after its closing quote"));
+  EXPECT_THAT(refused("user,item,count\na\rb,x,1\n"), HasSubstr("column 1, 'user', has a carriage return in it"));
+}
+
+TEST_F(CsvText, RefusesColumnsThatAreNotThereOrNotOne) {
+  EXPECT_EQ(refused("user,thing,count\na,x,1\n"),
+            (folder_ / "a.csv").string() +
+                " has no column 'item', which --modes asks for; its columns are: user, thing, count");
+  EXPECT_THAT(refused("user,item,item,count\n"), HasSubstr("has 2 columns of the name 'item'"));
+  EXPECT_THAT(refused("user,item\n"), HasSubstr("has no column 'count', which --value asks for"));
+  EXPECT_THAT(refused("user,item\n", {.columns = {{"user", "user"}, ""}}),
+              HasSubstr("--modes has the column 'user' twice"));
+  EXPECT_THAT(refused("user,item\n", {.columns = {{"user"}, "user"}}),
+              HasSubstr("both one of --modes and the --value"));
+  EXPECT_THAT(refused(""), HasSubstr("is empty; its first line is to name the columns"));
+  EXPECT_THAT(refused("\n\r\n"), HasSubstr("is empty; its first line is to name the columns"));
+  EXPECT_THAT(refused("\xff\xfeu\0s\0"), HasSubstr("UTF-16"));
+}
+
+TEST_F(CsvText, RefusesAFileWithAnotherHeader) {
+  const Paths files = {folder_.write("a.csv", "user,item,count\na,x,1\n"),
+                       folder_.write("b.csv", "\nitem,user,count\n")};
+
+  const std::string message =
+      message_of_error(ErrorKind::invalid_argument, [&] { read_table(files, user_item_count); });
+
+  EXPECT_THAT(message, HasSubstr("line 2 of " + files[1].string() + ": its columns are not those of " +
+                                 files[0].string() + " (item, user, count and not user, item, count)"));
+}
+
+TEST_F(CsvText, RefusesKeysBeyondTheirMemoryAndNamesABudget) {
+  std::string text = "user,item,count\n";
+  for (int i = 0; i < 20000; ++i) text += "user " + std::to_string(i) + ",x,1\n";
+  CsvOptions options = user_item_count;
+  options.block_bytes = 4096;
+  options.key_bytes = 200 << 10;
+  options.memory_bytes = 400 << 10;
+
+  const std::string message = message_of_error(ErrorKind::out_of_memory, [&] { read(text, options); });
+
+  EXPECT_THAT(message, HasSubstr("the budget of 1 MiB leaves 1 MiB for keys; give --memory "));
+  options.key_bytes = 8 << 20;
+  EXPECT_EQ(read(text, options).rows.size(), 20000U);
+}
+
+TEST(KeyDictionary, AgreesWithAStandardMap) {
+  std::mt19937_64 random(11);
+  std::unordered_map<std::string, std::uint32_t> expected;
+  std::vector<std::string> order;
+  KeyDictionary dictionary;
+  for (int i = 0; i < 60000; ++i) {
+    const std::uint64_t drawn = random() % 30000;
+    const std::string key = drawn % 100 == 0 ? std::string(70000, 'k') + std::to_string(drawn)
+                                             : std::string(drawn % 19, '\0') + std::to_string(drawn);
+    const auto [found, is_new] = expected.try_emplace(key, static_cast<std::uint32_t>(order.size()));
+    if (is_new) order.push_back(key);
+    ASSERT_EQ(dictionary.number_of(key, hash_key(key)), found->second);
+    if (i == 2000) break;
+  }
+  for (int i = 0; i < 60000; ++i) {
+    const std::string key = std::to_string(random() % 30000);
+    const auto [found, is_new] = expected.try_emplace(key, static_cast<std::uint32_t>(order.size()));
+    if (is_new) order.push_back(key);
+    ASSERT_EQ(dictionary.number_of(key, hash_key(key)), found->second);
+  }
+
+  EXPECT_GT(dictionary.memory_bytes(), 20 * order.size());
+  EXPECT_EQ(dictionary.take(), Labels(order));
+  EXPECT_EQ(dictionary.size(), 0U);
+}
+
+}  // namespace
+}  // namespace blco

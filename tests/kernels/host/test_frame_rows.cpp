@@ -1,0 +1,126 @@
+// Decoded rows against TensorLayout::delinearize, for both ways of extracting bits.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "blco/bits.hpp"
+#include "blco/error.hpp"
+#include "kernels/host/frame_rows.hpp"
+#include "tests/random_tensor.hpp"
+
+namespace blco::testing {
+namespace {
+
+std::vector<std::vector<std::uint64_t>> shapes() {
+  return {{1},
+          {1, 2},
+          {4000},
+          {97, 33, 65},
+          {256, 256, 256, 256, 256, 256, 256, 100},
+          {256, 256, 256, 256, 256, 256, 256, 200},
+          {8192, 8000, 5000, 8191, 4097},
+          {2000, 1500, 1025, 2048, 1030, 1200},
+          {std::uint64_t{1} << 32, (std::uint64_t{1} << 32) - 5, 3000},
+          {1500, 1025, 2000, 2048, 1100, 1200, 1300, 1900},
+          std::vector<std::uint64_t>(16, 200),
+          {std::uint64_t{1} << 32, std::uint64_t{1} << 32, std::uint64_t{1} << 32, std::uint64_t{1} << 32}};
+}
+
+class FrameRows : public ::testing::TestWithParam<BitExtraction> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == BitExtraction::pext && !has_fast_pext()) GTEST_SKIP() << "this CPU has no fast pext";
+  }
+
+  static void expect_rows(const CooTensor& tensor, const EncodedChunk& chunk, const FrameDecoder& decoder,
+                          const FrameSource& source) {
+    FrameRing ring(static_cast<int>(tensor.order()));
+    for (std::uint64_t frame = 0; frame < source.frames(); ++frame) {
+      decoder.decode(source, frame, ring);
+      const std::size_t half = frame % 2 * frame_entries;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(source.entries_of(frame)); ++i) {
+        const std::size_t entry = frame * frame_entries + i;
+        ASSERT_EQ(ring.values()[half + i], tensor.values[entry]);
+        for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
+          ASSERT_EQ(ring.rows(static_cast<int>(mode))[half + i], tensor.coordinate(entry, mode))
+              << "entry " << entry << " of mode " << mode << ", chunk " << chunk.number;
+        }
+      }
+    }
+  }
+};
+
+TEST_P(FrameRows, AreTheCoordinates) {
+  for (const auto& shape : shapes()) {
+    for (const double skew : {1.0, 30.0}) {
+      const auto tensor = random_tensor({.shape = shape, .nnz = 1300, .seed = 1, .skew = skew});
+      const EncodedChunk chunk = encode_chunk(tensor, 0, tensor.nnz(), 0);
+      const FrameDecoder decoder(TensorLayout(shape), GetParam());
+
+      const FrameSource source = decoder.open(chunk.view());
+
+      expect_rows(tensor, chunk, decoder, source);
+    }
+  }
+}
+
+TEST_P(FrameRows, OfADecodedChunkAreTheCoordinates) {
+  for (const auto& shape : shapes()) {
+    const auto tensor = random_tensor({.shape = shape, .nnz = 1300, .seed = 2, .skew = 4.0});
+    const EncodedChunk chunk = encode_chunk(tensor, 0, tensor.nnz(), 0);
+    const FrameDecoder decoder(TensorLayout(shape), GetParam());
+    const FrameSource packed = decoder.open(chunk.view());
+    DecodedChunk decoded = decoder.make_decoded(packed);
+    FrameRing ring(static_cast<int>(shape.size()));
+
+    for (std::uint64_t frame = packed.frames(); frame-- > 0;) decoder.decode_into(packed, frame, ring, decoded);
+    FrameSource source = packed;
+    source.index = source.key = source.value = {};
+    source.decoded = &decoded;
+
+    expect_rows(tensor, chunk, decoder, source);
+  }
+}
+
+TEST_P(FrameRows, StayWithinTheChunksBounds) {
+  const auto tensor = random_tensor({.shape = {97, 33, 65}, .nnz = 300, .seed = 3});
+  const FrameDecoder decoder(TensorLayout(tensor.shape), GetParam());
+  FrameRing ring(3);
+  for (std::size_t mode = 0; mode < 3; ++mode) {
+    EncodedChunk low = encode_chunk(tensor, 0, 250, 5);
+    EncodedChunk high = low;
+    ++low.lower[mode];
+    --high.upper[mode];
+
+    EXPECT_THROW(decoder.decode(decoder.open(low.view()), 0, ring), Error);
+    EXPECT_THROW(decoder.decode(decoder.open(high.view()), 0, ring), Error);
+  }
+}
+
+TEST_P(FrameRows, AreRefusedFromAChunkWithoutItsColumns) {
+  const std::vector<std::uint64_t> shape(9, 250);
+  const auto tensor = random_tensor({.shape = shape, .nnz = 300, .seed = 4});
+  const FrameDecoder decoder(TensorLayout(shape), GetParam());
+  EncodedChunk no_index = encode_chunk(tensor, 0, 250, 0);
+  EncodedChunk no_key = no_index;
+  EncodedChunk too_long = no_index;
+  EncodedChunk out_of_bounds = no_index;
+  EncodedChunk values_for_keys = no_index;
+  EncodedChunk keys_for_values = no_index;
+  no_index.index.clear();
+  no_key.key.clear();
+  too_long.nnz = 251;
+  out_of_bounds.upper[2] = 250;
+  values_for_keys.index = values_for_keys.value;
+  keys_for_values.value = keys_for_values.index;
+
+  for (const EncodedChunk& chunk : {no_index, no_key, too_long, out_of_bounds, values_for_keys, keys_for_values}) {
+    EXPECT_THROW(static_cast<void>(decoder.open(chunk.view())), Error);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(BothExtractions, FrameRows, ::testing::Values(BitExtraction::pext, BitExtraction::tables),
+                         [](const auto& which) { return which.param == BitExtraction::pext ? "pext" : "tables"; });
+
+}  // namespace
+}  // namespace blco::testing

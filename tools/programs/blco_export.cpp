@@ -1,0 +1,119 @@
+// blco-export: a container back to text, a model to NumPy arrays or text.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <blco/export.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "tools/programs/cli.hpp"
+#include "tools/programs/reporter.hpp"
+
+namespace {
+
+using namespace blco;
+
+struct Arguments {
+  std::filesystem::path input;
+  std::filesystem::path output;
+  std::optional<int> index_base;
+  std::optional<ArrayFormat> array_format;
+  std::optional<TextFormat> text_format;
+  int threads = 0;
+};
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
+
+void add_options(cli::CommandLine& line, Arguments& arguments) {
+  line.add_path("FILE", arguments.input,
+                {.type = "", .description = "A container of blco-ingest or a model of blco-cpd", .required = true});
+  line.add_path("-o,--output", arguments.output,
+                {.type = "OUT",
+                 .description = "Of a tensor: .tns with coordinates, or .csv or .tsv with a header and the labels of "
+                                "its modes, or so and .gz or .zst; - for standard output. Of a model: a folder",
+                 .required = true});
+  line.add("--index-base",
+           [&](const std::string& word) { arguments.index_base = static_cast<int>(cli::parse_whole(word, 0, 1)); },
+           {.type = "0|1", .description = "Of a tensor: the smallest coordinate in the text", .fallback = "1"});
+  line.add(
+      "--format",
+      [&](const std::string& word) {
+        if (word == "npy" || word == "txt") {
+          arguments.array_format = word == "npy" ? ArrayFormat::npy : ArrayFormat::text;
+        } else if (word == "tns" || word == "csv" || word == "tsv") {
+          arguments.text_format = word == "tns" ? TextFormat::tns : word == "csv" ? TextFormat::csv : TextFormat::tsv;
+        } else {
+          refuse(fmt::format("'{}' is not one of npy|txt|tns|csv|tsv", word));
+        }
+      },
+      {.type = "npy|txt|tns|csv|tsv",
+       .description = "Of a model: NumPy arrays (npy), or text (txt). Of a tensor on standard output: as files of "
+                      "these endings are",
+       .fallback = "npy, and tns"});
+  line.add_threads(arguments.threads);
+}
+
+void write_to_stdout(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return;
+  throw Error(ErrorKind::io, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+}
+
+void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
+  if (arguments.array_format) refuse("npy and txt are for models; a tensor is exported as tns, csv or tsv");
+  if (arguments.text_format && arguments.output != "-") {
+    refuse("--format of a tensor is for standard output; a file's format is told by its name, such as out.csv.gz");
+  }
+  const TextOptions options{arguments.index_base.value_or(1), arguments.threads,
+                            arguments.text_format.value_or(TextFormat::tns)};
+  const TensorFile tensor(arguments.input);
+  if (arguments.output == "-") {
+    if (reporter.is_json()) refuse("the text goes to standard output, as --json does; give one of them");
+    export_text(tensor, TextSink(write_to_stdout), options, reporter.progress());
+    return;
+  }
+  cli::check_output(arguments.output, std::array{arguments.input});
+  const TextReport report = export_text(tensor, arguments.output, options, reporter.progress());
+  const std::uint64_t file_bytes = std::filesystem::file_size(arguments.output);
+  reporter.event("result",
+                 {{"output", arguments.output.string()}, {"nonzeros", report.nnz}, {"file_bytes", file_bytes}});
+  reporter.print(fmt::format("{} ({} nonzeros, {})", arguments.output.string(), cli::format_count(report.nnz),
+                             cli::format_bytes(file_bytes)));
+}
+
+void export_arrays(const Arguments& arguments, cli::Reporter& reporter) {
+  if (arguments.text_format) refuse("tns, csv and tsv are for tensors; a model is exported as npy or txt");
+  if (arguments.index_base) refuse("--index-base is for tensors; a model's rows are in the order of the coordinates");
+  static constexpr std::array endings{".npy", ".npz", ".txt", ".csv", ".tsv", ".tns", ".gz", ".zst", ".h5"};
+  const std::string ending = arguments.output.extension().string();
+  if (arguments.output == "-" || std::ranges::find(endings, ending) != endings.end()) {
+    refuse(fmt::format("cannot export a model to {}: it has a file per array; name a folder with -o",
+                       arguments.output.string()));
+  }
+  const CpdModel model = load_model(arguments.input);
+  const ArrayFormat format = arguments.array_format.value_or(ArrayFormat::npy);
+  cli::Json files = cli::Json::array();
+  for (const auto& name : export_model(model, arguments.output, format, reporter.progress())) {
+    reporter.print(fmt::format("{} ({})", name.string(), cli::format_bytes(std::filesystem::file_size(name))));
+    files.push_back(name.string());
+  }
+  reporter.event("result", {{"outputs", files}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cli::CommandLine line("blco-export", "Writes a container as text, or a model as NumPy arrays or text.",
+                        "  blco-export calls.blco -o calls.tns.gz\n"
+                        "  blco-export clicks.blco -o clicks.csv\n"
+                        "  blco-export calls.blco -o - | head\n"
+                        "  blco-export calls-model.h5 -o factors --format txt");
+  Arguments arguments;
+  add_options(line, arguments);
+  cli::Reporter reporter(line, argc, argv);
+  return line.run(argc, argv, [&] {
+    is_model(arguments.input) ? export_arrays(arguments, reporter) : export_tensor(arguments, reporter);
+  });
+}

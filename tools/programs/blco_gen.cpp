@@ -1,0 +1,91 @@
+// blco-gen: seeded synthetic tensors, as text or straight into a container.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <blco/generate.hpp>
+
+#include "tools/programs/cli.hpp"
+#include "tools/programs/reporter.hpp"
+
+namespace {
+
+using namespace blco;
+
+struct Arguments {
+  std::filesystem::path output;
+  GenerateOptions generate;
+  IngestOptions ingest;
+};
+
+void add_options(cli::CommandLine& line, Arguments& arguments) {
+  GenerateOptions& generate = arguments.generate;
+  line.add_path("-o,--output", arguments.output,
+                {.type = "OUT",
+                 .description = "Text if the name ends in .tns, .tns.gz or .tns.zst, else a BLCO container",
+                 .required = true});
+  line.add("--shape", [&](const std::string& text) { generate.shape = cli::parse_shape(text); },
+           {.type = "SHAPE", .description = "Mode lengths, such as 100x200x300", .required = true});
+  line.add_whole(
+      "--nnz", generate.nnz, 1,
+      {.type = "N", .description = "Entries to draw; a container sums those of equal coordinates", .required = true});
+  line.add_whole(
+      "--seed", generate.seed, 0,
+      {.type = "N", .description = "The same seed gives the same tensor", .fallback = std::to_string(generate.seed)});
+  line.add_whole("--rank", generate.planted_rank, 0,
+                 {.type = "R",
+                  .description = "Rank of the planted model; 0: none",
+                  .fallback = std::to_string(generate.planted_rank)});
+  line.add_real("--skew", generate.skew, "Coordinates are length * u^X, scattered; 1: uniform, 3: like event logs");
+  line.add_real("--noise", generate.noise, "Uniform noise from 0 to X, added to model values of mean 1");
+  line.add_flag("--counts", generate.counts, "Round values up to whole numbers");
+  line.add_threads(arguments.ingest.threads);
+  line.add_size("--memory", arguments.ingest.memory_bytes,
+                "Memory budget for writing a container; what does not fit is sorted by way of --tmp");
+  line.add_path("--tmp", arguments.ingest.temporary_directory,
+                {.type = "DIR",
+                 .description = "Folder for the packed temporary files of what does not fit in --memory",
+                 .fallback = "the folder of OUT"});
+  line.add_choice<Relabel>("--relabel", arguments.ingest.relabel,
+                           {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
+                           "Renumber each mode by falling count of entries, undone in every output");
+  line.add_compression(arguments.ingest.zstd_level);
+  line.add_chunk_nnz(arguments.ingest.chunk_nnz);
+}
+
+bool is_text(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  return std::ranges::any_of(std::array{".tns", ".tns.gz", ".tns.zst"},
+                             [&](const char* ending) { return name.ends_with(ending); });
+}
+
+void generate(const Arguments& arguments, cli::Reporter& reporter) {
+  cli::check_output(arguments.output, {});
+  const ProgressCallback progress = reporter.progress();
+  reporter.note(fmt::format("drawing {} entries of {}", cli::format_count(arguments.generate.nnz),
+                            cli::format_shape(arguments.generate.shape)));
+  std::string what = "entries of text";
+  std::uint64_t nnz = arguments.generate.nnz;
+  if (is_text(arguments.output)) {
+    generate_text(arguments.generate, arguments.output, arguments.ingest.threads, progress);
+  } else {
+    nnz = generate_container(arguments.generate, arguments.output, arguments.ingest, progress).nnz;
+    what = "nonzeros";
+  }
+  const std::uint64_t file_bytes = std::filesystem::file_size(arguments.output);
+  reporter.event("result", {{"output", arguments.output.string()}, {"nonzeros", nnz}, {"file_bytes", file_bytes}});
+  reporter.print(fmt::format("{} ({} {}, {})", arguments.output.string(), cli::format_count(nnz), what,
+                             cli::format_bytes(file_bytes)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cli::CommandLine line("blco-gen", "Generates a synthetic sparse tensor.",
+                        "  blco-gen --shape 1000x800x600 --nnz 100000 -o small.tns.gz\n"
+                        "  blco-gen --shape 40000x25000x8000x365 --nnz 10000000 --skew 3 --counts -o events.blco");
+  Arguments arguments;
+  add_options(line, arguments);
+  cli::Reporter reporter(line, argc, argv);
+  return line.run(argc, argv, [&] { generate(arguments, reporter); });
+}

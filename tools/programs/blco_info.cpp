@@ -1,0 +1,112 @@
+// blco-info: what is in a BLCO container or a model, and whether all of it is right.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "tools/programs/cli.hpp"
+#include "tools/programs/info.hpp"
+#include "tools/programs/reporter.hpp"
+
+namespace {
+
+using namespace blco;
+
+struct Arguments {
+  std::filesystem::path path;
+  bool histogram = false;
+  bool verify = false;
+  SummaryOptions summary;
+  int index_base = 1;
+  MemoryBudget budget;
+  int threads = 0;
+};
+
+const char* plural(std::uint64_t count) { return count == 1 ? "" : "s"; }
+
+void show_tensor(const Arguments& arguments, cli::Reporter& reporter) {
+  const TensorFile file(arguments.path);
+  std::optional<TensorStatistics> statistics;
+  if (arguments.histogram) {
+    statistics = measure_statistics(file, arguments.budget, arguments.threads, reporter.progress());
+  }
+  reporter.event("result", info::tensor_json(arguments.path, file.summary(), statistics));
+  if (reporter.is_text()) info::print_tensor(arguments.path, file.summary(), statistics);
+}
+
+void show_model(const Arguments& arguments, cli::Reporter& reporter) {
+  const CpdModel model = load_model(arguments.path);
+  const std::vector<ComponentSummary> components = summarize_components(model, arguments.summary);
+  const info::CoordinateNames names{arguments.index_base, model.labels};
+  reporter.event("result", info::model_json(arguments.path, model, components, names));
+  if (reporter.is_text()) info::print_model(arguments.path, model, components, arguments.summary, names);
+}
+
+void verify_tensor(const Arguments& arguments, cli::Reporter& reporter) {
+  const VerifiedTensor verified =
+      verify(TensorFile(arguments.path), arguments.budget, arguments.threads, reporter.progress());
+  reporter.event("result", info::verified_json(arguments.path, verified));
+  reporter.print(fmt::format("verified {}: {} chunk{}, {} nonzero{}, {} read, ok", arguments.path.string(),
+                             cli::format_count(verified.chunks), plural(verified.chunks),
+                             cli::format_count(verified.nonzeros), plural(verified.nonzeros),
+                             cli::format_bytes(verified.stored_bytes)));
+}
+
+void verify_model(const Arguments& arguments, cli::Reporter& reporter) {
+  const CpdModel model = load_model(arguments.path);
+  try {
+    verify(model);
+  } catch (const Error& error) {
+    throw Error(error.kind(), arguments.path.string() + ": " + error.what());
+  }
+  reporter.event("result", info::verified_json(arguments.path, model));
+  reporter.print(fmt::format("verified {}: model of rank {}, {} mode{}, {} sweep{}, ok", arguments.path.string(),
+                             model.rank, model.shape.size(), plural(model.shape.size()), model.fit_history.size(),
+                             plural(model.fit_history.size())));
+}
+
+void run(const Arguments& arguments, cli::Reporter& reporter) {
+  const bool model = is_model(arguments.path);
+  if (arguments.histogram && (model || arguments.verify)) {
+    throw Error(ErrorKind::invalid_argument, model ? "--histogram is of tensors, and this is a model"
+                                                   : "--histogram and --verify are two runs; give one of them");
+  }
+  if (arguments.verify) {
+    model ? verify_model(arguments, reporter) : verify_tensor(arguments, reporter);
+  } else {
+    model ? show_model(arguments, reporter) : show_tensor(arguments, reporter);
+  }
+}
+
+constexpr const char* help_end =
+    "  blco-info calls.blco\n"
+    "  blco-info calls.blco --histogram\n"
+    "  blco-info calls.blco --verify\n"
+    "  blco-info calls-model.h5 --components all --top 5\n";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cli::CommandLine line("blco-info", "Prints what is in a BLCO container or in a model, or verifies all of it.",
+                        help_end);
+  Arguments arguments;
+  line.add_path("FILE", arguments.path,
+                {.type = "", .description = "A container of blco-ingest or a model of blco-cpd", .required = true});
+  line.add_flag("--histogram", arguments.histogram,
+                "Read the whole tensor, and show its values and the nonzeros per slice");
+  line.add_flag("--verify", arguments.verify, "Read everything and check it; ends with code 4 if it is not right");
+  const auto components = [&](const std::string& word) {
+    arguments.summary.components =
+        word == "all" ? std::numeric_limits<std::size_t>::max()
+                      : static_cast<std::size_t>(cli::parse_whole(word, 0, std::numeric_limits<std::uint32_t>::max()));
+  };
+  line.add("--components", components,
+           {.type = "N", .description = "Components of a model to show, by weight, or all", .fallback = "10"});
+  line.add_whole("--top", arguments.summary.entries, 0,
+                 {.type = "N", .description = "Entries to show of each mode of a component", .fallback = "3"});
+  line.add_choice("--index-base", arguments.index_base, {{"0", 0}, {"1", 1}},
+                  "Number of the first coordinate of a mode without labels, as in the text that was ingested");
+  line.add_size("--host-memory", arguments.budget.host_bytes, "For --histogram and --verify");
+  line.add_threads(arguments.threads);
+  cli::Reporter reporter(line, argc, argv);
+  return line.run(argc, argv, [&] { run(arguments, reporter); });
+}

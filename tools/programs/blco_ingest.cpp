@@ -1,0 +1,195 @@
+// blco-ingest: coordinates or keys in files to one BLCO container.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <blco/ingest.hpp>
+#include <chrono>
+
+#include "tools/programs/cli.hpp"
+#include "tools/programs/reporter.hpp"
+
+namespace {
+
+using namespace blco;
+
+struct Arguments {
+  std::vector<std::filesystem::path> inputs;
+  std::filesystem::path output;
+  IngestOptions ingest;
+};
+
+// "tab", or the character itself.
+char parse_separator(const std::string& word) {
+  static const std::vector<std::pair<std::string, char>> words = {
+      {"comma", ','}, {"tab", '\t'}, {"semicolon", ';'}, {"bar", '|'}, {"blank", ' '}};
+  for (const auto& [name, character] : words) {
+    if (word == name) return character;
+  }
+  if (word.size() == 1 && word != "\"" && word != "\n" && word != "\r") return word[0];
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("'{}' is not one of comma|tab|semicolon|bar|blank, nor a single character", word));
+}
+
+void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
+  line.add(
+      "--modes", [&](const std::string& text) { columns.modes = cli::parse_names(text); },
+      {.type = "COLUMNS",
+       .description = "Of CSV: the columns that become modes, by their names in the header. Every field in them is a "
+                      "key, numbers too; keys are numbered by first appearance and kept as the labels of the mode"});
+  line.add("--value", [&](const std::string& text) { columns.value = text; },
+           {.type = "COLUMN", .description = "Of CSV: the column of values", .fallback = "none: every row counts 1"});
+  line.add("--separator", [&](const std::string& word) { columns.separator = parse_separator(word); },
+           {.type = "CHAR",
+            .description = "Of CSV: comma, tab, semicolon, bar, blank, or the character itself",
+            .fallback = "tab for .tsv; else comma, tab or semicolon, as the header has it"});
+  line.add_path("--labels-from", columns.labels_from,
+                {.type = "TENSOR",
+                 .description = "Of CSV: a container whose keys keep their numbers; new ones follow",
+                 .fallback = "number all keys anew"});
+}
+
+void add_options(cli::CommandLine& line, Arguments& arguments) {
+  IngestOptions& ingest = arguments.ingest;
+  line.add_list(
+      "INPUT",
+      [&](const std::vector<std::string>& names) {
+        if (std::ranges::find(names, "") != names.end()) {
+          throw Error(ErrorKind::invalid_argument, "the name of a file must not be empty");
+        }
+        for (const std::string& name : names) arguments.inputs.emplace_back(name == "-" ? "/dev/stdin" : name);
+      },
+      {.type = "",
+       .description = "FROSTT text (.tns), also with a header of GenTen or ParTI, Matrix Market (.mtx), or, with "
+                      "--modes, CSV with a line of column names; plain, gzip or zstd; - is standard input. Or a "
+                      "coordinate list in arrays, from 0: a NumPy archive (.npz, also of scipy.sparse or sparse) or an "
+                      "HDF5 file, FILE:/GROUP for a group of it. Several files are one tensor, in this order",
+       .required = true});
+  line.add_path("-o,--output", arguments.output,
+                {.type = "OUT", .description = "The container, which appears when it is whole", .required = true});
+  add_column_options(line, ingest.columns);
+  line.add_size("--memory", ingest.memory_bytes,
+                "Memory budget of the whole job; what does not fit is sorted by way of --tmp");
+  line.add_threads(ingest.threads);
+  line.add_path("--tmp", ingest.temporary_directory,
+                {.type = "DIR",
+                 .description = "Folder for the packed temporary files of what does not fit in --memory",
+                 .fallback = "the folder of OUT"});
+  line.add_choice<DuplicatePolicy>("--duplicates", ingest.duplicates,
+                                   {{"sum", DuplicatePolicy::sum},
+                                    {"error", DuplicatePolicy::error},
+                                    {"first", DuplicatePolicy::first},
+                                    {"last", DuplicatePolicy::last},
+                                    {"max", DuplicatePolicy::max}},
+                                   "How entries of the same coordinates become one");
+  line.add(
+      "--shape", [&](const std::string& text) { ingest.shape = cli::parse_shape(text); },
+      {.type = "SHAPE", .description = "Mode lengths, such as 100x200x300", .fallback = "the largest coordinates"});
+  line.add("--mode-names", [&](const std::string& text) { ingest.mode_names = cli::parse_names(text); },
+           {.type = "NAMES",
+            .description = "One name per mode, such as source,target,day",
+            .fallback = "those of --modes, or mode0,mode1,..."});
+  line.add_choice<Relabel>("--relabel", ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
+                           "Renumber each mode by falling count of entries, undone in every output");
+  line.add_compression(ingest.zstd_level);
+  line.add_choice<int>("--index-base", ingest.index_base, {{"0", 0}, {"1", 1}},
+                       "The smallest coordinate in text; in arrays it is 0");
+  line.add_whole(
+      "--skip-lines", ingest.skip_lines, 0,
+      {.type = "N", .description = "Header lines to leave out at the start of every file of text", .fallback = "0"});
+  line.add_chunk_nnz(ingest.chunk_nnz);
+}
+
+void check(const Arguments& arguments) {
+  const std::filesystem::path& folder = arguments.ingest.temporary_directory;
+  std::error_code ignored;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
+    throw Error(ErrorKind::invalid_argument, fmt::format("--tmp: there is no folder {}", folder.string()));
+  }
+  std::vector<std::filesystem::path> read = arguments.inputs;
+  if (const auto& labels = arguments.ingest.columns.labels_from; !labels.empty()) read.push_back(labels);
+  cli::check_output(arguments.output, read);
+}
+
+std::string column_text(const ColumnBytes& column, std::uint64_t nnz) {
+  return fmt::format("{} bits per nonzero stored, {} cached and streamed", cli::format_bits(column.stored, nnz),
+                     cli::format_bits(column.streamed, nnz));
+}
+
+cli::Json stages_json(const std::vector<StageTime>& stages) {
+  cli::Json json = cli::Json::array();
+  for (const StageTime& time : stages) json.push_back({{"stage", time.stage}, {"seconds", time.seconds}});
+  return json;
+}
+
+std::string stages_text(const std::vector<StageTime>& stages) {
+  std::string text;
+  for (const StageTime& time : stages) {
+    text += fmt::format("{}{} {:.2f} s", text.empty() ? "" : ", ", time.stage, time.seconds);
+  }
+  const auto longest = std::ranges::max_element(stages, {}, &StageTime::seconds);
+  return fmt::format("{}; {} took longest", text, longest->stage);
+}
+
+cli::Json column_json(const ColumnBytes& column) {
+  return {{"stored_bytes", column.stored}, {"streamed_bytes", column.streamed}};
+}
+
+void report_container(cli::Reporter& reporter, const IngestReport& report, const Arguments& arguments) {
+  const std::filesystem::path& output = arguments.output;
+  reporter.event("result", {{"output", output.string()},
+                            {"input_format", report.input_format},
+                            {"shape", report.shape},
+                            {"relabelled_modes", report.relabelled_modes},
+                            {"entries_read", report.entries_read},
+                            {"nonzeros", report.nnz},
+                            {"chunks", report.chunk_count},
+                            {"index", column_json(report.index)},
+                            {"value", column_json(report.value)},
+                            {"file_bytes", report.file_bytes},
+                            {"stages", stages_json(report.stages)}});
+  const auto row = [&](const char* name, const std::string& text) {
+    reporter.print(fmt::format("{:<10}{}", name, text));
+  };
+  row("container", output.string());
+  row("shape", cli::format_shape(report.shape));
+  const std::vector<std::string>& columns = arguments.ingest.columns.modes;
+  for (std::size_t n = 0; n < columns.size(); ++n) {
+    row(n == 0 ? "keys" : "", fmt::format("{} of {}", cli::format_count(report.shape[n]), columns[n]));
+  }
+  if (!report.relabelled_modes.empty()) {
+    row("relabel", cli::format_modes(report.relabelled_modes, report.shape.size()));
+  }
+  row("nonzeros",
+      fmt::format("{} of {} entries read", cli::format_count(report.nnz), cli::format_count(report.entries_read)));
+  row("index", column_text(report.index, report.nnz));
+  row("value", column_text(report.value, report.nnz));
+  row("file", fmt::format("{} in {} chunk{}", cli::format_bytes(report.file_bytes),
+                          cli::format_count(report.chunk_count), report.chunk_count == 1 ? "" : "s"));
+}
+
+void ingest(const Arguments& arguments, cli::Reporter& reporter) {
+  check(arguments);
+  const ProgressCallback progress = reporter.progress();
+  const auto start = std::chrono::steady_clock::now();
+  reporter.note(fmt::format("reading {} file{}", arguments.inputs.size(), arguments.inputs.size() == 1 ? "" : "s"));
+  const IngestReport report = ingest_files(arguments.inputs, arguments.output, arguments.ingest, progress);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  if (report.input_format != "FROSTT text") reporter.note(fmt::format("the input is {}", report.input_format));
+  reporter.note(fmt::format("done in {:.2f} s: {}", seconds.count(), stages_text(report.stages)));
+  report_container(reporter, report, arguments);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cli::CommandLine line("blco-ingest",
+                        "Turns coordinate lists and tables, as text or as arrays, into a BLCO container.",
+                        "  blco-ingest calls.tns.gz -o calls.blco --mode-names caller,callee,day\n"
+                        "  blco-ingest part1.tns part2.tns -o all.blco --memory 8GiB --duplicates last\n"
+                        "  blco-ingest clicks.csv --modes user,item,day --value count -o clicks.blco\n"
+                        "  blco-ingest matrix.npz -o matrix.blco");
+  Arguments arguments;
+  add_options(line, arguments);
+  cli::Reporter reporter(line, argc, argv);
+  return line.run(argc, argv, [&] { ingest(arguments, reporter); });
+}

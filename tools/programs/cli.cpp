@@ -1,0 +1,288 @@
+// Command lines: options, help, and the mapping of errors to exit codes.
+#include "tools/programs/cli.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <blco/version.hpp>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <system_error>
+
+namespace blco::cli {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
+
+// Help with defaults behind the descriptions, and one line of usage that names what must be given.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string type = option->get_type_size() == 0 ? "" : option->get_type_name();
+    return type.empty() ? "" : " " + type;
+  }
+
+  std::string make_option_desc(const CLI::Option* option) const override {
+    const std::string text = option->get_description();
+    if (option->get_required() && !option->get_positional()) return text + " (required)";
+    return option->get_default_str().empty() ? text : text + " (default: " + option->get_default_str() + ")";
+  }
+
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = "Usage: " + name;
+    for (const CLI::Option* option : app->get_options()) {
+      if (option->get_positional())
+        usage += " " + option->get_name(true) + (option->get_expected_max() > 1 ? "..." : "");
+    }
+    for (const CLI::Option* option : app->get_options()) {
+      if (option->get_required() && !option->get_positional()) {
+        const std::string flag = option->get_snames().empty() ? option->get_name() : "-" + option->get_snames().front();
+        usage += " " + flag + " " + option->get_type_name();
+      }
+    }
+    return usage + " [OPTIONS]\n";
+  }
+};
+
+void describe(CLI::Option& option, const OptionText& text) {
+  option.type_name(text.type)->default_str(text.fallback)->required(text.required);
+}
+
+int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::invalid_argument:
+      return exit_usage;
+    case ErrorKind::io:
+      return exit_io;
+    case ErrorKind::corrupt:
+      return exit_corrupt;
+    case ErrorKind::out_of_memory:
+      return exit_out_of_memory;
+    case ErrorKind::cuda:
+      return exit_cuda;
+    case ErrorKind::not_built:
+      return exit_not_built;
+    case ErrorKind::cancelled:
+      return exit_cancelled;
+  }
+  return exit_unexpected;
+}
+
+const char* word_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::invalid_argument:
+      return "invalid_argument";
+    case ErrorKind::io:
+      return "io";
+    case ErrorKind::corrupt:
+      return "corrupt";
+    case ErrorKind::out_of_memory:
+      return "out_of_memory";
+    case ErrorKind::cuda:
+      return "cuda";
+    case ErrorKind::not_built:
+      return "not_built";
+    case ErrorKind::cancelled:
+      return "cancelled";
+  }
+  return "unexpected";
+}
+
+struct Failure {
+  std::string kind;
+  std::string message;
+  int code = exit_unexpected;
+};
+
+// The failure that is being handled.
+Failure describe_failure(const std::string& program) {
+  try {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    return {"usage", fmt::format("{}\nSee {} --help.", error.what(), program), exit_usage};
+  } catch (const Error& error) {
+    return {word_of(error.kind()), error.what(), exit_code(error.kind())};
+  } catch (const std::bad_alloc&) {
+    return {"out_of_memory", "the system has no more memory to give; run it with a smaller memory budget",
+            exit_out_of_memory};
+  } catch (const std::system_error& error) {
+    return {"io", error.what(), exit_io};
+  } catch (const std::exception& error) {
+    return {"unexpected", fmt::format("unexpected: {}", error.what()), exit_unexpected};
+  } catch (...) {
+    return {"unexpected", "unexpected failure", exit_unexpected};
+  }
+}
+
+// At the program's end HDF5 1.10 complains on standard error about files that it could not decode; what there is to say
+// has been said. Registered after HDF5's own handler, it runs before that.
+void keep_hdf5_quiet_at_exit() {
+  std::atexit([] { static_cast<void>(std::freopen("/dev/null", "w", stderr)); });
+}
+
+}  // namespace
+
+struct CommandLine::Impl {
+  CLI::App app;
+  std::function<void(const std::string& kind, const std::string& message, int code)> tell_failure;
+};
+
+CommandLine::CommandLine(const std::string& name, const std::string& description, const std::string& examples)
+    : impl_(std::make_unique<Impl>()) {
+  const auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(34);
+  formatter->label("Positionals", "Arguments");
+  CLI::App& app = impl_->app;
+  app.name(name);
+  app.description(description);
+  app.formatter(formatter);
+  app.footer("Examples:\n" + examples);
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.set_version_flag("--version", name + " " + version_string, "Print the version and exit");
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(name, std::make_shared<spdlog::sinks::stderr_sink_mt>()));
+  spdlog::set_pattern("%n: %v");
+}
+
+CommandLine::~CommandLine() = default;
+
+std::string CommandLine::name() const { return impl_->app.get_name(); }
+
+void CommandLine::add(const std::string& name, std::function<void(const std::string&)> assign, const OptionText& text) {
+  const auto checked = [name, assign = std::move(assign)](const std::string& word) {
+    try {
+      assign(word);
+    } catch (const Error& error) {
+      throw CLI::ValidationError(name.substr(name.find(',') + 1), error.what());
+    }
+  };
+  describe(*impl_->app.add_option_function<std::string>(name, checked, text.description), text);
+}
+
+void CommandLine::add_list(const std::string& name, std::function<void(const std::vector<std::string>&)> assign,
+                           const OptionText& text) {
+  const auto checked = [assign = std::move(assign), name](const std::vector<std::string>& words) {
+    try {
+      assign(words);
+    } catch (const Error& error) {
+      throw CLI::ValidationError(name.substr(name.find(',') + 1), error.what());
+    }
+  };
+  describe(*impl_->app.add_option_function<std::vector<std::string>>(name, checked, text.description), text);
+}
+
+void CommandLine::add_flag(const std::string& name, bool& value, const std::string& description) {
+  impl_->app.add_flag(name, value, description);
+}
+
+void CommandLine::add_path(const std::string& name, std::filesystem::path& path, const OptionText& text) {
+  const auto assign = [&path](const std::string& word) {
+    if (word.empty()) refuse("the name of a file must not be empty");
+    path = word;
+  };
+  add(name, assign, text);
+}
+
+void CommandLine::add_size(const std::string& name, std::uint64_t& bytes, const std::string& description,
+                           const std::string& fallback) {
+  add(name, [&bytes](const std::string& word) { bytes = parse_size(word); },
+      {.type = "SIZE", .description = description, .fallback = fallback});
+}
+
+void CommandLine::add_threads(int& threads) {
+  constexpr std::uint64_t most = 4096;
+  add("--threads", [&threads](const std::string& word) { threads = static_cast<int>(parse_whole(word, 1, most)); },
+      {.type = "N", .description = "Threads to use", .fallback = "one per processor"});
+}
+
+void CommandLine::add_compression(int& zstd_level) {
+  add("--compression", [&zstd_level](const std::string& word) { zstd_level = parse_compression(word); },
+      {.type = "CODEC",
+       .description = "zstd:N (1 to 19) on top of the packing where it pays, or none",
+       .fallback = fmt::format("zstd:{}", zstd_level)});
+}
+
+void CommandLine::add_chunk_nnz(std::uint64_t& chunk_nnz) {
+  add_whole("--chunk-nnz", chunk_nnz, 1,
+            {.type = "N",
+             .description = "Advanced: nonzeros per chunk, the unit of disk I/O",
+             .fallback = std::to_string(chunk_nnz)});
+}
+
+void CommandLine::add_real(const std::string& name, double& value, const std::string& description) {
+  add(name, [&value](const std::string& word) { value = parse_real(word); },
+      {.type = "X", .description = description, .fallback = fmt::format("{}", value)});
+}
+
+void CommandLine::on_failure(std::function<void(const std::string& kind, const std::string& message, int code)> tell) {
+  impl_->tell_failure = std::move(tell);
+}
+
+int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
+  // A file size limit is then an error like a full disk, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    try {
+      impl_->app.parse(argc, argv);
+    } catch (const CLI::Success& help_or_version) {
+      impl_->app.exit(help_or_version);
+      return exit_ok;
+    }
+    job();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      throw Error(ErrorKind::io, "standard output cannot be written");
+    }
+    return exit_ok;
+  } catch (...) {
+    const Failure failure = describe_failure(impl_->app.get_name());
+    if (impl_->tell_failure) impl_->tell_failure(failure.kind, failure.message, failure.code);
+    // Where standard error cannot be written, the exit code still tells.
+    static_cast<void>(std::fputs(fmt::format("{}: {}\n", impl_->app.get_name(), failure.message).c_str(), stderr));
+    if (failure.code == exit_corrupt || failure.code == exit_usage) keep_hdf5_quiet_at_exit();
+    return failure.code;
+  }
+}
+
+void log_info(const std::string& message) { spdlog::info("{}", message); }
+
+void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs,
+                  const std::string& option) {
+  struct stat existing {};
+  if (lstat(output.c_str(), &existing) != 0 && errno != ENOENT && errno != ENOTDIR) {
+    throw Error(ErrorKind::io, fmt::format("cannot write {}: {}", output.string(), std::strerror(errno)));
+  }
+  std::error_code ignored;
+  for (const std::filesystem::path& input : inputs) {
+    if (std::filesystem::equivalent(input, output, ignored)) {
+      refuse(fmt::format("the output {} is also an input; choose another name with {}", output.string(), option));
+    }
+  }
+  // Renaming over a device or a pipe would put a file in its place.
+  if (std::filesystem::exists(output, ignored) && !std::filesystem::is_regular_file(output, ignored)) {
+    throw Error(ErrorKind::io,
+                fmt::format("the output {} is a folder or a device; name a file with {}", output.string(), option));
+  }
+  const std::filesystem::path folder = output.has_parent_path() ? output.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    throw Error(ErrorKind::io,
+                fmt::format("cannot write {}: there is no folder {}; create it, or choose another with {}",
+                            output.string(), folder.string(), option));
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw Error(ErrorKind::io, fmt::format("cannot write {}: the folder {} is not writable; choose another with {}",
+                                           output.string(), folder.string(), option));
+  }
+}
+
+}  // namespace blco::cli

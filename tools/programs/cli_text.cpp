@@ -1,0 +1,174 @@
+// Arguments as text, and numbers as text.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include "tools/programs/cli.hpp"
+
+namespace blco::cli {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
+
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return text;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::uint64_t parse_size(const std::string& text) {
+  static constexpr std::array<std::pair<const char*, double>, 14> units{{{"", 1},
+                                                                         {"b", 1},
+                                                                         {"k", 0x1p10},
+                                                                         {"kib", 0x1p10},
+                                                                         {"kb", 1e3},
+                                                                         {"m", 0x1p20},
+                                                                         {"mib", 0x1p20},
+                                                                         {"mb", 1e6},
+                                                                         {"g", 0x1p30},
+                                                                         {"gib", 0x1p30},
+                                                                         {"gb", 1e9},
+                                                                         {"t", 0x1p40},
+                                                                         {"tib", 0x1p40},
+                                                                         {"tb", 1e12}}};
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  const bool digit_first = !text.empty() && text.front() >= '0' && text.front() <= '9';
+  if (digit_first && failure == std::errc{}) {
+    const std::string name = lower_case(std::string(rest, end));
+    for (const auto& [unit, bytes] : units) {
+      if (name != unit) continue;
+      // Past 2^60 bytes nothing is a budget, and a double still holds every count below exactly enough.
+      if (number * bytes >= 1 && number * bytes <= 0x1p60) return static_cast<std::uint64_t>(number * bytes);
+      refuse(fmt::format("'{}' is not between one byte and 2^60 bytes", text));
+    }
+  }
+  refuse(fmt::format("'{}' is not a size, such as 512MiB, 2GiB, 64M or 1048576", text));
+}
+
+std::uint64_t parse_whole(const std::string& text, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, number);
+  if (failure == std::errc::result_out_of_range || (failure == std::errc{} && rest == end && number > most)) {
+    refuse(fmt::format("{} is above {}", text, most));
+  }
+  if (failure != std::errc{} || rest != end) refuse(fmt::format("'{}' is not a whole number from {} on", text, least));
+  if (number < least) refuse(fmt::format("{} is below {}", number, least));
+  return number;
+}
+
+double parse_real(const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, number);
+  if (failure != std::errc{} || rest != end || !std::isfinite(number) || std::signbit(number)) {
+    refuse(fmt::format("'{}' is not a number from 0 on", text));
+  }
+  return number;
+}
+
+double parse_duration(const std::string& text) {
+  static constexpr std::array<std::pair<const char*, double>, 4> units{{{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}}};
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  for (const auto& [unit, seconds] : units) {
+    if (failure == std::errc{} && std::string(rest, end) == unit && number * seconds > 0 && number * seconds < 1e9) {
+      return number * seconds;
+    }
+  }
+  refuse(fmt::format("'{}' is not a time, such as 90s, 30m or 2h", text));
+}
+
+std::vector<std::uint64_t> parse_shape(const std::string& text) {
+  std::vector<std::uint64_t> shape;
+  for (const std::string& length : split(text, 'x')) {
+    try {
+      shape.push_back(parse_whole(length, 1, std::numeric_limits<std::uint64_t>::max()));
+    } catch (const Error&) {
+      refuse(fmt::format("'{}' is not a shape, such as 100x200x300: '{}' is no length of a mode", text, length));
+    }
+  }
+  return shape;
+}
+
+std::vector<std::string> parse_names(const std::string& text) {
+  std::vector<std::string> names = split(text, ',');
+  if (std::ranges::find(names, "") != names.end()) {
+    refuse(fmt::format("'{}' has an empty name; give one per mode, such as source,target,day", text));
+  }
+  return names;
+}
+
+int parse_compression(const std::string& text) {
+  if (text == "none") return 0;
+  const std::string prefix = "zstd:";
+  try {
+    if (text.starts_with(prefix)) return static_cast<int>(parse_whole(text.substr(prefix.size()), 1, 19));
+  } catch (const Error&) {
+  }
+  refuse(fmt::format("'{}' is neither none nor zstd:N with N from 1 to 19", text));
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+  static constexpr std::array<const char*, 5> units{"KiB", "MiB", "GiB", "TiB", "PiB"};
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  double number = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  // What would print as 1024.0 goes to the next unit.
+  while (number >= 1023.95 && unit + 1 < units.size()) {
+    number /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.1f} {}", number, units[unit]);
+}
+
+std::string format_decimal_bytes(double bytes) {
+  static constexpr std::array<const char*, 5> units{"B", "KB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  while (bytes >= 1000 && unit + 1 < units.size()) {
+    bytes /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.3g}{}", bytes, units[unit]);
+}
+
+std::string format_count(std::uint64_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
+  return text;
+}
+
+std::string format_shape(std::span<const std::uint64_t> shape) { return fmt::format("{}", fmt::join(shape, "x")); }
+
+std::string format_modes(std::span<const std::uint64_t> modes, std::size_t order) {
+  if (modes.size() == order) return "all modes";
+  return fmt::format("mode{} {}", modes.size() == 1 ? "" : "s", fmt::join(modes, ", "));
+}
+
+std::string format_bits(std::uint64_t bytes, std::uint64_t nnz) {
+  return fmt::format("{:.2f}", nnz == 0 ? 0.0 : 8 * static_cast<double>(bytes) / static_cast<double>(nnz));
+}
+
+}  // namespace blco::cli

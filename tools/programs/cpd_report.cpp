@@ -1,0 +1,116 @@
+// Plans, sweeps and models in words, and as JSON.
+#include "tools/programs/cpd_report.hpp"
+
+#include <fmt/format.h>
+
+namespace blco::cli {
+namespace {
+
+// What a plan for a GPU has beyond the one for a CPU.
+void print_device_plan(Reporter& reporter, const CpdPlan& plan) {
+  reporter.print(fmt::format("device  {} of a budget of {}; at least {} needed; {} lanes, {} of resident chunks",
+                             format_bytes(plan.device_planned_bytes), format_bytes(plan.device_budget_bytes),
+                             format_bytes(plan.device_minimum_bytes), plan.lanes, format_bytes(plan.resident_bytes)));
+  reporter.print(fmt::format("link    {} a pass", format_bytes(plan.link_bytes_per_pass)));
+  for (const PassSeconds& pass : plan.passes) {
+    reporter.print(fmt::format(
+        "pass    mode {}: about {:.3g} s, bound by {} (link {:.3g}, disk {:.3g}, memory {:.3g}, cache {:.3g}, "
+        "additions {:.3g})",
+        pass.mode, pass.longest(), pass.bound(), pass.link, pass.disk, pass.memory, pass.cache, pass.additions));
+  }
+}
+
+Json as_json(const CpdPlan& plan) {
+  Json json = {
+      {"device", plan.device},
+      {"device_note", plan.device_note},
+      {"threads", plan.threads},
+      {"lanes", plan.lanes},
+      {"chunks",
+       {{"total", plan.chunk_count},
+        {"device", plan.device_chunks},
+        {"decoded", plan.decoded_chunks},
+        {"packed", plan.packed_chunks},
+        {"streamed", plan.streamed_chunks}}},
+      {"host_bytes", {{"planned", plan.planned_bytes}, {"budget", plan.budget_bytes}, {"minimum", plan.minimum_bytes}}},
+      {"device_bytes",
+       {{"planned", plan.device_planned_bytes},
+        {"budget", plan.device_budget_bytes},
+        {"minimum", plan.device_minimum_bytes},
+        {"resident", plan.resident_bytes}}},
+      {"disk_bytes_per_pass", plan.disk_bytes_per_pass},
+      {"link_bytes_per_pass", plan.link_bytes_per_pass},
+      {"stops_within_sweep", plan.stops_within_sweep},
+      {"passes", Json::array()}};
+  for (const PassSeconds& pass : plan.passes) {
+    json["passes"].push_back({{"mode", pass.mode},
+                              {"seconds", pass.longest()},
+                              {"bound", pass.bound()},
+                              {"link", pass.link},
+                              {"disk", pass.disk},
+                              {"memory", pass.memory},
+                              {"cache", pass.cache},
+                              {"additions", pass.additions}});
+  }
+  return json;
+}
+
+std::string explain(StopReason reason, const CpdOptions& options) {
+  switch (reason) {
+    case StopReason::tolerance:
+      return fmt::format("the fit changed by less than {}", options.tolerance);
+    case StopReason::sweeps:
+      return fmt::format("{} sweep{} done, the most allowed", options.max_sweeps, options.max_sweeps == 1 ? "" : "s");
+    case StopReason::cancelled:
+      return "interrupted; the model is that of the last whole sweep";
+    case StopReason::time:
+      return "out of time; the model is that of the last whole sweep";
+    case StopReason::unfinished:
+      break;
+  }
+  return to_string(reason);
+}
+
+}  // namespace
+
+void report_plan(Reporter& reporter, const CpdPlan& plan) {
+  reporter.event("plan", as_json(plan));
+  if (!plan.device_note.empty()) reporter.print(fmt::format("device  {}; computing on the CPU", plan.device_note));
+  const bool has_device = plan.device_budget_bytes > 0;
+  reporter.print(
+      fmt::format("plan    {}, {} thread{}; {} chunk{}: {} {}, {} packed in memory, {} streamed; {} read a pass",
+                  plan.device, plan.threads, plan.threads == 1 ? "" : "s", format_count(plan.chunk_count),
+                  plan.chunk_count == 1 ? "" : "s", format_count(has_device ? plan.device_chunks : plan.decoded_chunks),
+                  has_device ? "on the device" : "decoded in memory", format_count(plan.packed_chunks),
+                  format_count(plan.streamed_chunks), format_bytes(plan.disk_bytes_per_pass)));
+  reporter.print(fmt::format("memory  {} of a budget of {}; at least {} needed", format_bytes(plan.planned_bytes),
+                             format_bytes(plan.budget_bytes), format_bytes(plan.minimum_bytes)));
+  if (!plan.stops_within_sweep) {
+    reporter.print("stop    an interrupt or a time limit takes effect when a sweep ends; memory for more is short");
+  }
+  if (has_device) print_device_plan(reporter, plan);
+}
+
+void report_sweep(Reporter& reporter, const SweepReport& report) {
+  reporter.event("sweep", {{"sweep", report.sweep},
+                           {"fit", report.fit},
+                           {"fit_change", report.fit_change},
+                           {"seconds", report.seconds},
+                           {"bytes_read", report.bytes_read},
+                           {"system_ranks", report.system_ranks}});
+  reporter.print(fmt::format("sweep {:>3}  fit {:.12f}  change {:+.1e}  {:.2f} s  read {}", report.sweep, report.fit,
+                             report.fit_change, report.seconds, format_bytes(report.bytes_read)));
+}
+
+void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& options,
+                  const std::filesystem::path& output) {
+  reporter.event("result", {{"output", output.string()},
+                            {"rank", model.rank},
+                            {"fit", model.fit()},
+                            {"sweeps", model.fit_history.size()},
+                            {"stop_reason", to_string(model.stop_reason)}});
+  reporter.print(fmt::format("stopped {}", explain(model.stop_reason, options)));
+  reporter.print(fmt::format("model   {} (rank {}, fit {:.6f})", output.string(), model.rank, model.fit()));
+}
+
+}  // namespace blco::cli

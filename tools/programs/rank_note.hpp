@@ -1,0 +1,21 @@
+// What blco-cpd says of normal equations that were rank-deficient.
+#pragma once
+
+#include <blco/cpd.hpp>
+#include <vector>
+
+#include "tools/programs/reporter.hpp"
+
+namespace blco::cli {
+
+class RankNote {
+ public:
+  void add(const SweepReport& report) { system_ranks_.push_back(report.system_ranks); }
+  // One line for every mode whose equations were deficient in a sweep: the least rank seen, and in how many sweeps.
+  void print(Reporter& reporter, int rank) const;
+
+ private:
+  std::vector<std::vector<int>> system_ranks_;  // per sweep, per mode
+};
+
+}  // namespace blco::cli

@@ -1,0 +1,137 @@
+// Text, live line and JSON.
+#include "tools/programs/reporter.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+
+#include "tools/programs/interrupt.hpp"
+
+namespace blco::cli {
+namespace {
+
+// So many are enough for whoever watches a job by JSON.
+constexpr std::chrono::seconds between_events{1};
+
+// Rates and times left of the first moments say nothing.
+constexpr double least_seconds = 0.5;
+
+std::string format_duration(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{}:{:02} min", whole / 60, whole % 60);
+  return fmt::format("{}:{:02} h", whole / 3600, whole / 60 % 60);
+}
+
+// Negative where it cannot be told.
+double seconds_left(const Progress& progress) {
+  if (progress.share <= 0 || progress.seconds < least_seconds) return -1;
+  return progress.seconds * (1 - progress.share) / progress.share;
+}
+
+double per_second(std::uint64_t count, const Progress& progress) {
+  return progress.seconds > 0 ? static_cast<double>(count) / progress.seconds : 0;
+}
+
+Json or_null(double value) { return value < 0 ? Json() : Json(value); }
+
+}  // namespace
+
+std::string format_progress(const Progress& progress) {
+  std::string text = progress.stage;
+  if (progress.sweep > 0) text += fmt::format(" {}", progress.sweep);
+  if (progress.share >= 0) text += fmt::format("  {:.0f}%", 100 * progress.share);
+  if (progress.seconds >= least_seconds) {
+    if (progress.nonzeros > 0)
+      text += fmt::format("  {:.1f}M nonzeros/s", per_second(progress.nonzeros, progress) / 1e6);
+    if (progress.bytes > 0) {
+      text += "  " + format_bytes(static_cast<std::uint64_t>(per_second(progress.bytes, progress))) + "/s";
+    }
+  }
+  const double left = seconds_left(progress);
+  if (left >= 0) text += "  " + format_duration(left) + " left";
+  return text;
+}
+
+Reporter::Reporter(CommandLine& line, int argc, char** argv)
+    : name_(line.name()),
+      json_(std::find(argv, argv + argc, std::string_view("--json")) != argv + argc),
+      terminal_(isatty(STDERR_FILENO) == 1) {
+  line.add_flag("--quiet", quiet_, "Print nothing but errors");
+  line.add_flag("--json", json_,
+                "Print one JSON object a line: plan, progress, results, errors (see tools/programs/JSON.md)");
+  line.on_failure([this](const std::string& kind, const std::string& message, int code) {
+    clear_line();
+    event("error", {{"kind", kind}, {"message", message}, {"exit_code", code}});
+  });
+}
+
+void Reporter::print(const std::string& text) {
+  clear_line();
+  if (!is_text()) return;
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
+void Reporter::note(const std::string& text) {
+  clear_line();
+  if (is_text()) log_info(text);
+}
+
+void Reporter::event(const char* name, const Json& fields) {
+  clear_line();
+  if (!json_) return;
+  Json object = {{"event", name}};
+  object.update(fields);
+  // Names of files and modes need not be UTF-8.
+  fmt::print("{}\n", object.dump(-1, ' ', false, Json::error_handler_t::replace));
+  std::fflush(stdout);
+}
+
+ProgressCallback Reporter::progress(const std::string& how) {
+  // A live line stands there, without an end.
+  interrupt_note_ = (terminal_ ? "\n" : "") + name_ + ": stopping" + how + "\n";
+  catch_interrupts(is_text() ? interrupt_note_.c_str() : "");
+  return [this](const Progress& progress) {
+    if (json_) {
+      show_event(progress);
+    } else if (terminal_ && is_text()) {
+      show(progress);
+    }
+    return !is_interrupted();
+  };
+}
+
+void Reporter::show(const Progress& progress) {
+  // One write, cleared to its end.
+  fmt::print(stderr, "\r{}\x1b[K", format_progress(progress));
+  std::fflush(stderr);
+  line_shown_ = true;
+}
+
+void Reporter::show_event(const Progress& progress) {
+  const bool fresh = progress.stage != last_stage_ || progress.sweep != last_sweep_;
+  if (!fresh && Clock::now() < next_event_) return;
+  next_event_ = Clock::now() + between_events;
+  last_stage_ = progress.stage;
+  last_sweep_ = progress.sweep;
+  event("progress", {{"stage", progress.stage},
+                     {"sweep", progress.sweep > 0 ? Json(progress.sweep) : Json()},
+                     {"share", or_null(progress.share)},
+                     {"nonzeros", progress.nonzeros},
+                     {"bytes", progress.bytes},
+                     {"seconds", progress.seconds},
+                     {"seconds_left", or_null(seconds_left(progress))}});
+}
+
+void Reporter::clear_line() {
+  if (!line_shown_) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  line_shown_ = false;
+}
+
+}  // namespace blco::cli
