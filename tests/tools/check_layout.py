@@ -9,23 +9,42 @@ import re
 import subprocess
 import sys
 
-# Which rooms a room may include, beside itself.
+# Which folders a folder may include, beside itself. A folder that holds sources and is not listed is a problem.
+COMMON = "engine/common"
 MAY_INCLUDE = {
     "blco": [],
     "io": ["blco"],
+    "io/file": ["blco"],
+    "io/text": ["io", "io/file", "blco"],
+    "io/hdf5": ["io/file", "blco"],
+    "io/arrays": ["io", "io/file", "io/hdf5", "blco"],
+    "io/container": ["io/file", "io/hdf5", "blco"],
+    "io/plugin": ["io/hdf5"],
     "kernels": ["blco"],
-    "engine": ["io", "kernels", "blco"],
-    "tools": [],
-    "tests": ["blco", "io", "kernels", "engine", "tools"],
+    "kernels/host": ["kernels", "blco"],
+    "kernels/cuda": ["kernels", "blco"],
+    "kernels/rivals": ["kernels", "blco"],
+    "engine/include/blco": [],
+    COMMON: ["io", "kernels", "blco"],
+    "engine/ingest": [COMMON, "io", "kernels", "blco"],
+    "engine/stream": [COMMON, "io", "kernels", "blco"],
+    "engine/fit": ["engine/stream", COMMON, "io", "kernels", "blco"],
+    "engine/inspect": ["engine/fit", "engine/stream", COMMON, "io", "kernels", "blco"],
+    "tools/programs": [],
 }
+# Only folders of the engine name a whole room above: they may include every folder of it.
+WHOLE_ROOMS = {"io", "kernels"}
+ROOMS = ["blco", "io", "kernels", "engine", "tools", "tests"]
 SEES_PUBLIC_HEADERS = ["engine", "tools", "tests"]
 PUBLIC = "engine/include/blco"
 # Of the format, the public headers pass on these alone.
 PUBLIC_OF_BLCO = ["error.hpp", "labels.hpp"]
 
-TOP_LEVEL = {*MAY_INCLUDE, "CMakeLists.txt", "CMakePresets.json", "README.md", ".ci", ".clang-format", ".gitignore"}
+TOP_LEVEL = {*ROOMS, "CMakeLists.txt", "CMakePresets.json", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", ".ci",
+             ".clang-format", ".gitignore"}
 SOURCES = {".hpp", ".cpp", ".cuh", ".cu"}
 MAX_LINES = 400
+MAX_SOURCES = 45  # in a folder; more wants rooms of its own
 # The format is pure computation, and threads live in engine/.
 INTRINSICS = {"cpuid.h", "immintrin.h", "nmmintrin.h", "arm_acle.h", "arm_neon.h"}
 NO_FILES_NO_THREADS = {"condition_variable", "cstdio", "filesystem", "fstream", "future", "iostream", "mutex", "thread"}
@@ -42,9 +61,21 @@ def includes(path):
     return re.findall(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', text, re.MULTILINE)
 
 
+def may_include(folder, other):
+    """Whether sources of a folder may include headers of another one."""
+    if folder == other or folder.startswith("tests"):
+        return True
+    allowed = MAY_INCLUDE.get(folder, [])
+    if other in allowed:
+        return True
+    room = other.split("/")[0]
+    return folder.startswith("engine/") and room in WHOLE_ROOMS and room in allowed
+
+
 def check_include(root, room, path, bracket, name):
     """What is wrong with one include, or None."""
     first, _, rest = name.partition("/")
+    folder = path.parent.as_posix()
     if bracket == "<" and first == "blco" and rest:
         if room not in SEES_PUBLIC_HEADERS:
             return "is a public header of engine/, above this room"
@@ -53,14 +84,15 @@ def check_include(root, room, path, bracket, name):
         return None
     if PUBLIC in path.as_posix() and bracket == '"':
         return "a public header includes public headers and the standard library only"
-    if first in MAY_INCLUDE and rest:
-        if first != room and first not in MAY_INCLUDE[room]:
-            return f"{room}/ must not know {first}/"
+    if first in ROOMS and rest:
+        other = pathlib.PurePosixPath(name).parent.as_posix()
+        if not may_include(folder, other):
+            return f"{folder}/ must not know {other}/"
         if not (root / name).exists():
             return "does not exist"
         return None
     if bracket == '"' and "/" not in name:
-        return "names no room: write \"room/file.hpp\""
+        return "names no folder: write \"room/folder/file.hpp\""
     if room == "blco" and (name in NO_FILES_NO_THREADS or "/" in name or (name.endswith(".h") and name not in INTRINSICS)):
         return "blco/ is pure computation on the standard library: no files, no threads"
     return None
@@ -79,7 +111,7 @@ def unmannerly_lines(path):
 
 
 def room_files(root):
-    for room in MAY_INCLUDE:
+    for room in ROOMS:
         for path in sorted((root / room).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 yield room, path
@@ -97,11 +129,13 @@ def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     problems = [f"{name}: unexpected at the top level" for name in sorted(top_level(root) - TOP_LEVEL)]
     named = collections.defaultdict(list)
+    sources = collections.Counter()
     checked = 0
     for room, path in room_files(root):
         place = path.relative_to(root)
         if path.suffix in SOURCES:
             named[path.name].append(str(place))
+            sources[place.parent.as_posix()] += 1
             for bracket, name in includes(path):
                 checked += 1
                 wrong = check_include(root, room, place, bracket, name)
@@ -117,6 +151,11 @@ def main():
             if lines > MAX_LINES:
                 problems.append(f"{place}: {lines} lines; over {MAX_LINES}, a file is usually two")
     problems += [f"{name}: the name of {' and '.join(places)}" for name, places in sorted(named.items()) if len(places) > 1]
+    for folder, count in sorted(sources.items()):
+        if not folder.startswith("tests") and folder not in MAY_INCLUDE:
+            problems.append(f"{folder}: a folder that this check does not know; say in MAY_INCLUDE what it may include")
+        if count > MAX_SOURCES:
+            problems.append(f"{folder}: {count} source files; over {MAX_SOURCES}, a folder wants rooms of its own")
     if checked == 0:
         problems.append(f"{root}: no include found; is this the repository?")
     print("\n".join(problems) or f"{checked} includes, all allowed")
