@@ -87,8 +87,8 @@ void put_exceptions(const Entries& entries, FrameShape shape, std::uint64_t* wor
 }
 
 void write_frame(const Entries& entries, FrameShape shape, std::uint64_t base, std::vector<std::byte>& out) {
-  constexpr std::size_t most_words = 1 + 4 * 64 + (4 * 64 + frame_entries / 8) + 2;
-  std::array<std::uint64_t, most_words> words;
+  constexpr std::size_t max_words = 1 + 4 * 64 + (4 * 64 + frame_entries / 8) + 2;
+  std::array<std::uint64_t, max_words> words;
   if (shape.own_base) words[0] = base;
   if (shape.width > 0) {
     const auto pack = has_frame_avx512() ? pack_avx512 : pack_portable;
@@ -117,18 +117,18 @@ FrameShape encode_frame(std::span<const std::uint64_t> values, FrameCoding codin
     write_frame(entries, take_own ? own : shared, values[0], out);
     return take_own ? own : shared;
   }
-  const std::uint64_t least = *std::min_element(values.begin(), values.end(), [](std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t min = *std::min_element(values.begin(), values.end(), [](std::uint64_t a, std::uint64_t b) {
     return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
   });
-  if (least != base) {
-    const Entries with_own = make_entries(values, coding, least);
+  if (min != base) {
+    const Entries with_own = make_entries(values, coding, min);
     const FrameShape own = choose_shape(count_widths(with_own), true);
     if (frame_bytes(own) < frame_bytes(shared)) {
-      write_frame(with_own, own, least, out);
+      write_frame(with_own, own, min, out);
       return own;
     }
   }
-  write_frame(entries, shared, least, out);
+  write_frame(entries, shared, min, out);
   return shared;
 }
 

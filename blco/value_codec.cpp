@@ -103,9 +103,9 @@ std::int64_t shared_base(std::vector<std::int64_t> smallest) {
 std::vector<std::byte> encode_scaled(std::span<const double> values, int exponent, std::vector<std::byte> space) {
   std::vector<std::int64_t> smallest;
   for_each_frame(values, exponent, [&](std::span<const std::uint64_t> frame) {
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
-    for (const std::uint64_t integer : frame) least = std::min(least, static_cast<std::int64_t>(integer));
-    smallest.push_back(least);
+    std::int64_t min = std::numeric_limits<std::int64_t>::max();
+    for (const std::uint64_t integer : frame) min = std::min(min, static_cast<std::int64_t>(integer));
+    smallest.push_back(min);
   });
   PayloadBuilder builder(exponent == 0 ? Codec::integer : Codec::decimal, values.size(), exponent,
                          static_cast<std::uint64_t>(shared_base(std::move(smallest))), std::move(space));

@@ -12,13 +12,12 @@
 
 #include "blco/chunk.hpp"
 #include "blco/executor.hpp"
+#include "blco/kernel_choice.hpp"
 #include "blco/layout.hpp"
 #include "blco/trace.hpp"
 #include "kernels/row_solver.hpp"
 
 namespace blco {
-
-enum class Precision { f64, f32 };
 
 // Memory for packed chunks, 64-byte aligned; pinned where the device asks for that.
 class HostBuffer {

@@ -8,22 +8,22 @@
 namespace blco {
 namespace {
 
-constexpr std::uint64_t most_rows_of_mode = std::uint64_t{1} << 32;
-
-void require(bool condition, const std::string& message) {
-  if (!condition) throw Error(ErrorKind::invalid_argument, message);
-}
+constexpr std::uint64_t max_rows_of_mode = std::uint64_t{1} << 32;
 
 }  // namespace
 
-void check_backend_config(const BackendConfig& config, int most_rank, const std::string& backend) {
-  require(config.rank >= 1 && config.rank <= most_rank,
-          "rank " + std::to_string(config.rank) + " is not possible; give one from 1 to " + std::to_string(most_rank));
+void require(bool condition, const std::string& message) {
+  if (!condition) refuse(message);
+}
+
+void check_backend_config(const BackendConfig& config, const std::string& backend) {
+  require(config.rank >= 1 && config.rank <= max_rank,
+          "rank " + std::to_string(config.rank) + " is not possible; give one from 1 to " + std::to_string(max_rank));
   const auto& shape = config.layout.shape();
   for (std::size_t n = 0; n < shape.size(); ++n) {
-    require(shape[n] <= most_rows_of_mode, "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) +
-                                               "; the " + backend +
-                                               " backend takes up to 2^32: relabel the mode's indices");
+    require(shape[n] <= max_rows_of_mode, "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) +
+                                              "; the " + backend +
+                                              " backend takes up to 2^32: relabel the mode's indices");
   }
 }
 

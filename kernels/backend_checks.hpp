@@ -10,9 +10,12 @@
 
 namespace blco {
 
-// Throws Error{invalid_argument} for a rank outside 1 to `most_rank`, or a mode longer than 2^32. `backend` is its name
+// Refuses with `message` unless `condition` holds.
+void require(bool condition, const std::string& message);
+
+// Throws Error{invalid_argument} for a rank outside 1 to max_rank, or a mode longer than 2^32. `backend` is its name
 // in the message.
-void check_backend_config(const BackendConfig& config, int most_rank, const std::string& backend);
+void check_backend_config(const BackendConfig& config, const std::string& backend);
 
 // How many rows of `rank` columns `numbers` numbers are. Throws Error{invalid_argument} unless they are whole rows
 // that, from `first_row` on, lie within a matrix of `rows` rows.

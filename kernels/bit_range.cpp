@@ -19,21 +19,21 @@ BitRange range_in_vectors(std::span<const std::uint64_t> words, std::uint64_t ma
   // Two of each, which do not wait for each other.
   const std::size_t lanes = hn::Lanes(tag);
   const auto masks = hn::Set(tag, mask);
-  auto least = masks;
-  auto most = hn::Zero(tag);
-  auto other_least = least;
-  auto other_most = most;
+  auto min = masks;
+  auto max = hn::Zero(tag);
+  auto other_min = min;
+  auto other_max = max;
   std::size_t i = 0;
   for (; i + 2 * lanes <= words.size(); i += 2 * lanes) {
     const auto bits = hn::And(hn::LoadU(tag, words.data() + i), masks);
     const auto other_bits = hn::And(hn::LoadU(tag, words.data() + i + lanes), masks);
-    least = hn::Min(least, bits);
-    most = hn::Max(most, bits);
-    other_least = hn::Min(other_least, other_bits);
-    other_most = hn::Max(other_most, other_bits);
+    min = hn::Min(min, bits);
+    max = hn::Max(max, bits);
+    other_min = hn::Min(other_min, other_bits);
+    other_max = hn::Max(other_max, other_bits);
   }
-  BitRange range{hn::GetLane(hn::MinOfLanes(tag, hn::Min(least, other_least))),
-                 hn::GetLane(hn::MaxOfLanes(tag, hn::Max(most, other_most)))};
+  BitRange range{hn::GetLane(hn::MinOfLanes(tag, hn::Min(min, other_min))),
+                 hn::GetLane(hn::MaxOfLanes(tag, hn::Max(max, other_max)))};
   for (; i < words.size(); ++i) {
     range.lower = std::min(range.lower, words[i] & mask);
     range.upper = std::max(range.upper, words[i] & mask);

@@ -42,11 +42,6 @@ struct DeviceBandwidths {
 // Measures on the current device with copies of a few hundred MiB. Throws Error: not_built, cuda, out_of_memory.
 DeviceBandwidths measure_device_bandwidths();
 
-// How segments of equal rows reach the output (Nguyen et al., ICS 2022, sections 5.2 and 5.3): register_based adds
-// every segment to global memory; hierarchical gathers them in a stash in shared memory, which goes to one of several
-// copies of the output. Automatic decides per mode and chunk.
-enum class Resolution { automatic, register_based, hierarchical };
-
 struct CudaConfig {
   BackendConfig backend;  // private_bytes: for copies of the output beyond the first, in device memory
   DeviceLimits limits;

@@ -41,11 +41,11 @@ void ProgressMeter::advance(std::uint64_t nonzeros, std::uint64_t bytes) {
 }
 
 void ProgressMeter::end() {
-  tell_end();
+  report_end();
   throw_if_stopped();
 }
 
-void ProgressMeter::tell_end() {
+void ProgressMeter::report_end() {
   done_.share = 1;
   const Clock::time_point now = Clock::now();
   stage_times_.push_back({stage_.name, std::chrono::duration<double>(now - stage_start_).count()});

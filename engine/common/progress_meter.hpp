@@ -30,11 +30,11 @@ class ProgressMeter {
   // Tells the caller, in any case, that all of the stage is done. Throws likewise.
   void end();
   // The same where the stage counts although the job is to stop.
-  void tell_end();
+  void report_end();
 
   // From here on advance() only remembers that the job is to stop.
   void defer_stops() { deferred_ = true; }
-  bool is_to_stop() const { return to_stop_; }
+  bool stop_requested() const { return to_stop_; }
   // Those that have ended.
   const std::vector<StageTime>& stage_times() const { return stage_times_; }
   // cancelled or time, once it is to stop.

@@ -18,18 +18,18 @@ std::uint64_t sum_of(const std::vector<ChunkSizes>& chunks, const Of& of) {
 }
 
 template <class Of>
-std::uint64_t most_of(const std::vector<ChunkSizes>& chunks, const Of& of) {
+std::uint64_t max_of(const std::vector<ChunkSizes>& chunks, const Of& of) {
   return std::accumulate(chunks.begin(), chunks.end(), std::uint64_t{0},
-                         [&](std::uint64_t most, const ChunkSizes& chunk) { return std::max(most, of(chunk)); });
+                         [&](std::uint64_t max, const ChunkSizes& chunk) { return std::max(max, of(chunk)); });
 }
 
 }  // namespace
 
 std::uint64_t TensorSizes::largest_buffer() const {
-  return most_of(chunks, [](const ChunkSizes& chunk) { return chunk.buffer_bytes; });
+  return max_of(chunks, [](const ChunkSizes& chunk) { return chunk.buffer_bytes; });
 }
 std::uint64_t TensorSizes::largest_scratch() const {
-  return most_of(chunks, [](const ChunkSizes& chunk) { return chunk.scratch_bytes; });
+  return max_of(chunks, [](const ChunkSizes& chunk) { return chunk.scratch_bytes; });
 }
 std::uint64_t TensorSizes::buffer_bytes() const {
   return sum_of(chunks, [](const ChunkSizes& chunk) { return chunk.buffer_bytes; });

@@ -23,9 +23,9 @@ int usable_processors() {
 }  // namespace
 
 ThreadPool::ThreadPool(int threads) {
-  constexpr int most_threads = 4096;
-  if (threads < 0 || threads > most_threads) {
-    throw Error(ErrorKind::invalid_argument, "the number of threads must be from 1 to " + std::to_string(most_threads) +
+  constexpr int max_threads = 4096;
+  if (threads < 0 || threads > max_threads) {
+    throw Error(ErrorKind::invalid_argument, "the number of threads must be from 1 to " + std::to_string(max_threads) +
                                                  ", or 0 for one per processor");
   }
   const int width = threads == 0 ? usable_processors() : threads;

@@ -13,8 +13,6 @@
 namespace blco {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
-
 void check_resumed(const ModelFile& model, const TensorSummary& tensor, const CpdOptions& options) {
   const std::string name = options.resume.string();
   if (options.initial != nullptr) refuse("a fit starts from an initial model or resumes another, not both");
@@ -30,19 +28,18 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
     refuse(name + ": the model to resume has rank " + std::to_string(model.rank) + ", but rank " +
            std::to_string(options.rank) + " is asked for");
   }
-  if (!model.precision.empty() && model.precision != to_string(options.arithmetic)) {
+  if (!model.precision.empty() && model.precision != to_string(options.precision)) {
     refuse(name + ": the model to resume was fitted in " + model.precision + "; give --precision " + model.precision);
   }
   if (model.fit_history.size() > static_cast<std::uint64_t>(options.max_sweeps)) {
     refuse(name + ": the model to resume has " + std::to_string(model.fit_history.size()) +
-           " sweeps, and the most allowed are " + std::to_string(options.max_sweeps) +
-           "; allow more with --iterations");
+           " sweeps, and the most allowed are " + std::to_string(options.max_sweeps) + "; allow more with --sweeps");
   }
 }
 
 // The model is f64. Each factor that enters it frees one of the backend's, which is as large unless it is f32.
 std::uint64_t model_bytes_beyond_backend(const TensorSummary& tensor, const CpdOptions& options) {
-  if (options.arithmetic == Arithmetic::f64) return 0;
+  if (options.precision == Precision::f64) return 0;
   std::uint64_t bytes = 0;
   for (const std::uint64_t length : tensor.shape)
     bytes += length * static_cast<std::uint64_t>(options.rank) * sizeof(float);
@@ -94,7 +91,7 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressM
   model_.mode_names = tensor_->mode_names;
   model_.labels = tensor.labels();
   model_.seed = options_->seed;
-  model_.arithmetic = options_->arithmetic;
+  model_.precision = options_->precision;
   model_.tensor_nnz = tensor_->nnz;
   model_.tensor_sum_of_squares = tensor_->sum_of_squares;
   load_initial_factors(*tensor_, *options_, start.resumed.get(), rows_);
@@ -133,7 +130,7 @@ std::optional<StopReason> CpFit::run_sweep() {
   try {
     report.fit = als_->run_sweep(static_cast<std::uint64_t>(report.sweep - 1));
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::cancelled || !meter_->is_to_stop()) throw;
+    if (error.kind() != ErrorKind::cancelled || !meter_->stop_requested()) throw;
     if (model_.fit_history.empty()) {
       throw Error(ErrorKind::cancelled,
                   std::string(error.what()) + ", before the first sweep was done: there is no model");
@@ -141,7 +138,7 @@ std::optional<StopReason> CpFit::run_sweep() {
     als_->undo_sweep();
     return meter_->reason();
   }
-  meter_->tell_end();
+  meter_->report_end();
   report.fit_change = report.fit - model_.fit();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.bytes_read = streamer_->bytes_read() - bytes_before;
@@ -160,7 +157,7 @@ std::optional<StopReason> CpFit::run_sweep() {
 std::optional<StopReason> CpFit::reason_to_stop(const SweepReport& report) {
   if (options_->on_sweep && !options_->on_sweep(report)) return StopReason::cancelled;
   if (const std::optional<StopReason> end = reason_to_end()) return end;
-  if (meter_->is_to_stop()) return meter_->reason();
+  if (meter_->stop_requested()) return meter_->reason();
   return std::nullopt;
 }
 

@@ -10,8 +10,6 @@
 namespace blco {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
-
 std::uint64_t matrix_bytes(std::span<const std::vector<double>> matrices) {
   std::uint64_t bytes = 0;
   for (const std::vector<double>& matrix : matrices) bytes += matrix.size() * sizeof(double);
@@ -33,7 +31,7 @@ CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   const FitStart start(tensor.summary(), options);
   CpdJob job(tensor, budget, start.options, fit_request(tensor, start.options));
-  job.backend();
+  job.make_backend();
   if (options.on_plan) options.on_plan(job.describe());
   CpdModel model = CpFit(tensor, start, job, meter).run();
   job.close_trace();

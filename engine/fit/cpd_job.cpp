@@ -12,11 +12,8 @@
 namespace blco {
 namespace {
 
-constexpr int max_rank = 4096;
 // What a declared GPU's blocks may take: compute capability 8.0.
 constexpr std::uint64_t declared_shared_bytes = 163 << 10;
-
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
 
 std::string describe(const std::vector<std::uint64_t>& shape) {
   std::string text;
@@ -47,18 +44,6 @@ void check_initial(const TensorSummary& tensor, const CpdOptions& options) {
   }
 }
 
-Resolution as_resolution(KernelResolution resolution) {
-  switch (resolution) {
-    case KernelResolution::register_based:
-      return Resolution::register_based;
-    case KernelResolution::hierarchical:
-      return Resolution::hierarchical;
-    case KernelResolution::automatic:
-      break;
-  }
-  return Resolution::automatic;
-}
-
 DeviceLimits limits_of(const DeclaredGpu& gpu) {
   DeviceLimits limits;
   limits.name = "declared GPU";
@@ -75,7 +60,7 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   if (options.rank < 1 || options.rank > max_rank) {
     refuse("the rank must be from 1 to " + std::to_string(max_rank) + ", not " + std::to_string(options.rank));
   }
-  if (options.max_sweeps < 1) refuse("the number of iterations must be at least 1");
+  if (options.max_sweeps < 1) refuse("max_sweeps must be at least 1");
   if (!(options.tolerance >= 0)) refuse("the tolerance must be a number from 0 up");
   if (!(options.time_limit_seconds >= 0)) refuse("the time limit must be a number of seconds from 0 up");
   if (options.checkpoint_sweeps < 1) refuse("the sweeps from one checkpoint to the next must be at least 1");
@@ -90,7 +75,7 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
       declared_(request.declared),
       sizes_(measure_tensor(tensor.chunks())) {
   request_.backend.rank = options.rank;
-  request_.backend.precision = options.arithmetic == Arithmetic::f32 ? Precision::f32 : Precision::f64;
+  request_.backend.precision = options.precision;
   request_.budget_bytes = host_budget(budget.host_bytes);
   request_.threads = pool_.width();
   request_.deterministic = options.deterministic;
@@ -126,7 +111,7 @@ void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options
   DeviceRequest device;
   device.limits = *found.limits;
   device.budget_bytes = budget.device_bytes != 0 ? budget.device_bytes : found.limits->free_bytes / 10 * 9;
-  device.resolution = as_resolution(options.resolution);
+  device.resolution = options.resolution;
   request_.device = device;
 }
 
@@ -142,18 +127,20 @@ std::unique_ptr<Backend> CpdJob::make_device_backend() const {
   }
 }
 
-Backend& CpdJob::backend() {
-  if (!backend_) {
-    if (request_.device) {
-      backend_ = make_device_backend();
-    } else {
-      BackendConfig config = request_.backend;
-      config.private_bytes = plan_.private_bytes;
-      config.sorted_bytes = plan_.sorted_bytes;
-      config.keep_previous = plan_.keep_previous;
-      backend_ = make_host_backend(config, side_jobs_);
-    }
+void CpdJob::make_backend() {
+  if (request_.device) {
+    backend_ = make_device_backend();
+    return;
   }
+  BackendConfig config = request_.backend;
+  config.private_bytes = plan_.private_bytes;
+  config.sorted_bytes = plan_.sorted_bytes;
+  config.keep_previous = plan_.keep_previous;
+  backend_ = make_host_backend(config, side_jobs_);
+}
+
+Backend& CpdJob::backend() {
+  if (!backend_) make_backend();
   return *backend_;
 }
 
@@ -176,7 +163,7 @@ std::vector<PassLoad> CpdJob::loads() const {
       const std::uint64_t rows = tensor_->chunks().upper(chunk)[mode] - tensor_->chunks().lower(chunk)[mode] + 1;
       load.nnz += sizes_.chunks[chunk].nnz;
       load.payload_bytes += sizes_.chunks[chunk].payload_bytes;
-      load.segments += most_segments(sizes_.chunks[chunk].nnz, rows);
+      load.segments += max_segments(sizes_.chunks[chunk].nnz, rows);
     }
     const std::uint64_t row_bytes = static_cast<std::uint64_t>(load.rank) * load.number_bytes;
     for (std::size_t other = 0; other < tensor.shape.size(); ++other) {

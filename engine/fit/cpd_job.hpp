@@ -33,7 +33,9 @@ class CpdJob {
   CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request);
 
   const Plan& plan() const { return plan_; }
-  // Made at the first call.
+  // Takes the device or host memory of the plan; throws where the machine does not give it.
+  void make_backend();
+  // Made at the first call, unless it was made before.
   Backend& backend();
   TraceSink* trace() { return trace_.get(); }
   void close_trace();

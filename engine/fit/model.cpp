@@ -36,7 +36,7 @@ const char* to_string(StopReason reason) {
   return "sweeps";
 }
 
-const char* to_string(Arithmetic arithmetic) { return arithmetic == Arithmetic::f32 ? "f32" : "f64"; }
+const char* to_string(Precision precision) { return precision == Precision::f32 ? "f32" : "f64"; }
 
 ModelFile describe_model(const CpdModel& model) {
   ModelFile file;
@@ -49,7 +49,7 @@ ModelFile describe_model(const CpdModel& model) {
   file.fit = model.fit();
   file.sweeps = model.fit_history.size();
   file.seed = model.seed;
-  file.precision = to_string(model.arithmetic);
+  file.precision = to_string(model.precision);
   file.stop_reason = to_string(model.stop_reason);
   file.tensor_nnz = model.tensor_nnz;
   file.tensor_sum_of_squares = model.tensor_sum_of_squares;
@@ -71,7 +71,7 @@ CpdModel load_model(const std::filesystem::path& path) {
   model.mode_names = std::move(file.mode_names);
   model.labels = std::move(file.labels);
   model.seed = file.seed;
-  model.arithmetic = file.precision == "f32" ? Arithmetic::f32 : Arithmetic::f64;
+  model.precision = file.precision == "f32" ? Precision::f32 : Precision::f64;
   model.tensor_nnz = file.tensor_nnz;
   model.tensor_sum_of_squares = file.tensor_sum_of_squares;
   model.stop_reason = parse_stop_reason(file.stop_reason);

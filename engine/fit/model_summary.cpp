@@ -18,14 +18,14 @@ void keep_first(std::vector<Item>& items, std::size_t count, Before before) {
 ColumnSummary summarize_column(const CpdModel& model, std::size_t n, std::size_t r, const SummaryOptions& options) {
   const auto rank = static_cast<std::size_t>(model.rank);
   std::vector<FactorEntry> entries;
-  double most = 0;
+  double max = 0;
   for (std::uint64_t row = 0; row < model.shape[n]; ++row) {
     const double value = model.factors[n][static_cast<std::size_t>(row) * rank + r];
     if (value != 0) entries.push_back({row, value});
-    most = std::max(most, std::abs(value));
+    max = std::max(max, std::abs(value));
   }
   const auto large = std::ranges::count_if(
-      entries, [&](const FactorEntry& entry) { return std::abs(entry.value) >= options.small * most; });
+      entries, [&](const FactorEntry& entry) { return std::abs(entry.value) >= options.small * max; });
   ColumnSummary column;
   column.sparsity = 1 - static_cast<double>(large) / static_cast<double>(model.shape[n]);
   keep_first(entries, options.entries, [](const FactorEntry& a, const FactorEntry& b) {

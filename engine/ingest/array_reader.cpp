@@ -21,8 +21,6 @@ std::uint64_t length_of(const IndexSpan& span) {
   return std::visit([](const auto& numbers) -> std::uint64_t { return numbers.size(); }, span);
 }
 
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
-
 }  // namespace
 
 // What a task finds in its part of a batch.
@@ -34,23 +32,24 @@ struct ArrayReader::Slice {
 ArrayReader::ArrayReader(const CoordinateArrays& arrays, const std::vector<std::uint64_t>& shape, Executor& executor)
     : arrays_(&arrays), executor_(&executor), limits_(shape) {
   const std::size_t order = arrays.coordinates.size();
-  if (order == 0) fail("there are no coordinate arrays; a tensor needs one per mode");
+  if (order == 0) refuse("there are no coordinate arrays; a tensor needs one per mode");
   if (!shape.empty() && shape.size() != order) {
-    fail("there are " + std::to_string(order) + " coordinate arrays, but the shape given has " +
-         std::to_string(shape.size()) + " modes");
+    refuse("there are " + std::to_string(order) + " coordinate arrays, but the shape given has " +
+           std::to_string(shape.size()) + " modes");
   }
   count_ = length_of(arrays.coordinates[0]);
   for (std::size_t n = 1; n < order; ++n) {
     if (length_of(arrays.coordinates[n]) != count_) {
-      fail("the coordinate array of mode " + std::to_string(n) + " has " +
-           std::to_string(length_of(arrays.coordinates[n])) + " entries, that of mode 0 has " + std::to_string(count_));
+      refuse("the coordinate array of mode " + std::to_string(n) + " has " +
+             std::to_string(length_of(arrays.coordinates[n])) + " entries, that of mode 0 has " +
+             std::to_string(count_));
     }
   }
   if (!arrays.values.empty() && arrays.values.size() != count_) {
-    fail("there are " + std::to_string(arrays.values.size()) + " values for " + std::to_string(count_) +
-         " coordinates; give as many, or none where all are 1");
+    refuse("there are " + std::to_string(arrays.values.size()) + " values for " + std::to_string(count_) +
+           " coordinates; give as many, or none where all are 1");
   }
-  if (count_ == 0) fail("the coordinate arrays hold no nonzeros; a tensor needs at least one");
+  if (count_ == 0) refuse("the coordinate arrays hold no nonzeros; a tensor needs at least one");
   // A mode's length is a 64-bit number too.
   if (limits_.empty()) limits_.assign(order, std::numeric_limits<std::uint64_t>::max());
 }
@@ -86,7 +85,7 @@ bool ArrayReader::next(CoordinateBatch& batch) {
   });
   batch.upper.assign(order, 0);
   for (const Slice& slice : slices) {
-    if (slice.refused != no_entry) refuse(slice.refused);
+    if (slice.refused != no_entry) refuse_entry(slice.refused);
     for (std::size_t n = 0; n < order; ++n) batch.upper[n] = std::max(batch.upper[n], slice.upper[n]);
   }
   taken_ += count;
@@ -137,14 +136,14 @@ bool ArrayReader::is_acceptable(std::uint64_t entry) const {
   return arrays_->values.empty() || std::isfinite(arrays_->values[static_cast<std::size_t>(entry)]);
 }
 
-void ArrayReader::refuse(std::uint64_t entry) const {
+void ArrayReader::refuse_entry(std::uint64_t entry) const {
   const std::string place = "entry " + std::to_string(entry) + " of the coordinate arrays: ";
   for (std::size_t n = 0; n < limits_.size(); ++n) {
     if (coordinate(entry, n) < limits_[n]) continue;
-    fail(place + "the coordinate " + std::to_string(coordinate(entry, n)) + " in mode " + std::to_string(n) +
-         " is not below the mode's length of " + std::to_string(limits_[n]) + "; coordinates count from 0");
+    refuse(place + "the coordinate " + std::to_string(coordinate(entry, n)) + " in mode " + std::to_string(n) +
+           " is not below the mode's length of " + std::to_string(limits_[n]) + "; coordinates count from 0");
   }
-  fail(place + "its value is not a finite number; leave such entries out");
+  refuse(place + "its value is not a finite number; leave such entries out");
 }
 
 }  // namespace blco

@@ -22,8 +22,8 @@
 
 namespace blco {
 
-inline constexpr int most_digit_bits = 11;
-inline constexpr std::size_t most_digits = std::size_t{1} << most_digit_bits;
+inline constexpr int max_digit_bits = 11;
+inline constexpr std::size_t max_digits = std::size_t{1} << max_digit_bits;
 
 // Bits of a line, from bit `from` on, by which entries are spread.
 struct Digit {
@@ -36,13 +36,13 @@ struct Digit {
 // The highest bits of lines, as many as give buckets of about a thousand entries, or the most.
 inline Digit first_digit(std::uint64_t entries, int line_bits) {
   constexpr int bucket_bits = 10;
-  const int bits = std::clamp(static_cast<int>(std::bit_width(entries)) - bucket_bits, 1, most_digit_bits);
+  const int bits = std::clamp(static_cast<int>(std::bit_width(entries)) - bucket_bits, 1, max_digit_bits);
   return {std::max(0, line_bits - bits), std::min(line_bits, bits)};
 }
 
 namespace detail {
 
-using Positions = std::array<std::size_t, most_digits>;
+using Positions = std::array<std::size_t, max_digits>;
 
 // Software write combining: entries are collected until they fill cache lines of their bucket, which are then written
 // past the caches. So none is read before it is written, and the caches keep what is being collected.

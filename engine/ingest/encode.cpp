@@ -20,7 +20,7 @@ namespace blco {
 namespace {
 
 // Below, squares lose digits to the least exponent of a double, and fits with them.
-constexpr double least_sum_of_squares = 1e-280;
+constexpr double min_sum_of_squares = 1e-280;
 
 // Neumaier's compensated sum: a tensor of billions of nonzeros keeps its norm to the last digits.
 class CompensatedSum {
@@ -56,11 +56,11 @@ void widen_bounds(std::span<const std::uint64_t> lines, std::uint64_t key, const
 }
 
 void find_bounds(const SortedBatch& batch, const TensorLayout& layout, StoredChunk& chunk) {
-  constexpr std::size_t most_lines = 4096;  // which stay in a cache while the modes are gone through
+  constexpr std::size_t max_lines = 4096;  // which stay in a cache while the modes are gone through
   chunk.lower.assign(layout.shape().begin(), layout.shape().end());
   chunk.upper.assign(static_cast<std::size_t>(layout.order()), 0);
   for (std::size_t first = 0, last; first < batch.count(); first = last) {
-    last = std::min(batch.count(), first + most_lines);
+    last = std::min(batch.count(), first + max_lines);
     const std::uint64_t key = layout.has_key() ? batch.key[first] : 0;
     if (layout.has_key()) {
       last = static_cast<std::size_t>(std::find_if_not(&batch.key[first], batch.key.data() + last,
@@ -105,22 +105,22 @@ double sum_of_squares(std::span<const double> values) {
 }
 
 // A chunk's entries, and memory for its payloads, which may serve many chunks: new pages cost more than to encode.
-struct Workplace {
+struct EncodeBuffers {
   SortedPart part;
   std::vector<std::byte> payload;
 };
 
 // Gives memory back as soon as it can, unless `keeps`.
-EncodedChunk encode_chunk(Workplace& work, const TensorLayout& layout, int zstd_level, bool keeps) {
-  SortedBatch& batch = work.part.entries;
+EncodedChunk encode_chunk(EncodeBuffers& buffers, const TensorLayout& layout, int zstd_level, bool keeps) {
+  SortedBatch& batch = buffers.part.entries;
   EncodedChunk chunk;
   find_bounds(batch, layout, chunk.stored);
   chunk.sum_of_squares = sum_of_squares(batch.values);
   const auto store = [&](Column column, auto&& encode, auto& entries) {
-    std::vector<std::byte> payload = encode(entries, std::exchange(work.payload, {}));
+    std::vector<std::byte> payload = encode(entries, std::exchange(buffers.payload, {}));
     if (!keeps) free_memory(entries);
     chunk.stored.columns[static_cast<std::size_t>(column)] = store_payload(payload, zstd_level);
-    if (keeps) work.payload = std::move(payload);
+    if (keeps) buffers.payload = std::move(payload);
   };
   store(Column::index, encode_line_column, batch.low);
   if (layout.has_key()) store(Column::key, encode_line_column, batch.key);
@@ -157,7 +157,7 @@ class Totals {
     info.nnz = nnz;
     info.sum_of_squares = squares_.total();
     if (nnz == 0) throw Error(ErrorKind::invalid_argument, "the input holds no nonzeros; a tensor needs at least one");
-    if (info.sum_of_squares < least_sum_of_squares) {
+    if (info.sum_of_squares < min_sum_of_squares) {
       throw Error(ErrorKind::invalid_argument,
                   "all values are zero, or so small that their squares are; there is nothing to decompose, unless the "
                   "values are scaled up");
@@ -184,17 +184,17 @@ IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, int zstd_
   std::uint64_t nnz = 0;
   std::uint64_t bytes_before = 0;
 
-  std::vector<Workplace> works(plan.chunks_at_once);
+  std::vector<EncodeBuffers> buffers(plan.chunks_at_once);
   const auto pull = [&] {
     std::size_t pulled = 0;
-    while (pulled < works.size() && input.source.next(works[pulled].part, input.info.chunk_nnz)) ++pulled;
+    while (pulled < buffers.size() && input.source.next(buffers[pulled].part, input.info.chunk_nnz)) ++pulled;
     return pulled;
   };
 
   for (std::size_t pulled = pull(); pulled > 0 || !encoded.empty(); pulled = pull()) {
     std::vector<EncodedChunk> current(pulled);
     std::uint64_t wave_nnz = 0;
-    for (std::size_t i = 0; i < pulled; ++i) wave_nnz += works[i].part.count;
+    for (std::size_t i = 0; i < pulled; ++i) wave_nnz += buffers[i].part.count;
     nnz += wave_nnz;
     const std::size_t beside = plan.overlaps ? 1 : 0;
     executor.run(pulled + beside, [&](std::size_t task) {
@@ -202,9 +202,9 @@ IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, int zstd_
         totals.append(encoded);
         encoded.clear();
       } else {
-        Workplace& work = works[task - beside];
-        input.source.fetch(work.part);
-        current[task - beside] = encode_chunk(work, input.layout, zstd_level, plan.overlaps);
+        EncodeBuffers& own = buffers[task - beside];
+        input.source.fetch(own.part);
+        current[task - beside] = encode_chunk(own, input.layout, zstd_level, plan.overlaps);
       }
     });
     if (plan.overlaps) {
@@ -220,7 +220,7 @@ IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, int zstd_
 
 // Returns the modes that are relabelled.
 template <class Sink>
-std::vector<std::uint64_t> hand_on_relabelling(const EncodeInput& input, const Sink& sink) {
+std::vector<std::uint64_t> store_relabelling(const EncodeInput& input, const Sink& sink) {
   std::vector<std::uint64_t> modes;
   if (input.relabelling == nullptr) return modes;
   for (std::size_t mode = 0; mode < input.info.shape.size(); ++mode) {
@@ -237,11 +237,11 @@ std::vector<std::uint64_t> hand_on_relabelling(const EncodeInput& input, const S
 IngestReport encode_container(EncodeInput input, const EncodePlan& plan, int zstd_level, TemporaryFile output,
                               Executor& executor, ProgressMeter& meter) {
   ContainerWriter writer(std::move(output), input.info);
-  meter.begin({.name = "write", .nonzeros = input.most_nnz});
+  meter.begin({.name = "write", .nonzeros = input.max_nnz});
   IngestReport report = encode_chunks(
       input, plan, zstd_level, [&](StoredChunk&& chunk) { writer.append(chunk); }, executor, meter);
   meter.end();
-  report.relabelled_modes = hand_on_relabelling(
+  report.relabelled_modes = store_relabelling(
       input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) { writer.relabel(mode, originals); });
   const auto start = std::chrono::steady_clock::now();
   report.file_bytes = writer.finish(input.info, input.labels);
@@ -253,12 +253,12 @@ IngestReport encode_container(EncodeInput input, const EncodePlan& plan, int zst
 std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePlan& plan, Executor& executor,
                                               ProgressMeter& meter) {
   auto chunks = std::make_unique<PackedChunks>();
-  meter.begin({.name = "pack", .nonzeros = input.most_nnz});
+  meter.begin({.name = "pack", .nonzeros = input.max_nnz});
   constexpr int no_compression = 0;
   encode_chunks(
       input, plan, no_compression, [&](StoredChunk&& chunk) { chunks->append(std::move(chunk)); }, executor, meter);
   meter.end();
-  hand_on_relabelling(input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) {
+  store_relabelling(input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) {
     chunks->relabel(mode, std::move(originals));
   });
   chunks->finish(std::move(input.info));

@@ -24,7 +24,7 @@ struct EncodeInput {
   SortedSource& source;
   const TensorLayout& layout;
   ContainerInfo info;
-  std::uint64_t most_nnz = 0;          // entries before folding, for the progress
+  std::uint64_t max_nnz = 0;           // entries before folding, for the progress
   Relabelling* relabelling = nullptr;  // of the modes, where they are; taken
   std::vector<Labels> labels = {};     // per mode, of original indices; or empty
 };

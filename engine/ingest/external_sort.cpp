@@ -15,14 +15,16 @@ namespace blco {
 namespace {
 
 // Reading more of a run at a time than this gains nothing.
-constexpr std::uint64_t most_buffer_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t max_buffer_bytes = std::uint64_t{1} << 20;
 
-constexpr EncodePlan least_plan{.chunks_at_once = 1, .overlaps = false};
+constexpr EncodePlan min_plan{.chunks_at_once = 1, .overlaps = false};
 
-std::uint64_t less(std::uint64_t bytes, std::uint64_t taken) { return bytes > taken ? bytes - taken : 0; }
+std::uint64_t saturating_subtract(std::uint64_t bytes, std::uint64_t taken) {
+  return bytes > taken ? bytes - taken : 0;
+}
 
 // What spilled entries take at the very least: coordinates that are far from uniform pack better, about by half.
-std::uint64_t least_spilled_bytes(std::uint64_t entries, int line_bits) {
+std::uint64_t min_spilled_bytes(std::uint64_t entries, int line_bits) {
   const int bits = std::max(1, line_bits - static_cast<int>(std::bit_width(entries)));
   return entries / 16 * static_cast<std::uint64_t>(bits);
 }
@@ -35,13 +37,13 @@ void ExternalSort::set_layout(const TensorLayout& layout) {
   const std::uint64_t run_bytes = entries * sorted_entry_bytes(layout.line_bits());
   if (limits_.packs_in_memory || 2 * run_bytes <= limits_.memory_bytes) return;
   const std::uint64_t free_bytes = free_disk_bytes(limits_.folder);
-  const std::uint64_t needed = least_spilled_bytes(entries, layout.line_bits());
+  const std::uint64_t needed = min_spilled_bytes(entries, layout.line_bits());
   if (needed > free_bytes) refuse_disk(needed, free_bytes);
 }
 
 void ExternalSort::hold(std::uint64_t bytes) {
   held_bytes_ = bytes;
-  limits_.memory_bytes = less(budget_bytes_, reserved_bytes_ + held_bytes_);
+  limits_.memory_bytes = saturating_subtract(budget_bytes_, reserved_bytes_ + held_bytes_);
 }
 
 int ExternalSort::line_bits() const {
@@ -93,9 +95,9 @@ void ExternalSort::add(CoordinateBatch&& batch, double share) {
 void ExternalSort::reserve(std::uint64_t bytes) {
   if (bytes <= reserved_bytes_) return;
   reserved_bytes_ = bytes;
-  limits_.memory_bytes = less(budget_bytes_, bytes + held_bytes_);
+  limits_.memory_bytes = saturating_subtract(budget_bytes_, bytes + held_bytes_);
   if (limits_.memory_bytes < limits_.reader_bytes) {
-    refuse_budget(least_bytes(std::max({entry_count_, limits_.expected_entries, limits_.chunk_nnz})));
+    refuse_budget(min_bytes(std::max({entry_count_, limits_.expected_entries, limits_.chunk_nnz})));
   }
   if (limits_.packs_in_memory || spool_ || builder_.is_empty()) return;
   CoordinateBatch nothing;
@@ -119,22 +121,22 @@ bool ExternalSort::has_room(const CoordinateBatch& batch) const {
   needed = std::max(needed, run + RunStore::writing_bytes(line_bits() > 64, threads));
   if (!layout_) needed = std::max(needed, coordinates + CoordinateSpool::working_bytes(batch.order, threads));
   const std::uint64_t kept = limits_.reader_bytes + (store_ ? store_->index_bytes() : 0);
-  return needed + batch.bytes() <= less(limits_.memory_bytes, kept);
+  return needed + batch.bytes() <= saturating_subtract(limits_.memory_bytes, kept);
 }
 
 // The least budget of a job that has spilled.
-std::uint64_t ExternalSort::least_bytes(std::uint64_t entries) const {
+std::uint64_t ExternalSort::min_bytes(std::uint64_t entries) const {
   const EncodeSizes sizes = encode_sizes(entries);
   const std::uint64_t two_runs = 2 * RunStore::reading_bytes(sizes.has_key);
   const std::uint64_t writing = RunStore::writing_bytes(sizes.has_key, sizes.threads);
-  return std::max({encode_bytes(sizes, least_plan) + two_runs, writing + two_runs, 2 * limits_.reader_bytes});
+  return std::max({encode_bytes(sizes, min_plan) + two_runs, writing + two_runs, 2 * limits_.reader_bytes});
 }
 
 void ExternalSort::check_budget(const CoordinateBatch& batch) const {
   const std::uint64_t one_batch = sorting_bytes(batch.count(), batch.bytes()) + batch.bytes() + limits_.reader_bytes;
-  if (std::max(least_bytes(entry_count_), one_batch) <= limits_.memory_bytes) return;
+  if (std::max(min_bytes(entry_count_), one_batch) <= limits_.memory_bytes) return;
   const std::uint64_t in_the_end = std::max(entry_count_, std::max(limits_.expected_entries, limits_.chunk_nnz));
-  refuse_budget(std::max(least_bytes(in_the_end), one_batch));
+  refuse_budget(std::max(min_bytes(in_the_end), one_batch));
 }
 
 void ExternalSort::refuse_budget(std::uint64_t needed) const {
@@ -214,7 +216,7 @@ ExternalSort::Result ExternalSort::finish(const TensorLayout& layout, const Rela
     const std::uint64_t run_bytes = entry_count_ * sorted_entry_bytes(line_bits());
     const std::uint64_t kept = run_bytes + packed_bytes_bound(sizes);
     const std::uint64_t sorting = sorting_bytes(entry_count_, coordinate_bytes_);
-    const std::uint64_t needed = std::max(sorting, kept + encode_bytes(sizes, least_plan));
+    const std::uint64_t needed = std::max(sorting, kept + encode_bytes(sizes, min_plan));
     if (needed > limits_.memory_bytes) refuse_budget(needed);
     Result result{builder_.finish(layout, *executor_, relabelling_), nullptr,
                   *plan_encode(sizes, limits_.memory_bytes - kept)};
@@ -232,12 +234,13 @@ ExternalSort::Result ExternalSort::open(std::unique_ptr<MemoryRun> last) {
   const std::uint64_t reading = RunStore::reading_bytes(sizes.has_key);
   const std::uint64_t run_count = store_ ? store_->run_count() : 0;
   const std::uint64_t held = last->count() * sorted_entry_bytes(line_bits());
-  const std::uint64_t left = less(limits_.memory_bytes, held + run_count * reading);
+  const std::uint64_t left = saturating_subtract(limits_.memory_bytes, held + run_count * reading);
   const std::optional<EncodePlan> beside = plan_encode(sizes, left);
   if (run_count == 0 && beside) return {std::move(last), nullptr, *beside};
-  const bool keeps = beside && beside == plan_encode(sizes, less(limits_.memory_bytes, (run_count + 1) * reading));
+  const bool keeps =
+      beside && beside == plan_encode(sizes, saturating_subtract(limits_.memory_bytes, (run_count + 1) * reading));
   if (!keeps) {
-    if (least_bytes(entry_count_) > limits_.memory_bytes) refuse_budget(least_bytes(entry_count_));
+    if (min_bytes(entry_count_) > limits_.memory_bytes) refuse_budget(min_bytes(entry_count_));
     spill(*last);
     last.reset();
     release_freed_memory();
@@ -245,11 +248,11 @@ ExternalSort::Result ExternalSort::open(std::unique_ptr<MemoryRun> last) {
   }
   if (std::optional<Result> result = open_parallel(last)) return std::move(*result);
   const std::uint64_t runs = store_->run_count();
-  const std::uint64_t available = less(limits_.memory_bytes, (keeps ? held : 0) + runs * reading);
+  const std::uint64_t available = saturating_subtract(limits_.memory_bytes, (keeps ? held : 0) + runs * reading);
   const EncodePlan plan = *plan_encode(sizes, available);
   const std::uint64_t spare = (available - encode_bytes(sizes, plan)) / runs;
   std::vector<std::unique_ptr<SortedRun>> sources =
-      store_->open(RunStore::least_buffer_bytes(sizes.has_key) + std::min(spare, most_buffer_bytes));
+      store_->open(RunStore::min_buffer_bytes(sizes.has_key) + std::min(spare, max_buffer_bytes));
   if (last) sources.push_back(std::move(last));
   if (sources.size() == 1) return {nullptr, std::move(sources[0]), plan};
   return {nullptr, std::make_unique<MergedRuns>(std::move(sources), sizes.has_key), plan};
@@ -260,12 +263,12 @@ std::optional<ExternalSort::Result> ExternalSort::open_parallel(std::unique_ptr<
   const std::uint64_t runs = store_->run_count() + (last ? 1 : 0);
   if (runs < 2) return std::nullopt;
   const std::uint64_t held = last ? last->count() * sorted_entry_bytes(line_bits()) : 0;
-  const std::uint64_t available = less(limits_.memory_bytes, held);
+  const std::uint64_t available = saturating_subtract(limits_.memory_bytes, held);
   const EncodeSizes sizes = encode_sizes(entry_count_);
   const MergeSetup setup{folding_.policy(), merge_window_blocks(*store_, runs, available / 2, executor_->width())};
   if (setup.window_blocks == 0) return std::nullopt;
   const std::uint64_t merging = merge_window_bytes(*store_, runs, setup.window_blocks, executor_->width());
-  const std::optional<EncodePlan> plan = plan_encode(sizes, less(available, merging));
+  const std::optional<EncodePlan> plan = plan_encode(sizes, saturating_subtract(available, merging));
   if (!plan ||
       plan->chunks_at_once < std::min<std::uint64_t>(sizes.chunk_count, static_cast<std::uint64_t>(sizes.threads)))
     return std::nullopt;
@@ -276,16 +279,16 @@ std::optional<ExternalSort::Result> ExternalSort::open_parallel(std::unique_ptr<
 void ExternalSort::merge_surplus_runs() {
   const EncodeSizes sizes = encode_sizes(entry_count_);
   const std::uint64_t reading = RunStore::reading_bytes(sizes.has_key);
-  const std::uint64_t most_runs = less(limits_.memory_bytes, encode_bytes(sizes, least_plan)) / reading;
-  const std::uint64_t most_at_once =
-      less(limits_.memory_bytes, RunStore::writing_bytes(sizes.has_key, sizes.threads)) / reading;
-  if (store_->run_count() <= most_runs) return;
+  const std::uint64_t max_runs = saturating_subtract(limits_.memory_bytes, encode_bytes(sizes, min_plan)) / reading;
+  const std::uint64_t max_at_once =
+      saturating_subtract(limits_.memory_bytes, RunStore::writing_bytes(sizes.has_key, sizes.threads)) / reading;
+  if (store_->run_count() <= max_runs) return;
   meter_->end();
   meter_->begin({.name = "merge"});
-  for (std::size_t first = 0; store_->run_count() > most_runs; ++first) {
+  for (std::size_t first = 0; store_->run_count() > max_runs; ++first) {
     if (first + 1 >= store_->run_count()) first = 0;
     const std::size_t count =
-        std::min({static_cast<std::size_t>(most_at_once), store_->run_count() - static_cast<std::size_t>(most_runs) + 1,
+        std::min({static_cast<std::size_t>(max_at_once), store_->run_count() - static_cast<std::size_t>(max_runs) + 1,
                   store_->run_count() - first});
     store_->merge(first, count, *executor_, [this](std::uint64_t entries) { meter_->advance(entries, 0); });
   }

@@ -67,7 +67,7 @@ class ExternalSort {
   int line_bits() const;
   EncodeSizes encode_sizes(std::uint64_t entries) const;
   std::uint64_t sorting_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes) const;
-  std::uint64_t least_bytes(std::uint64_t entries) const;
+  std::uint64_t min_bytes(std::uint64_t entries) const;
   void check_budget(const CoordinateBatch& batch) const;
   [[noreturn]] void refuse_budget(std::uint64_t needed) const;
   void check_disk(double share) const;

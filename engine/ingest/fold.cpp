@@ -45,13 +45,13 @@ class FoldedMemory final : public SortedSource {
   FoldedMemory(std::unique_ptr<MemoryRun> run, DuplicatePolicy policy, LineNames names, Executor& executor)
       : run_(std::move(run)), policy_(policy), names_(std::move(names)), executor_(&executor) {}
 
-  bool next(SortedPart& part, std::size_t most) override {
+  bool next(SortedPart& part, std::size_t max_count) override {
     if (!is_folded_) {
       if (const auto refused = run_->fold_all(policy_, *executor_)) refuse(*refused, policy_, names_);
       is_folded_ = true;
     }
     part.first = taken_;
-    part.count = static_cast<std::size_t>(std::min<std::uint64_t>(most, run_->count() - taken_));
+    part.count = static_cast<std::size_t>(std::min<std::uint64_t>(max_count, run_->count() - taken_));
     taken_ += part.count;
     return part.count > 0;
   }
@@ -72,28 +72,28 @@ class FoldedRun final : public SortedSource {
   FoldedRun(std::unique_ptr<SortedRun> run, DuplicatePolicy policy, LineNames names)
       : run_(std::move(run)), has_key_(names.layout.has_key()), policy_(policy), names_(std::move(names)) {}
 
-  bool next(SortedPart& part, std::size_t most) override {
+  bool next(SortedPart& part, std::size_t max_count) override {
     part.entries.clear();
-    fill(part.entries, most);
+    fill(part.entries, max_count);
     part.count = part.entries.count();
     return part.count > 0;
   }
 
  private:
-  void fill(SortedBatch& batch, std::size_t most) {
-    batch.low.reserve(most);
-    if (has_key_) batch.key.reserve(most);
-    batch.values.reserve(most);
+  void fill(SortedBatch& batch, std::size_t max_count) {
+    batch.low.reserve(max_count);
+    if (has_key_) batch.key.reserve(max_count);
+    batch.values.reserve(max_count);
     while (true) {
       if (at_ == window_.count() && !refill()) break;
       if (run_->is_folded()) {
-        append_folded(batch, std::min(window_.count() - at_, most - batch.count()));
-        if (batch.count() == most) break;
+        append_folded(batch, std::min(window_.count() - at_, max_count - batch.count()));
+        if (batch.count() == max_count) break;
         continue;
       }
       if (batch.count() > 0 && same_line_as_last(batch)) {
         fold(batch);
-      } else if (batch.count() == most) {
+      } else if (batch.count() == max_count) {
         break;
       } else {
         append(batch);

@@ -246,8 +246,6 @@ class GeneratedReader final : public CoordinateReader {
   std::array<Coordinates, task_count> upper_{};
 };
 
-void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
-
 void check(const GenerateOptions& options) {
   if (options.shape.empty()) refuse("a generated tensor needs a shape, such as 100x200x300");
   const TensorLayout checked(options.shape);

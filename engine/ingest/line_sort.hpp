@@ -76,10 +76,10 @@ class BucketSorter {
 
   // To as many parts as a cache has lines for.
   void scatter_and_sort(std::span<Entry> entries, std::span<Entry> other, int line_bits, bool into_other) {
-    constexpr int most_bits = 8;
-    const int bits = std::min(line_bits, most_bits);
+    constexpr int max_bits = 8;
+    const int bits = std::min(line_bits, max_bits);
     const int from = line_bits - bits;
-    std::array<std::size_t, std::size_t{1} << most_bits> ends{};
+    std::array<std::size_t, std::size_t{1} << max_bits> ends{};
     for (const Entry& entry : entries) ++ends[digit_of(entry, from, bits)];
     std::size_t position = 0;
     for (std::size_t& end : ends) position += std::exchange(end, position);
@@ -128,8 +128,8 @@ void sort_buckets(std::span<Entry> entries, std::span<Entry> other, const std::v
     return of.subspan(begins[d], begins[d + 1] - begins[d]);
   };
   // One thread alone would be long with the large ones.
-  const std::size_t most_alone = std::max(cached_entries, 2 * entries.size() / groups);
-  const auto is_large = [&](std::size_t d) { return line_bits > 0 && begins[d + 1] - begins[d] > most_alone; };
+  const std::size_t max_alone = std::max(cached_entries, 2 * entries.size() / groups);
+  const auto is_large = [&](std::size_t d) { return line_bits > 0 && begins[d + 1] - begins[d] > max_alone; };
   for (std::size_t d = 0; d + 1 < begins.size(); ++d) {
     if (is_large(d)) sort_large(bucket(entries, d), bucket(other, d), line_bits, into_other, executor);
   }

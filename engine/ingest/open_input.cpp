@@ -24,8 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t key_share = 2;  // keys take at most this part of the budget
 
-[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::invalid_argument, what); }
-
 enum class InputKind { text, npz, hdf5 };
 
 // A pipe is text: what is read from it now would be missing later.
@@ -48,9 +46,9 @@ InputKind kind_of(const fs::path& input) {
 std::uint64_t reader_share(const IngestOptions& options) { return host_budget(options.memory_bytes) / 8; }
 
 // `most` bytes, or fewer where the reader's share, at `reader_bytes` a byte of a block, gives fewer.
-std::size_t block_bytes(std::size_t most, const IngestOptions& options, std::uint64_t reader_bytes) {
-  constexpr std::size_t least = std::size_t{16} << 10;
-  return std::max<std::size_t>(least, std::min<std::uint64_t>(most, reader_share(options) / reader_bytes));
+std::size_t block_bytes(std::size_t max_bytes, const IngestOptions& options, std::uint64_t reader_bytes) {
+  constexpr std::size_t min_bytes = std::size_t{16} << 10;
+  return std::max<std::size_t>(min_bytes, std::min<std::uint64_t>(max_bytes, reader_share(options) / reader_bytes));
 }
 
 bool is_csv(const fs::path& file) {

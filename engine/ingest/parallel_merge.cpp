@@ -15,8 +15,8 @@ namespace {
 
 // Parts per thread and window: enough that threads end a window together.
 constexpr std::size_t parts_per_thread = 4;
-constexpr std::uint64_t most_window_blocks = 512;
-constexpr std::uint64_t least_blocks_per_thread = 8;
+constexpr std::uint64_t max_window_blocks = 512;
+constexpr std::uint64_t min_blocks_per_thread = 8;
 // Space on disk is given back in steps: every one is a change of the file system's books.
 constexpr std::uint64_t release_step_bytes = std::uint64_t{4} << 20;
 
@@ -56,10 +56,10 @@ std::size_t first_not_before(const SortedBatch& entries, std::size_t from, std::
 template <bool is_wide>
 class Appender {
  public:
-  Appender(SortedBatch& out, std::size_t most, DuplicatePolicy policy) : out_(&out), policy_(policy) {
-    out.low.resize(most);
-    out.key.resize(is_wide ? most : 0);
-    out.values.resize(most);
+  Appender(SortedBatch& out, std::size_t max_count, DuplicatePolicy policy) : out_(&out), policy_(policy) {
+    out.low.resize(max_count);
+    out.key.resize(is_wide ? max_count : 0);
+    out.values.resize(max_count);
   }
   ~Appender() {
     out_->low.resize(count_);
@@ -289,8 +289,8 @@ std::uint64_t merge_window_bytes(const RunStore& store, std::uint64_t runs, std:
 std::uint64_t merge_window_blocks(const RunStore& store, std::uint64_t runs, std::uint64_t memory_bytes, int threads) {
   const std::uint64_t kept = merge_window_bytes(store, runs, 0, threads);
   const std::uint64_t one = merge_window_bytes(store, runs, 1, threads) - kept;
-  const std::uint64_t blocks = memory_bytes < kept ? 0 : std::min((memory_bytes - kept) / one, most_window_blocks);
-  if (blocks < least_blocks_per_thread * static_cast<std::uint64_t>(threads)) return 0;
+  const std::uint64_t blocks = memory_bytes < kept ? 0 : std::min((memory_bytes - kept) / one, max_window_blocks);
+  if (blocks < min_blocks_per_thread * static_cast<std::uint64_t>(threads)) return 0;
   std::vector<PackedBlock> forecast = store.forecast();
   std::ranges::sort(forecast, {}, &PackedBlock::first);
   for (std::size_t b = 0; b + blocks / 2 < forecast.size(); ++b) {

@@ -15,7 +15,7 @@ namespace {
 // Counts from here on are few (of n entries, n / 2^16 indices have one), and sorted by comparison.
 constexpr std::uint32_t large_count = std::uint32_t{1} << 16;
 // A count that is at its end stays there: so many are equally frequent.
-constexpr std::uint32_t most_counted = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t max_counted = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
@@ -38,7 +38,7 @@ std::uint64_t Relabelling::memory_bytes(std::span<const std::uint64_t> lengths) 
 
 void Relabelling::check_lengths(std::span<const std::uint64_t> lengths) {
   for (std::size_t n = 0; n < lengths.size(); ++n) {
-    if (lengths[n] <= most_relabelled_rows) continue;
+    if (lengths[n] <= max_relabelled_rows) continue;
     throw Error(ErrorKind::invalid_argument, "mode " + std::to_string(n) + " has the length " +
                                                  std::to_string(lengths[n]) +
                                                  ", and modes of up to 2^32 can be relabelled; give --relabel none");
@@ -53,7 +53,7 @@ void Relabelling::count(const CoordinateBatch& batch, Executor& executor) {
     const auto mode = static_cast<int>(n);
     for (std::size_t i = 0; i < batch.count(); ++i) {
       std::uint32_t& count = counts[batch.coordinate(i, mode)];
-      if (count != most_counted) ++count;
+      if (count != max_counted) ++count;
     }
   });
 }

@@ -73,7 +73,7 @@ void RunStore::append(const MemoryRun& run, Executor& executor, const EntriesWri
 void RunStore::merge(std::size_t first, std::size_t count, Executor& executor, const EntriesWritten& written) {
   Extent merged{file_.bytes(), 0, 0, {}};
   std::vector<std::unique_ptr<SortedRun>> runs;
-  for (std::size_t r = first; r < first + count; ++r) runs.push_back(open(runs_[r], least_buffer_bytes(has_key_)));
+  for (std::size_t r = first; r < first + count; ++r) runs.push_back(open(runs_[r], min_buffer_bytes(has_key_)));
   MergedRuns source(std::move(runs), has_key_);
   const std::size_t wave = blocks_per_thread * static_cast<std::size_t>(executor.width());
   std::vector<SortedBatch> pulled;
@@ -158,13 +158,13 @@ void RunStore::read(const PackedBlock& block, SortedBatch& entries) const {
 // The frames are decoded whole, and the columns of a block are as many as its values and keys.
 std::uint64_t RunStore::block_bytes(bool has_key) { return (columns_of(has_key) + 1) * 8 * run_block_entries; }
 
-std::uint64_t RunStore::least_buffer_bytes(bool has_key) {
+std::uint64_t RunStore::min_buffer_bytes(bool has_key) {
   return max_record_bytes(columns_of(has_key), run_block_entries);
 }
 
 // Blocks and records of two waves, and records while they grow.
 std::uint64_t RunStore::writing_bytes(bool has_key, int threads) {
-  return (2 * block_bytes(has_key) + 3 * least_buffer_bytes(has_key)) * blocks_per_thread *
+  return (2 * block_bytes(has_key) + 3 * min_buffer_bytes(has_key)) * blocks_per_thread *
          static_cast<std::uint64_t>(threads);
 }
 

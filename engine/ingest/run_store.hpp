@@ -61,9 +61,9 @@ class RunStore {
   void release(std::uint64_t offset, std::uint64_t bytes) const { file_.release(offset, bytes); }
 
   // Memory of a run that is being read with the least buffer, and that buffer.
-  static std::uint64_t reading_bytes(bool has_key) { return block_bytes(has_key) + least_buffer_bytes(has_key); }
+  static std::uint64_t reading_bytes(bool has_key) { return block_bytes(has_key) + min_buffer_bytes(has_key); }
   static std::uint64_t block_bytes(bool has_key);
-  static std::uint64_t least_buffer_bytes(bool has_key);
+  static std::uint64_t min_buffer_bytes(bool has_key);
   // Memory for packing.
   static std::uint64_t writing_bytes(bool has_key, int threads);
 

@@ -35,7 +35,7 @@ class SortedSource {
 
   // Replaces `part`, whose memory it uses again, by the next nonzeros in line order, distinct, `most` of them unless
   // fewer are left. Returns false when there are none. May use all threads.
-  virtual bool next(SortedPart& part, std::size_t most) = 0;
+  virtual bool next(SortedPart& part, std::size_t max_count) = 0;
 
   // Has the part's entries in memory. Thread-safe, for different parts.
   virtual void fetch(SortedPart&) const {}

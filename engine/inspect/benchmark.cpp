@@ -89,9 +89,9 @@ PassMeasurement measure_pass(Streamer& streamer, AltoBaseline* baseline, const P
   PassMeasurement measured;
   measured.mode = load.mode;
   measured.seconds = median(seconds);
-  measured.least_seconds = std::ranges::min(seconds);
+  measured.min_seconds = std::ranges::min(seconds);
   measured.nonzeros_per_second = static_cast<double>(load.nnz) / measured.seconds;
-  if (baseline != nullptr) measured.baseline_least_seconds = std::ranges::min(baseline_seconds);
+  if (baseline != nullptr) measured.baseline_min_seconds = std::ranges::min(baseline_seconds);
   return measured;
 }
 
@@ -112,8 +112,8 @@ double BenchmarkReport::ratio_to_baseline() const {
   double seconds = 0;
   double baseline_seconds = 0;
   for (const PassMeasurement& pass : passes) {
-    seconds += pass.least_seconds;
-    baseline_seconds += pass.baseline_least_seconds;
+    seconds += pass.min_seconds;
+    baseline_seconds += pass.baseline_min_seconds;
   }
   return baseline_seconds > 0 ? seconds / baseline_seconds : 0;
 }

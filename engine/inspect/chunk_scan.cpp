@@ -94,12 +94,12 @@ int scan_workers(const ContainerReader& tensor, const ScanBudget& budget, int th
   if (budget.total_bytes < fixed + each) {
     throw Error(ErrorKind::out_of_memory, tensor.path().string() + ": reading it takes at least " +
                                               format_bytes(fixed + each) + " of memory, and the budget is " +
-                                              format_bytes(budget.total_bytes) + "; give --host-memory " +
+                                              format_bytes(budget.total_bytes) + "; give --memory " +
                                               as_budget(fixed + each) + " or more");
   }
-  const std::uint64_t most = std::min((budget.total_bytes - fixed) / each, tensor.info().chunk_count());
+  const std::uint64_t max_workers = std::min((budget.total_bytes - fixed) / each, tensor.info().chunk_count());
   const auto wanted = static_cast<std::uint64_t>(threads > 0 ? threads : ThreadPool(0).width());
-  return static_cast<int>(std::min(wanted, most));
+  return static_cast<int>(std::min(wanted, max_workers));
 }
 
 void scan_chunks(const ContainerReader& tensor, int workers,

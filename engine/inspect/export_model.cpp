@@ -63,12 +63,12 @@ std::vector<NamedArray> list_arrays(const CpdModel& model) {
 }
 
 void write_labels(const TemporaryFile& file, const fs::path& name, const Labels& labels) {
-  constexpr std::size_t most_bytes = std::size_t{1} << 20;
+  constexpr std::size_t max_bytes = std::size_t{1} << 20;
   OutputFile output(file.path(), name);
   std::string lines;
   for (std::uint64_t i = 0; i < labels.size(); ++i) {
     lines.append(labels[i]) += '\n';
-    if (lines.size() < most_bytes && i + 1 < labels.size()) continue;
+    if (lines.size() < max_bytes && i + 1 < labels.size()) continue;
     output.write(lines);
     lines.clear();
   }

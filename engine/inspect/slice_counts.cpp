@@ -95,8 +95,8 @@ SliceStatistics CountDistribution::result() const {
   for (std::uint64_t count = 0; count < dense; ++count) buckets[std::bit_width(count)] += slices_[count];
   for (const auto& [count, slices] : larger_) buckets[std::bit_width(count)] += slices;
   for (auto b = static_cast<std::size_t>(std::bit_width(result.minimum)); b <= std::bit_width(result.maximum); ++b) {
-    const std::uint64_t least = b == 0 ? 0 : std::uint64_t{1} << (b - 1);
-    result.histogram.push_back({least, b == 0 ? 0 : least + (least - 1), buckets[b]});
+    const std::uint64_t min = b == 0 ? 0 : std::uint64_t{1} << (b - 1);
+    result.histogram.push_back({min, b == 0 ? 0 : min + (min - 1), buckets[b]});
   }
   return result;
 }

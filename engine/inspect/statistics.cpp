@@ -16,7 +16,7 @@ namespace {
 std::uint64_t distribution_bytes(std::uint64_t nnz) { return (std::uint64_t{520} << 10) + 64 * (nnz >> 16); }
 
 // Of coordinates, fewer than this are not worth a traversal of their own.
-constexpr std::uint64_t fewest_counters = std::uint64_t{1} << 16;
+constexpr std::uint64_t min_counters = std::uint64_t{1} << 16;
 
 class Measurement {
  public:
@@ -27,19 +27,19 @@ class Measurement {
     scan_.worker_bytes = ValueCounts::bytes + SliceCounters::worker_bytes(shape.size());
     const std::uint64_t kept = shape.size() * distribution_bytes(nnz()) + chunk_means_.size() * sizeof(double);
     std::uint64_t coordinates = 0;
-    for (const std::uint64_t length : shape) coordinates += std::min(length, most_counters - coordinates);
+    for (const std::uint64_t length : shape) coordinates += std::min(length, max_counters - coordinates);
     // Threads come before counters, up to half of the budget: a traversal takes each its time.
-    const std::uint64_t least = std::min(coordinates, fewest_counters);
-    scan_.fixed_bytes = kept + least * sizeof(std::uint64_t);
+    const std::uint64_t min_count = std::min(coordinates, min_counters);
+    scan_.fixed_bytes = kept + min_count * sizeof(std::uint64_t);
     scan_workers(reader, scan_, 1);
-    const std::uint64_t half = std::max(least, std::min(coordinates, budget_bytes / 2 / sizeof(std::uint64_t)));
+    const std::uint64_t half = std::max(min_count, std::min(coordinates, budget_bytes / 2 / sizeof(std::uint64_t)));
     scan_.fixed_bytes = kept + half * sizeof(std::uint64_t);
     std::uint64_t counters = half;
     try {
       workers_ = scan_workers(reader, scan_, threads);
     } catch (const Error&) {
-      counters = least;
-      scan_.fixed_bytes = kept + least * sizeof(std::uint64_t);
+      counters = min_count;
+      scan_.fixed_bytes = kept + min_count * sizeof(std::uint64_t);
       workers_ = scan_workers(reader, scan_, 1);
     }
     passes_ = plan_windows(shape, counters);
@@ -68,7 +68,7 @@ class Measurement {
   }
 
  private:
-  static constexpr std::uint64_t most_counters = std::uint64_t{1} << 56;
+  static constexpr std::uint64_t max_counters = std::uint64_t{1} << 56;
 
   void traverse(std::size_t pass) {
     SliceCounters counters(passes_[pass], workers_);

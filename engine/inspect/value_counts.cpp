@@ -9,16 +9,16 @@ namespace blco {
 namespace {
 
 // Exponents of finite doubles, those of subnormal numbers included.
-constexpr int least_exponent = -1074;
-constexpr int most_exponent = 1023;
-constexpr std::size_t exponents = most_exponent - least_exponent + 1;
+constexpr int min_exponent = -1074;
+constexpr int max_exponent = 1023;
+constexpr std::size_t exponents = max_exponent - min_exponent + 1;
 
 std::size_t exponent_of(double value) {
   const auto biased = static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52 & 0x7ff);
-  return static_cast<std::size_t>((biased != 0 ? biased - 1023 : std::ilogb(value)) - least_exponent);
+  return static_cast<std::size_t>((biased != 0 ? biased - 1023 : std::ilogb(value)) - min_exponent);
 }
 
-double lower_bound_of(std::size_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent) + least_exponent); }
+double lower_bound_of(std::size_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent) + min_exponent); }
 
 }  // namespace
 
@@ -36,9 +36,9 @@ void DistinctValues::add(double value) {
     slots_[slot] = bits;
     ++count_;
   }
-  if (count_ > most_distinct_values) {
+  if (count_ > max_distinct_values) {
     overflowed_ = true;
-    count_ = most_distinct_values;
+    count_ = max_distinct_values;
   }
 }
 
@@ -49,7 +49,7 @@ void DistinctValues::add_all(const DistinctValues& other) {
   if (other.has_zero_) add(0.0);
   if (other.overflowed_) {
     overflowed_ = true;
-    count_ = most_distinct_values;
+    count_ = max_distinct_values;
   }
 }
 

@@ -9,7 +9,7 @@
 
 namespace blco {
 
-// Up to most_distinct_values different numbers, by open addressing.
+// Up to max_distinct_values different numbers, by open addressing.
 class DistinctValues {
  public:
   void add(double value);
@@ -18,7 +18,7 @@ class DistinctValues {
   bool overflowed() const { return overflowed_; }
 
  private:
-  std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(4 * most_distinct_values);  // bits; 0: free
+  std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(4 * max_distinct_values);  // bits; 0: free
   bool has_zero_ = false;
   bool overflowed_ = false;
   std::uint64_t count_ = 0;

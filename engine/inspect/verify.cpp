@@ -41,8 +41,8 @@ class ChunkVerifier {
       low_bits_ |= layout.view().modes[n].low_mask;
       key_bits_ |= layout.view().modes[n].key_mask;
     }
-    least_.assign(order_, ~std::uint64_t{0});
-    most_.assign(order_, 0);
+    min_.assign(order_, ~std::uint64_t{0});
+    max_.assign(order_, 0);
   }
 
   ChunkFacts run() {
@@ -120,8 +120,8 @@ class ChunkVerifier {
                   ": it lies outside the chunk's bounds of mode " + std::to_string(n) + ", " +
                       std::to_string(chunk_->lower[n]) + " to " + std::to_string(chunk_->upper[n]));
         }
-        least_[n] = std::min(least_[n], coordinates[i]);
-        most_[n] = std::max(most_[n], coordinates[i]);
+        min_[n] = std::min(min_[n], coordinates[i]);
+        max_[n] = std::max(max_[n], coordinates[i]);
       }
     }
   }
@@ -136,10 +136,10 @@ class ChunkVerifier {
 
   void check_bounds() const {
     for (std::size_t n = 0; n < order_; ++n) {
-      if (least_[n] == chunk_->lower[n] && most_[n] == chunk_->upper[n]) continue;
+      if (min_[n] == chunk_->lower[n] && max_[n] == chunk_->upper[n]) continue;
       fail(": the bounds of mode " + std::to_string(n) + " are " + std::to_string(chunk_->lower[n]) + " to " +
-           std::to_string(chunk_->upper[n]) + ", but the coordinates go from " + std::to_string(least_[n]) + " to " +
-           std::to_string(most_[n]));
+           std::to_string(chunk_->upper[n]) + ", but the coordinates go from " + std::to_string(min_[n]) + " to " +
+           std::to_string(max_[n]));
     }
   }
 
@@ -150,8 +150,8 @@ class ChunkVerifier {
   std::size_t order_;
   std::uint64_t low_bits_ = 0;
   std::uint64_t key_bits_ = 0;
-  std::vector<std::uint64_t> least_;
-  std::vector<std::uint64_t> most_;
+  std::vector<std::uint64_t> min_;
+  std::vector<std::uint64_t> max_;
   LineIndex previous_;
   bool started_ = false;
   ChunkFacts facts_;

@@ -60,7 +60,7 @@ PassSeconds estimate_pass(const PassLoad& load, const DeclaredGpu& gpu) {
   return seconds;
 }
 
-std::uint64_t most_segments(std::uint64_t nnz, std::uint64_t rows) {
+std::uint64_t max_segments(std::uint64_t nnz, std::uint64_t rows) {
   const std::uint64_t frames = (nnz + frame_entries - 1) / frame_entries;
   return std::min(nnz, frames * std::min<std::uint64_t>(frame_entries, rows));
 }

@@ -36,6 +36,6 @@ PassSeconds estimate_pass(const PassLoad& load, const DeclaredGpu& gpu);
 
 // The most segments that chunks with `nnz` nonzeros in `rows` rows of the target mode can have: a frame adds to a row
 // once, or for each of its nonzeros.
-std::uint64_t most_segments(std::uint64_t nnz, std::uint64_t rows);
+std::uint64_t max_segments(std::uint64_t nnz, std::uint64_t rows);
 
 }  // namespace blco

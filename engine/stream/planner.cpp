@@ -18,9 +18,9 @@ constexpr std::uint64_t overhead_bytes = std::uint64_t{8} << 20;
 
 // One lane is computed on (or copied from) while another is filled. Before a device more of them smooth the transfers,
 // and a second reader hides decompression; a host's threads read the next chunk themselves.
-constexpr int fewest_lanes = 2;
-constexpr int usual_lanes = 4;
-constexpr int usual_readers = 2;
+constexpr int min_lanes = 2;
+constexpr int default_lanes = 4;
+constexpr int default_readers = 2;
 
 // Matrices of R x R alive at once in a row update: the system, its checked copy, its factorisation, both forms of the
 // solver, and on the singular path the eigenvectors and a product.
@@ -95,7 +95,7 @@ std::uint64_t useful_private_bytes(const PlanRequest& request) {
 }
 
 // A backend with whole copies of the output makes no RowExchange, which may take more than the copies.
-std::uint64_t least_private_bytes(const PlanRequest& request) {
+std::uint64_t min_private_bytes(const PlanRequest& request) {
   const std::uint64_t useful = useful_private_bytes(request);
   return host_bytes(request, useful) <= host_bytes(request, 0) ? useful : 0;
 }
@@ -103,8 +103,7 @@ std::uint64_t least_private_bytes(const PlanRequest& request) {
 // Bytes of host memory that no plan can do without.
 std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request) {
   const auto rank = static_cast<std::uint64_t>(request.backend.rank);
-  const std::uint64_t backend =
-      request.device ? device_staging_bytes : host_bytes(request, least_private_bytes(request));
+  const std::uint64_t backend = request.device ? device_staging_bytes : host_bytes(request, min_private_bytes(request));
   return overhead_bytes + tensor.table_bytes + request.caller_bytes + backend +
          solver_matrices * rank * rank * sizeof(double);
 }
@@ -113,14 +112,14 @@ std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request)
 // streamed anyway, and merging the copies is little beside its nonzeros.
 std::uint64_t choose_private_bytes(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room) {
   const std::uint64_t useful = useful_private_bytes(request);
-  const std::uint64_t least = least_private_bytes(request);
+  const std::uint64_t min_bytes = min_private_bytes(request);
   const auto copies = static_cast<std::uint64_t>(request.threads - 1);
   const bool worthwhile = copies * std::ranges::max(request.backend.layout.shape()) <= tensor.nnz() / 4;
-  const bool fits = host_bytes(request, useful) <= host_bytes(request, least) + room;
+  const bool fits = host_bytes(request, useful) <= host_bytes(request, min_bytes) + room;
   const bool streams = !request.keep_chunks || tensor.buffer_bytes() >= 2 * room;
   if (worthwhile && fits && streams) return useful;
   const std::uint64_t quarter = room / 4 / page_bytes * page_bytes;
-  return std::max(least, std::min(quarter, useful));
+  return std::max(min_bytes, std::min(quarter, useful));
 }
 
 // What the factors before each update take on the host.
@@ -134,10 +133,10 @@ std::uint64_t previous_factor_bytes(const PlanRequest& request) {
 // A small budget is better spent on chunks that are not read at all. Returns the bytes that a deeper ring takes more.
 std::uint64_t deepen_ring(const TensorSizes& tensor, std::uint64_t room, Plan& plan) {
   const std::uint64_t more =
-      (usual_lanes - fewest_lanes) * plan.lane_bytes + (usual_readers - 1) * tensor.largest_scratch();
+      (default_lanes - min_lanes) * plan.lane_bytes + (default_readers - 1) * tensor.largest_scratch();
   if (more > room / 8) return 0;
-  plan.lanes = usual_lanes;
-  plan.readers = usual_readers;
+  plan.lanes = default_lanes;
+  plan.readers = default_readers;
   return more;
 }
 
@@ -145,7 +144,7 @@ std::uint64_t deepen_ring(const TensorSizes& tensor, std::uint64_t room, Plan& p
 void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& plan) {
   const DeviceRequest& device = *request.device;
   const int lanes = plan.lanes;
-  plan.lanes = fewest_lanes;
+  plan.lanes = min_lanes;
   plan.device_minimum_bytes = cuda_backend_bytes(cuda_config(request, plan));
   if (device.budget_bytes < plan.device_minimum_bytes) {
     throw Error(ErrorKind::out_of_memory,
@@ -159,9 +158,9 @@ void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& pl
   const std::uint64_t without = cuda_backend_bytes(cuda_config(request, plan));
   plan.keep_previous = request.want_previous;
   if (cuda_backend_bytes(cuda_config(request, plan)) > without + room / 4) plan.keep_previous = false;
-  const std::uint64_t fewest = cuda_backend_bytes(cuda_config(request, plan));
+  const std::uint64_t min_bytes = cuda_backend_bytes(cuda_config(request, plan));
   plan.lanes = lanes;
-  if (cuda_backend_bytes(cuda_config(request, plan)) > fewest + room / 8) plan.lanes = fewest_lanes;
+  if (cuda_backend_bytes(cuda_config(request, plan)) > min_bytes + room / 8) plan.lanes = min_lanes;
   const std::uint64_t taken = cuda_backend_bytes(cuda_config(request, plan));
   if (request.keep_chunks) {
     plan.resident_bytes = keep_evenly(tensor, Tier::device, device.budget_bytes - taken, device_bytes_of, plan.tiers);
@@ -187,22 +186,22 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
   Plan plan;
   plan.lane_bytes = tensor.largest_buffer();
   plan.scratch_bytes = tensor.largest_scratch();
-  const std::uint64_t taken = fixed_bytes(tensor, request) + fewest_lanes * plan.lane_bytes + plan.scratch_bytes;
+  const std::uint64_t taken = fixed_bytes(tensor, request) + min_lanes * plan.lane_bytes + plan.scratch_bytes;
   plan.minimum_bytes = taken;
   if (request.budget_bytes < plan.minimum_bytes) {
     throw Error(ErrorKind::out_of_memory,
                 "this job takes at least " + format_bytes(plan.minimum_bytes) + " of host memory, and the budget is " +
-                    format_bytes(request.budget_bytes) + "; give --host-memory " + as_budget(plan.minimum_bytes) +
+                    format_bytes(request.budget_bytes) + "; give --memory " + as_budget(plan.minimum_bytes) +
                     " or more, a lower rank, or --precision f32");
   }
 
   std::uint64_t room = request.budget_bytes - taken;
   plan.tiers.assign(tensor.chunks.size(), Tier::streamed);
-  plan.lanes = fewest_lanes;
+  plan.lanes = min_lanes;
   plan.readers = 1;
   if (!request.device) {
     plan.private_bytes = choose_private_bytes(tensor, request, room);
-    room -= host_bytes(request, plan.private_bytes) - host_bytes(request, least_private_bytes(request));
+    room -= host_bytes(request, plan.private_bytes) - host_bytes(request, min_private_bytes(request));
     const std::uint64_t previous = previous_factor_bytes(request);
     plan.keep_previous = request.want_previous && previous <= room / 4;
     if (plan.keep_previous) room -= previous;

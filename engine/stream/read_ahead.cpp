@@ -118,15 +118,15 @@ class ThreadedReads final : public ReadAhead {
 // Reads that the system is asked for ahead of the one that is taken in.
 constexpr std::size_t announced_reads = 4;
 
-class ReadsBeside final : public ReadAhead {
+class CooperativeReads final : public ReadAhead {
  public:
-  ReadsBeside(ReadSetup setup, std::vector<std::uint64_t> chunks, SideJobs& jobs)
+  CooperativeReads(ReadSetup setup, std::vector<std::uint64_t> chunks, SideJobs& jobs)
       : setup_(std::move(setup)), chunks_(std::move(chunks)), jobs_(&jobs) {
     for (std::size_t read = 0; read < std::min(announced_reads, chunks_.size()); ++read) announce(read);
   }
 
   // What was not done, since the pass has failed, is not done any more: it refers to this.
-  ~ReadsBeside() override { jobs_->clear(); }
+  ~CooperativeReads() override { jobs_->clear(); }
 
   ChunkView wait(std::size_t read) override {
     if (current_ == nullptr) start_next();
@@ -182,7 +182,7 @@ std::unique_ptr<ReadAhead> read_by_threads(const ReadSetup& setup, std::vector<s
 }
 
 std::unique_ptr<ReadAhead> read_beside(const ReadSetup& setup, std::vector<std::uint64_t> chunks, SideJobs& jobs) {
-  return std::make_unique<ReadsBeside>(setup, std::move(chunks), jobs);
+  return std::make_unique<CooperativeReads>(setup, std::move(chunks), jobs);
 }
 
 }  // namespace blco

@@ -13,8 +13,8 @@
 namespace blco {
 namespace {
 
-constexpr std::uint64_t least_batch_entries = std::uint64_t{1} << 12;
-constexpr std::uint64_t most_batch_entries = std::uint64_t{1} << 18;
+constexpr std::uint64_t min_batch_entries = std::uint64_t{1} << 12;
+constexpr std::uint64_t max_batch_entries = std::uint64_t{1} << 18;
 constexpr std::size_t slice_entries = std::size_t{1} << 14;
 constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 32;
 // A coordinate of 2^64-1 would need a mode of length 2^64.
@@ -49,13 +49,13 @@ void copy_coordinates(const Column& column, std::size_t begin, std::size_t count
                       std::uint64_t& upper) {
   visit_number(column.type, [&](const auto& load) {
     const std::byte* from = column.first + begin * column.stride;
-    std::uint64_t most = 0;
+    std::uint64_t max = 0;
     for (std::size_t i = 0; i < count; ++i, from += column.stride) {
       const auto at = static_cast<std::uint64_t>(load(from));
-      most = std::max(most, at);
+      max = std::max(max, at);
       out[i * order] = static_cast<Out>(at);
     }
-    upper = std::max(upper, most);
+    upper = std::max(upper, max);
   });
 }
 
@@ -76,15 +76,15 @@ class CooReader final : public CoordinateReader {
   CooReader(std::vector<std::unique_ptr<CooSource>> sources, std::uint64_t memory_bytes, Executor& executor)
       : sources_(std::move(sources)), executor_(executor) {
     order_ = order_of(*sources_.front());
-    std::uint64_t most_entry_bytes = 1;
+    std::uint64_t max_entry_bytes = 1;
     for (const auto& source : sources_) {
       check_order(*source);
       source_bytes_ += source->memory_bytes();
-      most_entry_bytes = std::max(most_entry_bytes, entry_bytes(*source));
+      max_entry_bytes = std::max(max_entry_bytes, entry_bytes(*source));
     }
     const std::uint64_t left = memory_bytes > source_bytes_ ? memory_bytes - source_bytes_ : 0;
-    batch_entries_ = std::clamp(left / most_entry_bytes, least_batch_entries, most_batch_entries);
-    batch_bytes_ = batch_entries_ * most_entry_bytes;
+    batch_entries_ = std::clamp(left / max_entry_bytes, min_batch_entries, max_batch_entries);
+    batch_bytes_ = batch_entries_ * max_entry_bytes;
   }
 
   bool next(CoordinateBatch& batch) override {

@@ -18,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t max_small_numbers = 64;
-constexpr std::uint64_t least_cache_bytes = std::uint64_t{1} << 20;
-constexpr std::uint64_t most_cache_bytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t min_cache_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t max_cache_bytes = std::uint64_t{256} << 20;
 // Deflate shrinks by no more than this.
 constexpr std::uint64_t max_compression = 1032;
 
@@ -256,16 +256,16 @@ class Hdf5CooSource final : public CooSource {
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
       const std::uint64_t across = (extents[axis] + chunk[axis] - 1) / std::max<hsize_t>(chunk[axis], 1);
       const std::uint64_t along = chunk[axis] * (axis == cursor.entry_axis ? 1 : across);
-      const bool is_too_large = bytes > most_cache_bytes / std::max<std::uint64_t>(along, 1);
-      bytes = is_too_large ? most_cache_bytes + 1 : bytes * along;
+      const bool is_too_large = bytes > max_cache_bytes / std::max<std::uint64_t>(along, 1);
+      bytes = is_too_large ? max_cache_bytes + 1 : bytes * along;
     }
-    cache_bytes_ += std::max(bytes, least_cache_bytes);
-    if (cache_bytes_ > most_cache_bytes) {
+    cache_bytes_ += std::max(bytes, min_cache_bytes);
+    if (cache_bytes_ > max_cache_bytes) {
       throw Error(ErrorKind::invalid_argument, path_.string() + ": the chunks of its datasets are so large that " +
-                                                   std::to_string(most_cache_bytes >> 20) +
+                                                   std::to_string(max_cache_bytes >> 20) +
                                                    " MiB do not hold one of each; write them again in smaller chunks");
     }
-    return std::max(bytes, least_cache_bytes);
+    return std::max(bytes, min_cache_bytes);
   }
 
   Hdf5Group group_;

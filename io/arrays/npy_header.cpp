@@ -11,8 +11,6 @@ namespace {
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t max_dimensions = 64;
 
-[[noreturn]] void fail(const std::string& what) { throw Error(ErrorKind::invalid_argument, what); }
-
 class DictionaryParser {
  public:
   explicit DictionaryParser(std::string_view text) : text_(text) {}
@@ -24,7 +22,7 @@ class DictionaryParser {
       const std::string key = quoted();
       expect(':');
       if (key == "descr") {
-        if (peek() != '\'' && peek() != '"') fail("it has several fields; save each as an array of its own");
+        if (peek() != '\'' && peek() != '"') refuse("it has several fields; save each as an array of its own");
         header.descr = quoted();
         has_descr_ = true;
       } else if (key == "fortran_order") {
@@ -43,7 +41,7 @@ class DictionaryParser {
   }
 
  private:
-  [[noreturn]] static void malformed() { fail("its header is not one of numpy.save; save it again"); }
+  [[noreturn]] static void malformed() { refuse("its header is not one of numpy.save; save it again"); }
 
   char peek() {
     while (!text_.empty() && (text_.front() == ' ' || text_.front() == '\n')) text_.remove_prefix(1);
@@ -105,13 +103,14 @@ class DictionaryParser {
 }  // namespace
 
 std::size_t npy_data_offset(std::string_view prefix) {
-  if (prefix.size() < npy_prefix_bytes || !prefix.starts_with(magic)) fail("it is not an array of numpy.save");
+  if (prefix.size() < npy_prefix_bytes || !prefix.starts_with(magic)) refuse("it is not an array of numpy.save");
   const auto byte = [&](std::size_t at) { return static_cast<std::size_t>(static_cast<unsigned char>(prefix[at])); };
   const std::size_t version = byte(6);
-  if (version < 1 || version > 3) fail("its format has version " + std::to_string(version) + ", and 1 to 3 are known");
+  if (version < 1 || version > 3)
+    refuse("its format has version " + std::to_string(version) + ", and 1 to 3 are known");
   std::size_t length = byte(8) | byte(9) << 8;
   if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
-  if (length > max_npy_header_bytes) fail("its header is longer than 1 MiB");
+  if (length > max_npy_header_bytes) refuse("its header is longer than 1 MiB");
   return length + (version > 1 ? 12 : 10);
 }
 

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "blco/error.hpp"
-#include "io/file/read_at.hpp"
+#include "io/file/transfer.hpp"
 
 namespace blco {
 namespace {
@@ -27,8 +27,8 @@ constexpr std::size_t entry_bytes = 46;
 constexpr std::size_t end_bytes = 22;
 constexpr std::size_t locator_bytes = 20;
 constexpr std::size_t end64_bytes = 56;
-constexpr std::uint64_t most_comment_bytes = 65535;
-constexpr std::uint64_t most_directory_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t max_comment_bytes = 65535;
+constexpr std::uint64_t max_directory_bytes = std::uint64_t{64} << 20;
 constexpr std::uint32_t in_zip64 = 0xffffffff;
 
 template <class T>
@@ -53,7 +53,7 @@ class DirectoryReader {
 
   std::vector<ZipMember> read() {
     const Directory directory = find();
-    if (directory.bytes > most_directory_bytes) damaged("its directory is larger than 64 MiB");
+    if (directory.bytes > max_directory_bytes) damaged("its directory is larger than 64 MiB");
     const std::vector<std::byte> bytes = read_bytes(directory.offset, directory.bytes, "its directory");
     std::vector<ZipMember> members;
     std::size_t at = 0;
@@ -79,7 +79,7 @@ class DirectoryReader {
 
   // The end record lies before a comment of unknown length.
   Directory find() const {
-    const std::uint64_t tail_bytes = std::min<std::uint64_t>(file_bytes_, end_bytes + most_comment_bytes);
+    const std::uint64_t tail_bytes = std::min<std::uint64_t>(file_bytes_, end_bytes + max_comment_bytes);
     const std::vector<std::byte> tail = read_bytes(file_bytes_ - tail_bytes, tail_bytes, "its end");
     for (std::size_t at = tail.size() >= end_bytes ? tail.size() - end_bytes + 1 : 0; at-- > 0;) {
       const auto record = std::span(tail).subspan(at);

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "blco/error.hpp"
-#include "io/file/read_at.hpp"
+#include "io/file/transfer.hpp"
 
 namespace blco {
 namespace {

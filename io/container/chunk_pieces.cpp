@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "io/container/stored_column.hpp"
-#include "io/file/read_at.hpp"
+#include "io/file/transfer.hpp"
 
 namespace blco {
 namespace {

@@ -11,7 +11,7 @@
 namespace blco {
 
 // Modes that are longer cannot be relabelled: their indices do not fit 32 bits.
-inline constexpr std::uint64_t most_relabelled_rows = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t max_relabelled_rows = std::uint64_t{1} << 32;
 
 // A mode whose stored indices are not the original ones.
 struct RelabelledMode {

@@ -13,7 +13,7 @@
 #include "io/container/chunk_finder.hpp"
 #include "io/container/label_table.hpp"
 #include "io/container/relabelling_data.hpp"
-#include "io/file/read_at.hpp"
+#include "io/file/transfer.hpp"
 #include "io/hdf5/frame_filter.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 

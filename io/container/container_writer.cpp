@@ -35,17 +35,15 @@ constexpr std::uint64_t hopeless_percent = 95;
 // Enough of a chunk's start to tell it from any other: it has the checksum in it.
 constexpr std::size_t checked_start = 4096;
 
-[[noreturn]] void misuse(const std::string& what) { throw Error(ErrorKind::invalid_argument, what); }
-
-// Nothing where it takes more than `most_percent` of the payload.
-std::vector<std::byte> compress(std::span<const std::byte> payload, int level, std::uint64_t most_percent) {
-  const std::size_t most = ZSTD_compressBound(payload.size());
-  const auto out = std::make_unique_for_overwrite<std::byte[]>(most);
-  const std::size_t written = ZSTD_compress(out.get(), most, payload.data(), payload.size(), level);
+// Nothing where it takes more than `max_percent` of the payload.
+std::vector<std::byte> compress(std::span<const std::byte> payload, int level, std::uint64_t max_percent) {
+  const std::size_t max_bytes = ZSTD_compressBound(payload.size());
+  const auto out = std::make_unique_for_overwrite<std::byte[]>(max_bytes);
+  const std::size_t written = ZSTD_compress(out.get(), max_bytes, payload.data(), payload.size(), level);
   if (ZSTD_isError(written)) {
     throw Error(ErrorKind::out_of_memory, std::string("zstd cannot compress a chunk: ") + ZSTD_getErrorName(written));
   }
-  if (100 * written > most_percent * payload.size()) return {};
+  if (100 * written > max_percent * payload.size()) return {};
   return {out.get(), out.get() + written};
 }
 
@@ -110,7 +108,7 @@ void check_labels(const ContainerInfo& info, std::span<const Labels> labels) {
   for (std::size_t n = 0; fitting && n < labels.size(); ++n) {
     fitting = labels[n].empty() || labels[n].size() == info.shape[n];
   }
-  if (!fitting) misuse("a mode has no labels, or one for each of its coordinates");
+  if (!fitting) refuse("a mode has no labels, or one for each of its coordinates");
 }
 
 template <class T, class Get>
@@ -127,7 +125,7 @@ std::vector<T> gather(const ChunkTable& table, Get get) {
 
 StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level) {
   if (zstd_level < 0 || zstd_level > ZSTD_maxCLevel()) {
-    misuse("zstd level " + std::to_string(zstd_level) + " is not between 0 and " + std::to_string(ZSTD_maxCLevel()));
+    refuse("zstd level " + std::to_string(zstd_level) + " is not between 0 and " + std::to_string(ZSTD_maxCLevel()));
   }
   StoredPayload stored;
   if (payload.empty()) return stored;
@@ -182,19 +180,19 @@ void ContainerWriter::Impl::create() {
 }
 
 void ContainerWriter::Impl::check(const StoredChunk& chunk) const {
-  if (!output.is_open()) misuse("a container that is finished takes no more chunks");
+  if (!output.is_open()) refuse("a container that is finished takes no more chunks");
   const auto order = static_cast<std::size_t>(layout.order());
-  if (chunk.lower.size() != order || chunk.upper.size() != order) misuse("a chunk needs bounds for every mode");
+  if (chunk.lower.size() != order || chunk.upper.size() != order) refuse("a chunk needs bounds for every mode");
   for (std::size_t mode = 0; mode < order; ++mode) {
     if (chunk.lower[mode] > chunk.upper[mode] || chunk.upper[mode] >= info.shape[mode]) {
-      misuse("a chunk's bounds lie outside the shape");
+      refuse("a chunk's bounds lie outside the shape");
     }
   }
-  if (chunk.columns[0].bytes.empty()) misuse("a chunk needs an index column");
+  if (chunk.columns[0].bytes.empty()) refuse("a chunk needs an index column");
   if (chunk.columns[1].bytes.empty() == layout.has_key())
-    misuse("a chunk has a key column exactly where lines need it");
+    refuse("a chunk has a key column exactly where lines need it");
   for (const StoredPayload& column : chunk.columns) {
-    if (column.payload_bytes > max_payload_bytes(info.chunk_nnz)) misuse("a payload is larger than its chunk can be");
+    if (column.payload_bytes > max_payload_bytes(info.chunk_nnz)) refuse("a payload is larger than its chunk can be");
   }
 }
 
@@ -226,19 +224,19 @@ void ContainerWriter::Impl::append(const StoredChunk& chunk) {
 }
 
 void ContainerWriter::Impl::check(const ContainerInfo& final_info) const {
-  if (!output.is_open()) misuse("a container can be finished once");
+  if (!output.is_open()) refuse("a container can be finished once");
   if (final_info.shape != info.shape || final_info.chunk_nnz != info.chunk_nnz) {
-    misuse("shape and chunk_nnz of a container are fixed when it is created");
+    refuse("shape and chunk_nnz of a container are fixed when it is created");
   }
-  if (final_info.nnz == 0) misuse("a container needs at least one nonzero");
-  if (final_info.chunk_count() != table.extents.size()) misuse("nnz disagrees with the number of chunks written");
-  if (final_info.mode_names.size() != info.shape.size()) misuse("a container needs a name for every mode");
+  if (final_info.nnz == 0) refuse("a container needs at least one nonzero");
+  if (final_info.chunk_count() != table.extents.size()) refuse("nnz disagrees with the number of chunks written");
+  if (final_info.mode_names.size() != info.shape.size()) refuse("a container needs a name for every mode");
   for (const std::string& name : final_info.mode_names) {
     if (name.size() > max_name_bytes)
-      misuse("a mode's name is longer than " + std::to_string(max_name_bytes) + " bytes");
+      refuse("a mode's name is longer than " + std::to_string(max_name_bytes) + " bytes");
   }
   if (!(final_info.sum_of_squares >= 0) || !std::isfinite(final_info.sum_of_squares)) {
-    misuse("the sum of squares is not finite; values beyond 1e154 cannot be squared");
+    refuse("the sum of squares is not finite; values beyond 1e154 cannot be squared");
   }
 }
 
@@ -288,7 +286,7 @@ ContainerWriter::ContainerWriter(const std::filesystem::path& output, const Cont
 
 ContainerWriter::ContainerWriter(TemporaryFile output, const ContainerInfo& info) {
   if (info.chunk_nnz == 0 || info.chunk_nnz > max_chunk_nnz) {
-    misuse("a chunk holds 1 to " + std::to_string(max_chunk_nnz) + " nonzeros, not " + std::to_string(info.chunk_nnz));
+    refuse("a chunk holds 1 to " + std::to_string(max_chunk_nnz) + " nonzeros, not " + std::to_string(info.chunk_nnz));
   }
   const QuietHdf5 quiet;
   const std::filesystem::path target = output.target();
@@ -310,7 +308,7 @@ void ContainerWriter::relabel(std::uint64_t mode, std::span<const std::uint32_t>
   Impl& impl = *impl_;
   const bool fits = mode < impl.info.shape.size() && originals.size() == impl.info.shape[mode];
   if (!fits || (!impl.relabelled.empty() && impl.relabelled.back().mode >= mode)) {
-    misuse("a relabelling has one index per index of its mode, and modes are relabelled in order");
+    refuse("a relabelling has one index per index of its mode, and modes are relabelled in order");
   }
   impl.output.reserve(originals.size_bytes());
   impl.relabelled.push_back({mode, write_relabelling(impl.place, impl.output.root(), mode, originals)});

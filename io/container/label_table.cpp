@@ -67,9 +67,9 @@ Hdf5Id open_labelled_mode(const Hdf5Place& place, hid_t root, std::size_t mode) 
 void check_chunk(const Hdf5Place& place, hid_t dataset, const char* name, std::uint64_t element_bytes) {
   const Hdf5Id creation = own(H5Dget_create_plist(dataset), H5Pclose, place, "cannot read the layout of", name);
   if (H5Pget_layout(creation.get()) != H5D_CHUNKED) return;
-  constexpr std::uint64_t most_bytes = 64 * chunk_bytes;
+  constexpr std::uint64_t max_bytes = 64 * chunk_bytes;
   hsize_t chunk = 0;
-  if (H5Pget_chunk(creation.get(), 1, &chunk) != 1 || chunk > most_bytes / element_bytes) {
+  if (H5Pget_chunk(creation.get(), 1, &chunk) != 1 || chunk > max_bytes / element_bytes) {
     fail_at(place, std::string("the dataset ") + name + " of a mode is in chunks of more than 64 MiB");
   }
 }

@@ -71,10 +71,10 @@ struct RowSelection {
 // Calls visit(first row, block) for all rows of a factor, with blocks of about a MiB.
 template <class Visit>
 void for_each_block(const ModelFile& model, std::size_t mode, const Visit& visit) {
-  const std::uint64_t most = std::max<std::uint64_t>(1, block_bytes / (model.rank * sizeof(double)));
+  const std::uint64_t max_rows = std::max<std::uint64_t>(1, block_bytes / (model.rank * sizeof(double)));
   std::vector<double> block;
-  for (std::uint64_t first = 0; first < model.shape[mode]; first += most) {
-    block.resize(static_cast<std::size_t>(std::min(most, model.shape[mode] - first) * model.rank));
+  for (std::uint64_t first = 0; first < model.shape[mode]; first += max_rows) {
+    block.resize(static_cast<std::size_t>(std::min(max_rows, model.shape[mode] - first) * model.rank));
     visit(first, block);
   }
 }

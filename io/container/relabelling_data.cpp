@@ -18,7 +18,7 @@ constexpr const char* checksum_name = "crc32c";
 constexpr std::uint64_t chunk_rows = std::uint64_t{1} << 16;
 constexpr unsigned deflate_level = 1;
 // A byte of the file gives no more indices: deflate packs at most a thousandfold.
-constexpr std::uint64_t most_rows_per_byte = 1024;
+constexpr std::uint64_t max_rows_per_byte = 1024;
 
 std::string group_of(std::uint64_t mode) { return std::string(modes_group) + "/" + std::to_string(mode); }
 
@@ -80,7 +80,7 @@ std::vector<RelabelledMode> find_relabelled(const Hdf5Place& place, hid_t root, 
     const Hdf5Id type = own(H5Dget_type(dataset.get()), H5Tclose, place, "cannot read the type of", name);
     const bool is_whole = H5Tget_class(type.get()) == H5T_INTEGER;
     if (!is_whole || dataset_extents(place, dataset.get(), name.c_str()) != Extents{shape[mode]} ||
-        shape[mode] > most_relabelled_rows || shape[mode] / most_rows_per_byte > file_bytes) {
+        shape[mode] > max_relabelled_rows || shape[mode] / max_rows_per_byte > file_bytes) {
       fail_at(place, "the dataset " + name + " has not one index per index of mode " + std::to_string(mode));
     }
     const std::uint64_t checksum = read_integer(place, dataset.get(), checksum_name);

@@ -10,7 +10,7 @@
 #include "blco/error.hpp"
 #include "blco/payload.hpp"
 #include "io/container/container_table.hpp"
-#include "io/file/read_at.hpp"
+#include "io/file/transfer.hpp"
 
 namespace blco {
 namespace {

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -12,6 +10,7 @@
 
 #include "blco/error.hpp"
 #include "io/file/file_descriptor.hpp"
+#include "io/file/transfer.hpp"
 
 namespace blco {
 
@@ -24,14 +23,7 @@ class OutputFile {
   }
 
   void write(std::span<const char> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
-      if (written > 0) {
-        bytes = bytes.subspan(static_cast<std::size_t>(written));
-      } else if (written == 0 || errno != EINTR) {
-        throw_system_error("write", shown_, written == 0 ? ENOSPC : errno);
-      }
-    }
+    if (const int failure = write_next(file_.get(), std::as_bytes(bytes))) throw_system_error("write", shown_, failure);
   }
 
   void close() {

@@ -14,7 +14,7 @@
 
 #include "blco/error.hpp"
 #include "io/file/lock_file.hpp"
-#include "io/file/read_at.hpp"
+#include "io/file/transfer.hpp"
 
 namespace blco {
 namespace {
@@ -60,15 +60,8 @@ ScratchFile::~ScratchFile() { ::unlink(path_.c_str()); }
 
 std::uint64_t ScratchFile::append(std::span<const std::byte> bytes) {
   const std::uint64_t begin = bytes_;
-  while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(bytes_));
-    if (written > 0) {
-      bytes_ += static_cast<std::uint64_t>(written);
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    } else if (written == 0 || errno != EINTR) {
-      fail("write", path_, written == 0 ? ENOSPC : errno);
-    }
-  }
+  if (const int failure = write_at(file_.get(), begin, bytes)) fail("write", path_, failure);
+  bytes_ += bytes.size();
   return begin;
 }
 

@@ -30,11 +30,11 @@ fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.
 
 // A link stays, and the file that it names is replaced.
 fs::path resolve(fs::path target) {
-  constexpr int most_links = 40;  // as Linux
+  constexpr int max_links = 40;  // as Linux
   std::error_code failure;
   for (int links = 0; fs::is_symlink(fs::symlink_status(target, failure)); ++links) {
     const fs::path named = fs::read_symlink(target, failure);
-    if (failure || links == most_links)
+    if (failure || links == max_links)
       throw Error(ErrorKind::io, "cannot follow the link " + target.string() + "; name another file");
     target = target.parent_path() / named;
   }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
-#include "io/file/read_at.hpp"
+#include "io/file/transfer.hpp"
 
 namespace blco {
 namespace {

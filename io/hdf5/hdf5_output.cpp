@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include "io/file/transfer.hpp"
+
 namespace blco {
 namespace {
 
@@ -69,9 +71,10 @@ std::uint64_t Hdf5Output::end() const {
 bool Hdf5Output::has_bytes(std::uint64_t address, std::span<const std::byte> bytes) const {
   std::array<std::byte, 4096> found;
   while (!bytes.empty()) {
-    const ssize_t count =
-        ::pread(descriptor_.get(), found.data(), std::min(found.size(), bytes.size()), static_cast<off_t>(address));
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = uninterrupted([&] {
+      return ::pread(descriptor_.get(), found.data(), std::min(found.size(), bytes.size()),
+                     static_cast<off_t>(address));
+    });
     if (count <= 0) return false;
     const auto length = static_cast<std::size_t>(count);
     if (!std::equal(found.begin(), found.begin() + count, bytes.begin())) return false;

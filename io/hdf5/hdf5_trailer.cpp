@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -15,7 +14,7 @@
 #include "blco/crc32c.hpp"
 #include "blco/error.hpp"
 #include "io/file/file_descriptor.hpp"
-#include "io/file/read_at.hpp"
+#include "io/file/transfer.hpp"
 
 namespace blco {
 namespace {
@@ -39,16 +38,6 @@ constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
 [[noreturn]] void fail_corrupt(const fs::path& path, const std::string& what) {
   throw Error(ErrorKind::corrupt, path.string() + ": " + what + "; restore it from a copy, or make it again");
-}
-
-void write_all(int descriptor, const fs::path& path, std::uint64_t offset, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw_system_error("write", path);
-    offset += static_cast<std::uint64_t>(count);
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
 }
 
 std::uint32_t checksum(int descriptor, const fs::path& path, std::span<const ByteRange> ranges) {
@@ -136,9 +125,12 @@ std::uint64_t append_trailer(int descriptor, const fs::path& path, std::uint64_t
   header.range_count = ranges.size();
   const auto list = std::as_bytes(std::span(ranges));
   const std::uint64_t crc = crc32c(list, crc32c(std::as_bytes(std::span(&header, 1))));
-  write_all(descriptor, path, hdf5_bytes, std::as_bytes(std::span(&header, 1)));
-  write_all(descriptor, path, hdf5_bytes + sizeof(header), list);
-  write_all(descriptor, path, hdf5_bytes + sizeof(header) + list.size(), std::as_bytes(std::span(&crc, 1)));
+  const auto write = [&](std::uint64_t offset, std::span<const std::byte> bytes) {
+    if (const int failure = write_at(descriptor, offset, bytes)) throw_system_error("write", path, failure);
+  };
+  write(hdf5_bytes, std::as_bytes(std::span(&header, 1)));
+  write(hdf5_bytes + sizeof(header), list);
+  write(hdf5_bytes + sizeof(header) + list.size(), std::as_bytes(std::span(&crc, 1)));
   return hdf5_bytes + sizeof(header) + list.size() + end_bytes;
 }
 

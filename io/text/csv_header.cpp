@@ -16,8 +16,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 constexpr std::array separators = {',', '\t', ';'};
 
-[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::invalid_argument, what); }
-
 bool is_tsv(const fs::path& file) {
   const std::string name = file.filename().string();
   return std::ranges::any_of(std::array{".tsv", ".tsv.gz", ".tsv.zst"},
@@ -106,13 +104,13 @@ CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, const 
 }
 
 std::string list_columns(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 30;
+  constexpr std::size_t max_listed = 30;
   std::string list;
-  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) {
+  for (std::size_t i = 0; i < std::min(names.size(), max_listed); ++i) {
     const std::string name = quoted_for_message(names[i]);
     list += (list.empty() ? "" : ", ") + name.substr(1, name.size() - 2);
   }
-  if (names.size() > most) list += ", and " + std::to_string(names.size() - most) + " more";
+  if (names.size() > max_listed) list += ", and " + std::to_string(names.size() - max_listed) + " more";
   return list;
 }
 

@@ -200,7 +200,7 @@ class CsvReader final : public BlockReader<Block> {
 
 void check_options(const CsvOptions& options) {
   const auto require = [](bool holds, const std::string& what) {
-    if (!holds) throw Error(ErrorKind::invalid_argument, what);
+    if (!holds) refuse(what);
   };
   const std::size_t order = options.columns.modes.size();
   require(

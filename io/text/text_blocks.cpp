@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t growth_bytes = std::size_t{64} << 10;
 constexpr std::size_t first_bytes = 512;
 // A header that is longer is none.
-constexpr std::size_t most_header_bytes = std::size_t{1} << 20;
+constexpr std::size_t max_header_bytes = std::size_t{1} << 20;
 
 void end_block(TextBlock& block, std::size_t size) {
   block.text.resize(std::max(block.text.size(), size + 1 + tns_block_padding));
@@ -61,7 +61,7 @@ bool BlockCutter::read_more(std::size_t bytes) {
 
 void BlockCutter::find_header() {
   bool is_whole = false;
-  while (carry_.size() <= most_header_bytes) {
+  while (carry_.size() <= max_header_bytes) {
     const auto found = find_preamble({carry_.data(), carry_.size()}, is_whole, files_[file_]);
     if (found) {
       preambles_.back() = *found;

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 
 #include "blco/error.hpp"
 #include "io/file/file_descriptor.hpp"
+#include "io/file/transfer.hpp"
 
 namespace blco {
 namespace {
@@ -59,14 +59,10 @@ class InputBuffer {
 
   // Past the buffer, which must be empty.
   std::size_t read_file(std::span<char> out) {
-    for (;;) {
-      const ssize_t got = ::read(file_.get(), out.data(), out.size());
-      if (got >= 0) {
-        file_bytes_ += static_cast<std::uint64_t>(got);
-        return static_cast<std::size_t>(got);
-      }
-      if (errno != EINTR) throw_system_error("read", path_);
-    }
+    const ssize_t got = uninterrupted([&] { return ::read(file_.get(), out.data(), out.size()); });
+    if (got < 0) throw_system_error("read", path_);
+    file_bytes_ += static_cast<std::uint64_t>(got);
+    return static_cast<std::size_t>(got);
   }
 
   [[noreturn]] void fail_corrupt(const std::string& what) const {

@@ -29,13 +29,8 @@ namespace {
 
 using namespace cuda;
 
-constexpr int most_rank = 4096;
 // Two kernels of resident chunks at once: the second fills the multiprocessors that the first leaves at its end.
 constexpr std::size_t resident_streams = 2;
-
-void require(bool condition, const std::string& message) {
-  if (!condition) throw Error(ErrorKind::invalid_argument, message);
-}
 
 [[noreturn]] void throw_fault(FaultRecord fault) {
   throw Error(ErrorKind::corrupt, "chunk " + std::to_string((fault >> 8) - 1) + ": a coordinate of mode " +
@@ -390,7 +385,7 @@ std::span<const double> CudaBackend<Real>::gram(int mode) {
 }  // namespace
 
 std::unique_ptr<Backend> make_cuda_backend(const CudaConfig& config) {
-  check_backend_config(config.backend, most_rank, "CUDA");
+  check_backend_config(config.backend, "CUDA");
   require(config.lanes >= 1, "the device needs at least one lane");
   if (config.backend.precision == Precision::f32) return std::make_unique<CudaBackend<float>>(config);
   return std::make_unique<CudaBackend<double>>(config);

@@ -12,7 +12,7 @@ constexpr std::uint64_t device_granule = 512;
 // Byte tables, fault record, and the runtime's rounding of small allocations.
 constexpr std::uint64_t table_and_flag_bytes = std::uint64_t{64} << 10;
 constexpr std::uint64_t payload_alignment = 256;
-constexpr std::uint64_t most_useful_copies = 7;
+constexpr std::uint64_t max_useful_copies = 7;
 
 std::uint64_t granules(std::uint64_t bytes) { return (bytes + device_granule - 1) / device_granule * device_granule; }
 
@@ -43,7 +43,7 @@ std::uint64_t cuda_backend_useful_private_bytes(const CudaConfig& config) {
     if (is_short || config.resolution == Resolution::hierarchical) longest = std::max(longest, length);
   }
   if (config.resolution == Resolution::register_based) return 0;
-  return most_useful_copies * longest * row_bytes(config.backend);
+  return max_useful_copies * longest * row_bytes(config.backend);
 }
 
 std::uint64_t cuda_chunk_bytes(std::uint64_t payload_bytes) {

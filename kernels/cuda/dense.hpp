@@ -18,7 +18,7 @@ struct SolverView {
 };
 
 // factor = the rows of `output` solved (RowSolver: forward and back substitution, or times the pseudo-inverse), not
-// normalised yet. sums[r], r < rank: the square of the 2-norm of column r; sums[rank]: <output, factor>. Arithmetic and
+// normalised yet. sums[r], r < rank: the square of the 2-norm of column r; sums[rank]: <output, factor>. Precision and
 // sums are f64 whatever Real; the sums are of the rows before they are rounded to Real. output and factor differ.
 template <class Real>
 void solve_rows(const Real* output, std::uint64_t rows, int rank, const SolverView& solver, Real* factor, double* sums,

@@ -55,9 +55,9 @@ __device__ inline double sum_of_slabs(const double* partial, std::uint64_t slabs
 constexpr unsigned elementwise_threads = 256;
 
 inline LaunchShape elementwise_shape(std::uint64_t count) {
-  constexpr std::uint64_t most_blocks = 1024;  // threads of a large device all at once
+  constexpr std::uint64_t max_blocks = 1024;  // threads of a large device all at once
   const std::uint64_t blocks = (count + elementwise_threads - 1) / elementwise_threads;
-  return {static_cast<unsigned>(std::min(blocks, most_blocks)), elementwise_threads, 0};
+  return {static_cast<unsigned>(std::min(blocks, max_blocks)), elementwise_threads, 0};
 }
 
 }  // namespace blco::cuda

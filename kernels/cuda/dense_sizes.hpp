@@ -1,4 +1,4 @@
-// How the dense kernels cut their work, and the scratch that this takes: plain arithmetic, for plans without CUDA too.
+// How the dense kernels cut their work, and the scratch that this takes: plain precision, for plans without CUDA too.
 #pragma once
 
 #include <algorithm>
@@ -13,37 +13,36 @@ struct Slabs {
   std::uint64_t rows = 1;  // of each; the last ones may have fewer, or none
 };
 
-constexpr Slabs slabs_of(std::uint64_t rows, std::uint64_t fewest_rows, std::uint64_t most) {
-  const std::uint64_t count = std::clamp<std::uint64_t>(rows / fewest_rows, 1, most);
+constexpr Slabs slabs_of(std::uint64_t rows, std::uint64_t min_rows, std::uint64_t max_count) {
+  const std::uint64_t count = std::clamp<std::uint64_t>(rows / min_rows, 1, max_count);
   return {count, (rows + count - 1) / count};
 }
 
 // About four blocks for each multiprocessor of a large device.
-inline constexpr std::uint64_t most_slabs = 512;
-inline constexpr std::uint64_t most_gram_partial_bytes = std::uint64_t{64} << 20;
+inline constexpr std::uint64_t max_slabs = 512;
+inline constexpr std::uint64_t max_gram_partial_bytes = std::uint64_t{64} << 20;
 
 // Of solve_rows. A row costs rank^2, so that slabs of long rows may be short.
 constexpr Slabs solve_slabs(std::uint64_t rows, int rank) {
-  constexpr std::uint64_t fewest_numbers = 2048;
-  constexpr std::uint64_t fewest_rows = 4;
+  constexpr std::uint64_t min_numbers = 2048;
+  constexpr std::uint64_t min_rows = 4;
   constexpr std::uint64_t enough_rows = 128;
-  return slabs_of(rows, std::clamp(fewest_numbers / static_cast<std::uint64_t>(rank), fewest_rows, enough_rows),
-                  most_slabs);
+  return slabs_of(rows, std::clamp(min_numbers / static_cast<std::uint64_t>(rank), min_rows, enough_rows), max_slabs);
 }
 
 // Of gram: a whole matrix of each slab.
 constexpr Slabs gram_slabs(std::uint64_t rows, int rank) {
-  constexpr std::uint64_t fewest_rows = 64;
+  constexpr std::uint64_t min_rows = 64;
   const std::uint64_t matrix = static_cast<std::uint64_t>(rank) * static_cast<std::uint64_t>(rank) * sizeof(double);
-  return slabs_of(rows, fewest_rows, std::clamp<std::uint64_t>(most_gram_partial_bytes / matrix, 1, most_slabs));
+  return slabs_of(rows, min_rows, std::clamp<std::uint64_t>(max_gram_partial_bytes / matrix, 1, max_slabs));
 }
 
 // Columns of a row in solve_rows, padding included: short rows are held in the registers of 1, 2, 4 or 8 lanes.
 inline constexpr int numbers_of_lane = 16;
-inline constexpr int most_lanes_of_short_row = 8;
+inline constexpr int max_lanes_of_short_row = 8;
 inline constexpr int panel_columns = 4;
 constexpr int solve_columns(int rank) {
-  for (int lanes = 1; lanes <= most_lanes_of_short_row; lanes *= 2) {
+  for (int lanes = 1; lanes <= max_lanes_of_short_row; lanes *= 2) {
     if (rank <= lanes * numbers_of_lane) return lanes * numbers_of_lane;
   }
   return (rank + panel_columns - 1) / panel_columns * panel_columns;

@@ -11,7 +11,7 @@ namespace {
 using namespace cuda;
 
 // Well beyond any cache, and small beside the memory of a device.
-constexpr std::uint64_t most_copy_bytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t max_copy_bytes = std::uint64_t{256} << 20;
 constexpr std::size_t repeats = 7;
 
 // Median bytes per second of what `copy` queues.
@@ -36,7 +36,7 @@ double median_speed(double bytes, Stream& stream, const Copy& copy) {
 DeviceBandwidths measure_device_bandwidths() {
   const DeviceSearch found = find_device();
   if (!found.limits) throw Error(found.kind, "no GPU: " + found.reason);
-  const std::uint64_t bytes = std::min(most_copy_bytes, found.limits->free_bytes / 8);
+  const std::uint64_t bytes = std::min(max_copy_bytes, found.limits->free_bytes / 8);
   const DeviceBuffer from(bytes, "measuring");
   const DeviceBuffer to(bytes, "measuring");
   PinnedBuffer host(bytes);

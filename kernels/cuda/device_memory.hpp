@@ -99,9 +99,9 @@ class Event {
 
 class Stream {
  public:
-  enum class Priority { usual, urgent };
+  enum class Priority { normal, urgent };
 
-  explicit Stream(Priority priority = Priority::usual) {
+  explicit Stream(Priority priority = Priority::normal) {
     int least = 0;
     int greatest = 0;
     check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");

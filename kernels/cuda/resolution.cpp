@@ -5,10 +5,10 @@
 namespace blco::cuda {
 namespace {
 
-constexpr std::uint64_t most_stash_bytes = 64 << 10;
+constexpr std::uint64_t max_stash_bytes = 64 << 10;
 // The runtime's own share of a block's shared memory.
 constexpr std::uint64_t reserved_bytes_per_block = 1 << 10;
-constexpr std::uint64_t fewest_warps = 4;
+constexpr std::uint64_t min_warps = 4;
 
 bool few_rows(const DeviceLimits& device, std::uint64_t rows) {
   return rows < static_cast<std::uint64_t>(device.multiprocessors);
@@ -28,23 +28,23 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request)
   const bool hierarchical = request.resolution == Resolution::hierarchical ||
                             (request.resolution == Resolution::automatic && few_rows(device, request.rows.count()));
   if (hierarchical) {
-    const std::uint64_t taken = tables + fewest_warps * tile;
+    const std::uint64_t taken = tables + min_warps * tile;
     const std::uint64_t room =
-        std::min(most_stash_bytes, device.shared_bytes_per_block - std::min(device.shared_bytes_per_block, taken));
+        std::min(max_stash_bytes, device.shared_bytes_per_block - std::min(device.shared_bytes_per_block, taken));
     plan.stash_rows = static_cast<std::uint32_t>(std::min(request.rows.count(), room / request.bytes_of_row));
     plan.stash_first = request.rows.first;
   }
   const std::uint64_t stash = plan.stash_rows * request.bytes_of_row;
 
   // The block size that keeps most warps of a multiprocessor busy; the smaller of two that are as good.
-  std::uint64_t most_resident = 0;
+  std::uint64_t max_resident = 0;
   std::uint64_t blocks = 1;
   for (std::uint64_t warps = 1; warps <= max_mttkrp_warps; warps *= 2) {
     const std::uint64_t bytes = tables + warps * tile + stash;
     if (bytes > device.shared_bytes_per_block && warps > 1) break;
     const std::uint64_t resident = warps * blocks_per_multiprocessor(device, bytes);
-    if (resident <= most_resident) continue;
-    most_resident = resident;
+    if (resident <= max_resident) continue;
+    max_resident = resident;
     blocks = blocks_per_multiprocessor(device, bytes) * static_cast<std::uint64_t>(device.multiprocessors);
     plan.shape.warps = static_cast<unsigned>(warps);
     plan.shape.shared_bytes = static_cast<std::size_t>(bytes);

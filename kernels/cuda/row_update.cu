@@ -6,7 +6,7 @@
 namespace blco::cuda {
 namespace {
 
-constexpr int most_held_long_rows = 4;
+constexpr int max_held_long_rows = 4;
 // Above it, so many rows would take more shared memory than a block has without asking for more.
 constexpr int longest_of_held_rows = 1024;
 
@@ -97,10 +97,10 @@ void solve_rows(const Real* output, std::uint64_t rows, int rank, const SolverVi
     launch_short<2>(arguments, stream);
   } else if (columns == 4 * numbers_of_lane) {
     launch_short<4>(arguments, stream);
-  } else if (columns == most_lanes_of_short_row * numbers_of_lane) {
-    launch_short<most_lanes_of_short_row>(arguments, stream);
+  } else if (columns == max_lanes_of_short_row * numbers_of_lane) {
+    launch_short<max_lanes_of_short_row>(arguments, stream);
   } else if (columns <= longest_of_held_rows) {
-    launch_long<most_held_long_rows>(arguments, stream);
+    launch_long<max_held_long_rows>(arguments, stream);
   } else {
     launch_long<1>(arguments, stream);
   }

@@ -37,10 +37,6 @@ class MappedBuffer final : public HostBuffer {
   AlignedBuffer<std::byte> buffer_;
 };
 
-void check(bool condition, const std::string& message) {
-  if (!condition) throw Error(ErrorKind::invalid_argument, message);
-}
-
 template <class T>
 class HostBackend final : public Backend {
  public:
@@ -204,8 +200,8 @@ std::vector<double> HostBackend<T>::take_factor(int mode) {
 template <class T>
 void HostBackend<T>::read_output(std::span<double> rows) const {
   const RowsView<const T> output = output_.rows();
-  check(check_row_block(output.rows, rank_, 0, rows.size()) == output.rows,
-        "the output has more rows than there is room for");
+  require(check_row_block(output.rows, rank_, 0, rows.size()) == output.rows,
+          "the output has more rows than there is room for");
   copy_out(output, rows);
 }
 
@@ -337,8 +333,9 @@ template <class T>
 RowUpdate HostBackend<T>::update_rows(int mode, const RowSolver& solver) {
   const auto begin = std::chrono::steady_clock::now();
   const RowsView<T> given = output_.rows();
-  check(solver.rank() == rank_ && mode == pass_mode_ && given.rows == layout_.mode(mode).length,
-        "update_rows: the last pass was not one of mode " + std::to_string(mode) + ", or the solver has another rank");
+  require(
+      solver.rank() == rank_ && mode == pass_mode_ && given.rows == layout_.mode(mode).length,
+      "update_rows: the last pass was not one of mode " + std::to_string(mode) + ", or the solver has another rank");
   factors_.begin_update(mode);
   const RowSolveSums sums = dense_.solve_rows(solver, given, factors_[mode].view());
   output_.set_zeroed();
@@ -358,7 +355,7 @@ RowUpdate HostBackend<T>::update_rows(int mode, const RowSolver& solver) {
 }  // namespace
 
 std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor) {
-  check_backend_config(config, most_host_rank, "CPU");
+  check_backend_config(config, "CPU");
   if (config.precision == Precision::f32) return std::make_unique<HostBackend<float>>(config, executor);
   return std::make_unique<HostBackend<double>>(config, executor);
 }

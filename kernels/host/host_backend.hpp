@@ -9,8 +9,6 @@
 
 namespace blco {
 
-inline constexpr int most_host_rank = 1 << 16;
-
 // `executor` must outlive the backend. Throws Error{invalid_argument} for a mode longer than 2^32.
 std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor);
 

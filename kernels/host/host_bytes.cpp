@@ -38,7 +38,7 @@ bool host_backend_needs_exchange(const BackendConfig& config, int threads) {
 }
 
 std::uint64_t host_backend_bytes(const BackendConfig& config, int threads) {
-  check_backend_config(config, most_host_rank, "CPU");
+  check_backend_config(config, "CPU");
   return config.precision == Precision::f32 ? backend_bytes<float>(config, threads)
                                             : backend_bytes<double>(config, threads);
 }

@@ -15,15 +15,15 @@
 namespace blco {
 namespace {
 
-constexpr std::uint64_t most_slices = 256;
-constexpr std::uint64_t least_slice_rows = 256;
-constexpr std::uint64_t most_slice_bytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t max_slices = 256;
+constexpr std::uint64_t min_slice_rows = 256;
+constexpr std::uint64_t max_slice_bytes = std::uint64_t{32} << 20;
 
 // Words of rows in a Gram tile, which is to stay in the L1 cache while its blocks pass over it.
 std::uint64_t gram_tile_words(int rank) {
   constexpr std::uint64_t cache_bytes = std::uint64_t{16} << 10;
-  constexpr std::uint64_t most = 8;
-  return std::clamp<std::uint64_t>(cache_bytes / (8 * word_rows * gram_tile_columns(rank)), 1, most);
+  constexpr std::uint64_t max_slabs = 8;
+  return std::clamp<std::uint64_t>(cache_bytes / (8 * word_rows * gram_tile_columns(rank)), 1, max_slabs);
 }
 
 std::uint64_t gram_tile_elements(int rank) { return gram_tile_words(rank) * word_rows * gram_tile_columns(rank); }
@@ -33,9 +33,9 @@ std::uint64_t gram_elements(int rank) { return gram_tile_columns(rank) * gram_ti
 std::uint64_t slice_elements(int rank) { return std::max(gram_elements(rank), solve_sums(rank)); }
 
 std::uint64_t slice_count(int rank, std::uint64_t rows) {
-  const std::uint64_t fitting = std::max<std::uint64_t>(most_slice_bytes / (8 * slice_elements(rank)), 1);
-  const std::uint64_t wanted = (rows + least_slice_rows - 1) / least_slice_rows;
-  return std::clamp<std::uint64_t>(wanted, 1, std::min(most_slices, fitting));
+  const std::uint64_t fitting = std::max<std::uint64_t>(max_slice_bytes / (8 * slice_elements(rank)), 1);
+  const std::uint64_t wanted = (rows + min_slice_rows - 1) / min_slice_rows;
+  return std::clamp<std::uint64_t>(wanted, 1, std::min(max_slices, fitting));
 }
 
 std::uint64_t solve_tile_elements(int rank) { return solve_tile_columns(rank) * solve_tile_rows; }
@@ -112,13 +112,13 @@ class SliceSolve {
 
 }  // namespace
 
-DenseKernels::DenseKernels(int rank, std::uint64_t most_rows, Executor& executor)
-    : rank_(rank), executor_(executor), slice_sums_(slice_count(rank, most_rows) * slice_elements(rank)) {
+DenseKernels::DenseKernels(int rank, std::uint64_t max_rows, Executor& executor)
+    : rank_(rank), executor_(executor), slice_sums_(slice_count(rank, max_rows) * slice_elements(rank)) {
   for (int thread = 0; thread < executor.width(); ++thread) scratch_.emplace_back(scratch_elements(rank));
 }
 
-std::uint64_t DenseKernels::bytes(int rank, std::uint64_t most_rows, int threads) {
-  return mapped_bytes(8 * slice_count(rank, most_rows) * slice_elements(rank)) +
+std::uint64_t DenseKernels::bytes(int rank, std::uint64_t max_rows, int threads) {
+  return mapped_bytes(8 * slice_count(rank, max_rows) * slice_elements(rank)) +
          static_cast<std::uint64_t>(threads) * mapped_bytes(8 * scratch_elements(rank));
 }
 

@@ -21,10 +21,10 @@ struct RowSolveSums {
 
 class DenseKernels {
  public:
-  // For matrices of up to `most_rows` rows. `executor` must outlive this.
-  DenseKernels(int rank, std::uint64_t most_rows, Executor& executor);
+  // For matrices of up to `max_rows` rows. `executor` must outlive this.
+  DenseKernels(int rank, std::uint64_t max_rows, Executor& executor);
 
-  static std::uint64_t bytes(int rank, std::uint64_t most_rows, int threads);
+  static std::uint64_t bytes(int rank, std::uint64_t max_rows, int threads);
 
   // Row by row solution * V = given; both have the same number of rows. Leaves `given` zero, while it is in the cache.
   template <class T>

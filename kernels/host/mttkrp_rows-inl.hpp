@@ -31,9 +31,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 // that a tile of up to whole_lines is always a whole row.
 constexpr std::size_t tile_lines = 8;
 constexpr std::size_t whole_lines = 4;
-constexpr std::size_t most_lines = tile_lines + 1;
+constexpr std::size_t max_lines = tile_lines + 1;
 // Below this mean length of equal target rows, runs cost more than they save.
-constexpr std::size_t least_mean_run = 4;
+constexpr std::size_t min_mean_run = 4;
 constexpr int any_count = -1;
 
 template <class T>
@@ -340,7 +340,7 @@ void add_columns(const RowsTask<T>& task, std::size_t column, NonzeroRange range
 inline bool has_runs(const std::uint32_t* rows, std::size_t count) {
   std::size_t changes = 1;
   for (std::size_t i = 1; i < count; ++i) changes += rows[i] != rows[i - 1];
-  return changes * least_mean_run <= count;
+  return changes * min_mean_run <= count;
 }
 
 template <class T>
@@ -369,11 +369,11 @@ void add_range(const RowsTask<T>& task, NonzeroRange range) {
     if (task.stride == 8) return add_columns<T, 8>(task, 0, range, method);
   }
   const std::size_t lines = task.stride / line_columns<T>;
-  const std::size_t tiles = lines == most_lines ? 1 : (lines + tile_lines - 1) / tile_lines;
+  const std::size_t tiles = lines == max_lines ? 1 : (lines + tile_lines - 1) / tile_lines;
   for (std::size_t tile = 0; tile < tiles; ++tile) {
     const std::size_t first = lines * tile / tiles;
     add_lines<T>(task, first * line_columns<T>, lines * (tile + 1) / tiles - first, range, method,
-                 std::make_index_sequence<most_lines>());
+                 std::make_index_sequence<max_lines>());
   }
 }
 

@@ -7,19 +7,19 @@
 namespace blco {
 
 template <class T>
-PassOutput<T>::PassOutput(std::uint64_t most_rows, int rank, std::uint64_t private_bytes, Executor& executor)
+PassOutput<T>::PassOutput(std::uint64_t max_rows, int rank, std::uint64_t private_bytes, Executor& executor)
     : executor_(executor),
-      matrix_(most_rows, rank),
-      private_(std::min(private_bytes, useful_private_bytes(most_rows, rank, executor.width())) / sizeof(T)) {}
+      matrix_(max_rows, rank),
+      private_(std::min(private_bytes, useful_private_bytes(max_rows, rank, executor.width())) / sizeof(T)) {}
 
 template <class T>
-std::uint64_t PassOutput<T>::bytes(std::uint64_t most_rows, int rank) {
-  return mapped_bytes(most_rows * padded_rank<T>(rank) * sizeof(T));
+std::uint64_t PassOutput<T>::bytes(std::uint64_t max_rows, int rank) {
+  return mapped_bytes(max_rows * padded_rank<T>(rank) * sizeof(T));
 }
 
 template <class T>
-std::uint64_t PassOutput<T>::useful_private_bytes(std::uint64_t most_rows, int rank, int threads) {
-  return static_cast<std::uint64_t>(threads - 1) * most_rows * padded_rank<T>(rank) * sizeof(T);
+std::uint64_t PassOutput<T>::useful_private_bytes(std::uint64_t max_rows, int rank, int threads) {
+  return static_cast<std::uint64_t>(threads - 1) * max_rows * padded_rank<T>(rank) * sizeof(T);
 }
 
 template <class T>

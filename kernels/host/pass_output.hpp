@@ -18,13 +18,13 @@ namespace blco {
 template <class T>
 class PassOutput {
  public:
-  // For passes of up to `most_rows` rows, with one part per thread of `executor`, which must outlive this. At most
+  // For passes of up to `max_rows` rows, with one part per thread of `executor`, which must outlive this. At most
   // `private_bytes` for copies and blocks.
-  PassOutput(std::uint64_t most_rows, int rank, std::uint64_t private_bytes, Executor& executor);
+  PassOutput(std::uint64_t max_rows, int rank, std::uint64_t private_bytes, Executor& executor);
 
   // All but the private bytes; and how many of those can be of use.
-  static std::uint64_t bytes(std::uint64_t most_rows, int rank);
-  static std::uint64_t useful_private_bytes(std::uint64_t most_rows, int rank, int threads);
+  static std::uint64_t bytes(std::uint64_t max_rows, int rank);
+  static std::uint64_t useful_private_bytes(std::uint64_t max_rows, int rank, int threads);
 
   // Zeroes `rows` rows where they may not be zero, also after a pass that was given up.
   void begin(std::uint64_t rows);

@@ -32,7 +32,7 @@ const SortedChunk* ResidentChunks::sorted(ResidentId chunk, int mode) {
   const std::uint64_t bytes = sorted_chunk_bytes(resident.source.nnz);
   if (copy.passes++ == passes_before_sorting && bytes + sort_scratch_bytes(executor_->width()) <= sorted_bytes_left_) {
     copy.sorted = sort_chunk(resident.decoded, resident.source.nnz, decoder_->row_mask(mode),
-                             least_sorted_run(row_bytes_), *executor_);
+                             min_sorted_run(row_bytes_), *executor_);
     if (copy.sorted) sorted_bytes_left_ -= bytes;
   }
   return copy.sorted ? &*copy.sorted : nullptr;

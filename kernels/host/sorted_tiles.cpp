@@ -78,7 +78,7 @@ std::uint64_t sorted_chunk_bytes(std::uint64_t nnz) {
 std::uint64_t sort_scratch_bytes(int threads) { return static_cast<std::uint64_t>(threads) * Scratch::bytes(); }
 
 std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t nnz, std::uint64_t row_mask,
-                                      std::uint64_t least_run, Executor& executor) {
+                                      std::uint64_t min_run, Executor& executor) {
   if (nnz == 0) return std::nullopt;
   SortedChunk sorted;
   sorted.lines = AlignedBuffer<std::uint64_t>(nnz);
@@ -95,14 +95,14 @@ std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t n
       const std::uint64_t rows = sort_tile(chunk, first, count, row_mask, scratch, sorted);
       different[part] += rows;
       // What the first tile says of the others saves the work.
-      if (rows == count || (first == begin && rows * least_run > count)) {
+      if (rows == count || (first == begin && rows * min_run > count)) {
         different[part] = nnz;
         return;
       }
     }
   });
   const std::uint64_t all = std::accumulate(different.begin(), different.end(), std::uint64_t{0});
-  if (all * least_run > nnz) return std::nullopt;
+  if (all * min_run > nnz) return std::nullopt;
   return sorted;
 }
 
@@ -116,7 +116,7 @@ bool can_sort(const BackendConfig& config) {
     bytes += config.layout.mode(mode).length * stride * number;
     bits += config.layout.mode(mode).low_bits + config.layout.mode(mode).key_bits;
   }
-  return has_fast_pext() && bits < 64 && bytes <= most_sorted_matrix_bytes(stride * number);
+  return has_fast_pext() && bits < 64 && bytes <= max_sorted_matrix_bytes(stride * number);
 }
 
 std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {

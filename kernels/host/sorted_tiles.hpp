@@ -19,14 +19,14 @@ inline constexpr std::uint64_t sorted_tile_entries = sorted_tile_frames * frame_
 
 // Where output and factors take more than this together, they miss the last caches, and rows prefetched in line order
 // are as fast. A wide output row costs more in line order, so that sorting pays for longer.
-constexpr std::uint64_t most_sorted_matrix_bytes(std::uint64_t row_bytes) {
+constexpr std::uint64_t max_sorted_matrix_bytes(std::uint64_t row_bytes) {
   constexpr std::uint64_t narrow = std::uint64_t{16} << 20;
   return row_bytes >= 4 * cache_line_bytes ? 4 * narrow : narrow;
 }
 
 // Nonzeros per row of a tile, below which the ends of rows, which a processor cannot foresee, cost more than is saved:
 // that is so much per line of a row.
-constexpr std::uint64_t least_sorted_run(std::uint64_t row_bytes) {
+constexpr std::uint64_t min_sorted_run(std::uint64_t row_bytes) {
   constexpr std::uint64_t worth_bytes = 24 * cache_line_bytes;
   return row_bytes >= worth_bytes / 3 ? 3 : worth_bytes / row_bytes;
 }
@@ -46,9 +46,9 @@ std::uint64_t sorted_chunk_bytes(std::uint64_t nnz);
 
 // Sorts the `nnz` nonzeros of `chunk` by pext(line, row_mask), which takes a CPU with pext; bit 63 is 0 in all lines.
 // Tiles lie within one of the parts that a pass over the chunk's frames is cut into, as many as `executor` has threads.
-// None where a row of a tile has fewer than `least_run` nonzeros on average.
+// None where a row of a tile has fewer than `min_run` nonzeros on average.
 std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t nnz, std::uint64_t row_mask,
-                                      std::uint64_t least_run, Executor& executor);
+                                      std::uint64_t min_run, Executor& executor);
 
 // Whether decoded chunks may gain by being sorted: line indices have a bit to spare, and factors are not too large.
 bool can_sort(const BackendConfig& config);

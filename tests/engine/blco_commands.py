@@ -32,10 +32,10 @@ class Commands:
         return output, usage.ru_maxrss * 1024
 
     def least_budget(self, tensor, *arguments):
-        """The least --host-memory that blco-cpd names."""
-        process = self.start("blco-cpd", tensor, *arguments, "--host-memory", "1K", "-o", f"{tensor}.none")
+        """The least --memory that blco-cpd names."""
+        process = self.start("blco-cpd", tensor, *arguments, "--memory", "1K", "-o", f"{tensor}.none")
         output, _ = process.communicate()
-        found = re.search(r"give --host-memory (\d+)([KM])iB", output)
+        found = re.search(r"give --memory (\d+)([KM])iB", output)
         if process.returncode != 5 or not found:
             sys.exit(f"blco-cpd did not name its least budget:\n{output}")
         return int(found.group(1)) << {"K": 10, "M": 20}[found.group(2)]

@@ -115,9 +115,9 @@ def main():
             check_tensor(commands, container, points, values)
             # What is counted in several traversals is the same.
             if name == "long modes":
-                tight = result(commands, container, "--histogram", "--host-memory", "24MiB")
+                tight = result(commands, container, "--histogram", "--memory", "24MiB")
                 assert tight == result(commands, container, "--histogram"), "a small budget"
-            commands.run("blco-cpd", container, "--rank", 5, "--iterations", 2, "-o", model)
+            commands.run("blco-cpd", container, "--rank", 5, "--sweeps", 2, "-o", model)
             check_model(commands, model)
             print(f"{name:14} {len(values):9} nonzeros, as numpy counts them")
     if not data.is_dir():

@@ -24,7 +24,7 @@ def main():
         for name, (shape, options) in CASES.items():
             commands.run("blco-gen", "--shape", shape, "--nnz", 50000, "-o", container)
             budget = commands.least_budget(container, *options)
-            _, peak = commands.run("blco-cpd", container, *options, "--iterations", 2, "--host-memory", budget, "-o", model)
+            _, peak = commands.run("blco-cpd", container, *options, "--sweeps", 2, "--memory", budget, "-o", model)
             print(f"{name:16} budget {mebibytes(budget):6.1f} MiB, peak {mebibytes(peak):6.1f} MiB")
             failures += [name] if peak > budget + SLACK else []
     sys.exit(f"over the budget: {', '.join(failures)}" if failures else 0)

@@ -70,7 +70,7 @@ def same(a, b):
 
 
 def fit(commands, folder, container):
-    commands.run("blco-cpd", container, "--rank", 3, "--iterations", 2, "--tolerance", 0, "--threads", 1, "-o", folder / "model.h5")
+    commands.run("blco-cpd", container, "--rank", 3, "--sweeps", 2, "--tolerance", 0, "--threads", 1, "-o", folder / "model.h5")
     with h5py.File(folder / "model.h5") as model:
         return [model["fit_history"][:], model["weights"][:], *(model[f"factors/{n}"][:] for n in range(len(model["factors"])))]
 

@@ -14,7 +14,7 @@ namespace {
 
 using namespace blco;
 
-constexpr std::uint64_t most_chunk_bytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t max_chunk_bytes = std::uint64_t{32} << 20;
 
 const fuzz::ScriptNames names{
     {"format", "version", "shape", "nnz", "chunk_nnz", "mode_names", "sum_of_squares", "complete", "crc32c"},
@@ -130,7 +130,7 @@ void edit_payload(fuzz::MemoryFile& file, const ContainerMetadata& metadata, fuz
 void read_all(const std::filesystem::path& path) {
   const ContainerReader reader(path);
   for (std::uint64_t chunk = 0; chunk < std::min<std::uint64_t>(reader.info().chunk_count(), 16); ++chunk) {
-    if (reader.buffer_bytes(chunk) + reader.scratch_bytes(chunk) > most_chunk_bytes) continue;
+    if (reader.buffer_bytes(chunk) + reader.scratch_bytes(chunk) > max_chunk_bytes) continue;
     fuzz::refusal_of([&] {
       tests::Columns columns;
       tests::read_chunk_into(reader, chunk, columns);

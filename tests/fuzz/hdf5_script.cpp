@@ -9,8 +9,8 @@
 namespace blco::fuzz {
 namespace {
 
-constexpr std::size_t most_edits = 8;
-constexpr std::size_t most_elements = 4096;
+constexpr std::size_t max_edits = 8;
+constexpr std::size_t max_elements = 4096;
 
 const Hdf5Place place{"the file of a fuzzer", ErrorKind::io};
 
@@ -70,7 +70,7 @@ Space choose_space(FuzzInput& input) {
     const auto extent = input.take<std::uint8_t>();
     // Among small ones, such as no file can hold.
     space.extents.push_back(extent < 240 ? extent % 24 : hsize_t{1} << (extent - 220));
-    const bool fits = space.extents.back() <= most_elements && space.elements * space.extents.back() <= most_elements;
+    const bool fits = space.extents.back() <= max_elements && space.elements * space.extents.back() <= max_elements;
     space.elements = fits ? space.elements * static_cast<std::size_t>(space.extents.back()) : 0;
     space.is_huge = space.is_huge || !fits;
   }
@@ -157,7 +157,7 @@ std::string without_trailer(std::string bytes) {
 
 void edit_hdf5(const std::filesystem::path& path, const ScriptNames& names, FuzzInput& input) {
   const QuietHdf5 quiet;
-  const std::size_t edits = input.choose(most_edits + 1);
+  const std::size_t edits = input.choose(max_edits + 1);
   if (edits == 0) return;
   const Hdf5Id file = own(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, place, "open the file");
   for (std::size_t i = 0; i < edits; ++i) {

@@ -39,7 +39,7 @@ class ThreadPool {
  public:
   // Threads for a block, ready to run `entry` after all that the caller did.
   std::vector<Thread*> start(unsigned count, Fiber::Entry entry) {
-    const std::size_t enough = finds_races_here ? std::max<std::size_t>(least_contexts, 2 * count) : count;
+    const std::size_t enough = finds_races_here ? std::max<std::size_t>(min_contexts, 2 * count) : count;
     while (threads_.size() < enough) {
       threads_.push_back(std::make_unique<Thread>());
       threads_.back()->race_context = create_race_context();
@@ -58,7 +58,7 @@ class ThreadPool {
   }
 
  private:
-  static constexpr std::size_t least_contexts = 256;
+  static constexpr std::size_t min_contexts = 256;
 
   std::vector<std::unique_ptr<Thread>> threads_;
   std::size_t next_ = 0;

@@ -20,7 +20,7 @@ using simt::refuse;
 
 namespace {
 
-constexpr unsigned most_threads_of_block = 1024;
+constexpr unsigned max_threads_of_block = 1024;
 
 cudaError_t queue(FakeDevice& device, cudaStream_t stream, Operation operation) {
   if (stream == nullptr) return refuse(cudaErrorInvalidResourceHandle, "work for the default stream");
@@ -96,7 +96,7 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     *memory = device.memory.allocate(bytes);
     if (*memory == nullptr) return cudaErrorMemoryAllocation;
     counts.live_bytes += bytes;
-    counts.most_bytes = std::max(counts.most_bytes, counts.live_bytes);
+    counts.max_bytes = std::max(counts.max_bytes, counts.live_bytes);
     return cudaSuccess;
   });
 }
@@ -284,7 +284,7 @@ cudaError_t simt::queue_kernel(unsigned blocks, unsigned threads, std::size_t sh
                                std::function<void()> thread) {
   return call("launch", [&](FakeDevice& device) {
     if (blocks == 0) return refuse(cudaErrorInvalidValue, "a kernel of no blocks");
-    if (threads == 0 || threads > most_threads_of_block) {
+    if (threads == 0 || threads > max_threads_of_block) {
       return refuse(cudaErrorInvalidValue, "a kernel of " + std::to_string(threads) + " threads a block");
     }
     if (shared_bytes > device.properties.shared_bytes_per_block) {

@@ -11,7 +11,7 @@ namespace simt {
 namespace {
 
 // Operations that may run at one call of the shuffled policy, at most.
-constexpr std::uint64_t most_steps = 3;
+constexpr std::uint64_t max_steps = 3;
 
 // The bottom of a stream's fiber: an operation for every resume().
 void run_operations(void* argument) {
@@ -65,7 +65,7 @@ void FakeStreams::queue(cudaStream_t stream, Operation operation) {
   release_here(stream->queue.back().get());
   if (policy_ == Policy::eager) run_all();
   if (policy_ == Policy::shuffled) {
-    for (std::uint64_t steps = random_() % (most_steps + 1); steps > 0 && run_any(); --steps) continue;
+    for (std::uint64_t steps = random_() % (max_steps + 1); steps > 0 && run_any(); --steps) continue;
   }
 }
 

@@ -43,7 +43,7 @@ struct Counters {
   std::uint64_t kernels = 0;  // launched
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;  // of device memory
-  std::uint64_t most_bytes = 0;  // that were alive at once
+  std::uint64_t max_bytes = 0;   // that were alive at once
   std::uint64_t live_pinned = 0;
   std::uint64_t live_streams = 0;
   std::uint64_t live_events = 0;

@@ -67,7 +67,7 @@ TEST_F(CudaFit, GivesTheSameModelWhereTheDeviceHoldsLittleOfTheTensor) {
 
   EXPECT_GT(plan.device_chunks, 0);
   EXPECT_GT(plan.packed_chunks, 0);
-  EXPECT_LE(simt::counters().most_bytes, plan.device_planned_bytes);
+  EXPECT_LE(simt::counters().max_bytes, plan.device_planned_bytes);
   EXPECT_THAT(actual.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
 }
 
@@ -93,7 +93,7 @@ TEST_F(CudaFit, TakesATensorFromMemory) {
 
 TEST_F(CudaFit, SinglePrecisionComesNear) {
   CpdOptions options = on(Device::cuda);
-  options.arithmetic = Arithmetic::f32;
+  options.precision = Precision::f32;
 
   const CpdModel actual = fit_cpd(*tensor_, {}, options);
 

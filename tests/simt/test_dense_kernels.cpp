@@ -358,17 +358,17 @@ TEST(DenseKernels, ScratchForTheLongestModeServesShorterOnes) {
 }
 
 TEST(DenseKernels, SlabsHoldAllRowsAndScratchIsBounded) {
-  constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
+  constexpr std::uint64_t max_rows = std::uint64_t{1} << 32;
   for (const int rank : {1, 16, 33, 200, 4096}) {
-    for (const std::uint64_t rows : {std::uint64_t{1}, std::uint64_t{63}, std::uint64_t{32'769}, most_rows}) {
+    for (const std::uint64_t rows : {std::uint64_t{1}, std::uint64_t{63}, std::uint64_t{32'769}, max_rows}) {
       for (const cuda::Slabs slabs : {cuda::solve_slabs(rows, rank), cuda::gram_slabs(rows, rank)}) {
         EXPECT_GE(slabs.count * slabs.rows, rows);
         EXPECT_LE(slabs.count, std::min<std::uint64_t>(rows, 512));
       }
     }
   }
-  EXPECT_LE(cuda::dense_scratch_bytes(most_rows, 64), std::uint64_t{64} << 20);
-  EXPECT_LE(cuda::dense_scratch_bytes(most_rows, 4096), std::uint64_t{146} << 20);
+  EXPECT_LE(cuda::dense_scratch_bytes(max_rows, 64), std::uint64_t{64} << 20);
+  EXPECT_LE(cuda::dense_scratch_bytes(max_rows, 4096), std::uint64_t{146} << 20);
 }
 
 }  // namespace

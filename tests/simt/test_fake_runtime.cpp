@@ -235,7 +235,7 @@ TEST_F(FakeRuntime, RefusesMoreMemoryThanThereIs) {
   EXPECT_EQ(cudaMalloc(&memory, 1000 - 2 * bytes + 1), cudaErrorMemoryAllocation);
   EXPECT_EQ(cudaMalloc(&memory, 1000 - 2 * bytes), cudaSuccess);
   EXPECT_EQ(cudaFree(memory), cudaSuccess);
-  EXPECT_EQ(counters().most_bytes, 1000U);
+  EXPECT_EQ(counters().max_bytes, 1000U);
 }
 
 TEST_F(FakeRuntime, SaysInWordsWhatAKernelDid) {

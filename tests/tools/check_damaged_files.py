@@ -112,11 +112,11 @@ def make_inputs(bin_folder, folder):
         subprocess.run([os.path.join(bin_folder, tool), *arguments], cwd=folder, check=True, capture_output=True)
     run("blco-gen", "--shape", "60x50x40", "--nnz", "900", "--chunk-nnz", "300", "--seed", "3", "-o", "three.blco")
     run("blco-gen", "--shape", "x".join(["20"] * 14), "--nnz", "200", "--counts", "-o", "keys.blco")
-    run("blco-cpd", "three.blco", "--rank", "3", "--iterations", "2", "--threads", "1", "-o", "model.h5")
+    run("blco-cpd", "three.blco", "--rank", "3", "--sweeps", "2", "--threads", "1", "-o", "model.h5")
     rows = [f"user {i % 37},item {i * i % 23},{i % 5 + 1}" for i in range(300)]
     (folder / "table.csv").write_text("\n".join(["user,item,count", *rows]) + "\n", encoding="utf-8")
     run("blco-ingest", "table.csv", "--modes", "user,item", "--value", "count", "-o", "labels.blco")
-    run("blco-cpd", "labels.blco", "--rank", "2", "--iterations", "2", "--threads", "1", "-o", "labels.h5")
+    run("blco-cpd", "labels.blco", "--rank", "2", "--sweeps", "2", "--threads", "1", "-o", "labels.h5")
     names = ("three.blco", "keys.blco", "model.h5", "labels.blco", "labels.h5")
     return {name: (folder / name).read_bytes() for name in names}
 
@@ -133,8 +133,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="blco-damage-") as temporary:
         folder = pathlib.Path(temporary)
         whole = make_inputs(bin_folder, folder)
-        fit = ["blco-cpd", "input", "--rank", "2", "--iterations", "2", "--threads", "1", "-o", "output"]
-        resume = ["blco-cpd", str(folder / "three.blco"), "--rank", "3", "--iterations", "1", "--threads", "1",
+        fit = ["blco-cpd", "input", "--rank", "2", "--sweeps", "2", "--threads", "1", "-o", "output"]
+        resume = ["blco-cpd", str(folder / "three.blco"), "--rank", "3", "--sweeps", "1", "--threads", "1",
                   "--init", "input", "-o", "output"]
         bare = {name: without_trailer(data) for name, data in whole.items()}
 

@@ -36,13 +36,13 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
                           "Where to compute; auto is the GPU if this build and machine have one");
   line.add_threads(cpd.threads);
-  line.add_size("--host-memory", arguments.cap.host_bytes, "Also measure streamed, under this host memory budget", "");
+  line.add_size("--memory", arguments.cap.host_bytes, "Also measure streamed, under this host memory budget", "");
   line.add_size("--device-memory", arguments.cap.device_bytes, "Also measure streamed, under this device memory budget",
                 "");
   line.add_real("--resident-share", arguments.resident_share,
                 "On a GPU, also measure streamed, with this share of the chunks on the device");
-  line.add_choice<Arithmetic>("--precision", cpd.arithmetic, {{"f64", Arithmetic::f64}, {"f32", Arithmetic::f32}},
-                              "Of factors and MTTKRP");
+  line.add_choice<Precision>("--precision", cpd.precision, {{"f64", Precision::f64}, {"f32", Precision::f32}},
+                             "Of factors and MTTKRP");
   line.add_flag("--deterministic", cpd.deterministic, "On the CPU, as blco-cpd --deterministic computes");
   line.add_flag(
       "--baseline", arguments.benchmark.baseline,
@@ -64,11 +64,11 @@ std::vector<Run> measure(const Arguments& arguments) {
     cap.device_bytes = plan.device_planned_bytes - static_cast<std::uint64_t>(off_device);
   }
 
-  std::vector<std::pair<std::string, KernelResolution>> resolutions{{"-", KernelResolution::automatic}};
+  std::vector<std::pair<std::string, Resolution>> resolutions{{"-", Resolution::automatic}};
   if (on_device) {
-    resolutions = {{"auto", KernelResolution::automatic},
-                   {"register", KernelResolution::register_based},
-                   {"hierarchical", KernelResolution::hierarchical}};
+    resolutions = {{"auto", Resolution::automatic},
+                   {"register", Resolution::register_based},
+                   {"hierarchical", Resolution::hierarchical}};
   }
   std::vector<Run> runs;
   for (const auto& [name, resolution] : resolutions) {
@@ -90,8 +90,8 @@ void print_baseline(const BenchmarkReport& report) {
   }
   fmt::print("\n{:<9} {:>4} {:>10} {:>12} {:>8}\n", "chunks", "mode", "least ms", "baseline ms", "ratio");
   for (const PassMeasurement& pass : report.passes) {
-    fmt::print("{:<9} {:>4} {:>10.3f} {:>12.3f} {:>8.2f}\n", "memory", pass.mode, pass.least_seconds * 1e3,
-               pass.baseline_least_seconds * 1e3, pass.least_seconds / pass.baseline_least_seconds);
+    fmt::print("{:<9} {:>4} {:>10.3f} {:>12.3f} {:>8.2f}\n", "memory", pass.mode, pass.min_seconds * 1e3,
+               pass.baseline_min_seconds * 1e3, pass.min_seconds / pass.baseline_min_seconds);
   }
   fmt::print("{:<9} {:>4} {:>10} {:>12} {:>8.2f}\n", "memory", "all", "", "", report.ratio_to_baseline());
 }
@@ -130,10 +130,9 @@ void print_json(const std::vector<Run>& runs) {
   const char* separator = "";
   for (const Run& run : runs) {
     for (const PassMeasurement& pass : run.report.passes) {
-      fmt::print(R"({}{{"chunks":"{}","resolution":"{}","mode":{},"seconds":{:.6g},"least_seconds":{:.6g},)", separator,
-                 run.place, run.resolution, pass.mode, pass.seconds, pass.least_seconds);
-      if (pass.baseline_least_seconds > 0)
-        fmt::print(R"("baseline_least_seconds":{:.6g},)", pass.baseline_least_seconds);
+      fmt::print(R"({}{{"chunks":"{}","resolution":"{}","mode":{},"seconds":{:.6g},"min_seconds":{:.6g},)", separator,
+                 run.place, run.resolution, pass.mode, pass.seconds, pass.min_seconds);
+      if (pass.baseline_min_seconds > 0) fmt::print(R"("baseline_min_seconds":{:.6g},)", pass.baseline_min_seconds);
       fmt::print(R"("nonzeros_per_second":{:.6g},"link_bytes":{:.0f},"disk_bytes":{:.0f},"memory_bytes":{:.0f},)"
                  R"("link_share":{:.4f},"memory_share":{:.4f},"cache_bytes":{:.0f},"cache_share":{:.4f}}})",
                  pass.nonzeros_per_second, pass.link_bytes, pass.disk_bytes, pass.memory_bytes, pass.link_share,

@@ -78,7 +78,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   cpd.rank = 0;
   line.add_whole("--rank", cpd.rank, 1,
                  {.type = "R", .description = "Components of the model, 1 to 4096; needed unless --resume"});
-  line.add_whole("--iterations", cpd.max_sweeps, 1,
+  line.add_whole("--sweeps", cpd.max_sweeps, 1,
                  {.type = "N",
                   .description = "Sweeps at most, those of a resumed model included",
                   .fallback = std::to_string(cpd.max_sweeps)});
@@ -96,17 +96,17 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
                           "Where to compute; auto is the GPU if this build and machine have one");
   line.add_threads(cpd.threads);
-  line.add_size("--host-memory", arguments.budget.host_bytes, "Host memory budget of the whole job");
+  line.add_size("--memory", arguments.budget.host_bytes, "Host memory budget of the whole job");
   line.add_size("--device-memory", arguments.budget.device_bytes, "Device memory budget", "90% of what is free");
-  line.add_choice<Arithmetic>("--precision", cpd.arithmetic, {{"f64", Arithmetic::f64}, {"f32", Arithmetic::f32}},
-                              "Of factors and MTTKRP; Gram, solve and fit are always f64");
+  line.add_choice<Precision>("--precision", cpd.precision, {{"f64", Precision::f64}, {"f32", Precision::f32}},
+                             "Of factors and MTTKRP; Gram, solve and fit are always f64");
   line.add_flag("--deterministic", cpd.deterministic,
                 "The same model, bit for bit, from any number of threads and any memory budget; on the CPU");
-  line.add_choice<KernelResolution>("--resolution", cpd.resolution,
-                                    {{"auto", KernelResolution::automatic},
-                                     {"register", KernelResolution::register_based},
-                                     {"hierarchical", KernelResolution::hierarchical}},
-                                    "How the GPU adds up rows, for measurements");
+  line.add_choice<Resolution>("--resolution", cpd.resolution,
+                              {{"auto", Resolution::automatic},
+                               {"register", Resolution::register_based},
+                               {"hierarchical", Resolution::hierarchical}},
+                              "How the GPU adds up rows, for measurements");
   line.add_path(
       "--trace", cpd.trace,
       {.type = "FILE", .description = "Write a Chrome trace of reads, copies and kernels, for ui.perfetto.dev"});
@@ -125,7 +125,6 @@ void dry_run(const Arguments& arguments, cli::Reporter& reporter) {
 
 // Before the work, not after it.
 void check(const Arguments& arguments) {
-  const auto refuse = [](const char* message) { throw Error(ErrorKind::invalid_argument, message); };
   if (arguments.cpd.rank == 0 && arguments.cpd.resume.empty()) refuse("--rank is required unless a model is resumed");
   if (!arguments.cpd.resume.empty() && !arguments.initial.empty()) refuse("give --init or --resume, not both");
   if (!arguments.cpd.resume.empty() && arguments.has_seed) refuse("a resumed fit has its seed; leave --seed out");
@@ -178,7 +177,7 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
 int main(int argc, char** argv) {
   cli::CommandLine line("blco-cpd", "Fits a CP model to a BLCO container, streaming what memory does not hold.",
                         "  blco-cpd calls.blco --rank 16 -o calls-model.h5\n"
-                        "  blco-cpd calls.blco --rank 32 --iterations 100 --host-memory 512MiB -o calls-model.h5");
+                        "  blco-cpd calls.blco --rank 32 --sweeps 100 --memory 512MiB -o calls-model.h5");
   Arguments arguments;
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);

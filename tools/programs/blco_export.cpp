@@ -25,8 +25,6 @@ struct Arguments {
   int threads = 0;
 };
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
-
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_path("FILE", arguments.input,
                 {.type = "", .description = "A container of blco-ingest or a model of blco-cpd", .required = true});

@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
                  {.type = "N", .description = "Entries to show of each mode of a component", .fallback = "3"});
   line.add_choice("--index-base", arguments.index_base, {{"0", 0}, {"1", 1}},
                   "Number of the first coordinate of a mode without labels, as in the text that was ingested");
-  line.add_size("--host-memory", arguments.budget.host_bytes, "For --histogram and --verify");
+  line.add_size("--memory", arguments.budget.host_bytes, "For --histogram and --verify");
   line.add_threads(arguments.threads);
   cli::Reporter reporter(line, argc, argv);
   return line.run(argc, argv, [&] { run(arguments, reporter); });

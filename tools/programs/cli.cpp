@@ -24,8 +24,6 @@
 namespace blco::cli {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
-
 // Help with defaults behind the descriptions, and one line of usage that names what must be given.
 class HelpFormatter final : public CLI::Formatter {
  public:
@@ -201,8 +199,8 @@ void CommandLine::add_size(const std::string& name, std::uint64_t& bytes, const 
 }
 
 void CommandLine::add_threads(int& threads) {
-  constexpr std::uint64_t most = 4096;
-  add("--threads", [&threads](const std::string& word) { threads = static_cast<int>(parse_whole(word, 1, most)); },
+  constexpr std::uint64_t max = 4096;
+  add("--threads", [&threads](const std::string& word) { threads = static_cast<int>(parse_whole(word, 1, max)); },
       {.type = "N", .description = "Threads to use", .fallback = "one per processor"});
 }
 

@@ -34,7 +34,7 @@ std::vector<std::uint64_t> parse_shape(const std::string& text);
 std::vector<std::string> parse_names(const std::string& text);
 // The level of zstd:N, 1 to 19, or 0 for none.
 int parse_compression(const std::string& text);
-std::uint64_t parse_whole(const std::string& text, std::uint64_t least, std::uint64_t most);
+std::uint64_t parse_whole(const std::string& text, std::uint64_t min, std::uint64_t max);
 double parse_real(const std::string& text);
 // Seconds, above 0: 90, 90s, 1.5m, 2h.
 double parse_duration(const std::string& text);
@@ -73,10 +73,10 @@ class CommandLine {
   void add_real(const std::string& name, double& value, const std::string& description);
 
   template <class Whole>
-  void add_whole(const std::string& name, Whole& value, std::uint64_t least, const OptionText& text) {
-    constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<Whole>::max());
+  void add_whole(const std::string& name, Whole& value, std::uint64_t min, const OptionText& text) {
+    constexpr auto max = static_cast<std::uint64_t>(std::numeric_limits<Whole>::max());
     add(
-        name, [&value, least](const std::string& word) { value = static_cast<Whole>(parse_whole(word, least, most)); },
+        name, [&value, min](const std::string& word) { value = static_cast<Whole>(parse_whole(word, min, max)); },
         text);
   }
 

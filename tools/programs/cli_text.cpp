@@ -13,8 +13,6 @@
 namespace blco::cli {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
-
 std::string lower_case(std::string text) {
   std::ranges::transform(text, text.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
@@ -66,15 +64,15 @@ std::uint64_t parse_size(const std::string& text) {
   refuse(fmt::format("'{}' is not a size, such as 512MiB, 2GiB, 64M or 1048576", text));
 }
 
-std::uint64_t parse_whole(const std::string& text, std::uint64_t least, std::uint64_t most) {
+std::uint64_t parse_whole(const std::string& text, std::uint64_t min, std::uint64_t max) {
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, failure] = std::from_chars(text.data(), end, number);
-  if (failure == std::errc::result_out_of_range || (failure == std::errc{} && rest == end && number > most)) {
-    refuse(fmt::format("{} is above {}", text, most));
+  if (failure == std::errc::result_out_of_range || (failure == std::errc{} && rest == end && number > max)) {
+    refuse(fmt::format("{} is above {}", text, max));
   }
-  if (failure != std::errc{} || rest != end) refuse(fmt::format("'{}' is not a whole number from {} on", text, least));
-  if (number < least) refuse(fmt::format("{} is below {}", number, least));
+  if (failure != std::errc{} || rest != end) refuse(fmt::format("'{}' is not a whole number from {} on", text, min));
+  if (number < min) refuse(fmt::format("{} is below {}", number, min));
   return number;
 }
 

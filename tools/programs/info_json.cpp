@@ -26,7 +26,7 @@ Json values_json(const ValueStatistics& values) {
 Json slices_json(const SliceStatistics& mode) {
   Json buckets = Json::array();
   for (const SliceBucket& bucket : mode.histogram) {
-    buckets.push_back({{"least", bucket.least}, {"most", bucket.most}, {"slices", bucket.slices}});
+    buckets.push_back({{"least", bucket.min}, {"most", bucket.max}, {"slices", bucket.slices}});
   }
   return {{"slices", mode.slices}, {"empty", mode.empty},   {"min", mode.minimum}, {"max", mode.maximum},
           {"mean", mode.mean},     {"median", mode.median}, {"histogram", buckets}};
@@ -86,7 +86,7 @@ Json model_json(const std::filesystem::path& path, const CpdModel& model,
                {"sweeps", model.fit_history.size()},
                {"stop_reason", to_string(model.stop_reason)},
                {"seed", model.seed},
-               {"precision", to_string(model.arithmetic)},
+               {"precision", to_string(model.precision)},
                {"components", Json::array()}};
   for (const ComponentSummary& component : components) json["components"].push_back(component_json(component, names));
   return json;

@@ -12,7 +12,7 @@
 namespace blco::info {
 namespace {
 
-constexpr std::size_t most_bars = 24;
+constexpr std::size_t max_bars = 24;
 
 void print_column(const char* name, const TensorColumn& column, std::uint64_t nnz) {
   const std::string streamed = cli::format_bits(column.streamed_bytes, nnz);
@@ -25,7 +25,7 @@ TensorColumn sum(const TensorColumn& a, const TensorColumn& b) {
 
 // The larger of two neighbours with bounds of the same sign takes in the other, until there are few enough.
 std::vector<ValueBucket> merge_buckets(std::vector<ValueBucket> buckets) {
-  for (int step = 2; buckets.size() > most_bars; step *= 2) {
+  for (int step = 2; buckets.size() > max_bars; step *= 2) {
     std::vector<ValueBucket> merged;
     for (const ValueBucket& bucket : buckets) {
       if (bucket.lower == 0) {
@@ -71,9 +71,9 @@ void print_slices(const std::string& name, const SliceStatistics& mode) {
              100 * static_cast<double>(mode.empty) / static_cast<double>(mode.slices));
   std::vector<Bar> bars;
   for (const SliceBucket& bucket : mode.histogram) {
-    const std::string least = cli::format_count(bucket.least);
-    const std::string most = cli::format_count(bucket.most);
-    bars.push_back({bucket.least == bucket.most ? least : fmt::format("{}-{}", least, most), bucket.slices});
+    const std::string min = cli::format_count(bucket.min);
+    const std::string max = cli::format_count(bucket.max);
+    bars.push_back({bucket.min == bucket.max ? min : fmt::format("{}-{}", min, max), bucket.slices});
   }
   print_bars(bars);
 }
@@ -109,17 +109,17 @@ void print_bars(const std::vector<Bar>& bars) {
   constexpr double widest = 40;
   std::size_t label_width = 0;
   std::size_t count_width = 0;
-  std::uint64_t most = 1;
+  std::uint64_t max = 1;
   std::uint64_t total = 0;
   for (const Bar& bar : bars) {
     label_width = std::max(label_width, bar.label.size());
     count_width = std::max(count_width, cli::format_count(bar.count).size());
-    most = std::max(most, bar.count);
+    max = std::max(max, bar.count);
     total += bar.count;
   }
   for (const Bar& bar : bars) {
     // Whatever is there shows.
-    const double length = std::ceil(widest * static_cast<double>(bar.count) / static_cast<double>(most));
+    const double length = std::ceil(widest * static_cast<double>(bar.count) / static_cast<double>(max));
     const std::string line =
         fmt::format("  {:>{}}  {:>{}} {:5.1f}%  {}", bar.label, label_width, cli::format_count(bar.count), count_width,
                     100 * static_cast<double>(bar.count) / static_cast<double>(std::max<std::uint64_t>(total, 1)),

@@ -10,17 +10,17 @@ namespace blco::cli {
 void RankNote::print(Reporter& reporter, int rank) const {
   const std::size_t modes = system_ranks_.empty() ? 0 : system_ranks_.front().size();
   for (std::size_t n = 0; n < modes; ++n) {
-    int least = rank;
+    int min = rank;
     int sweeps = 0;
     for (const std::vector<int>& ranks : system_ranks_) {
-      least = std::min(least, ranks[n]);
+      min = std::min(min, ranks[n]);
       sweeps += ranks[n] < rank ? 1 : 0;
     }
     if (sweeps == 0) continue;
     reporter.print(
         fmt::format("note    the normal equations of mode {} were rank-deficient (rank {} of {}) in {} sweep{}: a "
                     "smaller --rank would fit as well",
-                    n, least, rank, sweeps, sweeps == 1 ? "" : "s"));
+                    n, min, rank, sweeps, sweeps == 1 ? "" : "s"));
   }
 }
 

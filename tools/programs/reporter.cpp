@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::seconds between_events{1};
 
 // Rates and times left of the first moments say nothing.
-constexpr double least_seconds = 0.5;
+constexpr double min_seconds = 0.5;
 
 std::string format_duration(double seconds) {
   const auto whole = static_cast<long>(seconds + 0.5);
@@ -28,7 +28,7 @@ std::string format_duration(double seconds) {
 
 // Negative where it cannot be told.
 double seconds_left(const Progress& progress) {
-  if (progress.share <= 0 || progress.seconds < least_seconds) return -1;
+  if (progress.share <= 0 || progress.seconds < min_seconds) return -1;
   return progress.seconds * (1 - progress.share) / progress.share;
 }
 
@@ -44,7 +44,7 @@ std::string format_progress(const Progress& progress) {
   std::string text = progress.stage;
   if (progress.sweep > 0) text += fmt::format(" {}", progress.sweep);
   if (progress.share >= 0) text += fmt::format("  {:.0f}%", 100 * progress.share);
-  if (progress.seconds >= least_seconds) {
+  if (progress.seconds >= min_seconds) {
     if (progress.nonzeros > 0)
       text += fmt::format("  {:.1f}M nonzeros/s", per_second(progress.nonzeros, progress) / 1e6);
     if (progress.bytes > 0) {

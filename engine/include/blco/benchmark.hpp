@@ -20,9 +20,9 @@ struct BenchmarkOptions {
 struct PassMeasurement {
   int mode = 0;
   double seconds = 0;  // median
-  double least_seconds = 0;
+  double min_seconds = 0;
   double nonzeros_per_second = 0;
-  double baseline_least_seconds = 0;  // 0: there is no baseline
+  double baseline_min_seconds = 0;  // 0: there is no baseline
   // What the pass moves: payloads over the link and from the container, and, by the model of PassSeconds, through
   // memory.
   double link_bytes = 0;
@@ -49,7 +49,7 @@ struct BenchmarkReport {
 };
 
 // Runs the MTTKRP of every mode as often as asked (after passes that bring the resident chunks to their place), with
-// factors of uniform numbers. The budgets decide what is streamed. Of the options rank, device, arithmetic, resolution,
+// factors of uniform numbers. The budgets decide what is streamed. Of the options rank, device, precision, resolution,
 // seed, threads and trace count. Throws as fit_cpd does, and Error{invalid_argument} for repeats below 1.
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark = {},
                                  const MemoryBudget& budget = {}, const CpdOptions& options = {});

@@ -17,10 +17,6 @@ namespace blco {
 
 enum class Device { automatic, cpu, cuda };
 
-// How a GPU's kernels add up rows (Nguyen et al., ICS 2022, section 5): every segment to global memory, or through a
-// stash in shared memory and copies of the output. Automatic decides per mode and chunk.
-enum class KernelResolution { automatic, register_based, hierarchical };
-
 // A GPU to plan for that need not be here, and the speeds by which times are estimated. The defaults are those of a
 // large card behind PCIe 4 x16.
 struct DeclaredGpu {
@@ -93,8 +89,8 @@ struct CpdOptions {
   double tolerance = 1e-5;  // stop when the fit changes by less; 0: never
   std::uint64_t seed = 1;   // of the initial factors; with shape and rank it fixes them
   Device device = Device::automatic;
-  KernelResolution resolution = KernelResolution::automatic;
-  Arithmetic arithmetic = Arithmetic::f64;
+  Resolution resolution = Resolution::automatic;
+  Precision precision = Precision::f64;
   int threads = 0;  // up to 4096; 0: one per processor
   // The same bits from any number of threads under any memory budget. Each output row is then left to one thread, which
   // takes its nonzeros in their order, also where private copies of the output would be faster: on two threads at rank
@@ -136,7 +132,7 @@ CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const Cp
 
 // out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]; row-major I_n x rank.
 // factors[m] is row-major I_m x rank, of finite numbers; factors[mode] is not read and may be empty. Memory and errors
-// as above. Of the options device, arithmetic, resolution, threads, deterministic and trace count.
+// as above. Of the options device, precision, resolution, threads, deterministic and trace count.
 std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
                            const MemoryBudget& budget = {}, const CpdOptions& options = {});
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <blco/error.hpp>
+#include <blco/kernel_choice.hpp>
 #include <blco/labels.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -12,7 +13,6 @@ namespace blco {
 
 // Of a model that was saved during its fit: unfinished.
 enum class StopReason { tolerance, sweeps, cancelled, time, unfinished };
-enum class Arithmetic { f64, f32 };  // of factors and MTTKRP; Gram, solve and fit are always f64
 
 struct CpdModel {
   std::vector<std::uint64_t> shape;
@@ -23,7 +23,7 @@ struct CpdModel {
   std::vector<std::string> mode_names;
   std::vector<Labels> labels = {};  // one list per mode, empty or as long as the mode; or empty: no mode has any
   std::uint64_t seed = 0;
-  Arithmetic arithmetic = Arithmetic::f64;
+  Precision precision = Precision::f64;
   StopReason stop_reason = StopReason::sweeps;
   // Of the tensor that it was fitted to; zero where that is not known.
   std::uint64_t tensor_nnz = 0;
@@ -34,7 +34,7 @@ struct CpdModel {
 
 const char* to_string(StopReason reason);
 
-const char* to_string(Arithmetic arithmetic);
+const char* to_string(Precision precision);
 
 // HDF5, readable with plain h5py; replaces `path` only when the new file is whole. Throws Error{io}.
 void save(const CpdModel& model, const std::filesystem::path& path);

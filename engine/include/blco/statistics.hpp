@@ -9,7 +9,7 @@
 
 namespace blco {
 
-inline constexpr std::uint64_t most_distinct_values = 1024;
+inline constexpr std::uint64_t max_distinct_values = 1024;
 
 // Values of one sign between two neighbouring powers of two: lower <= |value| < upper. For negative values both bounds
 // are negative, -lower the smaller magnitude: upper < value <= lower. For zero both are 0.
@@ -26,15 +26,15 @@ struct ValueStatistics {
   double maximum = 0;
   double mean = 0;
   bool whole_numbers = false;          // all of them
-  std::uint64_t distinct = 0;          // at most most_distinct_values; -0 and 0 are one value
+  std::uint64_t distinct = 0;          // at most max_distinct_values; -0 and 0 are one value
   bool more_distinct = false;          // there are more than that
   std::vector<ValueBucket> histogram;  // ascending, empty ones left out
 };
 
 // Slices with `least` to `most` nonzeros: 0, 1, 2 to 3, 4 to 7, ...
 struct SliceBucket {
-  std::uint64_t least = 0;
-  std::uint64_t most = 0;
+  std::uint64_t min = 0;
+  std::uint64_t max = 0;
   std::uint64_t slices = 0;
 
   friend bool operator==(const SliceBucket&, const SliceBucket&) = default;

@@ -70,7 +70,7 @@ TEST(ProgressMeter, OnlyRemembersAStopThatIsDeferred) {
   meter.begin({.name = "sweep"});
 
   EXPECT_NO_THROW(meter.advance(1, 1));
-  EXPECT_TRUE(meter.is_to_stop());
+  EXPECT_TRUE(meter.stop_requested());
 }
 
 TEST(ProgressMeter, EndsTheJobWithAStageUnlessThatCounts) {
@@ -78,8 +78,8 @@ TEST(ProgressMeter, EndsTheJobWithAStageUnlessThatCounts) {
   ProgressMeter meter(callback);
   meter.begin({.name = "sweep"});
 
-  EXPECT_NO_THROW(meter.tell_end());
-  EXPECT_TRUE(meter.is_to_stop());
+  EXPECT_NO_THROW(meter.report_end());
+  EXPECT_TRUE(meter.stop_requested());
   EXPECT_THROW(meter.end(), Error);
 }
 

@@ -67,23 +67,23 @@ class StopWithin {
   std::uint64_t nonzeros_;
 };
 
-class EveryPrecision : public Checkpoint, public testing::WithParamInterface<Arithmetic> {};
+class EveryPrecision : public Checkpoint, public testing::WithParamInterface<Precision> {};
 
-INSTANTIATE_TEST_SUITE_P(Checkpoint, EveryPrecision, testing::Values(Arithmetic::f64, Arithmetic::f32),
+INSTANTIATE_TEST_SUITE_P(Checkpoint, EveryPrecision, testing::Values(Precision::f64, Precision::f32),
                          [](const auto& which) { return to_string(which.param); });
 
 TEST_P(EveryPrecision, IsGoneOnFromBitForBit) {
   CpdOptions first = options(7);
-  first.arithmetic = GetParam();
+  first.precision = GetParam();
   first.checkpoint = file();
   fit_cpd(tensor_, {}, first);
   CpdOptions second = options(12);
-  second.arithmetic = GetParam();
+  second.precision = GetParam();
   second.rank = 0;
   second.seed = 99;  // the model's counts
   second.resume = file();
   CpdOptions unbroken = options(12);
-  unbroken.arithmetic = GetParam();
+  unbroken.precision = GetParam();
 
   const CpdModel resumed = fit_cpd(tensor_, {}, second);
 
@@ -146,11 +146,11 @@ TEST_F(Checkpoint, IsResumedWithinTheLeastBudget) {
   fit_cpd(tensor_, {}, first);
   CpdOptions second = options(5);
   second.resume = file();
-  const std::uint64_t least = plan_cpd(tensor_, {}, second).minimum_bytes;
+  const std::uint64_t minimum = plan_cpd(tensor_, {}, second).minimum_bytes;
 
-  const CpdModel resumed = fit_cpd(tensor_, {.host_bytes = least}, second);
+  const CpdModel resumed = fit_cpd(tensor_, {.host_bytes = minimum}, second);
 
-  EXPECT_EQ(least, plan_cpd(tensor_, {}, options(5)).minimum_bytes);
+  EXPECT_EQ(minimum, plan_cpd(tensor_, {}, options(5)).minimum_bytes);
   expect_same_numbers(resumed, whole(5));
 }
 
@@ -186,10 +186,10 @@ TEST_F(Checkpoint, CancelledWithinASweepLeavesTheLastFinishedOne) {
 TEST_F(Checkpoint, CancelledWithoutRoomForTwoCopiesFinishesItsSweep) {
   CpdOptions stopped = options(9);
   stopped.on_progress = StopWithin(1);
-  const std::uint64_t least = plan_cpd(tensor_, {}, stopped).minimum_bytes;
-  ASSERT_FALSE(plan_cpd(tensor_, {.host_bytes = least}, stopped).stops_within_sweep);
+  const std::uint64_t minimum = plan_cpd(tensor_, {}, stopped).minimum_bytes;
+  ASSERT_FALSE(plan_cpd(tensor_, {.host_bytes = minimum}, stopped).stops_within_sweep);
 
-  const CpdModel model = fit_cpd(tensor_, {.host_bytes = least}, stopped);
+  const CpdModel model = fit_cpd(tensor_, {.host_bytes = minimum}, stopped);
 
   EXPECT_EQ(model.stop_reason, StopReason::cancelled);
   expect_same_numbers(model, whole(1));
@@ -242,7 +242,7 @@ TEST_F(Checkpoint, IsRefusedWhereItDoesNotGoWithTensorOrOptions) {
   other.max_sweeps = 3;
   EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("4 sweeps"));
   other = good;
-  other.arithmetic = Arithmetic::f32;
+  other.precision = Precision::f32;
   EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("f64"));
   other = good;
   const CpdModel initial = whole(1);

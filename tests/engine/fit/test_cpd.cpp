@@ -239,7 +239,7 @@ TEST_F(Cpd, SaysWhyItStopped) {
 TEST_F(Cpd, SinglePrecisionStaysNearTheFitOfDouble) {
   const CpdOptions wide{.rank = 8, .max_sweeps = 5, .tolerance = 0};
   CpdOptions narrow = wide;
-  narrow.arithmetic = Arithmetic::f32;
+  narrow.precision = Precision::f32;
 
   EXPECT_NEAR(fit_cpd(*tensor_, {}, narrow).fit(), fit_cpd(*tensor_, {}, wide).fit(), 1e-5);
 }
@@ -262,7 +262,7 @@ TEST_F(Cpd, RefusesOptionsThatMakeNoSense) {
 
   expect_refused(*tensor_, {.rank = 0}, ErrorKind::invalid_argument, "rank");
   expect_refused(*tensor_, {.rank = 1'000'000}, ErrorKind::invalid_argument, "rank");
-  expect_refused(*tensor_, {.rank = 4, .max_sweeps = 0}, ErrorKind::invalid_argument, "iterations");
+  expect_refused(*tensor_, {.rank = 4, .max_sweeps = 0}, ErrorKind::invalid_argument, "max_sweeps");
   expect_refused(*tensor_, {.rank = 4, .tolerance = std::nan("")}, ErrorKind::invalid_argument, "tolerance");
   const DeviceSearch found = find_device();
   if (!found.limits)

@@ -41,8 +41,8 @@ TEST(Deterministic, ModelsAreTheSameToTheBitOnAnyThreadsUnderAnyBudget) {
   for (const auto& shape : shapes) {
     const TemporaryFolder folder;
     const TensorFile tensor = ingest(folder, random_coordinates({.shape = shape, .nnz = 20'000, .seed = 4}));
-    for (const Arithmetic arithmetic : {Arithmetic::f64, Arithmetic::f32}) {
-      CpdOptions options{.rank = 5, .max_sweeps = 2, .tolerance = 0, .arithmetic = arithmetic, .threads = 1};
+    for (const Precision precision : {Precision::f64, Precision::f32}) {
+      CpdOptions options{.rank = 5, .max_sweeps = 2, .tolerance = 0, .precision = precision, .threads = 1};
       options.deterministic = true;
       const CpdModel expected = fit_cpd(tensor, {}, options);
       for (const int threads : thread_counts) {

@@ -52,7 +52,7 @@ class SpillTest : public testing::Test {
   }
 
   // The least budget that the refusal of one byte names.
-  std::uint64_t least_budget(const std::filesystem::path& text, IngestOptions options) {
+  std::uint64_t min_budget(const std::filesystem::path& text, IngestOptions options) {
     options.memory_bytes = 1;
     try {
       run(text, options);
@@ -104,15 +104,15 @@ TEST_P(EverySpill, GivesTheContainerThatMemoryWouldHaveGiven) {
     for (const bool knows_shape : {false, true}) {
       IngestOptions options{.threads = threads, .chunk_nnz = chunk_nnz};
       if (knows_shape) options.shape = tensor.shape;
-      const std::uint64_t least = least_budget(text, options);
-      for (const std::uint64_t budget : {least, least + (1 << 20), 2 * least}) {
+      const std::uint64_t minimum = min_budget(text, options);
+      for (const std::uint64_t budget : {minimum, minimum + (1 << 20), 2 * minimum}) {
         options.memory_bytes = budget;
 
         const Job job = run(text, options);
 
         EXPECT_TRUE(job.bytes == expected.bytes)
             << threads << " threads, " << budget << " bytes, shape " << (knows_shape ? "given" : "unknown");
-        EXPECT_TRUE(job.spilled > 0 || budget > least) << "nothing was spilled: " << budget;
+        EXPECT_TRUE(job.spilled > 0 || budget > minimum) << "nothing was spilled: " << budget;
         EXPECT_TRUE(names_in(tmp_).empty());
       }
     }
@@ -136,7 +136,7 @@ TEST_F(SpillTest, RelabelsWhatWasSpilledAsMemoryDoes) {
   for (options.threads = 1; options.threads <= 2; ++options.threads) {
     for (const bool knows_shape : {false, true}) {
       options.shape = knows_shape ? tensor.shape : std::vector<std::uint64_t>();
-      options.memory_bytes = least_budget(text, options);
+      options.memory_bytes = min_budget(text, options);
 
       const Job job = run(text, options);
 
@@ -155,7 +155,7 @@ TEST_F(SpillTest, FoldsByEveryPolicyAsMemoryDoes) {
        {DuplicatePolicy::sum, DuplicatePolicy::first, DuplicatePolicy::last, DuplicatePolicy::max}) {
     IngestOptions options{.memory_bytes = plenty, .threads = 2, .duplicates = policy, .chunk_nnz = chunk_nnz};
     const Job expected = run(text, options);
-    options.memory_bytes = least_budget(text, options);
+    options.memory_bytes = min_budget(text, options);
 
     const Job job = run(text, options);
 
@@ -172,7 +172,7 @@ TEST_F(SpillTest, FoldsWholeNumbersThatFractionsFollowLeftToRight) {
   }
   const auto text = folder_.write("in.tns", as_text(tensor));
   IngestOptions options{.threads = 1, .chunk_nnz = chunk_nnz};
-  options.memory_bytes = least_budget(text, options);
+  options.memory_bytes = min_budget(text, options);
 
   const Job job = run(text, options);
 
@@ -185,7 +185,7 @@ TEST_F(SpillTest, MergesInSeveralLevelsWhereRunsAreMany) {
   const auto text = folder_.write("in.tns", as_text(tensor));
   IngestOptions options{.memory_bytes = plenty, .threads = 1, .chunk_nnz = chunk_nnz};
   const Job expected = run(text, options);
-  options.memory_bytes = least_budget(text, options);
+  options.memory_bytes = min_budget(text, options);
 
   const Job job = run(text, options);
 
@@ -215,7 +215,7 @@ TEST_F(SpillTest, NamesTheLeastBudget) {
   const CoordinateTensor tensor = random_coordinates({.shape = {500, 600, 700}, .nnz = 100'000, .seed = 8});
   const auto text = folder_.write("in.tns", as_text(tensor));
   IngestOptions options{.threads = 2, .chunk_nnz = chunk_nnz};
-  options.memory_bytes = least_budget(text, options);
+  options.memory_bytes = min_budget(text, options);
 
   EXPECT_GT(run(text, options).spilled, 0);
   std::filesystem::remove(output_);
@@ -227,7 +227,7 @@ TEST_F(SpillTest, NamesTheLeastBudget) {
 TEST_F(SpillTest, LeavesNothingWhereItIsCancelled) {
   const auto text = folder_.write("in.tns", as_text(random_coordinates({.shape = {50, 60, 70}, .nnz = 100'000})));
   IngestOptions options{.threads = 1, .chunk_nnz = chunk_nnz, .temporary_directory = tmp_};
-  options.memory_bytes = least_budget(text, options);
+  options.memory_bytes = min_budget(text, options);
 
   for (const std::string stage : {"read", "sort", "write"}) {
     expect_error_and_nothing_left(ErrorKind::cancelled, stage, [&] {
@@ -302,7 +302,7 @@ TEST_F(SpillTest, LeavesNothingWhereTheDiskIsFull) {
   for (const bool knows_shape : {false, true}) {
     IngestOptions options{.threads = 1, .chunk_nnz = chunk_nnz};
     if (knows_shape) options.shape = {50, 60, 70};
-    options.memory_bytes = least_budget(text, options);
+    options.memory_bytes = min_budget(text, options);
     const FileLimit limit(100'000);
 
     expect_error_and_nothing_left(ErrorKind::io, "temporary file", [&] { run(text, options); });

@@ -129,8 +129,8 @@ TEST(FoldInMemory, NamesTheFirstLineThatCannotBeFolded) {
     EXPECT_NE(refusal(entries, DuplicatePolicy::error, threads).find("(322, 1) occur more than once"),
               std::string::npos);
   }
-  const double most = std::numeric_limits<double>::max();
-  for (const std::uint64_t row : {800, 800, 450, 450}) entries.push_back({row, most});
+  const double max = std::numeric_limits<double>::max();
+  for (const std::uint64_t row : {800, 800, 450, 450}) entries.push_back({row, max});
   for (const int threads : {1, 4}) {
     EXPECT_NE(refusal(entries, DuplicatePolicy::sum, threads).find("(451, 1) sum to more"), std::string::npos);
   }

@@ -228,7 +228,7 @@ TEST(MemoryTensor, FitsTheSameWithinTheLeastBudget) {
   const CoordinateTensor tensor = random_coordinates({.shape = {300, 400, 500}, .nnz = 200'000, .seed = 4});
   const MemoryTensor memory(CoordinateColumns<>(tensor).arrays(), {.chunk_nnz = 10'000});
   CpdOptions options{.rank = 4, .max_sweeps = 2, .tolerance = 0, .device = Device::cpu, .threads = 1};
-  const std::uint64_t least = plan_cpd(memory, {}, options).minimum_bytes;
+  const std::uint64_t minimum = plan_cpd(memory, {}, options).minimum_bytes;
   std::uint64_t streamed = 0;
   std::uint64_t bytes_read = 0;
   options.on_plan = [&](const CpdPlan& plan) { streamed = plan.streamed_chunks; };
@@ -238,7 +238,7 @@ TEST(MemoryTensor, FitsTheSameWithinTheLeastBudget) {
   };
   const CpdModel expected = fit_cpd(memory, {}, options);
 
-  const CpdModel model = fit_cpd(memory, {.host_bytes = least}, options);
+  const CpdModel model = fit_cpd(memory, {.host_bytes = minimum}, options);
 
   EXPECT_EQ(model.factors, expected.factors);
   EXPECT_GT(streamed, 10);
@@ -249,10 +249,10 @@ TEST(MemoryTensor, NamesTheBudgetThatWouldDo) {
   const CoordinateTensor tensor = random_coordinates({.shape = {500, 600, 700}, .nnz = 100'000, .seed = 8});
   const CoordinateColumns<> columns(tensor);
 
-  const std::uint64_t least = named_budget([&] { MemoryTensor(columns.arrays(), {.memory_bytes = two_to(20)}); });
+  const std::uint64_t minimum = named_budget([&] { MemoryTensor(columns.arrays(), {.memory_bytes = two_to(20)}); });
 
-  EXPECT_EQ(MemoryTensor(columns.arrays(), {.memory_bytes = least}).summary().shape.size(), 3);
-  EXPECT_THROW(MemoryTensor(columns.arrays(), {.memory_bytes = least - 1024}), Error);
+  EXPECT_EQ(MemoryTensor(columns.arrays(), {.memory_bytes = minimum}).summary().shape.size(), 3);
+  EXPECT_THROW(MemoryTensor(columns.arrays(), {.memory_bytes = minimum - 1024}), Error);
 }
 
 TEST(MemoryTensor, EveryStageTellsItsEndAndCanBeCancelled) {

@@ -52,9 +52,9 @@ class Statistics : public testing::Test {
       EXPECT_EQ(mode.median, static_cast<double>(counts[(size - 1) / 2] + counts[size / 2]) / 2);
       EXPECT_DOUBLE_EQ(mode.mean, static_cast<double>(cells_.size()) / static_cast<double>(shape_[n]));
       for (const SliceBucket& bucket : mode.histogram) {
-        const auto inside = [&](std::uint64_t count) { return count >= bucket.least && count <= bucket.most; };
+        const auto inside = [&](std::uint64_t count) { return count >= bucket.min && count <= bucket.max; };
         EXPECT_EQ(bucket.slices, static_cast<std::uint64_t>(std::ranges::count_if(counts, inside)))
-            << "mode " << n << ", slices with " << bucket.least << " to " << bucket.most;
+            << "mode " << n << ", slices with " << bucket.min << " to " << bucket.max;
       }
     }
   }
@@ -104,7 +104,7 @@ TEST_F(Statistics, NamesTheLeastBudget) {
 
   const std::string message = message_of_error(ErrorKind::out_of_memory, [&] { measure(1 << 20); });
 
-  EXPECT_THAT(message, testing::HasSubstr("give --host-memory "));
+  EXPECT_THAT(message, testing::HasSubstr("give --memory "));
 }
 
 TEST_F(Statistics, DescribeValues) {
@@ -157,7 +157,7 @@ TEST_F(Statistics, CanBeCancelled) {
 }
 
 TEST(ValueCounts, CountUpToAThousandDistinctValuesHoweverTheyAreShared) {
-  for (const std::uint64_t distinct : {most_distinct_values, most_distinct_values + 1}) {
+  for (const std::uint64_t distinct : {max_distinct_values, max_distinct_values + 1}) {
     ValueCounts a;
     ValueCounts b;
     for (std::uint64_t i = 0; i < 3 * distinct; ++i) {
@@ -167,8 +167,8 @@ TEST(ValueCounts, CountUpToAThousandDistinctValuesHoweverTheyAreShared) {
 
     a.add_all(b);
 
-    EXPECT_EQ(a.result().distinct, most_distinct_values);
-    EXPECT_EQ(a.result().more_distinct, distinct > most_distinct_values);
+    EXPECT_EQ(a.result().distinct, max_distinct_values);
+    EXPECT_EQ(a.result().more_distinct, distinct > max_distinct_values);
   }
 }
 

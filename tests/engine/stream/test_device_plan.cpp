@@ -97,11 +97,11 @@ TEST(DevicePlan, StreamsEverythingAtTheMinimumAndNamesItBelow) {
   PlanRequest request = request_of({5'000'000, 20'000, 300}, 32);
   request.device->budget_bytes = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
 
-  const Plan least = make_plan(sixty_gigabytes(), request);
-  EXPECT_EQ(least.lanes, 2);
-  EXPECT_EQ(count(least, Tier::device), 0);
-  EXPECT_EQ(least.link_bytes_per_pass, chunk_count * chunk_payload_bytes);
-  EXPECT_EQ(least.device_planned_bytes, request.device->budget_bytes);
+  const Plan minimum = make_plan(sixty_gigabytes(), request);
+  EXPECT_EQ(minimum.lanes, 2);
+  EXPECT_EQ(count(minimum, Tier::device), 0);
+  EXPECT_EQ(minimum.link_bytes_per_pass, chunk_count * chunk_payload_bytes);
+  EXPECT_EQ(minimum.device_planned_bytes, request.device->budget_bytes);
   --request.device->budget_bytes;
   try {
     make_plan(sixty_gigabytes(), request);
@@ -116,10 +116,10 @@ TEST(DevicePlan, StreamsEverythingAtTheMinimumAndNamesItBelow) {
 
 TEST(DevicePlan, MoreDeviceMemoryNeverSendsMore) {
   PlanRequest request = request_of({5'000'000, 20'000, 300}, 32);
-  const std::uint64_t least = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
+  const std::uint64_t minimum = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
   std::uint64_t sent_before = chunk_count * chunk_payload_bytes;
 
-  for (std::uint64_t budget = least; budget < 80 * gibibyte; budget += 3 * gibibyte + 1) {
+  for (std::uint64_t budget = minimum; budget < 80 * gibibyte; budget += 3 * gibibyte + 1) {
     request.device->budget_bytes = budget;
     const Plan plan = make_plan(sixty_gigabytes(), request);
 

@@ -69,11 +69,11 @@ TEST(PassEstimate, EachResourceBindsWhenItIsTheSlowest) {
 }
 
 TEST(PassEstimate, AFrameHasAtMostASegmentPerRowOrPerNonzero) {
-  EXPECT_EQ(most_segments(1000, 1), 4);  // four frames
-  EXPECT_EQ(most_segments(1000, 10), 40);
-  EXPECT_EQ(most_segments(1024, 255), 1020);
-  EXPECT_EQ(most_segments(1000, 1'000'000), 1000);
-  EXPECT_EQ(most_segments(1, 7), 1);
+  EXPECT_EQ(max_segments(1000, 1), 4);  // four frames
+  EXPECT_EQ(max_segments(1000, 10), 40);
+  EXPECT_EQ(max_segments(1024, 255), 1020);
+  EXPECT_EQ(max_segments(1000, 1'000'000), 1000);
+  EXPECT_EQ(max_segments(1, 7), 1);
 }
 
 }  // namespace

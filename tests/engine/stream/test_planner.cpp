@@ -51,16 +51,16 @@ class Planner : public testing::Test {
 long count(const Plan& plan, Tier tier) { return std::count(plan.tiers.begin(), plan.tiers.end(), tier); }
 
 TEST_F(Planner, StreamsEverythingAtTheMinimumAndRefusesOneByteLess) {
-  const Plan least = plan(minimum());
+  const Plan smallest = plan(minimum());
 
-  EXPECT_EQ(count(least, Tier::streamed), 40);
-  EXPECT_EQ(least.lanes, 2);
+  EXPECT_EQ(count(smallest, Tier::streamed), 40);
+  EXPECT_EQ(smallest.lanes, 2);
   try {
     plan(minimum() - 1);
-    FAIL() << "accepted a budget below the minimum";
+    FAIL() << "accepted a budget below the smallest";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
-    EXPECT_THAT(error.what(), testing::HasSubstr("--host-memory"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("--memory"));
   }
 }
 

@@ -10,7 +10,7 @@
 #include "io/container/chunk_finder.hpp"
 #include "io/container/container_metadata.hpp"
 #include "io/file/file_descriptor.hpp"
-#include "io/file/read_at.hpp"
+#include "io/file/transfer.hpp"
 #include "io/hdf5/frame_filter.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 #include "tests/io/container/stored_tensor.hpp"
@@ -55,7 +55,7 @@ class ChunkFinding : public testing::Test {
   }
 
   // A column of lines in a file of its own, in the form of HDF5 that `creation` and `access` lead to.
-  Hdf5Place write_column(hid_t file_creation, hid_t access, hsize_t most) const {
+  Hdf5Place write_column(hid_t file_creation, hid_t access, hsize_t max_entries) const {
     const Hdf5Place place = {folder_ / "column.h5", ErrorKind::corrupt};
     const Hdf5Id file =
         own(H5Fcreate(place.path.c_str(), H5F_ACC_TRUNC, file_creation, access), H5Fclose, place, "create");
@@ -64,7 +64,7 @@ class ChunkFinding : public testing::Test {
     const hsize_t extent = tensor_.info.nnz;
     checked(H5Pset_chunk(creation.get(), 1, &chunk), place, "chunk");
     checked(H5Pset_filter(creation.get(), frame_filter_id, H5Z_FLAG_MANDATORY, 0, nullptr), place, "filter");
-    const Hdf5Id space = own(H5Screate_simple(1, &extent, &most), H5Sclose, place, "space");
+    const Hdf5Id space = own(H5Screate_simple(1, &extent, &max_entries), H5Sclose, place, "space");
     const Hdf5Id made =
         own(H5Dcreate2(file.get(), "index", H5T_STD_U64LE, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
             H5Dclose, place, "create");
@@ -89,14 +89,14 @@ TEST_F(ChunkFinding, AgreesOnAContainer) {
 TEST_F(ChunkFinding, AgreesOnEveryKindOfChunkIndexAndBehindAUserBlock) {
   const Hdf5Place place = {path_, ErrorKind::corrupt};
   for (const H5F_libver_t version : {H5F_LIBVER_EARLIEST, H5F_LIBVER_V110}) {
-    for (const hsize_t most : {hsize_t{2000}, H5S_UNLIMITED}) {
+    for (const hsize_t max_entries : {hsize_t{2000}, H5S_UNLIMITED}) {
       for (const hsize_t user_block : {hsize_t{0}, hsize_t{1024}}) {
         const Hdf5Id creation = make_properties(place, H5P_FILE_CREATE);
         checked(H5Pset_userblock(creation.get(), user_block), place, "user block");
         const Hdf5Id access = make_properties(place, H5P_FILE_ACCESS);
         checked(H5Pset_libver_bounds(access.get(), version, H5F_LIBVER_LATEST), place, "version");
 
-        expect_same_as_hdf5(write_column(creation.get(), access.get(), most), "index", 7);
+        expect_same_as_hdf5(write_column(creation.get(), access.get(), max_entries), "index", 7);
       }
     }
   }

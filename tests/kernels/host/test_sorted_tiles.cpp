@@ -34,7 +34,7 @@ TEST(SortedTiles, KeepTheOrderOfARowAndMarkWhereItBegins) {
   SerialExecutor executor;
   const DecodedChunk chunk = counted(12);
 
-  const auto sorted = sort_chunk(chunk, 12, /*row_mask=*/1, /*least_run=*/6, executor);
+  const auto sorted = sort_chunk(chunk, 12, /*row_mask=*/1, /*min_run=*/6, executor);
 
   ASSERT_TRUE(sorted);
   const std::vector<std::uint64_t> lines(sorted->lines.data(), sorted->lines.data() + 12);

@@ -2,7 +2,7 @@
 blco-gen --shape 600x500x400 --nnz 600000 --skew 2 --counts -o tensor.tns >/dev/null 2>&1
 blco-ingest tensor.tns -o tensor.blco --shape 600x500x400 --chunk-nnz 20000 >/dev/null 2>&1
 hide_numbers() { sed -E 's/ +[0-9]+\.[0-9]+/ N/g'; }
-run blco-bench tensor.blco --rank 8 --device cpu --threads 2 --repeats 2 --host-memory 14MiB | hide_numbers
+run blco-bench tensor.blco --rank 8 --device cpu --threads 2 --repeats 2 --memory 14MiB | hide_numbers
 blco-bench tensor.blco --rank 8 --device cpu --repeats 1 --json | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
@@ -12,6 +12,6 @@ assert all(p["seconds"] > 0 and p["nonzeros_per_second"] > 0 for p in report["pa
 blco-bench tensor.blco --rank 8 --device cpu --repeats 1 --baseline | tail -1
 blco-bench tensor.blco --rank 16 --device cpu --repeats 1 --baseline | grep -cE '^memory +all|none for this'
 run blco-bench tensor.blco --rank 8 --repeats 0
-run blco-bench tensor.blco --rank 8 --host-memory 1K 2>&1 | sed -E 's/[0-9.]+ [KM]iB/SIZE/g; s/[0-9]+KiB/N/'
+run blco-bench tensor.blco --rank 8 --memory 1K 2>&1 | sed -E 's/[0-9.]+ [KM]iB/SIZE/g; s/[0-9]+KiB/N/'
 run blco-bench tensor.tns --rank 8
 list_folder

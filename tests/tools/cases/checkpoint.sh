@@ -2,19 +2,19 @@
 # killed at once, whose checkpoint is whole.
 blco-gen --shape 40x30x20 --nnz 4000 --counts -o t.blco >/dev/null 2>&1
 fit() { blco-cpd t.blco --threads 1 --device cpu --tolerance 0 "$@" | grep -E 'sweep +(7|8|12)|stopped|model' | shorten_fits | hide_sizes; }
-fit --rank 5 --iterations 12 -o whole.h5
-fit --rank 5 --iterations 7 -o seven.h5 --checkpoint checkpoint.h5
-fit --iterations 12 -o resumed.h5 --resume checkpoint.h5
+fit --rank 5 --sweeps 12 -o whole.h5
+fit --rank 5 --sweeps 7 -o seven.h5 --checkpoint checkpoint.h5
+fit --sweeps 12 -o resumed.h5 --resume checkpoint.h5
 cmp whole.h5 resumed.h5 && echo "the same bytes"
 
-blco-cpd t.blco --rank 5 --threads 1 --device cpu --tolerance 0 --iterations 1000000 -o never.h5 --checkpoint killed.h5 >log &
+blco-cpd t.blco --rank 5 --threads 1 --device cpu --tolerance 0 --sweeps 1000000 -o never.h5 --checkpoint killed.h5 >log &
 while ! grep -qs '^sweep   9' log; do sleep 0.01; done
 kill -9 $!
 wait $! 2>/dev/null
 rm -f .*.blco-tmp .*.blco-lock
 reached=$(blco-info killed.h5 | awk '/^sweeps/ {print $2}')
 [ "$reached" -ge 8 ] && echo "the checkpoint has at least eight sweeps"
-fit --rank 5 --iterations $((reached + 3)) -o on.h5 --resume killed.h5 >/dev/null
-fit --rank 5 --iterations $((reached + 3)) -o through.h5 >/dev/null
+fit --rank 5 --sweeps $((reached + 3)) -o on.h5 --resume killed.h5 >/dev/null
+fit --rank 5 --sweeps $((reached + 3)) -o through.h5 >/dev/null
 cmp on.h5 through.h5 && echo "the same bytes again"
 list_folder

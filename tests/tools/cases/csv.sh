@@ -15,7 +15,7 @@ PYTHON
 /usr/bin/python3 make.py
 run blco-ingest clicks.csv --modes user,item,day --value count -o clicks.blco 2>/dev/null | hide_sizes
 run blco-info clicks.blco | head -5
-blco-cpd clicks.blco --rank 3 --threads 1 --seed 1 --iterations 200 --tolerance 1e-12 -o model.h5 >/dev/null 2>&1
+blco-cpd clicks.blco --rank 3 --threads 1 --seed 1 --sweeps 200 --tolerance 1e-12 -o model.h5 >/dev/null 2>&1
 run blco-info model.h5 --top 10 | grep -A 40 '^component 0\|^component 1\|^component 2' | sed 's/weight .*share/share/'
 run blco-info model.h5 --top 1 --json | grep -o '"name":"[^"]*"' | sort | uniq -c
 
@@ -34,7 +34,7 @@ for relabel in none frequency; do
   blco-ingest fewer.csv --modes user,item,day --value count --relabel $relabel -o $relabel.blco --quiet
   blco-info $relabel.blco | grep '^relabelled'
   blco-export $relabel.blco -o - --format csv | sort >$relabel.csv
-  blco-cpd $relabel.blco --rank 3 --threads 1 --seed 1 --iterations 200 --tolerance 1e-12 -o $relabel.h5 >/dev/null 2>&1
+  blco-cpd $relabel.blco --rank 3 --threads 1 --seed 1 --sweeps 200 --tolerance 1e-12 -o $relabel.h5 >/dev/null 2>&1
   blco-info $relabel.h5 --top 10 | grep -A 40 '^component' >$relabel.top
 done
 cmp none.csv frequency.csv && echo 'the same table, but for its order'

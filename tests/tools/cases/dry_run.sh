@@ -1,7 +1,7 @@
 # A dry run prints the plan and writes nothing, also for a GPU that is not there.
 blco-gen --shape 600x500x400 --nnz 600000 --skew 2 --counts -o tensor.tns >/dev/null 2>&1
 blco-ingest tensor.tns -o tensor.blco --shape 600x500x400 --chunk-nnz 20000 >/dev/null 2>&1
-plan() { run blco-cpd tensor.blco --rank 8 --dry-run --host-memory 30MiB --threads 2 "$@" 2>&1 | hide_sizes; }
+plan() { run blco-cpd tensor.blco --rank 8 --dry-run --memory 30MiB --threads 2 "$@" 2>&1 | hide_sizes; }
 plan --device cpu
 plan --declare-gpu 64MiB
 plan --declare-gpu 64MiB --device-memory 1400K --disk-bandwidth 1GB |

@@ -8,7 +8,7 @@ blco-export small.blco -o out.tns.zst >/dev/null && blco-ingest out.tns.zst -o a
   cmp again.blco small.blco && echo 'zstd: the same container'
 blco-export small.blco -o - --threads 3 | cmp - out.tns && echo 'three threads: the same text'
 
-blco-cpd small.blco --rank 2 --iterations 2 --tolerance 0 -o model.h5 >/dev/null 2>&1
+blco-cpd small.blco --rank 2 --sweeps 2 --tolerance 0 -o model.h5 >/dev/null 2>&1
 run blco-export model.h5 -o factors
 run blco-export model.h5 -o factors/ --format txt | hide_sizes
 wc -l factors/*.txt | sed 's/^ *//'

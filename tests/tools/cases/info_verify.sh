@@ -1,5 +1,5 @@
 blco-gen --shape 100x100x100 --nnz 5000 -o whole.blco --chunk-nnz 2000 >/dev/null 2>&1
-blco-cpd whole.blco --rank 2 --iterations 2 -o model.h5 >/dev/null 2>&1
+blco-cpd whole.blco --rank 2 --sweeps 2 -o model.h5 >/dev/null 2>&1
 run blco-info whole.blco --verify | hide_sizes
 run blco-info model.h5 --verify
 run blco-info model.h5 --verify --json

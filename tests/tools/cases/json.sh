@@ -12,7 +12,7 @@ write_small_tensor t.tns
 objects blco-ingest t.tns -o t.blco
 objects blco-gen --shape 20x30x40 --nnz 100 -o g.blco
 objects blco-cpd t.blco --rank 2 --dry-run --device cpu
-objects blco-cpd t.blco --rank 2 --iterations 2 --tolerance 0 --device cpu -o m.h5
+objects blco-cpd t.blco --rank 2 --sweeps 2 --tolerance 0 --device cpu -o m.h5
 objects blco-export t.blco -o out.tns
 objects blco-export m.h5 -o folder
 objects blco-info t.blco
@@ -29,7 +29,7 @@ run blco-export t.blco -o quiet.tns.gz --quiet
 run blco-info t.blco --verify --quiet
 
 run blco-cpd t.blco --rank 0 --json -o wrong.h5
-run blco-cpd t.blco --rank 2 --host-memory 1KiB --device cpu --json -o wrong.h5 2>/dev/null | sed -E 's/[0-9.]+ ?[KM]i?B/SIZE/g'
+run blco-cpd t.blco --rank 2 --memory 1KiB --device cpu --json -o wrong.h5 2>/dev/null | sed -E 's/[0-9.]+ ?[KM]i?B/SIZE/g'
 run blco-info none.blco --json
 run blco-export t.blco -o - --json
 list_folder

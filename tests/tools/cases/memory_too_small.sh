@@ -8,9 +8,9 @@ list_folder
 blco-ingest tensor.tns -o tensor.blco --memory "$(asked_for --memory <<<"$message")" >/dev/null 2>&1
 echo "with what it asked for: exit $?"
 
-message=$(blco-cpd tensor.blco --rank 16 -o model.h5 --host-memory 100K 2>&1)
+message=$(blco-cpd tensor.blco --rank 16 -o model.h5 --memory 100K 2>&1)
 echo "cpd: exit $?"
 list_folder
-blco-cpd tensor.blco --rank 16 --iterations 1 -o model.h5 --host-memory "$(asked_for --host-memory <<<"$message")" \
+blco-cpd tensor.blco --rank 16 --sweeps 1 -o model.h5 --memory "$(asked_for --memory <<<"$message")" \
   >/dev/null 2>&1
 echo "with what it asked for: exit $?"

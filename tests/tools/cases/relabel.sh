@@ -9,7 +9,7 @@ blco-export relabelled.blco -o - | sort >relabelled.txt
 blco-export plain.blco -o - | sort | cmp - relabelled.txt && echo 'the same nonzeros as without'
 
 for tensor in plain relabelled; do
-  blco-cpd $tensor.blco --rank 2 --iterations 3 --tolerance 0 --threads 1 -o $tensor.h5 2>/dev/null | grep -E '^sweep' |
+  blco-cpd $tensor.blco --rank 2 --sweeps 3 --tolerance 0 --threads 1 -o $tensor.h5 2>/dev/null | grep -E '^sweep' |
     shorten_fits | cut -d' ' -f1-8 >$tensor.fits
   blco-export $tensor.h5 -o $tensor --format txt >/dev/null
 done

@@ -1,11 +1,11 @@
 # Options of checkpoints and limits that do not go together, or with the tensor.
 write_small_tensor t.tns
 blco-ingest t.tns -o t.blco >/dev/null 2>&1
-blco-cpd t.blco --rank 2 --iterations 3 --tolerance 0 --device cpu --quiet -o m.h5
+blco-cpd t.blco --rank 2 --sweeps 3 --tolerance 0 --device cpu --quiet -o m.h5
 fit() { run blco-cpd t.blco --device cpu -o out.h5 "$@"; }
 fit --resume m.h5 --init m.h5
 fit --resume m.h5 --rank 3
-fit --resume m.h5 --iterations 2
+fit --resume m.h5 --sweeps 2
 fit --resume m.h5 --seed 5
 fit --resume m.h5 --precision f32
 fit --resume none.h5

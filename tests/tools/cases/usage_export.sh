@@ -1,6 +1,6 @@
 write_small_tensor small.tns
 blco-ingest small.tns -o small.blco >/dev/null 2>&1
-blco-cpd small.blco --rank 1 --iterations 1 -o model.h5 >/dev/null 2>&1
+blco-cpd small.blco --rank 1 --sweeps 1 -o model.h5 >/dev/null 2>&1
 mkdir folder
 run blco-export
 run blco-export small.blco
@@ -23,7 +23,7 @@ run blco-export model.h5 -o -
 run blco-export model.h5 -o small.tns/
 run blco-export model.h5 -o no/such/folder
 blco-gen --shape 3000x4000x2000 --nnz 30000 -o large.blco >/dev/null 2>&1
-blco-cpd large.blco --rank 4 --iterations 1 -o large.h5 >/dev/null 2>&1
+blco-cpd large.blco --rank 4 --sweeps 1 -o large.h5 >/dev/null 2>&1
 run bash -c 'ulimit -f 64; blco-export large.blco -o out.tns'
 run bash -c 'ulimit -f 64; blco-export large.blco -o out.tns.gz'
 run bash -c 'ulimit -f 64; blco-export large.h5 -o factors'
