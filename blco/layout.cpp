@@ -36,7 +36,8 @@ void check_shape(std::span<const std::uint64_t> shape) {
   }
 }
 
-// The masks of all modes, from bit 0 upward, level by level: DESIGN's order, that of ALTO, section 3.1.
+// The masks of all modes, from bit 0 upward, level by level, the mode with fewer bits first: the order of ALTO (Helal et
+// al., ICS 2021), section 3.1. blco/FORMAT.md fixes it.
 void place_bits(std::span<const int> bits, LayoutView& view) {
   std::vector<std::size_t> by_bits(bits.size());
   std::iota(by_bits.begin(), by_bits.end(), std::size_t{0});

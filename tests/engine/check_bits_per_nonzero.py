@@ -1,4 +1,4 @@
-"""Prints bits per nonzero of index and value, as stored, cached and streamed, and holds them to the design's figures.
+"""Prints bits per nonzero of index and value, as stored, cached and streamed, and holds them to what the format was measured to take.
 
 usage: check_bits_per_nonzero.py BIN_FOLDER DATA_FOLDER
 """
@@ -11,7 +11,7 @@ import tempfile
 from blco_commands import Commands, skip
 
 # Index bits measured for patched frames when the format was designed; one more is allowed.
-DESIGN = {"nips12": 20.6, "icews18": 25.1, "uber-head": 10.7, "darpa1998-3d": 20.5, "darpa1998-5d": 22.9, "unhcr": 8.9}
+EXPECTED = {"nips12": 20.6, "icews18": 25.1, "uber-head": 10.7, "darpa1998-3d": 20.5, "darpa1998-5d": 22.9, "unhcr": 8.9}
 UNIFORM = {66: "4194304x4194304x4194304", 75: "33554432x33554432x33554432",
            88: "1073741824x268435456x1073741824", 128: "4294967296x4294967296x4294967296x4294967296"}
 UNIFORM_NNZ = 1_000_000
@@ -40,11 +40,11 @@ def main():
     print("                          index: stored, cached, streamed   value: the same         index at most")
     with tempfile.TemporaryDirectory() as folder:
         container = pathlib.Path(folder) / "tensor.blco"
-        for name, design in DESIGN.items() if data.is_dir() else ():
+        for name, expected in EXPECTED.items() if data.is_dir() else ():
             commands.run("blco-ingest", data / f"{name}.tns.gz", "-o", container)
             index, value, nnz = bits_of(commands, container)
-            print_row(name, nnz, index, value, design + 1)
-            failures += [name] if max(index) > design + 1 else []
+            print_row(name, nnz, index, value, expected + 1)
+            failures += [name] if max(index) > expected + 1 else []
             total_bytes += (max(index) + max(value)) / 8
             checked += 1
         for bits, shape in UNIFORM.items():
