@@ -67,12 +67,12 @@ struct IngestReport {
 // Makes one tensor from all input files and writes it to `output`, which appears only when it is complete. The files
 // are one of:
 // - delimited text with a header (CSV), where options.columns.modes names columns; shape and index_base must then be
-// left at their defaults, and mode_names default to those columns;
+//   left at their defaults, and mode_names default to those columns;
 // - FROSTT text (.tns), with or without a header of GenTen or ParTI, or Matrix Market coordinate text (.mtx);
 // - coordinate lists in arrays, which count from 0 whatever index_base is: NumPy archives (.npz), HDF5 files or groups
-// of them (FILE:/GROUP). Values are "values" or "data". Coordinates are a matrix "coords" or "indices", nnz x order or
-// order x nnz (where both fit, "coords" is order x nnz and "indices" is nnz x order), or lists "row" and "col", or
-// lists "mode0", "mode1", ... There may be a "shape".
+//   of them (FILE:/GROUP). Values are "values" or "data". Coordinates are a matrix "coords" or "indices", nnz x order
+//   or order x nnz (where both fit, "coords" is order x nnz and "indices" is nnz x order), or lists "row" and "col", or
+//   lists "mode0", "mode1", ... There may be a "shape".
 // The first bytes tell what a file is; text may be plain, gzip or zstd.
 // The container's bytes depend only on the input and on shape, names, policy, relabel, zstd_level and chunk_nnz, not on
 // threads or memory.
