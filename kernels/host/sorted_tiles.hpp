@@ -25,7 +25,7 @@ constexpr std::uint64_t max_sorted_matrix_bytes(std::uint64_t row_bytes) {
 }
 
 // Below this mean number of nonzeros per row of a tile, sorting costs more than it saves, because a processor cannot
-// predict where rows end. The cost is weighed against the cache lines of a row.
+// predict where rows end. A nonzero saves in proportion to the cache lines of a row.
 constexpr std::uint64_t min_sorted_run(std::uint64_t row_bytes) {
   constexpr std::uint64_t worth_bytes = 24 * cache_line_bytes;
   return row_bytes >= worth_bytes / 3 ? 3 : worth_bytes / row_bytes;
