@@ -1,5 +1,4 @@
-// What a plan needs to know of a tensor: the sizes of its chunks, measured, or invented for a plan of a tensor that is
-// not there.
+// What a plan needs to know of a tensor: the sizes of its chunks.
 #pragma once
 
 #include <cstdint>

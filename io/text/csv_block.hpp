@@ -35,7 +35,7 @@ struct CsvFault {
 };
 
 struct CsvBlock {
-  CoordinateBatch batch;                  // narrow: numbers into `keys`; exactly as large as it need be; no `upper`
+  CoordinateBatch batch;                  // `narrow` holds numbers into `keys`; no spare capacity; no `upper`
   std::vector<std::vector<CsvKey>> keys;  // per mode, the block's distinct keys by first appearance
   std::uint64_t line_count = 0;
   std::optional<CsvFault> fault;  // at the first unacceptable line; the rest is then unspecified

@@ -15,7 +15,7 @@
 
 namespace blco {
 
-enum class Device { automatic, cpu, cuda };
+enum class Device { automatic, cpu, cuda };  // automatic: a GPU if there is one, else the CPU
 
 // A GPU to plan for, which need not be present, and the bandwidths used to estimate times. The defaults describe a
 // large card behind PCIe 4 x16.
@@ -89,9 +89,9 @@ struct CpdOptions {
   double tolerance = 1e-5;  // stop when the fit changes by less; 0: never
   std::uint64_t seed = 1;   // of the initial factors, which depend on seed, shape and rank alone
   Device device = Device::automatic;
-  Resolution resolution = Resolution::automatic;
-  Precision precision = Precision::f64;
-  int threads = 0;  // 1 to 4096; 0: one per processor
+  Resolution resolution = Resolution::automatic;  // GPU only; automatic: per mode and chunk
+  Precision precision = Precision::f64;           // of factors and products; f32 halves their memory and rounds more
+  int threads = 0;                                // 1 to 4096; 0: one per processor
   // Gives the same bits with any number of threads and any memory budget. One thread then owns each output row and adds
   // its nonzeros in order, even where private copies of the output would be faster. Cost, on two threads at rank 16
   // with chunks in memory: MTTKRP takes 1.4 to 1.6 times the processor time. CPU only: Device::automatic means the CPU;
@@ -106,10 +106,10 @@ struct CpdOptions {
   // nowhere. The file is replaced only by a complete one. If a save fails, the fit ends with Error{io}; if the last
   // save fails, the model is still returned and the old file stays.
   std::filesystem::path checkpoint = {};
-  int checkpoint_sweeps = 1;
+  int checkpoint_sweeps = 1;         // more: less writing, more work lost in a crash
   double time_limit_seconds = 0;     // counted from the call; 0: no limit
   std::filesystem::path trace = {};  // Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
-  std::function<void(const CpdPlan&)> on_plan = {};
+  std::function<void(const CpdPlan&)> on_plan = {};       // called once, before the first sweep
   std::function<bool(const SweepReport&)> on_sweep = {};  // false: stop and keep this sweep's model
   ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last finished sweep
 };

@@ -32,17 +32,17 @@ struct ColumnOptions {
 };
 
 struct IngestOptions {
-  int index_base = 1;              // smallest coordinate in text input: 0 or 1
-  std::uint64_t skip_lines = 0;    // header lines to skip at the start of every text file
-  std::uint64_t memory_bytes = 0;  // of the whole job; 0: 80% of what is available
-  int threads = 0;                 // 0: one per processor
-  DuplicatePolicy duplicates = DuplicatePolicy::sum;
-  std::vector<std::uint64_t> shape = {};     // empty: the largest coordinates of the input
+  int index_base = 1;                                 // smallest coordinate in text input: 0 or 1
+  std::uint64_t skip_lines = 0;                       // header lines to skip at the start of every text file
+  std::uint64_t memory_bytes = 0;                     // of the whole job; 0: 80% of what is available
+  int threads = 0;                                    // 0: one per processor
+  DuplicatePolicy duplicates = DuplicatePolicy::sum;  // `error` refuses duplicates
+  std::vector<std::uint64_t> shape = {};     // empty: as the input declares it, else from its largest coordinates
   std::vector<std::string> mode_names = {};  // empty: "mode0", "mode1", ...
-  Relabel relabel = Relabel::none;
-  int zstd_level = 3;  // 0: frames are packed but not compressed
-  std::uint64_t chunk_nnz = std::uint64_t{1} << 20;
-  std::filesystem::path temporary_directory = {};  // for data beyond memory_bytes; empty: the output's folder
+  Relabel relabel = Relabel::none;           // frequency: smaller container, slower ingest
+  int zstd_level = 3;                        // 0 to 19; higher: smaller file, slower ingest; 0: packed, not compressed
+  std::uint64_t chunk_nnz = std::uint64_t{1} << 20;  // unit of reads and transfers; larger: fewer of them, more memory
+  std::filesystem::path temporary_directory = {};    // for data beyond memory_bytes; empty: the output's folder
   ColumnOptions columns = {};
 };
 

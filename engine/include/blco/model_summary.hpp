@@ -27,9 +27,9 @@ struct ComponentSummary {
 };
 
 struct SummaryOptions {
-  std::size_t components = 10;
-  std::size_t entries = 3;
-  double small = 1e-3;  // an entry is small if it is 0 or below this part of its column's largest magnitude
+  std::size_t components = 10;  // number returned
+  std::size_t entries = 3;      // number of largest entries per column
+  double small = 1e-3;          // an entry is small if it is 0 or below this part of its column's largest magnitude
 };
 
 // Returns the components of largest weight, by falling weight, ties by rising number.
