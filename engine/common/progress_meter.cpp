@@ -1,4 +1,4 @@
-// Reports now and then, and at the end of every stage.
+// Reports at intervals, and at the end of every stage.
 #include "engine/common/progress_meter.hpp"
 
 #include <algorithm>

@@ -20,10 +20,10 @@ struct CsvOptions {
   CsvColumns columns;                                // by their names in the header
   char separator = 0;                                // 0: as find_csv_header tells
   std::uint64_t skip_lines = 0;                      // before the header, at the start of every file
-  std::size_t block_bytes = std::size_t{256} << 10;  // text that becomes one batch, about
-  std::uint64_t key_bytes = ~std::uint64_t{0};       // memory for the keys
-  std::uint64_t memory_bytes = 0;                    // of the whole job, for the message where that is not enough
-  std::vector<Labels> known = {};                    // per mode, keys that have their numbers already
+  std::size_t block_bytes = std::size_t{256} << 10;  // approximate text per batch
+  std::uint64_t key_bytes = ~std::uint64_t{0};       // memory limit of the keys
+  std::uint64_t memory_bytes = 0;  // of the whole job; the message names it if the keys exceed their limit
+  std::vector<Labels> known = {};  // per mode, keys that already have numbers
 };
 
 // Memory of a reader without its keys.

@@ -18,9 +18,9 @@ struct TextBlock {
   std::size_t text_bytes = 0;
   std::size_t file = 0;
   bool first_of_file = false;
-  std::uint64_t skipped_lines = 0;         // before the block; only where it is the first of its file
+  std::uint64_t skipped_lines = 0;         // before the block, if it is the first of its file
   std::uint64_t bytes_read = 0;            // of all files, up to the end of this block
-  const TextPreamble* preamble = nullptr;  // of its file; the cutter's
+  const TextPreamble* preamble = nullptr;  // of its file; owned by the cutter
 };
 
 struct CutOptions {

@@ -16,7 +16,7 @@ struct TextPreamble {
   const char* format = "FROSTT";                 // or "GenTen", "ParTI", "Matrix Market"
   std::size_t bytes = 0;                         // of the header
   std::uint64_t lines = 0;                       // likewise
-  std::vector<std::uint64_t> shape = {};         // empty: not said
+  std::vector<std::uint64_t> shape = {};         // empty: not declared
   std::optional<std::uint64_t> line_count = {};  // of entries, as stored
   bool has_values = true;
   bool counts_from_one = false;  // overrides the requested index base

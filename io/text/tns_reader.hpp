@@ -15,7 +15,7 @@ namespace blco {
 struct TnsOptions {
   int index_base = 1;                                // smallest coordinate in the file: 0 or 1
   std::uint64_t skip_lines = 0;                      // header lines to skip at the start of every file
-  std::size_t block_bytes = std::size_t{512} << 10;  // text that becomes one batch, about
+  std::size_t block_bytes = std::size_t{512} << 10;  // approximate text per batch
 };
 
 // Memory of a reader.

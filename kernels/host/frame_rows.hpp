@@ -83,7 +83,7 @@ struct FrameSource {
   }
 };
 
-// A run of nonzeros in the form of a DecodedChunk. From any of them on, 256 entries are readable.
+// Consecutive nonzeros in the form of a DecodedChunk. From any of them on, 256 entries are readable.
 struct NonzeroSpan {
   const std::uint64_t* indices = nullptr;
   const std::uint64_t* keys = nullptr;  // nullptr: there are none
