@@ -118,8 +118,8 @@ struct CpdOptions {
 // cancelled or out of time, it returns the model of the last finished sweep.
 // Reads every chunk that does not stay in memory N times per sweep. Host memory stays under budget.host_bytes, which
 // covers the initial and the returned model, but not what the CUDA driver allocates for itself.
-// On one CPU thread, or with options.deterministic, the model is the same bit for bit under any budget. Otherwise the
-// number of threads changes it by rounding, and a GPU adds sums in no fixed order.
+// On one CPU thread the budget does not change a bit of the model; with options.deterministic, neither do the threads.
+// Otherwise threads and budget change it by rounding. A GPU adds sums in no fixed order.
 // Throws Error: invalid_argument (rank; initial or resumed model of another shape), out_of_memory (budget below the
 // minimum, which the message names), corrupt (bad checksum; thrown after reads in flight have drained), io (trace,
 // checkpoint, resumed model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda).
