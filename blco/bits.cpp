@@ -1,4 +1,4 @@
-// Run-time choice between BMI2 and the portable bit extract and deposit.
+// Chooses at run time between BMI2 and the portable bit extract and deposit.
 #include "blco/bits.hpp"
 
 #if defined(__x86_64__)

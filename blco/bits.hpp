@@ -1,4 +1,5 @@
-// Parallel bit extract and deposit: by the CPU's instruction where it is fast, portable otherwise, chosen at run time.
+// Parallel bit extract and deposit: the CPU's instruction where it is fast, a portable loop otherwise, chosen at run
+// time.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ constexpr std::uint64_t pdep_portable(std::uint64_t value, std::uint64_t mask) {
 // True where pext and pdep are single fast instructions: BMI2, but not AMD before Zen 3.
 bool has_fast_pext();
 
-// has_fast_pext() decides; both forms give the same.
+// Use the instruction if has_fast_pext(), else the portable form; both give the same result.
 std::uint64_t pext(std::uint64_t value, std::uint64_t mask);
 std::uint64_t pdep(std::uint64_t value, std::uint64_t mask);
 

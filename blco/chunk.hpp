@@ -1,4 +1,4 @@
-// A chunk as everyone above the format sees it: verified payloads of its columns, owned by someone else.
+// A non-owning view of a chunk: the verified payloads of its columns.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ inline constexpr std::uint64_t max_chunk_nnz = std::uint64_t{1} << 24;
 enum class Column : int { index = 0, key = 1, value = 2 };
 inline constexpr std::size_t column_count = 3;
 
-// Empty spans: no key column (lines of up to 64 bits), or all values are 1.
+// An empty key payload means lines of up to 64 bits; an empty value payload means that all values are 1.
 struct ChunkView {
   std::uint64_t number = 0;  // position in the container, for messages
   std::uint64_t nnz = 0;

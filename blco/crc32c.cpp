@@ -1,4 +1,4 @@
-// CRC32C by slicing tables, and by the SSE4.2 instruction on three streams where the CPU has it.
+// CRC32C by slicing tables, or by the SSE4.2 instruction on three streams if the CPU has it.
 #include "blco/crc32c.hpp"
 
 #include <array>
@@ -44,10 +44,10 @@ std::uint32_t update_by_tables(const std::byte* bytes, std::size_t size, std::ui
 }
 
 #if defined(__x86_64__)
-// Bytes of each of the three streams: the instruction takes three cycles and starts every cycle.
+// Bytes per stream. The instruction has a latency of three cycles and can start every cycle, hence three streams.
 constexpr std::size_t stream_bytes = 1024;
 
-// crc_after_zeros[k][b]: what byte k of a running checksum with value b becomes after stream_bytes zero bytes.
+// crc_after_zeros[k][b]: byte k of a running checksum, of value b, after stream_bytes zero bytes.
 constexpr std::array<std::array<std::uint32_t, 256>, 4> make_shift_tables() {
   std::array<std::uint32_t, 32> column{};
   for (std::size_t bit = 0; bit < 32; ++bit) {

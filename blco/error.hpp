@@ -6,11 +6,11 @@
 
 namespace blco {
 
-// What a caller can do about it: change the request, look at the disk, replace the file, give more memory, or use
-// another device; cancelled is the caller's own wish.
+// A kind tells the caller what to do: change the request, check the disk, replace the file, give more memory, or use
+// another device. `cancelled` is the caller's own wish.
 enum class ErrorKind { invalid_argument, io, corrupt, out_of_memory, cuda, not_built, cancelled };
 
-// The message names what was wrong, where (file, line, chunk), and the remedy.
+// The message says what was wrong, where (file, line, chunk), and what to do.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}

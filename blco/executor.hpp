@@ -1,4 +1,4 @@
-// How the lower rooms ask for parallel work without owning threads.
+// How the lower rooms run work in parallel without owning threads.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  // Number of threads that take part in run(), the caller's own included. At least 1.
+  // Number of threads that run tasks, the caller's own included. At least 1.
   virtual int width() const = 0;
 
-  // Calls task(i) once for every i in [0, count), in any order and on any of the threads, and returns
-  // when all have ended. The first exception thrown by a task is rethrown here after the others
-  // have ended; tasks not yet started are then left out. Not reentrant.
+  // Calls task(i) once for every i in [0, count), in any order and on any of the threads; returns when all have ended.
+  // Rethrows the first exception of a task after the running ones have ended; tasks not yet started are skipped. Not
+  // reentrant.
   virtual void run(std::size_t count, const std::function<void(std::size_t)>& task) = 0;
 };
 

@@ -1,4 +1,4 @@
-// The choice of widths, and a frame's parts in their places.
+// Chooses the widths of a frame, and writes its parts.
 #include "blco/frame.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "payloads are little-e
 
 using Entries = std::array<std::uint64_t, frame_entries>;
 
-// How many entries have which bit width.
+// Number of entries per bit width.
 using WidthCounts = std::array<int, 65>;
 
 // Entries to pack; those past the end are zero.
@@ -39,7 +39,7 @@ WidthCounts count_widths(const Entries& entries) {
   } else {
     std::ranges::transform(entries, widths.begin(), [](std::uint64_t entry) { return std::bit_width(entry); });
   }
-  // Four counters per width: neighbours often have the same one, and would wait for each other.
+  // Four counters per width: neighbours often have the same width, and would wait for each other's increment.
   std::array<std::array<int, 4>, 65> counts{};
   for (std::size_t i = 0; i < widths.size(); i += 4) {
     for (std::size_t j = 0; j < 4; ++j) ++counts[widths[i + j]][j];
@@ -49,7 +49,7 @@ WidthCounts count_widths(const Entries& entries) {
   return sums;
 }
 
-// The widths of fewest bytes; among equals the one with fewest exceptions.
+// The widths that need the fewest bytes; among equals, those with the fewest exceptions.
 FrameShape choose_shape(const WidthCounts& count_of_width, bool own_base) {
   int widest = 64;
   while (widest > 0 && count_of_width[static_cast<std::size_t>(widest)] == 0) --widest;
@@ -65,7 +65,7 @@ FrameShape choose_shape(const WidthCounts& count_of_width, bool own_base) {
       best = shape;
       best_bytes = bytes;
     }
-    // Exceptions never become fewer, nor shorter.
+    // From here on, exceptions become neither fewer nor shorter.
     if (frame_bytes(shape) - high_offset(shape) >= best_bytes) break;
   }
   return best;
@@ -108,7 +108,7 @@ FrameShape encode_frame(std::span<const std::uint64_t> values, FrameCoding codin
   WidthCounts counts = count_widths(entries);
   const FrameShape shared = choose_shape(counts, false);
   if (coding == FrameCoding::differences) {
-    // A base of its own changes the first entry alone.
+    // A base of the frame's own changes only the first entry.
     --counts[static_cast<std::size_t>(std::bit_width(entries[0]))];
     ++counts[0];
     const FrameShape own = choose_shape(counts, true);

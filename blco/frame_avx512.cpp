@@ -5,7 +5,7 @@
 #include "blco/frame_portable.hpp"
 
 #if defined(__x86_64__)
-// GCC 12 takes the undefined vectors in its own header for a mistake (its bug 105593).
+// GCC 12 warns about the undefined vectors in its own header (GCC bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int lanes = 8;
 
-// Fields of `width` bits become half as many of twice the width, in their place; `count` is a multiple of 16.
+// Joins pairs of `width`-bit fields into fields of twice the width, in place; `count` is a multiple of 16.
 BLCO_AVX512 void join_pairs(std::uint64_t* fields, std::size_t count, int width) {
   const auto shift = static_cast<long long>(width);
   const __m512i odd_shift = _mm512_set_epi64(shift, 0, shift, 0, shift, 0, shift, 0);
@@ -40,7 +40,7 @@ BLCO_AVX512 void join_pairs(std::uint64_t* fields, std::size_t count, int width)
 
 #define BLCO_AVX512_INLINE BLCO_AVX512 __attribute__((always_inline)) inline
 
-// Eight fields take `width` bytes. Field j starts in word j * width / 64 of them and may go on in the next.
+// Eight fields take `width` bytes. Field j starts in their word j * width / 64 and may continue in the next.
 struct Fields {
   BLCO_AVX512_INLINE explicit Fields(int width)
       : bytes(low_ones(width)), ones(_mm512_set1_epi64(static_cast<long long>(bytes))) {
@@ -52,7 +52,7 @@ struct Fields {
     left = _mm512_sub_epi64(_mm512_set1_epi64(64), right);  // a shift by 64 gives zero
   }
 
-  // Reads the bytes of `from` alone, the others being zero.
+  // Loads only the bytes selected by `from`, and zeros for the others.
   BLCO_AVX512_INLINE __m512i unpack(const std::byte* packed, __mmask64 from) const {
     const __m512i words = _mm512_maskz_loadu_epi8(from, packed);
     const __m512i low = _mm512_srlv_epi64(_mm512_permutexvar_epi64(low_word, words), right);
@@ -69,7 +69,7 @@ std::uint64_t base_of(const std::byte* frame, FrameShape shape, std::uint64_t ba
   return base;
 }
 
-// Adds the high bits of the exceptions to entries that have `shape.width` bits.
+// Adds the high bits of the exceptions to entries unpacked at `shape.width` bits.
 BLCO_AVX512_INLINE void patch(const std::byte* frame, FrameShape shape, std::uint64_t* entries) {
   const auto* position = reinterpret_cast<const std::uint8_t*>(frame + positions_offset(shape));
   const std::byte* packed = frame + high_offset(shape);
@@ -83,7 +83,7 @@ BLCO_AVX512_INLINE void patch(const std::byte* frame, FrameShape shape, std::uin
   }
 }
 
-// What becomes of the entries of a frame, eight at a time.
+// Turn a frame's entries into values, eight at a time: Sums for plain frames, RunningSums for differences.
 struct Sums {
   BLCO_AVX512_INLINE explicit Sums(std::uint64_t base) : bases(_mm512_set1_epi64(static_cast<long long>(base))) {}
   BLCO_AVX512_INLINE void put(__m512i entries, std::uint64_t* values) {
@@ -114,8 +114,8 @@ struct Integers {
   __m512i bases;
 };
 
-// From a quotient within a unit in the last place, one step with the rounded reciprocal gives the rounded quotient
-// (Markstein, IBM J. Res. Dev. 34, 1990); the step before brings it there.
+// From a quotient within one unit in the last place, one step with the rounded reciprocal gives the correctly rounded
+// quotient (Markstein, IBM J. Res. Dev. 34, 1990); the step before it gets that close.
 struct Quotients {
   BLCO_AVX512_INLINE Quotients(std::uint64_t base, double power)
       : bases(_mm512_set1_epi64(static_cast<long long>(base))),
@@ -162,8 +162,8 @@ bool has_frame_avx512() {
   return has;
 }
 
-// Fields are joined until they have more than 32 bits. Eight of them then take `width` bytes, and a word of these has
-// bits of three fields at most.
+// Joins fields until they have more than 32 bits. Eight of them then take `width` bytes, and each word of these has
+// bits of at most three fields.
 BLCO_AVX512 void pack_avx512(const std::uint64_t* entries, int width, std::byte* packed) {
   alignas(64) std::array<std::uint64_t, frame_entries> fields;
   const __m512i mask = _mm512_set1_epi64(width == 64 ? -1 : static_cast<long long>((std::uint64_t{1} << width) - 1));
@@ -178,7 +178,7 @@ BLCO_AVX512 void pack_avx512(const std::uint64_t* entries, int width, std::byte*
   for (std::uint64_t word = 0; word < lanes; ++word) {
     const std::uint64_t first = 64 * word / bits;
     for (std::uint64_t j = 0; j < 3; ++j) {
-      // A shift by 64 or more gives zero; past the last field there is none.
+      // A shift by 64 or more gives zero; there is no field after the last.
       const std::uint64_t up = (first + j) * bits - 64 * word;
       field[j][word] = first + j;
       shift[j][word] = j == 0 ? 64 * word - first * bits : first + j < lanes ? up : 64;

@@ -1,8 +1,8 @@
-// Decode of a frame by the 32 lanes of a warp: four steps, one scan between the third and the fourth.
+// Decodes a frame with the 32 lanes of a warp, in four steps, with one scan between the third and the fourth.
 //
-// Each lane owns eight consecutive entries. Steps of all lanes are separated by a warp barrier; the only data that
-// crosses lanes are the exceptions, applied in parallel into the scratch, and one exclusive scan of the lanes' sums.
-// Loads are of aligned 64-bit words, and of single bytes for the positions. Compiles for host and device.
+// Each lane owns eight consecutive entries. A warp barrier separates the steps. Only two things cross lanes: the
+// exceptions, which are applied to the scratch in parallel, and one exclusive scan of the lanes' sums. Loads are
+// aligned 64-bit words, and single bytes for the positions. Compiles for host and device.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ namespace blco {
 inline constexpr int warp_lanes = 32;
 inline constexpr int lane_entries = frame_entries / warp_lanes;
 
-// Place of an entry in the scratch of 256 words: lanes side by side, so that shared memory has no bank conflicts.
+// Slot of an entry in the scratch of 256 words: lanes are adjacent, so shared memory has no bank conflicts.
 BLCO_HOST_DEVICE constexpr int frame_slot(int entry) {
   return entry % lane_entries * warp_lanes + entry / lane_entries;
 }
 
-// `width` bits from bit `bit` of `words`; reads the next word only where the field crosses into it.
+// Reads `width` bits from bit `bit` of `words`; touches the next word only if the field crosses into it.
 BLCO_HOST_DEVICE inline std::uint64_t load_field(const std::uint64_t* words, std::uint32_t bit, int width) {
   if (width == 0) return 0;
   const std::uint32_t word = bit >> 6;
@@ -36,13 +36,13 @@ struct FrameLanes {
   const std::byte* frame = nullptr;  // 8-byte aligned
   FrameShape shape{};
   FrameCoding coding = FrameCoding::differences;
-  std::uint64_t base = 0;  // the payload's
+  std::uint64_t base = 0;  // of the payload
 
   BLCO_HOST_DEVICE const std::uint64_t* words(std::uint64_t byte_offset) const {
     return reinterpret_cast<const std::uint64_t*>(frame + byte_offset);
   }
 
-  // Step 1: the low bits of the lane's entries.
+  // Step 1: unpack the low bits of the lane's entries.
   BLCO_HOST_DEVICE void unpack(int lane, std::uint64_t* scratch) const {
     const std::uint64_t* packed = words(packed_offset(shape));
     for (int j = 0; j < lane_entries; ++j) {
@@ -51,7 +51,7 @@ struct FrameLanes {
     }
   }
 
-  // Step 2: every 32nd exception; no two lanes touch the same entry.
+  // Step 2: patch every 32nd exception; no two lanes touch the same entry.
   BLCO_HOST_DEVICE void patch(int lane, std::uint64_t* scratch) const {
     const std::uint64_t* high = words(high_offset(shape));
     const auto* positions = reinterpret_cast<const std::uint8_t*>(frame + positions_offset(shape));
@@ -61,14 +61,14 @@ struct FrameLanes {
     }
   }
 
-  // Step 3: what the warp scans, exclusively, modulo 2^64. Plain frames need no scan.
+  // Step 3: the lane's sum, which the warp scans exclusively, modulo 2^64. Plain frames need no scan.
   BLCO_HOST_DEVICE std::uint64_t lane_sum(int lane, const std::uint64_t* scratch) const {
     std::uint64_t sum = 0;
     for (int j = 0; j < lane_entries; ++j) sum += scratch[frame_slot(lane * lane_entries + j)];
     return sum;
   }
 
-  // Step 4: the lane's values, in place. `before` is the scan's result for this lane.
+  // Step 4: turn the lane's entries into values, in place. `before` is the scan's result for this lane.
   BLCO_HOST_DEVICE void finish(int lane, std::uint64_t before, std::uint64_t* scratch) const {
     const std::uint64_t first = shape.own_base ? *words(0) : base;
     std::uint64_t running = first + before;

@@ -1,4 +1,4 @@
-// A frame by plain words and shifts.
+// Packs and unpacks a frame with plain words and shifts.
 #include "blco/frame_portable.hpp"
 
 #include <algorithm>
@@ -17,10 +17,10 @@ std::uint64_t get_bits(const std::uint64_t* words, std::uint64_t bit, int width)
   return value & low_ones(width);
 }
 
-constexpr int widest_in_one_word = 57;  // a shift of up to 7 bits fits beside it
+constexpr int widest_in_one_word = 57;  // leaves room for a shift of up to 7 bits
 
-// Eight entries take `width` bytes, so that every group of eight starts at a byte. Stores whole words: up to seven
-// bytes past the end become zero.
+// Eight entries take `width` bytes, so every group of eight starts at a byte. Stores whole words: up to seven bytes
+// past the end become zero.
 void pack_bytes(const std::uint64_t* entries, int width, std::byte* packed) {
   const std::uint64_t mask = low_ones(width);
   for (std::size_t group = 0; group < frame_entries; group += 8, packed += width) {

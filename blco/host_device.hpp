@@ -1,4 +1,4 @@
-// Marks functions that both the host compiler and nvcc compile, for both sides.
+// Marks functions that nvcc compiles for both host and device.
 #pragma once
 
 #if defined(__CUDACC__)

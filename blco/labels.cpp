@@ -1,4 +1,4 @@
-// Labels from lists, and from the form in which they are stored.
+// Builds labels from lists, or from their stored form.
 #include "blco/labels.hpp"
 
 #include <algorithm>

@@ -36,8 +36,8 @@ void check_shape(std::span<const std::uint64_t> shape) {
   }
 }
 
-// The masks of all modes, from bit 0 upward, level by level, the mode with fewer bits first: the order of ALTO (Helal et
-// al., ICS 2021), section 3.1. blco/FORMAT.md fixes it.
+// The masks of all modes, from bit 0 upward, level by level, the mode with fewer bits first: the order of ALTO (Helal
+// et al., ICS 2021), section 3.1. blco/FORMAT.md fixes it.
 void place_bits(std::span<const int> bits, LayoutView& view) {
   std::vector<std::size_t> by_bits(bits.size());
   std::iota(by_bits.begin(), by_bits.end(), std::size_t{0});
@@ -77,7 +77,7 @@ LineIndex linearize_portable(const LayoutView& view, const std::uint64_t* coordi
   for (int n = 0; n < view.order; ++n) {
     const ModeLayout& mode = view.modes[static_cast<std::size_t>(n)];
     line.low |= pdep_portable(coordinates[n], mode.low_mask);
-    // A mode with bits in the key has at most 63 in the low word, unless it is alone: then low_bits is 64 and its key
+    // A mode with bits in the key has at most 63 in the low word, except a single mode: then low_bits is 64 and its key
     // is empty.
     if (mode.key_mask != 0) line.key |= pdep_portable(coordinates[n] >> mode.low_bits, mode.key_mask);
   }

@@ -14,7 +14,7 @@ namespace blco {
 inline constexpr int max_order = 16;
 inline constexpr int max_line_bits = 128;
 
-// A line index of up to 128 bits: `low` its lower 64 bits, `key` the rest (the block's key).
+// A line index of up to 128 bits: `low` is its lower 64 bits, `key` the rest (the key of its block).
 struct LineIndex {
   std::uint64_t key = 0;
   std::uint64_t low = 0;
@@ -22,9 +22,9 @@ struct LineIndex {
   friend auto operator<=>(const LineIndex&, const LineIndex&) = default;
 };
 
-// Where the bits of one mode lie. A coordinate is
+// The bits of one mode. A coordinate is
 //   pext(low, low_mask) | pext(key, key_mask) << low_bits
-// and, of the BLCO index, (blco >> shift) & field for its low part.
+// and its low part is, in a BLCO index, (blco >> shift) & field.
 struct ModeLayout {
   std::uint64_t length = 0;
   std::uint64_t low_mask = 0;
@@ -43,8 +43,8 @@ struct LayoutView {
 
 class TensorLayout {
  public:
-  // Mode n takes bit_width(shape[n] - 1) bits. Throws Error{invalid_argument} for an order outside
-  // [1, 16], a mode of length 0, or more than 128 bits in all (the message lists the bits per mode).
+  // Mode n takes bit_width(shape[n] - 1) bits. Throws Error{invalid_argument} for an order outside [1, 16], a mode of
+  // length 0, or more than 128 bits in total (the message lists the bits per mode).
   explicit TensorLayout(std::span<const std::uint64_t> shape);
 
   int order() const { return view_.order; }
@@ -54,11 +54,12 @@ class TensorLayout {
   const ModeLayout& mode(int n) const { return view_.modes[static_cast<std::size_t>(n)]; }
   const LayoutView& view() const { return view_; }
 
-  // Zero-based coordinates, `order()` of them, each below its mode's length (not checked).
+  // Convert between `order()` zero-based coordinates and a line index. Requires: each coordinate is below its mode's
+  // length (not checked).
   LineIndex linearize(std::span<const std::uint64_t> coordinates) const;
   void delinearize(LineIndex line, std::span<std::uint64_t> coordinates) const;
 
-  // Re-encodes the 64 in-block bits: mode 0 in the lowest field, fields contiguous.
+  // Re-encodes the 64 in-block bits as contiguous fields, mode 0 lowest.
   std::uint64_t blco_index(std::uint64_t low) const;
 
  private:
@@ -67,7 +68,7 @@ class TensorLayout {
   int line_bits_ = 0;
 };
 
-// blco_index by one table look-up per byte of the line index: what a device keeps in shared memory.
+// blco_index as one table look-up per byte of the line index; a device keeps these tables in shared memory.
 struct BlcoByteTables {
   std::array<std::array<std::uint64_t, 256>, 8> byte;
 };

@@ -1,4 +1,4 @@
-// Looks at the bytes of a payload that no entry comes from.
+// Checks the bytes of a payload that hold no entries.
 #include "blco/padding.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool all_zero(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-// Bits from `first` on, up to the end of the bytes.
+// True if all bits from `first` to the end of the bytes are zero.
 bool zero_from_bit(std::span<const std::byte> bytes, std::size_t first) {
   if (first / 8 == bytes.size()) return true;
   const auto rest = std::to_integer<unsigned>(bytes[first / 8]) >> (first % 8);

@@ -1,4 +1,4 @@
-// What a payload must hold where it holds nothing: the zero bytes and fields that FORMAT.md asks for.
+// Checks the unused parts of a payload: the bytes and fields that FORMAT.md requires to be zero.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,9 @@
 
 namespace blco {
 
-// Checks a payload that check_payload has accepted: tail and alignment bytes, fields past the count of a last frame,
-// the exponent where there is none, and that the positions of exceptions ascend, below the count. None of them changes
-// what is decoded, but a decoder may rely on them. Throws Error{corrupt} without a place: the caller knows file and
-// chunk.
+// Checks a payload that check_payload has accepted: tail and alignment bytes, fields past the count in the last frame,
+// the exponent of codecs that have none, and that exception positions ascend and lie below the count. None of this
+// changes the decoded entries, but a decoder may rely on it. Throws Error{corrupt}; the caller adds file and chunk.
 void check_padding(std::span<const std::byte> payload);
 
 }  // namespace blco

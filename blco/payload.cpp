@@ -1,4 +1,4 @@
-// Headers, frame tables and checks of payloads, and the line columns.
+// Payload headers, frame tables, checks, and line columns.
 #include "blco/payload.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// A payload: one column of one chunk, the same bytes on disk, in host memory, on the link and in the kernels.
+// A payload: one column of one chunk, as the same bytes on disk, in host memory, on the link and in the kernels.
 //
-// Little-endian header, frame table, frames, 8 bytes of tail padding; byte offsets in FORMAT.md.
+// Little-endian: header, frame table, frames, 8 bytes of tail padding. FORMAT.md gives the byte offsets.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,9 @@ struct PayloadHeader {
   std::uint8_t codec;
   std::uint8_t exponent;  // decimal only, else 0
   std::uint32_t count;    // entries
-  std::uint32_t crc;      // CRC32C of the payload with this field zero
-  std::uint64_t length;   // of the payload in bytes, header and padding included
-  std::uint64_t base;     // of the frames that have none of their own
+  std::uint32_t crc;      // CRC32C of the payload, computed with this field zero
+  std::uint64_t length;   // of the whole payload in bytes, header and padding included
+  std::uint64_t base;     // of frames without a base of their own
 };
 static_assert(sizeof(PayloadHeader) == 32);
 
@@ -62,35 +62,35 @@ struct PayloadView {
   BLCO_HOST_DEVICE const std::byte* raw() const { return bytes + sizeof(PayloadHeader); }
 };
 
-// Upper bound of a payload's size for `count` entries; whoever allocates for a stored length checks it first.
+// Upper bound of a payload's size for `count` entries. Check a stored length against it before allocating.
 constexpr std::uint64_t max_payload_bytes(std::uint64_t count) {
   const std::uint64_t frames = (count + frame_entries - 1) / frame_entries;
   return sizeof(PayloadHeader) + frames * (sizeof(FrameEntry) + 8 * frame_entries + 8) + payload_padding;
 }
 
-// Packs an index or key column (any sequence; one that grows slowly packs well). Here and below the payload takes the
-// memory of `space`, where that is large enough.
+// Packs an index or key column. Any sequence works; a slowly growing one packs well. Here and below, the payload reuses
+// the memory of `space` if that is large enough.
 std::vector<std::byte> encode_line_column(std::span<const std::uint64_t> column, std::vector<std::byte> space = {});
 
-// Packs values by the first exact codec of: ones (the result is empty), integer, decimal, f32, f64; but f32 instead of
-// decimal where that is smaller. Decoding gives back every bit, the sign of zero included. Values are finite.
+// Packs finite values by the first exact codec of: ones (empty result), integer, decimal, f32, f64; but by f32 instead
+// of decimal where that is smaller. Decoding restores every bit, including the sign of zero.
 std::vector<std::byte> encode_values(std::span<const double> values, std::vector<std::byte> space = {});
-// The same, but ones are packed as integers: for writers that have no way to leave a chunk out.
+// Same, but packs ones as integers: for writers that cannot leave a chunk out.
 std::vector<std::byte> encode_stored_values(std::span<const double> values, std::vector<std::byte> space = {});
 
-// Checks magic, version, codec, lengths, checksum and every frame table entry; the payload may hold more entries than
-// expected, never fewer. Throws Error{corrupt} saying what is wrong, without a place: the caller knows file and chunk.
+// Checks magic, version, codec, lengths, checksum and every frame table entry. The payload may hold more entries than
+// expected, never fewer. Throws Error{corrupt}; the caller adds file and chunk.
 PayloadView check_payload(std::span<const std::byte> payload, std::uint64_t expected_count);
-// The same without the checksum and the frame table: for bytes that were checked before.
+// Same without checksum and frame table. Requires: the bytes were checked before.
 PayloadView view_payload(std::span<const std::byte> payload);
 
-// Swaps codec f64 and f64_shuffled of a whole payload, checksum included; `out` has the same size.
+// Convert a whole payload between codecs f64 and f64_shuffled, checksum included. `out` has the same size.
 void shuffle_f64(std::span<const std::byte> payload, std::span<std::byte> out);
 void unshuffle_f64(std::span<const std::byte> payload, std::span<std::byte> out);
 
-// Decodes frame `frame` (256 entries from 256 * frame on) of a line column; `out` holds 256.
+// Decodes the 256 entries of frame `frame` (from entry 256 * frame on) of a line column into `out`, which holds 256.
 void decode_line_frame(const PayloadView& payload, std::uint64_t frame, std::uint64_t* out);
-// The same for values, any codec; entries past the end are unspecified. `out` holds 256.
+// Same for values of any codec; entries past the end are unspecified.
 void decode_value_frame(const PayloadView& payload, std::uint64_t frame, double* out);
 
 }  // namespace blco

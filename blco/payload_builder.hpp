@@ -1,4 +1,4 @@
-// Puts a payload together: header, frame table, frames or raw values, padding, checksum.
+// Assembles a payload: header, frame table, frames or raw values, padding, checksum.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ inline constexpr int max_decimal_exponent = 15;
 
 class PayloadBuilder {
  public:
-  // The payload takes the place of what `space` holds.
+  // The payload reuses the memory of `space` and overwrites what it holds.
   PayloadBuilder(Codec codec, std::uint64_t count, int exponent, std::uint64_t base, std::vector<std::byte> space = {});
 
-  // Frames: first the room for their table, then one call per 256 entries, in order.
+  // Either frames: first reserve_table(), then one add_frame() per 256 entries, in order.
   void reserve_table();
   void add_frame(std::span<const std::uint64_t> values, FrameCoding coding);
-  // Or raw values.
+  // Or raw values, in one call.
   void add_raw(std::span<const std::byte> raw);
 
   std::vector<std::byte> finish();

@@ -1,5 +1,5 @@
-// Vectors of numbers that are written before they are read: resize() leaves the new ones as they are, and their pages
-// untouched, so that the threads that fill them share the work of taking them.
+// Vectors for numbers that are written before they are read: resize() leaves new elements uninitialised and their pages
+// untouched, so the threads that fill them share the cost of page faults.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,7 @@ struct RawAllocator : std::allocator<T> {
 template <class T>
 using RawVector = std::vector<T, RawAllocator<T>>;
 
-// Empties a vector and gives its memory back, which `vector = {}` keeps.
+// Empties a vector and frees its memory, which `vector = {}` would keep.
 template <class Vector>
 void free_memory(Vector& vector) {
   Vector().swap(vector);

@@ -1,4 +1,4 @@
-// How the rooms report when they read, copied and computed, without knowing who draws the picture.
+// How the rooms report their reads, copies and kernels to a trace.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace blco {
 
-// One span of time on one track. Tracks are rows of the picture: "reader 0", "copy 1", "kernel 1", "caller".
+// One span of time on one track. A track is a row of the trace: "reader 0", "copy 1", "kernel 1", "caller".
 struct TraceSpan {
   std::string_view track;
   std::string_view name;  // what was done: "read", "copy", "mttkrp"
@@ -21,7 +21,7 @@ class TraceSink {
  public:
   virtual ~TraceSink() = default;
 
-  // Called from any thread, also for spans that ended a while ago. Copies what it keeps. Does not throw.
+  // Called from any thread, possibly long after the span ended. Copies what it keeps. Does not throw.
   virtual void add(const TraceSpan& span) noexcept = 0;
 };
 

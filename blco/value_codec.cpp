@@ -1,4 +1,4 @@
-// The choice of a value codec, exact to the bit, and the decode of values.
+// Chooses a value codec, exact to the bit, and decodes values.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -23,13 +23,13 @@ constexpr std::array<double, max_decimal_exponent + 1> power_of_ten = {1e0, 1e1,
 
 bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
-// The nearest integer; below 2^51 without a call.
+// Rounds to the nearest integer; without a call below 2^51.
 double to_integer(double value) {
   constexpr double shift = 0x1.8p52;
   return std::abs(value) < 0x1p51 ? (value + shift) - shift : std::nearbyint(value);
 }
 
-// m such that m / 10^exponent is exactly `value`, if there is one below 2^53.
+// The m for which m / 10^exponent is exactly `value`, if there is one below 2^53.
 std::optional<std::int64_t> scaled(double value, int exponent) {
   const double power = power_of_ten[static_cast<std::size_t>(exponent)];
   const double product = to_integer(value * power);
@@ -43,8 +43,8 @@ bool is_integer(double value) {
   return std::abs(value) < integer_limit && same_bits(static_cast<double>(static_cast<std::int64_t>(value)), value);
 }
 
-// The smallest exponent that serves all values (0: they are integers). A value that is m / 10^k is 10 m / 10^(k+1) as
-// well, so that the exponent never has to go back.
+// The smallest exponent that serves all values (0: all are integers). A value m / 10^k also equals 10 m / 10^(k+1), so
+// the exponent only grows.
 std::optional<int> common_exponent(std::span<const double> values) {
   if (std::ranges::all_of(values, is_integer)) return 0;
   int exponent = 0;
@@ -53,7 +53,7 @@ std::optional<int> common_exponent(std::span<const double> values) {
       if (++exponent > max_decimal_exponent) return std::nullopt;
     }
   }
-  // A growing exponent may have pushed an earlier value past 2^53.
+  // A larger exponent may have pushed an earlier value past 2^53.
   const bool all = std::all_of(values.begin(), values.end(), [&](double v) { return scaled(v, exponent).has_value(); });
   return all ? std::optional(exponent) : std::nullopt;
 }
@@ -69,7 +69,7 @@ bool fits_f32(std::span<const double> values) {
   });
 }
 
-// Calls visit() with the integers of one frame after the other.
+// Calls visit() with the integers of each frame in turn.
 template <class Visit>
 void for_each_frame(std::span<const double> values, int exponent, const Visit& visit) {
   std::array<std::uint64_t, frame_entries> frame;
@@ -84,7 +84,7 @@ void for_each_frame(std::span<const double> values, int exponent, const Visit& v
   }
 }
 
-// The smallest value of most frames: these frames then need no base of their own.
+// The most frequent of the frames' smallest values: frames that have it need no base of their own.
 std::int64_t shared_base(std::vector<std::int64_t> smallest) {
   std::sort(smallest.begin(), smallest.end());
   std::int64_t best = 0;
@@ -129,7 +129,7 @@ std::vector<std::byte> encode_f64(std::span<const double> values, std::vector<st
   return builder.finish();
 }
 
-// Not a conversion of floats: where denormal numbers are taken as zero, those of f32 would be lost.
+// Widens by bit operations: if denormals are flushed to zero, a float conversion would lose those of f32.
 double widen(std::uint32_t single) {
   constexpr std::uint64_t exponent_bias = 1023 - 127;
   const std::uint64_t sign = std::uint64_t{single >> 31} << 63;
@@ -160,7 +160,7 @@ std::vector<std::byte> encode_stored_values(std::span<const double> values, std:
   const bool narrow = fits_f32(values);
   if (exponent) {
     std::vector<std::byte> decimal = encode_scaled(values, *exponent, std::move(space));
-    // Fractions of powers of two are decimals too, but long ones.
+    // Fractions with a power of two in the denominator are decimals too, but long ones.
     if (!narrow) return decimal;
     std::vector<std::byte> single = encode_f32(values, {});
     return decimal.size() <= single.size() ? decimal : single;

@@ -1,4 +1,4 @@
-// What ingest pulls: batches of validated, zero-based coordinates and finite values, in input order.
+// The input of ingest: batches of validated, zero-based coordinates and finite values, in input order.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace blco {
 
-// Entry-major: coordinate m of entry i is at [i * order + m], in `narrow` if every coordinate of
-// the batch is below 2^32, else in `wide`; the other vector is empty.
+// Entry-major: coordinate m of entry i is at [i * order + m], in `narrow` if every coordinate of the batch is below
+// 2^32, else in `wide`; the other vector is empty.
 struct CoordinateBatch {
   int order = 0;
   RawVector<std::uint32_t> narrow;
@@ -31,44 +31,44 @@ struct CoordinateBatch {
   }
 };
 
-// What a reader has in all; 0 where that is not known.
+// Total size of an input; 0 where unknown.
 struct InputSize {
   std::uint64_t entries = 0;
-  std::uint64_t bytes = 0;  // as bytes_read() counts them
+  std::uint64_t bytes = 0;  // counted as bytes_read() does
 };
 
 class CoordinateReader {
  public:
   virtual ~CoordinateReader() = default;
 
-  // Fills `batch` with the next entries, in input order; never an empty batch, all of one order.
-  // Returns false at the end. Throws Error with file and line for input that is not acceptable.
+  // Fills `batch` with the next entries, in input order; never an empty batch, and all batches have one order. Returns
+  // false at the end. Throws Error naming file and line for unacceptable input.
   virtual bool next(CoordinateBatch& batch) = 0;
 
-  // What one entry's position is called in messages: "line 12 of a.tns" or "entry 12".
+  // Name of the input in messages: its files, or what else it reads.
   virtual std::string name() const = 0;
 
-  // Bytes of input taken so far, as they lie on disk (compressed bytes of a compressed file).
+  // Bytes of input consumed so far, as they lie on disk (compressed bytes of a compressed file).
   virtual std::uint64_t bytes_read() const = 0;
 
   virtual InputSize size() const = 0;
 
-  // The shape that the input says it has; empty where it says none. Known at the end.
+  // The shape that the input declares; empty if none. Known at the end.
   virtual std::vector<std::uint64_t> declared_shape() const { return {}; }
 
-  // What the input turned out to be: "FROSTT text", "Matrix Market text"; empty for what is no file.
+  // Format of the input: "FROSTT text", "Matrix Market text"; empty if it is not a file.
   virtual std::string format() const { return {}; }
 
-  // Whether its coordinates count from 0 whatever IngestOptions say, as those of arrays do.
+  // True if its coordinates always count from 0, whatever IngestOptions say, as those of arrays do.
   virtual bool counts_from_zero() const { return false; }
 
-  // The most memory that the reader takes until its end, the next batch included; arrays of the caller do not count.
+  // Most memory that the reader takes until its end, the next batch included; the caller's arrays do not count.
   virtual std::uint64_t memory_bytes() const { return 0; }
 
-  // Memory beside that for what it keeps of the input so far, until its labels are taken; grows from batch to batch.
+  // Further memory, for what it keeps of the input until take_labels(); grows from batch to batch.
   virtual std::uint64_t kept_bytes() const { return 0; }
 
-  // At the end of the input: per mode, what its coordinates stand for; empty where they are numbers.
+  // At the end of the input: the labels of each mode; empty if coordinates are numbers.
   virtual std::vector<Labels> take_labels() { return {}; }
 };
 

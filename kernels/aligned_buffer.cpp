@@ -21,8 +21,8 @@ void* map_zeroed(std::uint64_t bytes) {
     throw Error(ErrorKind::out_of_memory,
                 "cannot allocate " + std::to_string(bytes) + " bytes; lower the memory budget or the rank");
   }
-  // Rows are visited at random and runs sorted by scattering, so the reach of the TLB counts. Only advice: its failure
-  // changes nothing.
+  // Rows are accessed at random and runs sorted by scattering, so TLB reach matters. Only advice, so a failure does not
+  // matter.
   if (bytes >= huge_page_bytes) static_cast<void>(madvise(data, bytes, MADV_HUGEPAGE));
   return data;
 }

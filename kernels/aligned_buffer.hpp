@@ -1,4 +1,4 @@
-// Zeroed memory for matrices, columns and runs of entries, aligned to cache lines, given back to the system at once.
+// Zeroed, cache-line aligned memory for large arrays, returned to the system as soon as it is freed.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@ namespace blco {
 inline constexpr std::size_t cache_line_bytes = 64;
 
 namespace detail {
-// Zeroed pages; large ones may be huge. nullptr for 0 bytes. Throws Error{out_of_memory}.
+// Maps zeroed pages; large ones may be huge pages. nullptr for 0 bytes. Throws Error{out_of_memory}.
 void* map_zeroed(std::uint64_t bytes);
 void unmap(void* data, std::uint64_t bytes) noexcept;
 }  // namespace detail
 
 inline constexpr std::uint64_t page_bytes = 4096;
 
-// What an AlignedBuffer of `bytes` takes: whole pages.
+// Memory that an AlignedBuffer of `bytes` takes: whole pages.
 constexpr std::uint64_t mapped_bytes(std::uint64_t bytes) { return (bytes + page_bytes - 1) / page_bytes * page_bytes; }
 
-// Move-only owner of `size` zeroed numbers or entries. Pages that are never touched cost no memory.
+// Move-only owner of `size` zeroed numbers or entries. Untouched pages cost no memory.
 template <class T>
 class AlignedBuffer {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -1,4 +1,4 @@
-// What a backend that has nothing better does.
+// Default implementations for backends without a faster one.
 #include "kernels/backend.hpp"
 
 namespace blco {

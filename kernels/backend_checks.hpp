@@ -1,4 +1,4 @@
-// What every backend refuses: configurations that it cannot hold, and rows that do not fit their matrix.
+// Checks shared by all backends: supported configurations, and rows that fit their matrix.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 
 namespace blco {
 
-// Refuses with `message` unless `condition` holds.
+// Throws Error{invalid_argument} with `message` unless `condition` holds.
 void require(bool condition, const std::string& message);
 
-// Throws Error{invalid_argument} for a rank outside 1 to max_rank, or a mode longer than 2^32. `backend` is its name
-// in the message.
+// Throws Error{invalid_argument} for a rank outside 1 to max_rank, or a mode longer than 2^32. `backend` names the
+// backend in the message.
 void check_backend_config(const BackendConfig& config, const std::string& backend);
 
-// How many rows of `rank` columns `numbers` numbers are. Throws Error{invalid_argument} unless they are whole rows
-// that, from `first_row` on, lie within a matrix of `rows` rows.
+// Returns the number of rows in `numbers` numbers of `rank` columns. Throws Error{invalid_argument} unless they are
+// whole rows that fit a matrix of `rows` rows from `first_row` on.
 std::uint64_t check_row_block(std::uint64_t rows, int rank, std::uint64_t first_row, std::size_t numbers);
 
-// Throws Error{invalid_argument} unless `values` numbers are a row of `rank` columns for each of `numbers`, and these
-// lie within a matrix of `rows` rows.
+// Throws Error{invalid_argument} unless `values` is one row of `rank` columns for each of `numbers`, and all of these
+// are rows of a matrix of `rows` rows.
 void check_row_list(std::uint64_t rows, int rank, std::span<const std::uint32_t> numbers, std::size_t values);
 
 }  // namespace blco

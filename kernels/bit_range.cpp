@@ -16,7 +16,7 @@ namespace blco::HWY_NAMESPACE {
 BitRange range_in_vectors(std::span<const std::uint64_t> words, std::uint64_t mask) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::CappedTag<std::uint64_t, 8> tag;
-  // Two of each, which do not wait for each other.
+  // Two accumulators each, which do not wait for each other.
   const std::size_t lanes = hn::Lanes(tag);
   const auto masks = hn::Set(tag, mask);
   auto min = masks;

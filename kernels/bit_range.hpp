@@ -1,5 +1,5 @@
-// The range of some bits of many words. What gathers them keeps their order: so a mode's rows are bounded without being
-// gathered.
+// The range of some bits over many words. Gathering bits (pext) preserves their order, so this bounds a mode's rows
+// without computing them.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace blco {
 
-// Both inclusive; of no words, all bits and none.
+// Both inclusive. Without words, lower has all bits and upper none.
 struct BitRange {
   std::uint64_t lower = 0;
   std::uint64_t upper = 0;
 };
 
-// Of the bits of `mask` alone.
+// Range of the bits under `mask`.
 BitRange range_of_bits(std::span<const std::uint64_t> words, std::uint64_t mask);
 
 }  // namespace blco

@@ -1,4 +1,4 @@
-// The factor matrices of a backend and, where that is wanted, what each was before its last update.
+// The factor matrices of a backend and, optionally, each as it was before its last update.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ template <class Matrix>
 class FactorSet {
  public:
   void add(Matrix current) { current_.push_back(std::move(current)); }
-  // `previous` is of the same size; its contents do not matter.
+  // `previous` has the same size; its contents do not matter.
   void add(Matrix current, Matrix previous) {
     add(std::move(current));
     previous_.push_back(std::move(previous));
@@ -22,19 +22,20 @@ class FactorSet {
   Matrix& operator[](int mode) { return current_[static_cast<std::size_t>(mode)]; }
   const Matrix& operator[](int mode) const { return current_[static_cast<std::size_t>(mode)]; }
 
-  // The matrix to overwrite with the new factor. Where previous ones are kept, the factor so far becomes that.
+  // Returns the matrix to overwrite with the new factor. If previous factors are kept, the current one becomes
+  // previous.
   Matrix& begin_update(int mode) {
     if (!previous_.empty()) swap(mode);
     return (*this)[mode];
   }
 
-  // Takes the last update of a mode back. Throws Error{invalid_argument} where previous ones are not kept.
+  // Undoes the last update of a mode. Throws Error{invalid_argument} if previous factors are not kept.
   void restore(int mode) {
     if (previous_.empty()) throw Error(ErrorKind::invalid_argument, "factors before their update were not kept");
     swap(mode);
   }
 
-  // Hands a matrix out at the end; from then on nothing can be restored.
+  // Moves a matrix out at the end; after that, restore() throws.
   Matrix take(int mode) {
     previous_.clear();
     return std::exchange((*this)[mode], Matrix());

@@ -1,7 +1,7 @@
-// The instruction sets that kernels are compiled for: a portable scalar one, AVX2 and AVX-512 on x86, NEON on ARM.
-// Included before Highway.
+// The instruction sets that kernels are compiled for: portable scalar, AVX2 and AVX-512 on x86, NEON on ARM. Include
+// before Highway.
 #pragma once
 
-// Those left out have no part in a loop bound by loads; fewer copies keep the build short. SVE has no fixed vector
-// size.
+// The disabled targets would not speed up loops bound by loads, and fewer copies keep the build short. SVE has no fixed
+// vector size.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)

@@ -1,4 +1,4 @@
-// The serial reference backend: every step as its definition reads, always in f64.
+// The serial reference backend: every step as it is defined, always in f64.
 #include "kernels/reference_backend.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Factors the system of a row update once: Cholesky, or eigenvalues where V is singular to working precision.
+// Factors the system of a row update once: by Cholesky, or by eigenvalues if V is singular to working precision.
 #include "kernels/row_solver.hpp"
 
 #include <Eigen/Cholesky>
@@ -38,7 +38,7 @@ Matrix checked_copy(std::span<const double> v, int rank) {
 
 double relative_tolerance(int rank) { return rank * std::numeric_limits<double>::epsilon(); }
 
-// Every squared pivot stands clear of the rounding errors of its elimination.
+// True if every squared pivot exceeds the rounding errors of its elimination.
 bool is_definite(const Eigen::LLT<Matrix>& factored, const Matrix& v) {
   if (factored.info() != Eigen::Success) return false;
   const double threshold = relative_tolerance(static_cast<int>(v.rows())) * v.diagonal().maxCoeff();
@@ -46,7 +46,7 @@ bool is_definite(const Eigen::LLT<Matrix>& factored, const Matrix& v) {
   return (pivots > threshold).all();
 }
 
-// Returns the number of eigenvalues that are not taken as zero.
+// Returns the number of eigenvalues not treated as zero.
 int write_pseudo_inverse(const Matrix& v, MatrixMap out) {
   const Eigen::SelfAdjointEigenSolver<Matrix> solver(v);
   if (solver.info() != Eigen::Success) {

@@ -1,4 +1,4 @@
-// The R x R system of a row update: A V = M, solved row by row.
+// Solves the R x R system of a row update, A V = M, row by row.
 #pragma once
 
 #include <span>
@@ -6,24 +6,24 @@
 
 namespace blco {
 
-// V is symmetric positive semidefinite. Cholesky where V is positive definite to working precision (every squared pivot
-// above R * eps * the largest diagonal entry); otherwise the pseudo-inverse from its eigenvalues, those up to
-// R * eps * the largest taken as zero.
+// V is symmetric positive semidefinite. Uses Cholesky if V is positive definite to working precision (every squared
+// pivot above R * eps * the largest diagonal entry). Otherwise uses the pseudo-inverse from V's eigenvalues, and treats
+// those up to R * eps * the largest as zero.
 class RowSolver {
  public:
-  // `v` is row-major R x R; only its lower triangle is read. Throws Error{invalid_argument} if that has a number that
+  // `v` is row-major R x R; only its lower triangle is read. Throws Error{invalid_argument} if that holds a number that
   // is not finite, or if `v` has not rank * rank numbers.
   RowSolver(std::span<const double> v, int rank);
 
   int rank() const { return rank_; }
   bool is_cholesky() const { return cholesky_; }
-  // R where Cholesky went through; otherwise the number of eigenvalues that were not taken as zero, at most R.
+  // R if Cholesky succeeded; otherwise the number of eigenvalues not treated as zero, at most R.
   int numerical_rank() const { return numerical_rank_; }
 
-  // Row-major R x R. Cholesky: L^T, its diagonal inverted (row j holds 1/L_jj, then L_kj for k > j), for back
-  // substitution by dot products along contiguous rows. Otherwise the pseudo-inverse.
+  // Row-major R x R. With Cholesky: L^T with inverted diagonal (row j holds 1/L_jj, then L_kj for k > j), for back
+  // substitution by dot products along contiguous rows. Otherwise: the pseudo-inverse.
   std::span<const double> matrix() const { return matrix_; }
-  // Cholesky only: L, row-major, its diagonal inverted (row j holds L_jk for k < j, then 1/L_jj), for forward
+  // Cholesky only: L with inverted diagonal, row-major (row j holds L_jk for k < j, then 1/L_jj), for forward
   // substitution in the same way.
   std::span<const double> lower() const { return lower_; }
 

@@ -5,7 +5,7 @@
 namespace blco {
 namespace {
 
-// Names come from this library and hold nothing that JSON would escape, but for the device's, which is not ours.
+// Names from this library need no JSON escapes; the device's name may.
 std::string quoted(std::string_view text) {
   std::string quote = "\"";
   for (const char c : text) {
@@ -29,7 +29,7 @@ ChromeTrace::~ChromeTrace() {
   try {
     if (!closed_) close();
   } catch (const Error&) {
-    // The job has failed already, and that is what its caller hears of.
+    // The job has already failed with another error, which its caller gets.
   }
 }
 
@@ -53,7 +53,7 @@ void ChromeTrace::add(const TraceSpan& span) noexcept {
          << ",\"dur\":" << Microseconds(span.end - span.begin).count() << ",\"args\":{\"chunk\":" << span.chunk
          << ",\"bytes\":" << span.bytes << "}}";
   } catch (...) {
-    // A full disk shows when the file is closed.
+    // close() reports the error, such as a full disk.
     out_.setstate(std::ios::badbit);
   }
 }

@@ -1,4 +1,4 @@
-// Writes spans as a Chrome trace, which Perfetto (ui.perfetto.dev) and chrome://tracing show.
+// Writes spans as a Chrome trace, for Perfetto (ui.perfetto.dev) or chrome://tracing.
 #pragma once
 
 #include <filesystem>
@@ -12,18 +12,18 @@
 
 namespace blco {
 
-// Trace Event Format, complete events ("ph": "X"): one process, a thread per track, microseconds since construction.
-// Spans go to the file as they come, so that a long job takes no memory for them.
+// Trace Event Format, complete events ("ph": "X"): one process, one thread per track, microseconds since construction.
+// Spans are written as they come, so a long job needs no memory for them.
 class ChromeTrace final : public TraceSink {
  public:
-  // Throws Error{io} if the folder takes no file.
+  // Throws Error{io} if no file can be made in the folder.
   explicit ChromeTrace(const std::filesystem::path& path);
-  // What was traced so far appears as a whole file, unless it was closed before.
+  // Publishes what was traced so far as a complete file, unless already closed.
   ~ChromeTrace() override;
 
   void add(const TraceSpan& span) noexcept override;
 
-  // Ends the file and lets it appear under its name. Throws Error{io} if it could not be written.
+  // Completes the file and publishes it under its name. Throws Error{io} if it could not be written.
   void close();
 
  private:

@@ -1,12 +1,12 @@
-// A counter-based generator: random numbers by place instead of by sequence, so that no thread has to wait for another.
+// A counter-based generator: random numbers addressed by position, so that threads need no shared state.
 #pragma once
 
 #include <cstdint>
 
 namespace blco {
 
-// A sequence that (seed, number) names and that is read at any place. The finaliser is that of SplitMix64 (Steele,
-// Lea & Flood, OOPSLA 2014): a bijection of 64 bits whose output passes for random.
+// A random sequence, selected by (seed, number), that can be read at any position. The finaliser is that of SplitMix64
+// (Steele, Lea & Flood, OOPSLA 2014): a bijection on 64 bits with random-looking output.
 class RandomStream {
  public:
   constexpr RandomStream(std::uint64_t seed, std::uint64_t number)

@@ -33,7 +33,7 @@ std::uint64_t read_limit(const std::string& path) {
   return file >> bytes ? bytes : no_limit;  // "max" does not parse: no limit
 }
 
-// The limits of this process's group and of all groups above it (cgroup v2), and of a v1 hierarchy.
+// The lowest limit of this process's cgroup and all its ancestors (cgroup v2), and of a v1 hierarchy.
 std::uint64_t cgroup_limit() {
   std::uint64_t limit = read_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes");
   std::ifstream groups("/proc/self/cgroup");

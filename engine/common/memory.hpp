@@ -1,4 +1,4 @@
-// How much memory there is, how large things are, and how to say so.
+// Memory limits of this process, and sizes as text.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@ namespace blco {
 // The default budget: 80% of the smaller of available memory and this process's cgroup limit.
 std::uint64_t default_host_bytes();
 
-// `bytes`, or the default budget where it is 0.
+// `bytes`, or the default budget if it is 0.
 std::uint64_t host_budget(std::uint64_t bytes);
 
 // "1.5 GiB", "12.0 MiB", "812 B".
 std::string format_bytes(std::uint64_t bytes);
 
-// `bytes` rounded up, in the form that --memory takes: "41234KiB", "513MiB".
+// `bytes` rounded up, in the form that --memory accepts: "41234KiB", "513MiB".
 std::string as_budget(std::uint64_t bytes);
 
-// Gives freed pages back to the system, so that a budget holds across the stages of a job.
+// Returns freed pages to the system, so that a budget holds across the stages of a job.
 void release_freed_memory();
 
 }  // namespace blco

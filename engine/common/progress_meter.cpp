@@ -1,4 +1,4 @@
-// Reports now and then, and at the end of every stage.
+// Reports at intervals, and at the end of every stage.
 #include "engine/common/progress_meter.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void ProgressMeter::begin(const Stage& stage) {
   stage_ = stage;
   stage_start_ = Clock::now();
   done_ = {.stage = stage.name, .sweep = stage.sweep};
-  // It may have nothing to tell before it ends.
+  // Otherwise there may be nothing to report before the stage ends.
   if (stage.nonzeros == 0 && stage.bytes == 0) report(stage_start_);
 }
 
@@ -65,7 +65,7 @@ void ProgressMeter::throw_if_stopped() const {
   throw Error(ErrorKind::cancelled, std::string("cancelled in the stage \"") + stage_.name + "\"");
 }
 
-// The first reason counts.
+// The first reason is kept.
 void ProgressMeter::stop(StopReason reason) {
   if (!to_stop_) reason_ = reason;
   to_stop_ = true;

@@ -1,4 +1,4 @@
-// Counts what a job has done, tells its caller now and then, and ends it where the caller or the clock says so.
+// Counts a job's work, reports it to the caller, and ends the job when the caller or the time limit says so.
 #pragma once
 
 #include <blco/model.hpp>
@@ -11,13 +11,12 @@ namespace blco {
 
 class ProgressMeter {
  public:
-  // `callback` may be empty, and must outlive this. The clock runs from here on; no limit where `time_limit_seconds` is
-  // 0.
+  // The clock starts here; a `time_limit_seconds` of 0 means no limit. `callback` may be empty, and must outlive this.
   explicit ProgressMeter(const ProgressCallback& callback, double time_limit_seconds = 0,
                          std::chrono::milliseconds between_reports = std::chrono::milliseconds(100));
 
-  // What a stage will do in all, where that is known: its share is that of nonzeros, or else of bytes. Where neither
-  // is, the caller is told of its beginning too.
+  // Total work of a stage, where known: its share is that of nonzeros, or else of bytes. If neither is known, its
+  // beginning is reported too.
   struct Stage {
     const char* name = "";
     int sweep = 0;
@@ -25,19 +24,19 @@ class ProgressMeter {
     std::uint64_t bytes = 0;
   };
   void begin(const Stage& stage);
-  // What was done since the last call. Throws Error{cancelled} once the job is to stop, unless stops are deferred.
+  // Adds the work since the last call. Throws Error{cancelled} once the job must stop, unless stops are deferred.
   void advance(std::uint64_t nonzeros, std::uint64_t bytes);
-  // Tells the caller, in any case, that all of the stage is done. Throws likewise.
+  // Always reports that the whole stage is done. Throws as advance() does.
   void end();
-  // The same where the stage counts although the job is to stop.
+  // Same, but never throws: the stage counts although the job must stop.
   void report_end();
 
-  // From here on advance() only remembers that the job is to stop.
+  // From here on advance() only records that the job must stop.
   void defer_stops() { deferred_ = true; }
   bool stop_requested() const { return to_stop_; }
-  // Those that have ended.
+  // Times of the stages that have ended.
   const std::vector<StageTime>& stage_times() const { return stage_times_; }
-  // cancelled or time, once it is to stop.
+  // Why the job must stop: cancelled or time.
   StopReason reason() const { return reason_; }
 
  private:

@@ -1,4 +1,4 @@
-// Jobs come after the tasks: every thread takes tasks as long as there are some.
+// Runs jobs after the tasks: every thread takes tasks as long as there are some.
 #include "engine/common/side_jobs.hpp"
 
 #include <utility>

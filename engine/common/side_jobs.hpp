@@ -1,5 +1,5 @@
-// Jobs that are done beside other work: whichever thread is first through with the tasks of a run takes them, so that
-// no thread waits while another is late.
+// Background jobs: the first thread that runs out of tasks in a run takes them, so that no thread idles while another
+// is late.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ class SideJobs final : public Executor {
 
   int width() const override { return inner_.width(); }
 
-  // A job that the next run() or finish() does. It throws nothing. Not from a task or a job.
+  // Adds a job for the next run() or finish(). It must not throw. Do not call from a task or a job.
   void add(std::function<void()> job) { jobs_.push_back(std::move(job)); }
 
   void run(std::size_t count, const std::function<void(std::size_t)>& task) override;
 
-  // Does now what was added.
+  // Runs the added jobs now.
   void finish();
-  // Forgets what was added.
+  // Drops the added jobs.
   void clear() { jobs_.clear(); }
 
  private:

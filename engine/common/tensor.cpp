@@ -1,4 +1,4 @@
-// What chunks say of a tensor, in the public form.
+// Converts the metadata of chunks to the public summary.
 #include <algorithm>
 #include <blco/tensor.hpp>
 #include <utility>

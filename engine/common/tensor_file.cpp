@@ -1,4 +1,4 @@
-// A container as a tensor.
+// Opens a container as a tensor.
 #include <blco/tensor_file.hpp>
 #include <memory>
 
@@ -8,7 +8,7 @@ namespace blco {
 
 TensorFile::TensorFile(const std::filesystem::path& path) : Tensor(std::make_unique<ContainerReader>(path)) {}
 
-// No other constructor gives chunks, and a handle is assigned from one of its own kind only.
+// Safe: no other constructor sets the chunks, and a handle is only assigned from its own type.
 const ContainerReader& TensorFile::reader() const { return static_cast<const ContainerReader&>(chunks()); }
 
 }  // namespace blco

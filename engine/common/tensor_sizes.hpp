@@ -1,4 +1,4 @@
-// What a plan asks of a tensor: the sizes of its chunks. Measured, or made up where a plan is only looked at.
+// What a plan needs to know of a tensor: the sizes of its chunks.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace blco {
 
 struct ChunkSizes {
   std::uint64_t nnz = 0;
-  std::uint64_t buffer_bytes = 0;   // in host memory, whole pages
-  std::uint64_t scratch_bytes = 0;  // for reading it
+  std::uint64_t buffer_bytes = 0;   // in host memory, in whole pages
+  std::uint64_t scratch_bytes = 0;  // needed to read the chunk
   std::uint64_t stored_bytes = 0;   // read from disk
-  std::uint64_t payload_bytes = 0;  // crossing the link to a device
+  std::uint64_t payload_bytes = 0;  // sent over the link to a device
 };
 
 struct TensorSizes {

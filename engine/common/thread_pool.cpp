@@ -1,4 +1,4 @@
-// A fixed set of threads that take the tasks of one run() at a time.
+// A fixed set of threads that work on the tasks of one run() at a time.
 #include "engine/common/thread_pool.hpp"
 
 #include <sched.h>

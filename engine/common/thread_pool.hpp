@@ -14,8 +14,8 @@
 
 namespace blco {
 
-// `threads` counts the caller's own, at most 4096; 0 stands for one per processor that this process may use. Throws
-// Error{out_of_memory} if the system does not give that many.
+// `threads` counts the caller's own, at most 4096; 0 means one per processor that this process may use. Throws
+// Error{out_of_memory} if the system provides fewer.
 class ThreadPool final : public Executor {
  public:
   explicit ThreadPool(int threads = 0);

@@ -58,7 +58,7 @@ std::vector<double> CpAls::hadamard_of_grams(int left_out) {
 }
 
 double CpAls::fit(double inner, std::uint64_t sweep) {
-  // Of the terms added up: more than any rounding, with f32 too.
+  // Relative to the terms added: larger than any rounding error, even with f32.
   constexpr double rounding = 1e-3;
   const std::string where = "the fit of sweep " + std::to_string(sweep + 1);
   const std::vector<double> grams = hadamard_of_grams(-1);

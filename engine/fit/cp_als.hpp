@@ -12,26 +12,26 @@ namespace blco {
 
 class CpAls {
  public:
-  // `norm_squared` is that of the tensor, > 0. The backend holds the initial factors.
+  // Requires: `norm_squared`, that of the tensor, is > 0, and the backend holds the initial factors.
   CpAls(Backend& backend, Streamer& streamer, int order, int rank, double norm_squared);
 
-  // Updates every mode once, in order, and returns the fit, 1 - |X - model| / |X|, from the last mode's MTTKRP
-  // (Kolda & Bader 2009, section 3.4). `sweep` counts from 0 since the very first: it decides the directions of the
-  // passes. Throws Error: invalid_argument if the numbers leave the range of a double, corrupt if the residual comes
-  // out negative by more than rounding, as it does where the norm is not that of the tensor.
+  // Updates every mode once, in order. Returns the fit, 1 - |X - model| / |X|, from the last mode's MTTKRP (Kolda &
+  // Bader 2009, section 3.4). `sweep` counts from 0 since the very first, also after a resume, and sets the directions
+  // of the passes. Throws Error: invalid_argument if numbers leave the range of a double; corrupt if the residual is
+  // negative by more than rounding, which happens if `norm_squared` is not that of the tensor.
   double run_sweep(std::uint64_t sweep);
 
-  // Takes the sweep in progress, which did not end, back: factors and weights are those of the sweep before. The
-  // backend must keep previous factors. There are no more sweeps.
+  // Rolls back an unfinished sweep: restores factors and weights of the sweep before. Requires a backend that keeps
+  // previous factors; no sweeps may follow.
   void undo_sweep();
 
   const std::vector<double>& weights() const { return weights_; }
   void set_weights(std::vector<double> weights) { weights_ = std::move(weights); }
-  // Per mode, the numerical rank of the last sweep's normal equations: R, or less where they were singular.
+  // Per mode, the numerical rank of the last sweep's normal equations: R, or less if they were singular.
   const std::vector<int>& system_ranks() const { return system_ranks_; }
 
  private:
-  // Elementwise product of the Grams of all modes but `left_out` (-1: of all). Row-major R x R.
+  // Elementwise product of the Grams of all modes but `left_out` (-1: all modes). Row-major R x R.
   std::vector<double> hadamard_of_grams(int left_out);
   double fit(double inner, std::uint64_t sweep);
 
@@ -41,7 +41,7 @@ class CpAls {
   int rank_;
   double norm_squared_;
   std::vector<double> weights_;
-  std::vector<double> weights_before_;  // this sweep
+  std::vector<double> weights_before_;  // as of the start of this sweep
   int updated_modes_ = 0;               // in this sweep
   std::vector<int> system_ranks_;
 };

@@ -1,4 +1,4 @@
-// Sweeps, checkpoints, and the ways in which a fit ends.
+// Runs sweeps, writes checkpoints, and decides when a fit ends.
 #include "engine/fit/cp_fit.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
   const std::string name = options.resume.string();
   if (options.initial != nullptr) refuse("a fit starts from an initial model or resumes another, not both");
   if (model.shape != tensor.shape) refuse(name + ": the model to resume belongs to a tensor of another shape");
-  // Relabelled or not, a tensor is the same, but its squares are added in another order.
+  // Relabelling leaves a tensor the same, but its squares are added in another order.
   constexpr double rounding = 1e-12;
   const bool other = model.tensor_nnz != 0 &&
                      (model.tensor_nnz != tensor.nnz ||
@@ -37,7 +37,7 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
   }
 }
 
-// The model is f64. Each factor that enters it frees one of the backend's, which is as large unless it is f32.
+// The model is f64. Each factor moved into it frees the backend's copy, which is as large unless it is f32.
 std::uint64_t model_bytes_beyond_backend(const TensorSummary& tensor, const CpdOptions& options) {
   if (options.precision == Precision::f64) return 0;
   std::uint64_t bytes = 0;
@@ -74,7 +74,7 @@ JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
   for (const std::uint64_t length : tensor.shape) {
     request.model_bytes += length * static_cast<std::uint64_t>(options.rank) * sizeof(double);
   }
-  // Of the model in f32 half is counted as beyond the backend already.
+  // With f32, half of the model is already counted as beyond the backend.
   request.model_bytes -= std::min(request.model_bytes, model_bytes_beyond_backend(tensor, options));
   add_relabelling_bytes(given.chunks().info(), options.rank, request);
   return request;
@@ -107,12 +107,12 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressM
 }
 
 CpdModel CpFit::run() {
-  // A resumed fit may have ended already.
+  // A resumed fit may already be complete.
   std::optional<StopReason> stop = model_.fit_history.empty() ? std::nullopt : reason_to_end();
   while (!stop) stop = run_sweep();
   model_.stop_reason = *stop;
   if (!options_->checkpoint.empty()) write_last_checkpoint();
-  // The lanes' memory makes room for the model.
+  // Frees the lanes to make room for the model.
   als_.reset();
   streamer_.reset();
   for (std::size_t n = 0; n < tensor_->shape.size(); ++n) {
@@ -173,7 +173,7 @@ void CpFit::write_last_checkpoint() {
   try {
     write_checkpoint();
   } catch (const Error&) {
-    // The caller has the model, which is worth more than a message about its copy.
+    // The caller gets the model, which matters more than an error about its copy on disk.
   }
 }
 

@@ -1,4 +1,4 @@
-// One fit, from its first sweep, or from where a resumed model was left, to the model.
+// Runs one fit from its first sweep, or from a resumed model, to the final model.
 #pragma once
 
 #include <blco/cpd.hpp>
@@ -14,17 +14,17 @@
 
 namespace blco {
 
-// The options of a fit with what a resumed model decides: rank and seed.
+// The options of a fit, with rank and seed taken from a resumed model.
 struct FitStart {
-  // Reads the model file to resume, if any. Throws Error{invalid_argument} where it, or options.initial, does not go
-  // with the tensor or the options.
+  // Reads the model file to resume, if any. Throws Error{invalid_argument} if it, or options.initial, does not match
+  // the tensor or the options.
   FitStart(const TensorSummary& tensor, const CpdOptions& given);
 
   CpdOptions options;
   std::unique_ptr<ModelFileReader> resumed;  // null: a new fit
 };
 
-// Memory that fit_cpd takes beyond its backend, and what it wants of it.
+// The memory that fit_cpd takes beyond its backend, and its demands on it.
 JobRequest fit_request(const Tensor& tensor, const CpdOptions& options);
 
 class CpFit {
@@ -32,11 +32,11 @@ class CpFit {
   // `start` and `job` must outlive this.
   CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressMeter& meter);
 
-  // The sweeps, then the model, taken out of the backend. Throws as fit_cpd does.
+  // Runs the sweeps, then takes the model out of the backend. Throws as fit_cpd does.
   CpdModel run();
 
  private:
-  // Nothing: there is another sweep to do.
+  // Returns nothing if another sweep is due.
   std::optional<StopReason> run_sweep();
   std::optional<StopReason> reason_to_stop(const SweepReport& report);
   std::optional<StopReason> reason_to_end() const;

@@ -1,4 +1,4 @@
-// The public functions of a decomposition.
+// The public functions of cpd.hpp.
 #include <blco/cpd.hpp>
 #include <string>
 

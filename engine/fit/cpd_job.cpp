@@ -12,7 +12,7 @@
 namespace blco {
 namespace {
 
-// What a declared GPU's blocks may take: compute capability 8.0.
+// Shared memory of a block on a declared GPU: that of compute capability 8.0.
 constexpr std::uint64_t declared_shared_bytes = 163 << 10;
 
 std::string describe(const std::vector<std::uint64_t>& shape) {

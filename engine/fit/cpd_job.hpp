@@ -1,4 +1,4 @@
-// What fits, MTTKRPs, plans and benchmarks share: options checked, a device found, a plan made, a backend set up.
+// Shared by fits, MTTKRPs, plans and benchmarks: checks options, finds a device, makes a plan, sets up a backend.
 #pragma once
 
 #include <blco/cpd.hpp>
@@ -14,38 +14,38 @@
 
 namespace blco {
 
-// Throws Error{invalid_argument} for options that no job can have, or an initial model that does not fit the tensor.
+// Throws Error{invalid_argument} for invalid options, or an initial model that does not fit the tensor.
 void check_options(const TensorSummary& tensor, const CpdOptions& options);
 
 struct JobRequest {
-  std::uint64_t caller_bytes = 0;  // of what the caller gave, and of what it gets beyond what is freed by then
-  std::uint64_t model_bytes = 0;   // of what it gets that a backend on the host would free before
+  std::uint64_t caller_bytes = 0;  // caller's inputs, and the part of its results that exceeds what is freed before
+  std::uint64_t model_bytes = 0;   // further results, whose space a host backend frees first
   bool keep_chunks = true;
-  bool want_previous = false;             // a fit that may have to go back to its last finished sweep
-  const DeclaredGpu* declared = nullptr;  // only the plan is wanted, for this GPU
+  bool want_previous = false;             // keep factors for a return to the last finished sweep
+  const DeclaredGpu* declared = nullptr;  // plan for this GPU only
 };
 
-// Holds what a job needs from its plan to its end.
+// Owns what a job needs from its plan to its end.
 class CpdJob {
  public:
-  // Device::automatic takes the GPU that is there, else the CPU. Throws Error: out_of_memory (a budget below its
-  // minimum), cuda and not_built (Device::cuda, and there is no GPU).
+  // Device::automatic means a GPU if there is one, else the CPU. Throws Error: out_of_memory (a budget below its
+  // minimum), cuda and not_built (Device::cuda without a GPU).
   CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request);
 
   const Plan& plan() const { return plan_; }
-  // Takes the device or host memory of the plan; throws where the machine does not give it.
+  // Allocates the plan's device or host memory; throws if the machine does not provide it.
   void make_backend();
-  // Made at the first call, unless it was made before.
+  // Made on the first call, unless it was made before.
   Backend& backend();
   TraceSink* trace() { return trace_.get(); }
   void close_trace();
   CpdPlan describe() const;
-  // What each mode's pass does, once the resident chunks are where they stay.
+  // The work of each mode's pass, once the resident chunks are in place.
   std::vector<PassLoad> loads() const;
-  // Null: the CPU computes.
+  // Null if the CPU computes.
   const DeviceLimits* device() const { return request_.device ? &request_.device->limits : nullptr; }
   ThreadPool& pool() { return pool_; }
-  // For the streamer; nullptr where a GPU computes.
+  // For the streamer; nullptr if a GPU computes.
   SideJobs* side_jobs() { return request_.device ? nullptr : &side_jobs_; }
 
  private:

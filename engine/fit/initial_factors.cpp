@@ -1,4 +1,4 @@
-// One number of the counter-based generator per element, or a model's own.
+// Initial factors: one number of the counter-based generator per element, or a model's own.
 #include "engine/fit/initial_factors.hpp"
 
 #include <algorithm>

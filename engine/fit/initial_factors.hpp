@@ -1,5 +1,5 @@
-// The factors that a fit starts from: random ones that seed, shape and rank alone fix, those of a model in memory, or
-// those of a model file.
+// The initial factors of a fit: random ones (determined by seed, shape and rank), those of a model in memory, or those
+// of a model file.
 #pragma once
 
 #include <blco/cpd.hpp>
@@ -11,12 +11,12 @@
 
 namespace blco {
 
-// Fills whole rows from `first_row` on, row-major with `rank` columns, uniform in [0, 1): element (i, r) depends on
-// seed, mode, rank, i and r only, on every backend and thread count.
+// Fills whole rows from `first_row` on, row-major with `rank` columns, uniform in [0, 1). Element (i, r) depends only
+// on seed, mode, rank, i and r, on every backend and with any number of threads.
 void fill_initial_rows(std::uint64_t seed, int mode, std::uint64_t first_row, int rank, std::span<double> rows);
 
-// In blocks of rows, so that no second copy of a factor is needed. `resumed` may be null; it goes before
-// options.initial, and that before the random factors of options.seed.
+// Loads factors in blocks of rows, without a second copy of a factor. `resumed` (may be null) takes precedence over
+// options.initial, and that over random factors of options.seed.
 void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options, const ModelFileReader* resumed,
                           OriginalRows& rows);
 

@@ -1,4 +1,4 @@
-// A model between memory and its file.
+// Converts a model between memory and its file.
 #include <array>
 #include <blco/model.hpp>
 #include <string_view>

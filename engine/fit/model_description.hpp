@@ -1,4 +1,4 @@
-// A model's file without its factors, for writers that have them elsewhere.
+// A model's file header, for writers that keep the factors elsewhere.
 #pragma once
 
 #include <blco/model.hpp>

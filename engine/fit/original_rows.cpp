@@ -1,4 +1,4 @@
-// One mode at a time: its permutation, and on a device a copy of its factor.
+// Handles one mode at a time: its permutation and, with a device, a copy of its factor.
 #include "engine/fit/original_rows.hpp"
 
 #include <algorithm>
@@ -74,7 +74,7 @@ std::vector<double> OriginalRows::take(int mode) {
   return rows;
 }
 
-// Cycle by cycle, in place; of what it has done with, the permutation is made the identity.
+// Permutes in place, cycle by cycle; turns the finished part of the permutation into the identity.
 void OriginalRows::reorder(int mode, std::span<double> rows) {
   stored_rows(mode);
   std::vector<double> first(rank_);

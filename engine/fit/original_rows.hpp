@@ -1,4 +1,4 @@
-// Factors between a backend, whose rows are in the order of the container, and everyone else, who goes by the tensor's
+// Moves factors between a backend, which orders rows as the container does, and everyone else, who uses the tensor's
 // own indices.
 #pragma once
 
@@ -14,29 +14,30 @@
 
 namespace blco {
 
-// Adds to a request what an OriginalRows takes: 8 bytes per index of the longest relabelled mode and, where a device
-// computes, a factor of such a mode on the host.
+// Adds the memory of an OriginalRows to a request: 8 bytes per index of the longest relabelled mode and, with a device,
+// one factor of such a mode on the host.
 void add_relabelling_bytes(const ContainerInfo& tensor, int rank, JobRequest& request);
 
 class OriginalRows {
  public:
-  // All must outlive this. `on_device`: the backend is slow to reach single rows.
+  // Arguments must outlive this. `on_device` says that the backend is slow to access single rows.
   OriginalRows(const ChunkSource& tensor, Backend& backend, int rank, bool on_device)
       : tensor_(&tensor), backend_(&backend), rank_(static_cast<std::uint64_t>(rank)), on_device_(on_device) {}
 
-  // As those of Backend, rows counted by the tensor's indices. A mode's rows are loaded, and stored, in order and all.
+  // Same as Backend's functions, with rows numbered by the tensor's indices. Load or store all rows of a mode, in
+  // order.
   void load(int mode, std::uint64_t first_row, std::span<const double> rows);
   void store(int mode, std::uint64_t first_row, std::span<double> rows);
   std::vector<double> take(int mode);
 
-  // Brings rows that are in the backend's order into that of the tensor's indices.
+  // Reorders rows from the backend's order to that of the tensor's indices.
   void reorder(int mode, std::span<double> rows);
 
-  // Frees what is kept from one call to the next.
+  // Frees memory kept between calls.
   void release();
 
  private:
-  // Per index of the mode its row in the backend; empty where that is the same.
+  // The backend's row of each index of the mode; empty if they are the same.
   std::span<const std::uint32_t> stored_rows(int mode);
   std::span<const std::uint32_t> rows_of_block(int mode, std::uint64_t first_row, std::size_t numbers);
   std::span<double> row(std::span<double> rows, std::uint64_t number) const {
@@ -47,9 +48,9 @@ class OriginalRows {
   Backend* backend_;
   std::uint64_t rank_;
   bool on_device_;
-  std::optional<int> mode_;  // of the next two
+  std::optional<int> mode_;  // of the next two members
   std::vector<std::uint32_t> stored_;
-  std::vector<double> staged_;  // the whole factor, on its way to a device or back
+  std::vector<double> staged_;  // a whole factor on its way to or from a device
 };
 
 }  // namespace blco

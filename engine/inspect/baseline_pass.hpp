@@ -1,4 +1,4 @@
-// The baseline that a benchmark compares with, filled from a tensor.
+// Makes the baseline of a benchmark from a tensor.
 #pragma once
 
 #include <blco/tensor.hpp>
@@ -9,8 +9,8 @@
 
 namespace blco {
 
-// Reads the whole tensor; the factors are the initial ones of `seed`. Null where there is no baseline for this order,
-// rank or CPU. `executor` must outlive it.
+// Reads the whole tensor; the factors are the initial ones of `seed`. Returns null if there is no baseline for this
+// order, rank or CPU. `executor` must outlive it.
 std::unique_ptr<AltoBaseline> make_baseline(const Tensor& tensor, int rank, std::uint64_t seed, Executor& executor);
 
 }  // namespace blco

@@ -30,10 +30,10 @@ double median(std::vector<double> of) {
   return of[of.size() / 2];
 }
 
-// Two such buffers lie in a second cache.
+// Two such buffers fit into an L2 cache.
 constexpr std::uint64_t cached_copy_bytes = std::uint64_t{192} << 10;
 
-// Bytes read and written per second by copies within the second cache of each thread.
+// Bytes read and written per second by copies within each thread's L2 cache.
 double measure_cache_copy(ThreadPool& pool) {
   constexpr int rounds = 2000;
   const auto parts = static_cast<std::size_t>(pool.width());
@@ -77,7 +77,7 @@ double seconds_of(const std::function<void()>& work) {
   return seconds_since(begin);
 }
 
-// Both in turn, so that what else the machine does slows both down alike.
+// Alternates the two, so that other load on the machine slows both alike.
 PassMeasurement measure_pass(Streamer& streamer, AltoBaseline* baseline, const PassLoad& load, int repeats) {
   std::vector<double> seconds;
   std::vector<double> baseline_seconds;
@@ -150,7 +150,7 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
   streamer.pass(0, Direction::forward);
   const std::uint64_t cache_bytes = job.device() != nullptr ? job.device()->l2_bytes : host_cache_bytes();
   for (const PassLoad& load : job.loads()) {
-    // Chunks are sorted only after some passes; every pass that is measured comes after that.
+    // Chunks are sorted only after some passes; these come before the measured ones.
     const int warming = report.plan.decoded_chunks > 0 ? passes_before_sorting + 1 : 0;
     for (int i = 0; i < warming; ++i) streamer.pass(load.mode, Direction::forward);
     PassMeasurement pass = measure_pass(streamer, baseline.get(), load, benchmark.repeats);

@@ -1,4 +1,4 @@
-// Workers that take chunk after chunk, each with a buffer of its own.
+// Workers take one chunk after another, each with its own buffer.
 #include "engine/inspect/chunk_scan.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace blco {
 namespace {
 
-// A thread's stack and heap, decoded frames, and what the program itself takes.
+// A thread's stack and heap, decoded frames, and the program's own memory.
 constexpr std::uint64_t thread_bytes = std::uint64_t{128} << 10;
 constexpr std::uint64_t overhead_bytes = std::uint64_t{8} << 20;
 
@@ -47,7 +47,8 @@ class Scan {
 
  private:
   bool take(std::size_t worker, std::span<std::byte> buffer, std::span<std::byte> scratch) {
-    // In this order every chunk below one that failed is read to its end, and the lowest failure is known.
+    // Because chunks are taken in order, every chunk below a failed one is still finished, so the lowest failure is
+    // known.
     if (stopped_) return false;
     const std::uint64_t chunk = next_++;
     if (chunk >= tensor_->info().chunk_count()) return false;
@@ -77,7 +78,7 @@ class Scan {
   ProgressMeter* meter_;
   std::thread::id caller_ = std::this_thread::get_id();
   std::atomic<std::uint64_t> next_ = 0;
-  std::atomic<std::uint64_t> nonzeros_ = 0;  // not yet reported, as are the bytes
+  std::atomic<std::uint64_t> nonzeros_ = 0;  // not yet reported; likewise the bytes
   std::atomic<std::uint64_t> bytes_ = 0;
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;

@@ -1,4 +1,4 @@
-// One parallel traversal of a container's chunks within a memory budget, for jobs that look at all nonzeros once.
+// One parallel traversal of a container's chunks within a memory budget, for jobs that visit all nonzeros once.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace blco {
 
-// The memory of a traversal.
+// The memory of a traversal, in bytes.
 struct ScanBudget {
-  std::uint64_t total_bytes = 0;   // for everything
-  std::uint64_t fixed_bytes = 0;   // of them, what the caller keeps
-  std::uint64_t worker_bytes = 0;  // and what it keeps per worker
+  std::uint64_t total_bytes = 0;   // in all
+  std::uint64_t fixed_bytes = 0;   // of these, kept by the caller
+  std::uint64_t worker_bytes = 0;  // and kept by the caller per worker
 };
 
-// The workers that the budget and `threads` (0: one per processor) allow. Throws Error{out_of_memory} if not even one
-// fits, naming the least budget that would do.
+// Number of workers that the budget and `threads` (0: one per processor) allow. Throws Error{out_of_memory} naming the
+// smallest budget that suffices if not even one fits.
 int scan_workers(const ContainerReader& tensor, const ScanBudget& budget, int threads);
 
-// Calls visit(worker, chunk) for every chunk, each worker (0 to workers - 1) with one chunk at a time; chunks are taken
-// in order. An error at a chunk ends the traversal, and of several that of the lowest chunk is thrown, whatever the
-// threads. The meter, in a stage that the caller has begun, counts nonzeros and stored bytes on the caller's thread.
+// Calls visit(worker, chunk) for every chunk, in order; each worker (0 to workers - 1) handles one chunk at a time. An
+// error ends the traversal; of several errors that of the lowest chunk is thrown, for any number of threads. The meter,
+// in a stage that the caller has begun, counts nonzeros and stored bytes on the caller's thread.
 void scan_chunks(const ContainerReader& tensor, int workers,
                  const std::function<void(std::size_t, const ChunkView&)>& visit, ProgressMeter& meter);
 

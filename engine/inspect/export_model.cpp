@@ -1,4 +1,4 @@
-// A model as one file per array, in a folder.
+// Exports a model as one file per array, in a folder.
 #include <blco/export.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ struct NamedArray {
   std::span<const double> values;
 };
 
-// Letters, digits, and what lies outside ASCII stay; the rest might mean something to a shell or a file system.
+// Letters, digits and bytes outside ASCII stay; other characters might be special to a shell or a file system.
 std::string file_name(std::size_t mode, const std::string& name) {
   const std::string number = "mode" + std::to_string(mode);
   if (name.empty() || name == number) return number;
@@ -33,7 +33,7 @@ std::string file_name(std::size_t mode, const std::string& name) {
   for (const char c : name) {
     const bool stays = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
                        c == '.' || (static_cast<unsigned char>(c) & 0x80) != 0;
-    // A letter of UTF-8 is not cut apart: its later bytes are 10xxxxxx.
+    // Does not split a UTF-8 character: its later bytes are 10xxxxxx.
     if (kept.size() >= max_kept_name && (static_cast<unsigned char>(c) & 0xc0) != 0x80) break;
     kept += stays ? c : '_';
   }
@@ -75,7 +75,7 @@ void write_labels(const TemporaryFile& file, const fs::path& name, const Labels&
   output.close();
 }
 
-// Made if it is not there, and then removed again unless kept.
+// Creates the folder if needed, and then removes it again unless kept.
 class ModelFolder {
  public:
   explicit ModelFolder(const fs::path& path) : path_(path) {
@@ -108,7 +108,7 @@ class ModelFolder {
 
 std::vector<fs::path> export_model(const CpdModel& model, const fs::path& given, ArrayFormat format,
                                    const ProgressCallback& progress) {
-  // Without the slash that may end it.
+  // Without a trailing slash.
   const fs::path folder = given.has_filename() ? given : given.parent_path();
   const std::vector<NamedArray> arrays = list_arrays(model);
   const bool is_npy = format == ArrayFormat::npy;

@@ -1,4 +1,4 @@
-// A container back to text: chunks in order, their frames decoded and formatted side by side.
+// Converts a container back to text: chunks in order, their frames decoded and formatted in parallel.
 #include <algorithm>
 #include <array>
 #include <blco/export.hpp>
@@ -24,9 +24,10 @@ namespace blco {
 namespace {
 
 constexpr std::uint64_t task_frames = 16;
-// A round's text waits for the writer while the next is made; this many tasks keep every thread busy, at up to 25 MB.
+// One round's text is written while the next is formatted; this many tasks keep every thread busy, at up to 25 MB a
+// round.
 constexpr std::size_t round_tasks = 64;
-// Digits of 128 bits and a blank per mode, a double of at most 24 characters, the line's end.
+// Per mode the digits of 128 bits and a blank; a double of at most 24 characters; the line's end.
 constexpr std::size_t max_line_bytes = 128 + 64;
 
 template <class Number>
@@ -47,7 +48,7 @@ std::optional<PayloadView> view_column(const ChunkView& chunk, Column column) {
   return view_payload(chunk[column]);
 }
 
-// One chunk, decoded.
+// One decoded chunk.
 struct ChunkColumns {
   explicit ChunkColumns(const ChunkView& view)
       : chunk(&view),
@@ -61,7 +62,7 @@ struct ChunkColumns {
   std::optional<PayloadView> value;  // none: 1
 };
 
-// Writes a field of a table, in quotes where it would read back as something else.
+// Appends a field of a table, quoted if it would otherwise read back differently.
 void append_field(std::string_view field, char separator, std::string& text) {
   const bool is_plain = !field.empty() && field.find_first_of("\"\r\n") == std::string_view::npos &&
                         field.find(separator) == std::string_view::npos && !field.starts_with("\xef\xbb\xbf");
@@ -135,7 +136,7 @@ class TextExport {
     for (std::uint64_t frame = 0; frame < frames; frame += round_tasks * task_frames) {
       const auto tasks = static_cast<std::size_t>(
           std::min<std::uint64_t>(round_tasks, (frames - frame + task_frames - 1) / task_frames));
-      // The text of the last round goes out while this one's is made.
+      // Writes the last round's text while this round's is formatted.
       pool_.run(tasks + 1, [&](std::size_t task) {
         if (task == 0) return write_made();
         const std::uint64_t first = frame + (task - 1) * task_frames;
@@ -202,11 +203,11 @@ class TextExport {
 
   const ContainerReader& reader_;
   TensorLayout layout_;
-  std::vector<std::vector<std::uint32_t>> originals_;  // per mode; empty where stored indices are the original ones
+  std::vector<std::vector<std::uint32_t>> originals_;  // per mode; empty if stored indices are the original ones
   std::uint64_t base_;
   char separator_ = ' ';
   bool is_table_ = false;
-  std::vector<Labels> labels_;  // of a table, per mode
+  std::vector<Labels> labels_;  // per mode; for tables only
   const TextSink& sink_;
   ProgressMeter meter_;
   ThreadPool pool_;

@@ -1,4 +1,4 @@
-// The nonzeros of a chunk, frame by frame: line indices, values, and the coordinates of one mode at a time.
+// Reads the nonzeros of a chunk frame by frame: line indices, values, and the coordinates of one mode at a time.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace blco {
 
 using FrameColumn = std::array<std::uint64_t, frame_entries>;
 
-// For checked payloads; any mode length that the format allows.
+// Requires checked payloads. Supports any mode length that the format allows.
 class FrameReader {
  public:
   explicit FrameReader(const ChunkView& chunk) : chunk_(&chunk), index_(view_payload(chunk[Column::index])) {
@@ -36,7 +36,7 @@ class FrameReader {
   void read_values(std::uint64_t frame) {
     if (has_values()) decode_value_frame(value_, frame, values.data());
   }
-  // Of the lines that were read.
+  // Computes one mode's coordinates from the lines read last.
   void coordinates(const ModeLayout& mode, std::size_t entries, FrameColumn& out) const {
     for (std::size_t i = 0; i < entries; ++i) out[i] = pext(lows[i], mode.low_mask);
     if (mode.key_mask == 0) return;
@@ -44,7 +44,7 @@ class FrameReader {
   }
 
   FrameColumn lows{};
-  FrameColumn keys{};  // zero where there is no key column
+  FrameColumn keys{};  // zero without a key column
   std::array<double, frame_entries> values{};
 
  private:

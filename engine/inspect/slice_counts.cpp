@@ -1,4 +1,4 @@
-// Counts nonzeros per coordinate, and sums the counts up.
+// Counts nonzeros per coordinate, and the distribution of the counts.
 #include "engine/inspect/slice_counts.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ void SliceCounters::add(std::size_t worker, const FrameReader& frames, const Lay
     const bool is_own = window.length <= short_window;
     std::uint64_t* const counts = is_own ? own_[worker][w].data() : counts_[w].data();
     for (std::size_t i = 0; i < entries; ++i) {
-      const std::uint64_t place = coordinates[i] - window.first;  // wraps below the window
+      const std::uint64_t place = coordinates[i] - window.first;  // wraps around below the window
       if (place >= window.length) continue;
       if (is_own) {
         ++counts[place];

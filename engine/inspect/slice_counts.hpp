@@ -1,4 +1,4 @@
-// Nonzeros per slice: counters of a part of the coordinates, and the distribution of the counts.
+// Counts nonzeros per slice, for a part of the coordinates at a time, and the distribution of the counts.
 #pragma once
 
 #include <blco/statistics.hpp>
@@ -20,12 +20,12 @@ struct SliceWindow {
   std::uint64_t length = 0;
 };
 
-// All coordinates of all modes, as windows of at most `counters` coordinates for each traversal of the chunks; of a
-// mode no traversal has two.
+// Splits all coordinates of all modes into windows for several traversals of the chunks: each traversal has at most
+// `counters` coordinates, and at most one window per mode.
 std::vector<std::vector<SliceWindow>> plan_windows(std::span<const std::uint64_t> shape, std::uint64_t counters);
 
-// The counters of one traversal, shared by the workers. Those of a short window, on which all would meet, are kept by
-// every worker for itself.
+// The counters of one traversal, shared by the workers. Short windows, on which all workers would contend, are counted
+// by each worker separately.
 class SliceCounters {
  public:
   static constexpr std::uint64_t short_window = 4096;
@@ -33,10 +33,10 @@ class SliceCounters {
 
   SliceCounters(std::span<const SliceWindow> windows, int workers);
 
-  // The frame whose lines `frames` has read. Workers may call it at the same time.
+  // Counts the frame whose lines `frames` has read. Workers may call it concurrently.
   void add(std::size_t worker, const FrameReader& frames, const LayoutView& layout, std::size_t entries);
 
-  // Of window w, once all have been added.
+  // The counts of window w. Call after all frames have been added.
   std::span<const std::uint64_t> finish(std::size_t w);
 
  private:
@@ -45,7 +45,7 @@ class SliceCounters {
   std::vector<std::vector<AlignedBuffer<std::uint64_t>>> own_;  // per worker and window, empty for long ones
 };
 
-// How often each count occurs, exactly, without keeping them all: nnz nonzeros leave few slices with many of them.
+// How often each count occurs, exactly but compactly: with nnz nonzeros, few slices have many.
 class CountDistribution {
  public:
   void add(std::span<const std::uint64_t> counts);
@@ -55,7 +55,7 @@ class CountDistribution {
  private:
   static constexpr std::uint64_t dense = 1 << 16;
 
-  std::uint64_t at(std::uint64_t rank) const;  // the count of the slice of this rank, from 0, by rising count
+  std::uint64_t at(std::uint64_t rank) const;  // count of the slice with this rank, from 0, by rising count
 
   std::vector<std::uint64_t> slices_ = std::vector<std::uint64_t>(dense);  // by count
   std::map<std::uint64_t, std::uint64_t> larger_;

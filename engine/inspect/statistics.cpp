@@ -1,4 +1,4 @@
-// Values in one traversal of the chunks, nonzeros per slice in as many as the budget asks for.
+// Counts values in one traversal of the chunks, and nonzeros per slice in as many as the budget requires.
 #include <algorithm>
 #include <blco/statistics.hpp>
 #include <cmath>
@@ -12,10 +12,10 @@
 namespace blco {
 namespace {
 
-// The distribution of one mode's counts: a table, and a map of the few that are large.
+// Memory for the distribution of one mode's counts: a table, and a map of the few large ones.
 std::uint64_t distribution_bytes(std::uint64_t nnz) { return (std::uint64_t{520} << 10) + 64 * (nnz >> 16); }
 
-// Of coordinates, fewer than this are not worth a traversal of their own.
+// Fewer coordinates than this are not worth a traversal of their own.
 constexpr std::uint64_t min_counters = std::uint64_t{1} << 16;
 
 class Measurement {
@@ -28,7 +28,7 @@ class Measurement {
     const std::uint64_t kept = shape.size() * distribution_bytes(nnz()) + chunk_means_.size() * sizeof(double);
     std::uint64_t coordinates = 0;
     for (const std::uint64_t length : shape) coordinates += std::min(length, max_counters - coordinates);
-    // Threads come before counters, up to half of the budget: a traversal takes each its time.
+    // Threads take precedence over counters, up to half of the budget, because every traversal costs time.
     const std::uint64_t min_count = std::min(coordinates, min_counters);
     scan_.fixed_bytes = kept + min_count * sizeof(std::uint64_t);
     scan_workers(reader, scan_, 1);
@@ -109,8 +109,8 @@ class Measurement {
   ScanBudget scan_;
   int workers_ = 1;
   std::vector<std::vector<SliceWindow>> passes_;
-  std::vector<ValueCounts> values_;               // per worker
-  std::vector<double> chunk_means_;               // each chunk's part of the mean, so that their order does not matter
+  std::vector<ValueCounts> values_;  // per worker
+  std::vector<double> chunk_means_;  // each chunk's part of the mean, added in chunk order for any number of threads
   std::vector<CountDistribution> distributions_;  // per mode
 };
 

@@ -1,4 +1,4 @@
-// Values by sign and power of two, and how many different ones there are.
+// Counts values by sign and power of two, and the distinct ones.
 #include "engine/inspect/value_counts.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace blco {
 namespace {
 
-// Exponents of finite doubles, those of subnormal numbers included.
+// Exponents of finite doubles, subnormal ones included.
 constexpr int min_exponent = -1074;
 constexpr int max_exponent = 1023;
 constexpr std::size_t exponents = max_exponent - min_exponent + 1;

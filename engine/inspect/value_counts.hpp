@@ -1,4 +1,4 @@
-// One worker's counts of values; several are added up at the end.
+// One worker's counts of values; the workers' are added at the end.
 #pragma once
 
 #include <blco/statistics.hpp>
@@ -9,7 +9,7 @@
 
 namespace blco {
 
-// Up to max_distinct_values different numbers, by open addressing.
+// Counts up to max_distinct_values different numbers, by open addressing.
 class DistinctValues {
  public:
   void add(double value);
@@ -27,14 +27,14 @@ class DistinctValues {
 
 class ValueCounts {
  public:
-  static constexpr std::uint64_t bytes = 112 << 10;  // at most
+  static constexpr std::uint64_t bytes = 112 << 10;  // upper bound
 
   ValueCounts();
 
   void add(std::span<const double> values);
   void add_all(const ValueCounts& other);
 
-  // Everything but the mean.
+  // All statistics but the mean.
   ValueStatistics result() const;
 
  private:

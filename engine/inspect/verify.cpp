@@ -1,4 +1,4 @@
-// Reads all of a container, or of a model, and holds it to its format.
+// Reads all of a container or a model and checks it against its format.
 #include <algorithm>
 #include <array>
 #include <blco/verify.hpp>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<const char*, column_count> names_of_columns = {"index", "key", "value"};
 
-// What one chunk leaves for the checks across chunks.
+// Facts about one chunk, for the checks across chunks.
 struct ChunkFacts {
   LineIndex first;
   LineIndex last;
@@ -75,7 +75,7 @@ class ChunkVerifier {
          what);
   }
 
-  // The reader has checked checksums, codecs and frame tables.
+  // The reader has already checked checksums, codecs and frame tables.
   void check_payloads() const {
     for (std::size_t c = 0; c < column_count; ++c) {
       if (chunk_->payload[c].empty()) continue;
@@ -175,7 +175,7 @@ void check_across_chunks(const ContainerReader& reader, const std::vector<ChunkF
   long double sum = 0;
   for (const ChunkFacts& chunk : facts) sum += chunk.sum_of_squares;
   const auto stated = static_cast<long double>(reader.info().sum_of_squares);
-  // No order of adding up nonnegative terms is further off than their count in units of the last place.
+  // Nonnegative terms, added in any order, are off by at most their number in units of the last place.
   const long double tolerance = std::max(1e-12L, 0x1p-52L * static_cast<long double>(reader.info().nnz));
   if (!(std::abs(sum - stated) <= tolerance * sum)) {
     fail("sum_of_squares is " + in_full(reader.info().sum_of_squares) + ", but the values give " +
@@ -183,7 +183,7 @@ void check_across_chunks(const ContainerReader& reader, const std::vector<ChunkF
   }
 }
 
-// Of the longest relabelling, while it is checked.
+// Memory to check the longest relabelling.
 std::uint64_t relabelling_bytes(const ContainerInfo& info) {
   std::uint64_t bytes = 0;
   for (const RelabelledMode& relabelled : info.relabelled) {
@@ -227,7 +227,7 @@ VerifiedTensor verify(const TensorFile& tensor, const MemoryBudget& budget, int 
     facts[chunk.number] = ChunkVerifier(reader, layout, chunk).run();
   };
   const int workers = scan_workers(reader, scan, threads);
-  // Reading them checks them.
+  // Reading a relabelling checks it.
   for (std::uint64_t mode = 0; mode < layout.shape().size(); ++mode) static_cast<void>(reader.relabelling(mode));
   ProgressMeter meter(progress);
   meter.begin({.name = "verify", .nonzeros = reader.info().nnz});
@@ -255,7 +255,7 @@ void verify(const CpdModel& model) {
     for (std::size_t r = 0; r < rank; ++r) check_column(model, n, r);
   }
   for (std::size_t sweep = 0; sweep < model.fit_history.size(); ++sweep) {
-    // Rounding may leave a perfect fit a little above 1.
+    // Rounding may lift a perfect fit slightly above 1.
     if (!(model.fit_history[sweep] <= 1 + 1e-12)) {
       fail_model("the fit after sweep " + std::to_string(sweep + 1) + " is " +
                  std::to_string(model.fit_history[sweep]) + ", and a fit is at most 1");

@@ -9,7 +9,7 @@
 namespace blco {
 namespace {
 
-// Decoded: a row of each mode in 32 bits, and the value.
+// A decoded nonzero: a 32-bit row per mode, and the value.
 constexpr std::uint64_t row_index_bytes = 4;
 constexpr std::uint64_t value_bytes = 8;
 
@@ -33,7 +33,7 @@ PassTraffic traffic_of(const PassLoad& load, std::uint64_t cache_bytes) {
   const double read = nnz * static_cast<double>(load.order - 1) * row;
   const double added = static_cast<double>(load.segments) * row;
   const double missed_reads = read * (1 - share_in_cache(load.factor_bytes, cache_bytes));
-  // Adding to memory reads and writes.
+  // An addition to memory reads and writes.
   const double missed_additions = 2 * added * (1 - share_in_cache(load.output_bytes, cache_bytes));
   const double decoded =
       nnz * static_cast<double>(row_index_bytes * static_cast<std::uint64_t>(load.order) + value_bytes);

@@ -1,4 +1,4 @@
-// Shares the budgets out; every term of the sums is named once.
+// Divides the budgets; every term of the sums has a name.
 #include "engine/stream/planner.hpp"
 
 #include <algorithm>
@@ -16,24 +16,24 @@ namespace {
 // The library itself, its HDF5 handles, thread stacks in use and small tables.
 constexpr std::uint64_t overhead_bytes = std::uint64_t{8} << 20;
 
-// One lane is computed on (or copied from) while another is filled. Before a device more of them smooth the transfers,
-// and a second reader hides decompression; a host's threads read the next chunk themselves.
+// One lane is computed on (or copied from) while another is filled. With a device, more lanes smooth the transfers, and
+// a second reader hides decompression; on the CPU the computing threads read the next chunk themselves.
 constexpr int min_lanes = 2;
 constexpr int default_lanes = 4;
 constexpr int default_readers = 2;
 
-// Matrices of R x R alive at once in a row update: the system, its checked copy, its factorisation, both forms of the
-// solver, and on the singular path the eigenvectors and a product.
+// R x R matrices alive at once in a row update: the system, its checked copy, its factorisation, both forms of the
+// solver, and if singular the eigenvectors and a product.
 constexpr std::uint64_t solver_matrices = 8;
 
-// Pinned staging of dense transfers, and the device's numbers of a row update on the host.
+// Pinned staging of dense transfers, and a row update's numbers on the host.
 constexpr std::uint64_t device_staging_bytes = std::uint64_t{2} << 20;
 
-// Copies of the output in device memory are a multiple of this, as cudaMalloc has it.
+// Copies of the output in device memory are a multiple of this, the granularity of cudaMalloc.
 constexpr std::uint64_t device_granule = 512;
 
-// Chunks that are streamed so far go to `tier`, the same share of every stretch of the pass, so that they alternate
-// with the others. Returns the bytes taken.
+// Moves streamed chunks to `tier`, the same share of every stretch of the pass, so that they alternate with the others.
+// Returns the bytes taken.
 template <class BytesOf>
 std::uint64_t keep_evenly(const TensorSizes& tensor, Tier tier, std::uint64_t room, const BytesOf& bytes_of,
                           std::vector<Tier>& tiers) {
@@ -73,9 +73,9 @@ std::uint64_t decode_ahead(const TensorSizes& tensor, const TensorLayout& layout
   return used;
 }
 
-// For sorted copies of chunks that are decoded anyway.
+// Memory for sorted copies of chunks that are decoded anyway.
 std::uint64_t sort_ahead(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room, const Plan& plan) {
-  // Rows that each belong to a thread take chunks in line order.
+  // If one thread owns each row, chunks are taken in line order, and sorted copies are of no use.
   if (request.threads > 1 && plan.private_bytes == 0) return 0;
   std::vector<std::uint64_t> nnzs;
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
@@ -94,13 +94,13 @@ std::uint64_t useful_private_bytes(const PlanRequest& request) {
   return request.deterministic ? 0 : host_backend_useful_private_bytes(request.backend, request.threads);
 }
 
-// A backend with whole copies of the output makes no RowExchange, which may take more than the copies.
+// With whole copies of the output, a backend makes no RowExchange, which may need more memory than the copies.
 std::uint64_t min_private_bytes(const PlanRequest& request) {
   const std::uint64_t useful = useful_private_bytes(request);
   return host_bytes(request, useful) <= host_bytes(request, 0) ? useful : 0;
 }
 
-// Bytes of host memory that no plan can do without.
+// Host memory that every plan needs.
 std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request) {
   const auto rank = static_cast<std::uint64_t>(request.backend.rank);
   const std::uint64_t backend = request.device ? device_staging_bytes : host_bytes(request, min_private_bytes(request));
@@ -108,8 +108,8 @@ std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request)
          solver_matrices * rank * rank * sizeof(double);
 }
 
-// For private outputs on the host: at most a quarter of `room`; but all that is of use where most of the tensor is
-// streamed anyway, and merging the copies is little beside its nonzeros.
+// For private outputs on the host: at most a quarter of `room`; but as much as is useful if most of the tensor is
+// streamed anyway and merging the copies costs little compared to the nonzeros.
 std::uint64_t choose_private_bytes(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room) {
   const std::uint64_t useful = useful_private_bytes(request);
   const std::uint64_t min_bytes = min_private_bytes(request);
@@ -122,7 +122,7 @@ std::uint64_t choose_private_bytes(const TensorSizes& tensor, const PlanRequest&
   return std::max(min_bytes, std::min(quarter, useful));
 }
 
-// What the factors before each update take on the host.
+// Host memory of the factors before each update.
 std::uint64_t previous_factor_bytes(const PlanRequest& request) {
   BackendConfig config = request.backend;
   const std::uint64_t without = host_backend_bytes(config, request.threads);
@@ -130,7 +130,8 @@ std::uint64_t previous_factor_bytes(const PlanRequest& request) {
   return host_backend_bytes(config, request.threads) - without;
 }
 
-// A small budget is better spent on chunks that are not read at all. Returns the bytes that a deeper ring takes more.
+// Adds lanes and readers only if memory is ample: a small budget is better spent on keeping chunks. Returns the added
+// bytes.
 std::uint64_t deepen_ring(const TensorSizes& tensor, std::uint64_t room, Plan& plan) {
   const std::uint64_t more =
       (default_lanes - min_lanes) * plan.lane_bytes + (default_readers - 1) * tensor.largest_scratch();
@@ -140,7 +141,7 @@ std::uint64_t deepen_ring(const TensorSizes& tensor, std::uint64_t room, Plan& p
   return more;
 }
 
-// Lanes, copies of the output and resident chunks in device memory.
+// Plans device memory: lanes, copies of the output and resident chunks.
 void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& plan) {
   const DeviceRequest& device = *request.device;
   const int lanes = plan.lanes;
@@ -228,7 +229,7 @@ CudaConfig cuda_config(const PlanRequest& request, const Plan& plan) {
   config.backend.private_bytes = plan.private_bytes;
   config.backend.keep_previous = plan.keep_previous;
   config.lanes = plan.lanes;
-  config.lane_bytes = cuda_chunk_bytes(plan.lane_bytes);  // payloads are aligned more widely there
+  config.lane_bytes = cuda_chunk_bytes(plan.lane_bytes);  // payloads have a larger alignment on the device
   config.resident_bytes = plan.resident_bytes;
   config.resolution = request.device->resolution;
   return config;

@@ -1,4 +1,4 @@
-// Two ways to read ahead: threads that wait for the disk, and pieces between the tasks of those that compute.
+// Two ways to read ahead: threads that wait for the disk, or pieces between the tasks of the computing threads.
 #include "engine/stream/read_ahead.hpp"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A lane is free again when the read `lanes` before has been submitted: the ring is the bounded queue between disk and
-// compute.
+// A lane is free once the read `lanes` before has been submitted. The ring is the bounded queue between disk and
+// compute, as deep as there are lanes.
 class ThreadedReads final : public ReadAhead {
  public:
   ThreadedReads(ReadSetup setup, std::vector<std::uint64_t> chunks)
@@ -29,7 +29,7 @@ class ThreadedReads final : public ReadAhead {
     try {
       for (std::size_t reader = 0; reader < wanted; ++reader) threads_.emplace_back([this, reader] { work(reader); });
     } catch (const std::system_error&) {
-      // One reader is enough to go on.
+      // One reader is enough to continue.
       if (threads_.empty()) throw Error(ErrorKind::out_of_memory, "cannot start a thread that reads the container");
     }
   }
@@ -75,7 +75,7 @@ class ThreadedReads final : public ReadAhead {
     changed_.notify_all();
   }
 
-  // The next read once its lane is free; none at the end of the pass or when it is stopped.
+  // The next read, once its lane is free; none at the end of the pass or after a stop.
   std::optional<std::size_t> take() {
     std::unique_lock lock(mutex_);
     if (stopped_ || next_ == chunks_.size()) return std::nullopt;
@@ -110,12 +110,12 @@ class ThreadedReads final : public ReadAhead {
   std::size_t next_ = 0;
   std::size_t submitted_ = 0;
   bool stopped_ = false;
-  std::size_t failed_read_ = std::numeric_limits<std::size_t>::max();  // the first of them
+  std::size_t failed_read_ = std::numeric_limits<std::size_t>::max();  // the first failed read
   std::exception_ptr failure_;
   std::vector<std::thread> threads_;
 };
 
-// Reads that the system is asked for ahead of the one that is taken in.
+// A chunk is announced to the system this many reads ahead of its own.
 constexpr std::size_t announced_reads = 4;
 
 class CooperativeReads final : public ReadAhead {
@@ -125,7 +125,7 @@ class CooperativeReads final : public ReadAhead {
     for (std::size_t read = 0; read < std::min(announced_reads, chunks_.size()); ++read) announce(read);
   }
 
-  // What was not done, since the pass has failed, is not done any more: it refers to this.
+  // If the pass has failed, drops the remaining jobs, which refer to this object.
   ~CooperativeReads() override { jobs_->clear(); }
 
   ChunkView wait(std::size_t read) override {
@@ -145,7 +145,7 @@ class CooperativeReads final : public ReadAhead {
  private:
   void announce(std::size_t read) const { setup_.tensor->announce_read(chunks_[read]); }
 
-  // Its lane is free: all reads before are submitted, or all but one.
+  // Its lane is free: all earlier reads but at most one are submitted.
   void start_next() {
     if (next_ == chunks_.size()) return;
     if (next_ + announced_reads < chunks_.size()) announce(next_ + announced_reads);

@@ -28,7 +28,7 @@ Streamer::~Streamer() {
     try {
       backend_->wait_lane(static_cast<int>(lane));
     } catch (...) {
-      // A device that failed copies nothing more, and its error has been thrown by the pass.
+      // A failed device copies nothing more, and the pass has already thrown its error.
     }
   }
 }
@@ -42,12 +42,12 @@ void Streamer::pass(int mode, Direction direction) {
   }
 }
 
-// Copies in flight read the lanes and the packed chunks; a finished pass has none.
+// Waits for copies in flight, which read the lanes and the packed chunks; a finished pass has none.
 void Streamer::drain() noexcept {
   try {
     backend_->finish_pass();
   } catch (...) {
-    // The error that ended the pass is the one that its caller hears of.
+    // The caller gets the error that ended the pass.
   }
 }
 

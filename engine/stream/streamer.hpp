@@ -1,4 +1,4 @@
-// The streaming executor: drives every chunk through the backend, reading ahead what is not in memory.
+// Streams every chunk through the backend, reading ahead those not in memory.
 #pragma once
 
 #include <chrono>
@@ -22,21 +22,21 @@ enum class Direction { forward, backward };
 
 class Streamer {
  public:
-  // All of them must outlive the streamer. Allocates the lanes and the room for packed chunks. With `jobs`, which a
-  // backend that computes on the host has as its executor, chunks are read between its tasks; else by threads.
+  // Allocates the lanes and the room for packed chunks. Arguments must outlive the streamer. With `jobs`, the executor
+  // of a backend that computes on the host, chunks are read between its tasks; without, by reader threads.
   Streamer(const ChunkSource& tensor, const Plan& plan, Backend& backend, SideJobs* jobs = nullptr,
            TraceSink* trace = nullptr, ProgressMeter* meter = nullptr);
-  // Waits for what still copies from the lanes.
+  // Waits for copies from the lanes.
   ~Streamer();
   Streamer(const Streamer&) = delete;
   Streamer& operator=(const Streamer&) = delete;
 
-  // One pass: the backend's output of `mode` is complete when this returns. Chunks are submitted in the order of
-  // `direction` whatever their tier. If a stage fails, reads and copies in flight end first, and then its error is
-  // thrown. The meter, where there is one, hears of every chunk, and ends the pass by what it throws.
+  // Runs one pass; on return the backend's output of `mode` is complete. Chunks are submitted in the order of
+  // `direction`, whatever their tier. If a stage fails, its error is thrown after reads and copies in flight have
+  // ended. The meter counts every chunk, and ends the pass by throwing.
   void pass(int mode, Direction direction);
 
-  // From the container, since construction.
+  // Read from the container since construction.
   std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:

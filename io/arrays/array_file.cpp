@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "doubles are written a
 
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
 
-// Magic, version, length and a Python dictionary, filled with blanks to a multiple of 64 bytes.
+// Magic, version, length and a Python dictionary, padded with blanks to a multiple of 64 bytes.
 std::string npy_header(std::span<const std::uint64_t> extents) {
   std::string text = "{'descr': '<f8', 'fortran_order': False, 'shape': (";
   for (const std::uint64_t extent : extents) text.append(std::to_string(extent)).append(",");

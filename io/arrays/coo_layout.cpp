@@ -1,4 +1,4 @@
-// Finds coordinates and values among named arrays, and refuses what is no coordinate list.
+// Finds coordinates and values among named arrays, and refuses anything but a coordinate list.
 #include "io/arrays/coo_layout.hpp"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ CooPart make_part(const NamedArrays& arrays, const std::string& name, std::size_
   return {name, first_mode, modes, description.type, false};
 }
 
-// A matrix, or a list where there is one mode.
+// A matrix, or a list if there is only one mode.
 CooPart matrix_part(NamedArrays& arrays, const std::string& name, std::uint64_t count) {
   const Description description = arrays.describe(name);
   const std::vector<std::uint64_t>& extents = description.extents;

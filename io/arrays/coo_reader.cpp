@@ -1,4 +1,4 @@
-// Turns columns of numbers into batches of entries, side by side.
+// Turns columns of numbers into batches of entries, in parallel.
 #include "io/arrays/coo_reader.hpp"
 
 #include <algorithm>
@@ -32,12 +32,12 @@ std::uint64_t entry_bytes(const CooSource& source) {
   return bytes + (order_of(source) + 1) * sizeof(std::uint64_t);
 }
 
-// The least coordinate that is refused: negative numbers are what is above when they are taken for unsigned ones.
+// The smallest refused coordinate: taken as unsigned, negative numbers lie above it.
 std::uint64_t limit_of(NumberType type) {
   return type.kind == NumberKind::signed_integer ? std::uint64_t{1} << 63 : refused_coordinate;
 }
 
-// The numbers of one column within what was read of its part.
+// The numbers of one column within the bytes read of its part.
 struct Column {
   const std::byte* first = nullptr;
   std::size_t stride = 0;
@@ -185,7 +185,7 @@ class CooReader final : public CoordinateReader {
     copy(batch, count, batch.wide.data());
   }
 
-  // Whether all values are finite.
+  // True if all values are finite.
   template <class Out>
   bool copy(CoordinateBatch& batch, std::size_t count, Out* out) {
     struct Slice {
@@ -211,7 +211,7 @@ class CooReader final : public CoordinateReader {
     return finite;
   }
 
-  // Finds the first entry of what was read that is not acceptable.
+  // Finds and reports the first unacceptable entry of the batch.
   [[noreturn]] void refuse(std::size_t count) {
     const auto array_of = [&](std::size_t mode) -> const std::string& {
       return std::ranges::find_if(
@@ -250,10 +250,10 @@ class CooReader final : public CoordinateReader {
   std::uint64_t batch_entries_ = 0;
   std::uint64_t batch_bytes_ = 0;
   std::uint64_t source_bytes_ = 0;
-  std::size_t source_ = 0;   // that is being read
-  std::uint64_t taken_ = 0;  // entries of it
+  std::size_t source_ = 0;   // being read
+  std::uint64_t taken_ = 0;  // entries of it taken so far
   std::uint64_t finished_bytes_ = 0;
-  std::vector<std::vector<std::byte>> raw_;  // per part, of the batch
+  std::vector<std::vector<std::byte>> raw_;  // the batch's bytes, per part
   std::vector<Column> coordinates_;
   Column values_;
 };

@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t max_small_numbers = 64;
 constexpr std::uint64_t min_cache_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_cache_bytes = std::uint64_t{256} << 20;
-// Deflate shrinks by no more than this.
+// The most that deflate can shrink data.
 constexpr std::uint64_t max_compression = 1032;
 
-// A type in memory for numbers of the file, in the byte order of this machine.
+// The memory type for numbers of a file, in this machine's byte order.
 struct MemoryType {
   NumberType number;
   hid_t id = H5I_INVALID_HID;
@@ -48,7 +48,7 @@ MemoryType integer_type(hid_t type) {
   return {{NumberKind::signed_integer, bytes}, ids[at]};
 }
 
-// Without an id where there is none. `type` must outlive it: an enumeration of h5py's booleans is read as it is.
+// Without an id if there is no such type. `type` must outlive it, since h5py's boolean enumeration is read as it is.
 MemoryType memory_type_of(hid_t type) {
   switch (H5Tget_class(type)) {
     case H5T_INTEGER:
@@ -64,7 +64,7 @@ MemoryType memory_type_of(hid_t type) {
   }
 }
 
-// A dataset or an attribute that stands for one.
+// A dataset, or an attribute that takes the place of one.
 struct Dataset {
   Hdf5Id id;
   Hdf5Id type;
@@ -115,7 +115,7 @@ class Hdf5Group final : public NamedArrays {
     return bytes;
   }
 
-  // With a chunk cache of `cache_bytes`; 0: HDF5's own.
+  // Opens with a chunk cache of `cache_bytes`; 0: HDF5's default.
   Dataset open(const std::string& name, std::uint64_t cache_bytes = 0) const {
     Dataset dataset;
     if (has_object(name, H5O_TYPE_DATASET)) {
@@ -150,7 +150,7 @@ class Hdf5Group final : public NamedArrays {
   std::uint64_t file_bytes() const { return file_bytes_; }
 
  private:
-  // HDF5 fails where a part of the way is missing, and so does this, in silence.
+  // HDF5 fails if part of the path is missing; this returns false without an error.
   bool has_object(const std::string& name, H5O_type_t type) const {
     const hid_t parent = group_.is_open() ? group_.get() : file_.get();
     for (std::size_t end = name.find('/', 1);; end = name.find('/', end + 1)) {
@@ -166,7 +166,8 @@ class Hdf5Group final : public NamedArrays {
     return name == "shape" && H5Aexists(group_.get(), "shape") > 0;
   }
 
-  // By what they have, not by the text of an attribute: that lies where HDF5 1.10 may crash on a damaged file.
+  // Recognises our own files by their objects, not by the text of an attribute: HDF5 1.10 may crash on reading it from
+  // a damaged file.
   void refuse_own_files() const {
     const bool is_container = has("index") && has("value") && has_object("chunks", H5O_TYPE_GROUP);
     const bool is_model = has("weights") && has_object("factors", H5O_TYPE_GROUP);
@@ -185,10 +186,10 @@ class Hdf5Group final : public NamedArrays {
   std::uint64_t file_bytes_ = 0;
 };
 
-// What of one dataset is read next.
+// The next part of one dataset to read.
 struct Cursor {
   Dataset dataset;
-  std::size_t entry_axis = 0;  // of a matrix, the one that entries lie along
+  std::size_t entry_axis = 0;  // of a matrix: the axis along which entries lie
   std::uint64_t next = 0;
 };
 
@@ -247,7 +248,7 @@ class Hdf5CooSource final : public CooSource {
     cursors_.push_back(std::move(cursor));
   }
 
-  // A batch ends within chunks, and the next begins there: they are to be read and decompressed once.
+  // A batch ends within chunks, and the next one starts there; the cache lets them be read and decompressed only once.
   std::uint64_t add_cache(hid_t creation, const Cursor& cursor, const std::string& name) {
     const Extents& extents = cursor.dataset.extents;
     std::array<hsize_t, H5S_MAX_RANK> chunk{};

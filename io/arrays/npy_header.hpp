@@ -1,4 +1,4 @@
-// The header of a NumPy array file (.npy): type, order and shape of the numbers behind it.
+// The header of a NumPy array file (.npy): type, order and shape of its numbers.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct NpyHeader {
   std::vector<std::uint64_t> shape;
 };
 
-// Bytes from the start of the file to its numbers, from its first npy_prefix_bytes. Throws Error{invalid_argument}
-// for what is no array file, without a place, as the next does.
+// Offset of the numbers in the file, found in its first npy_prefix_bytes. Here and below: throws
+// Error{invalid_argument} for anything but an array file; the caller adds the place.
 std::size_t npy_data_offset(std::string_view prefix);
 
-// Parses the header's dictionary, as numpy.lib.format describes it. Structured types, whose descr is no text, are
-// refused.
+// Parses the header's dictionary, as numpy.lib.format describes it. Refuses structured types, whose descr is not a
+// string.
 NpyHeader parse_npy_header(std::string_view dictionary);
 
 }  // namespace blco

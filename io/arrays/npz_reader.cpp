@@ -1,4 +1,4 @@
-// Opens the arrays of a NumPy archive as parts of a coordinate list, each with a stream of its own.
+// Opens the arrays of a NumPy archive as parts of a coordinate list, each with its own stream.
 #include "io/arrays/npz_reader.hpp"
 
 #include <fcntl.h>
@@ -69,7 +69,7 @@ class NpzArchive final : public NamedArrays {
 
   Description describe(const std::string& name) override {
     NpyArray array = open(name);
-    // What lies in memory as columns is the transpose of what lies there as rows.
+    // The logical shape: Fortran order only changes how the entries lie in the file.
     return {array.header.shape, array.type};
   }
 
@@ -123,7 +123,7 @@ class NpzArchive final : public NamedArrays {
     if (array.member->bytes < text.size()) throw Error(ErrorKind::invalid_argument, "it is not an array of numpy.save");
     array.stream->read(std::as_writable_bytes(std::span(text)));
     const std::size_t offset = npy_data_offset(text);
-    // Of version 1, the prefix has two bytes of the dictionary.
+    // In version 1, the prefix includes two bytes of the dictionary.
     const std::size_t dictionary = text[6] == 1 ? 10 : 12;
     if (offset < text.size()) throw Error(ErrorKind::invalid_argument, "its header is not one of numpy.save");
     text.resize(offset);
@@ -157,7 +157,7 @@ class NpzSource final : public CooSource {
 
   void read_part(std::size_t part, std::size_t, std::span<std::byte> out) override { streams_[part].stream->read(out); }
 
-  // A member's streams lie in its order, the first with its header.
+  // The streams of a member are in its order; the first has read its header.
   void finish() override {
     for (std::size_t p = 0; p < streams_.size();) {
       const ZipMember* const member = streams_[p].member;
@@ -186,7 +186,7 @@ class NpzSource final : public CooSource {
 
   void add(CooPart part) {
     NpyArray array = archive_.open(part.array);
-    // In Fortran order the other extent is that of neighbours.
+    // In Fortran order, neighbours lie along the other extent.
     const bool is_matrix = part.modes > 1;
     if (is_matrix && array.header.is_fortran_order) part.is_entry_major = !part.is_entry_major;
     if (!is_matrix || part.is_entry_major) {
@@ -195,7 +195,7 @@ class NpzSource final : public CooSource {
       return;
     }
     const std::uint64_t row_bytes = entry_count_ * part.type.bytes;
-    const auto row = std::make_unique<ZipStream>(*array.stream);  // goes ahead to the start of each
+    const auto row = std::make_unique<ZipStream>(*array.stream);  // advances to the start of each
     for (std::size_t n = 0; n < part.modes; ++n) {
       CooPart one = part;
       one.first_mode = n;

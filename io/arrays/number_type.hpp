@@ -1,4 +1,4 @@
-// Numbers as other programs store them in arrays: integers and reals of any width and byte order.
+// Number types in other programs' arrays: integers and reals of any width and byte order.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ T load_number(const std::byte* bytes) {
   }
 }
 
-// Calls visit(load), where load(const std::byte*) gives a number of the type.
+// Calls visit(load), where load(const std::byte*) returns a number of the type.
 template <class Visit>
 void visit_number(NumberType type, Visit&& visit) {
   const auto with = [&]<class T>(T) {

@@ -133,12 +133,12 @@ class DirectoryReader {
     return member;
   }
 
-  // The zip64 field has those of three numbers, in order, for which the entry had no room.
+  // The zip64 field holds, in order, those of three numbers that did not fit the entry.
   void read_extra(std::span<const std::byte> extra, ZipMember& member, std::uint64_t& header_offset) const {
     constexpr std::uint16_t zip64_id = 1;
     while (extra.size() >= 4) {
       const std::size_t bytes = field<std::uint16_t>(extra, 2);
-      if (bytes > extra.size() - 4) return;  // some writers pad it
+      if (bytes > extra.size() - 4) return;  // some writers pad the field
       if (field<std::uint16_t>(extra, 0) == zip64_id) {
         auto numbers = extra.subspan(4, bytes);
         for (std::uint64_t* number : {&member.bytes, &member.stored_bytes, &header_offset}) {
@@ -152,7 +152,7 @@ class DirectoryReader {
     }
   }
 
-  // The local header repeats the name, and may have other extra fields than the directory.
+  // The local header repeats the name, and may have other extra fields than the directory has.
   void locate(ZipMember& member, std::uint64_t header_offset) const {
     const auto header = read_bytes(header_offset, local_bytes, "a member");
     if (field<std::uint32_t>(header, 0) != local_signature) damaged("'" + member.name + "' is not where it should be");

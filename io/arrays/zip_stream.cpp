@@ -43,7 +43,7 @@ std::uint32_t combine_crc(std::uint32_t first, std::uint32_t second, std::uint64
 
 struct ZipStream::Inflater {
   inflate_state state{};
-  std::uint64_t taken = 0;  // stored bytes that were read into the buffer
+  std::uint64_t taken = 0;  // stored bytes read into the buffer so far
   std::vector<std::byte> buffer = std::vector<std::byte>(buffer_bytes);
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -105,7 +105,7 @@ void ZipStream::inflate(std::span<std::byte> out) {
       read_at(descriptor_, path_, member_.data_offset + in.taken, std::span(in.buffer).first(in.end));
       in.taken += in.end;
     }
-    const std::size_t room = std::min(out.size(), std::size_t{1} << 30);  // its counters have 32 bits
+    const std::size_t room = std::min(out.size(), std::size_t{1} << 30);  // ISA-L's counters have 32 bits
     in.state.next_in = reinterpret_cast<std::uint8_t*>(in.buffer.data() + in.begin);
     in.state.avail_in = static_cast<std::uint32_t>(in.end - in.begin);
     in.state.next_out = reinterpret_cast<std::uint8_t*>(out.data());

@@ -1,4 +1,4 @@
-// The content of one member of a zip file, front to back.
+// Reads the content of one member of a zip file, front to back.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,28 @@
 
 namespace blco {
 
-// The CRC-32 of two byte sequences in a row, from their own.
+// CRC-32 of two concatenated byte sequences, computed from the CRC-32 of each.
 std::uint32_t combine_crc(std::uint32_t first, std::uint32_t second, std::uint64_t second_bytes);
 
 class ZipStream {
  public:
-  // Memory of a stream, and of one of a deflated member.
+  // Memory of a stream of this member.
   static std::uint64_t memory_bytes(const ZipMember& member);
 
   // Descriptor, path and member must outlive the stream.
   ZipStream(int descriptor, const std::filesystem::path& path, const ZipMember& member);
   ~ZipStream();
-  // Another stream that goes on from the same place, with a checksum of its own.
+  // A second stream that continues from the same position, with its own checksum.
   ZipStream(const ZipStream& other);
   ZipStream& operator=(const ZipStream&) = delete;
 
-  // Fills `out` with the next bytes. Throws Error: corrupt where the content is damaged or ends before; io.
+  // Fills `out` with the next bytes. Throws Error: corrupt (damaged or too short), io.
   void read(std::span<std::byte> out);
-  // Passes over bytes, which costs nothing in a member that is stored. They do not count in crc().
+  // Skips bytes, without cost in a stored member. They do not count in crc().
   void skip(std::uint64_t bytes);
 
   std::uint64_t position() const { return position_; }
-  // CRC-32 of all that was read.
+  // CRC-32 of the bytes read.
   std::uint32_t crc() const { return crc_; }
 
  private:

@@ -1,4 +1,4 @@
-// A file driver that is HDF5's default one but for raw data, whose place it notes instead of reading it.
+// A file driver like HDF5's default one, except that it records the place of raw data instead of reading it.
 #include "io/container/chunk_finder.hpp"
 
 #if __has_include(<H5FDdevelop.h>)
@@ -24,7 +24,7 @@ struct RawRead {
   std::uint64_t bytes = 0;
 };
 
-// HDF5 calls the driver on the thread that reads.
+// HDF5 calls the driver on the reading thread.
 thread_local std::optional<RawRead> last_raw_read;
 
 using ReadFunction = decltype(H5FD_class_t::read);
@@ -50,7 +50,7 @@ Hdf5Id register_driver(const Hdf5Place& place) {
   read_by_default = driver.read;
   driver.name = "blco chunk finder";
   driver.read = note_or_read;
-  // The default driver's own end would be that of its id.
+  // The default driver's terminate function would reset that driver's own id.
   driver.terminate = nullptr;
   return own(H5FDregister(&driver), H5FDunregister, place, "cannot register a file driver");
 }
@@ -62,7 +62,7 @@ Hdf5Id open_by(const Hdf5Place& place, hid_t driver) {
   return own(H5Fopen(place.path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose, place, "HDF5 cannot open the file");
 }
 
-// Nothing where the driver is not asked for a chunk's bytes as expected.
+// Returns nothing if the driver is not asked for a chunk's bytes as expected.
 std::optional<std::vector<IndexedChunk>> note_reads(const Hdf5Place& place, hid_t dataset, const ContainerInfo& info) {
   std::vector<IndexedChunk> chunks;
   std::unique_ptr<std::byte[]> buffer;
@@ -70,9 +70,9 @@ std::optional<std::vector<IndexedChunk>> note_reads(const Hdf5Place& place, hid_
   for (std::uint64_t chunk = 0; chunk < info.chunk_count(); ++chunk) {
     const hsize_t first = chunk * info.chunk_nnz;
     hsize_t bytes = 0;
-    // HDF5 fails, or says 0, where a chunk is not in the file; the caller counts.
+    // HDF5 fails or returns 0 for a chunk that is not in the file; the caller counts the chunks found.
     if (H5Dget_chunk_storage_size(dataset, &first, &bytes) < 0 || bytes == 0) continue;
-    // Twice a payload is more than zstd's bound for it. Nobody writes the buffer, so its pages take no memory.
+    // Twice a payload exceeds zstd's bound for it. Nobody writes the buffer, so its pages take no memory.
     if (bytes > 2 * max_payload_bytes(info.chunk_nnz)) fail_at(place, "a column has a chunk of an impossible size");
     if (bytes > buffer_bytes) buffer.reset(new std::byte[buffer_bytes = std::max(bytes, 2 * buffer_bytes)]);
     std::uint32_t mask = 0;

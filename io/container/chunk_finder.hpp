@@ -1,4 +1,4 @@
-// Finds every chunk of a container's columns in time linear in their count, where HDF5 1.10's own list is quadratic.
+// Finds every chunk of a container's columns in linear time; HDF5 1.10's own list takes quadratic time.
 #pragma once
 
 #include <filesystem>
@@ -9,15 +9,15 @@
 
 namespace blco {
 
-// Looking up one chunk to read it takes HDF5 no time, telling its address takes a walk over all. So HDF5 is made to
-// read every chunk through a file driver that notes where the bytes would come from, and reads none of them.
+// HDF5 looks up one chunk for a read at no cost, but walks over all chunks to tell an address. So HDF5 is made to read
+// every chunk through a file driver that records the addresses and reads nothing.
 class ChunkFinder {
  public:
   // Opens the file. Throws Error{place.on_failure}.
   explicit ChunkFinder(const Hdf5Place& place);
 
-  // As read_chunk_index, in the order of the chunks. The first, middle and last are compared with HDF5's own answer;
-  // where they differ, all are asked from it.
+  // Same result as read_chunk_index, in chunk order. The first, middle and last chunk are compared with HDF5's own
+  // answer; if one differs, HDF5 is asked for all.
   std::vector<IndexedChunk> find(const char* column, const ContainerInfo& info) const;
 
  private:

@@ -1,4 +1,4 @@
-// Columns are cut where they are stored as they are; whoever reads the last piece of one checks it.
+// Splits uncompressed columns into pieces; the thread that reads a column's last piece checks the column.
 #include "io/container/chunk_pieces.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace blco {
 namespace {
 
-// Long enough that a call costs nothing beside it, short enough that threads end together.
+// Long enough that a system call is cheap by comparison, short enough that the threads finish together.
 constexpr std::uint64_t piece_bytes = std::uint64_t{512} << 10;
 
 class PiecewiseRead final : public ChunkRead {
@@ -52,7 +52,7 @@ class PiecewiseRead final : public ChunkRead {
     std::uint64_t bytes;
   };
 
-  // The column's payload lies in the buffer.
+  // The column's payload within the buffer.
   std::span<std::byte> payload(std::size_t column) const {
     const std::span<const std::byte> payload = view_.payload[column];
     return buffer_.subspan(static_cast<std::size_t>(payload.data() - buffer_.data()), payload.size());

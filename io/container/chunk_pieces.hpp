@@ -1,4 +1,4 @@
-// A container's chunk, read by several threads.
+// Reads one chunk of a container with several threads.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace blco {
 
-// `view` has the chunk's number, size, bounds and, where they will be, its payloads. What goes wrong, and a place that
-// is not the right one, is for `source` to read again.
+// `view` has the chunk's number, size and bounds, and the places of its payloads in `buffer`. On a failed read or a
+// stale address, `source` rereads the chunk.
 std::unique_ptr<ChunkRead> read_in_pieces(const ChunkSource& source, int descriptor, const StoredExtents& row,
                                           const ChunkView& view, std::span<std::byte> buffer,
                                           std::span<std::byte> scratch);

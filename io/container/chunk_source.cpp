@@ -1,4 +1,4 @@
-// A read in one piece, for sources that know no better.
+// Reads a chunk in one piece, for sources that cannot split it.
 #include "io/container/chunk_source.hpp"
 
 #include <exception>

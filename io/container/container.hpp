@@ -1,4 +1,4 @@
-// What a BLCO container says about itself; blco/FORMAT.md is its specification.
+// The metadata of a BLCO container, as blco/FORMAT.md specifies it.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace blco {
 
-// Modes that are longer cannot be relabelled: their indices do not fit 32 bits.
+// Longer modes cannot be relabelled: their indices do not fit 32 bits.
 inline constexpr std::uint64_t max_relabelled_rows = std::uint64_t{1} << 32;
 
-// A mode whose stored indices are not the original ones.
+// A mode whose stored indices differ from the original ones.
 struct RelabelledMode {
   std::uint64_t mode = 0;
-  std::uint32_t crc32c = 0;  // of its relabelling: per stored index the original one, u32 each
+  std::uint32_t crc32c = 0;  // of its relabelling: the original index of each stored index, as u32
 };
 
 struct ContainerInfo {
@@ -34,12 +34,12 @@ struct ContainerInfo {
   }
 };
 
-// One column of one chunk as it lies on disk. All zero: not allocated.
+// One column of one chunk on disk. All zero: not allocated.
 struct StoredExtent {
-  std::uint64_t address = 0;        // hint: offset in the file
+  std::uint64_t address = 0;        // offset in the file; a hint, may be stale
   std::uint64_t stored_bytes = 0;   // on disk, compressed or not
-  std::uint64_t payload_bytes = 0;  // of the payload that is cached, streamed and decoded
-  std::uint32_t filter_mask = 0;    // bit 1 set: zstd was left out
+  std::uint64_t payload_bytes = 0;  // size of the payload as cached, streamed and decoded
+  std::uint32_t filter_mask = 0;    // bit 1 set: not compressed by zstd
 };
 using StoredExtents = std::array<StoredExtent, column_count>;
 

@@ -1,4 +1,4 @@
-// Reads, checks and, where chunks have moved, rebuilds the metadata of a container.
+// Reads and checks the metadata of a container, and rebuilds the chunk addresses if chunks have moved.
 #include "io/container/container_metadata.hpp"
 
 #include <zstd.h>
@@ -20,9 +20,9 @@
 namespace blco {
 namespace {
 
-// No stored index chunk is smaller, so that a count of chunks can be held against the size of the file.
+// Every stored index chunk is at least this large, so the number of chunks can be checked against the file size.
 constexpr std::uint64_t min_stored_chunk_bytes = 16;
-// Of a zstd frame's start, up to and including the size of its content.
+// Bytes of a zstd frame's start, up to and including its content size.
 constexpr std::size_t zstd_header_bytes = 18;
 
 std::string column_name(std::size_t column) { return std::string("the column ") + column_names[column]; }
@@ -107,7 +107,7 @@ TensorLayout make_layout(const Hdf5Place& place, const ContainerInfo& info) {
   }
 }
 
-// The columns' sizes and filters, without which chunks are not payloads.
+// Checks the columns' sizes and filters; otherwise their chunks would not be payloads.
 void check_column(const Hdf5Place& place, hid_t dataset, std::size_t column, const ContainerInfo& info) {
   const std::string name = column_name(column);
   if (dataset_extents(place, dataset, column_names[column]) != Extents{info.nnz}) {
@@ -139,7 +139,7 @@ void check_column(const Hdf5Place& place, hid_t dataset, std::size_t column, con
   }
 }
 
-// Sizes that a caller may allocate by, and a position inside the file.
+// True if the sizes are safe to allocate by, and the place is inside the file.
 bool is_possible(const StoredExtent& extent, std::uint64_t entries, std::uint64_t file_bytes) {
   if (extent.payload_bytes < sizeof(PayloadHeader) + payload_padding ||
       extent.payload_bytes > max_payload_bytes(entries) || (extent.filter_mask & ~zstd_skipped) != 0) {
@@ -153,10 +153,10 @@ bool is_possible(const StoredExtent& extent, std::uint64_t entries, std::uint64_
 
 bool is_absent(const StoredExtent& extent) { return extent.payload_bytes == 0; }
 
-// A caller allocates by what is stored, too.
+// A caller also allocates by stored_bytes, so that must be zero too.
 bool is_empty(const StoredExtent& extent) { return is_absent(extent) && extent.stored_bytes == 0; }
 
-// Which columns a row of the table must and must not have.
+// True if a row of the table has exactly the columns that it must have.
 bool has_right_columns(const StoredExtents& row, bool has_key) {
   return !is_absent(row[0]) && is_absent(row[1]) != has_key;
 }
@@ -173,7 +173,7 @@ Datasets open_columns(const Hdf5Place& place, hid_t root, bool has_key) {
   return datasets;
 }
 
-// Looks at the first, middle and last chunk of every column: whoever moves chunks moves one of these.
+// Compares one chunk of every column with HDF5's index.
 bool is_current(const Hdf5Place& place, const Datasets& datasets, const ContainerInfo& info, std::uint64_t chunk,
                 const StoredExtents& hints) {
   for (std::size_t c = 0; c < column_count; ++c) {
@@ -187,7 +187,7 @@ bool is_current(const Hdf5Place& place, const Datasets& datasets, const Containe
   return true;
 }
 
-// By its first, middle and last chunk: a tool that rewrites a file moves all.
+// Checks the first, middle and last chunk: a tool that rewrites a file moves all chunks.
 bool is_current(const Hdf5Place& place, const Datasets& datasets, const ContainerInfo& info, const ChunkTable& table) {
   const std::uint64_t last = info.chunk_count() - 1;
   return std::ranges::all_of(std::array{std::uint64_t{0}, last / 2, last}, [&](std::uint64_t chunk) {
@@ -200,7 +200,7 @@ std::uint64_t find_payload_bytes(int descriptor, const StoredExtent& extent) {
   std::array<std::byte, zstd_header_bytes> start{};
   const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(start.size(), extent.stored_bytes));
   read_at(descriptor, extent.address, std::span(start).first(count));
-  // zstd's codes for an error and for an unknown size are the largest numbers, which no bound admits.
+  // zstd's codes for an error and for an unknown size are the largest numbers, so every bound rejects them.
   return ZSTD_getFrameContentSize(start.data(), count);
 }
 
@@ -211,7 +211,7 @@ std::vector<StoredExtents> rebuild(const Hdf5Place& place, const Datasets& datas
   for (std::size_t c = 0; c < column_count; ++c) {
     if (!datasets[c].is_open()) continue;
     for (const IndexedChunk& found : finder.find(column_names[c], info)) {
-      // Where the table has no values they are all 1, also if somebody has written them out since.
+      // If the table has no values, all are 1, even if some tool has since written them out.
       if (is_absent(table.extents[found.chunk][c])) continue;
       StoredExtent extent = found.extent;
       if (extent.address <= file_bytes) extent.payload_bytes = find_payload_bytes(descriptor, extent);
@@ -230,7 +230,7 @@ std::vector<StoredExtents> rebuild(const Hdf5Place& place, const Datasets& datas
   return extents;
 }
 
-// Throws for what no h5repack can explain; says whether all addresses and sizes are possible.
+// Throws for damage that h5repack cannot have caused; returns whether all addresses and sizes are possible.
 bool check_extents(const Hdf5Place& place, const ContainerInfo& info, const ChunkTable& table, bool has_key,
                    std::uint64_t file_bytes) {
   bool possible = true;

@@ -1,5 +1,5 @@
-// Everything that a reader of a container asks of HDF5: the metadata when it opens, and the chunk index where
-// the addresses in the table are out of date.
+// What a container reader gets from HDF5: the metadata when it opens the file, and the chunk index if the table's
+// addresses are stale.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ struct ContainerMetadata {
   std::vector<std::uint64_t> label_bytes;  // per mode, in memory; 0: it has no labels
 };
 
-// Reads and checks attributes, columns and chunk table. Where the addresses are not those of HDF5's chunk index
-// (h5repack moves every chunk), the table's extents are rebuilt from it. `descriptor` is the same file, opened for
-// reading. Errors as of ContainerReader's constructor.
+// Reads and checks attributes, columns and chunk table. If the table's addresses differ from HDF5's chunk index
+// (h5repack moves every chunk), rebuilds its extents from that index. `descriptor` is the same file, opened for
+// reading. Throws Error as ContainerReader's constructor does.
 ContainerMetadata read_container_metadata(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes);
 
-// The labels of all modes, as label_table.hpp has it. Throws Error: corrupt; io.
+// Labels of all modes, as in label_table.hpp. Throws Error: corrupt, io.
 std::vector<Labels> read_container_labels(const std::filesystem::path& path, const ContainerInfo& info,
                                           std::uint64_t file_bytes);
 
-// Whether HDF5 has this chunk where `extents` says. Throws as rebuild_extents.
+// True if HDF5 has this chunk at the place in `extents`. Throws as rebuild_extents does.
 bool is_chunk_in_place(const std::filesystem::path& path, const ContainerInfo& info, std::uint64_t chunk,
                        const StoredExtents& extents);
 
-// The extents that HDF5 has now, in place of those of `table`. Throws Error{corrupt} where a chunk is missing or has an
-// impossible size, or the file cannot be opened any more.
+// Returns HDF5's current extents, to replace those of `table`. Throws Error{corrupt} if a chunk is missing or has an
+// impossible size, or the file can no longer be opened.
 std::vector<StoredExtents> rebuild_extents(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes,
                                            const ContainerInfo& info, const ChunkTable& table);
 

@@ -1,4 +1,4 @@
-// Reads, decompresses and verifies chunks by pread; asks HDF5 again where a chunk is not at its address.
+// Reads, decompresses and verifies chunks by pread; asks HDF5 again if a chunk is not at its address.
 #include "io/container/container_reader.hpp"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 namespace blco {
 namespace {
 
-// Linux reads no more at a word than the read-ahead of the disk.
+// Linux reads no more per call than the disk's read-ahead.
 constexpr std::uint64_t announced_bytes = std::uint64_t{128} << 10;
 
 std::uint64_t buffer_bytes_of(const StoredExtents& row) {
@@ -40,11 +40,11 @@ bool fits(const StoredExtents& row, std::uint64_t nnz, std::span<const std::byte
 struct ContainerReader::Impl {
   explicit Impl(const std::filesystem::path& file_path);
 
-  // Where a chunk's payloads will lie.
+  // A view of where a chunk's payloads will lie.
   ChunkView place(std::uint64_t chunk, const StoredExtents& row, std::span<std::byte> buffer) const;
   ChunkView read(std::uint64_t chunk, const StoredExtents& row, std::span<std::byte> buffer,
                  std::span<std::byte> scratch) const;
-  // Asks HDF5 once. Returns whether there are extents newer than `used`.
+  // Asks HDF5 at most once for new addresses. Returns whether there are extents newer than `used`.
   bool repair(const std::vector<StoredExtents>* used, std::uint64_t chunk);
   std::span<const std::uint64_t> bounds(const std::vector<std::uint64_t>& of, std::uint64_t chunk) const {
     const std::size_t order = metadata.info.shape.size();
@@ -110,13 +110,13 @@ bool ContainerReader::Impl::repair(const std::vector<StoredExtents>* used, std::
   const std::lock_guard lock(repair_mutex);
   if (!repair_tried) {
     try {
-      // Damaged where it is: listing all chunks takes HDF5 long and would not help.
+      // The chunk is damaged in place: listing all chunks would take HDF5 long and not help.
       if (is_chunk_in_place(path, metadata.info, chunk, (*used)[static_cast<std::size_t>(chunk)])) return false;
       repair_tried = true;
       repaired = rebuild_extents(path, file.get(), file_bytes, metadata.info, metadata.table);
       current = &repaired;
     } catch (const Error&) {
-      // The first failure says more than that HDF5 cannot help.
+      // The original error says more than a failure of the repair.
       repair_tried = true;
     }
   }
@@ -184,7 +184,7 @@ std::unique_ptr<ChunkRead> ContainerReader::begin_read(std::uint64_t chunk, std:
 void ContainerReader::announce_read(std::uint64_t chunk) const {
   for (const StoredExtent& extent : (*impl_->current).at(static_cast<std::size_t>(chunk))) {
     for (std::uint64_t first = 0; first < extent.stored_bytes; first += announced_bytes) {
-      // Only advice: its failure changes nothing.
+      // Only advice, so a failure does not matter.
       static_cast<void>(::posix_fadvise(impl_->file.get(), static_cast<off_t>(extent.address + first),
                                         static_cast<off_t>(std::min(announced_bytes, extent.stored_bytes - first)),
                                         POSIX_FADV_WILLNEED));

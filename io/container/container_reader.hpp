@@ -1,4 +1,4 @@
-// Reads the chunks of a BLCO container by pread, without HDF5's filters and outside its lock.
+// Reads the chunks of a BLCO container by pread, bypassing HDF5's filters and its global lock.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace blco {
 
 class ContainerReader final : public ChunkSource {
  public:
-  // Reads and checks the metadata. Throws Error{io} if the file cannot be read, Error{invalid_argument} if it is not
-  // a BLCO container or of a version that this build does not know, Error{corrupt} if it is damaged or incomplete.
+  // Reads and checks the metadata. Throws Error: io (cannot be read), invalid_argument (not a BLCO container, or of a
+  // version unknown to this build), corrupt (damaged or incomplete).
   explicit ContainerReader(const std::filesystem::path& path);
   ~ContainerReader() override;
   ContainerReader(ContainerReader&&) noexcept;
@@ -34,16 +34,15 @@ class ContainerReader final : public ChunkSource {
   std::vector<std::uint64_t> label_bytes() const override;
   std::vector<Labels> labels() const override;
 
-  // Size of the buffer that read_chunk needs for this chunk: its payloads, each aligned to 64 bytes.
+  // Size of the payloads of this chunk, each aligned to 64 bytes.
   std::uint64_t buffer_bytes(std::uint64_t chunk) const override;
-  // Size of the scratch that read_chunk needs: the largest stored form of one of its compressed columns, or the
-  // payload of its values where they may be byte-shuffled, or 0.
+  // Size of the largest stored form of a compressed column, or of the values' payload if it may be byte-shuffled, or 0.
   std::uint64_t scratch_bytes(std::uint64_t chunk) const override;
 
-  // Reads, decompresses and verifies one chunk into `buffer` (64-byte aligned, at least
-  // buffer_bytes(chunk)); the view points into it and into this reader. Thread-safe. Where header or
-  // checksum disagree, the chunk table's addresses are asked from HDF5 once more, and if that does not help,
-  // throws Error{corrupt} naming file, chunk and column. Every frame of the payloads has been checked.
+  // Reads, decompresses and verifies one chunk into `buffer` (64-byte aligned, at least buffer_bytes(chunk)); the view
+  // points into the buffer and this reader. Thread-safe. If a header or checksum disagrees, asks HDF5 once more for the
+  // chunk addresses; if that does not help, throws Error{corrupt} naming file, chunk and column. Every frame of the
+  // payloads has been checked.
   ChunkView read_chunk(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte> scratch) const override;
   std::unique_ptr<ChunkRead> begin_read(std::uint64_t chunk, std::span<std::byte> buffer,
                                         std::span<std::byte> scratch) const override;

@@ -34,7 +34,7 @@ void add_member(Checksum& checksum, const ChunkTable& table, Member StoredExtent
   }
 }
 
-// HDF5 counts addresses from the end of the user block, where somebody has added one.
+// HDF5 counts addresses from the end of the user block, if a tool has added one.
 std::uint64_t user_block_bytes(const Hdf5Place& place, hid_t dataset) {
   const Hdf5Id file = own(H5Iget_file_id(dataset), H5Fclose, place, "cannot find the file of a dataset");
   const Hdf5Id creation = own(H5Fget_create_plist(file.get()), H5Pclose, place, "cannot read the user block's size");

@@ -1,4 +1,4 @@
-// What the writer and the reader of containers share: names, the chunk table, its checksum, and HDF5's own chunk index.
+// Shared by the writer and the reader of containers: names, the chunk table, its checksum, and HDF5's own chunk index.
 #pragma once
 
 #include <array>
@@ -22,10 +22,10 @@ inline constexpr std::array<const char*, column_count> column_names = {"index", 
 inline constexpr std::uint32_t frame_filter_skipped = 1;  // bits of a filter mask
 inline constexpr std::uint32_t zstd_skipped = 2;
 
-// Offset of a payload in the buffer of a chunk.
+// Space of a payload in a chunk's buffer.
 constexpr std::uint64_t payload_slot_bytes(std::uint64_t payload_bytes) { return (payload_bytes + 63) / 64 * 64; }
 
-// The group /chunks, row by row.
+// The rows of the group /chunks.
 struct ChunkTable {
   std::vector<StoredExtents> extents;
   std::vector<std::uint64_t> lower;  // C x N
@@ -35,15 +35,15 @@ struct ChunkTable {
 // CRC32C of every attribute and small dataset, as FORMAT.md defines it.
 std::uint32_t metadata_crc(const ContainerInfo& info, const ChunkTable& table);
 
-// Where HDF5 has the chunks of one column, as (chunk, extent) with payload_bytes left at zero. HDF5 1.10 takes time
-// quadratic in their count. Throws Error{place.on_failure}.
+// Where HDF5 has the chunks of one column; payload_bytes stays zero. HDF5 1.10 takes time quadratic in their number.
+// Throws Error{place.on_failure}.
 struct IndexedChunk {
   std::uint64_t chunk = 0;
   StoredExtent extent;
 };
 std::vector<IndexedChunk> read_chunk_index(const Hdf5Place& place, hid_t dataset, const ContainerInfo& info);
 
-// One entry of it; an extent of zeros where the chunk is not allocated.
+// Same for one chunk; an extent of zeros if the chunk is not allocated.
 StoredExtent find_chunk(const Hdf5Place& place, hid_t dataset, const ContainerInfo& info, std::uint64_t chunk);
 
 }  // namespace blco

@@ -1,4 +1,4 @@
-// Compresses payloads, writes them as HDF5 chunks, and publishes the container when it is whole.
+// Compresses payloads, writes them as HDF5 chunks, and publishes the complete container.
 #include "io/container/container_writer.hpp"
 
 #define ZSTD_STATIC_LINKING_ONLY  // for the estimate of its memory
@@ -23,19 +23,19 @@
 namespace blco {
 namespace {
 
-// A compressed chunk costs more time on every read than a disk takes for a few more bytes: it has to earn it.
+// Decompressing costs time on every read, often more than a disk takes for a few more bytes: compression has to pay.
 constexpr std::uint64_t worthwhile_percent = 90;
 
-// Of a long payload some pieces are tried first. They are short, and say less of how it would compress than it does.
+// Samples of a long payload are compressed first. Being short, they compress less well than the whole.
 constexpr std::size_t sample_pieces = 8;
 constexpr std::size_t sample_piece_bytes = std::size_t{1} << 14;
 constexpr std::size_t sample_bytes = sample_pieces * sample_piece_bytes;
 constexpr std::uint64_t hopeless_percent = 95;
 
-// Enough of a chunk's start to tell it from any other: it has the checksum in it.
+// Enough of a chunk's start to identify it, because it includes the checksum.
 constexpr std::size_t checked_start = 4096;
 
-// Nothing where it takes more than `max_percent` of the payload.
+// Returns nothing if the result takes more than `max_percent` of the payload.
 std::vector<std::byte> compress(std::span<const std::byte> payload, int level, std::uint64_t max_percent) {
   const std::size_t max_bytes = ZSTD_compressBound(payload.size());
   const auto out = std::make_unique_for_overwrite<std::byte[]>(max_bytes);
@@ -59,7 +59,7 @@ bool is_hopeless(std::span<const std::byte> payload, int level) {
   return compress(sample, level, hopeless_percent).empty();
 }
 
-// Nothing where it does not pay.
+// Returns nothing if compression does not pay.
 std::vector<std::byte> compress_if_worthwhile(std::span<const std::byte> payload, int level) {
   if (is_hopeless(payload, level)) return {};
   return compress(payload, level, worthwhile_percent);
@@ -94,7 +94,7 @@ Hdf5Id create_column(const Hdf5Place& place, hid_t file, Column column, std::uin
     checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), place, "cannot set the fill time of", name);
   }
   set_filters(place, creation.get(), column, chunk_nnz);
-  // Chunks go past HDF5's cache in both directions.
+  // Chunks bypass HDF5's cache on reading and writing.
   const Hdf5Id access = make_properties(place, H5P_DATASET_ACCESS);
   checked(H5Pset_chunk_cache(access.get(), 0, 0, 0), place, "cannot set the chunk cache of", name);
   const Hdf5Id space = own(H5Screate_simple(1, &start, &unlimited), H5Sclose, place, "cannot make a space");
@@ -146,14 +146,14 @@ StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level) 
 std::uint64_t store_payload_bytes(std::uint64_t payload_bytes, int zstd_level) {
   if (zstd_level == 0) return payload_bytes;
   const ZSTD_compressionParameters parameters = ZSTD_getCParams(zstd_level, payload_bytes, 0);
-  // The payload shuffled, its compressed form, and zstd's own memory.
+  // The shuffled payload, its compressed form, and zstd's own memory.
   return payload_bytes + ZSTD_compressBound(payload_bytes) + ZSTD_estimateCCtxSize_usingCParams(parameters);
 }
 
 struct ContainerWriter::Impl {
   Impl(const std::filesystem::path& target, TemporaryFile&& file, const ContainerInfo& given)
       : layout(given.shape), info(given), output({target, ErrorKind::io}, std::move(file)) {}
-  // Before the datasets are closed, which may write.
+  // Before the datasets are closed, because closing may write.
   ~Impl() { output.abandon(); }
 
   void create();
@@ -199,7 +199,7 @@ void ContainerWriter::Impl::check(const StoredChunk& chunk) const {
 void ContainerWriter::Impl::append(const StoredChunk& chunk) {
   check(chunk);
   const hsize_t first = table.extents.size() * info.chunk_nnz;
-  // A chunk must begin inside the extent to be written; the end is known only at finish().
+  // A chunk must begin inside the extent to be written; the final extent is known only at finish().
   const hsize_t extent = first + 1;
   StoredExtents row{};
   for (std::size_t c = 0; c < column_count; ++c) {
@@ -208,8 +208,8 @@ void ContainerWriter::Impl::append(const StoredChunk& chunk) {
     const hid_t dataset = datasets[c].get();
     checked(H5Dset_extent(dataset, &extent), place, "cannot extend the dataset", column_names[c]);
     output.reserve(column.bytes.size());
-    // HDF5 does not tell where it puts a chunk, and walks over all to find one. So: a guess, checked, and the walk only
-    // where the guess was wrong.
+    // HDF5 does not tell where it puts a chunk, and walks over all chunks to find one. So guess and check the address,
+    // and walk only if the guess was wrong.
     const std::uint64_t guess = output.end();
     checked(H5Dwrite_chunk(dataset, H5P_DEFAULT, column.filter_mask, &first, column.bytes.size(), column.bytes.data()),
             place, "cannot write a chunk of", column_names[c]);

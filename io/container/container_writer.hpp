@@ -1,4 +1,4 @@
-// Writes a BLCO container chunk by chunk under a temporary name, and renames it when it is whole.
+// Writes a BLCO container chunk by chunk under a temporary name, and renames it when complete.
 #pragma once
 
 #include <array>
@@ -16,19 +16,19 @@
 
 namespace blco {
 
-// A payload in the form in which it is stored.
+// A payload in its stored form.
 struct StoredPayload {
   std::vector<std::byte> bytes;  // empty: not allocated
   std::uint32_t filter_mask = 0;
   std::uint64_t payload_bytes = 0;
 };
 
-// Compresses by zstd at `zstd_level` (0: never), and keeps the result only if it is at least 10% smaller, which pieces
-// of a long payload have to promise; raw f64 payloads are byte-shuffled first. Thread-safe, takes no HDF5 lock. An
-// empty payload stays empty.
+// Compresses with zstd at `zstd_level` (0: never), and keeps the result only if it is at least 10% smaller; samples of
+// a long payload must promise that first. Byte-shuffles raw f64 payloads beforehand. An empty payload stays empty.
+// Thread-safe, takes no HDF5 lock.
 StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level);
 
-// The most memory that store_payload takes for a payload of this size, its result included.
+// Most memory that store_payload takes for a payload of this size, its result included.
 std::uint64_t store_payload_bytes(std::uint64_t payload_bytes, int zstd_level);
 
 struct StoredChunk {
@@ -39,25 +39,25 @@ struct StoredChunk {
 
 class ContainerWriter {
  public:
-  // Creates a temporary file beside `output`. Shape and chunk_nnz of `info` are fixed from here on; its
-  // other members are taken by finish(). Throws Error{io} where the file cannot be created.
+  // Creates a temporary file next to `output`. Shape and chunk_nnz of `info` are fixed from here on; finish() takes the
+  // other members. Throws Error{io} if the file cannot be created.
   ContainerWriter(const std::filesystem::path& output, const ContainerInfo& info);
-  // The same where the caller has taken the name before.
+  // Same, for an output name that the caller has already claimed.
   ContainerWriter(TemporaryFile output, const ContainerInfo& info);
   // Removes the temporary file unless finish() has succeeded.
   ~ContainerWriter();
   ContainerWriter(ContainerWriter&&) noexcept;
   ContainerWriter& operator=(ContainerWriter&&) noexcept;
 
-  // Chunks come in order; all but the last hold chunk_nnz nonzeros.
+  // Appends the next chunk, in order. All but the last hold chunk_nnz nonzeros.
   void append(const StoredChunk& chunk);
 
-  // Says that stored index i of `mode` stands for the index originals[i]: a permutation of the mode. Modes come in
-  // order.
+  // Records that stored index i of `mode` is the original index originals[i]. `originals` is a permutation of the mode.
+  // Modes come in order.
   void relabel(std::uint64_t mode, std::span<const std::uint32_t> originals);
 
-  // Writes nnz, sum of squares, mode names, the chunk table and the labels (none, or one list per mode, which is empty
-  // or as long as the mode), closes, syncs, and renames over `output`. Returns the size of the file in bytes.
+  // Writes nnz, sum of squares, mode names, the chunk table and the labels (none, or one list per mode, empty or as
+  // long as the mode); then closes, syncs, and renames over `output`. Returns the file size in bytes.
   std::uint64_t finish(const ContainerInfo& info, std::span<const Labels> labels = {});
 
  private:

@@ -1,4 +1,5 @@
-// Labels as a dataset of bytes and one of offsets, deflated, so that any program on HDF5 reads them without a plugin.
+// Stores labels as one dataset of bytes and one of offsets, deflated, so that any HDF5 program reads them without a
+// plugin.
 #include "io/container/label_table.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the checksum is of little-endian numbers");
 
-// What HDF5 compresses at a time, and the most that it is to allocate for a chunk that it reads.
+// The size of HDF5's compressed chunks, and the most that HDF5 may allocate for one.
 constexpr std::uint64_t chunk_bytes = std::uint64_t{1} << 20;
 constexpr unsigned deflate_level = 4;
 constexpr const char* text_name = "labels";
@@ -43,7 +44,7 @@ Hdf5Id write_deflated(const Hdf5Place& place, hid_t group, const char* name, std
   return dataset;
 }
 
-// Closed groups are not open: no link.
+// Returns a closed id if there is no such link.
 Hdf5Id open_group(const Hdf5Place& place, hid_t parent, const std::string& name) {
   if (!has_link(place, parent, name.c_str())) return {};
   return own(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), H5Gclose, place, "cannot open the group", name);
@@ -74,7 +75,7 @@ void check_chunk(const Hdf5Place& place, hid_t dataset, const char* name, std::u
   }
 }
 
-// The length of the text of a mode's labels, everything that they need having been checked.
+// Length of the text of a mode's labels, after checking everything that they consist of.
 std::uint64_t text_bytes(const Hdf5Place& place, hid_t group, std::uint64_t length, std::uint64_t file_bytes) {
   const Hdf5Id ends = open_checked_dataset(place, group, ends_name, /*reals=*/false, {length}, file_bytes);
   check_chunk(place, ends.get(), ends_name, sizeof(std::uint64_t));
@@ -95,7 +96,7 @@ Labels read_mode(const Hdf5Place& place, hid_t group, std::uint64_t length, std:
   checked(H5Dread(dataset.get(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), place,
           "cannot read the dataset", text_name);
   std::vector<std::uint64_t> ends = read_dataset<std::uint64_t>(place, group, ends_name, {length}, file_bytes);
-  // Those that another program has written need none.
+  // Labels written by other programs need no checksum.
   if (has_attribute(place, dataset.get(), "crc32c") &&
       read_integer(place, dataset.get(), "crc32c") != checksum(text, ends)) {
     fail_at(place, "the checksum of its labels does not match");

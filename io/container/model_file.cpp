@@ -53,7 +53,7 @@ void check_factors(const std::filesystem::path& path, const ModelFile& model, Fa
   }
 }
 
-// The rows of an I x R matrix that start at `first`, as a selection of its dataset, and as a space in memory.
+// The rows of an I x R matrix from `first` on: a selection in its dataset, and a space in memory.
 struct RowSelection {
   RowSelection(const Hdf5Place& place, hid_t dataset, std::uint64_t first, std::uint64_t count, std::uint64_t columns)
       : file(own(H5Dget_space(dataset), H5Sclose, place, "cannot describe a factor")) {
@@ -68,7 +68,7 @@ struct RowSelection {
   Hdf5Id memory;
 };
 
-// Calls visit(first row, block) for all rows of a factor, with blocks of about a MiB.
+// Calls visit(first row, block) for all rows of a factor, in blocks of about 1 MiB.
 template <class Visit>
 void for_each_block(const ModelFile& model, std::size_t mode, const Visit& visit) {
   const std::uint64_t max_rows = std::max<std::uint64_t>(1, block_bytes / (model.rank * sizeof(double)));
@@ -134,7 +134,7 @@ void check_format(const Hdf5Place& place, hid_t root) {
   }
 }
 
-// `first_row` is the place of the first of the values, where they are rows of several columns.
+// `first_row` is the row of the first value, for values that are rows of several columns.
 void require_finite(const Hdf5Place& place, std::span<const double> values, const std::string& name,
                     std::uint64_t columns = 0, std::uint64_t first_row = 0) {
   const auto bad = std::find_if(values.begin(), values.end(), [](double value) { return !std::isfinite(value); });

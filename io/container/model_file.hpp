@@ -31,29 +31,29 @@ struct ModelFile {
   std::uint64_t seed = 0;
   std::string precision;  // of the arithmetic: "f64" or "f32"
   std::string stop_reason;
-  // Of the tensor that it was fitted to; zero where that is not known.
+  // The tensor that the model was fitted to; zero if unknown.
   std::uint64_t tensor_nnz = 0;
   double tensor_sum_of_squares = 0;
 };
 
-// Gives rows of the factor of `mode` from `first_row` on, row-major; `rows` holds whole rows.
+// Writes rows of the factor of `mode` from `first_row` on into `rows`, row-major; `rows` holds whole rows.
 using FactorRows = std::function<void(std::size_t mode, std::uint64_t first_row, std::span<double> rows)>;
 
-// Written under a temporary name beside `path`, synced, and renamed when whole. The factors come from `factor_rows` in
-// blocks of about a MiB, which is all the memory that this takes; model.factors is not read. Throws Error{io}.
+// Writes a temporary file next to `path`, syncs it, and renames it when complete. `factor_rows` supplies the factors in
+// blocks of about 1 MiB, which is all the memory needed; model.factors is not read. Throws Error{io}.
 void write_model_file(const std::filesystem::path& path, const ModelFile& model, const FactorRows& factor_rows);
-// The same with factors that are in memory; those of `model` unless others are given.
+// Same with factors in memory: those of `model`, or those given.
 void write_model_file(const std::filesystem::path& path, const ModelFile& model);
 void write_model_file(const std::filesystem::path& path, const ModelFile& model,
                       std::span<const std::vector<double>> factors);
 
-// Takes rows of the factor of `mode` from `first_row` on, row-major, whole rows.
+// Receives whole rows of the factor of `mode` from `first_row` on, row-major.
 using FactorRowsSink = std::function<void(std::size_t mode, std::uint64_t first_row, std::span<const double> rows)>;
 
-// A model file whose factors are read in blocks, with about a MiB of memory.
+// Reads a model file in blocks of its factors, with about 1 MiB of memory.
 class ModelFileReader {
  public:
-  // Reads and checks all but the numbers of the factors. Throws as read_model_file does.
+  // Reads and checks everything but the numbers of the factors. Throws as read_model_file does.
   explicit ModelFileReader(const std::filesystem::path& path);
   ~ModelFileReader();
   ModelFileReader(const ModelFileReader&) = delete;
@@ -61,9 +61,9 @@ class ModelFileReader {
 
   // Without factors and labels.
   const ModelFile& header() const;
-  // As ModelFile has them. Throws Error{corrupt}.
+  // Labels as ModelFile holds them. Throws Error{corrupt}.
   std::vector<Labels> read_labels() const;
-  // Modes in order, rows in order; each is finite.
+  // Passes the factors to `sink`, modes and rows in order, and checks that each number is finite.
   void read_factors(const FactorRowsSink& sink) const;
 
  private:
@@ -71,9 +71,9 @@ class ModelFileReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// Reads a model written by this or by a user's own h5py: only rank, shape, weights and factors must be there. Throws
-// Error{io} if it cannot be read, Error{invalid_argument} if it is no model, Error{corrupt} where shapes disagree or a
-// number is not finite. Sizes are checked before anything is allocated.
+// Reads a model written by this library or by a user with h5py; only rank, shape, weights and factors are required.
+// Checks sizes before it allocates. Throws Error: io (cannot be read), invalid_argument (not a model), corrupt (shapes
+// disagree or a number is not finite).
 ModelFile read_model_file(const std::filesystem::path& path);
 
 // True if the file is HDF5 with attribute format = "blco-model". Never throws.

@@ -1,4 +1,4 @@
-// One dataset per relabelled mode, by the filters that every HDF5 has.
+// One dataset per relabelled mode, with filters that every HDF5 has.
 #include "io/container/relabelling_data.hpp"
 
 #include <algorithm>
@@ -14,10 +14,10 @@ constexpr const char* modes_group = "modes";
 constexpr const char* dataset_name = "relabelling";
 constexpr const char* checksum_name = "crc32c";
 
-// Indices per HDF5 chunk; and the level of deflate, beyond which these numbers get hardly smaller.
+// Indices per HDF5 chunk, and the deflate level above which these numbers hardly shrink.
 constexpr std::uint64_t chunk_rows = std::uint64_t{1} << 16;
 constexpr unsigned deflate_level = 1;
-// A byte of the file gives no more indices: deflate packs at most a thousandfold.
+// Deflate packs at most about a thousandfold, so one byte of the file yields at most this many indices.
 constexpr std::uint64_t max_rows_per_byte = 1024;
 
 std::string group_of(std::uint64_t mode) { return std::string(modes_group) + "/" + std::to_string(mode); }

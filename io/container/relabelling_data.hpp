@@ -1,5 +1,4 @@
-// /modes/n/relabelling in a container: per stored index of a mode the original one. blco/FORMAT.md is its
-// specification.
+// /modes/n/relabelling in a container: the original index of each stored index, as blco/FORMAT.md specifies it.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +11,17 @@
 
 namespace blco {
 
-// Writes the dataset, and returns its checksum. Throws Error{place.on_failure}.
+// Writes the dataset and returns its checksum. Throws Error{place.on_failure}.
 std::uint32_t write_relabelling(const Hdf5Place& place, hid_t root, std::uint64_t mode,
                                 std::span<const std::uint32_t> originals);
 
-// Which modes of a container of this shape are relabelled, and their checksums. Checks extents and types, and reads no
-// index. Throws Error{place.on_failure}.
+// Relabelled modes of a container of this shape, with their checksums. Checks extents and types, but reads no indices.
+// Throws Error{place.on_failure}.
 std::vector<RelabelledMode> find_relabelled(const Hdf5Place& place, hid_t root, std::span<const std::uint64_t> shape,
                                             std::uint64_t file_bytes);
 
-// The indices, held against the checksum, and that they are a permutation. `length` is that of the mode, which
-// find_relabelled has found to be right. Throws Error: io, corrupt.
+// Reads the indices and checks the checksum and that they are a permutation. `length` is the mode's length, which
+// find_relabelled has checked. Throws Error: io, corrupt.
 std::vector<std::uint32_t> read_relabelling(const std::filesystem::path& path, const RelabelledMode& relabelled,
                                             std::uint64_t length);
 

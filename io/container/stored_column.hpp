@@ -1,4 +1,4 @@
-// One stored payload of a container, from its place on disk to one that can be used.
+// Reads one stored payload of a container into a usable form.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +9,19 @@
 
 namespace blco {
 
-// Raw doubles lie byte-shuffled on disk, and are put back in order through the scratch.
+// Raw doubles may be byte-shuffled on disk; accept_column restores their order through the scratch.
 bool may_be_shuffled(const StoredExtent& extent, std::size_t column, std::uint64_t nnz);
 bool is_compressed(const StoredExtent& extent);
 
-// Scratch that a chunk's columns need, one after the other.
+// Scratch for a chunk's columns, read one after the other.
 std::uint64_t column_scratch_bytes(const StoredExtents& row, std::uint64_t nnz);
 
-// Reads a payload, and decompresses it through the scratch. Here and below: throws Error: io, or corrupt without a
-// place, which the caller adds.
+// Reads a payload, decompressing it through the scratch. Here and below: throws Error io, or corrupt without a place,
+// which the caller adds.
 void read_column(int descriptor, const StoredExtent& extent, std::span<std::byte> payload,
                  std::span<std::byte> scratch);
 
-// Checks a payload that was read, and puts raw doubles in order through the scratch.
+// Checks a payload that was read, and unshuffles raw doubles through the scratch.
 void accept_column(std::size_t column, std::uint64_t nnz, std::span<std::byte> payload, std::span<std::byte> scratch);
 
 }  // namespace blco

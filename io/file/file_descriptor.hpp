@@ -1,4 +1,4 @@
-// Owns a POSIX file descriptor, and says in words what the system refused.
+// Owns a POSIX file descriptor, and turns system errors into messages.
 #pragma once
 
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 namespace blco {
 
-// What to do about some of the system's refusals.
+// Remedies for some system errors.
 inline const char* remedy(int number) {
   switch (number) {
     case ENOSPC:
@@ -30,7 +30,7 @@ inline const char* remedy(int number) {
   }
 }
 
-// Throws Error{io} "cannot <what> <path>: <reason of the error number>", and what to do.
+// Throws Error{io} "cannot <what> <path>: <reason of the error number>", with a remedy.
 [[noreturn]] inline void throw_system_error(const std::string& what, const std::filesystem::path& path,
                                             int number = errno) {
   throw Error(ErrorKind::io,
@@ -53,7 +53,7 @@ class FileDescriptor {
   int get() const { return descriptor_; }
   bool is_open() const { return descriptor_ >= 0; }
 
-  // False, with errno set, where the system reports an error only now. The descriptor is gone either way.
+  // Returns false, with errno set, if the system reports an error only now. The descriptor is closed either way.
   bool close() { return descriptor_ < 0 || ::close(std::exchange(descriptor_, -1)) == 0; }
 
  private:

@@ -1,4 +1,4 @@
-// flock, and the care that a file removed by its last owner needs.
+// Locks by flock, with care for files that their last owner removes.
 #include "io/file/lock_file.hpp"
 
 #include <fcntl.h>
@@ -33,7 +33,8 @@ std::optional<LockFile> LockFile::try_take(const std::filesystem::path& path, co
     if (!file.is_open()) throw_system_error("write", shown);
     const Lock lock = try_lock(file, path);
     if (lock == Lock::held_by_another) return std::nullopt;
-    // Its last owner may have removed it in the meantime; then the lock is on a file that nobody else will find.
+    // The last owner may have removed the file in the meantime; the lock would then be on a file that nobody else
+    // finds.
     if (lock == Lock::not_supported || is_still_named(file, path)) {
       return LockFile(std::move(file), path, lock == Lock::taken);
     }
@@ -41,7 +42,7 @@ std::optional<LockFile> LockFile::try_take(const std::filesystem::path& path, co
 }
 
 LockFile::~LockFile() {
-  // Removed while it is still locked, so that it is surely this job's own.
+  // Removed while still locked, so it is certainly this job's file.
   if (file_.is_open()) ::unlink(path_.c_str());
 }
 

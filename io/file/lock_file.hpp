@@ -1,4 +1,4 @@
-// Locks that end with the process that holds them, however it ends.
+// Locks that end with the process that holds them, even if it is killed.
 #pragma once
 
 #include <filesystem>
@@ -10,24 +10,24 @@ namespace blco {
 
 enum class Lock { taken, held_by_another, not_supported };
 
-// An exclusive lock of an open file (flock), without waiting. Throws Error{io} naming `path`.
+// Takes an exclusive lock of an open file (flock) without waiting. Throws Error{io} naming `path`.
 Lock try_lock(const FileDescriptor& file, const std::filesystem::path& path);
 
-// True if `path` still names the open file: a file may have been removed between its opening and its locking.
+// True if `path` still names the open file, which may have been removed before it was locked.
 bool is_still_named(const FileDescriptor& file, const std::filesystem::path& path);
 
-// A small file that is locked as long as this lives, and removed after that.
+// A small file, locked while this object lives, then removed.
 class LockFile {
  public:
-  // Nothing where another job, of this process or another, holds the lock. Throws Error{io} "cannot write <shown>"
-  // where the file cannot be made. A file system without locks gives a lock that excludes nobody.
+  // Returns nothing if another job, in this process or another, holds the lock. On a file system without locks, returns
+  // a lock that excludes nobody. Throws Error{io} "cannot write <shown>" if the file cannot be made.
   static std::optional<LockFile> try_take(const std::filesystem::path& path, const std::filesystem::path& shown);
 
   LockFile(LockFile&&) noexcept = default;
   LockFile& operator=(LockFile&&) = delete;
   ~LockFile();
 
-  // False where the file system knows no locks.
+  // False if the file system does not support locks.
   bool excludes_others() const { return excludes_others_; }
 
  private:

@@ -1,4 +1,4 @@
-// A file that is written from start to end by the system's calls; a full disk is an error, not a short file.
+// A file written from start to end by system calls; a full disk is an error, not a short file.
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 namespace blco {
 
-// Errors name the file that the caller asked for, not the temporary one.
+// Errors name `shown`, the file that the caller asked for, because `path` may be a temporary one.
 class OutputFile {
  public:
   OutputFile(const std::filesystem::path& path, std::filesystem::path shown) : shown_(std::move(shown)) {

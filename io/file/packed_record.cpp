@@ -1,4 +1,4 @@
-// Records are payloads behind a table of their lengths.
+// Encodes records: payloads after a table of their lengths.
 #include "io/file/packed_record.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace blco {
 namespace {
 
 constexpr std::uint32_t record_magic = 0x52434c42;  // "BLCR"
-constexpr std::size_t crc_end = 8;                  // magic and crc come before what is covered
+constexpr std::size_t crc_end = 8;                  // magic and crc are not covered by the checksum
 
 std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 

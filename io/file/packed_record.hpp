@@ -1,5 +1,5 @@
-// Columns of integers and values as one block of bytes: the private form of what ingest spills, packed as a container
-// packs it.
+// Columns of integers and values in one block of bytes: the private format of ingest's spill files, packed as in a
+// container.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,29 @@
 
 namespace blco {
 
-// Little-endian. The length in bytes of every payload follows, one per column and that of the values (0: they are all
-// 1), then the payloads (FORMAT.md), each filled up to a multiple of 8.
+// Little-endian. After the header come the byte lengths of the payloads, one per column and one for the values (0: all
+// values are 1), then the payloads (FORMAT.md), each padded to a multiple of 8.
 struct RecordHeader {
   std::uint32_t magic;
   std::uint32_t crc;  // CRC32C of the rest of the header and of the lengths
   std::uint32_t count;
   std::uint32_t columns;
-  std::uint64_t bytes;  // of the record, a multiple of 8
+  std::uint64_t bytes;  // of the whole record, a multiple of 8
 };
 static_assert(sizeof(RecordHeader) == 24);
 
-// Appends a record of `columns`, each as long as `values`, to `out`, whose size is a multiple of 8.
+// Appends a record of `columns`, each as long as `values`, to `out`. Requires: the size of `out` is a multiple of 8.
 void append_record(std::span<const std::span<const std::uint64_t>> columns, FrameCoding coding,
                    std::span<const double> values, std::vector<std::byte>& out);
 
-// The most that append_record appends.
+// Most bytes that append_record appends.
 std::uint64_t max_record_bytes(std::uint64_t columns, std::uint64_t count);
 
-// The length of the record whose first bytes, at least sizeof(RecordHeader), these are. Throws Error{corrupt}.
+// Length of the record that begins with these bytes, at least sizeof(RecordHeader). Throws Error{corrupt}.
 std::uint64_t record_bytes(std::span<const std::byte> start);
 
-// Replaces what `columns` and `values` hold by the record's content; `record` is 8-byte aligned. Throws Error{corrupt}
-// for what append_record has not written.
+// Replaces the contents of `columns` and `values` by those of the record. Throws Error{corrupt} for bytes that
+// append_record has not written. Requires: `record` is 8-byte aligned.
 void read_record(std::span<const std::byte> record, FrameCoding coding,
                  std::span<RawVector<std::uint64_t>* const> columns, RawVector<double>& values);
 

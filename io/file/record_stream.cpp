@@ -1,4 +1,4 @@
-// Refills the buffer before a record would leave it.
+// Refills the buffer before a record would cross its end.
 #include "io/file/record_stream.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace blco {
 namespace {
 
-// Space is given back in steps: every one is a change of the file system's books.
+// Disk space is freed in steps, because each one updates the file system's metadata.
 constexpr std::uint64_t release_step_bytes = std::uint64_t{4} << 20;
 
 }  // namespace

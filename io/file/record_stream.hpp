@@ -1,4 +1,4 @@
-// Records of a scratch file, one after the other, through a buffer of bounded size.
+// Reads the records of a scratch file in order, through a buffer of bounded size.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace blco {
 
 class RecordStream {
  public:
-  // Reads [begin, end) of `file`, which must outlive this, and gives its space back on the way. The buffer grows only
-  // where a single record needs more than `buffer_bytes`.
+  // Reads [begin, end) of `file`, which must outlive this, and frees the disk space of records already read. The buffer
+  // grows beyond `buffer_bytes` only for a larger single record.
   RecordStream(const ScratchFile& file, std::uint64_t begin, std::uint64_t end, std::uint64_t buffer_bytes);
 
-  // The next record, valid until the next call; empty at the end. Throws Error: io, corrupt.
+  // Returns the next record, valid until the next call; empty at the end. Throws Error: io, corrupt.
   std::span<const std::byte> next();
 
  private:
@@ -24,7 +24,7 @@ class RecordStream {
   void refill();
 
   const ScratchFile* file_;
-  std::uint64_t at_;  // of the file: the first byte that is not in the buffer
+  std::uint64_t at_;  // in the file: the first byte not yet in the buffer
   std::uint64_t end_;
   std::uint64_t released_;
   std::vector<std::uint64_t> buffer_;  // words, so that records are aligned

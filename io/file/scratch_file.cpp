@@ -1,4 +1,4 @@
-// Scratch files by pread and pwrite; a lock on each says that its job lives.
+// Scratch files by pread and pwrite; a lock on each shows that its job is alive.
 #include "io/file/scratch_file.hpp"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view suffix = ".blco-spill";
-constexpr std::size_t max_kept_mark = 200;  // leaves room under the usual limit of 255 bytes for a name
+constexpr std::size_t max_kept_mark = 200;  // fits the usual limit of 255 bytes for a file name
 
 [[noreturn]] void fail(const char* what, const fs::path& path, int number) {
   throw Error(ErrorKind::io, std::string("cannot ") + what + " the temporary file " + path.string() + ": " +
@@ -50,7 +50,7 @@ ScratchFile::ScratchFile(const fs::path& folder, const std::string& mark) {
     file_ = FileDescriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file_.is_open() && errno == EEXIST) continue;
     if (!file_.is_open()) fail("create", path_, errno);
-    // A job that removes stale files may have come between: then it is gone, or about to be.
+    // A job that removes stale files may have found it before the lock: then it is gone, or about to be.
     const Lock lock = try_lock(file_, path_);
     if (lock == Lock::not_supported || (lock == Lock::taken && is_still_named(file_, path_))) return;
   }
@@ -88,7 +88,7 @@ void remove_stale_scratch(const fs::path& folder) noexcept {
       if (name.starts_with('.') && name.ends_with(suffix)) found.push_back(at->path());
     }
     for (const fs::path& path : found) remove_if_stale(path);
-  } catch (...) {  // a job does not fail because another one's litter stays
+  } catch (...) {  // a job must not fail because another one's leftovers stay
     return;
   }
 }
@@ -105,7 +105,7 @@ void check_writable(const fs::path& folder) {
 std::uint64_t free_disk_bytes(const fs::path& folder) {
   struct statvfs status {};
   if (::statvfs(folder.c_str(), &status) != 0) throw_system_error("read the free space of", folder);
-  // File systems that do not know their size report none.
+  // File systems without a known size report none.
   if (status.f_blocks == 0) return std::numeric_limits<std::uint64_t>::max();
   return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
 }

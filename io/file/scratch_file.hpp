@@ -1,4 +1,4 @@
-// Files that a job writes for itself and reads again: locked while it lives, removed at its end.
+// Files that a job writes and reads back itself: locked while it lives, removed at its end.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ class ScratchFile {
   const std::filesystem::path& path() const { return path_; }
   std::uint64_t bytes() const { return bytes_; }
 
-  // Returns where the bytes begin. Throws Error{io}: a full disk among others.
+  // Appends and returns the offset of the bytes. Throws Error{io}, also on a full disk.
   std::uint64_t append(std::span<const std::byte> bytes);
-  // Throws Error: io, corrupt where the file has become shorter.
+  // Throws Error: io; corrupt if the file has become shorter.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
-  // Tells the system that these bytes will be read soon.
+  // Hints that these bytes will be read soon.
   void announce(std::uint64_t offset, std::uint64_t bytes) const;
-  // Gives the space of what is not read again back, where the file system can.
+  // Frees the disk space of bytes already consumed, where the file system can.
   void release(std::uint64_t offset, std::uint64_t bytes) const;
 
  private:
@@ -37,10 +37,10 @@ class ScratchFile {
   std::uint64_t bytes_ = 0;
 };
 
-// Removes the scratch files that jobs have left in `folder` which were killed: those that nobody has locked.
+// Removes scratch files that killed jobs left in `folder`: those that nobody has locked.
 void remove_stale_scratch(const std::filesystem::path& folder) noexcept;
 
-// Throws Error{io} saying so where `folder` is none, or no file can be made in it.
+// Throws Error{io} if `folder` is not a folder, or no file can be made in it.
 void check_writable(const std::filesystem::path& folder);
 
 // Bytes that this user may still write to the file system of `folder`. Throws Error{io}.

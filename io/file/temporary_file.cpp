@@ -1,4 +1,4 @@
-// Output that appears under its name only when it is whole: written beside it, synced, renamed.
+// Output that appears under its name only when complete: written next to it, synced, renamed.
 #include "io/file/temporary_file.hpp"
 
 #include <fcntl.h>
@@ -23,14 +23,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Leaves room for what is added to it under the usual limit of 255 bytes for a name.
+// With what is appended, fits the usual limit of 255 bytes for a file name.
 constexpr std::size_t max_kept_name = 200;
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
-// A link stays, and the file that it names is replaced.
+// A symbolic link stays, and the file that it points to is replaced.
 fs::path resolve(fs::path target) {
-  constexpr int max_links = 40;  // as Linux
+  constexpr int max_links = 40;  // as in Linux
   std::error_code failure;
   for (int links = 0; fs::is_symlink(fs::symlink_status(target, failure)); ++links) {
     const fs::path named = fs::read_symlink(target, failure);
@@ -51,7 +51,7 @@ void check_target(const fs::path& target) {
   if (!target.has_filename() || status.type() == fs::file_type::directory) {
     throw Error(ErrorKind::io, "cannot write " + target.string() + ": it is a folder; name a file");
   }
-  // A rename would replace a device or a pipe instead of writing into it.
+  // A rename would replace a device or a pipe instead of writing to it.
   if (fs::exists(status) && status.type() != fs::file_type::regular) {
     throw Error(ErrorKind::io, "cannot write " + target.string() + ": it is not a regular file");
   }
@@ -66,7 +66,7 @@ void check_target(const fs::path& target) {
 
 constexpr std::string_view suffix = ".blco-tmp";
 
-// What the hidden files of one target begin with.
+// The common prefix of the hidden files of one target.
 std::string hidden_prefix(const fs::path& target) {
   std::string prefix = ".";
   prefix += target.filename().string().substr(0, max_kept_name);
@@ -78,7 +78,7 @@ fs::path unused_name(const fs::path& target) {
   static std::atomic<std::uint64_t> next{0};
   const std::string prefix = hidden_prefix(target) + std::to_string(::getpid());
   std::error_code failure;
-  // A file that a killed process of the same number has left is not written over.
+  // Must not overwrite a file left by a killed process with the same number.
   for (;;) {
     fs::path name = target.parent_path() / (prefix + '-' + std::to_string(next.fetch_add(1)));
     name += suffix;
@@ -95,7 +95,7 @@ bool is_job_mark(std::string_view text) {
   return dash != std::string_view::npos && is_number(text.substr(0, dash)) && is_number(text.substr(dash + 1));
 }
 
-// Under the target's lock, every such file is one that its job has left.
+// Call under the target's lock: every such file is then a leftover of a dead job.
 void remove_stale(const fs::path& target) {
   const std::string prefix = hidden_prefix(target);
   std::vector<fs::path> stale;
@@ -121,10 +121,10 @@ LockFile take_lock(const fs::path& target) {
 
 void sync(const fs::path& path, int flags) {
   FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC));
-  // A folder that may be written but not read cannot be synced.
+  // A folder that is writable but not readable cannot be synced.
   if (!file.is_open() && errno == EACCES && (flags & O_DIRECTORY) != 0) return;
   if (!file.is_open()) throw_system_error("open", path);
-  // Some file systems know no sync of a folder, and say so by EINVAL.
+  // Some file systems do not support syncing a folder, and return EINVAL.
   if (::fsync(file.get()) != 0 && !(errno == EINVAL && (flags & O_DIRECTORY) != 0)) throw_system_error("sync", path);
   if (!file.close()) throw_system_error("close", path);
 }

@@ -1,4 +1,4 @@
-// Output that appears under its name only when it is whole.
+// Output that appears under its name only when complete.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace blco {
 
-// A name beside `target`, unique to this process, to be written by the caller. Removed by the destructor unless
-// published. Nobody else can have one for the same target as long as it lives; what killed jobs have left of theirs for
-// this target is removed.
+// A temporary name next to `target`, unique to this process, for the caller to write. The destructor removes the file
+// unless it was published. While this object lives, no other job can claim the same target. Removes what killed jobs
+// left for this target.
 class TemporaryFile {
  public:
   // Throws Error{io} if the folder of `target` does not exist or is not writable, if `target` exists and is not a
@@ -23,15 +23,15 @@ class TemporaryFile {
   const std::filesystem::path& path() const { return path_; }
   const std::filesystem::path& target() const { return target_; }
 
-  // Syncs the file to disk, renames it over the target, and syncs the folder. Throws Error{io}; the temporary file is
-  // then still removed.
+  // Syncs the file, renames it over the target, and syncs the folder. Throws Error{io}; the temporary file is removed
+  // even then.
   void publish();
 
  private:
   std::filesystem::path target_;
   std::optional<LockFile> lock_;
   std::filesystem::path path_;
-  bool is_mine_ = true;  // to remove
+  bool is_mine_ = true;  // and is removed by the destructor
 };
 
 }  // namespace blco

@@ -1,4 +1,4 @@
-// Exact reads and writes, with what the system refuses in words.
+// Exact reads and writes, with system errors in words.
 #include "io/file/transfer.hpp"
 
 #include <unistd.h>
@@ -10,7 +10,7 @@
 namespace blco {
 namespace {
 
-// `write(rest)` writes some of the bytes and returns how many.
+// `write(rest)` writes some of the bytes and returns their number.
 template <class Write>
 int write_all(std::span<const std::byte> rest, const Write& write) {
   while (!rest.empty()) {

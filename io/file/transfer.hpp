@@ -1,4 +1,4 @@
-// The loops that move all bytes between a file and memory, however the system cuts them and signals interrupt it.
+// Loops that transfer all bytes between a file and memory, despite partial transfers and signals.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace blco {
 
-// Repeats a system call that a signal interrupts; errno is set where it returns a negative number.
+// Repeats a system call while a signal interrupts it. A negative result means failure, with errno set.
 template <class Call>
 ssize_t uninterrupted(const Call& call) {
   for (;;) {
@@ -20,14 +20,13 @@ ssize_t uninterrupted(const Call& call) {
   }
 }
 
-// Reads exactly `out.size()` bytes. Throws Error: io, or corrupt where the file ends before that; without a place.
+// Reads exactly out.size() bytes. Throws Error: io, or corrupt if the file ends earlier; the caller adds the place.
 void read_at(int descriptor, std::uint64_t offset, std::span<std::byte> out);
 
-// The same; the message names the file.
+// Same; the message names the file.
 void read_at(int descriptor, const std::filesystem::path& path, std::uint64_t offset, std::span<std::byte> out);
 
-// Write all of `bytes`, at an offset or from where the descriptor stands. Return 0, or the number of the system's
-// error.
+// Write all of `bytes`, at an offset or at the current position. Return 0 or the system's error number.
 [[nodiscard]] int write_at(int descriptor, std::uint64_t offset, std::span<const std::byte> bytes);
 [[nodiscard]] int write_next(int descriptor, std::span<const std::byte> bytes);
 

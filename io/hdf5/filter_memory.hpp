@@ -1,4 +1,4 @@
-// Buffers that change hands with HDF5: from its own allocator, owned until they are handed over.
+// Buffers from HDF5's own allocator, owned until handed over to HDF5.
 #pragma once
 
 #include <hdf5.h>
@@ -20,7 +20,7 @@ inline Hdf5Memory allocate_hdf5(std::size_t bytes) {
   return memory;
 }
 
-// Hands `memory` to HDF5 in place of what it gave.
+// Hands `memory` over to HDF5 in place of `*buffer`, which is freed.
 inline std::size_t hand_over(Hdf5Memory memory, std::size_t bytes, std::size_t* buffer_bytes, void** buffer) {
   H5free_memory(*buffer);
   *buffer = memory.release();

@@ -1,4 +1,4 @@
-// The frame filter, both ways, as HDF5 calls it.
+// The frame filter, packing and unpacking, as HDF5 calls it.
 #include "io/hdf5/frame_filter.hpp"
 
 #include <algorithm>
@@ -101,7 +101,7 @@ std::size_t filter_frames(unsigned flags, std::size_t client_count, const unsign
   }
 }
 
-// One dimension of 8-byte numbers, at most max_chunk_nnz of them per chunk.
+// Accepts one dimension of 8-byte numbers, at most max_chunk_nnz per chunk.
 htri_t can_apply_frames(hid_t creation, hid_t type, hid_t) noexcept {
   hsize_t chunk = 0;
   const H5T_class_t type_class = H5Tget_class(type);

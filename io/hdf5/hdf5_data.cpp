@@ -11,7 +11,7 @@
 namespace blco {
 namespace {
 
-// Deflate, the filter that h5py users take, shrinks by no more than this.
+// The most that deflate, the filter of most h5py users, can shrink data.
 constexpr std::uint64_t max_compression = 1032;
 
 Hdf5Id make_space(const Hdf5Place& place, const Extents& extents) {
@@ -93,7 +93,7 @@ std::uint64_t list_length(const Hdf5Place& place, const Attribute& attribute, co
   return attribute.extents[0];
 }
 
-// Texts of variable length, which HDF5 allocates and takes back.
+// Texts of variable length, allocated and freed by HDF5.
 struct TextPointers {
   TextPointers(const Attribute& read_attribute, std::uint64_t count)
       : attribute(read_attribute), pointers(static_cast<std::size_t>(count), nullptr) {}
@@ -111,7 +111,7 @@ std::string trimmed(const char* bytes, std::size_t size, H5T_str_t padding) {
   return text;
 }
 
-// Where no trailer covers them.
+// Checks the heaps if no trailer covers them.
 void check_heaps(const Hdf5Place& place) {
   std::uint64_t file_bytes = 0;
   const FileDescriptor file = open_readable(place, file_bytes);
@@ -145,7 +145,7 @@ std::vector<std::string> read_all_texts(const Hdf5Place& place, const Attribute&
   return texts;
 }
 
-// Number of entries, after a look at whether the file can hold them.
+// Number of entries, after checking that the file can hold them.
 std::uint64_t checked_count(const Hdf5Place& place, hid_t dataset, const char* name, const Extents& extents,
                             std::uint64_t file_bytes) {
   const Hdf5Id creation = own(H5Dget_create_plist(dataset), H5Pclose, place, "cannot read the layout of", name);

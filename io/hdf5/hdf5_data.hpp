@@ -1,4 +1,4 @@
-// Attributes and small tables of HDF5 files, written with exact types and read with every extent checked first.
+// Attributes and small tables of HDF5 files: written with exact types, read with every extent checked first.
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace blco {
 
-// The types that lie in our files, little-endian.
+// The types in our files, little-endian.
 template <class T>
 hid_t file_type();
 template <class T>
@@ -53,10 +53,10 @@ inline hid_t memory_type<double>() {
 
 using Extents = std::vector<std::uint64_t>;
 
-// `extents` empty: a scalar.
+// Empty `extents` mean a scalar.
 void write_attribute_bytes(const Hdf5Place& place, hid_t object, const char* name, hid_t file_type, hid_t memory_type,
                            const Extents& extents, const void* data);
-// Contiguous.
+// Datasets are contiguous.
 Hdf5Id create_dataset(const Hdf5Place& place, hid_t parent, const char* name, hid_t file_type, const Extents& extents);
 void write_dataset_bytes(const Hdf5Place& place, hid_t parent, const char* name, hid_t file_type, hid_t memory_type,
                          const Extents& extents, const void* data);
@@ -69,15 +69,15 @@ template <class T>
 void write_attribute(const Hdf5Place& place, hid_t object, const char* name, const std::vector<T>& values) {
   write_attribute_bytes(place, object, name, file_type<T>(), memory_type<T>(), {values.size()}, values.data());
 }
-// UTF-8 of variable length, which h5py gives as str. It lies in HDF5's global heap, which has no checksum but that of
-// the trailer. Throws Error{invalid_argument} for a text with a zero byte in it, as do the next.
+// UTF-8 of variable length, which h5py reads as str. It lies in HDF5's global heap, which only the trailer's checksum
+// covers. Here and below: throws Error{invalid_argument} for a text that contains a zero byte.
 void write_text(const Hdf5Place& place, hid_t object, const char* name, const std::string& value);
 void write_texts(const Hdf5Place& place, hid_t object, const char* name, const std::vector<std::string>& values);
-// UTF-8 of one length, that of the longest, padded with zeros; it lies with the object, under its checksum.
+// UTF-8 padded with zeros to the length of the longest text; it lies with the object, under its checksum.
 void write_fixed_text(const Hdf5Place& place, hid_t object, const char* name, const std::string& value);
 void write_fixed_texts(const Hdf5Place& place, hid_t object, const char* name, const std::vector<std::string>& values);
 
-// Contiguous, row-major; the size of `data` is the product of `extents`.
+// Contiguous, row-major. Requires: the size of `data` is the product of `extents`.
 template <class T>
 void write_dataset(const Hdf5Place& place, hid_t parent, const char* name, const Extents& extents,
                    std::span<const T> data) {
@@ -87,9 +87,8 @@ void write_dataset(const Hdf5Place& place, hid_t parent, const char* name, const
 bool has_attribute(const Hdf5Place& place, hid_t object, const char* name);
 bool has_link(const Hdf5Place& place, hid_t parent, const char* name);
 
-// Reads accept every width of integers or floating point, which HDF5 converts, and, where a real is
-// wanted, integers. A scalar may be an array of one. All throw Error{place.on_failure} for what is absent or
-// of another class or extent.
+// Reads accept integers or reals of any width, which HDF5 converts, and integers where a real is wanted. A scalar may
+// be an array of one. All throw Error{place.on_failure} if the object is absent or has another class or extent.
 std::uint64_t read_integer(const Hdf5Place& place, hid_t object, const char* name);
 double read_real(const Hdf5Place& place, hid_t object, const char* name);
 std::vector<std::uint64_t> read_integers(const Hdf5Place& place, hid_t object, const char* name,
@@ -102,11 +101,11 @@ std::vector<std::string> read_texts(const Hdf5Place& place, hid_t object, const 
 Hdf5Id open_dataset(const Hdf5Place& place, hid_t parent, const char* name);
 Extents dataset_extents(const Hdf5Place& place, hid_t dataset, const char* name);
 
-// Opens a dataset and checks its class (reals, or integers), its extents, and that the file can hold that much
-// (`file_bytes`).
+// Opens a dataset and checks its class (reals or integers), its extents, and that a file of `file_bytes` can hold that
+// much.
 Hdf5Id open_checked_dataset(const Hdf5Place& place, hid_t parent, const char* name, bool reals, const Extents& extents,
                             std::uint64_t file_bytes);
-// The same, and reads it; nothing is allocated before.
+// Same, and reads it; allocates only after the checks.
 template <class T>
 std::vector<T> read_dataset(const Hdf5Place& place, hid_t parent, const char* name, const Extents& extents,
                             std::uint64_t file_bytes);

@@ -12,14 +12,14 @@
 namespace blco {
 namespace {
 
-// HDF5 calls this from C: nothing may be thrown through it.
+// HDF5 calls this from C, so it must not throw.
 herr_t append_description(unsigned, const H5E_error2_t* error, void* data) noexcept {
   try {
     auto& text = *static_cast<std::string*>(data);
     if (error->desc == nullptr || *error->desc == '\0') return 0;
     if (!text.empty()) text += ": ";
     text += error->desc;
-    // Some of its descriptions have lines.
+    // Some descriptions contain line breaks.
     std::replace(text.begin(), text.end(), '\n', ' ');
     return 0;
   } catch (const std::exception&) {
@@ -44,7 +44,7 @@ Hdf5Id access_properties(const Hdf5Place& place) {
 
 QuietHdf5::QuietHdf5() {
   unsigned is_version_2 = 0;
-  // A program that has set a handler by HDF5's old interface keeps it: there is no way to save it here.
+  // A handler set through HDF5's old interface is kept, because it cannot be saved here.
   if (H5Eauto_is_v2(H5E_DEFAULT, &is_version_2) < 0 || is_version_2 == 0) return;
   saved_ = H5Eget_auto2(H5E_DEFAULT, &function_, &data_) >= 0 && H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
 }
@@ -87,12 +87,12 @@ Hdf5Id make_properties(const Hdf5Place& place, hid_t type) {
 Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& path) {
   const Hdf5Id creation = make_properties(place, H5P_FILE_CREATE);
   checked(H5Pset_obj_track_times(creation.get(), false), place, "cannot turn object times off");
-  // The system's own words where it takes no file; HDF5's say more about HDF5.
+  // If the file cannot be made, the system's message is better: HDF5's is about HDF5.
   if (!FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)).is_open()) {
     throw_system_error("write", place.path);
   }
   const Hdf5Id access = access_properties(place);
-  // Small raw data lies where it is written, not in a shared block.
+  // Small raw data is stored where it is written, not in a shared block.
   checked(H5Pset_small_data_block_size(access.get(), 0), place, "cannot set the size of data blocks");
   return own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose, place,
              "cannot create the file");
@@ -118,7 +118,7 @@ Hdf5Id open_hdf5_file(const Hdf5Place& place) {
     throw Error(ErrorKind::invalid_argument,
                 place.path.string() + ": not an HDF5 file; blco-ingest makes a container of text");
   }
-  // HDF5 1.10 may crash or never end on a damaged file.
+  // HDF5 1.10 may crash or loop for ever on a damaged file.
   check_trailer(descriptor.get(), place.path, file_bytes);
   const Hdf5Id access = access_properties(place);
   return own(H5Fopen(place.path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose, {place.path, ErrorKind::corrupt},

@@ -1,4 +1,4 @@
-// HDF5 ids that close themselves, and failures that carry HDF5's own words instead of printing them.
+// HDF5 ids that close themselves, and errors that carry HDF5's message instead of printing it.
 #pragma once
 
 #include <hdf5.h>
@@ -14,8 +14,8 @@
 
 namespace blco {
 
-// While it lives, HDF5 prints no errors on this thread; then the host program's setting is back. Every
-// entry into this room that calls HDF5 holds one.
+// While it lives, HDF5 prints no errors on this thread; its destructor restores the host program's setting. Every entry
+// into this room that calls HDF5 holds one.
 class QuietHdf5 {
  public:
   QuietHdf5();
@@ -29,18 +29,18 @@ class QuietHdf5 {
   void* data_ = nullptr;
 };
 
-// Which file a call is about, and what kind of error its failure is.
+// The file that a call works on, and the kind of error that its failure is.
 struct Hdf5Place {
   std::filesystem::path path;
   ErrorKind on_failure = ErrorKind::io;
 };
 
-// Throws Error "<path>: <what>", and what to do where the file is corrupt.
+// Throws Error "<path>: <what>", with a remedy if the file is corrupt.
 [[noreturn]] void fail_at(const Hdf5Place& place, const std::string& what);
-// Throws Error "<path>: <what> (<HDF5's error stack, outermost first>)". To be called right after the failure.
+// Throws Error "<path>: <what> (<HDF5's error stack, outermost first>)". Call it right after the failure.
 [[noreturn]] void fail_hdf5(const Hdf5Place& place, std::string_view what, std::string_view name = {});
 
-// Passes on what an HDF5 call has returned, or throws if that is negative.
+// Returns the result of an HDF5 call, or throws if it is negative.
 template <class Result>
 Result checked(Result result, const Hdf5Place& place, std::string_view what, std::string_view name = {}) {
   if (result < 0) fail_hdf5(place, what, name);
@@ -68,9 +68,9 @@ class Hdf5Id {
   hid_t get() const { return id_; }
   bool is_open() const { return id_ >= 0; }
 
-  // Closes quietly, whatever HDF5 says.
+  // Closes; ignores errors.
   void reset() noexcept;
-  // Closes, and throws if HDF5 reports an error only now.
+  // Closes; throws if HDF5 reports an error only now.
   void close(const Hdf5Place& place, std::string_view what);
 
  private:
@@ -78,23 +78,23 @@ class Hdf5Id {
   Close close_ = nullptr;
 };
 
-// Takes a fresh id, or throws if it is negative.
+// Takes ownership of a fresh id, or throws if it is negative.
 Hdf5Id own(hid_t id, Hdf5Id::Close closer, const Hdf5Place& place, std::string_view what, std::string_view name = {});
 
 // A property list of `type`, for instance H5P_DATASET_CREATE.
 Hdf5Id make_properties(const Hdf5Place& place, hid_t type);
 
-// An empty file at `path` (which may differ from place.path, the name that messages use): format version
-// 1.10, no object times, no file lock, so that equal contents give equal bytes.
+// Creates an empty file at `path`; messages name place.path, which may differ. Format version 1.10, no object times, no
+// file lock, so that equal contents give equal bytes.
 Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& path);
 
-// The file as plain bytes, for reading, and its size. Throws Error: io if it cannot be read or is not a regular file,
-// invalid_argument if it is empty.
+// Opens the file as plain bytes for reading, and sets its size. Throws Error: io (cannot be read or is not a regular
+// file), invalid_argument (empty).
 FileDescriptor open_readable(const Hdf5Place& place, std::uint64_t& file_bytes);
 
-// Opens place.path for reading, without a file lock. Throws Error: io if it cannot be read, invalid_argument if it is
-// not HDF5, corrupt if its trailer says that it is damaged (all that the trailer covers is read), or if HDF5 does not
-// accept it.
+// Opens place.path for reading, without a file lock, after reading all that its trailer covers. Throws Error: io
+// (cannot be read), invalid_argument (not HDF5), corrupt (the trailer's checksum fails, or HDF5 does not accept the
+// file).
 Hdf5Id open_hdf5_file(const Hdf5Place& place);
 
 Hdf5Id create_group(const Hdf5Place& place, hid_t parent, const char* name);

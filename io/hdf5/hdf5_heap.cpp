@@ -1,4 +1,4 @@
-// Walks global heaps as the HDF5 file format specification, III.E, describes them.
+// Walks over global heaps as section III.E of the HDF5 file format specification describes them.
 #include "io/hdf5/hdf5_heap.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::uint64_t load_u64(const char* at) {
   return value;
 }
 
-// Objects follow each other up to the free space, which is object 0 and ends with the heap.
+// Objects are contiguous up to the free space, which is object 0 and extends to the heap's end.
 bool is_whole(std::string_view heap) {
   std::uint64_t at = heap_header_bytes;
   while (heap.size() - at >= object_header_bytes) {

@@ -19,9 +19,9 @@ namespace blco {
 namespace {
 
 constexpr std::uint64_t metadata_bytes = std::uint64_t{1} << 20;
-// Room is asked for in steps, not for every write.
+// Space is reserved in steps, not for every write.
 constexpr std::uint64_t reserve_step = std::uint64_t{16} << 20;
-// The disk begins to write as often, so that little is left to wait for at the end.
+// The disk is asked to start writing after this many bytes, so that little is left for the final sync.
 constexpr std::uint64_t sync_step = std::uint64_t{4} << 20;
 
 }  // namespace
@@ -38,7 +38,7 @@ void Hdf5Output::reserve(std::uint64_t bytes) {
   const std::uint64_t written = end();
   begin_sync(written);
   const std::uint64_t needed = written + bytes + metadata_bytes;
-  // What is reserved does not count against the limit for a file's size; what is written does.
+  // Reserved space does not count against the file size limit; written data does.
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && needed > limit.rlim_cur) {
     throw_system_error("write", place_.path, EFBIG);
@@ -54,7 +54,7 @@ void Hdf5Output::reserve(std::uint64_t bytes) {
   if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) throw_system_error("write", place_.path);
 }
 
-// Whether it succeeds shows at the real sync.
+// Errors are ignored: they surface at the final sync.
 void Hdf5Output::begin_sync(std::uint64_t written) {
   if (written < syncing_ + sync_step) return;
   static_cast<void>(::sync_file_range(descriptor_.get(), static_cast<off_t>(syncing_),
@@ -101,7 +101,7 @@ std::uint64_t Hdf5Output::publish() {
   const std::uint64_t hdf5_bytes = std::filesystem::file_size(temporary_.path(), failure);
   if (failure) fail_at(place_, "cannot read the file's size: " + failure.message());
   const std::uint64_t bytes = append_trailer(descriptor_.get(), place_.path, hdf5_bytes, std::move(excluded_));
-  // Gives back what was reserved beyond the end.
+  // Frees the space reserved past the end.
   if (::ftruncate(descriptor_.get(), static_cast<off_t>(bytes)) != 0) throw_system_error("write", place_.path);
   temporary_.publish();
   return bytes;

@@ -1,4 +1,4 @@
-// Writes and checks the trailer behind the HDF5 data.
+// Writes and checks the trailer after the HDF5 data.
 #include "io/hdf5/hdf5_trailer.hpp"
 
 #include <unistd.h>
@@ -26,13 +26,13 @@ static_assert(std::endian::native == std::endian::little, "the trailer is little
 struct TrailerHeader {
   std::array<char, 8> magic = {'B', 'L', 'C', 'O', 'T', 'A', 'I', 'L'};
   std::uint32_t version = 1;
-  std::uint32_t crc = 0;         // of the bytes of all ranges, one after the other
+  std::uint32_t crc = 0;         // of the bytes of all ranges, concatenated
   std::uint64_t hdf5_bytes = 0;  // where the trailer starts
   std::uint64_t range_count = 0;
 };
 static_assert(sizeof(TrailerHeader) == 32 && sizeof(ByteRange) == 16);
 
-// Behind the ranges: the checksum of header and ranges, and four bytes of zero.
+// After the ranges: the checksum of header and ranges, and four zero bytes.
 constexpr std::uint64_t end_bytes = 8;
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
@@ -56,7 +56,7 @@ std::uint32_t checksum(int descriptor, const fs::path& path, std::span<const Byt
   return crc;
 }
 
-// Where the superblock says that the HDF5 data end; nothing where it is not of the kind that we write.
+// The end of the HDF5 data according to the superblock; nothing if it is not of the kind that we write.
 std::optional<std::uint64_t> find_hdf5_end(int descriptor, const fs::path& path, std::uint64_t file_bytes) {
   constexpr std::array<unsigned char, 8> signature = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   constexpr std::size_t version_at = 8;
@@ -76,7 +76,7 @@ std::optional<std::uint64_t> find_hdf5_end(int descriptor, const fs::path& path,
   return is_known ? std::optional(end) : std::nullopt;
 }
 
-// The header and the ranges, after their own checksum.
+// Reads the header and the ranges, and verifies their checksum.
 TrailerHeader read_trailer(int descriptor, const fs::path& path, ByteRange place, std::vector<ByteRange>& ranges) {
   TrailerHeader header;
   const std::string damaged =

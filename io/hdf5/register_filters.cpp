@@ -1,4 +1,4 @@
-// Makes the filters of a container known to the HDF5 of this process.
+// Registers a container's filters with the HDF5 of this process.
 #include "io/hdf5/frame_filter.hpp"
 
 namespace blco {

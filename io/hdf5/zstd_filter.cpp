@@ -1,4 +1,4 @@
-// The zstd filter, both ways, as HDF5 calls it.
+// The zstd filter, compressing and decompressing, as HDF5 calls it.
 #include <zstd.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::size_t compress(int level, std::span<const std::byte> input, std::size_t* b
 
 std::size_t decompress(std::span<const std::byte> input, std::size_t* buffer_bytes, void** buffer) {
   const unsigned long long size = ZSTD_getFrameContentSize(input.data(), input.size());
-  // HDF5 has no larger chunk; zstd's codes for an error and for an unknown size are the largest numbers.
+  // HDF5 has no larger chunks; zstd's codes for an error and for an unknown size are the largest numbers.
   if (size == 0 || size > std::numeric_limits<std::uint32_t>::max()) return 0;
   Hdf5Memory out = allocate_hdf5(static_cast<std::size_t>(size));
   const std::size_t written = ZSTD_decompress(out.get(), static_cast<std::size_t>(size), input.data(), input.size());

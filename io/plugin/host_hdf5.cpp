@@ -1,4 +1,4 @@
-// HDF5's functions, as far as the filters call them, by the addresses that they have in the library of the host.
+// The HDF5 functions that the filters call, found in the host's library.
 #include "io/plugin/host_hdf5.hpp"
 
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ void look_up(Function& function, void* library, const char* name) {
 void find_host_hdf5(const void* caller) noexcept {
   Dl_info place{};
   if (::dladdr(caller, &place) == 0 || place.dli_fname == nullptr) return;
-  // A program that HDF5 is linked into statically has no library of its name, and may still show its functions.
+  // A program with HDF5 linked in statically has no such library, but may still export the functions.
   void* library = ::dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) library = ::dlopen(nullptr, RTLD_LAZY);
   if (library == nullptr) return;
@@ -49,7 +49,7 @@ void find_host_hdf5(const void* caller) noexcept {
 
 }  // namespace blco
 
-// Where a host shows no such function, memory is malloc's, as HDF5's own is, and properties fail.
+// If the host exports no such function, memory comes from malloc, as HDF5's own does, and properties fail.
 using blco::host;
 
 void* H5allocate_memory(size_t bytes, hbool_t clear) {

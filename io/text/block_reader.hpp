@@ -1,4 +1,4 @@
-// What readers of text share: waves of blocks, of which one is parsed in parallel while the next is read.
+// Shared by the text readers: waves of blocks; one wave is parsed in parallel while the next is read.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@
 
 namespace blco {
 
-// So many that the threads end a wave together, although one of them first reads the next wave.
+// Enough that all threads finish a wave at about the same time, although one of them first reads the next wave.
 inline constexpr std::size_t blocks_per_thread = 4;
 
-// A block and what it is parsed into.
+// A block and its parse result.
 template <class Result>
 struct ParsedBlock : TextBlock {
   Result result;
   std::exception_ptr failure;
 };
 
-// `Block` is a ParsedBlock. What is thrown in reading or parsing is thrown in its turn: after the entries before it.
+// `Block` is a ParsedBlock. An error in reading or parsing is thrown after the entries before it.
 template <class Block>
 class BlockReader : public CoordinateReader {
  public:
@@ -82,13 +82,13 @@ class BlockReader : public CoordinateReader {
   Executor& executor() const { return executor_; }
 
  private:
-  // The steps of a block. Every block, and the end, is looked at in the order of the text, while other blocks are
-  // parsed, in any order; then those of a wave are finished, and delivered, again in order.
+  // The steps of a block. look_at() sees every block, and look_at_end() the end, in text order, while other blocks are
+  // parsed in any order. Then finish() gets a wave, and deliver() its blocks, again in order.
   virtual void look_at(Block&) {}
   virtual void look_at_end() {}
   virtual void parse(Block& block) const = 0;
   virtual void finish(std::span<Block>) {}
-  // False where the block holds no entry.
+  // Returns false if the block holds no entry.
   virtual bool deliver(Block& block, CoordinateBatch& batch) = 0;
   virtual void end_delivery() {}
 
@@ -96,7 +96,7 @@ class BlockReader : public CoordinateReader {
     std::vector<Block> blocks;
     std::size_t count = 0;
     bool is_last = false;
-    std::exception_ptr failure;  // of the text that would follow the blocks
+    std::exception_ptr failure;  // of the text after the blocks
   };
 
   void fill(Wave& wave) {
@@ -139,7 +139,7 @@ class BlockReader : public CoordinateReader {
   std::vector<std::filesystem::path> files_;
   Executor& executor_;
   BlockCutter cutter_;
-  Wave parsed_;  // being parsed or delivered; its text is needed until then, for messages
+  Wave parsed_;  // being parsed or delivered; messages need its text until then
   Wave filled_;  // being read
   bool started_ = false;
   std::size_t delivered_ = 0;

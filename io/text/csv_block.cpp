@@ -1,4 +1,4 @@
-// RFC 4180 but for line breaks within quotes, which would keep blocks from being parsed side by side.
+// RFC 4180 except for line breaks within quotes, which would prevent parallel parsing of blocks.
 #include "io/text/csv_block.hpp"
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 namespace blco {
 namespace {
 
-// What stops the parsing of a field.
+// Why parsing of a field stopped.
 enum class FieldFault { none, open_quote, text_after_quote, carriage_return };
 
-// Moves `at` from the start of a field to the separator or the end of the line behind it.
+// Moves `at` from the start of a field to the separator or line end after it.
 FieldFault take_field(char*& at, char separator, std::string_view& field) {
   if (*at != '"') {
     const char* const begin = at;
@@ -125,7 +125,7 @@ class CsvParser {
 
   CsvBlock parse() {
     const auto fields = std::max<std::size_t>(1, form_.names.size());
-    // A row has a separator or a line's end behind each of its fields, and something in those of the modes.
+    // Every field of a row is followed by a separator or a line end, and keys are not empty.
     const auto room = std::min<std::uint64_t>(block_.line_count, static_cast<std::uint64_t>(end_ - begin_) /
                                                                      (fields + static_cast<std::size_t>(form_.order)));
     block_.batch.values.reserve(room);
@@ -149,7 +149,7 @@ class CsvParser {
     fail("column " + std::to_string(column + 1) + ", " + quoted_for_message(form_.names[column]) + ", " + what);
   }
 
-  // Moves past the row, unless it fails.
+  // Moves past the row, unless it is refused.
   void parse_row(char*& at) {
     const char* const row_begin = at;
     double value = 1;
@@ -188,7 +188,7 @@ class CsvParser {
     return !block_.fault;
   }
 
-  // The line has another number of fields than the header; `column` is the last that was seen.
+  // The line has another number of fields than the header; `column` is the last one seen.
   void fail_count(char* at, std::size_t column) {
     while (*at == form_.separator) {
       std::string_view field;

@@ -12,14 +12,14 @@
 
 namespace blco {
 
-// Which column is what; the same for all blocks of an input.
+// The meaning of each column; the same for all blocks of an input.
 struct CsvForm {
   static constexpr int unused = -1;
   static constexpr int value = -2;
 
   char separator = ',';
   std::vector<std::string> names;  // of the columns
-  std::vector<int> roles;          // per column: the mode that it is, or unused, or value
+  std::vector<int> roles;          // per column: its mode, or unused, or value
   int order = 0;
 };
 
@@ -35,16 +35,16 @@ struct CsvFault {
 };
 
 struct CsvBlock {
-  CoordinateBatch batch;                  // narrow: numbers into `keys`; exactly as large as it need be; no `upper`
+  CoordinateBatch batch;                  // `narrow` holds numbers into `keys`; no spare capacity; no `upper`
   std::vector<std::vector<CsvKey>> keys;  // per mode, the block's distinct keys by first appearance
   std::uint64_t line_count = 0;
-  std::optional<CsvFault> fault;  // of the first line that is not acceptable; the rest is then unspecified
+  std::optional<CsvFault> fault;  // at the first unacceptable line; the rest is then unspecified
 };
 
-// `text` is empty or ends in a newline, and is below 4 GiB. Quoted fields with quotes in them are unquoted in place.
+// Unquotes fields that contain quotes in place. Requires: `text` is below 4 GiB, and empty or ends in a newline.
 CsvBlock parse_csv_block(std::span<char> text, const CsvForm& form);
 
-// The fields of one line without its end, unquoted. Throws Error{invalid_argument} with what is wrong, without a place.
+// The unquoted fields of one line, given without its end. Throws Error{invalid_argument} without a place.
 std::vector<std::string> split_csv_line(std::string line, char separator);
 
 }  // namespace blco

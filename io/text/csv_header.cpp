@@ -1,4 +1,4 @@
-// Finds the header of a delimited text, its separator, and the columns that are asked for.
+// Finds the header of a delimited text, its separator, and the requested columns.
 #include "io/text/csv_header.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void check_encoding(std::string_view text, const std::string& place) {
   }
 }
 
-// The place of the one column of this name.
+// Position of the only column with this name.
 std::size_t find_column(const CsvHeader& header, const std::string& name, const char* option, const fs::path& file) {
   const auto count = std::ranges::count(header.names, name);
   if (count == 0) {

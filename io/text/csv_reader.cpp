@@ -1,5 +1,4 @@
-// Headers, and the numbers of keys: those of a wave of blocks are numbered in the order of the input, all modes side by
-// side.
+// Reads headers and numbers keys: the keys of a wave of blocks in input order, all modes in parallel.
 #include "io/text/csv_reader.hpp"
 
 #include <algorithm>
@@ -20,14 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How far ahead a dictionary's memory is asked for.
+// How far ahead a dictionary's memory is prefetched.
 constexpr std::size_t prefetch_keys = 8;
 
 struct Block : ParsedBlock<CsvBlock> {
-  const CsvForm* form = nullptr;                    // null before the first header, where there are no rows
-  std::size_t body = 0;                             // where the text behind the header starts
-  std::uint64_t header_lines = 0;                   // before it, in the block
-  std::vector<std::vector<std::uint32_t>> numbers;  // per mode, those of its keys
+  const CsvForm* form = nullptr;                    // null before the first header; then there are no rows
+  std::size_t body = 0;                             // where the text after the header starts
+  std::uint64_t header_lines = 0;                   // lines of the block before `body`
+  std::vector<std::vector<std::uint32_t>> numbers;  // per mode, the numbers of its keys
 };
 
 std::string mebibytes(std::uint64_t bytes) {
@@ -47,7 +46,7 @@ class CsvReader final : public BlockReader<Block> {
     options_.known.clear();
   }
 
-  // A mode is as long as it has keys, although known ones need not occur.
+  // A mode is as long as its number of keys, even if known ones do not occur.
   std::vector<std::uint64_t> declared_shape() const override {
     std::vector<std::uint64_t> shape = lengths_;
     for (const KeyDictionary& dictionary : dictionaries_) shape.push_back(dictionary.size());
@@ -174,7 +173,7 @@ class CsvReader final : public BlockReader<Block> {
     std::uint64_t keys = 0;
     for (const KeyDictionary& dictionary : dictionaries_) keys += dictionary.size();
     const std::uint64_t input_bytes = size().bytes;
-    // New keys grow rarer, so the rest of the input brings no more of them than its share.
+    // New keys become rarer, so the rest of the input adds at most its proportional share.
     const double left = input_bytes > bytes_read() && bytes_read() > 0
                             ? static_cast<double>(input_bytes) / static_cast<double>(bytes_read())
                             : 1.0;
@@ -190,12 +189,12 @@ class CsvReader final : public BlockReader<Block> {
   }
 
   CsvOptions options_;
-  std::optional<CsvForm> form_;     // from the first header on
+  std::optional<CsvForm> form_;     // set by the first header
   std::size_t headers_ = 0;         // files whose header has been read
-  std::uint64_t header_lines_ = 0;  // of the file being read, up to where its header ends
+  std::uint64_t header_lines_ = 0;  // of the file being read, up to the end of its header
   std::vector<KeyDictionary> dictionaries_;
-  std::vector<std::uint64_t> lengths_;  // of the modes, once the labels are taken
-  std::uint64_t lines_before_ = 0;      // in the file, before the block to be delivered next
+  std::vector<std::uint64_t> lengths_;  // of the modes, after the labels are taken
+  std::uint64_t lines_before_ = 0;      // in the file, before the next block to be delivered
 };
 
 void check_options(const CsvOptions& options) {
@@ -216,8 +215,8 @@ void check_options(const CsvOptions& options) {
 }  // namespace
 
 std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads) {
-  // Two waves of text; of one wave at most four times that for numbers and values, five for keys of the blocks, and
-  // what they add to the dictionaries at a time.
+  // Two waves of text; for one wave, up to four times its text for numbers and values, five for keys of the blocks,
+  // nine for what these add to the dictionaries at a time.
   return (2 + 4 + 5 + 9) * blocks_per_thread * block_bytes * static_cast<std::uint64_t>(threads);
 }
 

@@ -1,4 +1,4 @@
-// Open addressing in parts that grow one by one, over keys and texts in pieces that never move.
+// Open addressing in parts that grow one by one; keys and texts are in pieces that never move.
 #include "io/text/key_dictionary.hpp"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ Labels KeyDictionary::take() {
   std::size_t piece = 0;
   for (std::size_t n = 0; n < ends.size(); ++n) {
     const Key& one = key(static_cast<std::uint32_t>(n));
-    // Texts lie in the order of their numbers: one in a new piece ends the piece before.
+    // Texts are in the order of their numbers, so the first one in a new piece shows that the previous piece is done.
     while (piece + 1 < texts_.size() && one.text == texts_[piece + 1].get()) texts_[piece++].reset();
     text.append(one.view());
     ends[n] = text.size();

@@ -1,4 +1,4 @@
-// Numbers the keys of a mode by their first appearance.
+// Numbers the keys of a mode by first appearance.
 #pragma once
 
 #include <array>
@@ -27,21 +27,21 @@ inline std::uint32_t hash_key(std::string_view key) {
   return static_cast<std::uint32_t>((hash * multiplier) >> 32);
 }
 
-// Grows by small steps, so that no more memory is ever taken than memory_bytes() says.
+// Grows in small steps, so that it never takes more memory than memory_bytes() says.
 class KeyDictionary {
  public:
   KeyDictionary();
 
-  // The number of a key, whose hash is that of hash_key; a new one gets the next number. Throws
-  // Error{invalid_argument} where there is none left below 2^32.
+  // Returns the number of a key; a new one gets the next number. `hash` is hash_key(key). Throws
+  // Error{invalid_argument} if no number below 2^32 is left.
   std::uint32_t number_of(std::string_view key, std::uint32_t hash);
-  // Before number_of, some keys ahead: its memory is far apart.
+  // Call some keys before number_of, whose memory accesses are scattered.
   void prefetch(std::uint32_t hash) const;
 
   std::uint64_t size() const { return size_; }
   std::uint64_t memory_bytes() const { return memory_bytes_; }
 
-  // All keys by their number; the dictionary is empty afterwards. Takes no more memory than the dictionary has.
+  // Returns all keys by number and empties the dictionary. Needs no more memory than the dictionary has.
   Labels take();
 
  private:
@@ -55,7 +55,7 @@ class KeyDictionary {
 
     std::string_view view() const { return {text, length}; }
   };
-  // The slots of the hashes that begin with the same bits; it doubles when it is half full.
+  // The slots of hashes with the same leading bits; doubles when half full.
   struct Part {
     std::vector<Slot> slots;
     std::size_t used = 0;
@@ -71,7 +71,7 @@ class KeyDictionary {
   std::array<Part, std::size_t{1} << part_bits> parts_;
   std::vector<std::unique_ptr<Key[]>> keys_;
   std::vector<std::unique_ptr<char[]>> texts_;
-  char* text_at_ = nullptr;  // where the next text goes, in the last of them
+  char* text_at_ = nullptr;  // where the next text goes, in the last piece
   std::size_t text_left_ = 0;
   std::uint64_t text_bytes_ = 0;
   std::uint64_t size_ = 0;

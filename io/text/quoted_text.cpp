@@ -8,7 +8,7 @@ namespace blco {
 std::string quoted_for_message(std::string_view text) {
   constexpr std::size_t longest = 40;
   std::size_t kept = std::min(text.size(), longest);
-  // A letter of UTF-8 is not cut apart: its later bytes are 10xxxxxx.
+  // Does not split a UTF-8 character: its later bytes are 10xxxxxx.
   while (kept < text.size() && kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xc0) == 0x80) --kept;
   std::string shown(text.substr(0, kept));
   std::ranges::replace_if(

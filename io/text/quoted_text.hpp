@@ -1,4 +1,4 @@
-// What messages show of an input's text.
+// Shows input text in messages.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace blco {
 
-// In quotes, short, and printable whatever the text holds.
+// Quoted, shortened, and printable whatever the text contains.
 std::string quoted_for_message(std::string_view text);
 
 }  // namespace blco

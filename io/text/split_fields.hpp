@@ -1,4 +1,4 @@
-// The fields of a line of text, apart by blanks or tabs.
+// Splits a line of text into fields at blanks and tabs.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace blco {
 
-// Views into `line`; slow, for single lines.
+// Returns views into `line`. Slow; for single lines.
 inline std::vector<std::string_view> split_fields(std::string_view line) {
   std::vector<std::string_view> fields;
   for (std::size_t at = 0; at < line.size();) {

@@ -1,4 +1,4 @@
-// Reads ahead of the last line break, and carries the rest over to the next block.
+// Cuts blocks after the last line break, and carries the rest over to the next block.
 #include "io/text/text_blocks.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t growth_bytes = std::size_t{64} << 10;
 constexpr std::size_t first_bytes = 512;
-// A header that is longer is none.
+// Longer texts are not taken for headers.
 constexpr std::size_t max_header_bytes = std::size_t{1} << 20;
 
 void end_block(TextBlock& block, std::size_t size) {
@@ -51,7 +51,7 @@ void BlockCutter::open_file() {
   options_.skip_lines > 0 || !options_.finds_headers ? skip_lines() : find_header();
 }
 
-// False at the end of the file.
+// Returns false at the end of the file.
 bool BlockCutter::read_more(std::size_t bytes) {
   const std::size_t size = carry_.size();
   carry_.resize(size + bytes);
@@ -88,7 +88,7 @@ void BlockCutter::skip_lines() {
   }
 }
 
-// True at the end of the file.
+// Returns true at the end of the file.
 bool BlockCutter::fill_from_file(TextBlock& block) {
   std::vector<char>& text = block.text;
   std::size_t size = carry_.size();
@@ -106,7 +106,7 @@ bool BlockCutter::fill_from_file(TextBlock& block) {
       size += got;
     }
     const std::size_t cut = std::string_view(text.data(), size).rfind('\n') + 1;
-    if (cut > 0 || size > max_tns_line_bytes) {  // a line that is too long is refused by the parser
+    if (cut > 0 || size > max_tns_line_bytes) {  // the parser refuses a line that is too long
       const std::size_t end = cut > 0 ? cut : size;
       carry_.assign(text.begin() + static_cast<std::ptrdiff_t>(end), text.begin() + static_cast<std::ptrdiff_t>(size));
       end_block(block, end);

@@ -14,29 +14,29 @@
 namespace blco {
 
 struct TextBlock {
-  std::vector<char> text;  // the block, and padding that can be read
+  std::vector<char> text;  // the block, followed by readable padding
   std::size_t text_bytes = 0;
   std::size_t file = 0;
   bool first_of_file = false;
-  std::uint64_t skipped_lines = 0;         // before the block; only where it is the first of its file
+  std::uint64_t skipped_lines = 0;         // before the block, if it is the first of its file
   std::uint64_t bytes_read = 0;            // of all files, up to the end of this block
-  const TextPreamble* preamble = nullptr;  // of its file; the cutter's
+  const TextPreamble* preamble = nullptr;  // of its file; owned by the cutter
 };
 
 struct CutOptions {
-  std::uint64_t skip_lines = 0;  // at the start of every file; with 0, headers of other programs are recognised
+  std::uint64_t skip_lines = 0;  // at the start of every file; 0: recognise other programs' headers
   std::size_t block_bytes = 0;
-  bool finds_headers = true;  // else none is, whatever is skipped
+  bool finds_headers = true;  // false: recognise no headers
 };
 
-// The bounds of the blocks depend on the input and the options alone.
+// The block boundaries depend on the input and the options alone.
 class BlockCutter {
  public:
   // `files` must outlive this.
   BlockCutter(const std::vector<std::filesystem::path>& files, const CutOptions& options)
       : files_(files), options_(options) {}
 
-  // False at the end of the last file. Throws as TextSource and find_preamble do.
+  // Returns false at the end of the last file. Throws as TextSource and find_preamble do.
   bool fill(TextBlock& block);
 
  private:
@@ -50,9 +50,9 @@ class BlockCutter {
   CutOptions options_;
   std::size_t file_ = 0;
   std::unique_ptr<TextSource> source_;
-  std::vector<char> carry_;  // what of the file follows the last block's cut
+  std::vector<char> carry_;  // text of the file after the last block
   std::uint64_t skipped_lines_ = 0;
-  std::uint64_t earlier_bytes_ = 0;  // of the files before this one
+  std::uint64_t earlier_bytes_ = 0;  // of earlier files
   std::deque<TextPreamble> preambles_;
 };
 

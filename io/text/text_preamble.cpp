@@ -1,5 +1,4 @@
-// Recognises headers by their first lines; a line of FROSTT text has two fields or more, which tells it from all of
-// them.
+// Recognises headers by their first lines; unlike any of them, a line of FROSTT text has two fields or more.
 #include "io/text/text_preamble.hpp"
 
 #include <algorithm>
@@ -17,12 +16,12 @@ namespace {
 
 struct NeedsMore {};
 
-// The lines of a text that may end within one.
+// The lines of a text that may be cut off within one.
 class Lines {
  public:
   Lines(std::string_view text, bool is_whole) : text_(text), is_whole_(is_whole) {}
 
-  // Without its end; empty at the end of the file.
+  // Returns the next line without its end; empty at the end of the file.
   std::string_view next() {
     const std::size_t end = text_.find('\n', at_);
     if (end == std::string_view::npos && !is_whole_) throw NeedsMore{};
@@ -44,7 +43,7 @@ class Lines {
   std::uint64_t count_ = 0;
 };
 
-// Whole numbers alone; empty where the line holds anything else.
+// The whole numbers of a line; empty if it contains anything else.
 std::vector<std::uint64_t> whole_numbers(std::string_view line) {
   std::vector<std::uint64_t> numbers;
   for (const std::string_view field : split_fields(line)) {
@@ -61,7 +60,7 @@ void take_header(TextPreamble& preamble, const Lines& lines) {
   preamble.lines = lines.count();
 }
 
-// The order, and as many lengths in the next line; false where that is not what stands there.
+// Reads the order, and that many lengths from the next line; false if the text differs.
 bool read_shape(std::string_view order_line, Lines& lines, TextPreamble& preamble) {
   const std::vector<std::uint64_t> order = whole_numbers(order_line);
   if (order.size() != 1 || order[0] < 1 || order[0] > max_order) return false;

@@ -1,4 +1,4 @@
-// The headers by which coordinate text of other programs says what follows.
+// The headers of other programs' coordinate text files.
 #pragma once
 
 #include <cstddef>
@@ -16,22 +16,21 @@ struct TextPreamble {
   const char* format = "FROSTT";                 // or "GenTen", "ParTI", "Matrix Market"
   std::size_t bytes = 0;                         // of the header
   std::uint64_t lines = 0;                       // likewise
-  std::vector<std::uint64_t> shape = {};         // empty: not said
+  std::vector<std::uint64_t> shape = {};         // empty: not declared
   std::optional<std::uint64_t> line_count = {};  // of entries, as stored
   bool has_values = true;
-  bool counts_from_one = false;  // whatever the index base that was asked for
+  bool counts_from_one = false;  // overrides the requested index base
   Symmetry symmetry = Symmetry::none;
 };
 
 // Recognises, at the start of a file:
-//   GenTen and the Tensor Toolbox   "sptensor", the order, the shape, the number of nonzeros; a line each
-//   ParTI                           the order, the shape; a line each
+//   GenTen and the Tensor Toolbox   "sptensor", the order, the shape, the number of nonzeros; one line each
+//   ParTI                           the order, the shape; one line each
 //   Matrix Market                   "%%MatrixMarket matrix coordinate ...", comments, rows, columns and entries
-//   (Boisvert,
-//                                   Pozo & Remington 1996)
-// and takes anything else as FROSTT text, which has none. std::nullopt where more text is needed to tell;
-// `is_whole` says that there is no more. Throws Error{invalid_argument} for a Matrix Market file that is not real,
-// integer or pattern, not coordinate, or whose header is broken.
+//                                   (Boisvert, Pozo & Remington 1996)
+// Anything else is FROSTT text, which has no header. Returns std::nullopt if more text is needed to tell; `is_whole`
+// says that there is no more. Throws Error{invalid_argument} for a Matrix Market file that is not coordinate, not real,
+// integer or pattern, or whose header is broken.
 std::optional<TextPreamble> find_preamble(std::string_view text, bool is_whole, const std::filesystem::path& file);
 
 }  // namespace blco

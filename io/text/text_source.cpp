@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
 
-// The file, and a buffer of bytes read from it and not yet taken.
+// The file, and a buffer of bytes read but not yet consumed.
 class InputBuffer {
  public:
   explicit InputBuffer(const fs::path& path) : path_(path), data_(buffer_bytes) {
@@ -43,7 +43,7 @@ class InputBuffer {
   std::span<char> available() { return std::span(data_).subspan(begin_, end_ - begin_); }
   void take(std::size_t count) { begin_ += count; }
 
-  // Reads on until at least `count` bytes are available; false where the file ends before.
+  // Reads until at least `count` bytes are available; false if the file ends first.
   bool require(std::size_t count) {
     if (end_ - begin_ >= count) return true;
     std::memmove(data_.data(), data_.data() + begin_, end_ - begin_);
@@ -57,7 +57,7 @@ class InputBuffer {
     return true;
   }
 
-  // Past the buffer, which must be empty.
+  // Reads directly from the file. Requires: the buffer is empty.
   std::size_t read_file(std::span<char> out) {
     const ssize_t got = uninterrupted([&] { return ::read(file_.get(), out.data(), out.size()); });
     if (got < 0) throw_system_error("read", path_);
@@ -126,7 +126,7 @@ class GzipSource final : public TextSource {
     state_->crc_flag = ISAL_GZIP;
   }
 
-  // After a member: another one, zeros that pad the file (tapes, block devices), or the end.
+  // After a member comes another one, zeros that pad the file (tapes, block devices), or the end.
   void next_member() {
     if (input_.require(2) && input_.available()[0] == '\x1f' && input_.available()[1] == '\x8b') {
       start_member();
@@ -144,7 +144,7 @@ class GzipSource final : public TextSource {
 
   std::size_t inflate(std::span<char> out) {
     const std::span<char> in = input_.available();
-    const std::size_t room = std::min(out.size(), std::size_t{1} << 30);  // its counters have 32 bits
+    const std::size_t room = std::min(out.size(), std::size_t{1} << 30);  // ISA-L's counters have 32 bits
     state_->next_in = reinterpret_cast<std::uint8_t*>(in.data());
     state_->avail_in = static_cast<std::uint32_t>(in.size());
     state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
@@ -204,7 +204,7 @@ class ZstdSource final : public TextSource {
 
 bool is_gzip(std::span<const char> head) { return head.size() >= 2 && head[0] == '\x1f' && head[1] == '\x8b'; }
 
-// RFC 8878: 0xFD2FB528 starts a frame, 0x184D2A50 to 0x184D2A5F a frame to be skipped.
+// RFC 8878: 0xFD2FB528 starts a frame, 0x184D2A50 to 0x184D2A5F a skippable frame.
 bool is_zstd(std::span<const char> head) {
   if (head.size() < 4) return false;
   std::array<std::uint8_t, 4> byte;

@@ -25,10 +25,10 @@ inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 struct Digits {
   std::uint64_t value = 0;
-  unsigned count = 0;  // of the digits at hand, at most 8
+  unsigned count = 0;  // of the loaded digits, at most 8
 };
 
-// The leading digits among the eight bytes at `at`, without a branch on how many they are.
+// The leading digits among the eight bytes at `at`, without a branch on their number.
 inline Digits load_digits(const char* at) {
   std::uint64_t word;
   std::memcpy(&word, at, sizeof(word));
@@ -47,7 +47,7 @@ constexpr std::array<double, 9> power_of_ten = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e
 constexpr std::array<std::uint64_t, 9> integer_power_of_ten = {1,      10,      100,      1000,     10000,
                                                                100000, 1000000, 10000000, 100000000};
 
-// An integer of eight digits or more, of which the first eight are at hand.
+// An integer of eight digits or more; `first` holds the first eight.
 bool parse_long_integer(const char*& at, std::uint64_t first, std::uint64_t& value) {
   if (const Digits more = load_digits(at + 8); more.count < 8) {
     at += 8 + more.count;
@@ -61,7 +61,7 @@ bool parse_long_integer(const char*& at, std::uint64_t first, std::uint64_t& val
   return result.ec == std::errc{};
 }
 
-// Reads an unsigned integer at `at` and moves past it; false where there is none, or none below 2^64.
+// Reads an unsigned integer at `at` and moves past it; false if there is none below 2^64.
 inline bool parse_integer(const char*& at, std::uint64_t& value) {
   const Digits digits = load_digits(at);
   if (digits.count == 8) [[unlikely]]
@@ -71,7 +71,7 @@ inline bool parse_integer(const char*& at, std::uint64_t& value) {
   return digits.count != 0;
 }
 
-// A value in any form that is accepted.
+// Reads a value in any accepted form.
 bool parse_long_value(const char*& at, double& value) {
   const char* end = at;
   while (!is_blank(*end) && *end != '\n' && *end != '\r') ++end;
@@ -80,8 +80,8 @@ bool parse_long_value(const char*& at, double& value) {
   return parse_tns_value(field, value) == TnsValueFault::none;
 }
 
-// Reads the value at `at` and moves past it. Numbers of at most eight digits before and after the point are exact
-// integers below 2^53 over an exact power of ten, so one division rounds correctly (Clinger 1990).
+// Reads the value at `at` and moves past it. With at most eight digits before and after the point, it is an exact
+// integer below 2^53 over an exact power of ten, so one division rounds correctly (Clinger 1990).
 inline bool parse_value(const char*& at, double& value) {
   const char* rest = at + (*at == '-');
   const Digits whole = load_digits(rest);
@@ -102,7 +102,7 @@ inline bool parse_value(const char*& at, double& value) {
   return parse_long_value(at, value);
 }
 
-// Moves past blanks and the end of the line; false where something else stands there.
+// Moves past blanks and the end of the line; false if anything else follows.
 inline bool end_line(const char*& at) {
   while (is_blank(*at)) ++at;
   at += *at == '\r';
@@ -131,7 +131,7 @@ class BlockParser {
   TnsBlock parse() {
     if (find_first_line()) {
       CoordinateBatch& batch = block_.batch;
-      // No line with an entry is shorter than a digit and a separator for every field.
+      // Every field of an entry takes at least a digit and a separator.
       const auto shortest = 2 * static_cast<std::uint64_t>(batch.order + has_values_);
       const auto room = std::min<std::uint64_t>(block_.line_count, static_cast<std::uint64_t>(end_ - at_) / shortest);
       batch.values.resize(room);
@@ -157,7 +157,7 @@ class BlockParser {
 
   void fail() { block_.failed = TnsLine{line_, line_at(line_begin_)}; }
 
-  // Moves past empty lines and comments. False at the end, or (with `failed` set) at a line that is too long.
+  // Moves past empty lines and comments. Returns false at the end, or (and sets `failed`) at a line that is too long.
   bool find_line() {
     while (at_ != end_) {
       line_begin_ = at_;
@@ -178,7 +178,7 @@ class BlockParser {
     return false;
   }
 
-  // Fixes the order; false where nothing is to be parsed.
+  // Determines the order; false if there is nothing to parse.
   bool find_first_line() {
     if (!find_line()) return false;
     at_ = line_begin_;
@@ -227,7 +227,7 @@ class BlockParser {
     }
     double number = 1;
     if ((has_values_ && !parse_value(at, number)) || !end_line(at)) return Stop::failed;
-    // There may be no room for a line that has failed: it may be shorter than one with an entry.
+    // A refused line may be shorter than an entry, so there may be no room for it.
     *value = number;
     for (std::size_t mode = 0; mode < order; ++mode) {
       out[mode] = static_cast<Coordinate>(line[mode]);
@@ -244,7 +244,7 @@ class BlockParser {
     free_memory(batch.narrow);
   }
 
-  // Gives back what comments and a wrong guess took: the batch may be kept for long.
+  // Frees what comments and a wrong estimate took, because the batch may be kept for long.
   void fit() {
     CoordinateBatch& batch = block_.batch;
     const std::size_t used = count_ * static_cast<std::size_t>(batch.order);

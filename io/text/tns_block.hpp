@@ -1,4 +1,4 @@
-// Parses one block of FROSTT text, into a batch.
+// Parses one block of FROSTT text into a batch.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 namespace blco {
 
 inline constexpr std::size_t max_tns_line_bytes = std::size_t{1} << 20;
-// Readable bytes that must follow a block: the parser loads eight at a time.
+// Readable bytes that must follow a block, because the parser loads eight at a time.
 inline constexpr std::size_t tns_block_padding = 8;
 
-// A coordinate of 2^64-1 would need a mode of length 2^64. It is also what unsigned subtraction makes of 0 at base 1.
+// A coordinate of 2^64-1 would need a mode of length 2^64; it is also what unsigned subtraction makes of 0 at base 1.
 inline constexpr std::uint64_t refused_tns_coordinate = std::numeric_limits<std::uint64_t>::max();
 
 struct TnsLine {
@@ -24,19 +24,19 @@ struct TnsLine {
 };
 
 struct TnsBlock {
-  CoordinateBatch batch;          // exactly as large as it need be; empty where there are only comments
+  CoordinateBatch batch;          // exactly as large as needed; empty if there are only comments
   std::uint64_t line_count = 0;   // all lines of the block
   std::optional<TnsLine> first;   // the first line that is neither empty nor a comment
-  std::optional<TnsLine> failed;  // the first line that is not acceptable; the batch is then unspecified
+  std::optional<TnsLine> failed;  // the first unacceptable line; the batch is then unspecified
 };
 
 struct TnsForm {
   int order = 0;  // 0: the first data line decides
   int index_base = 1;
-  bool has_values = true;  // else every value is 1, and `order` is known
+  bool has_values = true;  // false: every value is 1, and `order` is known
 };
 
-// `text` is empty or ends in a newline, and tns_block_padding readable bytes follow it.
+// Requires: `text` is empty or ends in a newline, and tns_block_padding readable bytes follow it.
 TnsBlock parse_tns_block(std::string_view text, const TnsForm& form);
 
 }  // namespace blco

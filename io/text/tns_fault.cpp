@@ -1,4 +1,4 @@
-// Says in words why a line of FROSTT text is refused: slow and exact, for one line.
+// Explains why a line of FROSTT text is refused: slow and exact, for one line.
 #include "io/text/tns_fault.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace blco {
 namespace {
 
-// For a message: short, and printable whatever the input holds.
+// For a message: short, and printable whatever the input contains.
 std::string quoted(std::string_view text) {
   constexpr std::size_t longest = 40;
   std::string shown(text.substr(0, longest));
@@ -34,7 +34,7 @@ bool is_no_number(std::string_view field) {
   return parse_tns_value(field, value) == TnsValueFault::no_number;
 }
 
-// Empty where nothing is wrong with it.
+// Returns an empty text if the coordinate is acceptable.
 std::string coordinate_fault(std::string_view field, const TnsPlace& place) {
   const int index_base = place.index_base;
   if (all_digits(field)) {

@@ -1,4 +1,4 @@
-// Says in words why a line of FROSTT text is refused.
+// Explains why a line of FROSTT text is refused.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace blco {
 struct TnsPlace {
   std::filesystem::path file;
   std::uint64_t line = 0;      // from 1
-  bool first_of_file = false;  // no line before it in this file held an entry
+  bool first_of_file = false;  // no earlier line of this file held an entry
   int index_base = 1;
   bool is_base_fixed = false;  // by the file's format
-  int order = 0;               // that the lines before have; 0: none
+  int order = 0;               // of the lines before; 0: there are none
   std::string order_from;      // what decided the order, "line 1 of a.tns"
   bool has_values = true;
 };
 
-// Why `line` is refused: place, reason, remedy.
+// Message for a refused line: place, reason, remedy.
 std::string explain_tns_line(std::string_view line, const TnsPlace& place);
 
 }  // namespace blco

@@ -1,4 +1,4 @@
-// Orders, headers and refusals of coordinate text, block by block.
+// Checks orders and headers of coordinate text block by block, and refuses bad input.
 #include "io/text/tns_reader.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 using Block = ParsedBlock<TnsBlock>;
 
-// Behind every entry off the diagonal, the one that a symmetric matrix has for it.
+// Adds after every entry off the diagonal the one that a symmetric matrix implies.
 CoordinateBatch mirror(const CoordinateBatch& batch, Symmetry symmetry) {
   CoordinateBatch all;
   all.order = batch.order;
@@ -78,7 +78,7 @@ class TnsReader final : public BlockReader<Block> {
   bool deliver(Block& block, CoordinateBatch& batch) override {
     if (block.first_of_file) start_file(block);
     const TnsBlock& result = block.result;
-    // A block is parsed before it is known what order the blocks before it have.
+    // A block is parsed before the order of earlier blocks is known.
     if (result.first && order_ != 0 && result.batch.order != order_) refuse(block, *result.first);
     if (result.failed) refuse_failed(block);
     if (result.first && order_ == 0) fix_order(block, *result.first, result.batch.order);
@@ -118,7 +118,7 @@ class TnsReader final : public BlockReader<Block> {
     }
   }
 
-  // Of the file that ends here.
+  // For the file that ends here.
   void check_line_count() const {
     if (preamble_ == nullptr || !preamble_->line_count || *preamble_->line_count == file_entries_) return;
     throw Error(ErrorKind::invalid_argument, files()[file_].string() + ": its header promises " +
@@ -157,19 +157,19 @@ class TnsReader final : public BlockReader<Block> {
   TnsOptions options_;
   int order_ = 0;
   std::string order_from_;
-  std::uint64_t lines_before_ = 0;  // in the file, before the block to be delivered next
-  std::size_t file_ = 0;            // that is being delivered
-  std::uint64_t file_entries_ = 0;  // of it, so far
+  std::uint64_t lines_before_ = 0;  // in the file, before the next block to be delivered
+  std::size_t file_ = 0;            // being delivered
+  std::uint64_t file_entries_ = 0;  // entries of it so far
   const TextPreamble* preamble_ = nullptr;
   const char* format_ = "FROSTT";
-  std::vector<std::uint64_t> shape_;  // that headers declare
+  std::vector<std::uint64_t> shape_;  // declared by headers
   std::size_t shape_file_ = 0;
 };
 
 }  // namespace
 
 std::uint64_t tns_reader_bytes(std::uint64_t block_bytes, int threads) {
-  // Two waves of text, one of batches of at most four times that.
+  // Two waves of text, and one wave of batches of at most four times their text.
   return (2 + 4) * blocks_per_thread * block_bytes * static_cast<std::uint64_t>(threads);
 }
 
@@ -181,7 +181,7 @@ std::unique_ptr<CoordinateReader> open_tns(std::vector<fs::path> inputs, const T
                 "the index base is " + std::to_string(options.index_base) + "; it is 0 or 1");
   }
   if (options.block_bytes == 0) throw Error(ErrorKind::invalid_argument, "the block size is 0; use at least 1 byte");
-  // All of them now, and not the last one after hours.
+  // Checks all files now, rather than find the last one unreadable after hours.
   for (const fs::path& file : inputs) check_readable(file);
   return std::make_unique<TnsReader>(std::move(inputs), options, executor);
 }

@@ -11,7 +11,7 @@
 namespace blco {
 namespace {
 
-// True where a decimal number that from_chars calls out of range is too small, not too large.
+// True if a number that from_chars calls out of range is too small, not too large.
 bool underflows(std::string_view number) {
   const std::size_t exponent_at = std::min(number.find_first_of("eE"), number.size());
   const std::string_view digits = number.substr(0, exponent_at);
@@ -24,7 +24,7 @@ bool underflows(std::string_view number) {
   std::int64_t exponent = 0;
   const auto result = std::from_chars(exponent_text.data(), exponent_text.data() + exponent_text.size(), exponent);
   if (result.ec == std::errc::result_out_of_range) return negative;
-  // A line has at most max_tns_line_bytes, so the sum is far from overflow unless the exponent alone decides.
+  // A line has at most max_tns_line_bytes, so the sum cannot overflow unless the exponent alone decides.
   constexpr std::int64_t decisive = std::int64_t{1} << 40;
   exponent = std::min(exponent, decisive);
   return (negative ? -exponent : exponent) + static_cast<std::int64_t>(point) - static_cast<std::int64_t>(leading) < 0;

@@ -1,4 +1,4 @@
-// Parses the value of a nonzero in any form that is accepted.
+// Parses the value of a nonzero in any accepted form.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@ namespace blco {
 
 enum class TnsValueFault { none, no_number, not_finite, overflow };
 
-// Takes what std::from_chars takes in its general format, and a plus sign in front. What is too small for a double
-// becomes a zero of its sign. `value` is set only if the result is `none`.
+// Accepts what std::from_chars accepts in its general format, and a leading plus sign. A value too small for a double
+// becomes a zero of the same sign. Sets `value` only if the result is `none`.
 TnsValueFault parse_tns_value(std::string_view field, double& value);
 
 }  // namespace blco

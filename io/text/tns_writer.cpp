@@ -1,4 +1,4 @@
-// Writes FROSTT text through a buffer, plain or compressed, under a temporary name until it is whole.
+// Writes FROSTT text through a buffer, plain or compressed, under a temporary name until complete.
 #include "io/text/tns_writer.hpp"
 
 #include <isa-l/igzip_lib.h>
@@ -26,7 +26,7 @@ constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
 constexpr int gzip_level = 1;
 constexpr int zstd_level = 3;
 
-// Turns text into the bytes of the file; `last` ends the stream.
+// Encodes text as bytes of the file; `last` ends the stream.
 class Encoder {
  public:
   explicit Encoder(OutputFile& output) : output_(output) {}
@@ -55,7 +55,7 @@ class GzipEncoder final : public Encoder {
   }
 
   void encode(std::span<const char> text, bool last) override {
-    // The stream only reads from next_in, but does not say so.
+    // The stream only reads from next_in, although its type is not const.
     stream_->next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));
     stream_->avail_in = static_cast<std::uint32_t>(text.size());
     stream_->end_of_stream = last;

@@ -1,4 +1,4 @@
-// Writes FROSTT text, plain or compressed by the name's ending (.gz, .zst).
+// Writes FROSTT text, plain or compressed as the name's ending tells (.gz, .zst).
 #pragma once
 
 #include <filesystem>
@@ -7,13 +7,13 @@
 
 namespace blco {
 
-// Takes text in order; the file appears under its name at finish(). Throws Error{io}, a full disk included.
+// Takes text in order; the file appears under its name at finish(). Throws Error{io}, also on a full disk.
 class TnsWriter {
  public:
   explicit TnsWriter(const std::filesystem::path& output);
   ~TnsWriter();
 
-  // Whole lines, or parts of them.
+  // Whole lines or parts of lines.
   void write(std::string_view text);
   void finish();
 

@@ -1,4 +1,4 @@
-// Errors of the CUDA runtime that name the call.
+// Turns CUDA runtime errors into Errors that name the call.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,7 +9,7 @@
 
 namespace blco::cuda {
 
-// Throws Error{cuda} "call: what the runtime says", or Error{out_of_memory}.
+// Throws Error{cuda} "<call>: <the runtime's message>", or Error{out_of_memory}.
 inline void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   const bool memory = status == cudaErrorMemoryAllocation;

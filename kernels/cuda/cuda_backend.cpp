@@ -1,9 +1,9 @@
-// The CUDA backend: lanes carry chunks across the link and compute them; dense work has a stream of its own.
+// The CUDA backend: lanes carry chunks across the link and compute them; dense work has its own stream.
 //
-// Streams and what orders them: a pass begins on the main stream (the output is zeroed), and every other stream waits
-// for that; a lane's copy, kernel and next copy follow each other on the lane's stream; the pass ends when the main
-// stream has waited for all others, merged the copies of the output and brought back the fault record. Nothing in a
-// pass waits for the whole device.
+// Order of streams: a pass begins on the main stream, which zeroes the output; every other stream waits for that. A
+// lane's copy, kernel and next copy are ordered by the lane's stream. To end a pass, the main stream waits for all
+// others, merges the copies of the output and reads back the fault record. Nothing in a pass waits for the whole
+// device.
 #include "kernels/cuda_backend.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ namespace {
 
 using namespace cuda;
 
-// Two kernels of resident chunks at once: the second fills the multiprocessors that the first leaves at its end.
+// Two kernels on resident chunks at a time: the second fills multiprocessors that the first leaves idle at its end.
 constexpr std::size_t resident_streams = 2;
 
 [[noreturn]] void throw_fault(FaultRecord fault) {
@@ -38,7 +38,7 @@ constexpr std::size_t resident_streams = 2;
                                       " lies outside the tensor; the file is damaged, ingest it again");
 }
 
-// A device buffer, its stream, and the event after the copy from the staging buffer of the same number.
+// A device buffer, its stream, and the event recorded after the copy from the staging buffer of the same number.
 struct Lane {
   explicit Lane(std::uint64_t bytes) : memory(bytes, "a lane"), stream(Stream::Priority::urgent) {}
 
@@ -49,9 +49,9 @@ struct Lane {
 
 struct Resident {
   DeviceChunk chunk;  // in device memory, or packed
-  ChunkView packed;   // in the caller's pinned memory, if it crosses the link in every pass
+  ChunkView packed;   // in the caller's pinned memory, if sent over the link in every pass
   bool crosses_link = false;
-  std::size_t lane = 0;  // whose stream copies it, until the end of the pass in which it was kept
+  std::size_t lane = 0;  // whose stream copies it, until the end of the pass that keeps it
 };
 
 template <class Real>
@@ -119,12 +119,12 @@ class CudaBackend final : public Backend {
   DeviceBuffer arena_;
   std::uint64_t arena_used_ = 0;
 
-  std::vector<std::vector<double>> grams_;  // on the host; empty: rows were loaded since
+  std::vector<std::vector<double>> grams_;  // on the host; empty: out of date, rows were loaded
   std::vector<Resident> residents_;
   DeviceTrace trace_;
   Event zeroed_;
   Event joined_;
-  // Streams come after all memory that their work uses, so that they end before it is freed.
+  // Streams are declared after all memory that their work uses, so that they are destroyed first.
   mutable StagedTransfer transfer_;
   mutable Stream main_;
   std::vector<Stream> resident_streams_;
@@ -198,7 +198,7 @@ void CudaBackend<Real>::for_each_stream(const Visit& visit) {
   for (Lane& lane : lanes_) visit(lane.stream);
 }
 
-// The main stream waits for all others.
+// Makes the main stream wait for all others.
 template <class Real>
 void CudaBackend<Real>::join_streams() {
   for_each_stream([this](Stream& stream) {
@@ -209,7 +209,7 @@ void CudaBackend<Real>::join_streams() {
 
 template <class Real>
 void CudaBackend<Real>::begin_pass(int mode) {
-  // After a pass that failed half-way its chunks may still be adding to the output.
+  // After a pass that failed midway, its chunks may still be adding to the output.
   if (pass_runs_) join_streams();
   pass_runs_ = true;
   pass_mode_ = mode;

@@ -1,4 +1,4 @@
-// What the CUDA backend takes of a device: arithmetic that a plan needs also where there is no CUDA.
+// Device memory of the CUDA backend: arithmetic that plans need even without CUDA.
 #include <algorithm>
 
 #include "kernels/cuda/dense_sizes.hpp"

@@ -1,6 +1,6 @@
-// Launchers of the dense part: row updates, Gram matrices, merges. All queue work on `stream` and return at once; all
-// matrices are in device memory, row-major with `rank` columns and no padding. rows and rank are at least 1. Sums run
-// in an order that the sizes alone decide. `scratch` has dense_scratch_bytes(rows, rank), aligned to 16 bytes.
+// Launchers of the dense kernels: row updates, Gram matrices, merges. Each queues work on `stream` and returns at once.
+// Matrices are in device memory, row-major with `rank` columns and no padding; rows and rank are at least 1. Sizes
+// alone decide the order of sums. `scratch` has dense_scratch_bytes(rows, rank), aligned to 16 bytes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,20 +11,21 @@
 
 namespace blco::cuda {
 
-// The R x R matrices of a RowSolver, on the device. lower is null for the pseudo-inverse.
+// The R x R matrices of a RowSolver, on the device. `lower` is null for the pseudo-inverse.
 struct SolverView {
   const double* matrix = nullptr;
   const double* lower = nullptr;
 };
 
-// factor = the rows of `output` solved (RowSolver: forward and back substitution, or times the pseudo-inverse), not
-// normalised yet. sums[r], r < rank: the square of the 2-norm of column r; sums[rank]: <output, factor>. Precision and
-// sums are f64 whatever Real; the sums are of the rows before they are rounded to Real. output and factor differ.
+// factor = the rows of `output`, solved (RowSolver: forward and back substitution, or times the pseudo-inverse), not
+// yet normalised. sums[r] for r < rank is the squared 2-norm of column r; sums[rank] is <output, factor>. Arithmetic
+// and sums are f64 whatever Real is; the sums are taken before rows are rounded to Real. Requires: output and factor
+// differ.
 template <class Real>
 void solve_rows(const Real* output, std::uint64_t rows, int rank, const SolverView& solver, Real* factor, double* sums,
                 void* scratch, cudaStream_t stream);
 
-// Columns of `factor` divided by sqrt(sums[r]); a column whose sum is zero stays.
+// Divides the columns of `factor` by sqrt(sums[r]); a column whose sum is zero stays.
 template <class Real>
 void normalise_columns(Real* factor, std::uint64_t rows, int rank, const double* sums, cudaStream_t stream);
 

@@ -1,4 +1,4 @@
-// What the dense kernels share: pairs of numbers, sums over lanes and over slabs, and the shape of elementwise work.
+// Shared by the dense kernels: pairs of numbers, sums over lanes and over slabs, and elementwise launch shapes.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace blco::cuda {
 constexpr int warp_threads = 32;
 constexpr unsigned whole_warp = 0xffffffffu;
 
-// Two f64 numbers that are read at once.
+// Two f64 numbers, loaded together.
 struct alignas(16) Pair {
   double first;
   double second;
@@ -33,8 +33,8 @@ inline LaunchShape slab_sum_shape(std::uint64_t entries) {
   return {static_cast<unsigned>((entries + entries_of_sum_block - 1) / entries_of_sum_block), sum_threads, 0};
 }
 
-// The sum over slabs of partial[slab * stride + at], in a fixed order. The 8 threads that are 32 apart share an entry,
-// and the first of them has the sum. For all threads of a block.
+// The sum over slabs of partial[slab * stride + at], in a fixed order. Call from all threads of a block: each group of
+// 8 threads, 32 apart, shares an entry, and its first thread gets the sum.
 __device__ inline double sum_of_slabs(const double* partial, std::uint64_t slabs, std::uint64_t stride,
                                       std::uint64_t at) {
   __shared__ double parts[ways_of_sum_block][entries_of_sum_block];
@@ -55,7 +55,7 @@ __device__ inline double sum_of_slabs(const double* partial, std::uint64_t slabs
 constexpr unsigned elementwise_threads = 256;
 
 inline LaunchShape elementwise_shape(std::uint64_t count) {
-  constexpr std::uint64_t max_blocks = 1024;  // threads of a large device all at once
+  constexpr std::uint64_t max_blocks = 1024;  // as many threads as a large device runs at once
   const std::uint64_t blocks = (count + elementwise_threads - 1) / elementwise_threads;
   return {static_cast<unsigned>(std::min(blocks, max_blocks)), elementwise_threads, 0};
 }

@@ -1,4 +1,4 @@
-// The speed of the link and of device memory, as large copies have it.
+// Measures the bandwidth of the link and of device memory with large copies.
 #include <algorithm>
 #include <vector>
 
@@ -10,11 +10,11 @@ namespace {
 
 using namespace cuda;
 
-// Well beyond any cache, and small beside the memory of a device.
+// Well beyond any cache, but small compared to a device's memory.
 constexpr std::uint64_t max_copy_bytes = std::uint64_t{256} << 20;
 constexpr std::size_t repeats = 7;
 
-// Median bytes per second of what `copy` queues.
+// Median bytes per second of the copy that `copy` queues.
 template <class Copy>
 double median_speed(double bytes, Stream& stream, const Copy& copy) {
   Event begin(Event::Timing::on);

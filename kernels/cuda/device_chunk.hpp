@@ -1,4 +1,4 @@
-// A chunk's payloads in device memory, and how they get there.
+// The payloads of a chunk in device memory, and their transfer.
 #pragma once
 
 #include <array>
@@ -17,14 +17,14 @@ struct DeviceChunk {
   std::uint64_t number = 0;
   std::uint64_t nnz = 0;
   std::uint64_t payload_bytes = 0;
-  std::array<PayloadView, column_count> payload{};  // bytes lie in device memory; none where there is no payload
+  std::array<PayloadView, column_count> payload{};  // `bytes` are in device memory; null without a payload
   std::vector<RowRange> rows;                       // per mode
 };
 
 // Payloads start at multiples of this.
 inline constexpr std::uint64_t payload_alignment = 256;
 
-// Where the payloads come to lie from `memory` on. No byte is moved.
+// Lays the payloads out from `memory` on, without copying.
 inline DeviceChunk place_chunk(const ChunkView& chunk, const TensorLayout& layout, std::byte* memory) {
   DeviceChunk placed;
   placed.number = chunk.number;
@@ -45,7 +45,7 @@ inline DeviceChunk place_chunk(const ChunkView& chunk, const TensorLayout& layou
   return placed;
 }
 
-// Queues the copies that `placed` stands for.
+// Queues the copies to the places in `placed`.
 inline void copy_payloads(const ChunkView& chunk, const DeviceChunk& placed, cudaStream_t stream) {
   for (std::size_t column = 0; column < column_count; ++column) {
     if (chunk.payload[column].empty()) continue;

@@ -1,4 +1,4 @@
-// Owners of what the CUDA runtime gives: device and pinned memory, streams, events. All move-only.
+// Owners of CUDA resources: device and pinned memory, streams, events. All are move-only.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,11 +14,11 @@
 
 namespace blco::cuda {
 
-// Uninitialised device memory, aligned to 256 bytes. Frees without throwing.
+// Uninitialised device memory, aligned to 256 bytes. Its destructor does not throw.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  // `purpose` is for the message where there is no room.
+  // The message names `purpose` if memory runs out.
   DeviceBuffer(std::uint64_t bytes, const char* purpose) : bytes_(bytes) {
     if (bytes == 0) return;
     const std::string call = "cudaMalloc of " + std::to_string(bytes) + " bytes for " + purpose;
@@ -44,7 +44,7 @@ class DeviceBuffer {
   std::uint64_t bytes_ = 0;
 };
 
-// Page-locked host memory: the only kind that copies run beside kernels from.
+// Page-locked host memory: only from it do copies overlap with kernels.
 class PinnedBuffer final : public HostBuffer {
  public:
   explicit PinnedBuffer(std::uint64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
@@ -84,7 +84,7 @@ class Event {
   }
 
   void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
-  // Returns when what was queued before the last record has ended; `what` names that for messages. Thread-safe.
+  // Returns when all work queued before the last record has ended; `what` names it in messages. Thread-safe.
   void wait(const char* what) const { check(cudaEventSynchronize(event_), what); }
   double milliseconds_since(const Event& earlier) const {
     float milliseconds = 0;
@@ -109,7 +109,7 @@ class Stream {
         cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority == Priority::urgent ? greatest : least),
         "cudaStreamCreateWithPriority");
   }
-  // Waits for what is queued: it may use memory that is freed next.
+  // Waits for queued work, which may use memory that is freed next.
   ~Stream() {
     if (stream_ == nullptr) return;
     static_cast<void>(cudaStreamSynchronize(stream_));
@@ -121,7 +121,7 @@ class Stream {
     return *this;
   }
 
-  // What is queued from now on starts after what was queued before the event's last record.
+  // Later work on this stream starts after all work queued before the event's last record.
   void wait(const Event& event) { check(cudaStreamWaitEvent(stream_, event.get(), 0), "cudaStreamWaitEvent"); }
   cudaStream_t get() const { return stream_; }
 

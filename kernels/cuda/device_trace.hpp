@@ -1,4 +1,4 @@
-// Times of copies and kernels of one pass, taken by events and reported when the pass has ended.
+// Times the copies and kernels of one pass by events, and reports them when the pass has ended.
 #pragma once
 
 #include <chrono>
@@ -11,14 +11,14 @@
 
 namespace blco::cuda {
 
-// All calls do nothing without a sink. From one thread.
+// Does nothing without a sink. Call from one thread.
 class DeviceTrace {
  public:
   using Mark = std::size_t;
 
   explicit DeviceTrace(TraceSink* sink) : sink_(sink) {}
 
-  // Times count from here: to the host's clock they are off by the time that the event takes to reach the device.
+  // Sets time zero. Against the host's clock, times are off by the delay of this event on its way to the device.
   void begin_pass(cudaStream_t stream) {
     used_ = 0;
     spans_.clear();
@@ -37,7 +37,7 @@ class DeviceTrace {
     if (sink_ != nullptr) spans_.push_back({std::move(track), name, chunk, bytes, from, to});
   }
 
-  // All marks have been passed.
+  // Requires: all marks have passed.
   void report() {
     for (const Span& span : spans_) {
       sink_->add({span.track, span.name, time_of(span.from), time_of(span.to), span.chunk, span.bytes});
@@ -62,7 +62,7 @@ class DeviceTrace {
 
   TraceSink* sink_;
   std::chrono::steady_clock::time_point begin_;
-  std::vector<Event> events_;  // the first is the pass's begin
+  std::vector<Event> events_;  // the first marks the beginning of the pass
   std::size_t used_ = 0;
   std::vector<Span> spans_;
 };

@@ -7,11 +7,11 @@ namespace {
 
 constexpr int gram_threads = 256;
 constexpr int strip_numbers = 1024;  // of A in shared memory at a time, for one side of the tile
-constexpr int small_tile = 16;       // for ranks up to it
+constexpr int small_tile = 16;       // for ranks up to 16
 constexpr int tile_side = 32;
 constexpr int micro = 4;  // a thread sums 4 x 4 entries
 
-// Tile t of the upper triangle, counted row by row, of a matrix of `across` x `across` tiles.
+// Tile t, counted row by row, of the upper triangle of a matrix of `across` x `across` tiles.
 struct GramTile {
   int row;
   int column;
@@ -25,8 +25,8 @@ __device__ inline GramTile gram_tile(int t, int across) {
   return {row, row + t};
 }
 
-// Columns [first, first + Tile) of a strip of rows, on their way from global to shared memory. Zero where there are
-// none.
+// Loads columns [first, first + Tile) of a strip of rows from global to shared memory, through registers. Zero outside
+// the matrix.
 template <class Real, int Tile>
 struct Strip {
   static constexpr int rows = strip_numbers / Tile;
@@ -52,8 +52,8 @@ struct Strip {
   Real numbers[own];
 };
 
-// The threads fall into groups that take every Groups-th row of a strip. Thread (a, b) of a group sums the entries in
-// rows 2a, 2a + 1 and Tile / 2 further, and columns 2b, 2b + 1 and Tile / 2 further: pairs that fill all banks.
+// Threads form groups that take every Groups-th row of a strip. Thread (a, b) of a group sums the entries in rows 2a,
+// 2a + 1 and Tile / 2 further on, and columns 2b, 2b + 1 and Tile / 2 further on: pairs that use all banks.
 template <int Tile>
 struct Place {
   static constexpr int across = Tile / micro;
@@ -84,7 +84,7 @@ __device__ inline void add_products(const double* left, const double* right, con
   }
 }
 
-// Leaves in `total` the sums of all groups, added in their order.
+// Adds the sums of all groups, in order, into `total`.
 template <int Tile>
 __device__ inline void add_groups(const Place<Tile>& place, const double (&sums)[micro][micro], double* total) {
   for (int group = 0; group < Place<Tile>::groups; ++group) {
@@ -102,7 +102,7 @@ __device__ inline void add_groups(const Place<Tile>& place, const double (&sums)
   }
 }
 
-// partial[slab]: R x R, of which the upper triangle is written.
+// partial[slab]: R x R, upper triangle only.
 template <class Real, int Tile>
 __global__ void __launch_bounds__(gram_threads, 3) gram_kernel(const Real* __restrict__ factor, std::uint64_t rows,
                                                                std::uint64_t slab_rows, int rank, double* partial) {
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(gram_threads, 3) gram_kernel(const Real* __res
   }
 }
 
-// Adds the upper triangles of the slabs, and mirrors the sum.
+// Adds the slabs' upper triangles and mirrors the sum.
 __global__ void add_grams_kernel(const double* partial, std::uint64_t slabs, unsigned rank, double* result) {
   const unsigned count = rank * rank;
   const unsigned i = blockIdx.x * entries_of_sum_block + threadIdx.x % entries_of_sum_block;

@@ -1,7 +1,7 @@
-// What kernels and launchers share: launching and dynamic shared memory.
+// Shared by kernels and launchers: launches and dynamic shared memory.
 //
-// Compiled by nvcc for devices, and by the host compiler where `cuda_runtime.h` is that of the emulator
-// (tests/simt), which brings its own definitions of the two macros.
+// nvcc compiles this for devices; the host compiler compiles it if `cuda_runtime.h` is the emulator's (tests/simt),
+// which defines the two macros itself.
 #pragma once
 
 #include <cuda_runtime.h>

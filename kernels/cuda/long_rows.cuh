@@ -1,7 +1,7 @@
 // long_rows.cuh: A = M V^-1 for rows of any length, in shared memory.
 //
-// A block takes a slab of rows, `Held` of them at a time; its threads share the columns. Every thread solves a panel of
-// four columns for itself, and takes its part from those columns of its own that are still to come.
+// A block takes a slab, `Held` rows at a time; its threads share the columns. Every thread solves a panel of four
+// columns for itself, and subtracts its contribution from those of the thread's columns that are still unsolved.
 #pragma once
 
 #include "kernels/cuda/dense_parts.cuh"
@@ -10,7 +10,7 @@ namespace blco::cuda {
 
 constexpr int long_row_threads = 256;
 
-// y = the panel of columns [panel, panel + 4) solved, from what is in `tile`.
+// Solves the columns [panel, panel + 4) of `tile` into y.
 template <int Held, bool Forward>
 __device__ inline void solve_panel(const double* corner, int columns, const double* tile,
                                    double (&y)[Held][panel_columns]) {
@@ -31,7 +31,7 @@ __device__ inline void solve_panel(const double* corner, int columns, const doub
   }
 }
 
-// One of the two substitutions, for all threads of a block.
+// One of the two substitutions. Call from all threads of a block.
 template <int Held, bool Forward>
 __device__ inline void substitute_panels(const double* matrix, int columns, double* tile) {
   const auto line = static_cast<std::size_t>(columns);
@@ -63,7 +63,7 @@ __device__ inline void substitute_panels(const double* matrix, int columns, doub
   }
 }
 
-// Column k of the rows in `tile` times the symmetric matrix.
+// Column k of the product of the rows in `tile` and the symmetric matrix.
 template <int Held>
 __device__ inline void multiply_column(const double* matrix, int rank, int columns, const double* tile, int k,
                                        double (&x)[Held]) {
@@ -76,7 +76,7 @@ __device__ inline void multiply_column(const double* matrix, int rank, int colum
   }
 }
 
-// partial[slab * (rank + 1) + r]: as the sums of solve_rows, of one slab.
+// partial[slab * (rank + 1) + r]: the sums of solve_rows, for one slab.
 template <class Real, int Held, bool Cholesky>
 __global__ void __launch_bounds__(long_row_threads)
     solve_long_rows_kernel(const Real* __restrict__ output, std::uint64_t rows, std::uint64_t slab_rows, int rank,
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(long_row_threads)
     __syncthreads();
   }
 
-  // The warps' inner products, in the order of the warps.
+  // Adds the warps' inner products in the order of the warps.
   inner = sum_of_warp(inner);
   if (thread % warp_threads == 0) tile[thread / warp_threads] = inner;
   __syncthreads();

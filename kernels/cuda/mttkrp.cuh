@@ -1,21 +1,21 @@
 // mttkrp.cuh: output[i_n, r] += value * prod_{m != n} A_m[i_m, r], over the nonzeros (i_1, ..., i_N; value) of a chunk.
 //
-// Nguyen et al., ICS 2022, section 5: a warp decodes and reorders a tile (tile.cuh), then groups of lanes run along the
-// rank, each over its share of the tile, adding in registers while the row stays the same. At a segment's end
+// Nguyen et al., ICS 2022, section 5: a warp decodes and reorders a tile (tile.cuh). Then groups of lanes run along the
+// rank, each over its share of the tile, and add in registers while the row stays the same. At the end of a segment,
 // register-based resolution adds to global memory; hierarchical resolution adds to a stash in shared memory, which the
-// block adds at its end to one of several copies of the output.
+// block finally adds to one of several copies of the output.
 #pragma once
 
 #include "kernels/cuda/tile.cuh"
 
 namespace blco::cuda {
 
-// Nonzeros whose factor rows a lane has in flight at once.
+// Nonzeros whose factor rows a lane loads at once.
 constexpr int entries_in_flight = 4;
 constexpr int mttkrp_threads = static_cast<int>(max_mttkrp_warps) * warp_lanes;
 constexpr int mttkrp_blocks_per_multiprocessor = 3;
 
-// Where the sums of a segment go.
+// Destination of a segment's sums.
 template <class Real, bool Stashed>
 struct SegmentSink {
   Real* copy;   // of the output, in global memory
@@ -25,7 +25,7 @@ struct SegmentSink {
 
   __device__ void add(std::uint32_t row, int column, int rank, Real sum) const {
     if constexpr (Stashed) {
-      const std::uint64_t place = row - stash_first;  // wraps around below the window
+      const std::uint64_t place = row - stash_first;  // wraps around if row < stash_first
       if (place < stash_rows) {
         atomicAdd(&stash[place * static_cast<std::uint64_t>(rank) + static_cast<std::uint64_t>(column)], sum);
         return;
@@ -35,11 +35,12 @@ struct SegmentSink {
   }
 };
 
-// Lanes x Columns columns at once: lane l of a group holds columns first + l + c * Lanes. Exact: that is the rank.
+// Processes Lanes x Columns columns at once: lane l of a group holds columns first + l + c * Lanes. Exact: the rank
+// equals Lanes * Columns.
 template <class Real, int Lanes, int Columns, bool Exact, bool Stashed>
 __device__ inline void add_columns(const MttkrpArguments<Real>& arguments, const WarpTile& tile, int count, int lane,
                                    int first, const SegmentSink<Real, Stashed>& sink) {
-  constexpr int share = frame_entries * Lanes / warp_lanes;  // of a group
+  constexpr int share = frame_entries * Lanes / warp_lanes;  // entries per group
   const int rank = Exact ? Lanes * Columns : arguments.rank;
   const int column = first + lane % Lanes;
   const int begin = lane / Lanes * share;
@@ -84,7 +85,7 @@ __device__ inline void add_columns(const MttkrpArguments<Real>& arguments, const
   }
 }
 
-// Column blocks of Lanes * Columns, as many as the rank takes.
+// Processes as many blocks of Lanes * Columns columns as the rank needs.
 template <class Real, int Lanes, int Columns, bool Exact, bool Stashed>
 __device__ inline void add_tile(const MttkrpArguments<Real>& arguments, const WarpTile& tile, int count, int lane,
                                 const SegmentSink<Real, Stashed>& sink) {
@@ -140,7 +141,7 @@ __global__ void __launch_bounds__(mttkrp_threads, mttkrp_blocks_per_multiprocess
   }
 }
 
-// The launcher of one kind of rank.
+// Launches the kernel variant of one column shape.
 template <class Real, int Lanes, int Columns, bool Exact>
 void launch_kind(const MttkrpArguments<Real>& arguments, const MttkrpShape& shape, cudaStream_t stream) {
   const LaunchShape launch_shape{shape.blocks, shape.warps * warp_lanes, shape.shared_bytes};
@@ -152,8 +153,8 @@ void launch_kind(const MttkrpArguments<Real>& arguments, const MttkrpShape& shap
   }
 }
 
-// Ranks 8, 16, 24, 32, 48 and 64 are compiled in. Of the others, small ones take the narrowest group that holds them,
-// so that a warp's other lanes work on other entries; large ones go in blocks of 32 or 64 columns.
+// Ranks 8, 16, 24, 32, 48 and 64 are compiled in. Other small ranks use the narrowest group that holds them, so that
+// the warp's other lanes process other entries; other large ranks run in blocks of 32 or 64 columns.
 template <class Real>
 void launch_mttkrp(const MttkrpArguments<Real>& arguments, const MttkrpShape& shape, cudaStream_t stream) {
   switch (arguments.rank) {

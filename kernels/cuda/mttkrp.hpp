@@ -1,4 +1,4 @@
-// What one launch of the MTTKRP kernel is given: a chunk in device memory, the factors, and where rows are gathered.
+// The arguments of one MTTKRP launch: a chunk in device memory, the factors, and the rows collected in the stash.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,8 +11,8 @@
 
 namespace blco::cuda {
 
-// Where a coordinate lies in a line: field `field` at `shift` of the BLCO index, and above its `low_bits` the bits of
-// the key that `key_mask` names.
+// Position of a coordinate in a line: bits `field` at `shift` of the BLCO index, then, from bit `low_bits` of the
+// coordinate on, the bits of the key under `key_mask`.
 struct CoordinateBits {
   std::uint64_t field = 0;
   std::uint64_t key_mask = 0;
@@ -21,10 +21,10 @@ struct CoordinateBits {
   int low_bits = 0;
 };
 
-// First fault of a pass, in device memory: 0, or (chunk + 1) << 8 | mode of a coordinate outside its mode.
+// First fault of a pass, in device memory: 0, or (chunk + 1) << 8 | mode for a coordinate outside its mode.
 using FaultRecord = unsigned long long;
 
-// Trivially copyable; crosses to the device by value. Payloads, tables, factors, output and fault lie in device memory.
+// Trivially copyable; passed to the device by value. Payloads, tables, factors, output and fault are in device memory.
 template <class Real>
 struct MttkrpArguments {
   PayloadView index;
@@ -39,26 +39,26 @@ struct MttkrpArguments {
   CoordinateBits coordinates[max_order] = {};
   const Real* factors[max_order] = {};         // row-major I_n x rank
   const std::uint64_t* byte_tables = nullptr;  // BlcoByteTables
-  int index_bytes = 0;                         // of a line's low 64 bits, those that are ever set
+  int index_bytes = 0;                         // number of low bytes of a line that can be nonzero
 
   Real* output = nullptr;         // row-major I_mode x rank
   Real* more_copies = nullptr;    // copies 1, 2, ... of the output
-  std::uint64_t copy_stride = 0;  // numbers from one of them to the next
-  int copy_count = 1;             // the output included
-  std::uint64_t stash_first = 0;  // rows [stash_first, stash_first + stash_rows) are gathered in shared memory
+  std::uint64_t copy_stride = 0;  // numbers from one copy to the next
+  int copy_count = 1;             // includes the output
+  std::uint64_t stash_first = 0;  // rows [stash_first, stash_first + stash_rows) are collected in shared memory
   std::uint32_t stash_rows = 0;   // 0: register-based resolution
   FaultRecord* fault = nullptr;
 };
 
 struct MttkrpShape {
   unsigned blocks = 1;
-  unsigned warps = 1;  // of a block
+  unsigned warps = 1;  // per block
   std::size_t shared_bytes = 0;
 };
 
 inline constexpr unsigned max_mttkrp_warps = 8;
 
-// Dynamic shared memory of a block, in this order: byte tables, a tile per warp, the stash.
+// Dynamic shared memory of a block, in order: byte tables, one tile per warp, the stash.
 BLCO_HOST_DEVICE constexpr std::size_t tile_bytes(int order, bool has_key) {
   const std::size_t words = has_key ? 2 * frame_entries : frame_entries;
   const std::size_t rows = static_cast<std::size_t>(order) * frame_entries;

@@ -1,4 +1,4 @@
-// A build without CUDA: there is no device to find, and the reason is the build.
+// A build without CUDA: finds no device, and names the build as the reason.
 #include "kernels/cuda_backend.hpp"
 
 namespace blco {

@@ -1,4 +1,4 @@
-// A named range on the profiler's timeline, where NVTX is there.
+// A named range on the profiler's timeline, if NVTX is available.
 #pragma once
 
 #if __has_include(<nvtx3/nvToolsExt.h>)

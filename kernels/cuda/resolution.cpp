@@ -36,7 +36,7 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request)
   }
   const std::uint64_t stash = plan.stash_rows * request.bytes_of_row;
 
-  // The block size that keeps most warps of a multiprocessor busy; the smaller of two that are as good.
+  // The block size that keeps most warps of a multiprocessor busy; among equals, the smallest.
   std::uint64_t max_resident = 0;
   std::uint64_t blocks = 1;
   for (std::uint64_t warps = 1; warps <= max_mttkrp_warps; warps *= 2) {

@@ -1,4 +1,4 @@
-// Which resolution a chunk takes, and the shape of its launch: Nguyen et al., ICS 2022, section 5.3.
+// Chooses a chunk's resolution and launch shape: Nguyen et al., ICS 2022, section 5.3.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct RowRange {
   std::uint64_t count() const { return last - first + 1; }
 };
 
-// What the choice depends on beside the device.
+// What the choice depends on, besides the device.
 struct LaunchRequest {
   int order = 1;
   bool has_key = false;
@@ -32,13 +32,13 @@ struct LaunchPlan {
   std::uint32_t stash_rows = 0;  // 0: register-based
 };
 
-// Hierarchical where the chunk has fewer target rows than the device has multiprocessors, so that many blocks would add
-// to the same rows of global memory. The stash holds as many of the chunk's rows, from the first on, as shared memory
-// has room for beside the tiles; if that is none, the chunk is register-based.
+// Hierarchical if the chunk has fewer target rows than the device has multiprocessors, because many blocks would then
+// add to the same rows of global memory. The stash holds as many of the chunk's rows, from the first on, as fit into
+// shared memory next to the tiles; if none fit, the chunk is register-based.
 LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request);
 
-// Copies of the output of a mode, the output included: more than one only where the mode itself is short (or
-// hierarchical resolution is asked for), and as many as `private_bytes` hold, up to max_copies.
+// Number of copies of a mode's output, the output included. More than one only if the mode itself is short (or
+// hierarchical resolution is requested); as many as `private_bytes` hold, up to max_copies.
 inline constexpr int max_copies = 8;
 int copies_of_output(const DeviceLimits& device, Resolution resolution, std::uint64_t mode_length,
                      std::uint64_t output_bytes, std::uint64_t private_bytes);

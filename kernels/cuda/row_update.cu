@@ -1,5 +1,5 @@
-// row_update.cu: A = M V^-1 row by row (substitution with the Cholesky factors of V, or times its pseudo-inverse), and
-// every column divided by its 2-norm. All in f64 between load and store.
+// row_update.cu: A = M V^-1 row by row (substitution with the Cholesky factors of V, or times its pseudo-inverse), then
+// divides every column by its 2-norm. Everything between load and store is f64.
 #include "kernels/cuda/long_rows.cuh"
 #include "kernels/cuda/short_rows.cuh"
 
@@ -7,10 +7,10 @@ namespace blco::cuda {
 namespace {
 
 constexpr int max_held_long_rows = 4;
-// Above it, so many rows would take more shared memory than a block has without asking for more.
+// Above this, the rows would exceed the shared memory that a block gets without opting in to more.
 constexpr int longest_of_held_rows = 1024;
 
-// One symmetric matrix from which both substitutions read along rows: entry (j, k) is L_jk or L_kj, whichever there is,
+// One symmetric matrix from which both substitutions read along rows: entry (j, k) is L_jk or L_kj, whichever exists,
 // and 1 / L_jj on the diagonal; or the pseudo-inverse. Padded with the unit matrix.
 __global__ void lay_out_solver_kernel(SolverView solver, int rank, int columns, double* matrix) {
   const int count = columns * columns;
@@ -48,7 +48,7 @@ __global__ void normalise_kernel(Real* factor, std::uint64_t count, unsigned ran
   }
 }
 
-// What the kernels of all row lengths are given.
+// The arguments of the kernels for all row lengths.
 template <class Real>
 struct SolveArguments {
   const Real* output;

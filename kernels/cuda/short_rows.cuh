@@ -1,8 +1,8 @@
 // short_rows.cuh: A = M V^-1 for rows of up to 128 numbers, each in the registers of 1, 2, 4 or 8 lanes.
 //
-// A block takes a slab of rows. Each of its warps brings 32 / Lanes rows at a time through shared memory, where global
-// memory is read along rows and registers are filled across them. Solving is by columns: once a number of the solution
-// is known, all lanes of its row take its part from their numbers that are still to come.
+// A block takes a slab of rows. Each warp moves 32 / Lanes rows at a time through shared memory: it reads global memory
+// along rows, and fills registers across them. The solve goes column by column: once a number of the solution is known,
+// all lanes of its row subtract its contribution from their unsolved numbers.
 #pragma once
 
 #include "kernels/cuda/dense_parts.cuh"
@@ -11,7 +11,7 @@ namespace blco::cuda {
 
 constexpr int short_row_warps = 4;
 
-// The column of a lane's number q. Lanes own pairs of neighbours, so that they read the matrix by pairs.
+// The column of a lane's number q. Lanes own adjacent pairs, so that they read the matrix in pairs.
 template <int Lanes>
 __device__ constexpr int column_of(int q, int part) {
   return (q / 2 * Lanes + part) * 2 + q % 2;
@@ -27,8 +27,7 @@ __device__ inline double number_of(double own, int part) {
   }
 }
 
-// Visits numbers 0 to count - 1 of rows that follow each other, and their places in a tile whose rows are `stride`
-// apart.
+// Visits numbers 0 to count - 1 of consecutive rows, and their places in a tile whose rows are `stride` apart.
 template <class Visit>
 __device__ inline void visit_tile(int count, int rank, int stride, int lane, const Visit& visit) {
   int row = lane / rank;
@@ -46,8 +45,8 @@ __device__ inline void visit_tile(int count, int rank, int stride, int lane, con
   }
 }
 
-// One number of the solution, number q of lane `owner`, and its part taken from those that are still to come. `line` is
-// the row of the matrix for its column: read by plain loads, which the compiler does not move out of the loop over
+// Solves one number, number q of lane `owner`, and subtracts its contribution from the unsolved ones. `line` is the
+// matrix row of its column. It is read by plain loads, so that the compiler does not hoist them out of the loop over
 // rows, where they would take all registers.
 template <int Lanes, bool Forward>
 __device__ inline void eliminate(const double* line, int q, int owner, int part, double (&x)[numbers_of_lane]) {
@@ -81,7 +80,7 @@ __device__ inline void substitute(const double* matrix, int part, double (&x)[nu
       eliminate<Lanes, true>(line + columns, q + 1, owner, part, x);
     }
   }
-  __syncwarp();  // keeps the compiler from holding on to the numbers of the matrix, which come again
+  __syncwarp();  // stops the compiler from keeping the matrix's numbers in registers
 #pragma unroll
   for (int q = numbers_of_lane - 2; q >= 0; q -= 2) {
 #pragma unroll 1
@@ -112,7 +111,7 @@ __device__ inline void multiply(const double* matrix, int part, const double* ro
   }
 }
 
-// Adds the squares of the columns of a tile, each summed by one lane.
+// Adds the squares of a tile's columns, one lane per column.
 template <int Lanes>
 __device__ inline void add_squares(const double* tile, int lane, double* squares) {
   constexpr int columns = numbers_of_lane * Lanes;
@@ -129,7 +128,7 @@ __device__ inline void add_squares(const double* tile, int lane, double* squares
   }
 }
 
-// partial[slab * (rank + 1) + r]: as the sums of solve_rows, of one slab.
+// partial[slab * (rank + 1) + r]: the sums of solve_rows, for one slab.
 template <class Real, int Lanes, bool Cholesky>
 __global__ void __launch_bounds__(short_row_warps* warp_threads, 4)
     solve_short_rows_kernel(const Real* __restrict__ output, std::uint64_t rows, std::uint64_t slab_rows, int rank,
@@ -146,7 +145,7 @@ __global__ void __launch_bounds__(short_row_warps* warp_threads, 4)
   for (int i = lane; i < held * stride; i += warp_threads) tile[i] = 0;
   __syncwarp();
 
-  double squares[(columns + warp_threads - 1) / warp_threads] = {};  // of columns lane, lane + 32, ...
+  double squares[(columns + warp_threads - 1) / warp_threads] = {};  // columns lane, lane + 32, ...
   double inner = 0;
   const std::uint64_t end = min(rows, (std::uint64_t{blockIdx.x} + 1) * slab_rows);
   for (std::uint64_t first = blockIdx.x * slab_rows + static_cast<std::uint64_t>(warp * held); first < end;
@@ -179,7 +178,7 @@ __global__ void __launch_bounds__(short_row_warps* warp_threads, 4)
     __syncwarp();
   }
 
-  // The warps' sums, in the order of the warps.
+  // Adds the warps' sums in the order of the warps.
 #pragma unroll
   for (int column = 0; column < columns; column += warp_threads) {
     if (column + lane < columns) tile[column + lane] = squares[column / warp_threads];

@@ -1,4 +1,4 @@
-// Small and dense transfers between pageable memory and the device, through one pinned buffer. Each returns when its
+// Small or dense transfers between pageable memory and the device, through one pinned buffer. Each returns when its
 // numbers have arrived.
 #pragma once
 
@@ -28,7 +28,7 @@ class StagedTransfer {
     }
   }
 
-  // From f64 to the precision of the device.
+  // From f64 to the device's precision.
   template <class Real>
   void upload_numbers(std::span<const double> from, Real* to, Stream& stream) {
     constexpr std::size_t block = block_bytes / sizeof(Real);
@@ -40,7 +40,7 @@ class StagedTransfer {
     }
   }
 
-  // And back.
+  // From the device's precision to f64.
   template <class Real>
   void download_numbers(const Real* from, std::span<double> to, Stream& stream) {
     constexpr std::size_t block = block_bytes / sizeof(Real);

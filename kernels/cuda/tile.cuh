@@ -1,9 +1,9 @@
 // A tile: one frame of a chunk, decoded by a warp into shared memory and reordered so that equal target rows are
-// neighbours. Nguyen et al., ICS 2022, section 5.1: the processing phase.
+// adjacent. Nguyen et al., ICS 2022, section 5.1: the processing phase.
 //
-// Reordering is a stable counting sort by the lowest eight bits of the row: neighbours in line order agree in the high
-// bits of every mode, so that rows which share a bucket are nearly always equal, and where they are not, a row only
-// has more segments. The order depends on the data alone.
+// Reordering is a stable counting sort by the lowest eight bits of the row. Neighbours in line order agree in the high
+// bits of every mode, so rows in one bucket are nearly always equal; where they are not, a row merely gets more
+// segments. The order depends on the data alone.
 #pragma once
 
 #include "blco/frame_lanes.hpp"
@@ -16,12 +16,12 @@ constexpr unsigned all_lanes = 0xffffffffu;
 constexpr unsigned bucket_count = 256;
 constexpr int flag_words = frame_entries / warp_lanes;
 
-// Shared memory of one warp. Positions 0..255 are places after the reordering.
+// Shared memory of one warp. Positions 0 to 255 are places after reordering.
 struct WarpTile {
-  std::uint64_t* low;   // by slot: line indices, then BLCO indices; at last the values by position
-  std::uint64_t* key;   // by slot; null where lines have up to 64 bits
-  std::uint32_t* rows;  // rows of mode m by position from m * 256 on; those of the target mode serve as the histogram
-  std::uint32_t* ends;  // bit p % 32 of word p / 32: the segment of position p ends there
+  std::uint64_t* low;   // by slot: line indices, then BLCO indices; finally values by position
+  std::uint64_t* key;   // by slot; null for lines of up to 64 bits
+  std::uint32_t* rows;  // row of mode m at position p: rows[m * 256 + p]; the target mode's serve as histogram
+  std::uint32_t* ends;  // bit p % 32 of word p / 32: a segment ends at position p
 };
 
 __device__ inline WarpTile carve_tile(std::byte* memory, int order, bool has_key) {
@@ -43,7 +43,7 @@ __device__ inline Number exclusive_scan(Number own, int lane) {
   return sum - own;
 }
 
-// Leaves in `slots` the 256 values of a frame; lane l owns entries 8 l to 8 l + 7, at frame_slot(entry).
+// Writes the 256 values of a frame to `slots`; lane l owns entries 8 l to 8 l + 7, at frame_slot(entry).
 __device__ inline void decode_column(const PayloadView& payload, std::uint64_t frame, FrameCoding coding, int lane,
                                      std::uint64_t* slots) {
   const FrameEntry entry = payload.entry(frame);
@@ -58,7 +58,7 @@ __device__ inline void decode_column(const PayloadView& payload, std::uint64_t f
   lanes.finish(lane, before, slots);
 }
 
-// One table look-up per byte.
+// Re-encodes a line index by one table look-up per byte.
 __device__ inline std::uint64_t blco_index(const std::uint64_t* byte_tables, int bytes, std::uint64_t line) {
   std::uint64_t index = 0;
   for (int byte = 0; byte < bytes; ++byte) index |= byte_tables[256 * byte + ((line >> (8 * byte)) & 255)];
@@ -74,7 +74,7 @@ __device__ inline std::uint64_t gather_bits(std::uint64_t from, std::uint64_t ma
   return gathered;
 }
 
-// The row of the entry at `slot` in one mode. One outside the mode is recorded, and becomes row 0: the pass fails
+// The row of the entry at `slot` in one mode. A row outside the mode is recorded and replaced by 0; the pass fails
 // later.
 template <class Real>
 __device__ inline std::uint32_t row_of(const MttkrpArguments<Real>& arguments, const WarpTile& tile, int slot,
@@ -87,10 +87,10 @@ __device__ inline std::uint32_t row_of(const MttkrpArguments<Real>& arguments, c
   return 0;
 }
 
-// The histogram's word of a bucket: lane l scans buckets 8 l to 8 l + 7, without bank conflicts.
+// The histogram word of a bucket: lane l scans buckets 8 l to 8 l + 7, without bank conflicts.
 __device__ inline int bucket_slot(std::uint32_t row) { return frame_slot(static_cast<int>(row % bucket_count)); }
 
-// The position of each of the lane's eight entries, a byte each. Entries from `count` on come last.
+// The positions of the lane's eight entries, one byte each. Entries from `count` on come last.
 __device__ inline std::uint64_t sort_positions(const std::uint32_t (&targets)[lane_entries], int count, int lane,
                                                std::uint32_t* histogram) {
   for (int j = 0; j < lane_entries; ++j) histogram[j * warp_lanes + lane] = 0;
@@ -123,7 +123,7 @@ __device__ inline std::uint64_t sort_positions(const std::uint32_t (&targets)[la
 #pragma unroll
   for (int j = 0; j < lane_entries; ++j) {
     const int entry = lane * lane_entries + j;
-    // Past the count, an entry's place is its own: nothing that counts is there.
+    // Entries past the count keep their places; they are not in the histogram.
     const std::uint64_t position = entry < count ? histogram[bucket_slot(targets[j])] + (ranks >> (8 * j) & 255)
                                                  : static_cast<std::uint64_t>(entry);
     positions |= position << (8 * j);
@@ -174,8 +174,8 @@ __device__ inline void place_values(const PayloadView& payload, std::uint64_t fr
   for (int j = 0; j < lane_entries; ++j) placed[position_of(positions, j)] = static_cast<Real>(values[j]);
 }
 
-// Decodes and reorders frame `frame` and returns its number of entries. Rows, values and segment ends are ready for all
-// lanes when it returns.
+// Decodes and reorders frame `frame`; returns its number of entries. On return, rows, values and segment ends are ready
+// for all lanes.
 template <class Real>
 __device__ inline int prepare_tile(const MttkrpArguments<Real>& arguments, const std::uint64_t* byte_tables,
                                    const WarpTile& tile, std::uint64_t frame, int lane) {

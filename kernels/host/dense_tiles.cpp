@@ -65,9 +65,8 @@ HWY_INLINE void add_sums(const Strip& solution, const double* given, double* squ
   }
 }
 
-// Substitution over the columns of a strip: x_j = (b_j - sum_k c_jk x_k) / L_jj over the columns k that are solved
-// already. `ascending`: L y = b, with the rows of L; else L^T x = b, with the rows of L^T. done(j, x_j) is told of
-// each.
+// Substitution over the columns of a strip: x_j = (b_j - sum_k c_jk x_k) / L_jj, over the solved columns k.
+// `ascending`: L y = b, with the rows of L; else L^T x = b, with the rows of L^T. Calls done(j, x_j) for each column.
 template <bool Ascending, class Done>
 HWY_INLINE void substitute(const double* coefficients, std::uint64_t rank, const double* b, double* x,
                            const Done& done) {
@@ -111,7 +110,7 @@ HWY_INLINE void multiply(const double* inverse, std::uint64_t rank, const double
   }
 }
 
-// The block of A^T A whose rows are eight columns of A from j on, and whose columns are those from k on.
+// The block of A^T A with rows for eight columns of A from j on, and columns for those from k on.
 template <std::uint64_t Columns>
 void add_gram_block(const double* tile, std::uint64_t rows, std::uint64_t columns, std::uint64_t j, std::uint64_t k,
                     double* gram) {
@@ -158,7 +157,7 @@ void solve_tile_vectors(const RowSolver& solver, const double* given, double* so
 }
 
 void add_gram_tile_vectors(const double* tile, std::uint64_t rows, std::uint64_t columns, double* gram) {
-  // Two vectors of sums per row of a block hide the loads; more registers than 16 hold them.
+  // Two vectors of sums per row of a block hide the load latency; they need more than 16 registers.
   constexpr std::uint64_t wide = 2 * gram_padding;
   for (std::uint64_t j = 0; j < columns; j += gram_padding) {
     std::uint64_t k = 0;

@@ -1,4 +1,4 @@
-// Vectorised inner loops of the dense steps, on small tiles of f64 that stay in the cache.
+// Vectorised inner loops of the dense steps, on small f64 tiles that stay in the cache.
 #pragma once
 
 #include <algorithm>
@@ -9,15 +9,15 @@
 
 namespace blco {
 
-// What solve_tile adds to: for each column of the solution eight partial sums of its squares; after those, for each
-// column, eight of its products with the given one.
+// Sums that solve_tile adds to: per column of the solution eight partial sums of its squares, then per column eight of
+// its products with the given one.
 inline constexpr std::uint64_t partial_sums = 8;
 constexpr std::uint64_t solve_sums(int rank) { return 2 * static_cast<std::uint64_t>(rank) * partial_sums; }
 
-// Memory that is wanted soon: asked for a few lines at a time while arithmetic leaves the memory idle.
+// Prefetches memory needed soon, a few lines at a time, while arithmetic leaves the memory idle.
 class Ahead {
  public:
-  // From now on this memory; what was asked for before is not asked for again.
+  // Moves on to this memory; lines already prefetched are not prefetched again.
   void look_at(const void* begin, const void* end) {
     next_ = std::max(next_, static_cast<const char*>(begin));
     end_ = static_cast<const char*>(end);
@@ -32,12 +32,12 @@ class Ahead {
   const char* end_ = nullptr;
 };
 
-// solution V = given for one solve tile (row_tiles.hpp), and its sums; `ahead` is fetched from. Tiles do not overlap
-// and are aligned to cache lines.
+// Solves solution * V = given for one solve tile (row_tiles.hpp) and adds to `sums`; meanwhile prefetches from `ahead`.
+// Requires: tiles do not overlap and are aligned to cache lines.
 void solve_tile(const RowSolver& solver, const double* given, double* solution, double* sums, Ahead& ahead);
 
-// Adds the lower triangle of A^T A to `gram`, both row-major with `columns` (a multiple of gram_padding) per row, where
-// A is `rows` x `columns`. What it does above the diagonal is unspecified.
+// Adds the lower triangle of A^T A to `gram`, both row-major with `columns` (a multiple of gram_padding) per row; A is
+// `rows` x `columns`. Entries above the diagonal become unspecified.
 void add_gram_tile(const double* tile, std::uint64_t rows, std::uint64_t columns, double* gram);
 
 }  // namespace blco

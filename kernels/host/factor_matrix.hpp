@@ -1,4 +1,5 @@
-// A factor matrix and which of its rows are zero: those of coordinates without nonzeros stay so, and cost no traffic.
+// A factor matrix with one bit per row for zero rows: rows of coordinates without nonzeros stay zero and cost no
+// traffic.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +9,12 @@
 
 namespace blco {
 
-// Rows per word of the bits.
+// Rows per word of bits.
 inline constexpr std::uint64_t word_rows = 64;
 
 constexpr std::uint64_t words_of(std::uint64_t rows) { return (rows + word_rows - 1) / word_rows; }
 
-// Bit i % 64 of word i / 64 of `live` is 0: row i is zero. Trivially copyable.
+// If bit i % 64 of live[i / 64] is 0, row i is zero. Trivially copyable.
 template <class T>
 struct FactorView {
   RowsView<T> rows;
@@ -33,7 +34,7 @@ class FactorMatrix {
   FactorView<T> view() { return {{matrix_.row(0), matrix_.rows(), matrix_.stride()}, live_.data()}; }
   const RowMatrix<T>& matrix() const { return matrix_; }
 
-  // After rows were written without regard to the bits.
+  // Call after writing rows without updating the bits.
   void mark_all_live() {
     for (std::uint64_t& word : live_.span()) word = ~std::uint64_t{0};
     const std::uint64_t last = matrix_.rows() % word_rows;

@@ -1,5 +1,5 @@
-// Runs tasks with denormal numbers taken as zero: factors that decay towards zero would make arithmetic a hundred times
-// slower.
+// Runs tasks with denormal numbers treated as zero: factors that decay towards zero would otherwise slow arithmetic
+// down a hundredfold.
 #pragma once
 
 #include "blco/executor.hpp"
@@ -10,7 +10,7 @@
 
 namespace blco {
 
-// While it lives, this thread's numbers below 2.2e-308 (f32: 1.2e-38) are zero, read or written.
+// While it lives, this thread reads and writes numbers below 2.2e-308 (f32: 1.2e-38) as zero.
 class FlushDenormals {
  public:
 #if defined(__SSE2__)

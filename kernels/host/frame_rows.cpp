@@ -1,4 +1,4 @@
-// Frames to rows: by pext straight from the line index, or by byte tables, shift and mask in a vectorised loop.
+// Turns frames into rows: by pext directly from the line index, or by byte tables, shift and mask in a vectorised loop.
 #include "kernels/host/frame_rows.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {
 
-// `keys` may be nullptr: then every key is zero. `fixed` is added to every row by OR.
+// `keys` may be nullptr: all keys are zero. `fixed` is ORed into every row.
 void rows_of_fields(const std::uint64_t* indices, const std::uint64_t* keys, FieldPlace place, std::uint32_t fixed,
                     std::uint32_t* rows) {
   for (std::size_t i = 0; i < frame_entries; ++i) {
@@ -305,7 +305,7 @@ void FrameDecoder::decode_lines(const FrameSource& source, std::uint64_t frame, 
   if (source.has_values()) decode_values(source, frame, values);
 }
 
-// A mode's bits, where they lie in the line index, are ordered as its rows are.
+// Checks line indices without extracting rows: the bits of a mode within a line index have the same order as its rows.
 void FrameDecoder::check_lines(const FrameSource& source, std::uint64_t frame, std::uint64_t* lines) const {
   const int count = source.entries_of(frame);
   std::fill(lines + count, lines + frame_entries, lines[0]);

@@ -1,4 +1,4 @@
-// Decodes the frames of a chunk into what the row kernels work on: per mode the rows of 256 nonzeros, and their values.
+// Decodes the frames of a chunk for the row kernels: the rows of 256 nonzeros in each mode, and their values.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace blco {
 
-// Two frames: one in use, and the next one decoded ahead so that a prefetch can look past the end of the first.
+// Two frames: one in use, and the next, decoded early so that prefetches can look past the end of the first.
 inline constexpr std::size_t ring_entries = 2 * frame_entries;
 
-// Frames decoded to line indices at a time: indices and values fit half of a small second cache.
+// Frames decoded to line indices at a time: their indices and values fill half of a small L2 cache.
 inline constexpr std::uint64_t tile_frames = 16;
 
-// A thread's decoded frames and the scratch of decoding. Entry i of frame f is at (f % 2) * 256 + i.
+// A thread's decoded frames and its decoding scratch. Entry i of frame f is at (f % 2) * 256 + i.
 class FrameRing {
  public:
   FrameRing() = default;
@@ -50,30 +50,30 @@ class FrameRing {
   AlignedBuffer<double> tile_values_;
 };
 
-// Rows a mode may have in a chunk, both inclusive.
+// Rows of a mode that a chunk may contain, both inclusive.
 struct RowRange {
   std::uint32_t lower = 0;
   std::uint32_t upper = 0;
 };
 
-// A chunk's own arrays, ready to use: indices, keys and values (none: all are 1). For BitExtraction::pext these are
-// line indices and keys as they are stored; for tables BLCO indices, and the key's bits re-encoded in the same way.
-// Every array holds whole frames; entries past the end are unspecified.
+// A chunk decoded into its own arrays: indices, keys and values (none: all are 1). With BitExtraction::pext, indices
+// and keys are the stored line indices and keys; with tables, BLCO indices and keys re-encoded in the same way. Every
+// array holds whole frames; entries past the end are unspecified.
 struct DecodedChunk {
   AlignedBuffer<std::uint64_t> indices;
   AlignedBuffer<std::uint64_t> keys;
   AlignedBuffer<double> values;
 };
 
-// Where frames come from: payloads, or the arrays of a decoded chunk. Points into what the caller keeps alive.
+// Source of frames: payloads, or a decoded chunk. Points to memory that the caller keeps alive.
 struct FrameSource {
   std::uint64_t chunk = 0;  // its number, for messages
   std::uint64_t nnz = 0;
   std::array<RowRange, max_order> range{};
   PayloadView index;
   PayloadView key;
-  PayloadView value;                      // without bytes: all values are 1
-  const DecodedChunk* decoded = nullptr;  // instead of payloads
+  PayloadView value;                      // no bytes: all values are 1
+  const DecodedChunk* decoded = nullptr;  // if set, replaces the payloads
 
   bool has_values() const { return decoded != nullptr ? decoded->values.size() > 0 : value.bytes != nullptr; }
   std::uint64_t frames() const { return (nnz + frame_entries - 1) / frame_entries; }
@@ -83,7 +83,7 @@ struct FrameSource {
   }
 };
 
-// Some nonzeros in the form of a DecodedChunk. A frame's worth of entries from any of them on can be read.
+// Consecutive nonzeros in the form of a DecodedChunk. From any of them on, 256 entries are readable.
 struct NonzeroSpan {
   const std::uint64_t* indices = nullptr;
   const std::uint64_t* keys = nullptr;  // nullptr: there are none
@@ -91,7 +91,7 @@ struct NonzeroSpan {
   std::size_t count = 0;
 };
 
-// Where a mode's coordinate lies in a BLCO index and in a key that is re-encoded likewise:
+// Position of a mode's coordinate in a BLCO index and in a key re-encoded likewise:
 // (index >> shift & field) | (key >> key_shift & key_field) << low_bits.
 struct FieldPlace {
   std::uint64_t field = 0;
@@ -106,43 +106,43 @@ enum class BitExtraction { pext, tables };
 // Const calls are thread-safe, each with its own ring.
 class FrameDecoder {
  public:
-  // No mode of `layout` is longer than 2^32. BitExtraction::pext needs has_fast_pext(), or at least BMI2.
+  // Requires: no mode of `layout` is longer than 2^32, and BitExtraction::pext only with has_fast_pext() or at least
+  // BMI2.
   FrameDecoder(const TensorLayout& layout, BitExtraction extraction);
 
-  // A mode may have the rows between the chunk's bounds; all, where the chunk has no bounds. Throws Error{corrupt}
-  // where columns or bounds cannot be those of the layout.
+  // A mode's rows are limited to the chunk's bounds, if it has any. Throws Error{corrupt} if the columns or bounds do
+  // not match the layout.
   FrameSource open(const ChunkView& chunk) const;
 
-  // Fills the ring's half (frame % 2). Entries past the end of the chunk become row source.range[n].lower
-  // with an unspecified value. Throws Error{corrupt} for a row outside its range: what is in the ring may be used as a
-  // row.
+  // Fills the ring's half (frame % 2). Entries past the end of the chunk get row source.range[n].lower and an
+  // unspecified value. Throws Error{corrupt} for a row outside its range, so every row in the ring is safe to use.
   void decode(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const;
 
-  // Arrays for the frames of `source`, to be filled by decode_into, once for every frame and in any order, each thread
-  // with a ring. Throws Error{corrupt} for a row outside its range.
+  // make_decoded allocates the arrays for the frames of `source`; decode_into fills them, once per frame, in any order,
+  // each thread with its own ring. Throws Error{corrupt} for a row outside its range.
   DecodedChunk make_decoded(const FrameSource& source) const;
   void decode_into(const FrameSource& source, std::uint64_t frame, FrameRing& ring, DecodedChunk& out) const;
 
-  // One frame in the form of a decoded chunk, 256 entries; of chunks without keys or values these are not written.
-  // Where indices say it all, the ring is left alone; else its half (frame % 2) has the rows. Throws Error{corrupt} for
-  // a row outside its range.
+  // Decodes one frame, 256 entries, in the form of a DecodedChunk; leaves `keys` or `values` unwritten if the chunk has
+  // none. If decodes_to_lines(), the ring is untouched; else its half (frame % 2) gets the rows. Throws Error{corrupt}
+  // for a row outside its range.
   void decode_bits(const FrameSource& source, std::uint64_t frame, FrameRing& ring, std::uint64_t* indices,
                    std::uint64_t* keys, double* values) const;
-  // A frame's line indices and values where decodes_to_lines(): those of a decoded chunk, or decoded to the ring's
-  // scratch. Throws likewise.
+  // Line indices and values of a frame: those of the decoded chunk, or decoded into the ring's scratch. Throws
+  // likewise. Requires: decodes_to_lines().
   NonzeroSpan lines_of(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const;
-  // Rows and values of up to 256 checked nonzeros, in the ring's first half.
+  // Writes rows and values of up to 256 checked nonzeros to the ring's first half.
   void expand(const NonzeroSpan& nonzeros, FrameRing& ring) const;
 
-  // Whether the indices of a decoded chunk say it all: the row of mode n is pext(index, row_mask(n)).
+  // True if indices alone give all rows: the row of mode n is pext(index, row_mask(n)).
   bool decodes_to_lines() const { return extraction_ == BitExtraction::pext && !has_key_; }
   std::uint64_t row_mask(int mode) const { return layout_.modes[static_cast<std::size_t>(mode)].low_mask; }
 
  private:
-  // A frame's bits in one of two forms: line indices and keys for pext, or the fields of BLCO index and key.
+  // The bits of a frame in one of two forms: line indices and keys for pext, or fields of BLCO index and key.
   struct FrameBits {
     const std::uint64_t* lows = nullptr;
-    const std::uint64_t* keys = nullptr;  // nullptr: the key is constant, and all that it adds is in fixed_key
+    const std::uint64_t* keys = nullptr;  // nullptr: the key is constant, and fixed_key holds its contribution
     std::uint64_t fixed_key = 0;          // as fields
     bool by_pext = false;
   };
@@ -162,7 +162,7 @@ class FrameDecoder {
   BlcoByteTables key_tables_;
 };
 
-// Bytes of a DecodedChunk at most.
+// Upper bound of a DecodedChunk's memory.
 std::uint64_t decoded_chunk_bytes(const TensorLayout& layout, std::uint64_t nnz);
 
 }  // namespace blco

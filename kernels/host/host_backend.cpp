@@ -1,5 +1,4 @@
-// The CPU backend: cuts each chunk into as many runs of frames as there are threads, and decodes some frames ahead of
-// the row kernels.
+// The CPU backend: cuts each chunk into one run of frames per thread, and decodes some frames ahead of the row kernels.
 #include "kernels/host/host_backend.hpp"
 
 #include <algorithm>
@@ -91,14 +90,14 @@ class HostBackend final : public Backend {
   int rank_;
   mutable FlushingExecutor executor_;
   FrameDecoder decoder_;
-  std::optional<RowExchange> exchange_;  // where rows may have owners
+  std::optional<RowExchange> exchange_;  // set if rows may have owners
   FactorSet<FactorMatrix<T>> factors_;
-  std::vector<std::vector<double>> grams_;  // empty: rows were loaded since
+  std::vector<std::vector<double>> grams_;  // empty: out of date, rows were loaded
   PassOutput<T> output_;
   DenseKernels dense_;
   std::vector<FrameRing> rings_;  // per part
   ResidentChunks residents_;
-  const SortedChunk* sorted_ = nullptr;  // of the chunk in work, for the mode of the pass
+  const SortedChunk* sorted_ = nullptr;  // of the current chunk, for the mode of the pass
   int pass_mode_ = 0;
   std::uint64_t matrix_bytes_ = 0;  // of all factors
   TraceSink* trace_;
@@ -260,7 +259,7 @@ RowsTask<T> HostBackend<T>::make_task(const FrameSource& source, std::size_t par
   return task;
 }
 
-// Returns false where the chunk in work is not sorted.
+// Returns false if the current chunk is not sorted.
 template <class T>
 bool HostBackend<T>::add_sorted(const FrameSource& source, std::size_t part) {
   if (sorted_ == nullptr) return false;

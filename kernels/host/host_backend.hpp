@@ -12,18 +12,18 @@ namespace blco {
 // `executor` must outlive the backend. Throws Error{invalid_argument} for a mode longer than 2^32.
 std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor);
 
-// Bytes that the backend takes for itself: factors, output, Grams, scratch per thread, and
-// config.private_bytes; not config.sorted_bytes.
+// Memory of the backend: factors, output, Grams, scratch per thread, and config.private_bytes; without
+// config.sorted_bytes.
 std::uint64_t host_backend_bytes(const BackendConfig& config, int threads);
 
-// Bytes of private output copies that can be of use: more is not taken.
+// Largest private_bytes that the backend makes use of.
 std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int threads);
 
-// Whether rows of a chunk may be left to one thread each, which takes memory of its own: not where every thread has a
-// copy of the whole output.
+// True if some chunk's rows may have to be owned by one thread each, which takes extra memory; false if every thread
+// has a copy of the whole output.
 bool host_backend_needs_exchange(const BackendConfig& config, int threads);
 
-// Bytes that keep(chunk, ResidentForm::decoded) takes.
+// Memory that keep(chunk, ResidentForm::decoded) takes.
 std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz);
 
 }  // namespace blco

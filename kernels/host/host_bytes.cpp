@@ -1,4 +1,4 @@
-// Sizes of the CPU backend: what it will take, before it is made.
+// Memory of the CPU backend, computed before it is made.
 #include <algorithm>
 
 #include "kernels/backend_checks.hpp"
@@ -13,7 +13,7 @@
 namespace blco {
 namespace {
 
-// Objects, layout tables, and bookkeeping of residents.
+// Objects, layout tables, and bookkeeping of resident chunks.
 constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
 
 template <class T>

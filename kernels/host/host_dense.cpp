@@ -1,5 +1,4 @@
-// Cuts matrices into slices, runs the tiles of each slice on one thread, and adds up what the slices report in their
-// order.
+// Cuts matrices into slices, runs each slice's tiles on one thread, and adds the slices' sums in order.
 #include "kernels/host/host_dense.hpp"
 
 #include <algorithm>
@@ -19,7 +18,7 @@ constexpr std::uint64_t max_slices = 256;
 constexpr std::uint64_t min_slice_rows = 256;
 constexpr std::uint64_t max_slice_bytes = std::uint64_t{32} << 20;
 
-// Words of rows in a Gram tile, which is to stay in the L1 cache while its blocks pass over it.
+// Words of rows in a Gram tile, which must stay in the L1 cache while its blocks traverse it.
 std::uint64_t gram_tile_words(int rank) {
   constexpr std::uint64_t cache_bytes = std::uint64_t{16} << 10;
   constexpr std::uint64_t max_slabs = 8;
@@ -42,7 +41,7 @@ std::uint64_t solve_tile_elements(int rank) { return solve_tile_columns(rank) * 
 
 std::uint64_t scratch_elements(int rank) { return std::max(2 * solve_tile_elements(rank), gram_tile_elements(rank)); }
 
-// Rows of the solution that turn into zero, and the bits of all that may not be.
+// Zeroes rows of the solution that become zero, and marks the others as live.
 template <class T>
 void set_live(FactorView<T> factor, std::uint64_t first_row, std::uint64_t mask) {
   std::uint64_t& live = factor.live[first_row / word_rows];
@@ -53,14 +52,14 @@ void set_live(FactorView<T> factor, std::uint64_t first_row, std::uint64_t mask)
   live = mask;
 }
 
-// A store that misses the cache holds up the next ones; asked for ahead of time, its line is there.
+// A store that misses the cache delays the next ones; a prefetch in time brings its line.
 template <class T>
 void prefetch_to_write(const T* row, std::uint64_t stride) {
   constexpr std::uint64_t line = cache_line_bytes / sizeof(T);
   for (std::uint64_t j = 0; j < stride; j += line) __builtin_prefetch(row + j, 1);
 }
 
-// Solves the rows that are not zero, a tile at a time.
+// Solves the nonzero rows, a tile at a time.
 template <class T>
 class SliceSolve {
  public:
@@ -71,7 +70,7 @@ class SliceSolve {
         sums_(sums),
         right_(scratch),
         left_(scratch + solve_tile_elements(solver.rank())) {
-    // The padding of the solution.
+    // Zeroes the padding of the solution.
     std::fill_n(left_, solve_tile_elements(solver.rank()), 0.0);
   }
 
@@ -162,12 +161,12 @@ template <class T>
 void DenseKernels::scale_and_gram(FactorView<T> factor, std::span<const double> scale, std::span<double> gram) {
   const auto rank = static_cast<std::uint64_t>(rank_);
   const std::uint64_t columns = gram_tile_columns(rank_);
-  // Loaded by whole vectors.
+  // Padded, because it is loaded by whole vectors.
   AlignedBuffer<double> padded(scale.empty() ? 0 : columns);
   std::ranges::copy(scale, padded.data());
   const double* factors = scale.empty() ? nullptr : padded.data();
   const RowsView<T> rows = factor.rows;
-  // Backward: what was solved last is still in the cache.
+  // Backward, because the rows solved last are still in the cache.
   for_each_slice(rows.rows, true, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
     std::fill_n(scratch, gram_tile_elements(rank_), 0.0);
     const std::uint64_t tile_rows = gram_tile_words(rank_) * word_rows;

@@ -1,5 +1,5 @@
-// Dense steps of the host backend: row solves, normalisation, Gram matrices. Sums are f64 and their order is fixed by
-// rows and rank, not by threads.
+// Dense steps of the host backend: row solves, normalisation, Gram matrices. Sums are f64; their order depends on rows
+// and rank, not on threads.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ class DenseKernels {
 
   static std::uint64_t bytes(int rank, std::uint64_t max_rows, int threads);
 
-  // Row by row solution * V = given; both have the same number of rows. Leaves `given` zero, while it is in the cache.
+  // Solves solution * V = given row by row; both have the same number of rows. Zeroes `given` while it is in the cache.
   template <class T>
   RowSolveSums solve_rows(const RowSolver& solver, RowsView<T> given, FactorView<T> solution);
 
-  // Multiplies column r by scale[r] (an empty span: by 1) and writes the Gram matrix of the result, row-major R x R.
+  // Multiplies column r by scale[r] (empty: by 1) and writes the Gram matrix of the result, row-major R x R.
   template <class T>
   void scale_and_gram(FactorView<T> factor, std::span<const double> scale, std::span<double> gram);
 
@@ -40,7 +40,7 @@ class DenseKernels {
 
   int rank_;
   Executor& executor_;
-  AlignedBuffer<double> slice_sums_;            // per slice: those of solve_tile, or a Gram matrix
+  AlignedBuffer<double> slice_sums_;            // per slice: sums of solve_tile, or a Gram matrix
   std::vector<AlignedBuffer<double>> scratch_;  // per thread
 };
 

@@ -27,12 +27,12 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Columns are taken at most 8 cache lines at a time, so that the sums of a run stay in registers; but 9 at once, so
-// that a tile of up to whole_lines is always a whole row.
+// Columns are processed in tiles of at most 8 cache lines, so that the sums of a run stay in registers; 9 lines form
+// one tile, so that a tile of up to whole_lines is always a whole row.
 constexpr std::size_t tile_lines = 8;
 constexpr std::size_t whole_lines = 4;
 constexpr std::size_t max_lines = tile_lines + 1;
-// Below this mean length of equal target rows, runs cost more than they save.
+// Below this mean run length of equal target rows, runs cost more than they save.
 constexpr std::size_t min_mean_run = 4;
 constexpr int any_count = -1;
 
@@ -47,16 +47,16 @@ struct Tile {
   static constexpr std::size_t lanes = hn::MaxLanes(Tag());
   static constexpr std::size_t vectors = Width / lanes;
   static constexpr std::size_t lines = (Width + line_columns<T> - 1) / line_columns<T>;
-  // Nonzeros between a prefetch and its use: further ahead, wide rows would drive each other out of the first cache.
+  // Nonzeros between a prefetch and its use: at a longer distance, wide rows would evict each other from the L1 cache.
   static constexpr std::size_t prefetch_distance = lines <= 2 ? 16 : 8;
 };
 
-// Nonzeros from the one in work to that whose line index and value are asked for.
+// Distance, in nonzeros, at which line indices and values are prefetched.
 constexpr std::size_t stream_distance = 64;
-// The same for factor rows, where nonzeros are sorted by target row.
+// Distance at which factor rows are prefetched if nonzeros are sorted by target row.
 constexpr std::size_t sorted_distance = 8;
 
-// Rows of the ring of decoded frames. A prefetch past the last of them finds an earlier chunk's, which does no harm.
+// Rows from the ring of decoded frames. A prefetch past the last one hits an earlier chunk's row, which does no harm.
 class RingRows {
  public:
   RingRows() = default;
@@ -70,7 +70,7 @@ class RingRows {
   const std::uint32_t* rows_ = nullptr;
 };
 
-// Rows out of line indices.
+// Rows extracted from line indices.
 class LineRows {
  public:
   LineRows() = default;
@@ -83,7 +83,7 @@ class LineRows {
 #endif
   }
   HWY_INLINE std::uint64_t row_ahead(std::size_t at) const { return row(at); }
-  // How many of `count` nonzeros have one `distance` further on.
+  // How many of `count` nonzeros have another one `distance` further on.
   static std::size_t prefetched(std::size_t count, std::size_t distance) {
     return count < distance ? 0 : count - distance;
   }
@@ -94,8 +94,8 @@ class LineRows {
   std::uint64_t mask_ = 0;
 };
 
-// A matrix's columns from `column` on. Addresses are numbers, so that `first_row` costs nothing per row, and a prefetch
-// may aim anywhere.
+// A matrix's columns from `column` on. Addresses are integers, so that `first_row` costs nothing per row and a prefetch
+// may point anywhere.
 template <class T, std::size_t Width, class Rows>
 class ColumnsOf {
  public:
@@ -116,7 +116,7 @@ class ColumnsOf {
 
  private:
   HWY_INLINE std::uintptr_t address_of(std::uint64_t row) const {
-    // A whole row's stride is known: a shift, which does not compete with pext as a multiplication does.
+    // The stride of a whole row is a constant: a shift, which does not compete with pext as a multiplication would.
     constexpr bool whole = Width <= whole_lines * line_columns<T>;
     return base_ + row * (whole ? Width * sizeof(T) : stride_bytes_);
   }
@@ -126,8 +126,8 @@ class ColumnsOf {
   std::uint64_t stride_bytes_ = 0;
 };
 
-// What a task says of some columns, copied so that the compiler knows that no store changes it. `Count` other modes, or
-// as many as the task has.
+// A task's parameters for some columns, copied so that the compiler knows that no store changes them. `Count` is the
+// number of other modes, or any_count.
 template <class T, std::size_t Width, int Count, class Rows>
 class Columns {
   static constexpr std::size_t room = Count == any_count ? max_order : Count;
@@ -150,14 +150,14 @@ class Columns {
   HWY_INLINE bool prefetches() const { return prefetch_; }
   HWY_INLINE bool prefetches_stream() const { return prefetch_stream_; }
   HWY_INLINE std::uint64_t target(std::size_t at) const { return output_.row(at); }
-  // Of sorted lines: this one's target row is not that of the one before.
+  // Sorted lines only: the target row differs from that of the nonzero before.
   HWY_INLINE bool begins_row(std::size_t at) const { return static_cast<std::int64_t>(lines_[at]) < 0; }
   HWY_INLINE T* output(std::size_t at) const { return reinterpret_cast<T*>(output_.address(at)); }
   HWY_INLINE Vector value(std::size_t at) const {
     return hn::Set(Tag(), values_ != nullptr ? static_cast<T>(values_[at]) : T{1});
   }
 
-  // Asks for what a nonzero further on needs: a prefetch past the end of an array does no harm.
+  // Prefetches what a later nonzero needs; a prefetch past the end of an array does no harm.
   HWY_INLINE void prefetch_stream(std::size_t at) const {
     if constexpr (Rows::streams) {
       hwy::Prefetch(lines_ + at + stream_distance);
@@ -228,8 +228,8 @@ void add_each(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
   add_some<false>(columns, range.begin + prefetched, range.begin + range.count);
 }
 
-// The sums stay in registers while the output row stays the same: they start from what is there, so that the numbers
-// are those of add_each.
+// Keeps the sums in registers while the output row stays the same. They start from the output's current values, so that
+// the numbers equal those of add_each.
 template <class T, std::size_t Width, int Count>
 void add_runs(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
   using Shape = Tile<T, Width>;
@@ -254,11 +254,11 @@ void add_runs(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
   }
 }
 
-// What a loop over sorted lines asks for ahead of its use: rows, too, or the stream of lines and values alone.
+// What a loop over sorted lines prefetches: nothing, the stream of lines and values, or rows as well.
 enum class Ahead { nothing, stream, rows };
 
-// The sums stay in registers until a line says that its row is another, and start from what is there. Output rows
-// follow each other in a tile, and the lines of wide rows each other: the processor asks for those by itself.
+// Keeps the sums in registers until a line begins another row; they start from the output's current values. Output rows
+// within a tile, and the cache lines of wide rows, are sequential: the processor prefetches those by itself.
 template <Ahead Asked, class T, std::size_t Width, int Count>
 HWY_INLINE void add_sorted_some(const Columns<T, Width, Count, LineRows>& columns, std::size_t begin, std::size_t end) {
   using Shape = Tile<T, Width>;
@@ -336,7 +336,7 @@ void add_columns(const RowsTask<T>& task, std::size_t column, NonzeroRange range
   }
 }
 
-// Whether runs of equal target rows are long enough to be worth the trouble.
+// True if runs of equal target rows are long enough to pay.
 inline bool has_runs(const std::uint32_t* rows, std::size_t count) {
   std::size_t changes = 1;
   for (std::size_t i = 1; i < count; ++i) changes += rows[i] != rows[i - 1];

@@ -1,4 +1,4 @@
-// Chooses how the parts share the output, chunk by chunk, and merges what they kept apart.
+// Chooses how the parts share the output, chunk by chunk, and merges their private sums.
 #include "kernels/host/pass_output.hpp"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ void PassOutput<T>::close_chunk() {
 
 template <class T>
 void PassOutput<T>::finish() {
-  // Blocks of a chunk that failed are left for the next begin.
+  // The next begin() clears the blocks of a chunk that failed.
   if (!private_used_ || !whole_copies_) return;
   merge(touched_, 0, rows_);
   private_used_ = false;
@@ -117,7 +117,7 @@ void PassOutput<T>::merge(RowRange range, std::uint64_t first_row, std::uint64_t
   executor_.run(static_cast<std::size_t>(parts()), [&](std::size_t slice) {
     const std::uint64_t first = range.lower + span * slice / parts();
     const std::uint64_t end = range.lower + span * (slice + 1) / parts();
-    // In strips, so that the output is read once for all copies.
+    // In strips, so that the output is read only once for all copies.
     constexpr std::uint64_t strip_elements = 2048;
     const std::uint64_t strip = std::max<std::uint64_t>(strip_elements / stride, 1);
     for (std::uint64_t row = first; row < end; row += strip) {

@@ -1,4 +1,4 @@
-// Keeps chunks by the order in which they came.
+// Keeps chunks in order of arrival.
 #include "kernels/host/resident_chunks.hpp"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// The chunks that the CPU backend keeps: packed, decoded, and, where many passes use them, sorted for a mode.
+// The chunks that the CPU backend keeps: packed, decoded, and, once enough passes use them, sorted for a mode.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace blco {
 
 class ResidentChunks {
  public:
-  // `row_bytes` of an output row; `sorted_bytes` for copies of decoded chunks and for sorting them. Decoder and
-  // executor must outlive this.
+  // `row_bytes` is the size of an output row; `sorted_bytes` covers sorted copies of decoded chunks and the sorting.
+  // Decoder and executor must outlive this.
   ResidentChunks(const FrameDecoder& decoder, int order, std::uint64_t row_bytes, std::uint64_t sorted_bytes,
                  Executor& executor)
       : decoder_(&decoder),
@@ -26,16 +26,16 @@ class ResidentChunks {
         sorted_bytes_left_(sorted_bytes),
         executor_(&executor) {}
 
-  // Decodes the chunk, unless it is to stay packed, where its payloads must stay too; on all threads, each with a ring.
-  // Throws Error{corrupt}.
+  // Decodes the chunk on all threads, each with a ring; a packed chunk stays as it is, and its payloads must stay
+  // valid. Throws Error{corrupt}.
   ResidentId keep(const ChunkView& chunk, ResidentForm form, std::span<FrameRing> rings);
 
   const FrameSource& source(ResidentId chunk) const { return chunks_.at(chunk).source; }
 
-  // The copy for a pass of this mode, sorted when the chunk has had enough of them; null where there is none.
+  // Returns the sorted copy for a pass of this mode, made once the chunk has had enough of these passes; else null.
   const SortedChunk* sorted(ResidentId chunk, int mode);
 
-  // What a decoded chunk takes.
+  // Memory of a decoded chunk.
   static std::uint64_t decoded_bytes(const TensorLayout& layout, std::uint64_t nnz);
 
  private:

@@ -10,13 +10,13 @@
 namespace blco {
 namespace {
 
-// Frames that a part splits in a round: enough that starting a round costs little beside it, and no more than
-// the second cache and the budget bear where there are many threads.
+// Frames that a part splits per round: enough that starting a round is cheap by comparison, but with many threads no
+// more than the L2 cache and the budget allow.
 constexpr std::uint64_t frames_of_a_tile(int threads) { return threads <= 4 ? 128 : threads <= 16 ? 64 : 16; }
 
 std::uint64_t tile_entries(int threads) { return frames_of_a_tile(threads) * frame_entries; }
 
-// Past the end of a segment a frame may be read, and a split may write.
+// A whole frame may be read past the end of a segment, and a split may write there.
 constexpr std::uint64_t slack = frame_entries + split_slack;
 
 bool by_halves(const FrameDecoder& decoder, int threads) { return threads == 2 && decoder.decodes_to_lines(); }
@@ -44,7 +44,7 @@ RowExchange::RowExchange(const TensorLayout& layout, const FrameDecoder& decoder
   for (int i = 0; i < threads; ++i) {
     Part part;
     for (Tile& tile : part.tiles) {
-      // Each half may get all.
+      // Either half may receive all entries.
       tile.entries = Entries(halves ? 2 * entries : entries, has_key_);
       tile.segments.resize(static_cast<std::size_t>(threads));
     }

@@ -1,4 +1,4 @@
-// Brings nonzeros from the threads that decode them to the threads that own their output rows.
+// Moves nonzeros from the threads that decode them to the threads that own their output rows.
 #pragma once
 
 #include <array>
@@ -14,25 +14,24 @@
 
 namespace blco {
 
-// How many of the lowest bits of a row's number tell rows of `row_bytes`, a power of two or whole cache lines, apart
-// that share a cache line.
+// Returns n such that rows whose numbers differ only in the lowest n bits share a cache line. `row_bytes` is a power of
+// two or whole cache lines.
 int bits_within_a_line(std::uint64_t row_bytes);
 
-// Chunks are taken in rounds. In a round each part decodes some frames and splits their nonzeros by owner, and then
-// every owner adds those of the round before, part by part. So threads add to rows of their own, without locks and
-// copies, and each row's terms are added one by one in the order of the chunk: the numbers do not depend on the number
-// of threads.
+// Works in rounds. In each round every part decodes some frames and splits their nonzeros by owner; then every owner
+// adds those of the previous round, part by part. So threads add to their own rows without locks or copies, and each
+// row's terms are added one by one in the order of the chunk: the numbers do not depend on the number of threads.
 class RowExchange {
  public:
-  // One part per thread of `executor`; both must outlive this.
+  // One part per thread of `executor`. Decoder and executor must outlive this.
   RowExchange(const TensorLayout& layout, const FrameDecoder& decoder, Executor& executor);
   static std::uint64_t bytes(const TensorLayout& layout, int threads);
 
-  // Called by one thread at a time for each part.
+  // Called for each part by one thread at a time.
   using Add = std::function<void(std::size_t part, const NonzeroSpan& nonzeros)>;
 
-  // Hands every nonzero to `add` on the part that owns its row of `mode`. Of a row's number, `ignored_bits` are left
-  // out for that: rows that share a cache line then have one owner. `rings` has one per part.
+  // Passes every nonzero to `add` on the part that owns its row of `mode`. Ignoring the lowest `ignored_bits` of a row
+  // number gives rows on the same cache line the same owner. `rings` has one per part.
   void run(const FrameSource& source, int mode, int ignored_bits, std::span<FrameRing> rings, const Add& add);
 
  private:
@@ -52,7 +51,7 @@ class RowExchange {
     std::vector<Segment> segments;  // per owner
   };
   struct Part {
-    std::array<Tile, 2> tiles;  // one is split into while the other is added
+    std::array<Tile, 2> tiles;  // one is filled while the other is added
     Entries staged;             // not yet split
     std::vector<std::uint16_t> owners;
   };

@@ -1,4 +1,4 @@
-// A factor or output matrix: rows padded with zeros to whole vectors, so that kernels need no tail.
+// A factor or output matrix with rows zero-padded to whole vectors, so that kernels need no remainder loop.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace blco {
 // Half of a common L2 cache: a matrix of up to this size stays there without prefetches.
 inline constexpr std::uint64_t cached_bytes = std::uint64_t{512} << 10;
 
-// Elements from one row to the next: 1, 2, 4 (8 for float) or whole cache lines. A row never straddles a
-// cache line that it need not touch.
+// Elements from one row to the next: 1, 2, 4 (also 8 for float) or whole cache lines. A row never crosses more cache
+// lines than it must.
 template <class T>
 constexpr std::uint64_t padded_rank(int rank) {
   constexpr std::uint64_t line = cache_line_bytes / sizeof(T);
@@ -40,7 +40,7 @@ class RowMatrix {
   AlignedBuffer<T> data_;
 };
 
-// Some rows of a matrix that someone else owns. Trivially copyable.
+// Non-owning view of some rows of a matrix. Trivially copyable.
 template <class T>
 struct RowsView {
   T* data = nullptr;

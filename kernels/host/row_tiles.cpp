@@ -1,4 +1,4 @@
-// Transposes blocks of as many rows as a vector has lanes in registers.
+// Transposes blocks of rows in registers, as many rows as a vector has lanes.
 #include "kernels/host/row_tiles.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/host/row_tiles.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
-// After the above:
+// Must come after foreach_target.h:
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -26,7 +26,7 @@ constexpr std::uint64_t lanes = hn::MaxLanes(Tag());
 HWY_INLINE Vector load(const double* from) { return hn::Load(Tag(), from); }
 HWY_INLINE Vector load(const float* from) { return hn::PromoteTo(Tag(), hn::Load(hn::Rebind<float, Tag>(), from)); }
 
-// Returns what was stored, rounded to the precision of the row.
+// Returns the stored numbers, rounded to the precision of the row.
 HWY_INLINE Vector store(Vector v, double* to) {
   hn::Store(v, Tag(), to);
   return v;
@@ -41,7 +41,7 @@ HWY_INLINE Vector store(Vector v, float* to) {
 // block[i][j] <-> block[j][i], by exchanging ever larger squares: single lanes, 128-bit blocks, halves.
 template <class D>
 HWY_INLINE void transpose([[maybe_unused]] D tag, [[maybe_unused]] Vector (&block)[lanes]) {
-#if HWY_TARGET != HWY_SCALAR  // which has none of these
+#if HWY_TARGET != HWY_SCALAR  // which lacks these operations
   if constexpr (lanes >= 2) {
     for (std::uint64_t i = 0; i < lanes; i += 2) {
       const Vector lower = hn::InterleaveLower(tag, block[i], block[i + 1]);

@@ -28,16 +28,16 @@ BLCO_USE_BMI2 void find_rows(const std::uint64_t* lines, std::uint64_t count, st
 #endif
 }
 
-// What one thread needs to sort a tile.
+// A thread's scratch for sorting a tile.
 struct Scratch {
   AlignedBuffer<std::uint32_t> rows{sorted_tile_entries};
-  AlignedBuffer<std::uint32_t> ends{sorted_tile_entries};  // per row, from the lowest in the tile on
+  AlignedBuffer<std::uint32_t> ends{sorted_tile_entries};  // per row, from the lowest row of the tile on
 
   static std::uint64_t bytes() { return 2 * mapped_bytes(sorted_tile_entries * sizeof(std::uint32_t)); }
 };
 
-// Nonzeros [first, first + count) of `chunk` to the same places of `sorted`. Returns the number of different rows; as
-// many as there are nonzeros, and does nothing, where rows are too far apart to be counted.
+// Sorts nonzeros [first, first + count) of `chunk` into the same places of `sorted`. Returns the number of distinct
+// rows. If rows are too far apart to count, does nothing and returns `count`.
 std::uint64_t sort_tile(const DecodedChunk& chunk, std::uint64_t first, std::uint64_t count, std::uint64_t row_mask,
                         Scratch& scratch, SortedChunk& sorted) {
   const std::uint64_t* lines = chunk.indices.data() + first;
@@ -94,7 +94,7 @@ std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t n
       const std::uint64_t count = std::min(sorted_tile_entries, end - first);
       const std::uint64_t rows = sort_tile(chunk, first, count, row_mask, scratch, sorted);
       different[part] += rows;
-      // What the first tile says of the others saves the work.
+      // Stops early if the first tile shows that sorting does not pay.
       if (rows == count || (first == begin && rows * min_run > count)) {
         different[part] = nnz;
         return;

@@ -1,4 +1,4 @@
-// Copies of a decoded chunk for the passes of one mode, their nonzeros sorted by target row within tiles.
+// Copies of a decoded chunk for passes of one mode, with nonzeros sorted by target row within tiles.
 #pragma once
 
 #include <cstdint>
@@ -12,51 +12,51 @@
 
 namespace blco {
 
-// Nonzeros that are sorted together. In so many neighbours in line order the rows of the other modes are still few
-// enough for the second cache.
+// Nonzeros sorted together. Among that many neighbours in line order, the rows of the other modes are still few enough
+// for the L2 cache.
 inline constexpr std::uint64_t sorted_tile_frames = 128;
 inline constexpr std::uint64_t sorted_tile_entries = sorted_tile_frames * frame_entries;
 
-// Where output and factors take more than this together, they miss the last caches, and rows prefetched in line order
-// are as fast. A wide output row costs more in line order, so that sorting pays for longer.
+// If output and factors exceed this total, they miss the last-level cache, and prefetched rows in line order are as
+// fast. A wide output row costs more in line order, so sorting pays up to a larger size.
 constexpr std::uint64_t max_sorted_matrix_bytes(std::uint64_t row_bytes) {
   constexpr std::uint64_t narrow = std::uint64_t{16} << 20;
   return row_bytes >= 4 * cache_line_bytes ? 4 * narrow : narrow;
 }
 
-// Nonzeros per row of a tile, below which the ends of rows, which a processor cannot foresee, cost more than is saved:
-// that is so much per line of a row.
+// Below this mean number of nonzeros per row of a tile, sorting costs more than it saves, because a processor cannot
+// predict where rows end. A nonzero saves in proportion to the cache lines of a row.
 constexpr std::uint64_t min_sorted_run(std::uint64_t row_bytes) {
   constexpr std::uint64_t worth_bytes = 24 * cache_line_bytes;
   return row_bytes >= worth_bytes / 3 ? 3 : worth_bytes / row_bytes;
 }
 
-// Sorting a decoded chunk for a mode takes as long as it saves in about so many passes: short jobs do without.
+// Sorting a decoded chunk for a mode pays off after about this many passes, so short jobs skip it.
 inline constexpr int passes_before_sorting = 8;
 
-// Nonzeros of equal target row are neighbours within a tile, in the order that they had, so that every row is added up
-// as from the chunk itself, to the same bits. Of each line index bit 63 says that its row is not the one before's.
+// Within a tile, nonzeros of equal target row are adjacent and keep their order, so that every row has the same bits as
+// without sorting. Bit 63 of a line index says that its target row differs from the previous one's.
 struct SortedChunk {
   AlignedBuffer<std::uint64_t> lines;
   AlignedBuffer<double> values;  // empty: all are 1
 };
 
-// Bytes of a SortedChunk at most.
+// Upper bound of a SortedChunk's memory.
 std::uint64_t sorted_chunk_bytes(std::uint64_t nnz);
 
-// Sorts the `nnz` nonzeros of `chunk` by pext(line, row_mask), which takes a CPU with pext; bit 63 is 0 in all lines.
-// Tiles lie within one of the parts that a pass over the chunk's frames is cut into, as many as `executor` has threads.
-// None where a row of a tile has fewer than `min_run` nonzeros on average.
+// Sorts the `nnz` nonzeros of `chunk` by pext(line, row_mask). Tiles do not cross the parts into which a pass cuts the
+// chunk's frames, one part per thread of `executor`. Returns nothing if a row of a tile has fewer than `min_run`
+// nonzeros on average. Requires: a CPU with pext, and bit 63 clear in all lines.
 std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t nnz, std::uint64_t row_mask,
                                       std::uint64_t min_run, Executor& executor);
 
-// Whether decoded chunks may gain by being sorted: line indices have a bit to spare, and factors are not too large.
+// True if decoded chunks may gain from sorting: line indices have a spare bit, and factors are not too large.
 bool can_sort(const BackendConfig& config);
 
-// Bytes of config.sorted_bytes that can be of use to decoded chunks with `nnzs` nonzeros; 0 where sorting does not pay.
+// Largest config.sorted_bytes of use for decoded chunks with `nnzs` nonzeros; 0 if sorting does not pay.
 std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads);
 
-// Bytes that sort_chunk takes beyond its result.
+// Memory that sort_chunk takes beyond its result.
 std::uint64_t sort_scratch_bytes(int threads);
 
 }  // namespace blco

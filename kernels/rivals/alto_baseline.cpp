@@ -1,4 +1,4 @@
-// The baseline's loop, with order, rank and width of the line index compiled in, once per instruction set.
+// The baseline's loop, with order, rank and line index width compiled in, once per instruction set.
 #include "kernels/rivals/alto_baseline.hpp"
 
 #include <algorithm>

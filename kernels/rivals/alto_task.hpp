@@ -1,4 +1,4 @@
-// What one thread of the ALTO baseline works on.
+// The work of one thread of the ALTO baseline.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@ namespace blco {
 
 inline constexpr std::size_t alto_modes = 5;  // at most
 
-// The nonzeros [begin, end), and where they are added. The target mode comes last.
+// The nonzeros [begin, end), and the output to add them to. The target mode comes last.
 struct AltoTask {
   const std::uint64_t* lows = nullptr;
-  const std::uint64_t* keys = nullptr;  // nullptr: lines have no more than 64 bits
+  const std::uint64_t* keys = nullptr;  // nullptr: lines have at most 64 bits
   const double* values = nullptr;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;

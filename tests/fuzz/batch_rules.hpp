@@ -1,4 +1,4 @@
-// What every batch of a reader promises, and all that a reader gives.
+// Checks the guarantees of every batch of a reader, and collects all that a reader returns.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the fuzzers share: their input taken piece by piece, files in memory, and findings.
+// Shared by the fuzzers: their input taken piece by piece, files in memory, and findings.
 #pragma once
 
 #include <fcntl.h>

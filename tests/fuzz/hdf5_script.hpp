@@ -1,5 +1,5 @@
-// Edits of HDF5 files that a fuzzer's input describes. HDF5 itself makes them, so that the files are such as HDF5
-// reads, and what is tried is the code behind it: HDF5 1.10 does not survive all damaged files.
+// Edits HDF5 files as a fuzzer's input describes. HDF5 itself makes the edits, so it can read the files, and the code
+// behind it is tested: HDF5 1.10 does not survive all damaged files.
 #pragma once
 
 #include <filesystem>

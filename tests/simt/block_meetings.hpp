@@ -1,4 +1,4 @@
-// The threads of a block and where they meet: barriers, and the collectives of warps.
+// The threads of a block, and where they meet: barriers and warp collectives.
 #pragma once
 
 #include <map>
@@ -11,20 +11,20 @@
 
 namespace simt {
 
-// Lets threads go on when all that they wait for are there. All functions run between the turns of the threads, and
-// throw KernelFailure where threads can never meet, or meet where CUDA does not let them.
+// Lets threads continue once all that they wait for have arrived. All functions run between the turns of the threads,
+// and throw KernelFailure if threads can never meet, or meet where CUDA forbids it.
 class BlockMeetings {
  public:
   explicit BlockMeetings(std::span<Thread* const> threads);
 
-  // The thread has come to where its state says.
+  // The thread has arrived where its state says.
   void arrive(unsigned thread);
   bool all_ended() const { return ended_ == count_; }
-  // No thread is ready.
+  // Call when no thread is ready.
   [[noreturn]] void fail_of_deadlock() const;
 
  private:
-  // The lanes of one mask. Its address stands for it in ThreadSanitizer.
+  // A meeting of the lanes of one mask. Its address identifies it to ThreadSanitizer.
   struct Meeting {
     unsigned arrived = 0;
     Site site;

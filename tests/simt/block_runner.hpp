@@ -1,8 +1,8 @@
-// Runs a CUDA kernel block by block on one processor: every thread is a fiber, and collectives are where fibers meet.
+// Runs a CUDA kernel block by block on one processor: every thread is a fiber, and fibers meet at collectives.
 //
-// Between collectives the threads run one after another in an order that tests choose, so that what a kernel forgets to
-// order shows. Compiled without ThreadSanitizer's instrumentation, but telling it what each collective orders, so that
-// it sees races between the fibers.
+// Between collectives the threads run one after another in an order that tests choose, which reveals missing
+// synchronisation in a kernel. Compiled without ThreadSanitizer's instrumentation, but tells it what each collective
+// orders, so that it sees races between the fibers.
 #pragma once
 
 #include <cstddef>
@@ -31,17 +31,17 @@ struct GridShape {
   std::size_t shared_bytes = 0;
 };
 
-// What a kernel did that a device would not forgive.
+// A fault that a device would not forgive.
 class KernelFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Calls `thread` once per thread of each block; one grid at a time. Throws KernelFailure; what has not ended is then
-// abandoned where it stands.
+// Calls `thread` once per thread of each block; one grid at a time. Throws KernelFailure; unfinished threads are then
+// abandoned.
 void run_grid(const GridShape& shape, Order order, std::uint64_t seed, const std::function<void()>& thread);
 
-// The rest is for kernels: what the running thread asks of its block.
+// The rest is for kernels: queries of the running thread to its block.
 
 Index thread_index();
 Index block_index();
@@ -53,7 +53,7 @@ unsigned lane_index();
 // Meets all threads of the block, and returns how many of them came with `predicate`.
 unsigned meet_block(bool predicate, const Site& site);
 
-// Meets the lanes of `mask`. What they gave can be asked for until the thread's next collective.
+// Meets the lanes of `mask`. Their contributions can be read until the thread's next collective.
 void exchange(unsigned mask, std::uint64_t value, const Site& site);
 std::uint64_t received(unsigned lane);  // undefined, as in CUDA, for a lane that
                                         // was not in the mask

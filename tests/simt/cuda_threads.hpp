@@ -1,4 +1,4 @@
-// The CUDA threads of a block: where each stands, what it brings to a meeting, and the fiber that it is.
+// The CUDA threads of a block: the state of each, its contribution to a meeting, and its fiber.
 #pragma once
 
 #include <algorithm>
@@ -22,19 +22,19 @@ struct Thread {
   void* race_context = nullptr;
   State state = State::ended;
 
-  // What it brings to where it waits.
+  // Its contribution to the meeting that it waits for.
   Site site;
   unsigned mask = 0;
   std::uint64_t given = 0;
 
-  // What it takes away.
+  // The result that it takes from a meeting.
   std::array<std::uint64_t, warp_lanes> received{};
   unsigned block_count = 0;
 };
 
-// Threads serve block after block. To ThreadSanitizer those that share a context are one, and what it did first comes
-// first; so there are more than a block needs, which serve in turn, and races between neighbouring blocks are found.
-// (A context takes a millisecond to make.)
+// Threads serve block after block. ThreadSanitizer sees threads with the same context as one thread, whose work is
+// ordered. So there are more than a block needs, serving in turn, and races between neighbouring blocks are found. (A
+// context takes a millisecond to make.)
 class ThreadPool {
  public:
   // Threads for a block, ready to run `entry` after all that the caller did.

@@ -14,7 +14,7 @@
 
 namespace blco::testing {
 
-// The same tests run on a real GPU, where nothing can be made to fail or to come late (tests/gpu).
+// The same tests run on a real GPU, where failures and delays cannot be injected (tests/gpu).
 #ifdef BLCO_ON_HARDWARE
 inline constexpr bool on_hardware = true;
 #else
@@ -23,7 +23,7 @@ inline constexpr bool on_hardware = false;
 #define SKIP_ON_HARDWARE() \
   if (on_hardware) GTEST_SKIP() << "needs the emulated device"
 
-// A small device, so that a launch of a few frames has several blocks and short modes are those of 3 rows or less.
+// A small device, so that a launch of a few frames has several blocks, and modes of 3 rows or less are short.
 inline DeviceLimits small_device() {
   DeviceLimits limits;
   limits.name = "emulated";
@@ -67,7 +67,7 @@ inline std::size_t payload_bytes(const EncodedChunk& chunk) {
   return bytes;
 }
 
-// Copies the payloads of a chunk into `buffer` and returns the chunk as it lies there.
+// Copies the payloads of a chunk into `buffer` and returns a view of the copy.
 inline ChunkView stage(const EncodedChunk& chunk, std::span<std::byte> buffer) {
   ChunkView view = chunk.view();
   for (auto& payload : view.payload) {
@@ -79,7 +79,7 @@ inline ChunkView stage(const EncodedChunk& chunk, std::span<std::byte> buffer) {
   return view;
 }
 
-// A backend with a ring of staging buffers that it is driven through as the streamer does.
+// A backend with a ring of staging buffers, driven as the streamer drives it.
 class EmulatedBackend {
  public:
   EmulatedBackend(std::span<const std::uint64_t> shape, const EmulatedOptions& options)
@@ -95,7 +95,7 @@ class EmulatedBackend {
     for (std::size_t n = 0; n < factors.size(); ++n) backend_->load_factor(static_cast<int>(n), 0, factors[n]);
   }
 
-  // Waits for the next lane, fills it and returns it with the chunk in it.
+  // Waits for the next lane, fills it, and returns it with a view of the chunk in it.
   std::pair<int, ChunkView> stage_next(const EncodedChunk& chunk) {
     const int lane = static_cast<int>(next_++ % ring_.size());
     backend_->wait_lane(lane);

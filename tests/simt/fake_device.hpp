@@ -1,4 +1,4 @@
-// The state of the one emulated device, behind one lock, and how a call of the runtime works on it.
+// The state of the one emulated device, behind one lock, and how a runtime call works on it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -39,26 +39,26 @@ struct FakeDevice {
   std::map<std::string, InjectedFault> faults;
   Counters counts;
 
-  cudaError_t broken = cudaSuccess;  // what every call gives since a kernel failed
+  cudaError_t broken = cudaSuccess;  // every call returns it after a kernel has failed
   std::string failure;
   cudaError_t failure_code = cudaSuccess;
 };
 
 FakeDevice& fake_device();
 
-// Keeps what is wrong for messages, and returns `code`.
+// Stores a message about the fault and returns `code`.
 cudaError_t refuse(cudaError_t code, const std::string& what);
 
-// The error that a test has asked of this call, if it is its turn.
+// The error that a test has injected into this call, if it is its turn.
 cudaError_t injected_fault(const std::string& name);
 
-// Ends the program: for what happens in destructors, where nobody would look at an error.
+// Ends the program: for faults in destructors, whose errors nobody would see.
 [[noreturn]] void misuse(const std::string& what);
 
 // Sets the thread's last error.
 cudaError_t remember(cudaError_t status);
 
-// A call of the runtime: `body`, unless a fault is injected, there is no device, or it is broken.
+// Runs a runtime call: `body`, unless a fault is injected, there is no device, or it is broken.
 template <class Body>
 cudaError_t call(const char* name, const Body& body) {
   FakeDevice& device = fake_device();
@@ -72,7 +72,7 @@ cudaError_t call(const char* name, const Body& body) {
   return remember(status);
 }
 
-// The same for a call that has work to end or something to give back, which it does on a broken device too.
+// Same for a call that finishes or frees something, which also works on a broken device.
 template <class Body>
 cudaError_t call_to_end(const char* name, const Body& body) {
   FakeDevice& device = fake_device();

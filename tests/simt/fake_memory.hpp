@@ -1,4 +1,4 @@
-// Ranges of memory that the fake runtime has given out: of the device, or pinned.
+// Memory ranges allocated by the fake runtime, on the device or pinned.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@ namespace simt {
 
 class FakeMemory {
  public:
-  // Filled with a pattern. Null where there is none left.
+  // Filled with a pattern. Null if memory is exhausted.
   void* allocate(std::size_t bytes);
   // The memory was allocated here and is open.
   void release(void* memory);
 
   // Bytes of the allocation that begins at `memory`; 0 if none does.
   std::size_t size(const void* memory) const;
-  // Whether [memory, memory + bytes) lies in one allocation.
+  // True if [memory, memory + bytes) lies in one allocation.
   bool contains(const void* memory, std::size_t bytes) const;
   std::size_t count() const { return ranges_.size(); }
 

@@ -1,7 +1,7 @@
-// Streams whose work is run late and in any legal order.
+// Streams that run their work late and in any legal order.
 //
-// Not thread-safe: the caller holds a lock. Work runs on whichever thread lets it run, but is to ThreadSanitizer a
-// thread of its own per stream, ordered by events and waits alone.
+// Not thread-safe: the caller holds a lock. Work runs on whichever thread triggers it; ThreadSanitizer sees a thread of
+// its own per stream, ordered by events and waits alone.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -23,7 +23,7 @@
 
 namespace simt {
 
-// One cudaEventRecord. Its address stands for it in ThreadSanitizer.
+// One cudaEventRecord. Its address identifies it to ThreadSanitizer.
 struct Record {
   cudaStream_t stream = nullptr;
   bool reached = false;
@@ -44,7 +44,7 @@ struct CUstream_st {
   simt::Operation* running = nullptr;
   std::string failure;  // of the kernel that has just run
 
-  // Work runs on a stack of its own, so that ThreadSanitizer does not take that of the caller for shared.
+  // Work runs on its own stack, so that ThreadSanitizer does not take the caller's stack for shared memory.
   simt::Stack stack;
   simt::Fiber fiber;
 };
@@ -60,20 +60,20 @@ class FakeStreams {
   std::size_t pending() const;
 
   void set_policy(Policy policy, std::uint64_t seed);
-  // `begin` is called before an operation and says whether to run it; `fail` after a kernel that failed.
+  // `begin` is called before an operation and returns whether to run it; `fail` after a kernel that failed.
   void set_hooks(std::function<bool()> begin, std::function<void(const std::string&)> fail) {
     begin_ = std::move(begin);
     fail_ = std::move(fail);
   }
 
   void queue(cudaStream_t stream, Operation operation);
-  // They run what has to run, and by policy more, until all of the stream's work has, the record is reached, or nothing
-  // is left.
+  // Run what must run, and by policy more, until all of the stream's work has run, the record is reached, or nothing is
+  // left.
   void finish(cudaStream_t stream);
   void finish(const Record& record);
   void finish_all();
 
-  // Whether work that has not run uses some of these bytes.
+  // True if work that has not run yet uses some of these bytes.
   bool uses(std::span<const std::byte> pinned) const;
 
  private:

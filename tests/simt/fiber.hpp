@@ -1,4 +1,4 @@
-// A call with a stack of its own that can be left in its middle: what an emulated CUDA thread runs on.
+// A call with its own stack that can be suspended midway: what an emulated CUDA thread runs on.
 #pragma once
 
 #include <cstddef>
@@ -28,16 +28,16 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // `entry` runs on `stack` from the first resume() on, and to ThreadSanitizer in `race_context`. It must not return,
-  // but suspend for the last time.
+  // `entry` runs on `stack` from the first resume() on; ThreadSanitizer sees it in `race_context`. It must not return,
+  // but suspend one last time.
   void start(const Stack& stack, void* race_context, Entry entry, void* argument = nullptr);
   void* race_context() const { return race_context_; }
   // Runs the fiber until it suspends.
   void resume();
-  // Called on the fiber: goes back to who resumed it.
+  // Call on the fiber: returns to whoever resumed it.
   void suspend(bool for_the_last_time);
 
-  // Tells ThreadSanitizer that what this fiber did so far comes before all that fibers do after acquire(place).
+  // Tells ThreadSanitizer that everything this fiber did so far precedes what fibers do after acquire(place).
   void release(void* place);
   void acquire(void* place);
 
@@ -45,7 +45,7 @@ class Fiber {
   std::span<char> stack_;
   Entry entry_ = nullptr;
   void* argument_ = nullptr;
-  void* context_ = nullptr;  // where this fiber goes on, or, while it runs, who resumed it
+  void* context_ = nullptr;  // where this fiber continues; while it runs, who resumed it
   void* race_context_ = nullptr;
   void* resumer_race_context_ = nullptr;
   void* resumer_fake_stack_ = nullptr;

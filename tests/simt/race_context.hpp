@@ -1,7 +1,7 @@
-// What ThreadSanitizer is told about who runs and what is ordered. Without it, all of this does nothing.
+// Tells ThreadSanitizer who runs and what is ordered. Does nothing without it.
 //
-// A context is one thread of execution as ThreadSanitizer sees it: a CUDA thread, a stream, or a real thread. Entering
-// one orders nothing; release and acquire of the same place do.
+// A context is one thread of execution for ThreadSanitizer: a CUDA thread, a stream, or a real thread. Entering one
+// orders nothing; release and acquire of the same place do.
 #pragma once
 
 #ifdef SIMT_TSAN

@@ -1,5 +1,5 @@
-// The dynamic shared memory of one block: exactly as large as asked for, so that the address sanitizer sees what lies
-// beyond, and filled with a pattern.
+// The dynamic shared memory of one block: exactly as large as requested, so that the address sanitizer detects accesses
+// beyond it, and filled with a pattern.
 #pragma once
 
 #include <sys/mman.h>
@@ -17,11 +17,11 @@ class SharedMemory {
     if (bytes == 0) return;
     void* memory = nullptr;
 #ifdef SIMT_TSAN
-    // Memory that comes new from the system has no history with ThreadSanitizer, and goes back without one.
+    // Fresh memory from the system has no history with ThreadSanitizer, and leaves none when returned.
     memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
 #else
-    // CUDA promises no more than this alignment where a kernel asks for no more.
+    // CUDA guarantees no larger alignment unless a kernel asks for it.
     if (posix_memalign(&memory, alignment, bytes) != 0) throw std::bad_alloc();
     std::memset(memory, pattern, bytes);
 #endif

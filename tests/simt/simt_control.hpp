@@ -1,4 +1,4 @@
-// How tests steer the emulated device: order of threads and streams, faults, and what was moved.
+// Lets tests control the emulated device: order of threads and streams, faults, and counts of moved bytes.
 #pragma once
 
 #include <cstdint>
@@ -6,19 +6,19 @@
 
 namespace simt {
 
-// Whether this program looks for races, which it does in any order of threads.
+// True if this program looks for races; it finds them whatever the order of threads.
 #ifdef __SANITIZE_THREAD__
 inline constexpr bool finds_races = true;
 #else
 inline constexpr bool finds_races = false;
 #endif
 
-// In what order the threads of a block, and the blocks of a grid, get to run between collectives.
+// The order in which the threads of a block, and the blocks of a grid, run between collectives.
 enum class Order { forward, reverse, shuffled };
 void set_order(Order order, std::uint64_t seed = 1);
 
-// When queued work runs: at once; not before something waits for it, and then only what that needs; or in a random
-// interleaving of what the order within streams and events allow, some of it at every call.
+// When queued work runs: at once; only when something waits for it, and then only what that needs; or in a random
+// interleaving that streams and events allow, some of it at every call.
 enum class Policy { eager, lazy, shuffled };
 void set_policy(Policy policy, std::uint64_t seed = 1);
 
@@ -32,9 +32,9 @@ struct DeviceProperties {
 };
 void set_device(const DeviceProperties& properties);
 
-// The n-th call from now on (1: the next) of the runtime's function `name` gives `error`, a cudaError_t. "launch" is
-// the launch of a kernel. "kernel" is one that is launched and fails when it runs: the device then stays broken, as
-// after a wrong access.
+// The n-th call from now on (1: the next) of the runtime function `name` returns `error`, a cudaError_t. "launch" is a
+// kernel launch. "kernel" is a kernel that launches but fails when it runs; the device then stays broken, as after an
+// invalid access.
 void fail_call(const std::string& name, int nth, int error);
 
 struct Counters {
@@ -51,10 +51,10 @@ struct Counters {
 };
 Counters counters();
 
-// What was last wrong with a kernel or a call; empty if nothing was.
+// The last fault of a kernel or a call; empty if there was none.
 std::string last_failure();
 
-// Forgets all settings, faults, failures and counts of bytes and kernels. What is alive stays.
+// Resets all settings, faults, failures and counts of bytes and kernels. Live objects stay.
 void reset();
 
 }  // namespace simt

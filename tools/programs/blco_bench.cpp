@@ -1,4 +1,4 @@
-// blco-bench: the speed of MTTKRP on a tensor, in memory and streamed, and what bounds it.
+// blco-bench: measures MTTKRP on a tensor, in memory and streamed, and what bounds it.
 #include <fmt/format.h>
 
 #include <blco/benchmark.hpp>
@@ -120,7 +120,7 @@ void print_table(const std::vector<Run>& runs) {
   }
 }
 
-// One object; shares are of the measured speeds.
+// Prints one object; shares are relative to the measured speeds.
 void print_json(const std::vector<Run>& runs) {
   const BenchmarkReport& first = runs.front().report;
   fmt::print(

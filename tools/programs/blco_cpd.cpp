@@ -1,4 +1,4 @@
-// blco-cpd: a CP model of a tensor that need not fit in memory.
+// blco-cpd: fits a CP model to a tensor that may be larger than memory.
 #include <fmt/format.h>
 
 #include <blco/cpd.hpp>
@@ -26,7 +26,7 @@ struct Arguments {
   bool has_every = false;
   bool dry_run = false;
   DeclaredGpu gpu;
-  bool has_rates = false;  // of that GPU
+  bool has_rates = false;  // the user gave speeds of that GPU
 };
 
 void add_rate(cli::CommandLine& line, const std::string& name, double& bytes_per_second, bool& given,
@@ -123,7 +123,7 @@ void dry_run(const Arguments& arguments, cli::Reporter& reporter) {
   cli::report_plan(reporter, plan_cpd(tensor, arguments.budget, arguments.cpd, declared ? &arguments.gpu : nullptr));
 }
 
-// Before the work, not after it.
+// Checks everything before the work starts.
 void check(const Arguments& arguments) {
   if (arguments.cpd.rank == 0 && arguments.cpd.resume.empty()) refuse("--rank is required unless a model is resumed");
   if (!arguments.cpd.resume.empty() && !arguments.initial.empty()) refuse("give --init or --resume, not both");
@@ -138,7 +138,7 @@ void check(const Arguments& arguments) {
   cli::check_output(arguments.output, inputs);
   if (!arguments.cpd.checkpoint.empty()) cli::check_output(arguments.cpd.checkpoint, inputs, "--checkpoint");
   if (arguments.cpd.trace.empty()) return;
-  // A checkpoint may be resumed and be the result at last; a trace is neither.
+  // A checkpoint may also be the input to resume and the final output; a trace may be neither.
   inputs.insert(inputs.end(), {arguments.cpd.resume, arguments.cpd.checkpoint, arguments.output});
   cli::check_output(arguments.cpd.trace, inputs, "--trace");
   for (const std::filesystem::path& other : {arguments.cpd.checkpoint, arguments.output}) {

@@ -1,4 +1,4 @@
-// blco-export: a container back to text, a model to NumPy arrays or text.
+// blco-export: converts a container back to text, or a model to NumPy arrays or text.
 #include <fmt/format.h>
 
 #include <algorithm>

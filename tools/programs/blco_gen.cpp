@@ -1,4 +1,4 @@
-// blco-gen: seeded synthetic tensors, as text or straight into a container.
+// blco-gen: makes seeded synthetic tensors, as text or directly as a container.
 #include <fmt/format.h>
 
 #include <algorithm>

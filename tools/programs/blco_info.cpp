@@ -1,4 +1,4 @@
-// blco-info: what is in a BLCO container or a model, and whether all of it is right.
+// blco-info: describes a BLCO container or a model, and verifies it.
 #include <fmt/format.h>
 
 #include <limits>

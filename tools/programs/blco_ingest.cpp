@@ -1,4 +1,4 @@
-// blco-ingest: coordinates or keys in files to one BLCO container.
+// blco-ingest: turns files of coordinates or keys into one BLCO container.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -24,7 +24,7 @@
 namespace blco::cli {
 namespace {
 
-// Help with defaults behind the descriptions, and one line of usage that names what must be given.
+// Help with defaults after the descriptions, and a one-line usage that names the required arguments.
 class HelpFormatter final : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -104,7 +104,7 @@ struct Failure {
   int code = exit_unexpected;
 };
 
-// The failure that is being handled.
+// Describes the exception being handled.
 Failure describe_failure(const std::string& program) {
   try {
     throw;
@@ -124,8 +124,8 @@ Failure describe_failure(const std::string& program) {
   }
 }
 
-// At the program's end HDF5 1.10 complains on standard error about files that it could not decode; what there is to say
-// has been said. Registered after HDF5's own handler, it runs before that.
+// At exit, HDF5 1.10 complains on stderr about files that it could not decode; our error message is already printed.
+// Registered after HDF5's own handler, this one runs before it.
 void keep_hdf5_quiet_at_exit() {
   std::atexit([] { static_cast<void>(std::freopen("/dev/null", "w", stderr)); });
 }
@@ -228,7 +228,7 @@ void CommandLine::on_failure(std::function<void(const std::string& kind, const s
 }
 
 int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
-  // A file size limit is then an error like a full disk, not the end of the process.
+  // Exceeding a file size limit is then an error like a full disk, and does not kill the process.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     try {
@@ -245,7 +245,7 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
   } catch (...) {
     const Failure failure = describe_failure(impl_->app.get_name());
     if (impl_->tell_failure) impl_->tell_failure(failure.kind, failure.message, failure.code);
-    // Where standard error cannot be written, the exit code still tells.
+    // If stderr cannot be written, the exit code still tells.
     static_cast<void>(std::fputs(fmt::format("{}: {}\n", impl_->app.get_name(), failure.message).c_str(), stderr));
     if (failure.code == exit_corrupt || failure.code == exit_usage) keep_hdf5_quiet_at_exit();
     return failure.code;
@@ -266,7 +266,7 @@ void check_output(const std::filesystem::path& output, std::span<const std::file
       refuse(fmt::format("the output {} is also an input; choose another name with {}", output.string(), option));
     }
   }
-  // Renaming over a device or a pipe would put a file in its place.
+  // Renaming over a device or a pipe would replace it by a file.
   if (std::filesystem::exists(output, ignored) && !std::filesystem::is_regular_file(output, ignored)) {
     throw Error(ErrorKind::io,
                 fmt::format("the output {} is a folder or a device; name a file with {}", output.string(), option));

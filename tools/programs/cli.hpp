@@ -1,4 +1,4 @@
-// What the command lines share: exit codes, sizes and shapes as arguments, numbers as text.
+// Shared by the command lines: exit codes, parsing of sizes and shapes, formatting of numbers.
 #pragma once
 
 #include <blco/error.hpp>
@@ -14,7 +14,7 @@
 
 namespace blco::cli {
 
-// The exit codes are part of the interface of the commands.
+// The exit codes are part of the commands' interface.
 inline constexpr int exit_ok = 0;
 inline constexpr int exit_unexpected = 1;
 inline constexpr int exit_usage = 2;  // wrong options, and ErrorKind::invalid_argument
@@ -25,12 +25,12 @@ inline constexpr int exit_cuda = 6;
 inline constexpr int exit_not_built = 7;
 inline constexpr int exit_cancelled = 8;  // stopped before there was a result
 
-// All parsers throw Error{invalid_argument} saying what is accepted.
+// Parsers throw Error{invalid_argument} that says what is accepted.
 // Bytes: 1048576, 64M, 512MiB, 1.5GiB; K, M, G, T are binary like KiB, and KB, MB, GB, TB are decimal.
 std::uint64_t parse_size(const std::string& text);
 // Mode lengths: 1x2x3.
 std::vector<std::uint64_t> parse_shape(const std::string& text);
-// Names between commas, none of them empty.
+// Names separated by commas, none empty.
 std::vector<std::string> parse_names(const std::string& text);
 // The level of zstd:N, 1 to 19, or 0 for none.
 int parse_compression(const std::string& text);
@@ -39,7 +39,7 @@ double parse_real(const std::string& text);
 // Seconds, above 0: 90, 90s, 1.5m, 2h.
 double parse_duration(const std::string& text);
 
-// What --help says of an option.
+// The help text of an option.
 struct OptionText {
   std::string type;  // "SIZE", or empty
   std::string description;
@@ -47,19 +47,19 @@ struct OptionText {
   bool required = false;
 };
 
-// The arguments of one command. Reads into variables that the caller keeps alive.
+// The arguments of one command, parsed into variables that the caller keeps alive.
 class CommandLine {
  public:
-  // --help and --version are there already; `examples` end the help.
+  // Adds --help and --version; `examples` end the help.
   CommandLine(const std::string& name, const std::string& description, const std::string& examples);
   ~CommandLine();
 
   std::string name() const;
 
-  // An option "-o,--output", or a positional argument "INPUT". `assign` takes its text; an Error that it throws
-  // becomes a usage error that names the option.
+  // Adds an option "-o,--output" or a positional argument "INPUT". `assign` receives its text; an Error that it throws
+  // becomes a usage error naming the option.
   void add(const std::string& name, std::function<void(const std::string&)> assign, const OptionText& text);
-  // A positional argument that takes one text or more.
+  // Adds a positional argument with one or more texts.
   void add_list(const std::string& name, std::function<void(const std::vector<std::string>&)> assign,
                 const OptionText& text);
   void add_flag(const std::string& name, bool& value, const std::string& description);
@@ -80,7 +80,7 @@ class CommandLine {
         text);
   }
 
-  // One of a few words; --help lists them.
+  // Adds an option with a fixed set of words; --help lists them.
   template <class Value>
   void add_choice(const std::string& name, Value& value, const std::vector<std::pair<std::string, Value>>& words,
                   const std::string& description) {
@@ -101,10 +101,10 @@ class CommandLine {
     add(name, assign, text);
   }
 
-  // Called with the kind of a failure, its message and the exit code, before the message is printed.
+  // `tell` gets the kind, message and exit code of a failure before the message is printed.
   void on_failure(std::function<void(const std::string& kind, const std::string& message, int code)> tell);
 
-  // Parses, runs `job`, and returns the exit code; a failure is one message "name: what" on stderr.
+  // Parses, runs `job`, and returns the exit code. A failure prints one message "name: what" on stderr.
   int run(int argc, char** argv, const std::function<void()>& job);
 
  private:
@@ -112,11 +112,11 @@ class CommandLine {
   std::unique_ptr<Impl> impl_;
 };
 
-// A line of progress on stderr, behind the command's name.
+// Prints a line of progress on stderr, after the command's name.
 void log_info(const std::string& message);
 
-// Throws Error{invalid_argument} if `output` is one of `inputs`, Error{io} if it is a folder or lies in one that takes
-// no file: before the work, not after it. `option` gave it.
+// Checks an output before the work: throws Error{invalid_argument} if `output` is one of `inputs`, Error{io} if it is a
+// folder or its folder is not writable. `option` is the option that named it.
 void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs,
                   const std::string& option = "-o");
 
@@ -124,9 +124,9 @@ std::string format_bytes(std::uint64_t bytes);                   // "120.0 MiB"
 std::string format_decimal_bytes(double bytes);                  // "25GB", as parse_size takes it
 std::string format_count(std::uint64_t count);                   // "2,153,323"
 std::string format_shape(std::span<const std::uint64_t> shape);  // "1x2x3", as parse_shape takes it
-// "all modes", "mode 1", "modes 0, 2": of so many modes in all.
+// "all modes", "mode 1", "modes 0, 2"; `order` is the number of modes.
 std::string format_modes(std::span<const std::uint64_t> modes, std::size_t order);
-// Bits per nonzero, two decimals.
+// Bits per nonzero, with two decimals.
 std::string format_bits(std::uint64_t bytes, std::uint64_t nnz);
 
 }  // namespace blco::cli

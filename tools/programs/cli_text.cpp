@@ -1,4 +1,4 @@
-// Arguments as text, and numbers as text.
+// Parses arguments, and formats numbers.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -56,7 +56,7 @@ std::uint64_t parse_size(const std::string& text) {
     const std::string name = lower_case(std::string(rest, end));
     for (const auto& [unit, bytes] : units) {
       if (name != unit) continue;
-      // Past 2^60 bytes nothing is a budget, and a double still holds every count below exactly enough.
+      // No budget exceeds 2^60 bytes, and below that a double holds every size exactly enough.
       if (number * bytes >= 1 && number * bytes <= 0x1p60) return static_cast<std::uint64_t>(number * bytes);
       refuse(fmt::format("'{}' is not between one byte and 2^60 bytes", text));
     }
@@ -134,7 +134,7 @@ std::string format_bytes(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   double number = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
-  // What would print as 1024.0 goes to the next unit.
+  // A number that would print as 1024.0 moves to the next unit.
   while (number >= 1023.95 && unit + 1 < units.size()) {
     number /= 1024;
     ++unit;

@@ -1,4 +1,4 @@
-// Plans, sweeps and models in words, and as JSON.
+// Prints plans, sweeps and models as text and as JSON.
 #include "tools/programs/cpd_report.hpp"
 
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 namespace blco::cli {
 namespace {
 
-// What a plan for a GPU has beyond the one for a CPU.
+// The part of a plan that only a GPU has.
 void print_device_plan(Reporter& reporter, const CpdPlan& plan) {
   reporter.print(fmt::format("device  {} of a budget of {}; at least {} needed; {} lanes, {} of resident chunks",
                              format_bytes(plan.device_planned_bytes), format_bytes(plan.device_budget_bytes),

@@ -1,4 +1,4 @@
-// What blco-cpd prints of a plan, of sweeps and of the end of a fit, as text or JSON.
+// Prints blco-cpd's plan, sweeps and result, as text or JSON.
 #pragma once
 
 #include <blco/cpd.hpp>
@@ -10,7 +10,7 @@ namespace blco::cli {
 
 void report_plan(Reporter& reporter, const CpdPlan& plan);
 void report_sweep(Reporter& reporter, const SweepReport& report);
-// `options`: those of the fit, for the words.
+// `options` are those of the fit.
 void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& options,
                   const std::filesystem::path& output);
 

@@ -1,4 +1,4 @@
-// What blco-info can say of a tensor and of a model, as text or as one JSON object.
+// Prints what blco-info reports on a tensor or a model, as text or as one JSON object.
 #pragma once
 
 #include <blco/cpd.hpp>
@@ -17,18 +17,18 @@
 
 namespace blco::info {
 
-// How coordinates are called in the output: by their labels, or by numbers.
+// How the output names coordinates: by label or by number.
 struct CoordinateNames {
   int index_base = 1;
-  std::vector<Labels> labels = {};  // per mode, empty where it has none; or empty
+  std::vector<Labels> labels = {};  // per mode, empty for a mode without; empty: no mode has labels
 
   std::string name(std::size_t mode, std::uint64_t row) const;
 };
 
-// "mode 2", or the name that the file gives it.
+// "mode 2", or its name in the file.
 std::string mode_name(const std::vector<std::string>& names, std::size_t mode);
 
-// Share of all cells that are nonzeros; and of the whole file, bytes per nonzero.
+// Nonzeros per cell; bytes of the whole file per nonzero.
 double density(const TensorSummary& summary);
 double bytes_per_nonzero(const TensorSummary& summary);
 
@@ -38,7 +38,7 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
                  const std::vector<ComponentSummary>& components, const SummaryOptions& options,
                  const CoordinateNames& names);
 
-// tools/programs/JSON.md says what the keys mean.
+// tools/programs/JSON.md documents the keys.
 cli::Json tensor_json(const std::filesystem::path& path, const TensorSummary& summary,
                       const std::optional<TensorStatistics>& statistics);
 cli::Json model_json(const std::filesystem::path& path, const CpdModel& model,

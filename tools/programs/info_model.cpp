@@ -1,4 +1,4 @@
-// A model as text: how the fit went, and what its components are made of.
+// Prints a model as text: how the fit went, and what its components consist of.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t line_width = 100;
 
-// Characters, not bytes, of UTF-8.
+// Number of UTF-8 characters, not bytes.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));
@@ -23,7 +23,7 @@ std::string padded(const std::string& text, std::size_t width) {
   return text + std::string(width - std::min(width, width_of(text)), ' ');
 }
 
-// Items between commas, on lines that go on below `start`.
+// Items separated by commas, wrapped and indented below `start`.
 std::string wrapped(const std::string& start, const std::vector<std::string>& items) {
   std::string text = start;
   std::size_t column = width_of(start);
@@ -43,7 +43,8 @@ std::string wrapped(const std::string& start, const std::vector<std::string>& it
   return text;
 }
 
-// Labels are anything: what a terminal would act on is shown as '?', and what would read as two entries is quoted.
+// Labels may contain anything: control characters are shown as '?', and a label that would look like two entries is
+// quoted.
 std::string printable(std::string name) {
   std::ranges::replace_if(
       name, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');

@@ -1,4 +1,4 @@
-// Rows "name   value" and small histograms, as blco-info prints them.
+// Rows "name value" and small histograms, as blco-info prints them.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ void print_row(const char* name, const Value& value) {
   fmt::print("{:<12}{}\n", name, value);
 }
 
-// `label_bytes` is per mode the memory of its labels, 0 without; or empty.
+// `label_bytes` is the memory of each mode's labels, 0 without; or empty.
 void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names,
                  const std::vector<std::uint64_t>& label_bytes);
 
@@ -24,7 +24,7 @@ struct Bar {
   std::uint64_t count = 0;
 };
 
-// One line per bar: label, count, share of the total, and signs in proportion to the largest.
+// Prints one line per bar: label, count, share of the total, and a bar in proportion to the largest.
 void print_bars(const std::vector<Bar>& bars);
 
 }  // namespace blco::info

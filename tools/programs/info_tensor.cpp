@@ -1,4 +1,4 @@
-// A tensor as text: its shape and sizes, and histograms of its values and slices.
+// Prints a tensor as text: its shape and sizes, and histograms of its values and slices.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ TensorColumn sum(const TensorColumn& a, const TensorColumn& b) {
   return {a.stored_bytes + b.stored_bytes, a.streamed_bytes + b.streamed_bytes};
 }
 
-// The larger of two neighbours with bounds of the same sign takes in the other, until there are few enough.
+// Merges pairs of neighbours whose bounds have the same sign into larger buckets, until there are few enough.
 std::vector<ValueBucket> merge_buckets(std::vector<ValueBucket> buckets) {
   for (int step = 2; buckets.size() > max_bars; step *= 2) {
     std::vector<ValueBucket> merged;
@@ -118,7 +118,7 @@ void print_bars(const std::vector<Bar>& bars) {
     total += bar.count;
   }
   for (const Bar& bar : bars) {
-    // Whatever is there shows.
+    // Rounds up, so that every nonzero count is visible.
     const double length = std::ceil(widest * static_cast<double>(bar.count) / static_cast<double>(max));
     const std::string line =
         fmt::format("  {:>{}}  {:>{}} {:5.1f}%  {}", bar.label, label_width, cli::format_count(bar.count), count_width,

@@ -1,4 +1,4 @@
-// The handler, and its flag.
+// The signal handler and its flag.
 #include "tools/programs/interrupt.hpp"
 
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array caught_signals{SIGINT, SIGTERM, SIGHUP};
 
-// The handler runs on any thread.
+// The handler may run on any thread.
 std::atomic<bool> interrupted = false;
 std::atomic<const char*> interrupt_note = "";
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<const char*>::is_always_lock_free);
@@ -35,7 +35,7 @@ void catch_interrupts(const char* note) {
   for (const int caught : caught_signals) {
     struct sigaction action {};
     sigaction(caught, nullptr, &action);
-    if (action.sa_handler == SIG_IGN) continue;  // as nohup wants it
+    if (action.sa_handler == SIG_IGN) continue;  // as under nohup
     action = {};
     action.sa_handler = remember;
     action.sa_flags = SA_RESTART;

@@ -1,4 +1,4 @@
-// What blco-cpd says of normal equations that were rank-deficient.
+// Reports rank-deficient normal equations for blco-cpd.
 #pragma once
 
 #include <blco/cpd.hpp>
@@ -11,7 +11,7 @@ namespace blco::cli {
 class RankNote {
  public:
   void add(const SweepReport& report) { system_ranks_.push_back(report.system_ranks); }
-  // One line for every mode whose equations were deficient in a sweep: the least rank seen, and in how many sweeps.
+  // Prints one line per mode with deficient equations: the lowest rank seen, and in how many sweeps.
   void print(Reporter& reporter, int rank) const;
 
  private:

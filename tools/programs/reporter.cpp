@@ -1,4 +1,4 @@
-// Text, live line and JSON.
+// Prints text, the live line and JSON.
 #include "tools/programs/reporter.hpp"
 
 #include <fmt/format.h>
@@ -13,10 +13,10 @@
 namespace blco::cli {
 namespace {
 
-// So many are enough for whoever watches a job by JSON.
+// Often enough for a program that follows a job by JSON.
 constexpr std::chrono::seconds between_events{1};
 
-// Rates and times left of the first moments say nothing.
+// At the very beginning, rates and remaining times mean nothing.
 constexpr double min_seconds = 0.5;
 
 std::string format_duration(double seconds) {
@@ -26,7 +26,7 @@ std::string format_duration(double seconds) {
   return fmt::format("{}:{:02} h", whole / 3600, whole / 60 % 60);
 }
 
-// Negative where it cannot be told.
+// Negative if unknown.
 double seconds_left(const Progress& progress) {
   if (progress.share <= 0 || progress.seconds < min_seconds) return -1;
   return progress.seconds * (1 - progress.share) / progress.share;
@@ -86,13 +86,13 @@ void Reporter::event(const char* name, const Json& fields) {
   if (!json_) return;
   Json object = {{"event", name}};
   object.update(fields);
-  // Names of files and modes need not be UTF-8.
+  // Names of files and modes may not be valid UTF-8.
   fmt::print("{}\n", object.dump(-1, ' ', false, Json::error_handler_t::replace));
   std::fflush(stdout);
 }
 
 ProgressCallback Reporter::progress(const std::string& how) {
-  // A live line stands there, without an end.
+  // A live line has no line end, so the note starts with one.
   interrupt_note_ = (terminal_ ? "\n" : "") + name_ + ": stopping" + how + "\n";
   catch_interrupts(is_text() ? interrupt_note_.c_str() : "");
   return [this](const Progress& progress) {
@@ -106,7 +106,7 @@ ProgressCallback Reporter::progress(const std::string& how) {
 }
 
 void Reporter::show(const Progress& progress) {
-  // One write, cleared to its end.
+  // One write; the escape code clears the rest of the line.
   fmt::print(stderr, "\r{}\x1b[K", format_progress(progress));
   std::fflush(stderr);
   line_shown_ = true;

@@ -1,4 +1,4 @@
-// How a command tells of its work: text, a live line on a terminal, or JSON, one object a line.
+// A command's output: text, a live line on a terminal, or JSON, one object per line.
 #pragma once
 
 #include <blco/progress.hpp>
@@ -10,28 +10,28 @@
 
 namespace blco::cli {
 
-// Keys stay in the order in which they are set. tools/programs/JSON.md documents every object.
+// Keys keep the order in which they are set. tools/programs/JSON.md documents every object.
 using Json = nlohmann::ordered_json;
 
 class Reporter {
  public:
-  // Adds --quiet and --json to `line`, which reports a failure through this too. The arguments are looked through for
-  // --json, since a wrong one may end the command before the options are read.
+  // Adds --quiet and --json to `line`, whose failures are then reported here too. Searches the arguments for --json,
+  // because a wrong one may end the command before the options are read.
   Reporter(CommandLine& line, int argc, char** argv);
 
-  // Neither --quiet nor --json was given.
+  // True if neither --quiet nor --json was given.
   bool is_text() const { return !quiet_ && !json_; }
   bool is_json() const { return json_; }
 
-  // A line of results, on standard output, where is_text().
+  // Prints a result line on stdout, if is_text().
   void print(const std::string& text);
-  // A line of what the command is doing, on standard error, where is_text().
+  // Prints a status line on stderr, if is_text().
   void note(const std::string& text);
-  // With --json: {"event": name, ...fields} on standard output. In any case the live line is gone.
+  // With --json, prints {"event": name, ...fields} on stdout. Always clears the live line.
   void event(const char* name, const Json& fields);
 
-  // Shows progress in the way that was asked for, and ends the job once it is interrupted: from here on a signal is
-  // taken for a wish, and answered by "NAME: stopping" and `how`.
+  // Returns a callback that shows progress in the chosen way and ends the job once it is interrupted. From here on a
+  // signal is a request to stop, answered by "NAME: stopping" and `how`.
   ProgressCallback progress(const std::string& how = "; again to stop at once");
 
  private:
@@ -52,7 +52,7 @@ class Reporter {
   Clock::time_point next_event_ = Clock::now();
 };
 
-// The live line: stage, share, nonzeros and bytes a second, time left; what is not known is left out.
+// The live line: stage, share, nonzeros and bytes per second, time left; unknown parts are omitted.
 std::string format_progress(const Progress& progress);
 
 }  // namespace blco::cli

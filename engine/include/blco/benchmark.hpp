@@ -1,4 +1,4 @@
-// How fast MTTKRP is on a tensor, and what bounds it.
+// Measures the speed of MTTKRP on a tensor, and what bounds it.
 #pragma once
 
 #include <blco/cpd.hpp>
@@ -10,26 +10,26 @@
 namespace blco {
 
 struct BenchmarkOptions {
-  int repeats = 5;  // of each mode's pass
-  // Also run the loop of ALTO (Helal et al., ICS 2021) in memory: line indices, coordinates by pext, order and rank
-  // compiled in, one output per thread. In f64, outside of the memory budget. There is one for orders 3 to 5 and ranks
-  // 16, 32 and 64.
+  int repeats = 5;  // passes per mode
+  // Also measures the ALTO loop (Helal et al., ICS 2021) in memory, as a baseline: line indices, coordinates by pext,
+  // order and rank compiled in, one output per thread, f64. Its memory is outside the budget. It exists for orders 3 to
+  // 5 and ranks 16, 32 and 64.
   bool baseline = false;
 };
 
 struct PassMeasurement {
   int mode = 0;
-  double seconds = 0;  // median
+  double seconds = 0;  // median of the repeats
   double min_seconds = 0;
   double nonzeros_per_second = 0;
-  double baseline_min_seconds = 0;  // 0: there is no baseline
-  // What the pass moves: payloads over the link and from the container, and, by the model of PassSeconds, through
-  // memory.
+  double baseline_min_seconds = 0;  // 0: no baseline
+  // Bytes that one pass moves: over the link, from the container, and through memory as the model of PassSeconds
+  // estimates.
   double link_bytes = 0;
   double disk_bytes = 0;
   double memory_bytes = 0;
   double cache_bytes = 0;  // rows, indices and values, by the same model
-  // Of what the link, memory and the cache were measured to move in as many seconds.
+  // Bytes moved per second, as a share of the measured bandwidth of link, memory and cache.
   double link_share = 0;
   double memory_share = 0;
   double cache_share = 0;
@@ -37,20 +37,20 @@ struct PassMeasurement {
 
 struct BenchmarkReport {
   CpdPlan plan;
-  double link_bytes_per_second = 0;    // of a large copy from pinned memory; 0 on the CPU
-  double memory_bytes_per_second = 0;  // of a large copy: bytes read and bytes written
-  double cache_bytes_per_second = 0;   // on the CPU: of copies within the second cache; 0 on a GPU
+  double link_bytes_per_second = 0;    // a large copy from pinned memory; 0 on the CPU
+  double memory_bytes_per_second = 0;  // a large copy, bytes read plus bytes written
+  double cache_bytes_per_second = 0;   // CPU: copies within the L2 cache; 0 on a GPU
   std::vector<PassMeasurement> passes;
 
-  // Least times of all modes together, over those of the baseline; 0 without one.
+  // Sum over the modes of min_seconds, divided by that of the baseline; 0 without a baseline.
   double ratio_to_baseline() const;
   // Nonzeros per second, geometric mean over the modes.
   double mean_speed() const;
 };
 
-// Runs the MTTKRP of every mode as often as asked (after passes that bring the resident chunks to their place), with
-// factors of uniform numbers. The budgets decide what is streamed. Of the options rank, device, precision, resolution,
-// seed, threads and trace count. Throws as fit_cpd does, and Error{invalid_argument} for repeats below 1.
+// Runs the MTTKRP of every mode `repeats` times with uniform random factors. Warm-up passes first bring the resident
+// chunks to their place. The budget decides what is streamed. Uses these options: rank, device, precision, resolution,
+// seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for repeats below 1.
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark = {},
                                  const MemoryBudget& budget = {}, const CpdOptions& options = {});
 

@@ -1,4 +1,4 @@
-// CP decomposition of a tensor that need not fit in memory.
+// CP decomposition of a tensor that may be larger than memory.
 #pragma once
 
 #include <blco/memory_budget.hpp>
@@ -15,9 +15,9 @@
 
 namespace blco {
 
-enum class Device { automatic, cpu, cuda };
+enum class Device { automatic, cpu, cuda };  // automatic: a GPU if there is one, else the CPU
 
-// A GPU to plan for that need not be here, and the speeds by which times are estimated. The defaults are those of a
+// A GPU to plan for, which need not be present, and the bandwidths used to estimate times. The defaults describe a
 // large card behind PCIe 4 x16.
 struct DeclaredGpu {
   std::uint64_t memory_bytes = 0;
@@ -27,12 +27,12 @@ struct DeclaredGpu {
   double disk_bytes_per_second = 3e9;
   double memory_bytes_per_second = 2e12;
   double cache_bytes_per_second = 5.5e12;
-  double additions_per_second = 1e11;  // atomic, to memory
+  double additions_per_second = 1e11;  // atomic additions to memory
 };
 
-// Seconds that one pass takes of each resource; the longest binds if all overlap. From the formula of Nguyen et al.'s
-// kind: bytes per nonzero over bandwidths, the share of factor rows found in cache being that which fits it, and one
-// segment per nonzero or per row of a frame's bounds, whichever is less.
+// Estimated seconds that one pass keeps each resource busy. All of them overlap, so the longest is the bound. Model:
+// bytes per nonzero over bandwidth; factor rows hit the cache in the share that fits it; a frame adds one segment per
+// nonzero or per row of the chunk's bounds, whichever is less.
 struct PassSeconds {
   int mode = 0;
   double link = 0;
@@ -45,94 +45,94 @@ struct PassSeconds {
   const char* bound() const;  // the name of the longest
 };
 
-// Where the chunks are between passes, and what a pass reads.
+// Where the chunks stay between passes, and what a pass reads.
 struct CpdPlan {
   std::string device;
-  std::string device_note;  // why the CPU computes where a GPU was looked for; else empty
+  std::string device_note;  // why the CPU is used although a GPU was looked for; else empty
   int threads = 0;
   int lanes = 0;
   std::uint64_t chunk_count = 0;
-  std::uint64_t device_chunks = 0;    // in device memory, as on disk
+  std::uint64_t device_chunks = 0;    // in device memory, packed as on disk
   std::uint64_t decoded_chunks = 0;   // in host memory, ready to use
-  std::uint64_t packed_chunks = 0;    // in host memory, as on disk
-  std::uint64_t streamed_chunks = 0;  // read again in every pass
+  std::uint64_t packed_chunks = 0;    // in host memory, packed as on disk
+  std::uint64_t streamed_chunks = 0;  // read from disk in every pass
   std::uint64_t budget_bytes = 0;
-  std::uint64_t planned_bytes = 0;        // of host memory, all told
-  std::uint64_t minimum_bytes = 0;        // the least budget that would do
-  std::uint64_t disk_bytes_per_pass = 0;  // read from the container in every pass but the first
-  // Whether memory holds what a sweep overwrites: then a job that is cancelled, or out of time, ends at once with the
-  // last finished sweep; else it finishes the sweep in progress.
+  std::uint64_t planned_bytes = 0;        // all host memory of the job
+  std::uint64_t minimum_bytes = 0;        // the smallest budget that suffices
+  std::uint64_t disk_bytes_per_pass = 0;  // read from the container, in every pass but the first
+  // True if memory holds a copy of what a sweep overwrites. A job that is cancelled or out of time then ends at once
+  // with its last finished sweep; otherwise it first finishes the sweep in progress.
   bool stops_within_sweep = false;
-  // Zero on the CPU.
+  // Device memory; zero on the CPU.
   std::uint64_t device_budget_bytes = 0;
   std::uint64_t device_planned_bytes = 0;
   std::uint64_t device_minimum_bytes = 0;
-  std::uint64_t resident_bytes = 0;       // of device_planned_bytes, those of chunks
-  std::uint64_t link_bytes_per_pass = 0;  // payloads sent to the device in every pass but the first
-  std::vector<PassSeconds> passes;        // per mode; only from plan_cpd for a declared GPU
+  std::uint64_t resident_bytes = 0;       // the part of device_planned_bytes that chunks take
+  std::uint64_t link_bytes_per_pass = 0;  // payloads sent to the device, in every pass but the first
+  std::vector<PassSeconds> passes;        // per mode; filled by plan_cpd for a declared GPU only
 };
 
 struct SweepReport {
-  int sweep = 0;  // from 1
+  int sweep = 0;  // counted from 1
   double fit = 0;
   double fit_change = 0;
   double seconds = 0;
-  std::uint64_t bytes_read = 0;  // from the container during this sweep
-  // Per mode, the numerical rank of the R x R normal equations. Below R, columns were linearly dependent and the update
-  // took the pseudo-inverse: a smaller rank would fit as well.
+  std::uint64_t bytes_read = 0;  // from the container, during this sweep
+  // Per mode, the numerical rank of the R x R normal equations. A value below R means linearly dependent columns: the
+  // update took the pseudo-inverse, and a smaller rank would fit as well.
   std::vector<int> system_ranks;
 };
 
 struct CpdOptions {
-  int rank = 16;            // 0: that of `initial` or `resume`
-  int max_sweeps = 50;      // those of a resumed fit included
+  int rank = 16;            // 0: the rank of `initial` or `resume`
+  int max_sweeps = 50;      // counts the sweeps before a resume too
   double tolerance = 1e-5;  // stop when the fit changes by less; 0: never
-  std::uint64_t seed = 1;   // of the initial factors; with shape and rank it fixes them
+  std::uint64_t seed = 1;   // of the initial factors, which depend on seed, shape and rank alone
   Device device = Device::automatic;
-  Resolution resolution = Resolution::automatic;
-  Precision precision = Precision::f64;
-  int threads = 0;  // up to 4096; 0: one per processor
-  // The same bits from any number of threads under any memory budget. Each output row is then left to one thread, which
-  // takes its nonzeros in their order, also where private copies of the output would be faster: on two threads at rank
-  // 16, with chunks in memory, MTTKRP takes 1.4 to 1.6 times as much processor time. On the CPU only:
-  // Device::automatic is the CPU, and Device::cuda, or a declared GPU, Error{invalid_argument}.
+  Resolution resolution = Resolution::automatic;  // GPU only; automatic: per mode and chunk
+  Precision precision = Precision::f64;           // of factors and products; f32 halves their memory and rounds more
+  int threads = 0;                                // 1 to 4096; 0: one per processor
+  // Gives the same bits with any number of threads and any memory budget. One thread then owns each output row and adds
+  // its nonzeros in order, even where private copies of the output would be faster. Cost, on two threads at rank 16
+  // with chunks in memory: MTTKRP takes 1.4 to 1.6 times the processor time. CPU only: Device::automatic means the CPU;
+  // Device::cuda and a declared GPU throw Error{invalid_argument}.
   bool deterministic = false;
-  const CpdModel* initial = nullptr;  // start from these factors; its weights are not used
-  // A model file (a checkpoint, or any other) to go on from: its factors, its seed, its sweeps. The numbers are those
-  // of a fit that never stopped; on one CPU thread, or if deterministic, bit for bit. One that had come to its end, by
-  // tolerance or sweeps, is returned as it is.
+  const CpdModel* initial = nullptr;  // start from these factors; its weights are ignored
+  // A model file (a checkpoint or any other) to continue from: its factors, its seed and its sweep count. The numbers
+  // are those of a fit that never stopped; bit for bit on one CPU thread or with `deterministic`. A model that had
+  // already stopped by tolerance or sweeps is returned unchanged.
   std::filesystem::path resume = {};
-  // Where the model is saved after every `checkpoint_sweeps` sweeps, and when the fit ends for whatever reason; empty:
-  // nowhere. The file is replaced only by a whole one. Where it cannot be written the fit ends with Error{io}, except
-  // at its end: then the model is returned, and the file stays as it was.
+  // The model is saved here after every `checkpoint_sweeps` sweeps, and when the fit ends for any reason; empty:
+  // nowhere. The file is replaced only by a complete one. If a save fails, the fit ends with Error{io}; if the last
+  // save fails, the model is still returned and the old file stays.
   std::filesystem::path checkpoint = {};
-  int checkpoint_sweeps = 1;
-  double time_limit_seconds = 0;     // from the call on; 0: none
-  std::filesystem::path trace = {};  // a Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
-  std::function<void(const CpdPlan&)> on_plan = {};
-  std::function<bool(const SweepReport&)> on_sweep = {};  // false: stop, keep this sweep's model
-  ProgressCallback on_progress = {};                      // within sweeps; false: stop, keep the last finished sweep
+  int checkpoint_sweeps = 1;         // more: less writing, more work lost in a crash
+  double time_limit_seconds = 0;     // counted from the call; 0: no limit
+  std::filesystem::path trace = {};  // Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
+  std::function<void(const CpdPlan&)> on_plan = {};       // called once, before the first sweep
+  std::function<bool(const SweepReport&)> on_sweep = {};  // false: stop and keep this sweep's model
+  ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last finished sweep
 };
 
-// Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order. A fit that is
-// cancelled or out of time gives the model of its last finished sweep.
-// Reads every chunk that does not stay in memory N times a sweep. Host memory stays under budget.host_bytes, the
-// initial model and the one returned included; what the CUDA driver takes for itself is not counted. On one CPU thread
-// the model does not depend on the budget, bit for bit, nor on the threads if options.deterministic; else the threads
-// change it by rounding, and on a GPU sums are added in no fixed order. Throws Error:
-// invalid_argument (rank, initial or resumed model of another shape), out_of_memory (budget below the minimum, which
-// the message names), corrupt (bad checksum, after reads in flight have drained), io (trace, checkpoint, resumed
-// model), cancelled (before the first sweep was done), cuda and not_built (Device::cuda).
+// Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order. If the fit is
+// cancelled or out of time, it returns the model of the last finished sweep.
+// Reads every chunk that does not stay in memory N times per sweep. Host memory stays under budget.host_bytes, which
+// covers the initial and the returned model, but not what the CUDA driver allocates for itself.
+// On one CPU thread the budget does not change a bit of the model; with options.deterministic, neither do the threads.
+// Otherwise threads and budget change it by rounding. A GPU adds sums in no fixed order.
+// Throws Error: invalid_argument (rank; initial or resumed model of another shape), out_of_memory (budget below the
+// minimum, which the message names), corrupt (bad checksum; thrown after reads in flight have drained), io (trace,
+// checkpoint, resumed model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda).
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
-// The plan that fit_cpd would make, without a fit: `on_plan` is not called. With `declared` it is made for that GPU,
-// and has the estimated times. Throws as fit_cpd does.
+// Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that
+// GPU and estimates the times. Throws Error as fit_cpd does.
 CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {},
                  const DeclaredGpu* declared = nullptr);
 
-// out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]; row-major I_n x rank.
-// factors[m] is row-major I_m x rank, of finite numbers; factors[mode] is not read and may be empty. Memory and errors
-// as above. Of the options device, precision, resolution, threads, deterministic and trace count.
+// out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]. Returns a row-major I_n x rank matrix.
+// factors[m] is row-major I_m x rank and finite; factors[mode] is not read and may be empty. Uses these options:
+// device, precision, resolution, threads, deterministic, trace. Memory and errors are those of fit_cpd.
 std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
                            const MemoryBudget& budget = {}, const CpdOptions& options = {});
 

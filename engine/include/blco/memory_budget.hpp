@@ -5,9 +5,9 @@
 
 namespace blco {
 
-// Zero stands for the default: host, 80% of the smaller of available memory and the cgroup's limit; device,
-// 90% of what is free. A job that needs more than its budget throws
-// Error{out_of_memory} naming the least that would do.
+// Memory limits of a job. Defaults, for zero: host_bytes, 80% of the smaller of available memory and the cgroup limit;
+// device_bytes, 90% of the free device memory. A job that needs more throws Error{out_of_memory}, which names the
+// smallest budget that suffices.
 struct MemoryBudget {
   std::uint64_t host_bytes = 0;
   std::uint64_t device_bytes = 0;

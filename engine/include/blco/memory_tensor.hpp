@@ -1,4 +1,4 @@
-// A tensor made of coordinate arrays, packed in memory: no file is involved.
+// A tensor made from coordinate arrays and packed in memory, without a file.
 #pragma once
 
 #include <blco/ingest.hpp>
@@ -7,13 +7,13 @@
 
 namespace blco {
 
-// Takes as many bytes as the columns of summary() say (streamed_bytes), at most 25 per nonzero and often 2 to 4; a job
-// on it counts them in its host budget. Fits and products are those of a container with the same entries, bit for bit
-// on one thread.
+// Takes the memory that summary() tells for its columns (streamed_bytes): at most 25 bytes per nonzero, often 2 to 4. A
+// job counts it in its host budget. Fits and products are those of a container with the same entries, bit for bit on
+// one thread.
 class MemoryTensor final : public Tensor {
  public:
-  // The arrays are not needed afterwards. Of the options memory_bytes (for all that this takes beside the arrays),
-  // threads, duplicates, shape, mode_names and chunk_nnz count. Throws Error: invalid_argument and out_of_memory as
+  // Packs the arrays, which are not needed afterwards. Uses these options: memory_bytes (for everything but the
+  // arrays), threads, duplicates, shape, mode_names, chunk_nnz. Throws Error: invalid_argument and out_of_memory as
   // ingest_coordinates does; cancelled by `progress` (stages "read", "sort", "pack").
   explicit MemoryTensor(const CoordinateArrays& arrays, const IngestOptions& options = {},
                         const ProgressCallback& progress = {});

@@ -1,4 +1,4 @@
-// How far a job has come, and the way to end it early.
+// How far a job has come, and how to end it early.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ namespace blco {
 
 struct Progress {
   const char* stage = "";      // "read", "sort", "merge", "write", "pack", "sweep", "export", "verify", "measure"
-  int sweep = 0;               // of a fit, from 1; else 0
-  double share = -1;           // of the stage, 0 to 1; negative where the end is not known
-  std::uint64_t nonzeros = 0;  // in this stage so far; of a sweep, once per mode
-  std::uint64_t bytes = 0;     // read from, or written to, disk in this stage so far
+  int sweep = 0;               // sweep of a fit, from 1; else 0
+  double share = -1;           // done part of the stage, 0 to 1; negative if its end is unknown
+  std::uint64_t nonzeros = 0;  // done in this stage; a sweep counts them once per mode
+  std::uint64_t bytes = 0;     // read from or written to disk in this stage
   double seconds = 0;          // since the stage began
 };
 
@@ -22,9 +22,9 @@ struct StageTime {
   double seconds = 0;
 };
 
-// Called on the caller's thread, some ten times a second at most and at the end of every stage. False ends the job:
-// what was under way is drained, nothing is left on disk, and the job throws Error{cancelled} unless it says otherwise.
-// What a callback throws ends the job likewise, and comes out of it.
+// Called on the caller's thread at most about ten times a second, and at the end of every stage. Returning false ends
+// the job: it drains what is in flight, leaves nothing on disk, and throws Error{cancelled} unless its own comment says
+// otherwise. An exception thrown by the callback ends the job in the same way and reaches the caller.
 using ProgressCallback = std::function<bool(const Progress&)>;
 
 }  // namespace blco

@@ -1,4 +1,4 @@
-// What the nonzeros of a tensor are like: their values, and how many lie in each slice of each mode.
+// Statistics of a tensor: its values, and the number of nonzeros in each slice of each mode.
 #pragma once
 
 #include <blco/memory_budget.hpp>
@@ -11,8 +11,8 @@ namespace blco {
 
 inline constexpr std::uint64_t max_distinct_values = 1024;
 
-// Values of one sign between two neighbouring powers of two: lower <= |value| < upper. For negative values both bounds
-// are negative, -lower the smaller magnitude: upper < value <= lower. For zero both are 0.
+// Counts values of one sign between two neighbouring powers of two: lower <= value < upper if positive, upper < value
+// <= lower if negative (both bounds are negative then). For zero both bounds are 0.
 struct ValueBucket {
   double lower = 0;
   double upper = 0;
@@ -25,13 +25,13 @@ struct ValueStatistics {
   double minimum = 0;
   double maximum = 0;
   double mean = 0;
-  bool whole_numbers = false;          // all of them
-  std::uint64_t distinct = 0;          // at most max_distinct_values; -0 and 0 are one value
-  bool more_distinct = false;          // there are more than that
-  std::vector<ValueBucket> histogram;  // ascending, empty ones left out
+  bool whole_numbers = false;          // true if all values are whole
+  std::uint64_t distinct = 0;          // at most max_distinct_values; -0 and 0 count as one
+  bool more_distinct = false;          // true if there are more than max_distinct_values
+  std::vector<ValueBucket> histogram;  // ascending, without empty buckets
 };
 
-// Slices with `least` to `most` nonzeros: 0, 1, 2 to 3, 4 to 7, ...
+// Counts slices with `min` to `max` nonzeros; the buckets are 0, 1, 2 to 3, 4 to 7, ...
 struct SliceBucket {
   std::uint64_t min = 0;
   std::uint64_t max = 0;
@@ -40,28 +40,29 @@ struct SliceBucket {
   friend bool operator==(const SliceBucket&, const SliceBucket&) = default;
 };
 
-// Nonzeros per slice of one mode, over all its slices, those without any included.
+// Nonzeros per slice of one mode, over all its slices, empty ones included.
 struct SliceStatistics {
   std::uint64_t slices = 0;  // the mode's length
   std::uint64_t empty = 0;
   std::uint64_t minimum = 0;
   std::uint64_t maximum = 0;
-  double median = 0;  // of an even number of slices, the mean of the middle two
+  double median = 0;  // mean of the middle two if the number of slices is even
   double mean = 0;
-  std::vector<SliceBucket> histogram;  // ascending, from the first to the last that is not empty
+  std::vector<SliceBucket> histogram;  // ascending, from the first to the last bucket that is not empty
 };
 
 struct TensorStatistics {
   ValueStatistics values;
   std::vector<SliceStatistics> modes;
-  int passes = 0;  // how often the chunks were read
+  int passes = 0;  // how many times the chunks were read
 };
 
-// Reads every chunk, in parallel. Memory: one chunk per thread, 8 bytes for each coordinate of each mode, and half
-// a MiB per mode and thread, within the budget: where it does not hold the counts of all coordinates at once,
-// the chunks are read several times, each for a part of the coordinates. The numbers do not depend on threads or
-// budget. Throws Error: out_of_memory naming the least budget that would do, corrupt, io, cancelled. `threads` 0 is one
-// per processor; fewer are taken where the budget holds no more.
+// Reads every chunk, in parallel. The numbers do not depend on threads or budget.
+// Memory, within the budget: one chunk per thread, 8 bytes per coordinate of each mode, and half a MiB per mode and
+// thread. If the budget does not hold the counts of all coordinates at once, the chunks are read several times, each
+// time for a part of the coordinates.
+// `threads` 0 means one per processor; fewer are used if the budget holds no more. Throws Error: out_of_memory (naming
+// the smallest budget that suffices), corrupt, io, cancelled.
 TensorStatistics measure_statistics(const TensorFile& tensor, const MemoryBudget& budget = {}, int threads = 0,
                                     const ProgressCallback& progress = {});
 

@@ -1,4 +1,5 @@
-// A sparse tensor, as fits and products take it: from a container on disk (TensorFile) or in memory (MemoryTensor).
+// A sparse tensor that can be fitted or multiplied: a container on disk (TensorFile) or packed in memory
+// (MemoryTensor).
 #pragma once
 
 #include <blco/labels.hpp>
@@ -20,16 +21,16 @@ struct TensorSummary {
   std::vector<std::uint64_t> shape;
   std::vector<std::string> mode_names;
   std::uint64_t nnz = 0;
-  std::vector<std::uint64_t> relabelled_modes;  // stored by other numbers than the tensor's own
+  std::vector<std::uint64_t> relabelled_modes;  // modes stored with other indices than the tensor's own
   int line_bits = 0;
   std::uint64_t chunk_nnz = 0;
   std::uint64_t chunk_count = 0;
   double sum_of_squares = 0;
   std::uint64_t file_bytes = 0;  // 0: in memory
   TensorColumn index;            // low 64 bits of the line index
-  TensorColumn key;              // the rest, where there is one
+  TensorColumn key;              // the remaining bits, if any
   TensorColumn value;
-  std::vector<std::uint64_t> label_bytes;  // per mode, the memory that its labels take, 0 without; empty: none has any
+  std::vector<std::uint64_t> label_bytes;  // memory of each mode's labels, or 0; empty: no mode has labels
 };
 
 // Move-only handle. Reading is thread-safe.
@@ -39,12 +40,11 @@ class Tensor {
 
   const TensorSummary& summary() const { return summary_; }
 
-  // Per mode, what its coordinates stand for; an empty list for a mode of plain numbers, and nothing where all modes
-  // are. Read from the file at each call: summary().label_bytes says how much memory that takes. Throws Error: io;
-  // corrupt, where they are damaged.
+  // The labels of each mode; an empty list for a mode without, and an empty vector if no mode has any. Each call reads
+  // them from the file into the memory that summary().label_bytes tells. Throws Error: io, corrupt.
   std::vector<Labels> labels() const;
 
-  // For the library itself.
+  // Internal: for the library only.
   const ChunkSource& chunks() const { return *chunks_; }
 
  protected:

@@ -11,11 +11,11 @@ class ContainerReader;
 
 class TensorFile final : public Tensor {
  public:
-  // Reads and checks the metadata. Throws Error: io if it cannot be read, invalid_argument if it is no BLCO
-  // container, corrupt if it is damaged.
+  // Reads and checks the metadata. Throws Error: io (cannot be read), invalid_argument (not a BLCO container), corrupt
+  // (damaged).
   explicit TensorFile(const std::filesystem::path& path);
 
-  // For the library itself.
+  // Internal: for the library only.
   const ContainerReader& reader() const;
 };
 

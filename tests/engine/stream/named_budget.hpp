@@ -10,7 +10,7 @@
 
 namespace blco {
 
-// `call` is refused as out_of_memory; bytes of the "--memory NKiB" that its message names, 0 where it names none.
+// Expects `call` to throw out_of_memory; returns the bytes of "--memory NKiB" in its message, or 0 if it names none.
 template <class Call>
 std::uint64_t named_budget(const Call& call) {
   try {

@@ -1,4 +1,4 @@
-// A backend that computes nothing: it records what it is given, and like a device it reads staged bytes late.
+// A backend that computes nothing: it records what it gets, and reads staged bytes late, as a device does.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -104,7 +104,7 @@ class RecordingBackend final : public Backend {
     return bytes;
   }
 
-  // A buffer that was filled again before it was waited for holds another chunk by now.
+  // If the buffer was refilled before wait_lane(), it holds another chunk by now.
   static void check(const ChunkView& chunk) {
     check_payload(chunk[Column::index], chunk.nnz);
     check_payload(chunk[Column::value], chunk.nnz);

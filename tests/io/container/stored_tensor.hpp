@@ -123,7 +123,7 @@ inline std::uint64_t write_tensor(const StoredTensor& tensor, const fs::path& pa
   return writer.finish(tensor.info);
 }
 
-// Exactly as large as the reader asks, so that a sanitizer sees every byte too many.
+// Exactly as large as the reader asks, so that a sanitizer detects every byte too many.
 struct ChunkBuffers {
   ChunkBuffers(const ContainerReader& reader, std::uint64_t chunk)
       : buffer_bytes(reader.buffer_bytes(chunk)), scratch(reader.scratch_bytes(chunk)) {
@@ -159,7 +159,7 @@ std::vector<T> decode_column(const ChunkView& chunk, Column column) {
 
 enum class Reading { whole, pieces };
 
-// Pieces on two threads, each its own from the last one on.
+// Reads every second piece on each of two threads, from the last piece on.
 inline ChunkView read_pieces(ChunkRead& read) {
   const auto every_second = [&](std::size_t first) {
     for (std::size_t piece = read.pieces(); piece-- > 0;) {
