@@ -112,8 +112,8 @@ class CommandLine {
   std::unique_ptr<Impl> impl_;
 };
 
-// A line of progress on stderr, behind the command's name.
-void log_info(const std::string& message);
+// A line on stderr, behind the program's name. That it cannot be written is no failure.
+void log_info(const std::string& program, const std::string& message);
 
 // Throws Error{invalid_argument} if `output` is one of `inputs`, Error{io} if it is a folder or lies in one that takes
 // no file: before the work, not after it. `option` gave it.
