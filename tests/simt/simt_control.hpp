@@ -16,6 +16,9 @@ inline constexpr bool finds_races = false;
 // In what order the threads of a block, and the blocks of a grid, get to run between collectives.
 enum class Order { forward, reverse, shuffled };
 void set_order(Order order, std::uint64_t seed = 1);
+inline std::string name_of(Order order) {
+  return order == Order::forward ? "forward" : order == Order::reverse ? "reverse" : "shuffled";
+}
 
 // When queued work runs: at once; not before something waits for it, and then only what that needs; or in a random
 // interleaving of what the order within streams and events allow, some of it at every call.
