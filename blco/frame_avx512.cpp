@@ -1,5 +1,9 @@
 // Packing by joining fields, unpacking by two word permutations, prefix sums within and across vectors, exact quotients
 // without divisions.
+//
+// Libraries that pack integers (FastPFor, simdcomp) write layouts of their own, not FORMAT.md's frames. Highway could
+// express these loops, but the format is built on the standard library alone, so that a plugin for HDF5 brings nothing
+// else along.
 #include "blco/frame_avx512.hpp"
 
 #include "blco/frame_portable.hpp"

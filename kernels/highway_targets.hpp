@@ -4,4 +4,11 @@
 
 // The disabled targets would not speed up loops bound by loads, and fewer copies keep the build short. SVE has no fixed
 // vector size.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#define BLCO_NO_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+
+// A sanitizer build leaves AVX-512 out to compile faster.
+#ifdef BLCO_WITHOUT_AVX512
+#define HWY_DISABLED_TARGETS (BLCO_NO_TARGETS | HWY_AVX3)
+#else
+#define HWY_DISABLED_TARGETS BLCO_NO_TARGETS
+#endif

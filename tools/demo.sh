@@ -8,7 +8,8 @@ tools/install_dependencies.sh
 configure=(--preset release)
 [ -f build/release/Makefile ] || configure+=(-DBLCO_TESTS=OFF)
 cmake "${configure[@]}"
-cmake --build build/release -j"$(nproc)" --target blco-gen blco-ingest blco-info blco-cpd
+cmake --build build/release -j"$(nproc)" --target blco-gen blco-ingest blco-info blco-cpd \
+  blco_frame_filter blco_zstd_filter
 
 bin=build/release/bin
 work=build/demo

@@ -2,8 +2,8 @@
 # Installs the Debian packages that blco is built from; with --tests, those of its tests too. Quiet when all are there.
 set -euo pipefail
 
-packages=(g++ make cmake pkg-config libhdf5-dev libzstd-dev libisal-dev libhwy-dev libeigen3-dev libcli11-dev
-          libspdlog-dev libfmt-dev nlohmann-json3-dev)
+packages=(g++ make cmake pkg-config libhdf5-dev libzstd-dev libisal-dev libhwy-dev libeigen3-dev libcli11-dev libfmt-dev
+          nlohmann-json3-dev)
 case "${1-}" in
   "") ;;
   --tests) packages+=(libgtest-dev libgmock-dev libboost-context-dev python3 python3-numpy python3-h5py

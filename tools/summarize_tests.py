@@ -3,7 +3,8 @@
 
 usage: summarize_tests.py PART=REPORT...
 
-Ends with 1 if a test failed, or a part has no report or an empty one, as when its build failed.
+A suite of GTest is one test of ctest's, whose output says what became of each test in it: those are counted. Ends with
+1 if a test failed, or a part has no report or an empty one, as when its build failed.
 """
 import collections
 import pathlib
@@ -12,9 +13,8 @@ import sys
 import xml.etree.ElementTree
 
 
-def skip_reason(case):
+def skip_reason(output):
     """What the test itself printed: the line that follows GTest's "file:line: Skipped", or a script's last line."""
-    output = case.findtext("system-out") or ""
     match = re.search(r": Skipped\n(.+)", output)
     if match:
         return match.group(1).strip()
@@ -22,15 +22,32 @@ def skip_reason(case):
     return lines[-1] if lines else "no reason given"
 
 
+def suite_results(suite, output):
+    """(name, status, its output) of each test that a GTest program ran; one that did not come to its end has failed."""
+    room = suite.split(".")[0]
+    for part in re.split(r"^\[ RUN      \] ", output, flags=re.MULTILINE)[1:]:
+        name = part.split("\n", 1)[0].strip()
+        # Behind what the test itself may have printed without an end of line.
+        end = re.search(rf"\[ +(OK|FAILED|SKIPPED) +\] {re.escape(name)}\b", part)
+        yield f"{room}.{name}", end.group(1) if end else "FAILED", part
+
+
 def read_report(path):
     """Names of the tests that passed, that failed, and of those skipped with their reasons."""
     passed, failed, skipped = [], [], []
     for case in xml.etree.ElementTree.parse(path).getroot().findall("testcase"):
         mark = case.find("skipped")
-        if case.get("status") == "run":
+        tests = list(suite_results(case.get("name"), case.findtext("system-out") or ""))
+        if tests and case.get("status") in ("run", "fail"):
+            passed += [name for name, status, _ in tests if status == "OK"]
+            failures = [name for name, status, _ in tests if status == "FAILED"]
+            # As when a sanitizer speaks up behind the last one.
+            failed += failures or ([case.get("name")] if case.get("status") == "fail" else [])
+            skipped += [(name, skip_reason(output)) for name, status, output in tests if status == "SKIPPED"]
+        elif case.get("status") == "run":
             passed.append(case.get("name"))
         elif mark is not None and (mark.get("message") or "").startswith(("SKIP_", "Disabled")):
-            skipped.append((case.get("name"), skip_reason(case)))
+            skipped.append((case.get("name"), skip_reason(case.findtext("system-out") or "")))
         else:  # a test whose program is missing has not been skipped on purpose
             failed.append(case.get("name"))
     return passed, failed, skipped

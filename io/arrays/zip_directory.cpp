@@ -1,4 +1,7 @@
 // Reads a zip file's directory as APPNOTE 6.3 lays it out.
+//
+// No library serves, since readers go on from these places by themselves (zip_stream.cpp) and only the directory is
+// wanted: libzip does not tell where a member's bytes lie, and minizip says of a damaged file no more than a number.
 #include "io/arrays/zip_directory.hpp"
 
 #include <algorithm>

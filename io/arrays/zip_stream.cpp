@@ -1,4 +1,7 @@
 // Reads stored and deflated members of zip files; ISA-L inflates.
+//
+// libzip and minizip inflate a member from its start to its end. Here a stream is copied midway, so that all rows of a
+// matrix that is one member are read side by side, without a second pass over it and without an unpacked copy.
 #include "io/arrays/zip_stream.hpp"
 
 #include <isa-l/crc.h>

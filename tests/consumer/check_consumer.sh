@@ -22,7 +22,7 @@ case $step in
     "$cmake" --install "$build" --config "$config" --prefix "$work/first" >"$work/install.log" || fail "$(tail "$work/install.log")"
     mv "$work/first" "$prefix"
     if grep -rIl -e "$work/first" -e "$tree" -e "$build" "$prefix"; then fail "these name a folder of this machine"; fi
-    for program in "$tree"/tools/blco_*.cpp; do
+    for program in "$tree"/tools/programs/blco_*.cpp; do
       name=$(basename "$program" .cpp)
       "$prefix/bin/${name/_/-}" --version || fail "$name was not installed"
     done

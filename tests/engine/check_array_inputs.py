@@ -32,7 +32,7 @@ VALUES = [*INTEGERS, "f4", "f8", "?"]
 def make_tensor(count=COUNT, shape=SHAPE, seed=11):
     """Coordinates, each once and shuffled, as order x nnz, and small whole values that every type has."""
     source = np.random.default_rng(seed)
-    places = source.permutation(np.prod(shape))[:count]
+    places = source.choice(np.prod(shape), count, replace=False)
     coordinates = np.stack(np.unravel_index(places, shape)).astype("i8")
     return coordinates, source.integers(1, 100, count).astype("f8")
 

@@ -16,6 +16,9 @@ inline constexpr bool finds_races = false;
 // The order in which the threads of a block, and the blocks of a grid, run between collectives.
 enum class Order { forward, reverse, shuffled };
 void set_order(Order order, std::uint64_t seed = 1);
+inline std::string name_of(Order order) {
+  return order == Order::forward ? "forward" : order == Order::reverse ? "reverse" : "shuffled";
+}
 
 // When queued work runs: at once; only when something waits for it, and then only what that needs; or in a random
 // interleaving that streams and events allow, some of it at every call.

@@ -16,9 +16,9 @@
 namespace blco::testing {
 namespace {
 
-constexpr double tolerance = 1e-12;
+constexpr double backend_tolerance = 1e-12;
 constexpr int launch_failure = 719;
-constexpr int rank = 8;
+constexpr int backend_rank = 8;
 
 struct Schedule {
   simt::Policy policy;
@@ -29,7 +29,7 @@ class EverySchedule : public ::testing::TestWithParam<Schedule> {
  protected:
   EverySchedule()
       : tensor_(random_tensor({.shape = {40, 3, 57}, .nnz = 2500, .seed = 2})),
-        factors_(random_factors(tensor_.shape, rank, 11)),
+        factors_(random_factors(tensor_.shape, backend_rank, 11)),
         chunks_(encode(tensor_, 300)) {
     simt::reset();
     simt::set_policy(GetParam().policy, GetParam().seed);
@@ -42,13 +42,13 @@ class EverySchedule : public ::testing::TestWithParam<Schedule> {
     EXPECT_EQ(left.live_events, 0U);
   }
 
-  EmulatedBackend backend(const EmulatedOptions& options = {.rank = rank}) const {
+  EmulatedBackend backend(const EmulatedOptions& options = {.rank = backend_rank}) const {
     EmulatedBackend made(tensor_.shape, options);
     made.load(factors_);
     return made;
   }
 
-  ExpectedRows expected(std::size_t mode) const { return coordinate_mttkrp(tensor_, factors_, rank, mode); }
+  ExpectedRows expected(std::size_t mode) const { return coordinate_mttkrp(tensor_, factors_, backend_rank, mode); }
 
   CooTensor tensor_;
   std::vector<std::vector<double>> factors_;
@@ -57,15 +57,15 @@ class EverySchedule : public ::testing::TestWithParam<Schedule> {
 
 TEST_P(EverySchedule, AddsUpChunksThatShareLanes) {
   for (const int lanes : {1, 2, 3}) {
-    EmulatedBackend streamed = backend({.rank = rank, .lanes = lanes});
+    EmulatedBackend streamed = backend({.rank = backend_rank, .lanes = lanes});
     for (const int mode : {0, 1, 2, 1}) {
-      EXPECT_THAT(streamed.pass(chunks_, mode), RowsNear(expected(static_cast<std::size_t>(mode)), tolerance));
+      EXPECT_THAT(streamed.pass(chunks_, mode), RowsNear(expected(static_cast<std::size_t>(mode)), backend_tolerance));
     }
   }
 }
 
 TEST_P(EverySchedule, MixesChunksOfTheDeviceOfHostMemoryAndOfTheStream) {
-  EmulatedBackend mixed = backend({.rank = rank, .lanes = 2});
+  EmulatedBackend mixed = backend({.rank = backend_rank, .lanes = 2});
   std::vector<std::unique_ptr<HostBuffer>> kept;
   std::vector<std::optional<ResidentId>> residents(chunks_.size());
 
@@ -90,13 +90,13 @@ TEST_P(EverySchedule, MixesChunksOfTheDeviceOfHostMemoryAndOfTheStream) {
     }
     mixed->finish_pass();
 
-    EXPECT_THAT(mixed.output(mode), RowsNear(expected(static_cast<std::size_t>(mode)), tolerance)) << "pass " << pass;
+    EXPECT_THAT(mixed.output(mode), RowsNear(expected(static_cast<std::size_t>(mode)), backend_tolerance)) << "pass " << pass;
   }
 }
 
 TEST_P(EverySchedule, UpdatesRowsAsTheReferenceDoes) {
   EmulatedBackend device = backend();
-  const auto reference = make_reference_backend(emulated_config(tensor_.shape, {.rank = rank}).backend);
+  const auto reference = make_reference_backend(emulated_config(tensor_.shape, {.rank = backend_rank}).backend);
   for (int mode = 0; mode < 3; ++mode) reference->load_factor(mode, 0, factors_[static_cast<std::size_t>(mode)]);
 
   for (const int mode : {0, 1, 2, 0}) {
@@ -104,12 +104,12 @@ TEST_P(EverySchedule, UpdatesRowsAsTheReferenceDoes) {
     reference->begin_pass(mode);
     for (const EncodedChunk& chunk : chunks_) reference->submit(0, chunk.view());
     reference->finish_pass();
-    std::vector<double> v(rank * rank, 1.0);
+    std::vector<double> v(backend_rank * backend_rank, 1.0);
     for (int other = 0; other < 3; ++other) {
       for (std::size_t i = 0; other != mode && i < v.size(); ++i) v[i] *= reference->gram(other)[i];
     }
-    const RowUpdate actual = device->update_rows(mode, RowSolver(v, rank));
-    const RowUpdate wanted = reference->update_rows(mode, RowSolver(v, rank));
+    const RowUpdate actual = device->update_rows(mode, RowSolver(v, backend_rank));
+    const RowUpdate wanted = reference->update_rows(mode, RowSolver(v, backend_rank));
 
     EXPECT_NEAR(actual.inner, wanted.inner, 1e-9 * std::abs(wanted.inner));
     EXPECT_THAT(actual.norms, ::testing::Pointwise(::testing::DoubleNear(1e-8), wanted.norms));
@@ -120,9 +120,9 @@ TEST_P(EverySchedule, UpdatesRowsAsTheReferenceDoes) {
 TEST_P(EverySchedule, TakesAnUpdateBackAfterAPassThatWasGivenUp) {
   EmulatedBackend device = backend();
   const auto identity = [](double scale) {
-    std::vector<double> v(rank * rank);
-    for (std::size_t r = 0; r < rank; ++r) v[r * rank + r] = scale + static_cast<double>(r);
-    return RowSolver(v, rank);
+    std::vector<double> v(backend_rank * backend_rank);
+    for (std::size_t r = 0; r < backend_rank; ++r) v[r * backend_rank + r] = scale + static_cast<double>(r);
+    return RowSolver(v, backend_rank);
   };
   device.pass(chunks_, 0);
   device->update_rows(0, identity(1));
@@ -142,7 +142,7 @@ TEST_P(EverySchedule, TakesAnUpdateBackAfterAPassThatWasGivenUp) {
 }
 
 TEST_P(EverySchedule, NamesACoordinateOutsideItsMode) {
-  EmulatedBackend shorter(std::vector<std::uint64_t>{40, 3, 50}, {.rank = rank});
+  EmulatedBackend shorter(std::vector<std::uint64_t>{40, 3, 50}, {.rank = backend_rank});
 
   try {
     shorter.pass(chunks_, 0);
@@ -167,7 +167,7 @@ TEST_P(EverySchedule, DrainsAfterACallThatFailsAndStartsTheNextPassFromZero) {
       EXPECT_THAT(error.what(), ::testing::HasSubstr("launch failure")) << call;
     }
 
-    EXPECT_THAT(device.pass(chunks_, 2), RowsNear(expected(2), tolerance)) << "after " << call;
+    EXPECT_THAT(device.pass(chunks_, 2), RowsNear(expected(2), backend_tolerance)) << "after " << call;
   }
 }
 
@@ -202,9 +202,9 @@ TEST(CudaBackend, ReadsALaneThatIsRefilledTooEarlyWrongly) {
   simt::reset();
   simt::set_policy(simt::Policy::lazy);
   const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 600, .seed = 2});
-  const auto factors = random_factors(tensor.shape, rank, 11);
+  const auto factors = random_factors(tensor.shape, backend_rank, 11);
   const auto chunks = encode(tensor, 300);
-  EmulatedBackend device(tensor.shape, {.rank = rank});
+  EmulatedBackend device(tensor.shape, {.rank = backend_rank});
   device.load(factors);
   const auto lane = device->allocate_host(1 << 20);
 
@@ -212,7 +212,7 @@ TEST(CudaBackend, ReadsALaneThatIsRefilledTooEarlyWrongly) {
   for (const EncodedChunk& chunk : chunks) device->submit(0, stage(chunk, lane->bytes()));
   try {
     device->finish_pass();
-    EXPECT_THAT(device.output(0), ::testing::Not(RowsNear(coordinate_mttkrp(tensor, factors, rank, 0), 1e-3)));
+    EXPECT_THAT(device.output(0), ::testing::Not(RowsNear(coordinate_mttkrp(tensor, factors, backend_rank, 0), 1e-3)));
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::corrupt);  // headers of one chunk and frames of another
   }
@@ -224,7 +224,7 @@ TEST(CudaBackend, SaysWhatHasNoRoomOnTheDevice) {
   simt::set_device({.memory_bytes = 64 << 10});
 
   try {
-    EmulatedBackend device(std::vector<std::uint64_t>{4000, 31, 57}, {.rank = rank});
+    EmulatedBackend device(std::vector<std::uint64_t>{4000, 31, 57}, {.rank = backend_rank});
     FAIL() << "a factor of 256,000 bytes found room in 65,536";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);

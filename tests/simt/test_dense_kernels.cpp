@@ -19,7 +19,7 @@ namespace blco::testing {
 namespace {
 
 // Of the sum of absolute products.
-constexpr double tolerance = 1e-13;
+constexpr double dense_tolerance = 1e-13;
 constexpr int ranks[] = {1, 7, 16, 32, 33, 64, 100, 200};
 constexpr std::uint64_t row_counts[] = {1, 31, 33, 300};
 // The longest rows that 1, 2, 4 and 8 lanes hold, and one more.
@@ -191,11 +191,11 @@ void expect_solved(const System& system, std::uint64_t rows) {
     }
   }
   const std::string where = "rank " + std::to_string(rank) + ", " + std::to_string(rows) + " rows";
-  EXPECT_LE(worst, tolerance) << where;
+  EXPECT_LE(worst, dense_tolerance) << where;
   for (std::size_t r = 0; r < n; ++r) {
-    EXPECT_NEAR(actual.sums[r] / static_cast<double>(squares[r]), 1.0, tolerance * static_cast<double>(rank)) << where;
+    EXPECT_NEAR(actual.sums[r] / static_cast<double>(squares[r]), 1.0, dense_tolerance * static_cast<double>(rank)) << where;
   }
-  EXPECT_LE(std::abs(actual.sums[n] - inner), tolerance * inner_magnitude) << where;
+  EXPECT_LE(std::abs(actual.sums[n] - inner), dense_tolerance * inner_magnitude) << where;
 }
 
 template <class Real>
@@ -213,15 +213,11 @@ void expect_gram(std::uint64_t rows, int rank) {
         sum += product;
         magnitude += std::abs(product);
       }
-      ASSERT_LE(std::abs(actual[j * n + k] - sum), tolerance * magnitude)
+      ASSERT_LE(std::abs(actual[j * n + k] - sum), dense_tolerance * magnitude)
           << "entry " << j << ", " << k << ", rank " << rank << ", " << rows << " rows";
       ASSERT_EQ(actual[j * n + k], actual[k * n + j]);
     }
   }
-}
-
-std::string name_of(simt::Order order) {
-  return order == simt::Order::forward ? "forward" : order == simt::Order::reverse ? "reverse" : "shuffled";
 }
 
 class EveryDenseOrder : public ::testing::TestWithParam<simt::Order> {
@@ -230,12 +226,19 @@ class EveryDenseOrder : public ::testing::TestWithParam<simt::Order> {
     simt::reset();
     simt::set_order(GetParam());
   }
+
+  // The largest case takes as long as all others: one order must do.
+  bool is_tried(int rank, std::uint64_t rows) const {
+    return rank < 200 || rows < 300 || GetParam() == simt::Order::forward;
+  }
 };
 
 TEST_P(EveryDenseOrder, SolvesRowsBySubstitution) {
   for (const int rank : ranks) {
     const System system = definite_system(rank);
-    for (const std::uint64_t rows : row_counts) expect_solved<double>(system, rows);
+    for (const std::uint64_t rows : row_counts) {
+      if (is_tried(rank, rows)) expect_solved<double>(system, rows);
+    }
     expect_solved<float>(system, 33);
   }
 }
@@ -244,7 +247,9 @@ TEST_P(EveryDenseOrder, SolvesRowsByThePseudoInverseWhereTheSystemIsSingular) {
   for (const int rank : ranks) {
     if (rank == 1) continue;  // singular, it is zero: below
     const System system = singular_system(rank);
-    for (const std::uint64_t rows : row_counts) expect_solved<double>(system, rows);
+    for (const std::uint64_t rows : row_counts) {
+      if (is_tried(rank, rows)) expect_solved<double>(system, rows);
+    }
     expect_solved<float>(system, 33);
   }
 }
@@ -263,7 +268,9 @@ TEST_P(EveryDenseOrder, AnAllZeroSystemGivesZeroRowsAndSums) {
 
 TEST_P(EveryDenseOrder, GramMatricesAreSymmetricSumsOfProducts) {
   for (const int rank : ranks) {
-    for (const std::uint64_t rows : row_counts) expect_gram<double>(rows, rank);
+    for (const std::uint64_t rows : row_counts) {
+      if (is_tried(rank, rows)) expect_gram<double>(rows, rank);
+    }
     expect_gram<float>(33, rank);
   }
 }

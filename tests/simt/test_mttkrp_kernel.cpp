@@ -16,9 +16,6 @@ namespace {
 constexpr double f64_tolerance = 1e-12;
 constexpr double f32_tolerance = 1e-5;
 
-std::string name_of(simt::Order order) {
-  return order == simt::Order::forward ? "forward" : order == simt::Order::reverse ? "reverse" : "shuffled";
-}
 std::string name_of(Resolution resolution) {
   return resolution == Resolution::register_based ? "register" : "hierarchical";
 }

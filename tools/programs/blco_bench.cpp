@@ -56,7 +56,7 @@ std::vector<Run> measure(const Arguments& arguments) {
     throw Error(ErrorKind::invalid_argument, "--resident-share is a share, from 0 to 1");
   const TensorFile tensor(arguments.tensor);
   const CpdPlan plan = plan_cpd(tensor, {}, arguments.cpd);
-  if (!plan.device_note.empty()) cli::log_info(plan.device_note + "; measuring the CPU");
+  if (!plan.device_note.empty()) cli::log_info("blco-bench", plan.device_note + "; measuring the CPU");
   const bool on_device = plan.device_budget_bytes > 0;
   MemoryBudget cap = arguments.cap;
   if (on_device && arguments.resident_share < 1) {

@@ -2,8 +2,6 @@
 #include "tools/programs/cli.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -149,8 +147,6 @@ CommandLine::CommandLine(const std::string& name, const std::string& description
   app.footer("Examples:\n" + examples);
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.set_version_flag("--version", name + " " + version_string, "Print the version and exit");
-  spdlog::set_default_logger(std::make_shared<spdlog::logger>(name, std::make_shared<spdlog::sinks::stderr_sink_mt>()));
-  spdlog::set_pattern("%n: %v");
 }
 
 CommandLine::~CommandLine() = default;
@@ -246,13 +242,15 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
     const Failure failure = describe_failure(impl_->app.get_name());
     if (impl_->tell_failure) impl_->tell_failure(failure.kind, failure.message, failure.code);
     // If stderr cannot be written, the exit code still tells.
-    static_cast<void>(std::fputs(fmt::format("{}: {}\n", impl_->app.get_name(), failure.message).c_str(), stderr));
+    log_info(impl_->app.get_name(), failure.message);
     if (failure.code == exit_corrupt || failure.code == exit_usage) keep_hdf5_quiet_at_exit();
     return failure.code;
   }
 }
 
-void log_info(const std::string& message) { spdlog::info("{}", message); }
+void log_info(const std::string& program, const std::string& message) {
+  static_cast<void>(std::fputs(fmt::format("{}: {}\n", program, message).c_str(), stderr));
+}
 
 void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs,
                   const std::string& option) {

@@ -112,8 +112,8 @@ class CommandLine {
   std::unique_ptr<Impl> impl_;
 };
 
-// Prints a line of progress on stderr, after the command's name.
-void log_info(const std::string& message);
+// Prints a line on stderr, after the program's name. A failed write is ignored.
+void log_info(const std::string& program, const std::string& message);
 
 // Checks an output before the work: throws Error{invalid_argument} if `output` is one of `inputs`, Error{io} if it is a
 // folder or its folder is not writable. `option` is the option that named it.

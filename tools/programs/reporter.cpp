@@ -78,7 +78,7 @@ void Reporter::print(const std::string& text) {
 
 void Reporter::note(const std::string& text) {
   clear_line();
-  if (is_text()) log_info(text);
+  if (is_text()) log_info(name_, text);
 }
 
 void Reporter::event(const char* name, const Json& fields) {

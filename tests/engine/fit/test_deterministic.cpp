@@ -21,7 +21,7 @@ TensorFile ingest(const TemporaryFolder& folder, const CoordinateTensor& tensor)
   return TensorFile(folder / "in.blco");
 }
 
-std::uint64_t minimum_budget(const TensorFile& tensor, const CpdOptions& options) {
+std::uint64_t planned_minimum(const TensorFile& tensor, const CpdOptions& options) {
   return plan_cpd(tensor, {}, options).minimum_bytes;
 }
 
@@ -47,7 +47,7 @@ TEST(Deterministic, ModelsAreTheSameToTheBitOnAnyThreadsUnderAnyBudget) {
       const CpdModel expected = fit_cpd(tensor, {}, options);
       for (const int threads : thread_counts) {
         options.threads = threads;
-        const std::uint64_t minimum = minimum_budget(tensor, options);
+        const std::uint64_t minimum = planned_minimum(tensor, options);
         expect_same_model(fit_cpd(tensor, {}, options), expected);
         for (const std::uint64_t extra : {0u, 60'000u, 2'000'000u}) {
           SCOPED_TRACE(std::to_string(threads) + " threads, " + std::to_string(extra) + " bytes over the minimum");

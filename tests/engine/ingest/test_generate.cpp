@@ -19,7 +19,7 @@
 namespace blco {
 namespace {
 
-struct Entry {
+struct TextEntry {
   std::vector<std::uint64_t> coordinates;  // 1-based
   double value = 0;
 };
@@ -31,12 +31,12 @@ class Generate : public testing::Test {
     return file_contents(folder_ / "out.tns");
   }
 
-  std::vector<Entry> entries(const GenerateOptions& options) const {
-    std::vector<Entry> read;
+  std::vector<TextEntry> entries(const GenerateOptions& options) const {
+    std::vector<TextEntry> read;
     std::istringstream lines(text(options));
     for (std::string line; std::getline(lines, line);) {
       std::istringstream fields(line);
-      Entry entry{.coordinates = std::vector<std::uint64_t>(options.shape.size())};
+      TextEntry entry{.coordinates = std::vector<std::uint64_t>(options.shape.size())};
       for (std::uint64_t& coordinate : entry.coordinates) fields >> coordinate;
       fields >> entry.value;
       read.push_back(entry);
@@ -84,7 +84,7 @@ TEST_F(Generate, StaysWithinTheShapeAndReachesAllOfIt) {
   const std::vector<std::uint64_t> shape{1, 2, 7, 64};
 
   std::vector<std::set<std::uint64_t>> seen(shape.size());
-  for (const Entry& entry : entries({.shape = shape, .nnz = 20000, .seed = 11})) {
+  for (const TextEntry& entry : entries({.shape = shape, .nnz = 20000, .seed = 11})) {
     for (std::size_t n = 0; n < shape.size(); ++n) seen[n].insert(entry.coordinates[n]);
   }
 
@@ -99,11 +99,11 @@ TEST_F(Generate, DrawsModesOfAnyLength) {
   const std::uint64_t longest = ~std::uint64_t{0};
   const std::uint64_t above_32_bits = (std::uint64_t{1} << 32) + 1;
 
-  const std::vector<Entry> read = entries({.shape = {longest, above_32_bits}, .nnz = 5000, .seed = 2, .skew = 1});
+  const std::vector<TextEntry> read = entries({.shape = {longest, above_32_bits}, .nnz = 5000, .seed = 2, .skew = 1});
 
   std::uint64_t largest = 0;
   std::set<std::uint64_t> distinct;
-  for (const Entry& entry : read) {
+  for (const TextEntry& entry : read) {
     EXPECT_LE(entry.coordinates[1], above_32_bits);
     largest = std::max(largest, entry.coordinates[0]);
     distinct.insert(entry.coordinates[0]);
@@ -117,7 +117,7 @@ TEST_F(Generate, SkewMakesFewRowsHeavyAndScattersThem) {
   const std::uint64_t nnz = 50000;
 
   std::map<std::uint64_t, std::uint64_t> of_row;
-  for (const Entry& entry : entries({.shape = {1000}, .nnz = nnz, .seed = 5, .skew = 3}))
+  for (const TextEntry& entry : entries({.shape = {1000}, .nnz = nnz, .seed = 5, .skew = 3}))
     ++of_row[entry.coordinates[0]];
 
   std::vector<std::pair<std::uint64_t, std::uint64_t>> heaviest;
@@ -134,7 +134,7 @@ TEST_F(Generate, FollowsAFractionalSkew) {
   const std::uint64_t nnz = 100000;
 
   std::map<std::uint64_t, std::uint64_t> of_row;
-  for (const Entry& entry : entries({.shape = {100}, .nnz = nnz, .seed = 5, .skew = skew}))
+  for (const TextEntry& entry : entries({.shape = {100}, .nnz = nnz, .seed = 5, .skew = skew}))
     ++of_row[entry.coordinates[0]];
 
   std::vector<std::uint64_t> counts;
@@ -147,7 +147,7 @@ TEST_F(Generate, FollowsAFractionalSkew) {
 
 TEST_F(Generate, PlantsARankOneModelWhoseValuesAreProducts) {
   std::map<std::array<std::uint64_t, 2>, double> value;
-  for (const Entry& entry : entries({.shape = {6, 5}, .nnz = 5000, .seed = 9, .planted_rank = 1, .noise = 0})) {
+  for (const TextEntry& entry : entries({.shape = {6, 5}, .nnz = 5000, .seed = 9, .planted_rank = 1, .noise = 0})) {
     value[{entry.coordinates[0], entry.coordinates[1]}] = entry.value;
   }
   ASSERT_EQ(value.size(), 30u);
@@ -166,7 +166,7 @@ TEST_F(Generate, ValuesHaveMeanOneAndSixDecimals) {
   double sum = 0;
   const std::uint64_t nnz = 50000;
 
-  for (const Entry& entry :
+  for (const TextEntry& entry :
        entries({.shape = {3000, 2000, 1000}, .nnz = nnz, .seed = 1, .planted_rank = 8, .noise = 0})) {
     sum += entry.value;
     EXPECT_GT(entry.value, 0);
@@ -182,14 +182,14 @@ TEST_F(Generate, CountsArePositiveWholeNumbersWithoutAPoint) {
   const std::string all = text(options);
 
   EXPECT_EQ(all.find_first_not_of("0123456789 \n"), std::string::npos);
-  for (const Entry& entry : entries(options)) EXPECT_GE(entry.value, 1);
+  for (const TextEntry& entry : entries(options)) EXPECT_GE(entry.value, 1);
 }
 
 TEST_F(Generate, WithoutModelAndNoiseAllValuesAreOne) {
-  const std::vector<Entry> read = entries({.shape = {30, 20}, .nnz = 100, .planted_rank = 0, .noise = 0});
+  const std::vector<TextEntry> read = entries({.shape = {30, 20}, .nnz = 100, .planted_rank = 0, .noise = 0});
 
   ASSERT_EQ(read.size(), 100u);
-  for (const Entry& entry : read) EXPECT_EQ(entry.value, 1);
+  for (const TextEntry& entry : read) EXPECT_EQ(entry.value, 1);
 }
 
 TEST_F(Generate, RefusesWhatIsNoTensor) {

@@ -6,6 +6,7 @@
 
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/two_to.hpp"
 
 namespace blco {
 namespace {
@@ -14,8 +15,6 @@ struct WidthCase {
   int bits;
   std::vector<std::uint64_t> shape;
 };
-
-constexpr std::uint64_t two_to(int bits) { return std::uint64_t{1} << bits; }
 
 class EveryLine : public testing::TestWithParam<WidthCase> {};
 

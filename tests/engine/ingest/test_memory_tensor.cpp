@@ -12,11 +12,10 @@
 #include "tests/engine/ingest/coordinate_columns.hpp"
 #include "tests/engine/stream/named_budget.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/two_to.hpp"
 
 namespace blco {
 namespace {
-
-constexpr std::uint64_t two_to(int bits) { return std::uint64_t{1} << bits; }
 
 std::vector<std::uint64_t> extent_of(const CoordinateTensor& tensor) {
   std::vector<std::uint64_t> extent(tensor.shape.size(), 0);

@@ -11,11 +11,10 @@
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/io/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/two_to.hpp"
 
 namespace blco {
 namespace {
-
-constexpr std::uint64_t two_to(int bits) { return std::uint64_t{1} << bits; }
 
 // Reads the text back by nothing but from_chars.
 CoordinateTensor parse(const std::string& text, std::size_t order, std::uint64_t base) {

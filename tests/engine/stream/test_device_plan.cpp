@@ -9,6 +9,7 @@
 #include "engine/stream/planner.hpp"
 #include "engine/stream/streamer.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
+#include "tests/engine/stream/count_tier.hpp"
 #include "tests/engine/stream/recording_backend.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -47,10 +48,6 @@ PlanRequest request_of(std::vector<std::uint64_t> shape, int rank) {
   return request;
 }
 
-std::uint64_t count(const Plan& plan, Tier tier) {
-  return static_cast<std::uint64_t>(std::count(plan.tiers.begin(), plan.tiers.end(), tier));
-}
-
 TEST(DevicePlan, SharesEightGibibytesOutForATensorOfSixtyGigabytes) {
   const Plan plan = make_plan(sixty_gigabytes(), request_of({5'000'000, 20'000, 300}, 32));
 
@@ -58,23 +55,23 @@ TEST(DevicePlan, SharesEightGibibytesOutForATensorOfSixtyGigabytes) {
   const std::uint64_t matrices = (2 * 5'000'000 + 20'000 + 300) * std::uint64_t{32 * 8};
   const std::uint64_t of_chunk = 15'626 * 256 + 3 * 256;  // 4,000,000 / 256 is 15,625
   EXPECT_EQ(plan.lanes, 4);
-  EXPECT_LE(count(plan, Tier::device), (8 * gibibyte - matrices) / chunk_payload_bytes);
-  EXPECT_GE(count(plan, Tier::device), (8 * gibibyte - matrices - (gibibyte >> 4)) / of_chunk);
+  EXPECT_LE(count_tier(plan, Tier::device), (8 * gibibyte - matrices) / chunk_payload_bytes);
+  EXPECT_GE(count_tier(plan, Tier::device), (8 * gibibyte - matrices - (gibibyte >> 4)) / of_chunk);
   EXPECT_LE(plan.device_planned_bytes, 8 * gibibyte);
   EXPECT_GE(plan.device_planned_bytes, 8 * gibibyte - 2 * of_chunk);
   // The host keeps what 24 GiB hold, and no factors while the device has them.
-  EXPECT_NEAR(static_cast<double>(count(plan, Tier::packed)), 24.0 * static_cast<double>(gibibyte) / 4.0e6, 20);
-  EXPECT_EQ(count(plan, Tier::decoded), 0);
-  EXPECT_EQ(plan.link_bytes_per_pass, (chunk_count - count(plan, Tier::device)) * chunk_payload_bytes);
-  EXPECT_EQ(plan.disk_bytes_per_pass, count(plan, Tier::streamed) * chunk_stored_bytes);
-  EXPECT_GT(count(plan, Tier::streamed), 6000);
+  EXPECT_NEAR(static_cast<double>(count_tier(plan, Tier::packed)), 24.0 * static_cast<double>(gibibyte) / 4.0e6, 20);
+  EXPECT_EQ(count_tier(plan, Tier::decoded), 0);
+  EXPECT_EQ(plan.link_bytes_per_pass, (chunk_count - count_tier(plan, Tier::device)) * chunk_payload_bytes);
+  EXPECT_EQ(plan.disk_bytes_per_pass, count_tier(plan, Tier::streamed) * chunk_stored_bytes);
+  EXPECT_GT(count_tier(plan, Tier::streamed), 6000);
 }
 
 TEST(DevicePlan, SpreadsEveryTierOverThePass) {
   const Plan plan = make_plan(sixty_gigabytes(), request_of({5'000'000, 20'000, 300}, 32));
 
   for (const Tier tier : {Tier::device, Tier::packed, Tier::streamed}) {
-    const double due = static_cast<double>(count(plan, tier)) / 10;
+    const double due = static_cast<double>(count_tier(plan, tier)) / 10;
     for (std::ptrdiff_t tenth = 0; tenth < 10; ++tenth) {
       const auto first = plan.tiers.begin() + tenth * 1500;
       EXPECT_NEAR(static_cast<double>(std::count(first, first + 1500, tier)), due, 3) << tenth;
@@ -99,7 +96,7 @@ TEST(DevicePlan, StreamsEverythingAtTheMinimumAndNamesItBelow) {
 
   const Plan minimum = make_plan(sixty_gigabytes(), request);
   EXPECT_EQ(minimum.lanes, 2);
-  EXPECT_EQ(count(minimum, Tier::device), 0);
+  EXPECT_EQ(count_tier(minimum, Tier::device), 0);
   EXPECT_EQ(minimum.link_bytes_per_pass, chunk_count * chunk_payload_bytes);
   EXPECT_EQ(minimum.device_planned_bytes, request.device->budget_bytes);
   --request.device->budget_bytes;
@@ -193,10 +190,10 @@ TEST_F(MovedBytes, AreThoseOfThePlanInEveryPassButTheFirst) {
 TEST_F(MovedBytes, ThePlansDifferAsTheirBudgetsDo) {
   const Plan mixed = plan(0.3, 0.4);
 
-  EXPECT_GT(count(mixed, Tier::device), 4);
-  EXPECT_GT(count(mixed, Tier::packed), 4);
-  EXPECT_GT(count(mixed, Tier::streamed), 2);
-  EXPECT_EQ(count(plan(1.0, 0.0), Tier::device), 25);
+  EXPECT_GT(count_tier(mixed, Tier::device), 4);
+  EXPECT_GT(count_tier(mixed, Tier::packed), 4);
+  EXPECT_GT(count_tier(mixed, Tier::streamed), 2);
+  EXPECT_EQ(count_tier(plan(1.0, 0.0), Tier::device), 25);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "engine/stream/planner.hpp"
 #include "kernels/host/host_backend.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
+#include "tests/engine/stream/count_tier.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
@@ -48,12 +49,10 @@ class Planner : public testing::Test {
   std::optional<ContainerReader> reader_;
 };
 
-long count(const Plan& plan, Tier tier) { return std::count(plan.tiers.begin(), plan.tiers.end(), tier); }
-
 TEST_F(Planner, StreamsEverythingAtTheMinimumAndRefusesOneByteLess) {
   const Plan smallest = plan(minimum());
 
-  EXPECT_EQ(count(smallest, Tier::streamed), 40);
+  EXPECT_EQ(count_tier(smallest, Tier::streamed), 40);
   EXPECT_EQ(smallest.lanes, 2);
   try {
     plan(minimum() - 1);
@@ -79,21 +78,21 @@ TEST_F(Planner, KeepsWithinEveryBudgetAndReadsNoMoreWithMoreMemory) {
 }
 
 TEST_F(Planner, DecodesEverythingWhereMemoryIsAmple) {
-  EXPECT_EQ(count(plan(std::uint64_t{1} << 40), Tier::decoded), 40);
+  EXPECT_EQ(count_tier(plan(std::uint64_t{1} << 40), Tier::decoded), 40);
 }
 
 TEST_F(Planner, SpreadsResidentChunksOverThePass) {
   const Plan half = plan(minimum() + packed_bytes());
-  ASSERT_GT(count(half, Tier::packed), 10);
-  ASSERT_GT(count(half, Tier::streamed), 0);
+  ASSERT_GT(count_tier(half, Tier::packed), 10);
+  ASSERT_GT(count_tier(half, Tier::streamed), 0);
 
   const auto first_half = std::count(half.tiers.begin(), half.tiers.begin() + 20, Tier::packed);
 
-  EXPECT_NEAR(static_cast<double>(first_half), static_cast<double>(count(half, Tier::packed)) / 2, 1.01);
+  EXPECT_NEAR(static_cast<double>(first_half), static_cast<double>(count_tier(half, Tier::packed)) / 2, 1.01);
 }
 
 TEST_F(Planner, KeepsNothingForASinglePass) {
-  EXPECT_EQ(count(plan(std::uint64_t{1} << 40, 2, /*keep_chunks=*/false), Tier::streamed), 40);
+  EXPECT_EQ(count_tier(plan(std::uint64_t{1} << 40, 2, /*keep_chunks=*/false), Tier::streamed), 40);
 }
 
 TEST(PlannerOfPrivateOutputs, KeepsWithinBudgetsThatAreNoWholePages) {

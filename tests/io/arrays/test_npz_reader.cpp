@@ -73,8 +73,8 @@ std::string zip(const std::vector<Entry>& entries, bool large = false) {
          std::string(2, '\0');
 }
 
-const Entry coords{"coords.npy", npy("|u1", "(2, 3)", std::string("\0\5\2\7\1\1", 6))};
-const Entry values{"data.npy", npy("|i1", "(3,)", "\1\2\xfd")};
+const Entry coords_member{"coords.npy", npy("|u1", "(2, 3)", std::string("\0\5\2\7\1\1", 6))};
+const Entry data_member{"data.npy", npy("|i1", "(3,)", "\1\2\xfd")};
 
 class NpzReader : public ::testing::Test {
  protected:
@@ -97,7 +97,7 @@ class NpzReader : public ::testing::Test {
 
 TEST_F(NpzReader, TakesSizesFromTheDirectory) {
   for (const bool large : {false, true}) {
-    const CoordinateBatch batch = read(zip({coords, values}, large));
+    const CoordinateBatch batch = read(zip({coords_member, data_member}, large));
 
     EXPECT_EQ(batch.order, 2);
     EXPECT_THAT(batch.narrow, ElementsAre(0, 7, 5, 1, 2, 1));
@@ -108,7 +108,7 @@ TEST_F(NpzReader, TakesSizesFromTheDirectory) {
 
 TEST_F(NpzReader, NamesTheArrayWhoseChecksumDoesNotMatch) {
   for (std::size_t damaged : {0, 1}) {
-    std::vector<Entry> entries = {coords, values};
+    std::vector<Entry> entries = {coords_member, data_member};
     entries[damaged].wrong_crc = 1;
 
     EXPECT_THAT(refused(ErrorKind::corrupt, zip(entries)),
@@ -117,7 +117,7 @@ TEST_F(NpzReader, NamesTheArrayWhoseChecksumDoesNotMatch) {
 }
 
 TEST_F(NpzReader, RefusesEveryCut) {
-  const std::string whole = zip({coords, values});
+  const std::string whole = zip({coords_member, data_member});
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
     EXPECT_NE(refused(ErrorKind::corrupt, whole.substr(0, bytes)), "") << bytes;
   }
@@ -127,7 +127,7 @@ TEST_F(NpzReader, RefusesASizeThatIsNotThatOfTheHeader) {
   for (const char* shape : {"(2, 4)", "(2, 2)", "(18446744073709551615, 3)", "(4294967296, 4294967296)"}) {
     const Entry wrong{"coords.npy", npy("|u1", shape, std::string(6, '\1'))};
 
-    EXPECT_THAT(refused(ErrorKind::corrupt, zip({wrong, values})), HasSubstr("has not the size")) << shape;
+    EXPECT_THAT(refused(ErrorKind::corrupt, zip({wrong, data_member})), HasSubstr("has not the size")) << shape;
   }
 }
 

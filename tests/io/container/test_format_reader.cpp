@@ -11,7 +11,7 @@
 namespace blco::tests {
 namespace {
 
-const fs::path specification = fs::path(__FILE__).parent_path() / "../../blco/FORMAT.md";
+const fs::path specification = fs::path(__FILE__).parent_path() / "../../../blco/FORMAT.md";
 
 std::string printed_reader(const std::string& heading) {
   const std::string page = file_contents(specification);

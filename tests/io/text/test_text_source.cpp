@@ -28,7 +28,7 @@ std::string random_digits(std::size_t bytes, unsigned seed) {
   return text;
 }
 
-std::string read_all(const std::filesystem::path& path, std::size_t part_bytes = 100'000) {
+std::string read_text(const std::filesystem::path& path, std::size_t part_bytes = 100'000) {
   const auto source = open_text_source(path);
   std::string text;
   std::string part(part_bytes, '\0');
@@ -53,7 +53,7 @@ TEST_P(EveryCompression, TextOfAnySizeComesBack) {
     const std::string text = random_digits(bytes, 1);
     const auto file = folder_.write("a", compress(text));
 
-    const std::string read = read_all(file);
+    const std::string read = read_text(file);
 
     EXPECT_TRUE(read == text) << bytes;
   }
@@ -64,7 +64,7 @@ TEST_P(EveryCompression, TextComesBackInPartsOfAnySize) {
   const auto file = folder_.write("a", compress(text));
 
   for (const std::size_t part : {1, 2, 7, 4096, 1'000'000}) {
-    EXPECT_TRUE(read_all(file, part) == text) << part;
+    EXPECT_TRUE(read_text(file, part) == text) << part;
   }
 }
 
@@ -84,7 +84,7 @@ TEST_P(EveryCompression, APipeThatGivesFewBytesAtATimeIsRead) {
     ::close(out);
   });
 
-  const std::string read = read_all(pipe);
+  const std::string read = read_text(pipe);
   feeder.join();
 
   EXPECT_TRUE(read == text + text);
@@ -113,7 +113,7 @@ TEST_P(EveryStream, ConcatenatedStreamsAreOneText) {
   const std::string second = random_digits(1'000, 6);
   const auto file = folder_.write("a", compress(first) + compress("") + compress(second));
 
-  const std::string read = read_all(file);
+  const std::string read = read_text(file);
 
   EXPECT_TRUE(read == first + second);
 }
@@ -123,7 +123,7 @@ TEST_P(EveryStream, TruncationAnywhereIsCorrupt) {
 
   for (std::size_t size = 4; size < bytes.size(); ++size) {
     const auto file = folder_.write("cut", bytes.substr(0, size));
-    const std::string message = message_of_error(ErrorKind::corrupt, [&] { read_all(file); });
+    const std::string message = message_of_error(ErrorKind::corrupt, [&] { read_text(file); });
     EXPECT_THAT(message, AllOf(HasSubstr(file.string()), HasSubstr("truncated"))) << size;
   }
 }
@@ -132,7 +132,7 @@ TEST_P(EveryStream, TruncationOfALargeFileIsCorrupt) {
   const std::string bytes = compress(random_digits(2'000'000, 8));
   const auto file = folder_.write("cut", bytes.substr(0, bytes.size() - 3));
 
-  const std::string message = message_of_error(ErrorKind::corrupt, [&] { read_all(file); });
+  const std::string message = message_of_error(ErrorKind::corrupt, [&] { read_text(file); });
 
   EXPECT_THAT(message, HasSubstr("truncated"));
 }
@@ -140,7 +140,7 @@ TEST_P(EveryStream, TruncationOfALargeFileIsCorrupt) {
 TEST_P(EveryStream, BytesThatFollowAreCorrupt) {
   const auto file = folder_.write("a", compress(random_digits(1'000, 9)) + "1 1 1 1\n");
 
-  const std::string message = message_of_error(ErrorKind::corrupt, [&] { read_all(file); });
+  const std::string message = message_of_error(ErrorKind::corrupt, [&] { read_text(file); });
 
   EXPECT_THAT(message, HasSubstr(file.string()));
 }
@@ -161,7 +161,7 @@ TEST(TextSource, DamageOfGzipIsNeverTakenForText) {
     bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
     const auto file = folder.write("bad.gz", bytes);
     try {
-      EXPECT_EQ(read_all(file), text) << at;  // a time in the header, or bits between stream and checksum
+      EXPECT_EQ(read_text(file), text) << at;  // a time in the header, or bits between stream and checksum
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::corrupt);
       ++found;
@@ -177,10 +177,10 @@ TEST(TextSource, GzipMayBePaddedWithZeros) {
 
   for (const std::size_t zeros : {1, 2, 511, 300'000}) {
     const auto file = folder.write("a.gz", gzip_text(text) + std::string(zeros, '\0'));
-    EXPECT_TRUE(read_all(file) == text) << zeros;
+    EXPECT_TRUE(read_text(file) == text) << zeros;
   }
   const auto file = folder.write("a.gz", gzip_text(text) + std::string(300'000, '\0') + "1");
-  message_of_error(ErrorKind::corrupt, [&] { read_all(file); });
+  message_of_error(ErrorKind::corrupt, [&] { read_text(file); });
 }
 
 TEST(TextSource, SkippableZstdFramesAreLeftOut) {
@@ -189,7 +189,7 @@ TEST(TextSource, SkippableZstdFramesAreLeftOut) {
 
   const auto file = folder.write("a.zst", frame + zstd_text("1 1 1\n") + frame);
 
-  EXPECT_EQ(read_all(file), "1 1 1\n");
+  EXPECT_EQ(read_text(file), "1 1 1\n");
 }
 
 TEST(TextSource, WhatCannotBeReadIsAnIoError) {

@@ -18,8 +18,8 @@ namespace blco::testing {
 namespace {
 
 constexpr std::array<std::uint64_t, 3> masks = {0x0f, 0xf0, 0xf00};  // of the target row, and of two factors'
-constexpr std::uint64_t rows = 16;
-constexpr std::uint64_t row_begins = std::uint64_t{1} << 63;
+constexpr std::uint64_t row_count = 16;
+constexpr std::uint64_t marks_first = std::uint64_t{1} << 63;
 
 struct Nonzeros {
   std::vector<std::uint64_t> lines;  // by target row, the first of each marked
@@ -36,15 +36,15 @@ Nonzeros make_nonzeros(std::size_t count, std::mt19937_64& random) {
   const auto row = [](std::uint64_t line) { return pext_portable(line, masks[0]); };
   std::ranges::stable_sort(nonzeros.lines, {}, row);
   for (std::size_t i = count; i-- > 0;) {
-    if (i == 0 || row(nonzeros.lines[i]) != row(nonzeros.lines[i - 1])) nonzeros.lines[i] |= row_begins;
+    if (i == 0 || row(nonzeros.lines[i]) != row(nonzeros.lines[i - 1])) nonzeros.lines[i] |= marks_first;
   }
   return nonzeros;
 }
 
 template <class T>
-RowMatrix<T> random_matrix(int rank, std::mt19937_64& random) {
-  RowMatrix<T> matrix(rows, rank);
-  for (std::uint64_t i = 0; i < rows; ++i) {
+RowMatrix<T> random_factor(int rank, std::mt19937_64& random) {
+  RowMatrix<T> matrix(row_count, rank);
+  for (std::uint64_t i = 0; i < row_count; ++i) {
     for (int r = 0; r < rank; ++r) matrix.row(i)[r] = static_cast<T>(random() % 1000) / T{999};
   }
   return matrix;
@@ -59,11 +59,11 @@ TYPED_TEST(Rows, OfLinesAreTheSameWithPrefetchesAndSorted) {
   using T = TypeParam;
   std::mt19937_64 random(1);
   for (const int rank : {1, 3, 8, 16, 32, 70}) {
-    const RowMatrix<T> first = random_matrix<T>(rank, random);
-    const RowMatrix<T> second = random_matrix<T>(rank, random);
+    const RowMatrix<T> first = random_factor<T>(rank, random);
+    const RowMatrix<T> second = random_factor<T>(rank, random);
     for (const std::size_t count : {1U, 2U, 7U, 8U, 9U, 15U, 16U, 17U, 300U}) {
       const Nonzeros nonzeros = make_nonzeros(count, random);
-      std::vector<double> sum(rows * static_cast<std::size_t>(rank));
+      std::vector<double> sum(row_count * static_cast<std::size_t>(rank));
       std::vector<double> absolute(sum.size());
       for (std::size_t i = 0; i < count; ++i) {
         const auto row = [&](int mode) {
@@ -80,7 +80,7 @@ TYPED_TEST(Rows, OfLinesAreTheSameWithPrefetchesAndSorted) {
       std::vector<T> expected;  // the bits of the first variant
       for (const bool sorted : {false, true}) {
         for (const auto& [prefetch, stream] : {std::pair{false, false}, {false, true}, {true, false}}) {
-          RowMatrix<T> output(rows, rank);
+          RowMatrix<T> output(row_count, rank);
           RowsTask<T> task;
           task.output = {output.row(0), nullptr, masks[0], 0};
           task.factors[0] = {first.row(0), nullptr, masks[1], 0};
@@ -97,7 +97,7 @@ TYPED_TEST(Rows, OfLinesAreTheSameWithPrefetchesAndSorted) {
           mttkrp_rows(task, {count / 3, count - count / 3});
 
           std::vector<T> numbers;
-          for (std::uint64_t i = 0; i < rows; ++i) numbers.insert(numbers.end(), output.row(i), output.row(i) + rank);
+          for (std::uint64_t i = 0; i < row_count; ++i) numbers.insert(numbers.end(), output.row(i), output.row(i) + rank);
           if (expected.empty()) expected = numbers;
           EXPECT_EQ(numbers, expected) << "rank " << rank << ", " << count << " nonzeros";
         }
