@@ -1,7 +1,7 @@
 // Parses the Python dictionary at the start of a NumPy array file.
 //
-// cnpy, the usual library, loads whole arrays, of whatever size, and knows no numbers of the other byte order. Here only
-// the header is wanted, of an array that is then streamed.
+// cnpy, the usual library, loads whole arrays, of whatever size, and knows no numbers of the other byte order. Here
+// only the header is wanted, of an array that is then streamed.
 #include "io/arrays/npy_header.hpp"
 
 #include <charconv>

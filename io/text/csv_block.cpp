@@ -1,7 +1,8 @@
 // RFC 4180 except for line breaks within quotes, which would prevent parallel parsing of blocks.
 //
 // Small CSV libraries hand out fields one after another, on one thread. Apache Arrow parses blocks on many threads and
-// numbers their keys, but then does not know the line of a fault, which has to be named here; and it is a large library.
+// numbers their keys, but then does not know the line of a fault, which has to be named here; and it is a large
+// library.
 #include "io/text/csv_block.hpp"
 
 #include <algorithm>

@@ -17,7 +17,8 @@ namespace {
 using Shape = std::vector<std::uint64_t>;
 __extension__ typedef unsigned __int128 Wide;
 
-// The rule of blco/FORMAT.md, taken literally: level by level, the mode with fewer bits first, then the lower mode number.
+// The rule of blco/FORMAT.md, taken literally: level by level, the mode with fewer bits first, then the lower mode
+// number.
 Wide line_by_levels(const Shape& shape, const std::vector<std::uint64_t>& coordinates) {
   std::vector<std::size_t> modes(shape.size());
   std::iota(modes.begin(), modes.end(), std::size_t{0});

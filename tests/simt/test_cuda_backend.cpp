@@ -90,7 +90,8 @@ TEST_P(EverySchedule, MixesChunksOfTheDeviceOfHostMemoryAndOfTheStream) {
     }
     mixed->finish_pass();
 
-    EXPECT_THAT(mixed.output(mode), RowsNear(expected(static_cast<std::size_t>(mode)), backend_tolerance)) << "pass " << pass;
+    EXPECT_THAT(mixed.output(mode), RowsNear(expected(static_cast<std::size_t>(mode)), backend_tolerance))
+        << "pass " << pass;
   }
 }
 

@@ -193,7 +193,8 @@ void expect_solved(const System& system, std::uint64_t rows) {
   const std::string where = "rank " + std::to_string(rank) + ", " + std::to_string(rows) + " rows";
   EXPECT_LE(worst, dense_tolerance) << where;
   for (std::size_t r = 0; r < n; ++r) {
-    EXPECT_NEAR(actual.sums[r] / static_cast<double>(squares[r]), 1.0, dense_tolerance * static_cast<double>(rank)) << where;
+    EXPECT_NEAR(actual.sums[r] / static_cast<double>(squares[r]), 1.0, dense_tolerance * static_cast<double>(rank))
+        << where;
   }
   EXPECT_LE(std::abs(actual.sums[n] - inner), dense_tolerance * inner_magnitude) << where;
 }

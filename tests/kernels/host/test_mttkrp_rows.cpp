@@ -97,7 +97,8 @@ TYPED_TEST(Rows, OfLinesAreTheSameWithPrefetchesAndSorted) {
           mttkrp_rows(task, {count / 3, count - count / 3});
 
           std::vector<T> numbers;
-          for (std::uint64_t i = 0; i < row_count; ++i) numbers.insert(numbers.end(), output.row(i), output.row(i) + rank);
+          for (std::uint64_t i = 0; i < row_count; ++i)
+            numbers.insert(numbers.end(), output.row(i), output.row(i) + rank);
           if (expected.empty()) expected = numbers;
           EXPECT_EQ(numbers, expected) << "rank " << rank << ", " << count << " nonzeros";
         }
