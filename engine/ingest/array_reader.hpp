@@ -1,4 +1,4 @@
-// Coordinate arrays in memory as a reader of coordinates, so that they take the way of any other input.
+// Reads coordinate arrays that lie in memory, so that they are ingested like any other input.
 #pragma once
 
 #include <blco/ingest.hpp>
@@ -13,17 +13,16 @@ namespace blco {
 
 class ArrayReader final : public CoordinateReader {
  public:
-  // The arrays must outlive the reader. `shape`: of the tensor, or empty. Throws Error{invalid_argument} for arrays
-  // that are empty, differ in length, or are not as many as the shape has modes.
+  // The arrays and the executor must outlive the reader. `shape` is the tensor's; empty: unknown.
+  // Throws Error{invalid_argument} if the arrays are empty, differ in length, or are not one per mode of the shape.
   ArrayReader(const CoordinateArrays& arrays, const std::vector<std::uint64_t>& shape, Executor& executor);
 
-  // Throws Error{invalid_argument} naming the first entry whose coordinates lie outside the shape or whose value is not
-  // finite.
+  // Throws Error{invalid_argument}, which names the first entry that lies outside the shape or has no finite value.
   bool next(CoordinateBatch& batch) override;
   std::string name() const override { return "the coordinate arrays"; }
   std::uint64_t bytes_read() const override { return 0; }
-  // Per mode, the largest coordinate plus one: one pass over the arrays. Empty where one is beyond any mode's length,
-  // which next() will refuse.
+  // The largest coordinate of each mode, plus one; takes a pass over the arrays. Empty if a coordinate is too large for
+  // any mode: next() will refuse it.
   std::vector<std::uint64_t> find_extents() const;
 
   InputSize size() const override { return {.entries = count_}; }
@@ -38,7 +37,7 @@ class ArrayReader final : public CoordinateReader {
 
   const CoordinateArrays* arrays_;
   Executor* executor_;
-  std::vector<std::uint64_t> limits_;  // per mode, the least coordinate that is too large
+  std::vector<std::uint64_t> limits_;  // per mode, the first coordinate that is too large
   std::uint64_t count_ = 0;
   std::uint64_t taken_ = 0;
 };

@@ -1,4 +1,4 @@
-// Coordinates on disk, packed, until the shape is known that the line order needs.
+// Keeps coordinates on disk, packed, while the shape is unknown: without it they have no line order.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ namespace blco {
 
 class CoordinateSpool {
  public:
-  // Throws Error{io}.
+  // Creates the file in `folder`, its name containing `mark`. `executor` must outlive the spool. Throws Error{io}.
   CoordinateSpool(const std::filesystem::path& folder, const std::string& mark, int order, Executor& executor)
       : file_(folder, mark), order_(order), executor_(&executor) {}
 
   std::uint64_t bytes_written() const { return file_.bytes(); }
 
-  // All batches are of the one order. Throws Error{io}.
+  // Requires: batches of the spool's order, and no next() yet. Throws Error{io}.
   void add(const std::vector<CoordinateBatch>& batches);
 
-  // Replaces `batches` by the next ones, in the order in which they were added; false at the end. Nothing can be added
-  // from the first call on. Throws Error: io, corrupt.
+  // Replaces `batches` by the next ones, in the order in which they were added. Returns false at the end.
+  // Throws Error: io, corrupt.
   bool next(std::vector<CoordinateBatch>& batches);
 
-  // Memory that add and next take beside the batches.
+  // Peak memory of add() and next() beside the batches.
   static std::uint64_t working_bytes(int order, int threads);
 
  private:

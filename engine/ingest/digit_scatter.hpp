@@ -1,4 +1,4 @@
-// One level of a stable radix sort: entries go to buckets by some bits of their lines, on all threads.
+// One level of a stable radix sort: all threads move entries to buckets by some bits of their lines.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace blco {
 inline constexpr int max_digit_bits = 11;
 inline constexpr std::size_t max_digits = std::size_t{1} << max_digit_bits;
 
-// Bits of a line, from bit `from` on, by which entries are spread.
+// `bits` bits of a line from bit `from` on, which choose an entry's bucket.
 struct Digit {
   int from = 0;
   int bits = 0;
@@ -33,7 +33,7 @@ struct Digit {
   std::size_t count() const { return std::size_t{1} << bits; }
 };
 
-// The highest bits of lines, as many as give buckets of about a thousand entries, or the most.
+// The highest bits of the lines: so many that a bucket has about a thousand entries, but at most max_digit_bits.
 inline Digit first_digit(std::uint64_t entries, int line_bits) {
   constexpr int bucket_bits = 10;
   const int bits = std::clamp(static_cast<int>(std::bit_width(entries)) - bucket_bits, 1, max_digit_bits);
@@ -44,12 +44,12 @@ namespace detail {
 
 using Positions = std::array<std::size_t, max_digits>;
 
-// Software write combining: entries are collected until they fill cache lines of their bucket, which are then written
-// past the caches. So none is read before it is written, and the caches keep what is being collected.
+// Software write combining: collects entries until they fill cache lines of their bucket, and writes these past the
+// caches. So no line is read before it is written, and the caches keep the entries that are being collected.
 template <typename Entry>
 class CombiningWriter {
  public:
-  // The bucket of digit d begins at to[next[d]]; `next` follows what is written.
+  // The bucket of digit d begins at to[next[d]]. put() advances `next`, which must outlive the writer.
   CombiningWriter(std::span<Entry> to, Positions& next, std::size_t digits)
       : to_(to), next_(&next), first_(next), digits_(digits), groups_(std::make_unique_for_overwrite<Group[]>(digits)) {
     const auto starts_cache_line = [&](std::size_t place) {
@@ -83,10 +83,10 @@ class CombiningWriter {
     Entry entries[group_entries];
   };
 
-  // Groups begin with a cache line.
+  // Groups start at cache lines.
   std::size_t place_of(std::size_t at) const { return (at + shift_) % group_entries; }
 
-  // Another part of the input may own what lies before the first entry.
+  // Entries before first_ may belong to another thread, so the first group may be shorter.
   void flush(std::size_t digit, std::size_t end) {
     if (end - first_[digit] < group_entries) return write(digit, first_[digit], end);
     const std::size_t begin = end - group_entries;
@@ -114,9 +114,10 @@ class CombiningWriter {
 
 }  // namespace detail
 
-// Moves the entries of `parts` parts to `to`, which has their number, in the order of the digit; those with the same
-// stay in the order of the parts and of their entries. Returns where in `to` each digit begins, and the end.
-// visit(part, sink) calls sink(std::span<const Entry>) for one piece of the part after the other; it is called twice.
+// Moves the entries of all parts to `to`, ordered by their digits; entries of one digit stay in input order. Returns
+// where the bucket of each digit begins in `to`, and the end.
+// visit(part, sink) calls sink(std::span<const Entry>) for each piece of the part, in order; it is called twice a part.
+// Requires: `to` has as many entries as all parts.
 template <typename Entry, typename Visit>
 std::vector<std::size_t> scatter_by_digit(std::size_t parts, const Visit& visit, std::span<Entry> to, Digit digit,
                                           Executor& executor) {

@@ -1,4 +1,4 @@
-// What becomes of two values at the same coordinates.
+// Folds two values at the same coordinates into one.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace blco {
 
-// `value` is of the entry that comes first in the input. Not for DuplicatePolicy::error.
+// `value` belongs to the entry that comes first in the input. Requires: policy is not DuplicatePolicy::error.
 inline double fold_values(DuplicatePolicy policy, double value, double other) {
   switch (policy) {
     case DuplicatePolicy::first:
@@ -21,15 +21,15 @@ inline double fold_values(DuplicatePolicy policy, double value, double other) {
   }
 }
 
-// Tells whether duplicates within a run may be folded before those of the runs before it are known, the result being
-// the same to the last bit. Runs are asked about in input order.
+// Tells whether the duplicates within a run may be folded early, before runs are merged, without changing a bit of the
+// result. Requires: admits() is called for each run, in input order.
 class EarlyFolding {
  public:
   explicit EarlyFolding(DuplicatePolicy policy) : policy_(policy) {}
 
   DuplicatePolicy policy() const { return policy_; }
 
-  // `values` can be gone through by for. Sums of integers are exact, in any order, as long as none can exceed 2^53.
+  // `values` is a range, and get(element) its value. Sums of integers are exact in any order while none exceeds 2^53.
   template <class Values, class Get>
   bool admits(const Values& values, const Get& get) {
     if (policy_ == DuplicatePolicy::error) return false;
@@ -45,7 +45,7 @@ class EarlyFolding {
 
  private:
   DuplicatePolicy policy_;
-  double total_ = 0;  // of all magnitudes so far
+  double total_ = 0;  // of the magnitudes of all values so far
 };
 
 }  // namespace blco

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -263,35 +264,6 @@ std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePla
   });
   chunks->finish(std::move(input.info));
   return chunks;
-}
-
-std::uint64_t encode_bytes(const EncodeSizes& sizes, const EncodePlan& plan) {
-  const std::uint64_t columns = sizes.has_key ? 3 : 2;
-  const std::uint64_t payload = max_payload_bytes(sizes.chunk_nnz);
-  const std::uint64_t batch = columns * sizes.chunk_nnz * 8;
-  // What of a chunk is stored takes the place of its batch's columns, or lies beside them where they are kept. Beside
-  // them a payload while it grows and the integers that it is made of, or a payload that is being compressed.
-  const std::uint64_t encoding =
-      batch + payload + std::max(2 * payload, store_payload_bytes(payload, sizes.zstd_level));
-  const std::uint64_t at_work = std::min(plan.chunks_at_once, static_cast<std::uint64_t>(sizes.threads));
-  const std::uint64_t beside = plan.overlaps ? 2 * columns * payload : 0;
-  return at_work * encoding + (plan.chunks_at_once - at_work) * batch + plan.chunks_at_once * beside;
-}
-
-std::optional<EncodePlan> plan_encode(const EncodeSizes& sizes, std::uint64_t memory_bytes) {
-  for (std::uint64_t chunks = std::min(sizes.chunk_count, static_cast<std::uint64_t>(sizes.threads)); chunks > 0;
-       --chunks) {
-    for (const bool overlaps : {true, false}) {
-      const EncodePlan plan{chunks, overlaps};
-      if (encode_bytes(sizes, plan) <= memory_bytes) return plan;
-    }
-  }
-  return std::nullopt;
-}
-
-std::uint64_t packed_bytes_bound(const EncodeSizes& sizes) {
-  const std::uint64_t columns = sizes.has_key ? 3 : 2;
-  return sizes.chunk_count * columns * max_payload_bytes(sizes.chunk_nnz);
 }
 
 }  // namespace blco

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <utility>
 
 #include "blco/error.hpp"
@@ -12,65 +11,36 @@
 #include "engine/ingest/parallel_merge.hpp"
 
 namespace blco {
-namespace {
-
-// Reading more of a run at a time than this gains nothing.
-constexpr std::uint64_t max_buffer_bytes = std::uint64_t{1} << 20;
-
-constexpr EncodePlan min_plan{.chunks_at_once = 1, .overlaps = false};
-
-std::uint64_t saturating_subtract(std::uint64_t bytes, std::uint64_t taken) {
-  return bytes > taken ? bytes - taken : 0;
-}
-
-// What spilled entries take at the very least: coordinates that are far from uniform pack better, about by half.
-std::uint64_t min_spilled_bytes(std::uint64_t entries, int line_bits) {
-  const int bits = std::max(1, line_bits - static_cast<int>(std::bit_width(entries)));
-  return entries / 16 * static_cast<std::uint64_t>(bits);
-}
-
-}  // namespace
 
 void ExternalSort::set_layout(const TensorLayout& layout) {
+  use_layout(layout);
+  const std::uint64_t needed = min_disk_bytes(budget_, sizes_);
+  if (needed > 0) check_disk(needed);
+}
+
+void ExternalSort::use_layout(const TensorLayout& layout) {
   layout_ = layout;
-  const std::uint64_t entries = limits_.expected_entries;
-  const std::uint64_t run_bytes = entries * sorted_entry_bytes(layout.line_bits());
-  if (limits_.packs_in_memory || 2 * run_bytes <= limits_.memory_bytes) return;
-  const std::uint64_t free_bytes = free_disk_bytes(limits_.folder);
-  const std::uint64_t needed = min_spilled_bytes(entries, layout.line_bits());
-  if (needed > free_bytes) refuse_disk(needed, free_bytes);
+  sizes_.has_layout = true;
+  sizes_.line_bits = layout.line_bits();
 }
 
-void ExternalSort::hold(std::uint64_t bytes) {
-  held_bytes_ = bytes;
-  limits_.memory_bytes = saturating_subtract(budget_bytes_, reserved_bytes_ + held_bytes_);
-}
-
-int ExternalSort::line_bits() const {
-  if (layout_) return layout_->line_bits();
-  int bits = 0;
-  for (const std::uint64_t length : extent_) bits += static_cast<int>(std::bit_width(length - 1));
-  return std::max(bits, limits_.line_bits);
-}
-
-EncodeSizes ExternalSort::encode_sizes(std::uint64_t entries) const {
-  EncodeSizes sizes;
-  sizes.has_key = line_bits() > 64;
-  sizes.chunk_nnz = std::min(limits_.chunk_nnz, entries);
-  sizes.chunk_count = (entries + sizes.chunk_nnz - 1) / sizes.chunk_nnz;
-  sizes.zstd_level = limits_.packs_in_memory ? 0 : limits_.zstd_level;
-  sizes.threads = executor_->width();
-  return sizes;
+void ExternalSort::count(const CoordinateBatch& batch) {
+  extent_.resize(static_cast<std::size_t>(batch.order), 0);
+  int line_bits = 0;
+  for (std::size_t n = 0; n < extent_.size(); ++n) {
+    extent_[n] = std::max(extent_[n], batch.upper[n] + 1);
+    line_bits += static_cast<int>(std::bit_width(extent_[n] - 1));
+  }
+  sizes_.order = batch.order;
+  sizes_.line_bits = std::max(sizes_.line_bits, line_bits);
+  read_ = read_ + sizes_of(batch);
 }
 
 void ExternalSort::add(CoordinateBatch&& batch, double share) {
-  if (extent_.empty()) extent_.resize(static_cast<std::size_t>(batch.order), 0);
-  for (std::size_t n = 0; n < extent_.size(); ++n) extent_[n] = std::max(extent_[n], batch.upper[n] + 1);
-  entry_count_ += batch.count();
-  coordinate_bytes_ += batch.bytes();
-  if (limits_.packs_in_memory) {
+  count(batch);
+  if (sizes_.packs_in_memory) {
     // Past the budget they are counted, so that the one that would do can be named.
-    if (sorting_bytes(entry_count_, coordinate_bytes_) <= limits_.memory_bytes) {
+    if (can_sort(budget_, sizes_, read_)) {
       builder_.add(std::move(batch));
     } else {
       builder_ = {};
@@ -78,9 +48,9 @@ void ExternalSort::add(CoordinateBatch&& batch, double share) {
     return;
   }
   if (!spool_ && !builder_.is_empty() && !has_room(batch)) {
-    check_budget(batch);
+    check_budget(sizes_of(batch));
     make_room();
-    check_disk(share);
+    check_disk_for_rest(share);
   }
   if (!spool_) {
     builder_.add(std::move(batch));
@@ -89,91 +59,61 @@ void ExternalSort::add(CoordinateBatch&& batch, double share) {
   spooled_.push_back(std::move(batch));
   if (spooled_.size() < static_cast<std::size_t>(executor_->width())) return;
   spool_->add(std::exchange(spooled_, {}));
-  check_disk(share);
+  check_disk_for_rest(share);
 }
 
-void ExternalSort::reserve(std::uint64_t bytes) {
-  if (bytes <= reserved_bytes_) return;
-  reserved_bytes_ = bytes;
-  limits_.memory_bytes = saturating_subtract(budget_bytes_, bytes + held_bytes_);
-  if (limits_.memory_bytes < limits_.reader_bytes) {
-    refuse_budget(min_bytes(std::max({entry_count_, limits_.expected_entries, limits_.chunk_nnz})));
+void ExternalSort::reserve_for_relabelling(std::uint64_t bytes) {
+  if (bytes <= budget_.relabelling_bytes) return;
+  budget_.relabelling_bytes = bytes;
+  if (budget_.available_bytes() < budget_.reader_bytes) {
+    refuse_budget(min_spilling_bytes(budget_, sizes_, likely_entries(sizes_, read_.count)));
   }
-  if (limits_.packs_in_memory || spool_ || builder_.is_empty()) return;
-  CoordinateBatch nothing;
-  nothing.order = static_cast<int>(extent_.size());
-  if (has_room(nothing)) return;
-  check_budget(nothing);
+  if (sizes_.packs_in_memory || spool_ || builder_.is_empty() || has_room({})) return;
+  check_budget({});
   make_room();
 }
 
-std::uint64_t ExternalSort::sorting_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes) const {
-  return RunBuilder::memory_bytes(entries, coordinate_bytes, line_bits(), executor_->width());
+bool ExternalSort::has_room(const CoordinateBatch& next) const {
+  const EntrySizes waiting{builder_.entry_count(), builder_.coordinate_bytes()};
+  return fits_in_memory(budget_, sizes_, waiting, sizes_of(next), store_ ? store_->index_bytes() : 0);
 }
 
-// Sorting takes the entries beside their coordinates, or twice; spilling once and the memory for packing.
-bool ExternalSort::has_room(const CoordinateBatch& batch) const {
-  const std::uint64_t entries = builder_.entry_count() + batch.count();
-  const std::uint64_t coordinates = builder_.coordinate_bytes() + batch.bytes();
-  const std::uint64_t run = entries * sorted_entry_bytes(line_bits());
-  const int threads = executor_->width();
-  std::uint64_t needed = sorting_bytes(entries, coordinates);
-  needed = std::max(needed, run + RunStore::writing_bytes(line_bits() > 64, threads));
-  if (!layout_) needed = std::max(needed, coordinates + CoordinateSpool::working_bytes(batch.order, threads));
-  const std::uint64_t kept = limits_.reader_bytes + (store_ ? store_->index_bytes() : 0);
-  return needed + batch.bytes() <= saturating_subtract(limits_.memory_bytes, kept);
-}
-
-// The least budget of a job that has spilled.
-std::uint64_t ExternalSort::min_bytes(std::uint64_t entries) const {
-  const EncodeSizes sizes = encode_sizes(entries);
-  const std::uint64_t two_runs = 2 * RunStore::reading_bytes(sizes.has_key);
-  const std::uint64_t writing = RunStore::writing_bytes(sizes.has_key, sizes.threads);
-  return std::max({encode_bytes(sizes, min_plan) + two_runs, writing + two_runs, 2 * limits_.reader_bytes});
-}
-
-void ExternalSort::check_budget(const CoordinateBatch& batch) const {
-  const std::uint64_t one_batch = sorting_bytes(batch.count(), batch.bytes()) + batch.bytes() + limits_.reader_bytes;
-  if (std::max(min_bytes(entry_count_), one_batch) <= limits_.memory_bytes) return;
-  const std::uint64_t in_the_end = std::max(entry_count_, std::max(limits_.expected_entries, limits_.chunk_nnz));
-  refuse_budget(std::max(min_bytes(in_the_end), one_batch));
+void ExternalSort::check_budget(const EntrySizes& next) const {
+  if (min_spilling_bytes(budget_, sizes_, read_.count, next) <= budget_.available_bytes()) return;
+  refuse_budget(min_spilling_bytes(budget_, sizes_, likely_entries(sizes_, read_.count), next));
 }
 
 void ExternalSort::refuse_budget(std::uint64_t needed) const {
   const std::string job =
-      limits_.packs_in_memory ? std::to_string(entry_count_) + " entries" : std::string("by way of temporary files");
+      sizes_.packs_in_memory ? std::to_string(read_.count) + " entries" : std::string("by way of temporary files");
+  const std::uint64_t numbers = budget_.relabelling_bytes;
   const std::string relabelling =
-      reserved_bytes_ == 0 ? ""
-                           : " and relabelling " + format_bytes(reserved_bytes_) + " (--relabel none does without)";
-  const std::string keys = held_bytes_ == 0 ? "" : " and keys " + format_bytes(held_bytes_);
-  // Half of the budget is for keys at most, and there may be more of them to come.
+      numbers == 0 ? "" : " and relabelling " + format_bytes(numbers) + " (--relabel none does without)";
+  const std::string keys = budget_.key_bytes == 0 ? "" : " and keys " + format_bytes(budget_.key_bytes);
   throw Error(ErrorKind::out_of_memory, "sorting " + job + " takes " + format_bytes(needed) + relabelling + keys +
-                                            " of memory, and the budget is " + format_bytes(budget_bytes_) +
-                                            "; give --memory " + as_budget(needed + reserved_bytes_ + 2 * held_bytes_) +
-                                            " or more" + (limits_.packs_in_memory ? "" : ", or a smaller --chunk-nnz"));
+                                            " of memory, and the budget is " + format_bytes(budget_.total_bytes) +
+                                            "; give --memory " + as_budget(budget_.total_for(needed)) + " or more" +
+                                            (sizes_.packs_in_memory ? "" : ", or a smaller --chunk-nnz"));
 }
 
-void ExternalSort::refuse_disk(std::uint64_t needed, std::uint64_t free_bytes) const {
+void ExternalSort::check_disk(std::uint64_t needed) const {
+  const std::uint64_t free_bytes = free_disk_bytes(folder_);
+  if (needed <= free_bytes) return;
   throw Error(ErrorKind::io, "the temporary files will take about " + format_bytes(needed) + " more, and the disk of " +
-                                 limits_.folder.string() + " has " + format_bytes(free_bytes) +
+                                 folder_.string() + " has " + format_bytes(free_bytes) +
                                  " free; free some space, name another folder by --tmp, or give more --memory");
 }
 
-// What is still to be written, as far as what was written tells. Runs take the place of what is spooled.
-void ExternalSort::check_disk(double share) const {
+void ExternalSort::check_disk_for_rest(double share) const {
   if (share <= 0) return;
-  const std::uint64_t written = spool_ ? spool_->bytes_written() : store_->bytes_written();
-  const auto needed = static_cast<std::uint64_t>(static_cast<double>(written) * std::max(0.0, 1 - share) / share);
-  const std::uint64_t free_bytes = free_disk_bytes(limits_.folder);
-  if (needed > free_bytes) refuse_disk(needed, free_bytes);
+  check_disk(remaining_disk_bytes(spool_ ? spool_->bytes_written() : store_->bytes_written(), share));
 }
 
 void ExternalSort::make_room() {
   if (layout_) {
     spill_run(*layout_);
   } else {
-    spool_ =
-        std::make_unique<CoordinateSpool>(limits_.folder, limits_.mark, static_cast<int>(extent_.size()), *executor_);
+    spool_ = std::make_unique<CoordinateSpool>(folder_, mark_, sizes_.order, *executor_);
     spool_->add(builder_.take_coordinates());
   }
   release_freed_memory();
@@ -182,7 +122,7 @@ void ExternalSort::make_room() {
 void ExternalSort::spill_run(const TensorLayout& layout) { spill(*builder_.finish(layout, *executor_, relabelling_)); }
 
 void ExternalSort::spill(MemoryRun& run) {
-  if (!store_) store_ = std::make_unique<RunStore>(limits_.folder, limits_.mark, line_bits() > 64);
+  if (!store_) store_ = std::make_unique<RunStore>(folder_, mark_, sizes_.has_key());
   run.fold(folding_, *executor_);
   store_->append(run, *executor_, [this](std::uint64_t) { meter_->advance(0, 0); });
 }
@@ -205,91 +145,61 @@ void ExternalSort::unspool(const TensorLayout& layout) {
 }
 
 ExternalSort::Result ExternalSort::finish(const TensorLayout& layout, const Relabelling* relabelling) {
-  limits_.reader_bytes = 0;
-  layout_ = layout;
+  budget_.reader_bytes = 0;
+  use_layout(layout);
   relabelling_ = relabelling;
-  const bool spooled = spool_ != nullptr;
-  meter_->begin({.name = "sort", .nonzeros = spooled ? entry_count_ : 0});
-  if (spooled) unspool(layout);
-  if (limits_.packs_in_memory) {
-    const EncodeSizes sizes = encode_sizes(entry_count_);
-    const std::uint64_t run_bytes = entry_count_ * sorted_entry_bytes(line_bits());
-    const std::uint64_t kept = run_bytes + packed_bytes_bound(sizes);
-    const std::uint64_t sorting = sorting_bytes(entry_count_, coordinate_bytes_);
-    const std::uint64_t needed = std::max(sorting, kept + encode_bytes(sizes, min_plan));
-    if (needed > limits_.memory_bytes) refuse_budget(needed);
-    Result result{builder_.finish(layout, *executor_, relabelling_), nullptr,
-                  *plan_encode(sizes, limits_.memory_bytes - kept)};
-    meter_->end();
-    return result;
-  }
-  Result result = open(builder_.finish(layout, *executor_, relabelling_));
+  meter_->begin({.name = "sort", .nonzeros = spool_ ? read_.count : 0});
+  if (spool_) unspool(layout);
+  Result result =
+      sizes_.packs_in_memory ? keep_in_memory(layout) : open(builder_.finish(layout, *executor_, relabelling_));
   meter_->end();
   return result;
 }
 
-// The last run stays in memory where that does not slow the encoder down.
+ExternalSort::Result ExternalSort::keep_in_memory(const TensorLayout& layout) {
+  const std::optional<EncodePlan> plan = plan_packing(sizes_, read_, budget_.available_bytes());
+  if (!plan) refuse_budget(min_packing_bytes(sizes_, read_));
+  return {builder_.finish(layout, *executor_, relabelling_), nullptr, *plan};
+}
+
+RunSizes ExternalSort::run_sizes(const MemoryRun* last) const {
+  return {store_ ? store_->run_count() : 0, store_ ? store_->index_bytes() : 0, last == nullptr ? 0 : last->count()};
+}
+
 ExternalSort::Result ExternalSort::open(std::unique_ptr<MemoryRun> last) {
-  const EncodeSizes sizes = encode_sizes(entry_count_);
-  const std::uint64_t reading = RunStore::reading_bytes(sizes.has_key);
-  const std::uint64_t run_count = store_ ? store_->run_count() : 0;
-  const std::uint64_t held = last->count() * sorted_entry_bytes(line_bits());
-  const std::uint64_t left = saturating_subtract(limits_.memory_bytes, held + run_count * reading);
-  const std::optional<EncodePlan> beside = plan_encode(sizes, left);
-  if (run_count == 0 && beside) return {std::move(last), nullptr, *beside};
-  const bool keeps =
-      beside && beside == plan_encode(sizes, saturating_subtract(limits_.memory_bytes, (run_count + 1) * reading));
-  if (!keeps) {
-    if (min_bytes(entry_count_) > limits_.memory_bytes) refuse_budget(min_bytes(entry_count_));
+  const EncodeSizes encode = encode_sizes(sizes_, read_.count);
+  const std::uint64_t memory_bytes = budget_.available_bytes();
+  if (!keeps_last_run(encode, run_sizes(last.get()), memory_bytes)) {
+    const std::uint64_t needed = min_spilling_bytes(budget_, sizes_, read_.count);
+    if (needed > memory_bytes) refuse_budget(needed);
     spill(*last);
     last.reset();
     release_freed_memory();
     merge_surplus_runs();
   }
-  if (std::optional<Result> result = open_parallel(last)) return std::move(*result);
-  const std::uint64_t runs = store_->run_count();
-  const std::uint64_t available = saturating_subtract(limits_.memory_bytes, (keeps ? held : 0) + runs * reading);
-  const EncodePlan plan = *plan_encode(sizes, available);
-  const std::uint64_t spare = (available - encode_bytes(sizes, plan)) / runs;
-  std::vector<std::unique_ptr<SortedRun>> sources =
-      store_->open(RunStore::min_buffer_bytes(sizes.has_key) + std::min(spare, max_buffer_bytes));
+  const RunSizes runs = run_sizes(last.get());
+  const std::optional<MergePlan> parallel = plan_parallel_merge(encode, runs, memory_bytes);
+  if (parallel && lines_fit_window(*store_, parallel->window_blocks)) {
+    const MergeSetup setup{folding_.policy(), parallel->window_blocks};
+    return {nullptr, merge_in_parallel(*store_, std::move(last), setup, *executor_), parallel->encode};
+  }
+  const MergePlan plan = plan_serial_merge(encode, runs, memory_bytes);
+  if (!store_) return {std::move(last), nullptr, plan.encode};
+  std::vector<std::unique_ptr<SortedRun>> sources = store_->open(plan.buffer_bytes);
   if (last) sources.push_back(std::move(last));
-  if (sources.size() == 1) return {nullptr, std::move(sources[0]), plan};
-  return {nullptr, std::make_unique<MergedRuns>(std::move(sources), sizes.has_key), plan};
-}
-
-// All threads merge where memory holds windows of all runs beside as many chunks as there are threads.
-std::optional<ExternalSort::Result> ExternalSort::open_parallel(std::unique_ptr<MemoryRun>& last) {
-  const std::uint64_t runs = store_->run_count() + (last ? 1 : 0);
-  if (runs < 2) return std::nullopt;
-  const std::uint64_t held = last ? last->count() * sorted_entry_bytes(line_bits()) : 0;
-  const std::uint64_t available = saturating_subtract(limits_.memory_bytes, held);
-  const EncodeSizes sizes = encode_sizes(entry_count_);
-  const MergeSetup setup{folding_.policy(), merge_window_blocks(*store_, runs, available / 2, executor_->width())};
-  if (setup.window_blocks == 0) return std::nullopt;
-  const std::uint64_t merging = merge_window_bytes(*store_, runs, setup.window_blocks, executor_->width());
-  const std::optional<EncodePlan> plan = plan_encode(sizes, saturating_subtract(available, merging));
-  if (!plan ||
-      plan->chunks_at_once < std::min<std::uint64_t>(sizes.chunk_count, static_cast<std::uint64_t>(sizes.threads)))
-    return std::nullopt;
-  return Result{nullptr, merge_in_parallel(*store_, std::move(last), setup, *executor_), *plan};
+  if (sources.size() == 1) return {nullptr, std::move(sources[0]), plan.encode};
+  return {nullptr, std::make_unique<MergedRuns>(std::move(sources), encode.has_key), plan.encode};
 }
 
 // Merges neighbours until all runs can be read beside the encoder.
 void ExternalSort::merge_surplus_runs() {
-  const EncodeSizes sizes = encode_sizes(entry_count_);
-  const std::uint64_t reading = RunStore::reading_bytes(sizes.has_key);
-  const std::uint64_t max_runs = saturating_subtract(limits_.memory_bytes, encode_bytes(sizes, min_plan)) / reading;
-  const std::uint64_t max_at_once =
-      saturating_subtract(limits_.memory_bytes, RunStore::writing_bytes(sizes.has_key, sizes.threads)) / reading;
-  if (store_->run_count() <= max_runs) return;
+  const MergeLimits limits = plan_merge_limits(encode_sizes(sizes_, read_.count), budget_.available_bytes());
+  if (store_->run_count() <= limits.max_final_runs) return;
   meter_->end();
   meter_->begin({.name = "merge"});
-  for (std::size_t first = 0; store_->run_count() > max_runs; ++first) {
+  for (std::size_t first = 0; store_->run_count() > limits.max_final_runs; ++first) {
     if (first + 1 >= store_->run_count()) first = 0;
-    const std::size_t count =
-        std::min({static_cast<std::size_t>(max_at_once), store_->run_count() - static_cast<std::size_t>(max_runs) + 1,
-                  store_->run_count() - first});
+    const auto count = static_cast<std::size_t>(plan_merged_runs(limits, store_->run_count(), first));
     store_->merge(first, count, *executor_, [this](std::uint64_t entries) { meter_->advance(entries, 0); });
   }
 }

@@ -1,4 +1,4 @@
-// Second stage of ingest: runs become one sequence in line order, equal coordinates folded.
+// Second stage of ingest: folds the duplicates of a run, so that its coordinates are distinct.
 #pragma once
 
 #include <blco/ingest.hpp>
@@ -13,20 +13,20 @@
 
 namespace blco {
 
-// What messages say of a line: its coordinates in the input, counted from `index_base`, or what they stand for.
+// Gives a line the coordinates that messages name: as in the input, counted from `index_base`, or their labels.
 struct LineNames {
   const TensorLayout& layout;
   int index_base = 0;
-  const Relabelling* relabelling = nullptr;  // where the input is relabelled
-  std::vector<Labels> labels = {};           // per mode, where there are some
+  const Relabelling* relabelling = nullptr;  // null: the input is not relabelled
+  std::vector<Labels> labels = {};           // per mode; empty: none
 };
 
-// Duplicates are folded left to right in the order of the run, which is that of the input. What `names` refers to must
-// outlive the source. Its next() throws Error{invalid_argument} for duplicates under DuplicatePolicy::error, and where
-// a sum is not finite.
+// Folds duplicates left to right, in input order. What `names` refers to must outlive the source.
+// The source's next() throws Error{invalid_argument}, which names the coordinates, for duplicates under
+// DuplicatePolicy::error and for a sum that is not finite.
 std::unique_ptr<SortedSource> fold_run(std::unique_ptr<SortedRun> run, DuplicatePolicy policy, LineNames names);
 
-// The same, folded on all threads, and copied by those that fetch its parts.
+// The same for a run in memory: next() folds on all threads, and fetch() copies entries.
 std::unique_ptr<SortedSource> fold_in_memory(std::unique_ptr<MemoryRun> run, DuplicatePolicy policy, LineNames names,
                                              Executor& executor);
 

@@ -92,7 +92,7 @@ void count_indices(const CoordinateBatch& batch, ExternalSort& sort, Relabelling
   lengths.resize(batch.upper.size(), 0);
   for (std::size_t n = 0; n < lengths.size(); ++n) lengths[n] = std::max(lengths[n], batch.upper[n] + 1);
   Relabelling::check_lengths(lengths);
-  sort.reserve(Relabelling::memory_bytes(lengths));
+  sort.reserve_for_relabelling(Relabelling::memory_bytes(lengths));
   relabelling.count(batch, executor);
 }
 
@@ -107,7 +107,7 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
     check_coordinates(batch, options, reader.name());
     const std::uint64_t entries = batch.count();
     if (relabelling != nullptr) count_indices(batch, sort, *relabelling, executor);
-    sort.hold(reader.kept_bytes());
+    sort.set_key_bytes(reader.kept_bytes());
     sort.add(std::exchange(batch, {}), share_read(reader, size, sort.entry_count() + entries));
     meter.advance(entries, reader.bytes_read() - bytes_before);
     bytes_before = reader.bytes_read();
@@ -161,7 +161,7 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   if (options.relabel == Relabel::frequency) {
     relabelling = std::make_unique<Relabelling>();
     Relabelling::check_lengths(options.shape);
-    if (!options.shape.empty()) sort.reserve(Relabelling::memory_bytes(options.shape));
+    if (!options.shape.empty()) sort.reserve_for_relabelling(Relabelling::memory_bytes(options.shape));
   } else if (!options.shape.empty()) {
     sort.set_layout(TensorLayout(options.shape));
   }
@@ -173,10 +173,10 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   sorted->info.mode_names = decide_mode_names(shape.size(), options);
   sorted->info.chunk_nnz = options.chunk_nnz;
   sorted->labels = reader.take_labels();
-  sort.hold(memory_of(sorted->labels));
+  sort.set_key_bytes(memory_of(sorted->labels));
   if (sorted->relabelling) {
     Relabelling::check_lengths(shape);
-    sort.reserve(Relabelling::memory_bytes(shape));
+    sort.reserve_for_relabelling(Relabelling::memory_bytes(shape));
     sorted->relabelling->finish(shape);
   }
   ExternalSort::Result result = sort.finish(sorted->layout, sorted->relabelling.get());
@@ -188,15 +188,15 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   return sorted;
 }
 
-SortLimits sort_limits(const CoordinateReader& reader, const IngestOptions& options) {
-  SortLimits limits;
-  limits.memory_bytes = host_budget(options.memory_bytes);
-  limits.reader_bytes = reader.memory_bytes();
-  limits.chunk_nnz = options.chunk_nnz;
-  limits.zstd_level = options.zstd_level;
-  limits.expected_entries = reader.size().entries;
-  if (!options.shape.empty()) limits.line_bits = TensorLayout(options.shape).line_bits();
-  return limits;
+SortSetup sort_setup(const CoordinateReader& reader, const IngestOptions& options) {
+  SortSetup setup;
+  setup.budget.total_bytes = host_budget(options.memory_bytes);
+  setup.budget.reader_bytes = reader.memory_bytes();
+  setup.sizes.chunk_nnz = options.chunk_nnz;
+  setup.sizes.zstd_level = options.zstd_level;
+  setup.sizes.expected_entries = reader.size().entries;
+  if (!options.shape.empty()) setup.sizes.line_bits = TensorLayout(options.shape).line_bits();
+  return setup;
 }
 
 // Where runs are spilled: checked before the work begins, although they may not be.
@@ -217,10 +217,10 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   // The name is taken now, so that a second job that writes the same file ends before its work and not after it.
   TemporaryFile file(output);
   ProgressMeter meter(progress);
-  SortLimits limits = sort_limits(reader, options);
-  limits.folder = spill_folder(options, file);
-  limits.mark = file.target().filename().string();
-  ExternalSort sort(limits, options.duplicates, executor, meter);
+  SortSetup setup = sort_setup(reader, options);
+  setup.folder = spill_folder(options, file);
+  setup.mark = file.target().filename().string();
+  ExternalSort sort(setup, options.duplicates, executor, meter);
   const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
   IngestReport report = encode_container(sorted->input(sort.entry_count()), sorted->plan, options.zstd_level,
                                          std::move(file), executor, meter);
@@ -233,9 +233,9 @@ std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const In
                                               Executor& executor, const ProgressCallback& progress) {
   check_options(options);
   ProgressMeter meter(progress);
-  SortLimits limits = sort_limits(reader, options);
-  limits.packs_in_memory = true;
-  ExternalSort sort(limits, options.duplicates, executor, meter);
+  SortSetup setup = sort_setup(reader, options);
+  setup.sizes.packs_in_memory = true;
+  ExternalSort sort(setup, options.duplicates, executor, meter);
   const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
   return encode_in_memory(sorted->input(sort.entry_count()), sorted->plan, executor, meter);
 }

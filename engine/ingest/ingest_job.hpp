@@ -1,4 +1,4 @@
-// Ingest from any reader: run, merge, encode.
+// Runs a whole ingest from any reader: sort, fold, encode.
 #pragma once
 
 #include <blco/ingest.hpp>
@@ -13,11 +13,12 @@
 
 namespace blco {
 
-// The contract of ingest_files, for any reader.
+// Makes a container of all that `reader` gives; bytes, budget and errors as ingest_files() says.
 IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
                         Executor& executor, const ProgressCallback& progress = {});
 
-// The chunks that run_ingest would write, packed in memory.
+// Makes the chunks that run_ingest() would write, and keeps them in memory without zstd. Writes no files: throws
+// Error{out_of_memory} if the entries and the result do not fit the budget together.
 std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const IngestOptions& options,
                                               Executor& executor, const ProgressCallback& progress = {});
 

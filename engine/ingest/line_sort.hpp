@@ -1,4 +1,4 @@
-// Stable parallel sort of nonzeros by line index: by the highest bits first, so that the rest happens in cache.
+// Stable parallel sort of nonzeros by line index. The highest bits come first, so that the rest happens in cache.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,12 @@
 namespace blco {
 namespace detail {
 
-// As many entries, and what they are sorted by, stay in a core's own cache.
+// So many entries, with the words that they are sorted by, stay in a core's own cache.
 inline constexpr std::size_t cached_entries = std::size_t{1} << 15;
-// Fewer are sorted by insertion.
+// So many or fewer are sorted by insertion.
 inline constexpr std::size_t few_entries = 24;
 
-// Sorts a few entries of `from` into `to`, which may be the same.
+// Sorts a few entries of `from` into `to`, which may be the same memory.
 template <typename Entry>
 void insert_all(std::span<const Entry> from, std::span<Entry> to) {
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -35,7 +35,7 @@ void insert_all(std::span<const Entry> from, std::span<Entry> to) {
   }
 }
 
-// Sorts what lies between two arrays, one thread's.
+// Sorts buckets on one thread, from an array into itself or into another.
 template <typename Entry>
 class BucketSorter {
  public:
@@ -55,7 +55,8 @@ class BucketSorter {
   }
 
  private:
-  // A word has what differs of a line, and the entry's place: all are distinct, and equal lines keep their order.
+  // A word holds the bits of the line that differ, and the entry's place: so words are distinct, and equal lines stay
+  // in order.
   void sort_by_words(std::span<const Entry> entries, std::span<Entry> result, int line_bits, int place_bits) {
     const std::uint64_t differing = (std::uint64_t{1} << line_bits) - 1;
     const std::uint64_t place = (std::uint64_t{1} << place_bits) - 1;
@@ -74,7 +75,7 @@ class BucketSorter {
     }
   }
 
-  // To as many parts as a cache has lines for.
+  // Into 256 parts: a cache has lines for so many at a time.
   void scatter_and_sort(std::span<Entry> entries, std::span<Entry> other, int line_bits, bool into_other) {
     constexpr int max_bits = 8;
     const int bits = std::min(line_bits, max_bits);
@@ -127,13 +128,13 @@ void sort_buckets(std::span<Entry> entries, std::span<Entry> other, const std::v
   const auto bucket = [&](std::span<Entry> of, std::size_t d) {
     return of.subspan(begins[d], begins[d + 1] - begins[d]);
   };
-  // One thread alone would be long with the large ones.
+  // Others would wait for a thread that sorts a large bucket alone.
   const std::size_t max_alone = std::max(cached_entries, 2 * entries.size() / groups);
   const auto is_large = [&](std::size_t d) { return line_bits > 0 && begins[d + 1] - begins[d] > max_alone; };
   for (std::size_t d = 0; d + 1 < begins.size(); ++d) {
     if (is_large(d)) sort_large(bucket(entries, d), bucket(other, d), line_bits, into_other, executor);
   }
-  // A group has the buckets that begin in its share of the entries.
+  // Each group sorts the buckets that begin in its share of the entries.
   executor.run(groups, [&](std::size_t group) {
     const auto first_in = [&](std::size_t g) {
       const std::size_t at = g == groups ? entries.size() + 1 : entries.size() * g / groups;
@@ -149,14 +150,14 @@ void sort_buckets(std::span<Entry> entries, std::span<Entry> other, const std::v
 
 }  // namespace detail
 
-// Memory that a thread takes to scatter or to sort so many entries, beside arrays of all of them.
+// Memory that a thread takes for scattering or sorting so many entries, beside the arrays of entries.
 constexpr std::uint64_t sorter_bytes(std::uint64_t entries) {
   return std::min<std::uint64_t>(entries, detail::cached_entries) * (sizeof(std::uint64_t) + sizeof(double));
 }
 
-// Sorts the buckets that scatter_by_digit made of entries by the `line_bits` bits below its digit, equal lines staying
-// in their order. `scratch` has the size of `entries`, and is little touched where buckets fit a cache. The result does
-// not depend on executor.width().
+// Sorts each bucket that scatter_by_digit made, by the `line_bits` bits below its digit; equal lines keep their order.
+// Little of `scratch` is touched where buckets fit a cache. The result does not depend on executor.width().
+// Requires: `scratch` is as long as `entries`.
 template <typename Entry>
 void sort_buckets(std::span<Entry> entries, std::span<Entry> scratch, const std::vector<std::size_t>& begins,
                   int line_bits, Executor& executor) {

@@ -1,4 +1,4 @@
-// The smallest head of several sorted sequences, found by about as many comparisons as their number has bits.
+// Finds the smallest head of n sorted sequences by about log2(n) comparisons.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,15 @@
 
 namespace blco {
 
-// A whole line index where it has a key.
+// A line index of more than 64 bits.
 __extension__ using WideLine = unsigned __int128;
 
-// A tree of losers (Knuth, volume 3, section 5.4.1). Of equal lines that of the first sequence comes first.
+// A tree of losers (Knuth, volume 3, section 5.4.1). Equal lines come in the order of their sequences.
 template <class Line>
 class LoserTree {
  public:
-  // `head_of(sequence)` is a std::optional<Line>: the first line of the sequence that was not taken; none at its end.
+  // `head_of(sequence)` returns the next line of the sequence as std::optional<Line>, and nothing at its end.
+  // Requires: at least one sequence.
   template <class HeadOf>
   LoserTree(std::size_t sequences, const HeadOf& head_of) : losers_(sequences) {
     std::vector<Head> winners(2 * sequences);
@@ -31,7 +32,7 @@ class LoserTree {
   std::size_t sequence() const { return winner_.sequence; }
   Line line() const { return winner_.line; }
 
-  // From the leaf of the sequence whose head has been taken, up to the root.
+  // Replaces the smallest head by the next line of its sequence. Requires: not is_at_end().
   template <class HeadOf>
   void advance(const HeadOf& head_of) {
     const std::size_t taken = winner_.sequence;
@@ -47,7 +48,7 @@ class LoserTree {
   }
 
  private:
-  // A sequence that has ended has the largest line, and a number beyond those of all others.
+  // A sequence that has ended gets the largest line and a number above all others, so that it comes last.
   struct Head {
     Line line;
     std::size_t sequence;

@@ -1,4 +1,4 @@
-// Several runs as one, equal lines in the order of the runs.
+// Merges several runs into one on one thread; equal lines come in the order of the runs.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace blco {
 
 class MergedRuns final : public SortedRun {
  public:
-  // `runs` come in input order, at least one. Holds one block of each.
+  // Keeps one block of each run in memory. Requires: at least one run, and runs in input order.
   MergedRuns(std::vector<std::unique_ptr<SortedRun>> runs, bool has_key);
   ~MergedRuns() override;
 

@@ -11,6 +11,7 @@
 
 #include "blco/error.hpp"
 #include "engine/common/memory.hpp"
+#include "engine/ingest/ingest_plan.hpp"
 #include "io/arrays/coo_reader.hpp"
 #include "io/arrays/hdf5_coo_reader.hpp"
 #include "io/arrays/npz_reader.hpp"
@@ -21,8 +22,6 @@ namespace blco {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t key_share = 2;  // keys take at most this part of the budget
 
 enum class InputKind { text, npz, hdf5 };
 
@@ -40,15 +39,6 @@ InputKind kind_of(const fs::path& input) {
   const std::string_view head(bytes.data(), static_cast<std::size_t>(stream.gcount()));
   if (head == hdf5) return InputKind::hdf5;
   return head.starts_with(zip) || head.starts_with(empty_zip) ? InputKind::npz : InputKind::text;
-}
-
-// Where memory is short, the reader takes an eighth of it.
-std::uint64_t reader_share(const IngestOptions& options) { return host_budget(options.memory_bytes) / 8; }
-
-// `most` bytes, or fewer where the reader's share, at `reader_bytes` a byte of a block, gives fewer.
-std::size_t block_bytes(std::size_t max_bytes, const IngestOptions& options, std::uint64_t reader_bytes) {
-  constexpr std::size_t min_bytes = std::size_t{16} << 10;
-  return std::max<std::size_t>(min_bytes, std::min<std::uint64_t>(max_bytes, reader_share(options) / reader_bytes));
 }
 
 bool is_csv(const fs::path& file) {
@@ -86,9 +76,9 @@ std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inpu
   csv.columns = {options.columns.modes, options.columns.value};
   csv.separator = options.columns.separator;
   csv.skip_lines = options.skip_lines;
-  csv.block_bytes = block_bytes(csv.block_bytes, options, csv_reader_bytes(1, executor.width()));
   csv.memory_bytes = host_budget(options.memory_bytes);
-  csv.key_bytes = csv.memory_bytes / key_share;
+  csv.block_bytes = plan_block_bytes(csv.memory_bytes, csv.block_bytes, csv_reader_bytes(1, executor.width()));
+  csv.key_bytes = max_key_bytes(csv.memory_bytes);
   csv.known = known_labels(options.columns, options.mode_names);
   return open_csv(inputs, csv, executor);
 }
@@ -102,7 +92,8 @@ std::unique_ptr<CoordinateReader> open_text(const std::vector<fs::path>& inputs,
            list_columns(read_csv_columns(*csv, options.columns.separator, options.skip_lines)));
   }
   TnsOptions tns{options.index_base, options.skip_lines};
-  tns.block_bytes = block_bytes(tns.block_bytes, options, tns_reader_bytes(1, executor.width()));
+  tns.block_bytes =
+      plan_block_bytes(host_budget(options.memory_bytes), tns.block_bytes, tns_reader_bytes(1, executor.width()));
   return open_tns(inputs, tns, executor);
 }
 
@@ -136,7 +127,7 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     sources.push_back(kinds[i] == InputKind::npz ? open_npz(inputs[i]) : open_hdf5_coo(inputs[i]));
   }
-  return make_coo_reader(std::move(sources), reader_share(options), executor);
+  return make_coo_reader(std::move(sources), max_reader_bytes(host_budget(options.memory_bytes)), executor);
 }
 
 }  // namespace blco

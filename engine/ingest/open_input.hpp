@@ -1,4 +1,4 @@
-// Chooses the reader of what blco-ingest is given, by the options, the names and the first bytes of the files.
+// Chooses a reader for input files by the options, their names and their first bytes.
 #pragma once
 
 #include <blco/ingest.hpp>
@@ -12,10 +12,11 @@
 
 namespace blco {
 
-// NumPy archives and HDF5 files are arrays; anything else, also what is no regular file, is text: a table where
-// options.columns names modes, else coordinates. Several are one tensor, all arrays or all text. The reader takes about
-// an eighth of options.memory_bytes where that is short, and keys up to half. Throws Error as the readers do, and
-// invalid_argument for a mixture, for skip_lines with arrays, and for a .csv or .tsv without columns.
+// NumPy archives and HDF5 files are read as arrays. Anything else is read as text, pipes included: as a table if
+// options.columns names modes, else as coordinates. Several inputs make one tensor. Where memory is short, the reader
+// takes about an eighth of options.memory_bytes; keys take up to half of it.
+// Throws Error as the readers do, and invalid_argument if text and arrays are mixed, if lines of arrays are to be
+// skipped, and if a .csv or .tsv comes without columns.
 std::unique_ptr<CoordinateReader> open_input(const std::vector<std::filesystem::path>& inputs,
                                              const IngestOptions& options, Executor& executor);
 

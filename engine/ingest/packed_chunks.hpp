@@ -1,4 +1,4 @@
-// The chunks of a tensor packed in memory, as a container would hold them uncompressed.
+// Keeps the chunks of a tensor packed in memory, as an uncompressed container holds them.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,13 @@ namespace blco {
 
 class PackedChunks final : public ChunkSource {
  public:
-  // Chunks come in order, their payloads stored without zstd.
+  // Takes the next chunk. Requires: its payloads are stored without zstd.
   void append(StoredChunk&& chunk);
-  // Shape, names, nnz, chunk_nnz and sum of squares, once all chunks are there.
+  // Sets what info() returns. Requires: all chunks are there; `info` has shape, mode names, nnz, chunk_nnz and sum of
+  // squares.
   void finish(ContainerInfo info);
 
-  // As ContainerWriter::relabel.
+  // As ContainerWriter::relabel().
   void relabel(std::uint64_t mode, std::vector<std::uint32_t> originals);
 
   const ContainerInfo& info() const override { return info_; }
@@ -39,7 +40,7 @@ class PackedChunks final : public ChunkSource {
 
   ContainerInfo info_;
   std::vector<Chunk> chunks_;
-  std::vector<std::vector<std::uint32_t>> relabellings_;  // per mode, or fewer
+  std::vector<std::vector<std::uint32_t>> relabellings_;  // per mode; modes behind the last relabelled one are left out
   std::uint64_t held_bytes_ = 0;
 };
 

@@ -15,8 +15,6 @@ namespace {
 
 // Parts per thread and window: enough that threads end a window together.
 constexpr std::size_t parts_per_thread = 4;
-constexpr std::uint64_t max_window_blocks = 512;
-constexpr std::uint64_t min_blocks_per_thread = 8;
 // Space on disk is given back in steps: every one is a change of the file system's books.
 constexpr std::uint64_t release_step_bytes = std::uint64_t{4} << 20;
 
@@ -278,25 +276,13 @@ std::unique_ptr<SortedRun> merge_in_parallel(const RunStore& store, std::unique_
   return std::make_unique<ParallelMerge>(store, std::move(last), setup, executor);
 }
 
-std::uint64_t merge_window_bytes(const RunStore& store, std::uint64_t runs, std::uint64_t window_blocks, int threads) {
-  // A window's entries lie there decoded, and merged. Vectors grow by doubling, and half a window may wait: equal
-  // lines.
-  const std::uint64_t block = RunStore::block_bytes(store.has_key());
-  const std::uint64_t working = RunStore::reading_bytes(store.has_key()) * static_cast<std::uint64_t>(threads);
-  return 4 * window_blocks * block + runs * 2 * block + working + store.index_bytes();
-}
-
-std::uint64_t merge_window_blocks(const RunStore& store, std::uint64_t runs, std::uint64_t memory_bytes, int threads) {
-  const std::uint64_t kept = merge_window_bytes(store, runs, 0, threads);
-  const std::uint64_t one = merge_window_bytes(store, runs, 1, threads) - kept;
-  const std::uint64_t blocks = memory_bytes < kept ? 0 : std::min((memory_bytes - kept) / one, max_window_blocks);
-  if (blocks < min_blocks_per_thread * static_cast<std::uint64_t>(threads)) return 0;
+bool lines_fit_window(const RunStore& store, std::uint64_t window_blocks) {
   std::vector<PackedBlock> forecast = store.forecast();
   std::ranges::sort(forecast, {}, &PackedBlock::first);
-  for (std::size_t b = 0; b + blocks / 2 < forecast.size(); ++b) {
-    if (forecast[b].first == forecast[b + blocks / 2].first) return 0;
+  for (std::size_t b = 0; b + window_blocks / 2 < forecast.size(); ++b) {
+    if (forecast[b].first == forecast[b + window_blocks / 2].first) return false;
   }
-  return blocks;
+  return true;
 }
 
 }  // namespace blco

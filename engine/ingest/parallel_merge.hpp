@@ -1,4 +1,4 @@
-// Merges runs on disk on all threads, a window of their lines at a time.
+// Merges runs on all threads, a window of blocks at a time.
 #pragma once
 
 #include <blco/ingest.hpp>
@@ -14,21 +14,18 @@ namespace blco {
 
 struct MergeSetup {
   DuplicatePolicy policy = DuplicatePolicy::sum;
-  std::uint64_t window_blocks = 0;  // that are taken at a time
+  std::uint64_t window_blocks = 0;  // read and merged at a time
 };
 
-// All runs of `store` and behind them, where there is one, `last`. Duplicates are folded, unless they are errors. The
-// first lines of all blocks tell in which order blocks are needed (forecasting: Knuth, volume 3, section 5.4.9), so
-// that a window of them is read and decoded in parallel, cut at lines, and its parts merged in parallel. next() uses
-// the executor. `store` and `executor` must outlive the run.
+// Merges all runs of `store`, and `last` behind them unless it is null. Folds duplicates unless they are errors.
+// The first lines of all blocks tell in which order blocks are needed (forecasting: Knuth, volume 3, section 5.4.9). So
+// all threads read and decode a window of blocks, cut it at lines, and merge its parts.
+// next() uses the executor; `store` and `executor` must outlive the run. Peak memory: parallel_merge_bytes().
+// Requires: setup.window_blocks > 0, and lines_fit_window().
 std::unique_ptr<SortedRun> merge_in_parallel(const RunStore& store, std::unique_ptr<MemoryRun> last,
                                              const MergeSetup& setup, Executor& executor);
 
-// The window that `memory_bytes` hold beside what is left of `runs` runs; 0 where that is too small to be worth it, or
-// where so many equal lines meet that a window might not hold them.
-std::uint64_t merge_window_blocks(const RunStore& store, std::uint64_t runs, std::uint64_t memory_bytes, int threads);
-
-// The most memory that merging takes.
-std::uint64_t merge_window_bytes(const RunStore& store, std::uint64_t runs, std::uint64_t window_blocks, int threads);
+// Whether a window of so many blocks is large enough for the duplicates of any line: they never fill half of it.
+bool lines_fit_window(const RunStore& store, std::uint64_t window_blocks);
 
 }  // namespace blco

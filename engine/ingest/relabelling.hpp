@@ -1,5 +1,5 @@
-// New numbers for the indices of each mode, by falling count of entries: counted while the input is read, applied
-// before line indices are made.
+// Gives the indices of each mode new numbers, by falling count of their entries: counts while the input is read, and
+// renumbers before line indices are made.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,30 @@ namespace blco {
 
 class Relabelling {
  public:
-  // The most memory that this takes, take_originals() and the making of the numbers included, for modes of these
-  // lengths.
+  // Peak memory for modes of these lengths, finish() and take_originals() included.
   static std::uint64_t memory_bytes(std::span<const std::uint64_t> lengths);
 
-  // Throws Error{invalid_argument} for a mode of more than 2^32 indices.
+  // Throws Error{invalid_argument} if a mode has more than 2^32 indices.
   static void check_lengths(std::span<const std::uint64_t> lengths);
 
-  // Counts entries, those of equal coordinates each. Coordinates have been checked as above.
+  // Counts the entries of each index; duplicates count each. Requires: check_lengths() has accepted the coordinates.
   void count(const CoordinateBatch& batch, Executor& executor);
 
-  // Numbers the indices of modes of these lengths: by falling count, equal counts by rising index. No more count()
-  // then.
+  // Numbers the indices by falling count; of equal counts the smaller index comes first. Requires: no count() later.
   void finish(std::span<const std::uint64_t> shape);
 
-  // Replaces each coordinate by its new number.
+  // Replaces each coordinate by its new number. Any thread. Requires: finish().
   void apply(CoordinateBatch& batch) const;
 
-  // The old number of one index, found by a search; for messages.
+  // The index that has the new number `stored`; searches the mode, so it is for messages only.
   std::uint64_t original(std::size_t mode, std::uint64_t stored) const;
 
-  // The old number of each new one; empty where they are the same. The mode's numbers are forgotten.
+  // The index of each new number; empty if no number has changed. Forgets the numbers of the mode.
   std::vector<std::uint32_t> take_originals(std::size_t mode);
 
  private:
-  // Numbers of one mode by index: counts, from finish() on the new numbers. In pages, so that a mode can grow without
-  // being copied.
+  // A number for each index of one mode: its count, and from finish() on its new number. Kept in pages, so that a mode
+  // grows without being copied.
   class Column {
    public:
     static constexpr int page_bits = 14;

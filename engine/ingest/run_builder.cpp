@@ -227,9 +227,9 @@ void RunBuilder::add(CoordinateBatch&& batch) {
   batches_.push_back(std::move(batch));
 }
 
-std::uint64_t RunBuilder::memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, int line_bits,
+std::uint64_t RunBuilder::memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, bool has_key,
                                        int threads) {
-  const std::uint64_t run = entries * sorted_entry_bytes(line_bits);
+  const std::uint64_t run = entries * sorted_entry_bytes(has_key);
   return run + std::max(coordinate_bytes, run) + static_cast<std::uint64_t>(threads) * sorter_bytes(entries);
 }
 

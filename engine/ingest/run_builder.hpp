@@ -1,4 +1,4 @@
-// First stage of ingest: collects coordinates and makes them a sorted run.
+// First stage of ingest: collects coordinates, and makes a sorted run of them.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,8 @@
 
 namespace blco {
 
-// Memory of an entry of a run; sorting takes the same again.
-constexpr std::uint64_t sorted_entry_bytes(int line_bits) {
-  return line_bits > 64 ? sizeof(WideEntry) : sizeof(NarrowEntry);
-}
+// Memory of an entry of a run in memory; sorting takes as much again.
+constexpr std::uint64_t sorted_entry_bytes(bool has_key) { return has_key ? sizeof(WideEntry) : sizeof(NarrowEntry); }
 
 class RunBuilder {
  public:
@@ -26,16 +24,17 @@ class RunBuilder {
 
   void add(CoordinateBatch&& batch);
 
+  // Of all coordinates and values.
   std::uint64_t coordinate_bytes() const { return coordinate_bytes_; }
 
-  // The most memory that entries take until they are a run, made by so many threads.
-  static std::uint64_t memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, int line_bits, int threads);
+  // Peak memory of finish(), on so many threads, for entries whose coordinates and values take `coordinate_bytes`.
+  static std::uint64_t memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, bool has_key, int threads);
 
-  // Linearises, after `relabelling` where there is one, and sorts; the builder is empty afterwards.
+  // Makes a run of all entries, renumbered by `relabelling` unless it is null. The builder is empty afterwards.
   std::unique_ptr<MemoryRun> finish(const TensorLayout& layout, Executor& executor,
                                     const Relabelling* relabelling = nullptr);
 
-  // Gives the coordinates back, in their order; the builder is empty afterwards.
+  // Returns the batches as they were added. The builder is empty afterwards.
   std::vector<CoordinateBatch> take_coordinates();
 
  private:

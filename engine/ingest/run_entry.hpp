@@ -1,4 +1,4 @@
-// A nonzero while it is sorted, and the bits of its line that sorting looks at.
+// Nonzeros while they are sorted, and the bits of their lines that the sort reads.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace blco {
 
-// Of a tensor whose lines have up to 64 bits, and of any other.
+// Lines of up to 64 bits have narrow entries, longer ones wide entries.
 struct alignas(16) NarrowEntry {
   std::uint64_t low;
   double value;
@@ -19,7 +19,7 @@ struct WideEntry {
   double value;
 };
 
-// `bits` bits of the line from bit `from` on, which is below 128.
+// `bits` bits of the line from bit `from` on. Requires: from < 128.
 inline std::size_t digit_of(const NarrowEntry& entry, int from, int bits) {
   return (entry.low >> from) & ((std::size_t{1} << bits) - 1);
 }
@@ -34,7 +34,7 @@ inline bool is_before(const WideEntry& a, const WideEntry& b) {
   return a.high < b.high || (a.high == b.high && a.low < b.low);
 }
 
-// The bits in which any of the lines differs from `other`, counted from bit 0 to the highest.
+// The width of the differences of all lines from `other`: 1 + the highest bit that differs, or 0.
 inline int differing_bits(std::span<const NarrowEntry> entries, const NarrowEntry& other) {
   std::uint64_t low = 0;
   for (const NarrowEntry& entry : entries) low |= entry.low ^ other.low;

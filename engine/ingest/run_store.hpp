@@ -1,4 +1,4 @@
-// Sorted runs on disk, packed, in input order.
+// Keeps sorted runs on disk, packed, in input order.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace blco {
 
-// Told of every few entries that were written.
+// Called after every few entries that were written, with their number.
 using EntriesWritten = std::function<void(std::uint64_t entries)>;
 
 // Where a block of a run lies.
@@ -29,7 +29,7 @@ struct PackedBlock {
 
 class RunStore {
  public:
-  // The runs lie in one file in `folder`. Throws Error{io}.
+  // Creates one file for all runs in `folder`, its name containing `mark`. Throws Error{io}.
   RunStore(const std::filesystem::path& folder, const std::string& mark, bool has_key)
       : file_(folder, mark), has_key_(has_key) {}
 
@@ -38,33 +38,34 @@ class RunStore {
   std::uint64_t entry_count() const;
   std::uint64_t bytes_written() const { return file_.bytes(); }
 
-  // Writes a run behind the others. Throws Error{io}.
+  // Writes a run, which becomes the last. Throws Error{io}.
   void append(const MemoryRun& run, Executor& executor, const EntriesWritten& written);
 
-  // Makes runs [first, first + count), merged, one run in their place.
+  // Replaces runs [first, first + count) by one run of their entries, equal lines in input order. Takes reading_bytes()
+  // for each and writing_bytes(). Throws Error: io, corrupt.
   void merge(std::size_t first, std::size_t count, Executor& executor, const EntriesWritten& written);
 
-  // Reads all runs, in their order, with `buffer_bytes` for what is packed of each. The store must outlive them, and
-  // what has been read is gone.
+  // Opens all runs, in their order, to be read once: reading frees their disk space. Each buffers `buffer_bytes` of
+  // packed entries. The store must outlive them.
   std::vector<std::unique_ptr<SortedRun>> open(std::uint64_t buffer_bytes) const;
 
-  // The blocks of all runs, run by run.
+  // Where all blocks lie, run by run.
   std::vector<PackedBlock> forecast() const;
-  // Memory of their places, and of a copy.
+  // Memory of the places of all blocks, and of a copy that forecast() returns.
   std::uint64_t index_bytes() const { return 2 * sizeof(PackedBlock) * block_count_; }
 
-  // Replaces `entries` by those of a block. Any thread. Throws Error: io, corrupt.
+  // Replaces `entries` by the entries of a block. Any thread. Throws Error: io, corrupt.
   void read(const PackedBlock& block, SortedBatch& entries) const;
-  // Has the system read a block ahead.
+  // Asks the system to read a block ahead.
   void announce(const PackedBlock& block) const { file_.announce(block.offset, block.bytes); }
-  // Gives the space of what is not read again back.
+  // Frees the disk space of bytes already consumed.
   void release(std::uint64_t offset, std::uint64_t bytes) const { file_.release(offset, bytes); }
 
-  // Memory of a run that is being read with the least buffer, and that buffer.
+  // Memory of a run that is read through the smallest buffer, this included.
   static std::uint64_t reading_bytes(bool has_key) { return block_bytes(has_key) + min_buffer_bytes(has_key); }
   static std::uint64_t block_bytes(bool has_key);
   static std::uint64_t min_buffer_bytes(bool has_key);
-  // Memory for packing.
+  // Peak memory of packing and writing, on so many threads.
   static std::uint64_t writing_bytes(bool has_key, int threads);
 
  private:

@@ -1,4 +1,4 @@
-// Nonzeros in line order, pulled in parts: what encode sees of runs and merging.
+// Hands out distinct nonzeros in line order, part by part; all that the encoder knows of runs and merging.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace blco {
 
-// Columns of one batch; `key` is empty for tensors without a key column.
+// Nonzeros in columns; `key` is empty for tensors without a key column.
 struct SortedBatch {
   RawVector<std::uint64_t> low;
   RawVector<std::uint64_t> key;
@@ -22,10 +22,10 @@ struct SortedBatch {
   }
 };
 
-// Nonzeros of a source: in `entries`, or to be put there by its fetch().
+// Nonzeros [first, first + count) of a source. They are in `entries` once its fetch() has put them there.
 struct SortedPart {
   SortedBatch entries;
-  std::uint64_t first = 0;  // of the source's
+  std::uint64_t first = 0;
   std::size_t count = 0;
 };
 
@@ -33,11 +33,11 @@ class SortedSource {
  public:
   virtual ~SortedSource() = default;
 
-  // Replaces `part`, whose memory it uses again, by the next nonzeros in line order, distinct, `most` of them unless
-  // fewer are left. Returns false when there are none. May use all threads.
+  // Replaces `part` by the next `max_count` nonzeros, or by the rest; reuses its memory. Returns false when none are
+  // left. May use all threads.
   virtual bool next(SortedPart& part, std::size_t max_count) = 0;
 
-  // Has the part's entries in memory. Thread-safe, for different parts.
+  // Puts the nonzeros of a part into its `entries`. Any thread, each with another part.
   virtual void fetch(SortedPart&) const {}
 };
 

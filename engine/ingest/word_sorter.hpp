@@ -1,4 +1,4 @@
-// Sorts numbers with the vectors of the processor that it runs on.
+// Sorts numbers with the widest vectors of the processor.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace blco {
 
-// Highway's vectorised quicksort (Wassenberg et al., Vectorized and performance-portable Quicksort, 2022). For one
-// thread at a time; making one allocates.
+// Highway's vectorised quicksort (Wassenberg et al., Vectorized and performance-portable Quicksort, 2022). A sorter
+// serves one thread at a time. The constructor allocates.
 class WordSorter {
  public:
   WordSorter();
@@ -16,7 +16,7 @@ class WordSorter {
   WordSorter(WordSorter&&) noexcept;
   WordSorter& operator=(WordSorter&&) noexcept;
 
-  // Ascending.
+  // Sorts in ascending order.
   void sort(std::span<std::uint64_t> words) const;
 
  private:
