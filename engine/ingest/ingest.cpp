@@ -118,7 +118,8 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
   }
 }
 
-// The shape asked for or, without one, that which the input declares, if its entries fit it; else the entries' own.
+// The shape asked for; without one, the declared shape of the input, which its entries must fit; without either, the
+// smallest that holds the entries.
 std::vector<std::uint64_t> decide_shape(const std::vector<std::uint64_t>& extent, const IngestOptions& options,
                                         const CoordinateReader& reader) {
   if (!options.shape.empty()) return options.shape;
