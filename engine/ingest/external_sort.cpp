@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/ingest/merged_runs.hpp"
 #include "engine/ingest/parallel_merge.hpp"
@@ -141,22 +142,24 @@ void ExternalSort::check_budget(const CoordinateBatch& batch) const {
 
 void ExternalSort::refuse_budget(std::uint64_t needed) const {
   const std::string job =
-      limits_.packs_in_memory ? std::to_string(entry_count_) + " entries" : std::string("by way of temporary files");
-  const std::string relabelling =
-      reserved_bytes_ == 0 ? ""
-                           : " and relabelling " + format_bytes(reserved_bytes_) + " (--relabel none does without)";
-  const std::string keys = held_bytes_ == 0 ? "" : " and keys " + format_bytes(held_bytes_);
+      limits_.packs_in_memory ? std::to_string(entry_count_) + " entries" : std::string("with temporary files");
+  const std::string relabelling = reserved_bytes_ == 0 ? ""
+                                                       : ", and relabelling requires " + format_bytes(reserved_bytes_) +
+                                                             " (" + option_name("relabel", "none") + " avoids this)";
+  const std::string keys = held_bytes_ == 0 ? "" : ", and the keys require " + format_bytes(held_bytes_);
   // Half of the budget is for keys at most, and there may be more of them to come.
-  throw Error(ErrorKind::out_of_memory, "sorting " + job + " takes " + format_bytes(needed) + relabelling + keys +
-                                            " of memory, and the budget is " + format_bytes(budget_bytes_) +
-                                            "; give --memory " + as_budget(needed + reserved_bytes_ + 2 * held_bytes_) +
-                                            " or more" + (limits_.packs_in_memory ? "" : ", or a smaller --chunk-nnz"));
+  throw Error(ErrorKind::out_of_memory,
+              "sorting " + job + " requires " + format_bytes(needed) + " of memory" + relabelling + keys +
+                  ", but the budget is " + format_bytes(budget_bytes_) + "; give at least " +
+                  option_name("memory_bytes", as_budget(needed + reserved_bytes_ + 2 * held_bytes_)) +
+                  (limits_.packs_in_memory ? "" : ", or lower " + option_name("chunk_nnz")));
 }
 
 void ExternalSort::refuse_disk(std::uint64_t needed, std::uint64_t free_bytes) const {
-  throw Error(ErrorKind::io, "the temporary files will take about " + format_bytes(needed) + " more, and the disk of " +
+  throw Error(ErrorKind::io, "the temporary files require about " + format_bytes(needed) + " more, but the disk of " +
                                  limits_.folder.string() + " has " + format_bytes(free_bytes) +
-                                 " free; free some space, name another folder by --tmp, or give more --memory");
+                                 " free; free some space, name another folder with " +
+                                 option_name("temporary_directory") + ", or raise " + option_name("memory_bytes"));
 }
 
 // What is still to be written, as far as what was written tells. Runs take the place of what is spooled.
