@@ -32,7 +32,7 @@ class Reporter {
 
   // Shows progress in the way that was asked for, and ends the job once it is interrupted: from here on a signal is
   // taken for a wish, and answered by "NAME: stopping" and `how`.
-  ProgressCallback progress(const std::string& how = "; again to stop at once");
+  ProgressCallback progress(const std::string& how = "; interrupt again to stop at once");
 
  private:
   using Clock = std::chrono::steady_clock;
