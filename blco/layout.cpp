@@ -32,7 +32,9 @@ void check_shape(std::span<const std::uint64_t> shape) {
                                                  std::to_string(max_order));
   }
   for (std::size_t n = 0; n < shape.size(); ++n) {
-    if (shape[n] == 0) throw Error(ErrorKind::invalid_argument, "mode " + std::to_string(n) + " has length 0");
+    if (shape[n] == 0)
+      throw Error(ErrorKind::invalid_argument,
+                  "mode " + std::to_string(n) + " has length 0; a length must be at least 1");
   }
 }
 
@@ -92,9 +94,10 @@ TensorLayout::TensorLayout(std::span<const std::uint64_t> shape) : shape_(shape.
   for (std::size_t n = 0; n < shape.size(); ++n) bits[n] = static_cast<int>(std::bit_width(shape[n] - 1));
   line_bits_ = std::accumulate(bits.begin(), bits.end(), 0);
   if (line_bits_ > max_line_bits) {
-    throw Error(ErrorKind::invalid_argument, "the line index takes " + std::to_string(line_bits_) +
-                                                 " bits and may take at most " + std::to_string(max_line_bits) + " (" +
-                                                 describe_bits(shape, bits) + "); give shorter modes");
+    throw Error(ErrorKind::invalid_argument, "the line index requires " + std::to_string(line_bits_) +
+                                                 " bits, but at most " + std::to_string(max_line_bits) +
+                                                 " are supported (" + describe_bits(shape, bits) +
+                                                 "); shorten the modes");
   }
   view_.order = static_cast<int>(shape.size());
   place_bits(bits, view_);

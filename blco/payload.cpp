@@ -129,7 +129,7 @@ PayloadView check_payload(std::span<const std::byte> payload, std::uint64_t expe
   const PayloadHeader header = read_header(payload);
   if (header.magic != payload_magic) fail("the payload does not start with its magic number");
   if (header.version != payload_version) {
-    fail("the payload has version " + std::to_string(header.version) + "; this build knows version " +
+    fail("the payload has version " + std::to_string(header.version) + ", but this build supports version " +
          std::to_string(payload_version));
   }
   if (header.length != payload.size()) fail("the payload's length disagrees with its header");

@@ -17,13 +17,14 @@ void require(bool condition, const std::string& message) {
 }
 
 void check_backend_config(const BackendConfig& config, const std::string& backend) {
-  require(config.rank >= 1 && config.rank <= max_rank,
-          "rank " + std::to_string(config.rank) + " is not possible; give one from 1 to " + std::to_string(max_rank));
+  require(
+      config.rank >= 1 && config.rank <= max_rank,
+      "rank " + std::to_string(config.rank) + " is not supported; give a rank from 1 to " + std::to_string(max_rank));
   const auto& shape = config.layout.shape();
   for (std::size_t n = 0; n < shape.size(); ++n) {
-    require(shape[n] <= max_rows_of_mode, "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) +
-                                              "; the " + backend +
-                                              " backend takes up to 2^32: relabel the mode's indices");
+    require(shape[n] <= max_rows_of_mode,
+            "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) + ", but the " + backend +
+                " backend supports at most 2^32; renumber the mode's indices in the input");
   }
 }
 

@@ -87,7 +87,7 @@ class ReferenceBackend final : public Backend {
 
 ReferenceBackend::ReferenceBackend(const BackendConfig& config) : layout_(config.layout), rank_(config.rank) {
   if (rank_ < 1) {
-    throw Error(ErrorKind::invalid_argument, "rank " + std::to_string(rank_) + " is not possible; give at least 1");
+    throw Error(ErrorKind::invalid_argument, "rank " + std::to_string(rank_) + " is not supported; give at least 1");
   }
   for (const std::uint64_t length : layout_.shape()) {
     if (config.keep_previous) {

@@ -19,7 +19,7 @@ using MatrixMap = Eigen::Map<Matrix>;
 
 Matrix checked_copy(std::span<const double> v, int rank) {
   if (rank < 1 || v.size() != static_cast<std::size_t>(rank) * static_cast<std::size_t>(rank)) {
-    throw Error(ErrorKind::invalid_argument, "row solver: a matrix of rank x rank is needed, got " +
+    throw Error(ErrorKind::invalid_argument, "row solver: a matrix of rank x rank is required, but there are " +
                                                  std::to_string(v.size()) + " numbers for rank " +
                                                  std::to_string(rank));
   }
@@ -27,9 +27,9 @@ Matrix checked_copy(std::span<const double> v, int rank) {
   for (int i = 0; i < rank; ++i) {
     for (int j = 0; j <= i; ++j) {
       if (!std::isfinite(copy(i, j))) {
-        throw Error(ErrorKind::invalid_argument, "the normal equations are not finite at (" + std::to_string(i) + ", " +
-                                                     std::to_string(j) +
-                                                     "): values or initial factors are too large; scale them down");
+        throw Error(ErrorKind::invalid_argument,
+                    "the normal equations are not finite at (" + std::to_string(i) + ", " + std::to_string(j) +
+                        "): the values or the initial factors are too large; scale them down");
       }
     }
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 
 namespace blco {
 namespace {
@@ -25,8 +26,8 @@ int usable_processors() {
 ThreadPool::ThreadPool(int threads) {
   constexpr int max_threads = 4096;
   if (threads < 0 || threads > max_threads) {
-    throw Error(ErrorKind::invalid_argument, "the number of threads must be from 1 to " + std::to_string(max_threads) +
-                                                 ", or 0 for one per processor");
+    throw Error(ErrorKind::invalid_argument, option_name("threads") + " must be from 1 to " +
+                                                 std::to_string(max_threads) + ", or 0 for one per processor");
   }
   const int width = threads == 0 ? usable_processors() : threads;
   workers_.reserve(static_cast<std::size_t>(width - 1));
@@ -34,8 +35,8 @@ ThreadPool::ThreadPool(int threads) {
     for (int i = 1; i < width; ++i) workers_.emplace_back([this] { work(); });
   } catch (const std::system_error& error) {
     stop();
-    throw Error(ErrorKind::out_of_memory,
-                "cannot start " + std::to_string(width) + " threads (" + error.what() + "); give fewer with --threads");
+    throw Error(ErrorKind::out_of_memory, "cannot start " + std::to_string(width) + " threads (" + error.what() +
+                                              "); lower " + option_name("threads"));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "kernels/row_solver.hpp"
 
 namespace blco {
@@ -32,9 +33,8 @@ double CpAls::run_sweep(std::uint64_t sweep) {
     weights_ = std::move(update.norms);
     if (std::ranges::all_of(weights_, [](double weight) { return weight == 0; })) {
       throw Error(ErrorKind::invalid_argument,
-                  "the update of mode " + std::to_string(mode) +
-                      " gave zero in every entry: the values are too small for this precision (scale them up, or take "
-                      "--precision f64), or the initial factors are zero");
+                  "every entry of factor " + std::to_string(mode) + " became zero; scale the values up, use " +
+                      option_name("precision", "f64") + ", or start from factors that are not zero");
     }
     inner = update.inner;
     ++updated_modes_;
@@ -75,16 +75,16 @@ double CpAls::fit(double inner, std::uint64_t sweep) {
   double residual_squared = norm_squared_ + model_squared - 2 * inner;
   if (residual_squared < -rounding * terms) {
     throw Error(ErrorKind::corrupt,
-                where + " is above 1: the tensor's sum of squares is not that of its values; ingest it again");
+                where + " is above 1: the stored sum of squares does not match the values; ingest the tensor again");
   }
   // Cancellation can leave a few rounding errors below zero when the fit is close to 1.
   if (residual_squared < 0) residual_squared = 0;
   const double result = 1 - std::sqrt(residual_squared) / std::sqrt(norm_squared_);
   if (!std::isfinite(result)) {
-    throw Error(ErrorKind::invalid_argument,
-                where +
-                    " is not a finite number: values or initial factors are too large; scale them down, or take "
-                    "--precision f64");
+    throw Error(
+        ErrorKind::invalid_argument,
+        where + " is not a finite number: the values or the initial factors are too large; scale them down, or use " +
+            option_name("precision", "f64"));
   }
   return result;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/model_description.hpp"
 
@@ -15,25 +16,29 @@ namespace {
 
 void check_resumed(const ModelFile& model, const TensorSummary& tensor, const CpdOptions& options) {
   const std::string name = options.resume.string();
-  if (options.initial != nullptr) refuse("a fit starts from an initial model or resumes another, not both");
-  if (model.shape != tensor.shape) refuse(name + ": the model to resume belongs to a tensor of another shape");
+  if (options.initial != nullptr)
+    refuse("give " + option_name("initial") + " or " + option_name("resume") + ", not both");
+  if (model.shape != tensor.shape) refuse(name + ": the model to resume was fitted to a tensor of another shape");
   // Relabelling leaves a tensor the same, but its squares are added in another order.
   constexpr double rounding = 1e-12;
   const bool other = model.tensor_nnz != 0 &&
                      (model.tensor_nnz != tensor.nnz ||
                       std::abs(model.tensor_sum_of_squares - tensor.sum_of_squares) > rounding * tensor.sum_of_squares);
   if (other)
-    refuse(name + ": the model to resume was fitted to another tensor; to start from its factors, give it as --init");
+    refuse(name + ": the model to resume was fitted to another tensor; to start from its factors, give it as " +
+           option_name("initial"));
   if (options.rank != 0 && static_cast<std::uint64_t>(options.rank) != model.rank) {
     refuse(name + ": the model to resume has rank " + std::to_string(model.rank) + ", but rank " +
-           std::to_string(options.rank) + " is asked for");
+           std::to_string(options.rank) + " was asked for; give " + option_name("rank", std::to_string(model.rank)));
   }
   if (!model.precision.empty() && model.precision != to_string(options.precision)) {
-    refuse(name + ": the model to resume was fitted in " + model.precision + "; give --precision " + model.precision);
+    refuse(name + ": the model to resume was fitted in " + model.precision + "; give " +
+           option_name("precision", model.precision));
   }
   if (model.fit_history.size() > static_cast<std::uint64_t>(options.max_sweeps)) {
     refuse(name + ": the model to resume has " + std::to_string(model.fit_history.size()) +
-           " sweeps, and the most allowed are " + std::to_string(options.max_sweeps) + "; allow more with --sweeps");
+           " sweeps, more than the limit of " + std::to_string(options.max_sweeps) + "; raise " +
+           option_name("max_sweeps"));
   }
 }
 
@@ -133,7 +138,7 @@ std::optional<StopReason> CpFit::run_sweep() {
     if (error.kind() != ErrorKind::cancelled || !meter_->stop_requested()) throw;
     if (model_.fit_history.empty()) {
       throw Error(ErrorKind::cancelled,
-                  std::string(error.what()) + ", before the first sweep was done: there is no model");
+                  std::string(error.what()) + " before the end of the first sweep, so there is no model");
     }
     als_->undo_sweep();
     return meter_->reason();

@@ -48,9 +48,10 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<dou
   check_options(summary, fixed);
   const std::size_t order = summary.shape.size();
   if (mode < 0 || static_cast<std::size_t>(mode) >= order) {
-    refuse("mode " + std::to_string(mode) + " does not exist; the tensor has " + std::to_string(order));
+    refuse("mode " + std::to_string(mode) + " does not exist: the tensor has " + std::to_string(order) +
+           " modes, counted from 0");
   }
-  if (factors.size() != order) refuse("mttkrp takes one factor per mode");
+  if (factors.size() != order) refuse("mttkrp requires one factor per mode");
   for (std::size_t n = 0; n < order; ++n) {
     const bool whole = factors[n].size() == summary.shape[n] * static_cast<std::uint64_t>(rank);
     if (!whole && static_cast<int>(n) != mode) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/stream/pass_estimate.hpp"
 #include "io/container/chunk_source.hpp"
@@ -27,19 +28,21 @@ std::string describe(const std::vector<std::uint64_t>& shape) {
 void check_initial(const TensorSummary& tensor, const CpdOptions& options) {
   if (options.initial->rank != options.rank) {
     refuse("the initial model has rank " + std::to_string(options.initial->rank) + ", but rank " +
-           std::to_string(options.rank) + " is asked for; give the rank of the model");
+           std::to_string(options.rank) + " was asked for; give " +
+           option_name("rank", std::to_string(options.initial->rank)));
   }
   if (options.initial->shape != tensor.shape) {
-    refuse("the initial model belongs to a tensor of another shape, " + describe(options.initial->shape) + " and not " +
+    refuse("the initial model has the shape " + describe(options.initial->shape) + ", but the tensor has the shape " +
            describe(tensor.shape));
   }
-  if (options.initial->factors.size() != tensor.shape.size()) refuse("the initial model has not one factor per mode");
+  if (options.initial->factors.size() != tensor.shape.size())
+    refuse("the initial model does not have one factor per mode");
   for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
     const std::vector<double>& factor = options.initial->factors[n];
     const bool whole = factor.size() == tensor.shape[n] * static_cast<std::uint64_t>(options.rank);
     if (!whole || !std::all_of(factor.begin(), factor.end(), [](double x) { return std::isfinite(x); })) {
       refuse("factor " + std::to_string(n) +
-             " of the initial model is not a matrix of finite numbers of the right size");
+             " of the initial model has the wrong size, or a number that is not finite");
     }
   }
 }
@@ -58,12 +61,13 @@ DeviceLimits limits_of(const DeclaredGpu& gpu) {
 
 void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   if (options.rank < 1 || options.rank > max_rank) {
-    refuse("the rank must be from 1 to " + std::to_string(max_rank) + ", not " + std::to_string(options.rank));
+    refuse(option_name("rank") + " must be from 1 to " + std::to_string(max_rank) + ", not " +
+           std::to_string(options.rank));
   }
-  if (options.max_sweeps < 1) refuse("max_sweeps must be at least 1");
-  if (!(options.tolerance >= 0)) refuse("the tolerance must be a number from 0 up");
-  if (!(options.time_limit_seconds >= 0)) refuse("the time limit must be a number of seconds from 0 up");
-  if (options.checkpoint_sweeps < 1) refuse("the sweeps from one checkpoint to the next must be at least 1");
+  if (options.max_sweeps < 1) refuse(option_name("max_sweeps") + " must be at least 1");
+  if (!(options.tolerance >= 0)) refuse(option_name("tolerance") + " must be at least 0");
+  if (!(options.time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
+  if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
   if (options.initial != nullptr) check_initial(tensor, options);
 }
 
@@ -92,9 +96,8 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
 void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request) {
   const bool wants_gpu = request.declared != nullptr || options.device == Device::cuda;
   if (options.deterministic && wants_gpu) {
-    refuse(
-        "a GPU adds sums in no fixed order, so a deterministic run takes the CPU; give --device cpu, or leave "
-        "--deterministic out");
+    refuse("a deterministic job runs on the CPU only, because a GPU adds sums in no fixed order; use " +
+           option_name("device", "cpu") + ", or leave out " + option_name("deterministic"));
   }
   if (request.declared == nullptr && (options.device == Device::cpu || options.deterministic)) return;
   DeviceSearch found;
@@ -105,7 +108,8 @@ void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options
   }
   if (!found.limits) {
     device_note_ = "no GPU: " + found.reason;
-    if (options.device == Device::cuda) throw Error(found.kind, device_note_ + "; use --device cpu or auto");
+    if (options.device == Device::cuda)
+      throw Error(found.kind, device_note_ + "; use " + option_name("device", "cpu") + " or auto");
     return;
   }
   DeviceRequest device;
@@ -120,10 +124,10 @@ std::unique_ptr<Backend> CpdJob::make_device_backend() const {
     return make_cuda_backend(cuda_config(request_, plan_));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::out_of_memory) throw;
-    throw Error(ErrorKind::out_of_memory, std::string(error.what()) + ": the plan takes " +
+    throw Error(ErrorKind::out_of_memory, std::string(error.what()) + ": the plan requires " +
                                               format_bytes(plan_.device_planned_bytes) +
-                                              ", and the device has less to give; a --device-memory from " +
-                                              as_budget(plan_.device_minimum_bytes) + " on would do");
+                                              " of device memory, but less is free; give a smaller budget, at least " +
+                                              option_name("device_bytes", as_budget(plan_.device_minimum_bytes)));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 
 namespace blco {
 namespace {
@@ -32,24 +33,24 @@ struct ArrayReader::Slice {
 ArrayReader::ArrayReader(const CoordinateArrays& arrays, const std::vector<std::uint64_t>& shape, Executor& executor)
     : arrays_(&arrays), executor_(&executor), limits_(shape) {
   const std::size_t order = arrays.coordinates.size();
-  if (order == 0) refuse("there are no coordinate arrays; a tensor needs one per mode");
+  if (order == 0) refuse("there are no coordinate arrays; a tensor requires one per mode");
   if (!shape.empty() && shape.size() != order) {
-    refuse("there are " + std::to_string(order) + " coordinate arrays, but the shape given has " +
-           std::to_string(shape.size()) + " modes");
+    refuse("there are " + std::to_string(order) + " coordinate arrays, but " + option_name("shape") + " has " +
+           std::to_string(shape.size()) + " lengths; give one per mode");
   }
   count_ = length_of(arrays.coordinates[0]);
   for (std::size_t n = 1; n < order; ++n) {
     if (length_of(arrays.coordinates[n]) != count_) {
       refuse("the coordinate array of mode " + std::to_string(n) + " has " +
-             std::to_string(length_of(arrays.coordinates[n])) + " entries, that of mode 0 has " +
-             std::to_string(count_));
+             std::to_string(length_of(arrays.coordinates[n])) + " entries, but that of mode 0 has " +
+             std::to_string(count_) + "; give arrays of one length");
     }
   }
   if (!arrays.values.empty() && arrays.values.size() != count_) {
     refuse("there are " + std::to_string(arrays.values.size()) + " values for " + std::to_string(count_) +
-           " coordinates; give as many, or none where all are 1");
+           " entries; give one value per entry, or none if all values are 1");
   }
-  if (count_ == 0) refuse("the coordinate arrays hold no nonzeros; a tensor needs at least one");
+  if (count_ == 0) refuse("the coordinate arrays have no nonzeros; a tensor requires at least one");
   // A mode's length is a 64-bit number too.
   if (limits_.empty()) limits_.assign(order, std::numeric_limits<std::uint64_t>::max());
 }
@@ -143,7 +144,7 @@ void ArrayReader::refuse_entry(std::uint64_t entry) const {
     refuse(place + "the coordinate " + std::to_string(coordinate(entry, n)) + " in mode " + std::to_string(n) +
            " is not below the mode's length of " + std::to_string(limits_[n]) + "; coordinates count from 0");
   }
-  refuse(place + "its value is not a finite number; leave such entries out");
+  refuse(place + "its value is not a finite number; remove the entry");
 }
 
 }  // namespace blco

@@ -157,11 +157,10 @@ class Totals {
   IngestReport finish(std::uint64_t nnz, ContainerInfo& info) {
     info.nnz = nnz;
     info.sum_of_squares = squares_.total();
-    if (nnz == 0) throw Error(ErrorKind::invalid_argument, "the input holds no nonzeros; a tensor needs at least one");
+    if (nnz == 0) throw Error(ErrorKind::invalid_argument, "the input has no nonzeros; a tensor requires at least one");
     if (info.sum_of_squares < min_sum_of_squares) {
       throw Error(ErrorKind::invalid_argument,
-                  "all values are zero, or so small that their squares are; there is nothing to decompose, unless the "
-                  "values are scaled up");
+                  "all values are zero, or so small that their squares are zero; scale small values up");
     }
     if (!std::isfinite(info.sum_of_squares)) {
       throw Error(ErrorKind::invalid_argument,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/ingest/merged_runs.hpp"
 #include "engine/ingest/parallel_merge.hpp"
@@ -85,23 +86,26 @@ void ExternalSort::check_budget(const EntrySizes& next) const {
 
 void ExternalSort::refuse_budget(std::uint64_t needed) const {
   const std::string job =
-      sizes_.packs_in_memory ? std::to_string(read_.count) + " entries" : std::string("by way of temporary files");
+      sizes_.packs_in_memory ? std::to_string(read_.count) + " entries" : std::string("with temporary files");
   const std::uint64_t numbers = budget_.relabelling_bytes;
-  const std::string relabelling =
-      numbers == 0 ? "" : " and relabelling " + format_bytes(numbers) + " (--relabel none does without)";
-  const std::string keys = budget_.key_bytes == 0 ? "" : " and keys " + format_bytes(budget_.key_bytes);
-  throw Error(ErrorKind::out_of_memory, "sorting " + job + " takes " + format_bytes(needed) + relabelling + keys +
-                                            " of memory, and the budget is " + format_bytes(budget_.total_bytes) +
-                                            "; give --memory " + as_budget(budget_.total_for(needed)) + " or more" +
-                                            (sizes_.packs_in_memory ? "" : ", or a smaller --chunk-nnz"));
+  const std::string relabelling = numbers == 0 ? ""
+                                               : ", and relabelling requires " + format_bytes(numbers) + " (" +
+                                                     option_name("relabel", "none") + " avoids this)";
+  const std::string keys = budget_.key_bytes == 0 ? "" : ", and the keys require " + format_bytes(budget_.key_bytes);
+  throw Error(ErrorKind::out_of_memory, "sorting " + job + " requires " + format_bytes(needed) + " of memory" +
+                                            relabelling + keys + ", but the budget is " +
+                                            format_bytes(budget_.total_bytes) + "; give at least " +
+                                            option_name("memory_bytes", as_budget(budget_.total_for(needed))) +
+                                            (sizes_.packs_in_memory ? "" : ", or lower " + option_name("chunk_nnz")));
 }
 
 void ExternalSort::check_disk(std::uint64_t needed) const {
   const std::uint64_t free_bytes = free_disk_bytes(folder_);
   if (needed <= free_bytes) return;
-  throw Error(ErrorKind::io, "the temporary files will take about " + format_bytes(needed) + " more, and the disk of " +
+  throw Error(ErrorKind::io, "the temporary files require about " + format_bytes(needed) + " more, but the disk of " +
                                  folder_.string() + " has " + format_bytes(free_bytes) +
-                                 " free; free some space, name another folder by --tmp, or give more --memory");
+                                 " free; free some space, name another folder with " +
+                                 option_name("temporary_directory") + ", or raise " + option_name("memory_bytes"));
 }
 
 void ExternalSort::check_disk_for_rest(double share) const {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "engine/ingest/duplicates.hpp"
 #include "io/text/quoted_text.hpp"
 
@@ -32,12 +33,12 @@ std::string coordinates_of(const LineIndex& line, const LineNames& names) {
 
 [[noreturn]] void refuse(const LineIndex& line, DuplicatePolicy policy, const LineNames& names) {
   const std::string coordinates = coordinates_of(line, names);
-  throw Error(
-      ErrorKind::invalid_argument,
-      policy == DuplicatePolicy::error
-          ? "the coordinates " + coordinates +
-                " occur more than once; choose --duplicates sum, first, last or max to fold them"
-          : "the values at coordinates " + coordinates + " sum to more than a double can hold; scale the values down");
+  throw Error(ErrorKind::invalid_argument, policy == DuplicatePolicy::error
+                                               ? "the coordinates " + coordinates + " occur more than once; choose " +
+                                                     option_name("duplicates", "sum") +
+                                                     ", first, last or max to combine their values"
+                                               : "the values at the coordinates " + coordinates +
+                                                     " sum to more than a double can hold; scale the values down");
 }
 
 class FoldedMemory final : public SortedSource {

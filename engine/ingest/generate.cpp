@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "blco/layout.hpp"
+#include "blco/option_name.hpp"
 #include "engine/common/counter_random.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
@@ -247,16 +248,16 @@ class GeneratedReader final : public CoordinateReader {
 };
 
 void check(const GenerateOptions& options) {
-  if (options.shape.empty()) refuse("a generated tensor needs a shape, such as 100x200x300");
+  if (options.shape.empty()) refuse("a generated tensor requires " + option_name("shape") + ", such as 100x200x300");
   const TensorLayout checked(options.shape);
-  if (options.nnz == 0) refuse("a generated tensor needs at least one nonzero");
-  if (options.nnz > max_nnz) refuse("more than 2^62 nonzeros cannot be generated");
+  if (options.nnz == 0) refuse(option_name("nnz") + " must be at least 1");
+  if (options.nnz > max_nnz) refuse(option_name("nnz") + " must be at most 2^62");
   if (options.planted_rank < 0 || options.planted_rank > max_planted_rank) {
-    refuse("the planted rank is " + std::to_string(options.planted_rank) + ", and must be between 0 and " +
-           std::to_string(max_planted_rank));
+    refuse(option_name("planted_rank") + " must be from 0 to " + std::to_string(max_planted_rank) + ", not " +
+           std::to_string(options.planted_rank));
   }
-  if (!(options.skew > 0 && options.skew <= 64)) refuse("the skew must be above 0 and at most 64");
-  if (!(options.noise >= 0 && options.noise <= 1e6)) refuse("the noise must be between 0 and 1e6");
+  if (!(options.skew > 0 && options.skew <= 64)) refuse(option_name("skew") + " must be above 0 and at most 64");
+  if (!(options.noise >= 0 && options.noise <= 1e6)) refuse(option_name("noise") + " must be from 0 to 1e6");
 }
 
 template <class Number>

@@ -7,6 +7,7 @@
 
 #include "blco/chunk.hpp"
 #include "blco/layout.hpp"
+#include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/array_reader.hpp"
@@ -35,8 +36,9 @@ std::vector<std::string> decide_mode_names(std::size_t order, const IngestOption
     return names;
   }
   if (options.mode_names.size() != order) {
-    throw Error(ErrorKind::invalid_argument, "the tensor has " + count_of(order, "mode") + ", but " +
-                                                 count_of(options.mode_names.size(), "mode name") + " given");
+    throw Error(ErrorKind::invalid_argument,
+                "the tensor has " + count_of(order, "mode") + ", but " + option_name("mode_names") + " has " +
+                    count_of(options.mode_names.size(), "name") + "; give one name per mode");
   }
   return options.mode_names;
 }
@@ -44,10 +46,10 @@ std::vector<std::string> decide_mode_names(std::size_t order, const IngestOption
 void check_options(const IngestOptions& options) {
   if (options.chunk_nnz == 0 || options.chunk_nnz > max_chunk_nnz) {
     throw Error(ErrorKind::invalid_argument,
-                "the nonzeros per chunk must be from 1 to " + std::to_string(max_chunk_nnz));
+                option_name("chunk_nnz") + " must be from 1 to " + std::to_string(max_chunk_nnz));
   }
   if (options.zstd_level < 0 || options.zstd_level > 19) {
-    throw Error(ErrorKind::invalid_argument, "the zstd level must be from 1 to 19, or 0 for none");
+    throw Error(ErrorKind::invalid_argument, option_name("zstd_level") + " must be from 1 to 19, or 0 for none");
   }
   if (!options.shape.empty()) static_cast<void>(TensorLayout(options.shape));
   if (!options.shape.empty() && !options.mode_names.empty()) {
@@ -64,8 +66,9 @@ void check_options(const IngestOptions& options) {
 void check_order(std::size_t order, const IngestOptions& options, const std::string& input) {
   static_cast<void>(decide_mode_names(order, options));
   if (options.shape.empty() || options.shape.size() == order) return;
-  throw Error(ErrorKind::invalid_argument, input + " has " + count_of(order, "mode") + ", but the shape given has " +
-                                               std::to_string(options.shape.size()) + "; give one length per mode");
+  throw Error(ErrorKind::invalid_argument, input + " has " + count_of(order, "mode") + ", but " + option_name("shape") +
+                                               " has " + count_of(options.shape.size(), "length") +
+                                               "; give one length per mode");
 }
 
 void check_coordinates(const CoordinateBatch& batch, const IngestOptions& options, const std::string& input) {
@@ -74,9 +77,9 @@ void check_coordinates(const CoordinateBatch& batch, const IngestOptions& option
     if (batch.upper[n] < options.shape[n]) continue;
     const std::uint64_t largest = batch.upper[n] + static_cast<std::uint64_t>(options.index_base);
     throw Error(ErrorKind::invalid_argument, input + " has the coordinate " + std::to_string(largest) + " in mode " +
-                                                 std::to_string(n) + ", beyond the length " +
-                                                 std::to_string(options.shape[n]) +
-                                                 " of the shape given; give a larger one");
+                                                 std::to_string(n) + ", beyond its length of " +
+                                                 std::to_string(options.shape[n]) + " in " + option_name("shape") +
+                                                 "; give a larger length");
   }
 }
 
@@ -114,7 +117,7 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
   }
   meter.end();
   if (sort.entry_count() == 0) {
-    throw Error(ErrorKind::invalid_argument, reader.name() + " holds no nonzeros; a tensor needs at least one");
+    throw Error(ErrorKind::invalid_argument, reader.name() + " has no nonzeros; a tensor requires at least one");
   }
 }
 
@@ -128,10 +131,10 @@ std::vector<std::uint64_t> decide_shape(const std::vector<std::uint64_t>& extent
   for (std::size_t n = 0; n < extent.size(); ++n) {
     if (extent[n] <= shape[n]) continue;
     const std::uint64_t largest = extent[n] - 1 + static_cast<std::uint64_t>(options.index_base);
-    throw Error(ErrorKind::invalid_argument, reader.name() + " has the coordinate " + std::to_string(largest) +
-                                                 " in mode " + std::to_string(n) + ", beyond the length " +
-                                                 std::to_string(shape[n]) +
-                                                 " that its header declares; correct it, or give --shape");
+    throw Error(ErrorKind::invalid_argument,
+                reader.name() + " has the coordinate " + std::to_string(largest) + " in mode " + std::to_string(n) +
+                    ", beyond the length of " + std::to_string(shape[n]) +
+                    " that its header declares; correct the header, or give " + option_name("shape"));
   }
   return shape;
 }

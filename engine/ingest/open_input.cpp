@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/ingest/ingest_plan.hpp"
 #include "io/arrays/coo_reader.hpp"
@@ -54,7 +55,9 @@ std::vector<Labels> known_labels(const ColumnOptions& columns, const std::vector
   if (columns.labels_from.empty()) return {};
   const TensorFile file(columns.labels_from);
   const std::vector<Labels> labels = file.labels();
-  if (labels.empty()) refuse(columns.labels_from.string() + " has no labels; give a container that was made of keys");
+  if (labels.empty())
+    refuse(columns.labels_from.string() + " has no labels; give a container that was ingested with " +
+           option_name("columns.modes"));
   const std::vector<std::string>& have = file.summary().mode_names;
   std::vector<Labels> known;
   for (const std::string& name : names) {
@@ -70,8 +73,11 @@ std::vector<Labels> known_labels(const ColumnOptions& columns, const std::vector
 
 std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inputs, const IngestOptions& options,
                                                Executor& executor) {
-  if (!options.shape.empty()) refuse("a shape is not for columns of keys: a mode is as long as it has keys");
-  if (options.index_base != 1) refuse("an index base is not for columns of keys, which are names and not coordinates");
+  if (!options.shape.empty())
+    refuse(option_name("shape") +
+           " does not apply to CSV input, where the length of a mode is the number of its keys; leave it out");
+  if (options.index_base != 1)
+    refuse(option_name("index_base") + " does not apply to CSV input, whose keys are not coordinates; leave it out");
   CsvOptions csv;
   csv.columns = {options.columns.modes, options.columns.value};
   csv.separator = options.columns.separator;
@@ -86,10 +92,10 @@ std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inpu
 std::unique_ptr<CoordinateReader> open_text(const std::vector<fs::path>& inputs, const IngestOptions& options,
                                             Executor& executor) {
   if (const auto csv = std::ranges::find_if(inputs, is_csv); csv != inputs.end()) {
-    refuse(csv->string() +
-           " is CSV by its name: say by --modes which of its columns are modes, and by --value which "
-           "one the values, if any; its columns are: " +
-           list_columns(read_csv_columns(*csv, options.columns.separator, options.skip_lines)));
+    refuse(csv->string() + " is CSV by its name; name the columns that become modes with " +
+           option_name("columns.modes") + ", and the column of values, if there is one, with " +
+           option_name("columns.value") +
+           "; its columns are: " + list_columns(read_csv_columns(*csv, options.columns.separator, options.skip_lines)));
   }
   TnsOptions tns{options.index_base, options.skip_lines};
   tns.block_bytes =
@@ -103,7 +109,9 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs
                                              Executor& executor) {
   const ColumnOptions& columns = options.columns;
   if (columns.modes.empty() && (!columns.value.empty() || columns.separator != 0 || !columns.labels_from.empty())) {
-    refuse("a column of values, a separator or a source of labels is for columns of keys; name those by --modes");
+    refuse(option_name("columns.value") + ", " + option_name("columns.separator") + " and " +
+           option_name("columns.labels_from") + " require " + option_name("columns.modes") +
+           ", which names the columns that become modes");
   }
   std::vector<InputKind> kinds;
   for (const fs::path& input : inputs) kinds.push_back(kind_of(input));
@@ -114,14 +122,15 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs
   }
   const auto name_of = [&](auto kind) { return inputs[static_cast<std::size_t>(kind - kinds.begin())].string(); };
   if (!columns.modes.empty()) {
-    refuse(name_of(arrays) + " has arrays of coordinates, and no columns of keys; leave out --modes");
+    refuse(name_of(arrays) + " holds arrays, not CSV; leave out " + option_name("columns.modes"));
   }
   if (text != kinds.end()) {
-    throw Error(ErrorKind::invalid_argument, name_of(arrays) + " has arrays and " + name_of(text) +
-                                                 " is text; files of one tensor are all text or all arrays");
+    throw Error(ErrorKind::invalid_argument, name_of(arrays) + " holds arrays, but " + name_of(text) +
+                                                 " is text; the files of one tensor must be all text or all arrays");
   }
   if (options.skip_lines != 0) {
-    throw Error(ErrorKind::invalid_argument, name_of(arrays) + " has no lines to skip; leave out --skip-lines");
+    throw Error(ErrorKind::invalid_argument,
+                name_of(arrays) + " holds arrays and has no lines to skip; leave out " + option_name("skip_lines"));
   }
   std::vector<std::unique_ptr<CooSource>> sources;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -23,7 +23,7 @@ void PackedChunks::append(StoredChunk&& chunk) {
   for (std::size_t c = 0; c < column_count; ++c) {
     const StoredPayload& column = chunk.columns[c];
     if (column.bytes.size() != column.payload_bytes) {
-      throw Error(ErrorKind::invalid_argument, "a chunk in memory keeps its payloads as they are");
+      throw Error(ErrorKind::invalid_argument, "a chunk in memory must hold payloads that are not compressed");
     }
     added.extents[c].payload_bytes = column.payload_bytes;
     added.extents[c].filter_mask = column.filter_mask;
@@ -59,8 +59,7 @@ std::uint64_t PackedChunks::buffer_bytes(std::uint64_t chunk) const {
 // Copied rather than shown: a device takes chunks from pinned memory, and the plan is the same as for a container.
 ChunkView PackedChunks::read_chunk(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte>) const {
   if (buffer.size() < buffer_bytes(chunk)) {
-    throw Error(ErrorKind::invalid_argument,
-                "chunk " + std::to_string(chunk) + " does not fit the buffer that it is to be copied into");
+    throw Error(ErrorKind::invalid_argument, "chunk " + std::to_string(chunk) + " does not fit into the given buffer");
   }
   const Chunk& from = at(chunk);
   ChunkView view;

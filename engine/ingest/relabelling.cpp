@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "io/container/container.hpp"
 
 namespace blco {
@@ -41,7 +42,8 @@ void Relabelling::check_lengths(std::span<const std::uint64_t> lengths) {
     if (lengths[n] <= max_relabelled_rows) continue;
     throw Error(ErrorKind::invalid_argument, "mode " + std::to_string(n) + " has the length " +
                                                  std::to_string(lengths[n]) +
-                                                 ", and modes of up to 2^32 can be relabelled; give --relabel none");
+                                                 ", but only modes of at most 2^32 indices can be relabelled; use " +
+                                                 option_name("relabel", "none"));
   }
 }
 

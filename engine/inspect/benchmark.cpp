@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "engine/fit/cpd_job.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/inspect/baseline_pass.hpp"
@@ -126,7 +127,7 @@ double BenchmarkReport::mean_speed() const {
 
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark, const MemoryBudget& budget,
                                  const CpdOptions& options) {
-  if (benchmark.repeats < 1) throw Error(ErrorKind::invalid_argument, "a benchmark repeats at least once");
+  if (benchmark.repeats < 1) throw Error(ErrorKind::invalid_argument, option_name("repeats") + " must be at least 1");
   check_options(tensor.summary(), options);
   JobRequest request;
   add_relabelling_bytes(tensor.chunks().info(), options.rank, request);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/tensor_sizes.hpp"
 #include "engine/common/thread_pool.hpp"
@@ -93,10 +94,10 @@ int scan_workers(const ContainerReader& tensor, const ScanBudget& budget, int th
   const std::uint64_t fixed = overhead_bytes + sizes.table_bytes + budget.fixed_bytes;
   const std::uint64_t each = thread_bytes + budget.worker_bytes + sizes.largest_buffer() + sizes.largest_scratch();
   if (budget.total_bytes < fixed + each) {
-    throw Error(ErrorKind::out_of_memory, tensor.path().string() + ": reading it takes at least " +
-                                              format_bytes(fixed + each) + " of memory, and the budget is " +
-                                              format_bytes(budget.total_bytes) + "; give --memory " +
-                                              as_budget(fixed + each) + " or more");
+    throw Error(ErrorKind::out_of_memory, tensor.path().string() + ": reading it requires at least " +
+                                              format_bytes(fixed + each) + " of memory, but the budget is " +
+                                              format_bytes(budget.total_bytes) + "; give at least " +
+                                              option_name("host_bytes", as_budget(fixed + each)));
   }
   const std::uint64_t max_workers = std::min((budget.total_bytes - fixed) / each, tensor.info().chunk_count());
   const auto wanted = static_cast<std::uint64_t>(threads > 0 ? threads : ThreadPool(0).width());

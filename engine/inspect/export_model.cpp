@@ -45,17 +45,18 @@ std::vector<NamedArray> list_arrays(const CpdModel& model) {
     if (!holds) throw Error(ErrorKind::invalid_argument, std::string("cannot export the model: ") + what);
   };
   require(model.rank >= 1 && model.weights.size() == static_cast<std::size_t>(model.rank),
-          "rank and number of weights disagree");
-  require(!model.shape.empty() && model.factors.size() == model.shape.size(), "there is not one factor per mode");
-  require(model.mode_names.empty() || model.mode_names.size() == model.shape.size(), "there is not one name per mode");
+          "it does not have one weight per component");
+  require(!model.shape.empty() && model.factors.size() == model.shape.size(), "it does not have one factor per mode");
+  require(model.mode_names.empty() || model.mode_names.size() == model.shape.size(),
+          "it does not have one name per mode");
   require(model.labels.empty() || model.labels.size() == model.shape.size(),
-          "there is not one list of labels per mode");
+          "it does not have one list of labels per mode");
   const auto rank = static_cast<std::uint64_t>(model.rank);
   std::vector<NamedArray> arrays = {{"weights", {rank}, model.weights}};
   if (!model.fit_history.empty()) arrays.push_back({"fit_history", {model.fit_history.size()}, model.fit_history});
   for (std::size_t n = 0; n < model.factors.size(); ++n) {
     require(model.factors[n].size() % rank == 0 && model.factors[n].size() / rank == model.shape[n],
-            "a factor's size is not that of its mode times the rank");
+            "the size of a factor is not the length of its mode times the rank");
     arrays.push_back(
         {file_name(n, model.mode_names.empty() ? "" : model.mode_names[n]), {model.shape[n], rank}, model.factors[n]});
   }
@@ -83,11 +84,11 @@ class ModelFolder {
     const fs::file_status status = fs::status(path, failure);
     if (fs::is_directory(status)) return;
     if (fs::exists(status)) {
-      throw Error(ErrorKind::io, "cannot write into " + path.string() + ": it is a file; a model goes into a folder");
+      throw Error(ErrorKind::io, "cannot export the model into " + path.string() + ": it is a file; name a folder");
     }
     made_ = fs::create_directory(path, failure);
     if (failure) {
-      throw Error(ErrorKind::io, "cannot make the folder " + path.string() + ": " + failure.message());
+      throw Error(ErrorKind::io, "cannot create the folder " + path.string() + ": " + failure.message());
     }
   }
   ~ModelFolder() {

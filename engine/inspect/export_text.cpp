@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "blco/layout.hpp"
+#include "blco/option_name.hpp"
 #include "blco/payload.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
@@ -183,7 +184,7 @@ class TextExport {
       if (point[n] >= layout_.shape()[n]) {
         throw Error(ErrorKind::corrupt, reader_.path().string() + ": chunk " + std::to_string(chunk) +
                                             " has coordinates outside the shape; restore the file from a copy, or "
-                                            "ingest it again");
+                                            "ingest the tensor again");
       }
       const std::uint64_t index = originals_[n].empty() ? point[n] : originals_[n][point[n]];
       if (is_table_ && !labels_[n].empty()) {
@@ -224,8 +225,9 @@ TextFormat format_of(const std::filesystem::path& output) {
   if (ending == ".tns") return TextFormat::tns;
   if (ending == ".csv") return TextFormat::csv;
   if (ending == ".tsv") return TextFormat::tsv;
-  throw Error(ErrorKind::invalid_argument, "cannot export a tensor to " + output.string() +
-                                               ": name a file that ends in .tns, .csv or .tsv, or so and .gz or .zst");
+  throw Error(ErrorKind::invalid_argument,
+              "cannot export a tensor to " + output.string() +
+                  ": name a file that ends in .tns, .csv or .tsv, optionally followed by .gz or .zst");
 }
 
 }  // namespace
@@ -234,7 +236,7 @@ TextReport export_text(const TensorFile& tensor, const TextSink& sink, const Tex
                        const ProgressCallback& progress) {
   if (options.index_base != 0 && options.index_base != 1) {
     throw Error(ErrorKind::invalid_argument,
-                "the index base must be 0 or 1, and is " + std::to_string(options.index_base));
+                option_name("index_base") + " must be 0 or 1, not " + std::to_string(options.index_base));
   }
   return TextExport(tensor, sink, options, progress).run();
 }

@@ -97,7 +97,7 @@ class ChunkVerifier {
       if ((line.low & ~low_bits_) != 0 || (line.key & ~key_bits_) != 0) {
         fail_at(frame, i, ": its line index has bits that belong to no mode");
       }
-      if (started_ && line == previous_) fail_at(frame, i, ": its coordinates are those of the nonzero before it");
+      if (started_ && line == previous_) fail_at(frame, i, ": it has the coordinates of the nonzero before it");
       if (started_ && line < previous_) fail_at(frame, i, ": its line index is below that of the nonzero before it");
       if (!started_) facts_.first = line;
       started_ = true;
@@ -194,7 +194,7 @@ std::uint64_t relabelling_bytes(const ContainerInfo& info) {
 }
 
 [[noreturn]] void fail_model(const std::string& what) {
-  throw Error(ErrorKind::corrupt, "the model is not right: " + what + "; fit it again, or normalise its columns");
+  throw Error(ErrorKind::corrupt, "the model is invalid: " + what + "; fit it again, or normalise its columns");
 }
 
 void check_column(const CpdModel& model, std::size_t n, std::size_t r) {
@@ -209,7 +209,7 @@ void check_column(const CpdModel& model, std::size_t n, std::size_t r) {
   }
   const auto norm = static_cast<double>(std::sqrt(squares));
   if (norm != 0 && std::abs(norm - 1) > tolerance) {
-    fail_model(name + " has the norm " + std::to_string(norm) + ", and not 1");
+    fail_model(name + " has the norm " + std::to_string(norm) + ", not 1");
   }
 }
 
@@ -243,14 +243,15 @@ VerifiedTensor verify(const TensorFile& tensor, const MemoryBudget& budget, int 
 
 void verify(const CpdModel& model) {
   const auto rank = static_cast<std::size_t>(std::max(model.rank, 0));
-  if (rank == 0 || model.weights.size() != rank) fail_model("rank and number of weights disagree");
-  if (model.shape.empty() || model.factors.size() != model.shape.size()) fail_model("there is not one factor per mode");
+  if (rank == 0 || model.weights.size() != rank) fail_model("it does not have one weight per component");
+  if (model.shape.empty() || model.factors.size() != model.shape.size())
+    fail_model("it does not have one factor per mode");
   for (std::size_t r = 0; r < rank; ++r) {
     if (!std::isfinite(model.weights[r])) fail_model("weight " + std::to_string(r) + " is not finite");
   }
   for (std::size_t n = 0; n < model.factors.size(); ++n) {
     if (model.factors[n].size() / rank != model.shape[n] || model.factors[n].size() % rank != 0) {
-      fail_model("factor " + std::to_string(n) + " has not one row per coordinate");
+      fail_model("factor " + std::to_string(n) + " does not have one row per coordinate");
     }
     for (std::size_t r = 0; r < rank; ++r) check_column(model, n, r);
   }
@@ -258,7 +259,7 @@ void verify(const CpdModel& model) {
     // Rounding may lift a perfect fit slightly above 1.
     if (!(model.fit_history[sweep] <= 1 + 1e-12)) {
       fail_model("the fit after sweep " + std::to_string(sweep + 1) + " is " +
-                 std::to_string(model.fit_history[sweep]) + ", and a fit is at most 1");
+                 std::to_string(model.fit_history[sweep]) + ", but a fit is at most 1");
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/host/host_backend.hpp"
@@ -149,9 +150,10 @@ void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& pl
   plan.device_minimum_bytes = cuda_backend_bytes(cuda_config(request, plan));
   if (device.budget_bytes < plan.device_minimum_bytes) {
     throw Error(ErrorKind::out_of_memory,
-                "this job takes at least " + format_bytes(plan.device_minimum_bytes) + " of device memory, and the " +
-                    "budget is " + format_bytes(device.budget_bytes) + "; give --device-memory " +
-                    as_budget(plan.device_minimum_bytes) + " or more, a lower rank, --precision f32, or --device cpu");
+                "this job requires at least " + format_bytes(plan.device_minimum_bytes) +
+                    " of device memory, but the " + "budget is " + format_bytes(device.budget_bytes) +
+                    "; give at least " + option_name("device_bytes", as_budget(plan.device_minimum_bytes)) +
+                    ", a lower rank, " + option_name("precision", "f32") + ", or " + option_name("device", "cpu"));
   }
   const std::uint64_t room = device.budget_bytes - plan.device_minimum_bytes;
   plan.private_bytes = std::min(room / 4, cuda_backend_useful_private_bytes(cuda_config(request, plan)));
@@ -190,10 +192,11 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
   const std::uint64_t taken = fixed_bytes(tensor, request) + min_lanes * plan.lane_bytes + plan.scratch_bytes;
   plan.minimum_bytes = taken;
   if (request.budget_bytes < plan.minimum_bytes) {
-    throw Error(ErrorKind::out_of_memory,
-                "this job takes at least " + format_bytes(plan.minimum_bytes) + " of host memory, and the budget is " +
-                    format_bytes(request.budget_bytes) + "; give --memory " + as_budget(plan.minimum_bytes) +
-                    " or more, a lower rank, or --precision f32");
+    throw Error(ErrorKind::out_of_memory, "this job requires at least " + format_bytes(plan.minimum_bytes) +
+                                              " of host memory, but the budget is " +
+                                              format_bytes(request.budget_bytes) + "; give at least " +
+                                              option_name("host_bytes", as_budget(plan.minimum_bytes)) +
+                                              ", a lower rank, or " + option_name("precision", "f32"));
   }
 
   std::uint64_t room = request.budget_bytes - taken;

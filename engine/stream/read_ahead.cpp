@@ -30,7 +30,10 @@ class ThreadedReads final : public ReadAhead {
       for (std::size_t reader = 0; reader < wanted; ++reader) threads_.emplace_back([this, reader] { work(reader); });
     } catch (const std::system_error&) {
       // One reader is enough to continue.
-      if (threads_.empty()) throw Error(ErrorKind::out_of_memory, "cannot start a thread that reads the container");
+      if (threads_.empty()) {
+        throw Error(ErrorKind::out_of_memory,
+                    "cannot start a thread that reads the container; raise the limit on threads (ulimit -u)");
+      }
     }
   }
 

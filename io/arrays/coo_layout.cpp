@@ -25,15 +25,16 @@ std::string describe(const std::vector<std::uint64_t>& extents) {
 
 void refuse_other_formats(const NamedArrays& arrays) {
   if (arrays.has("indptr") || arrays.has("pointers_to_1")) {
-    fail(arrays,
-         "the arrays are those of compressed rows or columns (CSR, CSC, BSR or GCXS), not a coordinate list; convert "
-         "the "
-         "tensor first, with .tocoo() in scipy.sparse or .asformat('coo') in sparse, and save it again");
+    fail(
+        arrays,
+        "the arrays hold compressed rows or columns (CSR, CSC, BSR or GCXS), not a coordinate list; convert the tensor "
+        "with .tocoo() in scipy.sparse or .asformat('coo') in sparse, and save it again");
   }
   if (arrays.has("offsets")) {
-    fail(arrays,
-         "the arrays are those of diagonals (DIA), not a coordinate list; convert the matrix first, with "
-         ".tocoo() in scipy.sparse, and save it again");
+    fail(
+        arrays,
+        "the arrays hold diagonals (DIA), not a coordinate list; convert the matrix with .tocoo() in scipy.sparse, and "
+        "save it again");
   }
 }
 
@@ -47,7 +48,8 @@ std::string find_values(const NamedArrays& arrays) {
 CooPart make_part(const NamedArrays& arrays, const std::string& name, std::size_t first_mode, std::size_t modes,
                   const Description& description) {
   if (modes > 0 && !description.type.is_integer()) {
-    fail(arrays, "the array '" + name + "' holds no integers, but coordinates are; convert it, with .astype('i8')");
+    fail(arrays, "the array '" + name +
+                     "' does not hold integers, but coordinates are integers; convert it with .astype('i8')");
   }
   return {name, first_mode, modes, description.type, false};
 }
@@ -61,13 +63,13 @@ CooPart matrix_part(NamedArrays& arrays, const std::string& name, std::uint64_t 
   const bool by_mode = extents.size() == 2 && extents[1] == count;
   if (!by_entry && !by_mode) {
     fail(arrays, "the array '" + name + "' has the shape " + describe(extents) + ", but there are " +
-                     std::to_string(count) + " values; its shape is to be (values, modes) or (modes, values)");
+                     std::to_string(count) + " values; its shape must be (values, modes) or (modes, values)");
   }
   const bool is_entry_major = by_entry && !(by_mode && name == "coords");
   const std::uint64_t modes = extents[is_entry_major ? 1 : 0];
   if (modes == 0 || modes > static_cast<std::uint64_t>(max_order)) {
-    fail(arrays, "the array '" + name + "' has the shape " + describe(extents) + " and so " + std::to_string(modes) +
-                     " modes; a tensor has 1 to " + std::to_string(max_order));
+    fail(arrays, "the array '" + name + "' has the shape " + describe(extents) + ", which means " +
+                     std::to_string(modes) + " modes; a tensor has 1 to " + std::to_string(max_order));
   }
   CooPart part = make_part(arrays, name, 0, static_cast<std::size_t>(modes), description);
   part.is_entry_major = is_entry_major;
@@ -107,7 +109,7 @@ void add_coordinates(NamedArrays& arrays, CooLayout& layout) {
     const Description description = arrays.describe(name);
     if (description.extents != std::vector<std::uint64_t>{layout.entry_count}) {
       fail(arrays, "the array '" + name + "' has the shape " + describe(description.extents) + ", but there are " +
-                       std::to_string(layout.entry_count) + " values; it is to have one coordinate for each");
+                       std::to_string(layout.entry_count) + " values; it must have one coordinate per value");
     }
     layout.parts.push_back(make_part(arrays, name, layout.parts.size(), 1, description));
   }
@@ -117,7 +119,7 @@ void read_shape(NamedArrays& arrays, std::size_t order, CooLayout& layout) {
   if (!arrays.has("shape")) return;
   const Description description = arrays.describe("shape");
   if (!description.type.is_integer() || description.extents != std::vector<std::uint64_t>{order}) {
-    fail(arrays, "the array 'shape' of shape " + describe(description.extents) + " is no list of " +
+    fail(arrays, "the array 'shape' has the shape " + describe(description.extents) + ", but must be a list of " +
                      std::to_string(order) + " integers, one length per mode; correct it, or leave it out");
   }
   const std::vector<std::byte> bytes = arrays.read_small("shape");
@@ -126,7 +128,7 @@ void read_shape(NamedArrays& arrays, std::size_t order, CooLayout& layout) {
       const auto length = load(bytes.data() + n * description.type.bytes);
       if (!(length > 0)) {
         fail(arrays, "the array 'shape' has the length " + std::to_string(length) +
-                         ", and a mode's is at least 1; correct it, or leave it out");
+                         ", but a mode's length is at least 1; correct it, or leave it out");
       }
       layout.shape.push_back(static_cast<std::uint64_t>(length));
     }
@@ -143,7 +145,8 @@ void check_fill_value(NamedArrays& arrays) {
     visit_number(description.type, [&](const auto& load) { value = static_cast<double>(load(bytes.data())); });
   }
   if (value != 0) {
-    fail(arrays, "the fill value is not 0, but what a coordinate list leaves out is; subtract the fill value first");
+    fail(arrays,
+         "the fill value is not 0, but entries that a coordinate list leaves out are 0; subtract the fill value first");
   }
 }
 
@@ -156,7 +159,7 @@ CooLayout find_coo_layout(NamedArrays& arrays) {
   const Description description = arrays.describe(values);
   if (description.extents.size() != 1) {
     fail(arrays, "the array '" + values + "' has the shape " + describe(description.extents) +
-                     "; values are to be a list, one for each nonzero");
+                     "; the values must be a list, one per nonzero");
   }
   layout.entry_count = description.extents[0];
   add_coordinates(arrays, layout);

@@ -148,7 +148,7 @@ class CooReader final : public CoordinateReader {
     if (order == order_) return;
     throw Error(ErrorKind::invalid_argument, source.path().string() + " has " + std::to_string(order) + " modes, but " +
                                                  sources_.front()->path().string() + " has " + std::to_string(order_) +
-                                                 "; files of one tensor have as many");
+                                                 "; the files of one tensor must have the same number of modes");
   }
 
   void read_columns(std::size_t count) {
@@ -233,12 +233,12 @@ class CooReader final : public CoordinateReader {
              (negative ? std::to_string(static_cast<std::int64_t>(at)) + " in mode "
                        : std::to_string(at) + " in mode ") +
              std::to_string(n) + " (array '" + array_of(n) + "') is " +
-             (negative ? "negative; coordinates in arrays count from 0" : "too large; the largest is 2^64-2"));
+             (negative ? "negative; coordinates in arrays start at 0" : "too large; the largest coordinate is 2^64-2"));
       }
       double value = 0;
       if (!copy_values(values_, i, 1, &value)) {
         fail("the value " + std::to_string(value) + " (array '" + source().parts().back().array +
-             "') is not finite; leave such entries out");
+             "') is not finite; remove such entries");
       }
     }
     throw Error(ErrorKind::io, source().path().string() + ": the file changed while it was read; start again");

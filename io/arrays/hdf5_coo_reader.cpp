@@ -81,7 +81,7 @@ class Hdf5Group final : public NamedArrays {
     if (failure) throw_system_error("read", path, failure.value());
     if (!has_object(group, H5O_TYPE_GROUP)) {
       throw Error(ErrorKind::invalid_argument,
-                  path.string() + ": there is no group " + group + "; name one that h5ls shows");
+                  path.string() + ": there is no group " + group + "; name one that h5ls lists");
     }
     group_ = own(H5Gopen2(file_.get(), group.c_str(), H5P_DEFAULT), H5Gclose, place_, "cannot open the group", group);
     refuse_own_files();
@@ -139,9 +139,10 @@ class Hdf5Group final : public NamedArrays {
     }
     dataset.memory = memory_type_of(dataset.type.get());
     if (dataset.memory.id < 0) {
-      throw Error(ErrorKind::invalid_argument, place() + ": the dataset '" + name +
-                                                   "' is of another type than integers and reals of up to 64 bits and "
-                                                   "booleans; convert it");
+      throw Error(ErrorKind::invalid_argument,
+                  place() + ": the dataset '" + name +
+                      "' has a type that is not supported; convert it to integers or reals "
+                      "of at most 64 bits, or to booleans");
     }
     return dataset;
   }
@@ -172,10 +173,11 @@ class Hdf5Group final : public NamedArrays {
     const bool is_container = has("index") && has("value") && has_object("chunks", H5O_TYPE_GROUP);
     const bool is_model = has("weights") && has_object("factors", H5O_TYPE_GROUP);
     if (!is_container && !is_model) return;
-    throw Error(ErrorKind::invalid_argument,
-                place() + (is_container ? ": it is a BLCO container already; use it as it is, or make text of it with "
-                                          "blco-export"
-                                        : ": it is a model, not a tensor; give a coordinate list"));
+    throw Error(
+        ErrorKind::invalid_argument,
+        place() + (is_container ? ": it is a BLCO container already; use it as it is, or convert it to text with "
+                                  "blco-export"
+                                : ": it is a model, not a tensor; give a coordinate list"));
   }
 
   const QuietHdf5 quiet_;
@@ -262,9 +264,10 @@ class Hdf5CooSource final : public CooSource {
     }
     cache_bytes_ += std::max(bytes, min_cache_bytes);
     if (cache_bytes_ > max_cache_bytes) {
-      throw Error(ErrorKind::invalid_argument, path_.string() + ": the chunks of its datasets are so large that " +
-                                                   std::to_string(max_cache_bytes >> 20) +
-                                                   " MiB do not hold one of each; write them again in smaller chunks");
+      throw Error(ErrorKind::invalid_argument,
+                  path_.string() + ": the chunks of its datasets are too large (one of each takes more than " +
+                      std::to_string(max_cache_bytes >> 20) +
+                      " MiB in all); write the datasets again in smaller chunks");
     }
     return std::max(bytes, min_cache_bytes);
   }

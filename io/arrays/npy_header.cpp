@@ -110,7 +110,7 @@ std::size_t npy_data_offset(std::string_view prefix) {
   const auto byte = [&](std::size_t at) { return static_cast<std::size_t>(static_cast<unsigned char>(prefix[at])); };
   const std::size_t version = byte(6);
   if (version < 1 || version > 3)
-    refuse("its format has version " + std::to_string(version) + ", and 1 to 3 are known");
+    refuse("its format has version " + std::to_string(version) + ", but only 1 to 3 are supported");
   std::size_t length = byte(8) | byte(9) << 8;
   if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
   if (length > max_npy_header_bytes) refuse("its header is longer than 1 MiB");

@@ -27,9 +27,11 @@ NumberType parse_descr(const std::string& descr) {
     throw Error(ErrorKind::invalid_argument, "its type is '" + descr + "', " + why);
   };
   if (descr.starts_with("|O") || descr == "O") {
-    return refuse("pickled Python objects; save plain numbers, with .astype('f8') for values or .astype('i8')");
+    return refuse(
+        "pickled Python objects; save plain numbers, with .astype('f8') for values or .astype('i8') for coordinates");
   }
-  const std::string others = "and integers, f4, f8 and bool are known; convert it, with .astype('f8') or .astype('i8')";
+  const std::string others =
+      "but only integers, f4, f8 and bool are supported; convert it with .astype('f8') or .astype('i8')";
   if (descr.size() != 3 || std::string_view("<>|=").find(descr[0]) == std::string_view::npos) return refuse(others);
   const auto bytes = static_cast<std::uint8_t>(descr[2] - '0');
   const bool is_power = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
@@ -76,7 +78,7 @@ class NpzArchive final : public NamedArrays {
   std::vector<std::byte> read_small(const std::string& name) override {
     const NpyArray array = open(name);
     const std::uint64_t bytes = array.member->bytes - array.stream->position();
-    if (bytes > max_small_numbers * sizeof(std::uint64_t)) fail(name, "it is larger than it can be");
+    if (bytes > max_small_numbers * sizeof(std::uint64_t)) fail(name, "it is too large");
     std::vector<std::byte> numbers(static_cast<std::size_t>(bytes));
     array.stream->read(numbers);
     if (array.stream->crc() != array.member->crc) throw damaged(name);
@@ -114,8 +116,9 @@ class NpzArchive final : public NamedArrays {
     throw Error(ErrorKind::invalid_argument, path_.string() + ": the array '" + name + "' is not acceptable: " + what);
   }
   [[noreturn]] void fail_size(const std::string& name) const {
-    throw Error(ErrorKind::corrupt, path_.string() + ": the array '" + name +
-                                        "' has not the size that its header says; copy or make the file again");
+    throw Error(ErrorKind::corrupt,
+                path_.string() + ": the array '" + name +
+                    "' does not have the size that its header declares; copy or make the file again");
   }
 
   static void read_header(NpyArray& array) {

@@ -91,7 +91,7 @@ class DirectoryReader {
       const Directory directory{field<std::uint32_t>(record, 16), field<std::uint32_t>(record, 12),
                                 field<std::uint16_t>(record, 10)};
       if (const std::optional<Directory> large = find_zip64(file_bytes_ - tail_bytes + at)) return *large;
-      if (field<std::uint16_t>(record, 4) != 0) refuse("the zip file is one of several; make a single one");
+      if (field<std::uint16_t>(record, 4) != 0) refuse("the zip file is one part of several; save it as a single file");
       return directory;
     }
     damaged("it has no directory at its end");
@@ -129,7 +129,7 @@ class DirectoryReader {
       refuse("'" + member.name + "' is encrypted; save it without a password");
     if (member.method != 0 && member.method != 8) {
       refuse("'" + member.name + "' is compressed by method " + std::to_string(member.method) +
-             " of zip, and only deflate is known; save it with numpy.savez or numpy.savez_compressed");
+             " of zip, but only deflate is supported; save it with numpy.savez or numpy.savez_compressed");
     }
     locate(member, header_offset);
     at += all_bytes;
@@ -165,7 +165,7 @@ class DirectoryReader {
       damaged("'" + member.name + "' ends beyond the file");
     }
     if (member.method == 0 && member.stored_bytes != member.bytes) {
-      damaged("'" + member.name + "' is not compressed, and yet has two sizes");
+      damaged("'" + member.name + "' is not compressed, but has two sizes");
     }
   }
 

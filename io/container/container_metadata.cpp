@@ -30,17 +30,18 @@ std::string column_name(std::size_t column) { return std::string("the column ") 
 void check_format(const Hdf5Place& place, hid_t root) {
   const Hdf5Place wrong_file = {place.path, ErrorKind::invalid_argument};
   if (!has_attribute(place, root, "format")) {
-    fail_at(wrong_file, "HDF5, but not a BLCO container: it has no attribute format; make one with blco-ingest");
+    fail_at(wrong_file,
+            "not a BLCO container: it is HDF5, but has no attribute format; make a container with blco-ingest");
   }
   const std::string format = read_text(wrong_file, root, "format", max_format_bytes);
   if (format == model_format)
     fail_at(wrong_file, "it is a model, not a tensor; give the container that it was fitted to");
   if (format != container_format)
-    fail_at(wrong_file, "not a BLCO container: its format is \"" + format + "\"; make one with blco-ingest");
+    fail_at(wrong_file, "not a BLCO container: its format is \"" + format + "\"; make a container with blco-ingest");
   const std::uint64_t version = read_integer(place, root, "version");
   if (version != container_version) {
-    fail_at(wrong_file, "the container has version " + std::to_string(version) + "; this build knows version " +
-                            std::to_string(container_version) + " only, so use a newer one");
+    fail_at(wrong_file, "the container has version " + std::to_string(version) + ", but this build supports version " +
+                            std::to_string(container_version) + " only; use a newer build");
   }
   if (!has_attribute(place, root, "complete") || read_integer(place, root, "complete") != 1) {
     fail_at(place, "the container is incomplete: its writer did not finish");
@@ -64,7 +65,7 @@ ContainerInfo read_info(const Hdf5Place& place, hid_t root, std::uint64_t file_b
     fail_at(place, "nnz is " + std::to_string(info.nnz) + ", which the file cannot hold");
   }
   if (!std::isfinite(info.sum_of_squares) || info.sum_of_squares < 0)
-    fail_at(place, "sum_of_squares is " + std::to_string(info.sum_of_squares) + ", which is no sum of squares");
+    fail_at(place, "sum_of_squares is " + std::to_string(info.sum_of_squares) + ", which cannot be a sum of squares");
   return info;
 }
 

@@ -169,7 +169,7 @@ void ContainerReader::check_room(std::uint64_t chunk, std::span<std::byte> buffe
   }
   if (buffer.size() < buffer_bytes(chunk) || scratch.size() < scratch_bytes(chunk)) {
     throw Error(ErrorKind::invalid_argument, path().string() + ": chunk " + std::to_string(chunk) +
-                                                 " does not fit the buffer or the scratch that it is to be read into");
+                                                 " does not fit into the given buffer or scratch");
   }
 }
 

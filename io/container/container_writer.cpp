@@ -108,7 +108,7 @@ void check_labels(const ContainerInfo& info, std::span<const Labels> labels) {
   for (std::size_t n = 0; fitting && n < labels.size(); ++n) {
     fitting = labels[n].empty() || labels[n].size() == info.shape[n];
   }
-  if (!fitting) refuse("a mode has no labels, or one for each of its coordinates");
+  if (!fitting) refuse("a mode must have no labels, or one per coordinate");
 }
 
 template <class T, class Get>
@@ -180,17 +180,17 @@ void ContainerWriter::Impl::create() {
 }
 
 void ContainerWriter::Impl::check(const StoredChunk& chunk) const {
-  if (!output.is_open()) refuse("a container that is finished takes no more chunks");
+  if (!output.is_open()) refuse("no chunk can be added to a finished container");
   const auto order = static_cast<std::size_t>(layout.order());
-  if (chunk.lower.size() != order || chunk.upper.size() != order) refuse("a chunk needs bounds for every mode");
+  if (chunk.lower.size() != order || chunk.upper.size() != order) refuse("a chunk requires bounds for every mode");
   for (std::size_t mode = 0; mode < order; ++mode) {
     if (chunk.lower[mode] > chunk.upper[mode] || chunk.upper[mode] >= info.shape[mode]) {
       refuse("a chunk's bounds lie outside the shape");
     }
   }
-  if (chunk.columns[0].bytes.empty()) refuse("a chunk needs an index column");
+  if (chunk.columns[0].bytes.empty()) refuse("a chunk requires an index column");
   if (chunk.columns[1].bytes.empty() == layout.has_key())
-    refuse("a chunk has a key column exactly where lines need it");
+    refuse("a chunk must have a key column if and only if its lines are longer than 64 bits");
   for (const StoredPayload& column : chunk.columns) {
     if (column.payload_bytes > max_payload_bytes(info.chunk_nnz)) refuse("a payload is larger than its chunk can be");
   }
@@ -224,13 +224,13 @@ void ContainerWriter::Impl::append(const StoredChunk& chunk) {
 }
 
 void ContainerWriter::Impl::check(const ContainerInfo& final_info) const {
-  if (!output.is_open()) refuse("a container can be finished once");
+  if (!output.is_open()) refuse("a container can be finished only once");
   if (final_info.shape != info.shape || final_info.chunk_nnz != info.chunk_nnz) {
     refuse("shape and chunk_nnz of a container are fixed when it is created");
   }
-  if (final_info.nnz == 0) refuse("a container needs at least one nonzero");
+  if (final_info.nnz == 0) refuse("a container requires at least one nonzero");
   if (final_info.chunk_count() != table.extents.size()) refuse("nnz disagrees with the number of chunks written");
-  if (final_info.mode_names.size() != info.shape.size()) refuse("a container needs a name for every mode");
+  if (final_info.mode_names.size() != info.shape.size()) refuse("a container requires a name for every mode");
   for (const std::string& name : final_info.mode_names) {
     if (name.size() > max_name_bytes)
       refuse("a mode's name is longer than " + std::to_string(max_name_bytes) + " bytes");
@@ -308,7 +308,7 @@ void ContainerWriter::relabel(std::uint64_t mode, std::span<const std::uint32_t>
   Impl& impl = *impl_;
   const bool fits = mode < impl.info.shape.size() && originals.size() == impl.info.shape[mode];
   if (!fits || (!impl.relabelled.empty() && impl.relabelled.back().mode >= mode)) {
-    refuse("a relabelling has one index per index of its mode, and modes are relabelled in order");
+    refuse("a relabelling must have one entry per index of its mode, and modes must be relabelled in order");
   }
   impl.output.reserve(originals.size_bytes());
   impl.relabelled.push_back({mode, write_relabelling(impl.place, impl.output.root(), mode, originals)});

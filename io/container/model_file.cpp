@@ -31,13 +31,13 @@ void check_model(const std::filesystem::path& path, const ModelFile& model) {
   };
   const std::size_t order = model.shape.size();
   require(order >= 1 && order <= static_cast<std::size_t>(max_order), "a model has 1 to 16 modes");
-  require(model.rank >= 1 && model.weights.size() == model.rank, "rank and number of weights disagree");
-  for (const std::uint64_t length : model.shape) require(length >= 1, "a mode's length is not at least 1");
-  require(model.mode_names.empty() || model.mode_names.size() == order, "there is not one name per mode");
-  require(model.labels.empty() || model.labels.size() == order, "there is not one list of labels per mode");
+  require(model.rank >= 1 && model.weights.size() == model.rank, "it does not have one weight per component");
+  for (const std::uint64_t length : model.shape) require(length >= 1, "the length of a mode is 0");
+  require(model.mode_names.empty() || model.mode_names.size() == order, "it does not have one name per mode");
+  require(model.labels.empty() || model.labels.size() == order, "it does not have one list of labels per mode");
   for (std::size_t n = 0; n < model.labels.size(); ++n) {
     require(model.labels[n].empty() || model.labels[n].size() == model.shape[n],
-            "a mode has other than one label each");
+            "a mode does not have one label per coordinate");
   }
 }
 
@@ -49,7 +49,7 @@ void check_factors(const std::filesystem::path& path, const ModelFile& model, Fa
   }
   if (!fitting) {
     throw Error(ErrorKind::invalid_argument,
-                path.string() + ": cannot write the model: there is not one factor of mode length x rank per mode");
+                path.string() + ": cannot write the model: it does not have one factor of mode length x rank per mode");
   }
 }
 
@@ -120,7 +120,7 @@ void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, 
 void check_format(const Hdf5Place& place, hid_t root) {
   const Hdf5Place wrong_file = {place.path, ErrorKind::invalid_argument};
   if (!has_attribute(place, root, "format")) {
-    fail_at(wrong_file, "HDF5, but not a model: it has no attribute format = \"blco-model\"; give a model of blco-cpd");
+    fail_at(wrong_file, "not a model: it is HDF5, but has no attribute format; give a model of blco-cpd");
   }
   const std::string format = read_text(wrong_file, root, "format", max_format_bytes);
   if (format == container_format) fail_at(wrong_file, "it is a tensor, not a model; give a model of blco-cpd");
@@ -129,8 +129,8 @@ void check_format(const Hdf5Place& place, hid_t root) {
   if (!has_attribute(place, root, "version")) return;
   const std::uint64_t version = read_integer(place, root, "version");
   if (version != model_version) {
-    fail_at(wrong_file, "the model has version " + std::to_string(version) + "; this build knows version " +
-                            std::to_string(model_version) + " only, so use a newer one");
+    fail_at(wrong_file, "the model has version " + std::to_string(version) + ", but this build supports version " +
+                            std::to_string(model_version) + " only; use a newer build");
   }
 }
 
@@ -143,7 +143,7 @@ void require_finite(const Hdf5Place& place, std::span<const double> values, cons
   const std::string where = columns == 0
                                 ? std::to_string(at)
                                 : std::to_string(first_row + at / columns) + ", " + std::to_string(at % columns);
-  fail_at(place, name + "[" + where + "] is " + std::to_string(*bad) + "; a model's numbers are finite");
+  fail_at(place, name + "[" + where + "] is " + std::to_string(*bad) + ", but the numbers of a model must be finite");
 }
 
 void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {

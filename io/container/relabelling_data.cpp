@@ -81,7 +81,7 @@ std::vector<RelabelledMode> find_relabelled(const Hdf5Place& place, hid_t root, 
     const bool is_whole = H5Tget_class(type.get()) == H5T_INTEGER;
     if (!is_whole || dataset_extents(place, dataset.get(), name.c_str()) != Extents{shape[mode]} ||
         shape[mode] > max_relabelled_rows || shape[mode] / max_rows_per_byte > file_bytes) {
-      fail_at(place, "the dataset " + name + " has not one index per index of mode " + std::to_string(mode));
+      fail_at(place, "the dataset " + name + " does not have one entry per index of mode " + std::to_string(mode));
     }
     const std::uint64_t checksum = read_integer(place, dataset.get(), checksum_name);
     found.push_back({mode, static_cast<std::uint32_t>(checksum)});
@@ -107,7 +107,7 @@ std::vector<std::uint32_t> read_relabelling(const std::filesystem::path& path, c
   }
   if (!is_permutation(originals)) {
     fail_at(place,
-            "the dataset " + name + " is no permutation of the indices of mode " + std::to_string(relabelled.mode));
+            "the dataset " + name + " is not a permutation of the indices of mode " + std::to_string(relabelled.mode));
   }
   return originals;
 }

@@ -52,7 +52,7 @@ void read_column(int descriptor, const StoredExtent& extent, std::span<std::byte
 void accept_column(std::size_t column, std::uint64_t nnz, std::span<std::byte> payload, std::span<std::byte> scratch) {
   const Codec codec = check_payload(payload, nnz).codec;
   const bool is_value = column == static_cast<std::size_t>(Column::value);
-  if ((codec == Codec::line) == is_value) throw Error(ErrorKind::corrupt, "its codec is not one of this column");
+  if ((codec == Codec::line) == is_value) throw Error(ErrorKind::corrupt, "its codec does not belong to this column");
   if (codec == Codec::f64_shuffled) {
     const std::span<std::byte> shuffled = scratch.first(payload.size());
     std::memcpy(shuffled.data(), payload.data(), payload.size());

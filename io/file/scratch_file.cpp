@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "io/file/lock_file.hpp"
 #include "io/file/transfer.hpp"
 
@@ -26,8 +27,8 @@ constexpr std::size_t max_kept_mark = 200;  // fits the usual limit of 255 bytes
 
 [[noreturn]] void fail(const char* what, const fs::path& path, int number) {
   throw Error(ErrorKind::io, std::string("cannot ") + what + " the temporary file " + path.string() + ": " +
-                                 std::generic_category().message(number) + remedy(number) +
-                                 "; --tmp names another folder for it");
+                                 std::generic_category().message(number) + remedy(number) + "; " +
+                                 option_name("temporary_directory") + " sets its folder");
 }
 
 void remove_if_stale(const fs::path& path) {

@@ -28,7 +28,7 @@ struct FrameClientData {
 FrameClientData read_client_data(std::size_t count, const unsigned* values) {
   if (count < 3 || values[0] != frame_filter_version || values[1] > value_column_kind || values[2] == 0 ||
       values[2] > max_chunk_nnz) {
-    throw Error(ErrorKind::corrupt, "the frame filter's client data are not known to this build");
+    throw Error(ErrorKind::corrupt, "this build does not know the client data of the frame filter");
   }
   return {values[1], values[2]};
 }
@@ -61,9 +61,9 @@ void decode_frames(const PayloadView& view, std::byte* out, DecodeFrame decode_f
 
 void decode_column(const FrameClientData& data, std::span<const std::byte> payload, std::span<std::byte> out) {
   PayloadView view = check_payload(payload, 0);
-  if (view.count > data.chunk_nnz) throw Error(ErrorKind::corrupt, "the payload holds more entries than the chunk");
+  if (view.count > data.chunk_nnz) throw Error(ErrorKind::corrupt, "the payload holds more entries than the chunk can");
   if ((view.codec == Codec::line) != (data.kind == line_column_kind)) {
-    throw Error(ErrorKind::corrupt, "the payload's codec is not one of this column");
+    throw Error(ErrorKind::corrupt, "the payload's codec does not belong to this column");
   }
   std::vector<std::byte> unshuffled;
   if (view.codec == Codec::f64_shuffled) {

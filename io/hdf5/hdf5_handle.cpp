@@ -116,7 +116,7 @@ Hdf5Id open_hdf5_file(const Hdf5Place& place) {
   const FileDescriptor descriptor = open_readable(place, file_bytes);
   if (H5Fis_hdf5(place.path.c_str()) == 0) {
     throw Error(ErrorKind::invalid_argument,
-                place.path.string() + ": not an HDF5 file; blco-ingest makes a container of text");
+                place.path.string() + ": not an HDF5 file; convert text to a container with blco-ingest");
   }
   // HDF5 1.10 may crash or loop for ever on a damaged file.
   check_trailer(descriptor.get(), place.path, file_bytes);

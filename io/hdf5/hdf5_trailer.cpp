@@ -81,8 +81,8 @@ TrailerHeader read_trailer(int descriptor, const fs::path& path, ByteRange place
   TrailerHeader header;
   const std::string damaged =
       "the last " + std::to_string(place.length) +
-      " bytes, behind its HDF5 data, are not its checksums: it was truncated, damaged or added to (a file "
-      "of another program is accepted after h5repack)";
+      " bytes, after its HDF5 data, are not its checksums: it was truncated, damaged or appended to (a file "
+      "that another program wrote is accepted after h5repack)";
   if (place.length < sizeof(header) + end_bytes) fail_corrupt(path, damaged);
   read_at(descriptor, path, place.offset, std::as_writable_bytes(std::span(&header, 1)));
   const std::uint64_t room = place.length - sizeof(header) - end_bytes;
@@ -150,12 +150,13 @@ void check_trailer(int descriptor, const fs::path& path, std::uint64_t file_byte
   const TrailerHeader header = read_trailer(descriptor, path, {*end, file_bytes - *end}, ranges);
   if (header.version != TrailerHeader{}.version) {
     throw Error(ErrorKind::invalid_argument, path.string() + ": its checksums have version " +
-                                                 std::to_string(header.version) + ", newer than this build of blco");
+                                                 std::to_string(header.version) +
+                                                 ", which is newer than this build of blco; use a newer build");
   }
   std::uint64_t at = 0;
   for (const ByteRange& range : ranges) {
     if (range.offset < at || range.offset > *end || range.length > *end - range.offset) {
-      fail_corrupt(path, "its checksums are of bytes that it does not have");
+      fail_corrupt(path, "its checksums cover bytes that it does not have");
     }
     at = range.offset + range.length;
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "io/text/key_dictionary.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/tns_block.hpp"
@@ -44,12 +45,12 @@ FieldFault take_field(char*& at, char separator, std::string_view& field) {
 const char* explain(FieldFault fault) {
   switch (fault) {
     case FieldFault::open_quote:
-      return "starts with a quote and has no closing one on this line; fields with line breaks are not read, so take "
-             "the breaks out, or double every quote within a quoted field";
+      return "starts with a quote but has no closing quote on this line; remove line breaks from fields, and double "
+             "every quote within a quoted field";
     case FieldFault::text_after_quote:
-      return "goes on after its closing quote; double every quote within a quoted field";
+      return "continues after its closing quote; double every quote within a quoted field";
     case FieldFault::carriage_return:
-      return "has a carriage return in it; lines end in LF or CR LF, and other carriage returns stand in quotes";
+      return "contains a carriage return; end lines in LF or CR LF, and put any other carriage return in quotes";
     case FieldFault::none:
       break;
   }
@@ -102,17 +103,18 @@ std::string_view trimmed(std::string_view field) {
 }
 
 std::string value_fault(std::string_view field, TnsValueFault fault) {
-  if (field.empty()) return "is empty; give every row a value, or leave the row out";
+  if (field.empty()) return "is empty; give the row a value, or remove the row";
   switch (fault) {
     case TnsValueFault::not_finite:
-      return quoted_for_message(field) + " is not finite; values are finite numbers, so remove or replace it";
+      return quoted_for_message(field) + " is not finite; replace it by a finite number, or remove the row";
     case TnsValueFault::overflow:
       return quoted_for_message(field) + " is too large for a double; scale the values down";
     case TnsValueFault::no_number:
     case TnsValueFault::none:
       break;
   }
-  return quoted_for_message(field) + " is not a number; correct it, or name another column by --value";
+  return quoted_for_message(field) + " is not a number; correct it, or name another column with " +
+         option_name("columns.value");
 }
 
 class CsvParser {
@@ -184,7 +186,7 @@ class CsvParser {
       if (fault != TnsValueFault::none) fail_column(column, value_fault(number, fault));
     } else if (role != CsvForm::unused) {
       if (field.empty()) {
-        fail_column(column, "is empty; a key has at least one character, so give it one, or leave the row out");
+        fail_column(column, "is empty; a key requires at least one character, so fill it in, or remove the row");
       } else {
         row_[static_cast<std::size_t>(role)] = keys_[static_cast<std::size_t>(role)].number_of(field, begin_);
       }
@@ -201,7 +203,7 @@ class CsvParser {
     }
     fail(std::to_string(column + 1) + (column == 0 ? " field" : " fields") + ", but the header has " +
          std::to_string(form_.names.size()) + (form_.names.size() == 1 ? " column" : " columns") +
-         "; give every row one field a column, and put a field that has " + "the separator in it in quotes");
+         "; give every row one field per column, and quote fields that contain the separator");
   }
 
   char* begin_;

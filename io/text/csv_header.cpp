@@ -6,6 +6,7 @@
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
+#include "blco/option_name.hpp"
 #include "io/text/quoted_text.hpp"
 
 namespace blco {
@@ -34,9 +35,9 @@ char guess_separator(std::string_view line) {
 
 void check_encoding(std::string_view text, const std::string& place) {
   if (text.starts_with("\x89HDF"))
-    refuse(place + "this is an HDF5 file, not text; if it is a container, it needs no ingest");
+    refuse(place + "this is an HDF5 file, not text; if it is a container, use it as it is");
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || text.substr(0, 64).find('\0') != text.npos) {
-    refuse(place + "this is UTF-16 or no text at all; save it as UTF-8 (for example: iconv -f UTF-16 -t UTF-8)");
+    refuse(place + "this is UTF-16, or not text at all; save it as UTF-8 (for example: iconv -f UTF-16 -t UTF-8)");
   }
 }
 
@@ -44,12 +45,12 @@ void check_encoding(std::string_view text, const std::string& place) {
 std::size_t find_column(const CsvHeader& header, const std::string& name, const char* option, const fs::path& file) {
   const auto count = std::ranges::count(header.names, name);
   if (count == 0) {
-    refuse(file.string() + " has no column " + quoted_for_message(name) + ", which " + option +
+    refuse(file.string() + " has no column " + quoted_for_message(name) + ", which " + option_name(option) +
            " asks for; its columns are: " + list_columns(header.names));
   }
   if (count > 1) {
-    refuse(file.string() + " has " + std::to_string(count) + " columns of the name " + quoted_for_message(name) +
-           ", which " + option + " asks for; rename all but one in its header");
+    refuse(file.string() + " has " + std::to_string(count) + " columns named " + quoted_for_message(name) + ", which " +
+           option_name(option) + " asks for; rename all but one in its header");
   }
   return static_cast<std::size_t>(std::ranges::find(header.names, name) - header.names.begin());
 }
@@ -89,15 +90,16 @@ CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, const 
   form.roles.assign(header.names.size(), CsvForm::unused);
   form.order = static_cast<int>(columns.modes.size());
   for (std::size_t mode = 0; mode < columns.modes.size(); ++mode) {
-    int& role = form.roles[find_column(header, columns.modes[mode], "--modes", file)];
-    if (role != CsvForm::unused) refuse("--modes has the column " + quoted_for_message(columns.modes[mode]) + " twice");
+    int& role = form.roles[find_column(header, columns.modes[mode], "columns.modes", file)];
+    if (role != CsvForm::unused)
+      refuse(option_name("columns.modes") + " names the column " + quoted_for_message(columns.modes[mode]) + " twice");
     role = static_cast<int>(mode);
   }
   if (columns.value.empty()) return form;
-  int& role = form.roles[find_column(header, columns.value, "--value", file)];
+  int& role = form.roles[find_column(header, columns.value, "columns.value", file)];
   if (role != CsvForm::unused) {
-    refuse("the column " + quoted_for_message(columns.value) +
-           " is both one of --modes and the --value; it can be one of them");
+    refuse(option_name("columns.modes") + " and " + option_name("columns.value") + " both name the column " +
+           quoted_for_message(columns.value) + "; name it in one of them");
   }
   role = CsvForm::value;
   return form;

@@ -35,7 +35,7 @@ struct CsvColumns {
 // message lists the columns.
 CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, const std::filesystem::path& file);
 
-// "user, item, day", as --modes takes them.
+// "user, item, day", as columns.modes takes them.
 std::string list_columns(const std::vector<std::string>& names);
 
 }  // namespace blco

@@ -10,6 +10,7 @@
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
+#include "blco/option_name.hpp"
 #include "io/text/block_reader.hpp"
 #include "io/text/key_dictionary.hpp"
 #include "io/text/text_source.hpp"
@@ -56,7 +57,7 @@ class CsvReader final : public BlockReader<Block> {
   std::string format() const override {
     const char separator = form_ ? form_->separator : ',';
     if (separator == ',') return "CSV";
-    return separator == '\t' ? "TSV" : std::string("text apart by '") + separator + "'";
+    return separator == '\t' ? "TSV" : std::string("text separated by '") + separator + "'";
   }
 
   std::uint64_t memory_bytes() const override { return csv_reader_bytes(options_.block_bytes, executor().width()); }
@@ -87,7 +88,7 @@ class CsvReader final : public BlockReader<Block> {
 
   [[noreturn]] void fail_without_header() const {
     throw Error(ErrorKind::invalid_argument,
-                files()[headers_].string() + " is empty; its first line is to name the columns");
+                files()[headers_].string() + " is empty; its first line must name the columns");
   }
 
   void take_header(Block& block) {
@@ -108,9 +109,9 @@ class CsvReader final : public BlockReader<Block> {
     if (!form_) form_ = make_csv_form(*header, options_.columns, file);
     if (header->names != form_->names) {
       throw Error(ErrorKind::invalid_argument,
-                  "line " + std::to_string(header_lines_) + " of " + file.string() + ": its columns are not those of " +
-                      files()[0].string() + " (" + list_columns(header->names) + " and not " +
-                      list_columns(form_->names) + "); files of one tensor have the same header");
+                  "line " + std::to_string(header_lines_) + " of " + file.string() + ": its columns (" +
+                      list_columns(header->names) + ") are not those of " + files()[0].string() + " (" +
+                      list_columns(form_->names) + "); the files of one tensor must have the same header");
     }
   }
 
@@ -181,11 +182,12 @@ class CsvReader final : public BlockReader<Block> {
     const std::uint64_t share =
         std::max<std::uint64_t>(1, options_.memory_bytes / std::max<std::uint64_t>(1, options_.key_bytes));
     throw Error(ErrorKind::out_of_memory,
-                "the " + std::to_string(keys) + " keys of the columns so far take " + mebibytes(bytes) +
-                    " of memory, and the budget of " + mebibytes(options_.memory_bytes) + " leaves " +
-                    mebibytes(options_.key_bytes) + " for keys; give --memory " +
-                    std::to_string((share * whole >> 20) + 1) + "MiB" + (input_bytes == 0 ? " or much more" : "") +
-                    ", or leave out or coarsen the column with the most keys");
+                "the " + std::to_string(keys) + " keys read so far take " + mebibytes(bytes) +
+                    " of memory, but the budget of " + mebibytes(options_.memory_bytes) + " leaves " +
+                    mebibytes(options_.key_bytes) + " for keys; give at least " +
+                    option_name("memory_bytes", std::to_string((share * whole >> 20) + 1) + "MiB") +
+                    (input_bytes == 0 ? " or much more" : "") +
+                    ", or leave out the column with the most keys, or merge some of its keys");
   }
 
   CsvOptions options_;
@@ -204,12 +206,13 @@ void check_options(const CsvOptions& options) {
   const std::size_t order = options.columns.modes.size();
   require(
       order >= 1 && order <= static_cast<std::size_t>(max_order),
-      "a tensor has 1 to " + std::to_string(max_order) + " modes, and " + std::to_string(order) + " columns are given");
-  require(options.known.empty() || options.known.size() == order, "known keys are given for another number of modes");
+      "a tensor has 1 to " + std::to_string(max_order) + " modes, but " + std::to_string(order) + " columns are named");
+  require(options.known.empty() || options.known.size() == order,
+          "the known keys are those of another number of modes");
   require(options.block_bytes > 0, "the block size is 0; use at least 1 byte");
   const char separator = options.separator;
   require(separator != '"' && separator != '\n' && separator != '\r',
-          "fields are apart by one character that is neither a quote nor an end of line");
+          option_name("columns.separator") + " must be one character, neither a quote nor an end of line");
 }
 
 }  // namespace
@@ -239,7 +242,7 @@ std::vector<std::string> read_csv_columns(const fs::path& file, char separator, 
     if (header) return header->names;
     lines += static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
   }
-  throw Error(ErrorKind::invalid_argument, file.string() + " is empty; its first line is to name the columns");
+  throw Error(ErrorKind::invalid_argument, file.string() + " is empty; its first line must name the columns");
 }
 
 }  // namespace blco

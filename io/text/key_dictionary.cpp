@@ -33,7 +33,8 @@ std::uint32_t KeyDictionary::number_of(std::string_view wanted, std::uint32_t ha
     if (slot.hash == hash && key(slot.number_from_one - 1).view() == wanted) return slot.number_from_one - 1;
   }
   if (size_ == std::numeric_limits<std::uint32_t>::max()) {
-    throw Error(ErrorKind::invalid_argument, "a mode has more than 2^32 - 1 keys; leave its column out, or coarsen it");
+    throw Error(ErrorKind::invalid_argument,
+                "a mode has more than 2^32 - 1 keys; leave out its column, or merge some of its keys");
   }
   const auto number = static_cast<std::uint32_t>(size_);
   add(wanted);

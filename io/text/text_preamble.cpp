@@ -96,12 +96,12 @@ class MatrixMarket {
     while (!lines_.at_end() && (line.starts_with('%') || split_fields(line).empty())) line = lines_.next();
     const std::vector<std::uint64_t> sizes = whole_numbers(line);
     if (sizes.size() != 3 || sizes[0] == 0 || sizes[1] == 0) {
-      refuse("a Matrix Market file says rows, columns and entries here, as three whole numbers");
+      refuse("this line must hold the numbers of rows, columns and entries, as three whole numbers");
     }
     preamble.shape = {sizes[0], sizes[1]};
     preamble.line_count = sizes[2];
     if (preamble.symmetry != Symmetry::none && sizes[0] != sizes[1]) {
-      refuse("a symmetric matrix has as many rows as columns; correct the header");
+      refuse("a symmetric matrix must have as many rows as columns; correct the header");
     }
     take_header(preamble, lines_);
     return preamble;
@@ -114,12 +114,12 @@ class MatrixMarket {
     std::vector<std::string_view> words = split_fields(banner);
     words.resize(5);
     if (words[1] != "matrix" || words[2] != "coordinate") {
-      refuse("of Matrix Market files, \"matrix coordinate\" is read; write the matrix in that form");
+      refuse("only Matrix Market files of the kind \"matrix coordinate\" can be read; write the matrix in that form");
     }
     if (words[3] != "real" && words[3] != "integer" && words[3] != "pattern") {
       refuse(
-          "of Matrix Market files, real, integer and pattern entries are read; complex ones have no place in a tensor "
-          "of real values");
+          "only real, integer and pattern entries of Matrix Market files can be read; split complex "
+          "entries into their real and imaginary parts");
     }
     preamble.has_values = words[3] != "pattern";
     if (words[4] == "symmetric") {
@@ -127,7 +127,7 @@ class MatrixMarket {
     } else if (words[4] == "skew-symmetric") {
       preamble.symmetry = Symmetry::skew;
     } else if (words[4] != "general") {
-      refuse("the symmetry of a real Matrix Market file is general, symmetric or skew-symmetric");
+      refuse("the symmetry of a real Matrix Market file must be general, symmetric or skew-symmetric");
     }
   }
 

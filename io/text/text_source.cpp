@@ -231,9 +231,9 @@ std::unique_ptr<TextSource> open_text_source(const fs::path& path) {
   if (is_zstd(head)) return std::make_unique<ZstdSource>(std::move(input));
   const std::string_view start(head.data(), std::min<std::size_t>(head.size(), 4));
   if (start == "PK\x03\x04" || start == "\x89HDF") {
-    throw Error(ErrorKind::invalid_argument, path.string() + ": these are arrays (" +
+    throw Error(ErrorKind::invalid_argument, path.string() + ": arrays (" +
                                                  (start[0] == 'P' ? "a NumPy archive or another zip" : "an HDF5") +
-                                                 " file) from a pipe, and they are read from files only; name a file");
+                                                 " file) cannot be read from a pipe; name a file");
   }
   return std::make_unique<PlainSource>(std::move(input));
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "blco/layout.hpp"
+#include "blco/option_name.hpp"
 #include "io/text/split_fields.hpp"
 #include "io/text/tns_block.hpp"
 #include "io/text/tns_value.hpp"
@@ -42,21 +43,22 @@ std::string coordinate_fault(std::string_view field, const TnsPlace& place) {
     const auto result = std::from_chars(field.data(), field.data() + field.size(), value);
     if (result.ec == std::errc{} && value == 0 && index_base == 1) {
       return std::string("is 0, but coordinates start at 1; ") +
-             (place.is_base_fixed ? "correct the line" : "use --index-base 0 where they start at 0");
+             (place.is_base_fixed ? "correct the line"
+                                  : "use " + option_name("index_base", "0") + " if they start at 0");
     }
     const bool good =
         result.ec == std::errc{} && value - static_cast<std::uint64_t>(index_base) != refused_tns_coordinate;
     return good ? ""
-                : "is too large: the length of a mode is below 2^64; number its coordinates from " +
+                : "is too large: the length of a mode must be below 2^64; renumber its coordinates from " +
                       std::to_string(index_base);
   }
   if (field.starts_with('-') && all_digits(field.substr(1)))
     return "is negative; coordinates start at " + std::to_string(index_base);
   double value = 0;
   if (field.starts_with('+') || parse_tns_value(field, value) == TnsValueFault::none) {
-    return "is no plain integer; coordinates are written in digits only";
+    return "is not a plain integer; write coordinates in digits only";
   }
-  return "is not a number; coordinates are integers, so number the names of this mode";
+  return "is not a number; coordinates are integers, so replace the names of this mode by numbers";
 }
 
 std::string value_fault(std::string_view field) {
@@ -65,7 +67,7 @@ std::string value_fault(std::string_view field) {
     case TnsValueFault::none:
       return "";
     case TnsValueFault::not_finite:
-      return "is not finite; values are finite numbers, so remove or replace it";
+      return "is not finite; replace it by a finite number, or remove the line";
     case TnsValueFault::overflow:
       return "is too large for a double; scale the values down";
     case TnsValueFault::no_number:
@@ -78,10 +80,10 @@ std::string count_fault(std::size_t count, const TnsPlace& place) {
   if (const int fields = place.order + (place.has_values ? 1 : 0);
       place.order > 0 && count != static_cast<std::size_t>(fields)) {
     return std::to_string(count) + (count == 1 ? " field" : " fields") + ", but " + place.order_from + " has " +
-           std::to_string(fields) + "; every line holds the same number of coordinates" +
+           std::to_string(fields) + "; every line must have the same number of coordinates" +
            (place.has_values ? ", then a value" : ", and no value");
   }
-  if (count < 2) return "1 field; a line holds coordinates and a value, apart by blanks or tabs";
+  if (count < 2) return "1 field; a line must have coordinates and a value, separated by blanks or tabs";
   if (count > max_order + 1) {
     return std::to_string(count - 1) + " coordinates; a tensor has at most " + std::to_string(max_order) +
            " modes, so leave some out or merge them";
@@ -104,13 +106,14 @@ std::string field_fault(const std::vector<std::string_view>& fields, const TnsPl
 bool is_control(char c) { return (c >= 0 && c < ' ' && c != '\t') || c == '\x7f'; }
 
 std::string control_fault(std::string_view line) {
-  if (line.starts_with("\x89HDF")) return "this is an HDF5 file, not text; if it is a container, it needs no ingest";
+  if (line.starts_with("\x89HDF")) return "this is an HDF5 file, not text; if it is a container, use it as it is";
   if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff")) {
     return "the file is UTF-16; save it as UTF-8 (for example: iconv -f UTF-16 -t UTF-8)";
   }
   const auto at = std::find_if(line.begin(), line.end(), is_control);
   return "byte " + std::to_string(at - line.begin() + 1) + " of the line is a control character (" +
-         std::to_string(static_cast<int>(*at)) + "), so this is not text; beside text, gzip and zstd are read";
+         std::to_string(static_cast<int>(*at)) +
+         "), so this is not text; give text, plain or compressed with gzip or zstd";
 }
 
 std::string fault_of(std::string_view line, const TnsPlace& place) {
@@ -120,14 +123,14 @@ std::string fault_of(std::string_view line, const TnsPlace& place) {
   }
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.find('\r') != std::string_view::npos) {
-    return "a carriage return within the line; lines end in LF or CR LF";
+    return "a carriage return within the line; end lines in LF or CR LF";
   }
   const bool is_first = place.line == 1;
   if (is_first && std::any_of(line.begin(), line.end(), is_control)) return control_fault(line);
   for (const auto& [separator, name] : {std::pair(',', "commas"), std::pair(';', "semicolons")}) {
     if (line.find(separator) == std::string_view::npos || (separator == ';' && !is_first)) continue;
     return quoted(line) + " has " + name +
-           ", so this looks like CSV; fields are apart by blanks or tabs (for example: tr '" + separator + "' ' ')";
+           ", so this looks like CSV; separate fields by blanks or tabs (for example: tr '" + separator + "' ' ')";
   }
   const std::vector<std::string_view> fields = split_fields(line);
   std::string fault = count_fault(fields.size(), place);
@@ -135,7 +138,7 @@ std::string fault_of(std::string_view line, const TnsPlace& place) {
     fault = field_fault(fields, place);
   }
   if (place.first_of_file && std::all_of(fields.begin(), fields.end(), is_no_number)) {
-    fault += "; use --skip-lines " + std::to_string(place.line) + " if the file starts with a header";
+    fault += "; use " + option_name("skip_lines", std::to_string(place.line)) + " if the file starts with a header";
   }
   return fault.empty() ? quoted(line) + " does not hold coordinates and a value" : fault;
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "io/text/block_reader.hpp"
 #include "io/text/text_source.hpp"
 #include "io/text/tns_block.hpp"
@@ -101,15 +102,16 @@ class TnsReader final : public BlockReader<Block> {
     format_ = preamble_->format;
     if (preamble_->counts_from_one && options_.index_base != 1) {
       throw Error(ErrorKind::invalid_argument, files()[file_].string() + " is a " + format_ +
-                                                   " file, which counts from 1; leave out --index-base 0");
+                                                   " file, whose coordinates start at 1; use " +
+                                                   option_name("index_base", "1"));
     }
     const std::vector<std::uint64_t>& shape = preamble_->shape;
     if (shape.empty()) return;
     if (shape_.empty()) shape_ = shape;
     if (shape != shape_) {
-      throw Error(ErrorKind::invalid_argument, files()[file_].string() + " has a header with another shape than " +
-                                                   files()[shape_file_].string() +
-                                                   "; files of one tensor have one shape");
+      throw Error(ErrorKind::invalid_argument,
+                  "the header of " + files()[file_].string() + " declares another shape than that of " +
+                      files()[shape_file_].string() + "; the files of one tensor must have the same shape");
     }
     if (order_ == 0) {
       order_ = static_cast<int>(shape.size());
@@ -121,10 +123,10 @@ class TnsReader final : public BlockReader<Block> {
   // For the file that ends here.
   void check_line_count() const {
     if (preamble_ == nullptr || !preamble_->line_count || *preamble_->line_count == file_entries_) return;
-    throw Error(ErrorKind::invalid_argument, files()[file_].string() + ": its header promises " +
-                                                 std::to_string(*preamble_->line_count) + " entries, and " +
-                                                 std::to_string(file_entries_) +
-                                                 " follow; the file was cut off, or its header is wrong");
+    throw Error(ErrorKind::invalid_argument,
+                files()[file_].string() + ": its header declares " + std::to_string(*preamble_->line_count) +
+                    " entries, but " + std::to_string(file_entries_) +
+                    " follow; copy the file again if it was cut off, or correct its header");
   }
 
   void fix_order(const Block& block, const TnsLine& line, int order) {
@@ -178,7 +180,7 @@ std::unique_ptr<CoordinateReader> open_tns(std::vector<fs::path> inputs, const T
   if (inputs.empty()) throw Error(ErrorKind::invalid_argument, "no input file; name at least one");
   if (options.index_base != 0 && options.index_base != 1) {
     throw Error(ErrorKind::invalid_argument,
-                "the index base is " + std::to_string(options.index_base) + "; it is 0 or 1");
+                option_name("index_base") + " must be 0 or 1, not " + std::to_string(options.index_base));
   }
   if (options.block_bytes == 0) throw Error(ErrorKind::invalid_argument, "the block size is 0; use at least 1 byte");
   // Checks all files now, rather than find the last one unreadable after hours.

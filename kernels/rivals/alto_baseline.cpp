@@ -176,7 +176,7 @@ std::unique_ptr<AltoBaseline> make_alto_baseline(const TensorLayout& layout, int
                                                  Executor& executor) {
   if (!has_alto_baseline(layout, rank)) {
     throw Error(ErrorKind::invalid_argument,
-                "the baseline is compiled for orders 3 to 5 and ranks 16, 32 and 64, and needs a CPU with a fast pext");
+                "the baseline supports orders 3 to 5 and ranks 16, 32 and 64, and requires a CPU with a fast pext");
   }
   return std::make_unique<PextBaseline>(layout, rank, nnz, executor);
 }

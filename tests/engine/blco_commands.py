@@ -35,7 +35,7 @@ class Commands:
         """The least --memory that blco-cpd names."""
         process = self.start("blco-cpd", tensor, *arguments, "--memory", "1K", "-o", f"{tensor}.none")
         output, _ = process.communicate()
-        found = re.search(r"give --memory (\d+)([KM])iB", output)
+        found = re.search(r"give at least --memory (\d+)([KM])iB", output)
         if process.returncode != 5 or not found:
             sys.exit(f"blco-cpd did not name its least budget:\n{output}")
         return int(found.group(1)) << {"K": 10, "M": 20}[found.group(2)]

@@ -72,7 +72,7 @@ def check_tensor(commands, container, points, values):
         assert np.isclose(told["mean"], counts.mean(), rtol=1e-12), "mean of slices"
         assert sum(b["slices"] for b in told["histogram"]) == length, "slices are left out of the histogram"
         for b in told["histogram"]:
-            assert b["slices"] == np.sum((counts >= b["least"]) & (counts <= b["most"])), f"mode {mode}, bucket {b}"
+            assert b["slices"] == np.sum((counts >= b["min"]) & (counts <= b["max"])), f"mode {mode}, bucket {b}"
     verified = result(commands, container, "--verify")
     assert verified["nonzeros"] == len(values) and verified["chunks"] == found["chunks"]
 

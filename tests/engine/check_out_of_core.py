@@ -28,7 +28,7 @@ def parse_size(text):
 
 
 def bytes_a_pass(output):
-    planned, planned_error = parse_size(re.search(r"(\S+ \w+) read a pass", output).group(1))
+    planned, planned_error = parse_size(re.search(r"(\S+ \w+) read per pass", output).group(1))
     sweeps = re.findall(r"^sweep .* read (\S+ \w+)$", output, re.M)
     assert len(sweeps) == SWEEPS
     for sweep in sweeps[1:]:

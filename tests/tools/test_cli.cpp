@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <new>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -154,6 +155,21 @@ TEST(CheckOutput, RefusesWhatCannotBecomeAFile) {
   EXPECT_EQ(kind_of_error([&] { check_output("/dev/null", {}); }), ErrorKind::io);
 }
 
+TEST(NameFlags, PutsTheFlagInThePlaceOfAnOptionInBackticks) {
+  const auto in_words = [](const std::string& message) {
+    static const std::set<std::string> flags{"--memory", "--chunk-nnz", "--modes", "--labels-from", "--index-base"};
+    return name_flags(message, [](const std::string& flag) { return flags.contains(flag); });
+  };
+
+  EXPECT_EQ(in_words("give at least `memory_bytes = 24MiB`, or lower `chunk_nnz`"),
+            "give at least --memory 24MiB, or lower --chunk-nnz");
+  EXPECT_EQ(in_words("`columns.modes` and `columns.labels_from`"), "--modes and --labels-from");
+  EXPECT_EQ(in_words("use `device = cpu` or `chunk_nnz = 2`"), "use `device = cpu` or --chunk-nnz 2");
+  EXPECT_EQ(in_words("a`b.tns: use `index_base = 0`"), "a`b.tns: use --index-base 0");
+  EXPECT_EQ(in_words("no option, `"), "no option, `");
+  EXPECT_EQ(in_words(""), "");
+}
+
 class CommandLineRun : public testing::Test {
  protected:
   int run(std::vector<std::string> words, const std::function<void()>& job) {
@@ -178,6 +194,27 @@ TEST_F(CommandLineRun, MapsEveryKindOfErrorToItsCode) {
     EXPECT_EQ(run({}, [kind = kind] { throw Error(kind, "what happened"); }), code);
     EXPECT_EQ(message_, "blco-test: what happened\n");
   }
+}
+
+TEST_F(CommandLineRun, NamesOptionsOfTheLibraryByTheFlagsThatItHas) {
+  int threads = 0;
+  line_.add_threads(threads);
+
+  run({}, [] { throw Error(ErrorKind::invalid_argument, "lower `threads`, or raise `memory_bytes`"); });
+
+  EXPECT_EQ(message_, "blco-test: lower --threads, or raise `memory_bytes`\n");
+}
+
+TEST_F(CommandLineRun, SaysInWordsWhatIsWrongWithAnOption) {
+  int threads = 0;
+  line_.add_threads(threads);
+
+  run({"--threads"}, [] {});
+  EXPECT_THAT(message_, testing::HasSubstr("blco-test: --threads requires a value\n"));
+  run({"--threads", "1", "--threads", "2"}, [] {});
+  EXPECT_THAT(message_, testing::HasSubstr("blco-test: --threads is given more than once\n"));
+  run({"--frobnicate"}, [] {});
+  EXPECT_THAT(message_, testing::HasSubstr("blco-test: unknown argument: --frobnicate\n"));
 }
 
 TEST_F(CommandLineRun, MapsOtherExceptions) {

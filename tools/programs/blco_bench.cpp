@@ -28,32 +28,34 @@ struct Run {
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
   line.add_path("TENSOR", arguments.tensor,
-                {.type = "", .description = "A BLCO container, as blco-ingest writes it", .required = true});
-  line.add_whole("--rank", cpd.rank, 1, {.type = "R", .description = "Columns of the factors", .required = true});
+                {.type = "", .description = "A BLCO container from blco-ingest", .required = true});
+  line.add_whole("--rank", cpd.rank, 1,
+                 {.type = "R", .description = "Columns of the factor matrices, 1 to 4096", .required = true});
   line.add_whole("--repeats", arguments.benchmark.repeats, 1,
-                 {.type = "K", .description = "Passes of each mode; their median counts", .fallback = "5"});
+                 {.type = "K", .description = "Passes over each mode; the median time counts", .fallback = "5"});
   line.add_choice<Device>("--device", cpd.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
-                          "Where to compute; auto is the GPU if this build and machine have one");
+                          "Where to compute; auto takes the GPU if there is one and this build supports it");
   line.add_threads(cpd.threads);
-  line.add_size("--memory", arguments.cap.host_bytes, "Also measure streamed, under this host memory budget", "");
-  line.add_size("--device-memory", arguments.cap.device_bytes, "Also measure streamed, under this device memory budget",
+  line.add_size("--memory", arguments.cap.host_bytes, "Also measure with chunks streamed under this host memory budget",
                 "");
-  line.add_real("--resident-share", arguments.resident_share,
-                "On a GPU, also measure streamed, with this share of the chunks on the device");
+  line.add_size("--device-memory", arguments.cap.device_bytes,
+                "Also measure with chunks streamed under this device memory budget", "");
+  line.add_real(
+      "--resident-share", arguments.resident_share,
+      "On a GPU: also measure with this share of the chunks in device memory, from 0 to 1, and the rest streamed");
   line.add_choice<Precision>("--precision", cpd.precision, {{"f64", Precision::f64}, {"f32", Precision::f32}},
-                             "Of factors and MTTKRP");
-  line.add_flag("--deterministic", cpd.deterministic, "On the CPU, as blco-cpd --deterministic computes");
+                             "Precision of the factors and of MTTKRP");
+  line.add_flag("--deterministic", cpd.deterministic, "Compute as blco-cpd --deterministic does, on the CPU");
   line.add_flag(
       "--baseline", arguments.benchmark.baseline,
-      "Also time the loop of ALTO, a plain one with order and rank compiled in, for orders 3 to 5 and ranks 16, "
-      "32 and 64; least times of both count");
+      "Also time the loop of ALTO, with order and rank compiled in, and compare minimum times; for orders 3 to 5 and "
+      "ranks 16, 32 and 64");
   line.add_flag("--json", arguments.json, "Print JSON instead of a table");
 }
 
 std::vector<Run> measure(const Arguments& arguments) {
-  if (arguments.resident_share > 1)
-    throw Error(ErrorKind::invalid_argument, "--resident-share is a share, from 0 to 1");
+  if (arguments.resident_share > 1) throw Error(ErrorKind::invalid_argument, "--resident-share must be from 0 to 1");
   const TensorFile tensor(arguments.tensor);
   const CpdPlan plan = plan_cpd(tensor, {}, arguments.cpd);
   if (!plan.device_note.empty()) cli::log_info("blco-bench", plan.device_note + "; measuring the CPU");
@@ -85,10 +87,10 @@ std::vector<Run> measure(const Arguments& arguments) {
 
 void print_baseline(const BenchmarkReport& report) {
   if (report.ratio_to_baseline() == 0) {
-    fmt::print("\nbaseline  there is none for this order, rank or CPU\n");
+    fmt::print("\nbaseline  not available for this order, rank or CPU\n");
     return;
   }
-  fmt::print("\n{:<9} {:>4} {:>10} {:>12} {:>8}\n", "chunks", "mode", "least ms", "baseline ms", "ratio");
+  fmt::print("\n{:<9} {:>4} {:>10} {:>12} {:>8}\n", "chunks", "mode", "min ms", "baseline ms", "ratio");
   for (const PassMeasurement& pass : report.passes) {
     fmt::print("{:<9} {:>4} {:>10.3f} {:>12.3f} {:>8.2f}\n", "memory", pass.mode, pass.min_seconds * 1e3,
                pass.baseline_min_seconds * 1e3, pass.min_seconds / pass.baseline_min_seconds);
@@ -115,7 +117,7 @@ void print_table(const std::vector<Run>& runs) {
                run.report.mean_speed() / 1e6);
   }
   if (runs.back().place == "streamed") {
-    fmt::print("\nstreamed at {:.2f} of the speed in memory\n",
+    fmt::print("\nstreaming reaches {:.2f} of the speed in memory\n",
                runs.back().report.mean_speed() / runs.front().report.mean_speed());
   }
 }
@@ -146,9 +148,11 @@ void print_json(const std::vector<Run>& runs) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line("blco-bench", "Measures the MTTKRP of every mode, in memory and streamed, and what bounds it.",
-                        "  blco-bench calls.blco --rank 32\n"
-                        "  blco-bench calls.blco --rank 32 --device cuda --device-memory 2GiB --json");
+  cli::CommandLine line(
+      "blco-bench",
+      "Measures how fast MTTKRP runs on each mode of a tensor, in memory and streamed, and what limits it.",
+      "  blco-bench calls.blco --rank 32\n"
+      "  blco-bench calls.blco --rank 32 --device cuda --device-memory 2GiB --json");
   Arguments arguments;
   add_options(line, arguments);
   return line.run(argc, argv, [&] {

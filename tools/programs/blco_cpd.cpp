@@ -34,83 +34,97 @@ void add_rate(cli::CommandLine& line, const std::string& name, double& bytes_per
   const auto assign = [&bytes_per_second, &given](const std::string& text) {
     given = true;
     bytes_per_second = static_cast<double>(cli::parse_size(text));
-    if (bytes_per_second == 0) throw Error(ErrorKind::invalid_argument, "a bandwidth cannot be 0");
+    if (bytes_per_second == 0) throw Error(ErrorKind::invalid_argument, "a bandwidth must be above 0");
   };
   line.add(name, assign,
            {.type = "SIZE",
-            .description = description + " of that GPU's machine, a second",
+            .description = "With --declare-gpu: bandwidth of " + description + ", in bytes per second",
             .fallback = cli::format_decimal_bytes(bytes_per_second)});
 }
 
 void add_declared_gpu(cli::CommandLine& line, Arguments& arguments) {
   DeclaredGpu& gpu = arguments.gpu;
   line.add_size("--declare-gpu", gpu.memory_bytes,
-                "With --dry-run: plan for a GPU of this memory, which need not be here", "");
-  add_rate(line, "--link-bandwidth", gpu.link_bytes_per_second, arguments.has_rates, "Link");
-  add_rate(line, "--disk-bandwidth", gpu.disk_bytes_per_second, arguments.has_rates, "Disk");
-  add_rate(line, "--memory-bandwidth", gpu.memory_bytes_per_second, arguments.has_rates, "Device memory");
+                "With --dry-run: plan for a GPU with this much memory; the GPU need not exist", "");
+  add_rate(line, "--link-bandwidth", gpu.link_bytes_per_second, arguments.has_rates, "the link to the GPU");
+  add_rate(line, "--disk-bandwidth", gpu.disk_bytes_per_second, arguments.has_rates, "the disk");
+  add_rate(line, "--memory-bandwidth", gpu.memory_bytes_per_second, arguments.has_rates, "device memory");
 }
 
 void add_checkpoints(cli::CommandLine& line, Arguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
-  line.add_path("--checkpoint", cpd.checkpoint,
-                {.type = "FILE", .description = "Save the model here too, every K sweeps and at the end"});
+  line.add_path(
+      "--checkpoint", cpd.checkpoint,
+      {.type = "FILE", .description = "Also save the model to this file, every K sweeps (see --every) and at the end"});
   line.add("--every",
            [&](const std::string& word) {
              cpd.checkpoint_sweeps = static_cast<int>(cli::parse_whole(word, 1, 1'000'000));
              arguments.has_every = true;
            },
-           {.type = "K", .description = "Sweeps from one checkpoint to the next", .fallback = "1"});
+           {.type = "K",
+            .description = "With --checkpoint: number of sweeps from one checkpoint to the next",
+            .fallback = "1"});
   line.add_path("--resume", cpd.resume,
                 {.type = "FILE",
-                 .description = "Go on from this checkpoint or model, with its rank and seed, as if it had not ended"});
+                 .description =
+                     "Continue the fit of this checkpoint or model, with its rank and seed, as if it had not stopped"});
   line.add("--time-limit", [&](const std::string& word) { cpd.time_limit_seconds = cli::parse_duration(word); },
-           {.type = "TIME", .description = "End with the last sweep finished after 90s, 30m or 2h"});
+           {.type = "TIME",
+            .description = "Stop after this time, such as 90s, 30m or 2h, with the model of the last finished sweep"});
 }
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
   line.add_path("TENSOR", arguments.tensor,
-                {.type = "", .description = "A BLCO container, as blco-ingest writes it", .required = true});
+                {.type = "", .description = "A BLCO container from blco-ingest", .required = true});
   line.add_path(
       "-o,--output", arguments.output,
-      {.type = "MODEL", .description = "The model (HDF5), which appears when it is whole; needed unless --dry-run"});
+      {.type = "MODEL",
+       .description = "File for the model (HDF5), written only once the fit ends; required unless --dry-run is given"});
   cpd.rank = 0;
   line.add_whole("--rank", cpd.rank, 1,
-                 {.type = "R", .description = "Components of the model, 1 to 4096; needed unless --resume"});
+                 {.type = "R", .description = "Number of components, 1 to 4096; required unless --resume is given"});
   line.add_whole("--sweeps", cpd.max_sweeps, 1,
                  {.type = "N",
-                  .description = "Sweeps at most, those of a resumed model included",
+                  .description = "Maximum number of sweeps, including those of a resumed model",
                   .fallback = std::to_string(cpd.max_sweeps)});
-  line.add_real("--tolerance", cpd.tolerance, "Stop when the fit changes by less; 0: never");
+  line.add_real("--tolerance", cpd.tolerance, "Stop when a sweep changes the fit by less than X; 0 never stops");
   line.add("--seed",
            [&](const std::string& word) {
              cpd.seed = cli::parse_whole(word, 0, std::numeric_limits<std::uint64_t>::max());
              arguments.has_seed = true;
            },
-           {.type = "N", .description = "Seed of the initial factors", .fallback = std::to_string(cpd.seed)});
+           {.type = "N", .description = "Seed of the random initial factors", .fallback = std::to_string(cpd.seed)});
   line.add_path("--init", arguments.initial,
-                {.type = "MODEL", .description = "Start from the factors of this model instead"});
+                {.type = "MODEL", .description = "Start from the factors of this model instead of random ones"});
   add_checkpoints(line, arguments);
   line.add_choice<Device>("--device", cpd.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
-                          "Where to compute; auto is the GPU if this build and machine have one");
+                          "Where to compute; auto takes the GPU if there is one and this build supports it");
   line.add_threads(cpd.threads);
-  line.add_size("--memory", arguments.budget.host_bytes, "Host memory budget of the whole job");
-  line.add_size("--device-memory", arguments.budget.device_bytes, "Device memory budget", "90% of what is free");
-  line.add_choice<Precision>("--precision", cpd.precision, {{"f64", Precision::f64}, {"f32", Precision::f32}},
-                             "Of factors and MTTKRP; Gram, solve and fit are always f64");
+  line.add_size(
+      "--memory", arguments.budget.host_bytes,
+      "Host memory budget of the whole job; with less memory, more chunks are read from disk again in every pass");
+  line.add_size("--device-memory", arguments.budget.device_bytes,
+                "Device memory budget; with less memory, more chunks are sent to the GPU in every pass",
+                "90% of what is free");
+  line.add_choice<Precision>(
+      "--precision", cpd.precision, {{"f64", Precision::f64}, {"f32", Precision::f32}},
+      "Precision of the factors and of MTTKRP; f32 takes less memory and time, f64 is more accurate");
   line.add_flag("--deterministic", cpd.deterministic,
-                "The same model, bit for bit, from any number of threads and any memory budget; on the CPU");
+                "Give the same model, bit for bit, with any number of threads and any memory budget; on the CPU only, "
+                "and slower");
   line.add_choice<Resolution>("--resolution", cpd.resolution,
                               {{"auto", Resolution::automatic},
                                {"register", Resolution::register_based},
                                {"hierarchical", Resolution::hierarchical}},
-                              "How the GPU adds up rows, for measurements");
+                              "How the GPU adds up rows of the output; for measurements");
   line.add_path(
       "--trace", cpd.trace,
-      {.type = "FILE", .description = "Write a Chrome trace of reads, copies and kernels, for ui.perfetto.dev"});
-  line.add_flag("--dry-run", arguments.dry_run, "Print the plan and end");
+      {.type = "FILE",
+       .description = "Write a Chrome trace of reads, copies and kernels to this file; view it on ui.perfetto.dev"});
+  line.add_flag("--dry-run", arguments.dry_run,
+                "Print the plan and stop: where chunks are kept, and the memory required");
   add_declared_gpu(line, arguments);
 }
 
@@ -118,22 +132,24 @@ void dry_run(const Arguments& arguments, cli::Reporter& reporter) {
   const TensorFile tensor(arguments.tensor);
   const bool declared = arguments.gpu.memory_bytes > 0;
   if (!declared && arguments.has_rates) {
-    throw Error(ErrorKind::invalid_argument, "a bandwidth is of a declared GPU; give --declare-gpu too");
+    throw Error(ErrorKind::invalid_argument,
+                "--link-bandwidth, --disk-bandwidth and --memory-bandwidth require --declare-gpu");
   }
   cli::report_plan(reporter, plan_cpd(tensor, arguments.budget, arguments.cpd, declared ? &arguments.gpu : nullptr));
 }
 
 // Checks everything before the work starts.
 void check(const Arguments& arguments) {
-  if (arguments.cpd.rank == 0 && arguments.cpd.resume.empty()) refuse("--rank is required unless a model is resumed");
+  if (arguments.cpd.rank == 0 && arguments.cpd.resume.empty()) refuse("--rank is required unless --resume is given");
   if (!arguments.cpd.resume.empty() && !arguments.initial.empty()) refuse("give --init or --resume, not both");
-  if (!arguments.cpd.resume.empty() && arguments.has_seed) refuse("a resumed fit has its seed; leave --seed out");
-  if (arguments.cpd.checkpoint.empty() && arguments.has_every) refuse("--every is of --checkpoint; give that too");
+  if (!arguments.cpd.resume.empty() && arguments.has_seed)
+    refuse("--seed does not apply to --resume, which keeps the seed of its model; leave out --seed");
+  if (arguments.cpd.checkpoint.empty() && arguments.has_every) refuse("--every requires --checkpoint");
   if (arguments.dry_run) return;
   if (arguments.gpu.memory_bytes > 0 || arguments.has_rates) {
-    refuse("--declare-gpu and its bandwidths are for --dry-run; a fit runs on the GPU that is there");
+    refuse("--declare-gpu and the bandwidths require --dry-run; a fit runs on a real GPU");
   }
-  if (arguments.output.empty()) refuse("-o MODEL is required; see --help");
+  if (arguments.output.empty()) refuse("-o MODEL is required unless --dry-run is given");
   std::vector<std::filesystem::path> inputs = {arguments.tensor, arguments.initial};
   cli::check_output(arguments.output, inputs);
   if (!arguments.cpd.checkpoint.empty()) cli::check_output(arguments.cpd.checkpoint, inputs, "--checkpoint");
@@ -143,7 +159,7 @@ void check(const Arguments& arguments) {
   cli::check_output(arguments.cpd.trace, inputs, "--trace");
   for (const std::filesystem::path& other : {arguments.cpd.checkpoint, arguments.output}) {
     if (arguments.cpd.trace.lexically_normal() == other.lexically_normal())
-      refuse("--trace names a file that is written too; choose another");
+      refuse("--trace names the file of -o or --checkpoint; choose another");
   }
 }
 
@@ -153,11 +169,13 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   std::optional<CpdModel> initial;
   if (!arguments.initial.empty()) initial = load_model(arguments.initial);
   cpd.initial = initial ? &*initial : nullptr;
-  cpd.on_progress = reporter.progress(", with the model of the last whole sweep; again to stop at once, without");
+  cpd.on_progress =
+      reporter.progress(" with the model of the last finished sweep; interrupt again to stop at once without a model");
   if (arguments.dry_run) return dry_run(arguments, reporter);
   const TensorFile tensor(arguments.tensor);
   if (cpd.resume.empty() && !cpd.checkpoint.empty() && std::filesystem::exists(cpd.checkpoint)) {
-    reporter.note(fmt::format("replacing {}; to go on from it, give it as --resume", cpd.checkpoint.string()));
+    reporter.note(fmt::format("the checkpoint {0} will be replaced; to continue from it, give --resume {0}",
+                              cpd.checkpoint.string()));
   }
   cpd.on_plan = [&reporter](const CpdPlan& plan) { cli::report_plan(reporter, plan); };
   cli::RankNote ranks;
@@ -175,9 +193,11 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line("blco-cpd", "Fits a CP model to a BLCO container, streaming what memory does not hold.",
-                        "  blco-cpd calls.blco --rank 16 -o calls-model.h5\n"
-                        "  blco-cpd calls.blco --rank 32 --sweeps 100 --memory 512MiB -o calls-model.h5");
+  cli::CommandLine line(
+      "blco-cpd",
+      "Fits a CP model to the tensor of a BLCO container. Chunks that do not fit in memory are streamed from disk.",
+      "  blco-cpd calls.blco --rank 16 -o calls-model.h5\n"
+      "  blco-cpd calls.blco --rank 32 --sweeps 100 --memory 512MiB -o calls-model.h5");
   Arguments arguments;
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);

@@ -27,15 +27,17 @@ struct Arguments {
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_path("FILE", arguments.input,
-                {.type = "", .description = "A container of blco-ingest or a model of blco-cpd", .required = true});
-  line.add_path("-o,--output", arguments.output,
-                {.type = "OUT",
-                 .description = "Of a tensor: .tns with coordinates, or .csv or .tsv with a header and the labels of "
-                                "its modes, or so and .gz or .zst; - for standard output. Of a model: a folder",
-                 .required = true});
+                {.type = "", .description = "A container from blco-ingest or a model from blco-cpd", .required = true});
+  line.add_path(
+      "-o,--output", arguments.output,
+      {.type = "OUT",
+       .description = "For a tensor: a file that ends in .tns (coordinates) or in .csv or .tsv (a header, and "
+                      "labels in place of coordinates), optionally followed by .gz or .zst; - is standard output. "
+                      "For a model: a folder",
+       .required = true});
   line.add("--index-base",
            [&](const std::string& word) { arguments.index_base = static_cast<int>(cli::parse_whole(word, 0, 1)); },
-           {.type = "0|1", .description = "Of a tensor: the smallest coordinate in the text", .fallback = "1"});
+           {.type = "0|1", .description = "For a tensor: the smallest coordinate in the text", .fallback = "1"});
   line.add(
       "--format",
       [&](const std::string& word) {
@@ -48,9 +50,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
         }
       },
       {.type = "npy|txt|tns|csv|tsv",
-       .description = "Of a model: NumPy arrays (npy), or text (txt). Of a tensor on standard output: as files of "
-                      "these endings are",
-       .fallback = "npy, and tns"});
+       .description = "For a model: NumPy arrays (npy) or text (txt). For a tensor on standard output: tns, csv or "
+                      "tsv; for a tensor in a file, its name decides",
+       .fallback = "npy for a model, tns for a tensor"});
   line.add_threads(arguments.threads);
 }
 
@@ -60,15 +62,18 @@ void write_to_stdout(std::string_view text) {
 }
 
 void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
-  if (arguments.array_format) refuse("npy and txt are for models; a tensor is exported as tns, csv or tsv");
+  if (arguments.array_format)
+    refuse("--format npy and --format txt apply to models; export a tensor as tns, csv or tsv");
   if (arguments.text_format && arguments.output != "-") {
-    refuse("--format of a tensor is for standard output; a file's format is told by its name, such as out.csv.gz");
+    refuse(
+        "for a tensor, --format applies to standard output only; the name of a file decides its format, such as "
+        "out.csv.gz");
   }
   const TextOptions options{arguments.index_base.value_or(1), arguments.threads,
                             arguments.text_format.value_or(TextFormat::tns)};
   const TensorFile tensor(arguments.input);
   if (arguments.output == "-") {
-    if (reporter.is_json()) refuse("the text goes to standard output, as --json does; give one of them");
+    if (reporter.is_json()) refuse("-o - and --json both write to standard output; give one of them");
     export_text(tensor, TextSink(write_to_stdout), options, reporter.progress());
     return;
   }
@@ -82,12 +87,13 @@ void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
 }
 
 void export_arrays(const Arguments& arguments, cli::Reporter& reporter) {
-  if (arguments.text_format) refuse("tns, csv and tsv are for tensors; a model is exported as npy or txt");
-  if (arguments.index_base) refuse("--index-base is for tensors; a model's rows are in the order of the coordinates");
+  if (arguments.text_format) refuse("--format tns, csv and tsv apply to tensors; export a model as npy or txt");
+  if (arguments.index_base)
+    refuse("--index-base applies to tensors; the rows of a model are in the order of the coordinates, without numbers");
   static constexpr std::array endings{".npy", ".npz", ".txt", ".csv", ".tsv", ".tns", ".gz", ".zst", ".h5"};
   const std::string ending = arguments.output.extension().string();
   if (arguments.output == "-" || std::ranges::find(endings, ending) != endings.end()) {
-    refuse(fmt::format("cannot export a model to {}: it has a file per array; name a folder with -o",
+    refuse(fmt::format("cannot export a model to {}: a model becomes one file per array; name a folder with -o",
                        arguments.output.string()));
   }
   const CpdModel model = load_model(arguments.input);

@@ -20,35 +20,44 @@ struct Arguments {
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   GenerateOptions& generate = arguments.generate;
-  line.add_path("-o,--output", arguments.output,
-                {.type = "OUT",
-                 .description = "Text if the name ends in .tns, .tns.gz or .tns.zst, else a BLCO container",
-                 .required = true});
+  line.add_path(
+      "-o,--output", arguments.output,
+      {.type = "OUT",
+       .description = "Output file: text if its name ends in .tns, .tns.gz or .tns.zst, otherwise a BLCO container",
+       .required = true});
   line.add("--shape", [&](const std::string& text) { generate.shape = cli::parse_shape(text); },
-           {.type = "SHAPE", .description = "Mode lengths, such as 100x200x300", .required = true});
+           {.type = "SHAPE", .description = "Length of each mode, such as 100x200x300", .required = true});
   line.add_whole(
       "--nnz", generate.nnz, 1,
-      {.type = "N", .description = "Entries to draw; a container sums those of equal coordinates", .required = true});
-  line.add_whole(
-      "--seed", generate.seed, 0,
-      {.type = "N", .description = "The same seed gives the same tensor", .fallback = std::to_string(generate.seed)});
+      {.type = "N",
+       .description =
+           "Entries to draw; a container sums entries with equal coordinates, so it has slightly fewer nonzeros",
+       .required = true});
+  line.add_whole("--seed", generate.seed, 0,
+                 {.type = "N",
+                  .description = "Seed; the same seed and options give the same tensor",
+                  .fallback = std::to_string(generate.seed)});
   line.add_whole("--rank", generate.planted_rank, 0,
                  {.type = "R",
-                  .description = "Rank of the planted model; 0: none",
+                  .description = "Rank of the CP model that the values follow; 0 for noise only",
                   .fallback = std::to_string(generate.planted_rank)});
-  line.add_real("--skew", generate.skew, "Coordinates are length * u^X, scattered; 1: uniform, 3: like event logs");
-  line.add_real("--noise", generate.noise, "Uniform noise from 0 to X, added to model values of mean 1");
-  line.add_flag("--counts", generate.counts, "Round values up to whole numbers");
+  line.add_real(
+      "--skew", generate.skew,
+      "How unevenly nonzeros spread over the indices of a mode, up to 64: 1 is uniform, 3 is like event logs");
+  line.add_real("--noise", generate.noise,
+                "Maximum of the uniform noise that is added to the values of the model, whose mean is 1");
+  line.add_flag("--counts", generate.counts, "Round values up to positive whole numbers");
   line.add_threads(arguments.ingest.threads);
   line.add_size("--memory", arguments.ingest.memory_bytes,
-                "Memory budget for writing a container; what does not fit is sorted by way of --tmp");
+                "Memory budget for writing a container; entries that do not fit are sorted with temporary files");
   line.add_path("--tmp", arguments.ingest.temporary_directory,
                 {.type = "DIR",
-                 .description = "Folder for the packed temporary files of what does not fit in --memory",
+                 .description = "Folder for the temporary files of entries that do not fit in --memory",
                  .fallback = "the folder of OUT"});
-  line.add_choice<Relabel>("--relabel", arguments.ingest.relabel,
-                           {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
-                           "Renumber each mode by falling count of entries, undone in every output");
+  line.add_choice<Relabel>(
+      "--relabel", arguments.ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
+      "frequency renumbers the indices of each mode inside the container, most frequent first; this usually makes the "
+      "container smaller but takes longer, and outputs have the original indices");
   line.add_compression(arguments.ingest.zstd_level);
   line.add_chunk_nnz(arguments.ingest.chunk_nnz);
 }
@@ -81,7 +90,7 @@ void generate(const Arguments& arguments, cli::Reporter& reporter) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line("blco-gen", "Generates a synthetic sparse tensor.",
+  cli::CommandLine line("blco-gen", "Generates a random sparse tensor, for tests and demonstrations.",
                         "  blco-gen --shape 1000x800x600 --nnz 100000 -o small.tns.gz\n"
                         "  blco-gen --shape 40000x25000x8000x365 --nnz 10000000 --skew 3 --counts -o events.blco");
   Arguments arguments;

@@ -67,8 +67,8 @@ void verify_model(const Arguments& arguments, cli::Reporter& reporter) {
 void run(const Arguments& arguments, cli::Reporter& reporter) {
   const bool model = is_model(arguments.path);
   if (arguments.histogram && (model || arguments.verify)) {
-    throw Error(ErrorKind::invalid_argument, model ? "--histogram is of tensors, and this is a model"
-                                                   : "--histogram and --verify are two runs; give one of them");
+    throw Error(ErrorKind::invalid_argument, model ? "--histogram applies to tensors, but the file is a model"
+                                                   : "give --histogram or --verify, not both");
   }
   if (arguments.verify) {
     model ? verify_model(arguments, reporter) : verify_tensor(arguments, reporter);
@@ -81,31 +81,36 @@ constexpr const char* help_end =
     "  blco-info calls.blco\n"
     "  blco-info calls.blco --histogram\n"
     "  blco-info calls.blco --verify\n"
-    "  blco-info calls-model.h5 --components all --top 5\n";
+    "  blco-info calls-model.h5 --components all --top 5";
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line("blco-info", "Prints what is in a BLCO container or in a model, or verifies all of it.",
-                        help_end);
+  cli::CommandLine line("blco-info", "Shows what is in a BLCO container or a model, or verifies it.", help_end);
   Arguments arguments;
   line.add_path("FILE", arguments.path,
-                {.type = "", .description = "A container of blco-ingest or a model of blco-cpd", .required = true});
+                {.type = "", .description = "A container from blco-ingest or a model from blco-cpd", .required = true});
   line.add_flag("--histogram", arguments.histogram,
-                "Read the whole tensor, and show its values and the nonzeros per slice");
-  line.add_flag("--verify", arguments.verify, "Read everything and check it; ends with code 4 if it is not right");
+                "Read the whole tensor, and show histograms of its values and of the nonzeros per slice");
+  line.add_flag("--verify", arguments.verify, "Read and check the whole file; the exit code is 4 if it is damaged");
   const auto components = [&](const std::string& word) {
     arguments.summary.components =
         word == "all" ? std::numeric_limits<std::size_t>::max()
                       : static_cast<std::size_t>(cli::parse_whole(word, 0, std::numeric_limits<std::uint32_t>::max()));
   };
   line.add("--components", components,
-           {.type = "N", .description = "Components of a model to show, by weight, or all", .fallback = "10"});
+           {.type = "N",
+            .description = "Number of components of a model to show, those of largest weight first, or all",
+            .fallback = "10"});
   line.add_whole("--top", arguments.summary.entries, 0,
-                 {.type = "N", .description = "Entries to show of each mode of a component", .fallback = "3"});
+                 {.type = "N",
+                  .description = "Number of entries to show per mode of a component, largest first",
+                  .fallback = "3"});
   line.add_choice("--index-base", arguments.index_base, {{"0", 0}, {"1", 1}},
-                  "Number of the first coordinate of a mode without labels, as in the text that was ingested");
-  line.add_size("--memory", arguments.budget.host_bytes, "For --histogram and --verify");
+                  "Number of the first coordinate of a mode without labels, as in the ingested text");
+  line.add_size(
+      "--memory", arguments.budget.host_bytes,
+      "Memory budget of --histogram and --verify; with less memory, --histogram reads the tensor several times");
   line.add_threads(arguments.threads);
   cli::Reporter reporter(line, argc, argv);
   return line.run(argc, argv, [&] { run(arguments, reporter); });

@@ -27,25 +27,28 @@ char parse_separator(const std::string& word) {
   }
   if (word.size() == 1 && word != "\"" && word != "\n" && word != "\r") return word[0];
   throw Error(ErrorKind::invalid_argument,
-              fmt::format("'{}' is not one of comma|tab|semicolon|bar|blank, nor a single character", word));
+              fmt::format("'{}' is neither comma, tab, semicolon, bar or blank, nor a single character", word));
 }
 
 void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
-  line.add(
-      "--modes", [&](const std::string& text) { columns.modes = cli::parse_names(text); },
-      {.type = "COLUMNS",
-       .description = "Of CSV: the columns that become modes, by their names in the header. Every field in them is a "
-                      "key, numbers too; keys are numbered by first appearance and kept as the labels of the mode"});
+  line.add("--modes", [&](const std::string& text) { columns.modes = cli::parse_names(text); },
+           {.type = "COLUMNS",
+            .description =
+                "For CSV: names of the columns that become modes, such as user,item,day. Each distinct field of a "
+                "column is a key, also if it is a number; keys become indices in the order of their first "
+                "appearance, and labels of the mode"});
   line.add("--value", [&](const std::string& text) { columns.value = text; },
-           {.type = "COLUMN", .description = "Of CSV: the column of values", .fallback = "none: every row counts 1"});
+           {.type = "COLUMN",
+            .description = "For CSV: name of the column of values",
+            .fallback = "every row has the value 1"});
   line.add("--separator", [&](const std::string& word) { columns.separator = parse_separator(word); },
            {.type = "CHAR",
-            .description = "Of CSV: comma, tab, semicolon, bar, blank, or the character itself",
-            .fallback = "tab for .tsv; else comma, tab or semicolon, as the header has it"});
+            .description = "For CSV: what separates fields: comma, tab, semicolon, bar, blank, or any other character",
+            .fallback = "tab for .tsv; otherwise comma, tab or semicolon, whichever the header has most"});
   line.add_path("--labels-from", columns.labels_from,
                 {.type = "TENSOR",
-                 .description = "Of CSV: a container whose keys keep their numbers; new ones follow",
-                 .fallback = "number all keys anew"});
+                 .description = "For CSV: give keys the same indices as in this container; new keys follow",
+                 .fallback = "number all keys from the start"});
 }
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
@@ -54,25 +57,28 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "INPUT",
       [&](const std::vector<std::string>& names) {
         if (std::ranges::find(names, "") != names.end()) {
-          throw Error(ErrorKind::invalid_argument, "the name of a file must not be empty");
+          throw Error(ErrorKind::invalid_argument, "a file name must not be empty");
         }
         for (const std::string& name : names) arguments.inputs.emplace_back(name == "-" ? "/dev/stdin" : name);
       },
       {.type = "",
-       .description = "FROSTT text (.tns), also with a header of GenTen or ParTI, Matrix Market (.mtx), or, with "
-                      "--modes, CSV with a line of column names; plain, gzip or zstd; - is standard input. Or a "
-                      "coordinate list in arrays, from 0: a NumPy archive (.npz, also of scipy.sparse or sparse) or an "
-                      "HDF5 file, FILE:/GROUP for a group of it. Several files are one tensor, in this order",
+       .description =
+           "Files that together, in this order, hold one tensor. Text, plain or compressed with gzip or zstd: FROSTT "
+           "(.tns, also "
+           "with a header of GenTen or ParTI), Matrix Market (.mtx), or CSV with a header (requires --modes); "
+           "- is standard input. Or arrays of coordinates that start at 0: a NumPy archive (.npz, also from "
+           "scipy.sparse or sparse) or an HDF5 file (FILE:/GROUP for a group in it)",
        .required = true});
-  line.add_path("-o,--output", arguments.output,
-                {.type = "OUT", .description = "The container, which appears when it is whole", .required = true});
+  line.add_path(
+      "-o,--output", arguments.output,
+      {.type = "OUT", .description = "File for the container, written only once it is complete", .required = true});
   add_column_options(line, ingest.columns);
   line.add_size("--memory", ingest.memory_bytes,
-                "Memory budget of the whole job; what does not fit is sorted by way of --tmp");
+                "Memory budget of the whole job; entries that do not fit are sorted with temporary files");
   line.add_threads(ingest.threads);
   line.add_path("--tmp", ingest.temporary_directory,
                 {.type = "DIR",
-                 .description = "Folder for the packed temporary files of what does not fit in --memory",
+                 .description = "Folder for the temporary files of entries that do not fit in --memory",
                  .fallback = "the folder of OUT"});
   line.add_choice<DuplicatePolicy>("--duplicates", ingest.duplicates,
                                    {{"sum", DuplicatePolicy::sum},
@@ -80,22 +86,26 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                                     {"first", DuplicatePolicy::first},
                                     {"last", DuplicatePolicy::last},
                                     {"max", DuplicatePolicy::max}},
-                                   "How entries of the same coordinates become one");
-  line.add(
-      "--shape", [&](const std::string& text) { ingest.shape = cli::parse_shape(text); },
-      {.type = "SHAPE", .description = "Mode lengths, such as 100x200x300", .fallback = "the largest coordinates"});
+                                   "What to do with entries of the same coordinates: keep their sum, the first, the "
+                                   "last or the largest, or stop with an error");
+  line.add("--shape", [&](const std::string& text) { ingest.shape = cli::parse_shape(text); },
+           {.type = "SHAPE",
+            .description = "Length of each mode, such as 100x200x300",
+            .fallback = "what the input declares, or its largest coordinates"});
   line.add("--mode-names", [&](const std::string& text) { ingest.mode_names = cli::parse_names(text); },
            {.type = "NAMES",
             .description = "One name per mode, such as source,target,day",
-            .fallback = "those of --modes, or mode0,mode1,..."});
-  line.add_choice<Relabel>("--relabel", ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
-                           "Renumber each mode by falling count of entries, undone in every output");
+            .fallback = "the names of --modes, or mode0,mode1,..."});
+  line.add_choice<Relabel>(
+      "--relabel", ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
+      "frequency renumbers the indices of each mode inside the container, most frequent first; this usually makes the "
+      "container smaller but takes longer, and outputs have the original indices");
   line.add_compression(ingest.zstd_level);
   line.add_choice<int>("--index-base", ingest.index_base, {{"0", 0}, {"1", 1}},
-                       "The smallest coordinate in text; in arrays it is 0");
+                       "The smallest coordinate in text; in arrays it is always 0");
   line.add_whole(
       "--skip-lines", ingest.skip_lines, 0,
-      {.type = "N", .description = "Header lines to leave out at the start of every file of text", .fallback = "0"});
+      {.type = "N", .description = "Number of lines to skip at the start of every text file", .fallback = "0"});
   line.add_chunk_nnz(ingest.chunk_nnz);
 }
 
@@ -103,7 +113,8 @@ void check(const Arguments& arguments) {
   const std::filesystem::path& folder = arguments.ingest.temporary_directory;
   std::error_code ignored;
   if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
-    throw Error(ErrorKind::invalid_argument, fmt::format("--tmp: there is no folder {}", folder.string()));
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("there is no folder {}; create it, or choose another with --tmp", folder.string()));
   }
   std::vector<std::filesystem::path> read = arguments.inputs;
   if (const auto& labels = arguments.ingest.columns.labels_from; !labels.empty()) read.push_back(labels);
@@ -182,8 +193,7 @@ void ingest(const Arguments& arguments, cli::Reporter& reporter) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line("blco-ingest",
-                        "Turns coordinate lists and tables, as text or as arrays, into a BLCO container.",
+  cli::CommandLine line("blco-ingest", "Converts coordinate lists or CSV tables to a BLCO container.",
                         "  blco-ingest calls.tns.gz -o calls.blco --mode-names caller,callee,day\n"
                         "  blco-ingest part1.tns part2.tns -o all.blco --memory 8GiB --duplicates last\n"
                         "  blco-ingest clicks.csv --modes user,item,day --value count -o clicks.blco\n"

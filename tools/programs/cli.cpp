@@ -102,17 +102,37 @@ struct Failure {
   int code = exit_unexpected;
 };
 
+// For an option without its value, or one that is given twice.
+std::string describe_mismatch(const std::string& what) {
+  const std::size_t colon = what.find(": ");
+  if (colon == std::string::npos) return what;
+  const bool is_repeated = what.find("At Most", colon) != std::string::npos;
+  return what.substr(0, colon) + (is_repeated ? " is given more than once" : " requires a value");
+}
+
+std::string describe_extras(const std::string& what) {
+  const char* const plural = what.starts_with("The following arguments") ? "s" : "";
+  return fmt::format("unknown argument{}: {}", plural, what.substr(what.find(": ") + 2));
+}
+
 // Describes the exception being handled.
-Failure describe_failure(const std::string& program) {
+Failure describe_failure(const CLI::App& app) {
+  const auto usage = [&](const std::string& message) {
+    return Failure{"usage", fmt::format("{}\nSee {} --help.", message, app.get_name()), exit_usage};
+  };
   try {
     throw;
+  } catch (const CLI::ArgumentMismatch& error) {
+    return usage(describe_mismatch(error.what()));
+  } catch (const CLI::ExtrasError& error) {
+    return usage(describe_extras(error.what()));
   } catch (const CLI::ParseError& error) {
-    return {"usage", fmt::format("{}\nSee {} --help.", error.what(), program), exit_usage};
+    return usage(error.what());
   } catch (const Error& error) {
-    return {word_of(error.kind()), error.what(), exit_code(error.kind())};
+    const auto is_flag = [&](const std::string& flag) { return app.get_option_no_throw(flag) != nullptr; };
+    return {word_of(error.kind()), name_flags(error.what(), is_flag), exit_code(error.kind())};
   } catch (const std::bad_alloc&) {
-    return {"out_of_memory", "the system has no more memory to give; run it with a smaller memory budget",
-            exit_out_of_memory};
+    return {"out_of_memory", "the system has no more memory; give a smaller memory budget", exit_out_of_memory};
   } catch (const std::system_error& error) {
     return {"io", error.what(), exit_io};
   } catch (const std::exception& error) {
@@ -182,7 +202,7 @@ void CommandLine::add_flag(const std::string& name, bool& value, const std::stri
 
 void CommandLine::add_path(const std::string& name, std::filesystem::path& path, const OptionText& text) {
   const auto assign = [&path](const std::string& word) {
-    if (word.empty()) refuse("the name of a file must not be empty");
+    if (word.empty()) refuse("a file name must not be empty");
     path = word;
   };
   add(name, assign, text);
@@ -197,20 +217,21 @@ void CommandLine::add_size(const std::string& name, std::uint64_t& bytes, const 
 void CommandLine::add_threads(int& threads) {
   constexpr std::uint64_t max = 4096;
   add("--threads", [&threads](const std::string& word) { threads = static_cast<int>(parse_whole(word, 1, max)); },
-      {.type = "N", .description = "Threads to use", .fallback = "one per processor"});
+      {.type = "N", .description = "Number of threads", .fallback = "one per processor"});
 }
 
 void CommandLine::add_compression(int& zstd_level) {
   add("--compression", [&zstd_level](const std::string& word) { zstd_level = parse_compression(word); },
       {.type = "CODEC",
-       .description = "zstd:N (1 to 19) on top of the packing where it pays, or none",
+       .description = "Further compression of chunks, where it makes them smaller: none, or zstd:N with N from 1 to "
+                      "19; a higher N gives a smaller file but takes longer to write",
        .fallback = fmt::format("zstd:{}", zstd_level)});
 }
 
 void CommandLine::add_chunk_nnz(std::uint64_t& chunk_nnz) {
   add_whole("--chunk-nnz", chunk_nnz, 1,
             {.type = "N",
-             .description = "Advanced: nonzeros per chunk, the unit of disk I/O",
+             .description = "Nonzeros per chunk, the unit of reading and writing; smaller chunks require less memory",
              .fallback = std::to_string(chunk_nnz)});
 }
 
@@ -235,11 +256,11 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
     }
     job();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      throw Error(ErrorKind::io, "standard output cannot be written");
+      throw Error(ErrorKind::io, "cannot write to standard output");
     }
     return exit_ok;
   } catch (...) {
-    const Failure failure = describe_failure(impl_->app.get_name());
+    const Failure failure = describe_failure(impl_->app);
     if (impl_->tell_failure) impl_->tell_failure(failure.kind, failure.message, failure.code);
     // If stderr cannot be written, the exit code still tells.
     log_info(impl_->app.get_name(), failure.message);

@@ -39,6 +39,10 @@ double parse_real(const std::string& text);
 // Seconds, above 0: 90, 90s, 1.5m, 2h.
 double parse_duration(const std::string& text);
 
+// The library names the options of a call in backticks (blco/option_name.hpp): "`memory_bytes = 24MiB`". Puts the flag
+// in their place, "--memory 24MiB", where `is_flag` knows it.
+std::string name_flags(const std::string& message, const std::function<bool(const std::string& flag)>& is_flag);
+
 // The help text of an option.
 struct OptionText {
   std::string type;  // "SIZE", or empty

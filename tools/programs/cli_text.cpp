@@ -58,7 +58,7 @@ std::uint64_t parse_size(const std::string& text) {
       if (name != unit) continue;
       // No budget exceeds 2^60 bytes, and below that a double holds every size exactly enough.
       if (number * bytes >= 1 && number * bytes <= 0x1p60) return static_cast<std::uint64_t>(number * bytes);
-      refuse(fmt::format("'{}' is not between one byte and 2^60 bytes", text));
+      refuse(fmt::format("'{}' is not from 1 to 2^60 bytes", text));
     }
   }
   refuse(fmt::format("'{}' is not a size, such as 512MiB, 2GiB, 64M or 1048576", text));
@@ -69,10 +69,11 @@ std::uint64_t parse_whole(const std::string& text, std::uint64_t min, std::uint6
   const char* const end = text.data() + text.size();
   const auto [rest, failure] = std::from_chars(text.data(), end, number);
   if (failure == std::errc::result_out_of_range || (failure == std::errc{} && rest == end && number > max)) {
-    refuse(fmt::format("{} is above {}", text, max));
+    refuse(fmt::format("{} is above the maximum of {}", text, max));
   }
-  if (failure != std::errc{} || rest != end) refuse(fmt::format("'{}' is not a whole number from {} on", text, min));
-  if (number < min) refuse(fmt::format("{} is below {}", number, min));
+  if (failure != std::errc{} || rest != end)
+    refuse(fmt::format("'{}' is not a whole number of at least {}", text, min));
+  if (number < min) refuse(fmt::format("{} is below the minimum of {}", number, min));
   return number;
 }
 
@@ -81,7 +82,7 @@ double parse_real(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [rest, failure] = std::from_chars(text.data(), end, number);
   if (failure != std::errc{} || rest != end || !std::isfinite(number) || std::signbit(number)) {
-    refuse(fmt::format("'{}' is not a number from 0 on", text));
+    refuse(fmt::format("'{}' is not a number of at least 0", text));
   }
   return number;
 }
@@ -105,7 +106,7 @@ std::vector<std::uint64_t> parse_shape(const std::string& text) {
     try {
       shape.push_back(parse_whole(length, 1, std::numeric_limits<std::uint64_t>::max()));
     } catch (const Error&) {
-      refuse(fmt::format("'{}' is not a shape, such as 100x200x300: '{}' is no length of a mode", text, length));
+      refuse(fmt::format("'{}' is not a shape, such as 100x200x300: '{}' is not the length of a mode", text, length));
     }
   }
   return shape;
@@ -114,7 +115,7 @@ std::vector<std::uint64_t> parse_shape(const std::string& text) {
 std::vector<std::string> parse_names(const std::string& text) {
   std::vector<std::string> names = split(text, ',');
   if (std::ranges::find(names, "") != names.end()) {
-    refuse(fmt::format("'{}' has an empty name; give one per mode, such as source,target,day", text));
+    refuse(fmt::format("'{}' has an empty name; give one name per mode, such as source,target,day", text));
   }
   return names;
 }

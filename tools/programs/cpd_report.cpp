@@ -8,10 +8,10 @@ namespace {
 
 // The part of a plan that only a GPU has.
 void print_device_plan(Reporter& reporter, const CpdPlan& plan) {
-  reporter.print(fmt::format("device  {} of a budget of {}; at least {} needed; {} lanes, {} of resident chunks",
+  reporter.print(fmt::format("device  {} planned of a budget of {}, minimum {}; {} lanes, {} of resident chunks",
                              format_bytes(plan.device_planned_bytes), format_bytes(plan.device_budget_bytes),
                              format_bytes(plan.device_minimum_bytes), plan.lanes, format_bytes(plan.resident_bytes)));
-  reporter.print(fmt::format("link    {} a pass", format_bytes(plan.link_bytes_per_pass)));
+  reporter.print(fmt::format("link    {} sent per pass", format_bytes(plan.link_bytes_per_pass)));
   for (const PassSeconds& pass : plan.passes) {
     reporter.print(fmt::format(
         "pass    mode {}: about {:.3g} s, bound by {} (link {:.3g}, disk {:.3g}, memory {:.3g}, cache {:.3g}, "
@@ -60,11 +60,11 @@ std::string explain(StopReason reason, const CpdOptions& options) {
     case StopReason::tolerance:
       return fmt::format("the fit changed by less than {}", options.tolerance);
     case StopReason::sweeps:
-      return fmt::format("{} sweep{} done, the most allowed", options.max_sweeps, options.max_sweeps == 1 ? "" : "s");
+      return fmt::format("reached the limit of {} sweep{}", options.max_sweeps, options.max_sweeps == 1 ? "" : "s");
     case StopReason::cancelled:
-      return "interrupted; the model is that of the last whole sweep";
+      return "interrupted; the model is that of the last finished sweep";
     case StopReason::time:
-      return "out of time; the model is that of the last whole sweep";
+      return "reached the time limit; the model is that of the last finished sweep";
     case StopReason::unfinished:
       break;
   }
@@ -78,15 +78,17 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
   if (!plan.device_note.empty()) reporter.print(fmt::format("device  {}; computing on the CPU", plan.device_note));
   const bool has_device = plan.device_budget_bytes > 0;
   reporter.print(
-      fmt::format("plan    {}, {} thread{}; {} chunk{}: {} {}, {} packed in memory, {} streamed; {} read a pass",
+      fmt::format("plan    {}, {} thread{}; {} chunk{}: {} {}, {} packed in memory, {} streamed; {} read per pass",
                   plan.device, plan.threads, plan.threads == 1 ? "" : "s", format_count(plan.chunk_count),
                   plan.chunk_count == 1 ? "" : "s", format_count(has_device ? plan.device_chunks : plan.decoded_chunks),
                   has_device ? "on the device" : "decoded in memory", format_count(plan.packed_chunks),
                   format_count(plan.streamed_chunks), format_bytes(plan.disk_bytes_per_pass)));
-  reporter.print(fmt::format("memory  {} of a budget of {}; at least {} needed", format_bytes(plan.planned_bytes),
+  reporter.print(fmt::format("memory  {} planned of a budget of {}, minimum {}", format_bytes(plan.planned_bytes),
                              format_bytes(plan.budget_bytes), format_bytes(plan.minimum_bytes)));
   if (!plan.stops_within_sweep) {
-    reporter.print("stop    an interrupt or a time limit takes effect when a sweep ends; memory for more is short");
+    reporter.print(
+        "stop    an interrupt or a time limit takes effect at the end of a sweep: the budget has no room to undo a "
+        "partial sweep");
   }
   if (has_device) print_device_plan(reporter, plan);
 }
@@ -109,7 +111,7 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
                             {"fit", model.fit()},
                             {"sweeps", model.fit_history.size()},
                             {"stop_reason", to_string(model.stop_reason)}});
-  reporter.print(fmt::format("stopped {}", explain(model.stop_reason, options)));
+  reporter.print(fmt::format("stopped: {}", explain(model.stop_reason, options)));
   reporter.print(fmt::format("model   {} (rank {}, fit {:.6f})", output.string(), model.rank, model.fit()));
 }
 

@@ -26,7 +26,7 @@ Json values_json(const ValueStatistics& values) {
 Json slices_json(const SliceStatistics& mode) {
   Json buckets = Json::array();
   for (const SliceBucket& bucket : mode.histogram) {
-    buckets.push_back({{"least", bucket.min}, {"most", bucket.max}, {"slices", bucket.slices}});
+    buckets.push_back({{"min", bucket.min}, {"max", bucket.max}, {"slices", bucket.slices}});
   }
   return {{"slices", mode.slices}, {"empty", mode.empty},   {"min", mode.minimum}, {"max", mode.maximum},
           {"mean", mode.mean},     {"median", mode.median}, {"histogram", buckets}};

@@ -89,13 +89,14 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
   print_row("sweeps", model.fit_history.size());
   print_row("stopped by", to_string(model.stop_reason));
   print_row("seed", model.seed);
-  print_row("components", fmt::format("{} of {}, by falling weight; numbered from 0, like the columns of the factors",
-                                      components.size(), model.rank));
+  print_row("components",
+            fmt::format("{} of {}, by decreasing weight; numbered from 0, like the columns of the factors",
+                        components.size(), model.rank));
   const std::string label = names.labels.empty() ? "" : "label, or ";
   print_row("entries",
-            fmt::format("{}coordinate, counted from {}, and value; up to {} of each mode, by falling magnitude", label,
+            fmt::format("{}coordinate, counted from {}, and value; at most {} per mode, by decreasing magnitude", label,
                         names.index_base, options.entries));
-  print_row("sparse", fmt::format("share of entries that are 0 or below {:g} of the largest; none of them is shown",
+  print_row("sparse", fmt::format("share of entries that are 0 or below {:g} of the largest; these are not shown",
                                   options.small));
 
   std::vector<std::string> modes;

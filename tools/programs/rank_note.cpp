@@ -18,8 +18,8 @@ void RankNote::print(Reporter& reporter, int rank) const {
     }
     if (sweeps == 0) continue;
     reporter.print(
-        fmt::format("note    the normal equations of mode {} were rank-deficient (rank {} of {}) in {} sweep{}: a "
-                    "smaller --rank would fit as well",
+        fmt::format("note    the normal equations of mode {} were rank-deficient (rank {} instead of {}) in {} "
+                    "sweep{}: a smaller --rank would fit as well",
                     n, min, rank, sweeps, sweeps == 1 ? "" : "s"));
   }
 }

@@ -60,9 +60,9 @@ Reporter::Reporter(CommandLine& line, int argc, char** argv)
     : name_(line.name()),
       json_(std::find(argv, argv + argc, std::string_view("--json")) != argv + argc),
       terminal_(isatty(STDERR_FILENO) == 1) {
-  line.add_flag("--quiet", quiet_, "Print nothing but errors");
+  line.add_flag("--quiet", quiet_, "Print errors only");
   line.add_flag("--json", json_,
-                "Print one JSON object a line: plan, progress, results, errors (see tools/programs/JSON.md)");
+                "Print plan, progress, results and errors as JSON, one object per line (see tools/programs/JSON.md)");
   line.on_failure([this](const std::string& kind, const std::string& message, int code) {
     clear_line();
     event("error", {{"kind", kind}, {"message", message}, {"exit_code", code}});

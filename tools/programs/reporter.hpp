@@ -32,7 +32,7 @@ class Reporter {
 
   // Returns a callback that shows progress in the chosen way and ends the job once it is interrupted. From here on a
   // signal is a request to stop, answered by "NAME: stopping" and `how`.
-  ProgressCallback progress(const std::string& how = "; again to stop at once");
+  ProgressCallback progress(const std::string& how = "; interrupt again to stop at once");
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -59,8 +59,8 @@ class SpillTest : public testing::Test {
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
       const std::string message = error.what();
-      const std::size_t at = message.find("--memory ");
-      if (at != std::string::npos) return std::stoull(message.substr(at + 9)) << 10;
+      const std::size_t at = message.find("memory_bytes = ");
+      if (at != std::string::npos) return std::stoull(message.substr(at + 15)) << 10;
     }
     ADD_FAILURE() << "no budget was named";
     return 0;
@@ -221,7 +221,7 @@ TEST_F(SpillTest, NamesTheLeastBudget) {
   std::filesystem::remove(output_);
   options.memory_bytes -= 1024;
 
-  expect_error_and_nothing_left(ErrorKind::out_of_memory, "--memory", [&] { run(text, options); });
+  expect_error_and_nothing_left(ErrorKind::out_of_memory, "`memory_bytes = ", [&] { run(text, options); });
 }
 
 TEST_F(SpillTest, LeavesNothingWhereItIsCancelled) {

@@ -135,8 +135,8 @@ TEST(Ingest, RefusesWhatIsNoTensorAndLeavesNothingBehind) {
                  "(1, 5)");
   expect_refused(folder, "1 5 1\n", {.shape = {3, 4}}, ErrorKind::invalid_argument, "coordinate 5 in mode 1");
   expect_refused(folder, "1 5 1\n", {.shape = {3, 4, 5}}, ErrorKind::invalid_argument, "2 modes");
-  expect_refused(folder, "1 5 1\n", {.mode_names = {"only"}}, ErrorKind::invalid_argument, "1 mode name given");
-  expect_refused(folder, "1 5 1\n", {.chunk_nnz = 0}, ErrorKind::invalid_argument, "per chunk");
+  expect_refused(folder, "1 5 1\n", {.mode_names = {"only"}}, ErrorKind::invalid_argument, "`mode_names` has 1 name;");
+  expect_refused(folder, "1 5 1\n", {.chunk_nnz = 0}, ErrorKind::invalid_argument, "`chunk_nnz` must be from 1");
   expect_refused(folder, "18446744073709551615 18446744073709551615 2 1\n", {}, ErrorKind::invalid_argument,
                  "129 bits");
 }

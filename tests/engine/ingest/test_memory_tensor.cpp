@@ -175,15 +175,15 @@ TEST(MemoryTensor, RefusesArraysThatAreNoTensorAndLeavesNothingBehind) {
 
   refused({}, {}, "no coordinate arrays");
   refused({{none, none}, {}}, {}, "no nonzeros");
-  refused({{three, two}, {}}, {}, "mode 1 has 2 entries, that of mode 0 has 3");
+  refused({{three, two}, {}}, {}, "mode 1 has 2 entries, but that of mode 0 has 3");
   refused({{three, three}, std::span(values).first(2)}, {}, "2 values for 3");
   refused({{three, three}, with_nan}, {}, "entry 2");
   refused({{three, three}, infinite}, {}, "entry 0");
   refused({{three, three}, zeros}, {}, "zero");
   refused({{three, three}, values}, {.shape = {6, 5}}, "the coordinate 5 in mode 1");
-  refused({{three, three}, values}, {.shape = {6, 6, 6}}, "the shape given has 3 modes");
+  refused({{three, three}, values}, {.shape = {6, 6, 6}}, "`shape` has 3 lengths");
   refused({{three, too_large}, values}, {}, "entry 1");
-  refused({{three, three}, values}, {.mode_names = {"only"}}, "1 mode name given");
+  refused({{three, three}, values}, {.mode_names = {"only"}}, "`mode_names` has 1 name;");
   refused({std::vector<IndexSpan>(17, three), values}, {}, "order");
 }
 

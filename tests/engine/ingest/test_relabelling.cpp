@@ -106,7 +106,7 @@ TEST(Relabelling, CountsBeyondTheTableOfCountsAndAcrossPages) {
 
 TEST(Relabelling, RefusesModesWhoseIndicesDoNotFit32Bits) {
   EXPECT_NO_THROW(Relabelling::check_lengths(std::vector<std::uint64_t>{3, std::uint64_t{1} << 32}));
-  expect_error(ErrorKind::invalid_argument, "--relabel none", [] {
+  expect_error(ErrorKind::invalid_argument, "`relabel = none`", [] {
     Relabelling::check_lengths(std::vector<std::uint64_t>{3, (std::uint64_t{1} << 32) + 1});
   });
 }

@@ -115,7 +115,7 @@ TEST(ExportModel, LeavesNothingWhereItCannotEnd) {
 
   folder.write("file", "");
   expect_error(ErrorKind::io, "it is a file", [&] { export_model(model, folder / "file"); });
-  expect_error(ErrorKind::io, "cannot make the folder", [&] { export_model(model, folder / "no/such"); });
+  expect_error(ErrorKind::io, "cannot create the folder", [&] { export_model(model, folder / "no/such"); });
 }
 
 TEST(ExportModel, RefusesSizesThatDisagree) {

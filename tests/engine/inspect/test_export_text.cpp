@@ -156,7 +156,7 @@ TEST_F(OneTensor, RefusesNamesAndBasesThatItDoesNotKnow) {
   for (const char* name : {"out", "out.npy", "out.gz", "out.tns.bz2"}) {
     expect_error(ErrorKind::invalid_argument, "name a file that ends in", [&] { export_text(tensor, folder_ / name); });
   }
-  expect_error(ErrorKind::invalid_argument, "index base",
+  expect_error(ErrorKind::invalid_argument, "`index_base`",
                [&] { export_text(tensor, folder_ / "out.tns", {.index_base = 2}); });
   EXPECT_EQ(file_count(), 1);
 }

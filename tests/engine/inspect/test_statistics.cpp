@@ -104,7 +104,7 @@ TEST_F(Statistics, NamesTheLeastBudget) {
 
   const std::string message = message_of_error(ErrorKind::out_of_memory, [&] { measure(1 << 20); });
 
-  EXPECT_THAT(message, testing::HasSubstr("give --memory "));
+  EXPECT_THAT(message, testing::HasSubstr("give at least `host_bytes = "));
 }
 
 TEST_F(Statistics, DescribeValues) {

@@ -10,7 +10,8 @@
 
 namespace blco {
 
-// Expects `call` to throw out_of_memory; returns the bytes of "--memory NKiB" in its message, or 0 if it names none.
+// Expects `call` to throw out_of_memory; returns the bytes of "memory_bytes = NKiB" in its message, or 0 if it names
+// none.
 template <class Call>
 std::uint64_t named_budget(const Call& call) {
   try {
@@ -18,9 +19,9 @@ std::uint64_t named_budget(const Call& call) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
     const std::string message = error.what();
-    const std::size_t at = message.find("--memory ");
+    const std::size_t at = message.find("memory_bytes = ");
     EXPECT_NE(at, std::string::npos) << message;
-    return at == std::string::npos ? 0 : std::stoull(message.substr(at + 9)) << 10;
+    return at == std::string::npos ? 0 : std::stoull(message.substr(at + 15)) << 10;
   }
   ADD_FAILURE() << "accepted";
   return 0;

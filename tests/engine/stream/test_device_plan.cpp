@@ -106,8 +106,8 @@ TEST(DevicePlan, StreamsEverythingAtTheMinimumAndNamesItBelow) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
     EXPECT_THAT(error.what(),
-                testing::AllOf(testing::HasSubstr("--device-memory"), testing::HasSubstr("lower rank"),
-                               testing::HasSubstr("--precision f32"), testing::HasSubstr("--device cpu")));
+                testing::AllOf(testing::HasSubstr("`device_bytes = "), testing::HasSubstr("lower rank"),
+                               testing::HasSubstr("`precision = f32`"), testing::HasSubstr("`device = cpu`")));
   }
 }
 

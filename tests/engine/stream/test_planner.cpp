@@ -59,7 +59,7 @@ TEST_F(Planner, StreamsEverythingAtTheMinimumAndRefusesOneByteLess) {
     FAIL() << "accepted a budget below the smallest";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
-    EXPECT_THAT(error.what(), testing::HasSubstr("--memory"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("`host_bytes = "));
   }
 }
 

@@ -127,7 +127,7 @@ TEST_F(NpzReader, RefusesASizeThatIsNotThatOfTheHeader) {
   for (const char* shape : {"(2, 4)", "(2, 2)", "(18446744073709551615, 3)", "(4294967296, 4294967296)"}) {
     const Entry wrong{"coords.npy", npy("|u1", shape, std::string(6, '\1'))};
 
-    EXPECT_THAT(refused(ErrorKind::corrupt, zip({wrong, data_member})), HasSubstr("has not the size")) << shape;
+    EXPECT_THAT(refused(ErrorKind::corrupt, zip({wrong, data_member})), HasSubstr("does not have the size")) << shape;
   }
 }
 

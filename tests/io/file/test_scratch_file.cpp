@@ -66,7 +66,7 @@ TEST(ScratchFile, StaleOnesAreRemovedAndOthersAreNot) {
 TEST(ScratchFile, SaysWhereItCannotLie) {
   const TemporaryFolder folder;
 
-  expect_error(ErrorKind::io, "--tmp", [&] { ScratchFile(folder / "absent", "job"); });
+  expect_error(ErrorKind::io, "`temporary_directory` sets its folder", [&] { ScratchFile(folder / "absent", "job"); });
   expect_error(ErrorKind::io, "no folder", [&] { check_writable(folder / "absent"); });
   EXPECT_NO_THROW(check_writable(folder.path()));
   EXPECT_GT(free_disk_bytes(folder.path()), 0);

@@ -148,8 +148,8 @@ TEST_F(CsvText, NamesTheLineAndTheColumnOfABadRowWhereverBlocksAreCut) {
     options.block_bytes = block_bytes;
 
     EXPECT_EQ(refused(rows, options), place(static_cast<int>(line)) +
-                                          ": column 2, 'item', is empty; a key has at least one character, so give it "
-                                          "one, or leave the row out");
+                                          ": column 2, 'item', is empty; a key requires at least one character, so "
+                                          "fill it in, or remove the row");
   }
 }
 
@@ -162,23 +162,24 @@ TEST_F(CsvText, RefusesRowsThatDoNotFitTheHeader) {
   EXPECT_THAT(refused("user,item,count\na,x,inf\n"), HasSubstr("'inf' is not finite"));
   EXPECT_THAT(refused("user,item,count\na,x,1e999\n"), HasSubstr("'1e999' is too large for a double"));
   EXPECT_THAT(refused("user,item,count\na,\"x\ny\",1\n"),
-              HasSubstr("column 2, 'item', starts with a quote and has no"));
-  EXPECT_THAT(refused("user,item,count\na,\"x\"y,1\n"), HasSubstr("column 2, 'item', goes on after its closing quote"));
-  EXPECT_THAT(refused("user,item,count\na\rb,x,1\n"), HasSubstr("column 1, 'user', has a carriage return in it"));
+              HasSubstr("column 2, 'item', starts with a quote but has no closing quote"));
+  EXPECT_THAT(refused("user,item,count\na,\"x\"y,1\n"),
+              HasSubstr("column 2, 'item', continues after its closing quote"));
+  EXPECT_THAT(refused("user,item,count\na\rb,x,1\n"), HasSubstr("column 1, 'user', contains a carriage return"));
 }
 
 TEST_F(CsvText, RefusesColumnsThatAreNotThereOrNotOne) {
   EXPECT_EQ(refused("user,thing,count\na,x,1\n"),
             (folder_ / "a.csv").string() +
-                " has no column 'item', which --modes asks for; its columns are: user, thing, count");
-  EXPECT_THAT(refused("user,item,item,count\n"), HasSubstr("has 2 columns of the name 'item'"));
-  EXPECT_THAT(refused("user,item\n"), HasSubstr("has no column 'count', which --value asks for"));
+                " has no column 'item', which `columns.modes` asks for; its columns are: user, thing, count");
+  EXPECT_THAT(refused("user,item,item,count\n"), HasSubstr("has 2 columns named 'item'"));
+  EXPECT_THAT(refused("user,item\n"), HasSubstr("has no column 'count', which `columns.value` asks for"));
   EXPECT_THAT(refused("user,item\n", {.columns = {{"user", "user"}, ""}}),
-              HasSubstr("--modes has the column 'user' twice"));
+              HasSubstr("`columns.modes` names the column 'user' twice"));
   EXPECT_THAT(refused("user,item\n", {.columns = {{"user"}, "user"}}),
-              HasSubstr("both one of --modes and the --value"));
-  EXPECT_THAT(refused(""), HasSubstr("is empty; its first line is to name the columns"));
-  EXPECT_THAT(refused("\n\r\n"), HasSubstr("is empty; its first line is to name the columns"));
+              HasSubstr("`columns.modes` and `columns.value` both name the column"));
+  EXPECT_THAT(refused(""), HasSubstr("is empty; its first line must name the columns"));
+  EXPECT_THAT(refused("\n\r\n"), HasSubstr("is empty; its first line must name the columns"));
   EXPECT_THAT(refused("\xff\xfeu\0s\0"), HasSubstr("UTF-16"));
 }
 
@@ -189,8 +190,9 @@ TEST_F(CsvText, RefusesAFileWithAnotherHeader) {
   const std::string message =
       message_of_error(ErrorKind::invalid_argument, [&] { read_table(files, user_item_count); });
 
-  EXPECT_THAT(message, HasSubstr("line 2 of " + files[1].string() + ": its columns are not those of " +
-                                 files[0].string() + " (item, user, count and not user, item, count)"));
+  EXPECT_THAT(message,
+              HasSubstr("line 2 of " + files[1].string() + ": its columns (item, user, count) are not those of " +
+                        files[0].string() + " (user, item, count)"));
 }
 
 TEST_F(CsvText, RefusesKeysBeyondTheirMemoryAndNamesABudget) {
@@ -203,7 +205,7 @@ TEST_F(CsvText, RefusesKeysBeyondTheirMemoryAndNamesABudget) {
 
   const std::string message = message_of_error(ErrorKind::out_of_memory, [&] { read(text, options); });
 
-  EXPECT_THAT(message, HasSubstr("the budget of 1 MiB leaves 1 MiB for keys; give --memory "));
+  EXPECT_THAT(message, HasSubstr("the budget of 1 MiB leaves 1 MiB for keys; give at least `memory_bytes = "));
   options.key_bytes = 8 << 20;
   EXPECT_EQ(read(text, options).rows.size(), 20000U);
 }

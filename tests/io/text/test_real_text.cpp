@@ -88,7 +88,7 @@ TEST_F(RealText, MalformedFilesAreRefusedByLine) {
     const char* reason;
   } cases[] = {{"badval.tns", 2, "'abc' is not a number"},
                {"csv.tns", 1, "CSV"},
-               {"header.tns", 1, "--skip-lines 1"},
+               {"header.tns", 1, "`skip_lines = 1`"},
                {"nan.tns", 2, "not finite"},
                {"neg.tns", 2, "negative"},
                {"ovf.tns", 1, "too large"},

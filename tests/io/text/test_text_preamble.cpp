@@ -82,7 +82,7 @@ TEST_F(TextHeader, OfMatrixMarketIsRefusedWhereItIsNoSparseRealMatrix) {
 }
 
 TEST_F(TextHeader, IsHeldToWhatFollows) {
-  EXPECT_THAT(refused("sptensor\n2\n4 5\n3\n1 2 3\n4 5 6\n"), AllOf(HasSubstr("promises 3"), HasSubstr("2 follow")));
+  EXPECT_THAT(refused("sptensor\n2\n4 5\n3\n1 2 3\n4 5 6\n"), AllOf(HasSubstr("declares 3"), HasSubstr("2 follow")));
   EXPECT_THAT(refused("3\n4 5 6\n1 2 3 1\n1 2 3\n"),
               AllOf(HasSubstr("line 4 of"), HasSubstr("3 fields"), HasSubstr("the header")));
   EXPECT_THAT(refused("%%MatrixMarket matrix coordinate pattern general\n4 5 1\n1 2 3\n"),

@@ -123,9 +123,9 @@ TEST_F(TnsFields, LinesOfAnotherLengthAreRefused) {
 TEST_F(TnsFields, MessagesHintAtTheRemedy) {
   EXPECT_THAT(refused("1,1,5.0\n"), AllOf(HasSubstr(place(1)), HasSubstr("CSV")));
   EXPECT_THAT(refused("1 1 5,0\n"), AllOf(HasSubstr(place(1)), HasSubstr("CSV")));
-  EXPECT_THAT(refused("# c\nrow col val\n1 1 1\n"), AllOf(HasSubstr(place(2)), HasSubstr("--skip-lines 2")));
-  EXPECT_THAT(refused("header\n1 1 1\n"), HasSubstr("--skip-lines 1"));
-  EXPECT_THAT(refused("1 1 1\n1 1 x\n"), Not(HasSubstr("--skip-lines")));
+  EXPECT_THAT(refused("# c\nrow col val\n1 1 1\n"), AllOf(HasSubstr(place(2)), HasSubstr("`skip_lines = 2`")));
+  EXPECT_THAT(refused("header\n1 1 1\n"), HasSubstr("`skip_lines = 1`"));
+  EXPECT_THAT(refused("1 1 1\n1 1 x\n"), Not(HasSubstr("skip_lines")));
   EXPECT_THAT(refused("\xef\xbb\xbf"
                       "1 1 1\n"),
               AllOf(HasSubstr(place(1)), HasSubstr("byte order mark")));

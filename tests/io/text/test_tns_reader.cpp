@@ -125,7 +125,7 @@ TEST_F(TnsReader, CoordinatesStartAtTheIndexBase) {
 
   EXPECT_THAT(from_one.coordinates, ElementsAre(0, 1, 2, 0));
   EXPECT_THAT(from_zero.coordinates, ElementsAre(1, 2, 3, 0));
-  EXPECT_THAT(refused("1 2 5\n3 0 6\n"), AllOf(HasSubstr(place(2)), HasSubstr("--index-base 0")));
+  EXPECT_THAT(refused("1 2 5\n3 0 6\n"), AllOf(HasSubstr(place(2)), HasSubstr("`index_base = 0`")));
   EXPECT_THROW(read("1 1\n", {.index_base = 2}), Error);
 }
 

@@ -10,7 +10,7 @@ print(sorted(report))
 print(len(report["passes"]), sorted(report["passes"][0]))
 assert all(p["seconds"] > 0 and p["nonzeros_per_second"] > 0 for p in report["passes"])'
 blco-bench tensor.blco --rank 8 --device cpu --repeats 1 --baseline | tail -1
-blco-bench tensor.blco --rank 16 --device cpu --repeats 1 --baseline | grep -cE '^memory +all|none for this'
+blco-bench tensor.blco --rank 16 --device cpu --repeats 1 --baseline | grep -cE '^memory +all|not available for this'
 run blco-bench tensor.blco --rank 8 --repeats 0
 run blco-bench tensor.blco --rank 8 --memory 1K 2>&1 | sed -E 's/[0-9.]+ [KM]iB/SIZE/g; s/[0-9]+KiB/N/'
 run blco-bench tensor.tns --rank 8

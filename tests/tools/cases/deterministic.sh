@@ -6,7 +6,7 @@ decompose --threads 1 -o one.h5 >/dev/null
 for threads in 2 3 8; do
   decompose --threads $threads -o many.h5 >/dev/null
   cmp one.h5 many.h5 && echo "the same model from $threads threads"
-  least=$(decompose --threads $threads -o none.h5 --memory 100K | sed -n 's/.*give --memory \([^ ,]*\) .*/\1/p')
+  least=$(decompose --threads $threads -o none.h5 --memory 100K | sed -n 's/.*give at least --memory \([^ ,]*\).*/\1/p')
   decompose --threads $threads -o least.h5 --memory "$least" >/dev/null
   cmp one.h5 least.h5 && echo "the same model from $threads threads in the least memory"
 done
