@@ -1,0 +1,12 @@
+// The kernels whose machine code check_machine_code.py runs: of launch_mttkrp's, those of ranks 16, 20 and 32.
+#include "kernels/cuda/mttkrp.cuh"
+
+namespace blco::cuda {
+
+template void launch_kind<double, 16, 1, true>(const MttkrpArguments<double>&, const MttkrpShape&, cudaStream_t);
+template void launch_kind<double, 16, 2, true>(const MttkrpArguments<double>&, const MttkrpShape&, cudaStream_t);
+template void launch_kind<double, 32, 1, false>(const MttkrpArguments<double>&, const MttkrpShape&, cudaStream_t);
+template void launch_kind<float, 16, 1, true>(const MttkrpArguments<float>&, const MttkrpShape&, cudaStream_t);
+template void launch_kind<float, 16, 2, true>(const MttkrpArguments<float>&, const MttkrpShape&, cudaStream_t);
+
+}  // namespace blco::cuda
