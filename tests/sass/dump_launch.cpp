@@ -64,30 +64,56 @@ std::vector<LaunchCase> launch_cases() {
   const RandomTensorOptions in_fourth{.shape = fourth, .nnz = 20000, .seed = 2, .skew = 3};
   const RandomTensorOptions in_wide{.shape = wide, .nnz = 4000, .seed = 3, .skew = 12};
   const RandomTensorOptions dense{.shape = short_mode, .nnz = 40000, .seed = 4};
-  const auto counts = [](RandomTensorOptions options) { options.values = Values::counts; return options; };
-  const auto ones = [](RandomTensorOptions options) { options.values = Values::ones; return options; };
+  const auto counts = [](RandomTensorOptions options) {
+    options.values = Values::counts;
+    return options;
+  };
+  const auto ones = [](RandomTensorOptions options) {
+    options.values = Values::ones;
+    return options;
+  };
   return {
       {.name = "order_3_f64_rank_16", .tensor = in_cube, .first = 5000, .mode = 1},
       {.name = "order_3_f64_rank_32_integers", .tensor = counts(in_cube), .first = 5000, .rank = 32},
       {.name = "order_4_f64_rank_16_ones", .tensor = ones(in_fourth), .first = 3000, .mode = 3},
-      {.name = "order_4_f64_rank_32_decimals", .tensor = counts(in_fourth), .scale = -0.01, .first = 3000, .mode = 2,
+      {.name = "order_4_f64_rank_32_decimals",
+       .tensor = counts(in_fourth),
+       .scale = -0.01,
+       .first = 3000,
+       .mode = 2,
        .rank = 32},
       {.name = "order_5_f64_rank_16_with_keys", .tensor = in_wide, .first = 600, .mode = 4},
       {.name = "order_5_f64_rank_32_with_keys", .tensor = ones(in_wide), .first = 600, .mode = 2, .rank = 32},
       {.name = "order_3_f64_rank_16_hierarchical", .tensor = counts(dense), .first = 9000},
       {.name = "order_3_f64_rank_32_hierarchical", .tensor = dense, .first = 9000, .rank = 32},
-      {.name = "order_3_f32_rank_16_integers", .tensor = counts(in_cube), .first = 5000, .mode = 2,
+      {.name = "order_3_f32_rank_16_integers",
+       .tensor = counts(in_cube),
+       .first = 5000,
+       .mode = 2,
        .precision = Precision::f32},
-      {.name = "order_3_f32_rank_32", .tensor = counts(in_cube), .scale = 0x1p-20, .first = 5000, .rank = 32,
+      {.name = "order_3_f32_rank_32",
+       .tensor = counts(in_cube),
+       .scale = 0x1p-20,
+       .first = 5000,
+       .rank = 32,
        .precision = Precision::f32},
-      {.name = "order_4_f32_rank_32_ones", .tensor = ones(in_fourth), .first = 3000, .mode = 1, .rank = 32,
+      {.name = "order_4_f32_rank_32_ones",
+       .tensor = ones(in_fourth),
+       .first = 3000,
+       .mode = 1,
+       .rank = 32,
        .precision = Precision::f32},
-      {.name = "order_5_f32_rank_16_with_keys", .tensor = counts(in_wide), .scale = 0.1, .first = 600, .mode = 1,
+      {.name = "order_5_f32_rank_16_with_keys",
+       .tensor = counts(in_wide),
+       .scale = 0.1,
+       .first = 600,
+       .mode = 1,
        .precision = Precision::f32},
       {.name = "order_3_f32_rank_16_hierarchical", .tensor = ones(dense), .first = 9000, .precision = Precision::f32},
       {.name = "order_3_f64_rank_20", .tensor = in_cube, .first = 5000, .mode = 2, .rank = 20},
       {.name = "turns_of_one_block", .tensor = in_cube, .count = 700, .limits = narrow(1)},
       {.name = "copies_of_the_output", .tensor = dense, .count = 600, .limits = narrow(132)},
+      {.name = "forty_nonzeros", .tensor = in_cube, .count = 40, .mode = 1, .limits = narrow(1)},
       {.name = "one_nonzero", .tensor = in_cube, .count = 1, .mode = 1},
       {.name = "coordinate_outside_its_mode", .tensor = in_cube, .count = 40, .mode = 1, .told_length = 2049},
   };
@@ -99,7 +125,8 @@ void add_places(const cuda::MttkrpArguments<Real>& arguments, json& found) {
   found["arguments"] = hex(arguments);
   found["outputs"] = {address(arguments.output)};
   for (int copy = 1; copy < arguments.copy_count; ++copy) {
-    found["outputs"].push_back(address(arguments.more_copies + static_cast<std::uint64_t>(copy - 1) * arguments.copy_stride));
+    found["outputs"].push_back(
+        address(arguments.more_copies + static_cast<std::uint64_t>(copy - 1) * arguments.copy_stride));
   }
   found["fault"] = address(arguments.fault);
   found["stash_rows"] = arguments.stash_rows;
@@ -126,8 +153,13 @@ json record(const LaunchCase& wanted, const std::string& folder) {
   for (std::size_t n = 0; n < factors.size(); ++n) backend->load_factor(static_cast<int>(n), 0, factors[n]);
 
   const bool f64 = wanted.precision == Precision::f64;
-  json found{{"name", wanted.name}, {"shape", shape}, {"rank", wanted.rank}, {"mode", wanted.mode}, {"nnz", chunk.nnz},
-             {"chunk", chunk.number}, {"precision", f64 ? "f64" : "f32"}};
+  json found{{"name", wanted.name},
+             {"shape", shape},
+             {"rank", wanted.rank},
+             {"mode", wanted.mode},
+             {"nnz", chunk.nnz},
+             {"chunk", chunk.number},
+             {"precision", f64 ? "f64" : "f32"}};
   on_launch([&](const RecordedLaunch& launch) {
     if (found.contains("kernel")) return;
     found["kernel"] = launch.kernel;
@@ -147,7 +179,8 @@ json record(const LaunchCase& wanted, const std::string& folder) {
 
   std::ofstream truth(folder + "/" + wanted.name + ".truth", std::ios::binary);
   const std::size_t order = shape.size();
-  write_numbers(truth, std::span<const std::uint64_t>(tensor.coordinates).subspan(wanted.first * order, wanted.count * order));
+  write_numbers(truth,
+                std::span<const std::uint64_t>(tensor.coordinates).subspan(wanted.first * order, wanted.count * order));
   write_numbers(truth, std::span<const double>(tensor.values).subspan(wanted.first, wanted.count));
   for (const auto& factor : factors) write_numbers(truth, std::span<const double>(factor));
   return found;

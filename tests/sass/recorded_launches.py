@@ -103,21 +103,24 @@ class FrameLaunches:
         self.truth = np.split(np.fromfile(folder / "frames.truth", np.uint64), ends[:-1])
 
     def run(self, program, step=1):
-        """Decodes every step-th frame; returns (what is wrong or None, number of frames, Counts of all)."""
+        """Decodes every step-th frame; returns (what is wrong or None, number of frames)."""
+        numbers = range(0, len(self.runs), step)
+        return self.run_some(program, numbers)[0], len(numbers)
+
+    def run_some(self, program, numbers):
+        """Decodes frames of these numbers; returns (what is wrong or None, Counts of all)."""
         memory = device_memory(self.folder / "frames.device", self.ranges)
         total = warp_interpreter.Counts(program)
-        chosen = range(0, len(self.runs), step)
-        for number in chosen:
+        for number in numbers:
             run, expected = self.runs[number], self.truth[number]
-            counts = warp_interpreter.launch(program, memory, 1, 32, self.static_shared_bytes,
-                                             bytes.fromhex(run["arguments"]))
-            total.add(counts)
+            total.add(warp_interpreter.launch(program, memory, 1, 32, self.static_shared_bytes,
+                                              bytes.fromhex(run["arguments"])))
             actual = memory.read(run["values"], run["count"], np.uint64)
             if (actual != expected).any():
                 entry = int(np.argmax(actual != expected))
                 return (f"frame {number} ({run['name']}, width {run['width']}, {run['exceptions']} exceptions), entry "
-                        f"{entry}: {actual[entry]}, not {expected[entry]}"), number, total
-        return None, len(chosen), total
+                        f"{entry}: {actual[entry]}, not {expected[entry]}"), total
+        return None, total
 
 
 def load(folder):

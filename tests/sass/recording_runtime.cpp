@@ -29,7 +29,8 @@ struct Runtime {
 
   std::byte* allocate(std::size_t bytes) {
     if (arena == nullptr) {
-      void* memory = mmap(nullptr, arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      void* memory =
+          mmap(nullptr, arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (memory == MAP_FAILED) return nullptr;
       arena = static_cast<std::byte*>(memory);
     }
@@ -101,7 +102,9 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *least = *greatest = 0;
   return cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) { return blco::testing::make_handle(stream); }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+  return blco::testing::make_handle(stream);
+}
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
@@ -119,7 +122,8 @@ const char* cudaGetErrorString(cudaError_t) { return "an error of the recording 
 
 cudaError_t cudaLaunchKernel(const void* function, dim3 blocks, dim3 threads, void** arguments, size_t shared_bytes,
                              cudaStream_t) {
-  const blco::testing::RecordedLaunch launch{runtime().kernels.at(function), blocks.x, threads.x, shared_bytes, arguments};
+  const blco::testing::RecordedLaunch launch{runtime().kernels.at(function), blocks.x, threads.x, shared_bytes,
+                                             arguments};
   if (runtime().report) runtime().report(launch);
   return cudaSuccess;
 }
@@ -153,7 +157,8 @@ void** __cudaRegisterFatBinary(void*) {
 }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
-void __cudaRegisterFunction(void**, const char* function, char*, const char* name, int, void*, void*, void*, void*, int*) {
+void __cudaRegisterFunction(void**, const char* function, char*, const char* name, int, void*, void*, void*, void*,
+                            int*) {
   runtime().kernels[function] = name;
 }
 
