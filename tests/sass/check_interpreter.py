@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The interpreter of machine code, on programs of a few instructions whose results were worked out by hand."""
+import pathlib
 import sys
 import unittest
 
@@ -10,8 +11,10 @@ except ImportError:
     sys.exit(77)
 
 import float_instructions
+import launch_counts
 import machine_code
 import memory_instructions
+import source_phases
 import warp_interpreter
 from lane_instructions import WrongExecution
 
@@ -117,7 +120,8 @@ class Reals(unittest.TestCase):
                 fused = float_instructions.fused(a, b, c)
             for lane in LANES:
                 if np.isfinite([a[lane], b[lane], c[lane]]).all():
-                    self.assertEqual(fused[lane], float_instructions._fused_of_one(*map(float, (a[lane], b[lane], c[lane]))))
+                    one = float_instructions.fused_of_one(float(a[lane]), float(b[lane]), float(c[lane]))
+                    self.assertEqual(fused[lane], one)
 
     def test_single_precision_is_rounded_once(self):
         a, b = np.float32(1 + 2**-12), np.float32(1 + 2**-12)  # a b is half-way between two f32, c moves it a little
@@ -173,8 +177,10 @@ class Memories(unittest.TestCase):
 
     def test_wavefronts_and_sectors(self):
         for stride, wavefronts in ((4, 1), (8, 2), (128, 32), (0, 1)):
-            self.assertEqual(memory_instructions.wavefronts((LANES * stride).astype(np.uint64), 4), wavefronts)
-        self.assertEqual(memory_instructions.wavefronts((LANES * 8).astype(np.uint64), 8), 2)
+            self.assertEqual(memory_instructions.wavefronts((LANES * stride).astype(np.uint64), 4, LANES), wavefronts)
+        self.assertEqual(memory_instructions.wavefronts((LANES * 8).astype(np.uint64), 8, LANES), 2)
+        ends = np.array([0, 31])  # of two halves
+        self.assertEqual(memory_instructions.wavefronts((ends * 8).astype(np.uint64), 8, ends), 2)
         warp = run("LDG.E.64 R0, desc[UR4][R4.64]", registers=self.address)
         self.assertEqual(warp.counts.device.tolist(), [8, 0])
 
@@ -186,8 +192,9 @@ class Memories(unittest.TestCase):
 
     def test_loops_of_compare_and_swap_add_for_every_lane(self):
         warp = run("BSSY B0, `(.L_end)", ".L_again:", "LDS.64 R2, [R8]", "DADD R4, R2, R0",
-                   "ATOMS.CAST.SPIN.64 R4, [R8], R2, R4", "ISETP.EQ.U32.AND P0, PT, R4, 0x1, PT", "@!P0 BRA `(.L_again)",
-                   "BSYNC B0", ".L_end:", registers={**double_registers(0, 1.0), 8: 0x400 + LANES // 8 * 8})
+                   "ATOMS.CAST.SPIN.64 R4, [R8], R2, R4", "ISETP.EQ.U32.AND P0, PT, R4, 0x1, PT",
+                   "@!P0 BRA `(.L_again)", "BSYNC B0", ".L_end:",
+                   registers={**double_registers(0, 1.0), 8: 0x400 + LANES // 8 * 8})
         self.assertEqual(warp.block.shared.read(0x400, 4, np.float64).tolist(), [8, 8, 8, 8])
 
     def test_a_swap_gives_the_old_number(self):
@@ -209,7 +216,8 @@ class Refusals(unittest.TestCase):
 
     def test_names_what_it_does_not_know_and_where(self):
         unknown = machine_code.UnknownInstruction
-        self.expect(unknown, r"by_hand at 0x0010: `HMMA.16816.F32 R0, R4, R8, RZ`", "NOP", "HMMA.16816.F32 R0, R4, R8, RZ")
+        self.expect(unknown, r"by_hand at 0x0010: `HMMA.16816.F32 R0, R4, R8, RZ`", "NOP",
+                    "HMMA.16816.F32 R0, R4, R8, RZ")
         self.expect(unknown, r"does not know \.SAT", "FADD.SAT R0, R1, R2")
         self.expect(unknown, r"is no place in constant bank 0", "MOV R0, c[0x3][0x0]")
         self.expect(unknown, r"special register", "S2R R0, SR_CLOCKLO")
@@ -222,12 +230,47 @@ class Refusals(unittest.TestCase):
         self.expect(WrongExecution, "outside of all memory", "STS [R4], R0", registers={4: 0x400 + 1024})
 
     def test_stops_at_shuffles_from_lanes_that_are_not_there(self):
-        self.expect(WrongExecution, "does not take part", "ISETP.GE.AND P0, PT, R0, 0x8, PT",
+        self.expect(WrongExecution, "takes from a lane that is not there", "ISETP.GE.AND P0, PT, R0, 0x8, PT",
                     "@P0 SHFL.UP PT, R1, R0, 0x1, RZ", registers={0: LANES})
 
     def test_stops_where_lanes_wait_for_ever(self):
-        self.expect(WrongExecution, "never come", "ISETP.GE.AND P0, PT, R0, 0x8, PT", "@P0 BRA `(.L_later)", "WARPSYNC.ALL",
-                    ".L_later:", "WARPSYNC.ALL", registers={0: LANES})
+        self.expect(WrongExecution, "never come", "ISETP.GE.AND P0, PT, R0, 0x8, PT", "@P0 BRA `(.L_later)",
+                    "WARPSYNC.ALL", ".L_later:", "WARPSYNC.ALL", registers={0: LANES})
+
+
+class Counts(unittest.TestCase):
+    entry = {"per nonzero": dict.fromkeys(launch_counts.NAMES.values(), 10.0), "spilled bytes": 24,
+             "static shared bytes": 0, "instructions of a warp outside the frames": 200.0, "resident warps": 24}
+
+    def changed(self, **entries):
+        return launch_counts.rises("some_case", self.entry, {**self.entry, **entries})
+
+    def test_names_what_rises_by_more_than_three_percent(self):
+        per_nonzero = self.entry["per nonzero"]
+        self.assertEqual(self.changed(**{"per nonzero": {**per_nonzero, "instructions": 10.29, "sectors": 5.0}}), [])
+        self.assertEqual(self.changed(**{"per nonzero": {**per_nonzero, "instructions": 10.31}}),
+                         ["some_case: instructions: 10.0, now 10.31"])
+        self.assertEqual(self.changed(**{"spilled bytes": 32}), ["some_case: spilled bytes: 24, now 32"])
+        self.assertEqual(self.changed(**{"resident warps": 16}), ["some_case: resident warps: 24, now 16"])
+
+    def test_phases_follow_source_lines_from_the_inner_to_the_outer(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        phases = source_phases.SourcePhases(root)
+        lines = {}
+        for name in ("tile.cuh", "mttkrp.cuh"):
+            path = root / "kernels/cuda" / name
+            lines[name] = (str(path), path.read_text(encoding="utf-8").splitlines())
+
+        def place(name, text):
+            path, content = lines[name]
+            return path, next(number for number, line in enumerate(content, 1) if text in line)
+
+        instruction = machine_code.Instruction("by_hand", 0, 0, "NOP", (
+            place("tile.cuh", "sum += below"), place("tile.cuh", "exclusive_scan(own, lane);"),
+            place("tile.cuh", "sort_positions(targets, count"), place("mttkrp.cuh", "prepare_tile(arguments, tables")))
+        self.assertEqual(phases.of(instruction), "sort")
+        instruction.lines = (place("mttkrp.cuh", "tables[i] = arguments.byte_tables[i]"),)
+        self.assertEqual(phases.of(instruction), source_phases.BLOCK)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def find(nvcc, build):
         path.chmod(0o755)
         if working(path):
             return str(path), None
-    return None, (f"no nvdisasm in the CUDA toolkit or PATH, and {PACKAGE} could not be installed: {reason}. "
+    return None, (f"no nvdisasm in the CUDA toolkit or PATH, and {PACKAGE} could not be installed (pip: {reason}). "
                   f"By hand: pip install --target {unpacked} {PACKAGE}")
 
 

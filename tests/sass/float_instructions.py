@@ -41,7 +41,7 @@ def _exact(number):
     return fractions.Fraction(float(number))
 
 
-def _fused_of_one(a, b, c):
+def fused_of_one(a, b, c):
     """a * b + c of any numbers, rounded once."""
     if not all(map(math.isfinite, (a, b, c))):
         return a * b + c
@@ -64,7 +64,7 @@ def fused(a, b, c):
     high, low = _two_sum(product, upper)
     total = high + _odd_sum(low, lower)
     for lane in np.flatnonzero(~((size < 2.0**300) & (smallest > 2.0**-300)) | (total == 0)):
-        total[lane] = _fused_of_one(float(a[lane]), float(b[lane]), float(c[lane]))
+        total[lane] = fused_of_one(float(a[lane]), float(b[lane]), float(c[lane]))
     return total
 
 

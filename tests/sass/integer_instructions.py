@@ -206,7 +206,7 @@ def shf(instruction):
 
 
 def lea(instruction):
-    """d = (a << shift) + b; HI: the upper word of ({c, a} << shift), plus b. -a is ~(a << shift) + 1, with its carry."""
+    """d = (a << shift) + b; HI: the upper word of ({c, a} << shift), plus b. -a: ~(a << shift) + 1, with its carry."""
     instruction.only_modifiers("HI", "X", "SX32")
     put = read.put_word(instruction, instruction.operands[0])
     carries_out, operands = take_predicates(instruction, instruction.operands[1:])
@@ -274,7 +274,7 @@ _COMPARE = {"LT": np.less, "LE": np.less_equal, "GT": np.greater, "GE": np.great
 
 
 def isetp(instruction):
-    """Two predicates: the comparison, and its opposite, each combined with a third. EX: of the upper words of 64 bits."""
+    """Two predicates: the comparison and its opposite, each combined with a third. EX: of upper words of 64 bits."""
     instruction.only_modifiers(*_COMPARE, *COMBINE, "U32", "S32", "EX")
     compare = _COMPARE[instruction.modifiers[0]]
     equals = instruction.modifiers[0]

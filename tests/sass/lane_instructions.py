@@ -83,7 +83,7 @@ def shfl(instruction):
         valid = wanted >= highest if mode == "UP" else wanted <= highest
         lane = np.where(valid, wanted, NUMBERS)
         if not taking_part[lane[taking_part]].all():
-            raise WrongExecution(f"{instruction.place()}: `{instruction.text}` takes from a lane that does not take part")
+            raise WrongExecution(f"{instruction.place()}: `{instruction.text}` takes from a lane that is not there")
         put(warp, numbers[lane], mask)
         put_valid(warp, valid, mask)
     return execute

@@ -2,7 +2,7 @@
 import numpy as np
 
 import operand_readers as read
-from lane_instructions import WrongExecution
+from lane_instructions import NUMBERS, WrongExecution
 from machine_code import UnknownInstruction
 
 U32, U64 = np.uint32, np.uint64
@@ -33,7 +33,8 @@ class Memory:
         inside = at <= len(self.bytes) - size
         if not inside.all() or not (self.valid[at].all() and self.valid[at + U64(size - 1)].all()):
             wrong = next(int(address) for address in addresses if not self._holds(int(address), size))
-            raise WrongExecution(f"{instruction.place()}: `{instruction.text}` accesses {wrong:#x}, outside of all memory")
+            raise WrongExecution(
+                f"{instruction.place()}: `{instruction.text}` accesses {wrong:#x}, outside of all memory")
         if (addresses & U64(size - 1)).any():
             raise WrongExecution(f"{instruction.place()}: `{instruction.text}` is not aligned")
         return at
@@ -51,14 +52,13 @@ def shared_memory(size):
     return Memory([(SHARED_BEGIN, bytes(size))])
 
 
-def wavefronts(addresses, size):
+def wavefronts(addresses, size, lanes):
     """Passes over 32 banks of 4 bytes; of 8 bytes half a warp a pass at best, of 16 a quarter."""
-    lanes_of_pass = BANKS * 4 // max(size, 4)
+    parts = lanes // (BANKS * 4 // max(size, 4))
     total = 0
-    for begin in range(0, len(addresses), lanes_of_pass):
-        words = addresses[begin:begin + lanes_of_pass, None] // U64(4) + np.arange(max(size // 4, 1), dtype=U64)
-        distinct = np.unique(words)
-        total += int(np.bincount((distinct % U64(BANKS)).astype(np.int64)).max())
+    for part in np.unique(parts):
+        words = addresses[parts == part, None] // U64(4) + np.arange(max(size // 4, 1), dtype=U64)
+        total += int(np.bincount((np.unique(words) % U64(BANKS)).astype(np.int64)).max())
     return total
 
 
@@ -85,8 +85,8 @@ def _address(instruction, text):
     return lambda warp: source(warp) & U64(0xFFFFFFFF)
 
 
-SPACES = {"S": ("shared", wavefronts), "G": ("device", lambda addresses, size: sectors(addresses)),
-          "L": ("local", lambda addresses, size: 1)}
+SPACES = {"S": ("shared", wavefronts), "G": ("device", lambda addresses, size, lanes: sectors(addresses)),
+          "L": ("local", lambda addresses, size, lanes: 1)}
 _HINTS = ("E", "CONSTANT", "STRONG", "GPU", "SM", "SYS", "EF", "EL", "LU", "EU", "NA", "LTC64B", "LTC128B", "LTC256B")
 
 
@@ -118,7 +118,7 @@ def load(instruction):
                     memory.bytes[at] | memory.bytes[at + U64(1)].astype(U32) << U32(8) if size == 2 else
                     memory.words[(at >> U64(2)) + U64(word)])
                 warp.registers[row + word][_lanes(mask)] = loaded
-        warp.count(instruction, space, cost(addresses, size))
+        warp.count(instruction, space, cost(addresses, size, NUMBERS[_lanes(mask)]))
     return execute
 
 
@@ -136,7 +136,7 @@ def store(instruction):
         at = memory.places(instruction, warp.own(space, addresses, mask), size)
         for word, source in enumerate(rows):
             memory.words[(at >> U64(2)) + U64(word)] = warp.registers[source][_lanes(mask)]
-        warp.count(instruction, space, cost(addresses, size))
+        warp.count(instruction, space, cost(addresses, size, NUMBERS[_lanes(mask)]))
     return execute
 
 
@@ -190,7 +190,7 @@ def compare_and_swap(instruction):
             result[lane] = (old == compare[lane]) if shared else old
         put(warp, result, mask)
         warp.count(instruction, "shared" if shared else "additions",
-                   wavefronts(addresses, size) if shared else sectors(addresses))
+                   wavefronts(addresses, size, lanes) if shared else sectors(addresses))
     return execute
 
 

@@ -13,7 +13,8 @@ MAX_INSTRUCTIONS = 100_000
 _IMMEDIATE = re.compile(r"(?<=[ +])-?0x[0-9a-f]+\b")
 _REGISTER = re.compile(r"\bR(\d+)\b")
 # Their last number or register steers what waits, jumps or is never read.
-_LEFT_ALONE = ("BRA", "BSSY", "BSYNC", "BAR", "WARPSYNC", "EXIT", "NOP", "ENDCOLLECTIVE", "CALL", "RET", "PLOP3", "ULDC")
+_LEFT_ALONE = ("BRA", "BSSY", "BSYNC", "BAR", "WARPSYNC", "EXIT", "NOP", "ENDCOLLECTIVE", "CALL", "RET", "PLOP3",
+               "ULDC")
 
 
 def changed(program, index, text):
@@ -38,6 +39,10 @@ def faults(instruction):
         yield f"{instruction.text[:last.start()]}R{int(last.group(1)) ^ 2}{instruction.text[last.end():]}"
 
 
+def described(instruction, text):
+    return f"{instruction.place()}: `{instruction.text}` as `{text}`"
+
+
 def is_found(run):
     """Whether a run of wrong code is noticed."""
     try:
@@ -57,7 +62,7 @@ def plant_in_decoder(program, frames):
             planted += 1
             mutant = changed(program, index, text)
             if not is_found(lambda: frames.run_some(mutant, FRAMES)[0]):
-                missed.append(f"{program.instructions[index].place()}: `{program.instructions[index].text}` as `{text}`")
+                missed.append(described(program.instructions[index], text))
     return planted, missed
 
 
@@ -70,7 +75,7 @@ def plant_in_mttkrp(program, launch, names):
         text = next(faults(program.instructions[index]))
         planted += 1
         if not is_found(lambda: launch.run(changed(program, index, text))[0]):
-            missed.append(f"{program.instructions[index].place()}: `{program.instructions[index].text}` as `{text}`")
+            missed.append(described(program.instructions[index], text))
     return planted, missed
 
 
@@ -82,7 +87,8 @@ def check(decoder, frames, program, launch):
         more, must = plant_in_mttkrp(program, launch, ("LDS", "LDG", "SHFL", "MATCH", "POPC", "DMUL", "DADD", "REDG"))
     finally:
         warp_interpreter.MAX_INSTRUCTIONS = limit
-    print(f"planted faults: {planted - len(missed)} of {planted} found in the decoder, {more - len(must)} of {more} in MTTKRP")
+    print(f"planted faults: {planted - len(missed)} of {planted} found in the decoder, "
+          f"{more - len(must)} of {more} in MTTKRP")
     problems = [f"not found: {fault}" for fault in must]
     if len(missed) > planted * (1 - MUST_FIND) or planted == 0:
         problems += [f"not found: {fault}" for fault in missed]
