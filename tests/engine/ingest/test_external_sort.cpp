@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t plenty = std::uint64_t{1} << 30;
-constexpr std::uint64_t chunk_nnz = 5000;
+constexpr std::uint64_t sorted_chunk_nnz = 5000;
 
 std::set<std::string> names_in(const std::filesystem::path& folder) {
   std::set<std::string> names;
@@ -96,13 +96,13 @@ TEST_P(EverySpill, GivesTheContainerThatMemoryWouldHaveGiven) {
   const CoordinateTensor tensor =
       random_coordinates({.shape = GetParam().shape, .nnz = 60'000, .seed = 11, .counts = GetParam().counts});
   const auto text = folder_.write("in.tns", as_text(tensor));
-  const Job expected = run(text, {.memory_bytes = plenty, .chunk_nnz = chunk_nnz});
+  const Job expected = run(text, {.memory_bytes = plenty, .chunk_nnz = sorted_chunk_nnz});
   EXPECT_EQ(as_map(read_container(output_)), summed(tensor));
   EXPECT_EQ(expected.spilled, 0);
 
   for (const int threads : {1, 2}) {
     for (const bool knows_shape : {false, true}) {
-      IngestOptions options{.threads = threads, .chunk_nnz = chunk_nnz};
+      IngestOptions options{.threads = threads, .chunk_nnz = sorted_chunk_nnz};
       if (knows_shape) options.shape = tensor.shape;
       const std::uint64_t minimum = min_budget(text, options);
       for (const std::uint64_t budget : {minimum, minimum + (1 << 20), 2 * minimum}) {
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(Spill, EverySpill,
 TEST_F(SpillTest, RelabelsWhatWasSpilledAsMemoryDoes) {
   const CoordinateTensor tensor = random_coordinates({.shape = {300, 20'000, 60}, .nnz = 60'000, .seed = 16});
   const auto text = folder_.write("in.tns", as_text(tensor));
-  IngestOptions options{.memory_bytes = plenty, .relabel = Relabel::frequency, .chunk_nnz = chunk_nnz};
+  IngestOptions options{.memory_bytes = plenty, .relabel = Relabel::frequency, .chunk_nnz = sorted_chunk_nnz};
   const Job expected = run(text, options);
   EXPECT_THAT(TensorFile(output_).summary().relabelled_modes, ElementsAre(0, 1, 2));
 
@@ -153,7 +153,7 @@ TEST_F(SpillTest, FoldsByEveryPolicyAsMemoryDoes) {
 
   for (const DuplicatePolicy policy :
        {DuplicatePolicy::sum, DuplicatePolicy::first, DuplicatePolicy::last, DuplicatePolicy::max}) {
-    IngestOptions options{.memory_bytes = plenty, .threads = 2, .duplicates = policy, .chunk_nnz = chunk_nnz};
+    IngestOptions options{.memory_bytes = plenty, .threads = 2, .duplicates = policy, .chunk_nnz = sorted_chunk_nnz};
     const Job expected = run(text, options);
     options.memory_bytes = min_budget(text, options);
 
@@ -171,7 +171,7 @@ TEST_F(SpillTest, FoldsWholeNumbersThatFractionsFollowLeftToRight) {
     if (i % 30'000 > 20'000) tensor.values[i] /= 7;
   }
   const auto text = folder_.write("in.tns", as_text(tensor));
-  IngestOptions options{.threads = 1, .chunk_nnz = chunk_nnz};
+  IngestOptions options{.threads = 1, .chunk_nnz = sorted_chunk_nnz};
   options.memory_bytes = min_budget(text, options);
 
   const Job job = run(text, options);
@@ -183,7 +183,7 @@ TEST_F(SpillTest, FoldsWholeNumbersThatFractionsFollowLeftToRight) {
 TEST_F(SpillTest, MergesInSeveralLevelsWhereRunsAreMany) {
   const CoordinateTensor tensor = random_coordinates({.shape = {300, 400, 500}, .nnz = 300'000, .seed = 14});
   const auto text = folder_.write("in.tns", as_text(tensor));
-  IngestOptions options{.memory_bytes = plenty, .threads = 1, .chunk_nnz = chunk_nnz};
+  IngestOptions options{.memory_bytes = plenty, .threads = 1, .chunk_nnz = sorted_chunk_nnz};
   const Job expected = run(text, options);
   options.memory_bytes = min_budget(text, options);
 
@@ -196,16 +196,17 @@ TEST_F(SpillTest, MergesInSeveralLevelsWhereRunsAreMany) {
 TEST_F(SpillTest, SpillsArraysAndGeneratedTensorsAlike) {
   const CoordinateTensor tensor = random_coordinates({.shape = {300, 400, 500}, .nnz = 600'000, .seed = 15});
   const CoordinateColumns<std::uint32_t> columns(tensor);
-  ingest_coordinates(columns.arrays(), output_, {.memory_bytes = plenty, .chunk_nnz = chunk_nnz});
+  ingest_coordinates(columns.arrays(), output_, {.memory_bytes = plenty, .chunk_nnz = sorted_chunk_nnz});
   const std::string expected = file_contents(output_);
   std::size_t spilled = 0;
 
-  ingest_coordinates(columns.arrays(), output_,
-                     {.memory_bytes = 18 << 20, .threads = 1, .chunk_nnz = chunk_nnz, .temporary_directory = tmp_},
-                     [&](const Progress&) {
-                       spilled += names_in(tmp_).empty() ? 0 : 1;
-                       return true;
-                     });
+  ingest_coordinates(
+      columns.arrays(), output_,
+      {.memory_bytes = 18 << 20, .threads = 1, .chunk_nnz = sorted_chunk_nnz, .temporary_directory = tmp_},
+      [&](const Progress&) {
+        spilled += names_in(tmp_).empty() ? 0 : 1;
+        return true;
+      });
 
   EXPECT_GT(spilled, 0);
   EXPECT_TRUE(file_contents(output_) == expected);
@@ -214,7 +215,7 @@ TEST_F(SpillTest, SpillsArraysAndGeneratedTensorsAlike) {
 TEST_F(SpillTest, NamesTheLeastBudget) {
   const CoordinateTensor tensor = random_coordinates({.shape = {500, 600, 700}, .nnz = 100'000, .seed = 8});
   const auto text = folder_.write("in.tns", as_text(tensor));
-  IngestOptions options{.threads = 2, .chunk_nnz = chunk_nnz};
+  IngestOptions options{.threads = 2, .chunk_nnz = sorted_chunk_nnz};
   options.memory_bytes = min_budget(text, options);
 
   EXPECT_GT(run(text, options).spilled, 0);
@@ -226,7 +227,7 @@ TEST_F(SpillTest, NamesTheLeastBudget) {
 
 TEST_F(SpillTest, LeavesNothingWhereItIsCancelled) {
   const auto text = folder_.write("in.tns", as_text(random_coordinates({.shape = {50, 60, 70}, .nnz = 100'000})));
-  IngestOptions options{.threads = 1, .chunk_nnz = chunk_nnz, .temporary_directory = tmp_};
+  IngestOptions options{.threads = 1, .chunk_nnz = sorted_chunk_nnz, .temporary_directory = tmp_};
   options.memory_bytes = min_budget(text, options);
 
   for (const std::string stage : {"read", "sort", "write"}) {
@@ -300,7 +301,7 @@ class FileLimit {
 TEST_F(SpillTest, LeavesNothingWhereTheDiskIsFull) {
   const auto text = folder_.write("in.tns", as_text(random_coordinates({.shape = {50, 60, 70}, .nnz = 100'000})));
   for (const bool knows_shape : {false, true}) {
-    IngestOptions options{.threads = 1, .chunk_nnz = chunk_nnz};
+    IngestOptions options{.threads = 1, .chunk_nnz = sorted_chunk_nnz};
     if (knows_shape) options.shape = {50, 60, 70};
     options.memory_bytes = min_budget(text, options);
     const FileLimit limit(100'000);
