@@ -173,7 +173,7 @@ TEST_F(CudaFit, SaysWhatDeviceMemoryWouldDo) {
     FAIL() << "accepted a budget of 1000 bytes";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("--device-memory"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("`device_bytes = "));
   }
 }
 
