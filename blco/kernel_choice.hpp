@@ -3,6 +3,7 @@
 
 namespace blco {
 
+// The largest rank of a model.
 inline constexpr int max_rank = 4096;
 
 // Precision of factors and MTTKRP. Gram matrices, the solve and the fit are always f64.

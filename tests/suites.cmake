@@ -3,12 +3,12 @@
 #
 # room: the tests are called <room>.<suite>; program: its path.
 if(NOT EXISTS "${program}")
-  add_test(${room}_NOT_BUILT ${room}_NOT_BUILT)
+  add_test(${room}.NOT_BUILT ${room}.NOT_BUILT)
   return()
 endif()
 execute_process(COMMAND "${program}" --gtest_list_tests OUTPUT_VARIABLE listed RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
-  add_test(${room}_NOT_LISTED ${room}_NOT_LISTED)
+  add_test(${room}.NOT_LISTED ${room}.NOT_LISTED)
   return()
 endif()
 string(REGEX MATCH "-.*" left_out "$ENV{GTEST_FILTER}")

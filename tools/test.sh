@@ -55,7 +55,7 @@ run_part() {
       run_tests asan -R '^((blco|io|kernels|engine)\.[A-Z]|fuzz\.)' ;;
     # What streams: ingest, the streamer, fits, scans of chunks, and the host backend, by more than one thread.
     tsan) build tsan "${quick[@]}" -- test_engine test_kernels &&
-      GTEST_FILTER=$without_threads run_tests tsan -R '^(engine\.[A-Z]|kernels\.(HostBackend|Mttkrp|PassOutput))' ;;
+      GTEST_FILTER=$without_threads run_tests tsan -R '^(engine\.[A-Z]|kernels\.(HostBackend|Mttkrp|PassOutput|NOT_))' ;;
   esac
 }
 

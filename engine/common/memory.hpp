@@ -15,7 +15,7 @@ std::uint64_t host_budget(std::uint64_t bytes);
 // "1.5 GiB", "12.0 MiB", "812 B".
 std::string format_bytes(std::uint64_t bytes);
 
-// `bytes` rounded up, in the form that --memory accepts: "41234KiB", "513MiB".
+// `bytes` rounded up, in a form that the size options of the programs accept: "41234KiB", "513MiB".
 std::string as_budget(std::uint64_t bytes);
 
 // Returns freed pages to the system, so that a budget holds across the stages of a job.

@@ -124,10 +124,10 @@ std::unique_ptr<Backend> CpdJob::make_device_backend() const {
     return make_cuda_backend(cuda_config(request_, plan_));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::out_of_memory) throw;
-    throw Error(ErrorKind::out_of_memory, std::string(error.what()) + ": the plan requires " +
-                                              format_bytes(plan_.device_planned_bytes) +
-                                              " of device memory, but less is free; give a smaller budget, at least " +
-                                              option_name("device_bytes", as_budget(plan_.device_minimum_bytes)));
+    throw Error(ErrorKind::out_of_memory,
+                std::string(error.what()) + ": the plan requires " + format_bytes(plan_.device_planned_bytes) +
+                    " of device memory, but less is free; lower " + option_name("device_bytes") + ", but not below " +
+                    as_budget(plan_.device_minimum_bytes));
   }
 }
 

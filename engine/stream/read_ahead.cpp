@@ -184,7 +184,8 @@ std::unique_ptr<ReadAhead> read_by_threads(const ReadSetup& setup, std::vector<s
   return std::make_unique<ThreadedReads>(setup, std::move(chunks));
 }
 
-std::unique_ptr<ReadAhead> read_beside(const ReadSetup& setup, std::vector<std::uint64_t> chunks, SideJobs& jobs) {
+std::unique_ptr<ReadAhead> read_cooperatively(const ReadSetup& setup, std::vector<std::uint64_t> chunks,
+                                              SideJobs& jobs) {
   return std::make_unique<CooperativeReads>(setup, std::move(chunks), jobs);
 }
 

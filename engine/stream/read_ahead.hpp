@@ -43,6 +43,7 @@ std::unique_ptr<ReadAhead> read_by_threads(const ReadSetup& setup, std::vector<s
 
 // The computing threads read the next chunk, in pieces, when they would otherwise wait for each other. The system has
 // been asked earlier to load it from disk.
-std::unique_ptr<ReadAhead> read_beside(const ReadSetup& setup, std::vector<std::uint64_t> chunks, SideJobs& jobs);
+std::unique_ptr<ReadAhead> read_cooperatively(const ReadSetup& setup, std::vector<std::uint64_t> chunks,
+                                              SideJobs& jobs);
 
 }  // namespace blco

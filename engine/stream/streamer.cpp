@@ -93,7 +93,8 @@ std::unique_ptr<ReadAhead> Streamer::read(std::vector<std::uint64_t> chunks) {
     if (trace_ == nullptr) return;
     trace_->add({"reader " + std::to_string(reader), "read", begin, end, chunk, stored_bytes(chunk)});
   };
-  return jobs_ != nullptr ? read_beside(setup, std::move(chunks), *jobs_) : read_by_threads(setup, std::move(chunks));
+  return jobs_ != nullptr ? read_cooperatively(setup, std::move(chunks), *jobs_)
+                          : read_by_threads(setup, std::move(chunks));
 }
 
 void Streamer::submit_read(std::uint64_t chunk, std::size_t at, const ChunkView& view) {

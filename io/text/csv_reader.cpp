@@ -186,7 +186,7 @@ class CsvReader final : public BlockReader<Block> {
                     " of memory, but the budget of " + mebibytes(options_.memory_bytes) + " leaves " +
                     mebibytes(options_.key_bytes) + " for keys; give at least " +
                     option_name("memory_bytes", std::to_string((share * whole >> 20) + 1) + "MiB") +
-                    (input_bytes == 0 ? " or much more" : "") +
+                    (input_bytes == 0 ? ", perhaps much more" : "") +
                     ", or leave out the column with the most keys, or merge some of its keys");
   }
 

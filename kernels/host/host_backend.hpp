@@ -9,7 +9,8 @@
 
 namespace blco {
 
-// `executor` must outlive the backend. Throws Error{invalid_argument} for a mode longer than 2^32.
+// `executor` must outlive the backend. Throws Error{invalid_argument} for a rank outside 1 to max_rank, or
+// a mode longer than 2^32.
 std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor);
 
 // Memory of the backend: factors, output, Grams, scratch per thread, and config.private_bytes; without

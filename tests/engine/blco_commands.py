@@ -31,13 +31,13 @@ class Commands:
             sys.exit(f"{name} {' '.join(map(str, arguments))} ended with {process.returncode}:\n{output}")
         return output, usage.ru_maxrss * 1024
 
-    def least_budget(self, tensor, *arguments):
-        """The least --memory that blco-cpd names."""
+    def min_budget(self, tensor, *arguments):
+        """The smallest --memory that blco-cpd names."""
         process = self.start("blco-cpd", tensor, *arguments, "--memory", "1K", "-o", f"{tensor}.none")
         output, _ = process.communicate()
         found = re.search(r"give at least --memory (\d+)([KM])iB", output)
         if process.returncode != 5 or not found:
-            sys.exit(f"blco-cpd did not name its least budget:\n{output}")
+            sys.exit(f"blco-cpd did not name its smallest budget:\n{output}")
         return int(found.group(1)) << {"K": 10, "M": 20}[found.group(2)]
 
 

@@ -1,4 +1,4 @@
-"""The least budget that blco-cpd names is kept, where factors, the model, the R x R systems or the output are what is large.
+"""The smallest budget that blco-cpd names is kept, where factors, the model, the R x R systems or the output are what is large.
 
 usage: check_memory_budgets.py BIN_FOLDER
 """
@@ -23,7 +23,7 @@ def main():
         container, model = pathlib.Path(temporary) / "tensor.blco", pathlib.Path(temporary) / "model.h5"
         for name, (shape, options) in CASES.items():
             commands.run("blco-gen", "--shape", shape, "--nnz", 50000, "-o", container)
-            budget = commands.least_budget(container, *options)
+            budget = commands.min_budget(container, *options)
             _, peak = commands.run("blco-cpd", container, *options, "--sweeps", 2, "--memory", budget, "-o", model)
             print(f"{name:16} budget {mebibytes(budget):6.1f} MiB, peak {mebibytes(peak):6.1f} MiB")
             failures += [name] if peak > budget + SLACK else []

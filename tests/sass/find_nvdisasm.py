@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 
-# The disassembler reads cubins of older toolkits as well; a fixed version prints the same text for everybody.
+# The disassembler reads cubins of older toolkits as well; where none is installed, this version is taken.
 PACKAGE = "nvidia-cuda-nvdisasm==13.2.86"
 SKIPPED = 77
 

@@ -52,8 +52,8 @@ def rises(name, old, new):
     return worse
 
 
-def compare(path, version, entries):
-    """What is wrong with new entries beside those of the file."""
+def compare(path, version, entries, is_whole):
+    """What is wrong with new entries beside those of the file. is_whole: every case has run."""
     recorded = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     if recorded["nvcc"] != version:
         print(f"counts are not compared: those of {path} are of nvcc {recorded['nvcc']}, this is {version}")
@@ -62,6 +62,8 @@ def compare(path, version, entries):
     for name, new in entries.items():
         old = recorded["cases"].get(name)
         problems += rises(name, old, new) if old else [f"{name}: not in {path}: run with --record"]
+    if is_whole:
+        problems += [f"{name}: in {path}, but not run" for name in recorded["cases"] if name not in entries]
     return problems
 
 

@@ -30,17 +30,18 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_whole(
       "--nnz", generate.nnz, 1,
       {.type = "N",
-       .description =
-           "Entries to draw; a container sums entries with equal coordinates, so it has slightly fewer nonzeros",
+       .description = "Entries to draw; a container sums entries with equal coordinates, so it has fewer nonzeros",
        .required = true});
   line.add_whole("--seed", generate.seed, 0,
                  {.type = "N",
                   .description = "Seed; the same seed and options give the same tensor",
                   .fallback = std::to_string(generate.seed)});
-  line.add_whole("--rank", generate.planted_rank, 0,
-                 {.type = "R",
-                  .description = "Rank of the CP model that the values follow; 0 for noise only",
-                  .fallback = std::to_string(generate.planted_rank)});
+  line.add_whole(
+      "--rank", generate.planted_rank, 0,
+      {.type = "R",
+       .description =
+           "Rank of the CP model that the values follow; 0 for noise only (all values are 1 if --noise is 0)",
+       .fallback = std::to_string(generate.planted_rank)});
   line.add_real(
       "--skew", generate.skew,
       "How unevenly nonzeros spread over the indices of a mode, up to 64: 1 is uniform, 3 is like event logs");

@@ -63,11 +63,11 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       },
       {.type = "",
        .description =
-           "Files that together, in this order, hold one tensor. Text, plain or compressed with gzip or zstd: FROSTT "
-           "(.tns, also "
-           "with a header of GenTen or ParTI), Matrix Market (.mtx), or CSV with a header (requires --modes); "
-           "- is standard input. Or arrays of coordinates that start at 0: a NumPy archive (.npz, also from "
-           "scipy.sparse or sparse) or an HDF5 file (FILE:/GROUP for a group in it)",
+           "One or more files that together, in this order, hold one tensor. Each is text, plain or compressed with "
+           "gzip "
+           "or zstd: FROSTT (.tns, also with a header of GenTen or ParTI), Matrix Market (.mtx), or CSV with a header "
+           "(requires --modes); - is standard input. Or each holds arrays of coordinates that start at 0: a NumPy "
+           "archive (.npz, also from scipy.sparse or sparse) or an HDF5 file (FILE:/GROUP for a group in it)",
        .required = true});
   line.add_path(
       "-o,--output", arguments.output,
