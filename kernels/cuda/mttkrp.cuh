@@ -10,12 +10,20 @@
 
 namespace blco::cuda {
 
-// Nonzeros whose factor rows a lane loads at once.
-constexpr int entries_in_flight = 4;
-constexpr int mttkrp_threads = static_cast<int>(max_mttkrp_warps) * warp_lanes;
-constexpr int mttkrp_blocks_per_multiprocessor = 3;
+// Tensors of orders 3 to 5 have kernels of their own at common ranks: these load the rows of all modes before they
+// multiply, so that the latencies of the loads overlap.
+constexpr int any_order = 0;
 
-// Destination of a segment's sums.
+// Nonzeros whose factor rows a lane loads at once: as many as fit its registers.
+BLCO_HOST_DEVICE constexpr int entries_in_flight(int order, int columns) { return (order - 1) * columns > 4 ? 2 : 4; }
+
+// Entries of a tile that each group of `lanes` lanes adds.
+BLCO_HOST_DEVICE constexpr int group_share(int lanes) { return frame_entries * lanes / warp_lanes; }
+
+constexpr int mttkrp_threads = static_cast<int>(max_mttkrp_warps) * warp_lanes;
+constexpr int mttkrp_blocks_per_multiprocessor = static_cast<int>(max_resident_mttkrp_warps / max_mttkrp_warps);
+
+// Destination of a segment's sums: of the columns from the one on that the pointers start at.
 template <class Real, bool Stashed>
 struct SegmentSink {
   Real* copy;   // of the output, in global memory
@@ -23,62 +31,106 @@ struct SegmentSink {
   std::uint64_t stash_first;
   std::uint32_t stash_rows;
 
+  __device__ SegmentSink from_column(int column) const {
+    return {copy + column, stash + column, stash_first, stash_rows};
+  }
+
   __device__ void add(std::uint32_t row, int column, int rank, Real sum) const {
     if constexpr (Stashed) {
       const std::uint64_t place = row - stash_first;  // wraps around if row < stash_first
       if (place < stash_rows) {
-        atomicAdd(&stash[place * static_cast<std::uint64_t>(rank) + static_cast<std::uint64_t>(column)], sum);
+        atomicAdd(stash + place * static_cast<std::uint64_t>(rank) + column, sum);
         return;
       }
     }
-    atomicAdd(&copy[std::uint64_t{row} * static_cast<std::uint64_t>(rank) + static_cast<std::uint64_t>(column)], sum);
+    atomicAdd(copy + std::uint64_t{row} * static_cast<std::uint64_t>(rank) + column, sum);
   }
 };
 
+// Loads columns 0, Lanes, 2 * Lanes, ... of `Count` rows; `factor` starts at the lane's first column. Loads nothing
+// from column `width` on.
+template <int Lanes, bool Exact, class Real, int Count, int Columns>
+__device__ inline void load_rows(const Real* factor, const std::uint32_t* rows, int rank, int width,
+                                 Real (&numbers)[Count][Columns]) {
+#pragma unroll
+  for (int e = 0; e < Count; ++e) {
+    const Real* row = factor + std::uint64_t{rows[e]} * static_cast<std::uint64_t>(rank);
+#pragma unroll
+    for (int c = 0; c < Columns; ++c) numbers[e][c] = Exact || c * Lanes < width ? __ldg(row + c * Lanes) : Real{0};
+  }
+}
+
+template <class Real, int Count, int Columns>
+__device__ inline void multiply(Real (&products)[Count][Columns], const Real (&numbers)[Count][Columns]) {
+#pragma unroll
+  for (int e = 0; e < Count; ++e) {
+#pragma unroll
+    for (int c = 0; c < Columns; ++c) products[e][c] *= numbers[e][c];
+  }
+}
+
 // Processes Lanes x Columns columns at once: lane l of a group holds columns first + l + c * Lanes. Exact: the rank
-// equals Lanes * Columns.
-template <class Real, int Lanes, int Columns, bool Exact, bool Stashed>
+// equals Lanes * Columns. Entries past the count have value 0 and row 0, and end no segment.
+template <class Real, int Lanes, int Columns, int Order, bool Exact, bool Stashed>
 __device__ inline void add_columns(const MttkrpArguments<Real>& arguments, const WarpTile& tile, int count, int lane,
                                    int first, const SegmentSink<Real, Stashed>& sink) {
-  constexpr int share = frame_entries * Lanes / warp_lanes;  // entries per group
+  constexpr int share = group_share(Lanes);
+  constexpr int in_flight = entries_in_flight(Order, Columns);
+  constexpr int others = Order == any_order ? 1 : Order - 1;
   const int rank = Exact ? Lanes * Columns : arguments.rank;
   const int column = first + lane % Lanes;
+  const int width = rank - column;
   const int begin = lane / Lanes * share;
   const int end = begin + share < count ? begin + share : count;
   const Real* values = reinterpret_cast<const Real*>(tile.low);
   const std::uint32_t* targets = tile.rows + arguments.mode * frame_entries;
+  const SegmentSink<Real, Stashed> own_sink = sink.from_column(column);
+
+  const Real* factors[others];
+  const std::uint32_t* rows[others];
+  if constexpr (Order != any_order) {
+#pragma unroll
+    for (int k = 0; k < others; ++k) {
+      const int mode = k < arguments.mode ? k : k + 1;
+      factors[k] = arguments.factors[mode] + column;
+      rows[k] = tile.rows + mode * frame_entries;
+    }
+  }
 
   Real sums[Columns] = {};
-  for (int at = begin; at < end; at += entries_in_flight) {
-    Real products[entries_in_flight][Columns];
+#pragma unroll 1
+  for (int at = begin; at < end; at += in_flight) {
+    Real numbers[others][in_flight][Columns];
+    if constexpr (Order != any_order) {
 #pragma unroll
-    for (int e = 0; e < entries_in_flight; ++e) {
+      for (int k = 0; k < others; ++k) load_rows<Lanes, Exact>(factors[k], rows[k] + at, rank, width, numbers[k]);
+    }
+    Real products[in_flight][Columns];
+#pragma unroll
+    for (int e = 0; e < in_flight; ++e) {
 #pragma unroll
       for (int c = 0; c < Columns; ++c) products[e][c] = values[at + e];
     }
-    for (int mode = 0; mode < arguments.order; ++mode) {
-      if (mode == arguments.mode) continue;
-      const Real* factor = arguments.factors[mode] + column;
-      const std::uint32_t* rows = tile.rows + mode * frame_entries + at;
+    if constexpr (Order != any_order) {
 #pragma unroll
-      for (int e = 0; e < entries_in_flight; ++e) {
-        const Real* row = factor + std::uint64_t{rows[e]} * static_cast<std::uint64_t>(rank);
-#pragma unroll
-        for (int c = 0; c < Columns; ++c) {
-          if (Exact || column + c * Lanes < rank) products[e][c] *= __ldg(row + c * Lanes);
-        }
+      for (int k = 0; k < others; ++k) multiply(products, numbers[k]);
+    } else {
+      for (int mode = 0; mode < arguments.order; ++mode) {
+        if (mode == arguments.mode) continue;
+        load_rows<Lanes, Exact>(arguments.factors[mode] + column, tile.rows + mode * frame_entries + at, rank, width,
+                                numbers[0]);
+        multiply(products, numbers[0]);
       }
     }
     const std::uint32_t ends = tile.ends[at / warp_lanes] >> (at % warp_lanes);
 #pragma unroll
-    for (int e = 0; e < entries_in_flight; ++e) {
-      if (at + e >= end) break;
+    for (int e = 0; e < in_flight; ++e) {
 #pragma unroll
       for (int c = 0; c < Columns; ++c) sums[c] += products[e][c];
-      if ((ends >> e & 1) == 0 && at + e + 1 < end) continue;
+      if ((ends >> e & 1) == 0) continue;
 #pragma unroll
       for (int c = 0; c < Columns; ++c) {
-        if (Exact || column + c * Lanes < rank) sink.add(targets[at + e], column + c * Lanes, rank, sums[c]);
+        if (Exact || c * Lanes < width) own_sink.add(targets[at + e], c * Lanes, rank, sums[c]);
         sums[c] = 0;
       }
     }
@@ -86,19 +138,16 @@ __device__ inline void add_columns(const MttkrpArguments<Real>& arguments, const
 }
 
 // Processes as many blocks of Lanes * Columns columns as the rank needs.
-template <class Real, int Lanes, int Columns, bool Exact, bool Stashed>
+template <class Real, int Lanes, int Columns, int Order, bool Exact, bool Stashed>
 __device__ inline void add_tile(const MttkrpArguments<Real>& arguments, const WarpTile& tile, int count, int lane,
                                 const SegmentSink<Real, Stashed>& sink) {
-  if constexpr (Exact) {
-    add_columns<Real, Lanes, Columns, true, Stashed>(arguments, tile, count, lane, 0, sink);
-  } else {
-    for (int first = 0; first < arguments.rank; first += Lanes * Columns) {
-      add_columns<Real, Lanes, Columns, false, Stashed>(arguments, tile, count, lane, first, sink);
-    }
+  const int rank = Exact ? Lanes * Columns : arguments.rank;
+  for (int first = 0; first < rank; first += Lanes * Columns) {
+    add_columns<Real, Lanes, Columns, Order, Exact, Stashed>(arguments, tile, count, lane, first, sink);
   }
 }
 
-template <class Real, int Lanes, int Columns, bool Exact, bool Stashed>
+template <class Real, int Lanes, int Columns, int Order, bool Exact, bool Stashed>
 __global__ void __launch_bounds__(mttkrp_threads, mttkrp_blocks_per_multiprocessor)
     mttkrp_kernel(const __grid_constant__ MttkrpArguments<Real> arguments) {
   BLCO_DYNAMIC_SHARED(shared);
@@ -127,8 +176,8 @@ __global__ void __launch_bounds__(mttkrp_threads, mttkrp_blocks_per_multiprocess
   const SegmentSink<Real, Stashed> sink{copy, stash, arguments.stash_first, arguments.stash_rows};
   const std::uint64_t frames = (std::uint64_t{arguments.nnz} + frame_entries - 1) / frame_entries;
   for (std::uint64_t frame = std::uint64_t{blockIdx.x} * warps + warp; frame < frames; frame += gridDim.x * warps) {
-    const int count = prepare_tile(arguments, tables, tile, frame, lane);
-    add_tile<Real, Lanes, Columns, Exact, Stashed>(arguments, tile, count, lane, sink);
+    const int count = prepare_tile(arguments, tables, tile, frame, lane, group_share(Lanes));
+    add_tile<Real, Lanes, Columns, Order, Exact, Stashed>(arguments, tile, count, lane, sink);
     __syncwarp();
   }
 
@@ -141,16 +190,39 @@ __global__ void __launch_bounds__(mttkrp_threads, mttkrp_blocks_per_multiprocess
   }
 }
 
-// Launches the kernel variant of one column shape.
+template <class Real, int Lanes, int Columns, int Order, bool Exact, bool Stashed>
+void launch_kernel(const MttkrpArguments<Real>& arguments, const MttkrpShape& shape, cudaStream_t stream) {
+  const LaunchShape launch_shape{shape.blocks, shape.warps * warp_lanes, shape.shared_bytes};
+  launch(Stashed ? "mttkrp (hierarchical)" : "mttkrp (register-based)",
+         mttkrp_kernel<Real, Lanes, Columns, Order, Exact, Stashed>, launch_shape, stream, arguments);
+}
+
+// Launches the kernel of one kind of rank, for any order.
 template <class Real, int Lanes, int Columns, bool Exact>
 void launch_kind(const MttkrpArguments<Real>& arguments, const MttkrpShape& shape, cudaStream_t stream) {
-  const LaunchShape launch_shape{shape.blocks, shape.warps * warp_lanes, shape.shared_bytes};
   if (arguments.stash_rows > 0) {
-    launch("mttkrp (hierarchical)", mttkrp_kernel<Real, Lanes, Columns, Exact, true>, launch_shape, stream, arguments);
+    launch_kernel<Real, Lanes, Columns, any_order, Exact, true>(arguments, shape, stream);
   } else {
-    launch("mttkrp (register-based)", mttkrp_kernel<Real, Lanes, Columns, Exact, false>, launch_shape, stream,
-           arguments);
+    launch_kernel<Real, Lanes, Columns, any_order, Exact, false>(arguments, shape, stream);
   }
+}
+
+// Launches the kernel of a common rank, Lanes * Columns.
+template <class Real, int Lanes, int Columns>
+void launch_common(const MttkrpArguments<Real>& arguments, const MttkrpShape& shape, cudaStream_t stream) {
+  if (arguments.stash_rows == 0) {
+    switch (arguments.order) {
+      case 3:
+        return launch_kernel<Real, Lanes, Columns, 3, true, false>(arguments, shape, stream);
+      case 4:
+        return launch_kernel<Real, Lanes, Columns, 4, true, false>(arguments, shape, stream);
+      case 5:
+        return launch_kernel<Real, Lanes, Columns, 5, true, false>(arguments, shape, stream);
+      default:
+        break;
+    }
+  }
+  launch_kind<Real, Lanes, Columns, true>(arguments, shape, stream);
 }
 
 // Ranks 8, 16, 24, 32, 48 and 64 are compiled in. Other small ranks use the narrowest group that holds them, so that
@@ -161,15 +233,15 @@ void launch_mttkrp(const MttkrpArguments<Real>& arguments, const MttkrpShape& sh
     case 8:
       return launch_kind<Real, 8, 1, true>(arguments, shape, stream);
     case 16:
-      return launch_kind<Real, 16, 1, true>(arguments, shape, stream);
+      return launch_common<Real, 16, 1>(arguments, shape, stream);
     case 24:
       return launch_kind<Real, 8, 3, true>(arguments, shape, stream);
     case 32:
-      return launch_kind<Real, 16, 2, true>(arguments, shape, stream);
+      return launch_common<Real, 16, 2>(arguments, shape, stream);
     case 48:
       return launch_kind<Real, 16, 3, true>(arguments, shape, stream);
     case 64:
-      return launch_kind<Real, 32, 2, true>(arguments, shape, stream);
+      return launch_common<Real, 32, 2>(arguments, shape, stream);
     default:
       break;
   }

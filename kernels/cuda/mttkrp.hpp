@@ -56,7 +56,9 @@ struct MttkrpShape {
   std::size_t shared_bytes = 0;
 };
 
-inline constexpr unsigned max_mttkrp_warps = 8;
+inline constexpr unsigned max_mttkrp_warps = 8;  // of a block
+// Of a multiprocessor: the kernels' launch bounds keep 64 Ki registers enough for so many.
+inline constexpr unsigned max_resident_mttkrp_warps = 24;
 
 // Dynamic shared memory of a block, in order: byte tables, one tile per warp, the stash.
 BLCO_HOST_DEVICE constexpr std::size_t tile_bytes(int order, bool has_key) {

@@ -14,8 +14,10 @@ bool few_rows(const DeviceLimits& device, std::uint64_t rows) {
   return rows < static_cast<std::uint64_t>(device.multiprocessors);
 }
 
-std::uint64_t blocks_per_multiprocessor(const DeviceLimits& device, std::uint64_t block_bytes) {
-  return std::max<std::uint64_t>(1, device.shared_bytes_per_multiprocessor / (block_bytes + reserved_bytes_per_block));
+// Limited by shared memory and by registers.
+std::uint64_t blocks_per_multiprocessor(const DeviceLimits& device, std::uint64_t warps, std::uint64_t block_bytes) {
+  const std::uint64_t fitting = device.shared_bytes_per_multiprocessor / (block_bytes + reserved_bytes_per_block);
+  return std::clamp<std::uint64_t>(fitting, 1, max_resident_mttkrp_warps / warps);
 }
 
 }  // namespace
@@ -36,16 +38,16 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request)
   }
   const std::uint64_t stash = plan.stash_rows * request.bytes_of_row;
 
-  // The block size that keeps most warps of a multiprocessor busy; among equals, the smallest.
+  // The block size that keeps most warps of a multiprocessor busy; among equals, the largest, whose warps share tables.
   std::uint64_t max_resident = 0;
   std::uint64_t blocks = 1;
   for (std::uint64_t warps = 1; warps <= max_mttkrp_warps; warps *= 2) {
     const std::uint64_t bytes = tables + warps * tile + stash;
     if (bytes > device.shared_bytes_per_block && warps > 1) break;
-    const std::uint64_t resident = warps * blocks_per_multiprocessor(device, bytes);
-    if (resident <= max_resident) continue;
-    max_resident = resident;
-    blocks = blocks_per_multiprocessor(device, bytes) * static_cast<std::uint64_t>(device.multiprocessors);
+    const std::uint64_t resident_blocks = blocks_per_multiprocessor(device, warps, bytes);
+    if (warps * resident_blocks < max_resident) continue;
+    max_resident = warps * resident_blocks;
+    blocks = resident_blocks * static_cast<std::uint64_t>(device.multiprocessors);
     plan.shape.warps = static_cast<unsigned>(warps);
     plan.shape.shared_bytes = static_cast<std::size_t>(bytes);
   }

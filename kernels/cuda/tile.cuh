@@ -178,7 +178,7 @@ __device__ inline void place_values(const PayloadView& payload, std::uint64_t fr
 // for all lanes.
 template <class Real>
 __device__ inline int prepare_tile(const MttkrpArguments<Real>& arguments, const std::uint64_t* byte_tables,
-                                   const WarpTile& tile, std::uint64_t frame, int lane) {
+                                   const WarpTile& tile, std::uint64_t frame, int lane, int share) {
   const std::uint64_t left = arguments.nnz - frame * frame_entries;
   const int count = left < frame_entries ? static_cast<int>(left) : frame_entries;
   decode_column(arguments.index, frame, FrameCoding::differences, lane, tile.low);
@@ -210,7 +210,7 @@ __device__ inline int prepare_tile(const MttkrpArguments<Real>& arguments, const
 
   for (int word = 0; word < flag_words; ++word) {
     const int at = word * warp_lanes + lane;
-    const bool ends = at + 1 >= count || target_rows[at] != target_rows[at + 1];
+    const bool ends = at + 1 >= count || (at + 1) % share == 0 || target_rows[at] != target_rows[at + 1];
     const unsigned flags = __ballot_sync(all_lanes, ends && at < count);
     if (lane == 0) tile.ends[word] = flags;
   }

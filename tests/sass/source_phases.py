@@ -21,15 +21,15 @@ RULES = [
     ("segment flags", [r"__ballot_sync\("]),
     ("segment flags", [r"tile\.ends\[word\] = flags"]),
     ("prepare, the rest", [r"prepare_tile\(arguments, tables"]),
-    ("add: sink", [r"sink\.add\("]),
+    ("add: sink", [r"own_sink\.add\("]),
     ("add: sums", [r"sums\[c\] \+= products"]),
     ("add: sums", [r"\(ends >> e & 1\) == 0"]),
-    ("add: sums", [r"if \(at \+ e >= end\) break"]),
     ("add: sums", [r"ends = tile\.ends\[at"]),
     ("add: sums", [r"sums\[c\] = 0"]),
     ("add: factors", [r"__ldg\(row"]),
     ("add: factors", [r"const Real\* row = factor"]),
-    ("add: addresses and values", [r"add_tile<Real, Lanes, Columns"]),
+    ("add: products", [r"products\[e\]\[c\] \*= numbers"]),
+    ("add: addresses and values", [r"add_tile<Real, Lanes, Columns, Order"]),
     ("frame loop", [r"for \(std::uint64_t frame ="]),
 ]
 BLOCK = "block"  # what is done once: tables, stash, the sums of the stash

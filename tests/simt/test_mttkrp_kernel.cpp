@@ -109,6 +109,13 @@ TEST_P(MttkrpKernelTest, ComputesLinesOfAnyWidth) {
   }
 }
 
+TEST_P(MttkrpKernelTest, ComputesEveryOrderInSinglePrecision) {
+  for (const std::size_t order : {2U, 4U, 5U, 6U}) {
+    const auto tensor = random_tensor({.shape = shape_of_order(order), .nnz = 400, .seed = order});
+    for (const int rank : {16, 32, 64}) expect_all_modes(tensor, 300, with_rank(rank, Precision::f32));
+  }
+}
+
 TEST_P(MttkrpKernelTest, ComputesEveryKindOfValue) {
   for (const Values values : {Values::uniform, Values::counts, Values::ones}) {
     expect_all_modes(random_tensor({.shape = {50, 60, 70}, .nnz = 600, .seed = 5, .values = values}), 400,

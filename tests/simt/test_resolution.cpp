@@ -70,8 +70,21 @@ TEST(Resolution, KeepsABlockWithinTheSharedMemoryOfItsDevice) {
 TEST(Resolution, KeepsMultiprocessorsBusyInTheUsualCase) {
   const LaunchPlan plan = plan_launch(h100(), chunk_of_rows(5000));
 
-  const std::uint64_t blocks = h100().shared_bytes_per_multiprocessor / (plan.shape.shared_bytes + 1024);
-  EXPECT_GE(blocks * plan.shape.warps, 24U) << "as many warps as the kernel's registers allow";
+  EXPECT_EQ(plan.shape.warps, 8U) << "three blocks of 8 hold as many warps as six of 4, with fewer tables";
+  EXPECT_EQ(plan.shape.blocks, 132U * 3) << "by shared memory alone four blocks would fit, by registers three do";
+}
+
+TEST(Resolution, TakesSmallBlocksWhereTilesAreLarge) {
+  LaunchRequest request = chunk_of_rows(5000);
+  request.order = 16;
+  request.has_key = true;
+  request.index_bytes = 8;
+
+  const LaunchPlan plan = plan_launch(h100(), request);
+
+  // A tile takes 20,512 bytes and the tables 16,384: one block of 8 fits, or two of 4, or three of 2.
+  EXPECT_EQ(plan.shape.warps, 8U);
+  EXPECT_EQ(plan.shape.blocks, 132U);
 }
 
 TEST(Resolution, LaunchesNoMoreBlocksThanThereAreFrames) {
