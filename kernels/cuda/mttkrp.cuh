@@ -23,7 +23,7 @@ BLCO_HOST_DEVICE constexpr int group_share(int lanes) { return frame_entries * l
 constexpr int mttkrp_threads = static_cast<int>(max_mttkrp_warps) * warp_lanes;
 constexpr int mttkrp_blocks_per_multiprocessor = static_cast<int>(max_resident_mttkrp_warps / max_mttkrp_warps);
 
-// Destination of a segment's sums: of the columns from the one on that the pointers start at.
+// Destination of a segment's sums. `copy` and `stash` start at the column from which others are counted.
 template <class Real, bool Stashed>
 struct SegmentSink {
   Real* copy;   // of the output, in global memory
@@ -47,8 +47,8 @@ struct SegmentSink {
   }
 };
 
-// Loads columns 0, Lanes, 2 * Lanes, ... of `Count` rows; `factor` starts at the lane's first column. Loads nothing
-// from column `width` on.
+// Loads columns 0, Lanes, 2 * Lanes, ... of `Count` rows, counted from the column at which `factor` starts. Columns
+// from `width` on are not loaded, and count as 0.
 template <int Lanes, bool Exact, class Real, int Count, int Columns>
 __device__ inline void load_rows(const Real* factor, const std::uint32_t* rows, int rank, int width,
                                  Real (&numbers)[Count][Columns]) {

@@ -174,7 +174,8 @@ __device__ inline void place_values(const PayloadView& payload, std::uint64_t fr
   for (int j = 0; j < lane_entries; ++j) placed[position_of(positions, j)] = static_cast<Real>(values[j]);
 }
 
-// Decodes and reorders frame `frame`; returns its number of entries. On return, rows, values and segment ends are ready
+// Decodes and reorders frame `frame`; returns its number of entries. A segment ends at the latest with each `share`
+// entries, which one group of lanes adds. On return, rows, values and segment ends are ready
 // for all lanes.
 template <class Real>
 __device__ inline int prepare_tile(const MttkrpArguments<Real>& arguments, const std::uint64_t* byte_tables,
