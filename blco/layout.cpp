@@ -102,9 +102,12 @@ TensorLayout::TensorLayout(std::span<const std::uint64_t> shape) : shape_(shape.
   view_.order = static_cast<int>(shape.size());
   place_bits(bits, view_);
   int shift = 0;
+  int key_shift = 0;
   for (std::size_t n = 0; n < shape.size(); ++n) {
     ModeLayout& mode = view_.modes[n];
     mode.length = shape[n];
+    mode.key_shift = mode.key_bits == 0 ? 0 : key_shift;
+    key_shift += mode.key_bits;
     mode.shift = mode.low_bits == 0 ? 0 : shift;
     mode.field = mode.low_bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << mode.low_bits) - 1;
     shift += mode.low_bits;
@@ -134,14 +137,33 @@ std::uint64_t TensorLayout::blco_index(std::uint64_t low) const {
   return index;
 }
 
-BlcoByteTables make_byte_tables(const TensorLayout& layout) {
-  BlcoByteTables tables;
+std::uint64_t TensorLayout::key_fields(std::uint64_t key) const {
+  std::uint64_t fields = 0;
+  for (std::size_t n = 0; n < shape_.size(); ++n) {
+    fields |= pext(key, view_.modes[n].key_mask) << view_.modes[n].key_shift;
+  }
+  return fields;
+}
+
+namespace {
+
+template <class Recode>
+ByteTables make_tables(const Recode& recode) {
+  ByteTables tables;
   for (std::size_t byte = 0; byte < 8; ++byte) {
-    for (std::uint64_t value = 0; value < 256; ++value) {
-      tables.byte[byte][value] = layout.blco_index(value << (8 * byte));
-    }
+    for (std::uint64_t value = 0; value < 256; ++value) tables.byte[byte][value] = recode(value << (8 * byte));
   }
   return tables;
+}
+
+}  // namespace
+
+ByteTables make_index_tables(const TensorLayout& layout) {
+  return make_tables([&](std::uint64_t low) { return layout.blco_index(low); });
+}
+
+ByteTables make_key_tables(const TensorLayout& layout) {
+  return make_tables([&](std::uint64_t key) { return layout.key_fields(key); });
 }
 
 }  // namespace blco

@@ -24,7 +24,8 @@ struct LineIndex {
 
 // The bits of one mode. A coordinate is
 //   pext(low, low_mask) | pext(key, key_mask) << low_bits
-// and its low part is, in a BLCO index, (blco >> shift) & field.
+// Its low part is, in a BLCO index, (blco >> shift) & field. Its high part is key_bits bits of the key's fields, from
+// key_shift on.
 struct ModeLayout {
   std::uint64_t length = 0;
   std::uint64_t low_mask = 0;
@@ -33,6 +34,7 @@ struct ModeLayout {
   int low_bits = 0;
   int key_bits = 0;
   int shift = 0;
+  int key_shift = 0;
 };
 
 // Trivially copyable; kernels take it by value.
@@ -61,6 +63,8 @@ class TensorLayout {
 
   // Re-encodes the 64 in-block bits as contiguous fields, mode 0 lowest.
   std::uint64_t blco_index(std::uint64_t low) const;
+  // The same for the bits of a key.
+  std::uint64_t key_fields(std::uint64_t key) const;
 
  private:
   std::vector<std::uint64_t> shape_;
@@ -68,10 +72,11 @@ class TensorLayout {
   int line_bits_ = 0;
 };
 
-// blco_index as one table look-up per byte of the line index; a device keeps these tables in shared memory.
-struct BlcoByteTables {
+// blco_index or key_fields as one table look-up per byte; a device keeps these tables in shared memory.
+struct ByteTables {
   std::array<std::array<std::uint64_t, 256>, 8> byte;
 };
-BlcoByteTables make_byte_tables(const TensorLayout& layout);
+ByteTables make_index_tables(const TensorLayout& layout);
+ByteTables make_key_tables(const TensorLayout& layout);
 
 }  // namespace blco

@@ -18,7 +18,7 @@
 #include "kernels/cuda/device_chunk.hpp"
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/device_trace.hpp"
-#include "kernels/cuda/mttkrp.hpp"
+#include "kernels/cuda/mttkrp_launcher.hpp"
 #include "kernels/cuda/nvtx_range.hpp"
 #include "kernels/cuda/resolution.hpp"
 #include "kernels/cuda/staged_transfer.hpp"
@@ -91,8 +91,8 @@ class CudaBackend final : public Backend {
     return first_row * static_cast<std::uint64_t>(config_.backend.rank);
   }
   void copy_and_compute(std::size_t lane, const ChunkView& chunk, bool staged);
-  void compute(const DeviceChunk& chunk, cudaStream_t stream, const std::string& track);
-  MttkrpArguments<Real> arguments_of(const DeviceChunk& chunk) const;
+  void compute(std::span<const DeviceChunk* const> chunks, cudaStream_t stream, const std::string& track);
+  void compute_pending();
   template <class Visit>
   void for_each_stream(const Visit& visit);
   void join_streams();
@@ -105,6 +105,7 @@ class CudaBackend final : public Backend {
   std::size_t next_lane_ = 0;
   std::size_t next_resident_stream_ = 0;
   std::size_t settled_residents_ = 0;  // whose copies had ended when the pass began
+  std::vector<ResidentId> pending_;    // settled residents that wait to be launched together
 
   FactorSet<DeviceBuffer> factors_;
   DeviceBuffer output_;
@@ -112,12 +113,12 @@ class CudaBackend final : public Backend {
   DeviceBuffer scratch_;
   DeviceBuffer solver_;  // two R x R matrices
   DeviceBuffer small_;   // byte tables, sums, Gram, fault record
-  std::uint64_t* byte_tables_ = nullptr;
   double* sums_ = nullptr;
   double* gram_ = nullptr;
   FaultRecord* fault_ = nullptr;
   DeviceBuffer arena_;
   std::uint64_t arena_used_ = 0;
+  MttkrpLauncher<Real, Real> launcher_;
 
   std::vector<std::vector<double>> grams_;  // on the host; empty: out of date, rows were loaded
   std::vector<Resident> residents_;
@@ -140,6 +141,7 @@ CudaBackend<Real>::CudaBackend(const CudaConfig& config)
       copies_memory_(std::min(config.backend.private_bytes, cuda_backend_useful_private_bytes(config)),
                      "copies of the output"),
       scratch_(dense_scratch_bytes(std::ranges::max(layout_.shape()), config.backend.rank), "scratch"),
+      launcher_(layout_, config.backend.rank, config.limits, config.resolution),
       trace_(config.backend.trace) {
   const auto rank = static_cast<std::uint64_t>(config.backend.rank);
   const std::uint64_t matrix = rank * rank;
@@ -148,17 +150,27 @@ CudaBackend<Real>::CudaBackend(const CudaConfig& config)
     grams_.emplace_back();
   }
   solver_ = DeviceBuffer(2 * matrix * sizeof(double), "the solver");
-  small_ = DeviceBuffer(sizeof(BlcoByteTables) + (matrix + rank + 1) * sizeof(double) + sizeof(FaultRecord), "tables");
-  byte_tables_ = small_.as<std::uint64_t>();
-  gram_ = small_.as<double>() + sizeof(BlcoByteTables) / sizeof(double);
+  const std::size_t of_tables = line_table_bytes(layout_);
+  small_ = DeviceBuffer(of_tables + (matrix + rank + 1) * sizeof(double) + sizeof(FaultRecord), "tables");
+  gram_ = small_.as<double>() + of_tables / sizeof(double);
   sums_ = gram_ + matrix;
   fault_ = reinterpret_cast<FaultRecord*>(sums_ + rank + 1);
   arena_ = DeviceBuffer(config.resident_bytes, "chunks that stay on the device");
   for (std::size_t i = 0; i < resident_streams; ++i) resident_streams_.emplace_back();
   for (int lane = 0; lane < config.lanes; ++lane) lanes_.emplace_back(config.lane_bytes);
 
-  const BlcoByteTables tables = make_byte_tables(layout_);
-  transfer_.upload(std::as_bytes(std::span(&tables, 1)), byte_tables_, main_);
+  MttkrpArguments<Real, Real>& shared = launcher_.shared_arguments();
+  shared.tables = small_.as<std::uint64_t>();
+  shared.more_copies = copies_memory_.as<Real>();
+  shared.output = output_.as<Real>();
+  shared.fault = fault_;
+  std::uint64_t* tables = small_.as<std::uint64_t>();
+  const auto upload = [&](const ByteTables& all, std::size_t bytes) {
+    transfer_.upload(std::as_bytes(std::span(all.byte)).first(bytes), tables, main_);
+    tables += bytes / sizeof(std::uint64_t);
+  };
+  upload(make_index_tables(layout_), table_bytes(index_bytes(layout_)));
+  upload(make_key_tables(layout_), table_bytes(key_bytes(layout_)));
 }
 
 template <class Real>
@@ -211,10 +223,16 @@ template <class Real>
 void CudaBackend<Real>::begin_pass(int mode) {
   // After a pass that failed midway, its chunks may still be adding to the output.
   if (pass_runs_) join_streams();
+  pending_.clear();
   pass_runs_ = true;
   pass_mode_ = mode;
   const std::uint64_t bytes = numbers(mode) * sizeof(Real);
   copies_ = copies_of_output(config_.limits, config_.resolution, length(mode), bytes, copies_memory_.bytes());
+  MttkrpArguments<Real, Real>& shared = launcher_.shared_arguments();
+  shared.mode = mode;
+  shared.copy_stride = numbers(mode);
+  shared.copy_count = copies_;
+  for (int m = 0; m < layout_.order(); ++m) shared.factors[m] = factors_[m].template as<const Real>();
   trace_.begin_pass(main_.get());
   fill_zero(output_.as<Real>(), bytes, main_.get());
   if (copies_ > 1) fill_zero(copies_memory_.as<Real>(), static_cast<std::uint64_t>(copies_ - 1) * bytes, main_.get());
@@ -237,7 +255,7 @@ void CudaBackend<Real>::copy_and_compute(std::size_t lane, const ChunkView& chun
   if (staged) used.staged.record(used.stream.get());
   trace_.add("copy " + std::to_string(lane), "copy", chunk.number, placed.payload_bytes, begin,
              trace_.mark(used.stream.get()));
-  compute(placed, used.stream.get(), "kernel " + std::to_string(lane));
+  compute({{&placed}}, used.stream.get(), "kernel " + std::to_string(lane));
 }
 
 template <class Real>
@@ -268,65 +286,38 @@ void CudaBackend<Real>::submit_resident(ResidentId chunk) {
     next_lane_ = (next_lane_ + 1) % lanes_.size();
     copy_and_compute(next_lane_, resident.packed, /*staged=*/false);
   } else if (chunk >= settled_residents_) {
-    compute(resident.chunk, lanes_[resident.lane].stream.get(), "kernel " + std::to_string(resident.lane));
+    compute({{&resident.chunk}}, lanes_[resident.lane].stream.get(), "kernel " + std::to_string(resident.lane));
   } else {
-    next_resident_stream_ = (next_resident_stream_ + 1) % resident_streams_.size();
-    compute(resident.chunk, resident_streams_[next_resident_stream_].get(),
-            "kernel of residents " + std::to_string(next_resident_stream_));
+    pending_.push_back(chunk);
+    if (pending_.size() == max_chunks_of_launch) compute_pending();
   }
 }
 
+// A launch of many chunks has many frames for each warp, and few warps that wait for the last of them.
 template <class Real>
-MttkrpArguments<Real> CudaBackend<Real>::arguments_of(const DeviceChunk& chunk) const {
-  MttkrpArguments<Real> arguments;
-  arguments.index = chunk.payload[static_cast<std::size_t>(Column::index)];
-  if (layout_.has_key()) arguments.key = chunk.payload[static_cast<std::size_t>(Column::key)];
-  arguments.value = chunk.payload[static_cast<std::size_t>(Column::value)];
-  arguments.chunk = chunk.number;
-  arguments.nnz = static_cast<std::uint32_t>(chunk.nnz);
-  arguments.order = layout_.order();
-  arguments.mode = pass_mode_;
-  arguments.rank = config_.backend.rank;
-  for (int mode = 0; mode < layout_.order(); ++mode) {
-    const ModeLayout& bits = layout_.mode(mode);
-    arguments.coordinates[mode] = {bits.field, bits.key_mask, bits.length, bits.shift, bits.low_bits};
-    arguments.factors[mode] = factors_[mode].template as<const Real>();
-  }
-  arguments.byte_tables = byte_tables_;
-  arguments.index_bytes = (std::min(layout_.line_bits(), 64) + 7) / 8;
-  arguments.output = output_.as<Real>();
-  arguments.more_copies = copies_memory_.as<Real>();
-  arguments.copy_stride = numbers(pass_mode_);
-  arguments.copy_count = copies_;
-  arguments.fault = fault_;
-  return arguments;
+void CudaBackend<Real>::compute_pending() {
+  if (pending_.empty()) return;
+  std::vector<const DeviceChunk*> chunks;
+  for (const ResidentId id : pending_) chunks.push_back(&residents_[id].chunk);
+  pending_.clear();
+  next_resident_stream_ = (next_resident_stream_ + 1) % resident_streams_.size();
+  compute(chunks, resident_streams_[next_resident_stream_].get(),
+          "kernel of residents " + std::to_string(next_resident_stream_));
 }
 
 template <class Real>
-void CudaBackend<Real>::compute(const DeviceChunk& chunk, cudaStream_t stream, const std::string& track) {
-  MttkrpArguments<Real> arguments = arguments_of(chunk);
-  LaunchRequest request;
-  request.order = layout_.order();
-  request.has_key = layout_.has_key();
-  request.index_bytes = arguments.index_bytes;
-  request.nnz = chunk.nnz;
-  request.rows = chunk.rows[index(pass_mode_)];
-  request.bytes_of_row = static_cast<std::uint64_t>(config_.backend.rank) * sizeof(Real);
-  request.resolution = config_.resolution;
-  const LaunchPlan plan = plan_launch(config_.limits, request);
-  arguments.stash_first = plan.stash_first;
-  arguments.stash_rows = plan.stash_rows;
-
+void CudaBackend<Real>::compute(std::span<const DeviceChunk* const> chunks, cudaStream_t stream,
+                                const std::string& track) {
   const NvtxRange range("mttkrp");
   const auto begin = trace_.mark(stream);
-  launch_mttkrp(arguments, plan.shape, stream);
-  trace_.add(track, plan.stash_rows > 0 ? "mttkrp (hierarchical)" : "mttkrp (register-based)", chunk.number, 0, begin,
-             trace_.mark(stream));
+  const char* name = launcher_.launch(chunks, stream);
+  trace_.add(track, name, chunks.front()->number, 0, begin, trace_.mark(stream));
 }
 
 template <class Real>
 void CudaBackend<Real>::finish_pass() {
   const NvtxRange range("finish pass");
+  compute_pending();
   join_streams();
   if (copies_ > 1) {
     merge_copies(output_.as<Real>(), copies_memory_.as<const Real>(), copies_ - 1, numbers(pass_mode_), main_.get());

@@ -1,12 +1,12 @@
 // Shared by kernels and launchers: launches and dynamic shared memory.
 //
-// nvcc compiles this for devices; the host compiler compiles it if `cuda_runtime.h` is the emulator's (tests/simt),
-// which defines the two macros itself.
+// In the emulator (tests/simt), `cuda_runtime.h` is the emulator's, which defines the two macros itself.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <tuple>
 #include <utility>
 
 #include "kernels/cuda/check.hpp"
@@ -24,8 +24,6 @@ struct LaunchShape {
   std::size_t shared_bytes = 0;
 };
 
-constexpr std::size_t shared_bytes_without_opt_in = 48 << 10;
-
 // Queues kernel<<<shape, stream>>>(arguments...). `name` is for messages.
 template <class... Parameters, class... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
@@ -35,15 +33,13 @@ void launch(const char* name, void (*kernel)(Parameters...), const LaunchShape& 
                      std::forward<Arguments>(arguments)...),
         name);
 #else
-  if (shape.shared_bytes > shared_bytes_without_opt_in) {
-    check(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes)),
-        name);
-  }
-  // clang-format off
-  kernel<<<shape.blocks, shape.threads, shape.shared_bytes, stream>>>(std::forward<Arguments>(arguments)...);
-  // clang-format on
-  check(cudaGetLastError(), name);
+  std::tuple<Parameters...> copies{std::forward<Arguments>(arguments)...};
+  const auto queue = [&](auto&... parameters) {
+    void* addresses[] = {&parameters...};
+    return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(shape.blocks), dim3(shape.threads), addresses,
+                            shape.shared_bytes, stream);
+  };
+  check(std::apply(queue, copies), name);
 #endif
 }
 

@@ -1,4 +1,4 @@
-// mttkrp.cuh: output[i_n, r] += value * prod_{m != n} A_m[i_m, r], over the nonzeros (i_1, ..., i_N; value) of a chunk.
+// mttkrp.cuh: output[i_n, r] += value * prod_{m != n} A_m[i_m, r], over the nonzeros (i_1, ..., i_N; value) of chunks.
 //
 // Nguyen et al., ICS 2022, section 5: a warp decodes and reorders a tile (tile.cuh). Then groups of lanes run along the
 // rank, each over its share of the tile, and add in registers while the row stays the same. At the end of a segment,
@@ -10,13 +10,6 @@
 
 namespace blco::cuda {
 
-// Tensors of orders 3 to 5 have kernels of their own at common ranks: these load the rows of all modes before they
-// multiply, so that the latencies of the loads overlap.
-constexpr int any_order = 0;
-
-// Nonzeros whose factor rows a lane loads at once: as many as fit its registers.
-BLCO_HOST_DEVICE constexpr int entries_in_flight(int order, int columns) { return (order - 1) * columns > 4 ? 2 : 4; }
-
 // Entries of a tile that each group of `lanes` lanes adds.
 BLCO_HOST_DEVICE constexpr int group_share(int lanes) { return frame_entries * lanes / warp_lanes; }
 
@@ -24,10 +17,10 @@ constexpr int mttkrp_threads = static_cast<int>(max_mttkrp_warps) * warp_lanes;
 constexpr int mttkrp_blocks_per_multiprocessor = static_cast<int>(max_resident_mttkrp_warps / max_mttkrp_warps);
 
 // Destination of a segment's sums. `copy` and `stash` start at the column from which others are counted.
-template <class Real, bool Stashed>
+template <class Sum, bool Stashed>
 struct SegmentSink {
-  Real* copy;   // of the output, in global memory
-  Real* stash;  // stash_rows x rank, in shared memory
+  Sum* copy;   // of the output, in global memory
+  Sum* stash;  // stash_rows x rank, in shared memory
   std::uint64_t stash_first;
   std::uint32_t stash_rows;
 
@@ -35,7 +28,7 @@ struct SegmentSink {
     return {copy + column, stash + column, stash_first, stash_rows};
   }
 
-  __device__ void add(std::uint32_t row, int column, int rank, Real sum) const {
+  __device__ void add(std::uint32_t row, int column, int rank, Sum sum) const {
     if constexpr (Stashed) {
       const std::uint64_t place = row - stash_first;  // wraps around if row < stash_first
       if (place < stash_rows) {
@@ -47,211 +40,271 @@ struct SegmentSink {
   }
 };
 
-// Loads columns 0, Lanes, 2 * Lanes, ... of `Count` rows, counted from the column at which `factor` starts. Columns
-// from `width` on are not loaded, and count as 0.
-template <int Lanes, bool Exact, class Real, int Count, int Columns>
-__device__ inline void load_rows(const Real* factor, const std::uint32_t* rows, int rank, int width,
-                                 Real (&numbers)[Count][Columns]) {
-#pragma unroll
-  for (int e = 0; e < Count; ++e) {
-    const Real* row = factor + std::uint64_t{rows[e]} * static_cast<std::uint64_t>(rank);
-#pragma unroll
-    for (int c = 0; c < Columns; ++c) numbers[e][c] = Exact || c * Lanes < width ? __ldg(row + c * Lanes) : Real{0};
+// An entry of a tile as it lies there, to be read at once.
+template <int Order>
+struct alignas(Order % 4 == 3 ? 16 : 8) TileEntry {
+  std::uint32_t word[tile_entry_bytes(Order) / 4];
+
+  template <class Sum>
+  __device__ Sum value() const {
+    if constexpr (sizeof(Sum) == sizeof(double)) {
+      return __hiloint2double(static_cast<int>(word[1]), static_cast<int>(word[0]));
+    } else {
+      return __uint_as_float(word[0]);
+    }
   }
+  __device__ std::uint32_t row(int k) const { return word[2 + k]; }
+};
+
+// Gaps, which groups of lanes read ahead of their shares, have row 0 in every mode. Nothing is ever placed there, and
+// scratch ends before the first.
+template <int Share, int Order>
+__device__ inline void clear_gaps(const WarpTile& tile, int lane) {
+  constexpr int between = frame_entries / Share - 1;
+  static_assert(Share * tile_entry_bytes(Order) >= frame_entries * static_cast<int>(sizeof(std::uint64_t)));
+  if (lane >= tile_gaps) return;
+  const int place = lane < between ? (lane + 1) * (Share + 1) - 1 : frame_entries + lane;
+  reinterpret_cast<TileEntry<Order>*>(tile.entries)[place] = TileEntry<Order>{};
 }
 
-template <class Real, int Count, int Columns>
-__device__ inline void multiply(Real (&products)[Count][Columns], const Real (&numbers)[Count][Columns]) {
-#pragma unroll
-  for (int e = 0; e < Count; ++e) {
-#pragma unroll
-    for (int c = 0; c < Columns; ++c) products[e][c] *= numbers[e][c];
-  }
-}
+// A nonzero whose factor rows are on their way.
+template <class Sum, class Factor, int Others, int Columns>
+struct Slot {
+  Sum value;
+  Factor numbers[Others][Columns];
+};
 
-// Processes Lanes x Columns columns at once: lane l of a group holds columns first + l + c * Lanes. Exact: the rank
-// equals Lanes * Columns. Entries past the count have value 0 and row 0, and end no segment.
-template <class Real, int Lanes, int Columns, int Order, bool Exact, bool Stashed>
-__device__ inline void add_columns(const MttkrpArguments<Real>& arguments, const WarpTile& tile, int count, int lane,
-                                   int first, const SegmentSink<Real, Stashed>& sink) {
+// Adds a tile of an order known to the compiler, at a rank of Lanes * Columns. Lane l of a group holds columns
+// l + c * Lanes. `Slots` nonzeros are in flight: where one has been added, the rows of another are requested, which was
+// read from the tile a step before.
+template <class Sum, class Factor, int Lanes, int Columns, int Slots, int Order>
+__device__ inline void add_pipelined(const MttkrpArguments<Sum, Factor>& arguments, const WarpTile& tile, int lane,
+                                     const SegmentSink<Sum, false>& sink) {
   constexpr int share = group_share(Lanes);
-  constexpr int in_flight = entries_in_flight(Order, Columns);
-  constexpr int others = Order == any_order ? 1 : Order - 1;
-  const int rank = Exact ? Lanes * Columns : arguments.rank;
-  const int column = first + lane % Lanes;
-  const int width = rank - column;
+  constexpr int others = Order - 1;
+  constexpr int rank = Lanes * Columns;
+  constexpr int steps_at_once = 8;  // one byte of flags
+  static_assert(steps_at_once % Slots == 0 && frame_entries / share + Slots + 1 <= tile_gaps);
+  const int column = lane % Lanes;
   const int begin = lane / Lanes * share;
-  const int end = begin + share < count ? begin + share : count;
-  const Real* values = reinterpret_cast<const Real*>(tile.low);
-  const std::uint32_t* targets = tile.rows + arguments.mode * frame_entries;
-  const SegmentSink<Real, Stashed> own_sink = sink.from_column(column);
+  const SegmentSink<Sum, false> own_sink = sink.from_column(column);
+  const Factor* factors[others];
+#pragma unroll
+  for (int k = 0; k < others; ++k) factors[k] = arguments.factors[k < arguments.mode ? k : k + 1] + column;
+  const auto* entry =
+      reinterpret_cast<const TileEntry<Order>*>(tile.entries) + place_of<share>(static_cast<unsigned>(begin));
+  const std::uint32_t* targets = tile.targets + begin;
+  const std::uint8_t* ends = tile.ends + begin / 8;
 
-  const Real* factors[others];
-  const std::uint32_t* rows[others];
-  if constexpr (Order != any_order) {
+  using NextSlot = Slot<Sum, Factor, others, Columns>;
+  const auto request = [&factors](const TileEntry<Order>& next, NextSlot& slot) {
+    slot.value = next.template value<Sum>();
 #pragma unroll
     for (int k = 0; k < others; ++k) {
-      const int mode = k < arguments.mode ? k : k + 1;
-      factors[k] = arguments.factors[mode] + column;
-      rows[k] = tile.rows + mode * frame_entries;
+      const Factor* row = factors[k] + std::uint64_t{next.row(k)} * rank;
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) slot.numbers[k][c] = __ldg(row + c * Lanes);
     }
-  }
+  };
+  NextSlot slots[Slots];
+#pragma unroll
+  for (int s = 0; s < Slots; ++s) request(entry[s], slots[s]);
+  TileEntry<Order> next = entry[Slots];
+  entry += Slots + 1;
 
-  Real sums[Columns] = {};
+  Sum sums[Columns] = {};
 #pragma unroll 1
-  for (int at = begin; at < end; at += in_flight) {
-    Real numbers[others][in_flight][Columns];
-    if constexpr (Order != any_order) {
+  for (int at = 0; at < share; at += steps_at_once, entry += steps_at_once, targets += steps_at_once) {
+    const unsigned flags = ends[at / 8];
 #pragma unroll
-      for (int k = 0; k < others; ++k) load_rows<Lanes, Exact>(factors[k], rows[k] + at, rank, width, numbers[k]);
-    }
-    Real products[in_flight][Columns];
-#pragma unroll
-    for (int e = 0; e < in_flight; ++e) {
-#pragma unroll
-      for (int c = 0; c < Columns; ++c) products[e][c] = values[at + e];
-    }
-    if constexpr (Order != any_order) {
-#pragma unroll
-      for (int k = 0; k < others; ++k) multiply(products, numbers[k]);
-    } else {
-      for (int mode = 0; mode < arguments.order; ++mode) {
-        if (mode == arguments.mode) continue;
-        load_rows<Lanes, Exact>(arguments.factors[mode] + column, tile.rows + mode * frame_entries + at, rank, width,
-                                numbers[0]);
-        multiply(products, numbers[0]);
-      }
-    }
-    const std::uint32_t ends = tile.ends[at / warp_lanes] >> (at % warp_lanes);
-#pragma unroll
-    for (int e = 0; e < in_flight; ++e) {
-#pragma unroll
-      for (int c = 0; c < Columns; ++c) sums[c] += products[e][c];
-      if ((ends >> e & 1) == 0) continue;
+    for (int e = 0; e < steps_at_once; ++e) {
+      NextSlot& slot = slots[e % Slots];
 #pragma unroll
       for (int c = 0; c < Columns; ++c) {
-        if (Exact || c * Lanes < width) own_sink.add(targets[at + e], c * Lanes, rank, sums[c]);
+        Sum product = slot.value;
+#pragma unroll
+        for (int k = 0; k < others; ++k) product *= static_cast<Sum>(slot.numbers[k][c]);
+        sums[c] += product;
+      }
+      request(next, slot);
+      next = entry[e];
+      if ((flags >> e & 1) == 0) continue;
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) {
+        own_sink.add(targets[e], c * Lanes, rank, sums[c]);
         sums[c] = 0;
       }
     }
   }
 }
 
-// Processes as many blocks of Lanes * Columns columns as the rank needs.
-template <class Real, int Lanes, int Columns, int Order, bool Exact, bool Stashed>
-__device__ inline void add_tile(const MttkrpArguments<Real>& arguments, const WarpTile& tile, int count, int lane,
-                                const SegmentSink<Real, Stashed>& sink) {
+// Adds Lanes * Columns columns of a tile of any order: lane l of a group holds columns first + l + c * Lanes. Exact:
+// the rank equals Lanes * Columns.
+template <class Sum, class Factor, int Lanes, int Columns, bool Exact, bool Stashed>
+__device__ inline void add_columns(const MttkrpArguments<Sum, Factor>& arguments, const WarpTile& tile, int lane,
+                                   int first, const SegmentSink<Sum, Stashed>& sink) {
+  constexpr int share = group_share(Lanes);
+  constexpr int in_flight = 4;
   const int rank = Exact ? Lanes * Columns : arguments.rank;
-  for (int first = 0; first < rank; first += Lanes * Columns) {
-    add_columns<Real, Lanes, Columns, Order, Exact, Stashed>(arguments, tile, count, lane, first, sink);
+  const int column = first + lane % Lanes;
+  const int width = rank - column;
+  const int begin = lane / Lanes * share;
+  const int bytes_of_entry = tile_entry_bytes(arguments.order);
+  const std::byte* entries =
+      tile.entries + place_of<share>(static_cast<unsigned>(begin)) * static_cast<unsigned>(bytes_of_entry);
+  const SegmentSink<Sum, Stashed> own_sink = sink.from_column(column);
+
+  Sum sums[Columns] = {};
+#pragma unroll 1
+  for (int at = 0; at < share; at += in_flight, entries += in_flight * bytes_of_entry) {
+    Sum products[in_flight][Columns];
+#pragma unroll
+    for (int e = 0; e < in_flight; ++e) {
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) products[e][c] = *reinterpret_cast<const Sum*>(entries + e * bytes_of_entry);
+    }
+    for (int k = 0; k < arguments.order - 1; ++k) {
+      const Factor* factor = arguments.factors[k < arguments.mode ? k : k + 1] + column;
+      Factor numbers[in_flight][Columns];
+#pragma unroll
+      for (int e = 0; e < in_flight; ++e) {
+        const auto row = *reinterpret_cast<const std::uint32_t*>(entries + e * bytes_of_entry + 8 + 4 * k);
+        const Factor* from = factor + std::uint64_t{row} * static_cast<std::uint64_t>(rank);
+#pragma unroll
+        for (int c = 0; c < Columns; ++c)
+          numbers[e][c] = Exact || c * Lanes < width ? __ldg(from + c * Lanes) : Factor{0};
+      }
+#pragma unroll
+      for (int e = 0; e < in_flight; ++e) {
+#pragma unroll
+        for (int c = 0; c < Columns; ++c) products[e][c] *= static_cast<Sum>(numbers[e][c]);
+      }
+    }
+    const unsigned flags = tile.ends[(begin + at) / 8] >> (at % 8);
+#pragma unroll
+    for (int e = 0; e < in_flight; ++e) {
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) sums[c] += products[e][c];
+      if ((flags >> e & 1) == 0) continue;
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) {
+        if (Exact || c * Lanes < width) own_sink.add(tile.targets[begin + at + e], c * Lanes, rank, sums[c]);
+        sums[c] = 0;
+      }
+    }
   }
 }
 
-template <class Real, int Lanes, int Columns, int Order, bool Exact, bool Stashed>
+// How a kernel processes a tile. Of orders 3 to 5, `Slots` nonzeros are in flight.
+template <int LaneCount, int ColumnCount, bool IsExact, bool IsStashed, int OrderOrAny = any_order, int SlotCount = 0>
+struct KernelShape {
+  static constexpr int lanes = LaneCount;
+  static constexpr int columns = ColumnCount;
+  static constexpr bool exact = IsExact;
+  static constexpr bool stashed = IsStashed;
+  static constexpr int order = OrderOrAny;
+  static constexpr int slots = SlotCount;
+};
+
+template <class Sum, class Factor, class Shape>
 __global__ void __launch_bounds__(mttkrp_threads, mttkrp_blocks_per_multiprocessor)
-    mttkrp_kernel(const __grid_constant__ MttkrpArguments<Real> arguments) {
+    mttkrp_kernel(const __grid_constant__ MttkrpArguments<Sum, Factor> arguments) {
   BLCO_DYNAMIC_SHARED(shared);
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
   const unsigned warp = threadIdx.x / warp_lanes;
   const unsigned warps = blockDim.x / warp_lanes;
-  const bool has_key = arguments.key.bytes != nullptr;
-  const std::size_t bytes_of_tile = tile_bytes(arguments.order, has_key);
+  const int order = Shape::order == any_order ? arguments.order : Shape::order;
+  const std::size_t bytes_of_tile = tile_bytes(order, arguments.has_key);
+  const int bytes_of_line = arguments.index_bytes + arguments.key_bytes;
 
   auto* tables = reinterpret_cast<std::uint64_t*>(shared);
-  std::byte* tiles = shared + table_bytes(arguments.index_bytes);
-  const WarpTile tile = carve_tile(tiles + warp * bytes_of_tile, arguments.order, has_key);
-  Real* stash = reinterpret_cast<Real*>(tiles + warps * bytes_of_tile);
+  std::byte* tiles = shared + table_bytes(bytes_of_line);
+  const WarpTile tile = carve_tile(tiles + warp * bytes_of_tile, order, arguments.has_key);
+  Sum* stash = reinterpret_cast<Sum*>(tiles + warps * bytes_of_tile);
   const std::uint32_t stash_numbers = arguments.stash_rows * static_cast<std::uint32_t>(arguments.rank);
 
-  for (unsigned i = threadIdx.x; i < 256u * static_cast<unsigned>(arguments.index_bytes); i += blockDim.x) {
-    tables[i] = arguments.byte_tables[i];
+  for (unsigned i = threadIdx.x; i < 256u * static_cast<unsigned>(bytes_of_line); i += blockDim.x) {
+    tables[i] = arguments.tables[i];
   }
-  if constexpr (Stashed) {
+  if constexpr (Shape::order != any_order) clear_gaps<group_share(Shape::lanes), Shape::order>(tile, lane);
+  if constexpr (Shape::stashed) {
     for (std::uint32_t i = threadIdx.x; i < stash_numbers; i += blockDim.x) stash[i] = 0;
   }
   __syncthreads();
 
   const unsigned copy_number = blockIdx.x % static_cast<unsigned>(arguments.copy_count);
-  Real* copy = copy_number == 0 ? arguments.output : arguments.more_copies + (copy_number - 1) * arguments.copy_stride;
-  const SegmentSink<Real, Stashed> sink{copy, stash, arguments.stash_first, arguments.stash_rows};
-  const std::uint64_t frames = (std::uint64_t{arguments.nnz} + frame_entries - 1) / frame_entries;
-  for (std::uint64_t frame = std::uint64_t{blockIdx.x} * warps + warp; frame < frames; frame += gridDim.x * warps) {
-    const int count = prepare_tile(arguments, tables, tile, frame, lane, group_share(Lanes));
-    add_tile<Real, Lanes, Columns, Order, Exact, Stashed>(arguments, tile, count, lane, sink);
+  Sum* copy = copy_number == 0 ? arguments.output : arguments.more_copies + (copy_number - 1) * arguments.copy_stride;
+  const SegmentSink<Sum, Shape::stashed> sink{copy, stash, arguments.stash_first, arguments.stash_rows};
+  const std::uint32_t step = gridDim.x * warps;
+  int chunk = 0;
+  for (std::uint32_t frame = blockIdx.x * warps + warp; frame < arguments.frames; frame += step) {
+    while (chunk + 1 < arguments.chunk_count && frame >= arguments.chunks[chunk + 1].first_frame) ++chunk;
+    const ChunkPart& part = arguments.chunks[chunk];
+    prepare_tile<group_share(Shape::lanes), Shape::order>(arguments, part, tables, tile, frame - part.first_frame,
+                                                          lane);
+    if constexpr (Shape::order != any_order) {
+      add_pipelined<Sum, Factor, Shape::lanes, Shape::columns, Shape::slots, Shape::order>(arguments, tile, lane, sink);
+    } else {
+      const int rank = Shape::exact ? Shape::lanes * Shape::columns : arguments.rank;
+      for (int first = 0; first < rank; first += Shape::lanes * Shape::columns) {
+        add_columns<Sum, Factor, Shape::lanes, Shape::columns, Shape::exact>(arguments, tile, lane, first, sink);
+      }
+    }
     __syncwarp();
   }
 
-  if constexpr (Stashed) {
+  if constexpr (Shape::stashed) {
     __syncthreads();
-    Real* window = copy + arguments.stash_first * static_cast<std::uint64_t>(arguments.rank);
+    Sum* window = copy + arguments.stash_first * static_cast<std::uint64_t>(arguments.rank);
     for (std::uint32_t i = threadIdx.x; i < stash_numbers; i += blockDim.x) {
-      if (stash[i] != Real{0}) atomicAdd(&window[i], stash[i]);
+      if (stash[i] != Sum{0}) atomicAdd(&window[i], stash[i]);
     }
   }
 }
 
-template <class Real, int Lanes, int Columns, int Order, bool Exact, bool Stashed>
-void launch_kernel(const MttkrpArguments<Real>& arguments, const MttkrpShape& shape, cudaStream_t stream) {
-  const LaunchShape launch_shape{shape.blocks, shape.warps * warp_lanes, shape.shared_bytes};
-  launch(Stashed ? "mttkrp (hierarchical)" : "mttkrp (register-based)",
-         mttkrp_kernel<Real, Lanes, Columns, Order, Exact, Stashed>, launch_shape, stream, arguments);
+// The kernel of one kind of rank, for any order.
+template <class Sum, class Factor, int Lanes, int Columns, bool Exact>
+MttkrpKernel<Sum, Factor> kernel_of_kind(bool stashed) {
+  if (stashed) return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, Exact, true>>;
+  return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, Exact, false>>;
 }
 
-// Launches the kernel of one kind of rank, for any order.
-template <class Real, int Lanes, int Columns, bool Exact>
-void launch_kind(const MttkrpArguments<Real>& arguments, const MttkrpShape& shape, cudaStream_t stream) {
-  if (arguments.stash_rows > 0) {
-    launch_kernel<Real, Lanes, Columns, any_order, Exact, true>(arguments, shape, stream);
-  } else {
-    launch_kernel<Real, Lanes, Columns, any_order, Exact, false>(arguments, shape, stream);
-  }
-}
-
-// Launches the kernel of a common rank, Lanes * Columns.
-template <class Real, int Lanes, int Columns>
-void launch_common(const MttkrpArguments<Real>& arguments, const MttkrpShape& shape, cudaStream_t stream) {
-  if (arguments.stash_rows == 0) {
-    switch (arguments.order) {
-      case 3:
-        return launch_kernel<Real, Lanes, Columns, 3, true, false>(arguments, shape, stream);
-      case 4:
-        return launch_kernel<Real, Lanes, Columns, 4, true, false>(arguments, shape, stream);
-      case 5:
-        return launch_kernel<Real, Lanes, Columns, 5, true, false>(arguments, shape, stream);
-      default:
-        break;
-    }
-  }
-  launch_kind<Real, Lanes, Columns, true>(arguments, shape, stream);
+// The kernel of a common rank, Lanes * Columns.
+template <class Sum, class Factor, int Lanes, int Columns, int Slots>
+MttkrpKernel<Sum, Factor> kernel_of_common_rank(int order, bool stashed) {
+  if (!stashed && order == 3) return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, true, false, 3, Slots>>;
+  if (!stashed && order == 4) return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, true, false, 4, Slots>>;
+  if (!stashed && order == 5) return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, true, false, 5, Slots>>;
+  return kernel_of_kind<Sum, Factor, Lanes, Columns, true>(stashed);
 }
 
 // Ranks 8, 16, 24, 32, 48 and 64 are compiled in. Other small ranks use the narrowest group that holds them, so that
 // the warp's other lanes process other entries; other large ranks run in blocks of 32 or 64 columns.
-template <class Real>
-void launch_mttkrp(const MttkrpArguments<Real>& arguments, const MttkrpShape& shape, cudaStream_t stream) {
-  switch (arguments.rank) {
+template <class Sum, class Factor>
+MttkrpKernel<Sum, Factor> mttkrp_kernel_for(int order, int rank, bool stashed) {
+  switch (rank) {
     case 8:
-      return launch_kind<Real, 8, 1, true>(arguments, shape, stream);
+      return kernel_of_kind<Sum, Factor, 8, 1, true>(stashed);
     case 16:
-      return launch_common<Real, 16, 1>(arguments, shape, stream);
+      return kernel_of_common_rank<Sum, Factor, 16, 1, 4>(order, stashed);
     case 24:
-      return launch_kind<Real, 8, 3, true>(arguments, shape, stream);
+      return kernel_of_kind<Sum, Factor, 8, 3, true>(stashed);
     case 32:
-      return launch_common<Real, 16, 2>(arguments, shape, stream);
+      return kernel_of_common_rank<Sum, Factor, 16, 2, 2>(order, stashed);
     case 48:
-      return launch_kind<Real, 16, 3, true>(arguments, shape, stream);
+      return kernel_of_kind<Sum, Factor, 16, 3, true>(stashed);
     case 64:
-      return launch_common<Real, 32, 2>(arguments, shape, stream);
+      return kernel_of_common_rank<Sum, Factor, 32, 2, 2>(order, stashed);
     default:
       break;
   }
-  if (arguments.rank == 1) return launch_kind<Real, 1, 1, true>(arguments, shape, stream);
-  if (arguments.rank == 2) return launch_kind<Real, 2, 1, true>(arguments, shape, stream);
-  if (arguments.rank <= 4) return launch_kind<Real, 4, 1, false>(arguments, shape, stream);
-  if (arguments.rank <= 8) return launch_kind<Real, 8, 1, false>(arguments, shape, stream);
-  if (arguments.rank <= 16) return launch_kind<Real, 16, 1, false>(arguments, shape, stream);
-  if (arguments.rank <= 32) return launch_kind<Real, 32, 1, false>(arguments, shape, stream);
-  launch_kind<Real, 32, 2, false>(arguments, shape, stream);
+  if (rank == 1) return kernel_of_kind<Sum, Factor, 1, 1, true>(stashed);
+  if (rank == 2) return kernel_of_kind<Sum, Factor, 2, 1, true>(stashed);
+  if (rank <= 4) return kernel_of_kind<Sum, Factor, 4, 1, false>(stashed);
+  if (rank <= 8) return kernel_of_kind<Sum, Factor, 8, 1, false>(stashed);
+  if (rank <= 16) return kernel_of_kind<Sum, Factor, 16, 1, false>(stashed);
+  if (rank <= 32) return kernel_of_kind<Sum, Factor, 32, 1, false>(stashed);
+  return kernel_of_kind<Sum, Factor, 32, 2, false>(stashed);
 }
 
 }  // namespace blco::cuda

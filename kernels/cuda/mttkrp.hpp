@@ -11,38 +11,51 @@
 
 namespace blco::cuda {
 
-// Position of a coordinate in a line: bits `field` at `shift` of the BLCO index, then, from bit `low_bits` of the
-// coordinate on, the bits of the key under `key_mask`.
-struct CoordinateBits {
-  std::uint64_t field = 0;
-  std::uint64_t key_mask = 0;
-  std::uint64_t length = 0;
+// Position of a mode's row: `field` at `shift` of the BLCO index; above its low_bits, `key_field` at key_shift of the
+// key's fields.
+struct RowBits {
+  std::uint32_t field = 0;
+  std::uint32_t key_field = 0;  // 0: all bits are in the index
+  std::uint32_t last = 0;       // the largest legal row
   int shift = 0;
+  int key_shift = 0;
   int low_bits = 0;
 };
 
 // First fault of a pass, in device memory: 0, or (chunk + 1) << 8 | mode for a coordinate outside its mode.
 using FaultRecord = unsigned long long;
 
-// Trivially copyable; passed to the device by value. Payloads, tables, factors, output and fault are in device memory.
-template <class Real>
-struct MttkrpArguments {
+// The part of a launch that one chunk makes.
+struct ChunkPart {
   PayloadView index;
   PayloadView key;    // no bytes: lines of up to 64 bits
   PayloadView value;  // no bytes: all values are 1
   std::uint64_t chunk = 0;
   std::uint32_t nnz = 0;
+  std::uint32_t first_frame = 0;  // counted from the first frame of the launch
+};
+inline constexpr int max_chunks_of_launch = 16;
+
+// Trivially copyable; passed to the device by value. Payloads, tables, factors, output and fault are in device memory.
+// Factors hold numbers of one type; products, sums and the output are of another, at least as exact.
+template <class Sum, class Factor>
+struct MttkrpArguments {
+  ChunkPart chunks[max_chunks_of_launch] = {};
+  int chunk_count = 0;
+  std::uint32_t frames = 0;  // of all chunks
 
   int order = 0;
   int mode = 0;
   int rank = 0;
-  CoordinateBits coordinates[max_order] = {};
-  const Real* factors[max_order] = {};         // row-major I_n x rank
-  const std::uint64_t* byte_tables = nullptr;  // BlcoByteTables
-  int index_bytes = 0;                         // number of low bytes of a line that can be nonzero
+  bool has_key = false;
+  RowBits rows[max_order] = {};
+  const Factor* factors[max_order] = {};  // row-major I_n x rank
+  const std::uint64_t* tables = nullptr;  // of the index (ByteTables), then of the key
+  int index_bytes = 0;                    // number of low bytes of a line that can be nonzero
+  int key_bytes = 0;                      // the same of a key
 
-  Real* output = nullptr;         // row-major I_mode x rank
-  Real* more_copies = nullptr;    // copies 1, 2, ... of the output
+  Sum* output = nullptr;          // row-major I_mode x rank
+  Sum* more_copies = nullptr;     // copies 1, 2, ... of the output
   std::uint64_t copy_stride = 0;  // numbers from one copy to the next
   int copy_count = 1;             // includes the output
   std::uint64_t stash_first = 0;  // rows [stash_first, stash_first + stash_rows) are collected in shared memory
@@ -60,18 +73,29 @@ inline constexpr unsigned max_mttkrp_warps = 8;  // of a block
 // Of a multiprocessor: the kernels' launch bounds keep 64 Ki registers enough for so many.
 inline constexpr unsigned max_resident_mttkrp_warps = 24;
 
-// Dynamic shared memory of a block, in order: byte tables, one tile per warp, the stash.
+// An entry of a tile: its value in 8 bytes, then its rows in all modes but the target, padded to 8 bytes.
+BLCO_HOST_DEVICE constexpr int tile_entry_bytes(int order) { return 8 + order / 2 * 8; }
+// Entries of row 0 between and behind the shares of groups of lanes: a group reads ahead of its share.
+inline constexpr int tile_gaps = 12;
+
+// Dynamic shared memory of a block, in order: byte tables of index and key, one tile per warp, the stash. A tile:
+// entries, fields of keys, target rows, flags of segment ends.
 BLCO_HOST_DEVICE constexpr std::size_t tile_bytes(int order, bool has_key) {
-  const std::size_t words = has_key ? 2 * frame_entries : frame_entries;
-  const std::size_t rows = static_cast<std::size_t>(order) * frame_entries;
-  return words * sizeof(std::uint64_t) + rows * sizeof(std::uint32_t) + frame_entries / 8;
+  const std::size_t entries = static_cast<std::size_t>(tile_entry_bytes(order)) * (frame_entries + tile_gaps);
+  const std::size_t bytes = entries + (has_key ? frame_entries * sizeof(std::uint64_t) : 0) +
+                            frame_entries * sizeof(std::uint32_t) + frame_entries / 8;
+  return (bytes + 15) / 16 * 16;
 }
-BLCO_HOST_DEVICE constexpr std::size_t table_bytes(int index_bytes) {
-  return static_cast<std::size_t>(index_bytes) * 256 * sizeof(std::uint64_t);
+BLCO_HOST_DEVICE constexpr std::size_t table_bytes(int bytes) {
+  return static_cast<std::size_t>(bytes) * 256 * sizeof(std::uint64_t);
 }
 
-// Queues output[i_mode] += value * prod_{m != mode} A_m[i_m] over the chunk. Throws Error{cuda}.
-template <class Real>
-void launch_mttkrp(const MttkrpArguments<Real>& arguments, const MttkrpShape& shape, cudaStream_t stream);
+// Kernels of one choice of order, rank and resolution; the caller launches them.
+template <class Sum, class Factor>
+using MttkrpKernel = void (*)(MttkrpArguments<Sum, Factor>);
+
+// output[i_mode] += value * prod_{m != mode} A_m[i_m] over the chunks. `stashed`: hierarchical resolution.
+template <class Sum, class Factor>
+MttkrpKernel<Sum, Factor> mttkrp_kernel_for(int order, int rank, bool stashed);
 
 }  // namespace blco::cuda

@@ -3,6 +3,6 @@
 
 namespace blco::cuda {
 
-template void launch_mttkrp(const MttkrpArguments<float>&, const MttkrpShape&, cudaStream_t);
+template MttkrpKernel<float, float> mttkrp_kernel_for<float, float>(int, int, bool);
 
 }  // namespace blco::cuda

@@ -3,6 +3,6 @@
 
 namespace blco::cuda {
 
-template void launch_mttkrp(const MttkrpArguments<double>&, const MttkrpShape&, cudaStream_t);
+template MttkrpKernel<double, double> mttkrp_kernel_for<double, double>(int, int, bool);
 
 }  // namespace blco::cuda

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "kernels/cuda/mttkrp.hpp"
 #include "kernels/cuda_backend.hpp"
@@ -19,9 +20,9 @@ struct RowRange {
 struct LaunchRequest {
   int order = 1;
   bool has_key = false;
-  int index_bytes = 8;
-  std::uint64_t nnz = 0;
-  RowRange rows;                   // of the target mode, in this chunk
+  int line_bytes = 8;              // of index and key
+  std::uint64_t frames = 0;        // of all chunks
+  RowRange rows;                   // of the target mode, in these chunks
   std::uint64_t bytes_of_row = 8;  // of the output
   Resolution resolution = Resolution::automatic;
 };
@@ -30,12 +31,16 @@ struct LaunchPlan {
   MttkrpShape shape;
   std::uint64_t stash_first = 0;
   std::uint32_t stash_rows = 0;  // 0: register-based
+  unsigned blocks_per_multiprocessor = 1;
 };
 
-// Hierarchical if the chunk has fewer target rows than the device has multiprocessors, because many blocks would then
-// add to the same rows of global memory. The stash holds as many of the chunk's rows, from the first on, as fit into
-// shared memory next to the tiles; if none fit, the chunk is register-based.
-LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request);
+// How many blocks of a kernel a multiprocessor holds at once, as the runtime says.
+using Occupancy = std::function<int(bool stashed, unsigned warps, std::size_t shared_bytes)>;
+
+// Hierarchical if the chunks have fewer target rows than the device has multiprocessors, because many blocks would then
+// add to the same rows of global memory. The stash holds as many of the rows, from the first on, as fit into shared
+// memory next to the tiles; if none fit, the launch is register-based.
+LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request, const Occupancy& occupancy);
 
 // Number of copies of a mode's output, the output included. More than one only if the mode itself is short (or
 // hierarchical resolution is requested); as many as `private_bytes` hold, up to max_copies.

@@ -1,10 +1,13 @@
 // A tile: one frame of a chunk, decoded by a warp into shared memory and reordered so that equal target rows are
 // adjacent. Nguyen et al., ICS 2022, section 5.1: the processing phase.
 //
-// Reordering is a stable counting sort by the lowest eight bits of the row. Neighbours in line order agree in the high
-// bits of every mode, so rows in one bucket are nearly always equal; where they are not, a row merely gets more
-// segments. The order depends on the data alone.
+// A lane keeps its eight entries in registers until it knows where they go. Reordering is a stable counting sort by
+// the lowest eight bits of the row. Neighbours in line order agree in the high bits of every mode, so rows in one
+// bucket are nearly always equal; where they are not, a row merely gets more segments. The order depends on the data
+// alone. Frames are always whole: past a chunk's end the last nonzero is repeated with value 0.
 #pragma once
+
+#include <cub/warp/warp_scan.cuh>
 
 #include "blco/frame_lanes.hpp"
 #include "kernels/cuda/launch.cuh"
@@ -14,126 +17,185 @@ namespace blco::cuda {
 
 constexpr unsigned all_lanes = 0xffffffffu;
 constexpr unsigned bucket_count = 256;
-constexpr int flag_words = frame_entries / warp_lanes;
+
+// Tensors of orders 3 to 5 have kernels of their own at common ranks.
+constexpr int any_order = 0;
+
+// Entry j of a lane is entry lane * lane_entries + j of the frame.
+template <class T>
+using LaneEntries = T[lane_entries];
+
+struct alignas(16) FourWords {
+  std::uint32_t word[4];
+};
 
 // Shared memory of one warp. Positions 0 to 255 are places after reordering.
 struct WarpTile {
-  std::uint64_t* low;   // by slot: line indices, then BLCO indices; finally values by position
-  std::uint64_t* key;   // by slot; null for lines of up to 64 bits
-  std::uint32_t* rows;  // row of mode m at position p: rows[m * 256 + p]; the target mode's serve as histogram
-  std::uint32_t* ends;  // bit p % 32 of word p / 32: a segment ends at position p
+  std::byte* entries;      // by position: value, then the rows of all modes but the target; before: scratch
+  std::uint64_t* keys;     // by slot: fields of the key; null for lines of up to 64 bits
+  std::uint32_t* targets;  // by position; before: the histogram
+  std::uint8_t* ends;      // bit p % 8 of byte p / 8: a segment ends at position p
 };
 
 __device__ inline WarpTile carve_tile(std::byte* memory, int order, bool has_key) {
   WarpTile tile;
-  tile.low = reinterpret_cast<std::uint64_t*>(memory);
-  tile.key = has_key ? tile.low + frame_entries : nullptr;
-  tile.rows = reinterpret_cast<std::uint32_t*>(tile.low + (has_key ? 2 : 1) * frame_entries);
-  tile.ends = tile.rows + order * frame_entries;
+  tile.entries = memory;
+  memory += tile_entry_bytes(order) * (frame_entries + tile_gaps);
+  tile.targets = reinterpret_cast<std::uint32_t*>(memory);
+  memory += frame_entries * sizeof(std::uint32_t);
+  tile.keys = has_key ? reinterpret_cast<std::uint64_t*>(memory) : nullptr;
+  if (has_key) memory += frame_entries * sizeof(std::uint64_t);
+  tile.ends = reinterpret_cast<std::uint8_t*>(memory);
   return tile;
 }
 
+// Where the entry of a position lies, counted in entries. Few shares are followed by a gap each, so that groups of
+// lanes read different banks.
+template <int Share>
+__device__ constexpr std::uint32_t place_of(std::uint32_t position) {
+  return Share >= 64 ? position + position / Share : position;
+}
+
 template <class Number>
-__device__ inline Number exclusive_scan(Number own, int lane) {
-  Number sum = own;
-  for (int step = 1; step < warp_lanes; step *= 2) {
-    const Number below = __shfl_up_sync(all_lanes, sum, static_cast<unsigned>(step));
-    if (lane >= step) sum += below;
-  }
-  return sum - own;
+__device__ inline Number exclusive_sum(Number own) {
+  typename cub::WarpScan<Number>::TempStorage none;
+  Number before;
+  cub::WarpScan<Number>(none).ExclusiveSum(own, before);
+  return before;
 }
 
-// Writes the 256 values of a frame to `slots`; lane l owns entries 8 l to 8 l + 7, at frame_slot(entry).
-__device__ inline void decode_column(const PayloadView& payload, std::uint64_t frame, FrameCoding coding, int lane,
-                                     std::uint64_t* slots) {
+__device__ inline FrameLanes open_frame(const PayloadView& payload, std::uint32_t frame) {
   const FrameEntry entry = payload.entry(frame);
-  const FrameLanes lanes{payload.bytes + 8 * static_cast<std::uint64_t>(entry.offset),
-                         unpack_descriptor(entry.descriptor), coding, payload.base};
-  lanes.unpack(lane, slots);
-  __syncwarp();
-  lanes.patch(lane, slots);
-  __syncwarp();
-  const std::uint64_t before =
-      coding == FrameCoding::differences ? exclusive_scan(lanes.lane_sum(lane, slots), lane) : 0;
-  lanes.finish(lane, before, slots);
+  return {payload.bytes + 8 * std::uint64_t{entry.offset}, unpack_descriptor(entry.descriptor), payload.base};
 }
 
-// Re-encodes a line index by one table look-up per byte.
-__device__ inline std::uint64_t blco_index(const std::uint64_t* byte_tables, int bytes, std::uint64_t line) {
-  std::uint64_t index = 0;
-  for (int byte = 0; byte < bytes; ++byte) index |= byte_tables[256 * byte + ((line >> (8 * byte)) & 255)];
-  return index;
-}
-
-__device__ inline std::uint64_t gather_bits(std::uint64_t from, std::uint64_t mask) {
-  std::uint64_t gathered = 0;
-  for (int at = 0; mask != 0; ++at, mask &= mask - 1) {
-    const int bit = __ffsll(static_cast<long long>(mask)) - 1;
-    gathered |= (from >> bit & 1) << at;
+// Decodes the lane's lines or keys. `scratch` holds 256 words, and is free again on return.
+__device__ inline void decode_lines(const PayloadView& payload, std::uint32_t frame, int count, int lane,
+                                    std::uint64_t* scratch, LaneEntries<std::uint64_t>& lines) {
+  const FrameLanes lanes = open_frame(payload, frame);
+  lanes.unpack(lane, lines);
+  if (lanes.shape.exceptions > 0) {
+#pragma unroll
+    for (int j = 0; j < lane_entries; ++j) scratch[j * warp_lanes + lane] = lines[j];
+    __syncwarp();
+    lanes.patch(lane, scratch);
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < lane_entries; ++j) lines[j] = scratch[j * warp_lanes + lane];
+    __syncwarp();
   }
-  return gathered;
+  if (count < frame_entries) {
+#pragma unroll
+    for (int j = 0; j < lane_entries; ++j) lines[j] = lane * lane_entries + j < count ? lines[j] : 0;
+  }
+  const std::uint64_t before = lanes.first() + exclusive_sum(FrameLanes::accumulate(lines));
+#pragma unroll
+  for (int j = 0; j < lane_entries; ++j) lines[j] += before;
 }
 
-// The row of the entry at `slot` in one mode. A row outside the mode is recorded and replaced by 0; the pass fails
-// later.
-template <class Real>
-__device__ inline std::uint32_t row_of(const MttkrpArguments<Real>& arguments, const WarpTile& tile, int slot,
-                                       int mode) {
-  const CoordinateBits& bits = arguments.coordinates[mode];
-  std::uint64_t row = tile.low[slot] >> bits.shift & bits.field;
-  if (tile.key != nullptr && bits.key_mask != 0) row |= gather_bits(tile.key[slot], bits.key_mask) << bits.low_bits;
-  if (row < bits.length) return static_cast<std::uint32_t>(row);
-  atomicCAS(arguments.fault, FaultRecord{0}, (FaultRecord{arguments.chunk} + 1) << 8 | static_cast<unsigned>(mode));
-  return 0;
+// Replaces each word by the union of its bytes' table entries. Bytes above the highest in which words of the warp
+// differ are looked up once: neighbours in line order differ in few low bytes.
+__device__ inline void look_up(const std::uint64_t* tables, int bytes, LaneEntries<std::uint64_t>& words) {
+  const std::uint64_t first = __shfl_sync(all_lanes, words[0], 0);
+  std::uint64_t differs = 0;
+#pragma unroll
+  for (int j = 0; j < lane_entries; ++j) differs |= words[j] ^ first;
+  const unsigned low = __reduce_or_sync(all_lanes, static_cast<unsigned>(differs));
+  const unsigned high = __reduce_or_sync(all_lanes, static_cast<unsigned>(differs >> 32));
+  const int differing =
+      min(high != 0 ? 8 - __clz(static_cast<int>(high)) / 8 : 4 - __clz(static_cast<int>(low)) / 8, bytes);
+
+  std::uint64_t common = 0;
+  for (int byte = differing; byte < bytes; ++byte)
+    common |= tables[byte * 256 + static_cast<int>(first >> 8 * byte & 255)];
+  LaneEntries<std::uint64_t> found;
+#pragma unroll
+  for (int j = 0; j < lane_entries; ++j) found[j] = common;
+#pragma unroll
+  for (int byte = 0; byte < 8; ++byte) {
+    if (byte >= differing) break;
+#pragma unroll
+    for (int j = 0; j < lane_entries; ++j)
+      found[j] |= tables[byte * 256 + static_cast<int>(words[j] >> 8 * byte & 255)];
+  }
+#pragma unroll
+  for (int j = 0; j < lane_entries; ++j) words[j] = found[j];
 }
 
-// The histogram word of a bucket: lane l scans buckets 8 l to 8 l + 7, without bank conflicts.
-__device__ inline int bucket_slot(std::uint32_t row) { return frame_slot(static_cast<int>(row % bucket_count)); }
+// Rows of one mode. One outside the mode is recorded and becomes row 0; the pass fails later.
+template <class Arguments>
+__device__ inline void rows_of(const Arguments& arguments, const ChunkPart& part, const WarpTile& tile, int mode,
+                               int lane, const LaneEntries<std::uint64_t>& indices, LaneEntries<std::uint32_t>& rows) {
+  const RowBits bits = arguments.rows[mode];
+#pragma unroll
+  for (int j = 0; j < lane_entries; ++j) rows[j] = static_cast<std::uint32_t>(indices[j] >> bits.shift) & bits.field;
+  if (bits.key_field != 0) {
+#pragma unroll
+    for (int j = 0; j < lane_entries; ++j) {
+      const auto high = static_cast<std::uint32_t>(tile.keys[j * warp_lanes + lane] >> bits.key_shift);
+      rows[j] |= (high & bits.key_field) << bits.low_bits;
+    }
+  }
+  bool outside = false;
+#pragma unroll
+  for (int j = 0; j < lane_entries; ++j) outside |= rows[j] > bits.last;
+  if (!outside) return;
+#pragma unroll
+  for (int j = 0; j < lane_entries; ++j) rows[j] = rows[j] > bits.last ? 0 : rows[j];
+  atomicCAS(arguments.fault, FaultRecord{0}, (FaultRecord{part.chunk} + 1) << 8 | static_cast<unsigned>(mode));
+}
 
-// The positions of the lane's eight entries, one byte each. Entries from `count` on come last.
-__device__ inline std::uint64_t sort_positions(const std::uint32_t (&targets)[lane_entries], int count, int lane,
+// The positions of the lane's eight entries, one byte each.
+__device__ inline std::uint64_t sort_positions(const LaneEntries<std::uint32_t>& targets, int lane,
                                                std::uint32_t* histogram) {
-  for (int j = 0; j < lane_entries; ++j) histogram[j * warp_lanes + lane] = 0;
+  auto* quads = reinterpret_cast<FourWords*>(histogram);
+  quads[lane] = quads[lane + warp_lanes] = FourWords{};
   __syncwarp();
-  std::uint64_t ranks = 0;
+  const unsigned lower_lanes = (1u << lane) - 1;
+  std::uint64_t positions = 0;  // at first within buckets
 #pragma unroll
   for (int j = 0; j < lane_entries; ++j) {
-    const bool counts = lane * lane_entries + j < count;
-    const unsigned peers = __match_any_sync(all_lanes, counts ? targets[j] % bucket_count : bucket_count);
-    const auto before = static_cast<std::uint32_t>(__popc(peers & ((1u << lane) - 1)));
-    const std::uint32_t earlier = counts ? histogram[bucket_slot(targets[j])] : 0;
+    const unsigned bucket = targets[j] % bucket_count;
+    const unsigned peers = __match_any_sync(all_lanes, bucket);
+    const auto before = static_cast<std::uint32_t>(__popc(peers & lower_lanes));
+    const std::uint32_t earlier = histogram[bucket];
     __syncwarp();
-    if (counts && before == 0) histogram[bucket_slot(targets[j])] = earlier + static_cast<std::uint32_t>(__popc(peers));
+    if (before == 0) histogram[bucket] = earlier + static_cast<std::uint32_t>(__popc(peers));
     __syncwarp();
-    ranks |= static_cast<std::uint64_t>(earlier + before) << (8 * j);
+    positions |= static_cast<std::uint64_t>(earlier + before) << (8 * j);
   }
 
-  std::uint32_t own = 0;
-  for (int j = 0; j < lane_entries; ++j) own += histogram[j * warp_lanes + lane];
-  std::uint32_t start = exclusive_scan(own, lane);
-  for (int j = 0; j < lane_entries; ++j) {
-    std::uint32_t& bucket = histogram[j * warp_lanes + lane];
-    const std::uint32_t length = bucket;
-    bucket = start;
-    start += length;
+  // A lane scans four buckets of the lower half and four of the upper; sums of the halves share a word.
+  FourWords lower = quads[lane];
+  FourWords upper = quads[lane + warp_lanes];
+  const std::uint32_t own = lower.word[0] + lower.word[1] + lower.word[2] + lower.word[3] +
+                            ((upper.word[0] + upper.word[1] + upper.word[2] + upper.word[3]) << 16);
+  const std::uint32_t start = exclusive_sum(own);
+  std::uint32_t at_lower = start & 0xffff;
+  std::uint32_t at_upper = (start >> 16) + (__shfl_sync(all_lanes, start + own, warp_lanes - 1) & 0xffff);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const std::uint32_t begin_lower = at_lower;
+    const std::uint32_t begin_upper = at_upper;
+    at_lower += lower.word[i];
+    at_upper += upper.word[i];
+    lower.word[i] = begin_lower;
+    upper.word[i] = begin_upper;
   }
+  quads[lane] = lower;
+  quads[lane + warp_lanes] = upper;
   __syncwarp();
 
-  std::uint64_t positions = 0;
 #pragma unroll
   for (int j = 0; j < lane_entries; ++j) {
-    const int entry = lane * lane_entries + j;
-    // Entries past the count keep their places; they are not in the histogram.
-    const std::uint64_t position = entry < count ? histogram[bucket_slot(targets[j])] + (ranks >> (8 * j) & 255)
-                                                 : static_cast<std::uint64_t>(entry);
-    positions |= position << (8 * j);
+    positions += static_cast<std::uint64_t>(histogram[targets[j] % bucket_count]) << (8 * j);
   }
   __syncwarp();
   return positions;
 }
 
-__device__ inline int position_of(std::uint64_t positions, int j) {
-  return static_cast<int>(positions >> (8 * j) & 255);
+__device__ inline std::uint32_t position_of(std::uint64_t positions, int j) {
+  return static_cast<std::uint32_t>(positions >> (8 * j)) & 255;
 }
 
 // Powers of ten up to the largest decimal exponent, exact.
@@ -143,80 +205,126 @@ __device__ inline double power_of_ten(int exponent) {
   return power;
 }
 
-// Replaces tile.low by the values, by position. Values past the count are zero.
-template <class Real>
-__device__ inline void place_values(const PayloadView& payload, std::uint64_t frame, int count, std::uint64_t positions,
-                                    int lane, const WarpTile& tile) {
-  double values[lane_entries];
-  const bool packed = payload.bytes != nullptr && (payload.codec == Codec::integer || payload.codec == Codec::decimal);
-  if (packed) decode_column(payload, frame, FrameCoding::plain, lane, tile.low);
-  const double scale = packed ? power_of_ten(payload.exponent) : 1;
-#pragma unroll
-  for (int j = 0; j < lane_entries; ++j) {
-    const int entry = lane * lane_entries + j;
-    const std::uint64_t at = frame * frame_entries + static_cast<std::uint64_t>(entry);
-    if (entry >= count) {
-      values[j] = 0;
-    } else if (payload.bytes == nullptr) {
-      values[j] = 1;
-    } else if (packed) {
-      values[j] = static_cast<double>(static_cast<std::int64_t>(tile.low[frame_slot(entry)]));
-      if (payload.codec == Codec::decimal) values[j] /= scale;
-    } else if (payload.codec == Codec::f32) {
-      values[j] = static_cast<double>(reinterpret_cast<const float*>(payload.raw())[at]);
-    } else {
-      values[j] = reinterpret_cast<const double*>(payload.raw())[at];
-    }
+// Adds the exceptions to the fields of values, which lie at their places.
+template <int Share>
+__device__ inline void patch_values(const FrameLanes& lanes, std::uint64_t positions, int lane, int bytes_of_entry,
+                                    std::byte* entries) {
+  for (int first = 0; first < lanes.shape.exceptions; first += warp_lanes) {
+    const int e = first + lane;
+    const int entry = e < lanes.shape.exceptions ? lanes.exception_entry(e) : 0;
+    const std::uint64_t places = __shfl_sync(all_lanes, positions, entry / lane_entries);
+    if (e >= lanes.shape.exceptions) continue;
+    const std::uint32_t place = place_of<Share>(position_of(places, entry % lane_entries));
+    *reinterpret_cast<std::uint64_t*>(entries + place * static_cast<unsigned>(bytes_of_entry)) |=
+        lanes.exception_bits(e);
   }
-  __syncwarp();
-  Real* placed = reinterpret_cast<Real*>(tile.low);
-#pragma unroll
-  for (int j = 0; j < lane_entries; ++j) placed[position_of(positions, j)] = static_cast<Real>(values[j]);
 }
 
-// Decodes and reorders frame `frame`; returns its number of entries. A segment ends at the latest with each `share`
-// entries, which one group of lanes adds. On return, rows, values and segment ends are ready
-// for all lanes.
-template <class Real>
-__device__ inline int prepare_tile(const MttkrpArguments<Real>& arguments, const std::uint64_t* byte_tables,
-                                   const WarpTile& tile, std::uint64_t frame, int lane, int share) {
-  const std::uint64_t left = arguments.nnz - frame * frame_entries;
-  const int count = left < frame_entries ? static_cast<int>(left) : frame_entries;
-  decode_column(arguments.index, frame, FrameCoding::differences, lane, tile.low);
-  if (tile.key != nullptr) decode_column(arguments.key, frame, FrameCoding::differences, lane, tile.key);
-
-  std::uint32_t targets[lane_entries];
+// Writes the values to their places; `at[j]` is the byte offset of entry j's place.
+template <class Sum, int Share>
+__device__ inline void place_values(const PayloadView& payload, std::uint32_t frame, int count, int lane,
+                                    std::uint64_t positions, const LaneEntries<std::uint32_t>& at, int bytes_of_entry,
+                                    std::byte* entries) {
+  LaneEntries<double> values;
+  if (payload.bytes == nullptr) {
 #pragma unroll
-  for (int j = 0; j < lane_entries; ++j) {
-    const int entry = lane * lane_entries + j;
-    const int slot = frame_slot(entry);
-    tile.low[slot] = blco_index(byte_tables, arguments.index_bytes, tile.low[slot]);
-    targets[j] = entry < count ? row_of(arguments, tile, slot, arguments.mode) : 0;
-  }
-  std::uint32_t* target_rows = tile.rows + arguments.mode * frame_entries;
-  const std::uint64_t positions = sort_positions(targets, count, lane, target_rows);
-
-  for (int mode = 0; mode < arguments.order; ++mode) {
-    std::uint32_t* rows = tile.rows + mode * frame_entries;
+    for (int j = 0; j < lane_entries; ++j) values[j] = 1;
+  } else if (payload.codec == Codec::integer || payload.codec == Codec::decimal) {
+    const FrameLanes lanes = open_frame(payload, frame);
+    LaneEntries<std::uint64_t> fields;
+    lanes.unpack(lane, fields);
+    if (lanes.shape.exceptions > 0) {
+#pragma unroll
+      for (int j = 0; j < lane_entries; ++j) *reinterpret_cast<std::uint64_t*>(entries + at[j]) = fields[j];
+      __syncwarp();
+      patch_values<Share>(lanes, positions, lane, bytes_of_entry, entries);
+      __syncwarp();
+#pragma unroll
+      for (int j = 0; j < lane_entries; ++j) fields[j] = *reinterpret_cast<const std::uint64_t*>(entries + at[j]);
+    }
+    const std::uint64_t first = lanes.first();
+#pragma unroll
+    for (int j = 0; j < lane_entries; ++j)
+      values[j] = static_cast<double>(static_cast<std::int64_t>(first + fields[j]));
+    if (payload.codec == Codec::decimal) {
+      const double scale = power_of_ten(payload.exponent);
+#pragma unroll
+      for (int j = 0; j < lane_entries; ++j) values[j] /= scale;
+    }
+  } else {
+    const std::uint64_t begin = std::uint64_t{frame} * frame_entries;
 #pragma unroll
     for (int j = 0; j < lane_entries; ++j) {
-      const int entry = lane * lane_entries + j;
-      std::uint32_t row = targets[j];
-      if (mode != arguments.mode) row = entry < count ? row_of(arguments, tile, frame_slot(entry), mode) : 0;
-      rows[position_of(positions, j)] = row;
+      const std::uint64_t entry = begin + static_cast<std::uint64_t>(min(lane * lane_entries + j, count - 1));
+      values[j] = payload.codec == Codec::f32
+                      ? static_cast<double>(reinterpret_cast<const float*>(payload.raw())[entry])
+                      : reinterpret_cast<const double*>(payload.raw())[entry];
     }
   }
-  place_values<Real>(arguments.value, frame, count, positions, lane, tile);
-  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < lane_entries; ++j) {
+    const bool counts = lane * lane_entries + j < count;
+    *reinterpret_cast<Sum*>(entries + at[j]) = counts ? static_cast<Sum>(values[j]) : Sum{0};
+  }
+}
 
-  for (int word = 0; word < flag_words; ++word) {
-    const int at = word * warp_lanes + lane;
-    const bool ends = at + 1 >= count || (at + 1) % share == 0 || target_rows[at] != target_rows[at + 1];
-    const unsigned flags = __ballot_sync(all_lanes, ends && at < count);
-    if (lane == 0) tile.ends[word] = flags;
+// Marks the last position of each segment. A segment ends at the latest with its share of the tile.
+template <int Share>
+__device__ inline void mark_ends(const WarpTile& tile, int lane) {
+  const auto* quads = reinterpret_cast<const FourWords*>(tile.targets) + 2 * lane;
+  const FourWords lower = quads[0];
+  const FourWords upper = quads[1];
+  const std::uint32_t next = __shfl_down_sync(all_lanes, lower.word[0], 1);
+  unsigned ends = 0;
+#pragma unroll
+  for (int j = 0; j < 3; ++j) {
+    ends |= lower.word[j] != lower.word[j + 1] ? 1u << j : 0;
+    ends |= upper.word[j] != upper.word[j + 1] ? 16u << j : 0;
+  }
+  ends |= lower.word[3] != upper.word[0] ? 8u : 0;
+  ends |= (lane + 1) * lane_entries % Share == 0 || upper.word[3] != next ? 128u : 0;
+  tile.ends[lane] = static_cast<std::uint8_t>(ends);
+}
+
+// Decodes and reorders frame `frame` of a chunk. Each group of lanes adds `Share` entries. On return, the tile is ready
+// for all lanes.
+template <int Share, int Order, class Sum, class Factor>
+__device__ inline void prepare_tile(const MttkrpArguments<Sum, Factor>& arguments, const ChunkPart& part,
+                                    const std::uint64_t* tables, const WarpTile& tile, std::uint32_t frame, int lane) {
+  const int order = Order == any_order ? arguments.order : Order;
+  const std::uint32_t left = part.nnz - frame * frame_entries;
+  const int count = left < frame_entries ? static_cast<int>(left) : frame_entries;
+  auto* scratch = reinterpret_cast<std::uint64_t*>(tile.entries);
+  LaneEntries<std::uint64_t> indices;
+  if (tile.keys != nullptr) {
+    decode_lines(part.key, frame, count, lane, scratch, indices);
+    look_up(tables + arguments.index_bytes * 256, arguments.key_bytes, indices);
+#pragma unroll
+    for (int j = 0; j < lane_entries; ++j) tile.keys[j * warp_lanes + lane] = indices[j];
+  }
+  decode_lines(part.index, frame, count, lane, scratch, indices);
+  look_up(tables, arguments.index_bytes, indices);
+
+  LaneEntries<std::uint32_t> rows;
+  rows_of(arguments, part, tile, arguments.mode, lane, indices, rows);
+  const std::uint64_t positions = sort_positions(rows, lane, tile.targets);
+  LaneEntries<std::uint32_t> at;  // byte offsets of places
+#pragma unroll
+  for (int j = 0; j < lane_entries; ++j) {
+    tile.targets[position_of(positions, j)] = rows[j];
+    at[j] = place_of<Share>(position_of(positions, j)) * static_cast<unsigned>(tile_entry_bytes(order));
+  }
+#pragma unroll
+  for (int k = 0; k < order - 1; ++k) {
+    rows_of(arguments, part, tile, k < arguments.mode ? k : k + 1, lane, indices, rows);
+#pragma unroll
+    for (int j = 0; j < lane_entries; ++j)
+      *reinterpret_cast<std::uint32_t*>(tile.entries + at[j] + 8 + 4 * k) = rows[j];
   }
   __syncwarp();
-  return count;
+  mark_ends<Share>(tile, lane);
+  place_values<Sum, Share>(part.value, frame, count, lane, positions, at, tile_entry_bytes(order), tile.entries);
+  __syncwarp();
 }
 
 }  // namespace blco::cuda

@@ -97,13 +97,13 @@ void add_key_by_pext(const std::uint64_t* keys, std::uint64_t mask, int low_bits
 }
 #endif
 
-std::uint64_t look_up(const BlcoByteTables& tables, std::uint64_t word) {
+std::uint64_t look_up(const ByteTables& tables, std::uint64_t word) {
   std::uint64_t result = 0;
   for (std::size_t byte = 0; byte < 8; ++byte) result |= tables.byte[byte][word >> (8 * byte) & 255];
   return result;
 }
 
-void look_up_all(const BlcoByteTables& tables, std::uint64_t* words) {
+void look_up_all(const ByteTables& tables, std::uint64_t* words) {
   for (std::size_t i = 0; i < frame_entries; ++i) words[i] = look_up(tables, words[i]);
 }
 
@@ -138,22 +138,11 @@ FrameDecoder::FrameDecoder(const TensorLayout& layout, BitExtraction extraction)
     : layout_(layout.view()),
       has_key_(layout.has_key()),
       extraction_(extraction),
-      low_tables_(make_byte_tables(layout)) {
-  int key_shift = 0;
+      low_tables_(make_index_tables(layout)),
+      key_tables_(make_key_tables(layout)) {
   for (std::size_t n = 0; n < layout.shape().size(); ++n) {
     const ModeLayout& mode = layout_.modes[n];
-    places_[n] = {mode.field, ones(mode.key_bits), mode.shift, mode.key_bits == 0 ? 0 : key_shift,
-                  mode.key_bits == 0 ? 0 : mode.low_bits};
-    key_shift += mode.key_bits;
-  }
-  for (std::size_t byte = 0; byte < 8; ++byte) {
-    for (std::uint64_t value = 0; value < 256; ++value) {
-      std::uint64_t& entry = key_tables_.byte[byte][value];
-      entry = 0;
-      for (std::size_t n = 0; n < layout.shape().size(); ++n) {
-        entry |= pext_portable(value << (8 * byte), layout_.modes[n].key_mask) << places_[n].key_shift;
-      }
-    }
+    places_[n] = {mode.field, ones(mode.key_bits), mode.shift, mode.key_shift, mode.key_bits == 0 ? 0 : mode.low_bits};
   }
 }
 

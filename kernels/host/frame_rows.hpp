@@ -158,8 +158,8 @@ class FrameDecoder {
   bool has_key_ = false;
   BitExtraction extraction_;
   std::array<FieldPlace, max_order> places_{};
-  BlcoByteTables low_tables_;
-  BlcoByteTables key_tables_;
+  ByteTables low_tables_;
+  ByteTables key_tables_;
 };
 
 // Upper bound of a DecodedChunk's memory.

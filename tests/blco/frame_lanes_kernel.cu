@@ -3,23 +3,27 @@
 
 namespace blco {
 
-__global__ void decode_one_frame(FrameLanes frame, std::uint64_t* values) {
+__global__ void decode_one_frame(FrameLanes frame, FrameCoding coding, std::uint64_t* values) {
   __shared__ std::uint64_t scratch[frame_entries];
   const int lane = static_cast<int>(threadIdx.x);
-  frame.unpack(lane, scratch);
+  std::uint64_t fields[lane_entries];
+  frame.unpack(lane, fields);
+  for (int j = 0; j < lane_entries; ++j) scratch[frame_slot(lane * lane_entries + j)] = fields[j];
   __syncwarp();
   frame.patch(lane, scratch);
   __syncwarp();
-  const std::uint64_t sum = frame.lane_sum(lane, scratch);
-  std::uint64_t scan = sum;
-  for (int step = 1; step < warp_lanes; step *= 2) {
-    const std::uint64_t below = __shfl_up_sync(0xffffffffu, scan, static_cast<unsigned>(step));
-    if (lane >= step) scan += below;
+  for (int j = 0; j < lane_entries; ++j) fields[j] = scratch[frame_slot(lane * lane_entries + j)];
+  std::uint64_t before = 0;
+  if (coding == FrameCoding::differences) {
+    const std::uint64_t sum = FrameLanes::accumulate(fields);
+    std::uint64_t scan = sum;
+    for (int step = 1; step < warp_lanes; step *= 2) {
+      const std::uint64_t below = __shfl_up_sync(0xffffffffu, scan, static_cast<unsigned>(step));
+      if (lane >= step) scan += below;
+    }
+    before = scan - sum;
   }
-  __syncwarp();
-  frame.finish(lane, scan - sum, scratch);
-  __syncwarp();
-  for (int entry = lane; entry < frame_entries; entry += warp_lanes) values[entry] = scratch[frame_slot(entry)];
+  for (int j = 0; j < lane_entries; ++j) values[lane * lane_entries + j] = frame.first() + before + fields[j];
 }
 
 }  // namespace blco

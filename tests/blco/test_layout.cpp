@@ -58,7 +58,8 @@ class EveryLineWidth : public testing::TestWithParam<std::vector<int>> {};
 TEST_P(EveryLineWidth, RoundTripsAndFollowsTheRule) {
   const Shape shape = shape_of_bits(GetParam());
   const TensorLayout layout(shape);
-  const BlcoByteTables tables = make_byte_tables(layout);
+  const ByteTables tables = make_index_tables(layout);
+  const ByteTables key_tables = make_key_tables(layout);
   std::mt19937_64 random(5);
 
   for (int trial = 0; trial < 500; ++trial) {
@@ -71,7 +72,11 @@ TEST_P(EveryLineWidth, RoundTripsAndFollowsTheRule) {
     layout.delinearize(line, back);
     const std::uint64_t blco = layout.blco_index(line.low);
     std::uint64_t by_tables = 0;
-    for (std::size_t byte = 0; byte < 8; ++byte) by_tables |= tables.byte[byte][line.low >> (8 * byte) & 255];
+    std::uint64_t key_fields = 0;
+    for (std::size_t byte = 0; byte < 8; ++byte) {
+      by_tables |= tables.byte[byte][line.low >> (8 * byte) & 255];
+      key_fields |= key_tables.byte[byte][line.key >> (8 * byte) & 255];
+    }
 
     ASSERT_EQ(back, point);
     ASSERT_TRUE((static_cast<Wide>(line.key) << 64 | line.low) == line_by_levels(shape, point));
@@ -79,6 +84,10 @@ TEST_P(EveryLineWidth, RoundTripsAndFollowsTheRule) {
     for (std::size_t n = 0; n < shape.size(); ++n) {
       const ModeLayout& mode = layout.mode(static_cast<int>(n));
       ASSERT_EQ(blco >> mode.shift & mode.field, point[n] & mode.field);
+      if (mode.key_bits > 0) {
+        const std::uint64_t field = ~std::uint64_t{0} >> (64 - mode.key_bits);
+        ASSERT_EQ(key_fields >> mode.key_shift & field, point[n] >> mode.low_bits);
+      }
     }
   }
 }

@@ -131,8 +131,8 @@ std::vector<LaunchCase> launch_cases() {
   };
 }
 
-template <class Real>
-void add_places(const cuda::MttkrpArguments<Real>& arguments, json& found) {
+template <class Sum, class Factor>
+void add_places(const cuda::MttkrpArguments<Sum, Factor>& arguments, json& found) {
   const auto address = [](const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
   found["arguments"] = hex(arguments);
   found["outputs"] = {address(arguments.output)};
@@ -142,7 +142,7 @@ void add_places(const cuda::MttkrpArguments<Real>& arguments, json& found) {
   }
   found["fault"] = address(arguments.fault);
   found["stash_rows"] = arguments.stash_rows;
-  found["codec"] = arguments.value.bytes == nullptr ? 0 : static_cast<int>(arguments.value.codec);
+  found["codec"] = arguments.chunks[0].value.bytes == nullptr ? 0 : static_cast<int>(arguments.chunks[0].value.codec);
 }
 
 // The first launch that the backend makes of the chunk, as JSON; the device's memory and the truth go into files.
@@ -161,6 +161,7 @@ json record(const LaunchCase& wanted, const std::string& folder) {
   config.backend.private_bytes = 1 << 20;
   config.lanes = 1;
   config.lane_bytes = cuda_chunk_bytes(chunk.index.size() + chunk.key.size() + chunk.value.size() + 3 * 256);
+  set_shared_bytes_of_multiprocessor(wanted.limits.shared_bytes_per_multiprocessor);
   const auto backend = make_cuda_backend(config);
   for (std::size_t n = 0; n < factors.size(); ++n) backend->load_factor(static_cast<int>(n), 0, factors[n]);
 
@@ -179,9 +180,9 @@ json record(const LaunchCase& wanted, const std::string& folder) {
     found["threads"] = launch.threads;
     found["shared_bytes"] = launch.shared_bytes;
     if (f64) {
-      add_places(*static_cast<const cuda::MttkrpArguments<double>*>(launch.arguments[0]), found);
+      add_places(*static_cast<const cuda::MttkrpArguments<double, double>*>(launch.arguments[0]), found);
     } else {
-      add_places(*static_cast<const cuda::MttkrpArguments<float>*>(launch.arguments[0]), found);
+      add_places(*static_cast<const cuda::MttkrpArguments<float, float>*>(launch.arguments[0]), found);
     }
     found["ranges"] = write_device_memory(folder + "/" + wanted.name + ".device");
   });

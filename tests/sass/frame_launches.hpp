@@ -17,6 +17,7 @@ namespace blco::testing {
 // The parameters of decode_one_frame, as they lie in constant memory.
 struct FrameArguments {
   FrameLanes frame;
+  FrameCoding coding = FrameCoding::differences;
   std::uint64_t* values = nullptr;
 };
 
@@ -38,7 +39,7 @@ inline nlohmann::json record_frames(const std::string& folder) {
     runs.push_back({{"name", all[at].name},
                     {"width", shape.width},
                     {"exceptions", shape.exceptions},
-                    {"arguments", hex(FrameArguments{{frame, shape, coding, base}, values})},
+                    {"arguments", hex(FrameArguments{{frame, shape, base}, coding, values})},
                     {"values", reinterpret_cast<std::uintptr_t>(values)},
                     {"count", all[at].values.size()}});
     write_numbers(truth, std::span<const std::uint64_t>(all[at].values));

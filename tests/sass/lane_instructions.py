@@ -89,6 +89,18 @@ def shfl(instruction):
     return execute
 
 
+def redux(instruction):
+    """The union of the lanes' words."""
+    instruction.only_modifiers("OR")
+    put = read.put_word(instruction, instruction.operands[0])
+    source = read.word(instruction, instruction.operands[1])
+
+    def execute(warp, mask):
+        union = np.bitwise_or.reduce(source(warp)[all_of(mask)])
+        put(warp, np.full(read.LANES, union, U32), mask)
+    return execute
+
+
 def r2ur(instruction):
     instruction.only_modifiers()
     put = read.put_word(instruction, instruction.operands[0])
@@ -178,5 +190,5 @@ def ldc(instruction):
     return execute
 
 
-DECODERS = {"VOTE": vote, "VOTEU": voteu, "MATCH": match, "SHFL": shfl, "R2UR": r2ur, "PLOP3": plop3, "UPLOP3": plop3,
-            "P2R": p2r, "R2P": r2p, "S2R": s2r, "S2UR": s2r, "LDC": ldc, "ULDC": ldc}
+DECODERS = {"VOTE": vote, "VOTEU": voteu, "MATCH": match, "SHFL": shfl, "REDUX": redux, "R2UR": r2ur, "PLOP3": plop3,
+            "UPLOP3": plop3, "P2R": p2r, "R2P": r2p, "S2R": s2r, "S2UR": s2r, "LDC": ldc, "ULDC": ldc}

@@ -123,18 +123,20 @@ def load(instruction):
 
 
 def store(instruction):
-    instruction.only_modifiers("64", "128", *_HINTS)
+    instruction.only_modifiers("U8", "64", "128", *_HINTS)
     space, cost = _space(instruction)
     size = _size(instruction)
     address = _address(instruction, instruction.operands[0])
     row = read.register_row(instruction, instruction.operands[1])
-    rows = [row if row in read.ZERO_ROWS else row + word for word in range(size // 4)]
+    rows = [row if row in read.ZERO_ROWS else row + word for word in range(max(size // 4, 1))]
 
     def execute(warp, mask):
         addresses = address(warp)[_lanes(mask)]
         memory = warp.memory(space)
         at = memory.places(instruction, warp.own(space, addresses, mask), size)
-        for word, source in enumerate(rows):
+        if size == 1:
+            memory.bytes[at] = warp.registers[row][_lanes(mask)].astype(np.uint8)
+        for word, source in enumerate(rows if size > 1 else []):
             memory.words[(at >> U64(2)) + U64(word)] = warp.registers[source][_lanes(mask)]
         warp.count(instruction, space, cost(addresses, size, NUMBERS[_lanes(mask)]))
     return execute

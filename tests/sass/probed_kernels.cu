@@ -1,16 +1,16 @@
-// The kernels of launch_mttkrp whose machine code check_machine_code.py runs: narrow and wide groups of lanes, ranks
-// that are compiled in and others.
+// The kernels whose machine code check_machine_code.py runs: narrow and wide groups of lanes, ranks that are compiled
+// in and others.
 #include "kernels/cuda/mttkrp.cuh"
 
 namespace blco::cuda {
 
-template void launch_common<double, 16, 1>(const MttkrpArguments<double>&, const MttkrpShape&, cudaStream_t);
-template void launch_common<double, 16, 2>(const MttkrpArguments<double>&, const MttkrpShape&, cudaStream_t);
-template void launch_common<double, 32, 2>(const MttkrpArguments<double>&, const MttkrpShape&, cudaStream_t);
-template void launch_kind<double, 32, 1, false>(const MttkrpArguments<double>&, const MttkrpShape&, cudaStream_t);
-template void launch_kind<double, 32, 2, false>(const MttkrpArguments<double>&, const MttkrpShape&, cudaStream_t);
-template void launch_kind<float, 8, 3, true>(const MttkrpArguments<float>&, const MttkrpShape&, cudaStream_t);
-template void launch_common<float, 16, 1>(const MttkrpArguments<float>&, const MttkrpShape&, cudaStream_t);
-template void launch_common<float, 16, 2>(const MttkrpArguments<float>&, const MttkrpShape&, cudaStream_t);
+template MttkrpKernel<double, double> kernel_of_common_rank<double, double, 16, 1, 4>(int, bool);
+template MttkrpKernel<double, double> kernel_of_common_rank<double, double, 16, 2, 2>(int, bool);
+template MttkrpKernel<double, double> kernel_of_common_rank<double, double, 32, 2, 2>(int, bool);
+template MttkrpKernel<double, double> kernel_of_kind<double, double, 32, 1, false>(bool);
+template MttkrpKernel<double, double> kernel_of_kind<double, double, 32, 2, false>(bool);
+template MttkrpKernel<float, float> kernel_of_kind<float, float, 8, 3, true>(bool);
+template MttkrpKernel<float, float> kernel_of_common_rank<float, float, 16, 1, 4>(int, bool);
+template MttkrpKernel<float, float> kernel_of_common_rank<float, float, 16, 2, 2>(int, bool);
 
 }  // namespace blco::cuda

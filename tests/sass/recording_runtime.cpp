@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -22,6 +23,7 @@ struct Runtime {
   std::map<std::byte*, std::size_t> live;
   std::map<const void*, std::string> kernels;  // by host function
   std::function<void(const RecordedLaunch&)> report;
+  std::size_t shared_bytes_of_multiprocessor = 0;
   dim3 blocks;
   dim3 threads;
   std::size_t shared_bytes = 0;
@@ -58,6 +60,8 @@ cudaError_t make_handle(Handle* handle) {
 }
 
 }  // namespace
+
+void set_shared_bytes_of_multiprocessor(std::size_t bytes) { runtime().shared_bytes_of_multiprocessor = bytes; }
 
 void on_launch(std::function<void(const RecordedLaunch&)> report) { runtime().report = std::move(report); }
 
@@ -117,6 +121,13 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) 
   return cudaSuccess;
 }
 cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads, size_t shared_bytes) {
+  constexpr int resident_threads = 24 * 32;
+  constexpr std::size_t reserved_bytes = 1 << 10;
+  const auto fitting = static_cast<int>(runtime().shared_bytes_of_multiprocessor / (shared_bytes + reserved_bytes));
+  *blocks = std::min(fitting, resident_threads / threads);
+  return cudaSuccess;
+}
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t) { return "an error of the recording runtime"; }
 
@@ -161,5 +172,7 @@ void __cudaRegisterFunction(void**, const char* function, char*, const char* nam
                             int*) {
   runtime().kernels[function] = name;
 }
+
+void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
 
 }  // extern "C"

@@ -19,6 +19,9 @@ struct RecordedLaunch {
   void** arguments = nullptr;  // one pointer per parameter
 };
 
+// Limits how many blocks a multiprocessor holds, beside the registers of the kernels.
+void set_shared_bytes_of_multiprocessor(std::size_t bytes);
+
 // `report` is called at every launch; what it points to lives until it returns.
 void on_launch(std::function<void(const RecordedLaunch&)> report);
 

@@ -123,6 +123,11 @@ T __reduce_max_sync(unsigned mask, T value, const simt::Site& site = simt::Site:
       mask, value, [](T a, T b) { return std::max(a, b); }, site);
 }
 
+inline unsigned __reduce_or_sync(unsigned mask, unsigned value, const simt::Site& site = simt::Site::current()) {
+  return simt::reduce(
+      mask, value, [](unsigned a, unsigned b) { return a | b; }, site);
+}
+
 inline void __threadfence() { simt::fence(); }
 inline void __threadfence_block() { simt::fence(); }
 inline void __threadfence_system() { simt::fence(); }
@@ -184,6 +189,12 @@ inline unsigned __brev(unsigned bits) {
   for (int i = 0; i < 32; ++i) reversed |= (bits >> i & 1) << (31 - i);
   return reversed;
 }
+
+// Numbers from their bits.
+inline double __hiloint2double(int high, int low) {
+  return std::bit_cast<double>(std::uint64_t{static_cast<unsigned>(high)} << 32 | static_cast<unsigned>(low));
+}
+inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 
 // Loads and stores with a hint for caches.
 template <class T>

@@ -1,6 +1,8 @@
 // The choice of resolution and the shape of launches, for devices of known limits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kernels/cuda/resolution.hpp"
 
 namespace blco::cuda {
@@ -15,37 +17,45 @@ DeviceLimits h100() {
   return limits;
 }
 
+// Blocks that fit the shared memory of a multiprocessor, of a kernel whose registers suffice for 24 warps.
+int by_arithmetic(bool /*stashed*/, unsigned warps, std::size_t shared_bytes) {
+  return static_cast<int>(
+      std::min<std::size_t>(h100().shared_bytes_per_multiprocessor / (shared_bytes + (1 << 10)), 24 / warps));
+}
+
+LaunchPlan plan(const LaunchRequest& request) { return plan_launch(h100(), request, by_arithmetic); }
+
 LaunchRequest chunk_of_rows(std::uint64_t rows) {
   LaunchRequest request;
   request.order = 3;
-  request.index_bytes = 6;
-  request.nnz = 1 << 20;
+  request.line_bytes = 6;
+  request.frames = 4096;
   request.rows = {1000, 1000 + rows - 1};
   request.bytes_of_row = 32 * sizeof(double);
   return request;
 }
 
 TEST(Resolution, IsHierarchicalWhereAChunkHasFewerRowsThanThereAreMultiprocessors) {
-  EXPECT_EQ(plan_launch(h100(), chunk_of_rows(131)).stash_rows, 131U);
-  EXPECT_EQ(plan_launch(h100(), chunk_of_rows(131)).stash_first, 1000U);
-  EXPECT_EQ(plan_launch(h100(), chunk_of_rows(132)).stash_rows, 0U);
+  EXPECT_EQ(plan(chunk_of_rows(131)).stash_rows, 131U);
+  EXPECT_EQ(plan(chunk_of_rows(131)).stash_first, 1000U);
+  EXPECT_EQ(plan(chunk_of_rows(132)).stash_rows, 0U);
 }
 
 TEST(Resolution, IsWhatIsAskedFor) {
   LaunchRequest request = chunk_of_rows(5);
   request.resolution = Resolution::register_based;
-  EXPECT_EQ(plan_launch(h100(), request).stash_rows, 0U);
+  EXPECT_EQ(plan(request).stash_rows, 0U);
 
   request = chunk_of_rows(1'000'000);
   request.resolution = Resolution::hierarchical;
-  EXPECT_EQ(plan_launch(h100(), request).stash_rows, 256U) << "64 KiB of rows of 256 bytes";
+  EXPECT_EQ(plan(request).stash_rows, 256U) << "64 KiB of rows of 256 bytes";
 }
 
 TEST(Resolution, FallsBackToRegistersWhereNoRowFitsTheStash) {
   LaunchRequest request = chunk_of_rows(5);
   request.bytes_of_row = 128 << 10;
 
-  EXPECT_EQ(plan_launch(h100(), request).stash_rows, 0U);
+  EXPECT_EQ(plan(request).stash_rows, 0U);
 }
 
 TEST(Resolution, KeepsABlockWithinTheSharedMemoryOfItsDevice) {
@@ -55,46 +65,46 @@ TEST(Resolution, KeepsABlockWithinTheSharedMemoryOfItsDevice) {
         LaunchRequest request = chunk_of_rows(rows);
         request.order = order;
         request.has_key = has_key;
-        request.index_bytes = 8;
+        request.line_bytes = 8;
 
-        const LaunchPlan plan = plan_launch(h100(), request);
+        const LaunchPlan chosen = plan(request);
 
-        EXPECT_LE(plan.shape.shared_bytes, h100().shared_bytes_per_block);
-        EXPECT_EQ(plan.shape.shared_bytes, table_bytes(8) + plan.shape.warps * tile_bytes(order, has_key) +
-                                               plan.stash_rows * request.bytes_of_row);
+        EXPECT_LE(chosen.shape.shared_bytes, h100().shared_bytes_per_block);
+        EXPECT_EQ(chosen.shape.shared_bytes, table_bytes(8) + chosen.shape.warps * tile_bytes(order, has_key) +
+                                                 chosen.stash_rows * request.bytes_of_row);
       }
     }
   }
 }
 
 TEST(Resolution, KeepsMultiprocessorsBusyInTheUsualCase) {
-  const LaunchPlan plan = plan_launch(h100(), chunk_of_rows(5000));
+  const LaunchPlan chosen = plan(chunk_of_rows(5000));
 
-  EXPECT_EQ(plan.shape.warps, 8U) << "three blocks of 8 hold as many warps as six of 4, with fewer tables";
-  EXPECT_EQ(plan.shape.blocks, 132U * 3) << "by shared memory alone four blocks would fit, by registers three do";
+  EXPECT_EQ(chosen.shape.warps, 8U) << "three blocks of 8 hold as many warps as six of 4, with fewer tables";
+  EXPECT_EQ(chosen.shape.blocks, 132U * 3) << "by shared memory alone four blocks would fit, by registers three do";
 }
 
 TEST(Resolution, TakesSmallBlocksWhereTilesAreLarge) {
   LaunchRequest request = chunk_of_rows(5000);
   request.order = 16;
   request.has_key = true;
-  request.index_bytes = 8;
+  request.line_bytes = 8;
 
-  const LaunchPlan plan = plan_launch(h100(), request);
+  const LaunchPlan chosen = plan(request);
 
   // A tile takes 20,512 bytes and the tables 16,384: one block of 8 fits, or two of 4, or three of 2.
-  EXPECT_EQ(plan.shape.warps, 8U);
-  EXPECT_EQ(plan.shape.blocks, 132U);
+  EXPECT_EQ(chosen.shape.warps, 8U);
+  EXPECT_EQ(chosen.shape.blocks, 132U);
 }
 
 TEST(Resolution, LaunchesNoMoreBlocksThanThereAreFrames) {
   LaunchRequest request = chunk_of_rows(5000);
-  request.nnz = 257;
-  EXPECT_EQ(plan_launch(h100(), request).shape.blocks, 1U);
+  request.frames = 2;
+  EXPECT_EQ(plan(request).shape.blocks, 1U);
 
-  request.nnz = 256 * 100;
-  const LaunchPlan plan = plan_launch(h100(), request);
-  EXPECT_EQ(plan.shape.blocks, (100 + plan.shape.warps - 1) / plan.shape.warps);
+  request.frames = 100;
+  const LaunchPlan chosen = plan(request);
+  EXPECT_EQ(chosen.shape.blocks, (100 + chosen.shape.warps - 1) / chosen.shape.warps);
 }
 
 TEST(Resolution, CopiesTheOutputOfShortModesAsOftenAsMemoryAllows) {

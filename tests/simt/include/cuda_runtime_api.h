@@ -25,7 +25,10 @@ enum cudaMemcpyKind {
   cudaMemcpyDeviceToDevice = 3,
 };
 
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+};
 
 struct CUstream_st;
 struct CUevent_st;
@@ -93,8 +96,11 @@ cudaError_t check_shared_bytes(std::size_t bytes);
 }
 
 template <class Kernel>
-cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int shared_bytes) {
-  return simt::check_shared_bytes(static_cast<std::size_t>(shared_bytes));
+cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute attribute, int value) {
+  if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) {
+    return value >= 0 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue;
+  }
+  return simt::check_shared_bytes(static_cast<std::size_t>(value));
 }
 
 template <class Kernel>
