@@ -7,7 +7,6 @@
 #include "kernels/cuda_backend.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -77,7 +76,10 @@ class CudaBackend final : public Backend {
   void read_output(std::span<double> rows) const override;
 
   RowUpdate update_rows(int mode, const RowSolver& solver) override;
-  void restore_factor(int mode) override { factors_.restore(mode); }
+  void restore_factor(int mode) override {
+    factors_.restore(mode);
+    grams_[index(mode)].clear();
+  }
   std::span<const double> gram(int mode) override;
 
  private:
@@ -109,17 +111,15 @@ class CudaBackend final : public Backend {
   FactorSet<DeviceBuffer> factors_;
   DeviceBuffer output_;
   DeviceBuffer copies_memory_;
-  DeviceBuffer scratch_;
-  DeviceBuffer solver_;  // two R x R matrices
-  DeviceBuffer small_;   // byte tables, sums, Gram, fault record
+  DenseSizes dense_sizes_;
+  DeviceBuffer scratch_;  // of the dense work
+  DeviceBuffer small_;    // byte tables, fault record
   std::uint64_t* byte_tables_ = nullptr;
-  double* sums_ = nullptr;
-  double* gram_ = nullptr;
   FaultRecord* fault_ = nullptr;
   DeviceBuffer arena_;
   std::uint64_t arena_used_ = 0;
 
-  std::vector<std::vector<double>> grams_;  // on the host; empty: out of date, rows were loaded
+  std::vector<std::vector<double>> grams_;  // on the host; empty: out of date
   std::vector<Resident> residents_;
   DeviceTrace trace_;
   Event zeroed_;
@@ -127,6 +127,7 @@ class CudaBackend final : public Backend {
   // Streams are declared after all memory that their work uses, so that they are destroyed first.
   mutable StagedTransfer transfer_;
   mutable Stream main_;
+  DenseWork dense_;
   std::vector<Stream> resident_streams_;
   std::vector<Lane> lanes_;
 };
@@ -139,20 +140,17 @@ CudaBackend<Real>::CudaBackend(const CudaConfig& config)
               "the output"),
       copies_memory_(std::min(config.backend.private_bytes, cuda_backend_useful_private_bytes(config)),
                      "copies of the output"),
-      scratch_(dense_scratch_bytes(std::ranges::max(layout_.shape()), config.backend.rank), "scratch"),
-      trace_(config.backend.trace) {
-  const auto rank = static_cast<std::uint64_t>(config.backend.rank);
-  const std::uint64_t matrix = rank * rank;
+      dense_sizes_(std::ranges::max(layout_.shape()), config.backend.rank, sizeof(Real), sizeof(Real)),
+      scratch_(dense_sizes_.bytes, "scratch"),
+      small_(sizeof(BlcoByteTables) + sizeof(FaultRecord), "tables"),
+      trace_(config.backend.trace),
+      dense_(dense_sizes_, scratch_.as<void>(), main_, transfer_) {
   for (int mode = 0; mode < layout_.order(); ++mode) {
     add_factor(mode);
     grams_.emplace_back();
   }
-  solver_ = DeviceBuffer(2 * matrix * sizeof(double), "the solver");
-  small_ = DeviceBuffer(sizeof(BlcoByteTables) + (matrix + rank + 1) * sizeof(double) + sizeof(FaultRecord), "tables");
   byte_tables_ = small_.as<std::uint64_t>();
-  gram_ = small_.as<double>() + sizeof(BlcoByteTables) / sizeof(double);
-  sums_ = gram_ + matrix;
-  fault_ = reinterpret_cast<FaultRecord*>(sums_ + rank + 1);
+  fault_ = reinterpret_cast<FaultRecord*>(small_.as<std::byte>() + sizeof(BlcoByteTables));
   arena_ = DeviceBuffer(config.resident_bytes, "chunks that stay on the device");
   for (std::size_t i = 0; i < resident_streams; ++i) resident_streams_.emplace_back();
   for (int lane = 0; lane < config.lanes; ++lane) lanes_.emplace_back(config.lane_bytes);
@@ -348,37 +346,14 @@ void CudaBackend<Real>::read_output(std::span<double> rows) const {
 template <class Real>
 RowUpdate CudaBackend<Real>::update_rows(int mode, const RowSolver& solver) {
   const NvtxRange range("update rows");
-  const int rank = config_.backend.rank;
-  const std::size_t columns = static_cast<std::size_t>(rank);
-  SolverView view{solver_.as<double>(), nullptr};
-  transfer_.upload(std::as_bytes(solver.matrix()), solver_.as<double>(), main_);
-  if (solver.is_cholesky()) {
-    view.lower = solver_.as<double>() + columns * columns;
-    transfer_.upload(std::as_bytes(solver.lower()), solver_.as<double>() + columns * columns, main_);
-  }
   Real* factor = factors_.begin_update(mode).template as<Real>();
-  solve_rows<Real>(output_.as<const Real>(), length(mode), rank, view, factor, sums_, scratch_.as<void>(), main_.get());
-  normalise_columns<Real>(factor, length(mode), rank, sums_, main_.get());
-
-  std::vector<double> sums(columns + 1);
-  transfer_.download(sums_, std::as_writable_bytes(std::span(sums)), main_);
-  RowUpdate update;
-  update.inner = sums.back();
-  for (std::size_t r = 0; r < columns; ++r) update.norms.push_back(std::sqrt(sums[r]));
-  grams_[index(mode)].clear();
-  return update;
+  return dense_.update_rows(output_.as<const Real>(), length(mode), solver, factor, grams_[index(mode)]);
 }
 
 template <class Real>
 std::span<const double> CudaBackend<Real>::gram(int mode) {
   std::vector<double>& gram = grams_[index(mode)];
-  if (gram.empty()) {
-    const int rank = config_.backend.rank;
-    cuda::gram<Real>(factors_[mode].template as<const Real>(), length(mode), rank, gram_, scratch_.as<void>(),
-                     main_.get());
-    gram.resize(static_cast<std::size_t>(rank) * static_cast<std::size_t>(rank));
-    transfer_.download(gram_, std::as_writable_bytes(std::span(gram)), main_);
-  }
+  if (gram.empty()) gram = dense_.gram(factors_[mode].template as<const Real>(), length(mode));
   return gram;
 }
 
