@@ -16,9 +16,9 @@ struct DenseSizes {
   static constexpr std::uint64_t max_parts = 128;
   static constexpr std::uint64_t max_part_numbers = std::uint64_t{1} << 20;
   static constexpr std::uint64_t min_part_rows = 64;
-  // What cuBLAS recommends for large devices. It needs 16 KiB; small factors gain nothing from more.
-  static constexpr std::uint64_t min_workspace_bytes = std::uint64_t{64} << 10;
-  static constexpr std::uint64_t max_workspace_bytes = std::uint64_t{32} << 20;
+  // cuBLAS needs 16 KiB, and recommends 32 MiB on large devices, which small factors gain nothing from.
+  static constexpr std::uint64_t min_workspace = std::uint64_t{1} << 13;
+  static constexpr std::uint64_t max_workspace = std::uint64_t{1} << 22;
 
   constexpr DenseSizes(std::uint64_t max_rows, int rank, std::uint64_t output_number_bytes,
                        std::uint64_t factor_number_bytes, std::uint64_t slab_numbers = usual_slab) {
@@ -26,13 +26,13 @@ struct DenseSizes {
     slab_rows = std::min(max_rows, slab_numbers / columns);
     parts = std::clamp<std::uint64_t>(max_part_numbers / (columns * columns), 1, max_parts);
     parts = std::clamp<std::uint64_t>(slab_rows / min_part_rows, 1, parts);
-    workspace_bytes = std::clamp(max_rows * columns * sizeof(double), min_workspace_bytes, max_workspace_bytes);
     const auto take = [this](std::uint64_t numbers) {
       const std::uint64_t first = bytes / sizeof(double);
       bytes += (numbers + 31) / 32 * 32 * sizeof(double);
       return first;
     };
-    take(workspace_bytes / sizeof(double));
+    take(std::clamp(max_rows * columns / 4, min_workspace, max_workspace));
+    workspace_bytes = bytes;
     given = take(output_number_bytes < sizeof(double) ? slab_rows * columns : 0);
     made = take(factor_number_bytes < sizeof(double) ? slab_rows * columns : 0);
     system = take(columns * columns);
