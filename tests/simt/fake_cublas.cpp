@@ -148,7 +148,7 @@ cublasStatus_t cublasDdot(cublasHandle_t handle, int n, const double* x, int x_s
 namespace blco::cuda {
 
 CublasSearch find_cublas() {
-  if (!simt::fake_device().properties.has_cublas) return {std::nullopt, "the test takes cuBLAS away"};
+  if (!simt::fake_device().properties.has_cublas) return {std::nullopt, "a test took cuBLAS away"};
   return {CublasCalls{.create = &cublasCreate,
                       .destroy = &cublasDestroy,
                       .set_stream = &cublasSetStream,

@@ -110,6 +110,11 @@ TEST_F(CudaFit, AutomaticTakesTheDeviceThatIsThereAndElseSaysWhyNot) {
   plan = plan_cpd(*tensor_, {}, on(Device::automatic));
   EXPECT_EQ(plan.device, "host");
   EXPECT_THAT(plan.device_note, ::testing::HasSubstr("no GPU: "));
+
+  simt::set_device({.has_cublas = false});
+  plan = plan_cpd(*tensor_, {}, on(Device::automatic));
+  EXPECT_EQ(plan.device, "host");
+  EXPECT_THAT(plan.device_note, ::testing::HasSubstr("cuBLAS"));
 }
 
 // What a pass moves is what the plan says: the payload bytes of all chunks that are not on the device.
