@@ -31,7 +31,8 @@ struct DeviceSearch {
   ErrorKind kind = ErrorKind::cuda;
 };
 
-// Looks for the current CUDA device. Any failure of the runtime counts as "no GPU". Never throws.
+// Looks for the current CUDA device. Any failure of the runtime counts as "no GPU", and so does a missing
+// cuBLAS. Never throws.
 DeviceSearch find_device() noexcept;
 
 struct DeviceBandwidths {

@@ -26,12 +26,17 @@ build() {
   cmake --build build/cuda -j"$(nproc)" --target "${programs[@]}" >&2
 }
 
-# The programs, and all shared libraries that they load but those of the C library and the driver.
+# The programs, and all shared libraries that they load but those of the C library and the driver. cuBLAS, of some
+# hundred MB, is found where they run.
 pack() {
   local folder=$1
   mkdir -p "$folder/lib"
   for program in "${programs[@]}"; do
     strip -o "$folder/$program" "build/cuda/bin/$program"
+    if ldd "build/cuda/bin/$program" | grep -q libcublas; then
+      echo "gpu_check.sh: $program links cuBLAS, and would not start where that is missing" >&2
+      exit 1
+    fi
     ldd "build/cuda/bin/$program" | awk '$3 ~ /^\// { print $3 }' |
       grep -Ev '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*|libcuda)\.so' | while read -r library; do
         cp -Lu "$library" "$folder/lib/"
@@ -67,7 +72,10 @@ if [ "$mode" != run ]; then
 fi
 
 folder=$(cd "$folder" && pwd)
-export LD_LIBRARY_PATH=$folder/lib
+export LD_LIBRARY_PATH=$folder/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+for library in "${VIRTUAL_ENV-}"/lib/python3*/site-packages/nvidia/*/lib/libcublas.so.*; do
+  if [ -e "$library" ]; then LD_LIBRARY_PATH+=:$(dirname "$library"); fi
+done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 began=$SECONDS

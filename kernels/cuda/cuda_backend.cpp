@@ -7,7 +7,6 @@
 #include "kernels/cuda_backend.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -54,7 +53,7 @@ struct Resident {
   std::size_t lane = 0;  // whose stream copies it, until the end of the pass that keeps it
 };
 
-template <class Real>
+template <class Sum, class Factor>
 class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(const CudaConfig& config);
@@ -77,7 +76,10 @@ class CudaBackend final : public Backend {
   void read_output(std::span<double> rows) const override;
 
   RowUpdate update_rows(int mode, const RowSolver& solver) override;
-  void restore_factor(int mode) override { factors_.restore(mode); }
+  void restore_factor(int mode) override {
+    factors_.restore(mode);
+    grams_[index(mode)].clear();
+  }
   std::span<const double> gram(int mode) override;
 
  private:
@@ -110,17 +112,15 @@ class CudaBackend final : public Backend {
   FactorSet<DeviceBuffer> factors_;
   DeviceBuffer output_;
   DeviceBuffer copies_memory_;
-  DeviceBuffer scratch_;
-  DeviceBuffer solver_;  // two R x R matrices
-  DeviceBuffer small_;   // byte tables, sums, Gram, fault record
-  double* sums_ = nullptr;
-  double* gram_ = nullptr;
+  DenseSizes dense_sizes_;
+  DeviceBuffer scratch_;  // of the dense work
+  DeviceBuffer small_;    // byte tables, fault record
   FaultRecord* fault_ = nullptr;
   DeviceBuffer arena_;
   std::uint64_t arena_used_ = 0;
-  MttkrpLauncher<Real, Real> launcher_;
+  MttkrpLauncher<Sum, Factor> launcher_;
 
-  std::vector<std::vector<double>> grams_;  // on the host; empty: out of date, rows were loaded
+  std::vector<std::vector<double>> grams_;  // on the host; empty: out of date
   std::vector<Resident> residents_;
   DeviceTrace trace_;
   Event zeroed_;
@@ -128,41 +128,38 @@ class CudaBackend final : public Backend {
   // Streams are declared after all memory that their work uses, so that they are destroyed first.
   mutable StagedTransfer transfer_;
   mutable Stream main_;
+  DenseWork dense_;
   std::vector<Stream> resident_streams_;
   std::vector<Lane> lanes_;
 };
 
-template <class Real>
-CudaBackend<Real>::CudaBackend(const CudaConfig& config)
+template <class Sum, class Factor>
+CudaBackend<Sum, Factor>::CudaBackend(const CudaConfig& config)
     : config_(config),
       layout_(config.backend.layout),
-      output_(std::ranges::max(layout_.shape()) * static_cast<std::uint64_t>(config.backend.rank) * sizeof(Real),
+      output_(std::ranges::max(layout_.shape()) * static_cast<std::uint64_t>(config.backend.rank) * sizeof(Sum),
               "the output"),
       copies_memory_(std::min(config.backend.private_bytes, cuda_backend_useful_private_bytes(config)),
                      "copies of the output"),
-      scratch_(dense_scratch_bytes(std::ranges::max(layout_.shape()), config.backend.rank), "scratch"),
+      dense_sizes_(std::ranges::max(layout_.shape()), config.backend.rank, sizeof(Sum), sizeof(Factor)),
+      scratch_(dense_sizes_.bytes, "scratch"),
+      small_(line_table_bytes(layout_) + sizeof(FaultRecord), "tables"),
       launcher_(layout_, config.backend.rank, config.limits, config.resolution),
-      trace_(config.backend.trace) {
-  const auto rank = static_cast<std::uint64_t>(config.backend.rank);
-  const std::uint64_t matrix = rank * rank;
+      trace_(config.backend.trace),
+      dense_(dense_sizes_, scratch_.as<void>(), main_, transfer_) {
   for (int mode = 0; mode < layout_.order(); ++mode) {
     add_factor(mode);
     grams_.emplace_back();
   }
-  solver_ = DeviceBuffer(2 * matrix * sizeof(double), "the solver");
-  const std::size_t of_tables = line_table_bytes(layout_);
-  small_ = DeviceBuffer(of_tables + (matrix + rank + 1) * sizeof(double) + sizeof(FaultRecord), "tables");
-  gram_ = small_.as<double>() + of_tables / sizeof(double);
-  sums_ = gram_ + matrix;
-  fault_ = reinterpret_cast<FaultRecord*>(sums_ + rank + 1);
+  fault_ = reinterpret_cast<FaultRecord*>(small_.as<std::byte>() + line_table_bytes(layout_));
   arena_ = DeviceBuffer(config.resident_bytes, "chunks that stay on the device");
   for (std::size_t i = 0; i < resident_streams; ++i) resident_streams_.emplace_back();
   for (int lane = 0; lane < config.lanes; ++lane) lanes_.emplace_back(config.lane_bytes);
 
-  MttkrpArguments<Real, Real>& shared = launcher_.shared_arguments();
+  MttkrpArguments<Sum, Factor>& shared = launcher_.shared_arguments();
   shared.tables = small_.as<std::uint64_t>();
-  shared.more_copies = copies_memory_.as<Real>();
-  shared.output = output_.as<Real>();
+  shared.more_copies = copies_memory_.as<Sum>();
+  shared.output = output_.as<Sum>();
   shared.fault = fault_;
   std::uint64_t* tables = small_.as<std::uint64_t>();
   const auto upload = [&](const ByteTables& all, std::size_t bytes) {
@@ -173,9 +170,9 @@ CudaBackend<Real>::CudaBackend(const CudaConfig& config)
   upload(make_key_tables(layout_), table_bytes(key_bytes(layout_)));
 }
 
-template <class Real>
-void CudaBackend<Real>::add_factor(int mode) {
-  const auto allocate = [&] { return DeviceBuffer(numbers(mode) * sizeof(Real), "a factor"); };
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::add_factor(int mode) {
+  const auto allocate = [&] { return DeviceBuffer(numbers(mode) * sizeof(Factor), "a factor"); };
   if (config_.backend.keep_previous) {
     factors_.add(allocate(), allocate());
   } else {
@@ -183,71 +180,71 @@ void CudaBackend<Real>::add_factor(int mode) {
   }
 }
 
-template <class Real>
-void CudaBackend<Real>::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
   const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
-  transfer_.upload_numbers(rows, factors_[mode].template as<Real>() + offset, main_);
+  transfer_.upload_numbers(rows, factors_[mode].template as<Factor>() + offset, main_);
   grams_[index(mode)].clear();
 }
 
-template <class Real>
-void CudaBackend<Real>::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
   const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
-  transfer_.download_numbers(factors_[mode].template as<const Real>() + offset, rows, main_);
+  transfer_.download_numbers(factors_[mode].template as<const Factor>() + offset, rows, main_);
 }
 
-template <class Real>
-std::vector<double> CudaBackend<Real>::take_factor(int mode) {
+template <class Sum, class Factor>
+std::vector<double> CudaBackend<Sum, Factor>::take_factor(int mode) {
   std::vector<double> rows(static_cast<std::size_t>(numbers(mode)));
-  transfer_.download_numbers(factors_.take(mode).template as<const Real>(), rows, main_);
+  transfer_.download_numbers(factors_.take(mode).template as<const Factor>(), rows, main_);
   return rows;
 }
 
-template <class Real>
+template <class Sum, class Factor>
 template <class Visit>
-void CudaBackend<Real>::for_each_stream(const Visit& visit) {
+void CudaBackend<Sum, Factor>::for_each_stream(const Visit& visit) {
   for (Stream& stream : resident_streams_) visit(stream);
   for (Lane& lane : lanes_) visit(lane.stream);
 }
 
 // Makes the main stream wait for all others.
-template <class Real>
-void CudaBackend<Real>::join_streams() {
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::join_streams() {
   for_each_stream([this](Stream& stream) {
     joined_.record(stream.get());
     main_.wait(joined_);
   });
 }
 
-template <class Real>
-void CudaBackend<Real>::begin_pass(int mode) {
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::begin_pass(int mode) {
   // After a pass that failed midway, its chunks may still be adding to the output.
   if (pass_runs_) join_streams();
   pending_.clear();
   pass_runs_ = true;
   pass_mode_ = mode;
-  const std::uint64_t bytes = numbers(mode) * sizeof(Real);
+  const std::uint64_t bytes = numbers(mode) * sizeof(Sum);
   copies_ = copies_of_output(config_.limits, config_.resolution, length(mode), bytes, copies_memory_.bytes());
-  MttkrpArguments<Real, Real>& shared = launcher_.shared_arguments();
+  MttkrpArguments<Sum, Factor>& shared = launcher_.shared_arguments();
   shared.mode = mode;
   shared.copy_stride = numbers(mode);
   shared.copy_count = copies_;
-  for (int m = 0; m < layout_.order(); ++m) shared.factors[m] = factors_[m].template as<const Real>();
+  for (int m = 0; m < layout_.order(); ++m) shared.factors[m] = factors_[m].template as<const Factor>();
   trace_.begin_pass(main_.get());
-  fill_zero(output_.as<Real>(), bytes, main_.get());
-  if (copies_ > 1) fill_zero(copies_memory_.as<Real>(), static_cast<std::uint64_t>(copies_ - 1) * bytes, main_.get());
+  fill_zero(output_.as<Sum>(), bytes, main_.get());
+  if (copies_ > 1) fill_zero(copies_memory_.as<Sum>(), static_cast<std::uint64_t>(copies_ - 1) * bytes, main_.get());
   fill_zero(fault_, sizeof(FaultRecord), main_.get());
   zeroed_.record(main_.get());
   for_each_stream([this](Stream& stream) { stream.wait(zeroed_); });
 }
 
-template <class Real>
-void CudaBackend<Real>::submit(int lane, const ChunkView& chunk) {
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::submit(int lane, const ChunkView& chunk) {
   copy_and_compute(static_cast<std::size_t>(lane), chunk, /*staged=*/true);
 }
 
-template <class Real>
-void CudaBackend<Real>::copy_and_compute(std::size_t lane, const ChunkView& chunk, bool staged) {
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::copy_and_compute(std::size_t lane, const ChunkView& chunk, bool staged) {
   Lane& used = lanes_.at(lane);
   const DeviceChunk placed = place_chunk(chunk, layout_, used.memory.template as<std::byte>());
   const auto begin = trace_.mark(used.stream.get());
@@ -258,8 +255,8 @@ void CudaBackend<Real>::copy_and_compute(std::size_t lane, const ChunkView& chun
   compute({{&placed}}, used.stream.get(), "kernel " + std::to_string(lane));
 }
 
-template <class Real>
-ResidentId CudaBackend<Real>::keep(int lane, const ChunkView& chunk, ResidentForm form) {
+template <class Sum, class Factor>
+ResidentId CudaBackend<Sum, Factor>::keep(int lane, const ChunkView& chunk, ResidentForm form) {
   Resident resident;
   resident.lane = static_cast<std::size_t>(lane);
   resident.crosses_link = form == ResidentForm::packed;
@@ -279,8 +276,8 @@ ResidentId CudaBackend<Real>::keep(int lane, const ChunkView& chunk, ResidentFor
   return residents_.size() - 1;
 }
 
-template <class Real>
-void CudaBackend<Real>::submit_resident(ResidentId chunk) {
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::submit_resident(ResidentId chunk) {
   const Resident& resident = residents_.at(chunk);
   if (resident.crosses_link) {
     next_lane_ = (next_lane_ + 1) % lanes_.size();
@@ -294,8 +291,8 @@ void CudaBackend<Real>::submit_resident(ResidentId chunk) {
 }
 
 // A launch of many chunks has many frames for each warp, and few warps that wait for the last of them.
-template <class Real>
-void CudaBackend<Real>::compute_pending() {
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::compute_pending() {
   if (pending_.empty()) return;
   std::vector<const DeviceChunk*> chunks;
   for (const ResidentId id : pending_) chunks.push_back(&residents_[id].chunk);
@@ -305,22 +302,22 @@ void CudaBackend<Real>::compute_pending() {
           "kernel of residents " + std::to_string(next_resident_stream_));
 }
 
-template <class Real>
-void CudaBackend<Real>::compute(std::span<const DeviceChunk* const> chunks, cudaStream_t stream,
-                                const std::string& track) {
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::compute(std::span<const DeviceChunk* const> chunks, cudaStream_t stream,
+                                       const std::string& track) {
   const NvtxRange range("mttkrp");
   const auto begin = trace_.mark(stream);
   const char* name = launcher_.launch(chunks, stream);
   trace_.add(track, name, chunks.front()->number, 0, begin, trace_.mark(stream));
 }
 
-template <class Real>
-void CudaBackend<Real>::finish_pass() {
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::finish_pass() {
   const NvtxRange range("finish pass");
   compute_pending();
   join_streams();
   if (copies_ > 1) {
-    merge_copies(output_.as<Real>(), copies_memory_.as<const Real>(), copies_ - 1, numbers(pass_mode_), main_.get());
+    merge_copies(output_.as<Sum>(), copies_memory_.as<const Sum>(), copies_ - 1, numbers(pass_mode_), main_.get());
   }
   FaultRecord fault = 0;
   transfer_.download(fault_, std::as_writable_bytes(std::span(&fault, 1)), main_);
@@ -330,46 +327,23 @@ void CudaBackend<Real>::finish_pass() {
   if (fault != 0) throw_fault(fault);
 }
 
-template <class Real>
-void CudaBackend<Real>::read_output(std::span<double> rows) const {
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::read_output(std::span<double> rows) const {
   require(rows.size() == numbers(pass_mode_), "the output has another size");
-  transfer_.download_numbers(output_.as<const Real>(), rows, main_);
+  transfer_.download_numbers(output_.as<const Sum>(), rows, main_);
 }
 
-template <class Real>
-RowUpdate CudaBackend<Real>::update_rows(int mode, const RowSolver& solver) {
+template <class Sum, class Factor>
+RowUpdate CudaBackend<Sum, Factor>::update_rows(int mode, const RowSolver& solver) {
   const NvtxRange range("update rows");
-  const int rank = config_.backend.rank;
-  const std::size_t columns = static_cast<std::size_t>(rank);
-  SolverView view{solver_.as<double>(), nullptr};
-  transfer_.upload(std::as_bytes(solver.matrix()), solver_.as<double>(), main_);
-  if (solver.is_cholesky()) {
-    view.lower = solver_.as<double>() + columns * columns;
-    transfer_.upload(std::as_bytes(solver.lower()), solver_.as<double>() + columns * columns, main_);
-  }
-  Real* factor = factors_.begin_update(mode).template as<Real>();
-  solve_rows<Real>(output_.as<const Real>(), length(mode), rank, view, factor, sums_, scratch_.as<void>(), main_.get());
-  normalise_columns<Real>(factor, length(mode), rank, sums_, main_.get());
-
-  std::vector<double> sums(columns + 1);
-  transfer_.download(sums_, std::as_writable_bytes(std::span(sums)), main_);
-  RowUpdate update;
-  update.inner = sums.back();
-  for (std::size_t r = 0; r < columns; ++r) update.norms.push_back(std::sqrt(sums[r]));
-  grams_[index(mode)].clear();
-  return update;
+  Factor* factor = factors_.begin_update(mode).template as<Factor>();
+  return dense_.update_rows(output_.as<const Sum>(), length(mode), solver, factor, grams_[index(mode)]);
 }
 
-template <class Real>
-std::span<const double> CudaBackend<Real>::gram(int mode) {
+template <class Sum, class Factor>
+std::span<const double> CudaBackend<Sum, Factor>::gram(int mode) {
   std::vector<double>& gram = grams_[index(mode)];
-  if (gram.empty()) {
-    const int rank = config_.backend.rank;
-    cuda::gram<Real>(factors_[mode].template as<const Real>(), length(mode), rank, gram_, scratch_.as<void>(),
-                     main_.get());
-    gram.resize(static_cast<std::size_t>(rank) * static_cast<std::size_t>(rank));
-    transfer_.download(gram_, std::as_writable_bytes(std::span(gram)), main_);
-  }
+  if (gram.empty()) gram = dense_.gram(factors_[mode].template as<const Factor>(), length(mode));
   return gram;
 }
 
@@ -378,8 +352,8 @@ std::span<const double> CudaBackend<Real>::gram(int mode) {
 std::unique_ptr<Backend> make_cuda_backend(const CudaConfig& config) {
   check_backend_config(config.backend, "CUDA");
   require(config.lanes >= 1, "the device needs at least one lane");
-  if (config.backend.precision == Precision::f32) return std::make_unique<CudaBackend<float>>(config);
-  return std::make_unique<CudaBackend<double>>(config);
+  if (config.backend.precision == Precision::f32) return std::make_unique<CudaBackend<float, float>>(config);
+  return std::make_unique<CudaBackend<double, double>>(config);
 }
 
 }  // namespace blco

@@ -16,23 +16,25 @@ constexpr std::uint64_t max_useful_copies = 7;
 
 std::uint64_t granules(std::uint64_t bytes) { return (bytes + device_granule - 1) / device_granule * device_granule; }
 
+std::uint64_t number_bytes(const BackendConfig& config) {
+  return config.precision == Precision::f64 ? sizeof(double) : sizeof(float);
+}
+
 std::uint64_t row_bytes(const BackendConfig& config) {
-  const std::uint64_t number = config.precision == Precision::f64 ? sizeof(double) : sizeof(float);
-  return static_cast<std::uint64_t>(config.rank) * number;
+  return static_cast<std::uint64_t>(config.rank) * number_bytes(config);
 }
 
 }  // namespace
 
 std::uint64_t cuda_backend_bytes(const CudaConfig& config) {
   const auto& shape = config.backend.layout.shape();
-  const auto rank = static_cast<std::uint64_t>(config.backend.rank);
+  const std::uint64_t number = number_bytes(config.backend);
   const std::uint64_t longest = std::ranges::max(shape);
   std::uint64_t bytes = table_and_flag_bytes;
   const std::uint64_t matrices = config.backend.keep_previous ? 2 : 1;
   for (const std::uint64_t length : shape) bytes += matrices * granules(length * row_bytes(config.backend));
   bytes += granules(longest * row_bytes(config.backend)) + granules(config.backend.private_bytes);
-  bytes += granules(cuda::dense_scratch_bytes(longest, config.backend.rank));
-  bytes += granules((3 * rank * rank + rank + 1) * sizeof(double));  // solver, Gram, sums
+  bytes += granules(cuda::DenseSizes(longest, config.backend.rank, number, number).bytes);
   return bytes + static_cast<std::uint64_t>(config.lanes) * granules(config.lane_bytes);
 }
 

@@ -1,4 +1,4 @@
-// How the dense kernels cut their work, and the scratch they need: plain arithmetic, so that plans work without CUDA.
+// How dense work is cut, and the scratch that it needs: plain arithmetic, so that plans work without CUDA.
 #pragma once
 
 #include <algorithm>
@@ -6,54 +6,50 @@
 
 namespace blco::cuda {
 
-// A slab: the rows that one block sums. Slabs are added in order, so that sums depend on the sizes alone. The number of
-// slabs never falls as rows grow, so scratch for the longest mode serves every mode.
-struct Slabs {
-  std::uint64_t count = 1;
-  std::uint64_t rows = 1;  // of each slab; the last ones may have fewer, or none
-};
+// Sizes for factors of `rank` columns and up to `max_rows` rows. Offsets are in f64 numbers and multiples of 32, so
+// that every part of the scratch is aligned to 256 bytes.
+struct DenseSizes {
+  // Few enough numbers that a slab stays in the last-level cache from one call to the next, and enough that a call
+  // takes longer than its launch.
+  static constexpr std::uint64_t usual_slab = std::uint64_t{1} << 21;
+  // A Gram matrix alone is too small to fill a device: parts of a slab are summed apart, about one per multiprocessor.
+  static constexpr std::uint64_t max_parts = 128;
+  static constexpr std::uint64_t max_part_numbers = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t min_part_rows = 64;
+  // cuBLAS needs 16 KiB, and recommends 32 MiB on large devices, which small factors gain nothing from.
+  static constexpr std::uint64_t min_workspace = std::uint64_t{1} << 13;
+  static constexpr std::uint64_t max_workspace = std::uint64_t{1} << 22;
 
-constexpr Slabs slabs_of(std::uint64_t rows, std::uint64_t min_rows, std::uint64_t max_count) {
-  const std::uint64_t count = std::clamp<std::uint64_t>(rows / min_rows, 1, max_count);
-  return {count, (rows + count - 1) / count};
-}
-
-// About four blocks per multiprocessor of a large device.
-inline constexpr std::uint64_t max_slabs = 512;
-inline constexpr std::uint64_t max_gram_partial_bytes = std::uint64_t{64} << 20;
-
-// Slabs of solve_rows. A row costs rank^2, so slabs of long rows may be short.
-constexpr Slabs solve_slabs(std::uint64_t rows, int rank) {
-  constexpr std::uint64_t min_numbers = 2048;
-  constexpr std::uint64_t min_rows = 4;
-  constexpr std::uint64_t enough_rows = 128;
-  return slabs_of(rows, std::clamp(min_numbers / static_cast<std::uint64_t>(rank), min_rows, enough_rows), max_slabs);
-}
-
-// Slabs of gram; each produces a whole matrix.
-constexpr Slabs gram_slabs(std::uint64_t rows, int rank) {
-  constexpr std::uint64_t min_rows = 64;
-  const std::uint64_t matrix = static_cast<std::uint64_t>(rank) * static_cast<std::uint64_t>(rank) * sizeof(double);
-  return slabs_of(rows, min_rows, std::clamp<std::uint64_t>(max_gram_partial_bytes / matrix, 1, max_slabs));
-}
-
-// Columns of a row in solve_rows, with padding: the registers of 1, 2, 4 or 8 lanes hold a short row.
-inline constexpr int numbers_of_lane = 16;
-inline constexpr int max_lanes_of_short_row = 8;
-inline constexpr int panel_columns = 4;
-constexpr int solve_columns(int rank) {
-  for (int lanes = 1; lanes <= max_lanes_of_short_row; lanes *= 2) {
-    if (rank <= lanes * numbers_of_lane) return lanes * numbers_of_lane;
+  constexpr DenseSizes(std::uint64_t max_rows, int rank, std::uint64_t output_number_bytes,
+                       std::uint64_t factor_number_bytes, std::uint64_t slab_numbers = usual_slab) {
+    columns = static_cast<std::uint64_t>(rank);
+    slab_rows = std::min(max_rows, slab_numbers / columns);
+    parts = std::clamp<std::uint64_t>(max_part_numbers / (columns * columns), 1, max_parts);
+    parts = std::clamp<std::uint64_t>(slab_rows / min_part_rows, 1, parts);
+    const auto take = [this](std::uint64_t numbers) {
+      const std::uint64_t first = bytes / sizeof(double);
+      bytes += (numbers + 31) / 32 * 32 * sizeof(double);
+      return first;
+    };
+    take(std::clamp(max_rows * columns / 4, min_workspace, max_workspace));
+    workspace_bytes = bytes;
+    given = take(output_number_bytes < sizeof(double) ? slab_rows * columns : 0);
+    made = take(factor_number_bytes < sizeof(double) ? slab_rows * columns : 0);
+    system = take(columns * columns);
+    grams = take(parts * columns * columns);
+    inner = take((max_rows + slab_rows - 1) / slab_rows);
   }
-  return (rank + panel_columns - 1) / panel_columns * panel_columns;
-}
 
-constexpr std::uint64_t dense_scratch_bytes(std::uint64_t rows, int rank) {
-  const auto entries = static_cast<std::uint64_t>(rank);
-  const auto padded = static_cast<std::uint64_t>(solve_columns(rank));
-  const std::uint64_t solve = padded * padded + solve_slabs(rows, rank).count * (entries + 1);
-  const std::uint64_t gram = gram_slabs(rows, rank).count * entries * entries;
-  return std::max(solve, gram) * sizeof(double);
-}
+  std::uint64_t columns = 0;  // R
+  std::uint64_t slab_rows = 0;
+  std::uint64_t parts = 0;
+  std::uint64_t workspace_bytes = 0;  // the first of the scratch
+  std::uint64_t given = 0;            // a slab of the output in f64, if that is f32
+  std::uint64_t made = 0;             // a slab of the new factor in f64, if that is f32
+  std::uint64_t system = 0;           // R x R, then R divisors
+  std::uint64_t grams = 0;            // R x R for each part
+  std::uint64_t inner = 0;            // an inner product for each slab
+  std::uint64_t bytes = 0;            // of all scratch
+};
 
 }  // namespace blco::cuda

@@ -1,5 +1,6 @@
 #include <cuda_runtime.h>
 
+#include "kernels/cuda/cublas.hpp"
 #include "kernels/cuda_backend.hpp"
 
 namespace blco {
@@ -19,6 +20,10 @@ DeviceSearch find_device() noexcept {
   if (status != cudaSuccess) {
     static_cast<void>(cudaGetLastError());
     search.reason = cudaGetErrorString(status);
+    return search;
+  }
+  if (const cuda::CublasSearch cublas = cuda::find_cublas(); !cublas.calls) {
+    search.reason = cublas.reason;
     return search;
   }
   search.limits = DeviceLimits{properties.name,

@@ -272,9 +272,10 @@ MttkrpKernel<Sum, Factor> kernel_of_kind(bool stashed) {
 // The kernel of a common rank, Lanes * Columns.
 template <class Sum, class Factor, int Lanes, int Columns, int Slots>
 MttkrpKernel<Sum, Factor> kernel_of_common_rank(int order, bool stashed) {
+  constexpr int few_slots = 2;  // of which more would not fit the registers
   if (!stashed && order == 3) return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, true, false, 3, Slots>>;
   if (!stashed && order == 4) return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, true, false, 4, Slots>>;
-  if (!stashed && order == 5) return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, true, false, 5, Slots>>;
+  if (!stashed && order == 5) return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, true, false, 5, few_slots>>;
   return kernel_of_kind<Sum, Factor, Lanes, Columns, true>(stashed);
 }
 

@@ -9,6 +9,8 @@
 #include <map>
 #include <utility>
 
+#include "kernels/cuda/cublas.hpp"
+
 namespace blco::testing {
 namespace {
 
@@ -173,6 +175,21 @@ void __cudaRegisterFunction(void**, const char* function, char*, const char* nam
   runtime().kernels[function] = name;
 }
 
+// What CUB asks before its launches, none of which is recorded.
 void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) { return cudaSuccess; }
+cudaError_t cudaGetDevice(int*) { return cudaSuccess; }
+cudaError_t cudaGetDeviceCount(int*) { return cudaSuccess; }
+cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 
 }  // extern "C"
+
+// No dense work is recorded: a handle of cuBLAS need only be made.
+blco::cuda::CublasSearch blco::cuda::find_cublas() {
+  CublasCalls calls;
+  calls.create = [](cublasHandle_t*) { return CUBLAS_STATUS_SUCCESS; };
+  calls.set_stream = [](cublasHandle_t, cudaStream_t) { return CUBLAS_STATUS_SUCCESS; };
+  calls.set_workspace = [](cublasHandle_t, void*, size_t) { return CUBLAS_STATUS_SUCCESS; };
+  return {calls, {}};
+}

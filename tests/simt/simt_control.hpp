@@ -31,7 +31,8 @@ struct DeviceProperties {
   std::uint64_t shared_bytes_per_block = 160 << 10;
   std::uint64_t shared_bytes_per_multiprocessor = 164 << 10;
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
-  bool present = true;  // otherwise every call says that there is no driver
+  bool present = true;     // otherwise every call says that there is no driver
+  bool has_cublas = true;  // otherwise it is not found
 };
 void set_device(const DeviceProperties& properties);
 

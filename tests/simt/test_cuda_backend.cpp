@@ -258,5 +258,17 @@ TEST(CudaBackend, FindsNoDeviceWithoutADriver) {
   EXPECT_EQ(found.kind, ErrorKind::cuda);
 }
 
+TEST(CudaBackend, FindsNoDeviceWithoutCublas) {
+  SKIP_ON_HARDWARE();
+  simt::reset();
+  simt::set_device({.has_cublas = false});
+
+  const DeviceSearch found = find_device();
+
+  EXPECT_FALSE(found.limits.has_value());
+  EXPECT_THAT(found.reason, ::testing::HasSubstr("cuBLAS"));
+  EXPECT_EQ(found.kind, ErrorKind::cuda);
+}
+
 }  // namespace
 }  // namespace blco::testing

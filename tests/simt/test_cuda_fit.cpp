@@ -110,6 +110,11 @@ TEST_F(CudaFit, AutomaticTakesTheDeviceThatIsThereAndElseSaysWhyNot) {
   plan = plan_cpd(*tensor_, {}, on(Device::automatic));
   EXPECT_EQ(plan.device, "host");
   EXPECT_THAT(plan.device_note, ::testing::HasSubstr("no GPU: "));
+
+  simt::set_device({.has_cublas = false});
+  plan = plan_cpd(*tensor_, {}, on(Device::automatic));
+  EXPECT_EQ(plan.device, "host");
+  EXPECT_THAT(plan.device_note, ::testing::HasSubstr("cuBLAS"));
 }
 
 // What a pass moves is what the plan says: the payload bytes of all chunks that are not on the device.
@@ -127,8 +132,8 @@ TEST_F(CudaFit, MovesWhatThePlanCounts) {
 
   fit_cpd(*tensor_, {.host_bytes = 0, .device_bytes = budget}, options);
 
-  // Beside the chunks, each update sends two R x R matrices.
-  const std::uint64_t solvers = 3 * 2 * 5 * 5 * sizeof(double);
+  // Beside the chunks, each update sends an R x R matrix and the norms.
+  const std::uint64_t solvers = 3 * (5 * 5 + 5) * sizeof(double);
   ASSERT_GT(plan.link_bytes_per_pass, 0);
   EXPECT_EQ(moved[2] - moved[1], 3 * plan.link_bytes_per_pass + solvers);
   EXPECT_EQ(moved[3] - moved[2], 3 * plan.link_bytes_per_pass + solvers);

@@ -1,0 +1,189 @@
+#include <cmath>
+#include <cub/device/device_for.cuh>
+#include <numeric>
+#include <type_traits>
+
+#include "kernels/cuda/dense.hpp"
+
+namespace blco::cuda {
+namespace {
+
+// Scalars that cuBLAS reads when it is called.
+constexpr double one = 1;
+constexpr double zero = 0;
+
+template <class Sum>
+struct MergeCopies {
+  __device__ void operator()(std::uint64_t i) const {
+    Sum sum = output[i];
+    for (int copy = 0; copy < copy_count; ++copy) sum += copies[static_cast<std::uint64_t>(copy) * count + i];
+    output[i] = sum;
+  }
+  Sum* output;
+  const Sum* copies;
+  int copy_count;
+  std::uint64_t count;
+};
+
+template <class From, class To>
+struct Convert {
+  __device__ void operator()(std::uint64_t i) const { to[i] = static_cast<To>(from[i]); }
+  const From* from;
+  To* to;
+};
+
+template <class Factor>
+struct DivideColumns {
+  __device__ void operator()(std::uint64_t i) const {
+    factor[i] = static_cast<Factor>(static_cast<double>(factor[i]) / divisors[i % columns]);
+  }
+  Factor* factor;
+  const double* divisors;
+  std::uint64_t columns;
+};
+
+// The numbers themselves if they have the type To, else a copy in `to`.
+template <class From, class To>
+const To* converted(const From* from, std::uint64_t count, To* to, const Stream& stream) {
+  if constexpr (std::is_same_v<From, To>) {
+    return from;
+  } else {
+    check(cub::DeviceFor::Bulk(count, Convert<From, To>{from, to}, stream.get()), "convert numbers");
+    return to;
+  }
+}
+
+}  // namespace
+
+DenseWork::DenseWork(const DenseSizes& sizes, void* scratch, Stream& stream, StagedTransfer& transfer)
+    : sizes_(sizes),
+      rank_(static_cast<int>(sizes.columns)),
+      scratch_(static_cast<double*>(scratch)),
+      stream_(stream),
+      transfer_(transfer),
+      cublas_(stream.get(), scratch, static_cast<std::size_t>(sizes.workspace_bytes)) {}
+
+std::vector<double> DenseWork::download(std::uint64_t offset, std::uint64_t count) {
+  std::vector<double> numbers(static_cast<std::size_t>(count));
+  transfer_.download(at(offset), std::as_writable_bytes(std::span(numbers)), stream_);
+  return numbers;
+}
+
+// Adds the products of each part of a slab to that part's matrix, and those of rows left over to the first one. With a
+// single part, all rows are left over.
+void DenseWork::add_gram(const double* slab, std::uint64_t rows) const {
+  const std::uint64_t part_rows = sizes_.parts > 1 ? rows / sizes_.parts : 0;
+  const std::uint64_t left_over = rows - part_rows * sizes_.parts;
+  double* grams = at(sizes_.grams);
+  if (part_rows > 0) {
+    const auto stride = static_cast<long long>(part_rows * sizes_.columns);
+    cublas_.run("cublasDgemmStridedBatched", &CublasCalls::gemm_strided_batched, CUBLAS_OP_N, CUBLAS_OP_T, rank_, rank_,
+                static_cast<int>(part_rows), &one, slab, rank_, stride, slab, rank_, stride, &one, grams, rank_,
+                static_cast<long long>(sizes_.columns * sizes_.columns), static_cast<int>(sizes_.parts));
+  }
+  if (left_over > 0) {
+    cublas_.run("cublasDsyrk", &CublasCalls::syrk, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, rank_,
+                static_cast<int>(left_over), &one, slab + (rows - left_over) * sizes_.columns, rank_, &one, grams,
+                rank_);
+  }
+}
+
+// Adds the parts in order, and mirrors the triangle that all calls have written.
+std::vector<double> DenseWork::finish_gram() {
+  const std::uint64_t entries = sizes_.columns * sizes_.columns;
+  double* grams = at(sizes_.grams);
+  merge_copies(grams, grams + entries, static_cast<int>(sizes_.parts) - 1, entries, stream_.get());
+  std::vector<double> gram = download(sizes_.grams, entries);
+  const auto n = static_cast<std::size_t>(rank_);
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t k = 0; k < j; ++k) gram[j * n + k] = gram[k * n + j];
+  }
+  return gram;
+}
+
+void DenseWork::solve(bool cholesky, const double* given, std::uint64_t rows, double* made) const {
+  const double* system = at(sizes_.system);
+  const int count = static_cast<int>(rows);
+  if (!cholesky) {
+    cublas_.run("cublasDgemmStridedBatched", &CublasCalls::gemm_strided_batched, CUBLAS_OP_N, CUBLAS_OP_N, rank_, count,
+                rank_, &one, system, rank_, 0LL, given, rank_, 0LL, &zero, made, rank_, 0LL, 1);
+    return;
+  }
+  copy_on_device(made, given, rows * sizes_.columns * sizeof(double), stream_.get());
+  for (const cublasOperation_t operation : {CUBLAS_OP_N, CUBLAS_OP_T}) {
+    cublas_.run("cublasDtrsm", &CublasCalls::trsm, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, operation,
+                CUBLAS_DIAG_NON_UNIT, rank_, count, &one, system, rank_, made, rank_);
+  }
+}
+
+template <class Sum, class Factor>
+RowUpdate DenseWork::update_rows(const Sum* output, std::uint64_t rows, const RowSolver& solver, Factor* factor,
+                                 std::vector<double>& gram) {
+  constexpr bool in_place = std::is_same_v<Factor, double>;
+  const auto n = static_cast<std::size_t>(rank_);
+  // For cuBLAS, the rows of a RowSolver's L^T are the columns of L, but their first numbers are inverted there.
+  std::vector<double> system(solver.matrix().begin(), solver.matrix().end());
+  for (std::size_t j = 0; solver.is_cholesky() && j < n; ++j) system[j * n + j] = 1 / system[j * n + j];
+  transfer_.upload(std::as_bytes(std::span(system)), at(sizes_.system), stream_);
+
+  fill_zero(at(sizes_.grams), sizes_.parts * sizes_.columns * sizes_.columns * sizeof(double), stream_.get());
+  std::uint64_t slabs = 0;
+  for (std::uint64_t first = 0; first < rows; first += sizes_.slab_rows) {
+    const std::uint64_t count = std::min(sizes_.slab_rows, rows - first);
+    const std::uint64_t numbers = count * sizes_.columns;
+    Factor* rows_of_slab = factor + first * sizes_.columns;
+    const double* given = converted(output + first * sizes_.columns, numbers, at(sizes_.given), stream_);
+    double* made = at(sizes_.made);
+    if constexpr (in_place) made = rows_of_slab;
+    solve(solver.is_cholesky(), given, count, made);
+    // The result of the inner product stays on the device.
+    cublas_.run("cublasSetPointerMode", &CublasCalls::set_pointer_mode, CUBLAS_POINTER_MODE_DEVICE);
+    cublas_.run("cublasDdot", &CublasCalls::dot, static_cast<int>(numbers), given, 1, made, 1,
+                at(sizes_.inner + slabs++));
+    cublas_.run("cublasSetPointerMode", &CublasCalls::set_pointer_mode, CUBLAS_POINTER_MODE_HOST);
+    add_gram(made, count);
+    converted(made, numbers, rows_of_slab, stream_);
+  }
+  gram = finish_gram();
+
+  const std::vector<double> inner = download(sizes_.inner, slabs);
+  RowUpdate update{.norms = {}, .inner = std::accumulate(inner.begin(), inner.end(), 0.0)};
+  std::vector<double> divisors;
+  for (std::size_t r = 0; r < n; ++r) {
+    update.norms.push_back(std::sqrt(gram[r * n + r]));
+    divisors.push_back(update.norms[r] > 0 ? update.norms[r] : 1);
+  }
+  transfer_.upload(std::as_bytes(std::span(divisors)), at(sizes_.system), stream_);
+  const DivideColumns<Factor> divide{factor, at(sizes_.system), sizes_.columns};
+  check(cub::DeviceFor::Bulk(rows * sizes_.columns, divide, stream_.get()), "divide columns");
+  for (std::size_t i = 0; i < gram.size(); ++i) gram[i] /= divisors[i / n] * divisors[i % n];
+  if (!in_place) gram.clear();
+  return update;
+}
+
+template <class Factor>
+std::vector<double> DenseWork::gram(const Factor* factor, std::uint64_t rows) {
+  fill_zero(at(sizes_.grams), sizes_.parts * sizes_.columns * sizes_.columns * sizeof(double), stream_.get());
+  for (std::uint64_t first = 0; first < rows; first += sizes_.slab_rows) {
+    const std::uint64_t count = std::min(sizes_.slab_rows, rows - first);
+    add_gram(converted(factor + first * sizes_.columns, count * sizes_.columns, at(sizes_.made), stream_), count);
+  }
+  return finish_gram();
+}
+
+template <class Sum>
+void merge_copies(Sum* output, const Sum* copies, int copy_count, std::uint64_t count, cudaStream_t stream) {
+  check(cub::DeviceFor::Bulk(count, MergeCopies<Sum>{output, copies, copy_count, count}, stream), "merge copies");
+}
+
+// The types of outputs and factors for each precision.
+using Grams = std::vector<double>;
+template RowUpdate DenseWork::update_rows(const double*, std::uint64_t, const RowSolver&, double*, Grams&);
+template RowUpdate DenseWork::update_rows(const double*, std::uint64_t, const RowSolver&, float*, Grams&);
+template RowUpdate DenseWork::update_rows(const float*, std::uint64_t, const RowSolver&, float*, Grams&);
+template std::vector<double> DenseWork::gram(const double*, std::uint64_t);
+template std::vector<double> DenseWork::gram(const float*, std::uint64_t);
+template void merge_copies(double*, const double*, int, std::uint64_t, cudaStream_t);
+template void merge_copies(float*, const float*, int, std::uint64_t, cudaStream_t);
+
+}  // namespace blco::cuda
