@@ -50,6 +50,7 @@ struct CudaConfig {
   std::uint64_t lane_bytes = 0;      // of each lane: cuda_chunk_bytes of the largest chunk that crosses the link
   std::uint64_t resident_bytes = 0;  // for chunks kept on the device: the sum of their cuda_chunk_bytes
   Resolution resolution = Resolution::automatic;
+  KernelVariant variant = KernelVariant::usual;
 };
 
 // Throws Error: not_built, cuda (naming the call that failed), out_of_memory, invalid_argument (a mode longer than

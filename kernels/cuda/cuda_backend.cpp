@@ -144,7 +144,7 @@ CudaBackend<Sum, Factor>::CudaBackend(const CudaConfig& config)
       dense_sizes_(std::ranges::max(layout_.shape()), config.backend.rank, sizeof(Sum), sizeof(Factor)),
       scratch_(dense_sizes_.bytes, "scratch"),
       small_(line_table_bytes(layout_) + sizeof(FaultRecord), "tables"),
-      launcher_(layout_, config.backend.rank, config.limits, config.resolution),
+      launcher_(layout_, config.backend.rank, config.limits, config.resolution, config.variant),
       trace_(config.backend.trace),
       dense_(dense_sizes_, scratch_.as<void>(), main_, transfer_) {
   for (int mode = 0; mode < layout_.order(); ++mode) {

@@ -13,6 +13,9 @@ namespace blco::cuda {
 // Entries of a tile that each group of `lanes` lanes adds.
 BLCO_HOST_DEVICE constexpr int group_share(int lanes) { return frame_entries * lanes / warp_lanes; }
 
+// Groups of a block's warps that start in turns.
+constexpr unsigned turns = 4;
+
 constexpr int mttkrp_threads = static_cast<int>(max_mttkrp_warps) * warp_lanes;
 constexpr int mttkrp_blocks_per_multiprocessor = static_cast<int>(max_resident_mttkrp_warps / max_mttkrp_warps);
 
@@ -235,6 +238,8 @@ __global__ void __launch_bounds__(mttkrp_threads, mttkrp_blocks_per_multiprocess
   const unsigned copy_number = blockIdx.x % static_cast<unsigned>(arguments.copy_count);
   Sum* copy = copy_number == 0 ? arguments.output : arguments.more_copies + (copy_number - 1) * arguments.copy_stride;
   const SegmentSink<Sum, Shape::stashed> sink{copy, stash, arguments.stash_first, arguments.stash_rows};
+  // While some warps decode, others wait for factor rows: where all began at once, they would go on doing the same.
+  if (arguments.turn_nanoseconds > 0) __nanosleep(arguments.turn_nanoseconds * (warp * turns / warps));
   const std::uint32_t step = gridDim.x * warps;
   int chunk = 0;
   for (std::uint32_t frame = blockIdx.x * warps + warp; frame < arguments.frames; frame += step) {
@@ -269,20 +274,27 @@ MttkrpKernel<Sum, Factor> kernel_of_kind(bool stashed) {
   return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, Exact, false>>;
 }
 
-// The kernel of a common rank, Lanes * Columns.
+// The kernel of a common rank, Lanes * Columns. Five modes take so many registers that two nonzeros are in flight.
 template <class Sum, class Factor, int Lanes, int Columns, int Slots>
 MttkrpKernel<Sum, Factor> kernel_of_common_rank(int order, bool stashed) {
-  constexpr int few_slots = 2;  // of which more would not fit the registers
   if (!stashed && order == 3) return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, true, false, 3, Slots>>;
   if (!stashed && order == 4) return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, true, false, 4, Slots>>;
-  if (!stashed && order == 5) return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, true, false, 5, few_slots>>;
+  if (!stashed && order == 5) return mttkrp_kernel<Sum, Factor, KernelShape<Lanes, Columns, true, false, 5, 2>>;
   return kernel_of_kind<Sum, Factor, Lanes, Columns, true>(stashed);
 }
 
 // Ranks 8, 16, 24, 32, 48 and 64 are compiled in. Other small ranks use the narrowest group that holds them, so that
 // the warp's other lanes process other entries; other large ranks run in blocks of 32 or 64 columns.
 template <class Sum, class Factor>
-MttkrpKernel<Sum, Factor> mttkrp_kernel_for(int order, int rank, bool stashed) {
+MttkrpKernel<Sum, Factor> mttkrp_kernel_for(int order, int rank, bool stashed, KernelVariant variant) {
+  if constexpr (sizeof(Sum) == sizeof(double)) {
+    if (rank == 32 && variant == KernelVariant::wide) {
+      return kernel_of_common_rank<Sum, Factor, 32, 1, 2>(order, stashed);
+    }
+    if (rank == 32 && variant == KernelVariant::wide_deep) {
+      return kernel_of_common_rank<Sum, Factor, 32, 1, 4>(order, stashed);
+    }
+  }
   switch (rank) {
     case 8:
       return kernel_of_kind<Sum, Factor, 8, 1, true>(stashed);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "blco/host_device.hpp"
+#include "blco/kernel_choice.hpp"
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
 
@@ -60,6 +61,7 @@ struct MttkrpArguments {
   int copy_count = 1;             // includes the output
   std::uint64_t stash_first = 0;  // rows [stash_first, stash_first + stash_rows) are collected in shared memory
   std::uint32_t stash_rows = 0;   // 0: register-based resolution
+  unsigned turn_nanoseconds = 0;  // warps of a block start in turns so far apart
   FaultRecord* fault = nullptr;
 };
 
@@ -96,6 +98,6 @@ using MttkrpKernel = void (*)(MttkrpArguments<Sum, Factor>);
 
 // output[i_mode] += value * prod_{m != mode} A_m[i_m] over the chunks. `stashed`: hierarchical resolution.
 template <class Sum, class Factor>
-MttkrpKernel<Sum, Factor> mttkrp_kernel_for(int order, int rank, bool stashed);
+MttkrpKernel<Sum, Factor> mttkrp_kernel_for(int order, int rank, bool stashed, KernelVariant variant);
 
 }  // namespace blco::cuda

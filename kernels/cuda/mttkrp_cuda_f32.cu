@@ -3,6 +3,6 @@
 
 namespace blco::cuda {
 
-template MttkrpKernel<float, float> mttkrp_kernel_for<float, float>(int, int, bool);
+template MttkrpKernel<float, float> mttkrp_kernel_for<float, float>(int, int, bool, KernelVariant);
 
 }  // namespace blco::cuda

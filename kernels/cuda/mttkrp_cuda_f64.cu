@@ -3,6 +3,6 @@
 
 namespace blco::cuda {
 
-template MttkrpKernel<double, double> mttkrp_kernel_for<double, double>(int, int, bool);
+template MttkrpKernel<double, double> mttkrp_kernel_for<double, double>(int, int, bool, KernelVariant);
 
 }  // namespace blco::cuda

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <span>
 
 #include "blco/frame_lanes.hpp"
@@ -21,10 +22,14 @@ inline std::size_t line_table_bytes(const TensorLayout& layout) {
   return table_bytes(index_bytes(layout) + key_bytes(layout));
 }
 
+// About as long as a few warps take to decode their first tiles.
+inline constexpr unsigned turn_nanoseconds = 1500;
+
 template <class Sum, class Factor>
 class MttkrpLauncher {
  public:
-  MttkrpLauncher(const TensorLayout& layout, int rank, const DeviceLimits& limits, Resolution resolution);
+  MttkrpLauncher(const TensorLayout& layout, int rank, const DeviceLimits& limits, Resolution resolution,
+                 KernelVariant variant);
 
   // All launches of a pass share these arguments, but for chunks and stash. Device memory: line_table_bytes at
   // `tables`.
@@ -48,11 +53,11 @@ class MttkrpLauncher {
 
 template <class Sum, class Factor>
 MttkrpLauncher<Sum, Factor>::MttkrpLauncher(const TensorLayout& layout, int rank, const DeviceLimits& limits,
-                                            Resolution resolution)
+                                            Resolution resolution, KernelVariant variant)
     : limits_(limits),
       resolution_(resolution),
-      kernels_{mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, false),
-               mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, true)} {
+      kernels_{mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, false, variant),
+               mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, true, variant)} {
   const auto ones = [](int bits) { return static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1); };
   shared_.order = layout.order();
   shared_.rank = rank;
@@ -67,6 +72,10 @@ MttkrpLauncher<Sum, Factor>::MttkrpLauncher(const TensorLayout& layout, int rank
                           .shift = bits.shift,
                           .key_shift = bits.key_shift,
                           .low_bits = bits.low_bits};
+  }
+  const std::uint64_t rows = std::accumulate(layout.shape().begin(), layout.shape().end(), std::uint64_t{0});
+  if (rows * static_cast<std::uint64_t>(rank) * sizeof(Factor) > limits.l2_bytes) {
+    shared_.turn_nanoseconds = turn_nanoseconds;
   }
   // Said once: the most shared memory that a block may ask for, and how much memory of a multiprocessor shall not be L1
   // cache: what the register-based kernel takes, which runs most.

@@ -49,6 +49,8 @@ struct LaunchCase {
   int mode = 0;
   int rank = 16;
   Precision precision = Precision::f64;
+  Resolution resolution = Resolution::automatic;
+  KernelVariant variant = KernelVariant::usual;
   DeviceLimits limits = hopper();
   // Where not 0: the length that the backend is told of the mode. Rows from there on are a fault.
   std::uint64_t told_length = 0;
@@ -86,6 +88,31 @@ std::vector<LaunchCase> launch_cases() {
       {.name = "order_5_f64_rank_32_with_keys", .tensor = ones(in_wide), .first = 600, .mode = 2, .rank = 32},
       {.name = "order_3_f64_rank_16_hierarchical", .tensor = counts(dense), .first = 9000},
       {.name = "order_3_f64_rank_32_hierarchical", .tensor = dense, .first = 9000, .rank = 32},
+      {.name = "order_3_f64_rank_32_few_rows_by_registers",
+       .tensor = dense,
+       .first = 9000,
+       .rank = 32,
+       .resolution = Resolution::register_based},
+      {.name = "order_3_f64_rank_32_wide",
+       .tensor = counts(in_cube),
+       .first = 5000,
+       .rank = 32,
+       .variant = KernelVariant::wide},
+      {.name = "order_3_f64_rank_32_wide_deep",
+       .tensor = counts(in_cube),
+       .first = 5000,
+       .rank = 32,
+       .variant = KernelVariant::wide_deep},
+      {.name = "order_3_mixed_rank_32_integers",
+       .tensor = counts(in_cube),
+       .first = 5000,
+       .rank = 32,
+       .precision = Precision::mixed},
+      {.name = "order_4_mixed_rank_16_ones",
+       .tensor = ones(in_fourth),
+       .first = 3000,
+       .mode = 3,
+       .precision = Precision::mixed},
       {.name = "order_3_f32_rank_16_integers",
        .tensor = counts(in_cube),
        .first = 5000,
@@ -131,6 +158,10 @@ std::vector<LaunchCase> launch_cases() {
   };
 }
 
+std::string name_of(Precision precision) {
+  return precision == Precision::f64 ? "f64" : precision == Precision::f32 ? "f32" : "mixed";
+}
+
 template <class Sum, class Factor>
 void add_places(const cuda::MttkrpArguments<Sum, Factor>& arguments, json& found) {
   const auto address = [](const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
@@ -159,30 +190,38 @@ json record(const LaunchCase& wanted, const std::string& folder) {
   config.backend.rank = wanted.rank;
   config.backend.precision = wanted.precision;
   config.backend.private_bytes = 1 << 20;
+  config.resolution = wanted.resolution;
+  config.variant = wanted.variant;
   config.lanes = 1;
   config.lane_bytes = cuda_chunk_bytes(chunk.index.size() + chunk.key.size() + chunk.value.size() + 3 * 256);
   set_shared_bytes_of_multiprocessor(wanted.limits.shared_bytes_per_multiprocessor);
   const auto backend = make_cuda_backend(config);
   for (std::size_t n = 0; n < factors.size(); ++n) backend->load_factor(static_cast<int>(n), 0, factors[n]);
 
-  const bool f64 = wanted.precision == Precision::f64;
   json found{{"name", wanted.name},
              {"shape", shape},
              {"rank", wanted.rank},
              {"mode", wanted.mode},
              {"nnz", chunk.nnz},
              {"chunk", chunk.number},
-             {"precision", f64 ? "f64" : "f32"}};
+             {"precision", name_of(wanted.precision)}};
   on_launch([&](const RecordedLaunch& launch) {
     if (found.contains("kernel")) return;
     found["kernel"] = launch.kernel;
     found["blocks"] = launch.blocks;
     found["threads"] = launch.threads;
     found["shared_bytes"] = launch.shared_bytes;
-    if (f64) {
-      add_places(*static_cast<const cuda::MttkrpArguments<double, double>*>(launch.arguments[0]), found);
-    } else {
-      add_places(*static_cast<const cuda::MttkrpArguments<float, float>*>(launch.arguments[0]), found);
+    const void* arguments = launch.arguments[0];
+    switch (wanted.precision) {
+      case Precision::f64:
+        add_places(*static_cast<const cuda::MttkrpArguments<double, double>*>(arguments), found);
+        break;
+      case Precision::f32:
+        add_places(*static_cast<const cuda::MttkrpArguments<float, float>*>(arguments), found);
+        break;
+      case Precision::mixed:
+        add_places(*static_cast<const cuda::MttkrpArguments<double, float>*>(arguments), found);
+        break;
     }
     found["ranges"] = write_device_memory(folder + "/" + wanted.name + ".device");
   });

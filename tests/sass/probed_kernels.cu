@@ -6,9 +6,13 @@ namespace blco::cuda {
 
 template MttkrpKernel<double, double> kernel_of_common_rank<double, double, 16, 1, 4>(int, bool);
 template MttkrpKernel<double, double> kernel_of_common_rank<double, double, 16, 2, 2>(int, bool);
+template MttkrpKernel<double, double> kernel_of_common_rank<double, double, 32, 1, 2>(int, bool);
+template MttkrpKernel<double, double> kernel_of_common_rank<double, double, 32, 1, 4>(int, bool);
 template MttkrpKernel<double, double> kernel_of_common_rank<double, double, 32, 2, 2>(int, bool);
 template MttkrpKernel<double, double> kernel_of_kind<double, double, 32, 1, false>(bool);
 template MttkrpKernel<double, double> kernel_of_kind<double, double, 32, 2, false>(bool);
+template MttkrpKernel<double, float> kernel_of_common_rank<double, float, 16, 1, 4>(int, bool);
+template MttkrpKernel<double, float> kernel_of_common_rank<double, float, 16, 2, 2>(int, bool);
 template MttkrpKernel<float, float> kernel_of_kind<float, float, 8, 3, true>(bool);
 template MttkrpKernel<float, float> kernel_of_common_rank<float, float, 16, 1, 4>(int, bool);
 template MttkrpKernel<float, float> kernel_of_common_rank<float, float, 16, 2, 2>(int, bool);

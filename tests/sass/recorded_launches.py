@@ -9,8 +9,9 @@ import warp_interpreter
 from memory_instructions import Memory
 
 # Of a sum, over the sum of its terms' magnitudes.
-TOLERANCE = {"f64": 1e-14, "f32": 2e-6}
-KIND = {"f64": np.float64, "f32": np.float32}
+TOLERANCE = {"f64": 1e-14, "mixed": 1e-14, "f32": 2e-6}
+KIND = {"f64": np.float64, "mixed": np.float64, "f32": np.float32}  # of sums
+KIND_OF_FACTORS = {"f64": np.float64, "mixed": np.float32, "f32": np.float32}
 
 
 def device_memory(path, ranges):
@@ -59,7 +60,7 @@ class MttkrpLaunch:
         terms = np.repeat(values.astype(kind).astype(np.longdouble)[:, None], self.rank, axis=1)
         for mode, factor in enumerate(factors):
             if mode != self.mode:
-                terms *= factor.astype(kind)[coordinates[:, mode]]
+                terms *= factor.astype(KIND_OF_FACTORS[self.precision])[coordinates[:, mode]]
         rows = np.zeros((self.shape[self.mode], self.rank), np.longdouble)
         sizes = np.zeros_like(rows)
         np.add.at(rows, coordinates[:, self.mode], terms)

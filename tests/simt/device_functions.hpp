@@ -128,6 +128,8 @@ inline unsigned __reduce_or_sync(unsigned mask, unsigned value, const simt::Site
       mask, value, [](unsigned a, unsigned b) { return a | b; }, site);
 }
 
+inline void __nanosleep(unsigned) {}
+
 inline void __threadfence() { simt::fence(); }
 inline void __threadfence_block() { simt::fence(); }
 inline void __threadfence_system() { simt::fence(); }
