@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "blco/bits.hpp"
+#include "blco/option_name.hpp"
 #include "kernels/backend_checks.hpp"
 #include "kernels/cuda/dense.hpp"
 #include "kernels/cuda/device_chunk.hpp"
@@ -387,6 +388,9 @@ std::span<const double> CudaBackend<Real>::gram(int mode) {
 std::unique_ptr<Backend> make_cuda_backend(const CudaConfig& config) {
   check_backend_config(config.backend, "CUDA");
   require(config.lanes >= 1, "the device needs at least one lane");
+  require(config.backend.precision != Precision::mixed,
+          "the GPU computes in f64 or f32 only, not in mixed precision; use one of these, or " +
+              option_name("device", "cpu"));
   if (config.backend.precision == Precision::f32) return std::make_unique<CudaBackend<float>>(config);
   return std::make_unique<CudaBackend<double>>(config);
 }

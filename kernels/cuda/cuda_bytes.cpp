@@ -16,9 +16,12 @@ constexpr std::uint64_t max_useful_copies = 7;
 
 std::uint64_t granules(std::uint64_t bytes) { return (bytes + device_granule - 1) / device_granule * device_granule; }
 
-std::uint64_t row_bytes(const BackendConfig& config) {
-  const std::uint64_t number = config.precision == Precision::f64 ? sizeof(double) : sizeof(float);
-  return static_cast<std::uint64_t>(config.rank) * number;
+std::uint64_t factor_row_bytes(const BackendConfig& config) {
+  return static_cast<std::uint64_t>(config.rank) * factor_number_bytes(config.precision);
+}
+
+std::uint64_t output_row_bytes(const BackendConfig& config) {
+  return static_cast<std::uint64_t>(config.rank) * output_number_bytes(config.precision);
 }
 
 }  // namespace
@@ -29,8 +32,8 @@ std::uint64_t cuda_backend_bytes(const CudaConfig& config) {
   const std::uint64_t longest = std::ranges::max(shape);
   std::uint64_t bytes = table_and_flag_bytes;
   const std::uint64_t matrices = config.backend.keep_previous ? 2 : 1;
-  for (const std::uint64_t length : shape) bytes += matrices * granules(length * row_bytes(config.backend));
-  bytes += granules(longest * row_bytes(config.backend)) + granules(config.backend.private_bytes);
+  for (const std::uint64_t length : shape) bytes += matrices * granules(length * factor_row_bytes(config.backend));
+  bytes += granules(longest * output_row_bytes(config.backend)) + granules(config.backend.private_bytes);
   bytes += granules(cuda::dense_scratch_bytes(longest, config.backend.rank));
   bytes += granules((3 * rank * rank + rank + 1) * sizeof(double));  // solver, Gram, sums
   return bytes + static_cast<std::uint64_t>(config.lanes) * granules(config.lane_bytes);
@@ -43,7 +46,7 @@ std::uint64_t cuda_backend_useful_private_bytes(const CudaConfig& config) {
     if (is_short || config.resolution == Resolution::hierarchical) longest = std::max(longest, length);
   }
   if (config.resolution == Resolution::register_based) return 0;
-  return max_useful_copies * longest * row_bytes(config.backend);
+  return max_useful_copies * longest * output_row_bytes(config.backend);
 }
 
 std::uint64_t cuda_chunk_bytes(std::uint64_t payload_bytes) {

@@ -60,10 +60,10 @@ void prefetch_to_write(const T* row, std::uint64_t stride) {
 }
 
 // Solves the nonzero rows, a tile at a time.
-template <class T>
+template <class Sum, class Factor>
 class SliceSolve {
  public:
-  SliceSolve(const RowSolver& solver, RowsView<T> given, FactorView<T> solution, double* sums, double* scratch)
+  SliceSolve(const RowSolver& solver, RowsView<Sum> given, FactorView<Factor> solution, double* sums, double* scratch)
       : solver_(solver),
         given_(given),
         solution_(solution),
@@ -78,7 +78,7 @@ class SliceSolve {
     for (; first < end; first += word_rows) {
       const std::uint64_t count = std::min(word_rows, end - first);
       ahead_.look_at(given_.row(std::min(end, first + word_rows)), given_.row(std::min(end, first + 2 * word_rows)));
-      std::uint64_t mask = nonzero_rows(given_.row(first), count, given_.stride * sizeof(T));
+      std::uint64_t mask = nonzero_rows(given_.row(first), count, given_.stride * sizeof(Sum));
       set_live(solution_, first, mask);
       for (; mask != 0; mask &= mask - 1) {
         numbers_[count_++] = first + static_cast<std::uint64_t>(std::countr_zero(mask));
@@ -99,8 +99,8 @@ class SliceSolve {
   }
 
   const RowSolver& solver_;
-  RowsView<T> given_;
-  FactorView<T> solution_;
+  RowsView<Sum> given_;
+  FactorView<Factor> solution_;
   double* sums_;
   double* right_;
   double* left_;
@@ -139,11 +139,11 @@ void DenseKernels::for_each_slice(std::uint64_t rows, bool backward, const Task&
   });
 }
 
-template <class T>
-RowSolveSums DenseKernels::solve_rows(const RowSolver& solver, RowsView<T> given, FactorView<T> solution) {
+template <class Sum, class Factor>
+RowSolveSums DenseKernels::solve_rows(const RowSolver& solver, RowsView<Sum> given, FactorView<Factor> solution) {
   const auto rank = static_cast<std::uint64_t>(rank_);
   for_each_slice(given.rows, false, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
-    SliceSolve<T>(solver, given, solution, sums, scratch).run(first, end);
+    SliceSolve<Sum, Factor>(solver, given, solution, sums, scratch).run(first, end);
   });
   RowSolveSums total{std::vector<double>(rank), 0.0};
   for (std::uint64_t slice = 0; slice < slice_count(rank_, given.rows); ++slice) {
@@ -193,6 +193,7 @@ void DenseKernels::scale_and_gram(FactorView<T> factor, std::span<const double> 
 
 template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<double>, FactorView<double>);
 template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<float>, FactorView<float>);
+template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<double>, FactorView<float>);
 template void DenseKernels::scale_and_gram(FactorView<double>, std::span<const double>, std::span<double>);
 template void DenseKernels::scale_and_gram(FactorView<float>, std::span<const double>, std::span<double>);
 

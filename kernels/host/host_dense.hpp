@@ -26,9 +26,10 @@ class DenseKernels {
 
   static std::uint64_t bytes(int rank, std::uint64_t max_rows, int threads);
 
-  // Solves solution * V = given row by row; both have the same number of rows. Zeroes `given` while it is in the cache.
-  template <class T>
-  RowSolveSums solve_rows(const RowSolver& solver, RowsView<T> given, FactorView<T> solution);
+  // Solves solution * V = given row by row; both have the same number of rows. Sums come from the solution
+  // before it is rounded to `Factor`. Zeroes `given` while it is in the cache.
+  template <class Sum, class Factor>
+  RowSolveSums solve_rows(const RowSolver& solver, RowsView<Sum> given, FactorView<Factor> solution);
 
   // Multiplies column r by scale[r] (empty: by 1) and writes the Gram matrix of the result, row-major R x R.
   template <class T>

@@ -67,6 +67,7 @@ TEST(HostBackend, NeedsNoPrivateCopiesForOneThread) {
 TEST(HostBackend, CountsPrivateCopiesOfTheLongestMode) {
   EXPECT_EQ(host_backend_useful_private_bytes(config_of({100, 1000}, 16), 3), 2U * 1000 * 16 * 8);
   EXPECT_EQ(host_backend_useful_private_bytes(config_of({100, 1000}, 9, Precision::f32), 2), 1000U * 16 * 4);
+  EXPECT_EQ(host_backend_useful_private_bytes(config_of({100, 1000}, 9, Precision::mixed), 2), 1000U * 16 * 8);
 }
 
 TEST(HostBackend, CountsFactorsOutputAndPrivateCopies) {
@@ -83,6 +84,15 @@ TEST(HostBackend, CountsFactorsOutputAndPrivateCopies) {
   EXPECT_NEAR(static_cast<double>(with - without), 5e6, 4096);
   // With whole copies no row is left to one thread.
   EXPECT_EQ(with_all + RowExchange::bytes(config.layout, 2) - without, 200'000U * 16 * 8);
+}
+
+TEST(HostBackend, CountsMixedFactorsAtHalfOfDoubleAndTheOutputWhole) {
+  const std::uint64_t factors = (100'000 + 200'000) * 24 * 8;
+
+  const std::uint64_t wide = host_backend_bytes(config_of({100'000, 200'000}, 17), 2);
+  const std::uint64_t mixed = host_backend_bytes(config_of({100'000, 200'000}, 17, Precision::mixed), 2);
+
+  EXPECT_NEAR(static_cast<double>(wide - mixed), static_cast<double>(factors / 2), 2 * 4096);
 }
 
 TEST(HostBackend, CountsDecodedChunks) {
@@ -250,9 +260,9 @@ TEST(HostBackend, ComputesTheSameOnEveryInstructionSet) {
   for (const std::int64_t target : targets) {
     hwy::GetChosenTarget().Update(target);
     for (const int rank : {1, 3, 7, 16, 100}) {
-      for (const Precision precision : {Precision::f64, Precision::f32}) {
+      for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
         const BackendCase which{2, precision};
-        const auto factors = random_factors(tensor.shape, rank, 11);
+        const auto factors = which.held(random_factors(tensor.shape, rank, 11));
         BackendUnderTest backend(which, tensor.shape, rank);
         backend.load(factors);
         for (int mode = 0; mode < 3; ++mode) {
