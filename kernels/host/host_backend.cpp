@@ -36,6 +36,13 @@ class MappedBuffer final : public HostBuffer {
   AlignedBuffer<std::byte> buffer_;
 };
 
+template <class T>
+RowsView<T> solution_rows(RowsView<T>, const FactorView<T>& factor) {
+  return factor.rows;
+}
+// Until its columns are normalised, a solution may exceed the range of f32: it waits where the output was.
+RowsView<double> solution_rows(RowsView<double> output, const FactorView<float>&) { return output; }
+
 template <class Sum, class Factor = Sum>
 class HostBackend final : public Backend {
  public:
@@ -147,7 +154,8 @@ std::span<const double> HostBackend<Sum, Factor>::gram(int mode) {
   std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
   if (gram.empty()) {
     gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
-    dense_.scale_and_gram(factors_[mode].view(), {}, gram);
+    const FactorView<Factor> factor = factors_[mode].view();
+    dense_.scale_and_gram(factor.rows, factor, {}, gram);
   }
   return gram;
 }
@@ -344,8 +352,9 @@ RowUpdate HostBackend<Sum, Factor>::update_rows(int mode, const RowSolver& solve
       solver.rank() == rank_ && mode == pass_mode_ && given.rows == layout_.mode(mode).length,
       "update_rows: the last pass was not one of mode " + std::to_string(mode) + ", or the solver has another rank");
   factors_.begin_update(mode);
-  const RowSolveSums sums = dense_.solve_rows(solver, given, factors_[mode].view());
-  output_.set_zeroed();
+  const FactorView<Factor> factor = factors_[mode].view();
+  const RowsView<Sum> solution = solution_rows(given, factor);
+  const RowSolveSums sums = dense_.solve_rows(solver, given, factor, solution);
   RowUpdate update{sums.squares, sums.inner};
   std::vector<double> scale(update.norms.size());
   for (std::size_t r = 0; r < scale.size(); ++r) {
@@ -354,7 +363,8 @@ RowUpdate HostBackend<Sum, Factor>::update_rows(int mode, const RowSolver& solve
   }
   std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
   gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
-  dense_.scale_and_gram(factors_[mode].view(), scale, gram);
+  dense_.scale_and_gram(solution, factor, scale, gram);
+  output_.set_zeroed();
   trace("row update", begin, 0);
   return update;
 }
