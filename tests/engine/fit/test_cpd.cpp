@@ -252,7 +252,7 @@ TEST_F(Cpd, MixedPrecisionStaysNearerToTheFitOfDouble) {
 
   const CpdModel model = fit_cpd(*tensor_, {}, mixed);
 
-  EXPECT_NEAR(model.fit(), fit_cpd(*tensor_, {}, wide).fit(), 1e-7);
+  EXPECT_NEAR(model.fit(), fit_cpd(*tensor_, {}, wide).fit(), 1e-9);
   for (const std::vector<double>& factor : model.factors) {
     for (const double number : factor) ASSERT_EQ(number, static_cast<double>(static_cast<float>(number)));
   }

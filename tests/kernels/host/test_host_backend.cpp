@@ -252,6 +252,24 @@ TEST(HostBackend, FinishesAPassWhoseChunkFailedInABlockOfRows) {
   EXPECT_THAT(rows, RowsNear(coordinate_mttkrp(tensor, factors, 5, 0), 1e-12));
 }
 
+TEST(HostBackend, KeepsAMixedSolutionBeyondTheRangeOfFloatUntilItIsNormalised) {
+  for (const double size : {1e-60, 1e60}) {
+    const CooTensor tensor = fold({{4, 2}, {0, 0, 1, 1, 3, 0}, {3 * size, -4 * size, 12 * size}});
+    for (const int threads : {0, 2}) {
+      BackendUnderTest backend({threads, Precision::mixed}, tensor.shape, 1);
+      backend.load({{std::vector<double>(4, 1.0), std::vector<double>(2, 1.0)}});
+      backend.pass(encode(tensor, 100), 0);
+
+      const RowUpdate update = backend->update_rows(0, RowSolver(std::vector<double>{2.0}, 1));
+
+      EXPECT_NEAR(update.norms[0], 6.5 * size, 1e-14 * size);
+      const auto stored = [](double number) { return static_cast<double>(static_cast<float>(number)); };
+      EXPECT_THAT(backend.factor(0),
+                  ::testing::ElementsAre(stored(3.0 / 13), stored(-4.0 / 13), 0.0, stored(12.0 / 13)));
+    }
+  }
+}
+
 // Every instruction set that this CPU has, down to plain scalar code.
 TEST(HostBackend, ComputesTheSameOnEveryInstructionSet) {
   const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 3000, .seed = 2});
