@@ -91,6 +91,14 @@ class Backend {
   virtual std::span<const double> gram(int mode) = 0;
 };
 
+// Bytes of a number of a factor, and of the output.
+constexpr std::uint64_t factor_number_bytes(Precision precision) {
+  return precision == Precision::f64 ? sizeof(double) : sizeof(float);
+}
+constexpr std::uint64_t output_number_bytes(Precision precision) {
+  return precision == Precision::f32 ? sizeof(float) : sizeof(double);
+}
+
 struct BackendConfig {
   TensorLayout layout;
   int rank = 1;

@@ -1,4 +1,4 @@
-// The serial reference backend: every step as it is defined, always in f64.
+// The serial reference backend: every step as it is defined, in f64.
 #include "kernels/reference_backend.hpp"
 
 #include <algorithm>
@@ -71,6 +71,8 @@ class ReferenceBackend final : public Backend {
     return static_cast<std::size_t>(row) * static_cast<std::size_t>(rank_);
   }
 
+  double stored(double number) const { return rounds_factors_ ? static_cast<float>(number) : number; }
+
   template <class Visit>
   void for_each_entry(const ChunkView& chunk, const Visit& visit) const;
   void add(const Entry& entry);
@@ -78,6 +80,7 @@ class ReferenceBackend final : public Backend {
 
   TensorLayout layout_;
   int rank_;
+  bool rounds_factors_;  // to f32
   int pass_mode_ = 0;
   FactorSet<std::vector<double>> factors_;
   std::vector<std::vector<double>> grams_;
@@ -85,7 +88,8 @@ class ReferenceBackend final : public Backend {
   std::vector<Resident> residents_;
 };
 
-ReferenceBackend::ReferenceBackend(const BackendConfig& config) : layout_(config.layout), rank_(config.rank) {
+ReferenceBackend::ReferenceBackend(const BackendConfig& config)
+    : layout_(config.layout), rank_(config.rank), rounds_factors_(config.precision == Precision::mixed) {
   if (rank_ < 1) {
     throw Error(ErrorKind::invalid_argument, "rank " + std::to_string(rank_) + " is not supported; give at least 1");
   }
@@ -104,7 +108,8 @@ void ReferenceBackend::load_factor(int mode, std::uint64_t first_row, std::span<
   if (row_start(first_row) + rows.size() > factor.size()) {
     throw Error(ErrorKind::invalid_argument, "more rows than mode " + std::to_string(mode) + " has");
   }
-  std::ranges::copy(rows, factor.begin() + static_cast<std::ptrdiff_t>(row_start(first_row)));
+  std::ranges::transform(rows, factor.begin() + static_cast<std::ptrdiff_t>(row_start(first_row)),
+                         [this](double number) { return stored(number); });
   refresh_gram(mode);
 }
 
@@ -226,7 +231,7 @@ RowUpdate ReferenceBackend::update_rows(int mode, const RowSolver& solver) {
   }
   for (double& norm : update.norms) norm = std::sqrt(norm);
   for (std::size_t at = 0; at < factor.size(); ++at) {
-    if (update.norms[at % rank] > 0) factor[at] /= update.norms[at % rank];
+    if (update.norms[at % rank] > 0) factor[at] = stored(factor[at] / update.norms[at % rank]);
   }
   refresh_gram(mode);
   return update;

@@ -7,7 +7,8 @@
 
 namespace blco {
 
-// Computes in f64 whatever config.precision says; makes no private copies.
+// Computes in f64 whatever config.precision says, but rounds factors to f32 for Precision::mixed; makes no private
+// copies.
 std::unique_ptr<Backend> make_reference_backend(const BackendConfig& config);
 
 }  // namespace blco

@@ -42,13 +42,15 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
   }
 }
 
-// The model is f64. Each factor moved into it frees the backend's copy, which is as large unless it is f32.
+// The model is f64. Each factor moved into it frees the backend's copy, which is as large unless it is stored as f32.
 std::uint64_t model_bytes_beyond_backend(const TensorSummary& tensor, const CpdOptions& options) {
   if (options.precision == Precision::f64) return 0;
-  std::uint64_t bytes = 0;
-  for (const std::uint64_t length : tensor.shape)
-    bytes += length * static_cast<std::uint64_t>(options.rank) * sizeof(float);
-  return bytes;
+  std::uint64_t rows = 0;
+  for (const std::uint64_t length : tensor.shape) rows += length;
+  // A factor that is being moved is there twice. The output, freed before, makes room for that; in f64, for as much
+  // again.
+  if (options.precision == Precision::mixed) rows -= std::ranges::max(tensor.shape);
+  return rows * static_cast<std::uint64_t>(options.rank) * sizeof(float);
 }
 
 }  // namespace
@@ -79,7 +81,7 @@ JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
   for (const std::uint64_t length : tensor.shape) {
     request.model_bytes += length * static_cast<std::uint64_t>(options.rank) * sizeof(double);
   }
-  // With f32, half of the model is already counted as beyond the backend.
+  // With factors of f32, half of the model is already counted as beyond the backend.
   request.model_bytes -= std::min(request.model_bytes, model_bytes_beyond_backend(tensor, options));
   add_relabelling_bytes(given.chunks().info(), options.rank, request);
   return request;

@@ -160,7 +160,8 @@ std::vector<PassLoad> CpdJob::loads() const {
     load.mode = static_cast<int>(mode);
     load.order = static_cast<int>(tensor.shape.size());
     load.rank = request_.backend.rank;
-    load.number_bytes = request_.backend.precision == Precision::f32 ? sizeof(float) : sizeof(double);
+    load.factor_number_bytes = factor_number_bytes(request_.backend.precision);
+    load.output_number_bytes = output_number_bytes(request_.backend.precision);
     load.link_bytes = plan_.link_bytes_per_pass;
     load.disk_bytes = plan_.disk_bytes_per_pass;
     for (std::size_t chunk = 0; chunk < sizes_.chunks.size(); ++chunk) {
@@ -169,9 +170,10 @@ std::vector<PassLoad> CpdJob::loads() const {
       load.payload_bytes += sizes_.chunks[chunk].payload_bytes;
       load.segments += max_segments(sizes_.chunks[chunk].nnz, rows);
     }
-    const std::uint64_t row_bytes = static_cast<std::uint64_t>(load.rank) * load.number_bytes;
+    const auto rank = static_cast<std::uint64_t>(load.rank);
+    load.output_bytes = tensor.shape[mode] * rank * load.output_number_bytes;
     for (std::size_t other = 0; other < tensor.shape.size(); ++other) {
-      (other == mode ? load.output_bytes : load.factor_bytes) += tensor.shape[other] * row_bytes;
+      if (other != mode) load.factor_bytes += tensor.shape[other] * rank * load.factor_number_bytes;
     }
     loads.push_back(load);
   }

@@ -18,6 +18,13 @@ StopReason parse_stop_reason(std::string_view text) {
   return StopReason::sweeps;
 }
 
+Precision parse_precision(std::string_view text) {
+  for (const Precision precision : {Precision::f32, Precision::mixed}) {
+    if (text == to_string(precision)) return precision;
+  }
+  return Precision::f64;
+}
+
 }  // namespace
 
 const char* to_string(StopReason reason) {
@@ -36,7 +43,17 @@ const char* to_string(StopReason reason) {
   return "sweeps";
 }
 
-const char* to_string(Precision precision) { return precision == Precision::f32 ? "f32" : "f64"; }
+const char* to_string(Precision precision) {
+  switch (precision) {
+    case Precision::f64:
+      return "f64";
+    case Precision::f32:
+      return "f32";
+    case Precision::mixed:
+      return "mixed";
+  }
+  return "f64";
+}
 
 ModelFile describe_model(const CpdModel& model) {
   ModelFile file;
@@ -71,7 +88,7 @@ CpdModel load_model(const std::filesystem::path& path) {
   model.mode_names = std::move(file.mode_names);
   model.labels = std::move(file.labels);
   model.seed = file.seed;
-  model.precision = file.precision == "f32" ? Precision::f32 : Precision::f64;
+  model.precision = parse_precision(file.precision);
   model.tensor_nnz = file.tensor_nnz;
   model.tensor_sum_of_squares = file.tensor_sum_of_squares;
   model.stop_reason = parse_stop_reason(file.stop_reason);

@@ -29,9 +29,9 @@ std::array<std::pair<double, const char*>, 5> terms(const PassSeconds& seconds) 
 
 PassTraffic traffic_of(const PassLoad& load, std::uint64_t cache_bytes) {
   const auto nnz = static_cast<double>(load.nnz);
-  const auto row = static_cast<double>(load.rank) * static_cast<double>(load.number_bytes);
-  const double read = nnz * static_cast<double>(load.order - 1) * row;
-  const double added = static_cast<double>(load.segments) * row;
+  const auto rank = static_cast<double>(load.rank);
+  const double read = nnz * static_cast<double>(load.order - 1) * rank * static_cast<double>(load.factor_number_bytes);
+  const double added = static_cast<double>(load.segments) * rank * static_cast<double>(load.output_number_bytes);
   const double missed_reads = read * (1 - share_in_cache(load.factor_bytes, cache_bytes));
   // An addition to memory reads and writes.
   const double missed_additions = 2 * added * (1 - share_in_cache(load.output_bytes, cache_bytes));
@@ -44,7 +44,7 @@ PassTraffic traffic_of(const PassLoad& load, std::uint64_t cache_bytes) {
   traffic.disk_bytes = static_cast<double>(load.disk_bytes);
   traffic.memory_bytes = packed + missed_reads + missed_additions;
   traffic.cache_bytes = decoded + read + added;
-  traffic.additions = static_cast<double>(load.segments) * static_cast<double>(load.rank);
+  traffic.additions = static_cast<double>(load.segments) * rank;
   return traffic;
 }
 

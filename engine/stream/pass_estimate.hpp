@@ -11,7 +11,8 @@ struct PassLoad {
   int mode = 0;
   int order = 1;
   int rank = 1;
-  std::uint64_t number_bytes = 8;  // per number of a factor or the output
+  std::uint64_t factor_number_bytes = 8;  // per number of a factor
+  std::uint64_t output_number_bytes = 8;
   std::uint64_t nnz = 0;
   std::uint64_t payload_bytes = 0;  // of all chunks
   std::uint64_t link_bytes = 0;

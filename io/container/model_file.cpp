@@ -166,8 +166,8 @@ void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
   }
   if (has_attribute(place, root, "precision")) {
     model.precision = read_text(place, root, "precision", max_word_bytes);
-    if (model.precision != "f64" && model.precision != "f32") {
-      fail_at(place, "the attribute precision is \"" + model.precision + "\", neither f64 nor f32");
+    if (model.precision != "f64" && model.precision != "f32" && model.precision != "mixed") {
+      fail_at(place, "the attribute precision is \"" + model.precision + "\", not f64, f32 or mixed");
     }
   }
   if (has_attribute(place, root, "tensor_nnz")) model.tensor_nnz = read_integer(place, root, "tensor_nnz");

@@ -29,7 +29,7 @@ struct ModelFile {
   double fit = 0;
   std::uint64_t sweeps = 0;
   std::uint64_t seed = 0;
-  std::string precision;  // of the arithmetic: "f64" or "f32"
+  std::string precision;  // of the arithmetic: "f64", "f32" or "mixed"
   std::string stop_reason;
   // The tensor that the model was fitted to; zero if unknown.
   std::uint64_t tensor_nnz = 0;

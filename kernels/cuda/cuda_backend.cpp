@@ -352,8 +352,14 @@ std::span<const double> CudaBackend<Sum, Factor>::gram(int mode) {
 std::unique_ptr<Backend> make_cuda_backend(const CudaConfig& config) {
   check_backend_config(config.backend, "CUDA");
   require(config.lanes >= 1, "the device needs at least one lane");
-  if (config.backend.precision == Precision::f32) return std::make_unique<CudaBackend<float, float>>(config);
-  return std::make_unique<CudaBackend<double, double>>(config);
+  switch (config.backend.precision) {
+    case Precision::f32:
+      return std::make_unique<CudaBackend<float, float>>(config);
+    case Precision::mixed:
+      return std::make_unique<CudaBackend<double, float>>(config);
+    default:
+      return std::make_unique<CudaBackend<double, double>>(config);
+  }
 }
 
 }  // namespace blco

@@ -16,25 +16,27 @@ constexpr std::uint64_t max_useful_copies = 7;
 
 std::uint64_t granules(std::uint64_t bytes) { return (bytes + device_granule - 1) / device_granule * device_granule; }
 
-std::uint64_t number_bytes(const BackendConfig& config) {
-  return config.precision == Precision::f64 ? sizeof(double) : sizeof(float);
+std::uint64_t factor_row_bytes(const BackendConfig& config) {
+  return static_cast<std::uint64_t>(config.rank) * factor_number_bytes(config.precision);
 }
 
-std::uint64_t row_bytes(const BackendConfig& config) {
-  return static_cast<std::uint64_t>(config.rank) * number_bytes(config);
+std::uint64_t output_row_bytes(const BackendConfig& config) {
+  return static_cast<std::uint64_t>(config.rank) * output_number_bytes(config.precision);
 }
 
 }  // namespace
 
 std::uint64_t cuda_backend_bytes(const CudaConfig& config) {
   const auto& shape = config.backend.layout.shape();
-  const std::uint64_t number = number_bytes(config.backend);
+  const Precision precision = config.backend.precision;
   const std::uint64_t longest = std::ranges::max(shape);
   std::uint64_t bytes = table_and_flag_bytes;
   const std::uint64_t matrices = config.backend.keep_previous ? 2 : 1;
-  for (const std::uint64_t length : shape) bytes += matrices * granules(length * row_bytes(config.backend));
-  bytes += granules(longest * row_bytes(config.backend)) + granules(config.backend.private_bytes);
-  bytes += granules(cuda::DenseSizes(longest, config.backend.rank, number, number).bytes);
+  for (const std::uint64_t length : shape) bytes += matrices * granules(length * factor_row_bytes(config.backend));
+  bytes += granules(longest * output_row_bytes(config.backend)) + granules(config.backend.private_bytes);
+  bytes += granules(
+      cuda::DenseSizes(longest, config.backend.rank, output_number_bytes(precision), factor_number_bytes(precision))
+          .bytes);
   return bytes + static_cast<std::uint64_t>(config.lanes) * granules(config.lane_bytes);
 }
 
@@ -45,7 +47,7 @@ std::uint64_t cuda_backend_useful_private_bytes(const CudaConfig& config) {
     if (is_short || config.resolution == Resolution::hierarchical) longest = std::max(longest, length);
   }
   if (config.resolution == Resolution::register_based) return 0;
-  return max_useful_copies * longest * row_bytes(config.backend);
+  return max_useful_copies * longest * output_row_bytes(config.backend);
 }
 
 std::uint64_t cuda_chunk_bytes(std::uint64_t payload_bytes) {

@@ -21,18 +21,20 @@ struct FactorView {
   std::uint64_t* live = nullptr;
 };
 
-template <class T>
+// `Padded` as for RowMatrix.
+template <class T, class Padded = T>
 class FactorMatrix {
  public:
   FactorMatrix() = default;
   FactorMatrix(std::uint64_t rows, int rank) : matrix_(rows, rank), live_(words_of(rows)) {}
 
   static std::uint64_t bytes(std::uint64_t rows, int rank) {
-    return mapped_bytes(rows * padded_rank<T>(rank) * sizeof(T)) + mapped_bytes(words_of(rows) * sizeof(std::uint64_t));
+    return mapped_bytes(rows * padded_rank<Padded>(rank) * sizeof(T)) +
+           mapped_bytes(words_of(rows) * sizeof(std::uint64_t));
   }
 
   FactorView<T> view() { return {{matrix_.row(0), matrix_.rows(), matrix_.stride()}, live_.data()}; }
-  const RowMatrix<T>& matrix() const { return matrix_; }
+  const RowMatrix<T, Padded>& matrix() const { return matrix_; }
 
   // Call after writing rows without updating the bits.
   void mark_all_live() {
@@ -42,7 +44,7 @@ class FactorMatrix {
   }
 
  private:
-  RowMatrix<T> matrix_;
+  RowMatrix<T, Padded> matrix_;
   AlignedBuffer<std::uint64_t> live_;
 };
 

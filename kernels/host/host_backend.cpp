@@ -37,6 +37,13 @@ class MappedBuffer final : public HostBuffer {
 };
 
 template <class T>
+RowsView<T> solution_rows(RowsView<T>, const FactorView<T>& factor) {
+  return factor.rows;
+}
+// Until its columns are normalised, a solution may exceed the range of f32: it waits where the output was.
+RowsView<double> solution_rows(RowsView<double> output, const FactorView<float>&) { return output; }
+
+template <class Sum, class Factor = Sum>
 class HostBackend final : public Backend {
  public:
   HostBackend(const BackendConfig& config, Executor& executor);
@@ -69,6 +76,8 @@ class HostBackend final : public Backend {
   std::span<const double> gram(int mode) override;
 
  private:
+  using Matrix = FactorMatrix<Factor, Sum>;
+
   // Calls visit(i) for i from 0 to count - 1, on all threads.
   template <class Visit>
   void for_each(std::uint64_t count, const Visit& visit) const {
@@ -77,23 +86,24 @@ class HostBackend final : public Backend {
       for (std::uint64_t i = count * slice / slices; i < count * (slice + 1) / slices; ++i) visit(i);
     });
   }
-  void copy_out(RowsView<const T> from, std::span<double> to) const;
+  template <class Number>
+  void copy_out(RowsView<const Number> from, std::span<double> to) const;
   void add_chunk(const FrameSource& source);
   void add_part(const FrameSource& source, std::size_t part);
   void add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end, std::size_t part);
   void add_owned(const FrameSource& source, std::size_t part, const NonzeroSpan& nonzeros);
   bool add_sorted(const FrameSource& source, std::size_t part);
   void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const;
-  RowsTask<T> make_task(const FrameSource& source, std::size_t part);
+  RowsTask<Sum, Factor> make_task(const FrameSource& source, std::size_t part);
 
   TensorLayout layout_;
   int rank_;
   mutable FlushingExecutor executor_;
   FrameDecoder decoder_;
   std::optional<RowExchange> exchange_;  // set if rows may have owners
-  FactorSet<FactorMatrix<T>> factors_;
+  FactorSet<Matrix> factors_;
   std::vector<std::vector<double>> grams_;  // empty: out of date, rows were loaded
-  PassOutput<T> output_;
+  PassOutput<Sum> output_;
   DenseKernels dense_;
   std::vector<FrameRing> rings_;  // per part
   ResidentChunks residents_;
@@ -103,82 +113,86 @@ class HostBackend final : public Backend {
   TraceSink* trace_;
 };
 
-template <class T>
-HostBackend<T>::HostBackend(const BackendConfig& config, Executor& executor)
+template <class Sum, class Factor>
+HostBackend<Sum, Factor>::HostBackend(const BackendConfig& config, Executor& executor)
     : layout_(config.layout),
       rank_(config.rank),
       executor_(executor),
       decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
       output_(std::ranges::max(config.layout.shape()), config.rank, config.private_bytes, executor_),
       dense_(config.rank, std::ranges::max(config.layout.shape()), executor_),
-      residents_(decoder_, config.layout.order(), padded_rank<T>(config.rank) * sizeof(T),
+      residents_(decoder_, config.layout.order(), padded_rank<Sum>(config.rank) * sizeof(Sum),
                  can_sort(config) ? config.sorted_bytes : 0, executor_),
       trace_(config.trace) {
   for (const std::uint64_t length : layout_.shape()) {
     if (config.keep_previous) {
-      factors_.add(FactorMatrix<T>(length, rank_), FactorMatrix<T>(length, rank_));
+      factors_.add(Matrix(length, rank_), Matrix(length, rank_));
     } else {
-      factors_.add(FactorMatrix<T>(length, rank_));
+      factors_.add(Matrix(length, rank_));
     }
     grams_.emplace_back();
-    matrix_bytes_ += length * padded_rank<T>(rank_) * sizeof(T);
+    matrix_bytes_ += length * padded_rank<Sum>(rank_) * sizeof(Factor);
   }
   if (host_backend_needs_exchange(config, executor.width())) exchange_.emplace(config.layout, decoder_, executor_);
   for (int part = 0; part < executor.width(); ++part) rings_.emplace_back(layout_.order());
 }
 
-template <class T>
-void HostBackend<T>::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
-  const RowsView<T> to = factors_[mode].view().rows;
+template <class Sum, class Factor>
+void HostBackend<Sum, Factor>::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
+  const RowsView<Factor> to = factors_[mode].view().rows;
   const auto rank = static_cast<std::uint64_t>(rank_);
   const std::uint64_t count = check_row_block(to.rows, rank_, first_row, rows.size());
   for_each(count, [&](std::uint64_t i) {
-    for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<T>(rows[i * rank + r]);
+    for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<Factor>(rows[i * rank + r]);
   });
   factors_[mode].mark_all_live();
   grams_[static_cast<std::size_t>(mode)].clear();
 }
 
-template <class T>
-std::span<const double> HostBackend<T>::gram(int mode) {
+template <class Sum, class Factor>
+std::span<const double> HostBackend<Sum, Factor>::gram(int mode) {
   std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
   if (gram.empty()) {
     gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
-    dense_.scale_and_gram(factors_[mode].view(), {}, gram);
+    const FactorView<Factor> factor = factors_[mode].view();
+    dense_.scale_and_gram(factor.rows, factor, {}, gram);
   }
   return gram;
 }
 
-template <class T>
-void HostBackend<T>::copy_out(RowsView<const T> from, std::span<double> to) const {
+template <class Sum, class Factor>
+template <class Number>
+void HostBackend<Sum, Factor>::copy_out(RowsView<const Number> from, std::span<double> to) const {
   const auto rank = static_cast<std::uint64_t>(rank_);
   for_each(from.rows, [&](std::uint64_t i) {
     for (std::uint64_t r = 0; r < rank; ++r) to[i * rank + r] = static_cast<double>(from.row(i)[r]);
   });
 }
 
-template <class T>
-void HostBackend<T>::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  const RowMatrix<T>& factor = factors_[mode].matrix();
+template <class Sum, class Factor>
+void HostBackend<Sum, Factor>::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
+  const auto& factor = factors_[mode].matrix();
   const std::uint64_t count = check_row_block(factor.rows(), rank_, first_row, rows.size());
-  copy_out({factor.row(first_row), count, factor.stride()}, rows);
+  copy_out(RowsView<const Factor>{factor.row(first_row), count, factor.stride()}, rows);
 }
 
-template <class T>
-void HostBackend<T>::load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) {
-  const RowsView<T> to = factors_[mode].view().rows;
+template <class Sum, class Factor>
+void HostBackend<Sum, Factor>::load_rows(int mode, std::span<const std::uint32_t> rows,
+                                         std::span<const double> values) {
+  const RowsView<Factor> to = factors_[mode].view().rows;
   const auto rank = static_cast<std::size_t>(rank_);
   check_row_list(to.rows, rank_, rows, values.size());
   for_each(rows.size(), [&](std::size_t i) {
-    for (std::size_t r = 0; r < rank; ++r) to.row(rows[i])[r] = static_cast<T>(values[i * rank + r]);
+    for (std::size_t r = 0; r < rank; ++r) to.row(rows[i])[r] = static_cast<Factor>(values[i * rank + r]);
   });
   factors_[mode].mark_all_live();
   grams_[static_cast<std::size_t>(mode)].clear();
 }
 
-template <class T>
-void HostBackend<T>::store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const {
-  const RowMatrix<T>& from = factors_[mode].matrix();
+template <class Sum, class Factor>
+void HostBackend<Sum, Factor>::store_rows(int mode, std::span<const std::uint32_t> rows,
+                                          std::span<double> values) const {
+  const auto& from = factors_[mode].matrix();
   check_row_list(from.rows(), rank_, rows, values.size());
   const auto rank = static_cast<std::size_t>(rank_);
   for_each(rows.size(), [&](std::size_t i) {
@@ -186,42 +200,42 @@ void HostBackend<T>::store_rows(int mode, std::span<const std::uint32_t> rows, s
   });
 }
 
-template <class T>
-std::vector<double> HostBackend<T>::take_factor(int mode) {
+template <class Sum, class Factor>
+std::vector<double> HostBackend<Sum, Factor>::take_factor(int mode) {
   output_.release();
-  const FactorMatrix<T> taken = factors_.take(mode);
-  const RowMatrix<T>& factor = taken.matrix();
+  const Matrix taken = factors_.take(mode);
+  const auto& factor = taken.matrix();
   std::vector<double> rows(factor.rows() * static_cast<std::uint64_t>(rank_));
-  copy_out({factor.row(0), factor.rows(), factor.stride()}, rows);
+  copy_out(RowsView<const Factor>{factor.row(0), factor.rows(), factor.stride()}, rows);
   return rows;
 }
 
-template <class T>
-void HostBackend<T>::read_output(std::span<double> rows) const {
-  const RowsView<const T> output = output_.rows();
+template <class Sum, class Factor>
+void HostBackend<Sum, Factor>::read_output(std::span<double> rows) const {
+  const RowsView<const Sum> output = output_.rows();
   require(check_row_block(output.rows, rank_, 0, rows.size()) == output.rows,
           "the output has more rows than there is room for");
   copy_out(output, rows);
 }
 
-template <class T>
-void HostBackend<T>::begin_pass(int mode) {
+template <class Sum, class Factor>
+void HostBackend<Sum, Factor>::begin_pass(int mode) {
   pass_mode_ = mode;
   output_.begin(layout_.mode(mode).length);
 }
 
-template <class T>
-void HostBackend<T>::submit_resident(ResidentId chunk) {
+template <class Sum, class Factor>
+void HostBackend<Sum, Factor>::submit_resident(ResidentId chunk) {
   sorted_ = residents_.sorted(chunk, pass_mode_);
   add_chunk(residents_.source(chunk));
 }
 
-template <class T>
-void HostBackend<T>::add_chunk(const FrameSource& source) {
+template <class Sum, class Factor>
+void HostBackend<Sum, Factor>::add_chunk(const FrameSource& source) {
   const auto begin = std::chrono::steady_clock::now();
   output_.open_chunk(source.range[static_cast<std::size_t>(pass_mode_)], source.nnz);
   if (output_.is_owned_by_rows()) {
-    exchange_->run(source, pass_mode_, bits_within_a_line(padded_rank<T>(rank_) * sizeof(T)), rings_,
+    exchange_->run(source, pass_mode_, bits_within_a_line(padded_rank<Sum>(rank_) * sizeof(Sum)), rings_,
                    [&](std::size_t part, const NonzeroSpan& nonzeros) { add_owned(source, part, nonzeros); });
   } else {
     executor_.run(rings_.size(), [&](std::size_t part) { add_part(source, part); });
@@ -230,40 +244,41 @@ void HostBackend<T>::add_chunk(const FrameSource& source) {
   trace("mttkrp", begin, source.chunk);
 }
 
-template <class T>
-void HostBackend<T>::trace(std::string_view name, std::chrono::steady_clock::time_point begin,
-                           std::uint64_t chunk) const {
+template <class Sum, class Factor>
+void HostBackend<Sum, Factor>::trace(std::string_view name, std::chrono::steady_clock::time_point begin,
+                                     std::uint64_t chunk) const {
   if (trace_ != nullptr) trace_->add({"compute", name, begin, std::chrono::steady_clock::now(), chunk, 0});
 }
 
-template <class T>
-RowsTask<T> HostBackend<T>::make_task(const FrameSource& source, std::size_t part) {
+template <class Sum, class Factor>
+RowsTask<Sum, Factor> HostBackend<Sum, Factor>::make_task(const FrameSource& source, std::size_t part) {
   FrameRing& ring = rings_[part];
-  RowsTask<T> task;
+  RowsTask<Sum, Factor> task;
   task.output = output_.target(part);
   task.output.rows = ring.rows(pass_mode_);
   task.output.mask = decoder_.row_mask(pass_mode_);
-  const std::uint64_t row_bytes = padded_rank<T>(rank_) * sizeof(T);
-  std::uint64_t rows = 0;  // that nonzeros of the chunk can have
+  const std::uint64_t stride = padded_rank<Sum>(rank_);
+  std::uint64_t bytes = 0;  // of the rows that nonzeros of the chunk can have
   for (int mode = 0; mode < layout_.order(); ++mode) {
-    const RowMatrix<T>& factor = std::as_const(factors_)[mode].matrix();
+    const auto& factor = std::as_const(factors_)[mode].matrix();
     const RowRange range = source.range[static_cast<std::size_t>(mode)];
-    rows += std::uint64_t{range.upper} - range.lower + 1;
+    const std::uint64_t rows = std::uint64_t{range.upper} - range.lower + 1;
+    bytes += rows * stride * (mode == pass_mode_ ? sizeof(Sum) : sizeof(Factor));
     if (mode == pass_mode_) continue;
     task.factors[static_cast<std::size_t>(task.factor_count++)] = {factor.row(0), ring.rows(mode),
                                                                    decoder_.row_mask(mode), 0};
   }
-  task.prefetch = rows * row_bytes > prefetched_bytes(row_bytes);
+  task.prefetch = bytes > prefetched_bytes(stride * sizeof(Factor));
   task.values = ring.values();
-  task.stride = padded_rank<T>(rank_);
+  task.stride = stride;
   return task;
 }
 
 // Returns false if the current chunk is not sorted.
-template <class T>
-bool HostBackend<T>::add_sorted(const FrameSource& source, std::size_t part) {
+template <class Sum, class Factor>
+bool HostBackend<Sum, Factor>::add_sorted(const FrameSource& source, std::size_t part) {
   if (sorted_ == nullptr) return false;
-  RowsTask<T> task = make_task(source, part);
+  RowsTask<Sum, Factor> task = make_task(source, part);
   task.lines = sorted_->lines.data();
   task.values = sorted_->values.data();
   task.sorted = true;
@@ -274,14 +289,14 @@ bool HostBackend<T>::add_sorted(const FrameSource& source, std::size_t part) {
   return true;
 }
 
-template <class T>
-void HostBackend<T>::add_part(const FrameSource& source, std::size_t part) {
+template <class Sum, class Factor>
+void HostBackend<Sum, Factor>::add_part(const FrameSource& source, std::size_t part) {
   if (add_sorted(source, part)) return;
   const std::uint64_t first = source.frames() * part / rings_.size();
   const std::uint64_t end = source.frames() * (part + 1) / rings_.size();
   if (first == end) return;
   if (decoder_.decodes_to_lines()) return add_lines(source, first, end, part);
-  const RowsTask<T> task = make_task(source, part);
+  const RowsTask<Sum, Factor> task = make_task(source, part);
   decoder_.decode(source, first, rings_[part]);
   for (std::uint64_t frame = first; frame < end; ++frame) {
     if (frame + 1 < end) decoder_.decode(source, frame + 1, rings_[part]);
@@ -289,9 +304,10 @@ void HostBackend<T>::add_part(const FrameSource& source, std::size_t part) {
   }
 }
 
-template <class T>
-void HostBackend<T>::add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end, std::size_t part) {
-  RowsTask<T> task = make_task(source, part);
+template <class Sum, class Factor>
+void HostBackend<Sum, Factor>::add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end,
+                                         std::size_t part) {
+  RowsTask<Sum, Factor> task = make_task(source, part);
   if (source.decoded != nullptr) {
     task.lines = source.decoded->indices.data();
     task.values = source.decoded->values.data();
@@ -311,9 +327,9 @@ void HostBackend<T>::add_lines(const FrameSource& source, std::uint64_t first, s
   }
 }
 
-template <class T>
-void HostBackend<T>::add_owned(const FrameSource& source, std::size_t part, const NonzeroSpan& nonzeros) {
-  RowsTask<T> task = make_task(source, part);
+template <class Sum, class Factor>
+void HostBackend<Sum, Factor>::add_owned(const FrameSource& source, std::size_t part, const NonzeroSpan& nonzeros) {
+  RowsTask<Sum, Factor> task = make_task(source, part);
   if (decoder_.decodes_to_lines()) {
     task.lines = nonzeros.indices;
     task.values = nonzeros.values;
@@ -328,16 +344,17 @@ void HostBackend<T>::add_owned(const FrameSource& source, std::size_t part, cons
   }
 }
 
-template <class T>
-RowUpdate HostBackend<T>::update_rows(int mode, const RowSolver& solver) {
+template <class Sum, class Factor>
+RowUpdate HostBackend<Sum, Factor>::update_rows(int mode, const RowSolver& solver) {
   const auto begin = std::chrono::steady_clock::now();
-  const RowsView<T> given = output_.rows();
+  const RowsView<Sum> given = output_.rows();
   require(
       solver.rank() == rank_ && mode == pass_mode_ && given.rows == layout_.mode(mode).length,
       "update_rows: the last pass was not one of mode " + std::to_string(mode) + ", or the solver has another rank");
   factors_.begin_update(mode);
-  const RowSolveSums sums = dense_.solve_rows(solver, given, factors_[mode].view());
-  output_.set_zeroed();
+  const FactorView<Factor> factor = factors_[mode].view();
+  const RowsView<Sum> solution = solution_rows(given, factor);
+  const RowSolveSums sums = dense_.solve_rows(solver, given, factor, solution);
   RowUpdate update{sums.squares, sums.inner};
   std::vector<double> scale(update.norms.size());
   for (std::size_t r = 0; r < scale.size(); ++r) {
@@ -346,7 +363,8 @@ RowUpdate HostBackend<T>::update_rows(int mode, const RowSolver& solver) {
   }
   std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
   gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
-  dense_.scale_and_gram(factors_[mode].view(), scale, gram);
+  dense_.scale_and_gram(solution, factor, scale, gram);
+  output_.set_zeroed();
   trace("row update", begin, 0);
   return update;
 }
@@ -355,7 +373,14 @@ RowUpdate HostBackend<T>::update_rows(int mode, const RowSolver& solver) {
 
 std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor) {
   check_backend_config(config, "CPU");
-  if (config.precision == Precision::f32) return std::make_unique<HostBackend<float>>(config, executor);
+  switch (config.precision) {
+    case Precision::f32:
+      return std::make_unique<HostBackend<float>>(config, executor);
+    case Precision::mixed:
+      return std::make_unique<HostBackend<double, float>>(config, executor);
+    case Precision::f64:
+      break;
+  }
   return std::make_unique<HostBackend<double>>(config, executor);
 }
 

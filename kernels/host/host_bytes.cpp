@@ -16,16 +16,16 @@ namespace {
 // Objects, layout tables, and bookkeeping of resident chunks.
 constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
 
-template <class T>
+template <class Sum, class Factor = Sum>
 std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
   const std::uint64_t longest = std::ranges::max(config.layout.shape());
   const auto rank = static_cast<std::uint64_t>(config.rank);
-  std::uint64_t bytes = small_bytes + PassOutput<T>::bytes(longest, config.rank) +
+  std::uint64_t bytes = small_bytes + PassOutput<Sum>::bytes(longest, config.rank) +
                         DenseKernels::bytes(config.rank, longest, threads) +
                         static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order());
   if (host_backend_needs_exchange(config, threads)) bytes += RowExchange::bytes(config.layout, threads);
   for (const std::uint64_t length : config.layout.shape()) {
-    const std::uint64_t factor = FactorMatrix<T>::bytes(length, config.rank);
+    const std::uint64_t factor = FactorMatrix<Factor, Sum>::bytes(length, config.rank);
     bytes += (config.keep_previous ? 2 : 1) * factor + rank * rank * sizeof(double);
   }
   return bytes + mapped_bytes(std::min(config.private_bytes, host_backend_useful_private_bytes(config, threads)));
@@ -39,8 +39,15 @@ bool host_backend_needs_exchange(const BackendConfig& config, int threads) {
 
 std::uint64_t host_backend_bytes(const BackendConfig& config, int threads) {
   check_backend_config(config, "CPU");
-  return config.precision == Precision::f32 ? backend_bytes<float>(config, threads)
-                                            : backend_bytes<double>(config, threads);
+  switch (config.precision) {
+    case Precision::f32:
+      return backend_bytes<float>(config, threads);
+    case Precision::mixed:
+      return backend_bytes<double, float>(config, threads);
+    case Precision::f64:
+      break;
+  }
+  return backend_bytes<double>(config, threads);
 }
 
 std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int threads) {

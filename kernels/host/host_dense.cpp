@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <numeric>
+#include <type_traits>
 
 #include "kernels/host/dense_tiles.hpp"
 #include "kernels/host/row_tiles.hpp"
@@ -41,7 +42,7 @@ std::uint64_t solve_tile_elements(int rank) { return solve_tile_columns(rank) * 
 
 std::uint64_t scratch_elements(int rank) { return std::max(2 * solve_tile_elements(rank), gram_tile_elements(rank)); }
 
-// Zeroes rows of the solution that become zero, and marks the others as live.
+// Zeroes rows of the factor that become zero, and marks the others as live.
 template <class T>
 void set_live(FactorView<T> factor, std::uint64_t first_row, std::uint64_t mask) {
   std::uint64_t& live = factor.live[first_row / word_rows];
@@ -60,12 +61,14 @@ void prefetch_to_write(const T* row, std::uint64_t stride) {
 }
 
 // Solves the nonzero rows, a tile at a time.
-template <class T>
+template <class Sum, class Factor>
 class SliceSolve {
  public:
-  SliceSolve(const RowSolver& solver, RowsView<T> given, FactorView<T> solution, double* sums, double* scratch)
+  SliceSolve(const RowSolver& solver, RowsView<Sum> given, FactorView<Factor> factor, RowsView<Sum> solution,
+             double* sums, double* scratch)
       : solver_(solver),
         given_(given),
+        factor_(factor),
         solution_(solution),
         sums_(sums),
         right_(scratch),
@@ -78,11 +81,11 @@ class SliceSolve {
     for (; first < end; first += word_rows) {
       const std::uint64_t count = std::min(word_rows, end - first);
       ahead_.look_at(given_.row(std::min(end, first + word_rows)), given_.row(std::min(end, first + 2 * word_rows)));
-      std::uint64_t mask = nonzero_rows(given_.row(first), count, given_.stride * sizeof(T));
-      set_live(solution_, first, mask);
+      std::uint64_t mask = nonzero_rows(given_.row(first), count, given_.stride * sizeof(Sum));
+      set_live(factor_, first, mask);
       for (; mask != 0; mask &= mask - 1) {
         numbers_[count_++] = first + static_cast<std::uint64_t>(std::countr_zero(mask));
-        prefetch_to_write(solution_.rows.row(numbers_[count_ - 1]), solution_.rows.stride);
+        prefetch_to_write(solution_.row(numbers_[count_ - 1]), solution_.stride);
         if (count_ == solve_tile_rows) solve();
       }
     }
@@ -94,13 +97,14 @@ class SliceSolve {
     const std::span<const std::uint64_t> numbers(numbers_.data(), count_);
     take_rows(given_, numbers, right_);
     solve_tile(solver_, right_, left_, sums_, ahead_);
-    put_rows(left_, numbers, solution_.rows);
+    put_rows(left_, numbers, solution_);
     count_ = 0;
   }
 
   const RowSolver& solver_;
-  RowsView<T> given_;
-  FactorView<T> solution_;
+  RowsView<Sum> given_;
+  FactorView<Factor> factor_;
+  RowsView<Sum> solution_;
   double* sums_;
   double* right_;
   double* left_;
@@ -139,11 +143,12 @@ void DenseKernels::for_each_slice(std::uint64_t rows, bool backward, const Task&
   });
 }
 
-template <class T>
-RowSolveSums DenseKernels::solve_rows(const RowSolver& solver, RowsView<T> given, FactorView<T> solution) {
+template <class Sum, class Factor>
+RowSolveSums DenseKernels::solve_rows(const RowSolver& solver, RowsView<Sum> given, FactorView<Factor> factor,
+                                      RowsView<Sum> solution) {
   const auto rank = static_cast<std::uint64_t>(rank_);
   for_each_slice(given.rows, false, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
-    SliceSolve<T>(solver, given, solution, sums, scratch).run(first, end);
+    SliceSolve<Sum, Factor>(solver, given, factor, solution, sums, scratch).run(first, end);
   });
   RowSolveSums total{std::vector<double>(rank), 0.0};
   for (std::uint64_t slice = 0; slice < slice_count(rank_, given.rows); ++slice) {
@@ -157,15 +162,16 @@ RowSolveSums DenseKernels::solve_rows(const RowSolver& solver, RowsView<T> given
   return total;
 }
 
-template <class T>
-void DenseKernels::scale_and_gram(FactorView<T> factor, std::span<const double> scale, std::span<double> gram) {
+template <class Sum, class Factor>
+void DenseKernels::scale_and_gram(RowsView<Sum> solution, FactorView<Factor> factor, std::span<const double> scale,
+                                  std::span<double> gram) {
   const auto rank = static_cast<std::uint64_t>(rank_);
   const std::uint64_t columns = gram_tile_columns(rank_);
   // Padded, because it is loaded by whole vectors.
   AlignedBuffer<double> padded(scale.empty() ? 0 : columns);
   std::ranges::copy(scale, padded.data());
   const double* factors = scale.empty() ? nullptr : padded.data();
-  const RowsView<T> rows = factor.rows;
+  const RowsView<Factor> rows = factor.rows;
   // Backward, because the rows solved last are still in the cache.
   for_each_slice(rows.rows, true, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
     std::fill_n(scratch, gram_tile_elements(rank_), 0.0);
@@ -173,8 +179,13 @@ void DenseKernels::scale_and_gram(FactorView<T> factor, std::span<const double> 
     for (; first < end; first += tile_rows) {
       std::uint64_t count = 0;
       for (std::uint64_t row = first; row < std::min(end, first + tile_rows); row += word_rows) {
-        count += scale_rows(rows.row(row), rows.stride, factor.live[row / word_rows], factors, columns,
-                            scratch + count * columns);
+        const std::uint64_t live = factor.live[row / word_rows];
+        double* tile = scratch + count * columns;
+        if constexpr (std::is_same_v<Sum, Factor>) {
+          count += scale_rows(rows.row(row), rows.stride, live, factors, columns, tile);
+        } else {
+          count += scale_rows(solution.row(row), rows.row(row), rows.stride, live, factors, columns, tile);
+        }
       }
       if (count > 0) add_gram_tile(scratch, count, columns, sums);
     }
@@ -191,9 +202,15 @@ void DenseKernels::scale_and_gram(FactorView<T> factor, std::span<const double> 
   }
 }
 
-template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<double>, FactorView<double>);
-template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<float>, FactorView<float>);
-template void DenseKernels::scale_and_gram(FactorView<double>, std::span<const double>, std::span<double>);
-template void DenseKernels::scale_and_gram(FactorView<float>, std::span<const double>, std::span<double>);
+template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<double>, FactorView<double>,
+                                               RowsView<double>);
+template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<float>, FactorView<float>, RowsView<float>);
+template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<double>, FactorView<float>, RowsView<double>);
+template void DenseKernels::scale_and_gram(RowsView<double>, FactorView<double>, std::span<const double>,
+                                           std::span<double>);
+template void DenseKernels::scale_and_gram(RowsView<float>, FactorView<float>, std::span<const double>,
+                                           std::span<double>);
+template void DenseKernels::scale_and_gram(RowsView<double>, FactorView<float>, std::span<const double>,
+                                           std::span<double>);
 
 }  // namespace blco

@@ -26,13 +26,18 @@ class DenseKernels {
 
   static std::uint64_t bytes(int rank, std::uint64_t max_rows, int threads);
 
-  // Solves solution * V = given row by row; both have the same number of rows. Zeroes `given` while it is in the cache.
-  template <class T>
-  RowSolveSums solve_rows(const RowSolver& solver, RowsView<T> given, FactorView<T> solution);
+  // Solves solution * V = given row by row; all have the same number of rows. `solution` is that of the factor, or
+  // `given` itself if the factor's numbers are narrower. Zeroes `given`, while it is in the cache, but for the
+  // solution, and rows of the factor that become zero.
+  template <class Sum, class Factor>
+  RowSolveSums solve_rows(const RowSolver& solver, RowsView<Sum> given, FactorView<Factor> factor,
+                          RowsView<Sum> solution);
 
-  // Multiplies column r by scale[r] (empty: by 1) and writes the Gram matrix of the result, row-major R x R.
-  template <class T>
-  void scale_and_gram(FactorView<T> factor, std::span<const double> scale, std::span<double> gram);
+  // Multiplies column r of the solution by scale[r] (empty: by 1) into the factor, and writes the factor's Gram matrix,
+  // row-major R x R. Zeroes the solution unless it lies in the factor.
+  template <class Sum, class Factor>
+  void scale_and_gram(RowsView<Sum> solution, FactorView<Factor> factor, std::span<const double> scale,
+                      std::span<double> gram);
 
  private:
   template <class Task>

@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {
 
-void mttkrp_rows_f32(const RowsTask<float>& task, NonzeroRange range) { add_range<float>(task, range); }
+void mttkrp_rows_f32(const RowsTask<float>& task, NonzeroRange range) { add_range(task, range); }
 
 }  // namespace blco::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

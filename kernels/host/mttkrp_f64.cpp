@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {
 
-void mttkrp_rows_f64(const RowsTask<double>& task, NonzeroRange range) { add_range<double>(task, range); }
+void mttkrp_rows_f64(const RowsTask<double>& task, NonzeroRange range) { add_range(task, range); }
 
 }  // namespace blco::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -1,4 +1,4 @@
-// The row kernels, included once per instruction set by mttkrp_f32.cpp and mttkrp_f64.cpp.
+// The row kernels, included once per instruction set by mttkrp_f32.cpp, mttkrp_f64.cpp and mttkrp_mixed.cpp.
 #if defined(BLCO_MTTKRP_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BLCO_MTTKRP_ROWS_INL
 #undef BLCO_MTTKRP_ROWS_INL
@@ -38,17 +38,23 @@ constexpr int any_count = -1;
 
 template <class T>
 constexpr std::size_t line_columns = cache_line_bytes / sizeof(T);
-
-// `Width` columns as whole vectors.
 template <class T, std::size_t Width>
+constexpr std::size_t lines_of = (Width + line_columns<T> - 1) / line_columns<T>;
+
+// `Width` columns of a task as whole vectors of sums.
+template <class Task, std::size_t Width>
 struct Tile {
-  using Tag = hn::CappedTag<T, (Width < line_columns<T> ? Width : line_columns<T>)>;
+  using Sum = typename Task::SumType;
+  using Factor = typename Task::FactorType;
+  using Tag = hn::CappedTag<Sum, (Width < line_columns<Sum> ? Width : line_columns<Sum>)>;
   using Vector = hn::Vec<Tag>;
   static constexpr std::size_t lanes = hn::MaxLanes(Tag());
   static constexpr std::size_t vectors = Width / lanes;
-  static constexpr std::size_t lines = (Width + line_columns<T> - 1) / line_columns<T>;
+  static constexpr std::size_t width = Width;
+  static constexpr bool is_whole_row = Width <= whole_lines * line_columns<Sum>;
+  static constexpr std::size_t factor_lines = lines_of<Factor, Width>;
   // Nonzeros between a prefetch and its use: at a longer distance, wide rows would evict each other from the L1 cache.
-  static constexpr std::size_t prefetch_distance = lines <= 2 ? 16 : 8;
+  static constexpr std::size_t prefetch_distance = factor_lines <= 2 ? 16 : 8;
 };
 
 // Distance, in nonzeros, at which line indices and values are prefetched.
@@ -96,7 +102,7 @@ class LineRows {
 
 // A matrix's columns from `column` on. Addresses are integers, so that `first_row` costs nothing per row and a prefetch
 // may point anywhere.
-template <class T, std::size_t Width, class Rows>
+template <class T, class Shape, class Rows>
 class ColumnsOf {
  public:
   ColumnsOf() = default;
@@ -109,7 +115,7 @@ class ColumnsOf {
   HWY_INLINE std::uintptr_t address(std::size_t at) const { return address_of(rows_.row(at)); }
   HWY_INLINE void prefetch(std::size_t at) const {
     const std::uintptr_t from = address_of(rows_.row_ahead(at));
-    for (std::size_t line = 0; line < Tile<T, Width>::lines; ++line) {
+    for (std::size_t line = 0; line < lines_of<T, Shape::width>; ++line) {
       hwy::Prefetch(reinterpret_cast<const T*>(from + line * cache_line_bytes));
     }
   }
@@ -117,8 +123,7 @@ class ColumnsOf {
  private:
   HWY_INLINE std::uintptr_t address_of(std::uint64_t row) const {
     // The stride of a whole row is a constant: a shift, which does not compete with pext as a multiplication would.
-    constexpr bool whole = Width <= whole_lines * line_columns<T>;
-    return base_ + row * (whole ? Width * sizeof(T) : stride_bytes_);
+    return base_ + row * (Shape::is_whole_row ? Shape::width * sizeof(T) : stride_bytes_);
   }
 
   std::uintptr_t base_ = 0;
@@ -128,16 +133,19 @@ class ColumnsOf {
 
 // A task's parameters for some columns, copied so that the compiler knows that no store changes them. `Count` is the
 // number of other modes, or any_count.
-template <class T, std::size_t Width, int Count, class Rows>
+template <class Task, std::size_t Width, int Count, class Rows>
 class Columns {
   static constexpr std::size_t room = Count == any_count ? max_order : Count;
 
  public:
-  using Tag = typename Tile<T, Width>::Tag;
-  using Vector = typename Tile<T, Width>::Vector;
-  using Operands = std::array<const T*, room>;  // the factor rows of one nonzero
+  using Shape = Tile<Task, Width>;
+  using Sum = typename Shape::Sum;
+  using Factor = typename Shape::Factor;
+  using Tag = typename Shape::Tag;
+  using Vector = typename Shape::Vector;
+  using Operands = std::array<const Factor*, room>;  // the factor rows of one nonzero
 
-  Columns(const RowsTask<T>& task, std::size_t column)
+  Columns(const Task& task, std::size_t column)
       : output_(columns_of(task, task.output, column)),
         lines_(task.lines),
         values_(task.values),
@@ -152,9 +160,9 @@ class Columns {
   HWY_INLINE std::uint64_t target(std::size_t at) const { return output_.row(at); }
   // Sorted lines only: the target row differs from that of the nonzero before.
   HWY_INLINE bool begins_row(std::size_t at) const { return static_cast<std::int64_t>(lines_[at]) < 0; }
-  HWY_INLINE T* output(std::size_t at) const { return reinterpret_cast<T*>(output_.address(at)); }
+  HWY_INLINE Sum* output(std::size_t at) const { return reinterpret_cast<Sum*>(output_.address(at)); }
   HWY_INLINE Vector value(std::size_t at) const {
-    return hn::Set(Tag(), values_ != nullptr ? static_cast<T>(values_[at]) : T{1});
+    return hn::Set(Tag(), values_ != nullptr ? static_cast<Sum>(values_[at]) : Sum{1});
   }
 
   // Prefetches what a later nonzero needs; a prefetch past the end of an array does no harm.
@@ -165,32 +173,37 @@ class Columns {
     }
   }
   HWY_INLINE void prefetch_after(std::size_t at) const {
-    output_.prefetch(at + Tile<T, Width>::prefetch_distance);
-    prefetch_factors(at + Tile<T, Width>::prefetch_distance);
+    output_.prefetch(at + Shape::prefetch_distance);
+    prefetch_factors(at + Shape::prefetch_distance);
   }
   HWY_INLINE void prefetch_factors(std::size_t at) const {
     for (std::size_t k = 0; k < count_; ++k) factors_[k].prefetch(at);
   }
 
   HWY_INLINE void find_operands(std::size_t at, Operands& rows) const {
-    for (std::size_t k = 0; k < count_; ++k) rows[k] = reinterpret_cast<const T*>(factors_[k].address(at));
+    for (std::size_t k = 0; k < count_; ++k) rows[k] = reinterpret_cast<const Factor*>(factors_[k].address(at));
   }
 
   // sum + value * the product of all rows at `offset`
   HWY_INLINE Vector add_product(const Operands& rows, Vector value, std::size_t offset, Vector sum) const {
     if (count_ == 0) return hn::Add(sum, value);
-    for (std::size_t k = 0; k + 1 < count_; ++k) value = hn::Mul(value, hn::Load(Tag(), rows[k] + offset));
-    return hn::MulAdd(value, hn::Load(Tag(), rows[count_ - 1] + offset), sum);
+    for (std::size_t k = 0; k + 1 < count_; ++k) value = hn::Mul(value, load(rows[k] + offset));
+    return hn::MulAdd(value, load(rows[count_ - 1] + offset), sum);
   }
 
  private:
-  template <class U>
-  static ColumnsOf<T, Width, Rows> columns_of(const RowsTask<T>& task, const IndexedRows<U>& of, std::size_t column) {
+  template <class T>
+  static ColumnsOf<T, Shape, Rows> columns_of(const Task& task, const IndexedRows<T>& of, std::size_t column) {
     return {of.matrix, Rows(task.lines, of.rows, of.mask), of.first_row, task.stride, column};
   }
+  HWY_INLINE static Vector load(const Sum* from) { return hn::Load(Tag(), from); }
+  template <class T>
+  HWY_INLINE static Vector load(const T* from) {
+    return hn::PromoteTo(Tag(), hn::Load(hn::Rebind<T, Tag>(), from));
+  }
 
-  ColumnsOf<T, Width, Rows> output_;
-  std::array<ColumnsOf<T, Width, Rows>, room> factors_;
+  ColumnsOf<Sum, Shape, Rows> output_;
+  std::array<ColumnsOf<const Factor, Shape, Rows>, room> factors_;
   const std::uint64_t* lines_;
   const double* values_;
   std::size_t count_;
@@ -199,11 +212,11 @@ class Columns {
 };
 
 // Every nonzero loads and stores its output row.
-template <bool Prefetch, class T, std::size_t Width, int Count, class Rows>
-HWY_INLINE void add_some(const Columns<T, Width, Count, Rows>& columns, std::size_t begin, std::size_t end) {
-  using Shape = Tile<T, Width>;
+template <bool Prefetch, class Task, std::size_t Width, int Count, class Rows>
+HWY_INLINE void add_some(const Columns<Task, Width, Count, Rows>& columns, std::size_t begin, std::size_t end) {
+  using Shape = Tile<Task, Width>;
   const typename Shape::Tag tag;
-  typename Columns<T, Width, Count, Rows>::Operands operands;
+  typename Columns<Task, Width, Count, Rows>::Operands operands;
   for (std::size_t at = begin; at < end; ++at) {
     if constexpr (Prefetch) {
       columns.prefetch_stream(at);
@@ -211,35 +224,35 @@ HWY_INLINE void add_some(const Columns<T, Width, Count, Rows>& columns, std::siz
     }
     columns.find_operands(at, operands);
     const auto value = columns.value(at);
-    T* out = columns.output(at);
+    auto* out = columns.output(at);
     for (std::size_t v = 0; v < Shape::vectors; ++v) {
-      T* lanes = out + v * Shape::lanes;
+      auto* lanes = out + v * Shape::lanes;
       hn::Store(columns.add_product(operands, value, v * Shape::lanes, hn::Load(tag, lanes)), tag, lanes);
     }
   }
 }
 
-template <class T, std::size_t Width, int Count, class Rows>
-void add_each(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
-  const Columns<T, Width, Count, Rows> columns(task, column);
+template <class Task, std::size_t Width, int Count, class Rows>
+void add_each(const Task& task, std::size_t column, NonzeroRange range) {
+  const Columns<Task, Width, Count, Rows> columns(task, column);
   const std::size_t prefetched =
-      columns.prefetches() ? Rows::prefetched(range.count, Tile<T, Width>::prefetch_distance) : 0;
+      columns.prefetches() ? Rows::prefetched(range.count, Tile<Task, Width>::prefetch_distance) : 0;
   add_some<true>(columns, range.begin, range.begin + prefetched);
   add_some<false>(columns, range.begin + prefetched, range.begin + range.count);
 }
 
 // Keeps the sums in registers while the output row stays the same. They start from the output's current values, so that
 // the numbers equal those of add_each.
-template <class T, std::size_t Width, int Count>
-void add_runs(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
-  using Shape = Tile<T, Width>;
+template <class Task, std::size_t Width, int Count>
+void add_runs(const Task& task, std::size_t column, NonzeroRange range) {
+  using Shape = Tile<Task, Width>;
   const typename Shape::Tag tag;
-  const Columns<T, Width, Count, RingRows> columns(task, column);
-  typename Columns<T, Width, Count, RingRows>::Operands operands;
+  const Columns<Task, Width, Count, RingRows> columns(task, column);
+  typename Columns<Task, Width, Count, RingRows>::Operands operands;
   const std::size_t end = range.begin + range.count;
   for (std::size_t at = range.begin; at < end;) {
     const std::uint64_t row = columns.target(at);
-    T* out = columns.output(at);
+    auto* out = columns.output(at);
     typename Shape::Vector sums[Shape::vectors];
     for (std::size_t v = 0; v < Shape::vectors; ++v) sums[v] = hn::Load(tag, out + v * Shape::lanes);
     for (; at < end && columns.target(at) == row; ++at) {
@@ -259,13 +272,14 @@ enum class Ahead { nothing, stream, rows };
 
 // Keeps the sums in registers until a line begins another row; they start from the output's current values. Output rows
 // within a tile, and the cache lines of wide rows, are sequential: the processor prefetches those by itself.
-template <Ahead Asked, class T, std::size_t Width, int Count>
-HWY_INLINE void add_sorted_some(const Columns<T, Width, Count, LineRows>& columns, std::size_t begin, std::size_t end) {
-  using Shape = Tile<T, Width>;
+template <Ahead Asked, class Task, std::size_t Width, int Count>
+HWY_INLINE void add_sorted_some(const Columns<Task, Width, Count, LineRows>& columns, std::size_t begin,
+                                std::size_t end) {
+  using Shape = Tile<Task, Width>;
   const typename Shape::Tag tag;
   if (begin == end) return;
-  typename Columns<T, Width, Count, LineRows>::Operands operands;
-  T* out = columns.output(begin);
+  typename Columns<Task, Width, Count, LineRows>::Operands operands;
+  auto* out = columns.output(begin);
   typename Shape::Vector sums[Shape::vectors];
   const auto load = [&] {
     for (std::size_t v = 0; v < Shape::vectors; ++v) sums[v] = hn::Load(tag, out + v * Shape::lanes);
@@ -276,7 +290,7 @@ HWY_INLINE void add_sorted_some(const Columns<T, Width, Count, LineRows>& column
   load();
   for (std::size_t at = begin; at < end; ++at) {
     if constexpr (Asked != Ahead::nothing) columns.prefetch_stream(at);
-    if constexpr (Asked == Ahead::rows && Shape::lines <= 2) columns.prefetch_factors(at + sorted_distance);
+    if constexpr (Asked == Ahead::rows && Shape::factor_lines <= 2) columns.prefetch_factors(at + sorted_distance);
     columns.find_operands(at, operands);
     const auto value = columns.value(at);
     if (columns.begins_row(at)) {
@@ -291,9 +305,9 @@ HWY_INLINE void add_sorted_some(const Columns<T, Width, Count, LineRows>& column
   store();
 }
 
-template <class T, std::size_t Width, int Count>
-void add_sorted(const RowsTask<T>& task, std::size_t column, NonzeroRange range) {
-  const Columns<T, Width, Count, LineRows> columns(task, column);
+template <class Task, std::size_t Width, int Count>
+void add_sorted(const Task& task, std::size_t column, NonzeroRange range) {
+  const Columns<Task, Width, Count, LineRows> columns(task, column);
   const std::size_t end = range.begin + range.count;
   if (columns.prefetches()) {
     const std::size_t last = range.begin + LineRows::prefetched(range.count, sorted_distance);
@@ -308,31 +322,31 @@ void add_sorted(const RowsTask<T>& task, std::size_t column, NonzeroRange range)
 
 enum class Method { runs, each, lines, sorted };
 
-template <class T, std::size_t Width, int Count>
-void add_modes(const RowsTask<T>& task, std::size_t column, NonzeroRange range, Method method) {
+template <class Task, std::size_t Width, int Count>
+void add_modes(const Task& task, std::size_t column, NonzeroRange range, Method method) {
   switch (method) {
     case Method::runs:
-      return add_runs<T, Width, Count>(task, column, range);
+      return add_runs<Task, Width, Count>(task, column, range);
     case Method::each:
-      return add_each<T, Width, Count, RingRows>(task, column, range);
+      return add_each<Task, Width, Count, RingRows>(task, column, range);
     case Method::lines:
-      return add_each<T, Width, Count, LineRows>(task, column, range);
+      return add_each<Task, Width, Count, LineRows>(task, column, range);
     case Method::sorted:
-      return add_sorted<T, Width, Count>(task, column, range);
+      return add_sorted<Task, Width, Count>(task, column, range);
   }
 }
 
-template <class T, std::size_t Width>
-void add_columns(const RowsTask<T>& task, std::size_t column, NonzeroRange range, Method method) {
+template <class Task, std::size_t Width>
+void add_columns(const Task& task, std::size_t column, NonzeroRange range, Method method) {
   switch (task.factor_count) {
     case 2:
-      return add_modes<T, Width, 2>(task, column, range, method);
+      return add_modes<Task, Width, 2>(task, column, range, method);
     case 3:
-      return add_modes<T, Width, 3>(task, column, range, method);
+      return add_modes<Task, Width, 3>(task, column, range, method);
     case 4:
-      return add_modes<T, Width, 4>(task, column, range, method);
+      return add_modes<Task, Width, 4>(task, column, range, method);
     default:
-      return add_modes<T, Width, any_count>(task, column, range, method);
+      return add_modes<Task, Width, any_count>(task, column, range, method);
   }
 }
 
@@ -343,37 +357,38 @@ inline bool has_runs(const std::uint32_t* rows, std::size_t count) {
   return changes * min_mean_run <= count;
 }
 
-template <class T>
-Method choose_method(const RowsTask<T>& task, NonzeroRange range) {
+template <class Task>
+Method choose_method(const Task& task, NonzeroRange range) {
   if (task.lines != nullptr) return task.sorted ? Method::sorted : Method::lines;
   const bool runs = has_runs(task.output.rows + range.begin, range.count);
   return runs ? Method::runs : Method::each;
 }
 
-template <class T, std::size_t... Index>
-void add_lines(const RowsTask<T>& task, std::size_t column, std::size_t lines, NonzeroRange range, Method method,
+template <class Task, std::size_t... Index>
+void add_lines(const Task& task, std::size_t column, std::size_t lines, NonzeroRange range, Method method,
                std::index_sequence<Index...>) {
+  constexpr std::size_t line = line_columns<typename Task::SumType>;
   static_cast<void>(
-      ((lines == Index + 1 && (add_columns<T, (Index + 1) * line_columns<T>>(task, column, range, method), true)) ||
-       ...));
+      ((lines == Index + 1 && (add_columns<Task, (Index + 1) * line>(task, column, range, method), true)) || ...));
 }
 
-template <class T>
-void add_range(const RowsTask<T>& task, NonzeroRange range) {
+template <class Task>
+void add_range(const Task& task, NonzeroRange range) {
+  constexpr std::size_t line = line_columns<typename Task::SumType>;
   if (range.count == 0) return;
   const Method method = choose_method(task, range);
-  if (task.stride == 1) return add_columns<T, 1>(task, 0, range, method);
-  if (task.stride == 2) return add_columns<T, 2>(task, 0, range, method);
-  if (task.stride == 4) return add_columns<T, 4>(task, 0, range, method);
-  if constexpr (line_columns < T >> 8) {
-    if (task.stride == 8) return add_columns<T, 8>(task, 0, range, method);
+  if (task.stride == 1) return add_columns<Task, 1>(task, 0, range, method);
+  if (task.stride == 2) return add_columns<Task, 2>(task, 0, range, method);
+  if (task.stride == 4) return add_columns<Task, 4>(task, 0, range, method);
+  if constexpr (line > 8) {
+    if (task.stride == 8) return add_columns<Task, 8>(task, 0, range, method);
   }
-  const std::size_t lines = task.stride / line_columns<T>;
+  const std::size_t lines = task.stride / line;
   const std::size_t tiles = lines == max_lines ? 1 : (lines + tile_lines - 1) / tile_lines;
   for (std::size_t tile = 0; tile < tiles; ++tile) {
     const std::size_t first = lines * tile / tiles;
-    add_lines<T>(task, first * line_columns<T>, lines * (tile + 1) / tiles - first, range, method,
-                 std::make_index_sequence<max_lines>());
+    add_lines<Task>(task, first * line, lines * (tile + 1) / tiles - first, range, method,
+                    std::make_index_sequence<max_lines>());
   }
 }
 

@@ -30,15 +30,19 @@ struct IndexedRows {
   std::uint64_t first_row = 0;          // of `matrix`; nonzero only for a block of the output
 };
 
-template <class T>
+// Products and sums are `Sum`; the factors that are read may be narrower.
+template <class Sum, class Factor = Sum>
 struct RowsTask {
-  IndexedRows<T> output;
-  std::array<IndexedRows<const T>, max_order> factors{};
+  using SumType = Sum;
+  using FactorType = Factor;
+
+  IndexedRows<Sum> output;
+  std::array<IndexedRows<const Factor>, max_order> factors{};
   int factor_count = 0;
   const std::uint64_t* lines = nullptr;  // line indices of the nonzeros; nullptr: the rows are in the ring
   bool sorted = false;                   // bit 63 of a line: its target row differs from the previous one's
   const double* values = nullptr;        // parallel to the lines, or in the ring; nullptr, with lines only: all are 1
-  std::uint64_t stride = 0;              // padded rank, of all matrices
+  std::uint64_t stride = 0;              // elements from one row to the next, in every matrix: padded_rank<Sum>
   bool prefetch = false;                 // prefetch rows, and with them lines and values
   bool prefetch_stream = false;          // prefetch sorted lines and values only
 };
@@ -53,5 +57,6 @@ struct NonzeroRange {
 // cut into calls, nor on whether they come as rows, as lines or sorted by row.
 void mttkrp_rows(const RowsTask<double>& task, NonzeroRange range);
 void mttkrp_rows(const RowsTask<float>& task, NonzeroRange range);
+void mttkrp_rows(const RowsTask<double, float>& task, NonzeroRange range);
 
 }  // namespace blco

@@ -22,11 +22,12 @@ constexpr std::uint64_t padded_rank(int rank) {
   return (wanted + line - 1) / line * line;
 }
 
-template <class T>
+// The stride is that of a matrix of `Padded`, so that matrices of different numbers can have the same.
+template <class T, class Padded = T>
 class RowMatrix {
  public:
   RowMatrix() = default;
-  RowMatrix(std::uint64_t rows, int rank) : rows_(rows), stride_(padded_rank<T>(rank)), data_(rows * stride_) {}
+  RowMatrix(std::uint64_t rows, int rank) : rows_(rows), stride_(padded_rank<Padded>(rank)), data_(rows * stride_) {}
 
   std::uint64_t rows() const { return rows_; }
   std::uint64_t stride() const { return stride_; }

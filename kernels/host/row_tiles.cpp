@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/highway_targets.hpp"
 
@@ -118,27 +119,35 @@ void put(const double* tile, std::span<const std::uint64_t> numbers, RowsView<T>
   }
 }
 
-template <class T>
-std::uint64_t scale(T* rows, std::uint64_t stride, std::uint64_t mask, const double* factors, std::uint64_t columns,
-                    double* tile) {
-  double* to = tile;
+// `from` and `to` may be the same.
+template <class From, class To>
+std::uint64_t scale(From* from, To* to, std::uint64_t stride, std::uint64_t mask, const double* factors,
+                    std::uint64_t columns, double* tile) {
+  constexpr bool moves = !std::is_same_v<From, To>;
+  double* packed = tile;
   const std::uint64_t width = std::min(stride, columns);
-  for (; mask != 0; mask &= mask - 1, to += columns) {
-    T* row = rows + static_cast<std::uint64_t>(std::countr_zero(mask)) * stride;
+  for (; mask != 0; mask &= mask - 1, packed += columns) {
+    const std::uint64_t row = static_cast<std::uint64_t>(std::countr_zero(mask)) * stride;
+    From* given = from + row;
+    To* scaled = to + row;
     if (width % lanes != 0) {
       for (std::uint64_t j = 0; j < width; ++j) {
-        if (factors != nullptr) row[j] = static_cast<T>(static_cast<double>(row[j]) * factors[j]);
-        to[j] = static_cast<double>(row[j]);
+        const auto number = static_cast<double>(given[j]);
+        if (factors != nullptr || moves) scaled[j] = static_cast<To>(factors != nullptr ? number * factors[j] : number);
+        packed[j] = static_cast<double>(scaled[j]);
+        if constexpr (moves) given[j] = 0;
       }
       continue;
     }
     for (std::uint64_t j = 0; j < width; j += lanes) {
-      Vector v = load(row + j);
-      if (factors != nullptr) v = store(hn::Mul(v, load(factors + j)), row + j);
-      hn::Store(v, Tag(), to + j);
+      Vector v = load(given + j);
+      if (factors != nullptr) v = hn::Mul(v, load(factors + j));
+      if (factors != nullptr || moves) v = store(v, scaled + j);
+      hn::Store(v, Tag(), packed + j);
+      if constexpr (moves) store(hn::Zero(Tag()), given + j);
     }
   }
-  return static_cast<std::uint64_t>(to - tile) / columns;
+  return static_cast<std::uint64_t>(packed - tile) / columns;
 }
 
 }  // namespace
@@ -179,11 +188,15 @@ void put_rows_f32(const double* tile, std::span<const std::uint64_t> numbers, Ro
 }
 std::uint64_t scale_rows_f64(double* rows, std::uint64_t stride, std::uint64_t mask, const double* factors,
                              std::uint64_t columns, double* tile) {
-  return scale(rows, stride, mask, factors, columns, tile);
+  return scale(rows, rows, stride, mask, factors, columns, tile);
 }
 std::uint64_t scale_rows_f32(float* rows, std::uint64_t stride, std::uint64_t mask, const double* factors,
                              std::uint64_t columns, double* tile) {
-  return scale(rows, stride, mask, factors, columns, tile);
+  return scale(rows, rows, stride, mask, factors, columns, tile);
+}
+std::uint64_t scale_rows_mixed(double* from, float* to, std::uint64_t stride, std::uint64_t mask, const double* factors,
+                               std::uint64_t columns, double* tile) {
+  return scale(from, to, stride, mask, factors, columns, tile);
 }
 
 }  // namespace blco::HWY_NAMESPACE
@@ -199,6 +212,7 @@ HWY_EXPORT(put_rows_f64);
 HWY_EXPORT(put_rows_f32);
 HWY_EXPORT(scale_rows_f64);
 HWY_EXPORT(scale_rows_f32);
+HWY_EXPORT(scale_rows_mixed);
 
 std::uint64_t nonzero_rows(const void* rows, std::uint64_t count, std::uint64_t row_bytes) {
   return HWY_DYNAMIC_DISPATCH(nonzero_rows_vectors)(rows, count, row_bytes);
@@ -225,6 +239,11 @@ std::uint64_t scale_rows(double* rows, std::uint64_t stride, std::uint64_t mask,
 std::uint64_t scale_rows(float* rows, std::uint64_t stride, std::uint64_t mask, const double* scale,
                          std::uint64_t columns, double* tile) {
   return HWY_DYNAMIC_DISPATCH(scale_rows_f32)(rows, stride, mask, scale, columns, tile);
+}
+
+std::uint64_t scale_rows(double* from, float* to, std::uint64_t stride, std::uint64_t mask, const double* scale,
+                         std::uint64_t columns, double* tile) {
+  return HWY_DYNAMIC_DISPATCH(scale_rows_mixed)(from, to, stride, mask, scale, columns, tile);
 }
 
 }  // namespace blco

@@ -42,5 +42,8 @@ std::uint64_t scale_rows(double* rows, std::uint64_t stride, std::uint64_t mask,
                          std::uint64_t columns, double* tile);
 std::uint64_t scale_rows(float* rows, std::uint64_t stride, std::uint64_t mask, const double* scale,
                          std::uint64_t columns, double* tile);
+// Same for rows that move from one matrix to another, which rounds them; the tile gets them rounded. Zeroes `from`.
+std::uint64_t scale_rows(double* from, float* to, std::uint64_t stride, std::uint64_t mask, const double* scale,
+                         std::uint64_t columns, double* tile);
 
 }  // namespace blco

@@ -107,16 +107,18 @@ std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t n
 }
 
 bool can_sort(const BackendConfig& config) {
-  const std::uint64_t number = config.precision == Precision::f32 ? sizeof(float) : sizeof(double);
   const std::uint64_t stride =
       config.precision == Precision::f32 ? padded_rank<float>(config.rank) : padded_rank<double>(config.rank);
-  std::uint64_t bytes = 0;
+  const std::uint64_t factor_row = stride * factor_number_bytes(config.precision);
+  const std::uint64_t output_row = stride * output_number_bytes(config.precision);
+  // The matrices of a pass over the longest mode, whose rows are those of the output.
+  std::uint64_t bytes = std::ranges::max(config.layout.shape()) * (output_row - factor_row);
   int bits = 0;
   for (int mode = 0; mode < config.layout.order(); ++mode) {
-    bytes += config.layout.mode(mode).length * stride * number;
+    bytes += config.layout.mode(mode).length * factor_row;
     bits += config.layout.mode(mode).low_bits + config.layout.mode(mode).key_bits;
   }
-  return has_fast_pext() && bits < 64 && bytes <= max_sorted_matrix_bytes(stride * number);
+  return has_fast_pext() && bits < 64 && bytes <= max_sorted_matrix_bytes(output_row);
 }
 
 std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {

@@ -26,18 +26,31 @@ struct BackendCase {
   Precision precision = Precision::f64;
 
   std::string name() const {
-    return (threads == 0 ? "reference" : "host" + std::to_string(threads)) +
-           (precision == Precision::f64 ? "_f64" : "_f32");
+    return (threads == 0 ? "reference" : "host" + std::to_string(threads)) + (precision == Precision::f64   ? "_f64"
+                                                                              : precision == Precision::f32 ? "_f32"
+                                                                                                            : "_mixed");
   }
-  // Of an entry, relative to the sum of the absolute values that were added up.
-  double tolerance() const { return precision == Precision::f64 ? 1e-12 : 1e-5; }
+  // Of an entry, relative to the sum of the absolute values that were added up; the products are of held() factors.
+  double tolerance() const { return precision == Precision::f32 ? 1e-5 : 1e-12; }
+  std::vector<std::vector<double>> held(std::vector<std::vector<double>> factors) const {
+    if (precision != Precision::mixed) return factors;
+    for (std::vector<double>& factor : factors) {
+      for (double& number : factor) number = static_cast<float>(number);
+    }
+    return factors;
+  }
 };
 
 inline std::ostream& operator<<(std::ostream& out, const BackendCase& backend) { return out << backend.name(); }
 
 inline std::vector<BackendCase> every_backend() {
-  return {{0, Precision::f64}, {0, Precision::f32}, {1, Precision::f64}, {1, Precision::f32},
-          {2, Precision::f64}, {2, Precision::f32}, {3, Precision::f64}, {3, Precision::f32}};
+  std::vector<BackendCase> cases;
+  for (const int threads : {0, 1, 2, 3}) {
+    for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+      cases.push_back({threads, precision});
+    }
+  }
+  return cases;
 }
 
 // A backend and the threads it runs on.

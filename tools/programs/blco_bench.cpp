@@ -44,8 +44,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_real(
       "--resident-share", arguments.resident_share,
       "On a GPU: also measure with this share of the chunks in device memory, from 0 to 1, and the rest streamed");
-  line.add_choice<Precision>("--precision", cpd.precision, {{"f64", Precision::f64}, {"f32", Precision::f32}},
-                             "Precision of the factors and of MTTKRP");
+  line.add_choice<Precision>("--precision", cpd.precision,
+                             {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}},
+                             "Precision of the factors and of MTTKRP; mixed: factors in f32, sums in f64");
   line.add_flag("--deterministic", cpd.deterministic, "Compute as blco-cpd --deterministic does, on the CPU");
   line.add_flag(
       "--baseline", arguments.benchmark.baseline,

@@ -109,8 +109,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                 "Device memory budget; with less memory, more chunks are sent to the GPU in every pass",
                 "90% of what is free");
   line.add_choice<Precision>(
-      "--precision", cpd.precision, {{"f64", Precision::f64}, {"f32", Precision::f32}},
-      "Precision of the factors and of MTTKRP; f32 takes less memory and time, f64 is more accurate");
+      "--precision", cpd.precision, {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}},
+      "Precision of the factors and of MTTKRP; f32 takes less memory and time, f64 is more accurate; mixed stores the "
+      "factors as f32 and computes in f64");
   line.add_flag("--deterministic", cpd.deterministic,
                 "Give the same model, bit for bit, with any number of threads and any memory budget; on the CPU only, "
                 "and slower");

@@ -90,8 +90,9 @@ struct CpdOptions {
   std::uint64_t seed = 1;   // of the initial factors, which depend on seed, shape and rank alone
   Device device = Device::automatic;
   Resolution resolution = Resolution::automatic;  // GPU only; automatic: per mode and chunk
-  Precision precision = Precision::f64;           // of factors and products; f32 halves their memory and rounds more
-  int threads = 0;                                // 1 to 4096; 0: one per processor
+  // Of factors and products; f32 halves their memory and rounds more; mixed halves that of the factors alone.
+  Precision precision = Precision::f64;
+  int threads = 0;  // 1 to 4096; 0: one per processor
   // Gives the same bits with any number of threads and any memory budget. One thread then owns each output row and adds
   // its nonzeros in order, even where private copies of the output would be faster. Cost, on two threads at rank 16
   // with chunks in memory: MTTKRP takes 1.4 to 1.6 times the processor time. CPU only: Device::automatic means the CPU;

@@ -69,7 +69,7 @@ class StopWithin {
 
 class EveryPrecision : public Checkpoint, public testing::WithParamInterface<Precision> {};
 
-INSTANTIATE_TEST_SUITE_P(Checkpoint, EveryPrecision, testing::Values(Precision::f64, Precision::f32),
+INSTANTIATE_TEST_SUITE_P(Checkpoint, EveryPrecision, testing::Values(Precision::f64, Precision::f32, Precision::mixed),
                          [](const auto& which) { return to_string(which.param); });
 
 TEST_P(EveryPrecision, IsGoneOnFromBitForBit) {
@@ -77,6 +77,7 @@ TEST_P(EveryPrecision, IsGoneOnFromBitForBit) {
   first.precision = GetParam();
   first.checkpoint = file();
   fit_cpd(tensor_, {}, first);
+  EXPECT_EQ(load_model(file()).precision, GetParam());
   CpdOptions second = options(12);
   second.precision = GetParam();
   second.rank = 0;

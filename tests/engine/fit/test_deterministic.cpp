@@ -41,7 +41,7 @@ TEST(Deterministic, ModelsAreTheSameToTheBitOnAnyThreadsUnderAnyBudget) {
   for (const auto& shape : shapes) {
     const TemporaryFolder folder;
     const TensorFile tensor = ingest(folder, random_coordinates({.shape = shape, .nnz = 20'000, .seed = 4}));
-    for (const Precision precision : {Precision::f64, Precision::f32}) {
+    for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
       CpdOptions options{.rank = 5, .max_sweeps = 2, .tolerance = 0, .precision = precision, .threads = 1};
       options.deterministic = true;
       const CpdModel expected = fit_cpd(tensor, {}, options);

@@ -11,7 +11,6 @@ PassLoad large_load() {
   PassLoad load;
   load.order = 3;
   load.rank = 32;
-  load.number_bytes = 8;
   load.nnz = 1'000'000'000;
   load.payload_bytes = 4'000'000'000;
   load.link_bytes = 3'000'000'000;
@@ -52,6 +51,18 @@ TEST(PassEstimate, AdditionsThatMissTheCacheReadAndWriteMemory) {
   load.output_bytes = 200'000'000;  // a quarter is cached
 
   EXPECT_NEAR(estimate_pass(load, round_gpu()).memory, (7e9 + 256e9 + 2 * 128e9 * 0.75) / 2e12, 1e-12);
+}
+
+TEST(PassEstimate, FactorsOfFloatAreReadAtHalfTheBytes) {
+  PassLoad load = large_load();
+  load.factor_number_bytes = 4;
+  load.factor_bytes = 50'000'000;
+
+  const PassSeconds seconds = estimate_pass(load, round_gpu());
+
+  // The factors fit now; the output is added to in f64.
+  EXPECT_NEAR(seconds.memory, 7e9 / 2e12, 1e-12);
+  EXPECT_NEAR(seconds.cache, (20e9 + 256e9 + 128e9) / 5e12, 1e-12);
 }
 
 TEST(PassEstimate, EachResourceBindsWhenItIsTheSlowest) {

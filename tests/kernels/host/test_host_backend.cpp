@@ -67,6 +67,7 @@ TEST(HostBackend, NeedsNoPrivateCopiesForOneThread) {
 TEST(HostBackend, CountsPrivateCopiesOfTheLongestMode) {
   EXPECT_EQ(host_backend_useful_private_bytes(config_of({100, 1000}, 16), 3), 2U * 1000 * 16 * 8);
   EXPECT_EQ(host_backend_useful_private_bytes(config_of({100, 1000}, 9, Precision::f32), 2), 1000U * 16 * 4);
+  EXPECT_EQ(host_backend_useful_private_bytes(config_of({100, 1000}, 9, Precision::mixed), 2), 1000U * 16 * 8);
 }
 
 TEST(HostBackend, CountsFactorsOutputAndPrivateCopies) {
@@ -83,6 +84,15 @@ TEST(HostBackend, CountsFactorsOutputAndPrivateCopies) {
   EXPECT_NEAR(static_cast<double>(with - without), 5e6, 4096);
   // With whole copies no row is left to one thread.
   EXPECT_EQ(with_all + RowExchange::bytes(config.layout, 2) - without, 200'000U * 16 * 8);
+}
+
+TEST(HostBackend, CountsMixedFactorsAtHalfOfDoubleAndTheOutputWhole) {
+  const std::uint64_t factors = (100'000 + 200'000) * 24 * 8;
+
+  const std::uint64_t wide = host_backend_bytes(config_of({100'000, 200'000}, 17), 2);
+  const std::uint64_t mixed = host_backend_bytes(config_of({100'000, 200'000}, 17, Precision::mixed), 2);
+
+  EXPECT_NEAR(static_cast<double>(wide - mixed), static_cast<double>(factors / 2), 2 * 4096);
 }
 
 TEST(HostBackend, CountsDecodedChunks) {
@@ -242,6 +252,24 @@ TEST(HostBackend, FinishesAPassWhoseChunkFailedInABlockOfRows) {
   EXPECT_THAT(rows, RowsNear(coordinate_mttkrp(tensor, factors, 5, 0), 1e-12));
 }
 
+TEST(HostBackend, KeepsAMixedSolutionBeyondTheRangeOfFloatUntilItIsNormalised) {
+  for (const double size : {1e-60, 1e60}) {
+    const CooTensor tensor = fold({{4, 2}, {0, 0, 1, 1, 3, 0}, {3 * size, -4 * size, 12 * size}});
+    for (const int threads : {0, 2}) {
+      BackendUnderTest backend({threads, Precision::mixed}, tensor.shape, 1);
+      backend.load({{std::vector<double>(4, 1.0), std::vector<double>(2, 1.0)}});
+      backend.pass(encode(tensor, 100), 0);
+
+      const RowUpdate update = backend->update_rows(0, RowSolver(std::vector<double>{2.0}, 1));
+
+      EXPECT_NEAR(update.norms[0], 6.5 * size, 1e-14 * size);
+      const auto stored = [](double number) { return static_cast<double>(static_cast<float>(number)); };
+      EXPECT_THAT(backend.factor(0),
+                  ::testing::ElementsAre(stored(3.0 / 13), stored(-4.0 / 13), 0.0, stored(12.0 / 13)));
+    }
+  }
+}
+
 // Every instruction set that this CPU has, down to plain scalar code.
 TEST(HostBackend, ComputesTheSameOnEveryInstructionSet) {
   const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 3000, .seed = 2});
@@ -250,9 +278,9 @@ TEST(HostBackend, ComputesTheSameOnEveryInstructionSet) {
   for (const std::int64_t target : targets) {
     hwy::GetChosenTarget().Update(target);
     for (const int rank : {1, 3, 7, 16, 100}) {
-      for (const Precision precision : {Precision::f64, Precision::f32}) {
+      for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
         const BackendCase which{2, precision};
-        const auto factors = random_factors(tensor.shape, rank, 11);
+        const auto factors = which.held(random_factors(tensor.shape, rank, 11));
         BackendUnderTest backend(which, tensor.shape, rank);
         backend.load(factors);
         for (int mode = 0; mode < 3; ++mode) {

@@ -41,26 +41,27 @@ Nonzeros make_nonzeros(std::size_t count, std::mt19937_64& random) {
   return nonzeros;
 }
 
-template <class T>
-RowMatrix<T> random_factor(int rank, std::mt19937_64& random) {
-  RowMatrix<T> matrix(row_count, rank);
+template <class T, class Padded>
+RowMatrix<T, Padded> random_factor(int rank, std::mt19937_64& random) {
+  RowMatrix<T, Padded> matrix(row_count, rank);
   for (std::uint64_t i = 0; i < row_count; ++i) {
     for (int r = 0; r < rank; ++r) matrix.row(i)[r] = static_cast<T>(random() % 1000) / T{999};
   }
   return matrix;
 }
 
-template <class T>
+template <class Task>
 struct Rows : ::testing::Test {};
-using Precisions = ::testing::Types<double, float>;
-TYPED_TEST_SUITE(Rows, Precisions);
+using Tasks = ::testing::Types<RowsTask<double>, RowsTask<float>, RowsTask<double, float>>;
+TYPED_TEST_SUITE(Rows, Tasks);
 
 TYPED_TEST(Rows, OfLinesAreTheSameWithPrefetchesAndSorted) {
-  using T = TypeParam;
+  using Sum = typename TypeParam::SumType;
+  using Factor = typename TypeParam::FactorType;
   std::mt19937_64 random(1);
   for (const int rank : {1, 3, 8, 16, 32, 70}) {
-    const RowMatrix<T> first = random_factor<T>(rank, random);
-    const RowMatrix<T> second = random_factor<T>(rank, random);
+    const auto first = random_factor<Factor, Sum>(rank, random);
+    const auto second = random_factor<Factor, Sum>(rank, random);
     for (const std::size_t count : {1U, 2U, 7U, 8U, 9U, 15U, 16U, 17U, 300U}) {
       const Nonzeros nonzeros = make_nonzeros(count, random);
       std::vector<double> sum(row_count * static_cast<std::size_t>(rank));
@@ -77,11 +78,11 @@ TYPED_TEST(Rows, OfLinesAreTheSameWithPrefetchesAndSorted) {
         }
       }
 
-      std::vector<T> expected;  // the bits of the first variant
+      std::vector<Sum> expected;  // the bits of the first variant
       for (const bool sorted : {false, true}) {
         for (const auto& [prefetch, stream] : {std::pair{false, false}, {false, true}, {true, false}}) {
-          RowMatrix<T> output(row_count, rank);
-          RowsTask<T> task;
+          RowMatrix<Sum> output(row_count, rank);
+          TypeParam task;
           task.output = {output.row(0), nullptr, masks[0], 0};
           task.factors[0] = {first.row(0), nullptr, masks[1], 0};
           task.factors[1] = {second.row(0), nullptr, masks[2], 0};
@@ -96,7 +97,7 @@ TYPED_TEST(Rows, OfLinesAreTheSameWithPrefetchesAndSorted) {
           mttkrp_rows(task, {0, count / 3});  // in two calls, the second of which may begin within a row
           mttkrp_rows(task, {count / 3, count - count / 3});
 
-          std::vector<T> numbers;
+          std::vector<Sum> numbers;
           for (std::uint64_t i = 0; i < row_count; ++i)
             numbers.insert(numbers.end(), output.row(i), output.row(i) + rank);
           if (expected.empty()) expected = numbers;
@@ -105,7 +106,7 @@ TYPED_TEST(Rows, OfLinesAreTheSameWithPrefetchesAndSorted) {
       }
       for (std::size_t i = 0; i < sum.size(); ++i) {
         EXPECT_NEAR(static_cast<double>(expected[i]), sum[i],
-                    absolute[i] * 300 * static_cast<double>(std::numeric_limits<T>::epsilon()));
+                    absolute[i] * 300 * static_cast<double>(std::numeric_limits<Sum>::epsilon()));
       }
     }
   }

@@ -116,6 +116,38 @@ void expect_scaled(int rank, bool scaled) {
       << "rank " << rank;
 }
 
+void expect_moved(int rank, bool scaled) {
+  const std::uint64_t columns = gram_tile_columns(rank);
+  RowMatrix<double> from = random_rows<double>(rank);
+  const RowMatrix<double> before = random_rows<double>(rank);
+  RowMatrix<float, double> to(rows_in_all, rank);
+  AlignedBuffer<double> scale(columns);
+  for (int j = 0; j < rank; ++j) scale.data()[j] = 1.0 / (3 + j);
+  AlignedBuffer<double> tile(64 * columns);
+
+  const std::uint64_t count =
+      scale_rows(from.row(0), to.row(0), to.stride(), 0x12, scaled ? scale.data() : nullptr, columns, tile.data());
+
+  ASSERT_EQ(count, 2U);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const bool moved = i == 1 || i == 4;
+    for (std::uint64_t j = 0; j < to.stride(); ++j) {
+      const double number = before.row(i)[j] * (scaled ? scale.data()[j] : 1.0);
+      const float expected = moved ? static_cast<float>(number) : 0.0F;
+      ASSERT_EQ(to.row(i)[j], expected) << "rank " << rank << ", row " << i;
+      ASSERT_EQ(from.row(i)[j], moved ? 0.0 : before.row(i)[j]) << "rank " << rank << ", row " << i;
+      if (!moved) continue;
+      ASSERT_EQ(tile.data()[(i == 4 ? columns : 0) + j], static_cast<double>(expected)) << "rank " << rank;
+    }
+  }
+}
+
+TEST_P(RowTiles, MovesRowsOfDoubleIntoAMatrixOfFloat) {
+  for (const int rank : {1, 2, 3, 5, 8, 9, 16, 17, 33}) {
+    for (const bool scaled : {false, true}) expect_moved(rank, scaled);
+  }
+}
+
 TEST_P(RowTiles, ScalesAndPacksTheRowsOfAMask) {
   for (const int rank : {1, 2, 3, 5, 8, 9, 16, 17, 33}) {
     for (const bool scaled : {false, true}) {

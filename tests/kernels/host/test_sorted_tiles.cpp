@@ -111,7 +111,7 @@ TEST_P(SortedPasses, GiveTheSameBitsAsFromTheStreamAndTheNumbersOfTheReference) 
       for (const int rank : {ranks[s], ranks[(s + 2) % ranks.size()]}) {
         const auto factors = random_factors(shape, rank, 2);
         BackendUnderTest backend(GetParam(), shape, rank, much, /*sorted_bytes=*/much);
-        BackendUnderTest reference({0, Precision::f64}, shape, rank);
+        BackendUnderTest reference({0, GetParam().precision}, shape, rank);
         backend.load(factors);
         reference.load(factors);
         std::vector<ResidentId> decoded;
@@ -152,7 +152,7 @@ TEST_P(SortedPasses, FallBackToDecodedChunksWhereMemoryForThemEnds) {
 
 INSTANTIATE_TEST_SUITE_P(Host, SortedPasses,
                          ::testing::Values(BackendCase{1, Precision::f64}, BackendCase{2, Precision::f64},
-                                           BackendCase{3, Precision::f32}),
+                                           BackendCase{3, Precision::f32}, BackendCase{2, Precision::mixed}),
                          [](const auto& which) { return which.param.name(); });
 
 }  // namespace
