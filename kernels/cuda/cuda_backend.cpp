@@ -337,7 +337,7 @@ template <class Sum, class Factor>
 RowUpdate CudaBackend<Sum, Factor>::update_rows(int mode, const RowSolver& solver) {
   const NvtxRange range("update rows");
   Factor* factor = factors_.begin_update(mode).template as<Factor>();
-  return dense_.update_rows(output_.as<const Sum>(), length(mode), solver, factor, grams_[index(mode)]);
+  return dense_.update_rows(output_.as<Sum>(), length(mode), solver, factor, grams_[index(mode)]);
 }
 
 template <class Sum, class Factor>

@@ -32,11 +32,12 @@ struct Convert {
   To* to;
 };
 
-template <class Factor>
+template <class From, class Factor>
 struct DivideColumns {
   __device__ void operator()(std::uint64_t i) const {
-    factor[i] = static_cast<Factor>(static_cast<double>(factor[i]) / divisors[i % columns]);
+    factor[i] = static_cast<Factor>(static_cast<double>(from[i]) / divisors[i % columns]);
   }
+  const From* from;
   Factor* factor;
   const double* divisors;
   std::uint64_t columns;
@@ -117,9 +118,11 @@ void DenseWork::solve(bool cholesky, const double* given, std::uint64_t rows, do
 }
 
 template <class Sum, class Factor>
-RowUpdate DenseWork::update_rows(const Sum* output, std::uint64_t rows, const RowSolver& solver, Factor* factor,
+RowUpdate DenseWork::update_rows(Sum* output, std::uint64_t rows, const RowSolver& solver, Factor* factor,
                                  std::vector<double>& gram) {
   constexpr bool in_place = std::is_same_v<Factor, double>;
+  // Where the factor is less exact than the output, rows wait there until they are normalised, and are rounded once.
+  constexpr bool waits = !std::is_same_v<Sum, Factor>;
   const auto n = static_cast<std::size_t>(rank_);
   // For cuBLAS, the rows of a RowSolver's L^T are the columns of L, but their first numbers are inverted there.
   std::vector<double> system(solver.matrix().begin(), solver.matrix().end());
@@ -142,7 +145,11 @@ RowUpdate DenseWork::update_rows(const Sum* output, std::uint64_t rows, const Ro
                 at(sizes_.inner + slabs++));
     cublas_.run("cublasSetPointerMode", &CublasCalls::set_pointer_mode, CUBLAS_POINTER_MODE_HOST);
     add_gram(made, count);
-    converted(made, numbers, rows_of_slab, stream_);
+    if constexpr (waits) {
+      copy_on_device(output + first * sizes_.columns, made, numbers * sizeof(double), stream_.get());
+    } else {
+      converted(made, numbers, rows_of_slab, stream_);
+    }
   }
   gram = finish_gram();
 
@@ -154,8 +161,16 @@ RowUpdate DenseWork::update_rows(const Sum* output, std::uint64_t rows, const Ro
     divisors.push_back(update.norms[r] > 0 ? update.norms[r] : 1);
   }
   transfer_.upload(std::as_bytes(std::span(divisors)), at(sizes_.system), stream_);
-  const DivideColumns<Factor> divide{factor, at(sizes_.system), sizes_.columns};
-  check(cub::DeviceFor::Bulk(rows * sizes_.columns, divide, stream_.get()), "divide columns");
+  const auto divide = [&](const auto* from) {
+    const DivideColumns<std::remove_cvref_t<decltype(*from)>, Factor> columns{from, factor, at(sizes_.system),
+                                                                              sizes_.columns};
+    check(cub::DeviceFor::Bulk(rows * sizes_.columns, columns, stream_.get()), "divide columns");
+  };
+  if constexpr (waits) {
+    divide(output);
+  } else {
+    divide(factor);
+  }
   for (std::size_t i = 0; i < gram.size(); ++i) gram[i] /= divisors[i / n] * divisors[i % n];
   if (!in_place) gram.clear();
   return update;
@@ -178,9 +193,9 @@ void merge_copies(Sum* output, const Sum* copies, int copy_count, std::uint64_t 
 
 // The types of outputs and factors for each precision.
 using Grams = std::vector<double>;
-template RowUpdate DenseWork::update_rows(const double*, std::uint64_t, const RowSolver&, double*, Grams&);
-template RowUpdate DenseWork::update_rows(const double*, std::uint64_t, const RowSolver&, float*, Grams&);
-template RowUpdate DenseWork::update_rows(const float*, std::uint64_t, const RowSolver&, float*, Grams&);
+template RowUpdate DenseWork::update_rows(double*, std::uint64_t, const RowSolver&, double*, Grams&);
+template RowUpdate DenseWork::update_rows(double*, std::uint64_t, const RowSolver&, float*, Grams&);
+template RowUpdate DenseWork::update_rows(float*, std::uint64_t, const RowSolver&, float*, Grams&);
 template std::vector<double> DenseWork::gram(const double*, std::uint64_t);
 template std::vector<double> DenseWork::gram(const float*, std::uint64_t);
 template void merge_copies(double*, const double*, int, std::uint64_t, cudaStream_t);

@@ -25,9 +25,9 @@ class DenseWork {
   // factor = the rows of `output`, solved (RowSolver: forward and back substitution, or times the pseudo-inverse), then
   // divided by the 2-norms of its columns; a zero column stays. Norms and inner product are those of rows not yet
   // rounded to Factor. `gram` receives the new factor's Gram, or becomes empty if rounding has changed the factor.
-  // Requires: output and factor differ.
+  // Requires: output and factor differ. The output is overwritten if Sum and Factor differ.
   template <class Sum, class Factor>
-  RowUpdate update_rows(const Sum* output, std::uint64_t rows, const RowSolver& solver, Factor* factor,
+  RowUpdate update_rows(Sum* output, std::uint64_t rows, const RowSolver& solver, Factor* factor,
                         std::vector<double>& gram);
 
   // factor^T factor, R x R.

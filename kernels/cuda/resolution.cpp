@@ -19,9 +19,7 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request,
   const std::uint64_t tile = tile_bytes(request.order, request.has_key);
 
   LaunchPlan plan;
-  const bool hierarchical = request.resolution == Resolution::hierarchical ||
-                            (request.resolution == Resolution::automatic && few_rows(device, request.rows.count()));
-  if (hierarchical) {
+  if (request.resolution == Resolution::hierarchical) {
     const std::uint64_t taken = tables + min_warps * tile;
     const std::uint64_t room =
         std::min(max_stash_bytes, device.shared_bytes_per_block - std::min(device.shared_bytes_per_block, taken));

@@ -1,4 +1,4 @@
-// Chooses a chunk's resolution and launch shape: Nguyen et al., ICS 2022, section 5.3.
+// Chooses resolution and launch shape: Nguyen et al., ICS 2022, section 5.3.
 #pragma once
 
 #include <cstdint>
@@ -37,13 +37,14 @@ struct LaunchPlan {
 // How many blocks of a kernel a multiprocessor holds at once, as the runtime says.
 using Occupancy = std::function<int(bool stashed, unsigned warps, std::size_t shared_bytes)>;
 
-// Hierarchical if the chunks have fewer target rows than the device has multiprocessors, because many blocks would then
-// add to the same rows of global memory. The stash holds as many of the rows, from the first on, as fit into shared
-// memory next to the tiles; if none fit, the launch is register-based.
+// Register-based unless hierarchical resolution is requested: tests/sass counts twice the instructions for the stash,
+// and tiles have merged most additions to a short mode before they reach memory. The stash holds as many of the rows,
+// from the first on, as fit into shared memory next to the tiles; if none fit, the launch is register-based.
 LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request, const Occupancy& occupancy);
 
-// Number of copies of a mode's output, the output included. More than one only if the mode itself is short (or
-// hierarchical resolution is requested); as many as `private_bytes` hold, up to max_copies.
+// Number of copies of a mode's output, the output included. More than one only if the mode has fewer rows than the
+// device has multiprocessors, to which many blocks would add at once, or if hierarchical resolution is requested; as
+// many as `private_bytes` hold, up to max_copies.
 inline constexpr int max_copies = 8;
 int copies_of_output(const DeviceLimits& device, Resolution resolution, std::uint64_t mode_length,
                      std::uint64_t output_bytes, std::uint64_t private_bytes);

@@ -60,12 +60,14 @@ const std::vector<std::uint64_t> cube(3, 4096);
 const std::vector<std::uint64_t> fourth(4, 2048);
 const std::vector<std::uint64_t> wide{8192, 8000, 5000, 8191, 4097};  // 65 bits
 const std::vector<std::uint64_t> short_mode{24, 1140, 1717};
+const std::vector<std::uint64_t> hundred_rows{100, 1140, 1717};
 
 std::vector<LaunchCase> launch_cases() {
   const RandomTensorOptions in_cube{.shape = cube, .nnz = 20000, .seed = 1, .skew = 2};
   const RandomTensorOptions in_fourth{.shape = fourth, .nnz = 20000, .seed = 2, .skew = 3};
   const RandomTensorOptions in_wide{.shape = wide, .nnz = 4000, .seed = 3, .skew = 12};
   const RandomTensorOptions dense{.shape = short_mode, .nnz = 40000, .seed = 4};
+  const RandomTensorOptions in_hundred{.shape = hundred_rows, .nnz = 40000, .seed = 4};
   const auto counts = [](RandomTensorOptions options) {
     options.values = Values::counts;
     return options;
@@ -86,10 +88,27 @@ std::vector<LaunchCase> launch_cases() {
        .rank = 32},
       {.name = "order_5_f64_rank_16_with_keys", .tensor = in_wide, .first = 600, .mode = 4},
       {.name = "order_5_f64_rank_32_with_keys", .tensor = ones(in_wide), .first = 600, .mode = 2, .rank = 32},
-      {.name = "order_3_f64_rank_16_hierarchical", .tensor = counts(dense), .first = 9000},
-      {.name = "order_3_f64_rank_32_hierarchical", .tensor = dense, .first = 9000, .rank = 32},
+      {.name = "order_3_f64_rank_16_hierarchical",
+       .tensor = counts(dense),
+       .first = 9000,
+       .resolution = Resolution::hierarchical},
+      {.name = "order_3_f64_rank_32_hierarchical",
+       .tensor = dense,
+       .first = 9000,
+       .rank = 32,
+       .resolution = Resolution::hierarchical},
       {.name = "order_3_f64_rank_32_few_rows_by_registers",
        .tensor = dense,
+       .first = 9000,
+       .rank = 32,
+       .resolution = Resolution::register_based},
+      {.name = "order_3_f64_rank_32_100_rows_hierarchical",
+       .tensor = in_hundred,
+       .first = 9000,
+       .rank = 32,
+       .resolution = Resolution::hierarchical},
+      {.name = "order_3_f64_rank_32_100_rows_by_registers",
+       .tensor = in_hundred,
        .first = 9000,
        .rank = 32,
        .resolution = Resolution::register_based},
@@ -136,7 +155,11 @@ std::vector<LaunchCase> launch_cases() {
        .first = 600,
        .mode = 1,
        .precision = Precision::f32},
-      {.name = "order_3_f32_rank_16_hierarchical", .tensor = ones(dense), .first = 9000, .precision = Precision::f32},
+      {.name = "order_3_f32_rank_16_hierarchical",
+       .tensor = ones(dense),
+       .first = 9000,
+       .precision = Precision::f32,
+       .resolution = Resolution::hierarchical},
       {.name = "order_3_f64_rank_20", .tensor = in_cube, .first = 5000, .mode = 2, .rank = 20},
       {.name = "order_1", .tensor = {.shape = {3000}, .nnz = 900, .seed = 5}, .count = 300},
       {.name = "order_2_f32_rank_24",

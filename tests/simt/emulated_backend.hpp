@@ -39,6 +39,7 @@ struct EmulatedOptions {
   int rank = 16;
   Precision precision = Precision::f64;
   Resolution resolution = Resolution::automatic;
+  KernelVariant variant = KernelVariant::usual;
   int lanes = 2;
   std::uint64_t lane_bytes = 1 << 20;
   std::uint64_t private_bytes = 1 << 20;
@@ -58,6 +59,7 @@ inline CudaConfig emulated_config(std::span<const std::uint64_t> shape, const Em
   config.lane_bytes = options.lane_bytes;
   config.resident_bytes = options.resident_bytes;
   config.resolution = options.resolution;
+  config.variant = options.variant;
   return config;
 }
 

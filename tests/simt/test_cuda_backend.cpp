@@ -95,6 +95,31 @@ TEST_P(EverySchedule, MixesChunksOfTheDeviceOfHostMemoryAndOfTheStream) {
   }
 }
 
+TEST_P(EverySchedule, LaunchesResidentsTogether) {
+  EmulatedBackend device = backend({.rank = backend_rank, .lanes = 1});
+  const auto small_chunks = encode(tensor_, 70);
+  ASSERT_EQ(small_chunks.size(), 36U);
+  std::vector<ResidentId> residents;
+  for (const EncodedChunk& chunk : small_chunks) {
+    const auto [lane, view] = device.stage_next(chunk);
+    residents.push_back(device->keep(lane, view, ResidentForm::device));
+    device->wait_lane(lane);
+  }
+  device.pass(chunks_, 0);
+
+  for (const int mode : {0, 1, 2}) {
+    const std::uint64_t before = simt::counters().kernels;
+    device->begin_pass(mode);
+    for (const ResidentId resident : residents) device->submit_resident(resident);
+    device->finish_pass();
+
+    if (!on_hardware) {
+      EXPECT_LE(simt::counters().kernels - before, 4U) << "16, 16 and 4 chunks; copies of the output are merged";
+    }
+    EXPECT_THAT(device.output(mode), RowsNear(expected(static_cast<std::size_t>(mode)), backend_tolerance));
+  }
+}
+
 TEST_P(EverySchedule, UpdatesRowsAsTheReferenceDoes) {
   EmulatedBackend device = backend();
   const auto reference = make_reference_backend(emulated_config(tensor_.shape, {.rank = backend_rank}).backend);

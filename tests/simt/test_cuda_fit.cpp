@@ -153,8 +153,9 @@ TEST_F(CudaFit, TracesReadsCopiesAndKernels) {
   const int passes = 9;
   const auto chunks = static_cast<int>(tensor_->summary().chunk_count);
   EXPECT_EQ(names["read"], chunks);
-  EXPECT_EQ(names["mttkrp (hierarchical)"] + names["mttkrp (register-based)"], passes * chunks);
-  EXPECT_GT(names["mttkrp (hierarchical)"], 0);
+  // Chunks that stay on the device are launched together.
+  EXPECT_GT(names["mttkrp (register-based)"], passes);
+  EXPECT_LT(names["mttkrp (register-based)"], passes * chunks);
   EXPECT_GT(names["copy"], 0);
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -21,13 +22,16 @@ std::string name_of(Resolution resolution) {
 }
 
 void expect_all_modes(const CooTensor& tensor, std::uint64_t chunk_nnz, const EmulatedOptions& options) {
-  const auto factors = random_factors(tensor.shape, options.rank, 11);
+  auto factors = random_factors(tensor.shape, options.rank, 11);
+  if (options.precision == Precision::mixed) {
+    for (auto& factor : factors) std::ranges::transform(factor, factor.begin(), [](double x) { return float(x); });
+  }
   const auto chunks = encode(tensor, chunk_nnz);
   EmulatedBackend backend(tensor.shape, options);
   backend.load(factors);
   for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
     const auto expected = coordinate_mttkrp(tensor, factors, options.rank, mode);
-    const double tolerance = options.precision == Precision::f64 ? f64_tolerance : f32_tolerance;
+    const double tolerance = options.precision == Precision::f32 ? f32_tolerance : f64_tolerance;
     EXPECT_THAT(backend.pass(chunks, static_cast<int>(mode)), RowsNear(expected, tolerance))
         << "mode " << mode << ", rank " << options.rank << ", order " << tensor.order() << ", chunks of " << chunk_nnz;
   }
@@ -74,6 +78,24 @@ TEST_P(MttkrpKernelTest, ComputesInSinglePrecision) {
 
   for (const int rank : {1, 7, 8, 16, 24, 32, 33, 48, 64, 100}) {
     expect_all_modes(tensor, 400, with_rank(rank, Precision::f32));
+  }
+}
+
+TEST_P(MttkrpKernelTest, RoundsNothingButFactorsInMixedPrecision) {
+  for (const std::size_t order : {2U, 3U, 4U, 5U}) {
+    const auto tensor = random_tensor({.shape = shape_of_order(order), .nnz = 400, .seed = order});
+    for (const int rank : {7, 16, 32, 64, 100}) expect_all_modes(tensor, 300, with_rank(rank, Precision::mixed));
+  }
+}
+
+TEST_P(MttkrpKernelTest, ComputesInEveryVariant) {
+  for (const KernelVariant variant : {KernelVariant::wide, KernelVariant::wide_deep}) {
+    EmulatedOptions options = with_rank(32);
+    options.variant = variant;
+    for (const std::size_t order : {3U, 4U, 5U}) {
+      const auto tensor = random_tensor({.shape = shape_of_order(order), .nnz = 400, .seed = order});
+      expect_all_modes(tensor, 300, options);
+    }
   }
 }
 

@@ -35,16 +35,14 @@ LaunchRequest chunk_of_rows(std::uint64_t rows) {
   return request;
 }
 
-TEST(Resolution, IsHierarchicalWhereAChunkHasFewerRowsThanThereAreMultiprocessors) {
-  EXPECT_EQ(plan(chunk_of_rows(131)).stash_rows, 131U);
-  EXPECT_EQ(plan(chunk_of_rows(131)).stash_first, 1000U);
-  EXPECT_EQ(plan(chunk_of_rows(132)).stash_rows, 0U);
-}
+TEST(Resolution, IsRegisterBasedUnlessHierarchicalIsAskedFor) {
+  EXPECT_EQ(plan(chunk_of_rows(5)).stash_rows, 0U);
+  EXPECT_EQ(plan(chunk_of_rows(1'000'000)).stash_rows, 0U);
 
-TEST(Resolution, IsWhatIsAskedFor) {
   LaunchRequest request = chunk_of_rows(5);
-  request.resolution = Resolution::register_based;
-  EXPECT_EQ(plan(request).stash_rows, 0U);
+  request.resolution = Resolution::hierarchical;
+  EXPECT_EQ(plan(request).stash_rows, 5U);
+  EXPECT_EQ(plan(request).stash_first, 1000U);
 
   request = chunk_of_rows(1'000'000);
   request.resolution = Resolution::hierarchical;
@@ -53,6 +51,7 @@ TEST(Resolution, IsWhatIsAskedFor) {
 
 TEST(Resolution, FallsBackToRegistersWhereNoRowFitsTheStash) {
   LaunchRequest request = chunk_of_rows(5);
+  request.resolution = Resolution::hierarchical;
   request.bytes_of_row = 128 << 10;
 
   EXPECT_EQ(plan(request).stash_rows, 0U);
@@ -63,6 +62,7 @@ TEST(Resolution, KeepsABlockWithinTheSharedMemoryOfItsDevice) {
     for (const bool has_key : {false, true}) {
       for (const std::uint64_t rows : {1, 100, 5000}) {
         LaunchRequest request = chunk_of_rows(rows);
+        request.resolution = Resolution::hierarchical;
         request.order = order;
         request.has_key = has_key;
         request.line_bytes = 8;

@@ -89,7 +89,7 @@ struct CpdOptions {
   double tolerance = 1e-5;  // stop when the fit changes by less; 0: never
   std::uint64_t seed = 1;   // of the initial factors, which depend on seed, shape and rank alone
   Device device = Device::automatic;
-  Resolution resolution = Resolution::automatic;  // GPU only; automatic: per mode and chunk
+  Resolution resolution = Resolution::automatic;  // GPU only; for measurements
   // Of factors and products; f32 halves their memory and rounds more; mixed halves that of the factors alone.
   Precision precision = Precision::f64;
   int threads = 0;  // 1 to 4096; 0: one per processor
