@@ -23,6 +23,7 @@ struct DeviceRequest {
   DeviceLimits limits;
   std::uint64_t budget_bytes = 0;
   Resolution resolution = Resolution::automatic;
+  int lanes = 0;  // as in CpdOptions
 };
 
 struct PlanRequest {
