@@ -241,6 +241,7 @@ CudaConfig cuda_config(const PlanRequest& request, const Plan& plan) {
   config.lane_bytes = cuda_chunk_bytes(plan.lane_bytes);  // payloads have a larger alignment on the device
   config.resident_bytes = plan.resident_bytes;
   config.resolution = request.device->resolution;
+  config.variant = request.device->variant;
   return config;
 }
 

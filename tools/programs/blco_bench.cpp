@@ -62,6 +62,11 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
        {"register", Resolution::register_based},
        {"hierarchical", Resolution::hierarchical}},
       "On a GPU: how rows of the output are added up; all measures each in turn");
+  line.add_choice<KernelVariant>(
+      "--variant", cpd.variant,
+      {{"usual", KernelVariant::usual}, {"wide", KernelVariant::wide}, {"wide-deep", KernelVariant::wide_deep}},
+      "On a GPU, for orders 3 to 5 at rank 32 with f64 sums: half a warp for a nonzero (usual), "
+      "a warp (wide), or a warp with four nonzeros in flight (wide-deep)");
   line.add_choice<Precision>("--precision", cpd.precision,
                              {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}},
                              "Precision of the factors and of MTTKRP; mixed: factors in f32, sums in f64");

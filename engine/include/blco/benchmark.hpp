@@ -61,7 +61,7 @@ struct BenchmarkReport {
 
 // Runs the MTTKRP of every mode `repeats` times with uniform random factors. Warm-up passes first bring the resident
 // chunks to their place. The budget decides what is streamed. Uses these options: rank, device, precision, resolution,
-// lanes, seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for repeats below 1.
+// lanes, variant, seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for repeats below 1.
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark = {},
                                  const MemoryBudget& budget = {}, const CpdOptions& options = {});
 

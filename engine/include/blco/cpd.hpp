@@ -101,7 +101,8 @@ struct CpdOptions {
   // GPU only, for measurements: buffers between disk and device, 2 to 64, where memory has room for as many; 0: as the
   // plan chooses.
   int lanes = 0;
-  const CpdModel* initial = nullptr;  // start from these factors; its weights are ignored
+  KernelVariant variant = KernelVariant::usual;  // GPU only, for measurements
+  const CpdModel* initial = nullptr;             // start from these factors; its weights are ignored
   // A model file (a checkpoint or any other) to continue from: its factors, its seed and its sweep count. The numbers
   // are those of a fit that never stopped; bit for bit on one CPU thread or with `deterministic`. A model that had
   // already stopped by tolerance or sweeps is returned unchanged.
