@@ -31,7 +31,7 @@ memory    auto            0      1.000     3100.0
 memory    auto         mean                3000.0
 TABLE
 [[ $* != *all* ]] || echo 'memory    hierarchical mean                1000.0'
-echo 'streamed  auto         mean                2700.0'
+[[ $* != *share* ]] || echo 'streamed  auto         mean                2700.0'
 END
 fake tools/nvidia-smi <<'END'
 echo "Some GPU ${1#*=}"
