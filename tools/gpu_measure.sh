@@ -15,8 +15,8 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 rank=32
 
-# Programs look for cuBLAS on this path first: that of the Python in use, since no folder of a virtual environment is known
-# to them. The libraries of the pack they find by themselves.
+# Programs look for cuBLAS on this path first: that of the Python in use, since they know no folder of a virtual
+# environment. The libraries of the pack they find by themselves.
 for python in "${VIRTUAL_ENV-}/bin" "$(dirname "$(command -v python3 || echo /none)")"; do
   for library in "$python"/../lib/python3*/site-packages/nvidia/*/lib/libcublas.so.*; do
     [ ! -e "$library" ] || export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$(dirname "$library")

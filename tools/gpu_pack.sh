@@ -74,7 +74,7 @@ check_headers12() {
   local nvcc=${CUDACXX:-nvcc}
   local toolkit
   toolkit=$(dirname "$(dirname "$(readlink -f "$(command -v "$nvcc")")")")
-  # The header of cuBLAS comes with all of the library only: the emulator's stands in, which declares the few calls alike.
+  # The header of cuBLAS comes only with all of the library: the emulator's stands in, with the few calls.
   install -D tests/simt/include/cublas_v2.h "$wheels/cublas/cublas_v2.h"
   local include=(-I. -I"$wheels/nvidia/cuda_runtime/include" -I"$wheels/nvidia/cuda_nvcc/include"
                  -I"$wheels/nvidia/cuda_cccl/include" -I"$wheels/cublas")
