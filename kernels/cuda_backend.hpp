@@ -25,22 +25,28 @@ struct DeviceLimits {
 };
 
 struct DeviceSearch {
-  std::optional<DeviceLimits> limits;
+  std::optional<DeviceLimits> limits = {};
   // Without limits: the reason, in one line, and what lacks the GPU: the build (not_built) or the machine (cuda).
-  std::string reason;
+  std::string reason = {};
   ErrorKind kind = ErrorKind::cuda;
+  std::string remedy = {};  // what to do about the reason, where that is known
 };
 
-// Looks for the current CUDA device. Any failure of the runtime counts as "no GPU", and so does a missing
-// cuBLAS. Never throws.
+// Looks for the current CUDA device, and for what keeps this build from running on it: driver, compute capability, a
+// missing cuBLAS, a failure of the runtime. Never throws.
 DeviceSearch find_device() noexcept;
 
 struct DeviceBandwidths {
   double link_bytes_per_second = 0;    // from pinned memory to the device
   double memory_bytes_per_second = 0;  // a copy within the device, bytes read plus bytes written
+  double cache_bytes_per_second = 0;   // reads of a quarter of the L2 cache
+  // Atomic additions of a number, each to its own address in a quarter of the L2 cache, neighbours by one warp.
+  double f64_additions_per_second = 0;
+  double f32_additions_per_second = 0;
 };
 
-// Measures the current device with copies of a few hundred MiB. Throws Error: not_built, cuda, out_of_memory.
+// Measures the current device with copies of a few hundred MiB and two kernels. Throws Error: not_built, cuda,
+// out_of_memory.
 DeviceBandwidths measure_device_bandwidths();
 
 struct CudaConfig {

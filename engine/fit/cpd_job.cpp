@@ -16,6 +16,9 @@ namespace {
 // Shared memory of a block on a declared GPU: that of compute capability 8.0.
 constexpr std::uint64_t declared_shared_bytes = 163 << 10;
 
+// More chunks than any overlap of reading, copying and computing has on their way.
+constexpr int max_lanes = 64;
+
 std::string describe(const std::vector<std::uint64_t>& shape) {
   std::string text;
   for (const std::uint64_t length : shape) {
@@ -67,6 +70,10 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   if (options.max_sweeps < 1) refuse(option_name("max_sweeps") + " must be at least 1");
   if (!(options.tolerance >= 0)) refuse(option_name("tolerance") + " must be at least 0");
   if (!(options.time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
+  if (options.lanes != 0 && (options.lanes < 2 || options.lanes > max_lanes)) {
+    refuse(option_name("lanes") + " must be 0, or from 2 to " + std::to_string(max_lanes) + ", not " +
+           std::to_string(options.lanes));
+  }
   if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
   if (options.initial != nullptr) check_initial(tensor, options);
 }
@@ -108,14 +115,18 @@ void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options
   }
   if (!found.limits) {
     device_note_ = "no GPU: " + found.reason;
-    if (options.device == Device::cuda)
-      throw Error(found.kind, device_note_ + "; use " + option_name("device", "cpu") + " or auto");
+    if (options.device == Device::cuda) {
+      const std::string remedy = found.remedy.empty() ? "" : found.remedy + ", or ";
+      throw Error(found.kind, device_note_ + "; " + remedy + "use " + option_name("device", "cpu") + " or auto");
+    }
     return;
   }
   DeviceRequest device;
   device.limits = *found.limits;
   device.budget_bytes = budget.device_bytes != 0 ? budget.device_bytes : found.limits->free_bytes / 10 * 9;
   device.resolution = options.resolution;
+  device.lanes = options.lanes;
+  device.variant = options.variant;
   request_.device = device;
 }
 

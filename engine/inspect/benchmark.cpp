@@ -1,12 +1,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <blco/benchmark.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
@@ -105,9 +107,33 @@ void set_traffic(const PassTraffic& traffic, const BenchmarkReport& report, Pass
   pass.cache_bytes = traffic.cache_bytes;
   if (report.cache_bytes_per_second > 0)
     pass.cache_share = pass.cache_bytes / pass.seconds / report.cache_bytes_per_second;
+  pass.additions = traffic.additions;
+  if (report.additions_per_second > 0)
+    pass.additions_share = pass.additions / pass.seconds / report.additions_per_second;
+}
+
+void measure_device(const DeviceLimits& limits, Precision precision, BenchmarkReport& report) {
+  const DeviceBandwidths device = measure_device_bandwidths();
+  report.link_bytes_per_second = device.link_bytes_per_second;
+  report.memory_bytes_per_second = device.memory_bytes_per_second;
+  report.cache_bytes_per_second = device.cache_bytes_per_second;
+  report.additions_per_second =
+      precision == Precision::f32 ? device.f32_additions_per_second : device.f64_additions_per_second;
+  report.multiprocessors = limits.multiprocessors;
+  report.cache_size = limits.l2_bytes;
+}
+
+std::array<std::pair<double, const char*>, 4> shares(const PassMeasurement& pass) {
+  return {{{pass.link_share, "link"},
+           {pass.memory_share, "memory"},
+           {pass.cache_share, "cache"},
+           {pass.additions_share, "atomic additions"}}};
 }
 
 }  // namespace
+
+double PassMeasurement::largest_share() const { return std::ranges::max(shares(*this)).first; }
+const char* PassMeasurement::bound() const { return std::ranges::max(shares(*this)).second; }
 
 double BenchmarkReport::ratio_to_baseline() const {
   double seconds = 0;
@@ -134,10 +160,9 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
   CpdJob job(tensor, budget, options, request);
   BenchmarkReport report;
   if (job.device() != nullptr) {
-    const DeviceBandwidths device = measure_device_bandwidths();
-    report.link_bytes_per_second = device.link_bytes_per_second;
-    report.memory_bytes_per_second = device.memory_bytes_per_second;
+    measure_device(*job.device(), options.precision, report);
   } else {
+    report.cache_size = host_cache_bytes();
     report.memory_bytes_per_second = measure_host_copy(job.pool());
     report.cache_bytes_per_second = measure_cache_copy(job.pool());
   }
@@ -149,13 +174,12 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
   if (benchmark.baseline) baseline = make_baseline(tensor, options.rank, options.seed, job.pool());
   Streamer streamer(tensor.chunks(), job.plan(), job.backend(), job.side_jobs(), job.trace());
   streamer.pass(0, Direction::forward);
-  const std::uint64_t cache_bytes = job.device() != nullptr ? job.device()->l2_bytes : host_cache_bytes();
   for (const PassLoad& load : job.loads()) {
     // Chunks are sorted only after some passes; these come before the measured ones.
     const int warming = report.plan.decoded_chunks > 0 ? passes_before_sorting + 1 : 0;
     for (int i = 0; i < warming; ++i) streamer.pass(load.mode, Direction::forward);
     PassMeasurement pass = measure_pass(streamer, baseline.get(), load, benchmark.repeats);
-    set_traffic(traffic_of(load, cache_bytes), report, pass);
+    set_traffic(traffic_of(load, report.cache_size), report, pass);
     report.passes.push_back(pass);
   }
   job.close_trace();

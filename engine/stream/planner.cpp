@@ -131,13 +131,19 @@ std::uint64_t previous_factor_bytes(const PlanRequest& request) {
   return host_backend_bytes(config, request.threads) - without;
 }
 
-// Adds lanes and readers only if memory is ample: a small budget is better spent on keeping chunks. Returns the added
-// bytes.
-std::uint64_t deepen_ring(const TensorSizes& tensor, std::uint64_t room, Plan& plan) {
-  const std::uint64_t more =
-      (default_lanes - min_lanes) * plan.lane_bytes + (default_readers - 1) * tensor.largest_scratch();
-  if (more > room / 8) return 0;
-  plan.lanes = default_lanes;
+// What more lanes and readers may take of `room`: little, because a small budget is better spent on keeping chunks; all
+// of it where the caller has asked for lanes.
+std::uint64_t room_for_lanes(const DeviceRequest& device, std::uint64_t room) {
+  return device.lanes > 0 ? room : room / 8;
+}
+
+// Adds lanes and readers if there is room. Returns the added bytes.
+std::uint64_t deepen_ring(const TensorSizes& tensor, const DeviceRequest& device, std::uint64_t room, Plan& plan) {
+  const int lanes = device.lanes > 0 ? device.lanes : default_lanes;
+  const std::uint64_t more = static_cast<std::uint64_t>(lanes - min_lanes) * plan.lane_bytes +
+                             (default_readers - 1) * tensor.largest_scratch();
+  if (more > room_for_lanes(device, room)) return 0;
+  plan.lanes = lanes;
   plan.readers = default_readers;
   return more;
 }
@@ -163,7 +169,7 @@ void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& pl
   if (cuda_backend_bytes(cuda_config(request, plan)) > without + room / 4) plan.keep_previous = false;
   const std::uint64_t min_bytes = cuda_backend_bytes(cuda_config(request, plan));
   plan.lanes = lanes;
-  if (cuda_backend_bytes(cuda_config(request, plan)) > min_bytes + room / 8) plan.lanes = min_lanes;
+  if (cuda_backend_bytes(cuda_config(request, plan)) > min_bytes + room_for_lanes(device, room)) plan.lanes = min_lanes;
   const std::uint64_t taken = cuda_backend_bytes(cuda_config(request, plan));
   if (request.keep_chunks) {
     plan.resident_bytes = keep_evenly(tensor, Tier::device, device.budget_bytes - taken, device_bytes_of, plan.tiers);
@@ -211,7 +217,7 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
     if (plan.keep_previous) room -= previous;
   }
   if (request.device) {
-    room -= deepen_ring(tensor, room, plan);
+    room -= deepen_ring(tensor, *request.device, room, plan);
     plan_device(tensor, request, plan);
   }
   if (request.keep_chunks) {
@@ -235,6 +241,7 @@ CudaConfig cuda_config(const PlanRequest& request, const Plan& plan) {
   config.lane_bytes = cuda_chunk_bytes(plan.lane_bytes);  // payloads have a larger alignment on the device
   config.resident_bytes = plan.resident_bytes;
   config.resolution = request.device->resolution;
+  config.variant = request.device->variant;
   return config;
 }
 

@@ -23,6 +23,8 @@ struct DeviceRequest {
   DeviceLimits limits;
   std::uint64_t budget_bytes = 0;
   Resolution resolution = Resolution::automatic;
+  int lanes = 0;  // as in CpdOptions
+  KernelVariant variant = KernelVariant::usual;
 };
 
 struct PlanRequest {

@@ -1,39 +1,99 @@
+// Looks for a device that can run this build: a chain of checks, each of which may say what is in the way.
 #include <cuda_runtime.h>
 
+#include <optional>
+#include <string>
+
 #include "kernels/cuda/cublas.hpp"
+#include "kernels/cuda/device_code.hpp"
 #include "kernels/cuda_backend.hpp"
 
 namespace blco {
+namespace {
 
-DeviceSearch find_device() noexcept {
-  DeviceSearch search;
-  int count = 0;
+struct Candidate {
   int device = 0;
   cudaDeviceProp properties{};
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
-  cudaError_t status = cudaGetDeviceCount(&count);
-  if (status == cudaSuccess && count == 0) status = cudaErrorNoDevice;
-  if (status == cudaSuccess) status = cudaGetDevice(&device);
-  if (status == cudaSuccess) status = cudaGetDeviceProperties(&properties, device);
-  if (status == cudaSuccess) status = cudaMemGetInfo(&free_bytes, &total_bytes);
-  if (status != cudaSuccess) {
+};
+
+struct Obstacle {
+  std::string reason;
+  std::string remedy = {};
+};
+using Check = std::optional<Obstacle> (*)(Candidate&);
+
+std::optional<Obstacle> obstacle_of(cudaError_t status) {
+  if (status == cudaSuccess) return {};
+  return Obstacle{cudaGetErrorString(status)};
+}
+
+// CUDA writes 12.4 as 12040, where `unit` is 1000, and compute capability 7.5 as 750, where it is 100.
+std::string dotted(int number, int unit) {
+  return std::to_string(number / unit) + '.' + std::to_string(number % unit / 10);
+}
+
+std::optional<Obstacle> check_driver(Candidate&) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorNoDevice) return Obstacle{"the NVIDIA driver finds none"};
+  if (status != cudaErrorInsufficientDriver) return obstacle_of(status);
+  int driver = 0;
+  int runtime = 0;
+  static_cast<void>(cudaDriverGetVersion(&driver));
+  static_cast<void>(cudaRuntimeGetVersion(&runtime));
+  if (driver == 0) return Obstacle{"no NVIDIA driver here"};
+  return Obstacle{"the NVIDIA driver supports CUDA " + dotted(driver, 1000) +
+                      ", but this build uses the runtime of CUDA " + dotted(runtime, 1000),
+                  "update the driver, or use a build by a CUDA " + std::to_string(driver / 1000) + " toolkit"};
+}
+
+std::optional<Obstacle> read_properties(Candidate& found) {
+  const cudaError_t status = cudaGetDevice(&found.device);
+  return obstacle_of(status != cudaSuccess ? status : cudaGetDeviceProperties(&found.properties, found.device));
+}
+
+std::optional<Obstacle> check_code(Candidate& found) {
+  const int capability = 100 * found.properties.major + 10 * found.properties.minor;
+  const int oldest = cuda::oldest_architecture();
+  const std::string gpu =
+      std::string("the GPU ") + found.properties.name + " has compute capability " + dotted(capability, 100);
+  const std::string remedy = "build blco with CMAKE_CUDA_ARCHITECTURES=" + std::to_string(capability / 10) +
+                             " by a CUDA toolkit that supports it";
+  if (capability < oldest) return Obstacle{gpu + "; this build needs " + dotted(oldest, 100) + " or newer", remedy};
+  const cudaError_t status = cuda::find_code();
+  const bool none = status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction ||
+                    status == cudaErrorUnsupportedPtxVersion;
+  return none ? Obstacle{gpu + "; this build has no code for it", remedy} : obstacle_of(status);
+}
+
+std::optional<Obstacle> read_memory(Candidate& found) {
+  return obstacle_of(cudaMemGetInfo(&found.free_bytes, &found.total_bytes));
+}
+
+std::optional<Obstacle> check_cublas(Candidate&) {
+  const cuda::CublasSearch cublas = cuda::find_cublas();
+  if (cublas.calls) return {};
+  return Obstacle{cublas.reason};
+}
+
+constexpr Check checks[] = {check_driver, read_properties, check_code, read_memory, check_cublas};
+
+}  // namespace
+
+DeviceSearch find_device() noexcept {
+  Candidate found;
+  for (const Check check : checks) {
+    const std::optional<Obstacle> obstacle = check(found);
+    if (!obstacle) continue;
     static_cast<void>(cudaGetLastError());
-    search.reason = cudaGetErrorString(status);
-    return search;
+    return {.reason = obstacle->reason, .remedy = obstacle->remedy};
   }
-  if (const cuda::CublasSearch cublas = cuda::find_cublas(); !cublas.calls) {
-    search.reason = cublas.reason;
-    return search;
-  }
-  search.limits = DeviceLimits{properties.name,
-                               properties.multiProcessorCount,
-                               static_cast<std::uint64_t>(properties.l2CacheSize),
-                               properties.sharedMemPerBlockOptin,
-                               properties.sharedMemPerMultiprocessor,
-                               total_bytes,
-                               free_bytes};
-  return search;
+  const cudaDeviceProp& properties = found.properties;
+  return {.limits = DeviceLimits{properties.name, properties.multiProcessorCount,
+                                 static_cast<std::uint64_t>(properties.l2CacheSize), properties.sharedMemPerBlockOptin,
+                                 properties.sharedMemPerMultiprocessor, found.total_bytes, found.free_bytes}};
 }
 
 }  // namespace blco

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <string>
 
 #include "kernels/cuda_backend.hpp"
 
@@ -9,7 +10,8 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const blco::DeviceSearch found = blco::find_device();
   if (!found.limits) {
-    std::printf("SKIPPED: no GPU: %s\n", found.reason.c_str());
+    const std::string remedy = found.remedy.empty() ? "" : "; " + found.remedy;
+    std::printf("SKIPPED: no GPU: %s%s\n", found.reason.c_str(), remedy.c_str());
     return 77;
   }
   std::printf("on %s, %d multiprocessors\n", found.limits->name.c_str(), found.limits->multiprocessors);

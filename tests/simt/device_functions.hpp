@@ -208,6 +208,10 @@ T __ldcs(const T* from) {
   return *from;
 }
 template <class T>
+T __ldcg(const T* from) {
+  return *from;
+}
+template <class T>
 void __stcs(T* to, std::type_identity_t<T> value) {
   *to = value;
 }

@@ -21,6 +21,8 @@ struct CUevent_st {
 
 namespace simt {
 
+inline constexpr int runtime_version = 13000;
+
 struct InjectedFault {
   int calls_left = 0;
   cudaError_t error = cudaSuccess;
@@ -64,7 +66,8 @@ cudaError_t call(const char* name, const Body& body) {
   FakeDevice& device = fake_device();
   const std::lock_guard lock(device.mutex);
   cudaError_t status = injected_fault(name);
-  if (status == cudaSuccess && !device.properties.present) status = cudaErrorInsufficientDriver;
+  if (status == cudaSuccess && device.properties.driver_version < runtime_version) status = cudaErrorInsufficientDriver;
+  if (status == cudaSuccess && !device.properties.present) status = cudaErrorNoDevice;
   if (status == cudaSuccess) status = device.broken;
   if (status == cudaSuccess) status = body(device);
   if (status == cudaSuccess) status = device.broken;

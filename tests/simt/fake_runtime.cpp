@@ -49,6 +49,18 @@ cudaError_t check_device_side(FakeDevice& device, const void* memory, std::size_
 
 }  // namespace
 
+// These two work without a device, and without a driver.
+cudaError_t cudaDriverGetVersion(int* version) {
+  const std::lock_guard lock(simt::fake_device().mutex);
+  *version = simt::fake_device().properties.driver_version;
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = simt::runtime_version;
+  return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 0;
   return call("cudaGetDeviceCount", [&](FakeDevice&) {
@@ -68,13 +80,14 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device_numbe
   return call("cudaGetDeviceProperties", [&](FakeDevice& device) {
     if (device_number != 0) return refuse(cudaErrorInvalidValue, "there is one device, number 0");
     *properties = {};
-    std::snprintf(properties->name, sizeof(properties->name), "emulated");
+    std::snprintf(properties->name, sizeof(properties->name), "%s", device.properties.name.c_str());
     properties->totalGlobalMem = device.properties.memory_bytes;
     properties->sharedMemPerBlockOptin = device.properties.shared_bytes_per_block;
     properties->sharedMemPerMultiprocessor = device.properties.shared_bytes_per_multiprocessor;
     properties->multiProcessorCount = device.properties.multiprocessors;
     properties->l2CacheSize = static_cast<int>(device.properties.l2_bytes);
-    properties->major = 8;
+    properties->major = device.properties.major;
+    properties->minor = device.properties.minor;
     return cudaSuccess;
   });
 }
@@ -277,6 +290,13 @@ cudaError_t simt::check_shared_bytes(std::size_t bytes) {
   return call("cudaFuncSetAttribute", [&](FakeDevice& device) {
     if (bytes <= device.properties.shared_bytes_per_block) return cudaSuccess;
     return refuse(cudaErrorInvalidValue, std::to_string(bytes) + " bytes of shared memory are more than a block has");
+  });
+}
+
+cudaError_t simt::find_attributes(cudaFuncAttributes* attributes) {
+  return call("cudaFuncGetAttributes", [&](FakeDevice&) {
+    *attributes = {};
+    return cudaSuccess;
   });
 }
 

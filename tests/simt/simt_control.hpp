@@ -26,13 +26,17 @@ enum class Policy { eager, lazy, shuffled };
 void set_policy(Policy policy, std::uint64_t seed = 1);
 
 struct DeviceProperties {
+  std::string name = "emulated";
+  int major = 8;  // compute capability
+  int minor = 0;
   int multiprocessors = 4;
   std::uint64_t l2_bytes = 1 << 20;
   std::uint64_t shared_bytes_per_block = 160 << 10;
   std::uint64_t shared_bytes_per_multiprocessor = 164 << 10;
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
-  bool present = true;     // otherwise every call says that there is no driver
-  bool has_cublas = true;  // otherwise it is not found
+  int driver_version = 13000;  // as CUDA writes 13.0; 0: no driver. Below the runtime's, no other call works
+  bool present = true;         // otherwise the driver finds no device
+  bool has_cublas = true;      // otherwise it is not found
 };
 void set_device(const DeviceProperties& properties);
 

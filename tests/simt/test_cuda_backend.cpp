@@ -271,18 +271,6 @@ TEST(CudaBackend, TakesNoMoreDeviceMemoryThanThePlanCounts) {
   }
 }
 
-TEST(CudaBackend, FindsNoDeviceWithoutADriver) {
-  SKIP_ON_HARDWARE();
-  simt::reset();
-  simt::set_device({.present = false});
-
-  const DeviceSearch found = find_device();
-
-  EXPECT_FALSE(found.limits.has_value());
-  EXPECT_THAT(found.reason, ::testing::HasSubstr("driver"));
-  EXPECT_EQ(found.kind, ErrorKind::cuda);
-}
-
 TEST(CudaBackend, FindsNoDeviceWithoutCublas) {
   SKIP_ON_HARDWARE();
   simt::reset();

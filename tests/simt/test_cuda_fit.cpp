@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <blco/benchmark.hpp>
 #include <blco/cpd.hpp>
 #include <blco/generate.hpp>
@@ -106,15 +107,34 @@ TEST_F(CudaFit, AutomaticTakesTheDeviceThatIsThereAndElseSaysWhyNot) {
   EXPECT_EQ(plan.device, "emulated");
   EXPECT_EQ(plan.device_note, "");
 
-  simt::set_device({.present = false});
+  simt::set_device({.name = "Tesla T4", .major = 7, .minor = 5});
   plan = plan_cpd(*tensor_, {}, on(Device::automatic));
   EXPECT_EQ(plan.device, "host");
-  EXPECT_THAT(plan.device_note, ::testing::HasSubstr("no GPU: "));
+  EXPECT_EQ(plan.device_note, "no GPU: the GPU Tesla T4 has compute capability 7.5; this build needs 8.0 or newer");
 
   simt::set_device({.has_cublas = false});
   plan = plan_cpd(*tensor_, {}, on(Device::automatic));
   EXPECT_EQ(plan.device, "host");
   EXPECT_THAT(plan.device_note, ::testing::HasSubstr("cuBLAS"));
+}
+
+TEST_F(CudaFit, SaysWhatToDoWhereADeviceThatIsAskedForCannotBeUsed) {
+  SKIP_ON_HARDWARE();
+  const auto refusal = [&](const simt::DeviceProperties& properties) -> std::string {
+    simt::set_device(properties);
+    try {
+      plan_cpd(*tensor_, {}, on(Device::cuda));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::cuda);
+      return error.what();
+    }
+    return "accepted";
+  };
+
+  EXPECT_EQ(refusal({.name = "Tesla T4", .major = 7, .minor = 5}),
+            "no GPU: the GPU Tesla T4 has compute capability 7.5; this build needs 8.0 or newer; build blco with "
+            "CMAKE_CUDA_ARCHITECTURES=75 by a CUDA toolkit that supports it, or use `device = cpu` or auto");
+  EXPECT_EQ(refusal({.driver_version = 0}), "no GPU: no NVIDIA driver here; use `device = cpu` or auto");
 }
 
 // What a pass moves is what the plan says: the payload bytes of all chunks that are not on the device.
@@ -166,11 +186,45 @@ TEST_F(CudaFit, BenchmarkReportsWhatCrossesTheLink) {
 
   ASSERT_EQ(report.passes.size(), 3U);
   EXPECT_GT(report.link_bytes_per_second, 0);
+  EXPECT_GT(report.cache_bytes_per_second, 0);
+  EXPECT_GT(report.additions_per_second, 0);
+  EXPECT_EQ(report.multiprocessors, find_device().limits->multiprocessors);
+  EXPECT_EQ(report.cache_size, find_device().limits->l2_bytes);
   for (const PassMeasurement& pass : report.passes) {
+    EXPECT_DOUBLE_EQ(pass.additions_share, pass.additions / pass.seconds / report.additions_per_second);
+    EXPECT_EQ(pass.largest_share(),
+              std::max({pass.link_share, pass.memory_share, pass.cache_share, pass.additions_share}));
     EXPECT_EQ(pass.link_bytes, static_cast<double>(report.plan.link_bytes_per_pass));
     EXPECT_DOUBLE_EQ(pass.link_share, pass.link_bytes / pass.seconds / report.link_bytes_per_second);
     EXPECT_NEAR(pass.nonzeros_per_second * pass.seconds, static_cast<double>(tensor_->summary().nnz), 1e-6);
   }
+}
+
+TEST_F(CudaFit, TakesTheLanesThatAreAskedForWhereThereIsRoom) {
+  CpdOptions options = on(Device::cuda);
+  for (const int lanes : {2, 3, 7}) {
+    options.lanes = lanes;
+    EXPECT_EQ(plan_cpd(*tensor_, {}, options).lanes, lanes);
+  }
+  const std::uint64_t least = plan_cpd(*tensor_, {}, options).device_minimum_bytes;
+  EXPECT_EQ(plan_cpd(*tensor_, {.host_bytes = 0, .device_bytes = least}, options).lanes, 2);
+}
+
+// The budgets by which blco-bench leaves chunks on disk: nearly all of them, and more than half where chunks are as
+// small as here, because buffers are whole pages.
+TEST_F(CudaFit, KeepsTheLanesThatAreAskedForWhereChunksComeFromDisk) {
+  CpdOptions options = on(Device::cuda);
+  options.lanes = 4;
+  const CpdPlan ample = plan_cpd(*tensor_, {}, options);
+  MemoryBudget cap{.host_bytes = 0, .device_bytes = ample.device_planned_bytes - ample.resident_bytes};
+  const CpdPlan packed = plan_cpd(*tensor_, cap, options);
+  EXPECT_EQ(packed.packed_chunks, packed.chunk_count);
+  cap.host_bytes = packed.planned_bytes - packed.link_bytes_per_pass;
+
+  const CpdPlan streamed = plan_cpd(*tensor_, cap, options);
+
+  EXPECT_EQ(streamed.lanes, 4);
+  EXPECT_GT(streamed.streamed_chunks, streamed.chunk_count / 2);
 }
 
 TEST_F(CudaFit, SaysWhatDeviceMemoryWouldDo) {

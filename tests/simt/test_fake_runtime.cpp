@@ -272,13 +272,18 @@ TEST_F(FakeRuntime, FailsAKernelInTheMiddleOfAStream) {
   EXPECT_EQ(cudaEventSynchronize(event_), cudaErrorLaunchFailure);
 }
 
-TEST_F(FakeRuntime, HasNoDriverWithoutADevice) {
+TEST_F(FakeRuntime, DoesNothingWithoutADeviceOrADriver) {
   set_device({.present = false});
   int devices = 7;
-
-  EXPECT_EQ(cudaGetDeviceCount(&devices), cudaErrorInsufficientDriver);
+  EXPECT_EQ(cudaGetDeviceCount(&devices), cudaErrorNoDevice);
   EXPECT_EQ(devices, 0);
+
+  set_device({.driver_version = 12090});
+  int version = 0;
+  EXPECT_EQ(cudaGetDeviceCount(&devices), cudaErrorInsufficientDriver);
   EXPECT_THAT(cudaGetErrorString(cudaErrorInsufficientDriver), HasSubstr("driver"));
+  EXPECT_EQ(cudaDriverGetVersion(&version), cudaSuccess);
+  EXPECT_EQ(version, 12090);
 }
 
 TEST_F(FakeRuntime, CountsWhatWasMovedAndLaunched) {

@@ -26,7 +26,7 @@ def run(bin_folder, script):
         result = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         text = result.stdout.decode("utf-8", "backslashreplace").replace(folder, "TMP")
-    text = re.sub(r"no GPU: .*?(?=;|$)", "no GPU: REASON", text, flags=re.MULTILINE)
+    text = re.sub(r"no GPU: .*?(?=; (?:computing|measuring)|$)", "no GPU: REASON", text, flags=re.MULTILINE)
     return re.sub(r"\b\d+\.\d\d s\b", "T s", text), result.returncode
 
 

@@ -1,6 +1,7 @@
 // blco-bench: measures MTTKRP on a tensor, in memory and streamed, and what bounds it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <blco/benchmark.hpp>
 #include <optional>
 
@@ -15,7 +16,9 @@ struct Arguments {
   MemoryBudget cap;
   CpdOptions cpd;
   BenchmarkOptions benchmark;
-  double resident_share = 1;  // of the chunks, on the device
+  std::optional<Resolution> resolution = {};  // none: every one
+  double resident_share = 1;                  // of the chunks, on the device
+  double host_share = 1;                      // of the other chunks, in host memory
   bool json = false;
 };
 
@@ -44,6 +47,26 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_real(
       "--resident-share", arguments.resident_share,
       "On a GPU: also measure with this share of the chunks in device memory, from 0 to 1, and the rest streamed");
+  line.add_real(
+      "--host-share", arguments.host_share,
+      "On a GPU: with --resident-share, share of the streamed chunks in host memory, from 0 to 1; the others are "
+      "read from disk in every pass");
+  line.add_whole("--lanes", cpd.lanes, 2,
+                 {.type = "N",
+                  .description = "On a GPU: number of buffers between disk and device, 2 to 64, where memory has room",
+                  .fallback = "as the plan chooses"});
+  line.add_choice<std::optional<Resolution>>(
+      "--resolution", arguments.resolution,
+      {{"all", std::nullopt},
+       {"auto", Resolution::automatic},
+       {"register", Resolution::register_based},
+       {"hierarchical", Resolution::hierarchical}},
+      "On a GPU: how rows of the output are added up; all measures each in turn");
+  line.add_choice<KernelVariant>(
+      "--variant", cpd.variant,
+      {{"usual", KernelVariant::usual}, {"wide", KernelVariant::wide}, {"wide-deep", KernelVariant::wide_deep}},
+      "On a GPU, for orders 3 to 5 at rank 32 with f64 sums: half a warp for a nonzero (usual), "
+      "a warp (wide), or a warp with four nonzeros in flight (wide-deep)");
   line.add_choice<Precision>("--precision", cpd.precision,
                              {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}},
                              "Precision of the factors and of MTTKRP; mixed: factors in f32, sums in f64");
@@ -55,24 +78,47 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_flag("--json", arguments.json, "Print JSON instead of a table");
 }
 
-std::vector<Run> measure(const Arguments& arguments) {
+void check(const Arguments& arguments) {
   if (arguments.resident_share > 1) throw Error(ErrorKind::invalid_argument, "--resident-share must be from 0 to 1");
+  if (arguments.host_share > 1) throw Error(ErrorKind::invalid_argument, "--host-share must be from 0 to 1");
+  if (arguments.host_share < 1 && arguments.resident_share == 1)
+    throw Error(ErrorKind::invalid_argument, "--host-share requires --resident-share");
+  if (arguments.host_share < 1 && arguments.cap.host_bytes > 0)
+    throw Error(ErrorKind::invalid_argument, "--host-share and --memory exclude each other");
+}
+
+// The budgets that leave the shares asked for in device and host memory; zero where none was asked for.
+MemoryBudget streaming_budget(const Arguments& arguments, const TensorFile& tensor, const CpdPlan& plan) {
+  MemoryBudget cap = arguments.cap;
+  if (plan.device_budget_bytes == 0 || arguments.resident_share == 1) return cap;
+  const double off_device = static_cast<double>(plan.resident_bytes) * (1 - arguments.resident_share);
+  cap.device_bytes = plan.device_planned_bytes - static_cast<std::uint64_t>(off_device);
+  if (arguments.host_share == 1) return cap;
+  const CpdPlan streamed = plan_cpd(tensor, cap, arguments.cpd);
+  const double off_host = static_cast<double>(streamed.link_bytes_per_pass) * (1 - arguments.host_share);
+  const std::uint64_t less = std::min(streamed.planned_bytes, static_cast<std::uint64_t>(off_host));
+  cap.host_bytes = std::max(streamed.minimum_bytes, streamed.planned_bytes - less);
+  return cap;
+}
+
+std::vector<std::pair<std::string, Resolution>> resolutions_of(const Arguments& arguments, bool on_device) {
+  if (!on_device) return {{"-", Resolution::automatic}};
+  std::vector<std::pair<std::string, Resolution>> resolutions{{"auto", Resolution::automatic},
+                                                              {"register", Resolution::register_based},
+                                                              {"hierarchical", Resolution::hierarchical}};
+  if (arguments.resolution)
+    std::erase_if(resolutions, [&](const auto& one) { return one.second != *arguments.resolution; });
+  return resolutions;
+}
+
+std::vector<Run> measure(const Arguments& arguments) {
+  check(arguments);
   const TensorFile tensor(arguments.tensor);
   const CpdPlan plan = plan_cpd(tensor, {}, arguments.cpd);
   if (!plan.device_note.empty()) cli::log_info("blco-bench", plan.device_note + "; measuring the CPU");
   const bool on_device = plan.device_budget_bytes > 0;
-  MemoryBudget cap = arguments.cap;
-  if (on_device && arguments.resident_share < 1) {
-    const double off_device = static_cast<double>(plan.resident_bytes) * (1 - arguments.resident_share);
-    cap.device_bytes = plan.device_planned_bytes - static_cast<std::uint64_t>(off_device);
-  }
-
-  std::vector<std::pair<std::string, Resolution>> resolutions{{"-", Resolution::automatic}};
-  if (on_device) {
-    resolutions = {{"auto", Resolution::automatic},
-                   {"register", Resolution::register_based},
-                   {"hierarchical", Resolution::hierarchical}};
-  }
+  const MemoryBudget cap = streaming_budget(arguments, tensor, plan);
+  const auto resolutions = resolutions_of(arguments, on_device);
   std::vector<Run> runs;
   for (const auto& [name, resolution] : resolutions) {
     CpdOptions options = arguments.cpd;
@@ -81,7 +127,9 @@ std::vector<Run> measure(const Arguments& arguments) {
   }
   if (cap.host_bytes > 0 || cap.device_bytes > 0) {
     const auto& [name, resolution] = resolutions.front();
-    runs.push_back({"streamed", name, benchmark_mttkrp(tensor, {arguments.benchmark.repeats}, cap, arguments.cpd)});
+    CpdOptions options = arguments.cpd;
+    options.resolution = resolution;
+    runs.push_back({"streamed", name, benchmark_mttkrp(tensor, {arguments.benchmark.repeats}, cap, options)});
   }
   return runs;
 }
@@ -99,20 +147,33 @@ void print_baseline(const BenchmarkReport& report) {
   fmt::print("{:<9} {:>4} {:>10} {:>12} {:>8.2f}\n", "memory", "all", "", "", report.ratio_to_baseline());
 }
 
+// What the machine reports of itself, and the speeds that shares are relative to.
+void print_speeds(const BenchmarkReport& report) {
+  fmt::print("device  {}", report.plan.device);
+  if (report.multiprocessors > 0)
+    fmt::print(", {} multiprocessors, {} of L2 cache", report.multiprocessors, cli::format_bytes(report.cache_size));
+  fmt::print(", {} thread{}; memory copies {:.1f} GB/s", report.plan.threads, report.plan.threads == 1 ? "" : "s",
+             report.memory_bytes_per_second / 1e9);
+  if (report.link_bytes_per_second > 0) fmt::print(", link {:.1f} GB/s", report.link_bytes_per_second / 1e9);
+  fmt::print(", within the cache {:.1f} GB/s", report.cache_bytes_per_second / 1e9);
+  if (report.additions_per_second > 0) fmt::print(", atomic additions {:.1f} G/s", report.additions_per_second / 1e9);
+  fmt::print("\n");
+}
+
 void print_table(const std::vector<Run>& runs) {
   const BenchmarkReport& first = runs.front().report;
-  fmt::print("device  {}, {} thread{}; memory copies {:.1f} GB/s", first.plan.device, first.plan.threads,
-             first.plan.threads == 1 ? "" : "s", first.memory_bytes_per_second / 1e9);
-  if (first.link_bytes_per_second > 0) fmt::print(", link {:.1f} GB/s", first.link_bytes_per_second / 1e9);
-  if (first.cache_bytes_per_second > 0)
-    fmt::print(", within the cache {:.1f} GB/s", first.cache_bytes_per_second / 1e9);
-  fmt::print("\n\n{:<9} {:<12} {:>4} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8}\n", "chunks", "resolution", "mode",
-             "ms", "M nnz/s", "link MB", "memory MB", "of link", "of mem", "of cache");
+  print_speeds(first);
+  fmt::print("\n{:<9} {:<12} {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8}  {}\n", "chunks",
+             "resolution", "mode", "ms", "M nnz/s", "disk MB", "link MB", "memory MB", "of link", "of mem", "of cache",
+             "of adds", "bound");
   for (const Run& run : runs) {
     for (const PassMeasurement& pass : run.report.passes) {
-      fmt::print("{:<9} {:<12} {:>4} {:>10.3f} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.2f} {:>8.2f} {:>8.2f}\n", run.place,
-                 run.resolution, pass.mode, pass.seconds * 1e3, pass.nonzeros_per_second / 1e6, pass.link_bytes / 1e6,
-                 pass.memory_bytes / 1e6, pass.link_share, pass.memory_share, pass.cache_share);
+      fmt::print(
+          "{:<9} {:<12} {:>4} {:>10.3f} {:>10.1f} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.2f} {:>8.2f} {:>8.2f} {:>8.2f}  "
+          "{}\n",
+          run.place, run.resolution, pass.mode, pass.seconds * 1e3, pass.nonzeros_per_second / 1e6,
+          pass.disk_bytes / 1e6, pass.link_bytes / 1e6, pass.memory_bytes / 1e6, pass.link_share, pass.memory_share,
+          pass.cache_share, pass.additions_share, pass.bound());
     }
     fmt::print("{:<9} {:<12} {:>4} {:>10} {:>10.1f}\n", run.place, run.resolution, "mean", "",
                run.report.mean_speed() / 1e6);
@@ -127,9 +188,9 @@ void print_table(const std::vector<Run>& runs) {
 void print_json(const std::vector<Run>& runs) {
   const BenchmarkReport& first = runs.front().report;
   fmt::print(
-      R"({{"device":"{}","threads":{},"link_bytes_per_second":{:.6g},"memory_bytes_per_second":{:.6g},"cache_bytes_per_second":{:.6g},"passes":[)",
+      R"({{"device":"{}","threads":{},"link_bytes_per_second":{:.6g},"memory_bytes_per_second":{:.6g},"cache_bytes_per_second":{:.6g},"additions_per_second":{:.6g},"multiprocessors":{},"cache_size":{},"passes":[)",
       first.plan.device, first.plan.threads, first.link_bytes_per_second, first.memory_bytes_per_second,
-      first.cache_bytes_per_second);
+      first.cache_bytes_per_second, first.additions_per_second, first.multiprocessors, first.cache_size);
   const char* separator = "";
   for (const Run& run : runs) {
     for (const PassMeasurement& pass : run.report.passes) {
@@ -137,9 +198,11 @@ void print_json(const std::vector<Run>& runs) {
                  run.place, run.resolution, pass.mode, pass.seconds, pass.min_seconds);
       if (pass.baseline_min_seconds > 0) fmt::print(R"("baseline_min_seconds":{:.6g},)", pass.baseline_min_seconds);
       fmt::print(R"("nonzeros_per_second":{:.6g},"link_bytes":{:.0f},"disk_bytes":{:.0f},"memory_bytes":{:.0f},)"
-                 R"("link_share":{:.4f},"memory_share":{:.4f},"cache_bytes":{:.0f},"cache_share":{:.4f}}})",
+                 R"("link_share":{:.4f},"memory_share":{:.4f},"cache_bytes":{:.0f},"cache_share":{:.4f},)"
+                 R"("additions":{:.0f},"additions_share":{:.4f},"bound":"{}","lanes":{}}})",
                  pass.nonzeros_per_second, pass.link_bytes, pass.disk_bytes, pass.memory_bytes, pass.link_share,
-                 pass.memory_share, pass.cache_bytes, pass.cache_share);
+                 pass.memory_share, pass.cache_bytes, pass.cache_share, pass.additions, pass.additions_share,
+                 pass.bound(), run.report.plan.lanes);
       separator = ",";
     }
   }

@@ -29,17 +29,28 @@ struct PassMeasurement {
   double disk_bytes = 0;
   double memory_bytes = 0;
   double cache_bytes = 0;  // rows, indices and values, by the same model
-  // Bytes moved per second, as a share of the measured bandwidth of link, memory and cache.
+  double additions = 0;    // atomic additions of a number, at most, by the same model
+  // Moved or added per second, as a share of what was measured of link, memory, cache and additions; 0 where that was
+  // not measured.
   double link_share = 0;
   double memory_share = 0;
   double cache_share = 0;
+  double additions_share = 0;
+
+  // The largest of the shares, and the name of what it is a share of.
+  double largest_share() const;
+  const char* bound() const;
 };
 
 struct BenchmarkReport {
   CpdPlan plan;
   double link_bytes_per_second = 0;    // a large copy from pinned memory; 0 on the CPU
   double memory_bytes_per_second = 0;  // a large copy, bytes read plus bytes written
-  double cache_bytes_per_second = 0;   // CPU: copies within the L2 cache; 0 on a GPU
+  double cache_bytes_per_second = 0;   // CPU: copies within each thread's L2 cache; GPU: reads within the L2 cache
+  double additions_per_second =
+      0;                         // atomic additions within the L2 cache, in the precision of the output; 0 on the CPU
+  int multiprocessors = 0;       // as the GPU reports; 0 on the CPU
+  std::uint64_t cache_size = 0;  // bytes of the last-level cache, as the device reports
   std::vector<PassMeasurement> passes;
 
   // Sum over the modes of min_seconds, divided by that of the baseline; 0 without a baseline.
@@ -50,7 +61,7 @@ struct BenchmarkReport {
 
 // Runs the MTTKRP of every mode `repeats` times with uniform random factors. Warm-up passes first bring the resident
 // chunks to their place. The budget decides what is streamed. Uses these options: rank, device, precision, resolution,
-// seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for repeats below 1.
+// lanes, variant, seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for repeats below 1.
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark = {},
                                  const MemoryBudget& budget = {}, const CpdOptions& options = {});
 

@@ -98,7 +98,11 @@ struct CpdOptions {
   // with chunks in memory: MTTKRP takes 1.4 to 1.6 times the processor time. CPU only: Device::automatic means the CPU;
   // Device::cuda and a declared GPU throw Error{invalid_argument}.
   bool deterministic = false;
-  const CpdModel* initial = nullptr;  // start from these factors; its weights are ignored
+  // GPU only, for measurements: buffers between disk and device, 2 to 64, where memory has room for as many; 0: as the
+  // plan chooses.
+  int lanes = 0;
+  KernelVariant variant = KernelVariant::usual;  // GPU only, for measurements
+  const CpdModel* initial = nullptr;             // start from these factors; its weights are ignored
   // A model file (a checkpoint or any other) to continue from: its factors, its seed and its sweep count. The numbers
   // are those of a fit that never stopped; bit for bit on one CPU thread or with `deterministic`. A model that had
   // already stopped by tolerance or sweeps is returned unchanged.

@@ -3,6 +3,8 @@
 #pragma once
 
 #define BLCO_SIMT 1
+// As nvcc defines it for the architectures 80 and 90.
+#define __CUDA_ARCH_LIST__ 800, 900
 
 #include <cuda_runtime_api.h>
 

@@ -11,7 +11,10 @@ enum cudaError_t : int {
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
   cudaErrorInsufficientDriver = 35,
+  cudaErrorInvalidDeviceFunction = 98,
   cudaErrorNoDevice = 100,
+  cudaErrorNoKernelImageForDevice = 209,
+  cudaErrorUnsupportedPtxVersion = 222,
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
   cudaErrorLaunchFailure = 719,
@@ -25,6 +28,9 @@ enum cudaMemcpyKind {
   cudaMemcpyDeviceToDevice = 3,
 };
 
+struct cudaFuncAttributes {
+  std::size_t sharedSizeBytes;
+};
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
@@ -51,6 +57,8 @@ struct cudaDeviceProp {
   int minor;
 };
 
+cudaError_t cudaDriverGetVersion(int* version);
+cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
@@ -93,6 +101,12 @@ cudaError_t cudaMalloc(T** memory, std::size_t bytes) {
 
 namespace simt {
 cudaError_t check_shared_bytes(std::size_t bytes);
+cudaError_t find_attributes(cudaFuncAttributes* attributes);
+}  // namespace simt
+
+template <class Kernel>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Kernel*) {
+  return simt::find_attributes(attributes);
 }
 
 template <class Kernel>

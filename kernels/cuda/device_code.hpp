@@ -1,0 +1,13 @@
+// What this build has device code for.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace blco::cuda {
+
+// The lowest compute capability that this build compiles for: 100 for the major number, 10 for the minor.
+int oldest_architecture();
+// Whether this build has code that the current device runs; an error says why it has not.
+cudaError_t find_code();
+
+}  // namespace blco::cuda

@@ -1,0 +1,86 @@
+// What is said of a GPU that this build cannot use: driver, compute capability, missing code.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "kernels/cuda_backend.hpp"
+#include "tests/simt/simt_control.hpp"
+
+namespace blco::testing {
+namespace {
+
+class FindDevice : public ::testing::Test {
+ protected:
+  FindDevice() { simt::reset(); }
+  ~FindDevice() override { simt::reset(); }
+};
+
+void expect_none(const std::string& reason, const std::string& remedy) {
+  const DeviceSearch found = find_device();
+  EXPECT_FALSE(found.limits);
+  EXPECT_EQ(found.reason, reason);
+  EXPECT_EQ(found.remedy, remedy);
+  EXPECT_EQ(found.kind, ErrorKind::cuda);
+}
+
+TEST_F(FindDevice, TakesWhatTheDeviceReports) {
+  simt::set_device({.name = "Some GPU", .major = 12, .minor = 1, .multiprocessors = 7, .l2_bytes = 3 << 20});
+
+  const DeviceSearch found = find_device();
+
+  ASSERT_TRUE(found.limits);
+  EXPECT_EQ(found.reason + found.remedy, "");
+  EXPECT_EQ(found.limits->name, "Some GPU");
+  EXPECT_EQ(found.limits->multiprocessors, 7);
+  EXPECT_EQ(found.limits->l2_bytes, 3U << 20);
+  EXPECT_EQ(found.limits->memory_bytes, 1U << 30);
+}
+
+// The emulator stands for a build for the architectures 80 and 90.
+TEST_F(FindDevice, NamesTheComputeCapabilityOfAGpuThatIsTooOld) {
+  simt::set_device({.name = "Tesla T4", .major = 7, .minor = 5});
+  expect_none("the GPU Tesla T4 has compute capability 7.5; this build needs 8.0 or newer",
+              "build blco with CMAKE_CUDA_ARCHITECTURES=75 by a CUDA toolkit that supports it");
+
+  simt::set_device({.name = "Tesla V100", .major = 7});
+  expect_none("the GPU Tesla V100 has compute capability 7.0; this build needs 8.0 or newer",
+              "build blco with CMAKE_CUDA_ARCHITECTURES=70 by a CUDA toolkit that supports it");
+  EXPECT_EQ(simt::counters().kernels, 0U);
+}
+
+TEST_F(FindDevice, AsksWhetherThereIsCodeForTheDevice) {
+  constexpr int invalid_device_function = 98;
+  constexpr int no_kernel_image = 209;
+  constexpr int unsupported_ptx = 222;
+  simt::set_device({.name = "New GPU", .major = 13, .minor = 2});
+  for (const int error : {invalid_device_function, no_kernel_image, unsupported_ptx}) {
+    simt::fail_call("cudaFuncGetAttributes", 1, error);
+    expect_none("the GPU New GPU has compute capability 13.2; this build has no code for it",
+                "build blco with CMAKE_CUDA_ARCHITECTURES=132 by a CUDA toolkit that supports it");
+  }
+  EXPECT_TRUE(find_device().limits) << "the errors are forgotten";
+}
+
+TEST_F(FindDevice, TellsAnOldDriverFromNone) {
+  simt::set_device({.driver_version = 12040});
+  expect_none("the NVIDIA driver supports CUDA 12.4, but this build uses the runtime of CUDA 13.0",
+              "update the driver, or use a build by a CUDA 12 toolkit");
+
+  simt::set_device({.driver_version = 0});
+  expect_none("no NVIDIA driver here", "");
+
+  simt::set_device({.present = false});
+  expect_none("the NVIDIA driver finds none", "");
+}
+
+TEST_F(FindDevice, PassesOnOtherFailuresOfTheRuntime) {
+  constexpr int out_of_memory = 2;
+  for (const char* call :
+       {"cudaGetDeviceCount", "cudaGetDevice", "cudaGetDeviceProperties", "cudaFuncGetAttributes", "cudaMemGetInfo"}) {
+    simt::fail_call(call, 1, out_of_memory);
+    expect_none("out of memory: a fault that the test asked for", "");
+  }
+}
+
+}  // namespace
+}  // namespace blco::testing

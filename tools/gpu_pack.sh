@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# Gathers what tools/gpu_check.sh --run needs on a machine without a compiler: programs, libraries, the commit's name.
+# With a CUDA 12 compiler here, programs for drivers of CUDA 12 too; else it compiles the device's code against the
+# headers of CUDA 12 as a check.
+#
+# usage: gpu_pack.sh FOLDER ARCHITECTURES     the latter as in CMAKE_CUDA_ARCHITECTURES
+#
+# NVCC12 names the compiler of CUDA 12; without it, /usr/local/cuda-12* is looked at.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+folder=$1
+architectures=$2
+programs=(test_gpu blco-gen blco-bench)
+max_mib=64
+
+say() { echo "gpu_check.sh: $*" >&2; }
+
+# Configures and builds the programs in a folder; the other arguments are options of CMake.
+build() {
+  local where=$1
+  shift
+  # Programs find the libraries beside them by themselves: an LD_LIBRARY_PATH would be that of ncu and nvidia-smi too.
+  cmake --preset cuda -B "$where" -DBLCO_TESTS=ON "-DCMAKE_CUDA_ARCHITECTURES=$architectures" \
+    '-DCMAKE_BUILD_RPATH=$ORIGIN/lib;$ORIGIN/../lib' '-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags' "$@" >&2
+  cmake --build "$where" -j"$(nproc)" --target "${programs[@]}" >&2
+}
+
+# The programs of a build, and all shared libraries that they load but those of the C library and the driver. cuBLAS, of
+# some hundred MB, is found where they run.
+gather() {
+  local from=$1 to=$2
+  mkdir -p "$to" "$folder/lib"
+  for program in "${programs[@]}"; do
+    strip -o "$to/$program" "$from/bin/$program"
+    if ldd "$from/bin/$program" | grep -q libcublas; then
+      say "$program links cuBLAS, and would not start where that is missing"
+      exit 1
+    fi
+    ldd "$from/bin/$program" | awk '$3 ~ /^\// { print $3 }' |
+      { grep -Ev '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*|libcuda)\.so' || true; } |
+      while read -r library; do cp -Lu "$library" "$folder/lib/"; done
+  done
+}
+
+find_nvcc12() {
+  if [ -n "${NVCC12-}" ]; then
+    echo "$NVCC12"
+  else
+    find /usr/local/cuda-12*/bin/nvcc -maxdepth 0 2>/dev/null | sort -V | tail -n 1
+  fi
+}
+
+# CUDA 12's headers are on PyPI, its compiler is not: there are ptxas and libnvvm, but neither nvcc nor cudafe++.
+fetch_headers12() {
+  local into=$1 python
+  for python in python3 /usr/bin/python3; do
+    "$python" -m pip --version >/dev/null 2>&1 || continue
+    "$python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps --upgrade --retries 1 \
+      --target "$into" nvidia-cuda-runtime-cu12 nvidia-cuda-nvcc-cu12 nvidia-cuda-cccl-cu12 >"$into.log" 2>&1 && return
+  done
+  return 1
+}
+
+# Compiles each source of kernels/cuda against the headers of CUDA 12, those of the toolkit here behind them: device
+# code down to PTX, host code to the end of its checks.
+check_headers12() {
+  local wheels=build/cuda12_headers bad=() count=0 source
+  mkdir -p "$wheels"
+  if ! fetch_headers12 "$wheels"; then
+    say "no CUDA 12 compiler here, and its headers cannot be fetched from PyPI: nothing for drivers of CUDA 12"
+    return
+  fi
+  local nvcc=${CUDACXX:-nvcc}
+  local toolkit
+  toolkit=$(dirname "$(dirname "$(readlink -f "$(command -v "$nvcc")")")")
+  # The header of cuBLAS comes only with all of the library: the emulator's stands in, with the few calls.
+  install -D tests/simt/include/cublas_v2.h "$wheels/cublas/cublas_v2.h"
+  local include=(-I. -I"$wheels/nvidia/cuda_runtime/include" -I"$wheels/nvidia/cuda_nvcc/include"
+                 -I"$wheels/nvidia/cuda_cccl/include" -I"$wheels/cublas")
+  for source in kernels/cuda/*.cu kernels/cuda/*.cpp; do
+    count=$((count + 1))
+    if [ "${source##*.}" = cu ]; then
+      "$nvcc" -std=c++20 -arch=sm_80 -Xcicc -O0 -DCCCL_DISABLE_CTK_COMPATIBILITY_CHECK "${include[@]}" -ptx "$source" \
+        -o /dev/null >"$wheels.log" 2>&1
+    else
+      "${CXX:-g++}" -std=c++20 -fsyntax-only "${include[@]}" -isystem "$toolkit/include" "$source" >"$wheels.log" 2>&1
+    fi || { bad+=("$source"); cat "$wheels.log" >&2; }
+  done
+  local version header=$wheels/nvidia/cuda_runtime/include/cuda_runtime_api.h
+  version=$(sed -n 's/^#define CUDART_VERSION *\([0-9]*\).*/\1/p' "$header")
+  version=$((version / 1000)).$((version % 1000 / 10))
+  if [ ${#bad[@]} -gt 0 ]; then
+    say "these do not compile with the headers of CUDA $version: ${bad[*]}"
+    return 1
+  fi
+  say "$count sources compile with the headers of CUDA $version (a stand-in for that of cuBLAS)." \
+    "PyPI has no nvcc 12 to make programs with: set NVCC12"
+}
+
+nvcc=${CUDACXX:-nvcc}
+command -v "$nvcc" >/dev/null || {
+  say "no nvcc here; build with --pack where there is one, and run with --run"
+  exit 7
+}
+tools/install_dependencies.sh --tests
+# Of machine code, what zstd leaves is a tenth. Drivers of CUDA 13 know how to read it.
+small=
+if "$nvcc" --help | grep -q -e --compress-mode; then small=--compress-mode=size; fi
+build build/cuda "-DCMAKE_CUDA_FLAGS=$small"
+rm -rf "${folder:?}/lib" "$folder/cuda12"
+gather build/cuda "$folder"
+nvcc12=$(find_nvcc12)
+if [ -n "$nvcc12" ]; then
+  build build/cuda12 "-DCMAKE_CUDA_COMPILER=$nvcc12"
+  gather build/cuda12 "$folder/cuda12"
+else
+  check_headers12
+fi
+git rev-parse --short HEAD >"$folder/commit"
+[ -z "$(git status --porcelain)" ] || echo "$(cat "$folder/commit") and changes" >"$folder/commit"
+du -k "$folder" "$folder"/* | sort -rn | awk '{ printf "gpu_check.sh: %6.1f MiB  %s\n", $1 / 1024, $2 }' >&2
+if [ "$(du -sk "$folder" | cut -f1)" -gt $((max_mib << 10)) ]; then
+  say "over $max_mib MiB, which may be more than can be carried: give fewer --architectures"
+  exit 1
+fi
