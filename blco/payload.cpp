@@ -106,6 +106,7 @@ void PayloadBuilder::add_frame(std::span<const std::uint64_t> values, FrameCodin
 }
 
 std::span<std::byte> PayloadBuilder::add_packed(std::size_t bytes) {
+  bytes_.reserve(sizeof(PayloadHeader) + bytes + payload_padding);
   bytes_.resize(sizeof(PayloadHeader) + bytes);
   return std::span(bytes_).subspan(sizeof(PayloadHeader));
 }

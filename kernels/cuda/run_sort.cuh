@@ -9,7 +9,6 @@
 #include <thrust/functional.h>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/zip_iterator.h>
-#include <thrust/logical.h>
 #include <thrust/scan.h>
 #include <thrust/sort.h>
 #include <thrust/transform_reduce.h>
@@ -51,6 +50,7 @@ Array<T, Device> make_array(Device& device, Word count) {
 // Makes lines of coordinates in host memory. `key` may be null.
 template <class Coordinate, class Device>
 void load(Device& device, const LayoutView& view, std::span<const Coordinate> coordinates, Word* low, Word* key) {
+  if (coordinates.empty()) return;
   const auto order = static_cast<Word>(view.order);
   const auto staged = make_array<Coordinate>(device, coordinates.size());
   const Coordinate* from = staged.get();
@@ -111,24 +111,23 @@ std::vector<std::byte> pack_column(Device& device, const Value* column, Word cou
 // Integers with an exact norm are packed here; other values come as they are.
 template <class Device>
 void pack_values(Device& device, const double* values, Word count, DeviceChunk& chunk) {
-  const auto is_one = [] BLCO_HOST_DEVICE(double v) -> bool { return v == 1; };
   const auto square = [] BLCO_HOST_DEVICE(double v) -> double { return is_integer(v) ? v * v : exact_limit; };
   chunk.sum_of_squares =
       thrust::transform_reduce(device.policy(), values, values + count, square, 0.0, thrust::plus<double>());
   if (!(chunk.sum_of_squares < exact_limit)) {
     chunk.values.resize(count);
     device.to_host(chunk.values.data(), values, count * sizeof(double));
-  } else if (!thrust::all_of(device.policy(), values, values + count, is_one)) {
-    std::vector<std::int64_t> smallest((count + frame_entries - 1) / frame_entries);
-    const auto found = make_array<std::int64_t>(device, smallest.size());
-    std::int64_t* of_frames = found.get();
-    thrust::for_each_n(device.policy(), Index(0), smallest.size(), [=] BLCO_HOST_DEVICE(Word f) {
-      of_frames[f] = ColumnFrame<double>(values, count, f).smallest();
-    });
-    device.to_host(smallest.data(), of_frames, smallest.size() * sizeof(std::int64_t));
-    const auto base = static_cast<Word>(shared_base(std::move(smallest)));
-    chunk[Column::value] = pack_column(device, values, count, Codec::integer, base);
+    return;
   }
+  std::vector<std::int64_t> smallest((count + frame_entries - 1) / frame_entries);
+  const auto found = make_array<std::int64_t>(device, smallest.size());
+  std::int64_t* of_frames = found.get();
+  thrust::for_each_n(device.policy(), Index(0), smallest.size(),
+                     [=] BLCO_HOST_DEVICE(Word f) { of_frames[f] = ColumnFrame<double>(values, count, f).smallest(); });
+  device.to_host(smallest.data(), of_frames, smallest.size() * sizeof(std::int64_t));
+  const bool are_ones = chunk.sum_of_squares == static_cast<double>(count) && std::ranges::min(smallest) == 1;
+  const auto base = static_cast<Word>(shared_base(std::move(smallest)));
+  if (!are_ones) chunk[Column::value] = pack_column(device, values, count, Codec::integer, base);
 }
 
 template <class Device>

@@ -219,6 +219,8 @@ TEST_F(DeviceIngest, RefusesWhatNoDeviceHoldsAndLeavesNothingBehind) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out.blco"));
 }
 
+#endif
+
 TEST_F(DeviceIngest, GivesTheBytesOfTheCpuForRealTensors) {
   const std::filesystem::path data(BLCO_DATA_DIR);
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "SKIPPED: no real tensors at " << data;
@@ -228,7 +230,6 @@ TEST_F(DeviceIngest, GivesTheBytesOfTheCpuForRealTensors) {
     expect_same_bytes(data / (std::string(name) + ".tns.gz"));
   }
 }
-#endif
 
 }  // namespace
 }  // namespace blco

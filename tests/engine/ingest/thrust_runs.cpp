@@ -2,10 +2,9 @@
 
 #include <thrust/system/cpp/execution_policy.h>
 
-#include <cstdlib>
 #include <cstring>
+#include <new>
 
-#include "blco/error.hpp"
 #include "kernels/cuda/run_sort.cuh"
 
 namespace blco {
@@ -20,12 +19,13 @@ class HostRuns {
   auto policy() { return thrust::cpp::par(*this); }
 
   char* allocate(std::ptrdiff_t bytes) {
-    void* data = std::malloc(static_cast<std::size_t>(bytes) + 1);
-    if (data == nullptr) throw Error(ErrorKind::out_of_memory, "malloc failed");
-    std::memset(data, 0xa5, static_cast<std::size_t>(bytes));
+    if (bytes < 0) throw std::bad_alloc();
+    const auto size = static_cast<std::size_t>(bytes);
+    void* data = ::operator new(size);
+    std::memset(data, 0xa5, size);
     return static_cast<char*>(data);
   }
-  void deallocate(char* data, std::size_t) { std::free(data); }
+  void deallocate(char* data, std::size_t) { ::operator delete(data); }
 
   void to_device(void* to, const void* from, std::uint64_t bytes) { copy(to, from, bytes); }
   void to_host(void* to, const void* from, std::uint64_t bytes) { copy(to, from, bytes); }
