@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,8 @@ auto on_device(const Work& work) {
     return work();
   } catch (const Error& error) {
     throw Error(error.kind(), error.what() + avoids_device());
+  } catch (const std::bad_alloc&) {
+    throw;  // of the host
   } catch (const std::exception& error) {
     throw Error(ErrorKind::cuda, std::string("the GPU failed: ") + error.what() + avoids_device());
   }

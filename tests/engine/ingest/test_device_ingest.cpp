@@ -24,7 +24,7 @@ class DeviceIngest : public testing::Test {
  protected:
   void SetUp() override {
 #if !defined(BLCO_ON_HARDWARE) && !defined(BLCO_HAS_THRUST)
-    GTEST_SKIP() << "SKIPPED: Thrust, which comes with a CUDA toolkit, was not found";
+    GTEST_SKIP() << "Thrust, which comes with a CUDA toolkit, was not found";
 #endif
   }
 
@@ -223,7 +223,7 @@ TEST_F(DeviceIngest, RefusesWhatNoDeviceHoldsAndLeavesNothingBehind) {
 
 TEST_F(DeviceIngest, GivesTheBytesOfTheCpuForRealTensors) {
   const std::filesystem::path data(BLCO_DATA_DIR);
-  if (!std::filesystem::exists(data)) GTEST_SKIP() << "SKIPPED: no real tensors at " << data;
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no real tensors at " << data;
   for (const char* name :
        {"darpa1998-3d", "darpa1998-3d-events", "darpa1998-5d", "icews18", "nips12", "uber-head", "unhcr"}) {
     SCOPED_TRACE(name);
