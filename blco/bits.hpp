@@ -4,10 +4,12 @@
 
 #include <cstdint>
 
+#include "blco/host_device.hpp"
+
 namespace blco {
 
 // Gathers the bits of `value` under `mask` into the low bits of the result.
-constexpr std::uint64_t pext_portable(std::uint64_t value, std::uint64_t mask) {
+BLCO_HOST_DEVICE constexpr std::uint64_t pext_portable(std::uint64_t value, std::uint64_t mask) {
   std::uint64_t result = 0;
   for (std::uint64_t bit = 1; mask != 0; bit <<= 1, mask &= mask - 1) {
     if (value & mask & (~mask + 1)) result |= bit;
@@ -16,7 +18,7 @@ constexpr std::uint64_t pext_portable(std::uint64_t value, std::uint64_t mask) {
 }
 
 // Spreads the low bits of `value` to the places under `mask`.
-constexpr std::uint64_t pdep_portable(std::uint64_t value, std::uint64_t mask) {
+BLCO_HOST_DEVICE constexpr std::uint64_t pdep_portable(std::uint64_t value, std::uint64_t mask) {
   std::uint64_t result = 0;
   for (std::uint64_t bit = 1; mask != 0; bit <<= 1, mask &= mask - 1) {
     if (value & bit) result |= mask & (~mask + 1);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "blco/frame_avx512.hpp"
+#include "blco/frame_encoder.hpp"
 #include "blco/frame_portable.hpp"
 
 namespace blco {
@@ -15,9 +16,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "payloads are little-endian and used in place");
 
 using Entries = std::array<std::uint64_t, frame_entries>;
-
-// Number of entries per bit width.
-using WidthCounts = std::array<int, 65>;
 
 // Entries to pack; those past the end are zero.
 Entries make_entries(std::span<const std::uint64_t> values, FrameCoding coding, std::uint64_t base) {
@@ -45,45 +43,9 @@ WidthCounts count_widths(const Entries& entries) {
     for (std::size_t j = 0; j < 4; ++j) ++counts[widths[i + j]][j];
   }
   WidthCounts sums;
-  for (std::size_t w = 0; w < sums.size(); ++w) sums[w] = counts[w][0] + counts[w][1] + counts[w][2] + counts[w][3];
+  for (std::size_t w = 0; w < counts.size(); ++w)
+    sums.of[w] = counts[w][0] + counts[w][1] + counts[w][2] + counts[w][3];
   return sums;
-}
-
-// The widths that need the fewest bytes; among equals, those with the fewest exceptions.
-FrameShape choose_shape(const WidthCounts& count_of_width, bool own_base) {
-  int widest = 64;
-  while (widest > 0 && count_of_width[static_cast<std::size_t>(widest)] == 0) --widest;
-
-  FrameShape best{widest, 0, 0, own_base};
-  std::uint64_t best_bytes = frame_bytes(best);
-  int exceptions = 0;
-  for (int width = widest - 1; width >= 0; --width) {
-    exceptions += count_of_width[static_cast<std::size_t>(width) + 1];
-    const FrameShape shape{width, widest - width, exceptions, own_base};
-    const std::uint64_t bytes = frame_bytes(shape);
-    if (bytes < best_bytes) {
-      best = shape;
-      best_bytes = bytes;
-    }
-    // From here on, exceptions become neither fewer nor shorter.
-    if (frame_bytes(shape) - high_offset(shape) >= best_bytes) break;
-  }
-  return best;
-}
-
-void put_exceptions(const Entries& entries, FrameShape shape, std::uint64_t* words) {
-  std::array<std::uint8_t, frame_entries + 1> positions;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    positions[count] = static_cast<std::uint8_t>(i);
-    count += entries[i] >> shape.width != 0;
-  }
-  std::uint64_t* high = words + high_offset(shape) / 8;
-  for (std::size_t e = 0; e < count; ++e) {
-    put_bits(high, e * static_cast<std::uint64_t>(shape.high_width), shape.high_width,
-             entries[positions[e]] >> shape.width);
-  }
-  std::memcpy(reinterpret_cast<std::byte*>(words) + positions_offset(shape), positions.data(), count);
 }
 
 void write_frame(const Entries& entries, FrameShape shape, std::uint64_t base, std::vector<std::byte>& out) {
@@ -94,8 +56,7 @@ void write_frame(const Entries& entries, FrameShape shape, std::uint64_t base, s
     const auto pack = has_frame_avx512() ? pack_avx512 : pack_portable;
     pack(entries.data(), shape.width, reinterpret_cast<std::byte*>(words.data() + packed_offset(shape) / 8));
   }
-  std::fill(words.data() + high_offset(shape) / 8, words.data() + frame_bytes(shape) / 8, 0);
-  if (shape.exceptions > 0) put_exceptions(entries, shape, words.data());
+  put_exceptions(entries, shape, words.data());
   const auto* bytes = reinterpret_cast<const std::byte*>(words.data());
   out.insert(out.end(), bytes, bytes + frame_bytes(shape));
 }
@@ -104,32 +65,26 @@ void write_frame(const Entries& entries, FrameShape shape, std::uint64_t base, s
 
 FrameShape encode_frame(std::span<const std::uint64_t> values, FrameCoding coding, std::uint64_t base,
                         std::vector<std::byte>& out) {
-  Entries entries = make_entries(values, coding, base);
-  WidthCounts counts = count_widths(entries);
-  const FrameShape shared = choose_shape(counts, false);
-  if (coding == FrameCoding::differences) {
-    // A base of the frame's own changes only the first entry.
-    --counts[static_cast<std::size_t>(std::bit_width(entries[0]))];
-    ++counts[0];
-    const FrameShape own = choose_shape(counts, true);
-    const bool take_own = frame_bytes(own) < frame_bytes(shared);
-    if (take_own) entries[0] = 0;
-    write_frame(entries, take_own ? own : shared, values[0], out);
-    return take_own ? own : shared;
+  std::uint64_t own_base = values[0];
+  if (coding == FrameCoding::plain) {
+    own_base = *std::min_element(values.begin(), values.end(), [](std::uint64_t a, std::uint64_t b) {
+      return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
+    });
   }
-  const std::uint64_t min = *std::min_element(values.begin(), values.end(), [](std::uint64_t a, std::uint64_t b) {
-    return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
+  Entries entries;
+  std::uint64_t relative_to = base;
+  const FramePlan plan = plan_frame(coding, base, own_base, [&](std::uint64_t from) {
+    entries = make_entries(values, coding, from);
+    relative_to = from;
+    return count_widths(entries);
   });
-  if (min != base) {
-    const Entries with_own = make_entries(values, coding, min);
-    const FrameShape own = choose_shape(count_widths(with_own), true);
-    if (frame_bytes(own) < frame_bytes(shared)) {
-      write_frame(with_own, own, min, out);
-      return own;
-    }
+  if (coding == FrameCoding::differences) {
+    entries[0] = values[0] - plan.base;
+  } else if (plan.base != relative_to) {
+    entries = make_entries(values, coding, plan.base);
   }
-  write_frame(entries, shared, min, out);
-  return shared;
+  write_frame(entries, plan.shape, plan.base, out);
+  return plan.shape;
 }
 
 void decode_frame(const std::byte* frame, FrameShape shape, FrameCoding coding, std::uint64_t base,

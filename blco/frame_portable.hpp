@@ -5,13 +5,16 @@
 #include <cstdint>
 
 #include "blco/frame.hpp"
+#include "blco/host_device.hpp"
 
 namespace blco {
 
-constexpr std::uint64_t low_ones(int bits) { return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
+BLCO_HOST_DEVICE constexpr std::uint64_t low_ones(int bits) {
+  return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+}
 
 // Stores the `width` bits of `value` at bit `bit`. Requires: those bits are zero.
-inline void put_bits(std::uint64_t* words, std::uint64_t bit, int width, std::uint64_t value) {
+BLCO_HOST_DEVICE inline void put_bits(std::uint64_t* words, std::uint64_t bit, int width, std::uint64_t value) {
   if (width == 0) return;
   const std::uint64_t word = bit / 64;
   const int shift = static_cast<int>(bit % 64);

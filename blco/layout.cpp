@@ -6,7 +6,6 @@
 #include <numeric>
 #include <string>
 
-#include "blco/bits.hpp"
 #include "blco/error.hpp"
 
 #if defined(__x86_64__)
@@ -73,18 +72,6 @@ __attribute__((target("bmi2"))) LineIndex linearize_bmi2(const LayoutView& view,
   return line;
 }
 #endif
-
-LineIndex linearize_portable(const LayoutView& view, const std::uint64_t* coordinates) {
-  LineIndex line;
-  for (int n = 0; n < view.order; ++n) {
-    const ModeLayout& mode = view.modes[static_cast<std::size_t>(n)];
-    line.low |= pdep_portable(coordinates[n], mode.low_mask);
-    // A mode with bits in the key has at most 63 in the low word, except a single mode: then low_bits is 64 and its key
-    // is empty.
-    if (mode.key_mask != 0) line.key |= pdep_portable(coordinates[n] >> mode.low_bits, mode.key_mask);
-  }
-  return line;
-}
 
 }  // namespace
 

@@ -9,6 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "blco/bits.hpp"
+#include "blco/host_device.hpp"
+
 namespace blco {
 
 inline constexpr int max_order = 16;
@@ -42,6 +45,21 @@ struct LayoutView {
   int order = 0;
   std::array<ModeLayout, max_order> modes{};
 };
+
+// The line index of `order` zero-based coordinates of either width: TensorLayout::linearize() for host and device.
+template <class Coordinate>
+BLCO_HOST_DEVICE LineIndex linearize_portable(const LayoutView& view, const Coordinate* coordinates) {
+  LineIndex line;
+  for (int n = 0; n < view.order; ++n) {
+    const ModeLayout& mode = view.modes[static_cast<std::size_t>(n)];
+    const std::uint64_t coordinate = coordinates[n];
+    line.low |= pdep_portable(coordinate, mode.low_mask);
+    // A mode with bits in the key has at most 63 in the low word, except a single mode: then low_bits is 64 and its key
+    // is empty.
+    if (mode.key_mask != 0) line.key |= pdep_portable(coordinate >> mode.low_bits, mode.key_mask);
+  }
+  return line;
+}
 
 class TensorLayout {
  public:

@@ -105,6 +105,12 @@ void PayloadBuilder::add_frame(std::span<const std::uint64_t> values, FrameCodin
   std::memcpy(bytes_.data() + sizeof(PayloadHeader) + frames_++ * sizeof(FrameEntry), &entry, sizeof(entry));
 }
 
+std::span<std::byte> PayloadBuilder::add_packed(std::size_t bytes) {
+  bytes_.reserve(sizeof(PayloadHeader) + bytes + payload_padding);
+  bytes_.resize(sizeof(PayloadHeader) + bytes);
+  return std::span(bytes_).subspan(sizeof(PayloadHeader));
+}
+
 void PayloadBuilder::add_raw(std::span<const std::byte> raw) { bytes_.insert(bytes_.end(), raw.begin(), raw.end()); }
 
 std::vector<std::byte> PayloadBuilder::finish() {

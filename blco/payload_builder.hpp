@@ -1,8 +1,10 @@
 // Assembles a payload: header, frame table, frames or raw values, padding, checksum.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -12,6 +14,22 @@ namespace blco {
 
 inline constexpr int max_decimal_exponent = 15;
 
+// Whether the codec of integers holds a value, bit for bit: -0 is none.
+BLCO_HOST_DEVICE inline bool is_integer(double value) {
+  constexpr double integer_limit = 9007199254740992.0;  // 2^53
+  if (!(std::fabs(value) < integer_limit)) return false;
+  const auto integer = static_cast<double>(static_cast<std::int64_t>(value));
+  std::uint64_t bits = 0;
+  std::uint64_t expected = 0;
+  std::memcpy(&bits, &integer, sizeof(bits));
+  std::memcpy(&expected, &value, sizeof(expected));
+  return bits == expected;
+}
+
+// The base of a payload of integers: the most frequent of the frames' smallest values, so that frames that have it need
+// no base of their own.
+std::int64_t shared_base(std::vector<std::int64_t> smallest);
+
 class PayloadBuilder {
  public:
   // The payload reuses the memory of `space` and overwrites what it holds.
@@ -20,6 +38,8 @@ class PayloadBuilder {
   // Either frames: first reserve_table(), then one add_frame() per 256 entries, in order.
   void reserve_table();
   void add_frame(std::span<const std::uint64_t> values, FrameCoding coding);
+  // Or a table and frames that were packed elsewhere: returns `bytes` for them, to be filled before finish().
+  std::span<std::byte> add_packed(std::size_t bytes);
   // Or raw values, in one call.
   void add_raw(std::span<const std::byte> raw);
 

@@ -39,10 +39,6 @@ std::optional<std::int64_t> scaled(double value, int exponent) {
   return integer;
 }
 
-bool is_integer(double value) {
-  return std::abs(value) < integer_limit && same_bits(static_cast<double>(static_cast<std::int64_t>(value)), value);
-}
-
 // The smallest exponent that serves all values (0: all are integers). A value m / 10^k also equals 10 m / 10^(k+1), so
 // the exponent only grows.
 std::optional<int> common_exponent(std::span<const double> values) {
@@ -82,22 +78,6 @@ void for_each_frame(std::span<const double> values, int exponent, const Visit& v
     }
     visit(std::span<const std::uint64_t>(frame.data(), count));
   }
-}
-
-// The most frequent of the frames' smallest values: frames that have it need no base of their own.
-std::int64_t shared_base(std::vector<std::int64_t> smallest) {
-  std::sort(smallest.begin(), smallest.end());
-  std::int64_t best = 0;
-  std::ptrdiff_t best_count = 0;
-  for (auto from = smallest.begin(); from != smallest.end();) {
-    const auto to = std::upper_bound(from, smallest.end(), *from);
-    if (to - from > best_count) {
-      best = *from;
-      best_count = to - from;
-    }
-    from = to;
-  }
-  return best;
 }
 
 std::vector<std::byte> encode_scaled(std::span<const double> values, int exponent, std::vector<std::byte> space) {
@@ -145,6 +125,21 @@ std::size_t entries_of_frame(const PayloadView& payload, std::uint64_t frame) {
 }
 
 }  // namespace
+
+std::int64_t shared_base(std::vector<std::int64_t> smallest) {
+  std::sort(smallest.begin(), smallest.end());
+  std::int64_t best = 0;
+  std::ptrdiff_t best_count = 0;
+  for (auto from = smallest.begin(); from != smallest.end();) {
+    const auto to = std::upper_bound(from, smallest.end(), *from);
+    if (to - from > best_count) {
+      best = *from;
+      best_count = to - from;
+    }
+    from = to;
+  }
+  return best;
+}
 
 std::vector<std::byte> encode_values(std::span<const double> values, std::vector<std::byte> space) {
   if (all_ones(values)) {

@@ -46,7 +46,7 @@ quick=(-DBLCO_QUICK_TESTS=ON -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1)
 
 # Tests of one thread or of what is computed on one only.
 without_threads='-*OneThread*:*1_thread*:*Reference*:*SummedEvents*:*Planner*:*DrawsTheSame*:*FittedShape*:*InAFile*'
-without_threads+=':*HaveAKey*:*_f32*:*_mixed*'
+without_threads+=':*HaveAKey*:*_f32*:*_mixed*:*RealTensors*'
 
 run_part() {
   case $1 in

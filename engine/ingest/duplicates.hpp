@@ -1,25 +1,11 @@
-// Folds two values at the same coordinates into one.
+// Whether duplicates may be folded before runs are merged.
 #pragma once
 
-#include <algorithm>
-#include <blco/ingest.hpp>
 #include <cmath>
 
-namespace blco {
+#include "blco/duplicate_policy.hpp"
 
-// `value` belongs to the entry that comes first in the input. Requires: policy is not DuplicatePolicy::error.
-inline double fold_values(DuplicatePolicy policy, double value, double other) {
-  switch (policy) {
-    case DuplicatePolicy::first:
-      return value;
-    case DuplicatePolicy::last:
-      return other;
-    case DuplicatePolicy::max:
-      return std::max(value, other);
-    default:
-      return value + other;
-  }
-}
+namespace blco {
 
 // Tells whether the duplicates within a run may be folded early, before runs are merged, without changing a bit of the
 // result. Requires: admits() is called for each run, in input order.
@@ -32,18 +18,28 @@ class EarlyFolding {
   // `values` is a range, and get(element) its value. Sums of integers are exact in any order while none exceeds 2^53.
   template <class Values, class Get>
   bool admits(const Values& values, const Get& get) {
+    return admits([&] {
+      double sum = 0;
+      for (const auto& entry : values) {
+        if (!(sum <= exact_limit)) break;
+        const double value = get(entry);
+        sum = value == std::trunc(value) ? sum + std::abs(value) : 2 * exact_limit;
+      }
+      return sum;
+    });
+  }
+
+  // The same where `magnitudes` returns the sum of all magnitudes, or more than 2^53 if a value is no integer.
+  template <class Magnitudes>
+  bool admits(const Magnitudes& magnitudes) {
     if (policy_ == DuplicatePolicy::error) return false;
-    if (policy_ != DuplicatePolicy::sum) return true;
-    constexpr double exact_limit = 9007199254740992.0;
-    for (const auto& entry : values) {
-      if (!(total_ <= exact_limit)) return false;
-      const double value = get(entry);
-      total_ = value == std::trunc(value) ? total_ + std::abs(value) : 2 * exact_limit;
-    }
-    return total_ <= exact_limit;
+    if (policy_ == DuplicatePolicy::sum && total_ <= exact_limit) total_ += magnitudes();
+    return policy_ != DuplicatePolicy::sum || total_ <= exact_limit;
   }
 
  private:
+  static constexpr double exact_limit = 9007199254740992.0;  // 2^53
+
   DuplicatePolicy policy_;
   double total_ = 0;  // of the magnitudes of all values so far
 };

@@ -129,6 +129,21 @@ EncodedChunk encode_chunk(EncodeBuffers& buffers, const TensorLayout& layout, in
   return chunk;
 }
 
+// The same of a chunk that a device has packed, but for values that come as they are.
+EncodedChunk encode_packed(DeviceChunk&& packed, int zstd_level) {
+  EncodedChunk chunk;
+  chunk.stored.lower = std::move(packed.lower);
+  chunk.stored.upper = std::move(packed.upper);
+  chunk.sum_of_squares = packed.values.empty() ? packed.sum_of_squares : sum_of_squares(packed.values);
+  if (!packed.values.empty()) packed[Column::value] = encode_values(packed.values);
+  free_memory(packed.values);
+  for (std::size_t c = 0; c < column_count; ++c) {
+    chunk.stored.columns[c] = store_payload(packed.payload[c], zstd_level);
+    free_memory(packed.payload[c]);
+  }
+  return chunk;
+}
+
 // Takes chunks in order, one call at a time, on any thread.
 using ChunkSink = std::function<void(StoredChunk&&)>;
 
@@ -203,8 +218,13 @@ IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, int zstd_
         encoded.clear();
       } else {
         EncodeBuffers& own = buffers[task - beside];
-        input.source.fetch(own.part);
-        current[task - beside] = encode_chunk(own, input.layout, zstd_level, plan.overlaps);
+        EncodedChunk& chunk = current[task - beside];
+        if (std::optional<DeviceChunk> packed = input.source.pack(own.part)) {
+          chunk = encode_packed(std::move(*packed), zstd_level);
+        } else {
+          input.source.fetch(own.part);
+          chunk = encode_chunk(own, input.layout, zstd_level, plan.overlaps);
+        }
       }
     });
     if (plan.overlaps) {

@@ -44,7 +44,7 @@ void ExternalSort::add(CoordinateBatch&& batch, double share) {
     if (can_sort(budget_, sizes_, read_)) {
       builder_.add(std::move(batch));
     } else {
-      builder_ = {};
+      builder_ = RunBuilder(device_);
     }
     return;
   }
@@ -76,6 +76,7 @@ void ExternalSort::reserve_for_relabelling(std::uint64_t bytes) {
 
 bool ExternalSort::has_room(const CoordinateBatch& next) const {
   const EntrySizes waiting{builder_.entry_count(), builder_.coordinate_bytes()};
+  if (device_ != nullptr && waiting.count + next.count() > device_->max_entries(sizes_.has_key())) return false;
   return fits_in_memory(budget_, sizes_, waiting, sizes_of(next), store_ ? store_->index_bytes() : 0);
 }
 

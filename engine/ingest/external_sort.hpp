@@ -25,6 +25,7 @@ struct SortSetup {
   IngestSizes sizes;                  // the sort sets threads, order and has_layout itself
   std::filesystem::path folder = {};  // of the temporary files
   std::string mark = {};              // in their names
+  RunDevice* device = nullptr;        // that sorts runs and outlives the result; null: the CPU does
 };
 
 // Entries go in by add(), and come out in line order by finish(). Collects them in memory as long as they have room
@@ -37,9 +38,11 @@ class ExternalSort {
         sizes_(setup.sizes),
         folder_(setup.folder),
         mark_(setup.mark),
+        device_(setup.device),
         folding_(policy),
         executor_(&executor),
-        meter_(&meter) {
+        meter_(&meter),
+        builder_(setup.device) {
     sizes_.threads = executor.width();
   }
 
@@ -94,6 +97,7 @@ class ExternalSort {
   IngestSizes sizes_;
   std::filesystem::path folder_;
   std::string mark_;
+  RunDevice* device_;
   const Relabelling* relabelling_ = nullptr;
   EarlyFolding folding_;
   Executor* executor_;

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/fold_values.hpp"
 #include "blco/option_name.hpp"
-#include "engine/ingest/duplicates.hpp"
 #include "io/text/quoted_text.hpp"
 
 namespace blco {
@@ -58,6 +58,8 @@ class FoldedMemory final : public SortedSource {
   }
 
   void fetch(SortedPart& part) const override { run_->copy(part.first, part.count, part.entries); }
+
+  std::optional<DeviceChunk> pack(const SortedPart& part) const override { return run_->pack(part.first, part.count); }
 
  private:
   std::unique_ptr<MemoryRun> run_;

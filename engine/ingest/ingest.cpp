@@ -11,6 +11,7 @@
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/array_reader.hpp"
+#include "engine/ingest/device_run.hpp"
 #include "engine/ingest/encode.hpp"
 #include "engine/ingest/external_sort.hpp"
 #include "engine/ingest/fold.hpp"
@@ -218,12 +219,14 @@ std::filesystem::path spill_folder(const IngestOptions& options, const Temporary
 IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& output, const IngestOptions& options,
                         Executor& executor, const ProgressCallback& progress) {
   check_options(options);
+  const std::unique_ptr<RunDevice> device = find_run_device(options.device);
   // The name is taken now, so that a second job that writes the same file ends before its work and not after it.
   TemporaryFile file(output);
   ProgressMeter meter(progress);
   SortSetup setup = sort_setup(reader, options);
   setup.folder = spill_folder(options, file);
   setup.mark = file.target().filename().string();
+  setup.device = device.get();
   ExternalSort sort(setup, options.duplicates, executor, meter);
   const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
   IngestReport report = encode_container(sorted->input(sort.entry_count()), sorted->plan, options.zstd_level,
@@ -236,9 +239,11 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
 std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const IngestOptions& options,
                                               Executor& executor, const ProgressCallback& progress) {
   check_options(options);
+  const std::unique_ptr<RunDevice> device = find_run_device(options.device);
   ProgressMeter meter(progress);
   SortSetup setup = sort_setup(reader, options);
   setup.sizes.packs_in_memory = true;
+  setup.device = device.get();
   ExternalSort sort(setup, options.duplicates, executor, meter);
   const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
   return encode_in_memory(sorted->input(sort.entry_count()), sorted->plan, executor, meter);

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/ingest/duplicates.hpp"
+#include "blco/fold_values.hpp"
 #include "engine/ingest/loser_tree.hpp"
 
 namespace blco {

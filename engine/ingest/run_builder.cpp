@@ -11,6 +11,7 @@
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
+#include "blco/fold_values.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/ingest/line_sort.hpp"
 #include "kernels/aligned_buffer.hpp"
@@ -192,8 +193,7 @@ void linearize_slice(const TensorLayout& layout, const CoordinateBatch& batch, s
 // Lines are made twice, to count them and to move them: that takes less time than to write them down in between.
 template <typename Entry>
 std::unique_ptr<MemoryRun> build_run(const TensorLayout& layout, std::vector<CoordinateBatch> batches,
-                                     std::uint64_t entry_count, Executor& executor, const Relabelling* relabelling) {
-  if (relabelling != nullptr) executor.run(batches.size(), [&](std::size_t b) { relabelling->apply(batches[b]); });
+                                     std::uint64_t entry_count, Executor& executor) {
   const std::size_t parts =
       std::min(std::max(batches.size(), std::size_t{1}), parts_per_thread * static_cast<std::size_t>(executor.width()));
   const auto visit = [&](std::size_t part, const auto& sink) {
@@ -237,8 +237,10 @@ std::unique_ptr<MemoryRun> RunBuilder::finish(const TensorLayout& layout, Execut
                                               const Relabelling* relabelling) {
   const std::uint64_t count = entry_count_;
   std::vector<CoordinateBatch> batches = take_coordinates();
-  if (layout.has_key()) return build_run<WideEntry>(layout, std::move(batches), count, executor, relabelling);
-  return build_run<NarrowEntry>(layout, std::move(batches), count, executor, relabelling);
+  if (relabelling != nullptr) executor.run(batches.size(), [&](std::size_t b) { relabelling->apply(batches[b]); });
+  if (device_ != nullptr) return sort_on_device(*device_, layout, batches);
+  if (layout.has_key()) return build_run<WideEntry>(layout, std::move(batches), count, executor);
+  return build_run<NarrowEntry>(layout, std::move(batches), count, executor);
 }
 
 std::vector<CoordinateBatch> RunBuilder::take_coordinates() {

@@ -7,6 +7,7 @@
 
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
+#include "engine/ingest/device_run.hpp"
 #include "engine/ingest/relabelling.hpp"
 #include "engine/ingest/run_entry.hpp"
 #include "engine/ingest/sorted_run.hpp"
@@ -19,6 +20,9 @@ constexpr std::uint64_t sorted_entry_bytes(bool has_key) { return has_key ? size
 
 class RunBuilder {
  public:
+  // Runs are sorted by `device`, which must outlive them, or by the CPU if it is null.
+  explicit RunBuilder(RunDevice* device = nullptr) : device_(device) {}
+
   bool is_empty() const { return entry_count_ == 0; }
   std::uint64_t entry_count() const { return entry_count_; }
 
@@ -38,6 +42,7 @@ class RunBuilder {
   std::vector<CoordinateBatch> take_coordinates();
 
  private:
+  RunDevice* device_;
   std::vector<CoordinateBatch> batches_;
   std::uint64_t entry_count_ = 0;
   std::uint64_t coordinate_bytes_ = 0;

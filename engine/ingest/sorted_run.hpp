@@ -9,6 +9,7 @@
 #include "blco/layout.hpp"
 #include "engine/ingest/duplicates.hpp"
 #include "engine/ingest/sorted_source.hpp"
+#include "kernels/run_device.hpp"
 
 namespace blco {
 
@@ -27,7 +28,7 @@ class SortedRun {
   virtual bool is_folded() const { return false; }
 };
 
-// A run in memory.
+// A run in the memory of the host or of a device.
 class MemoryRun : public SortedRun {
  public:
   virtual std::uint64_t count() const = 0;
@@ -41,6 +42,10 @@ class MemoryRun : public SortedRun {
 
   // Replaces `block` by the entries [first, first + entries). Any thread.
   virtual void copy(std::uint64_t first, std::uint64_t entries, SortedBatch& block) const = 0;
+
+  // The entries [first, first + entries) as the device packs them that holds the run; nothing for a run in host memory.
+  // Any thread.
+  virtual std::optional<DeviceChunk> pack(std::uint64_t, std::uint64_t) const { return std::nullopt; }
 };
 
 }  // namespace blco

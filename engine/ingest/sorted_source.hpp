@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "blco/raw_vector.hpp"
+#include "kernels/run_device.hpp"
 
 namespace blco {
 
@@ -39,6 +41,10 @@ class SortedSource {
 
   // Puts the nonzeros of a part into its `entries`. Any thread, each with another part.
   virtual void fetch(SortedPart&) const {}
+
+  // The nonzeros of a part, which need no fetch() then, as the device packs them that holds them; nothing where they
+  // are in host memory. Any thread.
+  virtual std::optional<DeviceChunk> pack(const SortedPart&) const { return std::nullopt; }
 };
 
 }  // namespace blco

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "blco/frame.hpp"
+#include "blco/frame_encoder.hpp"
 #include "tests/blco/frame_values.hpp"
 
 namespace blco {
@@ -33,6 +34,27 @@ TEST(Frame, RoundTripsEverySequence) {
       back.resize(named.values.size());
       ASSERT_EQ(back, named.values) << named.name;
       ASSERT_EQ(frame.bytes.size(), frame_bytes(frame.shape) + 8);
+    }
+  }
+}
+
+TEST(Frame, IsTheSameWhereOneThreadOfADeviceWritesIt) {
+  for (const NamedValues& named : frame_test_values()) {
+    for (const FrameCoding coding : {FrameCoding::differences, FrameCoding::plain}) {
+      for (const std::uint64_t base : {std::uint64_t{1000}, named.values[0]}) {
+        EncodedFrame expected = encode(named.values, coding, base);
+        expected.bytes.resize(expected.bytes.size() - 8);
+        std::vector<std::uint64_t> column(frame_entries, 9);  // the second frame of two
+        column.insert(column.end(), named.values.begin(), named.values.end());
+
+        const ColumnFrame<std::uint64_t> frame(column.data(), column.size(), 1);
+        const FramePlan plan = plan_frame(frame, coding, base);
+        std::vector<std::uint64_t> words(frame_bytes(plan.shape) / 8, ~std::uint64_t{0});
+        write_frame(frame, coding, plan, words.data());
+
+        ASSERT_EQ(pack_descriptor(plan.shape), pack_descriptor(expected.shape)) << named.name;
+        ASSERT_TRUE(std::ranges::equal(std::as_bytes(std::span(words)), expected.bytes)) << named.name;
+      }
     }
   }
 }

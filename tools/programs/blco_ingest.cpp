@@ -76,6 +76,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_size("--memory", ingest.memory_bytes,
                 "Memory budget of the whole job; entries that do not fit are sorted with temporary files");
   line.add_threads(ingest.threads);
+  line.add_choice<Device>(
+      "--device", ingest.device, {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
+      "Where to sort, fold and pack; the container is the same. auto takes the CPU, as long as no hardware has shown "
+      "that a GPU is faster");
   line.add_path("--tmp", ingest.temporary_directory,
                 {.type = "DIR",
                  .description = "Folder for the temporary files of entries that do not fit in --memory",

@@ -1,6 +1,7 @@
 // CP decomposition of a tensor that may be larger than memory.
 #pragma once
 
+#include <blco/device.hpp>
 #include <blco/memory_budget.hpp>
 #include <blco/model.hpp>
 #include <blco/progress.hpp>
@@ -14,8 +15,6 @@
 #include <vector>
 
 namespace blco {
-
-enum class Device { automatic, cpu, cuda };  // automatic: a GPU if there is one, else the CPU
 
 // A GPU to plan for, which need not be present, and the bandwidths used to estimate times. The defaults describe a
 // large card behind PCIe 4 x16.
@@ -84,11 +83,11 @@ struct SweepReport {
 };
 
 struct CpdOptions {
-  int rank = 16;            // 0: the rank of `initial` or `resume`
-  int max_sweeps = 50;      // counts the sweeps before a resume too
-  double tolerance = 1e-5;  // stop when the fit changes by less; 0: never
-  std::uint64_t seed = 1;   // of the initial factors, which depend on seed, shape and rank alone
-  Device device = Device::automatic;
+  int rank = 16;                                  // 0: the rank of `initial` or `resume`
+  int max_sweeps = 50;                            // counts the sweeps before a resume too
+  double tolerance = 1e-5;                        // stop when the fit changes by less; 0: never
+  std::uint64_t seed = 1;                         // of the initial factors, which depend on seed, shape and rank alone
+  Device device = Device::automatic;              // automatic: a GPU if there is one, else the CPU
   Resolution resolution = Resolution::automatic;  // GPU only; for measurements
   // Of factors and products; f32 halves their memory and rounds more; mixed halves that of the factors alone.
   Precision precision = Precision::f64;

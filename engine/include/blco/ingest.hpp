@@ -1,6 +1,8 @@
 // Turns coordinates into a BLCO container.
 #pragma once
 
+#include <blco/device.hpp>
+#include <blco/duplicate_policy.hpp>
 #include <blco/error.hpp>
 #include <blco/progress.hpp>
 #include <cstdint>
@@ -11,9 +13,6 @@
 #include <vector>
 
 namespace blco {
-
-// How entries with equal coordinates become one nonzero: folded left to right in input order.
-enum class DuplicatePolicy { sum, error, first, last, max };
 
 // Whether to renumber the indices of each mode in the container. `frequency` orders them by falling number of entries
 // read, ties by rising index, so that indices without entries come last. Nonzeros that follow each other in the
@@ -44,6 +43,10 @@ struct IngestOptions {
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;  // unit of reads and transfers; larger: fewer of them, more memory
   std::filesystem::path temporary_directory = {};    // for data beyond memory_bytes; empty: the output's folder
   ColumnOptions columns = {};
+  // cuda: linearises, sorts, folds and packs on the GPU; the container's bytes are the same. What the GPU's free memory
+  // does not hold at a time is sorted in shorter runs, through temporary files. automatic means the CPU, as long as no
+  // hardware has shown that a GPU is faster.
+  Device device = Device::automatic;
 };
 
 struct ColumnBytes {
@@ -80,7 +83,8 @@ struct IngestReport {
 // if indices are renumbered. These files are locked; those that killed jobs left in the same folder are removed.
 // Throws Error: invalid_argument (bad input, naming file and line; an empty tensor; values that are all zero; a shape
 // too small for the input), out_of_memory (naming a budget that suffices), io (another job is writing `output`; a disk
-// is full or would become full), cancelled (by `progress`). On an error nothing is left on disk.
+// is full or would become full), cuda and not_built (Device::cuda without a GPU), cancelled (by `progress`). On an
+// error nothing is left on disk.
 IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
                           const IngestOptions& options = {}, const ProgressCallback& progress = {});
 

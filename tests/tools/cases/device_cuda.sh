@@ -1,4 +1,4 @@
-# Asked for a GPU that is not there, the command says so; it does not fall back.
+# Asked for a GPU that is not there, the commands say so; they do not fall back.
 write_small_tensor small.tns
 blco-ingest small.tns -o small.blco >/dev/null 2>&1
 blco-cpd small.blco --rank 2 --device cuda -o model.h5 >message 2>&1
@@ -7,7 +7,12 @@ if [ "$code" -eq 0 ]; then
   echo 'this machine has a GPU'
   exit 77
 fi
-case $code in 6 | 7) echo 'exit 6 or 7' ;; *) echo "exit $code" ;; esac
-grep -qiE 'cuda|gpu' message && echo 'the message names it'
+report() {
+  case $1 in 6 | 7) echo 'exit 6 or 7' ;; *) echo "exit $1" ;; esac
+  grep -qiE 'cuda|gpu' message && echo 'the message names it'
+}
+report "$code"
+blco-ingest small.tns -o sorted.blco --device cuda --quiet >message 2>&1
+report $?
 rm message
 list_folder

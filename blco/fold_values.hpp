@@ -1,0 +1,45 @@
+// Folds the values at the same coordinates into one.
+#pragma once
+
+#include <cstdint>
+
+#include "blco/duplicate_policy.hpp"
+#include "blco/host_device.hpp"
+
+namespace blco {
+
+// `value` belongs to the entry that comes first in the input. Under DuplicatePolicy::error the result means nothing.
+BLCO_HOST_DEVICE inline double fold_values(DuplicatePolicy policy, double value, double other) {
+  switch (policy) {
+    case DuplicatePolicy::first:
+      return value;
+    case DuplicatePolicy::last:
+      return other;
+    case DuplicatePolicy::max:
+      return value < other ? other : value;
+    default:
+      return value + other;
+  }
+}
+
+// Lines of a sorted run; `key` is null for lines of up to 64 bits.
+struct LineColumns {
+  const std::uint64_t* low = nullptr;
+  const std::uint64_t* key = nullptr;
+  std::uint64_t count = 0;
+
+  // Whether entry i is the first of its line.
+  BLCO_HOST_DEVICE bool is_first(std::uint64_t i) const {
+    return i == 0 || low[i] != low[i - 1] || (key != nullptr && key[i] != key[i - 1]);
+  }
+
+  // The values of the line that starts at entry i, folded left to right; of other entries, the value itself.
+  BLCO_HOST_DEVICE double fold(DuplicatePolicy policy, const double* values, std::uint64_t i) const {
+    double value = values[i];
+    if (!is_first(i)) return value;
+    for (std::uint64_t j = i + 1; j < count && !is_first(j); ++j) value = fold_values(policy, value, values[j]);
+    return value;
+  }
+};
+
+}  // namespace blco
