@@ -1,7 +1,7 @@
 // Writes what the CUDA backend launches for small tensors, with the device's memory at that moment, and beside it the
 // coordinates, values and factors that the result follows from: what check_machine_code.py runs and compares.
 //
-// usage: dump_launch FOLDER
+// usage: dump_launch FOLDER [model]
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -185,6 +185,24 @@ std::string name_of(Precision precision) {
   return precision == Precision::f64 ? "f64" : precision == Precision::f32 ? "f32" : "mixed";
 }
 
+// Parts of tensors like those that the literature measures, as dense as the whole: a box, and 4096 nonzeros from the
+// middle of its line order. throughput_model.py says which.
+std::vector<LaunchCase> model_cases() {
+  const auto box = [](std::vector<std::uint64_t> shape, double skew) {
+    return RandomTensorOptions{
+        .shape = std::move(shape), .nnz = 1000000, .seed = 9, .values = Values::counts, .skew = skew};
+  };
+  const LaunchCase common{.first = 400000, .count = 4096, .rank = 32};
+  std::vector<LaunchCase> cases(3, common);
+  cases[0].name = "nell2_like";
+  cases[0].tensor = box({2843, 2160, 6776}, 1.5);
+  cases[1].name = "enron_like";
+  cases[1].tensor = box({2238, 2103, 90136, 434}, 1.5);
+  cases[2].name = "amazon_like";
+  cases[2].tensor = box({403000, 149000, 151000}, 1);
+  return cases;
+}
+
 template <class Sum, class Factor>
 void add_places(const cuda::MttkrpArguments<Sum, Factor>& arguments, json& found) {
   const auto address = [](const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
@@ -266,13 +284,15 @@ json record(const LaunchCase& wanted, const std::string& folder) {
 
 int main(int argc, char** argv) {
   using namespace blco::testing;
-  if (argc != 2) {
-    std::cerr << "usage: dump_launch FOLDER\n";
+  const bool model = argc == 3 && std::string(argv[2]) == "model";
+  if (argc != 2 && !model) {
+    std::cerr << "usage: dump_launch FOLDER [model]\n";
     return 2;
   }
   const std::string folder = argv[1];
   json launches{{"mttkrp", json::array()}, {"frames", record_frames(folder)}};
-  for (const LaunchCase& wanted : launch_cases()) launches["mttkrp"].push_back(record(wanted, folder));
+  for (const LaunchCase& wanted : model ? model_cases() : launch_cases())
+    launches["mttkrp"].push_back(record(wanted, folder));
   std::ofstream file(folder + "/launches.json");
   file << launches.dump(1) << "\n";
   file.flush();
