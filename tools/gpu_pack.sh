@@ -81,8 +81,8 @@ check_headers12() {
   for source in kernels/cuda/*.cu kernels/cuda/*.cpp; do
     count=$((count + 1))
     if [ "${source##*.}" = cu ]; then
-      "$nvcc" -std=c++20 -arch=sm_80 -Xcicc -O0 -DCCCL_DISABLE_CTK_COMPATIBILITY_CHECK "${include[@]}" -ptx "$source" \
-        -o /dev/null >"$wheels.log" 2>&1
+      "$nvcc" -std=c++20 -arch=sm_80 --extended-lambda --expt-relaxed-constexpr -Xcicc -O0 \
+        -DCCCL_DISABLE_CTK_COMPATIBILITY_CHECK "${include[@]}" -ptx "$source" -o /dev/null >"$wheels.log" 2>&1
     else
       "${CXX:-g++}" -std=c++20 -fsyntax-only "${include[@]}" -isystem "$toolkit/include" "$source" >"$wheels.log" 2>&1
     fi || { bad+=("$source"); cat "$wheels.log" >&2; }
