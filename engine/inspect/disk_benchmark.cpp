@@ -6,6 +6,7 @@
 #include <blco/benchmark.hpp>
 #include <chrono>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "blco/error.hpp"
@@ -15,6 +16,7 @@
 #include "engine/inspect/discarding_backend.hpp"
 #include "engine/stream/streamer.hpp"
 #include "io/container/container_reader.hpp"
+#include "io/file/direct_file.hpp"
 #include "io/file/file_descriptor.hpp"
 #include "io/file/transfer.hpp"
 
@@ -71,14 +73,28 @@ DiskMeasurement measure(const std::function<void()>& work, const Cache& cache, i
   return all[all.size() / 2];
 }
 
-Plan plan_of(const TensorSizes& sizes, int readers) {
+Plan plan_of(const TensorSizes& sizes, const DiskMeasurement& labels) {
   Plan plan;
   plan.tiers.assign(sizes.chunks.size(), Tier::streamed);
-  plan.readers = readers;
-  plan.lanes = readers + 2;
+  plan.readers = labels.readers;
+  plan.lanes = labels.readers + 2;
   plan.lane_bytes = sizes.largest_buffer();
   plan.scratch_bytes = sizes.largest_scratch();
+  plan.direct_bytes = labels.direct ? direct_room_bytes : 0;
   return plan;
+}
+
+// From disk through the system's cache and past it, then from the cache.
+std::vector<DiskMeasurement> planned_reads(int threads) {
+  std::vector<int> readers;
+  for (int count = 1; count < threads; count *= 2) readers.push_back(count);
+  readers.push_back(threads);
+  std::vector<DiskMeasurement> reads;
+  for (const auto& [cold, direct] : {std::pair{true, false}, {true, true}, {false, false}}) {
+    if (!direct) reads.push_back({.cold = cold});
+    for (const int count : readers) reads.push_back({.readers = count, .cold = cold, .direct = direct});
+  }
+  return reads;
 }
 
 }  // namespace
@@ -95,19 +111,14 @@ DiskReport benchmark_disk(const TensorFile& tensor, const DiskOptions& options) 
     report.payload_bytes += chunk.payload_bytes;
   }
 
-  const int most = ThreadPool(options.threads).width();
-  std::vector<int> readers;
-  for (int count = 1; count < most; count *= 2) readers.push_back(count);
-  readers.push_back(most);
-  for (const bool cold : {true, false}) {
-    report.reads.push_back(measure([&] { cache.read(report.file_bytes); }, cache, options.repeats, {.cold = cold}));
-    for (const int count : readers) {
-      const Plan plan = plan_of(sizes, count);
-      DiscardingBackend backend;
-      Streamer streamer(tensor.chunks(), plan, backend);
-      const auto pass = [&] { streamer.pass(0, Direction::forward); };
-      report.reads.push_back(measure(pass, cache, options.repeats, {.readers = count, .cold = cold}));
+  for (const DiskMeasurement& labels : planned_reads(ThreadPool(options.threads).width())) {
+    if (labels.readers == 0) {
+      report.reads.push_back(measure([&] { cache.read(report.file_bytes); }, cache, options.repeats, labels));
+      continue;
     }
+    DiscardingBackend backend;
+    Streamer streamer(tensor.chunks(), plan_of(sizes, labels), backend);
+    report.reads.push_back(measure([&] { streamer.pass(0, Direction::forward); }, cache, options.repeats, labels));
   }
   return report;
 }

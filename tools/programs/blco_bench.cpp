@@ -33,8 +33,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
   line.add_path("TENSOR", arguments.tensor,
                 {.type = "", .description = "A BLCO container from blco-ingest", .required = true});
-  line.add_whole("--rank", cpd.rank, 1,
-                 {.type = "R", .description = "Columns of the factor matrices, 1 to 4096; required unless --disk is given"});
+  line.add_whole(
+      "--rank", cpd.rank, 1,
+      {.type = "R", .description = "Columns of the factor matrices, 1 to 4096; required unless --disk is given"});
   line.add_whole("--repeats", arguments.benchmark.repeats, 1,
                  {.type = "K", .description = "Passes over each mode; the median time counts", .fallback = "5"});
   line.add_choice<Device>("--device", cpd.device,
@@ -78,7 +79,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "ranks 16, 32 and 64");
   line.add_flag("--disk", arguments.disk,
                 "Measure instead how fast the container can be read, decompressed, checked and staged for a GPU, by 1, "
-                "2, 4 ... threads up to --threads, from disk and from the system's cache; takes --repeats too");
+                "2, 4 ... threads up to --threads: from disk, from disk past the system's cache, and from the cache; "
+                "takes --repeats too");
   line.add_flag("--json", arguments.json, "Print JSON instead of a table");
 }
 
@@ -227,17 +229,21 @@ Rates rates_of(const DiskReport& report, const DiskMeasurement& read) {
   return {bytes / read.seconds, nnz / read.seconds, bytes / read.processor_seconds, nnz / read.processor_seconds};
 }
 
+const char* source_of(const DiskMeasurement& read) {
+  return !read.cold ? "cache" : read.direct ? "disk, direct" : "disk";
+}
+
 void print_disk_table(const DiskReport& report) {
   const auto nnz = static_cast<double>(report.nnz);
   fmt::print("chunks  {:.2f} bytes per nonzero on disk, {:.2f} on the link\n\n",
              static_cast<double>(report.stored_bytes) / nnz, static_cast<double>(report.payload_bytes) / nnz);
-  fmt::print("{:<5} {:<12} {:>10} {:>10} {:>10} {:>14} {:>14}\n", "from", "by", "ms", "GB/s", "M nnz/s",
+  fmt::print("{:<12} {:<12} {:>10} {:>10} {:>10} {:>14} {:>14}\n", "from", "by", "ms", "GB/s", "M nnz/s",
              "GB/s of a core", "M nnz/s of one");
   for (const DiskMeasurement& read : report.reads) {
     const Rates rates = rates_of(report, read);
     const std::string by =
         read.readers == 0 ? "plain read" : fmt::format("{} reader{}", read.readers, read.readers == 1 ? "" : "s");
-    fmt::print("{:<5} {:<12} {:>10.1f} {:>10.2f} {:>10.1f} {:>14.2f} {:>14.1f}\n", read.cold ? "disk" : "cache", by,
+    fmt::print("{:<12} {:<12} {:>10.1f} {:>10.2f} {:>10.1f} {:>14.2f} {:>14.1f}\n", source_of(read), by,
                read.seconds * 1e3, rates.stored / 1e9, rates.nonzeros / 1e6, rates.stored_per_core / 1e9,
                rates.nonzeros_per_core / 1e6);
   }
@@ -249,7 +255,7 @@ void print_disk_json(const DiskReport& report) {
   const char* separator = "";
   for (const DiskMeasurement& read : report.reads) {
     fmt::print(R"({}{{"from":"{}","readers":{},"seconds":{:.6g},"processor_seconds":{:.6g}}})", separator,
-               read.cold ? "disk" : "cache", read.readers, read.seconds, read.processor_seconds);
+               source_of(read), read.readers, read.seconds, read.processor_seconds);
     separator = ",";
   }
   fmt::print("]}}\n");

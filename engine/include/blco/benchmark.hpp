@@ -72,10 +72,11 @@ struct DiskOptions {
 };
 
 struct DiskMeasurement {
-  int readers = 0;                // threads that read, decompress and check chunks; 0: the file is only read, as dd does
-  bool cold = false;              // the system was asked first to drop the file from its cache
-  double seconds = 0;             // median of the repeats
-  double processor_seconds = 0;   // of all threads in user and system mode, in that repeat
+  int readers = 0;               // threads that read, decompress and check chunks; 0: the file is only read, as dd does
+  bool cold = false;             // the system was asked first to drop the file from its cache
+  bool direct = false;           // read past the system's cache (O_DIRECT), where the file system can
+  double seconds = 0;            // median of the repeats
+  double processor_seconds = 0;  // of all threads in user and system mode, in that repeat
 };
 
 struct DiskReport {
@@ -88,7 +89,7 @@ struct DiskReport {
 
 // Measures the host's part of a pass that streams every chunk to a GPU: reading, decompressing, checking, and filling
 // the ring of staging buffers; what stands in for the GPU takes no time. Readers: 1, 2, 4 and so on up to `threads`.
-// Memory: the ring, of one chunk more than twice per reader at most. Throws Error: io, corrupt, invalid_argument.
+// Memory: the ring, of two chunks more than there are readers. Throws Error: io, corrupt, invalid_argument.
 DiskReport benchmark_disk(const TensorFile& tensor, const DiskOptions& options = {});
 
 }  // namespace blco
