@@ -14,9 +14,10 @@ PackedMemory::PackedMemory(Backend& backend, std::span<const std::uint64_t> byte
     : places_(bytes.size()) {
   std::vector<std::uint64_t> slots;
   for (const std::uint64_t chunk : bytes) slots.push_back(payload_slot_bytes(chunk));
-  const auto wanted = static_cast<double>(std::accumulate(slots.begin(), slots.end(), std::uint64_t{0}));
-  const auto given = static_cast<double>(allocate(backend, slots, slab_bytes));
-  place(slots, shortage_.empty() ? 1 : given / wanted);
+  const std::uint64_t wanted = std::accumulate(slots.begin(), slots.end(), std::uint64_t{0});
+  const std::uint64_t given = allocate(backend, slots, slab_bytes);
+  if (given == wanted) shortage_.clear();  // smaller buffers did
+  place(slots, given == wanted ? 1 : static_cast<double>(given) / static_cast<double>(wanted));
 }
 
 // Each slab holds as many of the next chunks as fit into `slab_bytes`, at least one. Returns the bytes of all slabs.

@@ -83,6 +83,18 @@ TEST(PackedMemory, GivesWhatThereIsToChunksAllOverThePass) {
   }
 }
 
+TEST(PackedMemory, TakesSmallerBuffersWhereThereAreNoLargeOnes) {
+  const std::vector<std::uint64_t> sizes = chunk_sizes();
+  RecordingBackend backend;
+  backend.max_buffer_bytes = 5000;
+
+  const PackedMemory memory(backend, sizes, std::uint64_t{1} << 20);
+
+  EXPECT_EQ(memory.shortage(), "");
+  EXPECT_THAT(with_memory(memory, 40), testing::SizeIs(30));
+  expect_apart(memory, sizes);
+}
+
 TEST(PackedMemory, NeedsNoneAtAll) {
   RecordingBackend backend;
   backend.host_bytes_left = 511;

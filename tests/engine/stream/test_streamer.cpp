@@ -77,7 +77,7 @@ class StreamerTest : public testing::TestWithParam<Reading> {
 };
 
 TEST_P(StreamerTest, SubmitsEveryChunkOnceInTheOrderOfThePass) {
-  for (const auto& [lanes, readers] : {std::pair{2, 1}, {2, 2}, {4, 2}, {3, 3}, {1, 1}}) {
+  for (const auto& [lanes, readers] : {std::pair{2, 1}, {2, 2}, {4, 2}, {3, 3}, {1, 1}, {12, 10}}) {
     const Plan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), lanes, readers);
     RecordingBackend backend;
     backend.executor = jobs();
