@@ -23,10 +23,10 @@ constexpr std::uint64_t overhead_bytes = std::uint64_t{8} << 20;
 constexpr int min_lanes = 2;
 
 // A read takes a core's time, which copies, sums up and decompresses: more readers than threads fill the ring no
-// faster. Two, so that one waits for the disk while the other works. At 4 GB/s each, 64 exceed what a machine's memory
+// faster. Two, so that one waits for the disk while the other works. At 4 GB/s each, 62 exceed what a machine's memory
 // gives.
 constexpr int min_useful_readers = 2;
-constexpr int max_useful_readers = 64;
+constexpr int max_useful_readers = 62;
 
 // R x R matrices alive at once in a row update: the system, its checked copy, its factorisation, both forms of the
 // solver, and if singular the eigenvectors and a product.

@@ -132,7 +132,7 @@ TEST(DevicePlan, MoreDeviceMemoryNeverSendsMore) {
 
 TEST(DevicePlan, HasAReaderForEveryThreadAndALaneForEveryReader) {
   PlanRequest request = request_of({5'000'000, 20'000, 300}, 32);
-  for (const auto& [threads, readers] : {std::pair{1, 2}, {2, 2}, {16, 16}, {48, 48}, {200, 64}}) {
+  for (const auto& [threads, readers] : {std::pair{1, 2}, {2, 2}, {16, 16}, {48, 48}, {200, 62}}) {
     request.threads = threads;
 
     const Plan plan = make_plan(sixty_gigabytes(), request);
