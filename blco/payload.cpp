@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t crc_offset = offsetof(PayloadHeader, crc);
 
 std::uint32_t payload_crc(std::span<const std::byte> payload) {
-  constexpr std::array<std::byte, 4> zero{};
-  const std::uint32_t before = crc32c(payload.first(crc_offset));
-  return crc32c(payload.subspan(crc_offset + 4), crc32c(zero, before));
+  PayloadChecksum checksum;
+  checksum.add(payload);
+  return checksum.value();
 }
 
 PayloadHeader read_header(std::span<const std::byte> payload) {
@@ -130,7 +130,24 @@ std::vector<std::byte> encode_line_column(std::span<const std::uint64_t> column,
   return builder.finish();
 }
 
+void PayloadChecksum::add(std::span<const std::byte> next) {
+  if (!has_begun_) {
+    constexpr std::array<std::byte, sizeof(PayloadHeader::crc)> zero{};
+    crc_ = crc32c(zero, crc32c(next.first(crc_offset)));
+    next = next.subspan(crc_offset + zero.size());
+    has_begun_ = true;
+  }
+  crc_ = crc32c(next, crc_);
+}
+
 PayloadView check_payload(std::span<const std::byte> payload, std::uint64_t expected_count) {
+  PayloadChecksum checksum;
+  if (payload.size() >= sizeof(PayloadHeader)) checksum.add(payload);
+  return check_payload(payload, expected_count, checksum);
+}
+
+PayloadView check_payload(std::span<const std::byte> payload, std::uint64_t expected_count,
+                          const PayloadChecksum& checksum) {
   if (payload.size() < sizeof(PayloadHeader) + payload_padding) fail("the payload is too short for its header");
   const PayloadHeader header = read_header(payload);
   if (header.magic != payload_magic) fail("the payload does not start with its magic number");
@@ -139,7 +156,7 @@ PayloadView check_payload(std::span<const std::byte> payload, std::uint64_t expe
          std::to_string(payload_version));
   }
   if (header.length != payload.size()) fail("the payload's length disagrees with its header");
-  if (header.crc != payload_crc(payload)) fail("the checksum of the payload does not match");
+  if (header.crc != checksum.value()) fail("the checksum of the payload does not match");
   if (header.count < expected_count || header.count > max_chunk_nnz) {
     fail("the payload holds " + std::to_string(header.count) + " entries where " + std::to_string(expected_count) +
          " were expected");

@@ -81,6 +81,19 @@ std::vector<std::byte> encode_stored_values(std::span<const double> values, std:
 // Checks magic, version, codec, lengths, checksum and every frame table entry. The payload may hold more entries than
 // expected, never fewer. Throws Error{corrupt}; the caller adds file and chunk.
 PayloadView check_payload(std::span<const std::byte> payload, std::uint64_t expected_count);
+// The checksum of a payload of which more and more arrives. Its first piece holds at least the header.
+class PayloadChecksum {
+ public:
+  void add(std::span<const std::byte> next);
+  std::uint32_t value() const { return crc_; }
+
+ private:
+  std::uint32_t crc_ = 0;
+  bool has_begun_ = false;
+};
+// As check_payload, for a payload whose checksum has been computed while it arrived.
+PayloadView check_payload(std::span<const std::byte> payload, std::uint64_t expected_count,
+                          const PayloadChecksum& checksum);
 // Same without checksum and frame table. Requires: the bytes were checked before.
 PayloadView view_payload(std::span<const std::byte> payload);
 

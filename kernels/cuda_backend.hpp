@@ -53,7 +53,7 @@ struct CudaConfig {
   BackendConfig backend;  // private_bytes: device memory for copies of the output beyond the first
   DeviceLimits limits;
   int lanes = 2;                     // device buffers, each with its stream; at least as many as staging buffers
-  std::uint64_t lane_bytes = 0;      // of each lane: cuda_chunk_bytes of the largest chunk that crosses the link
+  std::uint64_t lane_bytes = 0;      // of each lane: at least cuda_chunk_bytes of any chunk that crosses the link
   std::uint64_t resident_bytes = 0;  // for chunks kept on the device: the sum of their cuda_chunk_bytes
   Resolution resolution = Resolution::automatic;
   KernelVariant variant = KernelVariant::usual;
@@ -69,7 +69,7 @@ std::uint64_t cuda_backend_bytes(const CudaConfig& config);
 // Largest private_bytes that the backend makes use of.
 std::uint64_t cuda_backend_useful_private_bytes(const CudaConfig& config);
 
-// Device memory of a chunk whose payloads total `payload_bytes`.
+// Device memory of a chunk whose payloads, with what lies between them, total `payload_bytes`.
 std::uint64_t cuda_chunk_bytes(std::uint64_t payload_bytes);
 
 }  // namespace blco

@@ -48,7 +48,7 @@ TensorSizes measure_tensor(const ChunkSource& tensor) {
     one.scratch_bytes = tensor.scratch_bytes(chunk);
     for (const StoredExtent& extent : tensor.extents(chunk)) {
       one.stored_bytes += extent.stored_bytes;
-      one.payload_bytes += extent.payload_bytes;
+      if (extent.payload_bytes > 0) one.payload_bytes = payload_slot_bytes(one.payload_bytes) + extent.payload_bytes;
     }
     sizes.chunks.push_back(one);
   }

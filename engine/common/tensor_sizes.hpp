@@ -13,7 +13,7 @@ struct ChunkSizes {
   std::uint64_t buffer_bytes = 0;   // in host memory, in whole pages
   std::uint64_t scratch_bytes = 0;  // needed to read the chunk
   std::uint64_t stored_bytes = 0;   // read from disk
-  std::uint64_t payload_bytes = 0;  // sent over the link to a device
+  std::uint64_t payload_bytes = 0;  // sent over the link to a device, with what lies between the payloads
 };
 
 struct TensorSizes {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
@@ -87,12 +88,14 @@ JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
   return request;
 }
 
-CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressMeter& meter)
+CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, std::unique_ptr<Streamer> streamer,
+             ProgressMeter& meter)
     : tensor_(&tensor.summary()),
       options_(&start.options),
       job_(&job),
       meter_(&meter),
-      rows_(tensor.chunks(), job.backend(), start.options.rank, job.device() != nullptr) {
+      rows_(tensor.chunks(), job.backend(), start.options.rank, job.device() != nullptr),
+      streamer_(std::move(streamer)) {
   model_.shape = tensor_->shape;
   model_.rank = options_->rank;
   model_.mode_names = tensor_->mode_names;
@@ -102,7 +105,6 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressM
   model_.tensor_nnz = tensor_->nnz;
   model_.tensor_sum_of_squares = tensor_->sum_of_squares;
   load_initial_factors(*tensor_, *options_, start.resumed.get(), rows_);
-  streamer_.emplace(tensor.chunks(), job.plan(), job.backend(), job.side_jobs(), job.trace(), meter_);
   als_.emplace(job.backend(), *streamer_, static_cast<int>(tensor_->shape.size()), options_->rank,
                tensor_->sum_of_squares);
   if (start.resumed) {

@@ -29,8 +29,9 @@ JobRequest fit_request(const Tensor& tensor, const CpdOptions& options);
 
 class CpFit {
  public:
-  // `start` and `job` must outlive this.
-  CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, ProgressMeter& meter);
+  // `streamer` is the job's. `start`, `job` and `meter` must outlive this.
+  CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, std::unique_ptr<Streamer> streamer,
+        ProgressMeter& meter);
 
   // Runs the sweeps, then takes the model out of the backend. Throws as fit_cpd does.
   CpdModel run();
@@ -49,7 +50,7 @@ class CpFit {
   ProgressMeter* meter_;
   OriginalRows rows_;
   CpdModel model_;  // without factors until the end
-  std::optional<Streamer> streamer_;
+  std::unique_ptr<Streamer> streamer_;
   std::optional<CpAls> als_;
 };
 

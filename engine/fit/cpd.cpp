@@ -32,8 +32,9 @@ CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
   const FitStart start(tensor.summary(), options);
   CpdJob job(tensor, budget, start.options, fit_request(tensor, start.options));
   job.make_backend();
+  std::unique_ptr<Streamer> streamer = job.make_streamer(&meter);
   if (options.on_plan) options.on_plan(job.describe());
-  CpdModel model = CpFit(tensor, start, job, meter).run();
+  CpdModel model = CpFit(tensor, start, job, std::move(streamer), meter).run();
   job.close_trace();
   return model;
 }
@@ -69,8 +70,7 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<dou
   for (std::size_t n = 0; n < order; ++n) {
     if (static_cast<int>(n) != mode) rows.load(static_cast<int>(n), 0, factors[n]);
   }
-  Streamer streamer(tensor.chunks(), job.plan(), job.backend(), job.side_jobs(), job.trace());
-  streamer.pass(mode, Direction::forward);
+  job.make_streamer()->pass(mode, Direction::forward);
   std::vector<double> output(output_size);
   job.backend().read_output(output);
   rows.reorder(mode, output);

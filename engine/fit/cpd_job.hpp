@@ -7,10 +7,12 @@
 #include <string>
 
 #include "engine/common/chrome_trace.hpp"
+#include "engine/common/progress_meter.hpp"
 #include "engine/common/side_jobs.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/stream/pass_estimate.hpp"
 #include "engine/stream/planner.hpp"
+#include "engine/stream/streamer.hpp"
 
 namespace blco {
 
@@ -37,6 +39,9 @@ class CpdJob {
   void make_backend();
   // Made on the first call, unless it was made before.
   Backend& backend();
+  // Allocates the lanes and the chunks' host memory. If there is less of it than planned, describe() says so
+  // afterwards.
+  std::unique_ptr<Streamer> make_streamer(ProgressMeter* meter = nullptr);
   TraceSink* trace() { return trace_.get(); }
   void close_trace();
   CpdPlan describe() const;
@@ -45,11 +50,10 @@ class CpdJob {
   // Null if the CPU computes.
   const DeviceLimits* device() const { return request_.device ? &request_.device->limits : nullptr; }
   ThreadPool& pool() { return pool_; }
-  // For the streamer; nullptr if a GPU computes.
-  SideJobs* side_jobs() { return request_.device ? nullptr : &side_jobs_; }
 
  private:
   std::unique_ptr<Backend> make_device_backend() const;
+  bool is_cache_of_use() const;
   void choose_device(const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request);
 
   const Tensor* tensor_;

@@ -112,7 +112,8 @@ struct EncodeBuffers {
 };
 
 // Gives memory back as soon as it can, unless `keeps`.
-EncodedChunk encode_chunk(EncodeBuffers& buffers, const TensorLayout& layout, int zstd_level, bool keeps) {
+EncodedChunk encode_chunk(EncodeBuffers& buffers, const TensorLayout& layout, const Compression& compression,
+                          bool keeps) {
   SortedBatch& batch = buffers.part.entries;
   EncodedChunk chunk;
   find_bounds(batch, layout, chunk.stored);
@@ -120,7 +121,8 @@ EncodedChunk encode_chunk(EncodeBuffers& buffers, const TensorLayout& layout, in
   const auto store = [&](Column column, auto&& encode, auto& entries) {
     std::vector<std::byte> payload = encode(entries, std::exchange(buffers.payload, {}));
     if (!keeps) free_memory(entries);
-    chunk.stored.columns[static_cast<std::size_t>(column)] = store_payload(payload, zstd_level);
+    chunk.stored.columns[static_cast<std::size_t>(column)] =
+        store_payload(payload, compression.zstd_level, compression.saving_percent);
     if (keeps) buffers.payload = std::move(payload);
   };
   store(Column::index, encode_line_column, batch.low);
@@ -130,7 +132,7 @@ EncodedChunk encode_chunk(EncodeBuffers& buffers, const TensorLayout& layout, in
 }
 
 // The same of a chunk that a device has packed, but for values that come as they are.
-EncodedChunk encode_packed(DeviceChunk&& packed, int zstd_level) {
+EncodedChunk encode_packed(DeviceChunk&& packed, const Compression& compression) {
   EncodedChunk chunk;
   chunk.stored.lower = std::move(packed.lower);
   chunk.stored.upper = std::move(packed.upper);
@@ -138,7 +140,7 @@ EncodedChunk encode_packed(DeviceChunk&& packed, int zstd_level) {
   if (!packed.values.empty()) packed[Column::value] = encode_values(packed.values);
   free_memory(packed.values);
   for (std::size_t c = 0; c < column_count; ++c) {
-    chunk.stored.columns[c] = store_payload(packed.payload[c], zstd_level);
+    chunk.stored.columns[c] = store_payload(packed.payload[c], compression.zstd_level, compression.saving_percent);
     free_memory(packed.payload[c]);
   }
   return chunk;
@@ -192,8 +194,8 @@ class Totals {
   IngestReport report_;
 };
 
-IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, int zstd_level, const ChunkSink& sink,
-                           Executor& executor, ProgressMeter& meter) {
+IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, const Compression& compression,
+                           const ChunkSink& sink, Executor& executor, ProgressMeter& meter) {
   Totals totals(sink);
   std::vector<EncodedChunk> encoded;
   std::uint64_t nnz = 0;
@@ -220,10 +222,10 @@ IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, int zstd_
         EncodeBuffers& own = buffers[task - beside];
         EncodedChunk& chunk = current[task - beside];
         if (std::optional<DeviceChunk> packed = input.source.pack(own.part)) {
-          chunk = encode_packed(std::move(*packed), zstd_level);
+          chunk = encode_packed(std::move(*packed), compression);
         } else {
           input.source.fetch(own.part);
-          chunk = encode_chunk(own, input.layout, zstd_level, plan.overlaps);
+          chunk = encode_chunk(own, input.layout, compression, plan.overlaps);
         }
       }
     });
@@ -254,12 +256,12 @@ std::vector<std::uint64_t> store_relabelling(const EncodeInput& input, const Sin
 
 }  // namespace
 
-IngestReport encode_container(EncodeInput input, const EncodePlan& plan, int zstd_level, TemporaryFile output,
-                              Executor& executor, ProgressMeter& meter) {
+IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const Compression& compression,
+                              TemporaryFile output, Executor& executor, ProgressMeter& meter) {
   ContainerWriter writer(std::move(output), input.info);
   meter.begin({.name = "write", .nonzeros = input.max_nnz});
   IngestReport report = encode_chunks(
-      input, plan, zstd_level, [&](StoredChunk&& chunk) { writer.append(chunk); }, executor, meter);
+      input, plan, compression, [&](StoredChunk&& chunk) { writer.append(chunk); }, executor, meter);
   meter.end();
   report.relabelled_modes = store_relabelling(
       input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) { writer.relabel(mode, originals); });
@@ -274,7 +276,7 @@ std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePla
                                               ProgressMeter& meter) {
   auto chunks = std::make_unique<PackedChunks>();
   meter.begin({.name = "pack", .nonzeros = input.max_nnz});
-  constexpr int no_compression = 0;
+  constexpr Compression no_compression;
   encode_chunks(
       input, plan, no_compression, [&](StoredChunk&& chunk) { chunks->append(std::move(chunk)); }, executor, meter);
   meter.end();

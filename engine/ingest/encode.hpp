@@ -30,11 +30,17 @@ struct EncodeInput {
   std::vector<Labels> labels = {};     // per mode, of the original indices; empty: none
 };
 
+// As IngestOptions has it.
+struct Compression {
+  int zstd_level = 0;
+  int saving_percent = 0;
+};
+
 // Writes the container `output`, which appears when it is whole. Its bytes do not depend on `plan` or on threads.
 // Throws Error: invalid_argument if there are no nonzeros, if all values are zero, or if the sum of their squares is
 // not finite; io; cancelled.
-IngestReport encode_container(EncodeInput input, const EncodePlan& plan, int zstd_level, TemporaryFile output,
-                              Executor& executor, ProgressMeter& meter);
+IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const Compression& compression,
+                              TemporaryFile output, Executor& executor, ProgressMeter& meter);
 
 // Encodes the same chunks into memory, without zstd. Throws likewise.
 std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePlan& plan, Executor& executor,

@@ -52,6 +52,9 @@ void check_options(const IngestOptions& options) {
   if (options.zstd_level < 0 || options.zstd_level > 19) {
     throw Error(ErrorKind::invalid_argument, option_name("zstd_level") + " must be from 1 to 19, or 0 for none");
   }
+  if (options.zstd_saving_percent < 0 || options.zstd_saving_percent > 100) {
+    throw Error(ErrorKind::invalid_argument, option_name("zstd_saving_percent") + " must be from 0 to 100");
+  }
   if (!options.shape.empty()) static_cast<void>(TensorLayout(options.shape));
   if (!options.shape.empty() && !options.mode_names.empty()) {
     static_cast<void>(decide_mode_names(options.shape.size(), options));
@@ -229,8 +232,9 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   setup.device = device.get();
   ExternalSort sort(setup, options.duplicates, executor, meter);
   const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
-  IngestReport report = encode_container(sorted->input(sort.entry_count()), sorted->plan, options.zstd_level,
-                                         std::move(file), executor, meter);
+  IngestReport report =
+      encode_container(sorted->input(sort.entry_count()), sorted->plan,
+                       {options.zstd_level, options.zstd_saving_percent}, std::move(file), executor, meter);
   report.entries_read = sort.entry_count();
   report.input_format = reader.format();
   return report;

@@ -8,15 +8,6 @@
 #include "blco/error.hpp"
 
 namespace blco {
-namespace {
-
-// As in a container's buffers.
-constexpr std::size_t slot_alignment = 64;
-std::uint64_t slot_bytes(std::uint64_t payload_bytes) {
-  return (payload_bytes + slot_alignment - 1) / slot_alignment * slot_alignment;
-}
-
-}  // namespace
 
 void PackedChunks::append(StoredChunk&& chunk) {
   Chunk added;
@@ -52,7 +43,7 @@ std::vector<std::uint32_t> PackedChunks::relabelling(std::uint64_t mode) const {
 
 std::uint64_t PackedChunks::buffer_bytes(std::uint64_t chunk) const {
   std::uint64_t bytes = 0;
-  for (const StoredExtent& extent : extents(chunk)) bytes += slot_bytes(extent.payload_bytes);
+  for (const StoredExtent& extent : extents(chunk)) bytes += payload_slot_bytes(extent.payload_bytes);
   return bytes;
 }
 
@@ -73,7 +64,7 @@ ChunkView PackedChunks::read_chunk(std::uint64_t chunk, std::span<std::byte> buf
     if (bytes.empty()) continue;
     std::memcpy(buffer.data() + offset, bytes.data(), bytes.size());
     view.payload[c] = buffer.subspan(offset, bytes.size());
-    offset += static_cast<std::size_t>(slot_bytes(bytes.size()));
+    offset += static_cast<std::size_t>(payload_slot_bytes(bytes.size()));
   }
   return view;
 }

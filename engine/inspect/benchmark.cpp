@@ -168,17 +168,17 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
   }
   OriginalRows rows(tensor.chunks(), job.backend(), options.rank, job.device() != nullptr);
   load_initial_factors(tensor.summary(), options, nullptr, rows);
+  const std::unique_ptr<Streamer> streamer = job.make_streamer();
   report.plan = job.describe();
 
   std::unique_ptr<AltoBaseline> baseline;
   if (benchmark.baseline) baseline = make_baseline(tensor, options.rank, options.seed, job.pool());
-  Streamer streamer(tensor.chunks(), job.plan(), job.backend(), job.side_jobs(), job.trace());
-  streamer.pass(0, Direction::forward);
+  streamer->pass(0, Direction::forward);
   for (const PassLoad& load : job.loads()) {
     // Chunks are sorted only after some passes; these come before the measured ones.
     const int warming = report.plan.decoded_chunks > 0 ? passes_before_sorting + 1 : 0;
-    for (int i = 0; i < warming; ++i) streamer.pass(load.mode, Direction::forward);
-    PassMeasurement pass = measure_pass(streamer, baseline.get(), load, benchmark.repeats);
+    for (int i = 0; i < warming; ++i) streamer->pass(load.mode, Direction::forward);
+    PassMeasurement pass = measure_pass(*streamer, baseline.get(), load, benchmark.repeats);
     set_traffic(traffic_of(load, report.cache_size), report, pass);
     report.passes.push_back(pass);
   }

@@ -7,6 +7,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
+#include "io/file/direct_file.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/host/host_backend.hpp"
 #include "kernels/host/sorted_tiles.hpp"
@@ -17,11 +18,15 @@ namespace {
 // The library itself, its HDF5 handles, thread stacks in use and small tables.
 constexpr std::uint64_t overhead_bytes = std::uint64_t{8} << 20;
 
-// One lane is computed on (or copied from) while another is filled. With a device, more lanes smooth the transfers, and
-// a second reader hides decompression; on the CPU the computing threads read the next chunk themselves.
+// One lane is computed on (or copied from) while another is filled. On the CPU the computing threads read the next
+// chunk themselves. With a device, readers fill lanes, and every reader has one beside these two.
 constexpr int min_lanes = 2;
-constexpr int default_lanes = 4;
-constexpr int default_readers = 2;
+
+// A read takes a core's time, which copies, sums up and decompresses: more readers than threads fill the ring no
+// faster. Two, so that one waits for the disk while the other works. At 4 GB/s each, 62 exceed what a machine's memory
+// gives.
+constexpr int min_useful_readers = 2;
+constexpr int max_useful_readers = 62;
 
 // R x R matrices alive at once in a row update: the system, its checked copy, its factorisation, both forms of the
 // solver, and if singular the eigenvectors and a product.
@@ -131,21 +136,31 @@ std::uint64_t previous_factor_bytes(const PlanRequest& request) {
   return host_backend_bytes(config, request.threads) - without;
 }
 
+// Host memory of the ring beyond its minimum.
+std::uint64_t more_ring_bytes(const Plan& plan) {
+  const auto readers = static_cast<std::uint64_t>(plan.readers);
+  return static_cast<std::uint64_t>(plan.lanes - min_lanes) * plan.lane_bytes + (readers - 1) * plan.scratch_bytes +
+         readers * plan.direct_bytes;
+}
+
+void set_readers(int readers, Plan& plan) {
+  plan.lanes = min_lanes + readers;
+  plan.readers = std::max(1, readers);
+}
+
 // What more lanes and readers may take of `room`: little, because a small budget is better spent on keeping chunks; all
 // of it where the caller has asked for lanes.
 std::uint64_t room_for_lanes(const DeviceRequest& device, std::uint64_t room) {
   return device.lanes > 0 ? room : room / 8;
 }
 
-// Adds lanes and readers if there is room. Returns the added bytes.
-std::uint64_t deepen_ring(const TensorSizes& tensor, const DeviceRequest& device, std::uint64_t room, Plan& plan) {
-  const int lanes = device.lanes > 0 ? device.lanes : default_lanes;
-  const std::uint64_t more = static_cast<std::uint64_t>(lanes - min_lanes) * plan.lane_bytes +
-                             (default_readers - 1) * tensor.largest_scratch();
-  if (more > room_for_lanes(device, room)) return 0;
-  plan.lanes = lanes;
-  plan.readers = default_readers;
-  return more;
+// As many readers as are of use, or as the lanes asked for have, if there is room.
+void deepen_ring(const PlanRequest& request, std::uint64_t room, Plan& plan) {
+  int readers = std::clamp(request.threads, min_useful_readers, max_useful_readers);
+  readers = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(readers), plan.tiers.size()));
+  if (request.device->lanes > 0) readers = request.device->lanes - min_lanes;
+  set_readers(readers, plan);
+  while (readers > 0 && more_ring_bytes(plan) > room_for_lanes(*request.device, room)) set_readers(--readers, plan);
 }
 
 // Plans device memory: lanes, copies of the output and resident chunks.
@@ -169,7 +184,10 @@ void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& pl
   if (cuda_backend_bytes(cuda_config(request, plan)) > without + room / 4) plan.keep_previous = false;
   const std::uint64_t min_bytes = cuda_backend_bytes(cuda_config(request, plan));
   plan.lanes = lanes;
-  if (cuda_backend_bytes(cuda_config(request, plan)) > min_bytes + room_for_lanes(device, room)) plan.lanes = min_lanes;
+  const std::uint64_t most_bytes = min_bytes + room_for_lanes(device, room);
+  while (plan.lanes > min_lanes && cuda_backend_bytes(cuda_config(request, plan)) > most_bytes) {
+    set_readers(plan.lanes - min_lanes - 1, plan);
+  }
   const std::uint64_t taken = cuda_backend_bytes(cuda_config(request, plan));
   if (request.keep_chunks) {
     plan.resident_bytes = keep_evenly(tensor, Tier::device, device.budget_bytes - taken, device_bytes_of, plan.tiers);
@@ -217,8 +235,11 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
     if (plan.keep_previous) room -= previous;
   }
   if (request.device) {
-    room -= deepen_ring(tensor, *request.device, room, plan);
+    deepen_ring(request, room, plan);
     plan_device(tensor, request, plan);
+    plan.direct_bytes = direct_room_bytes;
+    if (more_ring_bytes(plan) > room / 8) plan.direct_bytes = 0;
+    room -= more_ring_bytes(plan);
   }
   if (request.keep_chunks) {
     room -= keep_evenly(tensor, Tier::packed, room, buffer_of, plan.tiers);
@@ -238,7 +259,7 @@ CudaConfig cuda_config(const PlanRequest& request, const Plan& plan) {
   config.backend.private_bytes = plan.private_bytes;
   config.backend.keep_previous = plan.keep_previous;
   config.lanes = plan.lanes;
-  config.lane_bytes = cuda_chunk_bytes(plan.lane_bytes);  // payloads have a larger alignment on the device
+  config.lane_bytes = plan.lane_bytes;
   config.resident_bytes = plan.resident_bytes;
   config.resolution = request.device->resolution;
   config.variant = request.device->variant;

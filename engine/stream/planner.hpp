@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/common/tensor_sizes.hpp"
@@ -44,12 +45,17 @@ struct Plan {
   int readers = 0;               // threads that fill the lanes for a device; on the CPU 1: the computing threads read
   std::uint64_t lane_bytes = 0;  // of each lane
   std::uint64_t scratch_bytes = 0;  // of each reader
+  std::uint64_t direct_bytes = 0;   // of each reader beside: to read past the system's cache; 0: read through it
   std::uint64_t private_bytes = 0;  // for copies of the output, on the device if there is one
   std::uint64_t sorted_bytes = 0;   // host: for sorted copies of decoded chunks
   bool keep_previous = false;       // keep the factors before each update
   std::uint64_t planned_bytes = 0;  // all host memory of the job
   std::uint64_t minimum_bytes = 0;  // the smallest budget that suffices
   std::uint64_t disk_bytes_per_pass = 0;
+
+  // Set by the streamer: packed chunks that became streamed ones, and why; the other figures are adjusted.
+  std::uint64_t demoted_chunks = 0;
+  std::string shortage = {};
 
   // Zero without a device.
   std::uint64_t resident_bytes = 0;  // device memory of the chunks that stay there

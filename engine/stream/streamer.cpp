@@ -1,25 +1,41 @@
 // Reads fill the ring of lanes in the order of the pass; the caller's thread submits in the same order.
 #include "engine/stream/streamer.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "kernels/aligned_buffer.hpp"
 
 namespace blco {
 
 Streamer::Streamer(const ChunkSource& tensor, const Plan& plan, Backend& backend, SideJobs* jobs, TraceSink* trace,
                    ProgressMeter* meter)
     : tensor_(&tensor),
-      plan_(&plan),
+      plan_(plan),
       backend_(&backend),
       jobs_(jobs),
       trace_(trace),
       meter_(meter),
       residents_(plan.tiers.size()) {
   for (int lane = 0; lane < plan.lanes; ++lane) lanes_.push_back(backend.allocate_host(plan.lane_bytes));
-  scratch_.assign(static_cast<std::size_t>(plan.readers), std::vector<std::byte>(plan.scratch_bytes));
-  for (std::uint64_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
-    if (plan.tiers[chunk] == Tier::packed) {
-      residents_[chunk].buffer = backend.allocate_host(tensor.buffer_bytes(chunk));
-    }
+  scratch_.assign(static_cast<std::size_t>(plan.readers),
+                  std::vector<std::byte>(plan.scratch_bytes + plan.direct_bytes));
+  allocate_packed();
+}
+
+void Streamer::allocate_packed() {
+  std::vector<std::uint64_t> bytes(plan_.tiers.size());
+  for (std::uint64_t chunk = 0; chunk < bytes.size(); ++chunk) {
+    if (plan_.tiers[chunk] == Tier::packed) bytes[chunk] = tensor_->buffer_bytes(chunk);
+  }
+  packed_.emplace(*backend_, bytes);
+  plan_.shortage = packed_->shortage();
+  for (std::uint64_t chunk = 0; chunk < bytes.size(); ++chunk) {
+    if (bytes[chunk] == 0 || !packed_->of(chunk).empty()) continue;
+    plan_.tiers[chunk] = Tier::streamed;
+    plan_.disk_bytes_per_pass += stored_bytes(chunk);
+    plan_.planned_bytes -= std::min(plan_.planned_bytes, mapped_bytes(bytes[chunk]));
+    ++plan_.demoted_chunks;
   }
 }
 
@@ -52,7 +68,7 @@ void Streamer::drain() noexcept {
 }
 
 void Streamer::run_pass(int mode, Direction direction) {
-  const std::uint64_t count = plan_->tiers.size();
+  const std::uint64_t count = plan_.tiers.size();
   const auto chunk_at = [&](std::uint64_t i) { return direction == Direction::forward ? i : count - 1 - i; };
   std::vector<std::uint64_t> reads;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -67,7 +83,7 @@ void Streamer::run_pass(int mode, Direction direction) {
     const std::uint64_t chunk = chunk_at(i);
     const std::uint64_t nnz = tensor_->info().nnz_of_chunk(chunk);
     if (!needs_read(chunk)) {
-      backend_->submit_resident(*residents_[chunk].id);
+      backend_->submit_resident(*residents_[chunk]);
       if (meter_ != nullptr) meter_->advance(nnz, 0);
       continue;
     }
@@ -86,8 +102,8 @@ std::unique_ptr<ReadAhead> Streamer::read(std::vector<std::uint64_t> chunks) {
   ReadSetup setup{tensor_, lanes_.size(), scratch_};
   setup.destination = [this](std::uint64_t chunk, std::size_t lane) {
     backend_->wait_lane(static_cast<int>(lane));
-    HostBuffer* own = residents_[chunk].buffer.get();
-    return own != nullptr ? own->bytes() : lanes_[lane]->bytes();
+    const std::span<std::byte> own = packed_->of(chunk);
+    return own.empty() ? lanes_[lane]->bytes() : own;
   };
   setup.ended = [this](std::size_t reader, std::uint64_t chunk, TraceTime begin, TraceTime end) {
     if (trace_ == nullptr) return;
@@ -100,16 +116,16 @@ std::unique_ptr<ReadAhead> Streamer::read(std::vector<std::uint64_t> chunks) {
 void Streamer::submit_read(std::uint64_t chunk, std::size_t at, const ChunkView& view) {
   const auto lane = static_cast<int>(at);
   bytes_read_ += stored_bytes(chunk);
-  if (plan_->tiers[chunk] == Tier::streamed) {
+  if (plan_.tiers[chunk] == Tier::streamed) {
     backend_->submit(lane, view);
     return;
   }
-  const Tier tier = plan_->tiers[chunk];
+  const Tier tier = plan_.tiers[chunk];
   const ResidentForm form = tier == Tier::packed   ? ResidentForm::packed
                             : tier == Tier::device ? ResidentForm::device
                                                    : ResidentForm::decoded;
-  residents_[chunk].id = backend_->keep(lane, view, form);
-  backend_->submit_resident(*residents_[chunk].id);
+  residents_[chunk] = backend_->keep(lane, view, form);
+  backend_->submit_resident(*residents_[chunk]);
 }
 
 std::uint64_t Streamer::stored_bytes(std::uint64_t chunk) const {

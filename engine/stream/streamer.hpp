@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/common/progress_meter.hpp"
+#include "engine/stream/packed_memory.hpp"
 #include "engine/stream/planner.hpp"
 #include "engine/stream/read_ahead.hpp"
 #include "io/container/chunk_source.hpp"
@@ -22,8 +23,9 @@ enum class Direction { forward, backward };
 
 class Streamer {
  public:
-  // Allocates the lanes and the room for packed chunks. Arguments must outlive the streamer. With `jobs`, the executor
-  // of a backend that computes on the host, chunks are read between its tasks; without, by reader threads.
+  // Allocates the lanes and the room for packed chunks; plan() says which of these have to be streamed because the
+  // backend gives no more memory. Arguments but the plan must outlive the streamer. With `jobs`, the executor of a
+  // backend that computes on the host, chunks are read between its tasks; without, by reader threads.
   Streamer(const ChunkSource& tensor, const Plan& plan, Backend& backend, SideJobs* jobs = nullptr,
            TraceSink* trace = nullptr, ProgressMeter* meter = nullptr);
   // Waits for copies from the lanes.
@@ -36,20 +38,18 @@ class Streamer {
   // ended. The meter counts every chunk, and ends the pass by throwing.
   void pass(int mode, Direction direction);
 
+  // The given plan, and what became of it.
+  const Plan& plan() const { return plan_; }
   // Read from the container since construction.
   std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:
   using TraceTime = std::chrono::steady_clock::time_point;
 
-  struct Resident {
-    std::unique_ptr<HostBuffer> buffer;  // packed only
-    std::optional<ResidentId> id;        // set once the chunk has been read
-  };
-
+  void allocate_packed();
   void run_pass(int mode, Direction direction);
   void drain() noexcept;
-  bool needs_read(std::uint64_t chunk) const { return !residents_[chunk].id.has_value(); }
+  bool needs_read(std::uint64_t chunk) const { return !residents_[chunk].has_value(); }
   std::unique_ptr<ReadAhead> read(std::vector<std::uint64_t> chunks);
   void submit_read(std::uint64_t chunk, std::size_t lane, const ChunkView& view);
   std::uint64_t stored_bytes(std::uint64_t chunk) const;
@@ -57,14 +57,15 @@ class Streamer {
              std::uint64_t bytes) const;
 
   const ChunkSource* tensor_;
-  const Plan* plan_;
+  Plan plan_;
   Backend* backend_;
   SideJobs* jobs_;
   TraceSink* trace_;
   ProgressMeter* meter_;
   std::vector<std::unique_ptr<HostBuffer>> lanes_;
-  std::vector<std::vector<std::byte>> scratch_;  // per reader
-  std::vector<Resident> residents_;              // per chunk
+  std::optional<PackedMemory> packed_;
+  std::vector<std::vector<std::byte>> scratch_;       // per reader
+  std::vector<std::optional<ResidentId>> residents_;  // per chunk; set once it has been read, if it stays
   std::uint64_t bytes_read_ = 0;
 };
 

@@ -65,7 +65,7 @@ class PiecewiseRead final : public ChunkRead {
                      payload(piece.column).subspan(piece.first, piece.bytes));
     }
     const std::lock_guard lock(scratch_mutex_);
-    read_column(descriptor_, extent, payload(piece.column), scratch_);
+    read_column({descriptor_}, extent, payload(piece.column), scratch_);
   }
 
   void accept(std::size_t column) {

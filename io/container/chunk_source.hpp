@@ -52,8 +52,9 @@ class ChunkSource {
   virtual std::uint64_t buffer_bytes(std::uint64_t chunk) const = 0;
   virtual std::uint64_t scratch_bytes(std::uint64_t chunk) const = 0;
 
-  // Reads the payloads of one chunk into `buffer` (64-byte aligned), each aligned to 64 bytes; the view points into the
-  // buffer and this source. Every frame has been checked. Thread-safe. Throws Error: io, or corrupt naming the place.
+  // Reads the payloads of one chunk into `buffer` (64-byte aligned) so that ChunkView::contiguous() is not empty; the
+  // view points into the buffer and this source. Every frame has been checked. Thread-safe. Throws Error: io, or
+  // corrupt naming the place.
   virtual ChunkView read_chunk(std::uint64_t chunk, std::span<std::byte> buffer,
                                std::span<std::byte> scratch) const = 0;
   // Same, in pieces. Buffer and scratch must outlive the read.

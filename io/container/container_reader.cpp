@@ -16,6 +16,7 @@
 #include "io/container/container_table.hpp"
 #include "io/container/relabelling_data.hpp"
 #include "io/container/stored_column.hpp"
+#include "io/file/direct_file.hpp"
 #include "io/file/file_descriptor.hpp"
 
 namespace blco {
@@ -53,6 +54,7 @@ struct ContainerReader::Impl {
 
   std::filesystem::path path;
   FileDescriptor file;
+  DirectFile direct;
   std::uint64_t file_bytes = 0;
   ContainerMetadata metadata;
   std::atomic<const std::vector<StoredExtents>*> current{nullptr};
@@ -61,7 +63,7 @@ struct ContainerReader::Impl {
   std::vector<StoredExtents> repaired;
 };
 
-ContainerReader::Impl::Impl(const std::filesystem::path& file_path) : path(file_path) {
+ContainerReader::Impl::Impl(const std::filesystem::path& file_path) : path(file_path), direct(file_path) {
   file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) throw_system_error("open", path);
   struct stat status {};
@@ -91,13 +93,18 @@ ChunkView ContainerReader::Impl::place(std::uint64_t chunk, const StoredExtents&
 ChunkView ContainerReader::Impl::read(std::uint64_t chunk, const StoredExtents& row, std::span<std::byte> buffer,
                                       std::span<std::byte> scratch) const {
   const ChunkView view = place(chunk, row, buffer);
+  StoredFile stored{file.get()};
+  if (direct.is_open() && scratch.size() >= column_scratch_bytes(row, view.nnz) + direct_room_bytes) {
+    stored.direct = &direct;
+    stored.room = scratch.last(direct_room_bytes);
+    scratch = scratch.first(scratch.size() - direct_room_bytes);
+  }
   for (std::size_t c = 0; c < column_count; ++c) {
     if (view.payload[c].empty()) continue;
     const auto offset = static_cast<std::size_t>(view.payload[c].data() - buffer.data());
     const std::span<std::byte> payload = buffer.subspan(offset, view.payload[c].size());
     try {
-      read_column(file.get(), row[c], payload, scratch);
-      accept_column(c, view.nnz, payload, scratch);
+      load_column(stored, row[c], c, view.nnz, payload, scratch);
     } catch (const Error& error) {
       throw Error(error.kind(), path.string() + ": chunk " + std::to_string(chunk) + ", column " + column_names[c] +
                                     ": " + error.what() + "; restore the file from a copy, or ingest it again");

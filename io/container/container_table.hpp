@@ -22,9 +22,6 @@ inline constexpr std::array<const char*, column_count> column_names = {"index", 
 inline constexpr std::uint32_t frame_filter_skipped = 1;  // bits of a filter mask
 inline constexpr std::uint32_t zstd_skipped = 2;
 
-// Space of a payload in a chunk's buffer.
-constexpr std::uint64_t payload_slot_bytes(std::uint64_t payload_bytes) { return (payload_bytes + 63) / 64 * 64; }
-
 // The rows of the group /chunks.
 struct ChunkTable {
   std::vector<StoredExtents> extents;

@@ -23,32 +23,30 @@
 namespace blco {
 namespace {
 
-// Decompressing costs time on every read, often more than a disk takes for a few more bytes: compression has to pay.
-constexpr std::uint64_t worthwhile_percent = 90;
-
 // Samples of a long payload are compressed first. Being short, they compress less well than the whole.
 constexpr std::size_t sample_pieces = 8;
 constexpr std::size_t sample_piece_bytes = std::size_t{1} << 14;
 constexpr std::size_t sample_bytes = sample_pieces * sample_piece_bytes;
-constexpr std::uint64_t hopeless_percent = 95;
 
 // Enough of a chunk's start to identify it, because it includes the checksum.
 constexpr std::size_t checked_start = 4096;
 
-// Returns nothing if the result takes more than `max_percent` of the payload.
-std::vector<std::byte> compress(std::span<const std::byte> payload, int level, std::uint64_t max_percent) {
+// Returns nothing if that does not save at least `saving_percent`, or nothing at all.
+std::vector<std::byte> compress(std::span<const std::byte> payload, int level, int saving_percent) {
   const std::size_t max_bytes = ZSTD_compressBound(payload.size());
   const auto out = std::make_unique_for_overwrite<std::byte[]>(max_bytes);
   const std::size_t written = ZSTD_compress(out.get(), max_bytes, payload.data(), payload.size(), level);
   if (ZSTD_isError(written)) {
     throw Error(ErrorKind::out_of_memory, std::string("zstd cannot compress a chunk: ") + ZSTD_getErrorName(written));
   }
-  if (100 * written > max_percent * payload.size()) return {};
+  const bool saves =
+      written < payload.size() && 100 * written <= static_cast<std::size_t>(100 - saving_percent) * payload.size();
+  if (!saves) return {};
   return {out.get(), out.get() + written};
 }
 
-bool is_hopeless(std::span<const std::byte> payload, int level) {
-  if (payload.size() < 4 * sample_bytes) return false;
+bool is_hopeless(std::span<const std::byte> payload, int level, int saving_percent) {
+  if (payload.size() < 4 * sample_bytes || saving_percent == 0) return false;
   std::vector<std::byte> sample;
   sample.reserve(sample_bytes);
   for (std::size_t piece = 0; piece < sample_pieces; ++piece) {
@@ -56,13 +54,13 @@ bool is_hopeless(std::span<const std::byte> payload, int level) {
     const auto first = payload.begin() + static_cast<std::ptrdiff_t>(middle - sample_piece_bytes / 2);
     sample.insert(sample.end(), first, first + static_cast<std::ptrdiff_t>(sample_piece_bytes));
   }
-  return compress(sample, level, hopeless_percent).empty();
+  return compress(sample, level, saving_percent / 2).empty();
 }
 
 // Returns nothing if compression does not pay.
-std::vector<std::byte> compress_if_worthwhile(std::span<const std::byte> payload, int level) {
-  if (is_hopeless(payload, level)) return {};
-  return compress(payload, level, worthwhile_percent);
+std::vector<std::byte> compress_if_worthwhile(std::span<const std::byte> payload, int level, int saving_percent) {
+  if (is_hopeless(payload, level, saving_percent)) return {};
+  return compress(payload, level, saving_percent);
 }
 
 void set_filters(const Hdf5Place& place, hid_t creation, Column column, std::uint64_t chunk_nnz) {
@@ -123,7 +121,7 @@ std::vector<T> gather(const ChunkTable& table, Get get) {
 
 }  // namespace
 
-StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level) {
+StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level, int saving_percent) {
   if (zstd_level < 0 || zstd_level > ZSTD_maxCLevel()) {
     refuse("zstd level " + std::to_string(zstd_level) + " is not between 0 and " + std::to_string(ZSTD_maxCLevel()));
   }
@@ -133,9 +131,9 @@ StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level) 
   if (zstd_level > 0 && view_payload(payload).codec == Codec::f64) {
     std::vector<std::byte> shuffled(payload.size());
     shuffle_f64(payload, shuffled);
-    stored.bytes = compress_if_worthwhile(shuffled, zstd_level);
+    stored.bytes = compress_if_worthwhile(shuffled, zstd_level, saving_percent);
   } else if (zstd_level > 0) {
-    stored.bytes = compress_if_worthwhile(payload, zstd_level);
+    stored.bytes = compress_if_worthwhile(payload, zstd_level, saving_percent);
   }
   if (!stored.bytes.empty()) return stored;
   stored.bytes.assign(payload.begin(), payload.end());

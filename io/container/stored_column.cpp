@@ -23,6 +23,44 @@ void decompress(std::span<const std::byte> stored, std::span<std::byte> payload)
   if (written != payload.size()) throw Error(ErrorKind::corrupt, "it decompresses to another size than was written");
 }
 
+// Read and summed up at a time: little enough that the sum finds it in the core's cache, where it takes a fifth of the
+// time of the read (22 GB/s against 7 from memory), and enough that a system call is cheap by comparison.
+constexpr std::size_t summed_bytes = std::size_t{256} << 10;
+
+// Fills `out` from the file; `summed` gets piece by piece what has just arrived.
+template <class Summed>
+void fill(const StoredFile& file, std::uint64_t address, std::span<std::byte> out, const Summed& summed) {
+  while (file.direct != nullptr && !out.empty()) {
+    std::span<const std::byte> read = file.direct->read(address, out.size(), file.room);
+    if (read.empty()) break;
+    address += read.size();
+    while (!read.empty()) {
+      const std::size_t bytes = std::min(summed_bytes, read.size());
+      std::memcpy(out.data(), read.data(), bytes);
+      summed(out.first(bytes));
+      out = out.subspan(bytes);
+      read = read.subspan(bytes);
+    }
+  }
+  while (!out.empty()) {
+    const std::span<std::byte> piece = out.first(std::min(summed_bytes, out.size()));
+    read_at(file.descriptor, address, piece);
+    summed(piece);
+    address += piece.size();
+    out = out.subspan(piece.size());
+  }
+}
+
+void accept(Codec codec, std::size_t column, std::span<std::byte> payload, std::span<std::byte> scratch) {
+  const bool is_value = column == static_cast<std::size_t>(Column::value);
+  if ((codec == Codec::line) == is_value) throw Error(ErrorKind::corrupt, "its codec does not belong to this column");
+  if (codec == Codec::f64_shuffled) {
+    const std::span<std::byte> shuffled = scratch.first(payload.size());
+    std::memcpy(shuffled.data(), payload.data(), payload.size());
+    unshuffle_f64(shuffled, payload);
+  }
+}
+
 }  // namespace
 
 bool may_be_shuffled(const StoredExtent& extent, std::size_t column, std::uint64_t nnz) {
@@ -41,23 +79,28 @@ std::uint64_t column_scratch_bytes(const StoredExtents& row, std::uint64_t nnz) 
   return bytes;
 }
 
-void read_column(int descriptor, const StoredExtent& extent, std::span<std::byte> payload,
+void read_column(const StoredFile& file, const StoredExtent& extent, std::span<std::byte> payload,
                  std::span<std::byte> scratch) {
-  if (!is_compressed(extent)) return read_at(descriptor, extent.address, payload);
+  const auto unsummed = [](std::span<const std::byte>) {};
+  if (!is_compressed(extent)) return fill(file, extent.address, payload, unsummed);
   const std::span<std::byte> stored = scratch.first(static_cast<std::size_t>(extent.stored_bytes));
-  read_at(descriptor, extent.address, stored);
+  fill(file, extent.address, stored, unsummed);
   decompress(stored, payload);
 }
 
 void accept_column(std::size_t column, std::uint64_t nnz, std::span<std::byte> payload, std::span<std::byte> scratch) {
-  const Codec codec = check_payload(payload, nnz).codec;
-  const bool is_value = column == static_cast<std::size_t>(Column::value);
-  if ((codec == Codec::line) == is_value) throw Error(ErrorKind::corrupt, "its codec does not belong to this column");
-  if (codec == Codec::f64_shuffled) {
-    const std::span<std::byte> shuffled = scratch.first(payload.size());
-    std::memcpy(shuffled.data(), payload.data(), payload.size());
-    unshuffle_f64(shuffled, payload);
+  accept(check_payload(payload, nnz).codec, column, payload, scratch);
+}
+
+void load_column(const StoredFile& file, const StoredExtent& extent, std::size_t column, std::uint64_t nnz,
+                 std::span<std::byte> payload, std::span<std::byte> scratch) {
+  if (is_compressed(extent) || payload.size() < sizeof(PayloadHeader)) {
+    read_column(file, extent, payload, scratch);
+    return accept_column(column, nnz, payload, scratch);
   }
+  PayloadChecksum checksum;
+  fill(file, extent.address, payload, [&](std::span<const std::byte> piece) { checksum.add(piece); });
+  accept(check_payload(payload, nnz, checksum).codec, column, payload, scratch);
 }
 
 }  // namespace blco

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "io/container/container.hpp"
+#include "io/file/direct_file.hpp"
 
 namespace blco {
 
@@ -16,10 +17,20 @@ bool is_compressed(const StoredExtent& extent);
 // Scratch for a chunk's columns, read one after the other.
 std::uint64_t column_scratch_bytes(const StoredExtents& row, std::uint64_t nnz);
 
+struct StoredFile {
+  int descriptor = -1;
+  const DirectFile* direct = nullptr;  // null: reads go through the system's cache
+  std::span<std::byte> room = {};      // direct_room_bytes; with `direct`
+};
+
 // Reads a payload, decompressing it through the scratch. Here and below: throws Error io, or corrupt without a place,
 // which the caller adds.
-void read_column(int descriptor, const StoredExtent& extent, std::span<std::byte> payload,
+void read_column(const StoredFile& file, const StoredExtent& extent, std::span<std::byte> payload,
                  std::span<std::byte> scratch);
+
+// Reads, decompresses and checks a payload, and unshuffles raw doubles.
+void load_column(const StoredFile& file, const StoredExtent& extent, std::size_t column, std::uint64_t nnz,
+                 std::span<std::byte> payload, std::span<std::byte> scratch);
 
 // Checks a payload that was read, and unshuffles raw doubles through the scratch.
 void accept_column(std::size_t column, std::uint64_t nnz, std::span<std::byte> payload, std::span<std::byte> scratch);

@@ -11,7 +11,6 @@ namespace {
 constexpr std::uint64_t device_granule = 512;
 // Byte tables, fault record, and the runtime's rounding of small allocations.
 constexpr std::uint64_t table_and_flag_bytes = std::uint64_t{64} << 10;
-constexpr std::uint64_t payload_alignment = 256;
 constexpr std::uint64_t max_useful_copies = 7;
 
 std::uint64_t granules(std::uint64_t bytes) { return (bytes + device_granule - 1) / device_granule * device_granule; }
@@ -50,9 +49,6 @@ std::uint64_t cuda_backend_useful_private_bytes(const CudaConfig& config) {
   return max_useful_copies * longest * output_row_bytes(config.backend);
 }
 
-std::uint64_t cuda_chunk_bytes(std::uint64_t payload_bytes) {
-  return (payload_bytes + payload_alignment - 1) / payload_alignment * payload_alignment +
-         column_count * payload_alignment;
-}
+std::uint64_t cuda_chunk_bytes(std::uint64_t payload_bytes) { return payload_slot_bytes(payload_bytes); }
 
 }  // namespace blco

@@ -16,13 +16,10 @@ namespace blco::cuda {
 struct DeviceChunk {
   std::uint64_t number = 0;
   std::uint64_t nnz = 0;
-  std::uint64_t payload_bytes = 0;
+  std::uint64_t payload_bytes = 0;                  // with what lies between the payloads
   std::array<PayloadView, column_count> payload{};  // `bytes` are in device memory; null without a payload
   std::vector<RowRange> rows;                       // per mode
 };
-
-// Payloads start at multiples of this.
-inline constexpr std::uint64_t payload_alignment = 256;
 
 // Lays the payloads out from `memory` on, without copying.
 inline DeviceChunk place_chunk(const ChunkView& chunk, const TensorLayout& layout, std::byte* memory) {
@@ -33,9 +30,8 @@ inline DeviceChunk place_chunk(const ChunkView& chunk, const TensorLayout& layou
     const std::span<const std::byte> payload = chunk.payload[column];
     if (payload.empty()) continue;
     placed.payload[column] = view_payload(payload);
-    placed.payload[column].bytes = memory;
-    placed.payload_bytes += payload.size();
-    memory += (payload.size() + payload_alignment - 1) / payload_alignment * payload_alignment;
+    placed.payload[column].bytes = memory + payload_slot_bytes(placed.payload_bytes);
+    placed.payload_bytes = payload_slot_bytes(placed.payload_bytes) + payload.size();
   }
   for (std::size_t mode = 0; mode < layout.shape().size(); ++mode) {
     const bool known = !chunk.lower.empty() && !chunk.upper.empty();
@@ -45,8 +41,12 @@ inline DeviceChunk place_chunk(const ChunkView& chunk, const TensorLayout& layou
   return placed;
 }
 
-// Queues the copies to the places in `placed`.
+// Queues the copies to the places in `placed`: one copy if the payloads follow each other in host memory too.
 inline void copy_payloads(const ChunkView& chunk, const DeviceChunk& placed, cudaStream_t stream) {
+  const std::span<const std::byte> all = chunk.contiguous();
+  if (!chunk[Column::index].empty() && !all.empty()) {
+    return copy_to_device(const_cast<std::byte*>(placed.payload[0].bytes), all, stream);
+  }
   for (std::size_t column = 0; column < column_count; ++column) {
     if (chunk.payload[column].empty()) continue;
     copy_to_device(const_cast<std::byte*>(placed.payload[column].bytes), chunk.payload[column], stream);

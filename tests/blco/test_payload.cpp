@@ -49,6 +49,42 @@ TEST(Payload, ConstantColumnCostsAQuarterOfABitPerEntry) {
   EXPECT_EQ(payload.size(), sizeof(PayloadHeader) + 256 * sizeof(FrameEntry) + payload_padding);
 }
 
+TEST(Payload, IsCheckedWithTheSumOfItsPieces) {
+  const auto column = random_column(5000, 1000, 7);
+  const std::vector<std::byte> payload = encode_line_column(column);
+  const auto sum_in_pieces = [](std::span<const std::byte> bytes, std::size_t piece) {
+    PayloadChecksum checksum;
+    for (std::size_t first = 0; first < bytes.size(); first += piece) {
+      checksum.add(bytes.subspan(first, std::min(piece, bytes.size() - first)));
+    }
+    return checksum;
+  };
+  std::vector<std::byte> damaged = payload;
+  damaged[payload.size() / 2] ^= std::byte{16};
+
+  for (const std::size_t piece : {sizeof(PayloadHeader), std::size_t{33}, std::size_t{1000}, payload.size()}) {
+    EXPECT_EQ(check_payload(payload, column.size(), sum_in_pieces(payload, piece)).count, column.size());
+    EXPECT_THROW(check_payload(damaged, column.size(), sum_in_pieces(damaged, piece)), Error) << piece;
+  }
+}
+
+TEST(ChunkView, IsOneRangeWhereItsPayloadsFollowEachOtherAtMultiplesOf256) {
+  const std::vector<std::byte> memory(2000);
+  const std::span<const std::byte> bytes(memory);
+  ChunkView chunk;
+  chunk.payload = {bytes.subspan(64, 300), {}, bytes.subspan(64 + 512, 256)};
+
+  EXPECT_EQ(chunk.contiguous().data(), memory.data() + 64);
+  EXPECT_EQ(chunk.contiguous().size(), 512u + 256u);
+  chunk.payload[1] = bytes.subspan(64 + 512, 10);
+  EXPECT_TRUE(chunk.contiguous().empty()) << "two in one place";
+  chunk.payload[2] = bytes.subspan(64 + 512 + 256, 1);
+  EXPECT_EQ(chunk.contiguous().size(), 512u + 256u + 1u);
+  chunk.payload[2] = bytes.subspan(64 + 512 + 64, 1);
+  EXPECT_TRUE(chunk.contiguous().empty()) << "too near";
+  EXPECT_TRUE(ChunkView{}.contiguous().empty());
+}
+
 TEST(Payload, EveryFlippedBitIsSeen) {
   const auto column = random_column(300, 1000, 1);
   const auto whole = encode_line_column(column);

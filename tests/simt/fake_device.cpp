@@ -100,7 +100,9 @@ void reset() {
   device.random.seed(1);
   device.streams.set_policy(Policy::eager, 1);
   device.faults.clear();
-  device.counts = {.live_bytes = device.counts.live_bytes, .max_bytes = device.counts.live_bytes};
+  device.counts = {.live_bytes = device.counts.live_bytes,
+                   .max_bytes = device.counts.live_bytes,
+                   .live_pinned_bytes = device.counts.live_pinned_bytes};
   device.broken = device.failure_code = cudaSuccess;
   device.failure.clear();
   last_error = cudaSuccess;

@@ -131,8 +131,12 @@ cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
   return call("cudaHostAlloc", [&](FakeDevice& device) {
     *memory = nullptr;
     if (bytes == 0) return cudaSuccess;
+    simt::Counters& counts = device.counts;
+    if (counts.live_pinned_bytes + bytes > device.properties.pinned_bytes) return cudaErrorMemoryAllocation;
     *memory = device.pinned.allocate(bytes);
-    return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+    if (*memory == nullptr) return cudaErrorMemoryAllocation;
+    counts.live_pinned_bytes += bytes;
+    return cudaSuccess;
   });
 }
 
@@ -147,6 +151,7 @@ cudaError_t cudaFreeHost(void* memory) {
     if (device.streams.uses({static_cast<const std::byte*>(memory), device.pinned.size(memory)})) {
       simt::misuse("cudaFreeHost of memory that a queued copy uses");
     }
+    device.counts.live_pinned_bytes -= device.pinned.size(memory);
     device.pinned.release(memory);
     return cudaSuccess;
   });
@@ -272,6 +277,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     copy.run = [&device, to, from, bytes, from_host, to_host] {
       std::memcpy(to, from, bytes);
       if (from_host) device.counts.bytes_to_device += bytes;
+      if (from_host) ++device.counts.copies_to_device;
       if (to_host) device.counts.bytes_to_host += bytes;
     };
     return queue(device, stream, std::move(copy));

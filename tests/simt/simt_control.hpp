@@ -34,6 +34,7 @@ struct DeviceProperties {
   std::uint64_t shared_bytes_per_block = 160 << 10;
   std::uint64_t shared_bytes_per_multiprocessor = 164 << 10;
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
+  std::uint64_t pinned_bytes = std::uint64_t{1} << 40;  // most that cudaHostAlloc gives
   int driver_version = 13000;  // as CUDA writes 13.0; 0: no driver. Below the runtime's, no other call works
   bool present = true;         // otherwise the driver finds no device
   bool has_cublas = true;      // otherwise it is not found
@@ -47,12 +48,14 @@ void fail_call(const std::string& name, int nth, int error);
 
 struct Counters {
   std::uint64_t bytes_to_device = 0;  // copied, not only queued
+  std::uint64_t copies_to_device = 0;
   std::uint64_t bytes_to_host = 0;
   std::uint64_t kernels = 0;  // launched
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;  // of device memory
   std::uint64_t max_bytes = 0;   // that were alive at once
   std::uint64_t live_pinned = 0;
+  std::uint64_t live_pinned_bytes = 0;
   std::uint64_t live_streams = 0;
   std::uint64_t live_events = 0;
   std::uint64_t pending = 0;  // operations that have not run yet

@@ -200,9 +200,13 @@ TEST_P(EverySchedule, DrainsAfterACallThatFailsAndStartsTheNextPassFromZero) {
 TEST_P(EverySchedule, MovesTheBytesOfTheChunksThatCrossTheLinkAndNoMore) {
   SKIP_ON_HARDWARE();
   EmulatedBackend device = backend();
-  std::uint64_t payloads = 0;
+  std::uint64_t payloads = 0;  // each from a multiple of 256 bytes on
   for (const EncodedChunk& chunk : chunks_) {
-    for (const auto& payload : chunk.view().payload) payloads += payload.size();
+    std::uint64_t bytes = 0;
+    for (const auto& payload : chunk.view().payload) {
+      if (!payload.empty()) bytes = (bytes + 255) / 256 * 256 + payload.size();
+    }
+    payloads += bytes;
   }
   const std::uint64_t before = simt::counters().bytes_to_device;
 
@@ -242,6 +246,38 @@ TEST(CudaBackend, ReadsALaneThatIsRefilledTooEarlyWrongly) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::corrupt);  // headers of one chunk and frames of another
   }
+}
+
+TEST(CudaBackend, SendsAChunkInOneCopyWhereItsPayloadsFollowEachOther) {
+  SKIP_ON_HARDWARE();
+  simt::reset();
+  const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 600, .seed = 2});
+  const auto factors = random_factors(tensor.shape, backend_rank, 11);
+  const auto chunks = encode(tensor, 300);
+  EmulatedBackend device(tensor.shape, {.rank = backend_rank});
+  device.load(factors);
+  const auto lane = device->allocate_host(1 << 20);
+  const auto copies_of_pass = [&](bool apart) {
+    const std::uint64_t before = simt::counters().copies_to_device;
+    device->begin_pass(0);
+    for (const EncodedChunk& chunk : chunks) {
+      ChunkView view = stage(chunk, lane->bytes());
+      auto& value = view.payload[static_cast<std::size_t>(Column::value)];
+      const std::span<std::byte> elsewhere = lane->bytes().subspan(lane->bytes().size() / 2, value.size());
+      std::ranges::copy(value, elsewhere.begin());
+      if (apart) value = elsewhere;
+      device->submit(0, view);
+      device->wait_lane(0);
+    }
+    device->finish_pass();
+    return simt::counters().copies_to_device - before;
+  };
+
+  EXPECT_EQ(copies_of_pass(false), chunks.size());
+  const std::vector<double> together = device.output(0);
+  EXPECT_EQ(copies_of_pass(true), 2 * chunks.size());
+  EXPECT_THAT(device.output(0), ::testing::Pointwise(::testing::DoubleNear(1e-10), together));
+  EXPECT_THAT(together, RowsNear(coordinate_mttkrp(tensor, factors, backend_rank, 0), backend_tolerance));
 }
 
 TEST(CudaBackend, SaysWhatHasNoRoomOnTheDevice) {

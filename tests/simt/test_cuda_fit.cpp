@@ -159,6 +159,39 @@ TEST_F(CudaFit, MovesWhatThePlanCounts) {
   EXPECT_EQ(moved[3] - moved[2], 3 * plan.link_bytes_per_pass + solvers);
 }
 
+TEST_F(CudaFit, StreamsTheChunksForWhichNoMemoryCanBePinned) {
+  SKIP_ON_HARDWARE();
+  const MemoryBudget budget{.host_bytes = 0, .device_bytes = narrow_budget()};
+  std::uint64_t pinned = 0;
+  CpdPlan plan;
+  CpdOptions options = on(Device::cuda);
+  options.on_plan = [&](const CpdPlan& made) { plan = made; };
+  options.on_sweep = [&](const SweepReport&) {
+    pinned = simt::counters().live_pinned_bytes;
+    return true;
+  };
+  const CpdModel whole = fit_cpd(*tensor_, budget, options);
+  const CpdPlan planned = plan;
+  const std::uint64_t needed = pinned;
+  ASSERT_EQ(planned.streamed_chunks, 0);
+  ASSERT_EQ(planned.memory_note, "");
+  ASSERT_GT(planned.packed_chunks, 4);
+
+  for (const std::uint64_t missing : {1, 5000}) {
+    simt::set_device({.pinned_bytes = needed - missing});
+    const CpdModel actual = fit_cpd(*tensor_, budget, options);
+
+    EXPECT_GT(plan.packed_chunks, 0);
+    EXPECT_GT(plan.streamed_chunks, 0);
+    EXPECT_EQ(plan.packed_chunks + plan.streamed_chunks, planned.packed_chunks);
+    EXPECT_GT(plan.disk_bytes_per_pass, 0);
+    EXPECT_EQ(plan.link_bytes_per_pass, planned.link_bytes_per_pass);
+    EXPECT_LT(plan.planned_bytes, planned.planned_bytes);
+    EXPECT_THAT(plan.memory_note, ::testing::HasSubstr("cudaHostAlloc of "));
+    EXPECT_THAT(actual.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), whole.fit_history));
+  }
+}
+
 TEST_F(CudaFit, TracesReadsCopiesAndKernels) {
   CpdOptions options = on(Device::cuda);
   options.trace = folder_ / "trace.json";

@@ -72,12 +72,17 @@ TEST(ParseNames, KeepsOrderAndRefusesEmptyOnes) {
   }
 }
 
-TEST(ParseCompression, TakesLevelsFrom1To19OrNone) {
-  EXPECT_EQ(parse_compression("none"), 0);
-  EXPECT_EQ(parse_compression("zstd:1"), 1);
-  EXPECT_EQ(parse_compression("zstd:19"), 19);
+TEST(ParseCompression, TakesWordsAndLevelsFrom1To19) {
+  EXPECT_EQ(parse_compression("none").zstd_level, 0);
+  EXPECT_EQ(parse_compression("fast"), parse_compression("zstd:3"));
+  EXPECT_EQ(parse_compression("fast"), (Compression{3, 10}));
+  EXPECT_EQ(parse_compression("small").saving_percent, 0);
+  EXPECT_GT(parse_compression("small").zstd_level, 3);
+  EXPECT_EQ(parse_compression("zstd:1"), (Compression{1, 10}));
+  EXPECT_EQ(parse_compression("zstd:19"), (Compression{19, 10}));
 
-  for (const char* text : {"", "zstd", "zstd:", "zstd:0", "zstd:20", "zstd:-1", "zstd:3x", "None", "gzip:3"}) {
+  for (const char* text :
+       {"", "zstd", "zstd:", "zstd:0", "zstd:20", "zstd:-1", "zstd:3x", "None", "Fast", "smaller", "gzip:3"}) {
     EXPECT_EQ(kind_of_error([&] { parse_compression(text); }), ErrorKind::invalid_argument) << text;
   }
 }

@@ -19,6 +19,7 @@ struct Arguments {
   std::optional<Resolution> resolution = {};  // none: every one
   double resident_share = 1;                  // of the chunks, on the device
   double host_share = 1;                      // of the other chunks, in host memory
+  bool disk = false;
   bool json = false;
 };
 
@@ -32,8 +33,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
   line.add_path("TENSOR", arguments.tensor,
                 {.type = "", .description = "A BLCO container from blco-ingest", .required = true});
-  line.add_whole("--rank", cpd.rank, 1,
-                 {.type = "R", .description = "Columns of the factor matrices, 1 to 4096", .required = true});
+  line.add_whole(
+      "--rank", cpd.rank, 1,
+      {.type = "R", .description = "Columns of the factor matrices, 1 to 4096; required unless --disk is given"});
   line.add_whole("--repeats", arguments.benchmark.repeats, 1,
                  {.type = "K", .description = "Passes over each mode; the median time counts", .fallback = "5"});
   line.add_choice<Device>("--device", cpd.device,
@@ -75,6 +77,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "--baseline", arguments.benchmark.baseline,
       "Also time the loop of ALTO, with order and rank compiled in, and compare minimum times; for orders 3 to 5 and "
       "ranks 16, 32 and 64");
+  line.add_flag("--disk", arguments.disk,
+                "Measure instead how fast the container can be read, decompressed, checked and staged for a GPU, by 1, "
+                "2, 4 ... threads up to --threads: from disk, from disk past the system's cache, and from the cache; "
+                "takes --repeats too");
   line.add_flag("--json", arguments.json, "Print JSON instead of a table");
 }
 
@@ -209,6 +215,59 @@ void print_json(const std::vector<Run>& runs) {
   fmt::print("]}}\n");
 }
 
+// Rates of one read, per second and per second of one processor.
+struct Rates {
+  double stored;  // bytes
+  double nonzeros;
+  double stored_per_core;
+  double nonzeros_per_core;
+};
+
+Rates rates_of(const DiskReport& report, const DiskMeasurement& read) {
+  const double bytes = static_cast<double>(read.readers == 0 ? report.file_bytes : report.stored_bytes);
+  const auto nnz = static_cast<double>(report.nnz);
+  return {bytes / read.seconds, nnz / read.seconds, bytes / read.processor_seconds, nnz / read.processor_seconds};
+}
+
+const char* source_of(const DiskMeasurement& read) {
+  return !read.cold ? "cache" : read.direct ? "disk, direct" : "disk";
+}
+
+void print_disk_table(const DiskReport& report) {
+  const auto nnz = static_cast<double>(report.nnz);
+  fmt::print("chunks  {:.2f} bytes per nonzero on disk, {:.2f} on the link\n\n",
+             static_cast<double>(report.stored_bytes) / nnz, static_cast<double>(report.payload_bytes) / nnz);
+  fmt::print("{:<12} {:<12} {:>10} {:>10} {:>10} {:>14} {:>14}\n", "from", "by", "ms", "GB/s", "M nnz/s",
+             "GB/s of a core", "M nnz/s of one");
+  for (const DiskMeasurement& read : report.reads) {
+    const Rates rates = rates_of(report, read);
+    const std::string by =
+        read.readers == 0 ? "plain read" : fmt::format("{} reader{}", read.readers, read.readers == 1 ? "" : "s");
+    fmt::print("{:<12} {:<12} {:>10.1f} {:>10.2f} {:>10.1f} {:>14.2f} {:>14.1f}\n", source_of(read), by,
+               read.seconds * 1e3, rates.stored / 1e9, rates.nonzeros / 1e6, rates.stored_per_core / 1e9,
+               rates.nonzeros_per_core / 1e6);
+  }
+}
+
+void print_disk_json(const DiskReport& report) {
+  fmt::print(R"({{"nonzeros":{},"file_bytes":{},"stored_bytes":{},"payload_bytes":{},"reads":[)", report.nnz,
+             report.file_bytes, report.stored_bytes, report.payload_bytes);
+  const char* separator = "";
+  for (const DiskMeasurement& read : report.reads) {
+    fmt::print(R"({}{{"from":"{}","readers":{},"seconds":{:.6g},"processor_seconds":{:.6g}}})", separator,
+               source_of(read), read.readers, read.seconds, read.processor_seconds);
+    separator = ",";
+  }
+  fmt::print("]}}\n");
+}
+
+void measure_disk(const Arguments& arguments) {
+  const DiskReport report =
+      benchmark_disk(TensorFile(arguments.tensor), {arguments.benchmark.repeats, arguments.cpd.threads});
+  if (arguments.json) return print_disk_json(report);
+  print_disk_table(report);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -216,10 +275,14 @@ int main(int argc, char** argv) {
       "blco-bench",
       "Measures how fast MTTKRP runs on each mode of a tensor, in memory and streamed, and what limits it.",
       "  blco-bench calls.blco --rank 32\n"
-      "  blco-bench calls.blco --rank 32 --device cuda --device-memory 2GiB --json");
+      "  blco-bench calls.blco --rank 32 --device cuda --device-memory 2GiB --json\n"
+      "  blco-bench calls.blco --disk");
   Arguments arguments;
+  arguments.cpd.rank = 0;
   add_options(line, arguments);
   return line.run(argc, argv, [&] {
+    if (arguments.disk) return measure_disk(arguments);
+    if (arguments.cpd.rank == 0) throw Error(ErrorKind::invalid_argument, "--rank is required unless --disk is given");
     const std::vector<Run> runs = measure(arguments);
     if (arguments.json) {
       print_json(runs);

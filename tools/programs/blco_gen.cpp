@@ -59,7 +59,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "--relabel", arguments.ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
       "frequency renumbers the indices of each mode inside the container, most frequent first; this usually makes the "
       "container smaller but takes longer, and outputs have the original indices");
-  line.add_compression(arguments.ingest.zstd_level);
+  line.add_compression(arguments.ingest.zstd_level, arguments.ingest.zstd_saving_percent);
   line.add_chunk_nnz(arguments.ingest.chunk_nnz);
 }
 

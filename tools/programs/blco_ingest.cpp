@@ -104,7 +104,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "--relabel", ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
       "frequency renumbers the indices of each mode inside the container, most frequent first; this usually makes the "
       "container smaller but takes longer, and outputs have the original indices");
-  line.add_compression(ingest.zstd_level);
+  line.add_compression(ingest.zstd_level, ingest.zstd_saving_percent);
   line.add_choice<int>("--index-base", ingest.index_base, {{"0", 0}, {"1", 1}},
                        "The smallest coordinate in text; in arrays it is always 0");
   line.add_whole(

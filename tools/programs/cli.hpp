@@ -32,8 +32,14 @@ std::uint64_t parse_size(const std::string& text);
 std::vector<std::uint64_t> parse_shape(const std::string& text);
 // Names separated by commas, none empty.
 std::vector<std::string> parse_names(const std::string& text);
-// The level of zstd:N, 1 to 19, or 0 for none.
-int parse_compression(const std::string& text);
+// Fields of IngestOptions.
+struct Compression {
+  int zstd_level = 0;
+  int saving_percent = 0;
+  bool operator==(const Compression&) const = default;
+};
+// none, fast (the default of IngestOptions), small, or zstd:N with the level N from 1 to 19.
+Compression parse_compression(const std::string& text);
 std::uint64_t parse_whole(const std::string& text, std::uint64_t min, std::uint64_t max);
 double parse_real(const std::string& text);
 // Seconds, above 0: 90, 90s, 1.5m, 2h.
@@ -72,7 +78,7 @@ class CommandLine {
   void add_size(const std::string& name, std::uint64_t& bytes, const std::string& description,
                 const std::string& fallback = "80% of what is available");
   void add_threads(int& threads);
-  void add_compression(int& zstd_level);
+  void add_compression(int& zstd_level, int& saving_percent);
   void add_chunk_nnz(std::uint64_t& chunk_nnz);
   void add_real(const std::string& name, double& value, const std::string& description);
 

@@ -120,14 +120,21 @@ std::vector<std::string> parse_names(const std::string& text) {
   return names;
 }
 
-int parse_compression(const std::string& text) {
-  if (text == "none") return 0;
+Compression parse_compression(const std::string& text) {
+  constexpr int default_level = 3;
+  constexpr int high_level = 12;
+  constexpr int default_saving_percent = 10;
+  if (text == "none") return {0, default_saving_percent};
+  if (text == "fast") return {default_level, default_saving_percent};
+  if (text == "small") return {high_level, 0};
   const std::string prefix = "zstd:";
   try {
-    if (text.starts_with(prefix)) return static_cast<int>(parse_whole(text.substr(prefix.size()), 1, 19));
+    if (text.starts_with(prefix)) {
+      return {static_cast<int>(parse_whole(text.substr(prefix.size()), 1, 19)), default_saving_percent};
+    }
   } catch (const Error&) {
   }
-  refuse(fmt::format("'{}' is neither none nor zstd:N with N from 1 to 19", text));
+  refuse(fmt::format("'{}' is none of none, fast, small and zstd:N with N from 1 to 19", text));
 }
 
 std::string format_bytes(std::uint64_t bytes) {

@@ -24,6 +24,7 @@ Json as_json(const CpdPlan& plan) {
   Json json = {
       {"device", plan.device},
       {"device_note", plan.device_note},
+      {"memory_note", plan.memory_note},
       {"threads", plan.threads},
       {"lanes", plan.lanes},
       {"chunks",
@@ -85,6 +86,7 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
                   format_count(plan.streamed_chunks), format_bytes(plan.disk_bytes_per_pass)));
   reporter.print(fmt::format("memory  {} planned of a budget of {}, minimum {}", format_bytes(plan.planned_bytes),
                              format_bytes(plan.budget_bytes), format_bytes(plan.minimum_bytes)));
+  if (!plan.memory_note.empty()) reporter.print(fmt::format("memory  {}", plan.memory_note));
   if (!plan.stops_within_sweep) {
     reporter.print(
         "stop    an interrupt or a time limit takes effect at the end of a sweep: the budget has no room to undo a "

@@ -1,10 +1,11 @@
-// Measures the speed of MTTKRP on a tensor, and what bounds it.
+// Measures the speed of MTTKRP on a tensor, and what bounds it; and of reading the tensor from disk alone.
 #pragma once
 
 #include <blco/cpd.hpp>
 #include <blco/memory_budget.hpp>
 #include <blco/tensor.hpp>
 #include <blco/tensor_file.hpp>
+#include <cstdint>
 #include <vector>
 
 namespace blco {
@@ -64,5 +65,31 @@ struct BenchmarkReport {
 // lanes, variant, seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for repeats below 1.
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark = {},
                                  const MemoryBudget& budget = {}, const CpdOptions& options = {});
+
+struct DiskOptions {
+  int repeats = 5;
+  int threads = 0;  // most readers; 0: one per processor
+};
+
+struct DiskMeasurement {
+  int readers = 0;               // threads that read, decompress and check chunks; 0: the file is only read, as dd does
+  bool cold = false;             // the system was asked first to drop the file from its cache
+  bool direct = false;           // read past the system's cache (O_DIRECT), where the file system can
+  double seconds = 0;            // median of the repeats
+  double processor_seconds = 0;  // of all threads in user and system mode, in that repeat
+};
+
+struct DiskReport {
+  std::uint64_t nnz = 0;
+  std::uint64_t file_bytes = 0;
+  std::uint64_t stored_bytes = 0;   // of all chunks, read by one pass
+  std::uint64_t payload_bytes = 0;  // of all chunks decompressed, sent to a device by one pass
+  std::vector<DiskMeasurement> reads;
+};
+
+// Measures the host's part of a pass that streams every chunk to a GPU: reading, decompressing, checking, and filling
+// the ring of staging buffers; what stands in for the GPU takes no time. Readers: 1, 2, 4 and so on up to `threads`.
+// Memory: the ring, of two chunks more than there are readers. Throws Error: io, corrupt, invalid_argument.
+DiskReport benchmark_disk(const TensorFile& tensor, const DiskOptions& options = {});
 
 }  // namespace blco

@@ -40,6 +40,7 @@ struct IngestOptions {
   std::vector<std::string> mode_names = {};  // empty: "mode0", "mode1", ...
   Relabel relabel = Relabel::none;           // frequency: smaller container, slower ingest
   int zstd_level = 3;                        // 0 to 19; higher: smaller file, slower ingest; 0: packed, not compressed
+  int zstd_saving_percent = 10;              // a column of a chunk is compressed if that saves so much; 0: anything
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;  // unit of reads and transfers; larger: fewer of them, more memory
   std::filesystem::path temporary_directory = {};    // for data beyond memory_bytes; empty: the output's folder
   ColumnOptions columns = {};
@@ -77,8 +78,8 @@ struct IngestReport {
 //   or order x nnz (where both fit, "coords" is order x nnz and "indices" is nnz x order), or lists "row" and "col", or
 //   lists "mode0", "mode1", ... There may be a "shape".
 // The first bytes tell what a file is; text may be plain, gzip or zstd.
-// The container's bytes depend only on the input and on shape, names, policy, relabel, zstd_level and chunk_nnz, not on
-// threads or memory.
+// The container's bytes depend only on the input and on shape, names, policy, relabel, zstd_level, zstd_saving_percent
+// and chunk_nnz, not on threads or memory.
 // Data beyond memory_bytes is sorted through packed temporary files: once if the shape is given, twice if it is not or
 // if indices are renumbered. These files are locked; those that killed jobs left in the same folder are removed.
 // Throws Error: invalid_argument (bad input, naming file and line; an empty tensor; values that are all zero; a shape

@@ -176,7 +176,7 @@ TEST_F(Checkpoint, CancelledWithinASweepLeavesTheLastFinishedOne) {
     CpdJob job(tensor_, {}, stopped, fit_request(tensor_, stopped));
     ASSERT_TRUE(job.plan().keep_previous);
 
-    const CpdModel model = CpFit(tensor_, start, job, every_chunk).run();
+    const CpdModel model = CpFit(tensor_, start, job, job.make_streamer(&every_chunk), every_chunk).run();
 
     EXPECT_EQ(model.stop_reason, StopReason::cancelled);
     expect_same_numbers(model, whole(4));

@@ -109,6 +109,23 @@ TEST(Ingest, GivesTheSameBytesForAnyNumberOfThreads) {
   EXPECT_EQ(bytes_after(folder, text, {.memory_bytes = std::uint64_t{1} << 30, .threads = 3, .chunk_nnz = 1000}), one);
 }
 
+TEST(Ingest, CompressionChangesTheSizeAlone) {
+  const TemporaryFolder folder;
+  const auto tensor = random_coordinates({.shape = {50, 60, 7000}, .nnz = 30000, .seed = 8});
+  const auto text = folder.write("in.tns", as_text(tensor));
+  std::vector<std::uint64_t> sizes;
+
+  for (const auto& [level, saving] : {std::pair{0, 10}, {3, 10}, {12, 0}}) {
+    const IngestReport report =
+        ingest_files({text}, folder / "out.blco", {.zstd_level = level, .zstd_saving_percent = saving});
+    EXPECT_EQ(as_map(read_container(folder / "out.blco")), summed(tensor));
+    sizes.push_back(report.file_bytes);
+  }
+
+  EXPECT_LE(sizes[1], sizes[0]);
+  EXPECT_LT(sizes[2], sizes[1]);
+}
+
 void expect_refused(const TemporaryFolder& folder, const std::string& text, const IngestOptions& options,
                     ErrorKind kind, const std::string& part) {
   const auto input = folder.write("in.tns", text);
@@ -139,6 +156,12 @@ TEST(Ingest, RefusesWhatIsNoTensorAndLeavesNothingBehind) {
   expect_refused(folder, "1 5 1\n", {.chunk_nnz = 0}, ErrorKind::invalid_argument, "`chunk_nnz` must be from 1");
   expect_refused(folder, "18446744073709551615 18446744073709551615 2 1\n", {}, ErrorKind::invalid_argument,
                  "129 bits");
+}
+
+TEST(Ingest, RefusesASavingOfMoreThanAll) {
+  const TemporaryFolder folder;
+
+  expect_refused(folder, "1 1 1\n", {.zstd_saving_percent = 101}, ErrorKind::invalid_argument, "from 0 to 100");
 }
 
 TEST(Ingest, SummedEventsEqualTheCountedTensor) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "blco/error.hpp"
 #include "blco/executor.hpp"
 #include "blco/payload.hpp"
 #include "kernels/backend.hpp"
@@ -27,10 +29,16 @@ class RecordingBackend final : public Backend {
   std::optional<std::uint64_t> fail_at;  // a chunk
   std::uint64_t finished_bytes = 0;      // of index payloads that were still whole when the lane was waited for
   std::uint64_t link_bytes = 0;          // of payloads that went to the device
-  Executor* executor = nullptr;          // that runs some tasks at every chunk, as a host's does
+  std::uint64_t host_bytes_left = ~std::uint64_t{0};   // that allocate_host gives
+  std::uint64_t max_buffer_bytes = ~std::uint64_t{0};  // of one allocation
+  int buffers = 0;                                     // that it has given
+  Executor* executor = nullptr;                        // that runs some tasks at every chunk, as a host's does
 
   std::string name() const override { return "recording"; }
   std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override {
+    if (bytes > std::min(host_bytes_left, max_buffer_bytes)) throw Error(ErrorKind::out_of_memory, "no more to pin");
+    host_bytes_left -= bytes;
+    ++buffers;
     return std::make_unique<WatchedBuffer>(*this, bytes);
   }
   void load_factor(int, std::uint64_t, std::span<const double>) override {}
@@ -99,9 +107,8 @@ class RecordingBackend final : public Backend {
   };
 
   static std::uint64_t bytes_of(const ChunkView& chunk) {
-    std::uint64_t bytes = 0;
-    for (const auto& payload : chunk.payload) bytes += payload.size();
-    return bytes;
+    EXPECT_FALSE(chunk.contiguous().empty()) << "more than one copy";
+    return chunk.contiguous().size();
   }
 
   // If the buffer was refilled before wait_lane(), it holds another chunk by now.

@@ -8,8 +8,10 @@
 #include "blco/error.hpp"
 #include "engine/stream/planner.hpp"
 #include "engine/stream/streamer.hpp"
+#include "io/file/direct_file.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/stream/count_tier.hpp"
+#include "tests/engine/stream/linked_bytes.hpp"
 #include "tests/engine/stream/recording_backend.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -54,13 +56,14 @@ TEST(DevicePlan, SharesEightGibibytesOutForATensorOfSixtyGigabytes) {
   // Two matrices of five million rows, the factor and the output, and the short ones; then 64 MiB for all the rest.
   const std::uint64_t matrices = (2 * 5'000'000 + 20'000 + 300) * std::uint64_t{32 * 8};
   const std::uint64_t of_chunk = 15'626 * 256 + 3 * 256;  // 4,000,000 / 256 is 15,625
-  EXPECT_EQ(plan.lanes, 4);
+  EXPECT_EQ(plan.readers, 8);
+  EXPECT_EQ(plan.lanes, 10);
   EXPECT_LE(count_tier(plan, Tier::device), (8 * gibibyte - matrices) / chunk_payload_bytes);
   EXPECT_GE(count_tier(plan, Tier::device), (8 * gibibyte - matrices - (gibibyte >> 4)) / of_chunk);
   EXPECT_LE(plan.device_planned_bytes, 8 * gibibyte);
   EXPECT_GE(plan.device_planned_bytes, 8 * gibibyte - 2 * of_chunk);
   // The host keeps what 24 GiB hold, and no factors while the device has them.
-  EXPECT_NEAR(static_cast<double>(count_tier(plan, Tier::packed)), 24.0 * static_cast<double>(gibibyte) / 4.0e6, 20);
+  EXPECT_NEAR(static_cast<double>(count_tier(plan, Tier::packed)), 24.0 * static_cast<double>(gibibyte) / 4.0e6, 40);
   EXPECT_EQ(count_tier(plan, Tier::decoded), 0);
   EXPECT_EQ(plan.link_bytes_per_pass, (chunk_count - count_tier(plan, Tier::device)) * chunk_payload_bytes);
   EXPECT_EQ(plan.disk_bytes_per_pass, count_tier(plan, Tier::streamed) * chunk_stored_bytes);
@@ -127,15 +130,53 @@ TEST(DevicePlan, MoreDeviceMemoryNeverSendsMore) {
   EXPECT_EQ(sent_before, 0);
 }
 
-TEST(DevicePlan, LanesHoldThreePayloadsThatStartAtMultiplesOf256) {
-  // Slots of 64 bytes fill a page; aligned to 256 the same payloads end 192 bytes after it.
+TEST(DevicePlan, HasAReaderForEveryThreadAndALaneForEveryReader) {
+  PlanRequest request = request_of({5'000'000, 20'000, 300}, 32);
+  for (const auto& [threads, readers] : {std::pair{1, 2}, {2, 2}, {16, 16}, {48, 48}, {200, 62}}) {
+    request.threads = threads;
+
+    const Plan plan = make_plan(sixty_gigabytes(), request);
+
+    EXPECT_EQ(plan.readers, readers);
+    EXPECT_EQ(plan.lanes, readers + 2);
+    EXPECT_EQ(cuda_config(request, plan).lanes, plan.lanes);
+    EXPECT_LE(plan.planned_bytes, request.budget_bytes);
+    EXPECT_LE(plan.device_planned_bytes, request.device->budget_bytes);
+  }
+}
+
+TEST(DevicePlan, SmallBudgetsHaveFewerReaders) {
+  PlanRequest request = request_of({5'000'000, 20'000, 300}, 32);
+  request.threads = 48;
+  const Plan ample = make_plan(sixty_gigabytes(), request);
+  const std::uint64_t page = 4096;
+  const std::uint64_t lane = (chunk_payload_bytes + page - 1) / page * page;
+
+  // An eighth of what is left above the minimum holds three more lanes, and scratch for two more readers; or not.
+  PlanRequest host = request;
+  host.budget_bytes = ample.minimum_bytes + 8 * (3 * lane + 2 * chunk_stored_bytes);
+  EXPECT_EQ(make_plan(sixty_gigabytes(), host).readers, 3);
+  EXPECT_EQ(make_plan(sixty_gigabytes(), host).direct_bytes, 0) << "lanes come first";
+  --host.budget_bytes;
+  EXPECT_EQ(make_plan(sixty_gigabytes(), host).readers, 2);
+  host.budget_bytes = ample.minimum_bytes;
+  EXPECT_EQ(make_plan(sixty_gigabytes(), host).readers, 1);
+  EXPECT_EQ(make_plan(sixty_gigabytes(), host).lanes, 2);
+  EXPECT_EQ(ample.direct_bytes, direct_room_bytes);
+
+  PlanRequest device = request;
+  device.device->budget_bytes = ample.device_minimum_bytes + 8 * 5 * (lane + page);
+  const Plan narrow = make_plan(sixty_gigabytes(), device);
+  EXPECT_EQ(narrow.readers, 5);
+  EXPECT_EQ(narrow.lanes, 7);
+  EXPECT_LE(narrow.device_planned_bytes, device.device->budget_bytes);
+}
+
+TEST(DevicePlan, HasNoMoreReadersThanChunks) {
   TensorSizes tensor;
   tensor.chunks.assign(3, {1000, 4096, 0, 4096, 4096});
-  const PlanRequest request = request_of({100'000, 200'000, 300}, 4);
 
-  const CudaConfig config = cuda_config(request, make_plan(tensor, request));
-
-  EXPECT_GE(config.lane_bytes, 4096 + 3 * 192);
+  EXPECT_EQ(make_plan(tensor, request_of({100'000, 200'000, 300}, 4)).readers, 3);
 }
 
 // What the plan promises, against what passes over a real container move.
@@ -151,6 +192,7 @@ class MovedBytes : public testing::Test {
   Plan plan(double device_share, double host_share) const {
     const TensorSizes tensor = measure_tensor(*reader_);
     PlanRequest request = request_of(reader_->info().shape, 8);
+    request.threads = 2;
     const Plan ample = make_plan(tensor, request);
     double packed = 0;
     for (const ChunkSizes& chunk : tensor.chunks) packed += static_cast<double>(chunk.buffer_bytes);
@@ -167,9 +209,7 @@ class MovedBytes : public testing::Test {
 
 TEST_F(MovedBytes, AreThoseOfThePlanInEveryPassButTheFirst) {
   std::uint64_t payload_bytes = 0;
-  for (std::uint64_t c = 0; c < reader_->info().chunk_count(); ++c) {
-    for (const StoredExtent& extent : reader_->extents(c)) payload_bytes += extent.payload_bytes;
-  }
+  for (std::uint64_t c = 0; c < reader_->info().chunk_count(); ++c) payload_bytes += linked_bytes(reader_->extents(c));
   for (const auto& [device, host] : {std::pair{0.3, 0.4}, {0.0, 0.0}, {1.0, 0.0}, {0.5, 2.0}, {0.0, 0.6}}) {
     const Plan planned = plan(device, host);
     RecordingBackend backend;

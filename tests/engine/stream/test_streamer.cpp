@@ -11,6 +11,8 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/stream/streamer.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
+#include "tests/engine/stream/count_tier.hpp"
+#include "tests/engine/stream/linked_bytes.hpp"
 #include "tests/engine/stream/recording_backend.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -75,7 +77,7 @@ class StreamerTest : public testing::TestWithParam<Reading> {
 };
 
 TEST_P(StreamerTest, SubmitsEveryChunkOnceInTheOrderOfThePass) {
-  for (const auto& [lanes, readers] : {std::pair{2, 1}, {2, 2}, {4, 2}, {3, 3}, {1, 1}}) {
+  for (const auto& [lanes, readers] : {std::pair{2, 1}, {2, 2}, {4, 2}, {3, 3}, {1, 1}, {12, 10}}) {
     const Plan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), lanes, readers);
     RecordingBackend backend;
     backend.executor = jobs();
@@ -128,8 +130,7 @@ TEST_P(StreamerTest, SendsDeviceChunksOnceAndPackedOnesInEveryPass) {
   std::uint64_t all = 0;
   std::uint64_t not_on_device = 0;
   for (std::uint64_t c = 0; c < chunks; ++c) {
-    std::uint64_t bytes = 0;
-    for (const StoredExtent& extent : reader_->extents(c)) bytes += extent.payload_bytes;
+    const std::uint64_t bytes = linked_bytes(reader_->extents(c));
     all += bytes;
     if (tiers[c] != Tier::device) not_on_device += bytes;
   }
@@ -141,6 +142,39 @@ TEST_P(StreamerTest, SendsDeviceChunksOnceAndPackedOnesInEveryPass) {
 
   EXPECT_EQ(backend.submitted, in_order(Direction::backward));
   EXPECT_EQ(backend.link_bytes, all + not_on_device);
+}
+
+TEST_P(StreamerTest, StreamsThePackedChunksThatFindNoMemory) {
+  std::vector<Tier> tiers(chunks, Tier::packed);
+  for (std::size_t c = 0; c < chunks; c += 5) tiers[c] = Tier::streamed;  // 5 of 25
+  Plan given = plan_of(tiers, 3, 2);
+  std::uint64_t packed_bytes = 0;
+  for (std::uint64_t c = 0; c < chunks; ++c) {
+    if (c % 5 != 0) packed_bytes += reader_->buffer_bytes(c);
+    for (const StoredExtent& extent : reader_->extents(c)) {
+      if (c % 5 == 0) given.disk_bytes_per_pass += extent.stored_bytes;
+    }
+  }
+  RecordingBackend backend;
+  backend.executor = jobs();
+  backend.host_bytes_left = 3 * given.lane_bytes + packed_bytes / 2;
+  Streamer streamer(*reader_, given, backend, jobs());
+  const Plan& plan = streamer.plan();
+
+  streamer.pass(0, Direction::forward);
+  const std::uint64_t first = streamer.bytes_read();
+  const std::uint64_t sent = backend.link_bytes;
+  streamer.pass(1, Direction::backward);
+
+  EXPECT_EQ(plan.shortage, "no more to pin");
+  EXPECT_EQ(count_tier(plan, Tier::packed) + plan.demoted_chunks, 20);
+  EXPECT_EQ(count_tier(plan, Tier::streamed), 5 + plan.demoted_chunks);
+  EXPECT_THAT(plan.demoted_chunks, testing::AllOf(testing::Ge(10u), testing::Le(12u)));
+  EXPECT_THAT(backend.kept, testing::SizeIs(20 - plan.demoted_chunks));
+  EXPECT_EQ(first, stored_bytes());
+  EXPECT_EQ(streamer.bytes_read() - first, plan.disk_bytes_per_pass);
+  EXPECT_EQ(backend.submitted, in_order(Direction::backward));
+  EXPECT_EQ(backend.link_bytes, 2 * sent);
 }
 
 TEST_P(StreamerTest, FreesNothingThatIsStillCopiedFromAfterAFailure) {

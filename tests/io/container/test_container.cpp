@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <thread>
@@ -12,6 +14,7 @@
 #include "blco/payload.hpp"
 #include "io/container/container_reader.hpp"
 #include "io/container/container_writer.hpp"
+#include "io/file/direct_file.hpp"
 #include "io/hdf5/frame_filter.hpp"
 #include "io/hdf5/hdf5_handle.hpp"
 #include "tests/io/container/stored_tensor.hpp"
@@ -280,11 +283,57 @@ TEST(StorePayload, TriesALongPayloadByItsPieces) {
   EXPECT_LT(packed.bytes.size(), packed.payload_bytes / 10);
 }
 
+TEST(StorePayload, KeepsAnySavingWhereItIsAskedTo) {
+  std::mt19937_64 random(5);
+  std::vector<std::uint64_t> noise(200000);
+  for (std::uint64_t& value : noise) value = random();
+  std::vector<std::uint64_t> with_repeats = noise;
+  for (std::size_t i = 100000; i < 106000; ++i) with_repeats[i] = noise[i % 500];
+  const std::vector<std::byte> payload = encode_line_column(with_repeats);
+
+  const StoredPayload fast = store_payload(payload, 3);
+  const StoredPayload small = store_payload(payload, 3, 0);
+
+  EXPECT_EQ(fast.filter_mask, 2u);
+  EXPECT_EQ(small.filter_mask, 0u);
+  EXPECT_LT(small.bytes.size(), payload.size());
+  EXPECT_GT(small.bytes.size(), payload.size() * 9 / 10);
+}
+
 TEST(StorePayload, RefusesLevelsThatZstdDoesNotKnow) {
   const std::vector<std::byte> payload = encode_line_column(std::vector<std::uint64_t>(10, 1));
 
   expect_error(ErrorKind::invalid_argument, "zstd level 23", [&] { store_payload(payload, 23); });
   expect_error(ErrorKind::invalid_argument, "zstd level -1", [&] { store_payload(payload, -1); });
+}
+
+// Payloads of more than one transfer, and small ones; on a file system that knows no such reads, an ordinary read.
+TEST(Container, GivesTheSameBytesPastTheSystemsCache) {
+  for (const int level : {0, 3}) {
+    const TemporaryFolder folder;
+    write_tensor(random_tensor({{3000, 4000, 500}, 300'000, 200'000, Values::doubles, level}), folder / "t.blco");
+    const ContainerReader reader(folder / "t.blco");
+    for (std::uint64_t chunk = 0; chunk < 2; ++chunk) {
+      ChunkBuffers cached(reader, chunk);
+      ChunkBuffers direct(reader, chunk);
+      direct.scratch.resize(direct.scratch.size() + direct_room_bytes);
+
+      const ChunkView expected = reader.read_chunk(chunk, cached.buffer(), cached.scratch);
+      const ChunkView actual = reader.read_chunk(chunk, direct.buffer(), direct.scratch);
+
+      for (std::size_t c = 0; c < column_count; ++c) {
+        EXPECT_TRUE(std::ranges::equal(actual.payload[c], expected.payload[c])) << "column " << c;
+      }
+    }
+    std::fstream file(folder / "t.blco", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(reader.extents(1)[2].address + reader.extents(1)[2].stored_bytes - 100));
+    file << "damaged";
+    file.close();
+    ChunkBuffers direct(reader, 1);
+    direct.scratch.resize(direct.scratch.size() + direct_room_bytes);
+    expect_error(ErrorKind::corrupt, "chunk 1, column value",
+                 [&] { reader.read_chunk(1, direct.buffer(), direct.scratch); });
+  }
 }
 
 TEST(Container, RefusesBuffersThatAreTooSmall) {

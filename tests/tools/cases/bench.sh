@@ -11,6 +11,14 @@ print(len(report["passes"]), sorted(report["passes"][0]))
 assert all(p["seconds"] > 0 and p["nonzeros_per_second"] > 0 for p in report["passes"])'
 blco-bench tensor.blco --rank 8 --device cpu --repeats 1 --baseline | tail -1
 blco-bench tensor.blco --rank 16 --device cpu --repeats 1 --baseline | grep -cE '^memory +all|not available for this'
+run blco-bench tensor.blco --disk --threads 2 --repeats 2 | hide_numbers
+blco-bench tensor.blco --disk --threads 3 --repeats 1 --json | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+print(sorted(report), sorted(report["reads"][0]))
+print([read["readers"] for read in report["reads"]])
+assert report["stored_bytes"] < report["file_bytes"]
+assert all(read["seconds"] > 0 for read in report["reads"])'
 run blco-bench tensor.blco --rank 8 --repeats 0
 run blco-bench tensor.blco --rank 8 --memory 1K 2>&1 | sed -E 's/[0-9.]+ [KM]iB/SIZE/g; s/[0-9]+KiB/N/'
 run blco-bench tensor.tns --rank 8

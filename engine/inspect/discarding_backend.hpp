@@ -1,0 +1,43 @@
+// Stands in for a GPU: takes chunks at once and computes nothing, so that only the host's work is left.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/aligned_buffer.hpp"
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+class DiscardingBackend final : public Backend {
+ public:
+  std::string name() const override { return "none"; }
+  std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override { return std::make_unique<Buffer>(bytes); }
+  void load_factor(int, std::uint64_t, std::span<const double>) override {}
+  void store_factor(int, std::uint64_t, std::span<double>) const override {}
+  std::vector<double> take_factor(int) override { return {}; }
+  void begin_pass(int) override {}
+  void submit(int, const ChunkView&) override {}
+  void wait_lane(int) override {}
+  ResidentId keep(int, const ChunkView&, ResidentForm) override { return 0; }
+  void submit_resident(ResidentId) override {}
+  void finish_pass() override {}
+  void read_output(std::span<double>) const override {}
+  RowUpdate update_rows(int, const RowSolver&) override { return {}; }
+  void restore_factor(int) override {}
+  std::span<const double> gram(int) override { return {}; }
+
+ private:
+  class Buffer final : public HostBuffer {
+   public:
+    explicit Buffer(std::uint64_t bytes) : memory_(bytes) {}
+    std::span<std::byte> bytes() override { return memory_.span(); }
+
+   private:
+    AlignedBuffer<std::byte> memory_;
+  };
+};
+
+}  // namespace blco
