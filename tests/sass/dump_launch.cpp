@@ -192,7 +192,10 @@ std::vector<LaunchCase> model_cases() {
     return RandomTensorOptions{
         .shape = std::move(shape), .nnz = 1000000, .seed = 9, .values = Values::counts, .skew = skew};
   };
-  const LaunchCase common{.first = 400000, .count = 4096, .rank = 32};
+  LaunchCase common;
+  common.first = 400000;
+  common.count = 4096;
+  common.rank = 32;
   std::vector<LaunchCase> cases(3, common);
   cases[0].name = "nell2_like";
   cases[0].tensor = box({2843, 2160, 6776}, 1.5);
@@ -200,6 +203,11 @@ std::vector<LaunchCase> model_cases() {
   cases[1].tensor = box({2238, 2103, 90136, 434}, 1.5);
   cases[2].name = "amazon_like";
   cases[2].tensor = box({403000, 149000, 151000}, 1);
+  for (std::size_t i = 0; i < 3; ++i) {
+    cases.push_back(cases[i]);
+    cases.back().name += "_mixed";
+    cases.back().precision = Precision::mixed;
+  }
   return cases;
 }
 

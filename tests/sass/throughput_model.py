@@ -3,7 +3,7 @@
 
 usage: throughput_model.py --nvcc=PATH --dump-launch=PATH --build=FOLDER
 
-Executes the order 3 and 4 kernels (rank 32, f64, mode 0) on 4096 nonzeros of tensors like NELL-2, Enron and Amazon,
+Executes the order 3 and 4 kernels (rank 32, f64 and mixed, mode 0) on 4096 nonzeros of tensors like NELL-2, Enron and Amazon,
 and divides what was counted by rates of the device. Optimistic: the slowest resource alone; rows that the frames of a
 multiprocessor share are read once; L2 adds a sector a cycle and slice. Pessimistic: every row of every nonzero comes
 from L2, or from memory in the share that L2 does not hold; instructions, L1 and L2 do not overlap; L2 adds a number a
@@ -58,7 +58,8 @@ def cycles(launch, counts):
     instructions = counts["instructions"] / SCHEDULERS
     shared, loads, additions = counts["shared wavefronts"], counts["sectors"], counts["sectors of additions"]
     l1 = shared + (loads + additions) * SECTOR / L1_BYTES
-    factors = sum(SHAPES[launch.name][1:]) * launch.rank * 8
+    number_bytes = 4 if launch.precision == "mixed" else 8
+    factors = sum(SHAPES[launch.name.removesuffix("_mixed")][1:]) * launch.rank * number_bytes
     beyond_l2 = max(0.0, 1 - L2_CAPACITY / factors)
     block_frames = launch.threads // 32
     new = shared_rows(launch, block_frames)
