@@ -18,8 +18,8 @@ enum class Precision { f64, f32, mixed };
 // several copies of the output. automatic is register_based, which takes half the instructions.
 enum class Resolution { automatic, register_based, hierarchical };
 
-// Variants of the GPU kernel for orders 3 to 5 at rank 32 with f64 sums, for measurements: half a warp for a nonzero, two
-// nonzeros in flight (usual); a warp for a nonzero, two in flight (wide) or four (wide_deep).
+// Variants of the GPU kernel for orders 3 to 5 at rank 32 with f64 sums, for measurements: half a warp for a nonzero,
+// two nonzeros in flight (usual); a warp for a nonzero, two in flight (wide) or four (wide_deep).
 enum class KernelVariant { usual, wide, wide_deep };
 
 }  // namespace blco

@@ -25,7 +25,7 @@ struct CoordinateSlice {
 };
 
 // What a container has of a chunk, as the device packed it, in host memory.
-struct DeviceChunk {
+struct DevicePackedChunk {
   std::array<std::vector<std::byte>, column_count> payload;  // without values: all are 1, or `values` has them
   // Values that are not all integers, or whose squares do not sum to less than 2^53, come as they are: their sum of
   // squares depends on the order of its terms, which is the host's.
@@ -57,7 +57,7 @@ class DeviceRun {
                     double* values) const = 0;
 
   // Packs entries [first, first + count) to the bytes that encode_line_column() and encode_values() give.
-  virtual DeviceChunk pack(std::uint64_t first, std::uint64_t count) const = 0;
+  virtual DevicePackedChunk pack(std::uint64_t first, std::uint64_t count) const = 0;
 };
 
 // One call at a time, of the device and all its runs together. The device outlives its runs.

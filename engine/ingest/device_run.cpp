@@ -63,7 +63,7 @@ class RunOnDevice final : public MemoryRun {
     on_device([&] { run_->copy(first, entries, block.low.data(), block.key.data(), block.values.data()); });
   }
 
-  std::optional<DeviceChunk> pack(std::uint64_t first, std::uint64_t entries) const override {
+  std::optional<DevicePackedChunk> pack(std::uint64_t first, std::uint64_t entries) const override {
     const std::lock_guard lock(mutex_);
     return on_device([&] { return run_->pack(first, entries); });
   }

@@ -132,7 +132,7 @@ EncodedChunk encode_chunk(EncodeBuffers& buffers, const TensorLayout& layout, co
 }
 
 // The same of a chunk that a device has packed, but for values that come as they are.
-EncodedChunk encode_packed(DeviceChunk&& packed, const Compression& compression) {
+EncodedChunk encode_packed(DevicePackedChunk&& packed, const Compression& compression) {
   EncodedChunk chunk;
   chunk.stored.lower = std::move(packed.lower);
   chunk.stored.upper = std::move(packed.upper);
@@ -221,7 +221,7 @@ IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, const Com
       } else {
         EncodeBuffers& own = buffers[task - beside];
         EncodedChunk& chunk = current[task - beside];
-        if (std::optional<DeviceChunk> packed = input.source.pack(own.part)) {
+        if (std::optional<DevicePackedChunk> packed = input.source.pack(own.part)) {
           chunk = encode_packed(std::move(*packed), compression);
         } else {
           input.source.fetch(own.part);

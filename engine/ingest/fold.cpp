@@ -59,7 +59,9 @@ class FoldedMemory final : public SortedSource {
 
   void fetch(SortedPart& part) const override { run_->copy(part.first, part.count, part.entries); }
 
-  std::optional<DeviceChunk> pack(const SortedPart& part) const override { return run_->pack(part.first, part.count); }
+  std::optional<DevicePackedChunk> pack(const SortedPart& part) const override {
+    return run_->pack(part.first, part.count);
+  }
 
  private:
   std::unique_ptr<MemoryRun> run_;

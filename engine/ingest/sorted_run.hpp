@@ -45,7 +45,7 @@ class MemoryRun : public SortedRun {
 
   // The entries [first, first + entries) as the device packs them that holds the run; nothing for a run in host memory.
   // Any thread.
-  virtual std::optional<DeviceChunk> pack(std::uint64_t, std::uint64_t) const { return std::nullopt; }
+  virtual std::optional<DevicePackedChunk> pack(std::uint64_t, std::uint64_t) const { return std::nullopt; }
 };
 
 }  // namespace blco

@@ -44,7 +44,7 @@ class SortedSource {
 
   // The nonzeros of a part, which need no fetch() then, as the device packs them that holds them; nothing where they
   // are in host memory. Any thread.
-  virtual std::optional<DeviceChunk> pack(const SortedPart&) const { return std::nullopt; }
+  virtual std::optional<DevicePackedChunk> pack(const SortedPart&) const { return std::nullopt; }
 };
 
 }  // namespace blco

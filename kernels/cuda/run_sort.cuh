@@ -64,7 +64,7 @@ void load(Device& device, const LayoutView& view, std::span<const Coordinate> co
 
 template <class Device>
 void find_bounds(Device& device, const LayoutView& view, const Word* low, const Word* key, Word count,
-                 DeviceChunk& chunk) {
+                 DevicePackedChunk& chunk) {
   for (std::size_t n = 0; n < static_cast<std::size_t>(view.order); ++n) {
     const ModeLayout mode = view.modes[n];
     const auto coordinate = [=] BLCO_HOST_DEVICE(Word i) -> Word {
@@ -110,7 +110,7 @@ std::vector<std::byte> pack_column(Device& device, const Value* column, Word cou
 
 // Integers with an exact norm are packed here; other values come as they are.
 template <class Device>
-void pack_values(Device& device, const double* values, Word count, DeviceChunk& chunk) {
+void pack_values(Device& device, const double* values, Word count, DevicePackedChunk& chunk) {
   const auto square = [] BLCO_HOST_DEVICE(double v) -> double { return is_integer(v) ? v * v : exact_limit; };
   chunk.sum_of_squares =
       thrust::transform_reduce(device.policy(), values, values + count, square, 0.0, thrust::plus<double>());
@@ -191,8 +191,8 @@ class Run final : public DeviceRun {
     device_->to_host(values, values_.get() + first, count * sizeof(double));
   }
 
-  DeviceChunk pack(Word first, Word count) const override {
-    DeviceChunk chunk;
+  DevicePackedChunk pack(Word first, Word count) const override {
+    DevicePackedChunk chunk;
     const LineIndex base = line(first);
     const Word *low = low_.get() + first, *key = key_ ? key_.get() + first : nullptr;
     find_bounds(*device_, view_, low, key, count, chunk);

@@ -148,6 +148,11 @@ class Lanes(unittest.TestCase):
         self.assertEqual([int(mask) for mask in warp.registers[1]], [0x11111111 << lane % 4 for lane in LANES])
         self.assertEqual(int(warp.registers[3][0]), 0xC0000000)
 
+    def test_unites_the_words_of_lanes(self):
+        warp = run("ISETP.GE.AND P0, PT, R1, 0x10, PT", "@!P0 REDUX.OR UR4, R0", "MOV R2, UR4",
+                   registers={0: 1 << LANES % 20, 1: LANES})
+        self.assertEqual(int(warp.registers[2][0]), 0xFFFF)
+
     def test_lanes_that_branch_apart_meet_again(self):
         warp = run("BSSY B0, `(.L_meet)", "ISETP.GE.AND P0, PT, R0, 0x8, PT", "@P0 BRA `(.L_high)", "MOV R1, 0x1",
                    "BRA `(.L_end)", ".L_high:", "MOV R1, 0x2", ".L_end:", "BSYNC B0", ".L_meet:", "VOTE.ANY R2, PT, PT",
@@ -229,6 +234,11 @@ class Refusals(unittest.TestCase):
         self.expect(WrongExecution, "outside of all memory", "LDS R0, [R4]", registers={4: 0x3FC})
         self.expect(WrongExecution, "outside of all memory", "STS [R4], R0", registers={4: 0x400 + 1024})
 
+    def test_stores_single_bytes(self):
+        warp = run("STS.U8 [R4], R0", "LDS R1, [R8]",
+                   registers={0: LANES + 0x100, 4: 0x400 + LANES, 8: 0x400 + LANES // 4 * 4})
+        self.assertEqual(int(warp.registers[1][0]), 0x03020100)
+
     def test_stops_at_shuffles_from_lanes_that_are_not_there(self):
         self.expect(WrongExecution, "takes from a lane that is not there", "ISETP.GE.AND P0, PT, R0, 0x8, PT",
                     "@P0 SHFL.UP PT, R1, R0, 0x1, RZ", registers={0: LANES})
@@ -266,10 +276,10 @@ class Counts(unittest.TestCase):
             return path, next(number for number, line in enumerate(content, 1) if text in line)
 
         instruction = machine_code.Instruction("by_hand", 0, 0, "NOP", (
-            place("tile.cuh", "sum += below"), place("tile.cuh", "exclusive_scan(own, lane);"),
-            place("tile.cuh", "sort_positions(targets, count"), place("mttkrp.cuh", "prepare_tile(arguments, tables")))
+            place("tile.cuh", "ExclusiveSum(own, before)"), place("tile.cuh", "start = exclusive_sum(own);"),
+            place("tile.cuh", "sort_positions(rows, lane"), place("mttkrp.cuh", "prepare_tile<group_share")))
         self.assertEqual(phases.of(instruction), "sort")
-        instruction.lines = (place("mttkrp.cuh", "tables[i] = arguments.byte_tables[i]"),)
+        instruction.lines = (place("mttkrp.cuh", "tables[i] = arguments.tables[i]"),)
         self.assertEqual(phases.of(instruction), source_phases.BLOCK)
 
 

@@ -29,7 +29,9 @@ struct RaceCase {
 std::string name(const RaceCase& chosen) {
   return "order" + std::to_string(chosen.shape.size()) + "_rank" + std::to_string(chosen.rank) +
          (chosen.resolution == Resolution::hierarchical ? "_hierarchical" : "_register") +
-         (chosen.precision == Precision::f64 ? "_f64" : "_f32");
+         (chosen.precision == Precision::f64   ? "_f64"
+          : chosen.precision == Precision::f32 ? "_f32"
+                                               : "_mixed");
 }
 
 void PrintTo(const RaceCase& chosen, std::ostream* out) { *out << name(chosen); }
@@ -87,6 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
             {30, 8192, 8000, 5000, 8191, 4097}, 24, Resolution::hierarchical, Precision::f32, 1000, Values::counts},
         RaceCase{
             {30, 8192, 8000, 5000, 8191, 4097}, 48, Resolution::register_based, Precision::f64, 300, Values::uniform},
+        RaceCase{{40, 31, 57}, 32, Resolution::register_based, Precision::mixed, 300, Values::uniform},
         RaceCase{std::vector<std::uint64_t>(8, 1500), 3, Resolution::hierarchical, Precision::f64, 300, Values::ones},
         RaceCase{std::vector<std::uint64_t>(8, 1500), 16, Resolution::register_based, Precision::f32, 1000,
                  Values::uniform}),
