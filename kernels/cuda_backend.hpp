@@ -30,6 +30,8 @@ struct DeviceSearch {
   std::string reason = {};
   ErrorKind kind = ErrorKind::cuda;
   std::string remedy = {};  // what to do about the reason, where that is known
+
+  std::string text() const { return remedy.empty() ? reason : reason + "; " + remedy; }
 };
 
 // Looks for the current CUDA device, and for what keeps this build from running on it: driver, compute capability, a

@@ -38,7 +38,7 @@ struct DevicePackedChunk {
 };
 
 // Nonzeros in line order, equal lines in input order, in device memory. Its functions, and those of RunDevice, throw
-// Error{out_of_memory}, or what the device's libraries throw: a std::exception.
+// Error (out_of_memory, cuda), or what the device's libraries throw: a std::exception.
 class DeviceRun {
  public:
   virtual ~DeviceRun() = default;

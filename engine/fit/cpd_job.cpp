@@ -214,9 +214,8 @@ CpdPlan CpdJob::describe() const {
   plan.device = backend_ ? backend_->name() : request_.device ? request_.device->limits.name : "host";
   plan.device_note = device_note_;
   if (plan_.demoted_chunks > 0) {
-    plan.memory_note =
-        std::to_string(plan_.demoted_chunks) +
-        " chunks planned to stay in host memory are streamed, because no more can be had: " + plan_.shortage;
+    plan.memory_note = "of the chunks planned to stay in host memory, " + std::to_string(plan_.demoted_chunks) +
+                       " must be streamed, because no more can be had: " + plan_.shortage;
   }
   plan.threads = pool_.width();
   plan.lanes = plan_.lanes;

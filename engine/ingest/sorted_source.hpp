@@ -42,8 +42,8 @@ class SortedSource {
   // Puts the nonzeros of a part into its `entries`. Any thread, each with another part.
   virtual void fetch(SortedPart&) const {}
 
-  // The nonzeros of a part, which need no fetch() then, as the device packs them that holds them; nothing where they
-  // are in host memory. Any thread.
+  // Packs a part on the device that holds it; then fetch() is not needed. Returns nothing if the part is in host
+  // memory. Any thread.
   virtual std::optional<DevicePackedChunk> pack(const SortedPart&) const { return std::nullopt; }
 };
 

@@ -22,8 +22,8 @@ constexpr std::uint64_t overhead_bytes = std::uint64_t{8} << 20;
 // chunk themselves. With a device, readers fill lanes, and every reader has one beside these two.
 constexpr int min_lanes = 2;
 
-// A read takes a core's time, which copies, sums up and decompresses: more readers than threads fill the ring no
-// faster. Two, so that one waits for the disk while the other works. At 4 GB/s each, 62 exceed what a machine's memory
+// A reader keeps a core busy: it copies, sums up and decompresses. So more readers than threads fill the ring no
+// faster. With two, one works while the other waits for the disk. At 4 GB/s each, 62 exceed what a machine's memory
 // gives.
 constexpr int min_useful_readers = 2;
 constexpr int max_useful_readers = 62;
@@ -109,7 +109,10 @@ std::uint64_t min_private_bytes(const PlanRequest& request) {
 // Host memory that every plan needs.
 std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request) {
   const auto rank = static_cast<std::uint64_t>(request.backend.rank);
-  const std::uint64_t backend = request.device ? device_staging_bytes : host_bytes(request, min_private_bytes(request));
+  // With a device: Gram matrices, and what a row update sends and receives.
+  const std::uint64_t matrices = static_cast<std::uint64_t>(request.backend.layout.order()) + 2;
+  const std::uint64_t backend = request.device ? device_staging_bytes + matrices * rank * rank * sizeof(double)
+                                               : host_bytes(request, min_private_bytes(request));
   return overhead_bytes + tensor.table_bytes + request.caller_bytes + backend +
          solver_matrices * rank * rank * sizeof(double);
 }

@@ -56,6 +56,7 @@ struct ContainerReader::Impl {
   FileDescriptor file;
   DirectFile direct;
   std::uint64_t file_bytes = 0;
+  std::uint64_t largest_scratch = 0;  // of any chunk
   ContainerMetadata metadata;
   std::atomic<const std::vector<StoredExtents>*> current{nullptr};
   std::mutex repair_mutex;
@@ -63,7 +64,7 @@ struct ContainerReader::Impl {
   std::vector<StoredExtents> repaired;
 };
 
-ContainerReader::Impl::Impl(const std::filesystem::path& file_path) : path(file_path), direct(file_path) {
+ContainerReader::Impl::Impl(const std::filesystem::path& file_path) : path(file_path) {
   file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) throw_system_error("open", path);
   struct stat status {};
@@ -71,6 +72,13 @@ ContainerReader::Impl::Impl(const std::filesystem::path& file_path) : path(file_
   file_bytes = static_cast<std::uint64_t>(status.st_size);
   metadata = read_container_metadata(path, file.get(), file_bytes);
   current = &metadata.table.extents;
+  for (std::uint64_t chunk = 0; chunk < metadata.table.extents.size(); ++chunk) {
+    const StoredExtents& row = metadata.table.extents[static_cast<std::size_t>(chunk)];
+    largest_scratch =
+        std::max<std::uint64_t>(largest_scratch, column_scratch_bytes(row, metadata.info.nnz_of_chunk(chunk)));
+  }
+  // The same file, whatever its path names by now.
+  direct = DirectFile("/proc/self/fd/" + std::to_string(file.get()));
 }
 
 ChunkView ContainerReader::Impl::place(std::uint64_t chunk, const StoredExtents& row,
@@ -94,7 +102,7 @@ ChunkView ContainerReader::Impl::read(std::uint64_t chunk, const StoredExtents& 
                                       std::span<std::byte> scratch) const {
   const ChunkView view = place(chunk, row, buffer);
   StoredFile stored{file.get()};
-  if (direct.is_open() && scratch.size() >= column_scratch_bytes(row, view.nnz) + direct_room_bytes) {
+  if (direct.is_open() && scratch.size() >= largest_scratch + direct_room_bytes) {
     stored.direct = &direct;
     stored.room = scratch.last(direct_room_bytes);
     scratch = scratch.first(scratch.size() - direct_room_bytes);

@@ -42,8 +42,8 @@ class ContainerReader final : public ChunkSource {
   // Reads, decompresses and verifies one chunk into `buffer` (64-byte aligned, at least buffer_bytes(chunk)); the view
   // points into the buffer and this reader. Thread-safe. If a header or checksum disagrees, asks HDF5 once more for the
   // chunk addresses; if that does not help, throws Error{corrupt} naming file, chunk and column. Every frame of the
-  // payloads has been checked. If the scratch has direct_room_bytes more than scratch_bytes(chunk), the read bypasses
-  // the system's cache where the file system can.
+  // payloads has been checked. If the scratch has direct_room_bytes more than any chunk needs, the read bypasses the
+  // system's cache where the file system can.
   ChunkView read_chunk(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte> scratch) const override;
   std::unique_ptr<ChunkRead> begin_read(std::uint64_t chunk, std::span<std::byte> buffer,
                                         std::span<std::byte> scratch) const override;

@@ -31,7 +31,7 @@ constexpr std::size_t sample_bytes = sample_pieces * sample_piece_bytes;
 // Enough of a chunk's start to identify it, because it includes the checksum.
 constexpr std::size_t checked_start = 4096;
 
-// Returns nothing if that does not save at least `saving_percent`, or nothing at all.
+// The compressed payload; empty if it is not smaller, or by less than `saving_percent`.
 std::vector<std::byte> compress(std::span<const std::byte> payload, int level, int saving_percent) {
   const std::size_t max_bytes = ZSTD_compressBound(payload.size());
   const auto out = std::make_unique_for_overwrite<std::byte[]>(max_bytes);

@@ -19,6 +19,7 @@ inline constexpr std::uint64_t direct_room_bytes = direct_piece_bytes + direct_b
 
 class DirectFile {
  public:
+  DirectFile() = default;  // not open
   // Not open if the file system knows no such reads.
   explicit DirectFile(const std::filesystem::path& path);
 

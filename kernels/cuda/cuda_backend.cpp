@@ -43,7 +43,7 @@ struct Lane {
 
   DeviceBuffer memory;
   Stream stream;
-  Event staged;
+  Event staged{Event::Timing::off, cudaEventBlockingSync};  // readers wait for it, and must not spin meanwhile
 };
 
 struct Resident {
@@ -268,9 +268,9 @@ ResidentId CudaBackend<Sum, Factor>::keep(int lane, const ChunkView& chunk, Resi
     const std::uint64_t bytes = cuda_chunk_bytes(resident.chunk.payload_bytes);
     require(bytes <= arena_.bytes() - arena_used_,
             "the room planned for chunks on the device is used up at chunk " + std::to_string(chunk.number));
-    arena_used_ += bytes;
     copy_payloads(chunk, resident.chunk, used.stream.get());
     used.staged.record(used.stream.get());
+    arena_used_ += bytes;
   }
   residents_.push_back(std::move(resident));
   return residents_.size() - 1;

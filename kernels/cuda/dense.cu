@@ -130,6 +130,8 @@ RowUpdate DenseWork::update_rows(Sum* output, std::uint64_t rows, const RowSolve
   transfer_.upload(std::as_bytes(std::span(system)), at(sizes_.system), stream_);
 
   fill_zero(at(sizes_.grams), sizes_.parts * sizes_.columns * sizes_.columns * sizeof(double), stream_.get());
+  // A call that failed may have left the other mode.
+  cublas_.run("cublasSetPointerMode", &CublasCalls::set_pointer_mode, CUBLAS_POINTER_MODE_HOST);
   std::uint64_t slabs = 0;
   for (std::uint64_t first = 0; first < rows; first += sizes_.slab_rows) {
     const std::uint64_t count = std::min(sizes_.slab_rows, rows - first);

@@ -74,7 +74,7 @@ cudaError_t cuda::find_code() {
 
 DeviceBandwidths measure_device_bandwidths() {
   const DeviceSearch found = find_device();
-  if (!found.limits) throw Error(found.kind, "no GPU: " + found.reason);
+  if (!found.limits) throw Error(found.kind, "no GPU: " + found.text());
   const LaunchShape shape{static_cast<unsigned>(found.limits->multiprocessors) * blocks_of_multiprocessor,
                           probe_threads};
   const std::uint64_t at_once = std::uint64_t{reads_in_flight} * shape.blocks * shape.threads;

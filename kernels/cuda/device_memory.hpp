@@ -70,9 +70,9 @@ class Event {
  public:
   enum class Timing { off, on };
 
-  explicit Event(Timing timing = Timing::off) {
+  explicit Event(Timing timing = Timing::off, unsigned more_flags = 0) {
     const unsigned flags = timing == Timing::on ? cudaEventDefault : cudaEventDisableTiming;
-    check(cudaEventCreateWithFlags(&event_, flags), "cudaEventCreateWithFlags");
+    check(cudaEventCreateWithFlags(&event_, flags | more_flags), "cudaEventCreateWithFlags");
   }
   ~Event() {
     if (event_ != nullptr) static_cast<void>(cudaEventDestroy(event_));

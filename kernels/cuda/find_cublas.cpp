@@ -56,14 +56,16 @@ std::vector<std::string> candidates(const std::string& name) {
 
 CublasSearch find_cublas() {
   constexpr int toolkit = CUDART_VERSION / 1000;
-  std::string failure = "was not found";
+  const std::string not_found = "was not found";
+  std::string failure = not_found;
   for (const int version : {toolkit, toolkit - 1}) {
     const std::string name = "libcublas.so." + std::to_string(version);
     for (const std::string& path : candidates(name)) {
       void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
       const auto calls = library != nullptr ? calls_of(library) : std::nullopt;
       if (calls) return {calls, {}};
-      if (library != nullptr || path != name) failure = std::string("does not load: ") + dlerror();
+      const bool is_there = library != nullptr || path != name;
+      if (is_there && failure == not_found) failure = std::string("does not load: ") + dlerror();
     }
   }
   return {std::nullopt, "cuBLAS " + std::to_string(toolkit) + ", which the GPU needs for dense matrices, " + failure +

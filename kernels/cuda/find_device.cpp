@@ -11,6 +11,10 @@
 namespace blco {
 namespace {
 
+// Kernels use what older devices and toolkits do not have: reductions of a warp, C++20.
+constexpr int oldest_capability = 800;
+constexpr int oldest_toolkit = 12000;
+
 struct Candidate {
   int device = 0;
   cudaDeviceProp properties{};
@@ -44,9 +48,11 @@ std::optional<Obstacle> check_driver(Candidate&) {
   static_cast<void>(cudaDriverGetVersion(&driver));
   static_cast<void>(cudaRuntimeGetVersion(&runtime));
   if (driver == 0) return Obstacle{"no NVIDIA driver here"};
+  std::string remedy = "update the driver";
+  if (driver >= oldest_toolkit) remedy += ", or use a build by a CUDA " + std::to_string(driver / 1000) + " toolkit";
   return Obstacle{"the NVIDIA driver supports CUDA " + dotted(driver, 1000) +
                       ", but this build uses the runtime of CUDA " + dotted(runtime, 1000),
-                  "update the driver, or use a build by a CUDA " + std::to_string(driver / 1000) + " toolkit"};
+                  remedy};
 }
 
 std::optional<Obstacle> read_properties(Candidate& found) {
@@ -61,6 +67,8 @@ std::optional<Obstacle> check_code(Candidate& found) {
       std::string("the GPU ") + found.properties.name + " has compute capability " + dotted(capability, 100);
   const std::string remedy = "build blco with CMAKE_CUDA_ARCHITECTURES=" + std::to_string(capability / 10) +
                              " by a CUDA toolkit that supports it";
+  if (capability < oldest_capability)
+    return Obstacle{gpu + "; blco needs " + dotted(oldest_capability, 100) + " or newer"};
   if (capability < oldest) return Obstacle{gpu + "; this build needs " + dotted(oldest, 100) + " or newer", remedy};
   const cudaError_t status = cuda::find_code();
   const bool none = status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction ||

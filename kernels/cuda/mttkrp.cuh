@@ -283,8 +283,8 @@ MttkrpKernel<Sum, Factor> kernel_of_common_rank(int order, bool stashed) {
   return kernel_of_kind<Sum, Factor, Lanes, Columns, true>(stashed);
 }
 
-// Ranks 8, 16, 24, 32, 48 and 64 are compiled in. Other small ranks use the narrowest group that holds them, so that
-// the warp's other lanes process other entries; other large ranks run in blocks of 32 or 64 columns.
+// Ranks 1, 2, 8, 16, 24, 32, 48 and 64 are compiled in. Other small ranks use the narrowest group that holds them, so
+// that the warp's other lanes process other entries; other large ranks run in blocks of 32 or 64 columns.
 template <class Sum, class Factor>
 MttkrpKernel<Sum, Factor> mttkrp_kernel_for(int order, int rank, bool stashed, KernelVariant variant) {
   if constexpr (sizeof(Sum) == sizeof(double)) {

@@ -81,7 +81,7 @@ BLCO_HOST_DEVICE constexpr int tile_entry_bytes(int order) { return 8 + order / 
 inline constexpr int tile_gaps = 12;
 
 // Dynamic shared memory of a block, in order: byte tables of index and key, one tile per warp, the stash. A tile:
-// entries, fields of keys, target rows, flags of segment ends.
+// entries, target rows, fields of keys, flags of segment ends.
 BLCO_HOST_DEVICE constexpr std::size_t tile_bytes(int order, bool has_key) {
   const std::size_t entries = static_cast<std::size_t>(tile_entry_bytes(order)) * (frame_entries + tile_gaps);
   const std::size_t bytes = entries + (has_key ? frame_entries * sizeof(std::uint64_t) : 0) +

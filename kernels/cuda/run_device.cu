@@ -15,7 +15,7 @@ class CudaRuns {
 
   CudaRuns() {
     const DeviceSearch found = find_device();
-    if (!found.limits) throw Error(found.kind, "no GPU: " + found.reason);
+    if (!found.limits) throw Error(found.kind, "no GPU: " + found.text());
     free_bytes_ = found.limits->free_bytes / 10 * 9;  // the rest is for the driver, and for gaps in the pool
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
@@ -49,8 +49,9 @@ class CudaRuns {
   }
   void to_host(void* to, const void* from, std::uint64_t bytes) {
     cuda::copy_to_host({static_cast<std::byte*>(to), bytes}, from, stream());
-    cuda::check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+    wait();
   }
+  void wait() { cuda::check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
 
  private:
   // Any thread may call, whatever device it has used before.

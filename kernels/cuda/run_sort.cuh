@@ -33,7 +33,7 @@ constexpr double exact_limit = 9007199254740992.0;  // 2^53: integers below it a
 constexpr Word narrow_entry_bytes = 36, wide_entry_bytes = 72, fixed_bytes = Word{64} << 20;
 constexpr Word max_run_entries = (Word{1} << 31) - 1;
 
-// A Device has memory (an allocator of char), copies to and from it, and Thrust's policy. to_host() waits.
+// A Device has memory (an allocator of char), copies to and from it, and Thrust's policy. to_host() and wait() wait.
 template <class Device>
 struct Release {
   Device* device;
@@ -154,6 +154,7 @@ class Run final : public DeviceRun {
       thrust::stable_sort_by_key(device.policy(), low, low + count_, thrust::make_zip_iterator(key, values));
       thrust::stable_sort_by_key(device.policy(), key, key + count_, thrust::make_zip_iterator(low, values));
     }
+    device.wait();  // a device that reads pageable memory itself may be reading the caller's until now
   }
 
   std::uint64_t count() const override { return count_; }

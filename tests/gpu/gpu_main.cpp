@@ -10,8 +10,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const blco::DeviceSearch found = blco::find_device();
   if (!found.limits) {
-    const std::string remedy = found.remedy.empty() ? "" : "; " + found.remedy;
-    std::printf("SKIPPED: no GPU: %s%s\n", found.reason.c_str(), remedy.c_str());
+    std::printf("SKIPPED: no GPU: %s\n", found.text().c_str());
     return 77;
   }
   std::printf("on %s, %d multiprocessors\n", found.limits->name.c_str(), found.limits->multiprocessors);

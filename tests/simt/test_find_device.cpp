@@ -39,12 +39,10 @@ TEST_F(FindDevice, TakesWhatTheDeviceReports) {
 // The emulator stands for a build for the architectures 80 and 90.
 TEST_F(FindDevice, NamesTheComputeCapabilityOfAGpuThatIsTooOld) {
   simt::set_device({.name = "Tesla T4", .major = 7, .minor = 5});
-  expect_none("the GPU Tesla T4 has compute capability 7.5; this build needs 8.0 or newer",
-              "build blco with CMAKE_CUDA_ARCHITECTURES=75 by a CUDA toolkit that supports it");
+  expect_none("the GPU Tesla T4 has compute capability 7.5; blco needs 8.0 or newer", "");
 
   simt::set_device({.name = "Tesla V100", .major = 7});
-  expect_none("the GPU Tesla V100 has compute capability 7.0; this build needs 8.0 or newer",
-              "build blco with CMAKE_CUDA_ARCHITECTURES=70 by a CUDA toolkit that supports it");
+  expect_none("the GPU Tesla V100 has compute capability 7.0; blco needs 8.0 or newer", "");
   EXPECT_EQ(simt::counters().kernels, 0U);
 }
 
