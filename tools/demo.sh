@@ -4,16 +4,21 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 tools/install_dependencies.sh
-# The tests need more packages than the demo; a build folder that has them keeps them. One architecture of the device's
-# code compiles sooner; newer devices translate it when they load it.
-configure=(--preset release)
-[ -f build/release/Makefile ] || configure+=(-DBLCO_TESTS=OFF -DCMAKE_CUDA_ARCHITECTURES=80)
-cmake "${configure[@]}"
-cmake --build build/release -j"$(nproc)" --target blco-gen blco-ingest blco-info blco-cpd \
-  blco_frame_filter blco_zstd_filter
+# Where the tests were built, their programs do. Else the demo has a build of its own, without CUDA where there is no GPU:
+# the device's code takes longer to compile than all the rest. One architecture of it compiles sooner; newer devices
+# translate it when they load it.
+build=build/release
+options=()
+if [ ! -f "$build/Makefile" ]; then
+  build=build/demo
+  options=(-DBLCO_TESTS=OFF -DCMAKE_CUDA_ARCHITECTURES=80)
+  [ -e /dev/nvidiactl ] || command -v nvidia-smi >/dev/null || options+=(-DBLCO_CUDA=OFF)
+fi
+cmake --preset release -B "$build" ${options[@]+"${options[@]}"}
+cmake --build "$build" -j"$(nproc)" --target blco-gen blco-ingest blco-info blco-cpd blco_frame_filter blco_zstd_filter
 
-bin=build/release/bin
-work=build/demo
+bin=$build/bin
+work=build/demo/data
 mkdir -p "$work"
 show() {
   printf '\n$ %s\n' "$*"

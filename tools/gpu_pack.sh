@@ -47,7 +47,7 @@ find_nvcc12() {
   if [ -n "${NVCC12-}" ]; then
     echo "$NVCC12"
   else
-    find /usr/local/cuda-12*/bin/nvcc -maxdepth 0 2>/dev/null | sort -V | tail -n 1
+    { find /usr/local/cuda-12*/bin/nvcc -maxdepth 0 2>/dev/null || true; } | sort -V | tail -n 1
   fi
 }
 
