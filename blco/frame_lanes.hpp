@@ -79,7 +79,7 @@ struct FrameLanes {
     return fields[lane_entries - 1];
   }
 
-  // What counts from: plain entries are fields plus this.
+  // What entries are relative to: a plain entry is its field plus this.
   BLCO_HOST_DEVICE std::uint64_t first() const { return shape.own_base ? *words<std::uint64_t>(0) : base; }
 };
 

@@ -1,10 +1,8 @@
 // Assembles a payload: header, frame table, frames or raw values, padding, checksum.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -13,18 +11,6 @@
 namespace blco {
 
 inline constexpr int max_decimal_exponent = 15;
-
-// Whether the codec of integers holds a value, bit for bit: -0 is none.
-BLCO_HOST_DEVICE inline bool is_integer(double value) {
-  constexpr double integer_limit = 9007199254740992.0;  // 2^53
-  if (!(std::fabs(value) < integer_limit)) return false;
-  const auto integer = static_cast<double>(static_cast<std::int64_t>(value));
-  std::uint64_t bits = 0;
-  std::uint64_t expected = 0;
-  std::memcpy(&bits, &integer, sizeof(bits));
-  std::memcpy(&expected, &value, sizeof(expected));
-  return bits == expected;
-}
 
 // The base of a payload of integers: the most frequent of the frames' smallest values, so that frames that have it need
 // no base of their own.

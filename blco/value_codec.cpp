@@ -9,14 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "blco/exact_integers.hpp"
 #include "blco/frame_avx512.hpp"
 #include "blco/payload.hpp"
 #include "blco/payload_builder.hpp"
 
 namespace blco {
 namespace {
-
-constexpr double integer_limit = 9007199254740992.0;  // 2^53
 
 constexpr std::array<double, max_decimal_exponent + 1> power_of_ten = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                                        1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -33,7 +32,7 @@ double to_integer(double value) {
 std::optional<std::int64_t> scaled(double value, int exponent) {
   const double power = power_of_ten[static_cast<std::size_t>(exponent)];
   const double product = to_integer(value * power);
-  if (!(std::abs(product) < integer_limit)) return std::nullopt;
+  if (!(std::abs(product) < exact_integer_limit)) return std::nullopt;
   const auto integer = static_cast<std::int64_t>(product);
   if (!same_bits(static_cast<double>(integer) / power, value)) return std::nullopt;
   return integer;

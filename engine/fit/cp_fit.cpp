@@ -48,8 +48,8 @@ std::uint64_t model_bytes_beyond_backend(const TensorSummary& tensor, const CpdO
   if (options.precision == Precision::f64) return 0;
   std::uint64_t rows = 0;
   for (const std::uint64_t length : tensor.shape) rows += length;
-  // A factor that is being moved is there twice. The output, freed before, makes room for that; in f64, for as much
-  // again.
+  // A factor that is being converted is there in both forms. The output is freed before, and makes room for one of
+  // them. An output in f64 is twice as large: its other half holds a part of the model.
   if (options.precision == Precision::mixed) rows -= std::ranges::max(tensor.shape);
   return rows * static_cast<std::uint64_t>(options.rank) * sizeof(float);
 }

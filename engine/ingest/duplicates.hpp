@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "blco/duplicate_policy.hpp"
+#include "blco/exact_integers.hpp"
 
 namespace blco {
 
@@ -21,9 +22,9 @@ class EarlyFolding {
     return admits([&] {
       double sum = 0;
       for (const auto& entry : values) {
-        if (!(sum <= exact_limit)) break;
+        if (!(sum <= exact_integer_limit)) break;
         const double value = get(entry);
-        sum = value == std::trunc(value) ? sum + std::abs(value) : 2 * exact_limit;
+        sum = value == std::trunc(value) ? sum + std::abs(value) : 2 * exact_integer_limit;
       }
       return sum;
     });
@@ -33,13 +34,11 @@ class EarlyFolding {
   template <class Magnitudes>
   bool admits(const Magnitudes& magnitudes) {
     if (policy_ == DuplicatePolicy::error) return false;
-    if (policy_ == DuplicatePolicy::sum && total_ <= exact_limit) total_ += magnitudes();
-    return policy_ != DuplicatePolicy::sum || total_ <= exact_limit;
+    if (policy_ == DuplicatePolicy::sum && total_ <= exact_integer_limit) total_ += magnitudes();
+    return policy_ != DuplicatePolicy::sum || total_ <= exact_integer_limit;
   }
 
  private:
-  static constexpr double exact_limit = 9007199254740992.0;  // 2^53
-
   DuplicatePolicy policy_;
   double total_ = 0;  // of the magnitudes of all values so far
 };

@@ -12,6 +12,7 @@
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
+#include "blco/exact_integers.hpp"
 #include "blco/payload.hpp"
 #include "engine/ingest/packed_chunks.hpp"
 #include "io/container/container_writer.hpp"
@@ -74,7 +75,6 @@ void find_bounds(const SortedBatch& batch, const TensorLayout& layout, StoredChu
 
 // Sums of integers below 2^53 are exact, in any order and without compensation.
 std::optional<double> exact_sum_of_squares(std::span<const double> values) {
-  constexpr double exact_limit = 0x1p53;
   constexpr double shift = 0x1.8p52;  // rounds what is far below it to integers
   constexpr std::size_t lanes = 8;
   std::array<double, lanes> sums{};
@@ -94,7 +94,7 @@ std::optional<double> exact_sum_of_squares(std::span<const double> values) {
     sum += sums[j];
     fraction += fractions[j];
   }
-  if (fraction == 0 && sum < exact_limit) return sum;
+  if (fraction == 0 && sum < exact_integer_limit) return sum;
   return std::nullopt;
 }
 

@@ -59,8 +59,8 @@ struct alignas(Order % 4 == 3 ? 16 : 8) TileEntry {
   __device__ std::uint32_t row(int k) const { return word[2 + k]; }
 };
 
-// Gaps, which groups of lanes read ahead of their shares, have row 0 in every mode. Nothing is ever placed there, and
-// scratch ends before the first.
+// Writes row 0 of every mode into the gaps, since groups of lanes read ahead of their shares. Nothing else is ever
+// placed there, and scratch ends before the first gap.
 template <int Share, int Order>
 __device__ inline void clear_gaps(const WarpTile& tile, int lane) {
   constexpr int between = frame_entries / Share - 1;
@@ -78,8 +78,8 @@ struct Slot {
 };
 
 // Adds a tile of an order known to the compiler, at a rank of Lanes * Columns. Lane l of a group holds columns
-// l + c * Lanes. `Slots` nonzeros are in flight: where one has been added, the rows of another are requested, which was
-// read from the tile a step before.
+// l + c * Lanes. `Slots` nonzeros are in flight: as soon as one has been added, the rows of another are requested,
+// whose entry was read from the tile a step before.
 template <class Sum, class Factor, int Lanes, int Columns, int Slots, int Order>
 __device__ inline void add_pipelined(const MttkrpArguments<Sum, Factor>& arguments, const WarpTile& tile, int lane,
                                      const SegmentSink<Sum, false>& sink) {

@@ -77,8 +77,8 @@ MttkrpLauncher<Sum, Factor>::MttkrpLauncher(const TensorLayout& layout, int rank
   if (rows * static_cast<std::uint64_t>(rank) * sizeof(Factor) > limits.l2_bytes) {
     shared_.turn_nanoseconds = turn_nanoseconds;
   }
-  // Said once: the most shared memory that a block may ask for, and how much memory of a multiprocessor shall not be L1
-  // cache: what the register-based kernel takes, which runs most.
+  // Set once: the most shared memory that a block may ask for, and the part of a multiprocessor's memory that is not L1
+  // cache: as much as the blocks of the register-based kernel need, which runs most.
   for (const bool stashed : {false, true}) {
     set(stashed, cudaFuncAttributeMaxDynamicSharedMemorySize, limits.shared_bytes_per_block);
   }

@@ -18,6 +18,7 @@
 #include <cmath>
 #include <utility>
 
+#include "blco/exact_integers.hpp"
 #include "blco/fold_values.hpp"
 #include "blco/frame_encoder.hpp"
 #include "blco/payload_builder.hpp"
@@ -28,7 +29,6 @@ namespace blco::run_sort {
 using Word = std::uint64_t;
 using Index = thrust::counting_iterator<Word>;
 
-constexpr double exact_limit = 9007199254740992.0;  // 2^53: integers below it add up exactly in any order
 // Peak device memory of an entry, for lines of one word and of two; and what does not grow with a run.
 constexpr Word narrow_entry_bytes = 36, wide_entry_bytes = 72, fixed_bytes = Word{64} << 20;
 constexpr Word max_run_entries = (Word{1} << 31) - 1;
@@ -111,10 +111,10 @@ std::vector<std::byte> pack_column(Device& device, const Value* column, Word cou
 // Integers with an exact norm are packed here; other values come as they are.
 template <class Device>
 void pack_values(Device& device, const double* values, Word count, DevicePackedChunk& chunk) {
-  const auto square = [] BLCO_HOST_DEVICE(double v) -> double { return is_integer(v) ? v * v : exact_limit; };
+  const auto square = [] BLCO_HOST_DEVICE(double v) -> double { return is_integer(v) ? v * v : exact_integer_limit; };
   chunk.sum_of_squares =
       thrust::transform_reduce(device.policy(), values, values + count, square, 0.0, thrust::plus<double>());
-  if (!(chunk.sum_of_squares < exact_limit)) {
+  if (!(chunk.sum_of_squares < exact_integer_limit)) {
     chunk.values.resize(count);
     device.to_host(chunk.values.data(), values, count * sizeof(double));
     return;
@@ -160,7 +160,9 @@ class Run final : public DeviceRun {
   std::uint64_t count() const override { return count_; }
 
   double magnitude() const override {
-    const auto of = [] BLCO_HOST_DEVICE(double v) -> double { return v == trunc(v) ? fabs(v) : 2 * exact_limit; };
+    const auto of = [] BLCO_HOST_DEVICE(double v) -> double {
+      return v == trunc(v) ? fabs(v) : 2 * exact_integer_limit;
+    };
     const double* values = values_.get();
     return thrust::transform_reduce(device_->policy(), values, values + count_, of, 0.0, thrust::plus<double>());
   }

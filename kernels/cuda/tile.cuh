@@ -49,8 +49,8 @@ __device__ inline WarpTile carve_tile(std::byte* memory, int order, bool has_key
   return tile;
 }
 
-// Where the entry of a position lies, counted in entries. Few shares are followed by a gap each, so that groups of
-// lanes read different banks.
+// Where the entry of a position lies, counted in entries. Shares of 64 positions or more are followed by a gap each, so
+// that groups of lanes read different banks.
 template <int Share>
 __device__ constexpr std::uint32_t place_of(std::uint32_t position) {
   return Share >= 64 ? position + position / Share : position;

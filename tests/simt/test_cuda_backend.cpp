@@ -228,23 +228,31 @@ INSTANTIATE_TEST_SUITE_P(CudaBackend, EverySchedule,
                                                                           : "shuffled" + std::to_string(schedule.seed);
                          });
 
+// Two chunks and one lane, which tests fill themselves.
+struct OneLane {
+  OneLane() { device.load(factors); }
+
+  CooTensor tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 600, .seed = 2});
+  std::vector<std::vector<double>> factors = random_factors(tensor.shape, backend_rank, 11);
+  std::vector<EncodedChunk> chunks = encode(tensor, 300);
+  EmulatedBackend device{tensor.shape, {.rank = backend_rank}};
+  std::unique_ptr<HostBuffer> memory = device->allocate_host(1 << 20);
+};
+
 // What a schedule proves is worth as much as its lateness: a lane that is not waited for must show.
 TEST(CudaBackend, ReadsALaneThatIsRefilledTooEarlyWrongly) {
   SKIP_ON_HARDWARE();
   simt::reset();
   simt::set_policy(simt::Policy::lazy);
-  const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 600, .seed = 2});
-  const auto factors = random_factors(tensor.shape, backend_rank, 11);
-  const auto chunks = encode(tensor, 300);
-  EmulatedBackend device(tensor.shape, {.rank = backend_rank});
-  device.load(factors);
-  const auto lane = device->allocate_host(1 << 20);
+  OneLane lane;
+  EmulatedBackend& device = lane.device;
 
   device->begin_pass(0);
-  for (const EncodedChunk& chunk : chunks) device->submit(0, stage(chunk, lane->bytes()));
+  for (const EncodedChunk& chunk : lane.chunks) device->submit(0, stage(chunk, lane.memory->bytes()));
   try {
     device->finish_pass();
-    EXPECT_THAT(device.output(0), ::testing::Not(RowsNear(coordinate_mttkrp(tensor, factors, backend_rank, 0), 1e-3)));
+    EXPECT_THAT(device.output(0),
+                ::testing::Not(RowsNear(coordinate_mttkrp(lane.tensor, lane.factors, backend_rank, 0), 1e-3)));
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::corrupt);  // headers of one chunk and frames of another
   }
@@ -253,19 +261,16 @@ TEST(CudaBackend, ReadsALaneThatIsRefilledTooEarlyWrongly) {
 TEST(CudaBackend, SendsAChunkInOneCopyWhereItsPayloadsFollowEachOther) {
   SKIP_ON_HARDWARE();
   simt::reset();
-  const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 600, .seed = 2});
-  const auto factors = random_factors(tensor.shape, backend_rank, 11);
-  const auto chunks = encode(tensor, 300);
-  EmulatedBackend device(tensor.shape, {.rank = backend_rank});
-  device.load(factors);
-  const auto lane = device->allocate_host(1 << 20);
+  OneLane lane;
+  EmulatedBackend& device = lane.device;
   const auto copies_of_pass = [&](bool apart) {
     const std::uint64_t before = simt::counters().copies_to_device;
     device->begin_pass(0);
-    for (const EncodedChunk& chunk : chunks) {
-      ChunkView view = stage(chunk, lane->bytes());
+    for (const EncodedChunk& chunk : lane.chunks) {
+      ChunkView view = stage(chunk, lane.memory->bytes());
       auto& value = view.payload[static_cast<std::size_t>(Column::value)];
-      const std::span<std::byte> elsewhere = lane->bytes().subspan(lane->bytes().size() / 2, value.size());
+      const std::span<std::byte> elsewhere =
+          lane.memory->bytes().subspan(lane.memory->bytes().size() / 2, value.size());
       std::ranges::copy(value, elsewhere.begin());
       if (apart) value = elsewhere;
       device->submit(0, view);
@@ -275,11 +280,11 @@ TEST(CudaBackend, SendsAChunkInOneCopyWhereItsPayloadsFollowEachOther) {
     return simt::counters().copies_to_device - before;
   };
 
-  EXPECT_EQ(copies_of_pass(false), chunks.size());
+  EXPECT_EQ(copies_of_pass(false), lane.chunks.size());
   const std::vector<double> together = device.output(0);
-  EXPECT_EQ(copies_of_pass(true), 2 * chunks.size());
+  EXPECT_EQ(copies_of_pass(true), 2 * lane.chunks.size());
   EXPECT_THAT(device.output(0), ::testing::Pointwise(::testing::DoubleNear(1e-10), together));
-  EXPECT_THAT(together, RowsNear(coordinate_mttkrp(tensor, factors, backend_rank, 0), backend_tolerance));
+  EXPECT_THAT(together, RowsNear(coordinate_mttkrp(lane.tensor, lane.factors, backend_rank, 0), backend_tolerance));
 }
 
 TEST(CudaBackend, SaysWhatHasNoRoomOnTheDevice) {

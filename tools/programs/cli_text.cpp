@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <blco/ingest.hpp>
 #include <charconv>
 #include <cmath>
 #include <system_error>
@@ -121,16 +122,15 @@ std::vector<std::string> parse_names(const std::string& text) {
 }
 
 Compression parse_compression(const std::string& text) {
-  constexpr int default_level = 3;
+  const IngestOptions usual;
   constexpr int high_level = 12;
-  constexpr int default_saving_percent = 10;
-  if (text == "none") return {0, default_saving_percent};
-  if (text == "fast") return {default_level, default_saving_percent};
+  if (text == "none") return {0, usual.zstd_saving_percent};
+  if (text == "fast") return {usual.zstd_level, usual.zstd_saving_percent};
   if (text == "small") return {high_level, 0};
   const std::string prefix = "zstd:";
   try {
     if (text.starts_with(prefix)) {
-      return {static_cast<int>(parse_whole(text.substr(prefix.size()), 1, 19)), default_saving_percent};
+      return {static_cast<int>(parse_whole(text.substr(prefix.size()), 1, 19)), usual.zstd_saving_percent};
     }
   } catch (const Error&) {
   }
