@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     "kernels": ["blco"],
     "kernels/host": ["kernels", "blco"],
     "kernels/cuda": ["kernels", "blco"],
-    "kernels/rivals": ["kernels", "blco"],
+    "kernels/rivals": ["kernels", "kernels/host", "kernels/cuda", "blco"],
     "engine/include/blco": [],
     COMMON: ["io", "kernels", "blco"],
     "engine/ingest": [COMMON, "io", "kernels", "blco"],
