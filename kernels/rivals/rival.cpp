@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "blco/bits.hpp"
@@ -26,6 +27,14 @@ constexpr int most_modes = 8;
 bool has_every_copy(RivalKind kind) {
   return kind == RivalKind::fcoo || kind == RivalKind::csf_all || kind == RivalKind::b_csf ||
          kind == RivalKind::hb_csf || kind == RivalKind::coo_perm;
+}
+
+std::uint64_t number_bytes(const RivalOptions& options) {
+  return options.precision == Precision::f64 ? sizeof(double) : sizeof(float);
+}
+
+std::uint64_t row_bytes(const RivalOptions& options) {
+  return padded_rank<double>(options.rank) * number_bytes(options);
 }
 
 }  // namespace
@@ -80,18 +89,17 @@ std::vector<RivalKnobs> knobs_to_try(RivalKind kind, bool on_device) {
 
 std::uint64_t rival_bytes(RivalKind kind, std::span<const std::uint64_t> shape, std::uint64_t nnz,
                           const RivalOptions& options, int threads) {
-  const std::uint64_t number = options.precision == Precision::f64 ? sizeof(double) : sizeof(float);
-  std::uint64_t rows = 0;
-  for (const std::uint64_t length : shape) rows += length;
-  const std::uint64_t longest = std::ranges::max(shape);
-  const std::uint64_t row_bytes = padded_rank<double>(options.rank) * number;
   const std::uint64_t order = shape.size();
   const std::uint64_t copies = has_every_copy(kind) ? order : 1;
   // Of a tree at worst two words per node on every level; a pointer or permutation more for lists; sorting takes 8.
-  const std::uint64_t tensor_bytes = copies * nnz * (2 * order * sizeof(std::uint32_t) + number);
+  const std::uint64_t tensor_bytes = copies * nnz * (2 * order * sizeof(std::uint32_t) + number_bytes(options));
   const std::uint64_t sorting_bytes = nnz * 4 * sizeof(std::uint32_t);
-  const auto outputs = static_cast<std::uint64_t>(options.on_device ? 1 : threads + 1);
-  return tensor_bytes + sorting_bytes + (rows + outputs * longest) * row_bytes;
+  const auto private_outputs = static_cast<std::uint64_t>(options.on_device ? 0 : threads);
+  return tensor_bytes + sorting_bytes + private_outputs * std::ranges::max(shape) * row_bytes(options);
+}
+
+std::uint64_t rival_matrix_bytes(std::span<const std::uint64_t> shape, const RivalOptions& options) {
+  return (std::accumulate(shape.begin(), shape.end(), std::uint64_t{0}) + std::ranges::max(shape)) * row_bytes(options);
 }
 
 std::unique_ptr<Rival> make_rival(RivalKind kind, const RivalTensor& tensor, const RivalOptions& options,
