@@ -152,7 +152,7 @@ void RooflinePlot::add_lines(const Roofline& roofline) {
     if (!is_drawable(peak.flops_per_second, 1)) continue;
     const std::string speed = with_unit(peak.flops_per_second, "FLOP/s");
     peaks_.push_back(
-        {peak.name + " peak \u00b7 " + speed, peak.name + " multiply-adds: " + speed, 0, peak.flops_per_second / giga});
+        {peak.name + " \u00b7 " + speed, peak.name + " multiply-adds: " + speed, 0, peak.flops_per_second / giga});
   }
   const auto faster = [](const Line& a, const Line& b) { return a.slope + a.peak > b.slope + b.peak; };
   std::ranges::stable_sort(levels_, faster);
@@ -180,8 +180,9 @@ LogAxis RooflinePlot::make_x_axis() const {
     for (const Line& peak : peaks_) range.add(peak.peak / level.slope);
   }
   if (range.is_empty()) range.add(1);
+  // Right of the ridges there is room for the peaks' labels.
   range.low /= 1.8;
-  range.high *= 3;
+  range.high *= std::max(3.0, std::pow(range.high / range.low, 0.22));
   return {range.low, range.high, frame_left, frame_right_, 1.7};
 }
 
@@ -273,25 +274,26 @@ void RooflinePlot::draw_line(PixelPoint from, PixelPoint to, const Line& line) {
   }
 }
 
-// At the right end of the line, above it or else below.
+// At the right end of the line, above it or else below; or left of its beginning, above all levels.
 void RooflinePlot::label_peak(const Line& peak) {
   const double width = text_width(peak.label, label_size);
   const double y = y_.position(peak.peak);
   const double begin = std::max(x_.position(peak.peak / fastest_level_), frame_left);
-  std::pair<int, PixelPoint> best{std::numeric_limits<int>::max(), {}};
-  std::vector<PixelBox> room;
   const double last = frame_right_ - 6;
-  for (double end = last; end == last || end > begin + width; end -= 24) {
-    for (const double middle : {y - 10, y + 11}) {
-      std::vector<PixelBox> boxes = boxes_along({end - width, middle}, width, label_size, 0);
-      const int conflicts = places_.conflicts(boxes);
-      if (conflicts >= best.first) continue;
-      best = {conflicts, {end, middle + 4}};
-      room = std::move(boxes);
-    }
+  std::vector<PixelPoint> candidates;  // the middle of the label's right side
+  for (double end = last; end == last || end > begin + width; end -= 8) {
+    candidates.push_back({end, y - 10});
+    candidates.push_back({end, y + 11});
   }
-  places_.take(room);
-  svg_.text(best.second, peak.label,
+  candidates.push_back({begin - 12, y});
+  std::pair<int, PixelPoint> best{std::numeric_limits<int>::max(), {}};
+  for (const PixelPoint& at : candidates) {
+    const int conflicts = places_.conflicts(boxes_along({at.x - width, at.y}, width, label_size, 0));
+    if (conflicts < best.first) best = {conflicts, at};
+  }
+  const PixelPoint at = best.second;
+  places_.take(boxes_along({at.x - width, at.y}, width, label_size, 0));
+  svg_.text({at.x, at.y + 4}, peak.label,
             {.size = label_size, .colour = roof_colour, .anchor = "end", .is_bold = true, .has_halo = true});
 }
 
