@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <numeric>
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {
@@ -21,6 +22,13 @@ constexpr std::size_t load_sums = 8;
 // Two multiply-adds a cycle that take up to five cycles each need ten; NEON processors do four in four cycles. With the
 // two constants they have to stay in registers, of which AVX2 has 16.
 constexpr std::size_t chains = HWY_TARGET == HWY_AVX2 ? 12 : 16;
+
+template <class Sum, class Tag>
+HWY_INLINE Sum add_lanes(Tag tag, hn::Vec<Tag> vector) {
+  std::array<hn::TFromD<Tag>, hn::MaxLanes(Tag())> parts{};
+  hn::StoreU(vector, tag, parts.data());
+  return std::accumulate(parts.begin(), parts.end(), Sum{0});
+}
 
 template <class T>
 HWY_INLINE MultiplyAdds multiply_add(std::uint64_t steps) {
@@ -37,11 +45,7 @@ HWY_INLINE MultiplyAdds multiply_add(std::uint64_t steps) {
   MultiplyAdds done;
   done.numbers = chains * lanes;
   done.flops = 2 * static_cast<double>(done.numbers) * static_cast<double>(steps);
-  for (const Vector& number : numbers) {
-    std::array<T, lanes> parts{};
-    hn::StoreU(number, tag, parts.data());
-    for (const T part : parts) done.sum += static_cast<double>(part);
-  }
+  for (const Vector& number : numbers) done.sum += add_lanes<double>(tag, number);
   return done;
 }
 
@@ -66,7 +70,7 @@ std::uint64_t sum_vectors(const std::uint64_t* words, std::size_t count, std::ui
     // Else a compiler may load the words once for all rounds.
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  for (const Vector& sum : sums) rest += hn::GetLane(hn::SumOfLanes(tag, sum));
+  for (const Vector& sum : sums) rest += add_lanes<std::uint64_t>(tag, sum);
   return rest;
 }
 
