@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
-#include "kernels/host/row_matrix.hpp"
 #include "kernels/rivals/rival_families.hpp"
 
 namespace blco {
@@ -22,20 +21,13 @@ constexpr std::array names{"alto", "coo-atomic", "coo-line", "coo-single", "coo-
                            "fcoo", "csf-one",    "csf-all",  "b-csf",      "hb-csf",         "mm-csf"};
 static_assert(kinds.size() == names.size());
 
-constexpr int most_modes = 8;
-
-bool has_every_copy(RivalKind kind) {
-  return kind == RivalKind::fcoo || kind == RivalKind::csf_all || kind == RivalKind::b_csf ||
-         kind == RivalKind::hb_csf || kind == RivalKind::coo_perm;
+int line_bits_of(std::span<const std::uint64_t> shape) {
+  int bits = 0;
+  for (const std::uint64_t length : shape) bits += static_cast<int>(std::bit_width(length - 1));
+  return bits;
 }
 
-std::uint64_t number_bytes(const RivalOptions& options) {
-  return options.precision == Precision::f64 ? sizeof(double) : sizeof(float);
-}
-
-std::uint64_t row_bytes(const RivalOptions& options) {
-  return padded_rank<double>(options.rank) * number_bytes(options);
-}
+bool sorts_lines(RivalKind kind) { return kind == RivalKind::alto || kind == RivalKind::coo_line; }
 
 }  // namespace
 
@@ -50,13 +42,18 @@ std::string why_no_rival(RivalKind kind, std::span<const std::uint64_t> shape, s
   const std::string name = name_of(kind);
   const auto order = static_cast<int>(shape.size());
   if (options.precision == Precision::mixed) return name + " has no mixed precision";
-  if (order < 2 || order > most_modes) {
-    return name + " has orders 2 to " + std::to_string(most_modes) + ", and the tensor has " + std::to_string(order);
+  if (order < 2 || order > most_rival_modes) {
+    return name + " has orders 2 to " + std::to_string(most_rival_modes) + ", and the tensor has " +
+           std::to_string(order);
   }
   if (nnz >= std::numeric_limits<std::uint32_t>::max()) return name + " counts nonzeros in 32 bits";
   if (std::ranges::max(shape) > std::uint64_t{1} << 32) return name + " has coordinates of 32 bits";
   if (kind == RivalKind::alto && (order < 3 || order > 5)) return "alto has orders 3 to 5";
   if (kind == RivalKind::alto && !has_fast_pext()) return "alto requires a CPU with a fast pext";
+  if (sorts_lines(kind) && line_bits_of(shape) > max_line_bits) {
+    return name + " has lines of up to " + std::to_string(max_line_bits) + " bits";
+  }
+  if (kind == RivalKind::fcoo && options.knobs.thread_nonzeros < 1) return "fcoo has at least 1 nonzero per thread";
   if (!options.on_device) return {};
   if (kind == RivalKind::alto || kind == RivalKind::coo_single || kind == RivalKind::coo_duplicated) {
     return name + " is a format for CPUs";
@@ -79,27 +76,12 @@ std::vector<RivalKnobs> knobs_to_try(RivalKind kind, bool on_device) {
   const bool splits = kind == RivalKind::b_csf || kind == RivalKind::hb_csf || kind == RivalKind::mm_csf;
   if (splits) vary(&RivalKnobs::fiber_limit, {128, 0});
   if (kind == RivalKind::mm_csf) vary(&RivalKnobs::every_leaf, {false, true});
-  if (kind == RivalKind::fcoo) vary(&RivalKnobs::thread_nonzeros, {16, 8, 32, 64});
   if (!on_device) return tries;
+  if (kind == RivalKind::fcoo) vary(&RivalKnobs::thread_nonzeros, {16, 8, 32, 64});
   if (kind == RivalKind::fcoo) vary(&RivalKnobs::block_threads, {128, 32, 512, 1024});
   if (splits) vary(&RivalKnobs::block_threads, {512, 128});
   if (kind == RivalKind::mm_csf) vary(&RivalKnobs::warps_per_fiber, {4, 1, 2, 8, 16});
   return tries;
-}
-
-std::uint64_t rival_bytes(RivalKind kind, std::span<const std::uint64_t> shape, std::uint64_t nnz,
-                          const RivalOptions& options, int threads) {
-  const std::uint64_t order = shape.size();
-  const std::uint64_t copies = has_every_copy(kind) ? order : 1;
-  // Of a tree at worst two words per node on every level; a pointer or permutation more for lists; sorting takes 8.
-  const std::uint64_t tensor_bytes = copies * nnz * (2 * order * sizeof(std::uint32_t) + number_bytes(options));
-  const std::uint64_t sorting_bytes = nnz * 4 * sizeof(std::uint32_t);
-  const auto private_outputs = static_cast<std::uint64_t>(options.on_device ? 0 : threads);
-  return tensor_bytes + sorting_bytes + private_outputs * std::ranges::max(shape) * row_bytes(options);
-}
-
-std::uint64_t rival_matrix_bytes(std::span<const std::uint64_t> shape, const RivalOptions& options) {
-  return (std::accumulate(shape.begin(), shape.end(), std::uint64_t{0}) + std::ranges::max(shape)) * row_bytes(options);
 }
 
 std::unique_ptr<Rival> make_rival(RivalKind kind, const RivalTensor& tensor, const RivalOptions& options,
