@@ -46,7 +46,7 @@ std::vector<std::uint32_t> sorted_by(const RivalTensor& tensor, std::span<const 
   std::vector<std::uint32_t> next(order.size());
   for (auto mode = modes.rbegin(); mode != modes.rend(); ++mode) {
     const auto n = static_cast<std::size_t>(*mode);
-    const int bits = std::bit_width(tensor.shape[n] - 1);
+    const auto bits = static_cast<int>(std::bit_width(tensor.shape[n] - 1));
     for (int shift = 0; shift < bits; shift += digit_bits) {
       scatter(tensor.coordinates[n], shift, order, next, executor);
       order.swap(next);

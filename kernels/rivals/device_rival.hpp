@@ -1,0 +1,97 @@
+// What rivals on a CUDA device have in common: factors and output, copies of the format's arrays, one stream.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/cuda/staged_transfer.hpp"
+#include "kernels/rivals/rival.hpp"
+
+namespace blco::cuda {
+
+// Copies arrays to the device, and adds up the seconds that this takes.
+class Uploader {
+ public:
+  explicit Uploader(Stream& stream) : stream_(stream) {}
+
+  template <class From>
+  DeviceBuffer copy(const From& numbers, const char* purpose) {
+    return timed(numbers.size() * sizeof(*numbers.data()), purpose, [&](std::byte* to) {
+      transfer_.upload(std::as_bytes(std::span(numbers)), to, stream_);
+    });
+  }
+  // In the precision T.
+  template <class T>
+  DeviceBuffer copy_numbers(std::span<const double> numbers, const char* purpose) {
+    return timed(numbers.size() * sizeof(T), purpose,
+                 [&](std::byte* to) { transfer_.upload_numbers(numbers, reinterpret_cast<T*>(to), stream_); });
+  }
+  double seconds() const { return seconds_; }
+
+ private:
+  template <class Fill>
+  DeviceBuffer timed(std::uint64_t bytes, const char* purpose, const Fill& fill) {
+    DeviceBuffer buffer(bytes, purpose);
+    const auto start = std::chrono::steady_clock::now();
+    fill(buffer.as<std::byte>());
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return buffer;
+  }
+
+  Stream& stream_;
+  StagedTransfer transfer_;
+  double seconds_ = 0;
+};
+
+// T: double or float, for factors, values, products and sums.
+template <class T>
+class DeviceRival : public Rival {
+ public:
+  DeviceRival(std::span<const std::uint64_t> shape, int rank)
+      : shape_(shape.begin(), shape.end()), rank_(rank), output_(bytes_of(*std::ranges::max_element(shape)), "output") {
+    for (const std::uint64_t length : shape) factors_.emplace_back(bytes_of(length), "a factor");
+  }
+
+  void load_factor(int mode, std::span<const double> rows) override {
+    transfer_.upload_numbers(rows, factors_[static_cast<std::size_t>(mode)].template as<T>(), stream_);
+  }
+  void mttkrp(int mode) final {
+    fill_zero(output_.template as<T>(), bytes_of(shape_[static_cast<std::size_t>(mode)]), stream_.get());
+    add(static_cast<std::size_t>(mode));
+    done_.record(stream_.get());
+    done_.wait("waiting for the MTTKRP of a rival");
+  }
+  void read_output(std::span<double> rows) const override {
+    transfer_.download_numbers(output_.template as<const T>(), rows, stream_);
+  }
+  double upload_seconds() const override { return uploader_.seconds(); }
+
+ protected:
+  // Queues what adds every nonzero to the output, which is zero, on stream().
+  virtual void add(std::size_t mode) = 0;
+
+  std::size_t order() const { return shape_.size(); }
+  int rank() const { return rank_; }
+  const T* factor(std::size_t mode) const { return factors_[mode].template as<const T>(); }
+  T* output() const { return output_.template as<T>(); }
+  cudaStream_t stream() const { return stream_.get(); }
+  Uploader& uploader() { return uploader_; }
+
+ private:
+  std::uint64_t bytes_of(std::uint64_t rows) const { return rows * static_cast<std::uint64_t>(rank_) * sizeof(T); }
+
+  std::vector<std::uint64_t> shape_;
+  int rank_;
+  mutable Stream stream_;
+  mutable StagedTransfer transfer_;
+  Uploader uploader_{stream_};
+  Event done_;
+  DeviceBuffer output_;
+  std::vector<DeviceBuffer> factors_;
+};
+
+}  // namespace blco::cuda
