@@ -1,0 +1,116 @@
+#include "kernels/rivals/sorted_lines.hpp"
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "blco/layout.hpp"
+#include "kernels/rivals/part_ranges.hpp"
+
+namespace blco {
+namespace {
+
+constexpr int digit_bits = 11;
+constexpr std::size_t digit_values = std::size_t{1} << digit_bits;
+
+// No digit lies in both words: the key's first one begins at bit 64.
+int next_shift(int shift) {
+  const int next = shift + digit_bits;
+  return shift < 64 && next > 64 ? 64 : next;
+}
+
+struct ShortEntry {
+  std::uint64_t low = 0;
+  std::uint32_t nonzero = 0;
+
+  static constexpr bool has_key = false;
+  std::uint64_t key() const { return 0; }
+  void set_key(std::uint64_t) {}
+};
+
+struct LongEntry {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  std::uint32_t nonzero = 0;
+
+  static constexpr bool has_key = true;
+  std::uint64_t key() const { return high; }
+  void set_key(std::uint64_t key) { high = key; }
+};
+
+// The digit at bit `shift` of a line; bit 64 is the first one of the key.
+template <class Entry>
+std::size_t digit_of(const Entry& entry, int shift) {
+  const std::uint64_t word = shift < 64 ? entry.low >> shift : entry.key() >> (shift - 64);
+  return static_cast<std::size_t>(word & (digit_values - 1));
+}
+
+// Sorts by one digit, by counting. Each part has its own counts, so equal digits keep their order.
+template <class Entry>
+void scatter_lines(int shift, const AlignedBuffer<Entry>& from, AlignedBuffer<Entry>& to, Executor& executor) {
+  const auto parts = static_cast<std::size_t>(executor.width());
+  std::vector<std::vector<std::uint64_t>> places(parts, std::vector<std::uint64_t>(digit_values));
+  run_parts(executor, parts, from.size(), [&](std::size_t part, std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::uint64_t>& counts = places[part];
+    for (std::uint64_t i = begin; i < end; ++i) ++counts[digit_of(from.data()[i], shift)];
+  });
+  std::uint64_t place = 0;
+  for (std::size_t digit = 0; digit < digit_values; ++digit) {
+    for (std::vector<std::uint64_t>& of_part : places) place += std::exchange(of_part[digit], place);
+  }
+  run_parts(executor, parts, from.size(), [&](std::size_t part, std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::uint64_t>& next = places[part];
+    for (std::uint64_t i = begin; i < end; ++i) to.data()[next[digit_of(from.data()[i], shift)]++] = from.data()[i];
+  });
+}
+
+template <class Entry>
+AlignedBuffer<Entry> lines_of(const RivalTensor& tensor, const TensorLayout& layout, Executor& executor) {
+  AlignedBuffer<Entry> entries(tensor.nnz());
+  run_shares(executor, tensor.nnz(), [&](std::uint64_t begin, std::uint64_t end) {
+    std::array<std::uint64_t, max_order> point;
+    const auto order = static_cast<std::size_t>(tensor.order());
+    for (std::uint64_t i = begin; i < end; ++i) {
+      for (std::size_t n = 0; n < order; ++n) point[n] = tensor.coordinates[n][i];
+      const LineIndex line = layout.linearize(std::span(point).first(order));
+      Entry& entry = entries.data()[i];
+      entry.low = line.low;
+      entry.set_key(line.key);
+      entry.nonzero = static_cast<std::uint32_t>(i);
+    }
+  });
+  return entries;
+}
+
+template <class Entry>
+SortedLines sort_entries(const RivalTensor& tensor, const TensorLayout& layout, Executor& executor) {
+  AlignedBuffer<Entry> entries = lines_of<Entry>(tensor, layout, executor);
+  AlignedBuffer<Entry> next(tensor.nnz());
+  for (int shift = 0; shift < layout.line_bits(); shift = next_shift(shift)) {
+    scatter_lines(shift, entries, next, executor);
+    std::swap(entries, next);
+  }
+  SortedLines sorted;
+  sorted.lows = AlignedBuffer<std::uint64_t>(tensor.nnz());
+  if (Entry::has_key) sorted.keys = AlignedBuffer<std::uint64_t>(tensor.nnz());
+  sorted.nonzeros = AlignedBuffer<std::uint32_t>(tensor.nnz());
+  run_shares(executor, tensor.nnz(), [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const Entry& entry = entries.data()[i];
+      sorted.lows.data()[i] = entry.low;
+      if (Entry::has_key) sorted.keys.data()[i] = entry.key();
+      sorted.nonzeros.data()[i] = entry.nonzero;
+    }
+  });
+  return sorted;
+}
+
+}  // namespace
+
+SortedLines sort_lines(const RivalTensor& tensor, Executor& executor) {
+  const TensorLayout layout(tensor.shape);
+  return layout.has_key() ? sort_entries<LongEntry>(tensor, layout, executor)
+                          : sort_entries<ShortEntry>(tensor, layout, executor);
+}
+
+}  // namespace blco
