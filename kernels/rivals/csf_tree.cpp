@@ -1,54 +1,180 @@
 #include "kernels/rivals/csf_tree.hpp"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
 
 namespace blco {
 namespace {
 
-// The first level on which two neighbours differ; the last level if on none.
-std::size_t first_change(const RivalTensor& tensor, std::span<const int> modes, std::uint32_t before,
-                         std::uint32_t after) {
-  std::size_t level = 0;
-  while (level + 1 < modes.size()) {
-    const auto coordinates = tensor.coordinates[static_cast<std::size_t>(modes[level])];
-    if (coordinates[before] != coordinates[after]) break;
-    ++level;
+constexpr std::size_t most_levels = 256;  // a level is kept in a byte
+
+// The levels of one tree and where its nodes open, found in two steps: by coordinates, then by limits.
+class TreeBuilder {
+ public:
+  TreeBuilder(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
+              bool paired_roots, Executor& executor)
+      : sorted_(sorted),
+        last_(modes.size() - 1),
+        paired_roots_(paired_roots && modes.size() > 2),
+        executor_(executor),
+        opens_(sorted.size()) {
+    for (const int mode : modes) coordinates_.push_back(tensor.coordinates[static_cast<std::size_t>(mode)]);
   }
-  return level;
+
+  CsfTree build(std::uint32_t fiber_limit) {
+    find_openings();
+    cut_into_parts();
+    std::vector<Places> places(begins_.size());
+    executor_.run(parts(), [&](std::size_t part) {
+      if (fiber_limit != 0) split(part, fiber_limit);
+      places[part] = count(part);
+    });
+    Places nodes(last_ + 1);
+    for (Places& of_part : places) {
+      for (std::size_t level = 0; level <= last_; ++level) nodes[level] += std::exchange(of_part[level], nodes[level]);
+    }
+    CsfTree tree;
+    allocate(tree, nodes);
+    executor_.run(parts(), [&](std::size_t part) { fill(tree, part, places[part]); });
+    return tree;
+  }
+
+ private:
+  using Places = std::vector<std::uint32_t>;  // per level
+
+  std::size_t parts() const { return begins_.size() - 1; }
+
+  // The first level on which a nonzero differs from the one before; the last level if on none.
+  std::size_t first_change(std::size_t i) const {
+    if (i == 0) return 0;
+    std::size_t level = 0;
+    while (level < last_ && coordinates_[level][sorted_[i - 1]] == coordinates_[level][sorted_[i]]) ++level;
+    return paired_roots_ && level == 1 ? 0 : level;
+  }
+
+  void find_openings() {
+    const auto ranges = static_cast<std::size_t>(executor_.width());
+    executor_.run(ranges, [&](std::size_t range) {
+      const std::size_t end = sorted_.size() * (range + 1) / ranges;
+      for (std::size_t i = sorted_.size() * range / ranges; i < end; ++i) {
+        opens_[i] = static_cast<std::uint8_t>(first_change(i));
+      }
+    });
+  }
+
+  // Limits count from the beginning of a fiber, or of a root where roots are paired: no part begins within one.
+  void cut_into_parts() {
+    const std::size_t whole = paired_roots_ ? 0 : last_ - 1;
+    const auto wanted = static_cast<std::size_t>(executor_.width());
+    begins_ = {0};
+    for (std::size_t part = 1; part < wanted; ++part) {
+      std::size_t begin = std::max(begins_.back(), sorted_.size() * part / wanted);
+      while (begin < sorted_.size() && opens_[begin] > whole) ++begin;
+      begins_.push_back(begin);
+    }
+    begins_.push_back(sorted_.size());
+  }
+
+  void split(std::size_t part, std::uint32_t limit) {
+    std::uint32_t fiber_nnz = 0;
+    std::uint32_t node_nnz = 0;  // of level 1
+    for (std::size_t i = begins_[part]; i < begins_[part + 1]; ++i) {
+      std::uint8_t& level = opens_[i];
+      if (level == last_ && fiber_nnz == limit) level = static_cast<std::uint8_t>(last_ - 1);
+      if (paired_roots_ && level < last_ && (level == 1 || node_nnz >= limit)) level = 0;
+      if (level < last_) fiber_nnz = 0;
+      if (level <= 1) node_nnz = 0;
+      ++fiber_nnz;
+      ++node_nnz;
+    }
+  }
+
+  Places count(std::size_t part) const {
+    std::array<std::uint32_t, most_levels> openings{};
+    for (std::size_t i = begins_[part]; i < begins_[part + 1]; ++i) ++openings[opens_[i]];
+    Places nodes(last_ + 1);
+    std::partial_sum(openings.begin(), openings.begin() + static_cast<std::ptrdiff_t>(last_ + 1), nodes.begin());
+    return nodes;
+  }
+
+  void allocate(CsfTree& tree, const Places& nodes) const {
+    tree.index.resize(last_ + 1);
+    tree.child.resize(last_);
+    for (std::size_t level = 0; level <= last_; ++level) tree.index[level].resize(nodes[level]);
+    for (std::size_t level = paired_roots_ ? 1 : 0; level < last_; ++level) {
+      tree.child[level].resize(nodes[level] + std::size_t{1});
+      tree.child[level].back() = nodes[level + 1];
+    }
+  }
+
+  void fill(CsfTree& tree, std::size_t part, Places& next) const {
+    for (std::size_t i = begins_[part]; i < begins_[part + 1]; ++i) {
+      for (std::size_t level = opens_[i]; level < last_; ++level) {
+        const std::uint32_t node = next[level]++;
+        tree.index[level][node] = coordinates_[level][sorted_[i]];
+        if (!tree.child[level].empty()) tree.child[level][node] = next[level + 1];
+      }
+      tree.index[last_][next[last_]++] = coordinates_[last_][sorted_[i]];
+    }
+  }
+
+  std::span<const std::uint32_t> sorted_;
+  std::size_t last_;
+  bool paired_roots_;
+  Executor& executor_;
+  std::vector<std::span<const std::uint32_t>> coordinates_;  // per level
+  std::vector<std::uint8_t> opens_;                          // per nonzero: the first level on which a node opens
+  std::vector<std::size_t> begins_;                          // of the parts, and the end
+};
+
+CsfTree build(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
+              std::uint32_t fiber_limit, bool paired_roots, Executor& executor) {
+  CsfTree tree = TreeBuilder(tensor, modes, sorted, paired_roots, executor).build(fiber_limit);
+  tree.modes.assign(modes.begin(), modes.end());
+  tree.nonzero.assign(sorted.begin(), sorted.end());
+  return tree;
 }
 
 }  // namespace
 
-CsfTree build_csf(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
-                  std::uint32_t fiber_limit) {
-  const std::size_t last = modes.size() - 1;
-  CsfTree tree;
-  tree.modes.assign(modes.begin(), modes.end());
-  tree.index.resize(modes.size());
-  tree.child.resize(last);
-  tree.nonzero.assign(sorted.begin(), sorted.end());
-  const auto coordinates = [&](std::size_t level) {
-    return tensor.coordinates[static_cast<std::size_t>(modes[level])];
-  };
+std::vector<int> ascending_modes(std::span<const std::uint64_t> shape) {
+  std::vector<int> modes(shape.size());
+  std::iota(modes.begin(), modes.end(), 0);
+  std::ranges::stable_sort(modes, {}, [&](int mode) { return shape[static_cast<std::size_t>(mode)]; });
+  return modes;
+}
 
-  std::uint32_t fiber_nnz = 0;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    std::size_t level = i == 0 ? 0 : first_change(tensor, modes, sorted[i - 1], sorted[i]);
-    if (level == last && last > 0 && fiber_limit != 0 && fiber_nnz == fiber_limit) level = last - 1;
-    if (level < last) fiber_nnz = 0;
-    for (; level < last; ++level) {
-      tree.index[level].push_back(coordinates(level)[sorted[i]]);
-      tree.child[level].push_back(static_cast<std::uint32_t>(level + 1 == last ? i : tree.index[level + 1].size()));
-    }
-    ++fiber_nnz;
-  }
-  tree.index[last].resize(sorted.size());
-  std::ranges::transform(sorted, tree.index[last].begin(),
-                         [&](std::uint32_t nonzero) { return coordinates(last)[nonzero]; });
-  for (std::size_t level = 0; level < last; ++level) {
-    tree.child[level].push_back(static_cast<std::uint32_t>(tree.nodes(level + 1)));
-  }
-  return tree;
+std::vector<int> modes_under(int root, std::span<const std::uint64_t> shape) {
+  std::vector<int> modes = ascending_modes(shape);
+  const auto at = std::ranges::find(modes, root);
+  std::rotate(modes.begin(), at, at + 1);
+  return modes;
+}
+
+CsfTree build_csf(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
+                  std::uint32_t fiber_limit, Executor& executor) {
+  return build(tensor, modes, sorted, fiber_limit, false, executor);
+}
+
+CsfTree build_mm_csf(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
+                     std::uint32_t fiber_limit, Executor& executor) {
+  return build(tensor, modes, sorted, fiber_limit, true, executor);
+}
+
+std::uint64_t count_slices(const CsfTree& tree) {
+  const std::vector<std::uint32_t>& roots = tree.index[0];
+  std::uint64_t slices = roots.empty() ? 0 : 1;
+  for (std::size_t i = 1; i < roots.size(); ++i) slices += roots[i] != roots[i - 1];
+  return slices;
+}
+
+std::vector<std::uint64_t> count_nodes(const CsfTree& tree) {
+  std::vector<std::uint64_t> nodes;
+  for (const std::vector<std::uint32_t>& level : tree.index) nodes.push_back(level.size());
+  if (tree.has_paired_roots()) nodes[0] = count_slices(tree);
+  return nodes;
 }
 
 }  // namespace blco

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "blco/executor.hpp"
 #include "kernels/rivals/rival.hpp"
 
 namespace blco {
@@ -19,12 +20,30 @@ struct CsfTree {
 
   std::size_t order() const { return modes.size(); }
   std::uint64_t nodes(std::size_t level) const { return index[level].size(); }
+  // Trees of build_mm_csf of order 3 and more: child[0] is empty, and node i of level 1 is the only child of root i.
+  // Then a slice is several roots in succession.
+  bool has_paired_roots() const { return child[0].empty(); }
 };
+
+// Modes by ascending length, equal ones by number: the levels of csf_one.
+std::vector<int> ascending_modes(std::span<const std::uint64_t> shape);
+// The root first, the others by ascending length: the levels of trees that have one root each (csf_all and others).
+std::vector<int> modes_under(int root, std::span<const std::uint64_t> shape);
 
 // Builds the tree of the nonzeros listed in `sorted`, which are sorted by the modes in this order (natural_sort.hpp). A
 // last-level fiber of more than `fiber_limit` nonzeros becomes several of at most as many (B-CSF; Nisa et al., IPDPS
-// 2019, section IV); 0: no limit.
+// 2019, section IV); 0: no limit. Takes a byte per nonzero beside the tree. Requires at least 2 modes.
 CsfTree build_csf(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
-                  std::uint32_t fiber_limit = 0);
+                  std::uint32_t fiber_limit, Executor& executor);
+
+// Same for a partition of mm_csf (Nisa et al., SC 2019): with paired roots from order 3 on, and a node of level 1 takes
+// no further fiber once it has `fiber_limit` nonzeros.
+CsfTree build_mm_csf(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
+                     std::uint32_t fiber_limit, Executor& executor);
+
+// Roots, of which neighbours with equal coordinates count once.
+std::uint64_t count_slices(const CsfTree& tree);
+// Nodes of each level, nonzeros last; slices first, also where roots are paired. The S, F and M of the papers.
+std::vector<std::uint64_t> count_nodes(const CsfTree& tree);
 
 }  // namespace blco
