@@ -18,11 +18,11 @@ class Uploader {
  public:
   explicit Uploader(Stream& stream) : stream_(stream) {}
 
+  // From: a vector or an AlignedBuffer.
   template <class From>
   DeviceBuffer copy(const From& numbers, const char* purpose) {
-    return timed(numbers.size() * sizeof(*numbers.data()), purpose, [&](std::byte* to) {
-      transfer_.upload(std::as_bytes(std::span(numbers)), to, stream_);
-    });
+    const auto bytes = std::as_bytes(std::span(numbers.data(), numbers.size()));
+    return timed(bytes.size(), purpose, [&](std::byte* to) { transfer_.upload(bytes, to, stream_); });
   }
   // In the precision T.
   template <class T>

@@ -49,7 +49,7 @@ struct OpenSegment {
 template <class T, int Columns>
 struct FcooGroup {
   OpenSegment<T, Columns> open;
-  T head[Columns] = {};           // of the segment that ended first, if one has
+  T head[Columns] = {};  // of the segment that ended first, if one has
   std::uint32_t head_segment = 0;
   std::uint32_t last_segment = 0;  // the open one, if the last nonzero leaves it open
   bool is_open = false;
@@ -115,8 +115,7 @@ __device__ inline OpenSegment<T, Columns> scan_block(OpenSegment<T, Columns>& op
     to = from;
     from = written;
   }
-  const OpenSegment<T, Columns> before =
-      threadIdx.x >= lanes ? from[threadIdx.x - lanes] : OpenSegment<T, Columns>{};
+  const OpenSegment<T, Columns> before = threadIdx.x >= lanes ? from[threadIdx.x - lanes] : OpenSegment<T, Columns>{};
   __syncthreads();
   return before;
 }

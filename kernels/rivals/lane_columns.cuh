@@ -1,4 +1,5 @@
-// Rows of factors and outputs as the rivals' kernels see them: a group of lanes has a row, each lane some columns of it.
+// Rows of factors and outputs as the rivals' kernels see them: a group of lanes has a row, each lane some columns of
+// it.
 #pragma once
 
 #include <cstdint>

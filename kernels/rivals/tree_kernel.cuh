@@ -1,10 +1,10 @@
 // The kernel of the CSF family: output[i_n] += down * up at every node of the target level (tree_walk.cuh).
 //
-// Work is cut by slices (Nisa et al., IPDPS 2019, section IV): a block takes a part of a heavy slice, its warps take the
-// fibers of the part in turns, and a light slice has one warp. Lanes are columns. A warp's sums stay in registers until
-// its last fiber, so that it adds one row of the root to the output. Or it is cut by fibers (Nisa et al., SC 2019,
-// section V): a team of warps takes a few neighbouring ones, whatever their slices. The warps of a team share each
-// fiber's nonzeros; above three modes they take fibers in turns.
+// Work is cut by slices (Nisa et al., IPDPS 2019, section IV): a block takes a part of a heavy slice, its warps take
+// the fibers of the part in turns, and a light slice has one warp. Lanes are columns. A warp's sums stay in registers
+// until its last fiber, so that it adds one row of the root to the output. Or it is cut by fibers (Nisa et al., SC
+// 2019, section V): a team of warps takes a few neighbouring ones, whatever their slices. The warps of a team share
+// each fiber's nonzeros; above three modes they take fibers in turns.
 #pragma once
 
 #include "kernels/rivals/tree_walk.cuh"
@@ -65,7 +65,8 @@ __device__ inline FiberRange<Heights> range_of_team(const TreeArguments<T>& argu
 }
 
 template <class T, int Order, int Columns, TreeTarget Target>
-__global__ void __launch_bounds__(most_tree_threads) tree_kernel(const __grid_constant__ TreeArguments<T> arguments) {
+__global__ void __launch_bounds__(most_tree_threads, 1)
+    tree_kernel(const __grid_constant__ TreeArguments<T> arguments) {
   using Walk = TreeWalk<T, Order, Columns, Target>;
   const int heights = Order == rival_any_order ? arguments.heights : Order - 2;
   const auto range = arguments.team_nodes > 0 ? range_of_team<T, Walk::most_heights>(arguments, heights)
@@ -105,8 +106,7 @@ void launch_tree(TreeTarget target, TreeArguments<T> arguments, cudaStream_t str
   const unsigned warps = arguments.threads / static_cast<unsigned>(shape.lanes);
   std::uint64_t blocks = 0;
   if (arguments.team_nodes > 0) {
-    const std::uint64_t teams =
-        (std::uint64_t{arguments.node_count} + arguments.team_nodes - 1) / arguments.team_nodes;
+    const std::uint64_t teams = (std::uint64_t{arguments.node_count} + arguments.team_nodes - 1) / arguments.team_nodes;
     blocks = (teams * arguments.team_warps + warps - 1) / warps;
   } else {
     blocks = arguments.block_parts + (arguments.part_count - arguments.block_parts + warps - 1) / warps;
@@ -115,8 +115,8 @@ void launch_tree(TreeTarget target, TreeArguments<T> arguments, cudaStream_t str
   const int order = arguments.heights + 2;
   const TreeKernel<T> kernel =
       shape.columns == 1 ? tree_kernel_for<T, 1>(target, order) : tree_kernel_for<T, 2>(target, order);
-  launch("launching the kernel of CSF", kernel,
-         {.blocks = static_cast<unsigned>(blocks), .threads = arguments.threads}, stream, arguments);
+  launch("launching the kernel of CSF", kernel, {.blocks = static_cast<unsigned>(blocks), .threads = arguments.threads},
+         stream, arguments);
 }
 
 }  // namespace blco::cuda

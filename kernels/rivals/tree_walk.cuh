@@ -18,7 +18,7 @@ struct FiberRange {
   std::uint32_t leaf_first = 0;
   std::uint32_t leaf_step = 1;
   // Where the walk begins, at `first` or before it.
-  std::uint32_t slice = 0;          // coordinate
+  std::uint32_t slice = 0;           // coordinate
   std::uint32_t node[Heights] = {};  // by height, below the slice
 };
 
@@ -50,9 +50,7 @@ class TreeWalk {
   static constexpr bool adds_above = Target == TreeTarget::root || Target == TreeTarget::inner;
 
   __device__ int heights() const { return Order == rival_any_order ? arguments_.heights : Order - 2; }
-  __device__ int target_height() const {
-    return Target == TreeTarget::root ? heights() - 1 : arguments_.target_height;
-  }
+  __device__ int target_height() const { return Target == TreeTarget::root ? heights() - 1 : arguments_.target_height; }
   __device__ std::uint32_t row(int h) const {
     return h == heights() - 1 ? slice_ : __ldg(arguments_.above[h].index + node_[h]);
   }
