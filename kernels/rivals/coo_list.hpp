@@ -26,7 +26,7 @@ struct CooList {
 };
 
 // The list of coo_atomic, coo_line, coo_single, coo_duplicated or coo_perm: nonzeros in natural order, of coo_line in
-// line order. In a permutation, nonzeros of one row keep their order. Takes up to 44 bytes per nonzero beside the
+// line order. In a permutation, nonzeros of one row keep their order. Takes up to 68 bytes per nonzero beside the
 // result. Throws Error{invalid_argument} where coo_line has lines of more than 128 bits.
 template <class T>
 CooList<T> build_coo_list(RivalKind kind, const RivalTensor& tensor, Executor& executor);

@@ -14,6 +14,8 @@
 
 namespace blco {
 
+inline constexpr int most_rival_modes = 8;
+
 // Helal et al., ICS 2021 (alto); Phipps and Kolda, SISC 2019 (coo_atomic, coo_single, coo_duplicated, coo_perm:
 // GenTen); Liu et al., CLUSTER 2017 (fcoo); Smith and Karypis, 2015 (csf_one, csf_all: SPLATT); Nisa et al., IPDPS 2019
 // (b_csf, hb_csf) and SC 2019 (mm_csf). coo_line is coo_atomic with the nonzeros in line order instead of natural
@@ -51,7 +53,7 @@ struct RivalTensor {
 struct RivalKnobs {
   std::uint32_t fiber_limit = 128;  // nonzeros of a fiber segment in b_csf, hb_csf and mm_csf; 0: no limit
   bool every_leaf = false;          // mm_csf: any mode may be the leaf; else the orientations of the authors' code
-  int thread_nonzeros = 16;         // fcoo: nonzeros of a thread
+  int thread_nonzeros = 16;         // fcoo: nonzeros of a GPU's thread, at least 1; on a CPU, of a group
   int block_threads = 128;          // GPU
   int warps_per_fiber = 4;          // GPU, mm_csf
 };
@@ -71,10 +73,10 @@ struct RivalStorage {
   int copies = 1;                     // of the tensor
 };
 
-// One tree, or one list of coordinates, and how many nodes it has on each level: slices first, nonzeros last.
+// One tree, or one list of coordinates or lines, and how many nodes it has on each level: slices first, nonzeros last.
 struct RivalPart {
-  std::string format;                // "csf", "csl" or "coo"
-  std::vector<int> modes;            // in the order of the levels
+  std::string format;                // "csf", "csl", "coo" or "alto"
+  std::vector<int> modes;            // in the order of the levels; of fcoo the target first
   std::vector<std::uint64_t> nodes;  // of a list: the number of nonzeros alone
 };
 

@@ -1,0 +1,79 @@
+// The list of rivals: names, refusals, knobs and estimates of memory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "kernels/rivals/rival.hpp"
+#include "tests/kernels/rivals/rival_cases.hpp"
+
+namespace blco::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(RivalKinds, HaveNamesOfTheirOwn) {
+  std::set<std::string> names;
+  for (const RivalKind kind : every_rival()) names.insert(name_of(kind));
+
+  EXPECT_EQ(names, (std::set<std::string>{"alto", "b-csf", "coo-atomic", "coo-duplicated", "coo-line", "coo-perm",
+                                          "coo-single", "csf-all", "csf-one", "fcoo", "hb-csf", "mm-csf"}));
+  EXPECT_STREQ(name_of(RivalKind::alto), "alto");
+  EXPECT_STREQ(name_of(RivalKind::coo_line), "coo-line");
+  EXPECT_STREQ(name_of(RivalKind::fcoo), "fcoo");
+  EXPECT_STREQ(name_of(RivalKind::mm_csf), "mm-csf");
+}
+
+TEST(RivalKinds, SayWhyTheyAreMissing) {
+  const std::vector<std::uint64_t> cube{4, 4, 4};
+  const std::vector<std::uint64_t> vector{4};
+  const std::vector<std::uint64_t> wide(5, std::uint64_t{1} << 32);
+  const std::uint64_t many = std::uint64_t{1} << 32;
+
+  EXPECT_EQ(why_no_rival(RivalKind::coo_line, cube, 10, {}), "");
+  EXPECT_EQ(why_no_rival(RivalKind::coo_atomic, wide, 10, {}), "");
+  EXPECT_THAT(why_no_rival(RivalKind::coo_line, wide, 10, {}), HasSubstr("128 bits"));
+  EXPECT_THAT(why_no_rival(RivalKind::coo_perm, vector, 10, {}), HasSubstr("orders 2 to 8"));
+  EXPECT_THAT(why_no_rival(RivalKind::coo_perm, cube, many, {}), HasSubstr("32 bits"));
+  EXPECT_THAT(why_no_rival(RivalKind::fcoo, cube, 10, {.precision = Precision::mixed}), HasSubstr("mixed"));
+  EXPECT_THAT(why_no_rival(RivalKind::fcoo, cube, 10, {.knobs = {.thread_nonzeros = 0}}), HasSubstr("at least 1"));
+  EXPECT_THAT(why_no_rival(RivalKind::coo_single, cube, 10, {.on_device = true}), HasSubstr("CPU"));
+}
+
+TEST(RivalKinds, TryThePapersKnobs) {
+  EXPECT_EQ(knobs_to_try(RivalKind::coo_perm, true).size(), 1U);
+  EXPECT_EQ(knobs_to_try(RivalKind::fcoo, false).size(), 1U);
+  std::set<std::pair<int, int>> tried;
+  for (const RivalKnobs& knobs : knobs_to_try(RivalKind::fcoo, true)) {
+    tried.emplace(knobs.thread_nonzeros, knobs.block_threads);
+  }
+  EXPECT_EQ(tried.size(), 16U);
+  EXPECT_EQ(knobs_to_try(RivalKind::fcoo, true)[0].thread_nonzeros, 16);
+}
+
+TEST(RivalKinds, EstimateAtLeastWhatTheyTake) {
+  const NaturalTensor tensor = natural_tensor(random_tensor({.shape = {50, 60, 70}, .nnz = 5000, .seed = 2}));
+  for (const int threads : {1, 3}) {
+    ThreadExecutor executor(threads);
+    for (const RivalKind kind : {RivalKind::alto, RivalKind::coo_atomic, RivalKind::coo_line, RivalKind::coo_single,
+                                 RivalKind::coo_duplicated, RivalKind::coo_perm, RivalKind::fcoo}) {
+      if (!has_rival(kind, tensor)) continue;
+      for (const Precision precision : {Precision::f64, Precision::f32}) {
+        const RivalOptions options{.rank = 17, .precision = precision};
+        const auto rival = make_rival(kind, tensor.view(), options, executor);
+
+        const std::uint64_t estimate = rival_bytes(kind, tensor.coo.shape, tensor.coo.nnz(), options, threads);
+
+        const RivalStorage storage = rival->storage();
+        const std::uint64_t row_bytes = precision == Precision::f64 ? 24 * 8 : 32 * 4;
+        const std::uint64_t matrix_bytes = (50 + 60 + 70 + 70) * row_bytes;
+        const std::uint64_t kept = storage.index_bytes + storage.value_bytes + storage.auxiliary_bytes + matrix_bytes;
+        EXPECT_GE(estimate, kept) << name_of(kind);
+        EXPECT_LE(estimate, 6 * kept) << name_of(kind);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace blco::testing
