@@ -1,7 +1,7 @@
-#include "kernels/rivals/device_families.hpp"
-#include "kernels/rivals/device_rival.hpp"
+#include "kernels/rivals/cuda/device_families.hpp"
+#include "kernels/rivals/cuda/device_rival.hpp"
+#include "kernels/rivals/cuda/fcoo_kernel.cuh"
 #include "kernels/rivals/fcoo_copies.hpp"
-#include "kernels/rivals/fcoo_kernel.cuh"
 
 namespace blco::cuda {
 namespace {

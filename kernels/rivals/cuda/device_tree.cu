@@ -1,7 +1,7 @@
-#include "kernels/rivals/device_tree.hpp"
-#include "kernels/rivals/slice_list_kernel.cuh"
-#include "kernels/rivals/slice_parts.hpp"
-#include "kernels/rivals/tree_arguments.hpp"
+#include "kernels/rivals/cuda/device_tree.hpp"
+#include "kernels/rivals/cuda/slice_list_kernel.cuh"
+#include "kernels/rivals/cuda/slice_parts.hpp"
+#include "kernels/rivals/cuda/tree_arguments.hpp"
 
 namespace blco::cuda {
 namespace {

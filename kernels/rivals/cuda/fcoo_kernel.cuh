@@ -6,7 +6,7 @@
 // Neighbouring lanes are columns, so that the row of a factor is read at once.
 #pragma once
 
-#include "kernels/rivals/lane_columns.cuh"
+#include "kernels/rivals/cuda/lane_columns.cuh"
 
 namespace blco::cuda {
 

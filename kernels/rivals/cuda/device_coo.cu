@@ -1,9 +1,9 @@
 #include <numeric>
 
-#include "kernels/rivals/coo_kernel.cuh"
 #include "kernels/rivals/coo_list.hpp"
-#include "kernels/rivals/device_families.hpp"
-#include "kernels/rivals/device_rival.hpp"
+#include "kernels/rivals/cuda/coo_kernel.cuh"
+#include "kernels/rivals/cuda/device_families.hpp"
+#include "kernels/rivals/cuda/device_rival.hpp"
 
 namespace blco::cuda {
 namespace {

@@ -7,7 +7,7 @@
 // each fiber's nonzeros; above three modes they take fibers in turns.
 #pragma once
 
-#include "kernels/rivals/tree_walk.cuh"
+#include "kernels/rivals/cuda/tree_walk.cuh"
 
 namespace blco::cuda {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/rivals/csf_tree.hpp"
-#include "kernels/rivals/device_rival.hpp"
+#include "kernels/rivals/cuda/device_rival.hpp"
 #include "kernels/rivals/hb_parts.hpp"
 
 namespace blco::cuda {

@@ -6,7 +6,7 @@
 // other groups may have too, are added atomically.
 #pragma once
 
-#include "kernels/rivals/lane_columns.cuh"
+#include "kernels/rivals/cuda/lane_columns.cuh"
 
 namespace blco::cuda {
 

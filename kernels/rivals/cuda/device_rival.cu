@@ -4,7 +4,7 @@
 #include <string>
 
 #include "blco/error.hpp"
-#include "kernels/rivals/device_families.hpp"
+#include "kernels/rivals/cuda/device_families.hpp"
 #include "kernels/rivals/rival_families.hpp"
 
 namespace blco {

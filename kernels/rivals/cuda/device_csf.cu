@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "kernels/rivals/csf_counts.hpp"
-#include "kernels/rivals/device_families.hpp"
-#include "kernels/rivals/device_tree.hpp"
+#include "kernels/rivals/cuda/device_families.hpp"
+#include "kernels/rivals/cuda/device_tree.hpp"
 #include "kernels/rivals/mm_parts.hpp"
 #include "kernels/rivals/natural_sort.hpp"
 
