@@ -63,7 +63,7 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<dou
   const std::uint64_t output_size = summary.shape[static_cast<std::size_t>(mode)] * static_cast<std::uint64_t>(rank);
   JobRequest request;
   request.caller_bytes = matrix_bytes(factors) + output_size * sizeof(double);
-  request.keep_chunks = false;
+  request.best_tier = Tier::streamed;
   add_relabelling_bytes(tensor.chunks().info(), rank, request);
   CpdJob job(tensor, budget, fixed, request);
   OriginalRows rows(tensor.chunks(), job.backend(), rank, job.device() != nullptr);

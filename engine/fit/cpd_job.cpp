@@ -90,7 +90,7 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
   request_.budget_bytes = host_budget(budget.host_bytes);
   request_.threads = pool_.width();
   request_.deterministic = options.deterministic;
-  request_.keep_chunks = request.keep_chunks;
+  request_.best_tier = request.best_tier;
   request_.want_previous = request.want_previous;
   choose_device(budget, options, request);
   request_.caller_bytes =

@@ -6,15 +6,15 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/fit/cpd_job.hpp"
 #include "engine/fit/initial_factors.hpp"
-#include "engine/inspect/baseline_pass.hpp"
+#include "engine/inspect/stopwatch.hpp"
 #include "engine/stream/streamer.hpp"
 #include "kernels/host/sorted_tiles.hpp"
 
@@ -23,15 +23,6 @@ namespace {
 
 constexpr std::uint64_t copy_bytes = std::uint64_t{256} << 20;
 constexpr int copy_repeats = 5;
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median(std::vector<double> of) {
-  std::ranges::sort(of);
-  return of[of.size() / 2];
-}
 
 // Two such buffers fit into an L2 cache.
 constexpr std::uint64_t cached_copy_bytes = std::uint64_t{192} << 10;
@@ -74,27 +65,17 @@ std::uint64_t host_cache_bytes() {
   return bytes > 0 ? static_cast<std::uint64_t>(bytes) : std::uint64_t{1} << 20;
 }
 
-double seconds_of(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return seconds_since(begin);
-}
-
-// Alternates the two, so that other load on the machine slows both alike.
-PassMeasurement measure_pass(Streamer& streamer, AltoBaseline* baseline, const PassLoad& load, int repeats) {
+PassMeasurement measure_pass(Streamer& streamer, const PassLoad& load, int repeats) {
   std::vector<double> seconds;
-  std::vector<double> baseline_seconds;
   for (int i = 0; i < repeats; ++i) {
     const Direction direction = i % 2 == 0 ? Direction::backward : Direction::forward;
     seconds.push_back(seconds_of([&] { streamer.pass(load.mode, direction); }));
-    if (baseline != nullptr) baseline_seconds.push_back(seconds_of([&] { baseline->run(load.mode); }));
   }
   PassMeasurement measured;
   measured.mode = load.mode;
   measured.seconds = median(seconds);
   measured.min_seconds = std::ranges::min(seconds);
   measured.nonzeros_per_second = static_cast<double>(load.nnz) / measured.seconds;
-  if (baseline != nullptr) measured.baseline_min_seconds = std::ranges::min(baseline_seconds);
   return measured;
 }
 
@@ -135,16 +116,6 @@ std::array<std::pair<double, const char*>, 4> shares(const PassMeasurement& pass
 double PassMeasurement::largest_share() const { return std::ranges::max(shares(*this)).first; }
 const char* PassMeasurement::bound() const { return std::ranges::max(shares(*this)).second; }
 
-double BenchmarkReport::ratio_to_baseline() const {
-  double seconds = 0;
-  double baseline_seconds = 0;
-  for (const PassMeasurement& pass : passes) {
-    seconds += pass.min_seconds;
-    baseline_seconds += pass.baseline_min_seconds;
-  }
-  return baseline_seconds > 0 ? seconds / baseline_seconds : 0;
-}
-
 double BenchmarkReport::mean_speed() const {
   double logarithms = 0;
   for (const PassMeasurement& pass : passes) logarithms += std::log(pass.nonzeros_per_second);
@@ -171,14 +142,12 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
   const std::unique_ptr<Streamer> streamer = job.make_streamer();
   report.plan = job.describe();
 
-  std::unique_ptr<AltoBaseline> baseline;
-  if (benchmark.baseline) baseline = make_baseline(tensor, options.rank, options.seed, job.pool());
   streamer->pass(0, Direction::forward);
   for (const PassLoad& load : job.loads()) {
     // Chunks are sorted only after some passes; these come before the measured ones.
     const int warming = report.plan.decoded_chunks > 0 ? passes_before_sorting + 1 : 0;
     for (int i = 0; i < warming; ++i) streamer->pass(load.mode, Direction::forward);
-    PassMeasurement pass = measure_pass(*streamer, baseline.get(), load, benchmark.repeats);
+    PassMeasurement pass = measure_pass(*streamer, load, benchmark.repeats);
     set_traffic(traffic_of(load, report.cache_size), report, pass);
     report.passes.push_back(pass);
   }

@@ -125,7 +125,7 @@ std::uint64_t choose_private_bytes(const TensorSizes& tensor, const PlanRequest&
   const auto copies = static_cast<std::uint64_t>(request.threads - 1);
   const bool worthwhile = copies * std::ranges::max(request.backend.layout.shape()) <= tensor.nnz() / 4;
   const bool fits = host_bytes(request, useful) <= host_bytes(request, min_bytes) + room;
-  const bool streams = !request.keep_chunks || tensor.buffer_bytes() >= 2 * room;
+  const bool streams = request.best_tier == Tier::streamed || tensor.buffer_bytes() >= 2 * room;
   if (worthwhile && fits && streams) return useful;
   const std::uint64_t quarter = room / 4 / page_bytes * page_bytes;
   return std::max(min_bytes, std::min(quarter, useful));
@@ -192,7 +192,7 @@ void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& pl
     set_readers(plan.lanes - min_lanes - 1, plan);
   }
   const std::uint64_t taken = cuda_backend_bytes(cuda_config(request, plan));
-  if (request.keep_chunks) {
+  if (request.best_tier == Tier::device) {
     plan.resident_bytes = keep_evenly(tensor, Tier::device, device.budget_bytes - taken, device_bytes_of, plan.tiers);
   }
   plan.device_planned_bytes = taken + plan.resident_bytes;
@@ -244,9 +244,9 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
     if (more_ring_bytes(plan) > room / 8) plan.direct_bytes = 0;
     room -= more_ring_bytes(plan);
   }
-  if (request.keep_chunks) {
+  if (request.best_tier != Tier::streamed) {
     room -= keep_evenly(tensor, Tier::packed, room, buffer_of, plan.tiers);
-    if (!request.device && all_kept(plan)) {
+    if (!request.device && request.best_tier != Tier::packed && all_kept(plan)) {
       room -= decode_ahead(tensor, request.backend.layout, room, plan.tiers);
       plan.sorted_bytes = sort_ahead(tensor, request, room, plan);
       room -= plan.sorted_bytes;

@@ -35,7 +35,8 @@ struct PlanRequest {
   int threads = 1;
   bool want_previous = false;                // keep the factors before each update, if there is room
   bool deterministic = false;                // no private outputs, whose sums depend on the number of threads
-  bool keep_chunks = true;                   // false: a single pass, so keeping chunks does not pay
+  // No chunk stays nearer to the kernels than this. streamed: as for a single pass, where keeping chunks does not pay.
+  Tier best_tier = Tier::device;
   std::optional<DeviceRequest> device = {};  // none: the CPU computes
 };
 

@@ -17,7 +17,7 @@ template <class T>
 class AltoRival final : public HostRival<T> {
  public:
   AltoRival(const RivalTensor& tensor, const RivalOptions& options, Executor& executor)
-      : HostRival<T>(tensor.shape, options.rank, executor),
+      : HostRival<T>(tensor.shape, options, executor),
         layout_(tensor.shape),
         values_(tensor.nnz()),
         private_(std::ranges::max(tensor.shape), options.rank, executor.width()) {

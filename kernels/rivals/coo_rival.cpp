@@ -19,7 +19,7 @@ template <class T>
 class CooRival final : public HostRival<T> {
  public:
   CooRival(RivalKind kind, const RivalTensor& tensor, const RivalOptions& options, Executor& executor)
-      : HostRival<T>(tensor.shape, options.rank, executor),
+      : HostRival<T>(tensor.shape, options, executor),
         kind_(kind),
         list_(build_coo_list<T>(kind, tensor, executor)),
         private_(std::ranges::max(tensor.shape), options.rank,

@@ -14,7 +14,7 @@ template <class T>
 class FcooRival final : public HostRival<T> {
  public:
   FcooRival(const RivalTensor& tensor, const RivalOptions& options, Executor& executor)
-      : HostRival<T>(tensor.shape, options.rank, executor),
+      : HostRival<T>(tensor.shape, options, executor),
         carries_(static_cast<std::uint64_t>(executor.width()) * fcoo_parts_per_thread, options.rank) {
     const auto group = static_cast<std::uint64_t>(options.knobs.thread_nonzeros);
     for (int mode = 0; mode < tensor.order(); ++mode) {

@@ -58,11 +58,15 @@ struct RivalKnobs {
   int warps_per_fiber = 4;          // GPU, mm_csf
 };
 
+class Rival;
+
 struct RivalOptions {
   int rank = 16;
   Precision precision = Precision::f64;  // f64 or f32
   bool on_device = false;                // on the current CUDA device, else on the executor's threads
   RivalKnobs knobs = {};
+  // On the CPU: use factors and output of this rival, which has the same shape, rank and precision; null: own ones.
+  const Rival* sibling = nullptr;
 };
 
 // Bytes, summed over all copies of the tensor.
@@ -114,9 +118,11 @@ std::string why_no_rival(RivalKind kind, std::span<const std::uint64_t> shape, s
 // Settings of the knobs that the papers try, the usual one first.
 std::vector<RivalKnobs> knobs_to_try(RivalKind kind, bool on_device);
 
-// An estimate from above of the memory that the rival takes, matrices and what its construction needs included.
+// An estimate from above of the memory that the rival takes, with what its construction needs, without matrices.
 std::uint64_t rival_bytes(RivalKind kind, std::span<const std::uint64_t> shape, std::uint64_t nnz,
                           const RivalOptions& options, int threads);
+// Memory of factors and output, unless they are a sibling's.
+std::uint64_t rival_matrix_bytes(std::span<const std::uint64_t> shape, const RivalOptions& options);
 
 // The rival keeps copies of what it needs of `tensor`; `executor` must outlive it and also builds it. Throws Error:
 // invalid_argument with the words of why_no_rival; out_of_memory, cuda.

@@ -1,10 +1,8 @@
-// blco-bench: measures MTTKRP on a tensor, in memory and streamed, and what bounds it.
-#include <fmt/format.h>
-
+// blco-bench: measures MTTKRP on a tensor, in memory and streamed, what bounds it, and how other formats compare.
 #include <algorithm>
-#include <blco/benchmark.hpp>
 #include <optional>
 
+#include "tools/programs/bench_report.hpp"
 #include "tools/programs/cli.hpp"
 
 namespace {
@@ -15,7 +13,8 @@ struct Arguments {
   std::filesystem::path tensor;
   MemoryBudget cap;
   CpdOptions cpd;
-  BenchmarkOptions benchmark;
+  int repeats = 0;                            // 0: as usual
+  std::vector<std::string> formats;           // empty: only ours, and what bounds it
   std::optional<Resolution> resolution = {};  // none: every one
   double resident_share = 1;                  // of the chunks, on the device
   double host_share = 1;                      // of the other chunks, in host memory
@@ -23,11 +22,15 @@ struct Arguments {
   bool json = false;
 };
 
-struct Run {
-  std::string place;       // "memory", "streamed"
-  std::string resolution;  // "-" on the CPU
-  BenchmarkReport report;
-};
+std::string format_list() {
+  std::string text;
+  for (const std::string& name : format_names()) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::vector<std::string> formats_of(const std::string& text) {
+  return text == "all" ? format_names() : cli::parse_names(text);
+}
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
@@ -36,8 +39,14 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_whole(
       "--rank", cpd.rank, 1,
       {.type = "R", .description = "Columns of the factor matrices, 1 to 4096; required unless --disk is given"});
-  line.add_whole("--repeats", arguments.benchmark.repeats, 1,
-                 {.type = "K", .description = "Passes over each mode; the median time counts", .fallback = "5"});
+  line.add("--format", [&](const std::string& text) { arguments.formats = formats_of(text); },
+           {.type = "LIST",
+            .description = "Measure instead these formats beside each other, separated by commas, or all: " +
+                           format_list() + "; they are built in memory, outside any budget"});
+  line.add_whole("--repeats", arguments.repeats, 1,
+                 {.type = "K",
+                  .description = "Passes over each mode; the median time counts",
+                  .fallback = "5, and 25 with --format"});
   line.add_choice<Device>("--device", cpd.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
                           "Where to compute; auto takes the GPU if there is one and this build supports it");
@@ -73,10 +82,6 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                              {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}},
                              "Precision of the factors and of MTTKRP; mixed: factors in f32, sums in f64");
   line.add_flag("--deterministic", cpd.deterministic, "Compute as blco-cpd --deterministic does, on the CPU");
-  line.add_flag(
-      "--baseline", arguments.benchmark.baseline,
-      "Also time the loop of ALTO, with order and rank compiled in, and compare minimum times; for orders 3 to 5 and "
-      "ranks 16, 32 and 64");
   line.add_flag("--disk", arguments.disk,
                 "Measure instead how fast the container can be read, decompressed, checked and staged for a GPU, by 1, "
                 "2, 4 ... threads up to --threads: from disk, from disk past the system's cache, and from the cache; "
@@ -85,12 +90,21 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
 }
 
 void check(const Arguments& arguments) {
+  if (!arguments.formats.empty() && arguments.disk)
+    throw Error(ErrorKind::invalid_argument, "--format and --disk exclude each other");
+  if (!arguments.formats.empty() && arguments.resident_share < 1)
+    throw Error(ErrorKind::invalid_argument, "--format and --resident-share exclude each other");
   if (arguments.resident_share > 1) throw Error(ErrorKind::invalid_argument, "--resident-share must be from 0 to 1");
   if (arguments.host_share > 1) throw Error(ErrorKind::invalid_argument, "--host-share must be from 0 to 1");
   if (arguments.host_share < 1 && arguments.resident_share == 1)
     throw Error(ErrorKind::invalid_argument, "--host-share requires --resident-share");
   if (arguments.host_share < 1 && arguments.cap.host_bytes > 0)
     throw Error(ErrorKind::invalid_argument, "--host-share and --memory exclude each other");
+}
+
+int repeats_of(const Arguments& arguments) {
+  if (arguments.repeats > 0) return arguments.repeats;
+  return arguments.formats.empty() ? BenchmarkOptions{}.repeats : FormatOptions{}.repeats;
 }
 
 // The budgets that leave the shares asked for in device and host memory; zero where none was asked for.
@@ -117,155 +131,57 @@ std::vector<std::pair<std::string, Resolution>> resolutions_of(const Arguments& 
   return resolutions;
 }
 
-std::vector<Run> measure(const Arguments& arguments) {
-  check(arguments);
+std::vector<bench::Run> measure(const Arguments& arguments) {
   const TensorFile tensor(arguments.tensor);
   const CpdPlan plan = plan_cpd(tensor, {}, arguments.cpd);
   if (!plan.device_note.empty()) cli::log_info("blco-bench", plan.device_note + "; measuring the CPU");
   const bool on_device = plan.device_budget_bytes > 0;
   const MemoryBudget cap = streaming_budget(arguments, tensor, plan);
   const auto resolutions = resolutions_of(arguments, on_device);
-  std::vector<Run> runs;
+  const BenchmarkOptions benchmark{.repeats = repeats_of(arguments)};
+  std::vector<bench::Run> runs;
   for (const auto& [name, resolution] : resolutions) {
     CpdOptions options = arguments.cpd;
     options.resolution = resolution;
-    runs.push_back({"memory", name, benchmark_mttkrp(tensor, arguments.benchmark, {}, options)});
+    runs.push_back({"memory", name, benchmark_mttkrp(tensor, benchmark, {}, options)});
   }
   if (cap.host_bytes > 0 || cap.device_bytes > 0) {
     const auto& [name, resolution] = resolutions.front();
     CpdOptions options = arguments.cpd;
     options.resolution = resolution;
-    runs.push_back({"streamed", name, benchmark_mttkrp(tensor, {arguments.benchmark.repeats}, cap, options)});
+    runs.push_back({"streamed", name, benchmark_mttkrp(tensor, benchmark, cap, options)});
   }
   return runs;
 }
 
-void print_baseline(const BenchmarkReport& report) {
-  if (report.ratio_to_baseline() == 0) {
-    fmt::print("\nbaseline  not available for this order, rank or CPU\n");
-    return;
-  }
-  fmt::print("\n{:<9} {:>4} {:>10} {:>12} {:>8}\n", "chunks", "mode", "min ms", "baseline ms", "ratio");
-  for (const PassMeasurement& pass : report.passes) {
-    fmt::print("{:<9} {:>4} {:>10.3f} {:>12.3f} {:>8.2f}\n", "memory", pass.mode, pass.min_seconds * 1e3,
-               pass.baseline_min_seconds * 1e3, pass.min_seconds / pass.baseline_min_seconds);
-  }
-  fmt::print("{:<9} {:>4} {:>10} {:>12} {:>8.2f}\n", "memory", "all", "", "", report.ratio_to_baseline());
-}
-
-// What the machine reports of itself, and the speeds that shares are relative to.
-void print_speeds(const BenchmarkReport& report) {
-  fmt::print("device  {}", report.plan.device);
-  if (report.multiprocessors > 0)
-    fmt::print(", {} multiprocessors, {} of L2 cache", report.multiprocessors, cli::format_bytes(report.cache_size));
-  fmt::print(", {} thread{}; memory copies {:.1f} GB/s", report.plan.threads, report.plan.threads == 1 ? "" : "s",
-             report.memory_bytes_per_second / 1e9);
-  if (report.link_bytes_per_second > 0) fmt::print(", link {:.1f} GB/s", report.link_bytes_per_second / 1e9);
-  fmt::print(", within the cache {:.1f} GB/s", report.cache_bytes_per_second / 1e9);
-  if (report.additions_per_second > 0) fmt::print(", atomic additions {:.1f} G/s", report.additions_per_second / 1e9);
-  fmt::print("\n");
-}
-
-void print_table(const std::vector<Run>& runs) {
-  const BenchmarkReport& first = runs.front().report;
-  print_speeds(first);
-  fmt::print("\n{:<9} {:<12} {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8}  {}\n", "chunks",
-             "resolution", "mode", "ms", "M nnz/s", "disk MB", "link MB", "memory MB", "of link", "of mem", "of cache",
-             "of adds", "bound");
-  for (const Run& run : runs) {
-    for (const PassMeasurement& pass : run.report.passes) {
-      fmt::print(
-          "{:<9} {:<12} {:>4} {:>10.3f} {:>10.1f} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.2f} {:>8.2f} {:>8.2f} {:>8.2f}  "
-          "{}\n",
-          run.place, run.resolution, pass.mode, pass.seconds * 1e3, pass.nonzeros_per_second / 1e6,
-          pass.disk_bytes / 1e6, pass.link_bytes / 1e6, pass.memory_bytes / 1e6, pass.link_share, pass.memory_share,
-          pass.cache_share, pass.additions_share, pass.bound());
-    }
-    fmt::print("{:<9} {:<12} {:>4} {:>10} {:>10.1f}\n", run.place, run.resolution, "mean", "",
-               run.report.mean_speed() / 1e6);
-  }
-  if (runs.back().place == "streamed") {
-    fmt::print("\nstreaming reaches {:.2f} of the speed in memory\n",
-               runs.back().report.mean_speed() / runs.front().report.mean_speed());
-  }
-}
-
-// Prints one object; shares are relative to the measured speeds.
-void print_json(const std::vector<Run>& runs) {
-  const BenchmarkReport& first = runs.front().report;
-  fmt::print(
-      R"({{"device":"{}","threads":{},"link_bytes_per_second":{:.6g},"memory_bytes_per_second":{:.6g},"cache_bytes_per_second":{:.6g},"additions_per_second":{:.6g},"multiprocessors":{},"cache_size":{},"passes":[)",
-      first.plan.device, first.plan.threads, first.link_bytes_per_second, first.memory_bytes_per_second,
-      first.cache_bytes_per_second, first.additions_per_second, first.multiprocessors, first.cache_size);
-  const char* separator = "";
-  for (const Run& run : runs) {
-    for (const PassMeasurement& pass : run.report.passes) {
-      fmt::print(R"({}{{"chunks":"{}","resolution":"{}","mode":{},"seconds":{:.6g},"min_seconds":{:.6g},)", separator,
-                 run.place, run.resolution, pass.mode, pass.seconds, pass.min_seconds);
-      if (pass.baseline_min_seconds > 0) fmt::print(R"("baseline_min_seconds":{:.6g},)", pass.baseline_min_seconds);
-      fmt::print(R"("nonzeros_per_second":{:.6g},"link_bytes":{:.0f},"disk_bytes":{:.0f},"memory_bytes":{:.0f},)"
-                 R"("link_share":{:.4f},"memory_share":{:.4f},"cache_bytes":{:.0f},"cache_share":{:.4f},)"
-                 R"("additions":{:.0f},"additions_share":{:.4f},"bound":"{}","lanes":{}}})",
-                 pass.nonzeros_per_second, pass.link_bytes, pass.disk_bytes, pass.memory_bytes, pass.link_share,
-                 pass.memory_share, pass.cache_bytes, pass.cache_share, pass.additions, pass.additions_share,
-                 pass.bound(), run.report.plan.lanes);
-      separator = ",";
-    }
-  }
-  fmt::print("]}}\n");
-}
-
-// Rates of one read, per second and per second of one processor.
-struct Rates {
-  double stored;  // bytes
-  double nonzeros;
-  double stored_per_core;
-  double nonzeros_per_core;
-};
-
-Rates rates_of(const DiskReport& report, const DiskMeasurement& read) {
-  const double bytes = static_cast<double>(read.readers == 0 ? report.file_bytes : report.stored_bytes);
-  const auto nnz = static_cast<double>(report.nnz);
-  return {bytes / read.seconds, nnz / read.seconds, bytes / read.processor_seconds, nnz / read.processor_seconds};
-}
-
-const char* source_of(const DiskMeasurement& read) {
-  return !read.cold ? "cache" : read.direct ? "disk, direct" : "disk";
-}
-
-void print_disk_table(const DiskReport& report) {
-  const auto nnz = static_cast<double>(report.nnz);
-  fmt::print("chunks  {:.2f} bytes per nonzero on disk, {:.2f} on the link\n\n",
-             static_cast<double>(report.stored_bytes) / nnz, static_cast<double>(report.payload_bytes) / nnz);
-  fmt::print("{:<12} {:<12} {:>10} {:>10} {:>10} {:>14} {:>14}\n", "from", "by", "ms", "GB/s", "M nnz/s",
-             "GB/s of a core", "M nnz/s of one");
-  for (const DiskMeasurement& read : report.reads) {
-    const Rates rates = rates_of(report, read);
-    const std::string by =
-        read.readers == 0 ? "plain read" : fmt::format("{} reader{}", read.readers, read.readers == 1 ? "" : "s");
-    fmt::print("{:<12} {:<12} {:>10.1f} {:>10.2f} {:>10.1f} {:>14.2f} {:>14.1f}\n", source_of(read), by,
-               read.seconds * 1e3, rates.stored / 1e9, rates.nonzeros / 1e6, rates.stored_per_core / 1e9,
-               rates.nonzeros_per_core / 1e6);
-  }
-}
-
-void print_disk_json(const DiskReport& report) {
-  fmt::print(R"({{"nonzeros":{},"file_bytes":{},"stored_bytes":{},"payload_bytes":{},"reads":[)", report.nnz,
-             report.file_bytes, report.stored_bytes, report.payload_bytes);
-  const char* separator = "";
-  for (const DiskMeasurement& read : report.reads) {
-    fmt::print(R"({}{{"from":"{}","readers":{},"seconds":{:.6g},"processor_seconds":{:.6g}}})", separator,
-               source_of(read), read.readers, read.seconds, read.processor_seconds);
-    separator = ",";
-  }
-  fmt::print("]}}\n");
+void measure_passes(const Arguments& arguments) {
+  const std::vector<bench::Run> runs = measure(arguments);
+  arguments.json ? bench::print_passes_json(runs) : bench::print_passes(runs);
 }
 
 void measure_disk(const Arguments& arguments) {
   const DiskReport report =
-      benchmark_disk(TensorFile(arguments.tensor), {arguments.benchmark.repeats, arguments.cpd.threads});
-  if (arguments.json) return print_disk_json(report);
-  print_disk_table(report);
+      benchmark_disk(TensorFile(arguments.tensor), {repeats_of(arguments), arguments.cpd.threads});
+  arguments.json ? bench::print_disk_json(report) : bench::print_disk(report);
+}
+
+void announce(const std::vector<FormatMemory>& formats) {
+  std::uint64_t bytes = 0;
+  for (const FormatMemory& format : formats) bytes += format.bytes;
+  cli::log_info("blco-bench", "building " + std::to_string(formats.size()) + " format" +
+                                  (formats.size() == 1 ? "" : "s") + ", in up to " + cli::format_bytes(bytes));
+}
+
+void measure_formats(const Arguments& arguments) {
+  FormatOptions formats;
+  formats.formats = arguments.formats;
+  formats.repeats = repeats_of(arguments);
+  formats.on_plan = announce;
+  CpdOptions options = arguments.cpd;
+  options.resolution = arguments.resolution.value_or(Resolution::automatic);
+  const FormatReport report = benchmark_formats(TensorFile(arguments.tensor), formats, arguments.cap, options);
+  if (!report.device_note.empty()) cli::log_info("blco-bench", report.device_note + "; measuring the CPU");
+  arguments.json ? bench::print_formats_json(report) : bench::print_formats(report);
 }
 
 }  // namespace
@@ -276,19 +192,15 @@ int main(int argc, char** argv) {
       "Measures how fast MTTKRP runs on each mode of a tensor, in memory and streamed, and what limits it.",
       "  blco-bench calls.blco --rank 32\n"
       "  blco-bench calls.blco --rank 32 --device cuda --device-memory 2GiB --json\n"
+      "  blco-bench calls.blco --rank 32 --format ours,csf-all,mm-csf\n"
       "  blco-bench calls.blco --disk");
   Arguments arguments;
   arguments.cpd.rank = 0;
   add_options(line, arguments);
   return line.run(argc, argv, [&] {
+    check(arguments);
     if (arguments.disk) return measure_disk(arguments);
     if (arguments.cpd.rank == 0) throw Error(ErrorKind::invalid_argument, "--rank is required unless --disk is given");
-    const std::vector<Run> runs = measure(arguments);
-    if (arguments.json) {
-      print_json(runs);
-    } else {
-      print_table(runs);
-      if (arguments.benchmark.baseline) print_baseline(runs.front().report);
-    }
+    arguments.formats.empty() ? measure_passes(arguments) : measure_formats(arguments);
   });
 }

@@ -12,10 +12,6 @@ namespace blco {
 
 struct BenchmarkOptions {
   int repeats = 5;  // passes per mode
-  // Also measures the ALTO loop (Helal et al., ICS 2021) in memory, as a baseline: line indices, coordinates by pext,
-  // order and rank compiled in, one output per thread, f64. Its memory is outside the budget. It exists for orders 3 to
-  // 5 and ranks 16, 32 and 64.
-  bool baseline = false;
 };
 
 struct PassMeasurement {
@@ -23,7 +19,6 @@ struct PassMeasurement {
   double seconds = 0;  // median of the repeats
   double min_seconds = 0;
   double nonzeros_per_second = 0;
-  double baseline_min_seconds = 0;  // 0: no baseline
   // Bytes that one pass moves: over the link, from the container, and through memory as the model of PassSeconds
   // estimates.
   double link_bytes = 0;
@@ -54,8 +49,6 @@ struct BenchmarkReport {
   std::uint64_t cache_size = 0;  // bytes of the last-level cache, as the device reports
   std::vector<PassMeasurement> passes;
 
-  // Sum over the modes of min_seconds, divided by that of the baseline; 0 without a baseline.
-  double ratio_to_baseline() const;
   // Nonzeros per second, geometric mean over the modes.
   double mean_speed() const;
 };

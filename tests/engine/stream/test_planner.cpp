@@ -24,11 +24,11 @@ class Planner : public testing::Test {
     reader_.emplace(folder_ / "in.blco");
   }
 
-  Plan plan(std::uint64_t budget, int threads = 2, bool keep_chunks = true) const {
+  Plan plan(std::uint64_t budget, int threads = 2, Tier best_tier = Tier::device) const {
     PlanRequest request{.backend = {.layout = TensorLayout(reader_->info().shape), .rank = 16}};
     request.budget_bytes = budget;
     request.threads = threads;
-    request.keep_chunks = keep_chunks;
+    request.best_tier = best_tier;
     return make_plan(measure_tensor(*reader_), request);
   }
 
@@ -91,8 +91,10 @@ TEST_F(Planner, SpreadsResidentChunksOverThePass) {
   EXPECT_NEAR(static_cast<double>(first_half), static_cast<double>(count_tier(half, Tier::packed)) / 2, 1.01);
 }
 
-TEST_F(Planner, KeepsNothingForASinglePass) {
-  EXPECT_EQ(count_tier(plan(std::uint64_t{1} << 40, 2, /*keep_chunks=*/false), Tier::streamed), 40);
+TEST_F(Planner, KeepsChunksNoNearerThanAskedFor) {
+  for (const Tier best : {Tier::streamed, Tier::packed, Tier::decoded}) {
+    EXPECT_EQ(count_tier(plan(std::uint64_t{1} << 40, 2, best), best), 40);
+  }
 }
 
 TEST(PlannerOfPrivateOutputs, KeepsWithinBudgetsThatAreNoWholePages) {

@@ -1,0 +1,219 @@
+// Builds the formats one after the other, then lets their passes of each mode alternate.
+#include <algorithm>
+#include <blco/format_benchmark.hpp>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "engine/common/memory.hpp"
+#include "engine/common/thread_pool.hpp"
+#include "engine/fit/cpd_job.hpp"
+#include "engine/fit/initial_factors.hpp"
+#include "engine/inspect/format_run.hpp"
+#include "engine/inspect/mttkrp_oracle.hpp"
+#include "engine/inspect/stopwatch.hpp"
+
+namespace blco {
+namespace {
+
+const std::map<std::string, Tier> our_tiers{
+    {"ours", Tier::device}, {"ours-packed", Tier::packed}, {"ours-streamed", Tier::streamed}};
+
+std::optional<RivalKind> rival_of(const std::string& name) {
+  for (const RivalKind kind : every_rival()) {
+    if (name == name_of(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+void check_formats(const FormatOptions& formats, const CpdOptions& options) {
+  const std::vector<std::string> known = format_names();
+  for (const std::string& name : formats.formats) {
+    if (std::ranges::find(known, name) == known.end()) {
+      refuse(option_name("formats") + ": there is no format '" + name + "'; the formats are " + listed(known));
+    }
+  }
+  if (formats.repeats < 1) refuse(option_name("repeats") + " must be at least 1");
+  if (options.precision == Precision::mixed) {
+    refuse("formats are compared in f64 or f32; give " + option_name("precision", "f64") + " or f32");
+  }
+}
+
+// One comparison, from the loaded tensor to the report.
+class Comparison {
+ public:
+  Comparison(const Tensor& tensor, const FormatOptions& formats, const MemoryBudget& budget, const CpdOptions& options)
+      : formats_(formats), pool_(options.threads) {
+    setup_.tensor = &tensor;
+    setup_.options = options;
+    setup_.budget = budget;
+    setup_.executor = &pool_;
+    report_.threads = pool_.width();
+    report_.rank = options.rank;
+    report_.precision = options.precision;
+    report_.shape = tensor.summary().shape;
+    report_.nnz = tensor.summary().nnz;
+    report_.tolerance = options.precision == Precision::f32 ? 1e-5 : 1e-12;
+    choose_device();
+  }
+
+  FormatReport run() {
+    plan();
+    natural_ = read_natural(*setup_.tensor, pool_);
+    setup_.natural = &natural_;
+    make_factors();
+    setup_.factors = factors_;
+    build();
+    const RivalTensor coordinates = natural_.view();
+    MttkrpOracle oracle(coordinates, factors_, report_.rank, pool_);
+    for (std::size_t mode = 0; mode < report_.shape.size(); ++mode) measure(static_cast<int>(mode), oracle);
+    return std::move(report_);
+  }
+
+ private:
+  // Asks for a plan, which looks for the device.
+  void choose_device() {
+    const CpdPlan plan = plan_cpd(*setup_.tensor, setup_.budget, setup_.options);
+    setup_.on_device = plan.device_budget_bytes > 0;
+    report_.device = plan.device;
+    report_.device_note = plan.device_note;
+    our_bytes_ = setup_.on_device ? plan.device_planned_bytes : plan.planned_bytes;
+  }
+
+  // Lists the formats, and refuses those that cannot be built, or for which no memory is left.
+  void plan() {
+    std::vector<std::string> names = formats_.formats.empty() ? format_names() : formats_.formats;
+    const std::uint64_t room = default_host_bytes();
+    std::uint64_t taken = natural_bytes(report_.shape.size(), report_.nnz) + matrix_bytes();
+    std::vector<FormatMemory> memory;
+    for (const std::string& name : names) {
+      report_.formats.push_back({.name = name});
+      MeasuredFormat& format = report_.formats.back();
+      std::uint64_t bytes = our_bytes_;
+      if (const std::optional<RivalKind> kind = rival_of(name)) {
+        const RivalOptions options = rival_options(setup_);
+        format.refusal = why_no_rival(*kind, report_.shape, report_.nnz, options);
+        bytes = rival_bytes(*kind, report_.shape, report_.nnz, options, report_.threads);
+      }
+      if (!format.refusal.empty()) continue;
+      if (taken + bytes > room && !setup_.on_device) {
+        format.refusal = "it does not fit: it takes up to " + format_bytes(bytes) + ", and of " + format_bytes(room) +
+                         " the formats before it leave " + format_bytes(room - std::min(room, taken));
+        continue;
+      }
+      taken += bytes;
+      memory.push_back({name, bytes});
+    }
+    if (formats_.on_plan) formats_.on_plan(memory);
+  }
+
+  // Factors as others were given them, those of all rivals, and the oracle's two outputs beside theirs.
+  std::uint64_t matrix_bytes() const {
+    const std::uint64_t of_rivals = rival_matrix_bytes(report_.shape, rival_options(setup_));
+    const std::uint64_t output = std::ranges::max(report_.shape) * static_cast<std::uint64_t>(report_.rank);
+    return 2 * of_rivals + 2 * output * sizeof(double);
+  }
+
+  void make_factors() {
+    for (std::size_t mode = 0; mode < report_.shape.size(); ++mode) {
+      factors_.emplace_back(report_.shape[mode] * static_cast<std::uint64_t>(report_.rank));
+      fill_initial_rows(setup_.options.seed, static_cast<int>(mode), 0, report_.rank, factors_.back());
+    }
+  }
+
+  void build() {
+    FormatRun* sibling = nullptr;
+    runs_.resize(report_.formats.size());
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      MeasuredFormat& format = report_.formats[i];
+      if (!format.refusal.empty()) continue;
+      const std::optional<RivalKind> kind = rival_of(format.name);
+      try {
+        runs_[i] = kind ? make_rival_run(setup_, *kind, formats_.tune, sibling)
+                        : make_our_run(setup_, our_tiers.at(format.name));
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::out_of_memory) throw;
+        format.refusal = std::string("it does not fit: ") + error.what();
+        continue;
+      }
+      runs_[i]->describe(format);
+      if (kind && sibling == nullptr) sibling = runs_[i].get();
+    }
+  }
+
+  void measure(int mode, MttkrpOracle& oracle) {
+    oracle.compute(mode);
+    std::vector<double> rows(report_.shape[static_cast<std::size_t>(mode)] * static_cast<std::uint64_t>(report_.rank));
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (!runs_[i]) continue;
+      runs_[i]->pass(mode);
+      runs_[i]->read_output(mode, rows);
+      const RivalWork work = runs_[i]->work(mode);
+      report_.formats[i].passes.push_back(
+          {.mode = mode, .flops = work.flops, .bytes = work.bytes, .error = oracle.error_of(rows)});
+    }
+    std::vector<std::vector<double>> seconds(runs_.size());
+    for (int repeat = 0; repeat < formats_.repeats; ++repeat) {
+      for (std::size_t i = 0; i < runs_.size(); ++i) {
+        if (runs_[i]) seconds[i].push_back(seconds_of([&] { runs_[i]->pass(mode); }));
+      }
+    }
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (!runs_[i]) continue;
+      report_.formats[i].passes.back().seconds = median(seconds[i]);
+      report_.formats[i].passes.back().min_seconds = std::ranges::min(seconds[i]);
+    }
+  }
+
+  const FormatOptions& formats_;
+  ThreadPool pool_;
+  FormatSetup setup_;
+  FormatReport report_;
+  std::uint64_t our_bytes_ = 0;
+  NaturalTensor natural_;
+  std::vector<std::vector<double>> factors_;
+  std::vector<std::unique_ptr<FormatRun>> runs_;  // per format; null: refused
+};
+
+}  // namespace
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names{"ours", "ours-packed", "ours-streamed"};
+  for (const RivalKind kind : every_rival()) names.emplace_back(name_of(kind));
+  return names;
+}
+
+double MeasuredFormat::sweep_seconds() const {
+  double sum = 0;
+  for (const FormatPass& pass : passes) sum += pass.min_seconds;
+  return sum;
+}
+double MeasuredFormat::build_sweeps() const { return sweep_seconds() > 0 ? build_seconds / sweep_seconds() : 0; }
+double MeasuredFormat::largest_error() const {
+  double largest = 0;
+  for (const FormatPass& pass : passes) largest = std::max(largest, pass.error);
+  return largest;
+}
+
+double FormatReport::nominal_flops() const {
+  return static_cast<double>(shape.size()) * static_cast<double>(nnz) * rank;
+}
+
+FormatReport benchmark_formats(const Tensor& tensor, const FormatOptions& formats, const MemoryBudget& budget,
+                               const CpdOptions& options) {
+  check_formats(formats, options);
+  check_options(tensor.summary(), options);
+  return Comparison(tensor, formats, budget, options).run();
+}
+
+}  // namespace blco

@@ -1,0 +1,77 @@
+// Estimates of the memory that rivals take.
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/aligned_buffer.hpp"
+#include "kernels/host/row_matrix.hpp"
+#include "kernels/rivals/fcoo_copies.hpp"
+#include "kernels/rivals/fcoo_rows.hpp"
+#include "kernels/rivals/rival.hpp"
+
+namespace blco {
+namespace {
+
+// Bytes per nonzero that sorting lines takes at most, its result included (sorted_lines.hpp).
+constexpr std::uint64_t sorting_line_bytes = 68;
+
+bool has_every_copy(RivalKind kind) {
+  return kind == RivalKind::csf_all || kind == RivalKind::b_csf || kind == RivalKind::hb_csf;
+}
+
+bool is_list(RivalKind kind) {
+  return kind == RivalKind::alto || kind == RivalKind::fcoo || kind == RivalKind::coo_atomic ||
+         kind == RivalKind::coo_line || kind == RivalKind::coo_single || kind == RivalKind::coo_duplicated ||
+         kind == RivalKind::coo_perm;
+}
+
+// Bytes of lists of coordinates or lines, what their construction needs included.
+std::uint64_t list_bytes(RivalKind kind, std::span<const std::uint64_t> shape, std::uint64_t nnz, std::uint64_t number,
+                         const RivalKnobs& knobs) {
+  constexpr std::uint64_t index = sizeof(std::uint32_t);
+  const std::uint64_t order = shape.size();
+  const std::uint64_t pages = page_bytes * (order + 2) * (order + 2);  // arrays are whole pages, and can be read beyond
+  if (kind == RivalKind::alto) return nnz * (sorting_line_bytes + number) + pages;
+  if (kind == RivalKind::coo_line) return nnz * (sorting_line_bytes + order * index + number) + pages;
+  if (kind == RivalKind::coo_perm) return nnz * (2 * order * index + number + 2 * index) + pages;
+  if (kind != RivalKind::fcoo) return nnz * (order * index + number) + pages;
+  const std::uint64_t groups = nnz / static_cast<std::uint64_t>(knobs.thread_nonzeros) + 1;
+  std::uint64_t bytes = fcoo_index_bytes(order, nnz, static_cast<std::uint64_t>(knobs.thread_nonzeros)) + pages;
+  // Row lists grow by doubling.
+  for (const std::uint64_t length : shape) bytes += nnz * number + groups * index + 3 * index * std::min(nnz, length);
+  return bytes + nnz * 2 * index;
+}
+
+std::uint64_t number_bytes(const RivalOptions& options) {
+  return options.precision == Precision::f64 ? sizeof(double) : sizeof(float);
+}
+
+std::uint64_t row_bytes(const RivalOptions& options) {
+  return options.precision == Precision::f64 ? padded_rank<double>(options.rank) * sizeof(double)
+                                             : padded_rank<float>(options.rank) * sizeof(float);
+}
+
+}  // namespace
+
+std::uint64_t rival_bytes(RivalKind kind, std::span<const std::uint64_t> shape, std::uint64_t nnz,
+                          const RivalOptions& options, int threads) {
+  const std::uint64_t order = shape.size();
+  const std::uint64_t longest = std::ranges::max(shape);
+  const auto width = static_cast<std::uint64_t>(threads);
+  if (is_list(kind)) {
+    const bool is_private = kind == RivalKind::alto || kind == RivalKind::coo_duplicated;
+    const std::uint64_t private_rows = is_private ? (width - 1) * longest : width * fcoo_parts_per_thread;
+    return list_bytes(kind, shape, nnz, number_bytes(options), options.knobs) + private_rows * row_bytes(options);
+  }
+  const std::uint64_t copies = has_every_copy(kind) ? order : 1;
+  // Of a tree at worst two words per node on every level; sorting takes 8 bytes.
+  const std::uint64_t tensor_bytes = copies * nnz * (2 * order * sizeof(std::uint32_t) + number_bytes(options));
+  const std::uint64_t sorting_bytes = nnz * 4 * sizeof(std::uint32_t);
+  const std::uint64_t private_outputs = options.on_device ? 0 : width;
+  return tensor_bytes + sorting_bytes + private_outputs * longest * row_bytes(options);
+}
+
+std::uint64_t rival_matrix_bytes(std::span<const std::uint64_t> shape, const RivalOptions& options) {
+  return (std::accumulate(shape.begin(), shape.end(), std::uint64_t{0}) + std::ranges::max(shape)) * row_bytes(options);
+}
+
+}  // namespace blco
