@@ -26,7 +26,7 @@ class TreeBuilder {
   CsfTree build(std::uint32_t fiber_limit) {
     find_openings();
     cut_into_parts();
-    std::vector<Places> places(begins_.size());
+    std::vector<Places> places(parts());
     executor_.run(parts(), [&](std::size_t part) {
       if (fiber_limit != 0) split(part, fiber_limit);
       places[part] = count(part);
