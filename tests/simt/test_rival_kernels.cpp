@@ -113,6 +113,21 @@ INSTANTIATE_TEST_SUITE_P(EveryOrder, RivalKernelTest,
                          ::testing::Values(simt::Order::forward, simt::Order::reverse, simt::Order::shuffled),
                          [](const auto& which) { return name_of(which.param); });
 
+TEST(DeviceRivalTest, ComputesWithTheFactorsOfASibling) {
+  const DeviceRivalCase given(tensor_of_shape({13, 9, 40}, 200), 6);
+  ThreadExecutor executor(1);
+  const auto first = device_rival(RivalKind::b_csf, given.tensor, given.rank);
+  for (int n = 0; n < 3; ++n) first->load_factor(n, given.factors[static_cast<std::size_t>(n)]);
+  const RivalOptions options{.rank = given.rank, .on_device = true, .sibling = first.get()};
+  const auto second = make_device_rival(RivalKind::fcoo, given.tensor.view(), options, executor);
+
+  second->mttkrp(1);
+
+  std::vector<double> rows(given.expected[1].rows.size());
+  second->read_output(rows);
+  EXPECT_THAT(rows, RowsNear(given.expected[1], 1e-12));
+}
+
 // Words of figure 4's tensor, counted by hand: 12 nonzeros, 4 slices and 8 fibers in the order of modes 1, 2, 3.
 TEST(DeviceRivalTest, StoresWhatTheFormatsStore) {
   const NaturalTensor tensor = tensor_of_figure_4();

@@ -14,7 +14,7 @@ template <class T>
 class DeviceCoo final : public DeviceRival<T> {
  public:
   DeviceCoo(RivalKind kind, const RivalTensor& tensor, const RivalOptions& options, Executor& executor)
-      : DeviceRival<T>(tensor.shape, options.rank), nnz_(tensor.nnz()) {
+      : DeviceRival<T>(tensor.shape, options), nnz_(tensor.nnz()) {
     const CooList<T> list = build_coo_list<T>(kind, tensor, executor);
     Uploader& uploader = this->uploader();
     subscripts_ = uploader.copy(list.subscripts, "subscripts");

@@ -21,7 +21,7 @@ template <class T>
 class DeviceFcoo final : public DeviceRival<T> {
  public:
   DeviceFcoo(const RivalTensor& tensor, const RivalOptions& options, Executor& executor)
-      : DeviceRival<T>(tensor.shape, options.rank),
+      : DeviceRival<T>(tensor.shape, options),
         nnz_(tensor.nnz()),
         group_nonzeros_(static_cast<std::uint64_t>(options.knobs.thread_nonzeros)),
         threads_(static_cast<unsigned>(options.knobs.block_threads)) {

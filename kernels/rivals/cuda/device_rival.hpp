@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -47,26 +48,39 @@ class Uploader {
   double seconds_ = 0;
 };
 
+// Row-major, without padding.
+template <class T>
+struct DeviceMatrices {
+  std::vector<DeviceBuffer> factors;  // per mode: I_n x R
+  DeviceBuffer output;                // of the longest mode
+};
+
 // T: double or float, for factors, values, products and sums.
 template <class T>
 class DeviceRival : public Rival {
  public:
-  DeviceRival(std::span<const std::uint64_t> shape, int rank)
-      : shape_(shape.begin(), shape.end()), rank_(rank), output_(bytes_of(*std::ranges::max_element(shape)), "output") {
-    for (const std::uint64_t length : shape) factors_.emplace_back(bytes_of(length), "a factor");
+  DeviceRival(std::span<const std::uint64_t> shape, const RivalOptions& options)
+      : shape_(shape.begin(), shape.end()), rank_(options.rank) {
+    if (const auto* sibling = dynamic_cast<const DeviceRival*>(options.sibling)) {
+      matrices_ = sibling->matrices_;
+      return;
+    }
+    matrices_ = std::make_shared<DeviceMatrices<T>>();
+    for (const std::uint64_t length : shape) matrices_->factors.emplace_back(bytes_of(length), "a factor");
+    matrices_->output = DeviceBuffer(bytes_of(*std::ranges::max_element(shape)), "the output");
   }
 
   void load_factor(int mode, std::span<const double> rows) override {
-    transfer_.upload_numbers(rows, factors_[static_cast<std::size_t>(mode)].template as<T>(), stream_);
+    transfer_.upload_numbers(rows, matrices_->factors[static_cast<std::size_t>(mode)].template as<T>(), stream_);
   }
   void mttkrp(int mode) final {
-    fill_zero(output_.template as<T>(), bytes_of(shape_[static_cast<std::size_t>(mode)]), stream_.get());
+    fill_zero(output(), bytes_of(shape_[static_cast<std::size_t>(mode)]), stream_.get());
     add(static_cast<std::size_t>(mode));
     done_.record(stream_.get());
     done_.wait("waiting for the MTTKRP of a rival");
   }
   void read_output(std::span<double> rows) const override {
-    transfer_.download_numbers(output_.template as<const T>(), rows, stream_);
+    transfer_.download_numbers(static_cast<const T*>(output()), rows, stream_);
   }
   double upload_seconds() const override { return uploader_.seconds(); }
 
@@ -76,8 +90,8 @@ class DeviceRival : public Rival {
 
   std::size_t order() const { return shape_.size(); }
   int rank() const { return rank_; }
-  const T* factor(std::size_t mode) const { return factors_[mode].template as<const T>(); }
-  T* output() const { return output_.template as<T>(); }
+  const T* factor(std::size_t mode) const { return matrices_->factors[mode].template as<const T>(); }
+  T* output() const { return matrices_->output.template as<T>(); }
   cudaStream_t stream() const { return stream_.get(); }
   Uploader& uploader() { return uploader_; }
 
@@ -90,8 +104,7 @@ class DeviceRival : public Rival {
   mutable StagedTransfer transfer_;
   Uploader uploader_{stream_};
   Event done_;
-  DeviceBuffer output_;
-  std::vector<DeviceBuffer> factors_;
+  std::shared_ptr<DeviceMatrices<T>> matrices_;
 };
 
 }  // namespace blco::cuda

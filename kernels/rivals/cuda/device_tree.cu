@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/rivals/cuda/device_tree.hpp"
 #include "kernels/rivals/cuda/slice_list_kernel.cuh"
 #include "kernels/rivals/cuda/slice_parts.hpp"
@@ -26,7 +28,6 @@ template <class T>
 DeviceTree<T>::DeviceTree(const CsfTree& tree, const RivalTensor& tensor, const TreeSchedule& schedule,
                           Uploader& uploader)
     : modes_(tree.modes),
-      nodes_(count_nodes(tree)),
       schedule_(schedule),
       has_paired_roots_(tree.has_paired_roots()),
       values_(uploader.copy_numbers<T>(gather_values(tensor, tree.nonzero), "values")) {
@@ -45,9 +46,10 @@ DeviceTree<T>::DeviceTree(const CsfTree& tree, const RivalTensor& tensor, const 
 }
 
 template <class T>
-void DeviceTree<T>::add(std::size_t target, const std::vector<const T*>& factors, int rank, T* output,
+void DeviceTree<T>::add(std::size_t mode, const std::vector<const T*>& factors, int rank, T* output,
                         cudaStream_t stream) const {
   const std::size_t order = modes_.size();
+  const auto target = static_cast<std::size_t>(std::ranges::find(modes_, static_cast<int>(mode)) - modes_.begin());
   const std::size_t fibers = order - 2;
   const auto rows = [&](std::size_t level) { return factors[static_cast<std::size_t>(modes_[level])]; };
   TreeArguments<T> arguments;
@@ -82,12 +84,12 @@ template <class T>
 DeviceSliceList<T>::DeviceSliceList(const SliceList& list, const RivalTensor& tensor, const TreeSchedule& schedule,
                                     Uploader& uploader)
     : modes_(list.modes),
-      slices_(list.slices()),
       nnz_(list.nnz()),
+      is_coo_(list.is_coo()),
       block_threads_(schedule.block_threads),
       values_(uploader.copy_numbers<T>(gather_values(tensor, list.nonzero), "values")) {
   for (const auto& index : list.index) index_.push_back(uploader.copy(index, "indices of a list"));
-  if (list.is_coo()) return;
+  if (is_coo_) return;
   child_ = uploader.copy(list.child, "pointers of slices");
   const SliceParts parts = cut_slices(list, schedule.part_nnz);
   part_count_ = parts.count();
@@ -96,7 +98,8 @@ DeviceSliceList<T>::DeviceSliceList(const SliceList& list, const RivalTensor& te
 }
 
 template <class T>
-void DeviceSliceList<T>::add(const std::vector<const T*>& factors, int rank, T* output, cudaStream_t stream) const {
+void DeviceSliceList<T>::add(std::size_t, const std::vector<const T*>& factors, int rank, T* output,
+                             cudaStream_t stream) const {
   SliceListArguments<T> arguments;
   for (std::size_t k = 1; k < modes_.size(); ++k) {
     arguments.indices[k - 1] = index_[k].template as<std::uint32_t>();
@@ -104,7 +107,7 @@ void DeviceSliceList<T>::add(const std::vector<const T*>& factors, int rank, T* 
   }
   arguments.values = values_.template as<T>();
   arguments.output = output;
-  if (is_coo()) arguments.slices = index_[0].template as<std::uint32_t>();
+  if (is_coo_) arguments.slices = index_[0].template as<std::uint32_t>();
   arguments.parts = parts_.template as<std::uint32_t>();
   arguments.part_count = part_count_;
   arguments.block_parts = block_parts_;

@@ -25,18 +25,13 @@ class DeviceTree {
  public:
   DeviceTree(const CsfTree& tree, const RivalTensor& tensor, const TreeSchedule& schedule, Uploader& uploader);
 
-  const std::vector<int>& modes() const { return modes_; }
-  // Of each level, slices first, nonzeros last.
-  const std::vector<std::uint64_t>& nodes() const { return nodes_; }
-  bool has_paired_roots() const { return has_paired_roots_; }
   std::uint64_t schedule_bytes() const { return parts_.bytes(); }
 
-  // Queues what adds every nonzero to the output of the mode on level `target`. `factors`: per mode of the tensor.
-  void add(std::size_t target, const std::vector<const T*>& factors, int rank, T* output, cudaStream_t stream) const;
+  // Queues what adds every nonzero to the output of `mode`. `factors`: per mode of the tensor, I_n x rank.
+  void add(std::size_t mode, const std::vector<const T*>& factors, int rank, T* output, cudaStream_t stream) const;
 
  private:
   std::vector<int> modes_;
-  std::vector<std::uint64_t> nodes_;
   TreeSchedule schedule_;
   bool has_paired_roots_ = false;
   std::vector<DeviceBuffer> index_;  // per level
@@ -54,19 +49,15 @@ class DeviceSliceList {
  public:
   DeviceSliceList(const SliceList& list, const RivalTensor& tensor, const TreeSchedule& schedule, Uploader& uploader);
 
-  const std::vector<int>& modes() const { return modes_; }
-  bool is_coo() const { return child_.bytes() == 0; }
-  std::uint64_t slices() const { return slices_; }
-  std::uint64_t nnz() const { return nnz_; }
   std::uint64_t schedule_bytes() const { return parts_.bytes(); }
 
-  // As above, into the mode of the slices.
-  void add(const std::vector<const T*>& factors, int rank, T* output, cudaStream_t stream) const;
+  // As above; `mode` is that of the slices.
+  void add(std::size_t mode, const std::vector<const T*>& factors, int rank, T* output, cudaStream_t stream) const;
 
  private:
   std::vector<int> modes_;
-  std::uint64_t slices_;
   std::uint64_t nnz_;
+  bool is_coo_;
   unsigned block_threads_;
   std::vector<DeviceBuffer> index_;  // per mode of the list
   DeviceBuffer child_;
