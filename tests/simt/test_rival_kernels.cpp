@@ -70,6 +70,21 @@ TEST_P(RivalKernelTest, ComputeSingletonAndEmptySlices) {
   }
 }
 
+// A list of 1200 nonzeros in one slice, each a fiber of its own.
+TEST_P(RivalKernelTest, ComputeAGiantSliceOfSingletonFibers) {
+  CooTensor tensor{{2, 1200, 1300}, {}, {}};
+  for (std::uint64_t i = 0; i < 1200; ++i) {
+    tensor.coordinates.insert(tensor.coordinates.end(), {1, i, i * i % 7});
+    tensor.values.push_back(static_cast<double>(i % 5) - 1.5);
+  }
+  const DeviceRivalCase given(tensor, 5);
+
+  EXPECT_EQ(device_rival(RivalKind::hb_csf, given.tensor, 5)->parts().front().format, "csl");
+  for (const int block_threads : {32, 512}) {
+    expect_device_rows(RivalKind::hb_csf, given, Precision::f64, {.block_threads = block_threads});
+  }
+}
+
 TEST_P(RivalKernelTest, ComputeOneNonzeroAndNone) {
   const std::vector<std::uint64_t> shape{3, 4, 2};
 
