@@ -83,7 +83,7 @@ __device__ inline void add_coo_group(const CooArguments<T>& arguments, const Lan
 }
 
 template <class T, int Order, int Columns, bool Permuted>
-__global__ void __launch_bounds__(coo_threads) coo_kernel(const __grid_constant__ CooArguments<T> arguments) {
+__global__ void __launch_bounds__(coo_threads, 5) coo_kernel(const __grid_constant__ CooArguments<T> arguments) {
   const auto lanes = static_cast<unsigned>(arguments.lanes);
   const std::uint64_t group = (std::uint64_t{blockIdx.x} * coo_threads + threadIdx.x) / lanes;
   const std::uint64_t begin = group * coo_group_nonzeros;

@@ -64,12 +64,13 @@ template <class T, int Order, int Columns>
 __device__ inline FcooGroup<T, Columns> add_fcoo_group(const FcooArguments<T>& arguments,
                                                        const LaneColumns<T, Columns>& columns, std::uint64_t begin,
                                                        std::uint64_t end, std::uint32_t segment) {
+  constexpr int in_flight = rival_in_flight / Columns;  // 64 registers are all that 1024 threads can have
   const int others = Order == rival_any_order ? arguments.others : Order - 1;
   FcooGroup<T, Columns> group;
-  for (std::uint64_t at = begin; at < end; at += rival_in_flight) {
-    T products[rival_in_flight][Columns];
+  for (std::uint64_t at = begin; at < end; at += in_flight) {
+    T products[in_flight][Columns];
 #pragma unroll
-    for (int e = 0; e < rival_in_flight; ++e) {
+    for (int e = 0; e < in_flight; ++e) {
       const std::uint64_t nonzero = at + e < end ? at + e : end - 1;
       fill(products[e], __ldg(arguments.values + nonzero));
 #pragma unroll
@@ -78,7 +79,7 @@ __device__ inline FcooGroup<T, Columns> add_fcoo_group(const FcooArguments<T>& a
       }
     }
 #pragma unroll
-    for (int e = 0; e < rival_in_flight; ++e) {
+    for (int e = 0; e < in_flight; ++e) {
       if (at + e >= end) break;
       add_to(group.open.sums, products[e]);
       group.is_open = !is_last_of_segment(arguments.bit_flags, at + e);
@@ -121,7 +122,8 @@ __device__ inline OpenSegment<T, Columns> scan_block(OpenSegment<T, Columns>& op
 }
 
 template <class T, int Order, int Columns>
-__global__ void __launch_bounds__(most_fcoo_threads) fcoo_kernel(const __grid_constant__ FcooArguments<T> arguments) {
+__global__ void __launch_bounds__(most_fcoo_threads, 1)
+    fcoo_kernel(const __grid_constant__ FcooArguments<T> arguments) {
   BLCO_DYNAMIC_SHARED(shared);
   const auto lanes = static_cast<unsigned>(arguments.lanes);
   const std::uint64_t first_group = std::uint64_t{blockIdx.x} * (blockDim.x / lanes);
