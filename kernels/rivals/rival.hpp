@@ -65,7 +65,7 @@ struct RivalOptions {
   Precision precision = Precision::f64;  // f64 or f32
   bool on_device = false;                // on the current CUDA device, else on the executor's threads
   RivalKnobs knobs = {};
-  // On the CPU: use factors and output of this rival, which has the same shape, rank and precision; null: own ones.
+  // Use factors and output of this rival, which has the same shape, rank, precision and device; null: own ones.
   const Rival* sibling = nullptr;
 };
 
