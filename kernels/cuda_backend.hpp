@@ -10,6 +10,7 @@
 
 #include "blco/error.hpp"
 #include "kernels/backend.hpp"
+#include "kernels/peak_effort.hpp"
 
 namespace blco {
 
@@ -50,6 +51,24 @@ struct DeviceBandwidths {
 // Measures the current device with copies of a few hundred MiB and two kernels. Throws Error: not_built, cuda,
 // out_of_memory.
 DeviceBandwidths measure_device_bandwidths();
+
+// What the device does at most, for a roofline. Bytes are those that all threads load: each word counts whenever it is
+// loaded, and nothing is stored.
+struct DevicePeaks {
+  std::uint64_t shared_bytes = 0;  // what is loaded again and again: of each multiprocessor's shared memory,
+  std::uint64_t cache_bytes = 0;   // a quarter of the L2 cache, past the L1 cache,
+  std::uint64_t memory_bytes = 0;  // and many times the L2 cache, where an eighth of the free memory is as much
+  double shared_bytes_per_second = 0;
+  double cache_bytes_per_second = 0;
+  double memory_bytes_per_second = 0;
+  // A fused multiply-add counts as two. Tensor cores are not used, since MTTKRP has no use for them.
+  double f64_flops_per_second = 0;
+  double f32_flops_per_second = 0;
+};
+
+// Measures the current device. Throws Error: not_built, cuda (also if a sum of what was loaded is wrong),
+// out_of_memory.
+DevicePeaks measure_device_peaks(const PeakEffort& effort = {});
 
 struct CudaConfig {
   BackendConfig backend;  // private_bytes: device memory for copies of the output beyond the first

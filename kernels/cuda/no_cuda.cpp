@@ -12,6 +12,8 @@ DeviceSearch find_device() noexcept { return {std::nullopt, reason, ErrorKind::n
 
 DeviceBandwidths measure_device_bandwidths() { throw Error(ErrorKind::not_built, reason); }
 
+DevicePeaks measure_device_peaks(const PeakEffort&) { throw Error(ErrorKind::not_built, reason); }
+
 std::unique_ptr<Backend> make_cuda_backend(const CudaConfig&) { throw Error(ErrorKind::not_built, reason); }
 
 }  // namespace blco

@@ -38,19 +38,20 @@ void alto_loop(const AltoLines<T>& given) {
   const AltoLines<T> task = given;
   const std::uint64_t length = Length == any_length ? task.stride : Length;
   for (std::uint64_t i = task.begin; i < task.end; ++i) {
-    std::array<std::uint64_t, Order> begins;
-    for (std::size_t k = 0; k < Order; ++k) {
+    const auto row_of = [&](std::size_t k) HWY_ATTR {
       std::uint64_t row = extract(task.lows[i], task.modes[k].low_mask);
       if constexpr (HasKey) row |= extract(task.keys[i], task.modes[k].key_mask) << task.modes[k].low_bits;
-      begins[k] = row * length;
-    }
+      return row * length;
+    };
+    std::array<const T*, Order - 1> rows;
+    for (std::size_t k = 0; k + 1 < Order; ++k) rows[k] = task.factors[k] + row_of(k);
+    T* output = task.output + row_of(Order - 1);
+    const auto value = hn::Set(tag, task.values[i]);
     for (std::size_t r = 0; r < length; r += hn::Lanes(tag)) {
-      auto product = hn::Set(tag, task.values[i]);
-      for (std::size_t k = 0; k + 2 < Order; ++k)
-        product = hn::Mul(product, hn::Load(tag, task.factors[k] + begins[k] + r));
-      T* out = task.output + begins[Order - 1] + r;
-      hn::Store(hn::MulAdd(product, hn::Load(tag, task.factors[Order - 2] + begins[Order - 2] + r), hn::Load(tag, out)),
-                tag, out);
+      auto product = value;
+      for (std::size_t k = 0; k + 2 < Order; ++k) product = hn::Mul(product, hn::Load(tag, rows[k] + r));
+      T* out = output + r;
+      hn::Store(hn::MulAdd(product, hn::Load(tag, rows[Order - 2] + r), hn::Load(tag, out)), tag, out);
     }
   }
 }

@@ -1,4 +1,4 @@
-// A list of coordinates, as GenTen stores it (Phipps and Kolda, SISC 2019, section 3).
+// A list of coordinates, as GenTen stores it (Phipps and Kolda, SISC 2019).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace blco {
 
-// Nonzeros that a thread takes at a time (section 4 there).
+// Nonzeros that a thread takes at a time.
 inline constexpr std::uint64_t coo_block_nonzeros = 128;
 
 // Zeros after the last nonzero of every array, so that a kernel may look ahead without asking where the end is.
@@ -31,7 +31,7 @@ struct CooList {
 template <class T>
 CooList<T> build_coo_list(RivalKind kind, const RivalTensor& tensor, Executor& executor);
 
-// Bytes per MTTKRP by the model of section 5 there, for M nonzeros of order N: ((N R + 3) s + N u) M, with s bytes in a
+// Bytes per MTTKRP by the model there, for M nonzeros of order N: ((N R + 3) s + N u) M, with s bytes in a
 // number and u in an index.
 constexpr std::uint64_t genten_traffic_bytes(std::uint64_t order, std::uint64_t rank, std::uint64_t nnz,
                                              std::uint64_t number_bytes, std::uint64_t index_bytes) {

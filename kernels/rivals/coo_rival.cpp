@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/rivals/coo_list.hpp"
 #include "kernels/rivals/coo_rows.hpp"
 #include "kernels/rivals/host_rival.hpp"
@@ -86,7 +87,7 @@ class CooRival final : public HostRival<T> {
     nonzeros.output = this->output().row(0);
     nonzeros.rank = this->rank();
     nonzeros.stride = this->stride();
-    nonzeros.prefetch_rows = factor_bytes > prefetched_factor_bytes;
+    nonzeros.prefetch_rows = factor_bytes > prefetched_bytes(this->stride() * sizeof(T));
     task.targets = list_.subscripts.data() + mode;
     if (!list_.permutations.empty()) task.permutation = list_.permutations[mode].data();
     return task;

@@ -50,12 +50,15 @@ struct EachNonzero {
     const typename Shape::Tag tag;
     Operands<Shape, Factors, true> operands(task, column);
     const std::size_t columns = std::min(Shape::width, task.rank - column);
-    for (std::size_t at = begin; at < end; ++at) {
+    // Copied, so that the compiler knows that no store changes them.
+    const std::uint32_t* rows = targets;
+    const std::size_t last = end;
+    for (std::size_t at = begin; at < last; ++at) {
       operands.prefetch_rows(at + Shape::distance);
-      operands.prefetch_output(targets[operands.place(at + Shape::distance)]);
+      operands.prefetch_output(rows[operands.place(at + Shape::distance)]);
       operands.find(at);
       const auto value = operands.value(at);
-      T* out = operands.output(targets[operands.place(at)]);
+      T* out = operands.output(rows[operands.place(at)]);
       if constexpr (Atomic) {
         TileSums<Shape> products;
         for (std::size_t v = 0; v < Shape::vectors; ++v) {
@@ -84,24 +87,27 @@ struct PermutedNonzeros {
     const typename Shape::Tag tag;
     Operands<Shape, Factors, true> operands(task, column);
     const std::size_t columns = std::min(Shape::width, task.rank - column);
-    const auto target = [&](std::size_t at) { return targets[operands.place(permutation[at])]; };
-    for (std::size_t at = begin; at < end;) {
+    const std::uint32_t* rows = targets;
+    const std::uint32_t* order = permutation;
+    const std::size_t last = end;
+    const auto target = [&](std::size_t at) { return rows[operands.place(order[at])]; };
+    for (std::size_t at = begin; at < last;) {
       const bool is_first = at == begin;
       const std::uint32_t row = target(at);
       TileSums<Shape> run;
       for (std::size_t v = 0; v < Shape::vectors; ++v) run.sums[v] = hn::Zero(tag);
-      for (; at < end && target(at) == row; ++at) {
+      for (; at < last && target(at) == row; ++at) {
         // The permutation scatters even what lies in order, so a nonzero is looked for before its rows are.
-        operands.prefetch_coordinates(permutation[at + 2 * Shape::distance]);
-        operands.prefetch_rows(permutation[at + Shape::distance]);
-        const std::uint32_t nonzero = permutation[at];
+        operands.prefetch_coordinates(order[at + 2 * Shape::distance]);
+        operands.prefetch_rows(order[at + Shape::distance]);
+        const std::uint32_t nonzero = order[at];
         operands.find(nonzero);
         const auto value = operands.value(nonzero);
         for (std::size_t v = 0; v < Shape::vectors; ++v) {
           run.sums[v] = operands.add_product(value, v, run.sums[v]);
         }
       }
-      if (shares_edges && (is_first || at == end)) {
+      if (shares_edges && (is_first || at == last)) {
         run.add_atomically(operands.output(row), columns);
       } else {
         run.add(operands.output(row));

@@ -1,4 +1,4 @@
-// The loops of GenTen's MTTKRP over a list of coordinates (Phipps and Kolda, SISC 2019, section 4): columns outside,
+// The loops of GenTen's MTTKRP over a list of coordinates (Phipps and Kolda, SISC 2019): columns outside,
 // the nonzeros of a block inside.
 #pragma once
 

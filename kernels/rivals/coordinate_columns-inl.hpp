@@ -61,16 +61,16 @@ class Operands {
       : values_(task.values),
         output_(task.output + column),
         stride_(task.stride),
-        count_(Factors == any_factors ? task.factor_count : room),
+        count_(task.factor_count),
         prefetch_(task.prefetch_rows) {
-    for (std::size_t k = 0; k < count_; ++k) {
+    for (std::size_t k = 0; k < count(); ++k) {
       factors_[k] = task.factors[k] + column;
       rows_[k] = task.rows[k];
     }
   }
 
   // Where the coordinates of a nonzero begin in each array.
-  HWY_INLINE std::size_t place(std::size_t nonzero) const { return RowMajor ? nonzero * (count_ + 1) : nonzero; }
+  HWY_INLINE std::size_t place(std::size_t nonzero) const { return RowMajor ? nonzero * (count() + 1) : nonzero; }
   HWY_INLINE T* output(std::uint32_t row) const { return output_ + row * stride(); }
   HWY_INLINE Vector value(std::size_t nonzero) const { return hn::Set(Tag(), values_[nonzero]); }
 
@@ -80,22 +80,23 @@ class Operands {
   }
   HWY_INLINE void prefetch_rows(std::size_t nonzero) const {
     if (!prefetch_) return;
-    for (std::size_t k = 0; k < count_; ++k) prefetch(factors_[k] + rows_[k][place(nonzero)] * stride());
+    for (std::size_t k = 0; k < count(); ++k) prefetch(factors_[k] + rows_[k][place(nonzero)] * stride());
   }
   HWY_INLINE void prefetch_output(std::uint32_t row) const {
     if (prefetch_) prefetch(output(row));
   }
 
   HWY_INLINE void find(std::size_t nonzero) {
-    for (std::size_t k = 0; k < count_; ++k) found_[k] = factors_[k] + rows_[k][place(nonzero)] * stride();
+    for (std::size_t k = 0; k < count(); ++k) found_[k] = factors_[k] + rows_[k][place(nonzero)] * stride();
   }
   // sum + value * the product of the rows found, in vector `v`.
   HWY_INLINE Vector add_product(Vector value, std::size_t v, Vector sum) const {
-    for (std::size_t k = 0; k + 1 < count_; ++k) value = hn::Mul(value, load(k, v));
-    return hn::MulAdd(value, load(count_ - 1, v), sum);
+    for (std::size_t k = 0; k + 1 < count(); ++k) value = hn::Mul(value, load(k, v));
+    return hn::MulAdd(value, load(count() - 1, v), sum);
   }
 
  private:
+  HWY_INLINE std::size_t count() const { return Factors == any_factors ? count_ : Factors; }
   HWY_INLINE std::size_t stride() const { return Shape::is_whole_row ? Shape::width : stride_; }
   HWY_INLINE Vector load(std::size_t k, std::size_t v) const { return hn::Load(Tag(), found_[k] + v * Shape::lanes); }
   HWY_INLINE static void prefetch(const T* row) {

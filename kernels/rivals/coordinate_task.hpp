@@ -21,10 +21,7 @@ struct CoordinateTask {
   T* output = nullptr;
   std::size_t rank = 0;
   std::size_t stride = 0;      // numbers from one row to the next, in every matrix
-  bool prefetch_rows = false;  // the factors that are read exceed the cache
+  bool prefetch_rows = false;  // the factors that are read exceed prefetched_bytes
 };
-
-// Factors of more bytes than this are prefetched: about half of a core's L2 cache.
-inline constexpr std::uint64_t prefetched_factor_bytes = std::uint64_t{1} << 20;
 
 }  // namespace blco

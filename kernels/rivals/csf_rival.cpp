@@ -79,10 +79,12 @@ class CsfRival final : public HostRival<T> {
       rows += work_of(loaded.piece, mode);
       bytes += index_words(loaded.piece) * sizeof(std::uint32_t) + loaded.values.size() * sizeof(T);
     }
+    const auto n = static_cast<std::size_t>(mode);
+    const std::uint64_t merged_rows = is_private_[n] ? (copies_.parts() - 1) * this->length(n) : 0;
     const auto columns = static_cast<double>(this->rank());
-    const double row_bytes = columns * sizeof(T);
-    return {static_cast<double>(rows.flops) * columns,
-            static_cast<double>(bytes) + static_cast<double>(rows.row_reads + 2 * rows.row_writes) * row_bytes};
+    const std::uint64_t touched_rows = rows.row_reads + 2 * rows.row_writes + 3 * merged_rows;
+    return {static_cast<double>(rows.flops + merged_rows) * columns,
+            static_cast<double>(bytes) + static_cast<double>(touched_rows) * columns * sizeof(T)};
   }
 
   void mttkrp(int mode) override {

@@ -1,5 +1,4 @@
-// F-COO: coordinates without the target mode, and flags that say where its index changes (Liu et al., CLUSTER 2017,
-// section IV).
+// F-COO: coordinates without the target mode, and flags that say where its index changes (Liu et al., CLUSTER 2017).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // F-COO on the CPU: threads take neighbouring groups, sum segments in registers, and share no output row.
 #include <algorithm>
 
+#include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/rivals/fcoo_copies.hpp"
 #include "kernels/rivals/fcoo_rows.hpp"
 #include "kernels/rivals/host_rival.hpp"
@@ -103,7 +104,7 @@ class FcooRival final : public HostRival<T> {
     nonzeros.output = this->output().row(0);
     nonzeros.rank = this->rank();
     nonzeros.stride = this->stride();
-    nonzeros.prefetch_rows = factor_bytes > prefetched_factor_bytes;
+    nonzeros.prefetch_rows = factor_bytes > prefetched_bytes(this->stride() * sizeof(T));
     task.bit_flags = copy.bit_flags.data();
     task.rows = copy.rows.data();
     return task;

@@ -1,4 +1,4 @@
-// The loop of F-COO's MTTKRP: segmented sums (Liu et al., CLUSTER 2017, section IV).
+// The loop of F-COO's MTTKRP: segmented sums (Liu et al., CLUSTER 2017).
 #pragma once
 
 #include <cstddef>

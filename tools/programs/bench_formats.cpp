@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tools/programs/bench_report.hpp"
-#include "tools/programs/reporter.hpp"
+#include "tools/programs/cli.hpp"
 
 namespace blco::bench {
 namespace {
@@ -104,14 +104,13 @@ void print_formats(const FormatReport& report) {
   print_sums(report, ours);
 }
 
-void print_formats_json(const FormatReport& report) {
+cli::Json formats_json(const FormatReport& report) {
   cli::Json formats = cli::Json::array();
   for (const MeasuredFormat& format : report.formats) formats.push_back(format_json(report, format));
-  const cli::Json json = {{"device", report.device},       {"threads", report.threads},
-                          {"rank", report.rank},           {"precision", precision_name(report.precision)},
-                          {"shape", report.shape},         {"nonzeros", report.nnz},
-                          {"tolerance", report.tolerance}, {"formats", formats}};
-  fmt::print("{}\n", json.dump());
+  return {{"device", report.device},       {"threads", report.threads},
+          {"rank", report.rank},           {"precision", precision_name(report.precision)},
+          {"shape", report.shape},         {"nonzeros", report.nnz},
+          {"tolerance", report.tolerance}, {"formats", formats}};
 }
 
 }  // namespace blco::bench

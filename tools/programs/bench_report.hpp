@@ -3,8 +3,13 @@
 
 #include <blco/benchmark.hpp>
 #include <blco/format_benchmark.hpp>
+#include <blco/roofline.hpp>
+#include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "tools/programs/reporter.hpp"
 
 namespace blco::bench {
 
@@ -23,6 +28,13 @@ void print_disk_json(const DiskReport& report);
 
 // Each format's passes, then all formats in order of the time of all modes.
 void print_formats(const FormatReport& report);
-void print_formats_json(const FormatReport& report);
+cli::Json formats_json(const FormatReport& report);
+
+// Levels, peaks, and a row per point: the slowest level that could deliver its bytes.
+void print_roofline(const Roofline& roofline, std::span<const RooflinePoint> points);
+cli::Json roofline_json(const Roofline& roofline);
+std::vector<RooflinePoint> roofline_points(const FormatReport& report);
+// Throws Error{io}, and then leaves no file behind.
+void write_svg(const std::filesystem::path& path, const std::string& svg);
 
 }  // namespace blco::bench

@@ -1,4 +1,6 @@
 // blco-bench: measures MTTKRP on a tensor, in memory and streamed, what bounds it, and how other formats compare.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -19,6 +21,8 @@ struct Arguments {
   double resident_share = 1;                  // of the chunks, on the device
   double host_share = 1;                      // of the other chunks, in host memory
   bool disk = false;
+  bool roofline = false;
+  std::filesystem::path svg;
   bool json = false;
 };
 
@@ -35,18 +39,24 @@ std::vector<std::string> formats_of(const std::string& text) {
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
   line.add_path("TENSOR", arguments.tensor,
-                {.type = "", .description = "A BLCO container from blco-ingest", .required = true});
+                {.type = "", .description = "A BLCO container from blco-ingest; may be left out with --roofline"});
   line.add_whole(
       "--rank", cpd.rank, 1,
-      {.type = "R", .description = "Columns of the factor matrices, 1 to 4096; required unless --disk is given"});
+      {.type = "R",
+       .description =
+           "Columns of the factor matrices, 1 to 4096; required but for --disk, and --roofline without TENSOR"});
   line.add("--format", [&](const std::string& text) { arguments.formats = formats_of(text); },
            {.type = "LIST",
             .description = "Measure instead these formats beside each other, separated by commas, or all: " +
                            format_list() + "; they are built in memory, outside any budget"});
+  line.add_flag("--roofline", arguments.roofline,
+                "Measure how many bytes a second the cores load from each level of memory, and how fast they multiply "
+                "and add; with TENSOR, also how near the formats of --format (ours, if it is not given) come to that");
+  line.add_path("--svg", arguments.svg, {.type = "FILE", .description = "Also draw --roofline as an SVG image"});
   line.add_whole("--repeats", arguments.repeats, 1,
                  {.type = "K",
                   .description = "Passes over each mode; the median time counts",
-                  .fallback = "5, and 25 with --format"});
+                  .fallback = "5, and 25 with --format or --roofline"});
   line.add_choice<Device>("--device", cpd.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
                           "Where to compute; auto takes the GPU if there is one and this build supports it");
@@ -90,6 +100,15 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
 }
 
 void check(const Arguments& arguments) {
+  if (!arguments.svg.empty() && !arguments.roofline)
+    throw Error(ErrorKind::invalid_argument, "--svg requires --roofline");
+  if (arguments.roofline && arguments.disk)
+    throw Error(ErrorKind::invalid_argument, "--roofline and --disk exclude each other");
+  if (arguments.tensor.empty() && (!arguments.roofline || !arguments.formats.empty()))
+    throw Error(ErrorKind::invalid_argument, "TENSOR is required");
+  if (arguments.cpd.rank == 0 && !arguments.disk && !arguments.tensor.empty())
+    throw Error(ErrorKind::invalid_argument, "--rank is required unless --disk is given");
+  if (!arguments.svg.empty()) cli::check_output(arguments.svg, std::span(&arguments.tensor, 1), "--svg");
   if (!arguments.formats.empty() && arguments.disk)
     throw Error(ErrorKind::invalid_argument, "--format and --disk exclude each other");
   if (!arguments.formats.empty() && arguments.resident_share < 1)
@@ -104,7 +123,8 @@ void check(const Arguments& arguments) {
 
 int repeats_of(const Arguments& arguments) {
   if (arguments.repeats > 0) return arguments.repeats;
-  return arguments.formats.empty() ? BenchmarkOptions{}.repeats : FormatOptions{}.repeats;
+  const bool compares = arguments.roofline || !arguments.formats.empty();
+  return compares ? FormatOptions{}.repeats : BenchmarkOptions{}.repeats;
 }
 
 // The budgets that leave the shares asked for in device and host memory; zero where none was asked for.
@@ -172,16 +192,39 @@ void announce(const std::vector<FormatMemory>& formats) {
                                   (formats.size() == 1 ? "" : "s") + ", in up to " + cli::format_bytes(bytes));
 }
 
-void measure_formats(const Arguments& arguments) {
+FormatReport measure_formats(const Arguments& arguments) {
   FormatOptions formats;
   formats.formats = arguments.formats;
+  if (formats.formats.empty()) formats.formats = {"ours"};
   formats.repeats = repeats_of(arguments);
   formats.on_plan = announce;
   CpdOptions options = arguments.cpd;
   options.resolution = arguments.resolution.value_or(Resolution::automatic);
-  const FormatReport report = benchmark_formats(TensorFile(arguments.tensor), formats, arguments.cap, options);
+  FormatReport report = benchmark_formats(TensorFile(arguments.tensor), formats, arguments.cap, options);
   if (!report.device_note.empty()) cli::log_info("blco-bench", report.device_note + "; measuring the CPU");
-  arguments.json ? bench::print_formats_json(report) : bench::print_formats(report);
+  return report;
+}
+
+// Formats, or the roofline, or both.
+void compare(const Arguments& arguments) {
+  cli::Json json;
+  std::vector<RooflinePoint> points;
+  std::string title = "Roofline";
+  if (!arguments.tensor.empty()) {
+    const FormatReport report = measure_formats(arguments);
+    points = bench::roofline_points(report);
+    title = "MTTKRP of " + arguments.tensor.filename().string() + ", rank " + std::to_string(report.rank);
+    json = bench::formats_json(report);
+    if (!arguments.json) bench::print_formats(report);
+  }
+  if (arguments.roofline) {
+    const Roofline roofline = measure_roofline({.device = arguments.cpd.device, .threads = arguments.cpd.threads});
+    json["roofline"] = bench::roofline_json(roofline);
+    if (!arguments.json && !points.empty()) fmt::print("\n");
+    if (!arguments.json) bench::print_roofline(roofline, points);
+    if (!arguments.svg.empty()) bench::write_svg(arguments.svg, roofline_svg(roofline, points, title));
+  }
+  if (arguments.json) fmt::print("{}\n", json.dump());
 }
 
 }  // namespace
@@ -193,6 +236,7 @@ int main(int argc, char** argv) {
       "  blco-bench calls.blco --rank 32\n"
       "  blco-bench calls.blco --rank 32 --device cuda --device-memory 2GiB --json\n"
       "  blco-bench calls.blco --rank 32 --format ours,csf-all,mm-csf\n"
+      "  blco-bench calls.blco --rank 32 --format all --roofline --svg roofline.svg\n"
       "  blco-bench calls.blco --disk");
   Arguments arguments;
   arguments.cpd.rank = 0;
@@ -200,7 +244,7 @@ int main(int argc, char** argv) {
   return line.run(argc, argv, [&] {
     check(arguments);
     if (arguments.disk) return measure_disk(arguments);
-    if (arguments.cpd.rank == 0) throw Error(ErrorKind::invalid_argument, "--rank is required unless --disk is given");
-    arguments.formats.empty() ? measure_passes(arguments) : measure_formats(arguments);
+    if (arguments.roofline || !arguments.formats.empty()) return compare(arguments);
+    measure_passes(arguments);
   });
 }

@@ -57,7 +57,7 @@ TEST(CooList, PermutesStablyPerMode) {
 }
 
 TEST(CooList, CountsGenTensTraffic) {
-  // Phipps and Kolda, SISC 2019, section 5: f64, indices of 64 bits, rank 16.
+  // Phipps and Kolda, SISC 2019: f64, indices of 64 bits, rank 16.
   EXPECT_EQ(genten_traffic_bytes(3, 16, 1, 8, 8), 432U);
   EXPECT_EQ(genten_traffic_bytes(4, 16, 10, 8, 8), 5680U);
   EXPECT_EQ(genten_traffic_bytes(3, 16, 1, 4, 4), 216U);

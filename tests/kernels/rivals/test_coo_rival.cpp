@@ -22,7 +22,7 @@ TEST(MttkrpOfCoo, TakesAnyOrderAndRank) {
   for (const int order : {2, 6, 8}) {
     const std::vector<std::uint64_t> shape(static_cast<std::size_t>(order), 7);
     const NaturalTensor tensor = natural_tensor(random_tensor({.shape = shape, .nnz = 300, .seed = 4}));
-    for (const int rank : {2, 3, 20, 100}) expect_mttkrp(every_coo, tensor, rank, 2);
+    for (const int rank : {2, 20, 100}) expect_mttkrp(every_coo, tensor, rank, 2);
   }
 }
 
@@ -35,7 +35,7 @@ TEST(MttkrpOfCoo, AddsRowsThatManyBlocksShare) {
 }
 
 TEST(MttkrpOfCoo, PrefetchesFactorsThatExceedTheCache) {
-  const NaturalTensor tensor = natural_tensor(random_tensor({.shape = {9000, 9000, 3}, .nnz = 500, .seed = 7}));
+  const NaturalTensor tensor = natural_tensor(random_tensor({.shape = {26000, 26000, 2}, .nnz = 500, .seed = 7}));
 
   expect_mttkrp(every_coo, tensor, 16, 2);
 }

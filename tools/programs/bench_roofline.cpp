@@ -1,0 +1,70 @@
+// The machine's roofline and the formats' points under it, as tables, as JSON and as an image.
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "tools/programs/bench_report.hpp"
+#include "tools/programs/cli.hpp"
+
+namespace blco::bench {
+
+std::vector<RooflinePoint> roofline_points(const FormatReport& report) {
+  std::vector<RooflinePoint> points;
+  for (const MeasuredFormat& format : report.formats) {
+    for (const FormatPass& pass : format.passes) {
+      points.push_back({format.name, pass.mode, report.precision, pass.flops, pass.bytes, pass.min_seconds});
+    }
+  }
+  return points;
+}
+
+void print_roofline(const Roofline& roofline, std::span<const RooflinePoint> points) {
+  fmt::print("roofline  {}", roofline.device);
+  if (roofline.threads > 0) fmt::print(", {} thread{}", roofline.threads, roofline.threads == 1 ? "" : "s");
+  fmt::print("\n\n{:<14} {:>10} {:>10}\n", "level", "loads GB/s", "set");
+  for (const RooflineLevel& level : roofline.levels) {
+    fmt::print("{:<14} {:>10.1f} {:>10}\n", level.name, level.bytes_per_second / 1e9, cli::format_bytes(level.bytes));
+  }
+  fmt::print("\n{:<14} {:>10}\n", "multiply-adds", "GFLOP/s");
+  for (const RooflinePeak& peak : roofline.peaks) {
+    fmt::print("{:<14} {:>10.1f}\n", peak.name, peak.flops_per_second / 1e9);
+  }
+  if (points.empty()) return;
+  fmt::print("\n{:<15} {:>4} {:>10} {:>10} {:>10}  {}\n", "format", "mode", "flop/byte", "GFLOP/s", "GB/s",
+             "as fast as");
+  for (const RooflinePoint& point : points) {
+    const RooflineLevel* level = roofline.level_above(point);
+    fmt::print("{:<15} {:>4} {:>10.4f} {:>10.2f} {:>10.1f}  {}\n", point.format, point.mode, point.intensity(),
+               point.flops_per_second() / 1e9, point.bytes_per_second() / 1e9,
+               level == nullptr ? "no level: registers" : level->name);
+  }
+}
+
+cli::Json roofline_json(const Roofline& roofline) {
+  cli::Json levels = cli::Json::array();
+  for (const RooflineLevel& level : roofline.levels) {
+    levels.push_back({{"name", level.name}, {"bytes", level.bytes}, {"bytes_per_second", level.bytes_per_second}});
+  }
+  cli::Json peaks = cli::Json::array();
+  for (const RooflinePeak& peak : roofline.peaks) {
+    peaks.push_back({{"name", peak.name}, {"flops_per_second", peak.flops_per_second}});
+  }
+  return {{"device", roofline.device}, {"threads", roofline.threads}, {"levels", levels}, {"peaks", peaks}};
+}
+
+void write_svg(const std::filesystem::path& path, const std::string& svg) {
+  std::filesystem::path part = path;
+  part += ".part";
+  std::ofstream file(part, std::ios::binary);
+  file << svg << std::flush;
+  const bool is_whole = file.good();
+  file.close();
+  std::error_code failed;
+  if (is_whole) std::filesystem::rename(part, path, failed);
+  if (is_whole && !failed) return;
+  std::error_code ignored;
+  std::filesystem::remove(part, ignored);
+  throw Error(ErrorKind::io, path.string() + ": cannot write the image; is there room, and is the folder writable?");
+}
+
+}  // namespace blco::bench
