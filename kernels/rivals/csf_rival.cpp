@@ -3,6 +3,7 @@
 #include <atomic>
 #include <utility>
 
+#include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/rivals/csf_cuts.hpp"
 #include "kernels/rivals/csf_kernel.hpp"
 #include "kernels/rivals/csf_pieces.hpp"
@@ -17,8 +18,8 @@ namespace {
 // Parts per thread, so that a thread that ends early helps the others; and the fewest nonzeros that are worth a part.
 constexpr std::uint64_t parts_per_thread = 16;
 constexpr std::uint64_t min_part_nnz = 64;
-// A thread adds to a copy of the output where that has at most so many rows per addition that the copy saves.
-constexpr std::uint64_t private_rows_per_addition = 2;
+// Threads have copies of the output where these have at most so many rows per addition that needs no lock then.
+constexpr std::uint64_t private_rows_per_addition = 3;
 
 template <class T>
 struct LoadedPiece {
@@ -156,7 +157,7 @@ class CsfRival final : public HostRival<T> {
       std::visit([&](const auto& format) { of.index = format.index[level].data(); }, loaded.piece);
       of.child = children_of(loaded.piece, level);
       of.matrix = n == mode ? task.output : this->factor(n).row(0);
-      of.prefetch = this->length(n) * this->stride() * sizeof(T) > cached_bytes;
+      of.prefetch = this->length(n) * this->stride() * sizeof(T) > prefetched_bytes(this->stride() * sizeof(T));
     }
     return task;
   }

@@ -10,6 +10,7 @@
 namespace blco::cuda {
 
 // Fibers of one warp: first, first + step, ... below end; of their leaves every leaf_step-th from leaf_first on.
+// Heights: as many as the tree has, or more.
 template <int Heights>
 struct FiberRange {
   std::uint32_t first = 0;
@@ -22,8 +23,8 @@ struct FiberRange {
   std::uint32_t node[Heights] = {};  // by height, below the slice
 };
 
-// Heights: as many as the tree has, or more. A lane's registers hold the sums of the node on each level that the walk
-// is at, and the products of the rows above.
+// A lane's registers hold the sums of the node that the walk is at, on each level above the fibers, and the products of
+// the rows from the root down to it.
 template <class T, int Order, int Columns, TreeTarget Target>
 class TreeWalk {
  public:
