@@ -163,7 +163,7 @@ TEST(DeviceRivalTest, StoresWhatTheFormatsStore) {
   EXPECT_EQ(csf.copies, 1);
 }
 
-// Flops of SC 2019, section 5, for a tree of 4 slices, 8 fibers and 12 nonzeros, into each of its levels.
+// Flops of SC 2019, for a tree of 4 slices, 8 fibers and 12 nonzeros, into each of its levels.
 TEST(DeviceRivalTest, CountsWhatTheTreesDo) {
   constexpr int rank = 2;
   const auto rival = device_rival(RivalKind::csf_one, tensor_of_figure_4(), rank);
