@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <blco/format_benchmark.hpp>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -64,13 +66,15 @@ class Comparison {
     report_.shape = tensor.summary().shape;
     report_.nnz = tensor.summary().nnz;
     report_.tolerance = options.precision == Precision::f32 ? 1e-5 : 1e-12;
+    check_limits();
     choose_device();
   }
 
   FormatReport run() {
-    plan();
+    if (!plan()) return std::move(report_);
     natural_ = read_natural(*setup_.tensor, pool_);
     setup_.natural = &natural_;
+    allow_for_rounding();
     make_factors();
     setup_.factors = factors_;
     build();
@@ -81,6 +85,28 @@ class Comparison {
   }
 
  private:
+  // Coordinates and numbers of nonzeros have 32 bits here.
+  void check_limits() const {
+    if (report_.nnz < std::numeric_limits<std::uint32_t>::max() && std::ranges::max(report_.shape) <= std::uint64_t{1}
+                                                                                                          << 32) {
+      return;
+    }
+    refuse("formats are compared on tensors of fewer than 2^32 nonzeros and modes of up to 2^32; leave out " +
+           option_name("formats"));
+  }
+
+  // A plain f32 sum of n products of one sign is off by some sqrt(n) times the rounding error of one addition.
+  void allow_for_rounding() {
+    if (report_.precision != Precision::f32) return;
+    constexpr double epsilon = std::numeric_limits<float>::epsilon();
+    std::uint32_t most = 0;
+    for (std::size_t mode = 0; mode < natural_.shape.size(); ++mode) {
+      std::vector<std::uint32_t> nnz_of_row(natural_.shape[mode]);
+      for (const std::uint32_t row : natural_.coordinates[mode]) most = std::max(most, ++nnz_of_row[row]);
+    }
+    report_.tolerance = std::max(report_.tolerance, 2 * epsilon * std::sqrt(static_cast<double>(most)));
+  }
+
   // Asks for a plan, which looks for the device.
   void choose_device() {
     const CpdPlan plan = plan_cpd(*setup_.tensor, setup_.budget, setup_.options);
@@ -90,11 +116,17 @@ class Comparison {
     our_bytes_ = setup_.on_device ? plan.device_planned_bytes : plan.planned_bytes;
   }
 
-  // Lists the formats, and refuses those that cannot be built, or for which no memory is left.
-  void plan() {
-    std::vector<std::string> names = formats_.formats.empty() ? format_names() : formats_.formats;
+  // Lists the formats, and refuses those that cannot be built, or for which no memory is left. Returns false if nothing
+  // is left to measure.
+  bool plan() {
+    const std::vector<std::string> names = formats_.formats.empty() ? format_names() : formats_.formats;
     const std::uint64_t room = default_host_bytes();
-    std::uint64_t taken = natural_bytes(report_.shape.size(), report_.nnz) + matrix_bytes();
+    std::uint64_t taken = shared_bytes();
+    if (taken > room) {
+      throw Error(ErrorKind::out_of_memory, "a comparison of formats takes " + format_bytes(taken) +
+                                                " for coordinates, factors and outputs, but only " +
+                                                format_bytes(room) + " can be had; take a lower rank");
+    }
     std::vector<FormatMemory> memory;
     for (const std::string& name : names) {
       report_.formats.push_back({.name = name});
@@ -103,25 +135,29 @@ class Comparison {
       if (const std::optional<RivalKind> kind = rival_of(name)) {
         const RivalOptions options = rival_options(setup_);
         format.refusal = why_no_rival(*kind, report_.shape, report_.nnz, options);
-        bytes = rival_bytes(*kind, report_.shape, report_.nnz, options, report_.threads);
+        if (format.refusal.empty()) bytes = rival_bytes(*kind, report_.shape, report_.nnz, options, report_.threads);
       }
       if (!format.refusal.empty()) continue;
-      if (taken + bytes > room && !setup_.on_device) {
+      if (taken + bytes > room) {
         format.refusal = "it does not fit: it takes up to " + format_bytes(bytes) + ", and of " + format_bytes(room) +
-                         " the formats before it leave " + format_bytes(room - std::min(room, taken));
+                         " the formats before it leave " + format_bytes(room - taken);
         continue;
       }
-      taken += bytes;
+      // What is built for a device leaves host memory again.
+      if (!setup_.on_device) taken += bytes;
       memory.push_back({name, bytes});
     }
     if (formats_.on_plan) formats_.on_plan(memory);
+    return !memory.empty();
   }
 
-  // Factors as others were given them, those of all rivals, and the oracle's two outputs beside theirs.
-  std::uint64_t matrix_bytes() const {
-    const std::uint64_t of_rivals = rival_matrix_bytes(report_.shape, rival_options(setup_));
-    const std::uint64_t output = std::ranges::max(report_.shape) * static_cast<std::uint64_t>(report_.rank);
-    return 2 * of_rivals + 2 * output * sizeof(double);
+  // Coordinates; factors in f64; the oracle's two outputs and the one compared with it; matrices of all rivals.
+  std::uint64_t shared_bytes() const {
+    std::uint64_t rows = 3 * std::ranges::max(report_.shape);
+    for (const std::uint64_t length : report_.shape) rows += length;
+    return natural_bytes(report_.shape.size(), report_.nnz) +
+           rows * static_cast<std::uint64_t>(report_.rank) * sizeof(double) +
+           rival_matrix_bytes(report_.shape, rival_options(setup_));
   }
 
   void make_factors() {
@@ -141,6 +177,9 @@ class Comparison {
       try {
         runs_[i] = kind ? make_rival_run(setup_, *kind, formats_.tune, sibling)
                         : make_our_run(setup_, our_tiers.at(format.name));
+      } catch (const std::bad_alloc&) {
+        format.refusal = "it does not fit: the system gives no more memory";
+        continue;
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::out_of_memory) throw;
         format.refusal = std::string("it does not fit: ") + error.what();

@@ -41,11 +41,16 @@ class OurRun final : public FormatRun {
     rows_.release();
   }
 
-  // Of each nonzero the products and one addition; bytes by the model of the pass.
+  // Of each nonzero N - 1 products and an addition. A frame adds at most once to a row, which is a load and a store.
   RivalWork work(int mode) const override {
     const PassLoad load = job_.loads()[static_cast<std::size_t>(mode)];
-    const double flops = static_cast<double>(load.nnz) * load.order * load.rank;
-    return {flops, traffic_of(load, 0).cache_bytes};
+    MeasuredFormat stored;
+    describe(stored);
+    const auto nnz = static_cast<double>(load.nnz);
+    const double flops = nnz * load.order * load.rank;
+    const double rows = nnz * (load.order - 1) * static_cast<double>(load.factor_number_bytes) +
+                        2 * static_cast<double>(load.segments * load.output_number_bytes);
+    return {flops, static_cast<double>(stored.index_bytes + stored.value_bytes) + rows * load.rank};
   }
 
   void describe(MeasuredFormat& format) const override {
@@ -79,6 +84,7 @@ class OurRun final : public FormatRun {
     return text;
   }
 
+  // From coordinates to chunks in memory, as an ingest does between reading and writing.
   static double seconds_to_pack(const FormatSetup& setup) {
     CoordinateArrays arrays;
     for (const auto& of_mode : setup.natural->coordinates) arrays.coordinates.emplace_back(of_mode);

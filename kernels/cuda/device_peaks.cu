@@ -175,7 +175,9 @@ DevicePeaks measure_device_peaks(const PeakEffort& effort) {
   if (!found.limits) throw Error(found.kind, "no GPU: " + found.text());
   const DeviceLimits& limits = *found.limits;
   Prober prober(limits, effort);
-  const std::uint64_t large = std::min(std::max(large_bytes, 16 * limits.l2_bytes), limits.free_bytes / 8);
+  const std::uint64_t wanted = std::min(std::max(large_bytes, 16 * limits.l2_bytes), limits.free_bytes / 8);
+  // What the cache could hold would not be read from memory.
+  const std::uint64_t large = std::max(wanted, 4 * limits.l2_bytes);
   // A quarter stays in the cache even where each half of it holds a copy.
   const std::uint64_t cached_words = prober.words_of(limits.l2_bytes / 4);
   const std::uint64_t words = std::max(prober.words_of(large), cached_words);

@@ -10,7 +10,8 @@
 namespace blco {
 
 // Bytes per second that the executor's threads load together, each from memory of its own: `set_bytes`, rounded up to
-// cache lines. All threads work at the same time. Only loads count; nothing is stored. Allocates set_bytes per thread,
+// cache lines. All threads begin together; for one that
+// does not come within 250 ms nobody waits. Only loads count; nothing is stored. Allocates set_bytes per thread,
 // which each thread touches first itself. Throws Error: out_of_memory; corrupt, if the sum of what was loaded is wrong.
 double measure_loads(Executor& executor, std::uint64_t set_bytes, const PeakEffort& effort);
 

@@ -12,7 +12,7 @@ namespace {
 void build_hybrid(const RivalTensor& tensor, std::span<const int> modes, const RivalKnobs& knobs, Executor& executor,
                   const std::function<void(CsfPiece)>& take) {
   const HbParts parts = hb_parts(tensor, modes, sorted_by(tensor, modes, executor));
-  if (!parts.coo.empty()) take(build_coo_list(tensor, modes, parts.coo, executor));
+  if (!parts.coo.empty()) take(build_singleton_list(tensor, modes, parts.coo, executor));
   if (!parts.csl.empty()) take(build_csl_list(tensor, modes, parts.csl, executor));
   if (!parts.csf.empty()) take(build_csf(tensor, modes, parts.csf, knobs.fiber_limit, executor));
 }

@@ -29,7 +29,7 @@ struct FcooCopy {
   std::uint64_t groups() const { return first_segments.size(); }
 };
 
-// Takes 12 bytes per nonzero beside the result. Requires group_nonzeros > 0.
+// Takes 8 bytes per nonzero beside the result. Requires group_nonzeros > 0.
 template <class T>
 FcooCopy<T> build_fcoo_copy(const RivalTensor& tensor, int mode, std::uint64_t group_nonzeros, Executor& executor);
 

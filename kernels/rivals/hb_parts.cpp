@@ -48,8 +48,8 @@ HbParts hb_parts(const RivalTensor& tensor, std::span<const int> modes, std::spa
   return parts;
 }
 
-SliceList build_coo_list(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> nonzeros,
-                         Executor& executor) {
+SliceList build_singleton_list(const RivalTensor& tensor, std::span<const int> modes,
+                               std::span<const std::uint32_t> nonzeros, Executor& executor) {
   SliceList list;
   list.modes.assign(modes.begin(), modes.end());
   list.nonzero.assign(nonzeros.begin(), nonzeros.end());
@@ -59,7 +59,7 @@ SliceList build_coo_list(const RivalTensor& tensor, std::span<const int> modes, 
 
 SliceList build_csl_list(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> nonzeros,
                          Executor& executor) {
-  SliceList list = build_coo_list(tensor, modes, nonzeros, executor);
+  SliceList list = build_singleton_list(tensor, modes, nonzeros, executor);
   std::vector<std::uint32_t> slices;
   for (std::size_t i = 0; i < nonzeros.size(); ++i) {
     if (i > 0 && list.index[0][i] == list.index[0][i - 1]) continue;

@@ -35,8 +35,8 @@ enum class MmStrategy {
 };
 
 // The partitions that are not empty. Nonzeros are visited in the tensor's order, by one thread; each takes the
-// candidate with the largest group, of equal ones the first (algorithm 5). Takes 8 bytes per nonzero and candidate,
-// beside the result.
+// candidate with the largest group, of equal ones the first (algorithm 5). Takes at most 16 bytes per nonzero and
+// candidate, beside the result.
 std::vector<MmPart> mm_parts(const RivalTensor& tensor, std::span<const MmCandidate> candidates, MmStrategy strategy,
                              Executor& executor);
 

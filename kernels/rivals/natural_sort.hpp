@@ -12,7 +12,7 @@ namespace blco {
 
 // The nonzeros' numbers in lexicographic order of their coordinates in `modes`, first mode first; equal ones keep their
 // order. A radix sort on the executor's threads, of as many digits as the lengths of the modes need. Modes that are not
-// listed do not count. Takes 8 bytes per nonzero, beside the result. Requires fewer than 2^32 nonzeros.
+// listed do not count. Takes 4 bytes per nonzero beside the result. Requires fewer than 2^32 nonzeros.
 std::vector<std::uint32_t> sorted_by(const RivalTensor& tensor, std::span<const int> modes, Executor& executor);
 
 }  // namespace blco

@@ -23,7 +23,8 @@ def processor():
 
 
 def measured(report):
-    return [f for f in report["formats"] if "refusal" not in f]
+    """Formats with times that count: outputs were right."""
+    return [f for f in report["formats"] if f.get("right")]
 
 
 def by_name(report):
@@ -55,7 +56,13 @@ def cells(reports, of_format):
 
 
 def ratio_to_ours(report, found):
-    return found["sweep_seconds"] / by_name(report)["ours"]["sweep_seconds"]
+    """None where ours was not measured."""
+    ours = by_name(report).get("ours")
+    return found["sweep_seconds"] / ours["sweep_seconds"] if ours else None
+
+
+def as_text(ratio):
+    return f"{ratio:.2f}" if ratio else "-"
 
 
 def bytes_per_nonzero(report, found):
@@ -67,10 +74,11 @@ def geometric_mean(numbers):
 
 
 def sweep_table(reports):
-    rows = cells(reports, lambda report, f: f"{f['sweep_seconds'] * 1e3:.1f} ({ratio_to_ours(report, f):.2f})")
+    rows = cells(reports, lambda report, f: f"{f['sweep_seconds'] * 1e3:.1f} ({as_text(ratio_to_ours(report, f))})")
     for row in rows:
         ratios = [ratio_to_ours(r, by_name(r)[row[0]]) for r in reports.values() if row[0] in by_name(r)]
-        row.append(f"{geometric_mean(ratios):.2f}" if ratios else "-")
+        ratios = [ratio for ratio in ratios if ratio]
+        row.append(as_text(geometric_mean(ratios)) if ratios else "-")
     return table(["format", *reports, "mean ratio"], rows)
 
 
@@ -79,9 +87,10 @@ def mode_table(report):
     rows = []
     for f in measured(report):
         best = [f"{p['min_seconds'] * 1e3:.2f} ({p['seconds'] * 1e3:.2f})" for p in f["passes"]]
-        rows.append([f["format"], *best, f"{f['nominal_gflops']:.2f}", "yes" if f["right"] else "NO", f["settings"]])
-    header = ["format", *(f"mode {m}, ms" for m in modes), "GFLOP/s", "right", "settings"]
+        rows.append([f["format"], *best, f"{f['nominal_gflops']:.2f}", f["settings"]])
+    header = ["format", *(f"mode {m}, ms" for m in modes), "GFLOP/s", "settings"]
     refused = [f"- {f['format']} was not measured: {f['refusal']}\n" for f in report["formats"] if "refusal" in f]
+    refused += [f"- the output of {f['format']} is WRONG\n" for f in report["formats"] if f.get("right") is False]
     return table(header, rows) + "\n" + "".join(refused)
 
 
@@ -96,7 +105,7 @@ def section(rank, reports):
     text += "\n### Construction: seconds, and how many sweeps take as long\n\n"
     text += table(["format", *reports], cells(reports, lambda _, f: f"{f['build_seconds']:.2f} ({f['build_sweeps']:.1f})"))
     text += "\n### In memory against streamed: speed of ours, decoded chunks being 1\n\n"
-    streamed = cells(reports, lambda r, f: f"{1 / ratio_to_ours(r, f):.2f}")
+    streamed = cells(reports, lambda r, f: as_text(ratio_to_ours(r, f) and 1 / ratio_to_ours(r, f)))
     text += table(["format", *reports], [row for row in streamed if row[0] in OURS])
     for name, report in reports.items():
         text += f"\n### {name}, mode by mode: least milliseconds (median)\n\n" + mode_table(report)

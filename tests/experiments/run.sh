@@ -34,7 +34,7 @@ mkdir -p "$out/tensors"
 declare -A generated=([generated-A]="--shape 12000x9000x29000 --nnz 5000000 --skew 3" [generated-H]="--shape 2000000x1000000x3000000 --nnz 5000000")
 repeats=25
 if [ "$quick" = 1 ]; then
-  generated=([generated-A]="--shape 120x90x290 --nnz 50000 --skew 3" [generated-H]="--shape 20000x10000x30000 --nnz 50000")
+  generated=([small-A]="--shape 120x90x290 --nnz 50000 --skew 3" [small-H]="--shape 20000x10000x30000 --nnz 50000")
   repeats=2
 fi
 for name in "${!generated[@]}"; do
@@ -52,6 +52,9 @@ fi
 
 for tensor in "$out"/tensors/*.blco; do
   name=$(basename "$tensor" .blco)
+  # A folder may hold the tensors of the other kind of run.
+  if [[ $name == small-* ]]; then small=1; else small=0; fi
+  [ "$small" = "$quick" ] || continue
   for rank in ${ranks//,/ }; do
     echo "run.sh: $name, rank $rank" >&2
     "$bin/blco-bench" "$tensor" --rank "$rank" --format all --repeats "$repeats" --roofline \

@@ -11,6 +11,7 @@ namespace blco::bench {
 std::vector<RooflinePoint> roofline_points(const FormatReport& report) {
   std::vector<RooflinePoint> points;
   for (const MeasuredFormat& format : report.formats) {
+    if (!report.is_right(format)) continue;
     for (const FormatPass& pass : format.passes) {
       points.push_back({format.name, pass.mode, report.precision, pass.flops, pass.bytes, pass.min_seconds});
     }

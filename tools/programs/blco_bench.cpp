@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
 
 #include "tools/programs/bench_report.hpp"
 #include "tools/programs/cli.hpp"
@@ -36,6 +37,33 @@ std::vector<std::string> formats_of(const std::string& text) {
   return text == "all" ? format_names() : cli::parse_names(text);
 }
 
+void add_gpu_options(cli::CommandLine& line, Arguments& arguments) {
+  CpdOptions& cpd = arguments.cpd;
+  line.add_real(
+      "--resident-share", arguments.resident_share,
+      "On a GPU: also measure with this share of the chunks in device memory, from 0 to 1, and the rest streamed");
+  line.add_real(
+      "--host-share", arguments.host_share,
+      "On a GPU: with --resident-share, share of the streamed chunks in host memory, from 0 to 1; the others are "
+      "read from disk in every pass");
+  line.add_whole("--lanes", cpd.lanes, 2,
+                 {.type = "N",
+                  .description = "On a GPU: number of buffers between disk and device, 2 to 64, where memory has room",
+                  .fallback = "as the plan chooses"});
+  line.add_choice<std::optional<Resolution>>(
+      "--resolution", arguments.resolution,
+      {{"all", std::nullopt},
+       {"auto", Resolution::automatic},
+       {"register", Resolution::register_based},
+       {"hierarchical", Resolution::hierarchical}},
+      "On a GPU: how rows of the output are added up; all measures each in turn (with --format: auto)");
+  line.add_choice<KernelVariant>(
+      "--variant", cpd.variant,
+      {{"usual", KernelVariant::usual}, {"wide", KernelVariant::wide}, {"wide-deep", KernelVariant::wide_deep}},
+      "On a GPU, for orders 3 to 5 at rank 32 with f64 sums: half a warp for a nonzero (usual), "
+      "a warp (wide), or a warp with four nonzeros in flight (wide-deep)");
+}
+
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
   line.add_path("TENSOR", arguments.tensor,
@@ -55,39 +83,18 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_path("--svg", arguments.svg, {.type = "FILE", .description = "Also draw --roofline as an SVG image"});
   line.add_whole("--repeats", arguments.repeats, 1,
                  {.type = "K",
-                  .description = "Passes over each mode; the median time counts",
+                  .description = "Passes over each mode, whose median counts; of formats the minimum",
                   .fallback = "5, and 25 with --format or --roofline"});
   line.add_choice<Device>("--device", cpd.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
                           "Where to compute; auto takes the GPU if there is one and this build supports it");
   line.add_threads(cpd.threads);
-  line.add_size("--memory", arguments.cap.host_bytes, "Also measure with chunks streamed under this host memory budget",
+  line.add_size("--memory", arguments.cap.host_bytes,
+                "Also measure with chunks streamed under this host memory budget; with --format, the budget of ours",
                 "");
   line.add_size("--device-memory", arguments.cap.device_bytes,
-                "Also measure with chunks streamed under this device memory budget", "");
-  line.add_real(
-      "--resident-share", arguments.resident_share,
-      "On a GPU: also measure with this share of the chunks in device memory, from 0 to 1, and the rest streamed");
-  line.add_real(
-      "--host-share", arguments.host_share,
-      "On a GPU: with --resident-share, share of the streamed chunks in host memory, from 0 to 1; the others are "
-      "read from disk in every pass");
-  line.add_whole("--lanes", cpd.lanes, 2,
-                 {.type = "N",
-                  .description = "On a GPU: number of buffers between disk and device, 2 to 64, where memory has room",
-                  .fallback = "as the plan chooses"});
-  line.add_choice<std::optional<Resolution>>(
-      "--resolution", arguments.resolution,
-      {{"all", std::nullopt},
-       {"auto", Resolution::automatic},
-       {"register", Resolution::register_based},
-       {"hierarchical", Resolution::hierarchical}},
-      "On a GPU: how rows of the output are added up; all measures each in turn");
-  line.add_choice<KernelVariant>(
-      "--variant", cpd.variant,
-      {{"usual", KernelVariant::usual}, {"wide", KernelVariant::wide}, {"wide-deep", KernelVariant::wide_deep}},
-      "On a GPU, for orders 3 to 5 at rank 32 with f64 sums: half a warp for a nonzero (usual), "
-      "a warp (wide), or a warp with four nonzeros in flight (wide-deep)");
+                "Also measure with chunks streamed under this device memory budget; with --format, that of ours", "");
+  add_gpu_options(line, arguments);
   line.add_choice<Precision>("--precision", cpd.precision,
                              {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}},
                              "Precision of the factors and of MTTKRP; mixed: factors in f32, sums in f64");
@@ -111,8 +118,10 @@ void check(const Arguments& arguments) {
   if (!arguments.svg.empty()) cli::check_output(arguments.svg, std::span(&arguments.tensor, 1), "--svg");
   if (!arguments.formats.empty() && arguments.disk)
     throw Error(ErrorKind::invalid_argument, "--format and --disk exclude each other");
-  if (!arguments.formats.empty() && arguments.resident_share < 1)
-    throw Error(ErrorKind::invalid_argument, "--format and --resident-share exclude each other");
+  if (arguments.resident_share < 1 && (arguments.roofline || !arguments.formats.empty())) {
+    throw Error(ErrorKind::invalid_argument, std::string(arguments.roofline ? "--roofline" : "--format") +
+                                                 " and --resident-share exclude each other");
+  }
   if (arguments.resident_share > 1) throw Error(ErrorKind::invalid_argument, "--resident-share must be from 0 to 1");
   if (arguments.host_share > 1) throw Error(ErrorKind::invalid_argument, "--host-share must be from 0 to 1");
   if (arguments.host_share < 1 && arguments.resident_share == 1)
@@ -211,11 +220,15 @@ void compare(const Arguments& arguments) {
   cli::Json json;
   std::vector<RooflinePoint> points;
   std::string title = "Roofline";
+  std::string wrong;
   if (!arguments.tensor.empty()) {
     const FormatReport report = measure_formats(arguments);
     points = bench::roofline_points(report);
     title = "MTTKRP of " + arguments.tensor.filename().string() + ", rank " + std::to_string(report.rank);
     json = bench::formats_json(report);
+    for (const MeasuredFormat& format : report.formats) {
+      if (!report.is_right(format)) wrong += (wrong.empty() ? "" : ", ") + format.name;
+    }
     if (!arguments.json) bench::print_formats(report);
   }
   if (arguments.roofline) {
@@ -226,6 +239,8 @@ void compare(const Arguments& arguments) {
     if (!arguments.svg.empty()) bench::write_svg(arguments.svg, roofline_svg(roofline, points, title));
   }
   if (arguments.json) fmt::print("{}\n", json.dump());
+  if (!wrong.empty())
+    throw std::runtime_error("the output of " + wrong + " is wrong, which is a defect; please report it");
 }
 
 }  // namespace

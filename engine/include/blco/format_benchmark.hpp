@@ -37,8 +37,11 @@ struct FormatPass {
   int mode = 0;
   double seconds = 0;  // median of the repeats
   double min_seconds = 0;
-  double flops = 0;  // of one pass: additions and multiplications that the format does
-  double bytes = 0;  // of one pass: requested by loads and stores, cached or not
+  // Of one pass: additions and multiplications that the format does, and bytes that its loads and stores request,
+  // cached or not, without zeroing the output. Ours: an upper bound, with one addition to the output per row and frame
+  // of 256 nonzeros.
+  double flops = 0;
+  double bytes = 0;
   // Of an entry of the output, relative to the sum of the absolute products in it; the largest. Compared with a loop
   // over coordinates in f64.
   double error = 0;
@@ -68,7 +71,8 @@ struct FormatReport {
   Precision precision = Precision::f64;
   std::vector<std::uint64_t> shape;
   std::uint64_t nnz = 0;
-  double tolerance = 0;  // of errors
+  // Of errors. f64: 1e-12; f32: 1e-5, or 2^-22 times the root of the most nonzeros of a row, if that is more.
+  double tolerance = 0;
   std::vector<MeasuredFormat> formats;
 
   // N * M * R, the flops by which papers compare formats, whatever these do.
@@ -76,11 +80,11 @@ struct FormatReport {
   bool is_right(const MeasuredFormat& format) const { return format.largest_error() <= tolerance; }
 };
 
-// Repeats of all formats alternate, so that other load on the machine slows all alike. Reads the whole tensor into
-// memory, outside the budget, which is for our format alone; formats that would exceed 80% of the memory that is left
-// are refused in the report. Uses these options: rank, device, precision (f64 or f32), seed, threads, deterministic,
-// resolution, lanes, variant. Throws Error as fit_cpd does, and invalid_argument for an unknown format, repeats below
-// 1, or mixed precision.
+// Repeats of all formats alternate, so that other load on the machine slows all alike; each pass begins with what the
+// one before left in the caches. Reads the whole tensor into memory, outside the budget, which is for our format alone;
+// formats that would exceed 80% of the available memory are refused in the report. Uses these options: rank, device,
+// precision (f64 or f32), seed, threads, deterministic, resolution, lanes, variant. Throws Error as fit_cpd does, and
+// invalid_argument for an unknown format, repeats below 1, or mixed precision.
 FormatReport benchmark_formats(const Tensor& tensor, const FormatOptions& formats = {}, const MemoryBudget& budget = {},
                                const CpdOptions& options = {});
 

@@ -66,7 +66,9 @@ struct RooflineOptions {
 };
 
 // Measures loads alone, as most of what an MTTKRP requests is loaded: on all threads at the same time, each with a set
-// of its own of half its share of a cache. An L3 cache that is no larger than the L2 caches is left out.
+// of its own of half its share of L1 or L2. For L3 the set is smaller than half a share where that exceeds eight times
+// L2, since machines report caches that they share with others; RooflineLevel::bytes says what was loaded. An L3 cache
+// that is no larger than the L2 caches is left out.
 // Throws Error: invalid_argument, out_of_memory, cuda and not_built (Device::cuda).
 Roofline measure_roofline(const RooflineOptions& options = {});
 

@@ -1,10 +1,11 @@
-// Comparisons of formats: what they report, whom they refuse, and that wrong outputs are seen.
+// Comparisons of formats: what they report, what they refuse, and that wrong outputs are seen.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <blco/format_benchmark.hpp>
 #include <blco/ingest.hpp>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -95,6 +96,40 @@ TEST_F(FormatBenchmark, SaysWhatItWillTakeBeforeItBuilds) {
     EXPECT_EQ(planned[i].name, report.formats[i].name);
     EXPECT_GE(planned[i].bytes, report.formats[i].index_bytes + report.formats[i].value_bytes);
   }
+}
+
+// A plain f32 sum of so many terms is off by more than 1e-5.
+TEST_F(FormatBenchmark, AllowsForRoundingInLongRows) {
+  std::string text;
+  for (int i = 0; i < 400000; ++i)
+    text += "1 " + std::to_string(i % 633 + 1) + ' ' + std::to_string(i / 633 + 1) + " 1\n";
+  ingest_files({folder_.write("long.tns", text)}, folder_ / "long.blco", {});
+  CpdOptions options = on_two_threads(Precision::f32);
+  options.threads = 1;
+
+  const FormatReport report = benchmark_formats(TensorFile(folder_ / "long.blco"),
+                                                {.formats = {"ours", "coo-single"}, .repeats = 1}, {}, options);
+
+  EXPECT_NEAR(report.tolerance, 0x1p-22 * std::sqrt(400000.0), 1e-12);
+  for (const MeasuredFormat& format : report.formats) {
+    EXPECT_TRUE(report.is_right(format)) << format.name << " " << format.largest_error();
+  }
+}
+
+TEST(FormatReport, SaysWhichOutputsAreWrong) {
+  FormatReport report;
+  report.tolerance = 1e-12;
+  MeasuredFormat format{.name = "csf-all"};
+  format.passes = {{.mode = 0, .min_seconds = 0.5, .error = 1e-13}, {.mode = 1, .min_seconds = 0.25, .error = 3e-12}};
+  format.build_seconds = 3;
+
+  EXPECT_FALSE(report.is_right(format));
+  EXPECT_EQ(format.sweep_seconds(), 0.75);
+  EXPECT_EQ(format.build_sweeps(), 4);
+  format.passes[1].error = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(report.is_right(format));
+  format.passes[1].error = 0;
+  EXPECT_TRUE(report.is_right(format));
 }
 
 TEST_F(FormatBenchmark, RefusesWhatItDoesNotKnow) {

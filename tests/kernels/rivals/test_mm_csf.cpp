@@ -127,7 +127,7 @@ TEST(HbCsf, GivesEverySliceTheFormatThatSuitsIt) {
   SerialExecutor executor;
 
   const HbParts parts = hb_parts(tensor.view(), modes, sorted_by(tensor.view(), modes, executor));
-  const SliceList coo = build_coo_list(tensor.view(), modes, parts.coo, executor);
+  const SliceList coo = build_singleton_list(tensor.view(), modes, parts.coo, executor);
   const SliceList csl = build_csl_list(tensor.view(), modes, parts.csl, executor);
   const CsfTree csf = build_csf(tensor.view(), modes, parts.csf, 128, executor);
 

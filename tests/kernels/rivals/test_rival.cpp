@@ -51,6 +51,23 @@ TEST(RivalKinds, TryThePapersKnobs) {
   EXPECT_EQ(knobs_to_try(RivalKind::fcoo, true)[0].thread_nonzeros, 16);
 }
 
+TEST(RivalKinds, TryThePapersSettings) {
+  const auto tried = [](RivalKind kind, bool on_device, auto field) {
+    std::set<std::int64_t> values;
+    for (const RivalKnobs& knobs : knobs_to_try(kind, on_device))
+      values.insert(static_cast<std::int64_t>(knobs.*field));
+    return values;
+  };
+  using Values = std::set<std::int64_t>;
+
+  EXPECT_EQ(tried(RivalKind::b_csf, false, &RivalKnobs::fiber_limit), (Values{0, 128}));
+  EXPECT_EQ(tried(RivalKind::mm_csf, false, &RivalKnobs::every_leaf), (Values{0, 1}));
+  EXPECT_EQ(tried(RivalKind::mm_csf, true, &RivalKnobs::warps_per_fiber), (Values{1, 2, 4, 8, 16}));
+  EXPECT_EQ(tried(RivalKind::hb_csf, true, &RivalKnobs::block_threads), (Values{128, 512}));
+  EXPECT_EQ(knobs_to_try(RivalKind::mm_csf, true).size(), 40U);
+  EXPECT_EQ(knobs_to_try(RivalKind::csf_all, false).size(), 1U);
+}
+
 TEST(RivalKinds, EstimateAtLeastWhatTheyTake) {
   const NaturalTensor tensor = natural_tensor(random_tensor({.shape = {50, 60, 70}, .nnz = 50000, .seed = 2}));
   for (const int threads : {1, 3}) {
