@@ -44,7 +44,21 @@ CooList<T> build_coo_list(RivalKind kind, const RivalTensor& tensor, Executor& e
   return list;
 }
 
+template <class T>
+std::uint64_t count_row_adds(const CooList<T>& list, std::size_t mode, std::uint64_t block_nonzeros) {
+  std::uint64_t adds = 0;
+  const std::uint32_t* permutation = list.permutations[mode].data();
+  const std::size_t order = list.permutations.size();
+  const auto row = [&](std::uint64_t at) { return list.subscripts.data()[permutation[at] * order + mode]; };
+  for (std::uint64_t at = 0; at < list.nnz; ++at) {
+    adds += at % block_nonzeros == 0 || row(at) != row(at - 1) ? 1 : 0;
+  }
+  return adds;
+}
+
 template CooList<double> build_coo_list<double>(RivalKind, const RivalTensor&, Executor&);
 template CooList<float> build_coo_list<float>(RivalKind, const RivalTensor&, Executor&);
+template std::uint64_t count_row_adds(const CooList<double>&, std::size_t, std::uint64_t);
+template std::uint64_t count_row_adds(const CooList<float>&, std::size_t, std::uint64_t);
 
 }  // namespace blco

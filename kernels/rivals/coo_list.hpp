@@ -31,11 +31,8 @@ struct CooList {
 template <class T>
 CooList<T> build_coo_list(RivalKind kind, const RivalTensor& tensor, Executor& executor);
 
-// Bytes per MTTKRP by the model there, for M nonzeros of order N: ((N R + 3) s + N u) M, with s bytes in a
-// number and u in an index.
-constexpr std::uint64_t genten_traffic_bytes(std::uint64_t order, std::uint64_t rank, std::uint64_t nnz,
-                                             std::uint64_t number_bytes, std::uint64_t index_bytes) {
-  return ((order * rank + 3) * number_bytes + order * index_bytes) * nnz;
-}
+// How often coo_perm adds a row of `mode` to the output: once per row and block of `block_nonzeros`.
+template <class T>
+std::uint64_t count_row_adds(const CooList<T>& list, std::size_t mode, std::uint64_t block_nonzeros);
 
 }  // namespace blco

@@ -26,7 +26,9 @@ class CooRival final : public HostRival<T> {
         private_(std::ranges::max(tensor.shape), options.rank,
                  kind == RivalKind::coo_duplicated ? executor.width() : 1) {
     if (kind != RivalKind::coo_perm) return;
-    for (std::size_t mode = 0; mode < this->order(); ++mode) row_adds_.push_back(count_row_adds(mode));
+    for (std::size_t mode = 0; mode < this->order(); ++mode) {
+      row_adds_.push_back(count_row_adds(list_, mode, coo_block_nonzeros));
+    }
   }
 
   RivalStorage storage() const override {
@@ -103,17 +105,6 @@ class CooRival final : public HostRival<T> {
                 add_coo_blocks(task, list_.nnz, begin, end);
               });
     private_.merge(shared.nonzeros.output, numbers, this->executor());
-  }
-
-  // How often a row is added to the output: once per row and block.
-  std::uint64_t count_row_adds(std::size_t mode) const {
-    std::uint64_t adds = 0;
-    const std::uint32_t* permutation = list_.permutations[mode].data();
-    const auto row = [&](std::uint64_t at) { return list_.subscripts.data()[permutation[at] * this->order() + mode]; };
-    for (std::uint64_t at = 0; at < list_.nnz; ++at) {
-      adds += at % coo_block_nonzeros == 0 || row(at) != row(at - 1) ? 1 : 0;
-    }
-    return adds;
   }
 
   RivalKind kind_;

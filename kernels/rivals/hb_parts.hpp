@@ -34,8 +34,8 @@ struct SliceList {
   std::uint64_t nnz() const { return index.back().size(); }
 };
 
-SliceList build_singleton_list(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> nonzeros,
-                         Executor& executor);
+SliceList build_singleton_list(const RivalTensor& tensor, std::span<const int> modes,
+                               std::span<const std::uint32_t> nonzeros, Executor& executor);
 // `nonzeros` are sorted by the first mode.
 SliceList build_csl_list(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> nonzeros,
                          Executor& executor);

@@ -87,7 +87,9 @@ struct RivalPart {
 // What one MTTKRP does, whatever is cached.
 struct RivalWork {
   double flops = 0;
-  double bytes = 0;  // requested by loads and stores: indices, values, rows of factors and of the output
+  // Requested by loads and stores: indices, values, rows of factors and of the output. On the CPU indices and values
+  // count once, though a rank above 64 makes a kernel read them again.
+  double bytes = 0;
 };
 
 // One format, loaded with one tensor. Calls come from one thread.

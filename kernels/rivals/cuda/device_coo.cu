@@ -21,7 +21,7 @@ class DeviceCoo final : public DeviceRival<T> {
     values_ = uploader.copy(list.values, "values");
     for (const auto& permutation : list.permutations) {
       permutations_.push_back(uploader.copy(permutation, "a permutation"));
-      row_adds_.push_back(count_row_adds(list, permutations_.size() - 1));
+      row_adds_.push_back(static_cast<double>(count_row_adds(list, permutations_.size() - 1, coo_block_nonzeros)));
     }
   }
 
@@ -71,18 +71,6 @@ class DeviceCoo final : public DeviceRival<T> {
   }
 
  private:
-  // How often a row is added to the output: once per row and group.
-  double count_row_adds(const CooList<T>& list, std::size_t mode) const {
-    double adds = 0;
-    std::uint32_t row = 0;
-    for (std::uint64_t at = 0; at < nnz_; ++at) {
-      const std::uint32_t next = list.subscripts.data()[list.permutations[mode].data()[at] * this->order() + mode];
-      if (at % coo_block_nonzeros == 0 || next != row) ++adds;
-      row = next;
-    }
-    return adds;
-  }
-
   std::uint64_t nnz_;
   DeviceBuffer subscripts_;
   DeviceBuffer values_;

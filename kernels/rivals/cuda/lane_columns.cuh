@@ -5,10 +5,10 @@
 #include <cstdint>
 
 #include "kernels/cuda/launch.cuh"
+#include "kernels/rivals/rival.hpp"
 
 namespace blco::cuda {
 
-inline constexpr int most_rival_modes = 8;
 // Tensors of orders 3 to 5 have kernels of their own.
 inline constexpr int rival_any_order = 0;
 // Nonzeros whose factor rows are on their way at once.
