@@ -104,7 +104,8 @@ struct BackendConfig {
   int rank = 1;
   Precision precision = Precision::f64;
   std::uint64_t private_bytes = 0;  // for private copies of the output; 0: none
-  std::uint64_t sorted_bytes = 0;   // for copies of decoded chunks, sorted per mode; 0: none
+  std::uint64_t sorted_bytes = 0;   // for other forms of decoded chunks, sorted per mode or trees; 0: none
+  bool fiber_trees = true;          // within sorted_bytes, on several CPU threads: trees of chunks with long fibers
   bool keep_previous = false;       // keep each factor as it was before its last update; doubles their memory
   TraceSink* trace = nullptr;       // receives the times of kernels and, on a device, of copies
 };

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels/rivals/csf_counts.hpp"
-#include "kernels/rivals/csf_cuts.hpp"
-#include "kernels/rivals/csf_tree.hpp"
+#include "kernels/csf/csf_cuts.hpp"
+#include "kernels/csf/csf_tree.hpp"
 #include "tests/kernels/rivals/csf_cases.hpp"
 
 namespace blco::testing {
