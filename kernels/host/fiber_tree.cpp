@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "kernels/csf/natural_sort.hpp"
-#include "kernels/host/row_matrix.hpp"
 #include "kernels/host/sorted_tiles.hpp"
 
 namespace blco {
@@ -112,14 +111,20 @@ std::vector<double> estimate_fibers(const CoordinateLists& lists, Executor& exec
   return fibers;
 }
 
-// Modes by ascending length, that with the longest fibers last; empty if these are short.
-std::vector<int> choose_levels(const CoordinateLists& lists, Executor& executor) {
+// Modes by ascending length, that of the leaves last; empty if there are none.
+std::vector<int> choose_levels(const CoordinateLists& lists, std::uint64_t row_bytes, Executor& executor) {
   const std::vector<double> fibers = estimate_fibers(lists, executor);
-  const auto fewest = std::ranges::min_element(fibers);
-  // The exact count decides; this one may be off by some percent.
-  if (*fewest * static_cast<double>(min_fiber_nnz) > 1.25 * static_cast<double>(lists.nnz())) return {};
   std::vector<int> modes = ascending_modes(lists.shape);
-  const auto leaf = std::ranges::find(modes, static_cast<int>(fewest - fibers.begin()));
+  auto leaf = modes.end();
+  for (auto mode = modes.begin(); mode != modes.end(); ++mode) {
+    const auto n = static_cast<std::size_t>(*mode);
+    if (lists.shape[n] * row_bytes > max_leaf_bytes) continue;
+    if (leaf == modes.end() || fibers[n] <= fibers[static_cast<std::size_t>(*leaf)]) leaf = mode;
+  }
+  if (leaf == modes.end()) return {};
+  // The exact count decides; this one may be off by some percent.
+  const double nonzeros = fibers[static_cast<std::size_t>(*leaf)] * static_cast<double>(min_fiber_nnz);
+  if (nonzeros > 1.25 * static_cast<double>(lists.nnz())) return {};
   std::rotate(leaf, leaf + 1, modes.end());
   return modes;
 }
@@ -157,17 +162,17 @@ std::uint64_t fiber_scratch_bytes(int order, std::uint64_t nnz, int threads) {
 
 template <class T>
 std::optional<FiberTree<T>> build_fiber_tree(const FrameDecoder& decoder, const FrameSource& source, int order,
-                                             std::span<FrameRing> rings, std::uint64_t room, Executor& executor) {
+                                             std::span<FrameRing> rings, const TreeLimits& limits, Executor& executor) {
   const std::uint64_t scratch = fiber_scratch_bytes(order, source.nnz, executor.width());
-  if (source.nnz == 0 || scratch > room) return std::nullopt;
+  if (source.nnz == 0 || scratch > limits.room) return std::nullopt;
   const ChunkCoordinates coordinates(decoder, source, order, rings, executor);
   const CoordinateLists& lists = coordinates.lists();
-  const std::vector<int> modes = choose_levels(lists, executor);
+  const std::vector<int> modes = choose_levels(lists, limits.row_bytes, executor);
   if (modes.empty()) return std::nullopt;
   const std::vector<std::uint32_t> sorted = sorted_by(lists, modes, executor);
   const std::vector<std::uint64_t> nodes = count_csf_nodes(lists, modes, sorted, executor);
   const bool is_short = nodes[nodes.size() - 2] * min_fiber_nnz > source.nnz;
-  if (is_short || scratch + fiber_tree_bytes<T>(nodes) > room) return std::nullopt;
+  if (is_short || scratch + fiber_tree_bytes<T>(nodes) > limits.room) return std::nullopt;
 
   FiberTree<T> made{build_csf(lists, modes, sorted, 0, executor), AlignedBuffer<T>(source.nnz), {}};
   made.tree.nonzero = {};
@@ -208,7 +213,7 @@ void mttkrp_fibers(const FiberTree<T>& tree, const FrameSource& source, const Fi
 
 bool can_keep_trees(const BackendConfig& config, int threads) {
   const int order = config.layout.order();
-  return config.fiber_trees && threads > 1 && config.precision != Precision::mixed && order > 1 &&
+  return config.fiber_trees && threads > 1 && config.precision != Precision::mixed && order >= min_tree_order &&
          order <= static_cast<int>(max_csf_levels) && has_small_matrices(config);
 }
 
@@ -217,9 +222,9 @@ template struct FiberTree<float>;
 template std::uint64_t fiber_tree_bytes<double>(std::span<const std::uint64_t>);
 template std::uint64_t fiber_tree_bytes<float>(std::span<const std::uint64_t>);
 template std::optional<FiberTree<double>> build_fiber_tree(const FrameDecoder&, const FrameSource&, int,
-                                                           std::span<FrameRing>, std::uint64_t, Executor&);
+                                                           std::span<FrameRing>, const TreeLimits&, Executor&);
 template std::optional<FiberTree<float>> build_fiber_tree(const FrameDecoder&, const FrameSource&, int,
-                                                          std::span<FrameRing>, std::uint64_t, Executor&);
+                                                          std::span<FrameRing>, const TreeLimits&, Executor&);
 template void mttkrp_fibers(const FiberTree<double>&, const FrameSource&, const FiberPass<double>&, std::size_t);
 template void mttkrp_fibers(const FiberTree<float>&, const FrameSource&, const FiberPass<float>&, std::size_t);
 

@@ -14,11 +14,18 @@
 #include "kernels/csf/csf_tree.hpp"
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
+#include "kernels/host/row_matrix.hpp"
 
 namespace blco {
 
-// Mean nonzeros of a fiber from which a tree is faster than copies sorted per mode.
-inline constexpr std::uint64_t min_fiber_nnz = 4;
+// Mean nonzeros of a fiber from which a tree is faster than copies sorted per mode. In shorter ones, a processor too
+// often mistakes where they end.
+inline constexpr std::uint64_t min_fiber_nnz = 24;
+// Each fiber reads rows of its mode across the whole chunk: they must stay in the L2 cache, while line order reads
+// those of neighbours only.
+inline constexpr std::uint64_t max_leaf_bytes = 4 * cached_bytes;
+// With fewer modes, sharing the products of a fiber saves too little.
+inline constexpr int min_tree_order = 4;
 
 // Coordinates count from the lower bounds of the chunk. T: double or float, of values, factors and output.
 template <class T>
@@ -40,11 +47,18 @@ std::uint64_t fiber_scratch_bytes(int order, std::uint64_t nnz, int threads);
 // The same of any tree that is kept of a chunk with `nnz` nonzeros.
 std::uint64_t most_fiber_tree_bytes(const BackendConfig& config, std::uint64_t nnz);
 
-// Makes a tree of a decoded chunk: the leaves are of the mode that has the longest fibers. Returns nothing if they are
-// shorter than min_fiber_nnz, or tree and construction take more than `room` bytes. One ring per thread of `executor`.
+// What bounds the making of trees.
+struct TreeLimits {
+  std::uint64_t row_bytes = 0;  // of a factor
+  std::uint64_t room = 0;       // for the tree and its construction
+};
+
+// Makes a tree of a decoded chunk: of the modes whose rows take at most max_leaf_bytes, the leaves are of that with the
+// longest fibers. Returns nothing if they are shorter than min_fiber_nnz, or there is no room. One ring per thread of
+// `executor`.
 template <class T>
 std::optional<FiberTree<T>> build_fiber_tree(const FrameDecoder& decoder, const FrameSource& source, int order,
-                                             std::span<FrameRing> rings, std::uint64_t room, Executor& executor);
+                                             std::span<FrameRing> rings, const TreeLimits& limits, Executor& executor);
 
 // What a pass of one mode reads and where a part of it adds.
 template <class T>
@@ -59,7 +73,7 @@ struct FiberPass {
 template <class T>
 void mttkrp_fibers(const FiberTree<T>& tree, const FrameSource& source, const FiberPass<T>& pass, std::size_t part);
 
-// True if chunks may have trees: on several threads, which add to private rows, in one precision.
+// True if chunks may have trees: on several threads, in one precision, with matrices that stay in the caches.
 bool can_keep_trees(const BackendConfig& config, int threads);
 
 }  // namespace blco

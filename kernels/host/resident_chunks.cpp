@@ -54,7 +54,8 @@ ChunkForm<T> ResidentChunks<T>::form_for(ResidentId chunk, int mode, std::span<F
 template <class T>
 void ResidentChunks<T>::make_tree(Resident& resident, std::span<FrameRing> rings) {
   resident.wants_tree = false;
-  resident.tree = build_fiber_tree<T>(*decoder_, resident.source, order_, rings, sorted_bytes_left_, *executor_);
+  resident.tree =
+      build_fiber_tree<T>(*decoder_, resident.source, order_, rings, {row_bytes_, sorted_bytes_left_}, *executor_);
   if (resident.tree) sorted_bytes_left_ -= fiber_tree_bytes<T>(count_nodes(resident.tree->tree));
 }
 
