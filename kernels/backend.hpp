@@ -74,6 +74,8 @@ class Backend {
   // `lane`, which must not change until wait_lane(lane) returns.
   virtual ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) = 0;
   virtual void submit_resident(ResidentId chunk) = 0;
+  // How many of the chunks that are kept have become trees so far: after some passes, decoded ones with long fibers do.
+  virtual std::uint64_t tree_chunks() const { return 0; }
   // Returns when the output is complete. Also ends a failed pass, and leaves nothing in flight.
   virtual void finish_pass() = 0;
 

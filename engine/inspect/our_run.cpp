@@ -28,6 +28,7 @@ class OurRun final : public FormatRun {
     load_initial_factors(tensor_.summary(), setup.options, nullptr, rows_);
     streamer_ = job_.make_streamer();
     build_seconds_ = seconds_to_pack(setup) + seconds_to_settle();
+    tree_chunks_ = job_.backend().tree_chunks();
   }
 
   void pass(int mode) override {
@@ -63,6 +64,7 @@ class OurRun final : public FormatRun {
     format.copies = 1;
     format.build_seconds = build_seconds_;
     format.settings = tiers_in_words(plan);
+    if (tree_chunks_ > 0) format.settings += ", of which " + std::to_string(tree_chunks_) + " as fiber trees";
   }
 
  private:
@@ -109,6 +111,7 @@ class OurRun final : public FormatRun {
   std::unique_ptr<Streamer> streamer_;
   Direction direction_ = Direction::forward;
   double build_seconds_ = 0;
+  std::uint64_t tree_chunks_ = 0;
 };
 
 }  // namespace

@@ -70,6 +70,7 @@ class HostBackend final : public Backend {
     return residents_.keep(chunk, form, rings_);
   }
   void submit_resident(ResidentId chunk) override;
+  std::uint64_t tree_chunks() const override { return residents_.trees(); }
   void finish_pass() override { output_.finish(); }
   void read_output(std::span<double> rows) const override;
 

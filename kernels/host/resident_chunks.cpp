@@ -56,7 +56,9 @@ void ResidentChunks<T>::make_tree(Resident& resident, std::span<FrameRing> rings
   resident.wants_tree = false;
   resident.tree =
       build_fiber_tree<T>(*decoder_, resident.source, order_, rings, {row_bytes_, sorted_bytes_left_}, *executor_);
-  if (resident.tree) sorted_bytes_left_ -= fiber_tree_bytes<T>(count_nodes(resident.tree->tree));
+  if (!resident.tree) return;
+  sorted_bytes_left_ -= fiber_tree_bytes<T>(count_nodes(resident.tree->tree));
+  ++trees_;
 }
 
 template <class T>

@@ -40,6 +40,9 @@ class ResidentChunks {
   // copy sorted for this one.
   ChunkForm<T> form_for(ResidentId chunk, int mode, std::span<FrameRing> rings);
 
+  // How many chunks have a tree.
+  std::uint64_t trees() const { return trees_; }
+
   // Memory of a decoded chunk.
   static std::uint64_t decoded_bytes(const TensorLayout& layout, std::uint64_t nnz);
 
@@ -65,6 +68,7 @@ class ResidentChunks {
   bool can_sort_;
   bool can_keep_trees_;
   std::uint64_t sorted_bytes_left_;
+  std::uint64_t trees_ = 0;
   Executor* executor_;
   std::deque<Resident> chunks_;
 };
