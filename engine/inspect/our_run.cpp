@@ -42,7 +42,7 @@ class OurRun final : public FormatRun {
     rows_.release();
   }
 
-  // Of each nonzero the products and one addition; bytes by the model of the pass.
+  // Of each nonzero the products and one addition, also where trees share products; bytes by the model of the pass.
   RivalWork work(int mode) const override {
     const PassLoad load = job_.loads()[static_cast<std::size_t>(mode)];
     const double flops = static_cast<double>(load.nnz) * load.order * load.rank;
