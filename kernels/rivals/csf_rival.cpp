@@ -116,10 +116,10 @@ class CsfRival final : public HostRival<T> {
           const std::uint64_t parts = width == 1 ? 1 : std::min(width * parts_per_thread, most);
           if constexpr (std::is_same_v<std::decay_t<decltype(format)>, CsfTree>) {
             loaded.cuts = cut_tree(format, parts);
-            format.nonzero = {};
           } else {
             loaded.cuts = cut_list(format, parts);
           }
+          format.nonzero = {};
         },
         piece);
     loaded.piece = std::move(piece);

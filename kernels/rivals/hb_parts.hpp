@@ -31,7 +31,7 @@ struct SliceList {
   bool is_coo() const { return child.empty(); }
   std::size_t order() const { return modes.size(); }
   std::uint64_t slices() const { return index[0].size(); }
-  std::uint64_t nnz() const { return nonzero.size(); }
+  std::uint64_t nnz() const { return index.back().size(); }
 };
 
 SliceList build_coo_list(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> nonzeros,

@@ -3,7 +3,9 @@
 #include <numeric>
 
 #include "kernels/aligned_buffer.hpp"
+#include "kernels/csf/row_locks.hpp"
 #include "kernels/host/row_matrix.hpp"
+#include "kernels/rivals/csf_pieces.hpp"
 #include "kernels/rivals/fcoo_copies.hpp"
 #include "kernels/rivals/fcoo_rows.hpp"
 #include "kernels/rivals/rival.hpp"
@@ -13,10 +15,6 @@ namespace {
 
 // Bytes per nonzero that sorting lines takes at most, its result included (sorted_lines.hpp).
 constexpr std::uint64_t sorting_line_bytes = 68;
-
-bool has_every_copy(RivalKind kind) {
-  return kind == RivalKind::csf_all || kind == RivalKind::b_csf || kind == RivalKind::hb_csf;
-}
 
 bool is_list(RivalKind kind) {
   return kind == RivalKind::alto || kind == RivalKind::fcoo || kind == RivalKind::coo_atomic ||
@@ -41,6 +39,43 @@ std::uint64_t list_bytes(RivalKind kind, std::span<const std::uint64_t> shape, s
   return bytes + nnz * 2 * index;
 }
 
+// Words of a tree: of every level two per node, of the last one; limits of fibers make at most a node per nonzero.
+std::uint64_t most_tree_words(std::span<const std::uint64_t> shape, std::span<const int> modes, std::uint64_t nnz,
+                              std::uint32_t fiber_limit) {
+  std::uint64_t words = nnz;
+  std::uint64_t nodes = 1;
+  for (const int mode : modes.first(modes.size() - 1)) {
+    const std::uint64_t length = shape[static_cast<std::size_t>(mode)];
+    nodes = nodes < nnz / length + 1 ? std::min(nnz, nodes * length) : nnz;
+    words += 2 * nodes + 1;
+  }
+  return fiber_limit == 0 ? words : words + 2 * std::min(nnz, nnz / fiber_limit + 1);
+}
+
+// Bytes of trees and lists, what their construction needs included.
+std::uint64_t tree_bytes(RivalKind kind, std::span<const std::uint64_t> shape, std::uint64_t nnz, std::uint64_t number,
+                         const RivalKnobs& knobs) {
+  const std::uint64_t order = shape.size();
+  const std::uint64_t copies = has_piece_per_mode(kind) ? order : 1;
+  const std::uint64_t most_words = copies * ((2 * order - 1) * nnz + order);
+  std::uint64_t words = 0;
+  if (kind == RivalKind::csf_one) words = most_tree_words(shape, ascending_modes(shape), nnz, 0);
+  for (int root = 0; root < static_cast<int>(order); ++root) {
+    const std::uint32_t fiber_limit = kind == RivalKind::b_csf ? knobs.fiber_limit : 0;
+    if (kind == RivalKind::csf_all || kind == RivalKind::b_csf) {
+      words += most_tree_words(shape, modes_under(root, shape), nnz, fiber_limit);
+    }
+  }
+  // Lists of slices, and partitions, take one of several forms: what the largest takes.
+  words = words == 0 ? most_words : std::min(words, most_words);
+  // Per nonzero: an order and a copy of it, and a byte; or lists that grow by doubling; or two words per candidate.
+  std::uint64_t building = nnz * 9;
+  if (kind == RivalKind::hb_csf) building = nnz * 20;
+  if (kind == RivalKind::mm_csf) building = nnz * (8 * order + 9);
+  constexpr std::uint64_t places = std::uint64_t{1} << 20;  // cuts, counts of digits
+  return words * sizeof(std::uint32_t) + copies * nnz * number + building + RowLocks::bytes() + places;
+}
+
 std::uint64_t number_bytes(const RivalOptions& options) {
   return options.precision == Precision::f64 ? sizeof(double) : sizeof(float);
 }
@@ -54,7 +89,6 @@ std::uint64_t row_bytes(const RivalOptions& options) {
 
 std::uint64_t rival_bytes(RivalKind kind, std::span<const std::uint64_t> shape, std::uint64_t nnz,
                           const RivalOptions& options, int threads) {
-  const std::uint64_t order = shape.size();
   const std::uint64_t longest = std::ranges::max(shape);
   const auto width = static_cast<std::uint64_t>(threads);
   if (is_list(kind)) {
@@ -62,12 +96,8 @@ std::uint64_t rival_bytes(RivalKind kind, std::span<const std::uint64_t> shape, 
     const std::uint64_t private_rows = is_private ? (width - 1) * longest : width * fcoo_parts_per_thread;
     return list_bytes(kind, shape, nnz, number_bytes(options), options.knobs) + private_rows * row_bytes(options);
   }
-  const std::uint64_t copies = has_every_copy(kind) ? order : 1;
-  // Of a tree at worst two words per node on every level; sorting takes 8 bytes.
-  const std::uint64_t tensor_bytes = copies * nnz * (2 * order * sizeof(std::uint32_t) + number_bytes(options));
-  const std::uint64_t sorting_bytes = nnz * 4 * sizeof(std::uint32_t);
-  const std::uint64_t private_outputs = options.on_device ? 0 : width;
-  return tensor_bytes + sorting_bytes + private_outputs * longest * row_bytes(options);
+  const std::uint64_t private_rows = options.on_device ? 0 : (width - 1) * longest;
+  return tree_bytes(kind, shape, nnz, number_bytes(options), options.knobs) + private_rows * row_bytes(options);
 }
 
 std::uint64_t rival_matrix_bytes(std::span<const std::uint64_t> shape, const RivalOptions& options) {

@@ -14,8 +14,8 @@ def ticks(least, most):
     return [n for n in numbers if least <= n <= most]
 
 
-def bar_plot(groups, series, values, title, unit):
-    """values[group][series]: a number above 0, or None where there is none."""
+def bar_plot(groups, series, values, title, unit, base=None):
+    """values[group][series]: a number above 0, or None where there is none. Bars start at `base`, or at the bottom."""
     given = [v for of_group in values for v in of_group if v]
     least, most = min(given) / 1.3, max(given) * 1.3
     span = math.log(most / least)
@@ -41,9 +41,9 @@ def bar_plot(groups, series, values, title, unit):
         for s, value in enumerate(values[g]):
             if not value:
                 continue
-            y = y_of(value)
+            y, foot = sorted((y_of(value), y_of(base) if base else HEIGHT - BOTTOM))
             parts.append(f'<rect x="{start + s * bar_width:.1f}" y="{y:.1f}" width="{bar_width * 0.92:.1f}" '
-                         f'height="{HEIGHT - BOTTOM - y:.1f}" fill="{COLOURS[s % len(COLOURS)]}">'
+                         f'height="{max(foot - y, 1):.1f}" fill="{COLOURS[s % len(COLOURS)]}">'
                          f'<title>{html.escape(f"{group}, {series[s]}: {value:.3g} {unit}")}</title></rect>')
         parts.append(f'<text x="{start + group_width * 0.43:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">'
                      f'{html.escape(group)}</text>')

@@ -104,10 +104,10 @@ def section(rank, reports):
     return text
 
 
-def plot(reports, of_format, title, unit):
+def plot(reports, of_format, title, unit, base=None):
     names = names_of(reports)
     values = [[of_format(r, by_name(r)[n]) if n in by_name(r) else None for n in names] for r in reports.values()]
-    return bar_plot(list(reports), names, values, title, unit)
+    return bar_plot(list(reports), names, values, title, unit, base)
 
 
 def main():
@@ -127,7 +127,7 @@ def main():
     for rank, reports in sorted(of_rank.items()):
         text += section(rank, reports) + "\n"
         (folder / f"ratios-rank{rank}.svg").write_text(
-            plot(reports, ratio_to_ours, f"Time of all modes, rank {rank}, relative to ours", "times ours"))
+            plot(reports, ratio_to_ours, f"Time of all modes, rank {rank}, relative to ours", "times ours", 1))
         (folder / f"storage-rank{rank}.svg").write_text(
             plot(reports, bytes_per_nonzero, "Indices and values", "bytes per nonzero"))
     (folder / "results.md").write_text(text)

@@ -128,7 +128,12 @@ INSTANTIATE_TEST_SUITE_P(EveryOrder, RivalKernelTest,
                          ::testing::Values(simt::Order::forward, simt::Order::reverse, simt::Order::shuffled),
                          [](const auto& which) { return name_of(which.param); });
 
-TEST(DeviceRivalTest, ComputesWithTheFactorsOfASibling) {
+class DeviceRivalTest : public ::testing::Test {
+ protected:
+  DeviceRivalTest() { simt::reset(); }
+};
+
+TEST_F(DeviceRivalTest, ComputesWithTheFactorsOfASibling) {
   const DeviceRivalCase given(tensor_of_shape({13, 9, 40}, 200), 6);
   ThreadExecutor executor(1);
   const auto first = device_rival(RivalKind::b_csf, given.tensor, given.rank);
@@ -144,7 +149,7 @@ TEST(DeviceRivalTest, ComputesWithTheFactorsOfASibling) {
 }
 
 // Words of figure 4's tensor, counted by hand: 12 nonzeros, 4 slices and 8 fibers in the order of modes 1, 2, 3.
-TEST(DeviceRivalTest, StoresWhatTheFormatsStore) {
+TEST_F(DeviceRivalTest, StoresWhatTheFormatsStore) {
   const NaturalTensor tensor = tensor_of_figure_4();
   RivalKnobs by_four;
   by_four.thread_nonzeros = 4;
@@ -163,8 +168,8 @@ TEST(DeviceRivalTest, StoresWhatTheFormatsStore) {
   EXPECT_EQ(csf.copies, 1);
 }
 
-// Flops of SC 2019, section 5, for a tree of 4 slices, 8 fibers and 12 nonzeros, into each of its levels.
-TEST(DeviceRivalTest, CountsWhatTheTreesDo) {
+// Flops of SC 2019, for a tree of 4 slices, 8 fibers and 12 nonzeros, into each of its levels.
+TEST_F(DeviceRivalTest, CountsWhatTheTreesDo) {
   constexpr int rank = 2;
   const auto rival = device_rival(RivalKind::csf_one, tensor_of_figure_4(), rank);
 
@@ -173,7 +178,7 @@ TEST(DeviceRivalTest, CountsWhatTheTreesDo) {
   EXPECT_EQ(rival->work(2).flops, 3 * 12 * rank);
 }
 
-TEST(DeviceRivalTest, RefusesBlocksThatNoKernelHas) {
+TEST_F(DeviceRivalTest, RefusesBlocksThatNoKernelHas) {
   const NaturalTensor tensor = tensor_of_figure_4();
 
   for (const int block_threads : {0, 16, 96, 1024}) {

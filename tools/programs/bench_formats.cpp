@@ -53,12 +53,13 @@ void print_sums(const FormatReport& report, const MeasuredFormat* ours) {
              "GFLOP/s", "to ours", "index MB", "value MB", "other MB", "copies", "build s", "in sweeps", "right",
              "settings");
   for (const MeasuredFormat* format : sorted) {
-    fmt::print("{:<15} {:>12.3f} {:>9.2f} {:>8} {:>9.1f} {:>9.1f} {:>9.1f} {:>7} {:>8.3f} {:>9.1f} {:>6}  {}\n",
+    fmt::print("{:<15} {:>12.3f} {:>9.2f} {:>8} {:>9.1f} {:>9.1f} {:>9.1f} {:>7} {:>8.3f} {:>9.1f} {:>6}{}\n",
                format->name, format->sweep_seconds() * 1e3, mean_gflops(report, *format),
                ratio(format->sweep_seconds(), ours ? ours->sweep_seconds() : 0),
                static_cast<double>(format->index_bytes) / 1e6, static_cast<double>(format->value_bytes) / 1e6,
                static_cast<double>(format->auxiliary_bytes) / 1e6, format->copies, format->build_seconds,
-               format->build_sweeps(), report.is_right(*format) ? "yes" : "NO", format->settings);
+               format->build_sweeps(), report.is_right(*format) ? "yes" : "NO",
+               format->settings.empty() ? "" : "  " + format->settings);
   }
   for (const MeasuredFormat& format : report.formats) {
     if (!format.refusal.empty()) fmt::print("{:<15} not measured: {}\n", format.name, format.refusal);

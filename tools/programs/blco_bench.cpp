@@ -186,6 +186,7 @@ void measure_disk(const Arguments& arguments) {
 }
 
 void announce(const std::vector<FormatMemory>& formats) {
+  if (formats.empty()) return;
   std::uint64_t bytes = 0;
   for (const FormatMemory& format : formats) bytes += format.bytes;
   cli::log_info("blco-bench", "building " + std::to_string(formats.size()) + " format" +

@@ -39,8 +39,9 @@ class HelpFormatter final : public CLI::Formatter {
   std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string usage = "Usage: " + name;
     for (const CLI::Option* option : app->get_options()) {
-      if (option->get_positional())
-        usage += " " + option->get_name(true) + (option->get_expected_max() > 1 ? "..." : "");
+      if (!option->get_positional()) continue;
+      const std::string argument = option->get_name(true) + (option->get_expected_max() > 1 ? "..." : "");
+      usage += option->get_required() ? " " + argument : " [" + argument + "]";
     }
     for (const CLI::Option* option : app->get_options()) {
       if (option->get_required() && !option->get_positional()) {

@@ -116,7 +116,7 @@ std::vector<std::uint64_t> parse_shape(const std::string& text) {
 std::vector<std::string> parse_names(const std::string& text) {
   std::vector<std::string> names = split(text, ',');
   if (std::ranges::find(names, "") != names.end()) {
-    refuse(fmt::format("'{}' has an empty name; give one name per mode, such as source,target,day", text));
+    refuse(fmt::format("'{}' has an empty name; put one comma between two names, such as source,target,day", text));
   }
   return names;
 }

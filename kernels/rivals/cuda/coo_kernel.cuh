@@ -1,9 +1,9 @@
 // COO: output[i_n] += value * prod_{m != n} A_m[i_m] over all nonzeros.
 //
-// GenTen's kernel for GPUs (Phipps and Kolda, SISC 2019, section 4): a group of lanes takes 128 nonzeros, the lanes are
-// columns, products stay in registers. Every product is added atomically; or, with a permutation that sorts nonzeros by
-// the target's index, those of a row are added up, and only the first and the last row of a group's nonzeros, which
-// other groups may have too, are added atomically.
+// GenTen's kernel for GPUs (Phipps and Kolda, SISC 2019): a group of lanes takes 128 nonzeros, the lanes are columns,
+// products stay in registers. Every product is added atomically; or, with a permutation that sorts nonzeros by the
+// target's index, those of a row are added up, and only the first and the last row of a group's nonzeros, which other
+// groups may have too, are added atomically.
 #pragma once
 
 #include "kernels/rivals/cuda/lane_columns.cuh"

@@ -11,7 +11,7 @@ namespace {
 TreeSchedule schedule_of(RivalKind kind, const RivalKnobs& knobs) {
   TreeSchedule schedule;
   schedule.block_threads = static_cast<unsigned>(knobs.block_threads);
-  // A block for as many nonzeros of a slice as it has threads (Nisa et al., IPDPS 2019, section IV).
+  // A block for as many nonzeros of a slice as it has threads (Nisa et al., IPDPS 2019).
   if (kind == RivalKind::b_csf || kind == RivalKind::hb_csf) schedule.part_nnz = schedule.block_threads;
   if (kind == RivalKind::mm_csf) schedule.team_warps = static_cast<std::uint32_t>(knobs.warps_per_fiber);
   return schedule;

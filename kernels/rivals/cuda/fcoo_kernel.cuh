@@ -1,9 +1,10 @@
 // F-COO: output[i_n] += value * prod_{m != n} A_m[i_m] over all nonzeros, sorted by i_n.
 //
-// Liu et al., CLUSTER 2017, section IV: a thread has a few neighbouring nonzeros and a column, and adds up in registers
-// while the target's row stays the same. A segmented scan of the block brings together what neighbouring threads of one
-// column have of one row. Rows that one block has alone are stored; those that cross blocks are added atomically.
-// Neighbouring lanes are columns, so that the row of a factor is read at once.
+// Liu et al., CLUSTER 2017: a thread has a few neighbouring nonzeros and a column, and adds up in registers while the
+// target's row stays the same. A segmented scan of the block brings together what threads of one column have of one
+// row. Rows that one block has alone are stored; those that cross blocks are added atomically. Neighbouring lanes are
+// columns, so that the row of a factor is read at once; CUB's scans want neighbouring lanes to be neighbours in the
+// scan, so this one is written out.
 #pragma once
 
 #include "kernels/rivals/cuda/lane_columns.cuh"

@@ -46,12 +46,6 @@ struct LaneColumns {
 #pragma unroll
     for (int c = 0; c < Columns; ++c) numbers[c] *= has(c) ? __ldg(from + c * lanes) : T{0};
   }
-  // sums += factor * row.
-  __device__ void add_scaled(T (&sums)[Columns], T factor, const T* matrix, std::uint32_t row) const {
-    const T* from = matrix + start_of(row);
-#pragma unroll
-    for (int c = 0; c < Columns; ++c) sums[c] += factor * (has(c) ? __ldg(from + c * lanes) : T{0});
-  }
   // sums += numbers * row.
   __device__ void add_product(T (&sums)[Columns], const T (&numbers)[Columns], const T* matrix,
                               std::uint32_t row) const {

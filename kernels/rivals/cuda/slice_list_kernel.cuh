@@ -1,5 +1,5 @@
-// The lists of HB-CSF (Nisa et al., IPDPS 2019, section V): output[i_n] += value * prod_{m != n} A_m[i_m] over all
-// nonzeros, mode n being that of the slices.
+// The lists of HB-CSF (Nisa et al., IPDPS 2019): output[i_n] += value * prod_{m != n} A_m[i_m] over all nonzeros, mode
+// n being that of the slices.
 //
 // CSL: as for a tree (tree_kernel.cuh), with nonzeros for fibers: a block has a part of a heavy slice, a warp a light
 // slice, and a warp adds one row. COO: every nonzero has a row of its own, which is stored; a warp has a few nonzeros.

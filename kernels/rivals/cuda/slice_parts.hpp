@@ -1,4 +1,4 @@
-// Cuts slices into parts for the blocks and warps of a GPU (Nisa et al., IPDPS 2019, section IV).
+// Cuts slices into parts for the blocks and warps of a GPU (Nisa et al., IPDPS 2019).
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // The kernel of the CSF family: output[i_n] += down * up at every node of the target level (tree_walk.cuh).
 //
-// Work is cut by slices (Nisa et al., IPDPS 2019, section IV): a block takes a part of a heavy slice, its warps take
-// the fibers of the part in turns, and a light slice has one warp. Lanes are columns. A warp's sums stay in registers
-// until its last fiber, so that it adds one row of the root to the output. Or it is cut by fibers (Nisa et al., SC
-// 2019, section V): a team of warps takes a few neighbouring ones, whatever their slices. The warps of a team share
-// each fiber's nonzeros; above three modes they take fibers in turns.
+// Work is cut by slices (Nisa et al., IPDPS 2019): a block takes a part of a heavy slice, its warps take the fibers of
+// the part in turns, and a light slice has one warp. Lanes are columns. A warp's sums stay in registers until its last
+// fiber, so that it adds one row of the root to the output. Or it is cut by fibers (Nisa et al., SC 2019): a team of
+// warps takes a few neighbouring ones, whatever their slices. The warps of a team share each fiber's nonzeros; above
+// three modes they take fibers in turns.
 #pragma once
 
 #include "kernels/rivals/cuda/tree_walk.cuh"

@@ -10,6 +10,7 @@
 namespace blco::cuda {
 
 // Fibers of one warp: first, first + step, ... below end; of their leaves every leaf_step-th from leaf_first on.
+// Heights: as many as the tree has, or more.
 template <int Heights>
 struct FiberRange {
   std::uint32_t first = 0;
@@ -22,8 +23,8 @@ struct FiberRange {
   std::uint32_t node[Heights] = {};  // by height, below the slice
 };
 
-// Heights: as many as the tree has, or more. A lane's registers hold the sums of the node on each level that the walk
-// is at, and the products of the rows above.
+// A lane's registers hold the sums of the node that the walk is at, on each level above the fibers, and the products of
+// the rows from the root down to it.
 template <class T, int Order, int Columns, TreeTarget Target>
 class TreeWalk {
  public:
@@ -142,27 +143,42 @@ class TreeWalk {
     }
   }
 
+  // Leaves whose loads are on their way at once. Beyond the end values are 0, and nothing is loaded.
+  struct LeafBatch {
+    std::uint32_t rows[rival_in_flight];
+    T values[rival_in_flight];
+    bool has[rival_in_flight];
+  };
+
+  // Calls work(batch) for the leaves begin, begin + step, ... below end.
+  template <class Work>
+  __device__ void for_each_batch(std::uint32_t begin, std::uint32_t end, std::uint32_t step, const Work& work) const {
+    for (std::uint32_t at = begin, left = end - begin;;) {
+      LeafBatch batch;
+#pragma unroll
+      for (unsigned e = 0; e < rival_in_flight; ++e) {
+        batch.has[e] = e * step < left;
+        batch.rows[e] = batch.has[e] ? __ldg(arguments_.leaf_index + at + e * step) : 0;
+        batch.values[e] = batch.has[e] ? __ldg(arguments_.values + at + e * step) : T{0};
+      }
+      work(batch);
+      if (left <= rival_in_flight * step) return;
+      left -= rival_in_flight * step;
+      at += rival_in_flight * step;
+    }
+  }
+
   __device__ void add_fiber(std::uint32_t fiber, std::uint32_t begin, std::uint32_t end, std::uint32_t step) {
     const std::uint32_t fiber_row = __ldg(arguments_.fiber_index + fiber);
     T numbers[Columns];
     if constexpr (Target == TreeTarget::leaf) {
       copy_down(numbers);
       columns_.multiply(numbers, arguments_.fiber_rows, fiber_row);
-      for (std::uint32_t leaf = begin; leaf < end; leaf += step) {
-        T products[Columns];
-        fill(products, __ldg(arguments_.values + leaf));
-#pragma unroll
-        for (int c = 0; c < Columns; ++c) products[c] *= numbers[c];
-        columns_.add_atomically(arguments_.output, __ldg(arguments_.leaf_index + leaf), products);
-      }
+      for_each_batch(begin, end, step, [&](const LeafBatch& batch) { add_to_leaves(batch, numbers); });
       return;
     }
     fill(numbers, T{0});
-#pragma unroll 4
-    for (std::uint32_t leaf = begin; leaf < end; leaf += step) {
-      columns_.add_scaled(numbers, __ldg(arguments_.values + leaf), arguments_.leaf_rows,
-                          __ldg(arguments_.leaf_index + leaf));
-    }
+    for_each_batch(begin, end, step, [&](const LeafBatch& batch) { add_leaves(batch, numbers); });
     if constexpr (Target == TreeTarget::fiber) {
       T down[Columns];
       copy_down(down);
@@ -172,6 +188,36 @@ class TreeWalk {
     } else {
       columns_.add_product(sums_[0], numbers, arguments_.fiber_rows, fiber_row);
       has_sums_ = true;
+    }
+  }
+
+  // sums += value * row of each leaf.
+  __device__ void add_leaves(const LeafBatch& batch, T (&sums)[Columns]) const {
+    T rows[rival_in_flight][Columns];
+#pragma unroll
+    for (int e = 0; e < rival_in_flight; ++e) {
+      const T* from = arguments_.leaf_rows + columns_.start_of(batch.rows[e]);
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) {
+        rows[e][c] = batch.has[e] && columns_.has(c) ? __ldg(from + c * columns_.lanes) : T{0};
+      }
+    }
+#pragma unroll
+    for (int e = 0; e < rival_in_flight; ++e) {
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) sums[c] += batch.values[e] * rows[e][c];
+    }
+  }
+
+  // Adds value * product to the row of each leaf.
+  __device__ void add_to_leaves(const LeafBatch& batch, const T (&product)[Columns]) const {
+#pragma unroll
+    for (int e = 0; e < rival_in_flight; ++e) {
+      if (!batch.has[e]) continue;
+      T products[Columns];
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) products[c] = batch.values[e] * product[c];
+      columns_.add_atomically(arguments_.output, batch.rows[e], products);
     }
   }
 
