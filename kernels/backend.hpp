@@ -74,6 +74,8 @@ class Backend {
   // `lane`, which must not change until wait_lane(lane) returns.
   virtual ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) = 0;
   virtual void submit_resident(ResidentId chunk) = 0;
+  // How many of the chunks that are kept have become trees so far: after some passes, decoded ones with long fibers do.
+  virtual std::uint64_t tree_chunks() const { return 0; }
   // Returns when the output is complete. Also ends a failed pass, and leaves nothing in flight.
   virtual void finish_pass() = 0;
 
@@ -104,7 +106,8 @@ struct BackendConfig {
   int rank = 1;
   Precision precision = Precision::f64;
   std::uint64_t private_bytes = 0;  // for private copies of the output; 0: none
-  std::uint64_t sorted_bytes = 0;   // for copies of decoded chunks, sorted per mode; 0: none
+  std::uint64_t sorted_bytes = 0;   // for other forms of decoded chunks, sorted per mode or trees; 0: none
+  bool fiber_trees = true;          // within sorted_bytes, on several CPU threads: trees of chunks with long fibers
   bool keep_previous = false;       // keep each factor as it was before its last update; doubles their memory
   TraceSink* trace = nullptr;       // receives the times of kernels and, on a device, of copies
 };

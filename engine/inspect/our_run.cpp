@@ -28,6 +28,7 @@ class OurRun final : public FormatRun {
     load_initial_factors(tensor_.summary(), setup.options, nullptr, rows_);
     streamer_ = job_.make_streamer();
     build_seconds_ = seconds_to_pack(setup) + seconds_to_settle();
+    tree_chunks_ = job_.backend().tree_chunks();
   }
 
   void pass(int mode) override {
@@ -41,7 +42,8 @@ class OurRun final : public FormatRun {
     rows_.release();
   }
 
-  // Of each nonzero N - 1 products and an addition. A frame adds at most once to a row, which is a load and a store.
+  // Of each nonzero N - 1 products and an addition, also where a tree shares products. A frame adds at most once to a
+  // row, which is a load and a store.
   RivalWork work(int mode) const override {
     const PassLoad load = job_.loads()[static_cast<std::size_t>(mode)];
     MeasuredFormat stored;
@@ -68,6 +70,7 @@ class OurRun final : public FormatRun {
     format.copies = 1;
     format.build_seconds = build_seconds_;
     format.settings = tiers_in_words(plan);
+    if (tree_chunks_ > 0) format.settings += ", of which " + std::to_string(tree_chunks_) + " as fiber trees";
   }
 
  private:
@@ -115,6 +118,7 @@ class OurRun final : public FormatRun {
   std::unique_ptr<Streamer> streamer_;
   Direction direction_ = Direction::forward;
   double build_seconds_ = 0;
+  std::uint64_t tree_chunks_ = 0;
 };
 
 }  // namespace

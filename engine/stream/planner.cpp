@@ -79,9 +79,9 @@ std::uint64_t decode_ahead(const TensorSizes& tensor, const TensorLayout& layout
   return used;
 }
 
-// Memory for sorted copies of chunks that are decoded anyway.
+// Memory for sorted copies or trees of chunks that are decoded anyway.
 std::uint64_t sort_ahead(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room, const Plan& plan) {
-  // If one thread owns each row, chunks are taken in line order, and sorted copies are of no use.
+  // If one thread owns each row, chunks are taken in line order, and neither is of use.
   if (request.threads > 1 && plan.private_bytes == 0) return 0;
   std::vector<std::uint64_t> nnzs;
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {

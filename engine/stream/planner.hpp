@@ -48,7 +48,7 @@ struct Plan {
   std::uint64_t scratch_bytes = 0;  // of each reader
   std::uint64_t direct_bytes = 0;   // of each reader beside: to read past the system's cache; 0: read through it
   std::uint64_t private_bytes = 0;  // for copies of the output, on the device if there is one
-  std::uint64_t sorted_bytes = 0;   // host: for sorted copies of decoded chunks
+  std::uint64_t sorted_bytes = 0;   // host: for sorted copies and trees of decoded chunks
   bool keep_previous = false;       // keep the factors before each update
   std::uint64_t planned_bytes = 0;  // all host memory of the job
   std::uint64_t minimum_bytes = 0;  // the smallest budget that suffices
@@ -68,8 +68,8 @@ struct Plan {
 // Throws Error{out_of_memory} naming the minimum if a budget is below it. Memory goes, in order, to: what the job
 // cannot do without; private outputs (at most a quarter of the rest; as much as is useful if most of the tensor is
 // streamed anyway); previous factors (if they need at most a quarter of the rest); packed chunks, spread evenly over
-// the pass so that reading overlaps with computing; decoding chunks ahead; sorted copies of these. With a device,
-// device memory takes as many chunks as it holds, spread in the same way, and host memory the remaining ones.
+// the pass so that reading overlaps with computing; decoding chunks ahead; sorted copies or trees of these. With a
+// device, device memory takes as many chunks as it holds, spread in the same way, and host memory the remaining ones.
 Plan make_plan(const TensorSizes& tensor, const PlanRequest& request);
 
 // The configuration of the backend under this plan.

@@ -2,11 +2,13 @@
 #include "kernels/host/host_backend.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "blco/bits.hpp"
@@ -60,7 +62,7 @@ class HostBackend final : public Backend {
   std::vector<double> take_factor(int mode) override;
   void begin_pass(int mode) override;
   void submit(int, const ChunkView& chunk) override {
-    sorted_ = nullptr;
+    form_ = {};
     add_chunk(decoder_.open(chunk));
   }
   void wait_lane(int) override {}
@@ -68,6 +70,7 @@ class HostBackend final : public Backend {
     return residents_.keep(chunk, form, rings_);
   }
   void submit_resident(ResidentId chunk) override;
+  std::uint64_t tree_chunks() const override { return residents_.trees(); }
   void finish_pass() override { output_.finish(); }
   void read_output(std::span<double> rows) const override;
 
@@ -92,7 +95,8 @@ class HostBackend final : public Backend {
   void add_part(const FrameSource& source, std::size_t part);
   void add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end, std::size_t part);
   void add_owned(const FrameSource& source, std::size_t part, const NonzeroSpan& nonzeros);
-  bool add_sorted(const FrameSource& source, std::size_t part);
+  void add_sorted(const FrameSource& source, std::size_t part);
+  void add_fibers(const FrameSource& source, std::size_t part);
   void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const;
   RowsTask<Sum, Factor> make_task(const FrameSource& source, std::size_t part);
 
@@ -106,8 +110,8 @@ class HostBackend final : public Backend {
   PassOutput<Sum> output_;
   DenseKernels dense_;
   std::vector<FrameRing> rings_;  // per part
-  ResidentChunks residents_;
-  const SortedChunk* sorted_ = nullptr;  // of the current chunk, for the mode of the pass
+  ResidentChunks<Sum> residents_;
+  ChunkForm<Sum> form_;  // of the current chunk, for the mode of the pass
   int pass_mode_ = 0;
   std::uint64_t matrix_bytes_ = 0;  // of all factors
   TraceSink* trace_;
@@ -121,8 +125,7 @@ HostBackend<Sum, Factor>::HostBackend(const BackendConfig& config, Executor& exe
       decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
       output_(std::ranges::max(config.layout.shape()), config.rank, config.private_bytes, executor_),
       dense_(config.rank, std::ranges::max(config.layout.shape()), executor_),
-      residents_(decoder_, config.layout.order(), padded_rank<Sum>(config.rank) * sizeof(Sum),
-                 can_sort(config) ? config.sorted_bytes : 0, executor_),
+      residents_(decoder_, config, executor_),
       trace_(config.trace) {
   for (const std::uint64_t length : layout_.shape()) {
     if (config.keep_previous) {
@@ -226,7 +229,7 @@ void HostBackend<Sum, Factor>::begin_pass(int mode) {
 
 template <class Sum, class Factor>
 void HostBackend<Sum, Factor>::submit_resident(ResidentId chunk) {
-  sorted_ = residents_.sorted(chunk, pass_mode_);
+  form_ = residents_.form_for(chunk, pass_mode_, rings_);
   add_chunk(residents_.source(chunk));
 }
 
@@ -274,24 +277,33 @@ RowsTask<Sum, Factor> HostBackend<Sum, Factor>::make_task(const FrameSource& sou
   return task;
 }
 
-// Returns false if the current chunk is not sorted.
 template <class Sum, class Factor>
-bool HostBackend<Sum, Factor>::add_sorted(const FrameSource& source, std::size_t part) {
-  if (sorted_ == nullptr) return false;
+void HostBackend<Sum, Factor>::add_sorted(const FrameSource& source, std::size_t part) {
   RowsTask<Sum, Factor> task = make_task(source, part);
-  task.lines = sorted_->lines.data();
-  task.values = sorted_->values.data();
+  task.lines = form_.sorted->lines.data();
+  task.values = form_.sorted->values.data();
   task.sorted = true;
   task.prefetch_stream = matrix_bytes_ > stream_prefetched_bytes;
   const std::uint64_t begin = source.frames() * part / rings_.size() * frame_entries;
   const std::uint64_t end = source.frames() * (part + 1) / rings_.size() * frame_entries;
   if (begin < end) mttkrp_rows(task, {begin, std::min(end, source.nnz) - begin});
-  return true;
+}
+
+template <class Sum, class Factor>
+void HostBackend<Sum, Factor>::add_fibers(const FrameSource& source, std::size_t part) {
+  if constexpr (std::is_same_v<Sum, Factor>) {
+    std::array<const Sum*, max_order> factors{};
+    for (int mode = 0; mode < layout_.order(); ++mode) {
+      factors[static_cast<std::size_t>(mode)] = std::as_const(factors_)[mode].matrix().row(0);
+    }
+    mttkrp_fibers<Sum>(*form_.tree, source, {pass_mode_, factors, output_.target(part), padded_rank<Sum>(rank_)}, part);
+  }
 }
 
 template <class Sum, class Factor>
 void HostBackend<Sum, Factor>::add_part(const FrameSource& source, std::size_t part) {
-  if (add_sorted(source, part)) return;
+  if (form_.tree != nullptr) return add_fibers(source, part);
+  if (form_.sorted != nullptr) return add_sorted(source, part);
   const std::uint64_t first = source.frames() * part / rings_.size();
   const std::uint64_t end = source.frames() * (part + 1) / rings_.size();
   if (first == end) return;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "blco/executor.hpp"
 #include "kernels/backend.hpp"
@@ -23,6 +24,9 @@ std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int
 // True if some chunk's rows may have to be owned by one thread each, which takes extra memory; false if every thread
 // has a copy of the whole output.
 bool host_backend_needs_exchange(const BackendConfig& config, int threads);
+
+// Largest config.sorted_bytes of use for decoded chunks with `nnzs` nonzeros; 0 if neither sorting nor trees pay.
+std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads);
 
 // Memory that keep(chunk, ResidentForm::decoded) takes.
 std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz);

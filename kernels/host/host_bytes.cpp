@@ -3,12 +3,14 @@
 
 #include "kernels/backend_checks.hpp"
 #include "kernels/host/factor_matrix.hpp"
+#include "kernels/host/fiber_tree.hpp"
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/host_backend.hpp"
 #include "kernels/host/host_dense.hpp"
 #include "kernels/host/pass_output.hpp"
 #include "kernels/host/resident_chunks.hpp"
 #include "kernels/host/row_exchange.hpp"
+#include "kernels/host/sorted_tiles.hpp"
 
 namespace blco {
 namespace {
@@ -56,8 +58,26 @@ std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int
                                             : PassOutput<double>::useful_private_bytes(longest, config.rank, threads);
 }
 
+std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {
+  if (nnzs.empty()) return 0;
+  const auto order = static_cast<std::uint64_t>(config.layout.order());
+  const bool sorts = can_sort(config);
+  const bool keeps_trees = can_keep_trees(config, threads);
+  std::uint64_t bytes = sorts ? sort_scratch_bytes(threads) : 0;
+  if (keeps_trees) {
+    bytes = std::max(bytes, fiber_scratch_bytes(config.layout.order(), std::ranges::max(nnzs), threads));
+  }
+  for (const std::uint64_t nnz : nnzs) {
+    // A tree serves all modes but one.
+    const std::uint64_t tree = keeps_trees ? most_fiber_tree_bytes(config, nnz) : 0;
+    const std::uint64_t copy = sorts ? sorted_chunk_bytes(nnz) : 0;
+    bytes += std::max(order * copy, tree + copy);
+  }
+  return bytes;
+}
+
 std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz) {
-  return ResidentChunks::decoded_bytes(layout, nnz);
+  return ResidentChunks<double>::decoded_bytes(layout, nnz);
 }
 
 }  // namespace blco

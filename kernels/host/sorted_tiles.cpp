@@ -106,27 +106,23 @@ std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t n
   return sorted;
 }
 
-bool can_sort(const BackendConfig& config) {
+bool has_small_matrices(const BackendConfig& config) {
   const std::uint64_t stride =
       config.precision == Precision::f32 ? padded_rank<float>(config.rank) : padded_rank<double>(config.rank);
   const std::uint64_t factor_row = stride * factor_number_bytes(config.precision);
   const std::uint64_t output_row = stride * output_number_bytes(config.precision);
   // The matrices of a pass over the longest mode, whose rows are those of the output.
   std::uint64_t bytes = std::ranges::max(config.layout.shape()) * (output_row - factor_row);
-  int bits = 0;
-  for (int mode = 0; mode < config.layout.order(); ++mode) {
-    bytes += config.layout.mode(mode).length * factor_row;
-    bits += config.layout.mode(mode).low_bits + config.layout.mode(mode).key_bits;
-  }
-  return has_fast_pext() && bits < 64 && bytes <= max_sorted_matrix_bytes(output_row);
+  for (const std::uint64_t length : config.layout.shape()) bytes += length * factor_row;
+  return bytes <= max_sorted_matrix_bytes(output_row);
 }
 
-std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {
-  if (!can_sort(config)) return 0;
-  const auto order = static_cast<std::uint64_t>(config.layout.order());
-  std::uint64_t bytes = sort_scratch_bytes(threads);
-  for (const std::uint64_t nnz : nnzs) bytes += order * sorted_chunk_bytes(nnz);
-  return bytes;
+bool can_sort(const BackendConfig& config) {
+  int bits = 0;
+  for (int mode = 0; mode < config.layout.order(); ++mode) {
+    bits += config.layout.mode(mode).low_bits + config.layout.mode(mode).key_bits;
+  }
+  return has_fast_pext() && bits < 64 && has_small_matrices(config);
 }
 
 }  // namespace blco

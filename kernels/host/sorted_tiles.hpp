@@ -50,11 +50,10 @@ std::uint64_t sorted_chunk_bytes(std::uint64_t nnz);
 std::optional<SortedChunk> sort_chunk(const DecodedChunk& chunk, std::uint64_t nnz, std::uint64_t row_mask,
                                       std::uint64_t min_run, Executor& executor);
 
+// True if output and factors are within max_sorted_matrix_bytes.
+bool has_small_matrices(const BackendConfig& config);
 // True if decoded chunks may gain from sorting: line indices have a spare bit, and factors are not too large.
 bool can_sort(const BackendConfig& config);
-
-// Largest config.sorted_bytes of use for decoded chunks with `nnzs` nonzeros; 0 if sorting does not pay.
-std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads);
 
 // Memory that sort_chunk takes beyond its result.
 std::uint64_t sort_scratch_bytes(int threads);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "kernels/rivals/natural_sort.hpp"
+#include "kernels/csf/natural_sort.hpp"
 #include "kernels/rivals/part_ranges.hpp"
 #include "kernels/rivals/sorted_lines.hpp"
 

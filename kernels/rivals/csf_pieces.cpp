@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/csf/natural_sort.hpp"
 #include "kernels/rivals/mm_parts.hpp"
-#include "kernels/rivals/natural_sort.hpp"
 
 namespace blco {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "blco/executor.hpp"
+#include "kernels/csf/csf_tree.hpp"
 #include "kernels/rivals/csf_counts.hpp"
-#include "kernels/rivals/csf_tree.hpp"
 #include "kernels/rivals/hb_parts.hpp"
 #include "kernels/rivals/rival.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "kernels/rivals/natural_sort.hpp"
+#include "kernels/csf/natural_sort.hpp"
 #include "kernels/rivals/part_ranges.hpp"
 
 namespace blco {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "kernels/rivals/csf_tree.hpp"
-#include "kernels/rivals/natural_sort.hpp"
+#include "kernels/csf/csf_tree.hpp"
+#include "kernels/csf/natural_sort.hpp"
 
 namespace blco {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "blco/executor.hpp"
 #include "blco/kernel_choice.hpp"
+#include "kernels/csf/coordinate_lists.hpp"
 
 namespace blco {
 
@@ -39,15 +40,8 @@ std::span<const RivalKind> every_rival();
 // As on the command line, such as "csf-all".
 const char* name_of(RivalKind kind);
 
-// A tensor of M nonzeros without duplicates, in natural order: sorted by mode 0, then mode 1, and so on. Not owned.
-struct RivalTensor {
-  std::vector<std::uint64_t> shape;
-  std::vector<std::span<const std::uint32_t>> coordinates;  // per mode M numbers from 0
-  std::span<const double> values;                           // M
-
-  int order() const { return static_cast<int>(shape.size()); }
-  std::uint64_t nnz() const { return values.size(); }
-};
+// A tensor without duplicates, in natural order: sorted by mode 0, then mode 1, and so on.
+using RivalTensor = CoordinateLists;
 
 // What the papers tune. A kind ignores what does not concern it.
 struct RivalKnobs {

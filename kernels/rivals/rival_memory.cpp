@@ -3,12 +3,12 @@
 #include <numeric>
 
 #include "kernels/aligned_buffer.hpp"
+#include "kernels/csf/row_locks.hpp"
 #include "kernels/host/row_matrix.hpp"
 #include "kernels/rivals/csf_pieces.hpp"
 #include "kernels/rivals/fcoo_copies.hpp"
 #include "kernels/rivals/fcoo_rows.hpp"
 #include "kernels/rivals/rival.hpp"
-#include "kernels/rivals/row_locks.hpp"
 
 namespace blco {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/rivals/csf_tree.hpp"
+#include "kernels/csf/csf_tree.hpp"
 #include "kernels/rivals/cuda/device_rival.hpp"
 #include "kernels/rivals/hb_parts.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/rivals/csf_tree.hpp"
+#include "kernels/csf/csf_tree.hpp"
 #include "kernels/rivals/hb_parts.hpp"
 
 namespace blco {

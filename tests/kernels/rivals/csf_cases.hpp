@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/rivals/csf_tree.hpp"
-#include "kernels/rivals/natural_sort.hpp"
+#include "kernels/csf/csf_tree.hpp"
+#include "kernels/csf/natural_sort.hpp"
 #include "tests/kernels/rivals/rival_cases.hpp"
 
 namespace blco::testing {

@@ -5,9 +5,9 @@
 #include <array>
 #include <vector>
 
+#include "kernels/csf/csf_cuts.hpp"
+#include "kernels/csf/csf_tree.hpp"
 #include "kernels/rivals/csf_counts.hpp"
-#include "kernels/rivals/csf_cuts.hpp"
-#include "kernels/rivals/csf_tree.hpp"
 #include "tests/kernels/rivals/csf_cases.hpp"
 
 namespace blco::testing {
@@ -17,6 +17,11 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Le;
 
+std::vector<std::uint64_t> counted_nodes_of(const NaturalTensor& tensor, const std::vector<int>& modes) {
+  ThreadExecutor executor(3);
+  return count_csf_nodes(tensor.view(), modes, sorted_by(tensor.view(), modes, executor), executor);
+}
+
 TEST(CsfTree, HasTheNodesOfTheWorkedExample) {
   const NaturalTensor tensor = tensor_of_figure_4();
 
@@ -24,6 +29,8 @@ TEST(CsfTree, HasTheNodesOfTheWorkedExample) {
   const CsfTree turned = tree_of(tensor, {2, 0, 1});
 
   EXPECT_THAT(count_nodes(natural), ElementsAre(4, 8, 12));
+  EXPECT_THAT(counted_nodes_of(tensor, {0, 1, 2}), ElementsAre(4, 8, 12));
+  EXPECT_THAT(counted_nodes_of(tensor, {2, 0, 1}), ElementsAre(4, 11, 12));
   EXPECT_THAT(natural.index[0], ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(natural.child[0], ElementsAre(0, 2, 3, 5, 8));
   EXPECT_THAT(natural.index[1], ElementsAre(0, 2, 0, 0, 3, 1, 2, 3));

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "blco/layout.hpp"
-#include "kernels/rivals/natural_sort.hpp"
+#include "kernels/csf/natural_sort.hpp"
 #include "kernels/rivals/sorted_lines.hpp"
 #include "tests/kernels/rivals/rival_cases.hpp"
 

@@ -1,4 +1,4 @@
-#include "kernels/rivals/natural_sort.hpp"
+#include "kernels/csf/natural_sort.hpp"
 
 #include <bit>
 #include <cstddef>
@@ -40,7 +40,7 @@ void scatter(std::span<const std::uint32_t> coordinates, int shift, std::span<co
 
 }  // namespace
 
-std::vector<std::uint32_t> sorted_by(const RivalTensor& tensor, std::span<const int> modes, Executor& executor) {
+std::vector<std::uint32_t> sorted_by(const CoordinateLists& tensor, std::span<const int> modes, Executor& executor) {
   std::vector<std::uint32_t> order(tensor.nnz());
   std::iota(order.begin(), order.end(), std::uint32_t{0});
   std::vector<std::uint32_t> next(order.size());

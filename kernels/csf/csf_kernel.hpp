@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/rivals/row_locks.hpp"
+#include "kernels/csf/row_locks.hpp"
 
 namespace blco {
 

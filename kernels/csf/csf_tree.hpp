@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "blco/executor.hpp"
-#include "kernels/rivals/rival.hpp"
+#include "kernels/csf/coordinate_lists.hpp"
 
 namespace blco {
 
@@ -30,15 +30,19 @@ std::vector<int> ascending_modes(std::span<const std::uint64_t> shape);
 // The root first, the others by ascending length: the levels of trees that have one root each (csf_all and others).
 std::vector<int> modes_under(int root, std::span<const std::uint64_t> shape);
 
+// Nodes of each level that build_csf would make without limit.
+std::vector<std::uint64_t> count_csf_nodes(const CoordinateLists& tensor, std::span<const int> modes,
+                                           std::span<const std::uint32_t> sorted, Executor& executor);
+
 // Builds the tree of the nonzeros listed in `sorted`, which are sorted by the modes in this order (natural_sort.hpp). A
 // last-level fiber of more than `fiber_limit` nonzeros becomes several of at most as many (B-CSF; Nisa et al., IPDPS
 // 2019, section IV); 0: no limit. Takes a byte per nonzero beside the tree. Requires at least 2 modes.
-CsfTree build_csf(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
+CsfTree build_csf(const CoordinateLists& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
                   std::uint32_t fiber_limit, Executor& executor);
 
 // Same for a partition of mm_csf (Nisa et al., SC 2019): with paired roots from order 3 on, and a node of level 1 takes
 // no further fiber once it has `fiber_limit` nonzeros.
-CsfTree build_mm_csf(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
+CsfTree build_mm_csf(const CoordinateLists& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
                      std::uint32_t fiber_limit, Executor& executor);
 
 // Roots, of which neighbours with equal coordinates count once.

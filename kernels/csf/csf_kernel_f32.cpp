@@ -1,13 +1,13 @@
 // The kernels of the CSF family for float.
+#include "kernels/csf/csf_kernel.hpp"
 #include "kernels/highway_targets.hpp"
-#include "kernels/rivals/csf_kernel.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/rivals/csf_kernel_f32.cpp"
+#define HWY_TARGET_INCLUDE "kernels/csf/csf_kernel_f32.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "kernels/rivals/csf_kernel-inl.hpp"
+#include "kernels/csf/csf_kernel-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {

@@ -1,4 +1,4 @@
-#include "kernels/rivals/csf_tree.hpp"
+#include "kernels/csf/csf_tree.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@ constexpr std::size_t most_levels = 256;  // a level is kept in a byte
 // The levels of one tree and where its nodes open, found in two steps: by coordinates, then by limits.
 class TreeBuilder {
  public:
-  TreeBuilder(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
+  TreeBuilder(const CoordinateLists& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
               bool paired_roots, Executor& executor)
       : sorted_(sorted),
         last_(modes.size() - 1),
@@ -24,9 +24,28 @@ class TreeBuilder {
   }
 
   CsfTree build(std::uint32_t fiber_limit) {
+    std::vector<Places> places;
+    const Places nodes = place_nodes(fiber_limit, places);
+    CsfTree tree;
+    allocate(tree, nodes);
+    executor_.run(parts(), [&](std::size_t part) { fill(tree, part, places[part]); });
+    return tree;
+  }
+
+  std::vector<std::uint64_t> count_nodes() {
+    std::vector<Places> places;
+    const Places nodes = place_nodes(0, places);
+    return {nodes.begin(), nodes.end()};
+  }
+
+ private:
+  using Places = std::vector<std::uint32_t>;  // per level
+
+  // Sets where the nodes of each part begin; returns how many nodes there are.
+  Places place_nodes(std::uint32_t fiber_limit, std::vector<Places>& places) {
     find_openings();
     cut_into_parts();
-    std::vector<Places> places(parts());
+    places.resize(parts());
     executor_.run(parts(), [&](std::size_t part) {
       if (fiber_limit != 0) split(part, fiber_limit);
       places[part] = count(part);
@@ -35,14 +54,8 @@ class TreeBuilder {
     for (Places& of_part : places) {
       for (std::size_t level = 0; level <= last_; ++level) nodes[level] += std::exchange(of_part[level], nodes[level]);
     }
-    CsfTree tree;
-    allocate(tree, nodes);
-    executor_.run(parts(), [&](std::size_t part) { fill(tree, part, places[part]); });
-    return tree;
+    return nodes;
   }
-
- private:
-  using Places = std::vector<std::uint32_t>;  // per level
 
   std::size_t parts() const { return begins_.size() - 1; }
 
@@ -129,7 +142,7 @@ class TreeBuilder {
   std::vector<std::size_t> begins_;                          // of the parts, and the end
 };
 
-CsfTree build(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
+CsfTree build(const CoordinateLists& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
               std::uint32_t fiber_limit, bool paired_roots, Executor& executor) {
   CsfTree tree = TreeBuilder(tensor, modes, sorted, paired_roots, executor).build(fiber_limit);
   tree.modes.assign(modes.begin(), modes.end());
@@ -153,12 +166,17 @@ std::vector<int> modes_under(int root, std::span<const std::uint64_t> shape) {
   return modes;
 }
 
-CsfTree build_csf(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
+std::vector<std::uint64_t> count_csf_nodes(const CoordinateLists& tensor, std::span<const int> modes,
+                                           std::span<const std::uint32_t> sorted, Executor& executor) {
+  return TreeBuilder(tensor, modes, sorted, false, executor).count_nodes();
+}
+
+CsfTree build_csf(const CoordinateLists& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
                   std::uint32_t fiber_limit, Executor& executor) {
   return build(tensor, modes, sorted, fiber_limit, false, executor);
 }
 
-CsfTree build_mm_csf(const RivalTensor& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
+CsfTree build_mm_csf(const CoordinateLists& tensor, std::span<const int> modes, std::span<const std::uint32_t> sorted,
                      std::uint32_t fiber_limit, Executor& executor) {
   return build(tensor, modes, sorted, fiber_limit, true, executor);
 }
