@@ -175,7 +175,7 @@ std::optional<FiberTree<T>> build_fiber_tree(const FrameDecoder& decoder, const 
   if (is_short || scratch + fiber_tree_bytes<T>(nodes) > limits.room) return std::nullopt;
 
   FiberTree<T> made{build_csf(lists, modes, sorted, 0, executor), AlignedBuffer<T>(source.nnz), {}};
-  made.tree.nonzero = {};
+  std::vector<std::uint32_t>().swap(made.tree.nonzero);
   made.parts = cut_tree(made.tree, static_cast<std::uint64_t>(executor.width()));
   const AlignedBuffer<double>& values = source.decoded->values;
   const auto shares = static_cast<std::size_t>(executor.width());

@@ -119,7 +119,7 @@ class CsfRival final : public HostRival<T> {
           } else {
             loaded.cuts = cut_list(format, parts);
           }
-          format.nonzero = {};
+          std::vector<std::uint32_t>().swap(format.nonzero);
         },
         piece);
     loaded.piece = std::move(piece);

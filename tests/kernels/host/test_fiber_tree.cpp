@@ -109,7 +109,7 @@ void expect_right_trees(const CooTensor& tensor, int rank, int threads, double t
   }
 }
 
-TEST(HostBackendTrees, AddUpWhatCoordinatesGive) {
+TEST(FiberTrees, AddUpWhatCoordinatesGive) {
   const std::vector<std::vector<std::uint64_t>> shapes{{30, 200}, {5, 150, 7}, {3, 4, 5, 120}, {3, 2, 90, 4, 2}};
   for (const auto& shape : shapes) {
     for (const Values values : {Values::uniform, Values::ones}) {
@@ -123,7 +123,7 @@ TEST(HostBackendTrees, AddUpWhatCoordinatesGive) {
 }
 
 // Coordinates near the end of modes whose line index has more than 64 bits.
-TEST(HostBackendTrees, AddUpChunksWithKeys) {
+TEST(FiberTrees, AddUpChunksWithKeys) {
   const std::vector<std::uint64_t> near{3, 2, 100, 2, 3};
   CooTensor tensor = random_tensor({.shape = near, .nnz = 6000, .seed = 5});
   tensor.shape.assign(5, 8192);
@@ -134,7 +134,7 @@ TEST(HostBackendTrees, AddUpChunksWithKeys) {
   expect_right_trees<double>(tensor, 3, 3, 1e-12);
 }
 
-TEST(HostBackendTrees, HaveTheModeOfTheLongestFibersAsLeaves) {
+TEST(FiberTrees, HaveTheModeOfTheLongestFibersAsLeaves) {
   // 40 fibers along mode 1, each of a row of its own in mode 0.
   CooTensor tensor{{300, 60, 4}, {}, {}};
   for (std::uint64_t i = 0; i < 40; ++i) {
@@ -158,7 +158,7 @@ TEST(HostBackendTrees, HaveTheModeOfTheLongestFibersAsLeaves) {
   EXPECT_FALSE(without) << "the rows of the leaves are too many for the cache, and other fibers are short";
 }
 
-TEST(HostBackendTrees, TakeNoMoreThanTheirRoom) {
+TEST(FiberTrees, TakeNoMoreThanTheirRoom) {
   const auto tensor = random_tensor({.shape = {3, 4, 5, 120}, .nnz = 6000, .seed = 6});
   TreeCase chunk(tensor, encode_chunk(tensor, 0, tensor.nnz(), 0), 2);
   const auto tree = chunk.tree();
@@ -166,13 +166,14 @@ TEST(HostBackendTrees, TakeNoMoreThanTheirRoom) {
   const std::uint64_t bytes = fiber_tree_bytes<double>(count_nodes(tree->tree));
   const std::uint64_t scratch = fiber_scratch_bytes(4, tensor.nnz(), 2);
 
+  EXPECT_EQ(tree->tree.nonzero.capacity(), 0U);
   EXPECT_GE(bytes, tensor.nnz() * (sizeof(double) + sizeof(std::uint32_t)));
   EXPECT_TRUE(chunk.tree(bytes + scratch));
   EXPECT_FALSE(chunk.tree(bytes + scratch - 1));
   EXPECT_FALSE(chunk.tree(scratch - 1));
 }
 
-TEST(HostBackendTrees, CountInTheBytesOfUseForCopies) {
+TEST(FiberTrees, CountInTheBytesOfUseForCopies) {
   const std::vector<std::uint64_t> nnzs{5000, 100'000};
   BackendConfig config{TensorLayout(std::vector<std::uint64_t>{3, 4, 5, 120}), 16};
   const std::uint64_t with = host_sorted_bytes(config, nnzs, 2);
@@ -190,7 +191,7 @@ class TreePasses {
  public:
   TreePasses(const BackendCase& which, const CooTensor& tensor, int rank, std::uint64_t private_bytes = ample,
              bool fiber_trees = true)
-      : chunks_(encode(tensor, 5000)),
+      : chunks_(encode(tensor, 3000)),
         backend_(which, tensor.shape, rank, private_bytes, /*sorted_bytes=*/ample, fiber_trees) {
     backend_.load(random_factors(tensor.shape, rank, 2));
     for (const EncodedChunk& chunk : chunks_) {
@@ -214,7 +215,7 @@ class TreePasses {
 };
 
 CooTensor with_long_fibers(Values values = Values::uniform) {
-  return random_tensor({.shape = {3, 4, 5, 400}, .nnz = 20'000, .seed = 8, .values = values});
+  return random_tensor({.shape = {3, 4, 2, 300}, .nnz = 8000, .seed = 8, .values = values});
 }
 
 TEST(HostBackendTrees, ServeEveryModeAfterSomePasses) {
@@ -237,8 +238,8 @@ TEST(HostBackendTrees, ServeEveryModeAfterSomePasses) {
 
 TEST(HostBackendTrees, AreNotMadeWhereTheyWouldChangeBitsOrSlowDown) {
   const CooTensor tensor = with_long_fibers();
-  const CooTensor short_fibers = random_tensor({.shape = {20, 40, 50, 60}, .nnz = 9000, .seed = 9});
-  const CooTensor few_modes = random_tensor({.shape = {30, 40, 200}, .nnz = 40'000, .seed = 10});
+  const CooTensor short_fibers = random_tensor({.shape = {20, 40, 50, 60}, .nnz = 4000, .seed = 9});
+  const CooTensor few_modes = random_tensor({.shape = {5, 8, 200}, .nnz = 5000, .seed = 10});
   TreePasses one_thread({1, Precision::f64}, tensor, 16);
   TreePasses mixed({2, Precision::mixed}, tensor, 16);
   TreePasses forbidden({2, Precision::f64}, tensor, 16, ample, /*fiber_trees=*/false);
@@ -246,7 +247,7 @@ TEST(HostBackendTrees, AreNotMadeWhereTheyWouldChangeBitsOrSlowDown) {
   TreePasses of_three({2, Precision::f64}, few_modes, 16);
 
   for (TreePasses* passes : {&one_thread, &mixed, &forbidden, &scattered, &of_three}) {
-    for (int mode = 0; mode < 3; ++mode) EXPECT_EQ(passes->late_pass(mode), passes->streamed_pass(mode));
+    for (int mode = 1; mode < 3; ++mode) EXPECT_EQ(passes->late_pass(mode), passes->streamed_pass(mode));
     EXPECT_EQ(passes->trees(), 0U);
   }
 }
