@@ -22,8 +22,8 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options);
 struct JobRequest {
   std::uint64_t caller_bytes = 0;  // caller's inputs, and the part of its results that exceeds what is freed before
   std::uint64_t model_bytes = 0;   // further results, whose space a host backend frees first
-  Tier best_tier = Tier::device;  // no chunk stays nearer to the kernels between passes
-  bool want_previous = false;             // keep factors for a return to the last finished sweep
+  Tier best_tier = Tier::device;   // no chunk stays nearer to the kernels between passes
+  bool want_previous = false;      // keep factors for a return to the last finished sweep
   const DeclaredGpu* declared = nullptr;  // plan for this GPU only
 };
 

@@ -143,8 +143,7 @@ void SvgWriter::line(PixelPoint from, PixelPoint to, const LineStyle& style, std
           {"y2", pixels(to.y)},
           {"stroke", style.colour},
           {"stroke-width", pixels(style.width)},
-          {"stroke-linecap", style.width > 1 ? "round" : ""},
-          {"stroke-dasharray", style.dashes}});
+          {"stroke-linecap", style.width > 1 ? "round" : ""}});
   tooltip(tip);
   if (!tip.empty()) svg_ += "</line>\n";
 }

@@ -23,7 +23,6 @@ struct TextStyle {
 struct LineStyle {
   const char* colour = "#1f2937";
   double width = 1;
-  const char* dashes = "";  // lengths of dashes and gaps; empty: none
 };
 
 // Text as XML content or attribute: markup is escaped, and what XML 1.0 or UTF-8 does not allow becomes '?'.

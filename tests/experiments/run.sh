@@ -4,7 +4,7 @@
 # plots (SVG) into OUT. Takes about an hour on two cores; --quick takes minutes, with small tensors and few repeats, and
 # its figures say nothing. Build first: cmake --preset release && cmake --build --preset release
 #
-# usage: run.sh OUT [--quick] [--ranks LIST] [--device auto|cpu|cuda] [--threads N]
+# usage: run.sh OUT [--quick] [--formats LIST] [--ranks LIST] [--repeats K] [--device auto|cpu|cuda] [--threads N]
 #
 # BLCO_BIN: folder of the programs, build/release/bin by default. BLCO_DATA_DIR: folder of real tensors (*.tns.gz),
 # ../shared/data by default; without it only generated tensors are measured.
@@ -15,11 +15,15 @@ usage() { sed -n 's/^# usage: /usage: /p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 out=$1
 shift
 quick=0
+formats=all
 ranks=16,32
+repeats=
 options=()
 while [ $# -gt 0 ]; do
   case $1 in
     --quick) quick=1; shift ;;
+    --formats) [ $# -gt 1 ] || usage; formats=$2; shift 2 ;;
+    --repeats) [ $# -gt 1 ] || usage; repeats=$2; shift 2 ;;
     --ranks) [ $# -gt 1 ] || usage; ranks=$2; shift 2 ;;
     --device | --threads) [ $# -gt 1 ] || usage; options+=("$1" "$2"); shift 2 ;;
     *) usage ;;
@@ -31,11 +35,12 @@ data=${BLCO_DATA_DIR:-$root/../shared/data}
 mkdir -p "$out/tensors"
 
 # NAME: the arguments of blco-gen. In A rows repeat; H is hypersparse: few rows do.
-declare -A generated=([generated-A]="--shape 12000x9000x29000 --nnz 5000000 --skew 3" [generated-H]="--shape 2000000x1000000x3000000 --nnz 5000000")
-repeats=25
+declare -A generated=([generated-A]="--shape 12000x9000x29000 --nnz 5000000 --skew 3"
+  [generated-H]="--shape 2000000x1000000x3000000 --nnz 5000000")
+usual_repeats=25
 if [ "$quick" = 1 ]; then
   generated=([small-A]="--shape 120x90x290 --nnz 50000 --skew 3" [small-H]="--shape 20000x10000x30000 --nnz 50000")
-  repeats=2
+  usual_repeats=2
 fi
 for name in "${!generated[@]}"; do
   # shellcheck disable=SC2086  # the arguments are words
@@ -57,7 +62,7 @@ for tensor in "$out"/tensors/*.blco; do
   [ "$small" = "$quick" ] || continue
   for rank in ${ranks//,/ }; do
     echo "run.sh: $name, rank $rank" >&2
-    "$bin/blco-bench" "$tensor" --rank "$rank" --format all --repeats "$repeats" --roofline \
+    "$bin/blco-bench" "$tensor" --rank "$rank" --format "$formats" --repeats "${repeats:-$usual_repeats}" --roofline \
       --svg "$out/$name-rank$rank-roofline.svg" --json ${options[@]+"${options[@]}"} >"$out/$name-rank$rank.json.part"
     mv "$out/$name-rank$rank.json.part" "$out/$name-rank$rank.json"
   done
