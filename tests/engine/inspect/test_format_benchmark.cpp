@@ -16,7 +16,7 @@
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
 
-namespace blco::testing {
+namespace blco {
 namespace {
 
 using ::testing::ElementsAre;
@@ -193,4 +193,4 @@ TEST_F(FormatBenchmark, DecodesToNaturalOrderWithTheTensorsOwnIndices) {
 }
 
 }  // namespace
-}  // namespace blco::testing
+}  // namespace blco
