@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The experiments of the papers on sparse tensor formats: every format on real and generated tensors, per mode and over
 # all modes; storage, construction, in memory against streamed; a roofline. Writes JSON files, tables (results.md) and
-# plots (SVG) into OUT. With coo-atomic and coo-line it takes over an hour on two cores, without them a quarter; --quick
-# takes a minute, with small tensors and few repeats, and its figures say nothing. Build first: cmake --preset release && cmake --build --preset release
+# plots (SVG) into OUT. coo-atomic and coo-line take most of the time. --quick takes a minute, with small tensors and few
+# repeats, and its figures say nothing. Build first: cmake --preset release && cmake --build --preset release
 #
 # usage: run.sh OUT [--quick] [--formats LIST] [--ranks LIST] [--repeats K] [--device auto|cpu|cuda] [--threads N]
 #
