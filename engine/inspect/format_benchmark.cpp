@@ -201,10 +201,15 @@ class Comparison {
       report_.formats[i].passes.push_back(
           {.mode = mode, .flops = work.flops, .bytes = work.bytes, .error = oracle.error_of(rows)});
     }
+    // As in a sweep, a pass follows one of the mode before, which brings the format's own matrices into the caches.
+    const auto modes = static_cast<int>(report_.shape.size());
+    const int before = (mode + modes - 1) % modes;
     std::vector<std::vector<double>> seconds(runs_.size());
     for (int repeat = 0; repeat < formats_.repeats; ++repeat) {
       for (std::size_t i = 0; i < runs_.size(); ++i) {
-        if (runs_[i]) seconds[i].push_back(seconds_of([&] { runs_[i]->pass(mode); }));
+        if (!runs_[i]) continue;
+        runs_[i]->pass(before);
+        seconds[i].push_back(seconds_of([&] { runs_[i]->pass(mode); }));
       }
     }
     for (std::size_t i = 0; i < runs_.size(); ++i) {

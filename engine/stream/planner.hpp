@@ -33,8 +33,8 @@ struct PlanRequest {
   std::uint64_t budget_bytes = 0;
   std::uint64_t caller_bytes = 0;  // caller's inputs, and the part of its results that exceeds what is freed before
   int threads = 1;
-  bool want_previous = false;                // keep the factors before each update, if there is room
-  bool deterministic = false;                // no private outputs, whose sums depend on the number of threads
+  bool want_previous = false;  // keep the factors before each update, if there is room
+  bool deterministic = false;  // no private outputs, whose sums depend on the number of threads
   // No chunk stays nearer to the kernels than this. streamed: as for a single pass, where keeping chunks does not pay.
   Tier best_tier = Tier::device;
   std::optional<DeviceRequest> device = {};  // none: the CPU computes
