@@ -113,7 +113,6 @@ class Comparison {
     setup_.on_device = plan.device_budget_bytes > 0;
     report_.device = plan.device;
     report_.device_note = plan.device_note;
-    our_bytes_ = setup_.on_device ? plan.device_planned_bytes : plan.planned_bytes;
   }
 
   // Lists the formats, and refuses those that cannot be built, or for which no memory is left. Returns false if nothing
@@ -131,20 +130,19 @@ class Comparison {
     for (const std::string& name : names) {
       report_.formats.push_back({.name = name});
       MeasuredFormat& format = report_.formats.back();
-      std::uint64_t bytes = our_bytes_;
-      if (const std::optional<RivalKind> kind = rival_of(name)) {
-        const RivalOptions options = rival_options(setup_);
-        format.refusal = why_no_rival(*kind, report_.shape, report_.nnz, options);
-        if (format.refusal.empty()) bytes = rival_bytes(*kind, report_.shape, report_.nnz, options, report_.threads);
-      }
+      const std::optional<RivalKind> kind = rival_of(name);
+      const RivalOptions options = rival_options(setup_);
+      if (kind) format.refusal = why_no_rival(*kind, report_.shape, report_.nnz, options);
       if (!format.refusal.empty()) continue;
+      const std::uint64_t bytes = kind ? rival_bytes(*kind, report_.shape, report_.nnz, options, report_.threads)
+                                       : our_run_bytes(setup_, our_tiers.at(name));
       if (taken + bytes > room) {
         format.refusal = "it does not fit: it takes up to " + format_bytes(bytes) + ", and of " + format_bytes(room) +
                          " the formats before it leave " + format_bytes(room - taken);
         continue;
       }
-      // What is built for a device leaves host memory again.
-      if (!setup_.on_device) taken += bytes;
+      // A rival that was built for a device leaves host memory again.
+      if (!kind || !setup_.on_device) taken += bytes;
       memory.push_back({name, bytes});
     }
     if (formats_.on_plan) formats_.on_plan(memory);
@@ -223,7 +221,6 @@ class Comparison {
   ThreadPool pool_;
   FormatSetup setup_;
   FormatReport report_;
-  std::uint64_t our_bytes_ = 0;
   NaturalTensor natural_;
   std::vector<std::vector<double>> factors_;
   std::vector<std::unique_ptr<FormatRun>> runs_;  // per format; null: refused

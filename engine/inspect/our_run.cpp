@@ -70,7 +70,9 @@ class OurRun final : public FormatRun {
     format.copies = 1;
     format.build_seconds = build_seconds_;
     format.settings = tiers_in_words(plan);
-    if (tree_chunks_ > 0) format.settings += ", of which " + std::to_string(tree_chunks_) + " as fiber trees";
+    if (tree_chunks_ > 0)
+      format.settings +=
+          ", of which " + std::to_string(tree_chunks_) + (tree_chunks_ == 1 ? " as a fiber tree" : " as fiber trees");
   }
 
  private:
@@ -122,6 +124,10 @@ class OurRun final : public FormatRun {
 };
 
 }  // namespace
+
+std::uint64_t our_run_bytes(const FormatSetup& setup, Tier best_tier) {
+  return CpdJob(*setup.tensor, setup.budget, setup.options, request_of(setup, best_tier)).plan().planned_bytes;
+}
 
 std::unique_ptr<FormatRun> make_our_run(const FormatSetup& setup, Tier best_tier) {
   return std::make_unique<OurRun>(setup, best_tier);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
+
+#include "kernels/rivals/part_ranges.hpp"
 
 namespace blco {
 namespace {
@@ -20,10 +23,8 @@ bool in_different_fibers(const RivalTensor& tensor, std::span<const int> modes, 
 std::vector<std::uint32_t> gather(std::span<const std::uint32_t> coordinates, std::span<const std::uint32_t> nonzeros,
                                   Executor& executor) {
   std::vector<std::uint32_t> gathered(nonzeros.size());
-  const auto parts = static_cast<std::size_t>(executor.width());
-  executor.run(parts, [&](std::size_t part) {
-    const std::size_t end = nonzeros.size() * (part + 1) / parts;
-    for (std::size_t i = nonzeros.size() * part / parts; i < end; ++i) gathered[i] = coordinates[nonzeros[i]];
+  run_shares(executor, nonzeros.size(), [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) gathered[i] = coordinates[nonzeros[i]];
   });
   return gathered;
 }

@@ -83,7 +83,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_path("--svg", arguments.svg, {.type = "FILE", .description = "Also draw --roofline as an SVG image"});
   line.add_whole("--repeats", arguments.repeats, 1,
                  {.type = "K",
-                  .description = "Passes over each mode, whose median counts; of formats the minimum",
+                  .description = "Passes over each mode; the median counts, and with --format the minimum",
                   .fallback = "5, and 25 with --format or --roofline"});
   line.add_choice<Device>("--device", cpd.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},

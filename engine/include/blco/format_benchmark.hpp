@@ -18,10 +18,10 @@ namespace blco {
 // Nisa et al., IPDPS 2019 (b-csf, hb-csf) and SC 2019 (mm-csf). coo-line is coo-atomic in line order.
 std::vector<std::string> format_names();
 
-// Memory that a format takes, as estimated before it is built.
+// Host memory that a format takes, as estimated before it is built; with a GPU, others take it while they are built.
 struct FormatMemory {
   std::string name;
-  std::uint64_t bytes = 0;  // most of it on the device if that computes
+  std::uint64_t bytes = 0;
 };
 
 struct FormatOptions {
