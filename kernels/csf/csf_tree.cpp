@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "kernels/part_ranges.hpp"
+
 namespace blco {
 namespace {
 
@@ -68,12 +70,8 @@ class TreeBuilder {
   }
 
   void find_openings() {
-    const auto ranges = static_cast<std::size_t>(executor_.width());
-    executor_.run(ranges, [&](std::size_t range) {
-      const std::size_t end = sorted_.size() * (range + 1) / ranges;
-      for (std::size_t i = sorted_.size() * range / ranges; i < end; ++i) {
-        opens_[i] = static_cast<std::uint8_t>(first_change(i));
-      }
+    run_shares(executor_, sorted_.size(), [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) opens_[i] = static_cast<std::uint8_t>(first_change(i));
     });
   }
 

@@ -9,6 +9,7 @@
 
 #include "kernels/csf/natural_sort.hpp"
 #include "kernels/host/sorted_tiles.hpp"
+#include "kernels/part_ranges.hpp"
 
 namespace blco {
 namespace {
@@ -178,10 +179,8 @@ std::optional<FiberTree<T>> build_fiber_tree(const FrameDecoder& decoder, const 
   std::vector<std::uint32_t>().swap(made.tree.nonzero);
   made.parts = cut_tree(made.tree, static_cast<std::uint64_t>(executor.width()));
   const AlignedBuffer<double>& values = source.decoded->values;
-  const auto shares = static_cast<std::size_t>(executor.width());
-  executor.run(shares, [&](std::size_t share) {
-    const std::uint64_t end = source.nnz * (share + 1) / shares;
-    for (std::uint64_t i = source.nnz * share / shares; i < end; ++i) {
+  run_shares(executor, source.nnz, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
       made.values.data()[i] = values.size() > 0 ? static_cast<T>(values.data()[sorted[i]]) : T{1};
     }
   });

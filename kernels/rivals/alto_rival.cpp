@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/part_ranges.hpp"
 #include "kernels/rivals/alto_lines.hpp"
 #include "kernels/rivals/host_rival.hpp"
-#include "kernels/rivals/part_ranges.hpp"
 #include "kernels/rivals/private_outputs.hpp"
 #include "kernels/rivals/rival_families.hpp"
 #include "kernels/rivals/sorted_lines.hpp"

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "kernels/csf/natural_sort.hpp"
-#include "kernels/rivals/part_ranges.hpp"
+#include "kernels/part_ranges.hpp"
 #include "kernels/rivals/sorted_lines.hpp"
 
 namespace blco {

@@ -3,10 +3,10 @@
 #include <numeric>
 
 #include "kernels/host/mttkrp_rows.hpp"
+#include "kernels/part_ranges.hpp"
 #include "kernels/rivals/coo_list.hpp"
 #include "kernels/rivals/coo_rows.hpp"
 #include "kernels/rivals/host_rival.hpp"
-#include "kernels/rivals/part_ranges.hpp"
 #include "kernels/rivals/private_outputs.hpp"
 #include "kernels/rivals/rival_families.hpp"
 

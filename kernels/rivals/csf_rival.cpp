@@ -6,10 +6,10 @@
 #include "kernels/csf/csf_cuts.hpp"
 #include "kernels/csf/csf_kernel.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
+#include "kernels/part_ranges.hpp"
 #include "kernels/rivals/csf_pieces.hpp"
 #include "kernels/rivals/host_rival.hpp"
 #include "kernels/rivals/list_cuts.hpp"
-#include "kernels/rivals/part_ranges.hpp"
 #include "kernels/rivals/private_outputs.hpp"
 #include "kernels/rivals/rival_families.hpp"
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "kernels/csf/natural_sort.hpp"
-#include "kernels/rivals/part_ranges.hpp"
+#include "kernels/part_ranges.hpp"
 
 namespace blco {
 namespace {

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "kernels/host/mttkrp_rows.hpp"
+#include "kernels/part_ranges.hpp"
 #include "kernels/rivals/fcoo_copies.hpp"
 #include "kernels/rivals/fcoo_rows.hpp"
 #include "kernels/rivals/host_rival.hpp"
-#include "kernels/rivals/part_ranges.hpp"
 #include "kernels/rivals/rival_families.hpp"
 
 namespace blco {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "kernels/rivals/part_ranges.hpp"
+#include "kernels/part_ranges.hpp"
 
 namespace blco {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "blco/executor.hpp"
 #include "kernels/host/row_matrix.hpp"
+#include "kernels/part_ranges.hpp"
 #include "kernels/rivals/rival.hpp"
 
 namespace blco {
@@ -58,11 +59,8 @@ class HostRival : public Rival {
   std::uint64_t length(std::size_t mode) const { return matrices_->factors[mode].rows(); }
 
   void zero_output(std::size_t mode) {
-    const auto parts = static_cast<std::size_t>(executor_.width());
-    const std::uint64_t numbers = length(mode) * stride();
-    executor_.run(parts, [&](std::size_t part) {
-      T* begin = output().row(0);
-      std::fill(begin + numbers * part / parts, begin + numbers * (part + 1) / parts, T{});
+    run_shares(executor_, length(mode) * stride(), [&](std::uint64_t begin, std::uint64_t end) {
+      std::fill(output().row(0) + begin, output().row(0) + end, T{});
     });
   }
 

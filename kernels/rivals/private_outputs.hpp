@@ -8,7 +8,7 @@
 
 #include "blco/executor.hpp"
 #include "kernels/host/row_matrix.hpp"
-#include "kernels/rivals/part_ranges.hpp"
+#include "kernels/part_ranges.hpp"
 
 namespace blco {
 

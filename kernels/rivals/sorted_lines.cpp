@@ -5,17 +5,15 @@
 #include <utility>
 
 #include "blco/layout.hpp"
-#include "kernels/rivals/part_ranges.hpp"
+#include "kernels/csf/counting_scatter.hpp"
+#include "kernels/part_ranges.hpp"
 
 namespace blco {
 namespace {
 
-constexpr int digit_bits = 11;
-constexpr std::size_t digit_values = std::size_t{1} << digit_bits;
-
 // No digit lies in both words: the key's first one begins at bit 64.
 int next_shift(int shift) {
-  const int next = shift + digit_bits;
+  const int next = shift + scatter_bits;
   return shift < 64 && next > 64 ? 64 : next;
 }
 
@@ -42,26 +40,7 @@ struct LongEntry {
 template <class Entry>
 std::size_t digit_of(const Entry& entry, int shift) {
   const std::uint64_t word = shift < 64 ? entry.low >> shift : entry.key() >> (shift - 64);
-  return static_cast<std::size_t>(word & (digit_values - 1));
-}
-
-// Sorts by one digit, by counting. Each part has its own counts, so equal digits keep their order.
-template <class Entry>
-void scatter_lines(int shift, const AlignedBuffer<Entry>& from, AlignedBuffer<Entry>& to, Executor& executor) {
-  const auto parts = static_cast<std::size_t>(executor.width());
-  std::vector<std::vector<std::uint64_t>> places(parts, std::vector<std::uint64_t>(digit_values));
-  run_parts(executor, parts, from.size(), [&](std::size_t part, std::uint64_t begin, std::uint64_t end) {
-    std::vector<std::uint64_t>& counts = places[part];
-    for (std::uint64_t i = begin; i < end; ++i) ++counts[digit_of(from.data()[i], shift)];
-  });
-  std::uint64_t place = 0;
-  for (std::size_t digit = 0; digit < digit_values; ++digit) {
-    for (std::vector<std::uint64_t>& of_part : places) place += std::exchange(of_part[digit], place);
-  }
-  run_parts(executor, parts, from.size(), [&](std::size_t part, std::uint64_t begin, std::uint64_t end) {
-    std::vector<std::uint64_t>& next = places[part];
-    for (std::uint64_t i = begin; i < end; ++i) to.data()[next[digit_of(from.data()[i], shift)]++] = from.data()[i];
-  });
+  return static_cast<std::size_t>(word & (scatter_digits - 1));
 }
 
 template <class Entry>
@@ -87,7 +66,8 @@ SortedLines sort_entries(const RivalTensor& tensor, const TensorLayout& layout, 
   AlignedBuffer<Entry> entries = lines_of<Entry>(tensor, layout, executor);
   AlignedBuffer<Entry> next(tensor.nnz());
   for (int shift = 0; shift < layout.line_bits(); shift = next_shift(shift)) {
-    scatter_lines(shift, entries, next, executor);
+    const auto digit = [shift](const Entry& entry) { return digit_of(entry, shift); };
+    counting_scatter(std::span<const Entry>(entries.span()), next.span(), digit, executor);
     std::swap(entries, next);
   }
   SortedLines sorted;
