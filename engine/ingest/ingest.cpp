@@ -112,6 +112,7 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
   while (reader.next(batch)) {
     if (sort.entry_count() == 0) check_order(static_cast<std::size_t>(batch.order), options, reader.name());
     check_coordinates(batch, options, reader.name());
+    if (options.duplicates == DuplicatePolicy::count) std::ranges::fill(batch.values, 1.0);
     const std::uint64_t entries = batch.count();
     if (relabelling != nullptr) count_indices(batch, sort, *relabelling, executor);
     sort.set_key_bytes(reader.kept_bytes());

@@ -89,9 +89,11 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                                     {"error", DuplicatePolicy::error},
                                     {"first", DuplicatePolicy::first},
                                     {"last", DuplicatePolicy::last},
-                                    {"max", DuplicatePolicy::max}},
-                                   "What to do with entries of the same coordinates: keep their sum, the first, the "
-                                   "last or the largest, or stop with an error");
+                                    {"max", DuplicatePolicy::max},
+                                    {"mean", DuplicatePolicy::mean},
+                                    {"count", DuplicatePolicy::count}},
+                                   "What becomes of entries of the same coordinates: their sum, an error, the first, "
+                                   "the last, the largest, their mean, or their number (then values do not matter)");
   line.add("--shape", [&](const std::string& text) { ingest.shape = cli::parse_shape(text); },
            {.type = "SHAPE",
             .description = "Length of each mode, such as 100x200x300",

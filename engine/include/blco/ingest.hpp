@@ -35,7 +35,7 @@ struct IngestOptions {
   std::uint64_t skip_lines = 0;                       // header lines to skip at the start of every text file
   std::uint64_t memory_bytes = 0;                     // of the whole job; 0: 80% of what is available
   int threads = 0;                                    // 0: one per processor
-  DuplicatePolicy duplicates = DuplicatePolicy::sum;  // `error` refuses duplicates
+  DuplicatePolicy duplicates = DuplicatePolicy::sum;  // of entries with equal coordinates
   std::vector<std::uint64_t> shape = {};     // empty: as the input declares it, else from its largest coordinates
   std::vector<std::string> mode_names = {};  // empty: "mode0", "mode1", ...
   Relabel relabel = Relabel::none;           // frequency: smaller container, slower ingest
