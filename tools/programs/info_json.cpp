@@ -87,6 +87,7 @@ Json model_json(const std::filesystem::path& path, const CpdModel& model,
                {"stop_reason", to_string(model.stop_reason)},
                {"seed", model.seed},
                {"precision", to_string(model.precision)},
+               {"ridge", model.ridge},
                {"components", Json::array()}};
   for (const ComponentSummary& component : components) json["components"].push_back(component_json(component, names));
   return json;

@@ -89,6 +89,7 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
   print_row("sweeps", model.fit_history.size());
   print_row("stopped by", to_string(model.stop_reason));
   print_row("seed", model.seed);
+  if (model.ridge != 0) print_row("ridge", fmt::format("{}", model.ridge));
   print_row("components",
             fmt::format("{} of {}, by decreasing weight; numbered from 0, like the columns of the factors",
                         components.size(), model.rank));

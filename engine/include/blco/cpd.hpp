@@ -84,9 +84,13 @@ struct SweepReport {
 };
 
 struct CpdOptions {
-  int rank = 16;                                  // 0: the rank of `initial` or `resume`
-  int max_sweeps = 50;                            // counts the sweeps before a resume too
-  double tolerance = 1e-5;                        // stop when the fit changes by less; 0: never
+  int rank = 16;            // 0: the rank of `initial` or `resume`
+  int max_sweeps = 50;      // counts the sweeps before a resume too
+  double tolerance = 1e-5;  // stop when the fit changes by less; 0: never
+  // Minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2, the fit being reported as
+  // ever. Weights then stay small, so that components do not grow against each other. In the unit of squared values:
+  // try a thousandth of the largest squared weight; 0: none.
+  double ridge = 0;
   std::uint64_t seed = 1;                         // of the initial factors, which depend on seed, shape and rank alone
   Device device = Device::automatic;              // automatic: a GPU if there is one, else the CPU
   Resolution resolution = Resolution::automatic;  // GPU only; for measurements
@@ -119,15 +123,16 @@ struct CpdOptions {
   ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last finished sweep
 };
 
-// Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order. If the fit is
-// cancelled or out of time, it returns the model of the last finished sweep.
-// Reads every chunk that does not stay in memory N times per sweep. Host memory stays under budget.host_bytes, which
-// covers the initial and the returned model, but not what the CUDA driver allocates for itself.
-// On one CPU thread the budget does not change a bit of the model; with options.deterministic, neither do the threads.
-// Otherwise threads and budget change it by rounding. A GPU adds sums in no fixed order.
-// Throws Error: invalid_argument (rank; initial or resumed model of another shape), out_of_memory (budget below the
-// minimum, which the message names), corrupt (bad checksum; thrown after reads in flight have drained), io (trace,
-// checkpoint, resumed model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda).
+// Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order. With a ridge the
+// system of each mode has it on its diagonal, which is exact, because the other modes' columns have norm 1. If the fit
+// is cancelled or out of time, it returns the model of the last finished sweep. Reads every chunk that does not stay in
+// memory N times per sweep. Host memory stays under budget.host_bytes, which covers the initial and the returned model,
+// but not what the CUDA driver allocates for itself. On one CPU thread the budget does not change a bit of the model;
+// with options.deterministic, neither do the threads. Otherwise threads and budget change it by rounding. A GPU adds
+// sums in no fixed order. Throws Error: invalid_argument (rank; initial or resumed model of another shape),
+// out_of_memory (budget below the minimum, which the message names), corrupt (bad checksum; thrown after reads in
+// flight have drained), io (trace, checkpoint, resumed model), cancelled (before the first sweep was finished), cuda
+// and not_built (Device::cuda).
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
 // Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that

@@ -24,6 +24,7 @@ struct CpdModel {
   std::vector<Labels> labels = {};  // per mode one label per coordinate, or none; empty: no mode has labels
   std::uint64_t seed = 0;
   Precision precision = Precision::f64;
+  double ridge = 0;  // CpdOptions::ridge of the fit
   StopReason stop_reason = StopReason::sweeps;
   // The tensor that the model was fitted to; zero if unknown.
   std::uint64_t tensor_nnz = 0;
