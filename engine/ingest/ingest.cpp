@@ -122,7 +122,12 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
   }
   meter.end();
   if (sort.entry_count() == 0) {
-    throw Error(ErrorKind::invalid_argument, reader.name() + " has no nonzeros; a tensor requires at least one");
+    std::string skipped;
+    for (const auto& [column, rows] : reader.skipped_rows()) {
+      skipped += (skipped.empty() ? " but " : ", ") + count_of(rows, "row") + " without '" + column + "'";
+    }
+    throw Error(ErrorKind::invalid_argument,
+                reader.name() + " has no nonzeros" + skipped + "; a tensor requires at least one");
   }
 }
 
@@ -238,6 +243,8 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
                        {options.zstd_level, options.zstd_saving_percent}, std::move(file), executor, meter);
   report.entries_read = sort.entry_count();
   report.input_format = reader.format();
+  for (const SkippedRows& skipped : reader.skipped_rows())
+    report.skipped_rows.push_back({skipped.column, skipped.rows});
   return report;
 }
 
