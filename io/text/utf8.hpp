@@ -1,0 +1,14 @@
+// Tells whether text is UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace blco {
+
+// Position of the first byte that begins no whole, well-formed UTF-8 character (Unicode 15, table 3-7: no overlong
+// forms, no surrogates, nothing above U+10FFFF); nothing if there is none.
+std::optional<std::size_t> find_invalid_utf8(std::string_view text);
+
+}  // namespace blco
