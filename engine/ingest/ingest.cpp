@@ -44,6 +44,16 @@ std::vector<std::string> decide_mode_names(std::size_t order, const IngestOption
   return options.mode_names;
 }
 
+// The name that a table of the tensor should have for its values. The one that it has anyway is not kept, so that a
+// table that is exported and ingested again gives the same container.
+std::string kept_value_name(const std::vector<std::string>& mode_names, const IngestOptions& options) {
+  ContainerInfo info;
+  info.mode_names = mode_names;
+  info.value_name = options.columns.value;
+  const std::string name = value_column_name(info);
+  return name == default_value_name(mode_names) ? "" : name;
+}
+
 void check_options(const IngestOptions& options) {
   if (options.chunk_nnz == 0 || options.chunk_nnz > max_chunk_nnz) {
     throw Error(ErrorKind::invalid_argument,
@@ -58,6 +68,10 @@ void check_options(const IngestOptions& options) {
   if (!options.shape.empty()) static_cast<void>(TensorLayout(options.shape));
   if (!options.shape.empty() && !options.mode_names.empty()) {
     static_cast<void>(decide_mode_names(options.shape.size(), options));
+  }
+  if (options.columns.value.size() > max_name_bytes) {
+    throw Error(ErrorKind::invalid_argument, "the name of " + option_name("columns.value") + " is longer than " +
+                                                 std::to_string(max_name_bytes) + " bytes; shorten it");
   }
   for (const std::string& name : options.mode_names) {
     if (name.size() > max_name_bytes) {
@@ -179,6 +193,7 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
       std::make_unique<SortedEntries>(SortedEntries{{}, TensorLayout(shape), std::move(relabelling), nullptr, {}, {}});
   sorted->info.shape = shape;
   sorted->info.mode_names = decide_mode_names(shape.size(), options);
+  sorted->info.value_name = kept_value_name(sorted->info.mode_names, options);
   sorted->info.chunk_nnz = options.chunk_nnz;
   sorted->labels = reader.take_labels();
   sort.set_key_bytes(memory_of(sorted->labels));
