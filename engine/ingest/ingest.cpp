@@ -16,6 +16,7 @@
 #include "engine/ingest/external_sort.hpp"
 #include "engine/ingest/fold.hpp"
 #include "engine/ingest/ingest_job.hpp"
+#include "engine/ingest/labelled_reader.hpp"
 #include "engine/ingest/open_input.hpp"
 #include "engine/ingest/relabelling.hpp"
 #include "io/file/scratch_file.hpp"
@@ -276,7 +277,10 @@ IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, cons
   if (chosen.mode_names.empty()) chosen.mode_names = options.columns.modes;
   const auto reader = open_input(inputs, chosen, pool);
   if (reader->counts_from_zero()) chosen.index_base = 0;
-  return run_ingest(*reader, output, chosen, pool, progress);
+  LabelledReader labelled(*reader, chosen);
+  IngestReport report = run_ingest(labelled, output, chosen, pool, progress);
+  report.labels = labelled.counts();
+  return report;
 }
 
 IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::filesystem::path& output,
@@ -285,8 +289,11 @@ IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::files
   IngestOptions from_zero = options;
   from_zero.index_base = 0;
   ArrayReader reader(arrays, options.shape, pool);
-  if (from_zero.shape.empty()) from_zero.shape = reader.find_extents();
-  return run_ingest(reader, output, from_zero, pool, progress);
+  LabelledReader labelled(reader, from_zero);
+  if (from_zero.shape.empty()) from_zero.shape = labelled.lengthen(reader.find_extents());
+  IngestReport report = run_ingest(labelled, output, from_zero, pool, progress);
+  report.labels = labelled.counts();
+  return report;
 }
 
 }  // namespace blco

@@ -35,8 +35,9 @@ std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads);
 // are its fields, byte for byte, numbered by first appearance, for any number of threads. Batches are cut at the same
 // lines for any number of threads.
 // Throws Error: invalid_argument naming file, line and column (a row whose number of fields differs from the header, an
-// empty key, a value that is not a finite number, columns as in make_csv_form), out_of_memory (keys beyond key_bytes;
-// names a budget that suffices), io (cannot be read), corrupt (a damaged or truncated compressed stream).
+// empty key, a value that is not a finite number, columns as in make_csv_form) or a known key that occurs twice,
+// out_of_memory (keys beyond key_bytes; names a budget that suffices), io (cannot be read), corrupt (a damaged or
+// truncated compressed stream).
 // Memory: csv_reader_bytes() and kept_bytes(). `executor` must outlive the reader.
 std::unique_ptr<CoordinateReader> open_csv(std::vector<std::filesystem::path> inputs, const CsvOptions& options,
                                            Executor& executor);

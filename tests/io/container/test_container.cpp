@@ -121,33 +121,6 @@ TEST_P(ContainerRoundTrip, GivesTheSameBytesTwice) {
 
 const TensorSpec small_spec = {{40, 50, 60}, 1000, 300, Values::counts};
 
-TEST(Container, KeepsTheNameOfTheValues) {
-  const TemporaryFolder folder;
-  StoredTensor tensor = random_tensor(small_spec);
-  write_tensor(tensor, folder / "without.blco");
-  tensor.info.value_name = "how many";
-  write_tensor(tensor, folder / "with.blco");
-
-  const ContainerReader without(folder / "without.blco");
-  const ContainerReader with(folder / "with.blco");
-
-  EXPECT_EQ(without.info().value_name, "");
-  EXPECT_EQ(with.info().value_name, "how many");
-  EXPECT_EQ(read_columns(with), read_columns(without));
-}
-
-TEST(Container, NamesTheValuesUnlikeTheModes) {
-  ContainerInfo info;
-  info.mode_names = {"value", "count", "value_", "count__"};
-
-  const std::string without = value_column_name(info);
-  info.value_name = "count";
-  const std::string with = value_column_name(info);
-
-  EXPECT_EQ(without, "value__");
-  EXPECT_EQ(with, "count_");
-}
-
 TEST(Container, OnesTakeNoRoomForValues) {
   const TemporaryFolder folder;
   TensorSpec spec = small_spec;
