@@ -119,14 +119,13 @@ class TextExport {
  private:
   void write_header() {
     const std::vector<std::string>& names = reader_.info().mode_names;
-    std::string value = "value";
-    while (std::ranges::find(names, value) != names.end()) value += '_';
     std::string line;
     for (const std::string& name : names) {
       append_field(name, separator_, line);
       line += separator_;
     }
-    line += value + '\n';
+    append_field(value_column_name(reader_.info()), separator_, line);
+    line += '\n';
     sink_(line);
     report_.text_bytes += line.size();
   }

@@ -53,6 +53,7 @@ Json tensor_json(const std::filesystem::path& path, const TensorSummary& summary
                {"file", path.string()},
                {"shape", summary.shape},
                {"mode_names", summary.mode_names},
+               {"value_name", summary.value_name},
                {"relabelled_modes", summary.relabelled_modes},
                {"label_bytes", summary.label_bytes},
                {"nonzeros", summary.nnz},

@@ -22,7 +22,7 @@ run blco-info model.h5 --top 1 --json | grep -o '"name":"[^"]*"' | sort | uniq -
 # To text and back.
 run blco-export clicks.blco -o out.csv | hide_sizes
 run head -3 out.csv
-blco-ingest out.csv --modes user,item,day --value value --labels-from clicks.blco -o again.blco --quiet && cmp again.blco clicks.blco &&
+blco-ingest out.csv --modes user,item,day --value count --labels-from clicks.blco -o again.blco --quiet && cmp again.blco clicks.blco &&
   echo 'the same container'
 run blco-export clicks.blco -o - --format tsv | head -3
 run blco-export clicks.blco -o - | head -3
