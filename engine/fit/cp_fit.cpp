@@ -11,6 +11,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/fit/arrange_components.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/model_description.hpp"
 
@@ -139,6 +140,7 @@ CpdModel CpFit::run() {
   for (std::size_t n = 0; n < tensor_->shape.size(); ++n) {
     model_.factors.push_back(rows_.take(static_cast<int>(n)));
   }
+  arrange_components(model_);
   return std::move(model_);
 }
 

@@ -90,6 +90,11 @@ void run(const Arguments& arguments, cli::Reporter& reporter) {
   }
 }
 
+constexpr const char* about =
+    "Shows what is in a BLCO container or a model, or verifies it.\n"
+    "The fit of a model is 1 - |X - model| / |X|, where cells that are not listed in the tensor X count as zero.\n"
+    "The share of a component is its weight over the sum of all weights, each without its sign.";
+
 constexpr const char* help_end =
     "  blco-info calls.blco\n"
     "  blco-info calls.blco --histogram\n"
@@ -100,7 +105,7 @@ constexpr const char* help_end =
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line("blco-info", "Shows what is in a BLCO container or a model, or verifies it.", help_end);
+  cli::CommandLine line("blco-info", about, help_end);
   Arguments arguments;
   line.add_path("FILE", arguments.path,
                 {.type = "", .description = "A container from blco-ingest or a model from blco-cpd", .required = true});

@@ -108,8 +108,9 @@ struct CpdOptions {
   KernelVariant variant = KernelVariant::usual;  // GPU only, for measurements
   const CpdModel* initial = nullptr;             // start from these factors; its weights are ignored
   // A model file (a checkpoint or any other) to continue from: its factors, its seed and its sweep count. The numbers
-  // are those of a fit that never stopped; bit for bit on one CPU thread or with `deterministic`. A model that had
-  // already stopped by tolerance or sweeps is returned unchanged.
+  // are those of a fit that never stopped: from a checkpoint bit for bit on one CPU thread or with `deterministic`;
+  // from a model that a fit returned up to rounding, because its components are in another order. A model that had
+  // already stopped by tolerance or sweeps is returned as it is, with its components in order.
   std::filesystem::path resume = {};
   // The model is saved here after every `checkpoint_sweeps` sweeps, and when the fit ends for any reason; empty:
   // nowhere. The file is replaced only by a complete one. If a save fails, the fit ends with Error{io}; if the last
@@ -123,16 +124,20 @@ struct CpdOptions {
   ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last finished sweep
 };
 
-// Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order. With a ridge the
-// system of each mode has it on its diagonal, which is exact, because the other modes' columns have norm 1. If the fit
-// is cancelled or out of time, it returns the model of the last finished sweep. Reads every chunk that does not stay in
-// memory N times per sweep. Host memory stays under budget.host_bytes, which covers the initial and the returned model,
-// but not what the CUDA driver allocates for itself. On one CPU thread the budget does not change a bit of the model;
-// with options.deterministic, neither do the threads. Otherwise threads and budget change it by rounding. A GPU adds
-// sums in no fixed order. Throws Error: invalid_argument (rank; initial or resumed model of another shape),
-// out_of_memory (budget below the minimum, which the message names), corrupt (bad checksum; thrown after reads in
-// flight have drained), io (trace, checkpoint, resumed model), cancelled (before the first sweep was finished), cuda
-// and not_built (Device::cuda).
+// Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order. Cells without a
+// nonzero count as zero. With a ridge the system of each mode has it on its diagonal; from the second sweep on that is
+// the objective's minimum, because the other modes' columns then have norm 1.
+// If the fit is cancelled or out of time, it returns the model of the last finished sweep.
+// The model's components are sorted by falling weight. Their signs are settled: a component stays the same when an even
+// number of its columns change sign, so as many columns as possible get a positive dominant entry (the one of largest
+// magnitude); the one that must stay negative is that whose dominant entry holds the least share of its squares.
+// Reads every chunk that does not stay in memory N times per sweep. Host memory stays under budget.host_bytes, which
+// covers the initial and the returned model, but not what the CUDA driver allocates for itself.
+// On one CPU thread the budget does not change a bit of the model; with options.deterministic, neither do the threads.
+// Otherwise threads and budget change it by rounding. A GPU adds sums in no fixed order.
+// Throws Error: invalid_argument (rank; initial or resumed model of another shape), out_of_memory (budget below the
+// minimum, which the message names), corrupt (bad checksum; thrown after reads in flight have drained), io (trace,
+// checkpoint, resumed model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda).
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
 // Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that
