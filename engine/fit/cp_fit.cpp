@@ -27,7 +27,11 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
   const std::string name = options.resume.string();
   if (options.initial != nullptr)
     refuse("give " + option_name("initial") + " or " + option_name("resume") + ", not both");
-  if (model.shape != tensor.shape) refuse(name + ": the model to resume was fitted to a tensor of another shape");
+  if (model.shape != tensor.shape) {
+    refuse(name +
+           ": the model to resume was fitted to a tensor of another shape; if the tensor has grown since, start " +
+           "a new fit from the model by giving it as " + option_name("initial"));
+  }
   // Relabelling leaves a tensor the same, but its squares are added in another order.
   constexpr double rounding = 1e-12;
   const bool other = model.tensor_nnz != 0 &&
@@ -90,6 +94,7 @@ JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
     for (const std::vector<double>& factor : options.initial->factors) {
       request.caller_bytes += factor.size() * sizeof(double);
     }
+    for (const Labels& labels : options.initial->labels) request.caller_bytes += labels.memory_bytes();
   }
   for (const std::uint64_t length : tensor.shape) {
     request.model_bytes += length * static_cast<std::uint64_t>(options.rank) * sizeof(double);

@@ -285,6 +285,7 @@ IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, cons
   if (chosen.mode_names.empty()) chosen.mode_names = options.columns.modes;
   const auto reader = open_input(inputs, chosen, pool);
   if (reader->counts_from_zero()) chosen.index_base = 0;
+  if (chosen.label_files.empty()) return run_ingest(*reader, output, chosen, pool, progress);
   LabelledReader labelled(*reader, chosen);
   IngestReport report = run_ingest(labelled, output, chosen, pool, progress);
   report.labels = labelled.counts();

@@ -124,7 +124,9 @@ std::vector<std::uint64_t> LabelledReader::declared_shape() const {
 }
 
 std::vector<Labels> LabelledReader::take_labels() {
-  std::vector<Labels> labels(extents_.size());
+  std::vector<Labels> labels = reader_->take_labels();
+  if (modes_.empty()) return labels;
+  labels.resize(extents_.size());
   for (Mode& mode : modes_) labels[mode.number] = std::exchange(mode.labels, {});
   return labels;
 }

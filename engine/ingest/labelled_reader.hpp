@@ -11,8 +11,8 @@
 
 namespace blco {
 
-// Passes on the entries of another reader. A mode with labels becomes as long as it has labels, unless options.shape or
-// the input declares its length.
+// Passes on the entries of another reader, and its labels. A mode that gets labels here becomes as long as it has
+// labels, unless options.shape or the input declares its length.
 class LabelledReader final : public CoordinateReader {
  public:
   // Reads the files. `reader` must outlive this. Throws Error: as read_label_file does; invalid_argument for a mode

@@ -18,6 +18,7 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "io/container/container_reader.hpp"
+#include "io/text/csv_field.hpp"
 #include "io/text/tns_writer.hpp"
 #include "kernels/aligned_buffer.hpp"
 
@@ -62,19 +63,6 @@ struct ChunkColumns {
   std::optional<PayloadView> key;    // none: 0
   std::optional<PayloadView> value;  // none: 1
 };
-
-// Appends a field of a table, quoted if it would otherwise read back differently.
-void append_field(std::string_view field, char separator, std::string& text) {
-  const bool is_plain = !field.empty() && field.find_first_of("\"\r\n") == std::string_view::npos &&
-                        field.find(separator) == std::string_view::npos && !field.starts_with("\xef\xbb\xbf");
-  if (is_plain) {
-    text += field;
-    return;
-  }
-  text += '"';
-  for (const char c : field) text.append(c == '"' ? 2 : 1, c);
-  text += '"';
-}
 
 class TextExport {
  public:
@@ -121,10 +109,10 @@ class TextExport {
     const std::vector<std::string>& names = reader_.info().mode_names;
     std::string line;
     for (const std::string& name : names) {
-      append_field(name, separator_, line);
+      append_csv_field(name, separator_, line);
       line += separator_;
     }
-    append_field(value_column_name(reader_.info()), separator_, line);
+    append_csv_field(value_column_name(reader_.info()), separator_, line);
     line += '\n';
     sink_(line);
     report_.text_bytes += line.size();
@@ -190,7 +178,7 @@ class TextExport {
         // A label may be of any length.
         text.append(bytes.data(), at);
         at = bytes.data();
-        append_field(labels_[n][index], separator_, text);
+        append_csv_field(labels_[n][index], separator_, text);
       } else {
         at = append_number(at, end, index + base_);
       }

@@ -84,8 +84,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       {.type = "MODEL",
        .description = "File for the model (HDF5), written only once the fit ends; required unless --dry-run is given"});
   cpd.rank = 0;
-  line.add_whole("--rank", cpd.rank, 1,
-                 {.type = "R", .description = "Number of components, 1 to 4096; required unless --resume is given"});
+  line.add_whole(
+      "--rank", cpd.rank, 1,
+      {.type = "R", .description = "Number of components, 1 to 4096; required unless --init or --resume is given"});
   line.add_whole("--sweeps", cpd.max_sweeps, 1,
                  {.type = "N",
                   .description = "Maximum number of sweeps, including those of a resumed model",
@@ -100,8 +101,12 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
              arguments.has_seed = true;
            },
            {.type = "N", .description = "Seed of the random initial factors", .fallback = std::to_string(cpd.seed)});
-  line.add_path("--init", arguments.initial,
-                {.type = "MODEL", .description = "Start from the factors of this model instead of random ones"});
+  line.add_path(
+      "--init", arguments.initial,
+      {.type = "MODEL",
+       .description = "Start from the factors of this model, with its rank unless --rank is given, instead of "
+                      "random ones. The tensor may have more indices than the model, such as after "
+                      "blco-ingest --labels-from; their rows are random"});
   add_checkpoints(line, arguments);
   line.add_choice<Device>("--device", cpd.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
@@ -141,12 +146,15 @@ void dry_run(const Arguments& arguments, cli::Reporter& reporter) {
     throw Error(ErrorKind::invalid_argument,
                 "--link-bandwidth, --disk-bandwidth and --memory-bandwidth require --declare-gpu");
   }
-  cli::report_plan(reporter, plan_cpd(tensor, arguments.budget, arguments.cpd, declared ? &arguments.gpu : nullptr));
+  const CpdPlan plan = plan_cpd(tensor, arguments.budget, arguments.cpd, declared ? &arguments.gpu : nullptr);
+  cli::report_plan(reporter, plan);
+  cli::report_start(reporter, plan, tensor.summary(), arguments.initial, arguments.cpd.seed);
 }
 
 // Checks everything before the work starts.
 void check(const Arguments& arguments) {
-  if (arguments.cpd.rank == 0 && arguments.cpd.resume.empty()) refuse("--rank is required unless --resume is given");
+  if (arguments.cpd.rank == 0 && arguments.cpd.resume.empty() && arguments.initial.empty())
+    refuse("--rank is required unless --init or --resume is given");
   if (!arguments.cpd.resume.empty() && !arguments.initial.empty()) refuse("give --init or --resume, not both");
   if (!arguments.cpd.resume.empty() && arguments.has_seed)
     refuse("--seed does not apply to --resume, which keeps the seed of its model; leave out --seed");
@@ -183,7 +191,10 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     reporter.note(fmt::format("the checkpoint {0} will be replaced; to continue from it, give --resume {0}",
                               cpd.checkpoint.string()));
   }
-  cpd.on_plan = [&reporter](const CpdPlan& plan) { cli::report_plan(reporter, plan); };
+  cpd.on_plan = [&](const CpdPlan& plan) {
+    cli::report_plan(reporter, plan);
+    cli::report_start(reporter, plan, tensor.summary(), arguments.initial, cpd.seed);
+  };
   cli::RankNote ranks;
   cpd.on_sweep = [&](const SweepReport& report) {
     ranks.add(report);

@@ -46,6 +46,7 @@ Json as_json(const CpdPlan& plan) {
       {"disk_bytes_per_pass", plan.disk_bytes_per_pass},
       {"link_bytes_per_pass", plan.link_bytes_per_pass},
       {"stops_within_sweep", plan.stops_within_sweep},
+      {"new_rows", plan.new_rows},
       {"passes", Json::array()}};
   for (const PassSeconds& pass : plan.passes) {
     json["passes"].push_back({{"mode", pass.mode},
@@ -97,6 +98,18 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
         "partial sweep");
   }
   if (has_device) print_device_plan(reporter, plan);
+}
+
+void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& tensor,
+                  const std::filesystem::path& initial, std::uint64_t seed) {
+  std::string modes;
+  for (std::size_t n = 0; n < plan.new_rows.size(); ++n) {
+    if (plan.new_rows[n] == 0) continue;
+    modes += fmt::format("{}{} of {} {}", modes.empty() ? "" : ", ", format_count(plan.new_rows[n]),
+                         format_count(tensor.shape[n]), tensor.mode_names[n]);
+  }
+  if (modes.empty()) return;
+  reporter.print(fmt::format("start   rows of {}; new and random (seed {}): {}", initial.string(), seed, modes));
 }
 
 void report_sweep(Reporter& reporter, const SweepReport& report) {

@@ -57,9 +57,10 @@ struct CpdPlan {
   std::uint64_t packed_chunks = 0;    // in host memory, packed as on disk
   std::uint64_t streamed_chunks = 0;  // read from disk in every pass
   std::uint64_t budget_bytes = 0;
-  std::uint64_t planned_bytes = 0;        // all host memory of the job
-  std::uint64_t minimum_bytes = 0;        // the smallest budget that suffices
-  std::uint64_t disk_bytes_per_pass = 0;  // read from the container, in every pass but the first
+  std::uint64_t planned_bytes = 0;           // all host memory of the job
+  std::uint64_t minimum_bytes = 0;           // the smallest budget that suffices
+  std::uint64_t disk_bytes_per_pass = 0;     // read from the container, in every pass but the first
+  std::vector<std::uint64_t> new_rows = {};  // per mode, those that CpdOptions::initial lacks; empty: none
   // True if memory holds a copy of what a sweep overwrites. A job that is cancelled or out of time then ends at once
   // with its last finished sweep; otherwise it first finishes the sweep in progress.
   bool stops_within_sweep = false;
@@ -106,7 +107,11 @@ struct CpdOptions {
   // plan chooses.
   int lanes = 0;
   KernelVariant variant = KernelVariant::usual;  // GPU only, for measurements
-  const CpdModel* initial = nullptr;             // start from these factors; its weights are ignored
+  // Start from these factors; its weights are ignored. A mode of the tensor may be longer than in this model, as after
+  // an ingest of more data with ColumnOptions::labels_from; the further rows are then random, of `seed`, and as large
+  // as the others: uniform between zero and a bound that gives them the root mean square of their column, with the sign
+  // of its sum. Labels, where tensor and model have them, must agree as far as the model goes.
+  const CpdModel* initial = nullptr;
   // A model file (a checkpoint or any other) to continue from: its factors, its seed and its sweep count. The numbers
   // are those of a fit that never stopped: from a checkpoint bit for bit on one CPU thread or with `deterministic`;
   // from a model that a fit returned up to rounding, because its components are in another order. A model that had
@@ -135,7 +140,7 @@ struct CpdOptions {
 // covers the initial and the returned model, but not what the CUDA driver allocates for itself.
 // On one CPU thread the budget does not change a bit of the model; with options.deterministic, neither do the threads.
 // Otherwise threads and budget change it by rounding. A GPU adds sums in no fixed order.
-// Throws Error: invalid_argument (rank; initial or resumed model of another shape), out_of_memory (budget below the
+// Throws Error: invalid_argument (rank; initial or resumed model of another tensor), out_of_memory (budget below the
 // minimum, which the message names), corrupt (bad checksum; thrown after reads in flight have drained), io (trace,
 // checkpoint, resumed model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda).
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});

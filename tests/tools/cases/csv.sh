@@ -27,6 +27,7 @@ blco-ingest out.csv --modes user,item,day --value count --labels-from clicks.blc
 run blco-export clicks.blco -o - --format tsv | head -3
 run blco-export clicks.blco -o - | head -3
 blco-export model.h5 -o factors >/dev/null && run head -2 factors/mode0_user.labels.txt
+sed -n 's/^\("[^"]*"\|[^,]*\),.*/\1/p' factors/mode0_user.csv | sed -n '1,2p;6p'
 
 # Relabelled: the same table comes out of it, and the same labels out of its model.
 sed '2,6d' clicks.csv >fewer.csv
