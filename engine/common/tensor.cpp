@@ -14,6 +14,7 @@ TensorSummary summarize(const ChunkSource& chunks) {
   TensorSummary summary;
   summary.shape = info.shape;
   summary.mode_names = info.mode_names;
+  summary.value_name = info.value_name;
   for (const RelabelledMode& relabelled : info.relabelled) summary.relabelled_modes.push_back(relabelled.mode);
   summary.nnz = info.nnz;
   summary.line_bits = TensorLayout(info.shape).line_bits();

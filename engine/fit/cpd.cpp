@@ -4,6 +4,7 @@
 
 #include "blco/error.hpp"
 #include "engine/fit/cp_fit.hpp"
+#include "engine/fit/initial_model.hpp"
 #include "engine/fit/original_rows.hpp"
 #include "engine/stream/streamer.hpp"
 
@@ -16,24 +17,32 @@ std::uint64_t matrix_bytes(std::span<const std::vector<double>> matrices) {
   return bytes;
 }
 
+CpdPlan describe_fit(const CpdJob& job, const TensorSummary& tensor, const CpdOptions& options) {
+  CpdPlan plan = job.describe();
+  if (options.initial != nullptr) plan.new_rows = count_new_rows(tensor, *options.initial);
+  return plan;
+}
+
 }  // namespace
 
 CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
                  const DeclaredGpu* declared) {
   CpdOptions untraced = FitStart(tensor.summary(), options).options;
   untraced.trace.clear();
+  if (options.initial != nullptr) check_initial_labels(tensor, *options.initial);
   JobRequest request = fit_request(tensor, untraced);
   request.declared = declared;
-  return CpdJob(tensor, budget, untraced, request).describe();
+  return describe_fit(CpdJob(tensor, budget, untraced, request), tensor.summary(), untraced);
 }
 
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options) {
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   const FitStart start(tensor.summary(), options);
+  if (options.initial != nullptr) check_initial_labels(tensor, *options.initial);
   CpdJob job(tensor, budget, start.options, fit_request(tensor, start.options));
   job.make_backend();
   std::unique_ptr<Streamer> streamer = job.make_streamer(&meter);
-  if (options.on_plan) options.on_plan(job.describe());
+  if (options.on_plan) options.on_plan(describe_fit(job, tensor.summary(), start.options));
   CpdModel model = CpFit(tensor, start, job, std::move(streamer), meter).run();
   job.close_trace();
   return model;

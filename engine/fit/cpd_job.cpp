@@ -6,6 +6,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
+#include "engine/fit/initial_model.hpp"
 #include "engine/stream/pass_estimate.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/host/host_backend.hpp"
@@ -18,37 +19,6 @@ constexpr std::uint64_t declared_shared_bytes = 163 << 10;
 
 // More chunks than any overlap of reading, copying and computing has on their way.
 constexpr int max_lanes = 64;
-
-std::string describe(const std::vector<std::uint64_t>& shape) {
-  std::string text;
-  for (const std::uint64_t length : shape) {
-    if (!text.empty()) text += 'x';
-    text += std::to_string(length);
-  }
-  return text;
-}
-
-void check_initial(const TensorSummary& tensor, const CpdOptions& options) {
-  if (options.initial->rank != options.rank) {
-    refuse("the initial model has rank " + std::to_string(options.initial->rank) + ", but rank " +
-           std::to_string(options.rank) + " was asked for; give " +
-           option_name("rank", std::to_string(options.initial->rank)));
-  }
-  if (options.initial->shape != tensor.shape) {
-    refuse("the initial model has the shape " + describe(options.initial->shape) + ", but the tensor has the shape " +
-           describe(tensor.shape));
-  }
-  if (options.initial->factors.size() != tensor.shape.size())
-    refuse("the initial model does not have one factor per mode");
-  for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
-    const std::vector<double>& factor = options.initial->factors[n];
-    const bool whole = factor.size() == tensor.shape[n] * static_cast<std::uint64_t>(options.rank);
-    if (!whole || !std::all_of(factor.begin(), factor.end(), [](double x) { return std::isfinite(x); })) {
-      refuse("factor " + std::to_string(n) +
-             " of the initial model has the wrong size, or a number that is not finite");
-    }
-  }
-}
 
 DeviceLimits limits_of(const DeclaredGpu& gpu) {
   DeviceLimits limits;
@@ -69,13 +39,14 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   }
   if (options.max_sweeps < 1) refuse(option_name("max_sweeps") + " must be at least 1");
   if (!(options.tolerance >= 0)) refuse(option_name("tolerance") + " must be at least 0");
+  if (!(options.ridge >= 0) || !std::isfinite(options.ridge)) refuse(option_name("ridge") + " must be at least 0");
   if (!(options.time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
   if (options.lanes != 0 && (options.lanes < 2 || options.lanes > max_lanes)) {
     refuse(option_name("lanes") + " must be 0, or from 2 to " + std::to_string(max_lanes) + ", not " +
            std::to_string(options.lanes));
   }
   if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
-  if (options.initial != nullptr) check_initial(tensor, options);
+  if (options.initial != nullptr) check_initial_model(tensor, options);
 }
 
 CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request)

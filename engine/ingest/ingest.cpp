@@ -16,6 +16,7 @@
 #include "engine/ingest/external_sort.hpp"
 #include "engine/ingest/fold.hpp"
 #include "engine/ingest/ingest_job.hpp"
+#include "engine/ingest/labelled_reader.hpp"
 #include "engine/ingest/open_input.hpp"
 #include "engine/ingest/relabelling.hpp"
 #include "io/file/scratch_file.hpp"
@@ -44,6 +45,16 @@ std::vector<std::string> decide_mode_names(std::size_t order, const IngestOption
   return options.mode_names;
 }
 
+// The name that a table of the tensor should have for its values. The one that it has anyway is not kept, so that a
+// table that is exported and ingested again gives the same container.
+std::string kept_value_name(const std::vector<std::string>& mode_names, const IngestOptions& options) {
+  ContainerInfo info;
+  info.mode_names = mode_names;
+  info.value_name = options.columns.value;
+  const std::string name = value_column_name(info);
+  return name == default_value_name(mode_names) ? "" : name;
+}
+
 void check_options(const IngestOptions& options) {
   if (options.chunk_nnz == 0 || options.chunk_nnz > max_chunk_nnz) {
     throw Error(ErrorKind::invalid_argument,
@@ -58,6 +69,10 @@ void check_options(const IngestOptions& options) {
   if (!options.shape.empty()) static_cast<void>(TensorLayout(options.shape));
   if (!options.shape.empty() && !options.mode_names.empty()) {
     static_cast<void>(decide_mode_names(options.shape.size(), options));
+  }
+  if (options.columns.value.size() > max_name_bytes) {
+    throw Error(ErrorKind::invalid_argument, "the name of " + option_name("columns.value") + " is longer than " +
+                                                 std::to_string(max_name_bytes) + " bytes; shorten it");
   }
   for (const std::string& name : options.mode_names) {
     if (name.size() > max_name_bytes) {
@@ -112,6 +127,7 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
   while (reader.next(batch)) {
     if (sort.entry_count() == 0) check_order(static_cast<std::size_t>(batch.order), options, reader.name());
     check_coordinates(batch, options, reader.name());
+    if (options.duplicates == DuplicatePolicy::count) std::ranges::fill(batch.values, 1.0);
     const std::uint64_t entries = batch.count();
     if (relabelling != nullptr) count_indices(batch, sort, *relabelling, executor);
     sort.set_key_bytes(reader.kept_bytes());
@@ -185,6 +201,7 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
       std::make_unique<SortedEntries>(SortedEntries{{}, TensorLayout(shape), std::move(relabelling), nullptr, {}, {}});
   sorted->info.shape = shape;
   sorted->info.mode_names = decide_mode_names(shape.size(), options);
+  sorted->info.value_name = kept_value_name(sorted->info.mode_names, options);
   sorted->info.chunk_nnz = options.chunk_nnz;
   sorted->labels = reader.take_labels();
   sort.set_key_bytes(memory_of(sorted->labels));
@@ -269,7 +286,11 @@ IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, cons
   if (chosen.mode_names.empty()) chosen.mode_names = options.columns.modes;
   const auto reader = open_input(inputs, chosen, pool);
   if (reader->counts_from_zero()) chosen.index_base = 0;
-  return run_ingest(*reader, output, chosen, pool, progress);
+  if (chosen.label_files.empty()) return run_ingest(*reader, output, chosen, pool, progress);
+  LabelledReader labelled(*reader, chosen);
+  IngestReport report = run_ingest(labelled, output, chosen, pool, progress);
+  report.labels = labelled.counts();
+  return report;
 }
 
 IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::filesystem::path& output,
@@ -278,8 +299,11 @@ IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::files
   IngestOptions from_zero = options;
   from_zero.index_base = 0;
   ArrayReader reader(arrays, options.shape, pool);
-  if (from_zero.shape.empty()) from_zero.shape = reader.find_extents();
-  return run_ingest(reader, output, from_zero, pool, progress);
+  LabelledReader labelled(reader, from_zero);
+  if (from_zero.shape.empty()) from_zero.shape = labelled.lengthen(reader.find_extents());
+  IngestReport report = run_ingest(labelled, output, from_zero, pool, progress);
+  report.labels = labelled.counts();
+  return report;
 }
 
 }  // namespace blco

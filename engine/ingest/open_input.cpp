@@ -16,6 +16,7 @@
 #include "io/arrays/coo_reader.hpp"
 #include "io/arrays/hdf5_coo_reader.hpp"
 #include "io/arrays/npz_reader.hpp"
+#include "io/container/model_file.hpp"
 #include "io/text/csv_reader.hpp"
 #include "io/text/foreign_format.hpp"
 #include "io/text/tns_reader.hpp"
@@ -67,21 +68,39 @@ bool is_csv(const fs::path& file) {
   return name.ends_with(".csv") || name.ends_with(".tsv");
 }
 
+struct NamedLabels {
+  std::vector<std::string> names;  // of the modes
+  std::vector<Labels> labels;      // per mode, or none at all
+};
+
+// Of a container or a model.
+NamedLabels read_named_labels(const fs::path& file) {
+  if (is_model_file(file)) {
+    const ModelFileReader model(file);
+    std::vector<std::string> modes = model.header().mode_names;
+    while (modes.size() < model.header().shape.size()) modes.push_back("mode" + std::to_string(modes.size()));
+    return {std::move(modes), model.read_labels()};
+  }
+  const TensorFile tensor(file);
+  return {tensor.summary().mode_names, tensor.labels()};
+}
+
 // Those of the modes that are asked for, by their names.
 std::vector<Labels> known_labels(const ColumnOptions& columns, const std::vector<std::string>& names) {
   if (columns.labels_from.empty()) return {};
-  const TensorFile file(columns.labels_from);
-  const std::vector<Labels> labels = file.labels();
-  if (labels.empty())
-    refuse(columns.labels_from.string() + " has no labels; give a container that was ingested with " +
-           option_name("columns.modes"));
-  const std::vector<std::string>& have = file.summary().mode_names;
+  const auto [have, labels] = read_named_labels(columns.labels_from);
+  const std::string remedy =
+      "; give a container that was ingested with " + option_name("columns.modes") + ", or a model of one";
+  if (labels.empty()) refuse(columns.labels_from.string() + " has no labels" + remedy);
   std::vector<Labels> known;
   for (const std::string& name : names) {
     const auto mode = static_cast<std::size_t>(std::ranges::find(have, name) - have.begin());
     if (mode == have.size()) {
       refuse(columns.labels_from.string() + " has no mode '" + name + "' to take labels from; its modes are " +
              list_columns(have));
+    }
+    if (labels[mode].empty()) {
+      refuse(columns.labels_from.string() + " has no labels of the mode '" + name + "'" + remedy);
     }
     known.push_back(labels[mode]);
   }
@@ -105,6 +124,8 @@ std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inpu
            " does not apply to CSV input, where the length of a mode is the number of its keys; leave it out");
   if (options.index_base != 1)
     refuse(option_name("index_base") + " does not apply to CSV input, whose keys are not coordinates; leave it out");
+  if (!options.label_files.empty())
+    refuse(option_name("label_files") + " does not apply to CSV input, whose keys are its labels; leave it out");
   CsvOptions csv;
   csv.columns = {options.columns.modes, options.columns.value};
   csv.dialect = dialect_of(options.columns);

@@ -7,10 +7,12 @@
 #include <string>
 #include <system_error>
 
+#include "blco/option_name.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "io/arrays/array_file.hpp"
 #include "io/file/output_file.hpp"
 #include "io/file/temporary_file.hpp"
+#include "io/text/factor_table.hpp"
 
 namespace blco {
 namespace {
@@ -57,6 +59,8 @@ std::vector<NamedArray> list_arrays(const CpdModel& model) {
   for (std::size_t n = 0; n < model.factors.size(); ++n) {
     require(model.factors[n].size() % rank == 0 && model.factors[n].size() / rank == model.shape[n],
             "the size of a factor is not the length of its mode times the rank");
+    require(model.labels.empty() || model.labels[n].empty() || model.labels[n].size() == model.shape[n],
+            "a mode does not have one label per index");
     arrays.push_back(
         {file_name(n, model.mode_names.empty() ? "" : model.mode_names[n]), {model.shape[n], rank}, model.factors[n]});
   }
@@ -75,6 +79,8 @@ void write_labels(const TemporaryFile& file, const fs::path& name, const Labels&
   }
   output.close();
 }
+
+bool has_line_breaks(const Labels& labels) { return labels.text().find_first_of("\r\n") != std::string_view::npos; }
 
 // Creates the folder if needed, and then removes it again unless kept.
 class ModelFolder {
@@ -108,7 +114,9 @@ class ModelFolder {
 }  // namespace
 
 std::vector<fs::path> export_model(const CpdModel& model, const fs::path& given, ArrayFormat format,
-                                   const ProgressCallback& progress) {
+                                   const ProgressCallback& progress, int index_base) {
+  if (index_base != 0 && index_base != 1)
+    refuse(option_name("index_base") + " must be 0 or 1, not " + std::to_string(index_base));
   // Without a trailing slash.
   const fs::path folder = given.has_filename() ? given : given.parent_path();
   const std::vector<NamedArray> arrays = list_arrays(model);
@@ -119,6 +127,7 @@ std::vector<fs::path> export_model(const CpdModel& model, const fs::path& given,
   ProgressMeter meter(progress);
   std::uint64_t bytes = 0;
   for (const NamedArray& array : arrays) bytes += array.values.size_bytes();
+  for (const std::vector<double>& factor : model.factors) bytes += factor.size() * sizeof(double);
   meter.begin({.name = "export", .bytes = bytes});
   for (const NamedArray& array : arrays) {
     const fs::path name = folder / (array.name + (is_npy ? ".npy" : ".txt"));
@@ -127,10 +136,19 @@ std::vector<fs::path> export_model(const CpdModel& model, const fs::path& given,
     names.push_back(name);
     meter.advance(0, array.values.size_bytes());
   }
+  const auto mode_name = [&](std::size_t n) { return model.mode_names.empty() ? std::string() : model.mode_names[n]; };
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    const fs::path name = folder / (file_name(n, mode_name(n)) + ".csv");
+    const Labels labels = model.labels.empty() ? Labels() : model.labels[n];
+    write_factor_table(files.emplace_back(name).path(), name,
+                       {mode_name(n), labels, index_base, static_cast<std::uint64_t>(model.rank), model.factors[n]});
+    names.push_back(name);
+    meter.advance(0, model.factors[n].size() * sizeof(double));
+  }
   meter.end();
   for (std::size_t n = 0; n < model.labels.size(); ++n) {
-    if (model.labels[n].empty()) continue;
-    const fs::path name = folder / (file_name(n, model.mode_names.empty() ? "" : model.mode_names[n]) + ".labels.txt");
+    if (model.labels[n].empty() || has_line_breaks(model.labels[n])) continue;
+    const fs::path name = folder / (file_name(n, mode_name(n)) + ".labels.txt");
     write_labels(files.emplace_back(name), name, model.labels[n]);
     names.push_back(name);
   }

@@ -18,6 +18,7 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "io/container/container_reader.hpp"
+#include "io/text/csv_field.hpp"
 #include "io/text/tns_writer.hpp"
 #include "kernels/aligned_buffer.hpp"
 
@@ -63,19 +64,6 @@ struct ChunkColumns {
   std::optional<PayloadView> value;  // none: 1
 };
 
-// Appends a field of a table, quoted if it would otherwise read back differently.
-void append_field(std::string_view field, char separator, std::string& text) {
-  const bool is_plain = !field.empty() && field.find_first_of("\"\r\n") == std::string_view::npos &&
-                        field.find(separator) == std::string_view::npos && !field.starts_with("\xef\xbb\xbf");
-  if (is_plain) {
-    text += field;
-    return;
-  }
-  text += '"';
-  for (const char c : field) text.append(c == '"' ? 2 : 1, c);
-  text += '"';
-}
-
 class TextExport {
  public:
   TextExport(const TensorFile& tensor, const TextSink& sink, const TextOptions& options,
@@ -119,14 +107,13 @@ class TextExport {
  private:
   void write_header() {
     const std::vector<std::string>& names = reader_.info().mode_names;
-    std::string value = "value";
-    while (std::ranges::find(names, value) != names.end()) value += '_';
     std::string line;
     for (const std::string& name : names) {
-      append_field(name, separator_, line);
+      append_csv_field(name, separator_, line);
       line += separator_;
     }
-    line += value + '\n';
+    append_csv_field(value_column_name(reader_.info()), separator_, line);
+    line += '\n';
     sink_(line);
     report_.text_bytes += line.size();
   }
@@ -191,7 +178,7 @@ class TextExport {
         // A label may be of any length.
         text.append(bytes.data(), at);
         at = bytes.data();
-        append_field(labels_[n][index], separator_, text);
+        append_csv_field(labels_[n][index], separator_, text);
       } else {
         at = append_number(at, end, index + base_);
       }

@@ -26,6 +26,8 @@ struct ContainerInfo {
   std::uint64_t chunk_nnz = default_chunk_nnz;
   double sum_of_squares = 0;
   std::vector<RelabelledMode> relabelled = {};  // by rising mode
+  // Of the column that the values came from; empty: default_value_name().
+  std::string value_name = {};
 
   std::uint64_t chunk_count() const { return (nnz + chunk_nnz - 1) / chunk_nnz; }
   std::uint64_t nnz_of_chunk(std::uint64_t chunk) const {
@@ -33,6 +35,13 @@ struct ContainerInfo {
     return nnz - first < chunk_nnz ? nnz - first : chunk_nnz;
   }
 };
+
+// What a table calls its column of values where nothing else is known: "value", with underscores appended as long as a
+// mode has that name.
+std::string default_value_name(const std::vector<std::string>& mode_names);
+
+// What a table of this tensor calls it: value_name, or the default, with underscores appended likewise.
+std::string value_column_name(const ContainerInfo& info);
 
 // One column of one chunk on disk. All zero: not allocated.
 struct StoredExtent {

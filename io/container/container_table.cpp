@@ -1,6 +1,7 @@
 // The checksum of a container's metadata, and look-ups in HDF5's chunk index.
 #include "io/container/container_table.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -43,7 +44,20 @@ std::uint64_t user_block_bytes(const Hdf5Place& place, hid_t dataset) {
   return bytes;
 }
 
+std::string distinct_from(const std::vector<std::string>& names, std::string name) {
+  while (std::ranges::find(names, name) != names.end()) name += '_';
+  return name;
+}
+
 }  // namespace
+
+std::string default_value_name(const std::vector<std::string>& mode_names) {
+  return distinct_from(mode_names, "value");
+}
+
+std::string value_column_name(const ContainerInfo& info) {
+  return distinct_from(info.mode_names, info.value_name.empty() ? "value" : info.value_name);
+}
 
 std::uint32_t metadata_crc(const ContainerInfo& info, const ChunkTable& table) {
   Checksum checksum;
@@ -68,6 +82,10 @@ std::uint32_t metadata_crc(const ContainerInfo& info, const ChunkTable& table) {
   for (const RelabelledMode& relabelled : info.relabelled) {
     checksum.add(relabelled.mode);
     checksum.add(relabelled.crc32c);
+  }
+  if (!info.value_name.empty()) {
+    checksum.add(std::uint64_t{info.value_name.size()});
+    checksum.add_list(std::span<const char>(info.value_name));
   }
   return checksum.value();
 }

@@ -233,6 +233,9 @@ void ContainerWriter::Impl::check(const ContainerInfo& final_info) const {
     if (name.size() > max_name_bytes)
       refuse("a mode's name is longer than " + std::to_string(max_name_bytes) + " bytes");
   }
+  if (final_info.value_name.size() > max_name_bytes) {
+    refuse("the name of the values is longer than " + std::to_string(max_name_bytes) + " bytes");
+  }
   if (!(final_info.sum_of_squares >= 0) || !std::isfinite(final_info.sum_of_squares)) {
     refuse("the sum of squares is not finite; values beyond 1e154 cannot be squared");
   }
@@ -274,6 +277,7 @@ void ContainerWriter::Impl::write_attributes() {
   write_attribute(place, root, "nnz", info.nnz);
   write_attribute(place, root, "chunk_nnz", info.chunk_nnz);
   write_fixed_texts(place, root, "mode_names", info.mode_names);
+  if (!info.value_name.empty()) write_fixed_text(place, root, "value_name", info.value_name);
   write_attribute(place, root, "sum_of_squares", info.sum_of_squares);
   write_attribute(place, root, "crc32c", metadata_crc(info, table));
   write_attribute(place, root, "complete", std::uint8_t{1});

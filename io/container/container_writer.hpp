@@ -60,7 +60,7 @@ class ContainerWriter {
   // Modes come in order.
   void relabel(std::uint64_t mode, std::span<const std::uint32_t> originals);
 
-  // Writes nnz, sum of squares, mode names, the chunk table and the labels (none, or one list per mode, empty or as
+  // Writes nnz, sum of squares, names, the chunk table and the labels (none, or one list per mode, empty or as
   // long as the mode); then closes, syncs, and renames over `output`. Returns the file size in bytes.
   std::uint64_t finish(const ContainerInfo& info, std::span<const Labels> labels = {});
 

@@ -35,4 +35,16 @@ std::vector<std::string> split_csv_row(std::string row, char separator) {
   }
 }
 
+void append_csv_field(std::string_view field, char separator, std::string& text) {
+  const bool is_plain = !field.empty() && field.find_first_of("\"\r\n") == std::string_view::npos &&
+                        field.find(separator) == std::string_view::npos && !field.starts_with("\xef\xbb\xbf");
+  if (is_plain) {
+    text += field;
+    return;
+  }
+  text += '"';
+  for (const char c : field) text.append(c == '"' ? 2 : 1, c);
+  text += '"';
+}
+
 }  // namespace blco

@@ -52,4 +52,7 @@ const char* explain(FieldFault fault);
 // The unquoted fields of one row, given without its end. Throws Error{invalid_argument} without a place.
 std::vector<std::string> split_csv_row(std::string row, char separator);
 
+// Appends a field to `text`, in quotes if it would otherwise read back differently.
+void append_csv_field(std::string_view field, char separator, std::string& text);
+
 }  // namespace blco

@@ -78,7 +78,12 @@ class CsvReader final : public BlockReader<Block> {
         skipped_(options.columns.modes.size() + 1) {
     for (std::size_t n = 0; n < options_.known.size(); ++n) {
       const Labels& known = options_.known[n];
-      for (std::uint64_t i = 0; i < known.size(); ++i) dictionaries_[n].number_of(known[i], hash_key(known[i]));
+      for (std::uint64_t i = 0; i < known.size(); ++i) {
+        if (dictionaries_[n].number_of(known[i], hash_key(known[i])) == i) continue;
+        refuse(option_name("columns.labels_from") + " names a file where two indices of the mode '" +
+               options_.columns.modes[n] + "' have the label " + quoted_for_message(known[i]) +
+               "; give one whose labels all differ");
+      }
     }
     options_.known.clear();
   }

@@ -38,9 +38,9 @@ std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads);
 // threads. Batches are cut at the same rows for any number of threads. Throws Error: invalid_argument naming file, line
 // and column (a row whose number of fields differs from the header, a missing field that is not accepted, a value that
 // is not a finite number, a key or name that is not UTF-8, a row or header longer than 1 MiB, columns as in
-// make_csv_form), out_of_memory (keys beyond key_bytes; names a budget that suffices), io (cannot be read), corrupt (a
-// damaged or truncated compressed stream). Memory: csv_reader_bytes() and kept_bytes(). `executor` must outlive the
-// reader.
+// make_csv_form), or a known key that occurs twice, out_of_memory (keys beyond key_bytes; names a budget that
+// suffices), io (cannot be read), corrupt (a damaged or truncated compressed stream). Memory: csv_reader_bytes() and
+// kept_bytes(). `executor` must outlive the reader.
 std::unique_ptr<CoordinateReader> open_csv(std::vector<std::filesystem::path> inputs, const CsvOptions& options,
                                            Executor& executor);
 

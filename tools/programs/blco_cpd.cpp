@@ -64,10 +64,12 @@ void add_checkpoints(cli::CommandLine& line, Arguments& arguments) {
            {.type = "K",
             .description = "With --checkpoint: number of sweeps from one checkpoint to the next",
             .fallback = "1"});
-  line.add_path("--resume", cpd.resume,
-                {.type = "FILE",
-                 .description =
-                     "Continue the fit of this checkpoint or model, with its rank and seed, as if it had not stopped"});
+  line.add_path(
+      "--resume", cpd.resume,
+      {.type = "FILE",
+       .description =
+           "Continue the fit of this checkpoint or model, with its rank and seed, as if it had not stopped; from a "
+           "model of -o up to rounding"});
   line.add("--time-limit", [&](const std::string& word) { cpd.time_limit_seconds = cli::parse_duration(word); },
            {.type = "TIME",
             .description = "Stop after this time, such as 90s, 30m or 2h, with the model of the last finished sweep"});
@@ -82,21 +84,29 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       {.type = "MODEL",
        .description = "File for the model (HDF5), written only once the fit ends; required unless --dry-run is given"});
   cpd.rank = 0;
-  line.add_whole("--rank", cpd.rank, 1,
-                 {.type = "R", .description = "Number of components, 1 to 4096; required unless --resume is given"});
+  line.add_whole(
+      "--rank", cpd.rank, 1,
+      {.type = "R", .description = "Number of components, 1 to 4096; required unless --init or --resume is given"});
   line.add_whole("--sweeps", cpd.max_sweeps, 1,
                  {.type = "N",
                   .description = "Maximum number of sweeps, including those of a resumed model",
                   .fallback = std::to_string(cpd.max_sweeps)});
   line.add_real("--tolerance", cpd.tolerance, "Stop when a sweep changes the fit by less than X; 0 never stops");
+  line.add_real("--ridge", cpd.ridge,
+                "Add X times the sum of the squared weights to what is minimised, so that components do not grow "
+                "against each other; in the unit of squared values");
   line.add("--seed",
            [&](const std::string& word) {
              cpd.seed = cli::parse_whole(word, 0, std::numeric_limits<std::uint64_t>::max());
              arguments.has_seed = true;
            },
            {.type = "N", .description = "Seed of the random initial factors", .fallback = std::to_string(cpd.seed)});
-  line.add_path("--init", arguments.initial,
-                {.type = "MODEL", .description = "Start from the factors of this model instead of random ones"});
+  line.add_path(
+      "--init", arguments.initial,
+      {.type = "MODEL",
+       .description = "Start from the factors of this model, with its rank unless --rank is given, instead of "
+                      "random ones. The tensor may have more indices than the model, such as after "
+                      "blco-ingest --labels-from; their rows are random"});
   add_checkpoints(line, arguments);
   line.add_choice<Device>("--device", cpd.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
@@ -136,12 +146,15 @@ void dry_run(const Arguments& arguments, cli::Reporter& reporter) {
     throw Error(ErrorKind::invalid_argument,
                 "--link-bandwidth, --disk-bandwidth and --memory-bandwidth require --declare-gpu");
   }
-  cli::report_plan(reporter, plan_cpd(tensor, arguments.budget, arguments.cpd, declared ? &arguments.gpu : nullptr));
+  const CpdPlan plan = plan_cpd(tensor, arguments.budget, arguments.cpd, declared ? &arguments.gpu : nullptr);
+  cli::report_plan(reporter, plan);
+  cli::report_start(reporter, plan, tensor.summary(), arguments.initial, arguments.cpd.seed);
 }
 
 // Checks everything before the work starts.
 void check(const Arguments& arguments) {
-  if (arguments.cpd.rank == 0 && arguments.cpd.resume.empty()) refuse("--rank is required unless --resume is given");
+  if (arguments.cpd.rank == 0 && arguments.cpd.resume.empty() && arguments.initial.empty())
+    refuse("--rank is required unless --init or --resume is given");
   if (!arguments.cpd.resume.empty() && !arguments.initial.empty()) refuse("give --init or --resume, not both");
   if (!arguments.cpd.resume.empty() && arguments.has_seed)
     refuse("--seed does not apply to --resume, which keeps the seed of its model; leave out --seed");
@@ -178,7 +191,10 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     reporter.note(fmt::format("the checkpoint {0} will be replaced; to continue from it, give --resume {0}",
                               cpd.checkpoint.string()));
   }
-  cpd.on_plan = [&reporter](const CpdPlan& plan) { cli::report_plan(reporter, plan); };
+  cpd.on_plan = [&](const CpdPlan& plan) {
+    cli::report_plan(reporter, plan);
+    cli::report_start(reporter, plan, tensor.summary(), arguments.initial, cpd.seed);
+  };
   cli::RankNote ranks;
   cpd.on_sweep = [&](const SweepReport& report) {
     ranks.add(report);
@@ -191,14 +207,22 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   cli::report_model(reporter, model, cpd, arguments.output);
 }
 
+constexpr const char* about =
+    "Fits a CP model to the tensor of a BLCO container. Chunks that do not fit in memory are streamed from disk.\n"
+    "The model is a sum of R components, by falling weight: each a weight times the outer product of a column per "
+    "mode.\n"
+    "Cells that are not listed in the tensor X count as zero. The fit is 1 - |X - model| / |X| over all cells, where "
+    "|X|\n"
+    "is the root of the sum of squares.";
+
+constexpr const char* examples =
+    "  blco-cpd calls.blco --rank 16 -o calls-model.h5\n"
+    "  blco-cpd calls.blco --rank 32 --sweeps 100 --memory 512MiB -o calls-model.h5";
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line(
-      "blco-cpd",
-      "Fits a CP model to the tensor of a BLCO container. Chunks that do not fit in memory are streamed from disk.",
-      "  blco-cpd calls.blco --rank 16 -o calls-model.h5\n"
-      "  blco-cpd calls.blco --rank 32 --sweeps 100 --memory 512MiB -o calls-model.h5");
+  cli::CommandLine line("blco-cpd", about, examples);
   Arguments arguments;
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);

@@ -33,11 +33,11 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       {.type = "OUT",
        .description = "For a tensor: a file that ends in .tns (coordinates) or in .csv or .tsv (a header, and "
                       "labels in place of coordinates), optionally followed by .gz or .zst; - is standard output. "
-                      "For a model: a folder",
+                      "For a model: a folder for one file per array, and one table (.csv) per mode",
        .required = true});
   line.add("--index-base",
            [&](const std::string& word) { arguments.index_base = static_cast<int>(cli::parse_whole(word, 0, 1)); },
-           {.type = "0|1", .description = "For a tensor: the smallest coordinate in the text", .fallback = "1"});
+           {.type = "0|1", .description = "The smallest coordinate in text and tables", .fallback = "1"});
   line.add(
       "--format",
       [&](const std::string& word) {
@@ -50,7 +50,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
         }
       },
       {.type = "npy|txt|tns|csv|tsv",
-       .description = "For a model: NumPy arrays (npy) or text (txt). For a tensor on standard output: tns, csv or "
+       .description = "For a model: arrays of NumPy (npy) or text (txt), beside the tables. For a tensor on standard "
+                      "output: tns, csv or "
                       "tsv; for a tensor in a file, its name decides",
        .fallback = "npy for a model, tns for a tensor"});
   line.add_threads(arguments.threads);
@@ -88,8 +89,6 @@ void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
 
 void export_arrays(const Arguments& arguments, cli::Reporter& reporter) {
   if (arguments.text_format) refuse("--format tns, csv and tsv apply to tensors; export a model as npy or txt");
-  if (arguments.index_base)
-    refuse("--index-base applies to tensors; the rows of a model are in the order of the coordinates, without numbers");
   static constexpr std::array endings{".npy", ".npz", ".txt", ".csv", ".tsv", ".tns", ".gz", ".zst", ".h5"};
   const std::string ending = arguments.output.extension().string();
   if (arguments.output == "-" || std::ranges::find(endings, ending) != endings.end()) {
@@ -99,9 +98,16 @@ void export_arrays(const Arguments& arguments, cli::Reporter& reporter) {
   const CpdModel model = load_model(arguments.input);
   const ArrayFormat format = arguments.array_format.value_or(ArrayFormat::npy);
   cli::Json files = cli::Json::array();
-  for (const auto& name : export_model(model, arguments.output, format, reporter.progress())) {
+  const int index_base = arguments.index_base.value_or(1);
+  std::size_t label_files = 0;
+  for (const auto& name : export_model(model, arguments.output, format, reporter.progress(), index_base)) {
+    label_files += name.string().ends_with(".labels.txt") ? 1 : 0;
     reporter.print(fmt::format("{} ({})", name.string(), cli::format_bytes(std::filesystem::file_size(name))));
     files.push_back(name.string());
+  }
+  const auto labelled = std::ranges::count_if(model.labels, [](const Labels& labels) { return !labels.empty(); });
+  if (label_files < static_cast<std::size_t>(labelled)) {
+    reporter.note("labels with line breaks are in the .csv file of their mode, and in no .labels.txt");
   }
   reporter.event("result", {{"outputs", files}});
 }

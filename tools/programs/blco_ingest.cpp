@@ -35,6 +35,16 @@ void parse_missing(const std::string& word, ColumnOptions& columns) {
   if (columns.missing == Missing::key) columns.missing_key = word;
 }
 
+// MODE=FILE; a name of a mode has no '='.
+LabelSource parse_label_source(const std::string& text) {
+  const std::size_t sign = text.find('=');
+  if (sign == std::string::npos || sign == 0 || sign + 1 == text.size()) {
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("'{}' is not MODE=FILE, such as word=words.map or 2=words.map.gz", text));
+  }
+  return {text.substr(0, sign), text.substr(sign + 1)};
+}
+
 void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
   line.add(
       "--modes", [&](const std::string& text) { columns.modes = cli::parse_names(text); },
@@ -60,8 +70,8 @@ void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
                       "like): stop, leave them out, or make any other word the key of all that lack one",
        .fallback = "error"});
   line.add_path("--labels-from", columns.labels_from,
-                {.type = "TENSOR",
-                 .description = "For CSV: give keys the same indices as in this container; new keys follow",
+                {.type = "FILE",
+                 .description = "For CSV: give keys the same indices as in this container or model; new keys follow",
                  .fallback = "number all keys from the start"});
 }
 
@@ -103,9 +113,11 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                                     {"error", DuplicatePolicy::error},
                                     {"first", DuplicatePolicy::first},
                                     {"last", DuplicatePolicy::last},
-                                    {"max", DuplicatePolicy::max}},
-                                   "What to do with entries of the same coordinates: keep their sum, the first, the "
-                                   "last or the largest, or stop with an error");
+                                    {"max", DuplicatePolicy::max},
+                                    {"mean", DuplicatePolicy::mean},
+                                    {"count", DuplicatePolicy::count}},
+                                   "What becomes of entries of the same coordinates: their sum, an error, the first, "
+                                   "the last, the largest, their mean, or their number (then values do not matter)");
   line.add("--shape", [&](const std::string& text) { ingest.shape = cli::parse_shape(text); },
            {.type = "SHAPE",
             .description = "Length of each mode, such as 100x200x300",
@@ -114,6 +126,13 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
            {.type = "NAMES",
             .description = "One name per mode, such as source,target,day",
             .fallback = "the names of --modes, or mode0,mode1,..."});
+  line.add_repeated(
+      "--labels", [&](const std::string& text) { ingest.label_files.push_back(parse_label_source(text)); },
+      {.type = "MODE=FILE",
+       .description = "For text and arrays: labels for a mode, which is a name of --mode-names or a number from 0. "
+                      "The file has one label a line, the first for the first index of the mode, as .map files of "
+                      "FROSTT have; it may be compressed with gzip or zstd. May be given once for every mode",
+       .fallback = "coordinates are numbers"});
   line.add_choice<Relabel>(
       "--relabel", ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
       "frequency renumbers the indices of each mode inside the container, most frequent first; this usually makes the "
@@ -136,6 +155,7 @@ void check(const Arguments& arguments) {
   }
   std::vector<std::filesystem::path> read = arguments.inputs;
   if (const auto& labels = arguments.ingest.columns.labels_from; !labels.empty()) read.push_back(labels);
+  for (const LabelSource& labels : arguments.ingest.label_files) read.push_back(labels.file);
   cli::check_output(arguments.output, read);
 }
 
@@ -188,11 +208,28 @@ cli::Json column_json(const ColumnBytes& column) {
   return {{"stored_bytes", column.stored}, {"streamed_bytes", column.streamed}};
 }
 
+cli::Json labels_json(const std::vector<LabelCounts>& labels) {
+  cli::Json json = cli::Json::array();
+  for (const LabelCounts& mode : labels) {
+    json.push_back({{"mode", mode.mode}, {"labels", mode.labels}, {"repeated", mode.repeated}});
+  }
+  return json;
+}
+
+std::string labels_text(const LabelCounts& labels, const std::vector<std::string>& names) {
+  const std::string mode = labels.mode < names.size() ? names[labels.mode] : fmt::format("mode {}", labels.mode);
+  const std::string text = fmt::format("{} of {}", cli::format_count(labels.labels), mode);
+  if (labels.repeated == 0) return text;
+  return fmt::format("{}; {} {} more than once", text, cli::format_count(labels.repeated),
+                     labels.repeated == 1 ? "label occurs" : "labels occur");
+}
+
 void report_container(cli::Reporter& reporter, const IngestReport& report, const Arguments& arguments) {
   const std::filesystem::path& output = arguments.output;
   reporter.event("result", {{"output", output.string()},
                             {"input_format", report.input_format},
                             {"shape", report.shape},
+                            {"labels", labels_json(report.labels)},
                             {"relabelled_modes", report.relabelled_modes},
                             {"entries_read", report.entries_read},
                             {"skipped_rows", skipped_json(report)},
@@ -210,6 +247,9 @@ void report_container(cli::Reporter& reporter, const IngestReport& report, const
   const std::vector<std::string>& columns = arguments.ingest.columns.modes;
   for (std::size_t n = 0; n < columns.size(); ++n) {
     row(n == 0 ? "keys" : "", fmt::format("{} of {}", cli::format_count(report.shape[n]), columns[n]));
+  }
+  for (std::size_t i = 0; i < report.labels.size(); ++i) {
+    row(i == 0 ? "labels" : "", labels_text(report.labels[i], arguments.ingest.mode_names));
   }
   if (!report.relabelled_modes.empty()) {
     row("relabel", cli::format_modes(report.relabelled_modes, report.shape.size()));
@@ -242,6 +282,8 @@ int main(int argc, char** argv) {
                         "  blco-ingest calls.tns.gz -o calls.blco --mode-names caller,callee,day\n"
                         "  blco-ingest part1.tns part2.tns -o all.blco --memory 8GiB --duplicates last\n"
                         "  blco-ingest clicks.csv --modes user,item,day --value count -o clicks.blco\n"
+                        "  blco-ingest nips.tns.gz -o nips.blco --mode-names paper,author,word,year "
+                        "--labels word=words.map.gz\n"
                         "  blco-ingest matrix.npz -o matrix.blco");
   Arguments arguments;
   add_options(line, arguments);

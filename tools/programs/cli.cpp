@@ -197,6 +197,21 @@ void CommandLine::add_list(const std::string& name, std::function<void(const std
   describe(*impl_->app.add_option_function<std::vector<std::string>>(name, checked, text.description), text);
 }
 
+void CommandLine::add_repeated(const std::string& name, std::function<void(const std::string&)> assign,
+                               const OptionText& text) {
+  const auto assign_all = [assign = std::move(assign), name](const std::vector<std::string>& words) {
+    try {
+      for (const std::string& word : words) assign(word);
+    } catch (const Error& error) {
+      throw CLI::ValidationError(name.substr(name.find(',') + 1), error.what());
+    }
+  };
+  CLI::Option* const option =
+      impl_->app.add_option_function<std::vector<std::string>>(name, assign_all, text.description);
+  // One text for each time that it is given: the next argument may be a positional one.
+  describe(*option->allow_extra_args(false), text);
+}
+
 void CommandLine::add_flag(const std::string& name, bool& value, const std::string& description) {
   impl_->app.add_flag(name, value, description);
 }

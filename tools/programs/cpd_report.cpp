@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <blco/model_summary.hpp>
+
+#include "tools/programs/cancellation_words.hpp"
+
 namespace blco::cli {
 namespace {
 
@@ -42,6 +46,7 @@ Json as_json(const CpdPlan& plan) {
       {"disk_bytes_per_pass", plan.disk_bytes_per_pass},
       {"link_bytes_per_pass", plan.link_bytes_per_pass},
       {"stops_within_sweep", plan.stops_within_sweep},
+      {"new_rows", plan.new_rows},
       {"passes", Json::array()}};
   for (const PassSeconds& pass : plan.passes) {
     json["passes"].push_back({{"mode", pass.mode},
@@ -95,6 +100,18 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
   if (has_device) print_device_plan(reporter, plan);
 }
 
+void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& tensor,
+                  const std::filesystem::path& initial, std::uint64_t seed) {
+  std::string modes;
+  for (std::size_t n = 0; n < plan.new_rows.size(); ++n) {
+    if (plan.new_rows[n] == 0) continue;
+    modes += fmt::format("{}{} of {} {}", modes.empty() ? "" : ", ", format_count(plan.new_rows[n]),
+                         format_count(tensor.shape[n]), tensor.mode_names[n]);
+  }
+  if (modes.empty()) return;
+  reporter.print(fmt::format("start   rows of {}; new and random (seed {}): {}", initial.string(), seed, modes));
+}
+
 void report_sweep(Reporter& reporter, const SweepReport& report) {
   reporter.event("sweep", {{"sweep", report.sweep},
                            {"fit", report.fit},
@@ -108,11 +125,14 @@ void report_sweep(Reporter& reporter, const SweepReport& report) {
 
 void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& options,
                   const std::filesystem::path& output) {
+  const std::optional<Cancellation> cancellation = find_cancellation(model);
   reporter.event("result", {{"output", output.string()},
                             {"rank", model.rank},
                             {"fit", model.fit()},
                             {"sweeps", model.fit_history.size()},
-                            {"stop_reason", to_string(model.stop_reason)}});
+                            {"stop_reason", to_string(model.stop_reason)},
+                            {"cancellation", cancellation_json(cancellation)}});
+  if (cancellation) reporter.print(fmt::format("note    {}", describe_cancellation(*cancellation)));
   reporter.print(fmt::format("stopped: {}", explain(model.stop_reason, options)));
   reporter.print(fmt::format("model   {} (rank {}, fit {:.6f})", output.string(), model.rank, model.fit()));
 }

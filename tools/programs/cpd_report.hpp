@@ -9,6 +9,9 @@
 namespace blco::cli {
 
 void report_plan(Reporter& reporter, const CpdPlan& plan);
+// Says which rows the initial model lacks, if any.
+void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& tensor,
+                  const std::filesystem::path& initial, std::uint64_t seed);
 void report_sweep(Reporter& reporter, const SweepReport& report);
 // `options` are those of the fit.
 void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& options,

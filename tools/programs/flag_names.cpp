@@ -9,12 +9,13 @@ namespace blco::cli {
 namespace {
 
 // Flags that are not the name of the option with hyphens.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> other_flags{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> other_flags{{
     {"checkpoint_sweeps", "--every"},
     {"device_bytes", "--device-memory"},
     {"formats", "--format"},
     {"host_bytes", "--memory"},
     {"initial", "--init"},
+    {"label_files", "--labels"},
     {"max_sweeps", "--sweeps"},
     {"memory_bytes", "--memory"},
     {"planted_rank", "--rank"},

@@ -132,6 +132,7 @@ void print_tensor(const std::filesystem::path& path, const TensorSummary& summar
                   const std::optional<TensorStatistics>& statistics) {
   print_row("tensor", path.string());
   print_modes(summary.shape, summary.mode_names, summary.label_bytes);
+  if (!summary.value_name.empty()) print_row("value name", summary.value_name);
   if (!summary.relabelled_modes.empty()) {
     print_row("relabelled", cli::format_modes(summary.relabelled_modes, summary.shape.size()));
   }

@@ -1,4 +1,4 @@
-// Exports tensors as text, and models as NumPy arrays or text.
+// Exports tensors as text, and models as tables and NumPy arrays or text.
 #pragma once
 
 #include <blco/error.hpp>
@@ -34,8 +34,9 @@ using TextSink = std::function<void(std::string_view)>;
 
 // Writes one line per nonzero, its coordinates and its value, in the order of the container. Relabelled modes get their
 // original coordinates back, so the lines then follow the order of the stored indices.
-// A table has a header: the mode names and "value" (with underscores appended if a mode has that name). Labels replace
-// coordinates where a mode has them; such a table, ingested again with labels_from, gives the same container. Whole
+// A table has a header: the mode names, and the name of the column that the values came from or "value" (with
+// underscores appended if a mode has that name). Labels replace coordinates where a mode has them; such a table,
+// ingested again with labels_from, gives the same container. Whole
 // values below 2^53 in magnitude are written as integers, others in the shortest form that reads back as the same
 // double. The text does not hold the shape: pass trailing empty slices to blco-ingest by --shape.
 // Memory: one chunk, its compressed form, the labels, up to 60 MB of text (more for long labels), and 4 bytes per index
@@ -54,13 +55,17 @@ enum class ArrayFormat { npy, text };
 
 // Writes a model into `folder`, which is created if needed: weights (R), fit_history (one per sweep; omitted if empty),
 // and per mode n its factor (I_n x R) as mode0_NAME, or mode0 for a mode without a name. Unsafe characters of a name
-// become _. Labels of a mode go to mode0_NAME.labels.txt, one per line.
-// Format: .npy (NumPy, little-endian f64, row-major) or .txt (one row per line, blanks between numbers, shortest form
-// that reads back as the same double; numpy.loadtxt reads it). Existing files of these names are replaced once all new
-// ones are complete; an error before that leaves none of the new files. Other files in the folder stay.
-// Returns the paths in the order above. Throws Error: invalid_argument (sizes that disagree), io, cancelled.
+// become _. Beside each factor a table with the same numbers: mode0_NAME.csv, whose header has the mode's name (or
+// "index"), component_0, component_1, ...; a row has the label, or else the coordinate counted from `index_base`, and
+// the numbers. Labels of a mode also go to mode0_NAME.labels.txt, one per line, unless one of them has a line break.
+// The arrays are .npy (NumPy, little-endian f64, row-major) or .txt (one row per line, blanks between numbers);
+// numpy.loadtxt reads the latter. Numbers in text have the shortest form that reads back as the same double. Existing
+// files of these names are replaced once all new ones are complete; an error before that leaves none of the new files.
+// Other files in the folder stay.
+// Returns the paths: arrays, tables, labels. Throws Error: invalid_argument (sizes that disagree, index_base), io,
+// cancelled.
 std::vector<std::filesystem::path> export_model(const CpdModel& model, const std::filesystem::path& folder,
                                                 ArrayFormat format = ArrayFormat::npy,
-                                                const ProgressCallback& progress = {});
+                                                const ProgressCallback& progress = {}, int index_base = 1);
 
 }  // namespace blco

@@ -36,7 +36,15 @@ struct ColumnOptions {
   char decimal = '.';                   // of values: a dot or a comma
   Missing missing = Missing::error;
   std::string missing_key = {};            // for Missing::key
-  std::filesystem::path labels_from = {};  // a container whose keys keep their numbers; empty: none
+  std::filesystem::path labels_from = {};  // a container or model whose keys keep their numbers; empty: none
+};
+
+// Labels for a mode of coordinate text or arrays: a file with one label a line, in UTF-8, plain or compressed by gzip
+// or zstd; the first line names the first index of the mode. Where the length of the mode is not declared, it becomes
+// as long as it has labels.
+struct LabelSource {
+  std::string mode;  // its name, or its number from 0
+  std::filesystem::path file;
 };
 
 struct IngestOptions {
@@ -44,7 +52,7 @@ struct IngestOptions {
   std::uint64_t skip_lines = 0;                       // header lines to skip at the start of every text file
   std::uint64_t memory_bytes = 0;                     // of the whole job; 0: 80% of what is available
   int threads = 0;                                    // 0: one per processor
-  DuplicatePolicy duplicates = DuplicatePolicy::sum;  // `error` refuses duplicates
+  DuplicatePolicy duplicates = DuplicatePolicy::sum;  // of entries with equal coordinates
   std::vector<std::uint64_t> shape = {};     // empty: as the input declares it, else from its largest coordinates
   std::vector<std::string> mode_names = {};  // empty: "mode0", "mode1", ...
   Relabel relabel = Relabel::none;           // frequency: smaller container, slower ingest
@@ -53,6 +61,7 @@ struct IngestOptions {
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;  // unit of reads and transfers; larger: fewer of them, more memory
   std::filesystem::path temporary_directory = {};    // for data beyond memory_bytes; empty: the output's folder
   ColumnOptions columns = {};
+  std::vector<LabelSource> label_files = {};  // for coordinates; the keys of a table are its labels
   // cuda: linearises, sorts, folds and packs on the GPU; the container's bytes are the same. What the GPU's free memory
   // does not hold at a time is sorted in shorter runs, through temporary files. automatic means the CPU, as long as no
   // hardware has shown that a GPU is faster.
@@ -70,6 +79,13 @@ struct SkippedRowCount {
   std::uint64_t rows = 0;  // above 0
 };
 
+// The labels that a mode got from label_files.
+struct LabelCounts {
+  std::uint64_t mode = 0;
+  std::uint64_t labels = 0;
+  std::uint64_t repeated = 0;  // distinct labels that more than one index has
+};
+
 struct IngestReport {
   std::vector<std::uint64_t> shape;
   std::string input_format = {};   // "FROSTT text", "CSV", ...; empty for arrays in memory and generated tensors
@@ -81,21 +97,22 @@ struct IngestReport {
   ColumnBytes value;
   std::uint64_t file_bytes = 0;
   std::vector<std::uint64_t> relabelled_modes = {};  // modes whose new numbers differ from the old ones
+  std::vector<LabelCounts> labels = {};              // by rising mode
   std::vector<StageTime> stages = {};                // in order; "sync" lasts until all data is on disk
 };
 
 // Makes one tensor from all input files and writes it to `output`, which appears only when it is complete. The files
 // are one of:
-// - delimited text with a header (CSV), where options.columns.modes names columns; shape and index_base must then be
-//   left at their defaults, and mode_names default to those columns;
+// - delimited text with a header (CSV), where options.columns.modes names columns; shape, index_base and label_files
+//   must then be left at their defaults, and mode_names default to those columns;
 // - FROSTT text (.tns), with or without a header of GenTen or ParTI, or Matrix Market coordinate text (.mtx);
 // - coordinate lists in arrays, which count from 0 whatever index_base is: NumPy archives (.npz), HDF5 files or groups
 //   of them (FILE:/GROUP). Values are "values" or "data". Coordinates are a matrix "coords" or "indices", nnz x order
 //   or order x nnz (where both fit, "coords" is order x nnz and "indices" is nnz x order), or lists "row" and "col", or
 //   lists "mode0", "mode1", ... There may be a "shape".
 // The first bytes tell what a file is; text may be plain, gzip or zstd.
-// The container's bytes depend only on the input and on shape, names, policy, relabel, zstd_level, zstd_saving_percent
-// and chunk_nnz, not on threads or memory.
+// The container's bytes depend only on the input and on shape, names, labels, policy, relabel, zstd_level,
+// zstd_saving_percent and chunk_nnz, not on threads or memory.
 // Data beyond memory_bytes is sorted through packed temporary files: once if the shape is given, twice if it is not or
 // if indices are renumbered. These files are locked; those that killed jobs left in the same folder are removed.
 // Throws Error: invalid_argument (bad input, naming file and line; an empty tensor; values that are all zero; a shape

@@ -20,6 +20,7 @@ struct TensorColumn {
 struct TensorSummary {
   std::vector<std::uint64_t> shape;
   std::vector<std::string> mode_names;
+  std::string value_name = {};  // of the column that the values came from; empty: not kept
   std::uint64_t nnz = 0;
   std::vector<std::uint64_t> relabelled_modes;  // modes stored with other indices than the tensor's own
   int line_bits = 0;

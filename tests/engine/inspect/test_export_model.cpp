@@ -51,8 +51,8 @@ TEST(ExportModel, WritesNumpyArraysNamedAfterTheModes) {
 
   const auto files = export_model(model, folder / "out");
 
-  EXPECT_THAT(names_of(files),
-              ElementsAre("weights.npy", "fit_history.npy", "mode0.npy", "mode1_who_what__.npy", "mode2_größe.npy"));
+  EXPECT_THAT(names_of(files), ElementsAre("weights.npy", "fit_history.npy", "mode0.npy", "mode1_who_what__.npy",
+                                           "mode2_größe.npy", "mode0.csv", "mode1_who_what__.csv", "mode2_größe.csv"));
   expect_npy(files[0], "2,", model.weights);
   expect_npy(files[1], "1,", model.fit_history);
   expect_npy(files[2], "3,2,", model.factors[0]);
@@ -68,10 +68,36 @@ TEST(ExportModel, WritesTextThatReadsBackAsTheSameNumbers) {
 
   const auto files = export_model(model, folder / "out", ArrayFormat::text);
 
-  EXPECT_THAT(names_of(files), ElementsAre("weights.txt", "mode0.txt", "mode1.txt", "mode2.txt"));
+  EXPECT_THAT(names_of(files),
+              ElementsAre("weights.txt", "mode0.txt", "mode1.txt", "mode2.txt", "mode0.csv", "mode1.csv", "mode2.csv"));
   EXPECT_EQ(file_contents(files[0]), "2.5\n1e-300\n");
   EXPECT_EQ(file_contents(files[1]), "0.1 -0\n1 1e+05\n0.3333333333333333 5e-324\n");
   EXPECT_EQ(file_contents(files[3]), "0 0.25\n-1e+22 7\n");
+}
+
+TEST(ExportModel, WritesTablesOfLabelsOrCoordinates) {
+  const TemporaryFolder folder;
+  CpdModel model = small_model();
+  model.labels = {Labels(std::vector<std::string>{"plain", "a, \"b\"", "two\nlines"}),
+                  {},
+                  Labels(std::vector<std::string>{"ü", "-"})};
+  model.mode_names[2] = "component_1";
+  model.factors[1][0] = 0x1p63;
+
+  const auto from_one = export_model(model, folder / "one");
+  const auto from_zero = export_model(model, folder / "zero", ArrayFormat::npy, {}, 0);
+
+  EXPECT_THAT(names_of(from_one), ElementsAre("weights.npy", "fit_history.npy", "mode0.npy", "mode1_who_what__.npy",
+                                              "mode2_component_1.npy", "mode0.csv", "mode1_who_what__.csv",
+                                              "mode2_component_1.csv", "mode2_component_1.labels.txt"));
+  EXPECT_EQ(file_contents(from_one[5]),
+            "mode0,component_0,component_1\nplain,0.1,-0\n\"a, \"\"b\"\"\",1,1e+05\n"
+            "\"two\nlines\",0.3333333333333333,5e-324\n");
+  EXPECT_EQ(file_contents(from_one[6]), "who/what *,component_0,component_1\n1,9.223372036854775808e+18,1\n");
+  EXPECT_EQ(file_contents(from_zero[6]), "who/what *,component_0,component_1\n0,9.223372036854775808e+18,1\n");
+  EXPECT_EQ(file_contents(from_one[7]), "component_1_,component_0,component_1\nü,0,0.25\n-,-1e+22,7\n");
+  expect_error(ErrorKind::invalid_argument, "index_base",
+               [&] { export_model(model, folder / "two", ArrayFormat::npy, {}, 2); });
 }
 
 TEST(ExportModel, CutsALongNameBetweenLetters) {
@@ -120,12 +146,13 @@ TEST(ExportModel, LeavesNothingWhereItCannotEnd) {
 
 TEST(ExportModel, RefusesSizesThatDisagree) {
   const TemporaryFolder folder;
-  for (int wrong = 0; wrong < 4; ++wrong) {
+  for (int wrong = 0; wrong < 5; ++wrong) {
     CpdModel model = small_model();
     if (wrong == 0) model.weights.pop_back();
     if (wrong == 1) model.factors[1].pop_back();
     if (wrong == 2) model.factors.pop_back();
     if (wrong == 3) model.mode_names.pop_back();
+    if (wrong == 4) model.labels = {Labels(std::vector<std::string>{"one", "two"}), {}, {}};
     expect_error(ErrorKind::invalid_argument, "cannot export the model", [&] { export_model(model, folder / "out"); });
   }
   EXPECT_TRUE(folder.is_empty());

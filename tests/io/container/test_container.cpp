@@ -222,6 +222,8 @@ TEST(Container, RefusesWhatDoesNotMakeAContainer) {
   refused("at least one nonzero", [&] { finish_with([](ContainerInfo& info) { info.nnz = 0; }); });
   refused("a name for every mode", [&] { finish_with([](ContainerInfo& info) { info.mode_names.pop_back(); }); });
   refused("zero byte", [&] { finish_with([](ContainerInfo& info) { info.mode_names[0] = std::string(1, '\0'); }); });
+  refused("the name of the values",
+          [&] { finish_with([](ContainerInfo& info) { info.value_name = std::string(4097, 'x'); }); });
   refused("sum of squares", [&] {
     finish_with([](ContainerInfo& info) { info.sum_of_squares = std::numeric_limits<double>::infinity(); });
   });

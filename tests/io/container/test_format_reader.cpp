@@ -67,8 +67,12 @@ with h5py.File('t.blco', 'r') as file:
     for name in a['mode_names']:
         data += struct.pack('<Q', len(name)) + name
     data += bytes([a['complete']])
+    value_name = a.get('value_name', b'')
     for name in ('address', 'stored_bytes', 'payload_bytes', 'filter_mask', 'lower', 'upper'):
         data += chunks[name][()].tobytes()
+    if value_name:
+        data += struct.pack('<Q', len(value_name)) + value_name
+    assert value_name == open('value_name', 'rb').read()
     assert crc32c(b'123456789') == 0xe3069283 and crc32c(data) == a['crc32c']
     with open('t.blco', 'rb') as raw:
         for c, column in np.argwhere(chunks['stored_bytes'][()] > 0):
@@ -112,7 +116,9 @@ TEST_P(PrintedReader, GivesTheColumnsThatWereWrittenWithoutPlugins) {
   const TemporaryFolder folder;
   const std::string reader = printed_reader("A reader without plugins");
   for (const int level : {0, 3}) {
-    const StoredTensor tensor = random_tensor({{1ULL << 33, 1ULL << 32, 50}, 1100, 300, GetParam(), level});
+    StoredTensor tensor = random_tensor({{1ULL << 33, 1ULL << 32, 50}, 1100, 300, GetParam(), level});
+    if (level == 3) tensor.info.value_name = "größe";
+    write_file(folder / "value_name", tensor.info.value_name);
     write_tensor(tensor, folder / "t.blco");
     write_raw(folder / "index", tensor.columns.low);
     write_raw(folder / "key", tensor.columns.key);

@@ -22,11 +22,12 @@ run blco-info model.h5 --top 1 --json | grep -o '"name":"[^"]*"' | sort | uniq -
 # To text and back.
 run blco-export clicks.blco -o out.csv | hide_sizes
 run head -3 out.csv
-blco-ingest out.csv --modes user,item,day --value value --labels-from clicks.blco -o again.blco --quiet && cmp again.blco clicks.blco &&
+blco-ingest out.csv --modes user,item,day --value count --labels-from clicks.blco -o again.blco --quiet && cmp again.blco clicks.blco &&
   echo 'the same container'
 run blco-export clicks.blco -o - --format tsv | head -3
 run blco-export clicks.blco -o - | head -3
 blco-export model.h5 -o factors >/dev/null && run head -2 factors/mode0_user.labels.txt
+sed -n 's/^\("[^"]*"\|[^,]*\),.*/\1/p' factors/mode0_user.csv | sed -n '1,2p;6p'
 
 # Relabelled: the same table comes out of it, and the same labels out of its model.
 sed '2,6d' clicks.csv >fewer.csv

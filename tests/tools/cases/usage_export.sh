@@ -16,7 +16,7 @@ run blco-export small.blco -o out.tns --index-base 2
 run blco-export small.blco -o out.tns --threads 0
 run blco-export small.blco -o out.tns --format npy
 run bash -c 'blco-export small.blco -o - >/dev/full'
-run blco-export model.h5 -o factors --index-base 0
+run blco-export model.h5 -o factors --index-base 2
 run blco-export model.h5 -o factors --format xml
 run blco-export model.h5 -o model.npy
 run blco-export model.h5 -o -

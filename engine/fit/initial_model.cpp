@@ -1,0 +1,78 @@
+// Compares shapes and labels of a model with those of a tensor.
+#include "engine/fit/initial_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "io/text/quoted_text.hpp"
+
+namespace blco {
+namespace {
+
+std::string describe(const std::vector<std::uint64_t>& shape) {
+  std::string text;
+  for (const std::uint64_t length : shape) {
+    if (!text.empty()) text += 'x';
+    text += std::to_string(length);
+  }
+  return text;
+}
+
+bool holds(const std::vector<std::uint64_t>& longer, const std::vector<std::uint64_t>& shape) {
+  return longer.size() == shape.size() && std::ranges::equal(shape, longer, std::ranges::less_equal());
+}
+
+void check_labels_of_mode(const std::string& mode, const Labels& old, const Labels& now) {
+  for (std::uint64_t i = 0; i < old.size(); ++i) {
+    const bool is_there = i < now.size();
+    if (is_there && old[i] == now[i]) continue;
+    refuse("label " + std::to_string(i + 1) + " of mode '" + mode + "' is " + quoted_for_message(old[i]) +
+           " in the initial model, but " + (is_there ? quoted_for_message(now[i]) : "absent") +
+           " in the tensor, so rows of the model would go to other labels; ingest the tensor again with blco-ingest "
+           "--labels-from and that model, which keeps the numbers of its labels");
+  }
+}
+
+}  // namespace
+
+void check_initial_model(const TensorSummary& tensor, const CpdOptions& options) {
+  const CpdModel& initial = *options.initial;
+  if (initial.rank != options.rank) {
+    refuse("the initial model has rank " + std::to_string(initial.rank) + ", but rank " + std::to_string(options.rank) +
+           " was asked for; give " + option_name("rank", std::to_string(initial.rank)));
+  }
+  if (!holds(tensor.shape, initial.shape)) {
+    refuse("the initial model has the shape " + describe(initial.shape) + ", but the tensor has the shape " +
+           describe(tensor.shape) + "; modes of the tensor may be longer than those of the model, but not shorter");
+  }
+  if (initial.factors.size() != initial.shape.size()) refuse("the initial model does not have one factor per mode");
+  for (std::size_t n = 0; n < initial.shape.size(); ++n) {
+    const std::vector<double>& factor = initial.factors[n];
+    const bool whole = factor.size() == initial.shape[n] * static_cast<std::uint64_t>(options.rank);
+    if (!whole || !std::all_of(factor.begin(), factor.end(), [](double x) { return std::isfinite(x); })) {
+      refuse("factor " + std::to_string(n) +
+             " of the initial model has the wrong size, or a number that is not finite");
+    }
+  }
+}
+
+void check_initial_labels(const Tensor& tensor, const CpdModel& initial) {
+  if (std::ranges::all_of(initial.labels, &Labels::empty) || tensor.summary().label_bytes.empty()) return;
+  const std::vector<Labels> labels = tensor.labels();
+  for (std::size_t n = 0; n < std::min(labels.size(), initial.labels.size()); ++n) {
+    if (!labels[n].empty()) check_labels_of_mode(tensor.summary().mode_names[n], initial.labels[n], labels[n]);
+  }
+}
+
+std::vector<std::uint64_t> count_new_rows(const TensorSummary& tensor, const CpdModel& initial) {
+  std::vector<std::uint64_t> rows;
+  for (std::size_t n = 0; n < tensor.shape.size(); ++n) rows.push_back(tensor.shape[n] - initial.shape[n]);
+  if (std::ranges::all_of(rows, [](std::uint64_t count) { return count == 0; })) rows.clear();
+  return rows;
+}
+
+}  // namespace blco
