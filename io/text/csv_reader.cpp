@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "blco/error.hpp"
@@ -38,14 +39,22 @@ class CsvHeaders {
       : files_(std::move(files)), columns_(options.columns), dialect_(options.dialect), missing_(options.missing) {}
 
   std::optional<TextPreamble> find(std::string_view text, bool is_whole, std::size_t file, std::uint64_t lines_before) {
-    const auto header = find_csv_header(text, is_whole, dialect_, files_[file], lines_before);
-    if (!header) return std::nullopt;
-    CsvForm form = make_csv_form(*header, columns_, files_[file]);
+    const auto found = find_csv_header(text, is_whole, dialect_, files_[file], lines_before);
+    if (!found) return std::nullopt;
+    CsvHeader header = *found;
+    CsvForm form;
+    try {
+      form = make_csv_form(header, columns_, files_[file]);
+    } catch (const Error&) {
+      // Names may contain separators, so that another one than the most frequent may be meant.
+      auto other = dialect_.separator == 0 ? find_other(text, is_whole, file, lines_before) : std::nullopt;
+      if (!other) throw;
+      std::tie(header, form) = std::move(*other);
+    }
     form.decimal = dialect_.decimal;
     form.missing = missing_;
     forms_.push_back(std::move(form));
-    return TextPreamble{
-        .format = "CSV", .bytes = header->bytes, .lines = header->lines, .separator = header->separator};
+    return TextPreamble{.format = "CSV", .bytes = header.bytes, .lines = header.lines, .separator = header.separator};
   }
 
   // Of a file whose header has been found; the reference stays valid.
@@ -53,6 +62,20 @@ class CsvHeaders {
   bool empty() const { return forms_.empty(); }
 
  private:
+  // The header with another separator, where that has all columns that are asked for.
+  std::optional<std::pair<CsvHeader, CsvForm>> find_other(std::string_view text, bool is_whole, std::size_t file,
+                                                          std::uint64_t lines_before) const {
+    for (const char separator : guessed_separators) {
+      try {
+        const CsvDialect dialect{separator, dialect_.decimal};
+        const auto header = find_csv_header(text, is_whole, dialect, files_[file], lines_before);
+        if (header) return std::pair(*header, make_csv_form(*header, columns_, files_[file]));
+      } catch (const Error&) {
+      }
+    }
+    return std::nullopt;
+  }
+
   std::vector<fs::path> files_;
   CsvColumns columns_;
   CsvDialect dialect_;
