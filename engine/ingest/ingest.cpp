@@ -139,8 +139,9 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
   if (sort.entry_count() == 0) {
     std::string skipped;
     for (const auto& [column, rows] : reader.skipped_rows()) {
-      skipped += (skipped.empty() ? " but " : ", ") + count_of(rows, "row") + " without '" + column + "'";
+      skipped += (skipped.empty() ? ", but rows with missing fields (" : ", ") + count_of(rows, "row") + " without '" + column + "'";
     }
+    if (!skipped.empty()) skipped += ")";
     throw Error(ErrorKind::invalid_argument,
                 reader.name() + " has no nonzeros" + skipped + "; a tensor requires at least one");
   }

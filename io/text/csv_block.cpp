@@ -20,10 +20,37 @@
 namespace blco {
 namespace {
 
+struct TextCensus {
+  std::uint64_t lines = 0;
+  bool is_ascii = true;
+};
+
+TextCensus take_census(std::span<const char> text) {
+  constexpr std::size_t part_bytes = 192;  // so that counts of a part fit a byte, and the compiler's vectors are full
+  TextCensus census;
+  std::uint8_t all_bits = 0;
+  std::size_t at = 0;
+  for (; at + part_bytes <= text.size(); at += part_bytes) {
+    std::uint8_t lines = 0;
+    for (std::size_t i = at; i < at + part_bytes; ++i) {
+      lines = static_cast<std::uint8_t>(lines + (text[i] == '\n'));
+      all_bits |= static_cast<std::uint8_t>(text[i]);
+    }
+    census.lines += lines;
+  }
+  for (; at < text.size(); ++at) {
+    census.lines += text[at] == '\n';
+    all_bits |= static_cast<std::uint8_t>(text[at]);
+  }
+  census.is_ascii = all_bits < 0x80;
+  return census;
+}
+
 // Numbers the keys of one mode within a block.
 class LocalKeys {
  public:
-  LocalKeys() : slots_(first_slots) {}
+  // `is_ascii`: all keys are.
+  explicit LocalKeys(bool is_ascii) : is_ascii_(is_ascii), slots_(first_slots) {}
 
   std::uint32_t number_of(std::string_view key, const char* block) {
     const std::uint32_t hash = hash_key(key);
@@ -34,6 +61,7 @@ class LocalKeys {
     }
     keys_.push_back({static_cast<std::uint32_t>(key.data() - block), static_cast<std::uint32_t>(key.size()), hash});
     slots_[at] = static_cast<std::uint32_t>(keys_.size());
+    has_invalid_ = has_invalid_ || (!is_ascii_ && find_invalid_utf8(key));
     if (2 * keys_.size() > slots_.size()) grow();
     return static_cast<std::uint32_t>(keys_.size()) - 1;
   }
@@ -47,7 +75,8 @@ class LocalKeys {
     return *missing_;
   }
 
-  std::size_t size() const { return keys_.size(); }
+  // A key that is not UTF-8 has been numbered.
+  bool has_invalid() const { return has_invalid_; }
 
   std::vector<CsvKey> take() {
     keys_.shrink_to_fit();
@@ -67,6 +96,8 @@ class LocalKeys {
     }
   }
 
+  bool is_ascii_;
+  bool has_invalid_ = false;
   std::vector<std::uint32_t> slots_;  // number plus one; 0: free
   std::vector<CsvKey> keys_;
   std::optional<std::uint32_t> missing_;
@@ -78,9 +109,11 @@ class CsvParser {
       : begin_(text.data()),
         end_(text.data() + text.size()),
         form_(form),
-        keys_(static_cast<std::size_t>(form.order)),
+        replaces_missing_(!form.missing.key.empty()),
         row_(static_cast<std::size_t>(form.order)) {
-    block_.line_count = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+    const TextCensus census = take_census(text);
+    block_.line_count = census.lines;
+    keys_.assign(static_cast<std::size_t>(form.order), LocalKeys(census.is_ascii));
     block_.batch.order = form.order;
     block_.skipped.resize(static_cast<std::size_t>(form.order) + 1);
     for (std::size_t column = 0; column < form.roles.size(); ++column) {
@@ -109,7 +142,7 @@ class CsvParser {
     const auto fields = std::max<std::size_t>(1, form_.names.size());
     // Every field of a row is followed by a separator or a line end, and keys are not empty unless another replaces
     // them.
-    const std::size_t key_bytes = form_.missing.key.empty() ? static_cast<std::size_t>(form_.order) : 0;
+    const std::size_t key_bytes = replaces_missing_ ? 0 : static_cast<std::size_t>(form_.order);
     const auto room =
         std::min<std::uint64_t>(block_.line_count, static_cast<std::uint64_t>(end_ - begin_) / (fields + key_bytes));
     block_.batch.values.reserve(room);
@@ -132,45 +165,65 @@ class CsvParser {
     return "column " + std::to_string(column + 1) + ", " + quoted_for_message(form_.names[column]) + ", ";
   }
 
-  // Moves past the row, unless it is refused.
-  void parse_row(char*& at) {
+  // Moves past the row, unless it is refused. Fields are looked at once the row is whole: a row that is left out must
+  // leave no keys behind.
+  void parse_row(char*& row_at) {
+    char* at = row_at;
     row_begin_ = at;
-    std::size_t used = 0;
+    const char separator = form_.separator;
+    const std::size_t columns = form_.names.size();
+    const int* const roles = form_.roles.data();
+    std::string_view* used = fields_.data();
+    bool has_missing = false;
     for (std::size_t column = 0;; ++column, ++at) {
       char* const field_begin = at;
       std::string_view field;
-      const FieldFault fault = take_field(at, end_, form_.separator, field);
-      if (fault == FieldFault::open_quote) return fail_open_field(field_begin, column);
-      if (column >= form_.names.size()) return fail_count(at, column);
-      if (fault != FieldFault::none) return fail_column(column, explain(fault));
-      if (form_.roles[column] != CsvForm::unused) fields_[used++] = field;
-      if (*at != form_.separator) {
-        if (column + 1 != form_.names.size()) return fail_count(at, column);
+      const FieldFault fault = take_field(at, end_, separator, field);
+      if (fault != FieldFault::none || column >= columns) return fail_field(at, field_begin, column, fault);
+      if (roles[column] != CsvForm::unused) {
+        has_missing |= is_missing(roles[column] == CsvForm::value ? trimmed(field) : field);
+        *used++ = field;
+      }
+      if (*at != separator) {
+        if (column + 1 != columns) return fail_count(at, column);
         break;
       }
     }
     if (static_cast<std::size_t>(at - row_begin_) > max_tns_line_bytes) return fail_long_row();
-    at += *at == '\r' ? 2 : 1;
-    take_row();
+    row_at = at + (*at == '\r' ? 2 : 1);
+    if (!has_missing || accept_missing()) take_row();
   }
 
-  // Fields are looked at once the row is whole: a row that is left out must leave no keys behind.
+  void fail_field(char* at, const char* field_begin, std::size_t column, FieldFault fault) {
+    if (fault == FieldFault::open_quote) return fail_open_field(field_begin, column);
+    if (column >= form_.names.size()) return fail_count(at, column);
+    fail_column(column, explain(fault));
+  }
+
   void take_row() {
-    for (std::size_t i = 0; i < used_.size(); ++i) {
-      const int role = form_.roles[used_[i]];
-      const bool is_value = role == CsvForm::value;
-      if (!is_missing(is_value ? trimmed(fields_[i]) : fields_[i])) continue;
-      if (!form_.missing.are_accepted) return fail_missing(used_[i], fields_[i]);
-      if (!is_value && !form_.missing.key.empty()) continue;
-      ++block_.skipped[static_cast<std::size_t>(is_value ? form_.order : role)];
-      return;
-    }
     double value = 1;
     for (std::size_t i = 0; i < used_.size(); ++i) {
       if (!take(used_[i], fields_[i], value)) return;
     }
     block_.batch.narrow.insert(block_.batch.narrow.end(), row_.begin(), row_.end());
     block_.batch.values.push_back(value);
+  }
+
+  // Of a row with a missing field: true if it is taken, with a key in the place of missing ones.
+  bool accept_missing() {
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      const int role = form_.roles[used_[i]];
+      const bool is_value = role == CsvForm::value;
+      if (!is_missing(is_value ? trimmed(fields_[i]) : fields_[i])) continue;
+      if (!form_.missing.are_accepted) {
+        fail_missing(used_[i], fields_[i]);
+        return false;
+      }
+      if (!is_value && !form_.missing.key.empty()) continue;
+      ++block_.skipped[static_cast<std::size_t>(is_value ? form_.order : role)];
+      return false;
+    }
+    return true;
   }
 
   void fail_missing(std::size_t column, std::string_view field) {
@@ -192,18 +245,12 @@ class CsvParser {
       if (fault) fail_column(column, *fault);
     } else {
       LocalKeys& keys = keys_[static_cast<std::size_t>(role)];
-      const std::size_t known = keys.size();
-      const bool is_replaced = !form_.missing.key.empty() && is_missing(field);
-      const std::uint32_t number =
+      const bool is_replaced = replaces_missing_ && is_missing(field);
+      row_[static_cast<std::size_t>(role)] =
           is_replaced ? keys.number_of_missing(form_.missing.key) : keys.number_of(field, begin_);
-      if (number == known && !is_replaced) check_encoding(column, field);
-      row_[static_cast<std::size_t>(role)] = number;
+      if (keys.has_invalid()) fail_column(column, quoted_for_message(field) + not_utf8);
     }
     return !block_.fault;
-  }
-
-  void check_encoding(std::size_t column, std::string_view key) {
-    if (find_invalid_utf8(key)) fail_column(column, quoted_for_message(key) + not_utf8);
   }
 
   // The row has another number of fields than the header; `column` is the last one seen.
@@ -222,6 +269,7 @@ class CsvParser {
   char* begin_;
   char* end_;
   const CsvForm& form_;
+  bool replaces_missing_;
   std::vector<std::size_t> used_;         // columns of modes and values, in the order of the file
   std::vector<std::string_view> fields_;  // of these columns, in the row being parsed
   std::vector<LocalKeys> keys_;

@@ -1,46 +1,9 @@
-// Takes fields apart: the closing quote by memchr, the end of other fields byte by byte.
+// Explains what is wrong with fields, and takes single rows apart.
 #include "io/text/csv_field.hpp"
-
-#include <algorithm>
-#include <cstring>
 
 #include "blco/error.hpp"
 
 namespace blco {
-namespace {
-
-// `at` is behind the opening quote.
-FieldFault take_quoted(char*& at, const char* end, std::string_view& field) {
-  char* const begin = at;
-  char* to = begin;
-  for (;;) {
-    auto* const quote = static_cast<char*>(std::memchr(at, '"', static_cast<std::size_t>(end - at)));
-    if (quote == nullptr) return FieldFault::open_quote;
-    if (to != at) std::memmove(to, at, static_cast<std::size_t>(quote - at));
-    to += quote - at;
-    at = quote + 1;
-    if (*at != '"') break;
-    *to++ = *at++;
-  }
-  field = {begin, static_cast<std::size_t>(to - begin)};
-  std::fill(to, at, '"');  // no line breaks are left there to be counted again
-  return FieldFault::none;
-}
-
-}  // namespace
-
-FieldFault take_field(char*& at, const char* end, char separator, std::string_view& field) {
-  if (*at != '"') {
-    const char* const begin = at;
-    while (*at != separator && *at != '\n' && *at != '\r') ++at;
-    field = {begin, static_cast<std::size_t>(at - begin)};
-  } else if (take_quoted(++at, end, field) != FieldFault::none) {
-    return FieldFault::open_quote;
-  }
-  if (*at == separator || *at == '\n' || (*at == '\r' && at[1] == '\n')) return FieldFault::none;
-  return *at == '\r' ? FieldFault::carriage_return : FieldFault::text_after_quote;
-}
-
 const char* explain(FieldFault fault) {
   switch (fault) {
     case FieldFault::open_quote:

@@ -62,7 +62,7 @@ ScannedRow scan_row(std::string_view text, bool is_whole, char separator) {
   return row;
 }
 
-// The separator, and the row that it makes. A row without an end in this text loses to one that has an end.
+// The separator, and the row that it makes.
 std::pair<char, ScannedRow> choose_separator(std::string_view text, bool is_whole, const CsvDialect& dialect,
                                              const fs::path& file) {
   const bool is_final = is_whole || text.size() > max_tns_line_bytes;
@@ -75,7 +75,7 @@ std::pair<char, ScannedRow> choose_separator(std::string_view text, bool is_whol
     const bool has_end = row.end.has_value();
     const bool had_end = best.second.end.has_value();
     if (has_end != had_end && !is_final) return {separator, {}};  // more text may tell
-    if (has_end != had_end ? has_end : row.separators > best.second.separators) best = {separator, row};
+    if (row.separators > best.second.separators) best = {separator, row};
   }
   return best;
 }
@@ -137,6 +137,7 @@ std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, c
     refuse(place + "the header does not end within " + (is_whole ? "the file" : "1 MiB") +
            "; close its quotes, and give every table a line with the names of its columns");
   }
+  if (*scanned.end > max_tns_line_bytes) refuse(place + "the header is longer than 1 MiB; is this a table?");
   row = row.substr(0, *scanned.end);
   header.bytes += std::min(row.size() + 1, text.size() - header.bytes);
   header.lines += static_cast<std::uint64_t>(std::ranges::count(row, '\n')) + 1;

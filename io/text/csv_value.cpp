@@ -1,4 +1,4 @@
-// Tells missing fields by their length and first character, then exactly.
+// Words that stand for missing fields, and numbers.
 #include "io/text/csv_value.hpp"
 
 #include <algorithm>
@@ -14,10 +14,6 @@ namespace {
 constexpr std::array<std::string_view, 18> missing_words = {
     "NA",   "N/A",  "n/a",  "<NA>", "#NA",  "#N/A",   "#N/A N/A", "NaN",     "nan",
     "-NaN", "-nan", "NULL", "null", "None", "1.#IND", "-1.#IND",  "1.#QNAN", "-1.#QNAN"};
-constexpr std::size_t longest_word = 8;
-
-bool is_missing_word(std::string_view field) { return std::ranges::find(missing_words, field) != missing_words.end(); }
-
 std::string with_dot(std::string_view field) {
   std::string number(field);
   std::ranges::replace(number, ',', '.');
@@ -34,28 +30,7 @@ std::string explain_no_number(std::string_view field, char decimal) {
 
 }  // namespace
 
-bool is_missing(std::string_view field) {
-  if (field.empty()) return true;
-  if (field.size() > longest_word) return false;
-  switch (field[0]) {
-    case 'N':
-    case 'n':
-    case '#':
-    case '<':
-    case '-':
-      return is_missing_word(field);
-    case '1':
-      return field.size() >= 6 && field[2] == '#' && is_missing_word(field);
-    default:
-      return false;
-  }
-}
-
-std::string_view trimmed(std::string_view field) {
-  const std::size_t begin = field.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return field.substr(begin, field.find_last_not_of(" \t") - begin + 1);
-}
+bool is_missing_word(std::string_view field) { return std::ranges::find(missing_words, field) != missing_words.end(); }
 
 std::optional<std::string> parse_csv_value(std::string_view field, char decimal, double& value) {
   TnsValueFault fault = TnsValueFault::none;

@@ -35,7 +35,7 @@ constexpr std::array foreign_formats = {
 };
 
 std::string explain_table(const char* name, const char* command) {
-  return std::string("this is ") + name + ", not text; make CSV of it (for example: " + command +
+  return std::string("this is ") + name + ", which is not read; make CSV of it (for example: " + command +
          ") and name its columns with " + option_name("columns.modes");
 }
 

@@ -8,7 +8,7 @@
 namespace blco {
 
 // `head` is the beginning of a file; of an archive, its end may follow. Says what the file is and what to do: "this is
-// Parquet, not text; ...". Returns nothing if it may be text.
+// Parquet, which is not read; ...". Returns nothing if it may be text.
 std::optional<std::string> explain_foreign_format(std::string_view head);
 
 }  // namespace blco

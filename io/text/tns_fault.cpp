@@ -22,6 +22,8 @@
 namespace blco {
 namespace {
 
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
 // For a message: short, and printable whatever the input contains.
 std::string quoted(std::string_view text) {
   constexpr std::size_t longest = 40;
@@ -108,7 +110,7 @@ std::string field_fault(const std::vector<std::string_view>& fields, const TnsPl
   return "";
 }
 
-bool is_control(char c) { return (c >= 0 && c < ' ' && c != '\t') || c == '\x7f'; }
+bool is_control(char c) { return (c >= 0 && c < ' ' && c != '\t' && c != '\r') || c == '\x7f'; }
 
 std::string control_fault(std::string_view line) {
   if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff")) {
@@ -137,9 +139,9 @@ std::optional<std::string> table_fault(std::string_view line, const TnsPlace& pl
   const auto count = static_cast<std::size_t>(std::ranges::count_if(names, looks_like_name));
   const bool is_tab = line.find_first_of(",;") == std::string_view::npos;  // coordinates may have tabs between them too
   if (names.size() < 2 || count < (is_tab ? names.size() : 1)) return std::nullopt;
-  return quoted(line) + " looks like the header of a table; name the columns that become modes with " +
-         option_name("columns.modes") + ", and the column of values, if there is one, with " +
-         option_name("columns.value") +
+  return quoted(line.substr(line.starts_with(byte_order_mark) ? byte_order_mark.size() : 0)) +
+         " looks like the header of a table; name the columns that become modes with " + option_name("columns.modes") +
+         ", and the column of values, if there is one, with " + option_name("columns.value") +
          (is_tab ? ", or give " + option_name("skip_lines", "1") + " if coordinates follow" : "") +
          "; its columns are: " + list_columns(names);
 }
@@ -151,14 +153,14 @@ std::string fault_of(std::string_view line, const TnsPlace& place) {
     if (auto foreign = explain_foreign_format(line)) return *foreign;
     if (auto table = table_fault(line, place)) return *table;
   }
-  if (is_first && line.starts_with("\xef\xbb\xbf")) {
+  if (is_first && line.starts_with(byte_order_mark)) {
     return "the file starts with a UTF-8 byte order mark; remove it (for example: sed -i '1s/^\\xef\\xbb\\xbf//' FILE)";
   }
+  if (is_first && std::any_of(line.begin(), line.end(), is_control)) return control_fault(line);
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.find('\r') != std::string_view::npos) {
-    return "a carriage return within the line; end lines in LF or CR LF";
+    return "a carriage return within the line; end lines in LF or CR LF (for example: tr '\\r' '\\n')";
   }
-  if (is_first && std::any_of(line.begin(), line.end(), is_control)) return control_fault(line);
   for (const auto& [separator, name] : {std::pair(',', "commas"), std::pair(';', "semicolons")}) {
     if (line.find(separator) == std::string_view::npos || (separator == ';' && !is_first)) continue;
     return quoted(line) + " has " + name +

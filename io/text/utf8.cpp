@@ -1,6 +1,7 @@
 // Skips ASCII eight bytes at a time, and checks other characters one by one.
 #include "io/text/utf8.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -29,8 +30,8 @@ std::size_t character_bytes(std::string_view text) {
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
   constexpr std::uint64_t high_bits = 0x8080808080808080;
   for (std::size_t at = 0; at < text.size();) {
-    std::uint64_t word = high_bits;
-    if (text.size() - at >= sizeof(word)) std::memcpy(&word, text.data() + at, sizeof(word));
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, std::min(sizeof(word), text.size() - at));
     if ((word & high_bits) == 0) {
       at += sizeof(word);
       continue;

@@ -66,8 +66,11 @@ TEST(ParseShape, RefusesWhatIsNoShape) {
 
 TEST(ParseNames, KeepsOrderAndRefusesEmptyOnes) {
   EXPECT_THAT(parse_names("who,what of it,when"), ElementsAre("who", "what of it", "when"));
+  EXPECT_THAT(parse_names("5\" disk, who , when"), ElementsAre("5\" disk", "who", "when"));
+  EXPECT_THAT(parse_names("\"day, hour\", \"a \"\"b\"\"\",\" x \":y ,z"),
+              ElementsAre("day, hour", "a \"b\"", " x :y", "z"));
 
-  for (const char* text : {"", ",", "a,", ",a", "a,,b"}) {
+  for (const char* text : {"", ",", "a,", ",a", "a,,b", "a, ,b", "\"\"", "\"a", "a,\"b\"\""}) {
     EXPECT_EQ(kind_of_error([&] { parse_names(text); }), ErrorKind::invalid_argument) << text;
   }
 }
