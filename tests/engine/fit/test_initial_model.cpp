@@ -126,10 +126,11 @@ TEST_F(InitialModel, LendsNewRowsTheSizeAndTheSignOfItsColumns) {
 
 TEST_F(InitialModel, IsCompletedByTheRowsOfTheSeedInTheirPlaces) {
   const CpdModel shorter = model({3, 4, 2});
-  for (const Relabel relabel : {Relabel::none, Relabel::frequency}) {
+  for (const auto& [relabel, on_device] :
+       {std::pair{Relabel::none, false}, {Relabel::frequency, false}, {Relabel::frequency, true}}) {
     const TensorFile tensor = grown({}, relabel);
     const auto backend = make_reference_backend({.layout = TensorLayout(tensor.summary().shape), .rank = 2});
-    OriginalRows rows(tensor.chunks(), *backend, 2, /*on_device=*/false);
+    OriginalRows rows(tensor.chunks(), *backend, 2, on_device);
 
     load_initial_factors(tensor.summary(), {.rank = 2, .seed = 9, .initial = &shorter}, nullptr, rows);
 
