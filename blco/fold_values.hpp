@@ -8,7 +8,8 @@
 
 namespace blco {
 
-// `value` belongs to the entry that comes first in the input. Under DuplicatePolicy::error the result means nothing.
+// `value` belongs to the entry that comes first in the input. Under DuplicatePolicy::error the result means nothing;
+// under `mean` it is a sum, and under `count` the number of entries if each has the value 1.
 BLCO_HOST_DEVICE inline double fold_values(DuplicatePolicy policy, double value, double other) {
   switch (policy) {
     case DuplicatePolicy::first:
@@ -20,6 +21,11 @@ BLCO_HOST_DEVICE inline double fold_values(DuplicatePolicy policy, double value,
     default:
       return value + other;
   }
+}
+
+// What becomes of a line's folded values in the end.
+BLCO_HOST_DEVICE inline double finish_fold(DuplicatePolicy policy, double value, std::uint64_t entries) {
+  return policy == DuplicatePolicy::mean ? value / static_cast<double>(entries) : value;
 }
 
 // Lines of a sorted run; `key` is null for lines of up to 64 bits.
@@ -37,8 +43,9 @@ struct LineColumns {
   BLCO_HOST_DEVICE double fold(DuplicatePolicy policy, const double* values, std::uint64_t i) const {
     double value = values[i];
     if (!is_first(i)) return value;
-    for (std::uint64_t j = i + 1; j < count && !is_first(j); ++j) value = fold_values(policy, value, values[j]);
-    return value;
+    std::uint64_t j = i + 1;
+    for (; j < count && !is_first(j); ++j) value = fold_values(policy, value, values[j]);
+    return finish_fold(policy, value, j - i);
   }
 };
 

@@ -41,6 +41,15 @@ write_basic_package_version_file(blcoConfigVersion.cmake COMPATIBILITY SameMinor
 # The pkg-config file finds the prefix from where it lies itself.
 file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" pc_to_prefix ${pc_to_prefix})
+# An archive leaves its dependencies to whoever links it, whether --static is given or not.
+set(pc_private .private)
+set(pc_libraries "")
+set(pc_private_libraries " -pthread${cuda_libraries}")
+if(library_type STREQUAL "STATIC_LIBRARY")
+  set(pc_private "")
+  set(pc_libraries "${pc_private_libraries}")
+  set(pc_private_libraries "")
+endif()
 configure_file(blco.pc.in blco.pc @ONLY)
 
 install(TARGETS blco EXPORT blcoTargets)

@@ -37,6 +37,11 @@ struct InputSize {
   std::uint64_t bytes = 0;  // counted as bytes_read() does
 };
 
+struct SkippedRows {
+  std::string column;  // whose field is the first missing one of the row
+  std::uint64_t rows = 0;
+};
+
 class CoordinateReader {
  public:
   virtual ~CoordinateReader() = default;
@@ -67,6 +72,9 @@ class CoordinateReader {
 
   // Further memory, for what it keeps of the input until take_labels(); grows from batch to batch.
   virtual std::uint64_t kept_bytes() const { return 0; }
+
+  // Rows left out so far because of missing fields, per column that has any.
+  virtual std::vector<SkippedRows> skipped_rows() const { return {}; }
 
   // At the end of the input: the labels of each mode; empty if coordinates are numbers.
   virtual std::vector<Labels> take_labels() { return {}; }

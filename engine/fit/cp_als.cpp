@@ -11,12 +11,13 @@
 
 namespace blco {
 
-CpAls::CpAls(Backend& backend, Streamer& streamer, int order, int rank, double norm_squared)
+CpAls::CpAls(Backend& backend, Streamer& streamer, int order, int rank, double norm_squared, double ridge)
     : backend_(&backend),
       streamer_(&streamer),
       order_(order),
       rank_(rank),
       norm_squared_(norm_squared),
+      ridge_(ridge),
       weights_(static_cast<std::size_t>(rank), 1.0),
       system_ranks_(static_cast<std::size_t>(order), rank) {}
 
@@ -27,7 +28,7 @@ double CpAls::run_sweep(std::uint64_t sweep) {
   for (int mode = 0; mode < order_; ++mode) {
     const std::uint64_t pass = sweep * static_cast<std::uint64_t>(order_) + static_cast<std::uint64_t>(mode);
     streamer_->pass(mode, pass % 2 == 0 ? Direction::forward : Direction::backward);
-    const RowSolver solver(hadamard_of_grams(mode), rank_);
+    const RowSolver solver(system_of(mode), rank_);
     system_ranks_[static_cast<std::size_t>(mode)] = solver.numerical_rank();
     RowUpdate update = backend_->update_rows(mode, solver);
     weights_ = std::move(update.norms);
@@ -45,6 +46,13 @@ double CpAls::run_sweep(std::uint64_t sweep) {
 void CpAls::undo_sweep() {
   for (int mode = 0; mode < updated_modes_; ++mode) backend_->restore_factor(mode);
   weights_ = weights_before_;
+}
+
+std::vector<double> CpAls::system_of(int mode) {
+  std::vector<double> system = hadamard_of_grams(mode);
+  const auto rank = static_cast<std::size_t>(rank_);
+  for (std::size_t r = 0; r < rank; ++r) system[r * rank + r] += ridge_;
+  return system;
 }
 
 std::vector<double> CpAls::hadamard_of_grams(int left_out) {

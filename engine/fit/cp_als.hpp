@@ -12,8 +12,8 @@ namespace blco {
 
 class CpAls {
  public:
-  // Requires: `norm_squared`, that of the tensor, is > 0, and the backend holds the initial factors.
-  CpAls(Backend& backend, Streamer& streamer, int order, int rank, double norm_squared);
+  // Requires: `norm_squared`, that of the tensor, is > 0, `ridge` is >= 0, and the backend holds the initial factors.
+  CpAls(Backend& backend, Streamer& streamer, int order, int rank, double norm_squared, double ridge);
 
   // Updates every mode once, in order. Returns the fit, 1 - |X - model| / |X|, from the last mode's MTTKRP (Kolda &
   // Bader 2009, section 3.4). `sweep` counts from 0 since the very first, also after a resume, and sets the directions
@@ -31,6 +31,8 @@ class CpAls {
   const std::vector<int>& system_ranks() const { return system_ranks_; }
 
  private:
+  // The system of a mode: the Grams' product, and the ridge on its diagonal.
+  std::vector<double> system_of(int mode);
   // Elementwise product of the Grams of all modes but `left_out` (-1: all modes). Row-major R x R.
   std::vector<double> hadamard_of_grams(int left_out);
   double fit(double inner, std::uint64_t sweep);
@@ -40,6 +42,7 @@ class CpAls {
   int order_;
   int rank_;
   double norm_squared_;
+  double ridge_;
   std::vector<double> weights_;
   std::vector<double> weights_before_;  // as of the start of this sweep
   int updated_modes_ = 0;               // in this sweep

@@ -2,6 +2,8 @@
 #include "engine/fit/cp_fit.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -9,11 +11,17 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/fit/arrange_components.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/model_description.hpp"
 
 namespace blco {
 namespace {
+
+std::string shortest(double number) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
 
 void check_resumed(const ModelFile& model, const TensorSummary& tensor, const CpdOptions& options) {
   const std::string name = options.resume.string();
@@ -39,6 +47,10 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
   if (!model.precision.empty() && model.precision != to_string(options.precision)) {
     refuse(name + ": the model to resume was fitted in " + model.precision + "; give " +
            option_name("precision", model.precision));
+  }
+  if (model.ridge != options.ridge) {
+    refuse(name + ": the model to resume was fitted with a ridge of " + shortest(model.ridge) + "; give " +
+           option_name("ridge", shortest(model.ridge)));
   }
   if (model.fit_history.size() > static_cast<std::uint64_t>(options.max_sweeps)) {
     refuse(name + ": the model to resume has " + std::to_string(model.fit_history.size()) +
@@ -107,11 +119,12 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, std::uniq
   model_.labels = tensor.labels();
   model_.seed = options_->seed;
   model_.precision = options_->precision;
+  model_.ridge = options_->ridge;
   model_.tensor_nnz = tensor_->nnz;
   model_.tensor_sum_of_squares = tensor_->sum_of_squares;
   load_initial_factors(*tensor_, *options_, start.resumed.get(), rows_);
   als_.emplace(job.backend(), *streamer_, static_cast<int>(tensor_->shape.size()), options_->rank,
-               tensor_->sum_of_squares);
+               tensor_->sum_of_squares, options_->ridge);
   if (start.resumed) {
     model_.fit_history = start.resumed->header().fit_history;
     model_.weights = start.resumed->header().weights;
@@ -132,6 +145,7 @@ CpdModel CpFit::run() {
   for (std::size_t n = 0; n < tensor_->shape.size(); ++n) {
     model_.factors.push_back(rows_.take(static_cast<int>(n)));
   }
+  arrange_components(model_);
   return std::move(model_);
 }
 

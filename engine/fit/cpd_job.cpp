@@ -39,6 +39,7 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   }
   if (options.max_sweeps < 1) refuse(option_name("max_sweeps") + " must be at least 1");
   if (!(options.tolerance >= 0)) refuse(option_name("tolerance") + " must be at least 0");
+  if (!(options.ridge >= 0) || !std::isfinite(options.ridge)) refuse(option_name("ridge") + " must be at least 0");
   if (!(options.time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
   if (options.lanes != 0 && (options.lanes < 2 || options.lanes > max_lanes)) {
     refuse(option_name("lanes") + " must be 0, or from 2 to " + std::to_string(max_lanes) + ", not " +

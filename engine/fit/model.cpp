@@ -67,6 +67,7 @@ ModelFile describe_model(const CpdModel& model) {
   file.sweeps = model.fit_history.size();
   file.seed = model.seed;
   file.precision = to_string(model.precision);
+  file.ridge = model.ridge;
   file.stop_reason = to_string(model.stop_reason);
   file.tensor_nnz = model.tensor_nnz;
   file.tensor_sum_of_squares = model.tensor_sum_of_squares;
@@ -89,6 +90,7 @@ CpdModel load_model(const std::filesystem::path& path) {
   model.labels = std::move(file.labels);
   model.seed = file.seed;
   model.precision = parse_precision(file.precision);
+  model.ridge = file.ridge;
   model.tensor_nnz = file.tensor_nnz;
   model.tensor_sum_of_squares = file.tensor_sum_of_squares;
   model.stop_reason = parse_stop_reason(file.stop_reason);

@@ -33,9 +33,10 @@ class EarlyFolding {
   // The same where `magnitudes` returns the sum of all magnitudes, or more than 2^53 if a value is no integer.
   template <class Magnitudes>
   bool admits(const Magnitudes& magnitudes) {
-    if (policy_ == DuplicatePolicy::error) return false;
-    if (policy_ == DuplicatePolicy::sum && total_ <= exact_integer_limit) total_ += magnitudes();
-    return policy_ != DuplicatePolicy::sum || total_ <= exact_integer_limit;
+    if (policy_ == DuplicatePolicy::error || policy_ == DuplicatePolicy::mean) return false;
+    const bool adds = policy_ == DuplicatePolicy::sum || policy_ == DuplicatePolicy::count;
+    if (adds && total_ <= exact_integer_limit) total_ += magnitudes();
+    return !adds || total_ <= exact_integer_limit;
   }
 
  private:

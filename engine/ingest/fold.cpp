@@ -36,7 +36,7 @@ std::string coordinates_of(const LineIndex& line, const LineNames& names) {
   throw Error(ErrorKind::invalid_argument, policy == DuplicatePolicy::error
                                                ? "the coordinates " + coordinates + " occur more than once; choose " +
                                                      option_name("duplicates", "sum") +
-                                                     ", first, last or max to combine their values"
+                                                     ", mean, first, last, max or count to combine their values"
                                                : "the values at the coordinates " + coordinates +
                                                      " sum to more than a double can hold; scale the values down");
 }
@@ -101,10 +101,12 @@ class FoldedRun final : public SortedSource {
       } else if (batch.count() == max_count) {
         break;
       } else {
+        finish_last(batch);
         append(batch);
       }
       ++at_;
     }
+    finish_last(batch);
   }
 
   bool refill() {
@@ -116,10 +118,16 @@ class FoldedRun final : public SortedSource {
     return batch.low.back() == window_.low[at_] && (!has_key_ || batch.key.back() == window_.key[at_]);
   }
 
-  void append(SortedBatch& batch) const {
+  void append(SortedBatch& batch) {
     batch.low.push_back(window_.low[at_]);
     if (has_key_) batch.key.push_back(window_.key[at_]);
     batch.values.push_back(window_.values[at_]);
+    folded_ = 1;
+  }
+
+  void finish_last(SortedBatch& batch) {
+    if (folded_ > 1) batch.values.back() = finish_fold(policy_, batch.values.back(), folded_);
+    folded_ = 0;
   }
 
   void append_folded(SortedBatch& batch, std::size_t count) {
@@ -144,7 +152,8 @@ class FoldedRun final : public SortedSource {
     refuse({has_key_ ? batch.key.back() : 0, batch.low.back()}, policy_, names_);
   }
 
-  void fold(SortedBatch& batch) const {
+  void fold(SortedBatch& batch) {
+    ++folded_;
     double& value = batch.values.back();
     const double other = window_.values[at_];
     if (policy_ != DuplicatePolicy::error) value = fold_values(policy_, value, other);
@@ -157,6 +166,7 @@ class FoldedRun final : public SortedSource {
   LineNames names_;
   SortedBatch window_;
   std::size_t at_ = 0;
+  std::uint64_t folded_ = 0;  // entries in the last nonzero of the batch
 };
 
 }  // namespace

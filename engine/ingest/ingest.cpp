@@ -127,6 +127,7 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
   while (reader.next(batch)) {
     if (sort.entry_count() == 0) check_order(static_cast<std::size_t>(batch.order), options, reader.name());
     check_coordinates(batch, options, reader.name());
+    if (options.duplicates == DuplicatePolicy::count) std::ranges::fill(batch.values, 1.0);
     const std::uint64_t entries = batch.count();
     if (relabelling != nullptr) count_indices(batch, sort, *relabelling, executor);
     sort.set_key_bytes(reader.kept_bytes());
@@ -136,7 +137,12 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
   }
   meter.end();
   if (sort.entry_count() == 0) {
-    throw Error(ErrorKind::invalid_argument, reader.name() + " has no nonzeros; a tensor requires at least one");
+    std::string skipped;
+    for (const auto& [column, rows] : reader.skipped_rows()) {
+      skipped += (skipped.empty() ? " but " : ", ") + count_of(rows, "row") + " without '" + column + "'";
+    }
+    throw Error(ErrorKind::invalid_argument,
+                reader.name() + " has no nonzeros" + skipped + "; a tensor requires at least one");
   }
 }
 
@@ -253,6 +259,8 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
                        {options.zstd_level, options.zstd_saving_percent}, std::move(file), executor, meter);
   report.entries_read = sort.entry_count();
   report.input_format = reader.format();
+  for (const SkippedRows& skipped : reader.skipped_rows())
+    report.skipped_rows.push_back({skipped.column, skipped.rows});
   return report;
 }
 
@@ -277,6 +285,7 @@ IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, cons
   if (chosen.mode_names.empty()) chosen.mode_names = options.columns.modes;
   const auto reader = open_input(inputs, chosen, pool);
   if (reader->counts_from_zero()) chosen.index_base = 0;
+  if (chosen.label_files.empty()) return run_ingest(*reader, output, chosen, pool, progress);
   LabelledReader labelled(*reader, chosen);
   IngestReport report = run_ingest(labelled, output, chosen, pool, progress);
   report.labels = labelled.counts();

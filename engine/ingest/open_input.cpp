@@ -2,9 +2,9 @@
 #include "engine/ingest/open_input.hpp"
 
 #include <algorithm>
-#include <array>
 #include <blco/tensor_file.hpp>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +18,7 @@
 #include "io/arrays/npz_reader.hpp"
 #include "io/container/model_file.hpp"
 #include "io/text/csv_reader.hpp"
+#include "io/text/foreign_format.hpp"
 #include "io/text/tns_reader.hpp"
 
 namespace blco {
@@ -27,20 +28,36 @@ namespace fs = std::filesystem;
 
 enum class InputKind { text, npz, hdf5 };
 
-// A pipe is text: what is read from it now would be missing later.
+constexpr std::string_view zip = "PK\x03\x04";
+
+// The first bytes of a file, and of an archive the last ones too.
+std::string read_ends(const fs::path& file) {
+  constexpr std::size_t head_bytes = 64;
+  constexpr std::uint64_t tail_bytes = std::uint64_t{64} << 10;
+  std::ifstream stream(file, std::ios::binary);
+  std::string ends(head_bytes, '\0');
+  stream.read(ends.data(), head_bytes);
+  ends.resize(static_cast<std::size_t>(stream.gcount()));
+  std::error_code ignored;
+  const std::uint64_t bytes = fs::file_size(file, ignored);
+  if (!ends.starts_with(zip) || ignored) return ends;
+  stream.clear();
+  stream.seekg(static_cast<std::streamoff>(bytes - std::min(bytes, tail_bytes)));
+  ends.append(std::istreambuf_iterator<char>(stream), {});
+  return ends;
+}
+
+// A pipe is text: what is read from it now would be missing later. Refuses what is neither text nor arrays.
 InputKind kind_of(const fs::path& input) {
-  constexpr std::string_view zip = "PK\x03\x04";
   constexpr std::string_view empty_zip = "PK\x05\x06";
   constexpr std::string_view hdf5 = "\x89HDF\r\n\x1a\n";
   const fs::path file = split_hdf5_group(input).first;
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return InputKind::text;
-  std::array<char, hdf5.size()> bytes{};
-  std::ifstream stream(file, std::ios::binary);
-  stream.read(bytes.data(), bytes.size());
-  const std::string_view head(bytes.data(), static_cast<std::size_t>(stream.gcount()));
-  if (head == hdf5) return InputKind::hdf5;
-  return head.starts_with(zip) || head.starts_with(empty_zip) ? InputKind::npz : InputKind::text;
+  const std::string ends = read_ends(file);
+  if (ends.starts_with(hdf5)) return InputKind::hdf5;
+  if (const auto foreign = explain_foreign_format(ends)) refuse(file.string() + ": " + *foreign);
+  return ends.starts_with(zip) || ends.starts_with(empty_zip) ? InputKind::npz : InputKind::text;
 }
 
 bool is_csv(const fs::path& file) {
@@ -90,6 +107,16 @@ std::vector<Labels> known_labels(const ColumnOptions& columns, const std::vector
   return known;
 }
 
+CsvDialect dialect_of(const ColumnOptions& columns) { return {columns.separator, columns.decimal}; }
+
+MissingFields missing_of(const ColumnOptions& columns) {
+  const bool is_key = columns.missing == Missing::key;
+  if (is_key && columns.missing_key.empty()) {
+    refuse(option_name("columns.missing") + " is an empty key; give error, skip, or a key such as unknown");
+  }
+  return {columns.missing != Missing::error, is_key ? columns.missing_key : ""};
+}
+
 std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inputs, const IngestOptions& options,
                                                Executor& executor) {
   if (!options.shape.empty())
@@ -101,7 +128,8 @@ std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inpu
     refuse(option_name("label_files") + " does not apply to CSV input, whose keys are its labels; leave it out");
   CsvOptions csv;
   csv.columns = {options.columns.modes, options.columns.value};
-  csv.separator = options.columns.separator;
+  csv.dialect = dialect_of(options.columns);
+  csv.missing = missing_of(options.columns);
   csv.skip_lines = options.skip_lines;
   csv.memory_bytes = host_budget(options.memory_bytes);
   csv.block_bytes = plan_block_bytes(csv.memory_bytes, csv.block_bytes, csv_reader_bytes(1, executor.width()));
@@ -113,10 +141,10 @@ std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inpu
 std::unique_ptr<CoordinateReader> open_text(const std::vector<fs::path>& inputs, const IngestOptions& options,
                                             Executor& executor) {
   if (const auto csv = std::ranges::find_if(inputs, is_csv); csv != inputs.end()) {
-    refuse(csv->string() + " is CSV by its name; name the columns that become modes with " +
-           option_name("columns.modes") + ", and the column of values, if there is one, with " +
-           option_name("columns.value") +
-           "; its columns are: " + list_columns(read_csv_columns(*csv, options.columns.separator, options.skip_lines)));
+    refuse(
+        csv->string() + " is CSV by its name; name the columns that become modes with " + option_name("columns.modes") +
+        ", and the column of values, if there is one, with " + option_name("columns.value") +
+        "; its columns are: " + list_columns(read_csv_columns(*csv, dialect_of(options.columns), options.skip_lines)));
   }
   TnsOptions tns{options.index_base, options.skip_lines};
   tns.block_bytes =
@@ -124,13 +152,20 @@ std::unique_ptr<CoordinateReader> open_text(const std::vector<fs::path>& inputs,
   return open_tns(inputs, tns, executor);
 }
 
+bool is_any_set(const ColumnOptions& columns) {
+  const ColumnOptions usual;
+  return !columns.value.empty() || columns.separator != usual.separator || columns.decimal != usual.decimal ||
+         columns.missing != usual.missing || !columns.labels_from.empty();
+}
+
 }  // namespace
 
 std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs, const IngestOptions& options,
                                              Executor& executor) {
   const ColumnOptions& columns = options.columns;
-  if (columns.modes.empty() && (!columns.value.empty() || columns.separator != 0 || !columns.labels_from.empty())) {
-    refuse(option_name("columns.value") + ", " + option_name("columns.separator") + " and " +
+  if (columns.modes.empty() && is_any_set(columns)) {
+    refuse(option_name("columns.value") + ", " + option_name("columns.separator") + ", " +
+           option_name("columns.decimal") + ", " + option_name("columns.missing") + " and " +
            option_name("columns.labels_from") + " require " + option_name("columns.modes") +
            ", which names the columns that become modes");
   }

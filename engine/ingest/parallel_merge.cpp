@@ -60,6 +60,7 @@ class Appender {
     out.values.resize(max_count);
   }
   ~Appender() {
+    finish_last();
     out_->low.resize(count_);
     out_->key.resize(is_wide ? count_ : 0);
     out_->values.resize(count_);
@@ -74,17 +75,25 @@ class Appender {
     if (same) {
       double& value = out_->values[count_ - 1];
       if (std::isfinite(value)) value = fold_values(policy_, value, from.values[i]);
+      ++folded_;
       return;
     }
+    finish_last();
     out_->low[count_] = low;
     if constexpr (is_wide) out_->key[count_] = from.key[i];
     out_->values[count_++] = from.values[i];
+    folded_ = 1;
   }
 
  private:
+  void finish_last() {
+    if (folded_ > 1) out_->values[count_ - 1] = finish_fold(policy_, out_->values[count_ - 1], folded_);
+  }
+
   SortedBatch* out_;
   DuplicatePolicy policy_;
   std::size_t count_ = 0;
+  std::uint64_t folded_ = 0;  // entries in the last one
 };
 
 // Merges ranges, which are in input order. `Line` holds a whole line index.

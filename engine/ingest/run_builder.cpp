@@ -97,11 +97,18 @@ class EntryRun final : public MemoryRun {
   static void fold_part(DuplicatePolicy policy, Folded& part) {
     const std::span<Entry> entries = part.entries;
     std::size_t kept = 0;
+    std::uint64_t folded = 0;  // into the last one kept
+    const auto finish_last = [&] {
+      if (folded > 1) entries[kept - 1].value = finish_fold(policy, entries[kept - 1].value, folded);
+    };
     for (const Entry& entry : entries) {
       if (kept == 0 || !same_line(entries[kept - 1], entry)) {
+        finish_last();
         entries[kept++] = entry;
+        folded = 1;
         continue;
       }
+      ++folded;
       double& value = entries[kept - 1].value;
       if (policy != DuplicatePolicy::error) value = fold_values(policy, value, entry.value);
       if (policy == DuplicatePolicy::error || !std::isfinite(value)) {
@@ -109,6 +116,7 @@ class EntryRun final : public MemoryRun {
         return;
       }
     }
+    finish_last();
     part.entries = entries.first(kept);
   }
 

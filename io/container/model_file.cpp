@@ -103,6 +103,7 @@ void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, 
   write_attribute(place, root, "seed", model.seed);
   write_text(place, root, "stop_reason", model.stop_reason);
   if (!model.precision.empty()) write_text(place, root, "precision", model.precision);
+  if (model.ridge != 0) write_attribute(place, root, "ridge", model.ridge);
   if (model.tensor_nnz != 0) {
     write_attribute(place, root, "tensor_nnz", model.tensor_nnz);
     write_attribute(place, root, "tensor_sum_of_squares", model.tensor_sum_of_squares);
@@ -169,6 +170,11 @@ void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
     if (model.precision != "f64" && model.precision != "f32" && model.precision != "mixed") {
       fail_at(place, "the attribute precision is \"" + model.precision + "\", not f64, f32 or mixed");
     }
+  }
+  if (has_attribute(place, root, "ridge")) {
+    model.ridge = read_real(place, root, "ridge");
+    if (!std::isfinite(model.ridge) || model.ridge < 0)
+      fail_at(place, "the attribute ridge is not a number of 0 or more");
   }
   if (has_attribute(place, root, "tensor_nnz")) model.tensor_nnz = read_integer(place, root, "tensor_nnz");
   if (has_attribute(place, root, "tensor_sum_of_squares")) {

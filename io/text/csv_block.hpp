@@ -12,7 +12,13 @@
 
 namespace blco {
 
-// The meaning of each column; the same for all blocks of an input.
+// What becomes of rows with missing fields, as is_missing tells them, in the columns of modes and values.
+struct MissingFields {
+  bool are_accepted = false;  // false: such a row is refused
+  std::string key;            // in place of a missing key; empty: its row is left out, as with a missing value
+};
+
+// The meaning of each column; the same for all blocks of a file.
 struct CsvForm {
   static constexpr int unused = -1;
   static constexpr int value = -2;
@@ -21,30 +27,34 @@ struct CsvForm {
   std::vector<std::string> names;  // of the columns
   std::vector<int> roles;          // per column: its mode, or unused, or value
   int order = 0;
+  char decimal = '.';
+  MissingFields missing;
 };
 
 struct CsvKey {
-  std::uint32_t begin = 0;  // in the block
+  static constexpr std::uint32_t missing = ~std::uint32_t{0};
+
+  std::uint32_t begin = 0;  // in the block; `missing`: the key is CsvForm::missing.key
   std::uint32_t length = 0;
   std::uint32_t hash = 0;
 };
 
 struct CsvFault {
-  std::uint64_t line = 0;  // within the block, from 0
+  std::uint64_t line = 0;  // within the block, from 0; of a row that has several, its first
   std::string what;
 };
 
 struct CsvBlock {
-  CoordinateBatch batch;                  // `narrow` holds numbers into `keys`; no spare capacity; no `upper`
-  std::vector<std::vector<CsvKey>> keys;  // per mode, the block's distinct keys by first appearance
+  CoordinateBatch batch;  // `narrow` holds numbers into `keys`; no spare capacity; no `upper`
+  std::vector<std::vector<CsvKey>>
+      keys;                            // per mode, the block's keys by first appearance, distinct but for a missing one
+  std::vector<std::uint64_t> skipped;  // rows left out: per mode, and then for the value, the first missing of a row
   std::uint64_t line_count = 0;
   std::optional<CsvFault> fault;  // at the first unacceptable line; the rest is then unspecified
 };
 
-// Unquotes fields that contain quotes in place. Requires: `text` is below 4 GiB, and empty or ends in a newline.
+// Unquotes fields that contain quotes in place. Requires: `text` is below 4 GiB - 1, starts with a row, and is empty or
+// ends in a newline. Refuses a row of more than max_tns_line_bytes, of which the text may hold the beginning alone.
 CsvBlock parse_csv_block(std::span<char> text, const CsvForm& form);
-
-// The unquoted fields of one line, given without its end. Throws Error{invalid_argument} without a place.
-std::vector<std::string> split_csv_line(std::string line, char separator);
 
 }  // namespace blco

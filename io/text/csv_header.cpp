@@ -7,7 +7,11 @@
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
+#include "io/text/csv_field.hpp"
+#include "io/text/foreign_format.hpp"
 #include "io/text/quoted_text.hpp"
+#include "io/text/tns_block.hpp"
+#include "io/text/utf8.hpp"
 
 namespace blco {
 namespace {
@@ -15,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-constexpr std::array separators = {',', '\t', ';'};
+// Enough to tell a byte order mark and the formats of other programs.
+constexpr std::size_t least_bytes = 64;
 
 bool is_tsv(const fs::path& file) {
   const std::string name = file.filename().string();
@@ -23,19 +28,60 @@ bool is_tsv(const fs::path& file) {
                              [&](const char* ending) { return name.ends_with(ending); });
 }
 
-char guess_separator(std::string_view line) {
-  std::array<std::size_t, separators.size()> counts{};
-  bool is_quoted = false;
-  for (const char c : line) {
-    is_quoted = is_quoted != (c == '"');
-    for (std::size_t i = 0; i < separators.size() && !is_quoted; ++i) counts[i] += c == separators[i];
+// The row at the start of a text, taken apart at one separator.
+struct ScannedRow {
+  std::optional<std::size_t> end;  // without the line end; nothing: not in this text
+  std::size_t separators = 0;      // outside of quotes
+  bool has_bare_return = false;    // a carriage return outside of quotes that is followed by no line feed
+};
+
+ScannedRow scan_row(std::string_view text, bool is_whole, char separator) {
+  ScannedRow row;
+  bool is_open = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool starts_field = at == 0 || text[at - 1] == separator;
+    if (is_open) {
+      if (c != '"') continue;
+      if (at + 1 < text.size() && text[at + 1] == '"') {
+        ++at;
+      } else {
+        is_open = false;
+      }
+    } else if (c == '"' && starts_field) {
+      is_open = true;
+    } else if (c == '\n') {
+      row.end = at;
+      return row;
+    } else {
+      row.separators += c == separator;
+      row.has_bare_return |= c == '\r' && at + 1 < text.size() && text[at + 1] != '\n';
+    }
   }
-  return separators[static_cast<std::size_t>(std::ranges::max_element(counts) - counts.begin())];
+  if (is_whole && !is_open) row.end = text.size();
+  return row;
+}
+
+// The separator, and the row that it makes. A row without an end in this text loses to one that has an end.
+std::pair<char, ScannedRow> choose_separator(std::string_view text, bool is_whole, const CsvDialect& dialect,
+                                             const fs::path& file) {
+  const bool is_final = is_whole || text.size() > max_tns_line_bytes;
+  const char given = dialect.separator != 0 ? dialect.separator : is_tsv(file) ? '\t' : '\0';
+  if (given != 0) return {given, scan_row(text, is_whole, given)};
+  std::pair<char, ScannedRow> best = {',', scan_row(text, is_whole, ',')};
+  if (dialect.decimal == ',') best.second.separators = 0;
+  for (const char separator : {'\t', ';'}) {
+    const ScannedRow row = scan_row(text, is_whole, separator);
+    const bool has_end = row.end.has_value();
+    const bool had_end = best.second.end.has_value();
+    if (has_end != had_end && !is_final) return {separator, {}};  // more text may tell
+    if (has_end != had_end ? has_end : row.separators > best.second.separators) best = {separator, row};
+  }
+  return best;
 }
 
 void check_encoding(std::string_view text, const std::string& place) {
-  if (text.starts_with("\x89HDF"))
-    refuse(place + "this is an HDF5 file, not text; if it is a container, use it as it is");
+  if (const auto foreign = explain_foreign_format(text)) refuse(place + *foreign);
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || text.substr(0, 64).find('\0') != text.npos) {
     refuse(place + "this is UTF-16, or not text at all; save it as UTF-8 (for example: iconv -f UTF-16 -t UTF-8)");
   }
@@ -55,32 +101,56 @@ std::size_t find_column(const CsvHeader& header, const std::string& name, const 
   return static_cast<std::size_t>(std::ranges::find(header.names, name) - header.names.begin());
 }
 
+std::string name_for_list(std::string_view name) {
+  if (!name.empty() && name.find_first_of(" ,\"") == std::string_view::npos) return std::string(name);
+  std::string quoted = "\"";
+  for (const char c : name) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
+}
+
 }  // namespace
 
-std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_first_text, char separator,
+std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, const CsvDialect& dialect,
                                          const fs::path& file, std::uint64_t lines_before) {
   CsvHeader header;
-  const auto place = [&] {
-    return "line " + std::to_string(lines_before + header.lines) + " of " + file.string() + ": ";
-  };
-  if (is_first_text && text.starts_with(byte_order_mark)) header.bytes = byte_order_mark.size();
-  while (header.bytes < text.size()) {
-    const std::size_t end = text.find('\n', header.bytes);
-    std::string_view line = text.substr(header.bytes, end - header.bytes);
-    header.bytes = end + 1;
+  if (!is_whole && text.size() < least_bytes) return std::nullopt;
+  if (text.starts_with(byte_order_mark)) header.bytes = byte_order_mark.size();
+  while (text.substr(header.bytes).starts_with('\n') || text.substr(header.bytes).starts_with("\r\n")) {
+    header.bytes += text[header.bytes] == '\r' ? 2 : 1;
     ++header.lines;
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty()) continue;
-    check_encoding(line, place());
-    header.separator = separator != 0 ? separator : is_tsv(file) ? '\t' : guess_separator(line);
-    try {
-      header.names = split_csv_line(std::string(line), header.separator);
-    } catch (const Error& error) {
-      refuse(place() + error.what());
-    }
-    return header;
   }
-  return std::nullopt;
+  std::string_view row = text.substr(header.bytes);
+  const std::string place = "line " + std::to_string(lines_before + header.lines + 1) + " of " + file.string() + ": ";
+  if (row.empty()) {
+    if (is_whole) refuse(file.string() + " is empty; its first line must name the columns");
+    return std::nullopt;
+  }
+  check_encoding(row, place);
+  const auto [separator, scanned] = choose_separator(row, is_whole, dialect, file);
+  if (scanned.has_bare_return) {
+    refuse(place +
+           "a carriage return without a line feed; if all lines end so, as on old Macs, convert them (for "
+           "example: tr '\\r' '\\n')");
+  }
+  if (!scanned.end) {
+    if (!is_whole && text.size() <= max_tns_line_bytes) return std::nullopt;
+    refuse(place + "the header does not end within " + (is_whole ? "the file" : "1 MiB") +
+           "; close its quotes, and give every table a line with the names of its columns");
+  }
+  row = row.substr(0, *scanned.end);
+  header.bytes += std::min(row.size() + 1, text.size() - header.bytes);
+  header.lines += static_cast<std::uint64_t>(std::ranges::count(row, '\n')) + 1;
+  if (row.ends_with('\r')) row.remove_suffix(1);
+  header.separator = separator;
+  try {
+    header.names = split_csv_row(std::string(row), separator);
+  } catch (const Error& error) {
+    refuse(place + error.what());
+  }
+  for (const std::string& name : header.names) {
+    if (find_invalid_utf8(name)) refuse(place + "the name of a column, " + quoted_for_message(name) + "," + not_utf8);
+  }
+  return header;
 }
 
 CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, const fs::path& file) {
@@ -109,8 +179,8 @@ std::string list_columns(const std::vector<std::string>& names) {
   constexpr std::size_t max_listed = 30;
   std::string list;
   for (std::size_t i = 0; i < std::min(names.size(), max_listed); ++i) {
-    const std::string name = quoted_for_message(names[i]);
-    list += (list.empty() ? "" : ", ") + name.substr(1, name.size() - 2);
+    const std::string shown = quoted_for_message(names[i]);
+    list += (list.empty() ? "" : ", ") + name_for_list(std::string_view(shown).substr(1, shown.size() - 2));
   }
   if (names.size() > max_listed) list += ", and " + std::to_string(names.size() - max_listed) + " more";
   return list;

@@ -1,4 +1,4 @@
-// The line of a delimited text that names its columns, and the choice of columns.
+// The row of a delimited text that names its columns, and the choice of columns.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,20 @@ namespace blco {
 struct CsvHeader {
   std::vector<std::string> names;
   char separator = ',';
-  std::size_t bytes = 0;    // up to the end of the header line, including a byte order mark and blank lines before it
+  std::size_t bytes = 0;    // up to the end of the header row, including a byte order mark and blank lines before it
   std::uint64_t lines = 0;  // likewise
 };
 
-// Finds the first line that is not blank; returns nothing if `text`, which ends in a newline, has none. `separator` 0
-// means: tab if the file's name ends in .tsv, else the most frequent of comma, tab and semicolon outside of quotes, or
-// comma if there is none. Throws Error{invalid_argument} naming file and line.
-std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_first_text, char separator,
+struct CsvDialect {
+  char separator = 0;  // 0: as find_csv_header tells
+  char decimal = '.';  // of values: a dot or a comma
+};
+
+// Finds the first row that is not blank at the start of `text`; returns nothing if more text is needed, unless
+// `is_whole` says that there is no more. Without a separator it is a tab if the file's name ends in .tsv, else the most
+// frequent of comma, tab and semicolon outside of quotes, or comma if there is none; where the comma is the decimal
+// sign, it comes last. Throws Error{invalid_argument} naming file and line.
+std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, const CsvDialect& dialect,
                                          const std::filesystem::path& file, std::uint64_t lines_before);
 
 struct CsvColumns {
@@ -35,7 +41,7 @@ struct CsvColumns {
 // message lists the columns.
 CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, const std::filesystem::path& file);
 
-// "user, item, day", as columns.modes takes them.
+// `user, "day of week", item`: names with blanks, commas or quotes are quoted as in CSV, and as --modes takes them.
 std::string list_columns(const std::vector<std::string>& names);
 
 }  // namespace blco

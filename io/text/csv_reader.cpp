@@ -1,7 +1,8 @@
-// Reads headers and numbers keys: the keys of a wave of blocks in input order, all modes in parallel.
+// Numbers keys: the keys of a wave of blocks in input order, all modes in parallel.
 #include "io/text/csv_reader.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 #include "io/text/key_dictionary.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/text_source.hpp"
+#include "io/text/utf8.hpp"
 
 namespace blco {
 namespace {
@@ -25,10 +27,37 @@ namespace fs = std::filesystem;
 constexpr std::size_t prefetch_keys = 8;
 
 struct Block : ParsedBlock<CsvBlock> {
-  const CsvForm* form = nullptr;                    // null before the first header; then there are no rows
-  std::size_t body = 0;                             // where the text after the header starts
-  std::uint64_t header_lines = 0;                   // lines of the block before `body`
+  const CsvForm* form = nullptr;                    // of its file
   std::vector<std::vector<std::uint32_t>> numbers;  // per mode, the numbers of its keys
+};
+
+// The headers of all files; the cutter asks for them in order.
+class CsvHeaders {
+ public:
+  CsvHeaders(std::vector<fs::path> files, const CsvOptions& options)
+      : files_(std::move(files)), columns_(options.columns), dialect_(options.dialect), missing_(options.missing) {}
+
+  std::optional<TextPreamble> find(std::string_view text, bool is_whole, std::size_t file, std::uint64_t lines_before) {
+    const auto header = find_csv_header(text, is_whole, dialect_, files_[file], lines_before);
+    if (!header) return std::nullopt;
+    CsvForm form = make_csv_form(*header, columns_, files_[file]);
+    form.decimal = dialect_.decimal;
+    form.missing = missing_;
+    forms_.push_back(std::move(form));
+    return TextPreamble{
+        .format = "CSV", .bytes = header->bytes, .lines = header->lines, .separator = header->separator};
+  }
+
+  // Of a file whose header has been found; the reference stays valid.
+  const CsvForm& form(std::size_t file) const { return forms_[file]; }
+  bool empty() const { return forms_.empty(); }
+
+ private:
+  std::vector<fs::path> files_;
+  CsvColumns columns_;
+  CsvDialect dialect_;
+  MissingFields missing_;
+  std::deque<CsvForm> forms_;
 };
 
 std::string mebibytes(std::uint64_t bytes) {
@@ -37,10 +66,16 @@ std::string mebibytes(std::uint64_t bytes) {
 
 class CsvReader final : public BlockReader<Block> {
  public:
-  CsvReader(std::vector<fs::path> files, const CsvOptions& options, Executor& executor)
-      : BlockReader(std::move(files), {options.skip_lines, options.block_bytes, /*finds_headers=*/false}, executor),
+  CsvReader(std::vector<fs::path> files, const CsvOptions& options, std::unique_ptr<CsvHeaders> headers,
+            Executor& executor)
+      : BlockReader(std::move(files),
+                    {options.skip_lines, options.block_bytes,
+                     [found = headers.get()](auto... text) { return found->find(text...); }},
+                    executor),
         options_(options),
-        dictionaries_(options.columns.modes.size()) {
+        headers_(std::move(headers)),
+        dictionaries_(options.columns.modes.size()),
+        skipped_(options.columns.modes.size() + 1) {
     for (std::size_t n = 0; n < options_.known.size(); ++n) {
       const Labels& known = options_.known[n];
       for (std::uint64_t i = 0; i < known.size(); ++i) {
@@ -61,7 +96,7 @@ class CsvReader final : public BlockReader<Block> {
   }
 
   std::string format() const override {
-    const char separator = form_ ? form_->separator : ',';
+    const char separator = headers_->empty() ? ',' : headers_->form(0).separator;
     if (separator == ',') return "CSV";
     return separator == '\t' ? "TSV" : std::string("text separated by '") + separator + "'";
   }
@@ -74,6 +109,16 @@ class CsvReader final : public BlockReader<Block> {
     return bytes;
   }
 
+  std::vector<SkippedRows> skipped_rows() const override {
+    std::vector<SkippedRows> skipped;
+    for (std::size_t n = 0; n < skipped_.size(); ++n) {
+      const CsvColumns& columns = options_.columns;
+      if (skipped_[n] > 0)
+        skipped.push_back({n < columns.modes.size() ? columns.modes[n] : columns.value, skipped_[n]});
+    }
+    return skipped;
+  }
+
   std::vector<Labels> take_labels() override {
     std::vector<Labels> labels;
     for (KeyDictionary& dictionary : dictionaries_) labels.push_back(dictionary.take());
@@ -83,47 +128,10 @@ class CsvReader final : public BlockReader<Block> {
   }
 
  private:
-  void look_at(Block& block) override {
-    take_header(block);
-    block.form = form_ ? &*form_ : nullptr;
-  }
-
-  void look_at_end() override {
-    if (headers_ < files().size()) fail_without_header();
-  }
-
-  [[noreturn]] void fail_without_header() const {
-    throw Error(ErrorKind::invalid_argument,
-                files()[headers_].string() + " is empty; its first line must name the columns");
-  }
-
-  void take_header(Block& block) {
-    block.body = 0;
-    block.header_lines = 0;
-    if (block.first_of_file) header_lines_ = block.skipped_lines;
-    if (headers_ > block.file) return;
-    if (headers_ < block.file) fail_without_header();
-    const fs::path& file = files()[block.file];
-    const std::string_view text(block.text.data(), block.text_bytes);
-    const auto header =
-        find_csv_header(text, block.first_of_file, form_ ? form_->separator : options_.separator, file, header_lines_);
-    block.body = header ? header->bytes : block.text_bytes;
-    block.header_lines = header ? header->lines : static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
-    header_lines_ += block.header_lines;
-    if (!header) return;
-    ++headers_;
-    if (!form_) form_ = make_csv_form(*header, options_.columns, file);
-    if (header->names != form_->names) {
-      throw Error(ErrorKind::invalid_argument,
-                  "line " + std::to_string(header_lines_) + " of " + file.string() + ": its columns (" +
-                      list_columns(header->names) + ") are not those of " + files()[0].string() + " (" +
-                      list_columns(form_->names) + "); the files of one tensor must have the same header");
-    }
-  }
+  void look_at(Block& block) override { block.form = &headers_->form(block.file); }
 
   void parse(Block& block) const override {
-    if (block.form == nullptr) return;
-    block.result = parse_csv_block({block.text.data() + block.body, block.text_bytes - block.body}, *block.form);
+    block.result = parse_csv_block({block.text.data(), block.text_bytes}, *block.form);
   }
 
   void finish(std::span<Block> wave) override {
@@ -140,12 +148,16 @@ class CsvReader final : public BlockReader<Block> {
   void number_keys(Block& block, std::size_t mode) {
     if (block.result.keys.empty()) return;
     const std::vector<CsvKey> keys = std::move(block.result.keys[mode]);
-    const char* const text = block.text.data() + block.body;
+    const char* const text = block.text.data();
+    const auto text_of = [&](const CsvKey& key) {
+      return key.begin == CsvKey::missing ? std::string_view(block.form->missing.key)
+                                          : std::string_view(text + key.begin, key.length);
+    };
     std::vector<std::uint32_t>& numbers = block.numbers[mode];
     numbers.resize(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (i + prefetch_keys < keys.size()) dictionaries_[mode].prefetch(keys[i + prefetch_keys].hash);
-      numbers[i] = dictionaries_[mode].number_of({text + keys[i].begin, keys[i].length}, keys[i].hash);
+      numbers[i] = dictionaries_[mode].number_of(text_of(keys[i]), keys[i].hash);
     }
   }
 
@@ -162,13 +174,13 @@ class CsvReader final : public BlockReader<Block> {
 
   bool deliver(Block& block, CoordinateBatch& batch) override {
     if (block.first_of_file) lines_before_ = block.skipped_lines;
-    lines_before_ += block.header_lines;
     if (block.result.fault) {
       throw Error(ErrorKind::invalid_argument, "line " + std::to_string(lines_before_ + block.result.fault->line + 1) +
                                                    " of " + files()[block.file].string() + ": " +
                                                    block.result.fault->what);
     }
     lines_before_ += block.result.line_count;
+    for (std::size_t n = 0; n < skipped_.size(); ++n) skipped_[n] += block.result.skipped[n];
     check_memory();
     batch = std::move(block.result.batch);
     return batch.count() > 0;
@@ -197,11 +209,10 @@ class CsvReader final : public BlockReader<Block> {
   }
 
   CsvOptions options_;
-  std::optional<CsvForm> form_;     // set by the first header
-  std::size_t headers_ = 0;         // files whose header has been read
-  std::uint64_t header_lines_ = 0;  // of the file being read, up to the end of its header
+  std::unique_ptr<CsvHeaders> headers_;
   std::vector<KeyDictionary> dictionaries_;
   std::vector<std::uint64_t> lengths_;  // of the modes, after the labels are taken
+  std::vector<std::uint64_t> skipped_;  // rows, per mode and then for the value
   std::uint64_t lines_before_ = 0;      // in the file, before the next block to be delivered
 };
 
@@ -216,16 +227,22 @@ void check_options(const CsvOptions& options) {
   require(options.known.empty() || options.known.size() == order,
           "the known keys are those of another number of modes");
   require(options.block_bytes > 0, "the block size is 0; use at least 1 byte");
-  const char separator = options.separator;
+  const char separator = options.dialect.separator;
   require(separator != '"' && separator != '\n' && separator != '\r',
           option_name("columns.separator") + " must be one character, neither a quote nor an end of line");
+  require(options.dialect.decimal == '.' || options.dialect.decimal == ',',
+          option_name("columns.decimal") + " must be a dot or a comma");
+  const std::string& missing_key = options.missing.key;
+  require(!find_invalid_utf8(missing_key),
+          "the key for missing fields, " + quoted_for_message(missing_key) + ", is not UTF-8");
 }
 
 }  // namespace
 
 std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads) {
   // Two waves of text; for one wave, up to four times its text for numbers and values, five for keys of the blocks,
-  // nine for what these add to the dictionaries at a time.
+  // nine for what these add to the dictionaries at a time. Where missing keys have a name, numbers and values may take
+  // eight times the text, but of text that adds no keys.
   return (2 + 4 + 5 + 9) * blocks_per_thread * block_bytes * static_cast<std::uint64_t>(threads);
 }
 
@@ -234,21 +251,22 @@ std::unique_ptr<CoordinateReader> open_csv(std::vector<fs::path> inputs, const C
   if (inputs.empty()) throw Error(ErrorKind::invalid_argument, "no input file; name at least one");
   check_options(options);
   for (const fs::path& file : inputs) check_readable(file);
-  return std::make_unique<CsvReader>(std::move(inputs), options, executor);
+  auto headers = std::make_unique<CsvHeaders>(inputs, options);
+  return std::make_unique<CsvReader>(std::move(inputs), options, std::move(headers), executor);
 }
 
-std::vector<std::string> read_csv_columns(const fs::path& file, char separator, std::uint64_t skip_lines) {
+std::vector<std::string> read_csv_columns(const fs::path& file, const CsvDialect& dialect, std::uint64_t skip_lines) {
   const std::vector<fs::path> files = {file};
-  BlockCutter cutter(files, {skip_lines, std::size_t{4} << 10, /*finds_headers=*/false});
+  std::vector<std::string> names;
+  const auto find = [&](std::string_view text, bool is_whole, std::size_t, std::uint64_t lines_before) {
+    const auto header = find_csv_header(text, is_whole, dialect, file, lines_before);
+    if (header) names = header->names;
+    return header ? std::optional<TextPreamble>(TextPreamble{}) : std::nullopt;
+  };
+  BlockCutter cutter(files, {skip_lines, std::size_t{4} << 10, find});
   TextBlock block;
-  std::uint64_t lines = skip_lines;
-  while (cutter.fill(block)) {
-    const std::string_view text(block.text.data(), block.text_bytes);
-    const auto header = find_csv_header(text, block.first_of_file, separator, file, lines);
-    if (header) return header->names;
-    lines += static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
-  }
-  throw Error(ErrorKind::invalid_argument, file.string() + " is empty; its first line must name the columns");
+  cutter.fill(block);
+  return names;
 }
 
 }  // namespace blco

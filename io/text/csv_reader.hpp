@@ -17,8 +17,9 @@
 namespace blco {
 
 struct CsvOptions {
-  CsvColumns columns;                                // by their names in the header
-  char separator = 0;                                // 0: as find_csv_header tells
+  CsvColumns columns;  // by their names in the header
+  CsvDialect dialect = {};
+  MissingFields missing = {};
   std::uint64_t skip_lines = 0;                      // before the header, at the start of every file
   std::size_t block_bytes = std::size_t{256} << 10;  // approximate text per batch
   std::uint64_t key_bytes = ~std::uint64_t{0};       // memory limit of the keys
@@ -29,20 +30,22 @@ struct CsvOptions {
 // Memory of a reader without its keys.
 std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads);
 
-// RFC 4180: one row per line, fields separated by the separator. A quoted field may contain the separator, and quotes
-// written twice, but no line break. Also accepted: CR LF, a byte order mark, blank lines. The first line that is not
-// blank names the columns. Several files with the same header are one tensor, in the order given. The keys of a mode
-// are its fields, byte for byte, numbered by first appearance, for any number of threads. Batches are cut at the same
-// lines for any number of threads.
-// Throws Error: invalid_argument naming file, line and column (a row whose number of fields differs from the header, an
-// empty key, a value that is not a finite number, columns as in make_csv_form) or a known key that occurs twice,
-// out_of_memory (keys beyond key_bytes; names a budget that suffices), io (cannot be read), corrupt (a damaged or
-// truncated compressed stream).
-// Memory: csv_reader_bytes() and kept_bytes(). `executor` must outlive the reader.
+// RFC 4180: fields separated by the separator, rows by line ends. A quoted field may contain the separator, line
+// breaks, and quotes written twice; a field that does not start with a quote may contain quotes. Also accepted: CR LF,
+// a byte order mark, blank lines. The first row that is not blank names the columns. Several files are one tensor, in
+// the order given; each has a header and a separator of its own, and the columns that are asked for. The keys of a mode
+// are its fields, byte for byte, numbered by first appearance in the rows that are not left out, for any number of
+// threads. Batches are cut at the same rows for any number of threads. Throws Error: invalid_argument naming file, line
+// and column (a row whose number of fields differs from the header, a missing field that is not accepted, a value that
+// is not a finite number, a key or name that is not UTF-8, a row or header longer than 1 MiB, columns as in
+// make_csv_form), or a known key that occurs twice, out_of_memory (keys beyond key_bytes; names a budget that
+// suffices), io (cannot be read), corrupt (a damaged or truncated compressed stream). Memory: csv_reader_bytes() and
+// kept_bytes(). `executor` must outlive the reader.
 std::unique_ptr<CoordinateReader> open_csv(std::vector<std::filesystem::path> inputs, const CsvOptions& options,
                                            Executor& executor);
 
 // The column names of a file. Throws as open_csv does.
-std::vector<std::string> read_csv_columns(const std::filesystem::path& file, char separator, std::uint64_t skip_lines);
+std::vector<std::string> read_csv_columns(const std::filesystem::path& file, const CsvDialect& dialect,
+                                          std::uint64_t skip_lines);
 
 }  // namespace blco

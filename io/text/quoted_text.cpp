@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "io/text/utf8.hpp"
+
 namespace blco {
 
 std::string quoted_for_message(std::string_view text) {
@@ -13,6 +15,7 @@ std::string quoted_for_message(std::string_view text) {
   std::string shown(text.substr(0, kept));
   std::ranges::replace_if(
       shown, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
+  while (const auto invalid = find_invalid_utf8(shown)) shown[*invalid] = '?';
   return "'" + shown + (kept < text.size() ? "...'" : "'");
 }
 

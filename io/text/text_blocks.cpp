@@ -1,4 +1,4 @@
-// Cuts blocks after the last line break, and carries the rest over to the next block.
+// Cuts blocks after the last end of a line or row, and carries the rest over to the next block.
 #include "io/text/text_blocks.hpp"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "io/text/row_scan.hpp"
 #include "io/text/tns_block.hpp"
 
 namespace blco {
@@ -48,28 +49,37 @@ void BlockCutter::open_file() {
   carry_.clear();
   skipped_lines_ = 0;
   preambles_.emplace_back();
-  options_.skip_lines > 0 || !options_.finds_headers ? skip_lines() : find_header();
+  if (options_.skip_lines > 0) skip_lines();
+  if (options_.skip_lines == 0 || options_.find_header) find_header();
 }
 
-// Returns false at the end of the file.
+// Reads `bytes`, so that no text depends on how a pipe delivers it. Returns false at the end of the file.
 bool BlockCutter::read_more(std::size_t bytes) {
-  const std::size_t size = carry_.size();
-  carry_.resize(size + bytes);
-  carry_.resize(size + source_->read(std::span(carry_).subspan(size)));
-  return carry_.size() > size;
+  const std::size_t goal = carry_.size() + bytes;
+  std::size_t size = carry_.size();
+  carry_.resize(goal);
+  while (size < goal) {
+    const std::size_t got = source_->read(std::span(carry_).subspan(size));
+    if (got == 0) break;
+    size += got;
+  }
+  carry_.resize(size);
+  return size > goal - bytes;
 }
 
 void BlockCutter::find_header() {
-  bool is_whole = false;
-  while (carry_.size() <= max_header_bytes) {
-    const auto found = find_preamble({carry_.data(), carry_.size()}, is_whole, files_[file_]);
+  const std::size_t least = std::min(first_bytes, options_.block_bytes);
+  for (bool is_whole = false;; is_whole = !read_more(std::max(least, carry_.size()))) {
+    const std::string_view text(carry_.data(), carry_.size());
+    const auto found = options_.find_header ? options_.find_header(text, is_whole, file_, skipped_lines_)
+                                            : find_preamble(text, is_whole, files_[file_]);
     if (found) {
       preambles_.back() = *found;
       carry_.erase(carry_.begin(), carry_.begin() + static_cast<std::ptrdiff_t>(found->bytes));
-      skipped_lines_ = found->lines;
+      skipped_lines_ += found->lines;
       return;
     }
-    is_whole = !read_more(std::max(first_bytes, carry_.size()));
+    if (is_whole || carry_.size() > max_header_bytes) return;
   }
 }
 
@@ -96,6 +106,8 @@ bool BlockCutter::fill_from_file(TextBlock& block) {
   text.resize(std::max(text.size(), goal));
   std::copy(carry_.begin(), carry_.end(), text.begin());
   carry_.clear();
+  const char separator = preambles_.back().separator;
+  RowScan rows(separator);
   for (;;) {
     while (size < goal) {
       const std::size_t got = source_->read(std::span(text).subspan(size, goal - size));
@@ -105,8 +117,9 @@ bool BlockCutter::fill_from_file(TextBlock& block) {
       }
       size += got;
     }
-    const std::size_t cut = std::string_view(text.data(), size).rfind('\n') + 1;
-    if (cut > 0 || size > max_tns_line_bytes) {  // the parser refuses a line that is too long
+    const std::string_view filled(text.data(), size);
+    const std::size_t cut = separator == 0 ? filled.rfind('\n') + 1 : rows.find_end(filled);
+    if (cut > 0 || size > max_tns_line_bytes) {  // the parser refuses a line or row that is too long
       const std::size_t end = cut > 0 ? cut : size;
       carry_.assign(text.begin() + static_cast<std::ptrdiff_t>(end), text.begin() + static_cast<std::ptrdiff_t>(size));
       end_block(block, end);

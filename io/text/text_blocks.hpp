@@ -1,11 +1,14 @@
-// Cuts files of text into blocks of whole lines.
+// Cuts files of text into blocks of whole lines, or of whole rows of a table.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "io/text/text_preamble.hpp"
@@ -18,15 +21,20 @@ struct TextBlock {
   std::size_t text_bytes = 0;
   std::size_t file = 0;
   bool first_of_file = false;
-  std::uint64_t skipped_lines = 0;         // before the block, if it is the first of its file
+  std::uint64_t skipped_lines = 0;         // before the block, if it is the first of its file; its header's too
   std::uint64_t bytes_read = 0;            // of all files, up to the end of this block
   const TextPreamble* preamble = nullptr;  // of its file; owned by the cutter
 };
 
+// Finds the header at the start of `text`, the start of file number `file` after `lines_before` lines. Returns nothing
+// if more text is needed to tell; `is_whole` says that there is no more.
+using HeaderFinder = std::function<std::optional<TextPreamble>(std::string_view text, bool is_whole, std::size_t file,
+                                                               std::uint64_t lines_before)>;
+
 struct CutOptions {
-  std::uint64_t skip_lines = 0;  // at the start of every file; 0: recognise other programs' headers
+  std::uint64_t skip_lines = 0;  // at the start of every file
   std::size_t block_bytes = 0;
-  bool finds_headers = true;  // false: recognise no headers
+  HeaderFinder find_header = {};  // empty: find_preamble, where no lines are skipped
 };
 
 // The block boundaries depend on the input and the options alone.
@@ -36,7 +44,7 @@ class BlockCutter {
   BlockCutter(const std::vector<std::filesystem::path>& files, const CutOptions& options)
       : files_(files), options_(options) {}
 
-  // Returns false at the end of the last file. Throws as TextSource and find_preamble do.
+  // Returns false at the end of the last file. Throws as TextSource and the finder of headers do.
   bool fill(TextBlock& block);
 
  private:

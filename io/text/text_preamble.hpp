@@ -21,6 +21,7 @@ struct TextPreamble {
   bool has_values = true;
   bool counts_from_one = false;  // overrides the requested index base
   Symmetry symmetry = Symmetry::none;
+  char separator = 0;  // of a table's fields, which may have line breaks in quotes; 0: every line is a row
 };
 
 // Recognises, at the start of a file:

@@ -2,14 +2,19 @@
 #include "io/text/tns_fault.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstddef>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
+#include "io/text/csv_header.hpp"
+#include "io/text/foreign_format.hpp"
 #include "io/text/split_fields.hpp"
 #include "io/text/tns_block.hpp"
 #include "io/text/tns_value.hpp"
@@ -106,7 +111,6 @@ std::string field_fault(const std::vector<std::string_view>& fields, const TnsPl
 bool is_control(char c) { return (c >= 0 && c < ' ' && c != '\t') || c == '\x7f'; }
 
 std::string control_fault(std::string_view line) {
-  if (line.starts_with("\x89HDF")) return "this is an HDF5 file, not text; if it is a container, use it as it is";
   if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff")) {
     return "the file is UTF-16; save it as UTF-8 (for example: iconv -f UTF-16 -t UTF-8)";
   }
@@ -116,16 +120,44 @@ std::string control_fault(std::string_view line) {
          "), so this is not text; give text, plain or compressed with gzip or zstd";
 }
 
+bool looks_like_name(std::string_view field) {
+  const auto first = static_cast<unsigned char>(field.empty() ? '\0' : field[0]);
+  return is_no_number(field) && (first >= 0x80 || first == '_' || std::isalpha(first) != 0);
+}
+
+// For a first line with names between separators.
+std::optional<std::string> table_fault(std::string_view line, const TnsPlace& place) {
+  std::vector<std::string> names;
+  try {
+    const auto header = find_csv_header(line, /*is_whole=*/true, {}, place.file, 0);
+    if (header) names = header->names;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(names, looks_like_name));
+  const bool is_tab = line.find_first_of(",;") == std::string_view::npos;  // coordinates may have tabs between them too
+  if (names.size() < 2 || count < (is_tab ? names.size() : 1)) return std::nullopt;
+  return quoted(line) + " looks like the header of a table; name the columns that become modes with " +
+         option_name("columns.modes") + ", and the column of values, if there is one, with " +
+         option_name("columns.value") +
+         (is_tab ? ", or give " + option_name("skip_lines", "1") + " if coordinates follow" : "") +
+         "; its columns are: " + list_columns(names);
+}
+
 std::string fault_of(std::string_view line, const TnsPlace& place) {
   if (line.size() >= max_tns_line_bytes) return "the line is longer than 1 MiB; is this FROSTT text?";
-  if (place.line == 1 && line.starts_with("\xef\xbb\xbf")) {
+  const bool is_first = place.line == 1;
+  if (is_first || (place.first_of_file && place.order == 0)) {
+    if (auto foreign = explain_foreign_format(line)) return *foreign;
+    if (auto table = table_fault(line, place)) return *table;
+  }
+  if (is_first && line.starts_with("\xef\xbb\xbf")) {
     return "the file starts with a UTF-8 byte order mark; remove it (for example: sed -i '1s/^\\xef\\xbb\\xbf//' FILE)";
   }
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.find('\r') != std::string_view::npos) {
     return "a carriage return within the line; end lines in LF or CR LF";
   }
-  const bool is_first = place.line == 1;
   if (is_first && std::any_of(line.begin(), line.end(), is_control)) return control_fault(line);
   for (const auto& [separator, name] : {std::pair(',', "commas"), std::pair(';', "semicolons")}) {
     if (line.find(separator) == std::string_view::npos || (separator == ';' && !is_first)) continue;

@@ -38,7 +38,7 @@ case $step in
   pkg_config)
     fresh "$work/$step"
     # shellcheck disable=SC2046,SC2086
-    "$cxx" $flags -std=c++20 "$consumer/main.cpp" -o "$work/$step/consumer" $(pkg-config --cflags --libs --static blco)
+    "$cxx" $flags -std=c++20 "$consumer/main.cpp" -o "$work/$step/consumer" $(pkg-config --cflags --libs blco)
     "$work/$step/consumer" "$work/$step"
     ;;
   headers)
@@ -59,10 +59,12 @@ case $step in
     cat >"$work.$step/CMakeLists.txt" <<EOF
 cmake_minimum_required(VERSION 3.25)
 project(outer LANGUAGES CXX)
-set(BLCO_CUDA OFF)
 add_subdirectory("$tree" blco)
 add_executable(consumer "$consumer/main.cpp")
 target_link_libraries(consumer PRIVATE blco::blco)
+if(CMAKE_CUDA_COMPILER)
+  message(FATAL_ERROR "an outer project would compile the kernels without having asked for them")
+endif()
 foreach(target blco-cpd test_engine)
   if(TARGET \${target})
     message(FATAL_ERROR "\${target} is none of an outer project's business")

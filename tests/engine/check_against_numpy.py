@@ -87,6 +87,18 @@ def als(mttkrp, shape, initial, norm_squared):
     return factors, weights, fits, worst_condition
 
 
+def arrange(factors, weights):
+    """Components by falling weight, and the signs that the model's documentation promises."""
+    order = np.argsort(-weights, kind="stable")
+    factors, weights = [factor[:, order] for factor in factors], weights[order]
+    peaks = np.array([factor[np.argmax(np.abs(factor), axis=0), range(len(weights))] for factor in factors])
+    negative = peaks < 0
+    shares = peaks ** 2 / np.array([np.sum(factor ** 2, axis=0) for factor in factors])
+    for component in np.flatnonzero(negative.sum(axis=0) % 2 == 1):
+        negative[np.argmin(shares[:, component]), component] ^= True
+    return [np.where(flip, -factor, factor) for flip, factor in zip(negative, factors)], weights
+
+
 def read_tensor(path):
     with gzip.open(path) as file:
         table = np.loadtxt(file, dtype=np.float64)
@@ -110,6 +122,7 @@ def check(commands, folder, name, container, mttkrp, shape, norm_squared, rank):
     initial = [random.random((length, rank)) for length in shape]
     write_initial(folder / "init.h5", initial, shape)
     factors, weights, fits, condition = als(mttkrp, shape, initial, norm_squared)
+    factors, weights = arrange(factors, weights)
     tolerance = max(1e-10, 1e-14 * condition)
     fixed = ["--rank", rank, "--init", folder / "init.h5", "--sweeps", SWEEPS, "--tolerance", 0]
     budgets = {"in core": [], "out of core": ["--memory", commands.min_budget(container, *fixed)]}

@@ -7,7 +7,7 @@ namespace {
 
 using namespace blco;
 
-const fuzz::ScriptNames names{{"format", "version", "rank", "shape", "fit", "sweeps", "seed", "stop_reason",
+const fuzz::ScriptNames names{{"format", "version", "rank", "shape", "fit", "sweeps", "seed", "ridge", "stop_reason",
                                "precision", "tensor_nnz", "tensor_sum_of_squares", "mode_names"},
                               {"weights", "factors/0", "factors/1", "factors/2", "fit_history"}};
 

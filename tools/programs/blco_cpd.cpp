@@ -64,10 +64,12 @@ void add_checkpoints(cli::CommandLine& line, Arguments& arguments) {
            {.type = "K",
             .description = "With --checkpoint: number of sweeps from one checkpoint to the next",
             .fallback = "1"});
-  line.add_path("--resume", cpd.resume,
-                {.type = "FILE",
-                 .description =
-                     "Continue the fit of this checkpoint or model, with its rank and seed, as if it had not stopped"});
+  line.add_path(
+      "--resume", cpd.resume,
+      {.type = "FILE",
+       .description =
+           "Continue the fit of this checkpoint or model, with its rank and seed, as if it had not stopped; from a "
+           "model of -o up to rounding"});
   line.add("--time-limit", [&](const std::string& word) { cpd.time_limit_seconds = cli::parse_duration(word); },
            {.type = "TIME",
             .description = "Stop after this time, such as 90s, 30m or 2h, with the model of the last finished sweep"});
@@ -90,6 +92,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                   .description = "Maximum number of sweeps, including those of a resumed model",
                   .fallback = std::to_string(cpd.max_sweeps)});
   line.add_real("--tolerance", cpd.tolerance, "Stop when a sweep changes the fit by less than X; 0 never stops");
+  line.add_real("--ridge", cpd.ridge,
+                "Add X times the sum of the squared weights to what is minimised, so that components do not grow "
+                "against each other; in the unit of squared values");
   line.add("--seed",
            [&](const std::string& word) {
              cpd.seed = cli::parse_whole(word, 0, std::numeric_limits<std::uint64_t>::max());
@@ -202,14 +207,22 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   cli::report_model(reporter, model, cpd, arguments.output);
 }
 
+constexpr const char* about =
+    "Fits a CP model to the tensor of a BLCO container. Chunks that do not fit in memory are streamed from disk.\n"
+    "The model is a sum of R components, by falling weight: each a weight times the outer product of a column per "
+    "mode.\n"
+    "Cells that are not listed in the tensor X count as zero. The fit is 1 - |X - model| / |X| over all cells, where "
+    "|X|\n"
+    "is the root of the sum of squares.";
+
+constexpr const char* examples =
+    "  blco-cpd calls.blco --rank 16 -o calls-model.h5\n"
+    "  blco-cpd calls.blco --rank 32 --sweeps 100 --memory 512MiB -o calls-model.h5";
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line(
-      "blco-cpd",
-      "Fits a CP model to the tensor of a BLCO container. Chunks that do not fit in memory are streamed from disk.",
-      "  blco-cpd calls.blco --rank 16 -o calls-model.h5\n"
-      "  blco-cpd calls.blco --rank 32 --sweeps 100 --memory 512MiB -o calls-model.h5");
+  cli::CommandLine line("blco-cpd", about, examples);
   Arguments arguments;
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);

@@ -13,6 +13,7 @@ using namespace blco;
 
 struct Arguments {
   std::filesystem::path path;
+  std::filesystem::path other;
   bool histogram = false;
   bool verify = false;
   SummaryOptions summary;
@@ -39,6 +40,14 @@ void show_model(const Arguments& arguments, cli::Reporter& reporter) {
   const info::CoordinateNames names{arguments.index_base, model.labels};
   reporter.event("result", info::model_json(arguments.path, model, components, names));
   if (reporter.is_text()) info::print_model(arguments.path, model, components, arguments.summary, names);
+}
+
+void compare_models(const Arguments& arguments, cli::Reporter& reporter) {
+  const CpdModel model = load_model(arguments.path);
+  const CpdModel other = load_model(arguments.other);
+  const ModelMatch match = match_components(model, other);
+  reporter.event("result", info::match_json(arguments.path, arguments.other, match));
+  if (reporter.is_text()) info::print_match(arguments.path, model, arguments.other, other, match);
 }
 
 void verify_tensor(const Arguments& arguments, cli::Reporter& reporter) {
@@ -70,29 +79,43 @@ void run(const Arguments& arguments, cli::Reporter& reporter) {
     throw Error(ErrorKind::invalid_argument, model ? "--histogram applies to tensors, but the file is a model"
                                                    : "give --histogram or --verify, not both");
   }
-  if (arguments.verify) {
+  if (!arguments.other.empty()) {
+    if (!model) refuse("--compare applies to models, but " + arguments.path.string() + " is none");
+    if (arguments.verify) refuse("give --compare or --verify, not both");
+    compare_models(arguments, reporter);
+  } else if (arguments.verify) {
     model ? verify_model(arguments, reporter) : verify_tensor(arguments, reporter);
   } else {
     model ? show_model(arguments, reporter) : show_tensor(arguments, reporter);
   }
 }
 
+constexpr const char* about =
+    "Shows what is in a BLCO container or a model, or verifies it.\n"
+    "The fit of a model is 1 - |X - model| / |X|, where cells that are not listed in the tensor X count as zero.\n"
+    "The share of a component is its weight over the sum of all weights, each without its sign.";
+
 constexpr const char* help_end =
     "  blco-info calls.blco\n"
     "  blco-info calls.blco --histogram\n"
     "  blco-info calls.blco --verify\n"
-    "  blco-info calls-model.h5 --components all --top 5";
+    "  blco-info calls-model.h5 --components all --top 5\n"
+    "  blco-info calls-model.h5 --compare other-seed.h5";
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line("blco-info", "Shows what is in a BLCO container or a model, or verifies it.", help_end);
+  cli::CommandLine line("blco-info", about, help_end);
   Arguments arguments;
   line.add_path("FILE", arguments.path,
                 {.type = "", .description = "A container from blco-ingest or a model from blco-cpd", .required = true});
   line.add_flag("--histogram", arguments.histogram,
                 "Read the whole tensor, and show histograms of its values and of the nonzeros per slice");
   line.add_flag("--verify", arguments.verify, "Read and check the whole file; the exit code is 4 if it is damaged");
+  line.add_path("--compare", arguments.other,
+                {.type = "MODEL",
+                 .description = "Pair the components of FILE with those of another model, and show how alike they are",
+                 .fallback = "show FILE alone"});
   const auto components = [&](const std::string& word) {
     arguments.summary.components =
         word == "all" ? std::numeric_limits<std::size_t>::max()

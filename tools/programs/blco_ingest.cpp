@@ -30,6 +30,11 @@ char parse_separator(const std::string& word) {
               fmt::format("'{}' is neither comma, tab, semicolon, bar or blank, nor a single character", word));
 }
 
+void parse_missing(const std::string& word, ColumnOptions& columns) {
+  columns.missing = word == "error" ? Missing::error : word == "skip" ? Missing::skip : Missing::key;
+  if (columns.missing == Missing::key) columns.missing_key = word;
+}
+
 // MODE=FILE; a name of a mode has no '='.
 LabelSource parse_label_source(const std::string& text) {
   const std::size_t sign = text.find('=');
@@ -41,12 +46,13 @@ LabelSource parse_label_source(const std::string& text) {
 }
 
 void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
-  line.add("--modes", [&](const std::string& text) { columns.modes = cli::parse_names(text); },
-           {.type = "COLUMNS",
-            .description =
-                "For CSV: names of the columns that become modes, such as user,item,day. Each distinct field of a "
-                "column is a key, also if it is a number; keys become indices in the order of their first "
-                "appearance, and labels of the mode"});
+  line.add(
+      "--modes", [&](const std::string& text) { columns.modes = cli::parse_names(text); },
+      {.type = "COLUMNS",
+       .description =
+           "For CSV: names of the columns that become modes, such as user,item,day. Each distinct field of a "
+           "column is a key, also if it is a number; keys become indices in the order of their first "
+           "appearance, and labels of the mode. A name with a comma needs quotes of its own: 'user,\"day, hour\"'"});
   line.add("--value", [&](const std::string& text) { columns.value = text; },
            {.type = "COLUMN",
             .description = "For CSV: name of the column of values",
@@ -55,6 +61,14 @@ void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
            {.type = "CHAR",
             .description = "For CSV: what separates fields: comma, tab, semicolon, bar, blank, or any other character",
             .fallback = "tab for .tsv; otherwise comma, tab or semicolon, whichever the header has most"});
+  line.add_choice<char>("--decimal", columns.decimal, {{".", '.'}, {",", ','}},
+                        "For CSV: what stands before the decimals of values");
+  line.add(
+      "--missing", [&](const std::string& word) { parse_missing(word, columns); },
+      {.type = "error|skip|KEY",
+       .description = "For CSV: what to do with rows that lack a key or a value (an empty field, NA, NaN, null and the "
+                      "like): stop, leave them out, or make any other word the key of all that lack one",
+       .fallback = "error"});
   line.add_path("--labels-from", columns.labels_from,
                 {.type = "FILE",
                  .description = "For CSV: give keys the same indices as in this container or model; new keys follow",
@@ -99,9 +113,11 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                                     {"error", DuplicatePolicy::error},
                                     {"first", DuplicatePolicy::first},
                                     {"last", DuplicatePolicy::last},
-                                    {"max", DuplicatePolicy::max}},
-                                   "What to do with entries of the same coordinates: keep their sum, the first, the "
-                                   "last or the largest, or stop with an error");
+                                    {"max", DuplicatePolicy::max},
+                                    {"mean", DuplicatePolicy::mean},
+                                    {"count", DuplicatePolicy::count}},
+                                   "What becomes of entries of the same coordinates: their sum, an error, the first, "
+                                   "the last, the largest, their mean, or their number (then values do not matter)");
   line.add("--shape", [&](const std::string& text) { ingest.shape = cli::parse_shape(text); },
            {.type = "SHAPE",
             .description = "Length of each mode, such as 100x200x300",
@@ -163,6 +179,31 @@ std::string stages_text(const std::vector<StageTime>& stages) {
   return fmt::format("{}; {} took longest", text, longest->stage);
 }
 
+std::uint64_t skipped_rows(const IngestReport& report) {
+  std::uint64_t rows = 0;
+  for (const SkippedRowCount& skipped : report.skipped_rows) rows += skipped.rows;
+  return rows;
+}
+
+// "1,234 rows: 1,000 without 'price', 234 without 'user'"
+std::string skipped_text(const IngestReport& report) {
+  const std::uint64_t rows = skipped_rows(report);
+  std::string text = fmt::format("{} row{}: ", cli::format_count(rows), rows == 1 ? "" : "s");
+  for (std::size_t i = 0; i < report.skipped_rows.size(); ++i) {
+    const SkippedRowCount& skipped = report.skipped_rows[i];
+    text += fmt::format("{}{} without '{}'", i == 0 ? "" : ", ", cli::format_count(skipped.rows), skipped.column);
+  }
+  return text;
+}
+
+cli::Json skipped_json(const IngestReport& report) {
+  cli::Json json = cli::Json::array();
+  for (const SkippedRowCount& skipped : report.skipped_rows) {
+    json.push_back({{"column", skipped.column}, {"rows", skipped.rows}});
+  }
+  return json;
+}
+
 cli::Json column_json(const ColumnBytes& column) {
   return {{"stored_bytes", column.stored}, {"streamed_bytes", column.streamed}};
 }
@@ -191,6 +232,7 @@ void report_container(cli::Reporter& reporter, const IngestReport& report, const
                             {"labels", labels_json(report.labels)},
                             {"relabelled_modes", report.relabelled_modes},
                             {"entries_read", report.entries_read},
+                            {"skipped_rows", skipped_json(report)},
                             {"nonzeros", report.nnz},
                             {"chunks", report.chunk_count},
                             {"index", column_json(report.index)},
@@ -214,6 +256,7 @@ void report_container(cli::Reporter& reporter, const IngestReport& report, const
   }
   row("nonzeros",
       fmt::format("{} of {} entries read", cli::format_count(report.nnz), cli::format_count(report.entries_read)));
+  if (!report.skipped_rows.empty()) row("skipped", skipped_text(report));
   row("index", column_text(report.index, report.nnz));
   row("value", column_text(report.value, report.nnz));
   row("file", fmt::format("{} in {} chunk{}", cli::format_bytes(report.file_bytes),

@@ -30,7 +30,8 @@ inline constexpr int exit_cancelled = 8;  // stopped before there was a result
 std::uint64_t parse_size(const std::string& text);
 // Mode lengths: 1x2x3.
 std::vector<std::uint64_t> parse_shape(const std::string& text);
-// Names separated by commas, none empty.
+// Names separated by commas, none empty. A name that starts with a quote ends with its closing quote, as a field of CSV
+// does; blanks around names do not count outside of quotes.
 std::vector<std::string> parse_names(const std::string& text);
 // Fields of IngestOptions.
 struct Compression {

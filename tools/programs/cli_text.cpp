@@ -32,6 +32,16 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
+// The text between the quote at `at` and its closing quote, behind which `at` is then; two quotes are one.
+std::string take_quoted_name(const std::string& text, std::size_t& at) {
+  std::string name;
+  for (++at; at < text.size(); ++at) {
+    if (text[at] == '"' && (++at == text.size() || text[at] != '"')) return name;
+    name += text[at];
+  }
+  refuse(fmt::format("'{}' has a quote that is not closed; close it, and double every quote within a name", text));
+}
+
 }  // namespace
 
 std::uint64_t parse_size(const std::string& text) {
@@ -114,9 +124,19 @@ std::vector<std::uint64_t> parse_shape(const std::string& text) {
 }
 
 std::vector<std::string> parse_names(const std::string& text) {
-  std::vector<std::string> names = split(text, ',');
-  if (std::ranges::find(names, "") != names.end()) {
-    refuse(fmt::format("'{}' has an empty name; put one comma between two names, such as source,target,day", text));
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= text.size(); ++at) {
+    at = std::min(text.find_first_not_of(' ', at), text.size());
+    std::string name;
+    if (at < text.size() && text[at] == '"') name = take_quoted_name(text, at);
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string rest = text.substr(at, end - at);
+    name += rest.substr(0, rest.find_last_not_of(' ') + 1);
+    at = end;
+    if (name.empty()) {
+      refuse(fmt::format("'{}' has an empty name; put one comma between two names, such as source,target,day", text));
+    }
+    names.push_back(std::move(name));
   }
   return names;
 }

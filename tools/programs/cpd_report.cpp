@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <blco/model_summary.hpp>
+
+#include "tools/programs/cancellation_words.hpp"
+
 namespace blco::cli {
 namespace {
 
@@ -121,11 +125,14 @@ void report_sweep(Reporter& reporter, const SweepReport& report) {
 
 void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& options,
                   const std::filesystem::path& output) {
+  const std::optional<Cancellation> cancellation = find_cancellation(model);
   reporter.event("result", {{"output", output.string()},
                             {"rank", model.rank},
                             {"fit", model.fit()},
                             {"sweeps", model.fit_history.size()},
-                            {"stop_reason", to_string(model.stop_reason)}});
+                            {"stop_reason", to_string(model.stop_reason)},
+                            {"cancellation", cancellation_json(cancellation)}});
+  if (cancellation) reporter.print(fmt::format("note    {}", describe_cancellation(*cancellation)));
   reporter.print(fmt::format("stopped: {}", explain(model.stop_reason, options)));
   reporter.print(fmt::format("model   {} (rank {}, fit {:.6f})", output.string(), model.rank, model.fit()));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <blco/cpd.hpp>
+#include <blco/model_match.hpp>
 #include <blco/model_summary.hpp>
 #include <blco/statistics.hpp>
 #include <blco/tensor_file.hpp>
@@ -38,7 +39,11 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
                  const std::vector<ComponentSummary>& components, const SummaryOptions& options,
                  const CoordinateNames& names);
 
+void print_match(const std::filesystem::path& path, const CpdModel& model, const std::filesystem::path& other,
+                 const CpdModel& second, const ModelMatch& match);
+
 // tools/programs/JSON.md documents the keys.
+cli::Json match_json(const std::filesystem::path& path, const std::filesystem::path& other, const ModelMatch& match);
 cli::Json tensor_json(const std::filesystem::path& path, const TensorSummary& summary,
                       const std::optional<TensorStatistics>& statistics);
 cli::Json model_json(const std::filesystem::path& path, const CpdModel& model,

@@ -1,6 +1,7 @@
 // Tensors and models as JSON.
 #include <cmath>
 
+#include "tools/programs/cancellation_words.hpp"
 #include "tools/programs/info.hpp"
 
 namespace blco::info {
@@ -88,6 +89,8 @@ Json model_json(const std::filesystem::path& path, const CpdModel& model,
                {"stop_reason", to_string(model.stop_reason)},
                {"seed", model.seed},
                {"precision", to_string(model.precision)},
+               {"ridge", model.ridge},
+               {"cancellation", cli::cancellation_json(find_cancellation(model))},
                {"components", Json::array()}};
   for (const ComponentSummary& component : components) json["components"].push_back(component_json(component, names));
   return json;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tools/programs/cancellation_words.hpp"
 #include "tools/programs/cli.hpp"
 #include "tools/programs/info.hpp"
 #include "tools/programs/info_rows.hpp"
@@ -85,19 +86,25 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
   for (const Labels& labels : model.labels) label_bytes.push_back(labels.memory_bytes());
   print_modes(model.shape, model.mode_names, label_bytes);
   print_row("rank", model.rank);
-  print_row("fit", fmt::format("{:.12f}", model.fit()));
+  print_row("fit",
+            fmt::format("{:.12f} (1 - |X - model| / |X|; cells that are not listed count as zero)", model.fit()));
   print_row("sweeps", model.fit_history.size());
   print_row("stopped by", to_string(model.stop_reason));
   print_row("seed", model.seed);
+  if (model.ridge != 0) print_row("ridge", fmt::format("{}", model.ridge));
   print_row("components",
             fmt::format("{} of {}, by decreasing weight; numbered from 0, like the columns of the factors",
                         components.size(), model.rank));
+  print_row("share", "a component's weight over the sum of all weights, each without its sign");
   const std::string label = names.labels.empty() ? "" : "label, or ";
   print_row("entries",
             fmt::format("{}coordinate, counted from {}, and value; at most {} per mode, by decreasing magnitude", label,
                         names.index_base, options.entries));
   print_row("sparse", fmt::format("share of entries that are 0 or below {:g} of the largest; these are not shown",
                                   options.small));
+  if (const std::optional<Cancellation> found = find_cancellation(model)) {
+    print_row("note", cli::describe_cancellation(*found));
+  }
 
   std::vector<std::string> modes;
   for (std::size_t n = 0; n < model.shape.size(); ++n) modes.push_back(mode_name(model.mode_names, n));

@@ -85,9 +85,13 @@ struct SweepReport {
 };
 
 struct CpdOptions {
-  int rank = 16;                                  // 0: the rank of `initial` or `resume`
-  int max_sweeps = 50;                            // counts the sweeps before a resume too
-  double tolerance = 1e-5;                        // stop when the fit changes by less; 0: never
+  int rank = 16;            // 0: the rank of `initial` or `resume`
+  int max_sweeps = 50;      // counts the sweeps before a resume too
+  double tolerance = 1e-5;  // stop when the fit changes by less; 0: never
+  // Minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2, the fit being reported as
+  // ever. Weights then stay small, so that components do not grow against each other. In the unit of squared values:
+  // try a thousandth of the largest squared weight; 0: none.
+  double ridge = 0;
   std::uint64_t seed = 1;                         // of the initial factors, which depend on seed, shape and rank alone
   Device device = Device::automatic;              // automatic: a GPU if there is one, else the CPU
   Resolution resolution = Resolution::automatic;  // GPU only; for measurements
@@ -109,8 +113,9 @@ struct CpdOptions {
   // of its sum. Labels, where tensor and model have them, must agree as far as the model goes.
   const CpdModel* initial = nullptr;
   // A model file (a checkpoint or any other) to continue from: its factors, its seed and its sweep count. The numbers
-  // are those of a fit that never stopped; bit for bit on one CPU thread or with `deterministic`. A model that had
-  // already stopped by tolerance or sweeps is returned unchanged.
+  // are those of a fit that never stopped: from a checkpoint bit for bit on one CPU thread or with `deterministic`;
+  // from a model that a fit returned up to rounding, because its components are in another order. A model that had
+  // already stopped by tolerance or sweeps is returned as it is, with its components in order.
   std::filesystem::path resume = {};
   // The model is saved here after every `checkpoint_sweeps` sweeps, and when the fit ends for any reason; empty:
   // nowhere. The file is replaced only by a complete one. If a save fails, the fit ends with Error{io}; if the last
@@ -124,8 +129,13 @@ struct CpdOptions {
   ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last finished sweep
 };
 
-// Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order. If the fit is
-// cancelled or out of time, it returns the model of the last finished sweep.
+// Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order. Cells without a
+// nonzero count as zero. With a ridge the system of each mode has it on its diagonal; from the second sweep on that is
+// the objective's minimum, because the other modes' columns then have norm 1.
+// If the fit is cancelled or out of time, it returns the model of the last finished sweep.
+// The model's components are sorted by falling weight. Their signs are settled: a component stays the same when an even
+// number of its columns change sign, so as many columns as possible get a positive dominant entry (the one of largest
+// magnitude); the one that must stay negative is that whose dominant entry holds the least share of its squares.
 // Reads every chunk that does not stay in memory N times per sweep. Host memory stays under budget.host_bytes, which
 // covers the initial and the returned model, but not what the CUDA driver allocates for itself.
 // On one CPU thread the budget does not change a bit of the model; with options.deterministic, neither do the threads.

@@ -20,13 +20,22 @@ namespace blco {
 // indices.
 enum class Relabel { none, frequency };
 
+// What becomes of a row of a table with a missing key or value: a field that is empty, or one of NA, N/A, n/a, <NA>,
+// #NA, #N/A, #N/A N/A, NaN, nan, -NaN, -nan, NULL, null, None, 1.#IND, -1.#IND, 1.#QNAN, -1.#QNAN. `error` refuses it.
+// `skip` leaves the row out. `key` puts ColumnOptions::missing_key in the place of missing keys, and leaves out rows
+// whose value is missing. Only the columns that are asked for count.
+enum class Missing { error, skip, key };
+
 // Input of delimited text with a header, and which of its columns to use. Any column can be a mode: its fields are
 // keys, taken byte for byte (numbers too). Each key becomes a coordinate, numbered by first appearance in the input,
 // and the keys become the labels of the mode.
 struct ColumnOptions {
-  std::vector<std::string> modes = {};     // names in the header; empty: the input is not delimited text
-  std::string value = {};                  // name of the value column; empty: every row counts 1
-  char separator = 0;                      // 0: tab for .tsv, else comma, tab or semicolon, guessed from the header
+  std::vector<std::string> modes = {};  // names in the header; empty: the input is not delimited text
+  std::string value = {};               // name of the value column; empty: every row counts 1
+  char separator = 0;                   // 0: tab for .tsv, else comma, tab or semicolon, guessed from each header
+  char decimal = '.';                   // of values: a dot or a comma
+  Missing missing = Missing::error;
+  std::string missing_key = {};            // for Missing::key
   std::filesystem::path labels_from = {};  // a container or model whose keys keep their numbers; empty: none
 };
 
@@ -43,7 +52,7 @@ struct IngestOptions {
   std::uint64_t skip_lines = 0;                       // header lines to skip at the start of every text file
   std::uint64_t memory_bytes = 0;                     // of the whole job; 0: 80% of what is available
   int threads = 0;                                    // 0: one per processor
-  DuplicatePolicy duplicates = DuplicatePolicy::sum;  // `error` refuses duplicates
+  DuplicatePolicy duplicates = DuplicatePolicy::sum;  // of entries with equal coordinates
   std::vector<std::uint64_t> shape = {};     // empty: as the input declares it, else from its largest coordinates
   std::vector<std::string> mode_names = {};  // empty: "mode0", "mode1", ...
   Relabel relabel = Relabel::none;           // frequency: smaller container, slower ingest
@@ -64,6 +73,12 @@ struct ColumnBytes {
   std::uint64_t streamed = 0;  // packed, as cached in memory and sent to a device
 };
 
+// Rows left out because of missing fields.
+struct SkippedRowCount {
+  std::string column;      // whose field is the first missing one of the row
+  std::uint64_t rows = 0;  // above 0
+};
+
 // The labels that a mode got from label_files.
 struct LabelCounts {
   std::uint64_t mode = 0;
@@ -74,8 +89,9 @@ struct LabelCounts {
 struct IngestReport {
   std::vector<std::uint64_t> shape;
   std::string input_format = {};   // "FROSTT text", "CSV", ...; empty for arrays in memory and generated tensors
-  std::uint64_t entries_read = 0;  // includes entries implied by a symmetric matrix
-  std::uint64_t nnz = 0;           // after folding
+  std::uint64_t entries_read = 0;  // includes entries implied by a symmetric matrix; not rows that were left out
+  std::vector<SkippedRowCount> skipped_rows = {};  // in the order of options.columns
+  std::uint64_t nnz = 0;                           // after folding
   std::uint64_t chunk_count = 0;
   ColumnBytes index;  // index and key columns together
   ColumnBytes value;

@@ -1,4 +1,5 @@
-// A CP model: X is approximately sum_r weights[r] * a_0r o a_1r o ... (Kolda & Bader 2009, section 3).
+// A CP model: X is approximately sum_r weights[r] * a_0r o a_1r o ... (Kolda & Bader 2009, section 3). Cells of X
+// without a nonzero count as zero.
 #pragma once
 
 #include <blco/error.hpp>
@@ -17,13 +18,14 @@ enum class StopReason { tolerance, sweeps, cancelled, time, unfinished };
 struct CpdModel {
   std::vector<std::uint64_t> shape;
   int rank = 0;
-  std::vector<double> weights;               // R
+  std::vector<double> weights;               // R; falling in a model that fit_cpd returned
   std::vector<std::vector<double>> factors;  // per mode, row-major I_n x R, columns of 2-norm 1 (or 0)
   std::vector<double> fit_history;           // fit after each sweep: 1 - |X - model| / |X|
   std::vector<std::string> mode_names;
   std::vector<Labels> labels = {};  // per mode one label per coordinate, or none; empty: no mode has labels
   std::uint64_t seed = 0;
   Precision precision = Precision::f64;
+  double ridge = 0;  // CpdOptions::ridge of the fit
   StopReason stop_reason = StopReason::sweeps;
   // The tensor that the model was fitted to; zero if unknown.
   std::uint64_t tensor_nnz = 0;

@@ -1,9 +1,10 @@
-// Summarises a model: its components by weight, and the largest entries of each.
+// Summarises a model: its components by weight, the largest entries of each, and components that cancel each other.
 #pragma once
 
 #include <blco/model.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace blco {
@@ -34,5 +35,21 @@ struct SummaryOptions {
 
 // Returns the components of largest weight, by falling weight, ties by rising number.
 std::vector<ComponentSummary> summarize_components(const CpdModel& model, const SummaryOptions& options = {});
+
+// Components that are far larger than the tensor, and so cancel each other: each means little by itself. A tensor may
+// have no best model of its rank; the components then grow without limit as the fit gets better (Kolda & Bader 2009,
+// section 3.3).
+struct Cancellation {
+  double excess = 0;  // 2-norm of the largest component over that of the tensor
+  // The pair of components that cancels most, numbered like ComponentSummary::component.
+  int first = 0;
+  int second = 0;
+  double congruence = 0;  // of the pair: the product over the modes of their columns' cosines, -1 to 0
+};
+
+// Finds cancellation where a component has over 3 times the tensor's norm. Compares those components that are larger
+// than the tensor, at most the 64 largest, so that it takes 64^2 products per row of the factors at most. Returns
+// nothing if there is no cancellation, or the model does not tell the tensor's norm.
+std::optional<Cancellation> find_cancellation(const CpdModel& model);
 
 }  // namespace blco

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "engine/fit/arrange_components.hpp"
 #include "engine/fit/cp_fit.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
@@ -20,6 +21,20 @@ void expect_same_numbers(const CpdModel& actual, const CpdModel& expected) {
   EXPECT_EQ(actual.weights, expected.weights);
   EXPECT_EQ(actual.factors, expected.factors);
   EXPECT_EQ(actual.seed, expected.seed);
+}
+
+void expect_near_numbers(const CpdModel& actual, const CpdModel& expected) {
+  EXPECT_THAT(actual.fit_history, testing::Pointwise(testing::DoubleNear(1e-12), expected.fit_history));
+  EXPECT_THAT(actual.weights, testing::Pointwise(testing::DoubleNear(1e-8), expected.weights));
+  for (std::size_t n = 0; n < expected.factors.size(); ++n) {
+    EXPECT_THAT(actual.factors[n], testing::Pointwise(testing::DoubleNear(1e-9), expected.factors[n]));
+  }
+}
+
+// A checkpoint keeps the order and the signs in which its fit goes on.
+CpdModel arranged(CpdModel checkpoint) {
+  arrange_components(checkpoint);
+  return checkpoint;
 }
 
 class Checkpoint : public testing::Test {
@@ -102,7 +117,7 @@ TEST_F(Checkpoint, IsWrittenAfterEveryKSweepsAndSaysThatTheFitGoesOn) {
     const CpdModel saved = load_model(file());
     sweeps_in_file.back() = saved.fit_history.size();
     EXPECT_EQ(saved.stop_reason, StopReason::unfinished);
-    expect_same_numbers(saved, whole(static_cast<int>(saved.fit_history.size())));
+    expect_same_numbers(arranged(saved), whole(static_cast<int>(saved.fit_history.size())));
     return true;
   };
 
@@ -111,7 +126,8 @@ TEST_F(Checkpoint, IsWrittenAfterEveryKSweepsAndSaysThatTheFitGoesOn) {
   // Seen from the end of each sweep, before it is saved itself.
   EXPECT_THAT(sweeps_in_file, testing::ElementsAre(0, 0, 0, 3, 3, 3, 6, 6));
   EXPECT_EQ(load_model(file()).stop_reason, StopReason::sweeps);
-  expect_same_numbers(load_model(file()), whole(8));
+  expect_same_numbers(arranged(load_model(file())), whole(8));
+  EXPECT_NE(load_model(file()).weights, whole(8).weights);
 }
 
 TEST_F(Checkpoint, OfAFitThatHasEndedGivesItsModelAgain) {
@@ -155,12 +171,12 @@ TEST_F(Checkpoint, IsResumedWithinTheLeastBudget) {
   expect_same_numbers(resumed, whole(5));
 }
 
-TEST_F(Checkpoint, OfAModelThatWasSavedByHandServesToo) {
+TEST_F(Checkpoint, OfAModelThatWasSavedByHandServesTooUpToRounding) {
   save(whole(4), file());
   CpdOptions second = options(6);
   second.resume = file();
 
-  expect_same_numbers(fit_cpd(tensor_, {}, second), whole(6));
+  expect_near_numbers(fit_cpd(tensor_, {}, second), whole(6));
 }
 
 TEST_F(Checkpoint, CancelledWithinASweepLeavesTheLastFinishedOne) {
@@ -180,7 +196,7 @@ TEST_F(Checkpoint, CancelledWithinASweepLeavesTheLastFinishedOne) {
 
     EXPECT_EQ(model.stop_reason, StopReason::cancelled);
     expect_same_numbers(model, whole(4));
-    expect_same_numbers(load_model(file()), model);
+    expect_same_numbers(arranged(load_model(file())), model);
   }
 }
 

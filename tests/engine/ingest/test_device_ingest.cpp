@@ -128,8 +128,8 @@ TEST_F(DeviceIngest, FoldsDuplicatesByEveryPolicyAsTheCpuDoes) {
         for (std::uint64_t& coordinate : point) coordinate %= 12;
       }
       const auto input = folder_.write("in.tns", as_text(tensor));
-      for (const DuplicatePolicy policy :
-           {DuplicatePolicy::sum, DuplicatePolicy::first, DuplicatePolicy::last, DuplicatePolicy::max}) {
+      for (const DuplicatePolicy policy : {DuplicatePolicy::sum, DuplicatePolicy::first, DuplicatePolicy::last,
+                                           DuplicatePolicy::max, DuplicatePolicy::mean, DuplicatePolicy::count}) {
         SCOPED_TRACE(testing::Message() << static_cast<int>(values) << " " << static_cast<int>(policy));
         expect_same_bytes(input, {.duplicates = policy, .shape = shape, .chunk_nnz = 300});
       }

@@ -151,8 +151,8 @@ TEST_F(SpillTest, FoldsByEveryPolicyAsMemoryDoes) {
   const CoordinateTensor tensor = random_coordinates({.shape = {30, 40, 50}, .nnz = 100'000, .seed = 12});
   const auto text = folder_.write("in.tns", as_text(tensor));
 
-  for (const DuplicatePolicy policy :
-       {DuplicatePolicy::sum, DuplicatePolicy::first, DuplicatePolicy::last, DuplicatePolicy::max}) {
+  for (const DuplicatePolicy policy : {DuplicatePolicy::sum, DuplicatePolicy::first, DuplicatePolicy::last,
+                                       DuplicatePolicy::max, DuplicatePolicy::mean, DuplicatePolicy::count}) {
     IngestOptions options{.memory_bytes = plenty, .threads = 2, .duplicates = policy, .chunk_nnz = sorted_chunk_nnz};
     const Job expected = run(text, options);
     options.memory_bytes = min_budget(text, options);

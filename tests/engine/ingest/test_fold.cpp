@@ -84,15 +84,20 @@ std::vector<Entry> skewed_entries(std::size_t count) {
 
 TEST(FoldInMemory, EveryPolicyFoldsInInputOrder) {
   const std::vector<Entry> entries = skewed_entries(20000);
-  for (const auto policy :
-       {DuplicatePolicy::sum, DuplicatePolicy::first, DuplicatePolicy::last, DuplicatePolicy::max}) {
+  for (const auto policy : {DuplicatePolicy::sum, DuplicatePolicy::first, DuplicatePolicy::last, DuplicatePolicy::max,
+                            DuplicatePolicy::mean}) {
     std::map<std::uint64_t, double> expected;
+    std::map<std::uint64_t, double> number;
     for (const Entry& entry : entries) {
+      ++number[entry.row];
       const auto [at, fresh] = expected.try_emplace(entry.row, entry.value);
       if (fresh || policy == DuplicatePolicy::first) continue;
-      if (policy == DuplicatePolicy::sum) at->second += entry.value;
+      if (policy == DuplicatePolicy::sum || policy == DuplicatePolicy::mean) at->second += entry.value;
       if (policy == DuplicatePolicy::last) at->second = entry.value;
       if (policy == DuplicatePolicy::max && entry.value > at->second) at->second = entry.value;
+    }
+    if (policy == DuplicatePolicy::mean) {
+      for (auto& [row, value] : expected) value /= number[row];
     }
     for (const TensorLayout& layout : layouts()) {
       for (const int threads : {1, 2, 3, 8}) EXPECT_EQ(folded(entries, policy, threads, layout), expected) << threads;

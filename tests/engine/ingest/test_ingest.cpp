@@ -79,6 +79,8 @@ TEST(Ingest, FoldsDuplicatesByThePolicyInInputOrder) {
   EXPECT_EQ(value_at_first(DuplicatePolicy::first), 0.1);
   EXPECT_EQ(value_at_first(DuplicatePolicy::last), 0.2);
   EXPECT_EQ(value_at_first(DuplicatePolicy::max), 0.2);
+  EXPECT_EQ(value_at_first(DuplicatePolicy::mean), ((0.1 + -3) + 0.2) / 3);
+  EXPECT_EQ(value_at_first(DuplicatePolicy::count), 3);
 }
 
 TEST(Ingest, FoldsDuplicatesThatStraddleAChunk) {

@@ -32,6 +32,7 @@ ModelFile random_model(const std::vector<std::uint64_t>& shape, std::uint64_t ra
   model.fit = 0.75;
   model.sweeps = 3;
   model.seed = ~std::uint64_t{0};
+  model.ridge = 0.125;
   model.stop_reason = "tolerance";
   return model;
 }
@@ -46,6 +47,7 @@ void expect_equal(const ModelFile& a, const ModelFile& b) {
   EXPECT_EQ(a.fit, b.fit);
   EXPECT_EQ(a.sweeps, b.sweeps);
   EXPECT_EQ(a.seed, b.seed);
+  EXPECT_EQ(a.ridge, b.ridge);
   EXPECT_EQ(a.stop_reason, b.stop_reason);
 }
 

@@ -91,7 +91,7 @@ TEST_F(CsvText, CountsRowsWithoutAColumnOfValues) {
 
 TEST_F(CsvText, TellsTheSeparatorByHeaderNameOrOption) {
   CsvOptions bar = user_item_count;
-  bar.separator = '|';
+  bar.dialect.separator = '|';
   const Table expected = read("user,item,count\na,x,1\n");
 
   EXPECT_EQ(read("user;item;count\na;x;1\n"), expected);
@@ -148,8 +148,9 @@ TEST_F(CsvText, NamesTheLineAndTheColumnOfABadRowWhereverBlocksAreCut) {
     options.block_bytes = block_bytes;
 
     EXPECT_EQ(refused(rows, options), place(static_cast<int>(line)) +
-                                          ": column 2, 'item', is empty; a key requires at least one character, so "
-                                          "fill it in, or remove the row");
+                                          ": column 2, 'item', is empty; fill it in, or leave such rows out with "
+                                          "`columns.missing = skip`, or give `columns.missing = unknown` to make one "
+                                          "key of all missing ones");
   }
 }
 
@@ -161,8 +162,8 @@ TEST_F(CsvText, RefusesRowsThatDoNotFitTheHeader) {
   EXPECT_THAT(refused("user,item,count\na,x,\n"), HasSubstr("column 3, 'count', is empty"));
   EXPECT_THAT(refused("user,item,count\na,x,inf\n"), HasSubstr("'inf' is not finite"));
   EXPECT_THAT(refused("user,item,count\na,x,1e999\n"), HasSubstr("'1e999' is too large for a double"));
-  EXPECT_THAT(refused("user,item,count\na,\"x\ny\",1\n"),
-              HasSubstr("column 2, 'item', starts with a quote but has no closing quote"));
+  EXPECT_THAT(refused("user,item,count\n\"a\nb\",\"x\ny,1\n"),
+              HasSubstr(place(3) + ": column 2, 'item', starts with a quote that is not closed"));
   EXPECT_THAT(refused("user,item,count\na,\"x\"y,1\n"),
               HasSubstr("column 2, 'item', continues after its closing quote"));
   EXPECT_THAT(refused("user,item,count\na\rb,x,1\n"), HasSubstr("column 1, 'user', contains a carriage return"));
@@ -183,16 +184,22 @@ TEST_F(CsvText, RefusesColumnsThatAreNotThereOrNotOne) {
   EXPECT_THAT(refused("\xff\xfeu\0s\0"), HasSubstr("UTF-16"));
 }
 
-TEST_F(CsvText, RefusesAFileWithAnotherHeader) {
+TEST_F(CsvText, FindsColumnsByNameInEveryFile) {
   const Paths files = {folder_.write("a.csv", "user,item,count\na,x,1\n"),
-                       folder_.write("b.csv", "\nitem,user,count\n")};
+                       folder_.write("b.csv", "\nnote;count;item;user\n\"1;2\";2,5;x;b\n"),
+                       folder_.write("c.tsv", "item\tcount\tuser\ny\t3\ta\n")};
+  CsvOptions options = user_item_count;
+  options.dialect.decimal = ',';
 
-  const std::string message =
-      message_of_error(ErrorKind::invalid_argument, [&] { read_table(files, user_item_count); });
+  const Table table = read_table(files, options);
 
-  EXPECT_THAT(message,
-              HasSubstr("line 2 of " + files[1].string() + ": its columns (item, user, count) are not those of " +
-                        files[0].string() + " (user, item, count)"));
+  EXPECT_THAT(table.rows, ElementsAre(ElementsAre(0, 0), ElementsAre(1, 0), ElementsAre(0, 1)));
+  EXPECT_THAT(table.values, ElementsAre(1, 2.5, 3));
+  EXPECT_THAT(table.labels, ElementsAre(ElementsAre("a", "b"), ElementsAre("x", "y")));
+  const Paths lacking = {files[0], folder_.write("d.csv", "item,count\nx,1\n")};
+  EXPECT_EQ(
+      message_of_error(ErrorKind::invalid_argument, [&] { read_table(lacking, user_item_count); }),
+      lacking[1].string() + " has no column 'user', which `columns.modes` asks for; its columns are: item, count");
 }
 
 TEST_F(CsvText, RefusesKeysBeyondTheirMemoryAndNamesABudget) {

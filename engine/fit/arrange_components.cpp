@@ -1,0 +1,94 @@
+// Finds order and signs first, then moves the numbers of each row.
+#include "engine/fit/arrange_components.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <vector>
+
+namespace blco {
+namespace {
+
+using Signs = std::vector<std::uint8_t>;  // 1: the column changes its sign
+
+// How a factor's columns look from afar.
+struct Columns {
+  explicit Columns(std::size_t rank) : dominant(rank), squares(rank) {}
+
+  std::vector<double> dominant;
+  std::vector<double> squares;
+};
+
+Columns describe_columns(std::span<const double> factor, std::size_t rank) {
+  Columns columns(rank);
+  for (std::size_t first = 0; first < factor.size(); first += rank) {
+    for (std::size_t r = 0; r < rank; ++r) {
+      const double value = factor[first + r];
+      if (std::abs(value) > std::abs(columns.dominant[r])) columns.dominant[r] = value;
+      columns.squares[r] += value * value;
+    }
+  }
+  return columns;
+}
+
+// Per mode and component, whether the column changes its sign.
+std::vector<Signs> settle_signs(const CpdModel& model) {
+  const auto rank = static_cast<std::size_t>(model.rank);
+  std::vector<Signs> flips;
+  std::vector<double> least_share(rank, 2.0);
+  std::vector<std::size_t> least_mode(rank);
+  std::vector<std::size_t> negatives(rank);
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    const Columns columns = describe_columns(model.factors[n], rank);
+    Signs& flip = flips.emplace_back(rank);
+    for (std::size_t r = 0; r < rank; ++r) {
+      const double dominant = columns.dominant[r];
+      flip[r] = dominant < 0 ? 1 : 0;
+      negatives[r] += flip[r];
+      const double share = dominant == 0 ? 0 : dominant * dominant / columns.squares[r];
+      if (share <= least_share[r]) {
+        least_share[r] = share;
+        least_mode[r] = n;
+      }
+    }
+  }
+  for (std::size_t r = 0; r < rank; ++r) {
+    if (negatives[r] % 2 == 1) flips[least_mode[r]][r] ^= 1;
+  }
+  return flips;
+}
+
+std::vector<std::size_t> falling_weights(const std::vector<double>& weights) {
+  std::vector<std::size_t> order(weights.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // Not stable_sort, which takes memory of its own.
+  std::ranges::sort(
+      order, [&](std::size_t a, std::size_t b) { return weights[a] != weights[b] ? weights[a] > weights[b] : a < b; });
+  return order;
+}
+
+}  // namespace
+
+void arrange_components(CpdModel& model) {
+  const auto rank = static_cast<std::size_t>(model.rank);
+  const std::vector<std::size_t> order = falling_weights(model.weights);
+  const std::vector<Signs> flips = settle_signs(model);
+  const std::vector<double> weights = model.weights;
+  for (std::size_t r = 0; r < rank; ++r) model.weights[r] = weights[order[r]];
+  std::vector<double> row(rank);
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    std::vector<double>& factor = model.factors[n];
+    for (std::size_t first = 0; first < factor.size(); first += rank) {
+      std::copy_n(&factor[first], rank, row.begin());
+      for (std::size_t r = 0; r < rank; ++r) {
+        const double value = row[order[r]];
+        // A difference, so that a zero does not become a negative one.
+        factor[first + r] = flips[n][order[r]] != 0 ? 0 - value : value;
+      }
+    }
+  }
+}
+
+}  // namespace blco

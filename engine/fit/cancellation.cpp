@@ -1,0 +1,100 @@
+// Compares the largest components of a model in pairs.
+#include <algorithm>
+#include <blco/model_summary.hpp>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <span>
+
+namespace blco {
+namespace {
+
+constexpr double min_excess = 3;
+constexpr std::size_t max_compared = 64;
+
+// The 2-norm of each component. That is its weight where columns have norm 1, as those of a fit do.
+std::vector<double> component_norms(const CpdModel& model) {
+  const auto rank = static_cast<std::size_t>(model.rank);
+  std::vector<double> norms;
+  for (const double weight : model.weights) norms.push_back(std::abs(weight));
+  std::vector<double> squares(rank);
+  for (const std::vector<double>& factor : model.factors) {
+    std::ranges::fill(squares, 0.0);
+    for (std::size_t first = 0; first < factor.size(); first += rank) {
+      for (std::size_t r = 0; r < rank; ++r) squares[r] += factor[first + r] * factor[first + r];
+    }
+    for (std::size_t r = 0; r < rank; ++r) norms[r] *= std::sqrt(squares[r]);
+  }
+  return norms;
+}
+
+// The components above `limit`, largest first.
+std::vector<std::size_t> largest_components(const std::vector<double>& norms, double limit) {
+  std::vector<std::size_t> numbers(norms.size());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  std::erase_if(numbers, [&](std::size_t r) { return !(norms[r] > limit); });
+  std::ranges::sort(numbers,
+                    [&](std::size_t a, std::size_t b) { return norms[a] != norms[b] ? norms[a] > norms[b] : a < b; });
+  numbers.resize(std::min(numbers.size(), max_compared));
+  return numbers;
+}
+
+// Products of the columns `numbers` of a factor: the lower triangle of a row-major matrix.
+std::vector<double> gram_of_columns(std::span<const double> factor, std::size_t rank,
+                                    const std::vector<std::size_t>& numbers) {
+  const std::size_t count = numbers.size();
+  std::vector<double> gram(count * count);
+  std::vector<double> row(count);
+  for (std::size_t first = 0; first < factor.size(); first += rank) {
+    for (std::size_t i = 0; i < count; ++i) row[i] = factor[first + numbers[i]];
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) gram[i * count + j] += row[i] * row[j];
+    }
+  }
+  return gram;
+}
+
+// The product over the modes of the cosines of each pair, in the same form.
+std::vector<double> congruences(const CpdModel& model, const std::vector<std::size_t>& numbers) {
+  const std::size_t count = numbers.size();
+  std::vector<double> products(count * count, 1.0);
+  for (const std::vector<double>& factor : model.factors) {
+    const std::vector<double> gram = gram_of_columns(factor, static_cast<std::size_t>(model.rank), numbers);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        products[i * count + j] *= gram[i * count + j] / std::sqrt(gram[i * count + i] * gram[j * count + j]);
+      }
+    }
+  }
+  // A negative weight turns its component round.
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      if (std::signbit(model.weights[numbers[i]]) != std::signbit(model.weights[numbers[j]]))
+        products[i * count + j] *= -1;
+    }
+  }
+  return products;
+}
+
+}  // namespace
+
+std::optional<Cancellation> find_cancellation(const CpdModel& model) {
+  const double tensor_norm = std::sqrt(model.tensor_sum_of_squares);
+  if (!(tensor_norm > 0)) return std::nullopt;
+  const std::vector<double> norms = component_norms(model);
+  const std::vector<std::size_t> numbers = largest_components(norms, tensor_norm);
+  if (numbers.empty() || norms[numbers.front()] <= min_excess * tensor_norm) return std::nullopt;
+  const std::vector<double> products = congruences(model, numbers);
+  Cancellation found{.excess = norms[numbers.front()] / tensor_norm};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (products[i * numbers.size() + j] >= found.congruence) continue;
+      found.congruence = products[i * numbers.size() + j];
+      found.first = static_cast<int>(numbers[j]);
+      found.second = static_cast<int>(numbers[i]);
+    }
+  }
+  return found.congruence < 0 ? std::optional(found) : std::nullopt;
+}
+
+}  // namespace blco

@@ -1,0 +1,69 @@
+// Compares first bytes.
+#include "io/text/foreign_format.hpp"
+
+#include <array>
+
+#include "blco/option_name.hpp"
+
+namespace blco {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct ForeignFormat {
+  std::string_view first_bytes;
+  const char* name;
+  const char* command;  // makes a table of FILE
+};
+
+constexpr std::array foreign_formats = {
+    ForeignFormat{"PAR1"sv, "Parquet",
+                  "python3 -c \"import pandas; pandas.read_parquet('FILE').to_csv('FILE.csv', index=False)\""},
+    ForeignFormat{"ARROW1"sv, "Arrow or Feather",
+                  "python3 -c \"import pandas; pandas.read_feather('FILE').to_csv('FILE.csv', index=False)\""},
+    ForeignFormat{"FEA1"sv, "Feather",
+                  "python3 -c \"import pandas; pandas.read_feather('FILE').to_csv('FILE.csv', index=False)\""},
+    ForeignFormat{"ORC"sv, "ORC",
+                  "python3 -c \"import pandas; pandas.read_orc('FILE').to_csv('FILE.csv', index=False)\""},
+    ForeignFormat{"Obj\x01"sv, "Avro",
+                  "python3 -c \"import fastavro, pandas; pandas.DataFrame(fastavro.reader(open('FILE', 'rb')))"
+                  ".to_csv('FILE.csv', index=False)\""},
+    ForeignFormat{"SQLite format 3\0"sv, "an SQLite database",
+                  "sqlite3 -header -csv FILE 'SELECT * FROM the_table' >FILE.csv"},
+    ForeignFormat{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv, "an old Excel file",
+                  "python3 -c \"import pandas; pandas.read_excel('FILE').to_csv('FILE.csv', index=False)\""},
+};
+
+std::string explain_table(const char* name, const char* command) {
+  return std::string("this is ") + name + ", not text; make CSV of it (for example: " + command +
+         ") and name its columns with " + option_name("columns.modes");
+}
+
+// Objects, or a list of objects or lists. A name of a column would begin so in a very odd table alone.
+bool is_json(std::string_view head) {
+  if (head.empty() || (head[0] != '{' && head[0] != '[')) return false;
+  const std::size_t next = head.find_first_not_of(" \t\r\n", 1);
+  return next == std::string_view::npos ||
+         (head[0] == '{' ? "\"}"sv : "{[\"]"sv).find(head[next]) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<std::string> explain_foreign_format(std::string_view head) {
+  for (const ForeignFormat& format : foreign_formats) {
+    if (head.starts_with(format.first_bytes)) return explain_table(format.name, format.command);
+  }
+  if (head.starts_with("PK\x03\x04") && head.find("[Content_Types].xml") != std::string_view::npos) {
+    return explain_table("an Excel file",
+                         "python3 -c \"import pandas; pandas.read_excel('FILE').to_csv('FILE.csv', index=False)\"");
+  }
+  if (is_json(head)) {
+    return explain_table("JSON", head[0] == '{'
+                                     ? "(echo user,item; jq -r '[.user, .item] | @csv' FILE) >FILE.csv"
+                                     : "(echo user,item; jq -r '.[] | [.user, .item] | @csv' FILE) >FILE.csv");
+  }
+  if (head.starts_with("\x89HDF")) return "this is an HDF5 file, not text; if it is a container, use it as it is";
+  return std::nullopt;
+}
+
+}  // namespace blco
