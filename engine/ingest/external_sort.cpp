@@ -92,9 +92,10 @@ void ExternalSort::refuse_budget(std::uint64_t needed) const {
   const std::string relabelling = numbers == 0 ? ""
                                                : ", and relabelling requires " + format_bytes(numbers) + " (" +
                                                      option_name("relabel", "none") + " avoids this)";
-  const std::string keys = budget_.key_bytes == 0 ? "" : ", and the keys require " + format_bytes(budget_.key_bytes);
+  const std::string labels =
+      budget_.key_bytes == 0 ? "" : ", and the labels require " + format_bytes(budget_.key_bytes);
   throw Error(ErrorKind::out_of_memory, "sorting " + job + " requires " + format_bytes(needed) + " of memory" +
-                                            relabelling + keys + ", but the budget is " +
+                                            relabelling + labels + ", but the budget is " +
                                             format_bytes(budget_.total_bytes) + "; give at least " +
                                             option_name("memory_bytes", as_budget(budget_.total_for(needed))) +
                                             (sizes_.packs_in_memory ? "" : ", or lower " + option_name("chunk_nnz")));

@@ -44,6 +44,16 @@ def csv_inputs():
     yield b"\x01\x00" + gzip.compress(b"a,b,v\n" + rows, mtime=0)
 
 
+def label_inputs():
+    plain = b"ann\r\nbob, \"the third\"\nren\xc3\xa9\nann"
+    yield b"\x00" + plain
+    yield b"\x00" + b"\xef\xbb\xbf" + plain + b"\n"
+    yield b"\x00" + plain.replace(b"\xc3\xa9", b"\xe9")
+    yield b"\x00" + b"a\n\nb\n"
+    yield b"\x01" + b"a label of some length\n" * 9
+    yield b"\x00" + gzip.compress(plain, mtime=0)
+
+
 def archive(save, **arrays):
     file = io.BytesIO()
     save(file, **arrays)
@@ -108,10 +118,10 @@ def script_inputs(source):
 
 def main():
     source = random.Random(20220628)
-    inputs = {"text": text_inputs(), "matrix_market": matrix_market_inputs(), "csv": csv_inputs(), "npz": npz_inputs(),
-              "npy_header": npy_header_inputs(), "payload": payload_inputs(source), "trailer": trailer_inputs(),
-              "options": options_inputs(), "hdf5_coo": script_inputs(source), "model": script_inputs(source),
-              "container": script_inputs(source)}
+    inputs = {"text": text_inputs(), "matrix_market": matrix_market_inputs(), "csv": csv_inputs(),
+              "labels": label_inputs(), "npz": npz_inputs(), "npy_header": npy_header_inputs(),
+              "payload": payload_inputs(source), "trailer": trailer_inputs(), "options": options_inputs(),
+              "hdf5_coo": script_inputs(source), "model": script_inputs(source), "container": script_inputs(source)}
     for target, cases in inputs.items():
         folder = pathlib.Path(sys.argv[1]) / target
         folder.mkdir(parents=True, exist_ok=True)

@@ -123,7 +123,8 @@ def main():
 
             ending = source.choice(["csv", "tsv", "csv.gz", "tsv.zst"])
             run(folder, "blco-export", "one.blco", "-o", f"back.{ending}")
-            run(folder, "blco-ingest", f"back.{ending}", "--modes", mode_names, "--value", "value", "--labels-from",
+            value_name = "value" if value is None else header[value]
+            run(folder, "blco-ingest", f"back.{ending}", "--modes", mode_names, "--value", value_name, "--labels-from",
                 "one.blco", "-o", "again.blco")
             assert (folder / "one.blco").read_bytes() == (folder / "again.blco").read_bytes(), trial
             done += 1
