@@ -4,6 +4,7 @@
 
 #include "blco/error.hpp"
 #include "engine/fit/cp_fit.hpp"
+#include "engine/fit/model_room.hpp"
 #include "engine/fit/original_rows.hpp"
 #include "engine/stream/streamer.hpp"
 
@@ -31,6 +32,7 @@ CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   const FitStart start(tensor.summary(), options);
   CpdJob job(tensor, budget, start.options, fit_request(tensor, start.options));
+  check_model_room(tensor.summary(), start.options);
   job.make_backend();
   std::unique_ptr<Streamer> streamer = job.make_streamer(&meter);
   if (options.on_plan) options.on_plan(job.describe());
