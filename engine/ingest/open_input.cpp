@@ -5,6 +5,7 @@
 #include <array>
 #include <blco/tensor_file.hpp>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,25 +51,26 @@ bool is_csv(const fs::path& file) {
   return name.ends_with(".csv") || name.ends_with(".tsv");
 }
 
-// Those of the modes that are asked for, by their names.
-std::vector<Labels> known_labels(const ColumnOptions& columns, const std::vector<std::string>& names) {
+// Returns those of the modes that are asked for, by their names.
+std::function<std::vector<Labels>(const std::vector<std::string>&)> known_labels(const ColumnOptions& columns) {
   if (columns.labels_from.empty()) return {};
   const TensorFile file(columns.labels_from);
-  const std::vector<Labels> labels = file.labels();
+  std::vector<Labels> labels = file.labels();
   if (labels.empty())
     refuse(columns.labels_from.string() + " has no labels; give a container that was ingested with " +
            option_name("columns.modes"));
-  const std::vector<std::string>& have = file.summary().mode_names;
-  std::vector<Labels> known;
-  for (const std::string& name : names) {
-    const auto mode = static_cast<std::size_t>(std::ranges::find(have, name) - have.begin());
-    if (mode == have.size()) {
-      refuse(columns.labels_from.string() + " has no mode '" + name + "' to take labels from; its modes are " +
-             list_columns(have));
+  return [labels = std::move(labels), have = file.summary().mode_names,
+          from = columns.labels_from](const std::vector<std::string>& names) {
+    std::vector<Labels> known;
+    for (const std::string& name : names) {
+      const auto mode = static_cast<std::size_t>(std::ranges::find(have, name) - have.begin());
+      if (mode == have.size()) {
+        refuse(from.string() + " has no mode '" + name + "' to take labels from; its modes are " + list_columns(have));
+      }
+      known.push_back(labels[mode]);
     }
-    known.push_back(labels[mode]);
-  }
-  return known;
+    return known;
+  };
 }
 
 std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inputs, const IngestOptions& options,
@@ -85,7 +87,8 @@ std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inpu
   csv.memory_bytes = host_budget(options.memory_bytes);
   csv.block_bytes = plan_block_bytes(csv.memory_bytes, csv.block_bytes, csv_reader_bytes(1, executor.width()));
   csv.key_bytes = max_key_bytes(csv.memory_bytes);
-  csv.known = known_labels(options.columns, options.mode_names);
+  csv.mode_names = options.mode_names;
+  csv.known = known_labels(options.columns);
   return open_csv(inputs, csv, executor);
 }
 

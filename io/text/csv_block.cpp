@@ -11,6 +11,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "io/text/block_words.hpp"
 #include "io/text/key_dictionary.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/tns_block.hpp"
@@ -124,6 +125,7 @@ class CsvParser {
         end_(text.data() + text.size()),
         form_(form),
         keys_(static_cast<std::size_t>(form.order)),
+        words_(static_cast<std::size_t>(form.order)),
         row_(static_cast<std::size_t>(form.order)) {
     block_.line_count = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
     block_.batch.order = form.order;
@@ -146,6 +148,7 @@ class CsvParser {
     block_.batch.values.shrink_to_fit();
     block_.batch.narrow.shrink_to_fit();
     for (LocalKeys& keys : keys_) block_.keys.push_back(keys.take());
+    for (BlockWords& words : words_) block_.words.push_back(words.take());
     return std::move(block_);
   }
 
@@ -188,10 +191,27 @@ class CsvParser {
       if (field.empty()) {
         fail_column(column, "is empty; a key requires at least one character, so fill it in, or remove the row");
       } else {
-        row_[static_cast<std::size_t>(role)] = keys_[static_cast<std::size_t>(role)].number_of(field, begin_);
+        take_key(column, static_cast<std::size_t>(role), field);
       }
     }
     return !block_.fault;
+  }
+
+  // For all modes of the column, of which `mode` is the first.
+  void take_key(std::size_t column, std::size_t mode, std::string_view field) {
+    for (;;) {
+      const ComputedForm& reading = form_.readings[mode];
+      std::uint64_t word = 0;
+      if (!reading.is_computed()) {
+        row_[mode] = keys_[mode].number_of(field, begin_);
+      } else if (word_of_field(field, reading, word)) {
+        row_[mode] = words_[mode].number_of(word);
+      } else {
+        return fail_column(column, explain_refused_field(field, reading));
+      }
+      if (form_.same_column[mode] == CsvForm::unused) return;
+      mode = static_cast<std::size_t>(form_.same_column[mode]);
+    }
   }
 
   // The line has another number of fields than the header; `column` is the last one seen.
@@ -210,6 +230,7 @@ class CsvParser {
   char* end_;
   const CsvForm& form_;
   std::vector<LocalKeys> keys_;
+  std::vector<BlockWords> words_;
   std::vector<std::uint32_t> row_;
   CsvBlock block_;
   std::uint64_t line_ = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/coordinate_reader.hpp"
+#include "io/text/computed_field.hpp"
 
 namespace blco {
 
@@ -21,6 +22,9 @@ struct CsvForm {
   std::vector<std::string> names;  // of the columns
   std::vector<int> roles;          // per column: its mode, or unused, or value
   int order = 0;
+  std::vector<ComputedForm> readings;   // per mode: how its fields become keys
+  std::vector<int> same_column;         // per mode: the next mode of its column, or unused
+  std::vector<std::string> mode_names;  // that the columns give
 };
 
 struct CsvKey {
@@ -35,8 +39,9 @@ struct CsvFault {
 };
 
 struct CsvBlock {
-  CoordinateBatch batch;                  // `narrow` holds numbers into `keys`; no spare capacity; no `upper`
-  std::vector<std::vector<CsvKey>> keys;  // per mode, the block's distinct keys by first appearance
+  CoordinateBatch batch;                          // `narrow` holds numbers into `keys`; no spare capacity; no `upper`
+  std::vector<std::vector<CsvKey>> keys;          // per mode, the block's distinct keys by first appearance
+  std::vector<std::vector<std::uint64_t>> words;  // the same of computed modes, whose `keys` are empty
   std::uint64_t line_count = 0;
   std::optional<CsvFault> fault;  // at the first unacceptable line; the rest is then unspecified
 };

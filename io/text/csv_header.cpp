@@ -7,6 +7,7 @@
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
+#include "io/text/mode_column.hpp"
 #include "io/text/quoted_text.hpp"
 
 namespace blco {
@@ -55,6 +56,16 @@ std::size_t find_column(const CsvHeader& header, const std::string& name, const 
   return static_cast<std::size_t>(std::ranges::find(header.names, name) - header.names.begin());
 }
 
+ComputedForm make_reading(const FieldReading& reading, const CsvColumns& columns) {
+  ComputedForm form{.reading = reading, .decimal = columns.decimal};
+  std::uint64_t word = 0;
+  // What the mode can read has a label already.
+  if (form.is_computed() && !columns.missing_key.empty() && !word_of_field(columns.missing_key, form, word)) {
+    form.missing_key = columns.missing_key;
+  }
+  return form;
+}
+
 }  // namespace
 
 std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_first_text, char separator,
@@ -89,11 +100,13 @@ CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, const 
   form.names = header.names;
   form.roles.assign(header.names.size(), CsvForm::unused);
   form.order = static_cast<int>(columns.modes.size());
-  for (std::size_t mode = 0; mode < columns.modes.size(); ++mode) {
-    int& role = form.roles[find_column(header, columns.modes[mode], "columns.modes", file)];
-    if (role != CsvForm::unused)
-      refuse(option_name("columns.modes") + " names the column " + quoted_for_message(columns.modes[mode]) + " twice");
-    role = static_cast<int>(mode);
+  form.same_column.assign(columns.modes.size(), CsvForm::unused);
+  for (const ModeColumn& mode : parse_mode_columns(columns.modes, header.names)) {
+    int* role = &form.roles[find_column(header, mode.column, "columns.modes", file)];
+    while (*role != CsvForm::unused) role = &form.same_column[static_cast<std::size_t>(*role)];
+    *role = static_cast<int>(form.readings.size());
+    form.mode_names.push_back(mode.name);
+    form.readings.push_back(make_reading(mode.reading, columns));
   }
   if (columns.value.empty()) return form;
   int& role = form.roles[find_column(header, columns.value, "columns.value", file)];

@@ -27,12 +27,14 @@ std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_first_te
                                          const std::filesystem::path& file, std::uint64_t lines_before);
 
 struct CsvColumns {
-  std::vector<std::string> modes;
-  std::string value;  // empty: none, every row counts 1
+  std::vector<std::string> modes;  // as parse_mode_columns() takes them
+  std::string value;               // empty: none, every row counts 1
+  char decimal = '.';              // of the numbers that become bins
+  std::string missing_key = {};    // a field of a computed mode that has a label of its own, the last; empty: none
 };
 
-// Throws Error{invalid_argument} for a column that is missing, occurs more than once, or is asked for twice; the
-// message lists the columns.
+// Throws Error{invalid_argument} for a column that is missing, occurs more than once, or is asked for twice in the same
+// way, and as parse_mode_columns() does; the message lists the columns.
 CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, const std::filesystem::path& file);
 
 // "user, item, day", as columns.modes takes them.

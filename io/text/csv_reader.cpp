@@ -12,7 +12,8 @@
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "io/text/block_reader.hpp"
-#include "io/text/key_dictionary.hpp"
+#include "io/text/mode_keys.hpp"
+#include "io/text/quoted_text.hpp"
 #include "io/text/text_source.hpp"
 
 namespace blco {
@@ -38,19 +39,12 @@ class CsvReader final : public BlockReader<Block> {
  public:
   CsvReader(std::vector<fs::path> files, const CsvOptions& options, Executor& executor)
       : BlockReader(std::move(files), {options.skip_lines, options.block_bytes, /*finds_headers=*/false}, executor),
-        options_(options),
-        dictionaries_(options.columns.modes.size()) {
-    for (std::size_t n = 0; n < options_.known.size(); ++n) {
-      const Labels& known = options_.known[n];
-      for (std::uint64_t i = 0; i < known.size(); ++i) dictionaries_[n].number_of(known[i], hash_key(known[i]));
-    }
-    options_.known.clear();
-  }
+        options_(options) {}
 
-  // A mode is as long as its number of keys, even if known ones do not occur.
+  // A mode is as long as its number of labels, even if some do not occur.
   std::vector<std::uint64_t> declared_shape() const override {
-    std::vector<std::uint64_t> shape = lengths_;
-    for (const KeyDictionary& dictionary : dictionaries_) shape.push_back(dictionary.size());
+    std::vector<std::uint64_t> shape;
+    for (const ModeKeys& mode : modes_) shape.push_back(mode.length());
     return shape;
   }
 
@@ -64,16 +58,28 @@ class CsvReader final : public BlockReader<Block> {
 
   std::uint64_t kept_bytes() const override {
     std::uint64_t bytes = 0;
-    for (const KeyDictionary& dictionary : dictionaries_) bytes += dictionary.memory_bytes();
+    for (const ModeKeys& mode : modes_) bytes += mode.memory_bytes();
     return bytes;
   }
 
   std::vector<Labels> take_labels() override {
     std::vector<Labels> labels;
-    for (KeyDictionary& dictionary : dictionaries_) labels.push_back(dictionary.take());
-    dictionaries_.clear();
-    for (const Labels& mode : labels) lengths_.push_back(mode.size());
+    for (ModeKeys& mode : modes_) labels.push_back(mode.take_labels());
     return labels;
+  }
+
+  std::vector<std::vector<std::uint32_t>> take_final_coordinates() override {
+    std::vector<std::vector<std::uint32_t>> coordinates;
+    for (ModeKeys& mode : modes_) coordinates.push_back(mode.take_coordinates());
+    return coordinates;
+  }
+
+  std::vector<KeyedMode> keyed_modes() const override {
+    std::vector<KeyedMode> keyed;
+    for (const ModeKeys& mode : modes_) {
+      keyed.push_back({mode.mode(), mode.new_labels(), mode.form().reading.bins, mode.bin_count()});
+    }
+    return keyed;
   }
 
  private:
@@ -106,13 +112,26 @@ class CsvReader final : public BlockReader<Block> {
     header_lines_ += block.header_lines;
     if (!header) return;
     ++headers_;
-    if (!form_) form_ = make_csv_form(*header, options_.columns, file);
+    if (!form_) take_form(make_csv_form(*header, options_.columns, file));
     if (header->names != form_->names) {
       throw Error(ErrorKind::invalid_argument,
                   "line " + std::to_string(header_lines_) + " of " + file.string() + ": its columns (" +
                       list_columns(header->names) + ") are not those of " + files()[0].string() + " (" +
                       list_columns(form_->names) + "); the files of one tensor must have the same header");
     }
+  }
+
+  void take_form(CsvForm form) {
+    const std::vector<std::string>& names = options_.mode_names.empty() ? form.mode_names : options_.mode_names;
+    std::vector<Labels> known(names.size());
+    if (options_.known) known = std::exchange(options_.known, {})(names);
+    known.resize(form.readings.size());
+    for (std::size_t n = 0; n < form.readings.size(); ++n) {
+      const std::string& name = n < names.size() ? names[n] : form.mode_names[n];
+      if (!known[n].empty()) take_known_bins(known[n], name, form.readings[n]);
+      modes_.emplace_back(name, form.readings[n], std::move(known[n]));
+    }
+    form_ = std::move(form);
   }
 
   void parse(Block& block) const override {
@@ -124,8 +143,8 @@ class CsvReader final : public BlockReader<Block> {
     const auto refused =
         std::ranges::find_if(wave, [](const Block& block) { return block.failure || block.result.fault; });
     const auto good = wave.first(static_cast<std::size_t>(refused - wave.begin()));
-    for (Block& block : good) block.numbers.resize(dictionaries_.size());
-    executor().run(dictionaries_.size(), [&](std::size_t mode) {
+    for (Block& block : good) block.numbers.resize(modes_.size());
+    executor().run(modes_.size(), [&](std::size_t mode) {
       for (Block& block : good) number_keys(block, mode);
     });
     executor().run(good.size(), [&](std::size_t i) { apply_numbers(good[i]); });
@@ -133,13 +152,26 @@ class CsvReader final : public BlockReader<Block> {
 
   void number_keys(Block& block, std::size_t mode) {
     if (block.result.keys.empty()) return;
+    std::vector<std::uint32_t>& numbers = block.numbers[mode];
+    if (modes_[mode].form().is_computed()) {
+      numbers = modes_[mode].number_of_words(std::exchange(block.result.words[mode], {}));
+      if (modes_[mode].counts_rows()) count_rows(block, mode);
+      return;
+    }
+    KeyDictionary& dictionary = modes_[mode].dictionary();
     const std::vector<CsvKey> keys = std::move(block.result.keys[mode]);
     const char* const text = block.text.data() + block.body;
-    std::vector<std::uint32_t>& numbers = block.numbers[mode];
     numbers.resize(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (i + prefetch_keys < keys.size()) dictionaries_[mode].prefetch(keys[i + prefetch_keys].hash);
-      numbers[i] = dictionaries_[mode].number_of({text + keys[i].begin, keys[i].length}, keys[i].hash);
+      if (i + prefetch_keys < keys.size()) dictionary.prefetch(keys[i + prefetch_keys].hash);
+      numbers[i] = dictionary.number_of({text + keys[i].begin, keys[i].length}, keys[i].hash);
+    }
+  }
+
+  void count_rows(const Block& block, std::size_t mode) {
+    const RawVector<std::uint32_t>& coordinates = block.result.batch.narrow;
+    for (std::size_t at = mode; at < coordinates.size(); at += modes_.size()) {
+      modes_[mode].count_row(block.numbers[mode][coordinates[at]]);
     }
   }
 
@@ -168,11 +200,19 @@ class CsvReader final : public BlockReader<Block> {
     return batch.count() > 0;
   }
 
+  void end_delivery() override {
+    if (std::exchange(has_ended_, true)) return;
+    for (ModeKeys& mode : modes_) {
+      const std::uint64_t others = kept_bytes() - mode.memory_bytes();
+      mode.finish(options_.key_bytes - std::min(options_.key_bytes, others));
+    }
+  }
+
   void check_memory() const {
     const std::uint64_t bytes = kept_bytes();
     if (bytes <= options_.key_bytes) return;
     std::uint64_t keys = 0;
-    for (const KeyDictionary& dictionary : dictionaries_) keys += dictionary.size();
+    for (const ModeKeys& mode : modes_) keys += mode.key_count();
     const std::uint64_t input_bytes = size().bytes;
     // New keys become rarer, so the rest of the input adds at most its proportional share.
     const double left = input_bytes > bytes_read() && bytes_read() > 0
@@ -187,16 +227,24 @@ class CsvReader final : public BlockReader<Block> {
                     mebibytes(options_.key_bytes) + " for keys; give at least " +
                     option_name("memory_bytes", std::to_string((share * whole >> 20) + 1) + "MiB") +
                     (input_bytes == 0 ? ", perhaps much more" : "") +
-                    ", or leave out the column with the most keys, or merge some of its keys");
+                    ", or leave out the column with the most keys, or merge some of its keys" + advice());
+  }
+
+  // For a mode whose keys are far more than its labels will be.
+  std::string advice() const {
+    const auto largest = std::ranges::max_element(modes_, {}, &ModeKeys::memory_bytes);
+    if (largest->form().reading.bins == 0) return "";
+    return "; each number of the mode " + quoted_for_message(largest->mode()) +
+           " is a key until the input has ended: round them";
   }
 
   CsvOptions options_;
   std::optional<CsvForm> form_;     // set by the first header
   std::size_t headers_ = 0;         // files whose header has been read
   std::uint64_t header_lines_ = 0;  // of the file being read, up to the end of its header
-  std::vector<KeyDictionary> dictionaries_;
-  std::vector<std::uint64_t> lengths_;  // of the modes, after the labels are taken
-  std::uint64_t lines_before_ = 0;      // in the file, before the next block to be delivered
+  std::vector<ModeKeys> modes_;     // with the form
+  bool has_ended_ = false;
+  std::uint64_t lines_before_ = 0;  // in the file, before the next block to be delivered
 };
 
 void check_options(const CsvOptions& options) {
@@ -207,8 +255,6 @@ void check_options(const CsvOptions& options) {
   require(
       order >= 1 && order <= static_cast<std::size_t>(max_order),
       "a tensor has 1 to " + std::to_string(max_order) + " modes, but " + std::to_string(order) + " columns are named");
-  require(options.known.empty() || options.known.size() == order,
-          "the known keys are those of another number of modes");
   require(options.block_bytes > 0, "the block size is 0; use at least 1 byte");
   const char separator = options.separator;
   require(separator != '"' && separator != '\n' && separator != '\r',

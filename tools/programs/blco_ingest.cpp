@@ -34,9 +34,12 @@ void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
   line.add("--modes", [&](const std::string& text) { columns.modes = cli::parse_names(text); },
            {.type = "COLUMNS",
             .description =
-                "For CSV: names of the columns that become modes, such as user,item,day. Each distinct field of a "
+                "For CSV: names of the columns that become modes, such as user,item,when:day. Each distinct field of a "
                 "column is a key, also if it is a number; keys become indices in the order of their first "
-                "appearance, and labels of the mode"});
+                "appearance, and labels of the mode. COLUMN:day takes times (ISO 8601, or seconds since 1970) by their "
+                "day, in the order of time; likewise year, quarter, month, week, hour, minute, weekday and "
+                "hour-of-day; COLUMN:day:every has days without rows too. COLUMN:bins=20 takes numbers, in 20 "
+                "intervals of equal width, COLUMN:quantiles=20 in 20 of nearly equal numbers of rows"});
   line.add("--value", [&](const std::string& text) { columns.value = text; },
            {.type = "COLUMN",
             .description = "For CSV: name of the column of values",
@@ -45,10 +48,12 @@ void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
            {.type = "CHAR",
             .description = "For CSV: what separates fields: comma, tab, semicolon, bar, blank, or any other character",
             .fallback = "tab for .tsv; otherwise comma, tab or semicolon, whichever the header has most"});
-  line.add_path("--labels-from", columns.labels_from,
-                {.type = "TENSOR",
-                 .description = "For CSV: give keys the same indices as in this container; new keys follow",
-                 .fallback = "number all keys from the start"});
+  line.add_path(
+      "--labels-from", columns.labels_from,
+      {.type = "TENSOR",
+       .description = "For CSV: give keys the same indices as in this container; new keys follow, and numbers get "
+                      "its bins",
+       .fallback = "number all keys from the start"});
 }
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
@@ -149,12 +154,42 @@ cli::Json column_json(const ColumnBytes& column) {
   return {{"stored_bytes", column.stored}, {"streamed_bytes", column.streamed}};
 }
 
+cli::Json crowded_json(const std::vector<CrowdedMode>& modes) {
+  cli::Json json = cli::Json::array();
+  for (const CrowdedMode& mode : modes) json.push_back({{"mode", mode.mode}, {"keys", mode.keys}});
+  return json;
+}
+
+cli::Json fewer_bins_json(const std::vector<FewerBins>& modes) {
+  cli::Json json = cli::Json::array();
+  for (const FewerBins& mode : modes) {
+    json.push_back({{"mode", mode.mode}, {"wanted", mode.wanted}, {"made", mode.made}});
+  }
+  return json;
+}
+
+void note_modes(cli::Reporter& reporter, const IngestReport& report, const std::vector<std::string>& columns) {
+  for (const CrowdedMode& mode : report.crowded_modes) {
+    reporter.note(
+        fmt::format("--modes {}: {} keys for {} rows, so a model says little of them; take times by their day "
+                    "(COLUMN:day), numbers "
+                    "in bins (COLUMN:bins=20), or leave the column out",
+                    columns[mode.mode], cli::format_count(mode.keys), cli::format_count(report.entries_read)));
+  }
+  for (const FewerBins& mode : report.fewer_bins) {
+    reporter.note(fmt::format("--modes {}: {} bin{} instead of {}, because equal numbers share one", columns[mode.mode],
+                              cli::format_count(mode.made), mode.made == 1 ? "" : "s", cli::format_count(mode.wanted)));
+  }
+}
+
 void report_container(cli::Reporter& reporter, const IngestReport& report, const Arguments& arguments) {
   const std::filesystem::path& output = arguments.output;
   reporter.event("result", {{"output", output.string()},
                             {"input_format", report.input_format},
                             {"shape", report.shape},
                             {"relabelled_modes", report.relabelled_modes},
+                            {"crowded_modes", crowded_json(report.crowded_modes)},
+                            {"fewer_bins", fewer_bins_json(report.fewer_bins)},
                             {"entries_read", report.entries_read},
                             {"nonzeros", report.nnz},
                             {"chunks", report.chunk_count},
@@ -191,6 +226,7 @@ void ingest(const Arguments& arguments, cli::Reporter& reporter) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (report.input_format != "FROSTT text") reporter.note(fmt::format("the input is {}", report.input_format));
   reporter.note(fmt::format("done in {:.2f} s: {}", seconds.count(), stages_text(report.stages)));
+  note_modes(reporter, report, arguments.ingest.columns.modes);
   report_container(reporter, report, arguments);
 }
 
@@ -201,6 +237,7 @@ int main(int argc, char** argv) {
                         "  blco-ingest calls.tns.gz -o calls.blco --mode-names caller,callee,day\n"
                         "  blco-ingest part1.tns part2.tns -o all.blco --memory 8GiB --duplicates last\n"
                         "  blco-ingest clicks.csv --modes user,item,day --value count -o clicks.blco\n"
+                        "  blco-ingest sales.csv --modes shop,when:week,price:bins=20 -o sales.blco\n"
                         "  blco-ingest matrix.npz -o matrix.blco");
   Arguments arguments;
   add_options(line, arguments);
