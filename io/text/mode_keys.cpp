@@ -60,7 +60,9 @@ bool ends_in_missing(const Labels& known, const ComputedForm& form) {
   return !form.missing_key.empty() && known[known.size() - 1] == form.missing_key;
 }
 
-std::uint64_t mebibytes_of(std::uint64_t bytes) { return (bytes >> 20) + 1; }
+// Rounded to either side, so that what is needed never looks like what there is.
+std::string mebibytes_needed(std::uint64_t bytes) { return std::to_string((bytes >> 20) + 1) + " MiB"; }
+std::string mebibytes_left(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 }  // namespace
 
@@ -203,16 +205,14 @@ void ModeKeys::check_every(std::uint64_t first, std::uint64_t last, std::uint64_
   const TimeUnit unit = form_.reading.unit;
   const bool has_numbers = last - first + 2 < std::numeric_limits<std::uint32_t>::max();
   if (has_numbers && bytes <= max_bytes) return;
-  throw Error(
-      has_numbers ? ErrorKind::out_of_memory : ErrorKind::invalid_argument,
-      "the mode " + quoted_for_message(mode_) + " would have a label for each " + std::string(name_of(unit)) +
-          " from " + time_unit_label(integer_of_word(first), unit) + " to " +
-          time_unit_label(integer_of_word(last), unit) + ", " + std::to_string(last - first + 1) +
-          (has_numbers ? ", which take " + std::to_string(mebibytes_of(bytes)) +
-                             " MiB of memory, but the budget leaves " + std::to_string(mebibytes_of(max_bytes)) +
-                             " MiB; raise " + option_name("memory_bytes") + ", correct"
-                       : ", but a mode has at most 2^32 - 2 keys; correct") +
-          " times that are far from the others, or leave out :every");
+  throw Error(has_numbers ? ErrorKind::out_of_memory : ErrorKind::invalid_argument,
+              "the mode " + quoted_for_message(mode_) + " would have a label for each " + std::string(name_of(unit)) +
+                  " from " + time_unit_label(integer_of_word(first), unit) + " to " +
+                  time_unit_label(integer_of_word(last), unit) + ", " + std::to_string(last - first + 1) +
+                  (has_numbers ? ", which take " + mebibytes_needed(bytes) + " of memory, but the budget leaves " +
+                                     mebibytes_left(max_bytes) + "; raise " + option_name("memory_bytes") + ", correct"
+                               : ", but a mode has at most 2^32 - 2 keys; correct") +
+                  " times that are far from the others, or leave out :every");
 }
 
 void ModeKeys::finish_bins() {
