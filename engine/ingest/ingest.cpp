@@ -65,7 +65,8 @@ void check_options(const IngestOptions& options) {
   if (!options.shape.empty() && !options.mode_names.empty()) {
     static_cast<void>(decide_mode_names(options.shape.size(), options));
   }
-  for (const std::string& name : options.mode_names) {
+  // A mode's name that comes from its column is no longer than what asks for it.
+  for (const std::string& name : options.mode_names.empty() ? options.columns.modes : options.mode_names) {
     if (name.size() > max_name_bytes) {
       throw Error(ErrorKind::invalid_argument,
                   "a mode name is longer than " + std::to_string(max_name_bytes) + " bytes; shorten it");

@@ -60,6 +60,18 @@ bool ends_in_missing(const Labels& known, const ComputedForm& form) {
   return !form.missing_key.empty() && known[known.size() - 1] == form.missing_key;
 }
 
+NumberBins equal_width_of(const std::vector<std::uint64_t>& words, std::uint64_t count) {
+  std::uint64_t lowest = missing_word;
+  std::uint64_t highest = 0;
+  for (const std::uint64_t word : words) {
+    if (word == missing_word) continue;
+    lowest = std::min(lowest, word);
+    highest = std::max(highest, word);
+  }
+  if (lowest == missing_word) return {};
+  return NumberBins::of_equal_width(number_of_word(lowest), number_of_word(highest), count);
+}
+
 // Rounded to either side, so that what is needed never looks like what there is.
 std::string mebibytes_needed(std::uint64_t bytes) { return std::to_string((bytes >> 20) + 1) + " MiB"; }
 std::string mebibytes_left(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
@@ -137,17 +149,29 @@ void ModeKeys::finish(std::uint64_t max_bytes) {
   }
   length_ = labels_.size();
   known_ = {};
+  bool are_same = true;
+  for (std::size_t i = 0; i < coordinates_.size() && are_same; ++i) are_same = coordinates_[i] == i;
+  if (are_same) coordinates_ = {};
+}
+
+std::vector<std::uint64_t> ModeKeys::take_words() {
+  const Labels keys = dictionary_.take();
+  std::vector<std::uint64_t> words(static_cast<std::size_t>(keys.size()));
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = word_of_key(keys[i]);
+  return words;
 }
 
 ModeKeys::SortedKeys ModeKeys::sort_keys() {
-  SortedKeys keys;
-  const Labels texts = dictionary_.take();
-  keys.words.resize(static_cast<std::size_t>(texts.size()));
-  for (std::size_t i = 0; i < keys.words.size(); ++i) keys.words[i] = word_of_key(texts[i]);
-  const auto known = static_cast<std::size_t>(known_.size());
-  keys.order.resize(keys.words.size() - known);
-  for (std::size_t i = 0; i < keys.order.size(); ++i) keys.order[i] = static_cast<std::uint32_t>(known + i);
-  std::ranges::sort(keys.order, {}, [&](std::uint32_t number) { return keys.words[number]; });
+  SortedKeys keys{.words = take_words(), .order = {}};
+  const auto known = static_cast<std::size_t>(known_count_);
+  // Pairs, because sorting numbers by words elsewhere would wait for memory at every comparison.
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted(keys.words.size() - known);
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    sorted[i] = {keys.words[known + i], static_cast<std::uint32_t>(known + i)};
+  }
+  std::ranges::sort(sorted);
+  keys.order.reserve(sorted.size());
+  for (const auto& [word, number] : sorted) keys.order.push_back(number);
   coordinates_.resize(keys.words.size());
   for (std::size_t i = 0; i < known; ++i) coordinates_[i] = static_cast<std::uint32_t>(i);
   return keys;
@@ -215,38 +239,47 @@ void ModeKeys::check_every(std::uint64_t first, std::uint64_t last, std::uint64_
                   " times that are far from the others, or leave out :every");
 }
 
-void ModeKeys::finish_bins() {
-  if (form_.has_known_bins) {
-    const std::uint64_t keys = std::exchange(dictionary_, KeyDictionary()).size();
-    LabelList labels(keys, 0);
-    labels.add(known_);
-    if (keys > known_.size()) labels.add(form_.missing_key);
-    labels_ = labels.take();
-    return;
-  }
-  const SortedKeys keys = sort_keys();
-  std::span<const std::uint32_t> order(keys.order);
-  const bool has_missing = !order.empty() && keys.words[order.back()] == missing_word;
-  if (has_missing) order = order.first(order.size() - 1);
-  NumberBins bins;
-  if (!order.empty() && form_.reading.kind == Kind::bins) {
-    bins = NumberBins::of_equal_width(number_of_word(keys.words[order.front()]),
-                                      number_of_word(keys.words[order.back()]), form_.reading.bins);
-  } else if (!order.empty()) {
-    std::vector<double> numbers;
-    std::vector<std::uint64_t> rows;
-    for (const std::uint32_t number : order) {
-      if (row_count(number) == 0) continue;
-      numbers.push_back(number_of_word(keys.words[number]));
-      rows.push_back(row_count(number));
-    }
-    if (!numbers.empty()) bins = NumberBins::of_quantiles(numbers, rows, form_.reading.bins);
+void ModeKeys::finish_known_bins() {
+  const std::uint64_t keys = std::exchange(dictionary_, KeyDictionary()).size();
+  LabelList labels(keys, 0);
+  labels.add(known_);
+  if (keys > known_.size()) labels.add(form_.missing_key);
+  labels_ = labels.take();
+}
+
+NumberBins ModeKeys::quantiles_of(const SortedKeys& keys) {
+  std::vector<double> numbers;
+  std::vector<std::uint64_t> rows;
+  numbers.reserve(keys.order.size());
+  rows.reserve(keys.order.size());
+  for (const std::uint32_t number : keys.order) {
+    if (keys.words[number] == missing_word || row_count(number) == 0) continue;
+    numbers.push_back(number_of_word(keys.words[number]));
+    rows.push_back(row_count(number));
   }
   row_counts_.clear();
-  for (const std::uint32_t number : order) {
-    coordinates_[number] = static_cast<std::uint32_t>(bins.bin_of(number_of_word(keys.words[number])));
+  return numbers.empty() ? NumberBins() : NumberBins::of_quantiles(numbers, rows, form_.reading.bins);
+}
+
+void ModeKeys::finish_bins() {
+  if (form_.has_known_bins) return finish_known_bins();
+  NumberBins bins;
+  std::vector<std::uint64_t> words;
+  if (form_.reading.kind == Kind::quantiles) {
+    SortedKeys keys = sort_keys();
+    bins = quantiles_of(keys);
+    words = std::move(keys.words);
+  } else {
+    words = take_words();
+    bins = equal_width_of(words, form_.reading.bins);
   }
-  if (has_missing) coordinates_[keys.order.back()] = static_cast<std::uint32_t>(bins.size());
+  bool has_missing = false;
+  coordinates_.resize(words.size());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_missing = words[i] == missing_word;
+    has_missing = has_missing || is_missing;
+    coordinates_[i] = static_cast<std::uint32_t>(is_missing ? bins.size() : bins.bin_of(number_of_word(words[i])));
+  }
   LabelList labels(bins.size() + 1, 0);
   for (std::uint64_t i = 0; i < bins.size(); ++i) labels.add(bins.label(i));
   if (has_missing) labels.add(form_.missing_key);

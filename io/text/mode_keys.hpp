@@ -61,11 +61,14 @@ class ModeKeys {
   static constexpr std::size_t counts_per_page = 4096;
 
   std::uint64_t& row_count(std::uint32_t number);
+  std::vector<std::uint64_t> take_words();
   SortedKeys sort_keys();
   void finish_time(std::uint64_t max_bytes);
   void finish_every(const SortedKeys& keys, std::uint64_t max_bytes);
   void check_every(std::uint64_t first, std::uint64_t last, std::uint64_t bytes, std::uint64_t max_bytes) const;
+  NumberBins quantiles_of(const SortedKeys& keys);
   void finish_bins();
+  void finish_known_bins();
 
   std::string mode_;
   ComputedForm form_;
