@@ -6,7 +6,10 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace blco;
   fuzz::FuzzInput input(data, size);
-  CsvOptions options{.columns = {.modes = {"a", "b"}, .value = input.flag() ? "v" : ""}};
+  const auto choice = input.take<std::uint8_t>();
+  CsvOptions options{.columns = {.modes = {"a", "b"}, .value = (choice & 1) != 0 ? "v" : ""}};
+  if ((choice & 4) != 0) options.columns.modes = {"a:month:every", "b:bins=5"};
+  if ((choice & 6) == 6) options.columns.modes = {"a:day", "b:quantiles=5"};
   options.separator = "\0,\t;"[input.choose(4)];
   const std::string_view text = input.rest();
   const fuzz::MemoryFile file(text);

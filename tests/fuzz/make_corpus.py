@@ -42,6 +42,14 @@ def csv_inputs():
     yield b"\x01\x02" + b"b\ta\tv\n" + b"1\t2\t3\n1\t3\t4"
     yield b"\x01\x00" + b"v;a;b\n" + b"1;2;3\n" + b"2;\"2\n3\";3\n"
     yield b"\x01\x00" + gzip.compress(b"a,b,v\n" + rows, mtime=0)
+    yield b"\x04\x00" + b"a,b,v\n2024-03-05,1.5,1\n1709647653,-2,1\n"
+    yield b"\x06\x00" + b"a,b,v\n2024-02-29T10:00Z,0,1\n2024-03-01,1e300,1\n"
+
+
+def time_inputs():
+    yield from (b"2024-03-05T14:07:33.25+01:00", b"20240305T140733Z", b"2024-02-29 23:59:60 UTC", b"2024-03", b"2024",
+                b"1709647653123", b"-62135596800", b"1709647653.5", b"2020-W53", b"2024-Q4", b"Sunday", b"07",
+                b"9999-12-31T23:59-0059", b"202403", b"[0, 2.5]", b"when:day:every", b"price:quantiles=20")
 
 
 def label_inputs():
@@ -119,7 +127,7 @@ def script_inputs(source):
 def main():
     source = random.Random(20220628)
     inputs = {"text": text_inputs(), "matrix_market": matrix_market_inputs(), "csv": csv_inputs(),
-              "labels": label_inputs(), "npz": npz_inputs(), "npy_header": npy_header_inputs(),
+              "labels": label_inputs(), "time": time_inputs(), "npz": npz_inputs(), "npy_header": npy_header_inputs(),
               "payload": payload_inputs(source), "trailer": trailer_inputs(), "options": options_inputs(),
               "hdf5_coo": script_inputs(source), "model": script_inputs(source), "container": script_inputs(source)}
     for target, cases in inputs.items():
