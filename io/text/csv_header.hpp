@@ -1,6 +1,7 @@
 // The row of a delimited text that names its columns, and the choice of columns.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -19,6 +20,8 @@ struct CsvHeader {
   std::size_t bytes = 0;    // up to the end of the header row, including a byte order mark and blank lines before it
   std::uint64_t lines = 0;  // likewise
 };
+
+inline constexpr std::array guessed_separators = {',', '\t', ';'};
 
 struct CsvDialect {
   char separator = 0;  // 0: as find_csv_header tells

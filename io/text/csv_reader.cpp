@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "blco/error.hpp"
@@ -38,12 +39,21 @@ class CsvHeaders {
       : files_(std::move(files)), columns_(options.columns), dialect_(options.dialect), missing_(options.missing) {}
 
   std::optional<TextPreamble> find(std::string_view text, bool is_whole, std::size_t file, std::uint64_t lines_before) {
-    const auto header = find_csv_header(text, is_whole, dialect_, files_[file], lines_before);
-    if (!header) return std::nullopt;
-    forms_.push_back(make_csv_form(*header, columns_, dialect_.decimal, missing_, files_[file]));
-    if (!readings_.empty()) forms_.back().readings = readings_;
-    return TextPreamble{
-        .format = "CSV", .bytes = header->bytes, .lines = header->lines, .separator = header->separator};
+    const auto found = find_csv_header(text, is_whole, dialect_, files_[file], lines_before);
+    if (!found) return std::nullopt;
+    CsvHeader header = *found;
+    CsvForm form;
+    try {
+      form = make_form(header, file);
+    } catch (const Error&) {
+      // Names may contain separators, so that another one than the most frequent may be meant.
+      auto other = dialect_.separator == 0 ? find_other(text, is_whole, file, lines_before) : std::nullopt;
+      if (!other) throw;
+      std::tie(header, form) = std::move(*other);
+    }
+    if (!readings_.empty()) form.readings = readings_;
+    forms_.push_back(std::move(form));
+    return TextPreamble{.format = "CSV", .bytes = header.bytes, .lines = header.lines, .separator = header.separator};
   }
 
   // Of a file whose header has been found; the reference stays valid.
@@ -57,6 +67,24 @@ class CsvHeaders {
   }
 
  private:
+  CsvForm make_form(const CsvHeader& header, std::size_t file) const {
+    return make_csv_form(header, columns_, dialect_.decimal, missing_, files_[file]);
+  }
+
+  // The header with another separator, where that has all columns that are asked for.
+  std::optional<std::pair<CsvHeader, CsvForm>> find_other(std::string_view text, bool is_whole, std::size_t file,
+                                                          std::uint64_t lines_before) const {
+    for (const char separator : guessed_separators) {
+      try {
+        const CsvDialect dialect{separator, dialect_.decimal};
+        const auto header = find_csv_header(text, is_whole, dialect, files_[file], lines_before);
+        if (header) return std::pair(*header, make_form(*header, file));
+      } catch (const Error&) {
+      }
+    }
+    return std::nullopt;
+  }
+
   std::vector<fs::path> files_;
   CsvColumns columns_;
   CsvDialect dialect_;

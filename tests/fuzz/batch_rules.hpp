@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/coordinate_reader.hpp"
@@ -16,8 +17,9 @@ struct Entries {
   std::vector<std::uint64_t> coordinates;
   std::vector<double> values;
   std::vector<std::uint64_t> shape;
-  std::vector<Labels> labels;  // per mode, where there are any
-  std::string refusal;         // empty where all was read
+  std::vector<Labels> labels;                                  // per mode, where there are any
+  std::vector<std::pair<std::string, std::uint64_t>> skipped;  // rows, per column
+  std::string refusal;                                         // empty where all was read
 
   friend bool operator==(const Entries&, const Entries&) = default;
 };
@@ -57,6 +59,8 @@ Entries read_entries(const Open& open) {
     entries.shape = reader->declared_shape();
     require(!reader->format().empty());
     entries.labels = reader->take_labels();
+    for (const SkippedRows& skipped : reader->skipped_rows())
+      entries.skipped.emplace_back(skipped.column, skipped.rows);
   });
   return entries;
 }

@@ -42,8 +42,12 @@ def csv_inputs():
     yield b"\x01\x02" + b"b\ta\tv\n" + b"1\t2\t3\n1\t3\t4"
     yield b"\x01\x00" + b"v;a;b\n" + b"1;2;3\n" + b"2;\"2\n3\";3\n"
     yield b"\x01\x00" + gzip.compress(b"a,b,v\n" + rows, mtime=0)
-    yield b"\x04\x00" + b"a,b,v\n2024-03-05,1.5,1\n1709647653,-2,1\n"
-    yield b"\x06\x00" + b"a,b,v\n2024-02-29T10:00Z,0,1\n2024-03-01,1e300,1\n"
+    yield b"\x03\x00" + b"a,b,v\n" + rows + b",NA,1\nnull,x,nan\n\"two\nlines\",5\" disk,None\n"
+    yield b"\x17\x01" + b"v,\"n\n\",b,a\n1,\"\r\n\",,NULL\n-nan,,1.#IND,x\n"
+    yield b"\x09\x03" + b"a;\"b\";v\n\xc3\xbc;\"\xf0\x9f\x98\x80\n\";1,5\nx;y;-2\n"
+    yield b"\x01\x00" + b'{"a": 1, "b": 2}\n'
+    yield b"\x20\x00" + b"a,b,v\n2024-03-05,1.5,1\n1709647653,-2,1\n"
+    yield b"\x60\x00" + b"a,b,v\n2024-02-29T10:00Z,0,1\n2024-03-01,1e300,1\n"
 
 
 def time_inputs():
