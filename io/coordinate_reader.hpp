@@ -42,6 +42,14 @@ struct SkippedRows {
   std::uint64_t rows = 0;
 };
 
+// What a reader of keys made of one mode.
+struct KeyedMode {
+  std::string name;               // that the input gives it
+  std::uint64_t new_labels = 0;   // labels of this input's keys, without those that were known before
+  std::uint64_t wanted_bins = 0;  // 0: its keys are not numbers in bins
+  std::uint64_t bins = 0;
+};
+
 class CoordinateReader {
  public:
   virtual ~CoordinateReader() = default;
@@ -78,6 +86,13 @@ class CoordinateReader {
 
   // At the end of the input: the labels of each mode; empty if coordinates are numbers.
   virtual std::vector<Labels> take_labels() { return {}; }
+
+  // At the end of the input: per mode, the final coordinate of each coordinate that the batches have; an empty list
+  // where they stay as they are. Several may become one. declared_shape() and labels are those of final coordinates.
+  virtual std::vector<std::vector<std::uint32_t>> take_final_coordinates() { return {}; }
+
+  // At the end of the input: its modes; empty if coordinates are numbers.
+  virtual std::vector<KeyedMode> keyed_modes() const { return {}; }
 };
 
 }  // namespace blco

@@ -138,7 +138,7 @@ CpdModel CpFit::run() {
   std::optional<StopReason> stop = model_.fit_history.empty() ? std::nullopt : reason_to_end();
   while (!stop) stop = run_sweep();
   model_.stop_reason = *stop;
-  if (!options_->checkpoint.empty()) write_last_checkpoint();
+  if (!options_->checkpoint.empty()) write_checkpoint();
   // Frees the lanes to make room for the model.
   als_.reset();
   streamer_.reset();
@@ -197,20 +197,19 @@ std::optional<StopReason> CpFit::reason_to_end() const {
   return std::nullopt;
 }
 
-void CpFit::write_last_checkpoint() {
-  try {
-    write_checkpoint();
-  } catch (const Error&) {
-    // The caller gets the model, which matters more than an error about its copy on disk.
-  }
-}
-
+// Losing a copy on disk is no reason to lose the fit.
 void CpFit::write_checkpoint() {
-  write_model_file(options_->checkpoint, describe_model(model_),
-                   [this](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
-                     rows_.store(static_cast<int>(mode), first_row, rows);
-                   });
+  CheckpointReport report{.sweep = static_cast<int>(model_.fit_history.size()), .failure = {}};
+  try {
+    write_model_file(options_->checkpoint, describe_model(model_),
+                     [this](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
+                       rows_.store(static_cast<int>(mode), first_row, rows);
+                     });
+  } catch (const Error& error) {
+    report.failure = error;
+  }
   rows_.release();
+  if (options_->on_checkpoint) options_->on_checkpoint(report);
 }
 
 }  // namespace blco

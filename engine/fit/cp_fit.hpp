@@ -42,7 +42,6 @@ class CpFit {
   std::optional<StopReason> reason_to_stop(const SweepReport& report);
   std::optional<StopReason> reason_to_end() const;
   void write_checkpoint();
-  void write_last_checkpoint();
 
   const TensorSummary* tensor_;
   const CpdOptions* options_;

@@ -5,6 +5,7 @@
 #include "blco/error.hpp"
 #include "engine/fit/cp_fit.hpp"
 #include "engine/fit/initial_model.hpp"
+#include "engine/fit/model_room.hpp"
 #include "engine/fit/original_rows.hpp"
 #include "engine/stream/streamer.hpp"
 
@@ -40,6 +41,7 @@ CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
   const FitStart start(tensor.summary(), options);
   if (options.initial != nullptr) check_initial_labels(tensor, *options.initial);
   CpdJob job(tensor, budget, start.options, fit_request(tensor, start.options));
+  check_model_room(tensor.summary(), start.options);
   job.make_backend();
   std::unique_ptr<Streamer> streamer = job.make_streamer(&meter);
   if (options.on_plan) options.on_plan(describe_fit(job, tensor.summary(), start.options));

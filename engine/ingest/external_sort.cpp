@@ -69,6 +69,17 @@ void ExternalSort::reserve_for_relabelling(std::uint64_t bytes) {
   if (budget_.available_bytes() < budget_.reader_bytes) {
     refuse_budget(min_spilling_bytes(budget_, sizes_, likely_entries(sizes_, read_.count)));
   }
+  make_room_for_waiting();
+}
+
+void ExternalSort::reserve_at_end(std::uint64_t key_bytes, int line_bits) {
+  const bool takes_more = key_bytes > budget_.key_bytes || line_bits > sizes_.line_bits;
+  budget_.key_bytes = key_bytes;
+  sizes_.line_bits = line_bits;
+  if (takes_more) make_room_for_waiting();
+}
+
+void ExternalSort::make_room_for_waiting() {
   if (sizes_.packs_in_memory || spool_ || builder_.is_empty() || has_room({})) return;
   check_budget({});
   make_room();
@@ -92,9 +103,10 @@ void ExternalSort::refuse_budget(std::uint64_t needed) const {
   const std::string relabelling = numbers == 0 ? ""
                                                : ", and relabelling requires " + format_bytes(numbers) + " (" +
                                                      option_name("relabel", "none") + " avoids this)";
-  const std::string keys = budget_.key_bytes == 0 ? "" : ", and the keys require " + format_bytes(budget_.key_bytes);
+  const std::string labels =
+      budget_.key_bytes == 0 ? "" : ", and the labels require " + format_bytes(budget_.key_bytes);
   throw Error(ErrorKind::out_of_memory, "sorting " + job + " requires " + format_bytes(needed) + " of memory" +
-                                            relabelling + keys + ", but the budget is " +
+                                            relabelling + labels + ", but the budget is " +
                                             format_bytes(budget_.total_bytes) + "; give at least " +
                                             option_name("memory_bytes", as_budget(budget_.total_for(needed))) +
                                             (sizes_.packs_in_memory ? "" : ", or lower " + option_name("chunk_nnz")));
@@ -124,7 +136,7 @@ void ExternalSort::make_room() {
   release_freed_memory();
 }
 
-void ExternalSort::spill_run(const TensorLayout& layout) { spill(*builder_.finish(layout, *executor_, relabelling_)); }
+void ExternalSort::spill_run(const TensorLayout& layout) { spill(*builder_.finish(layout, *executor_, coordinates_)); }
 
 void ExternalSort::spill(MemoryRun& run) {
   if (!store_) store_ = std::make_unique<RunStore>(folder_, mark_, sizes_.has_key());
@@ -149,14 +161,14 @@ void ExternalSort::unspool(const TensorLayout& layout) {
   spool_.reset();
 }
 
-ExternalSort::Result ExternalSort::finish(const TensorLayout& layout, const Relabelling* relabelling) {
+ExternalSort::Result ExternalSort::finish(const TensorLayout& layout, const NewCoordinates& coordinates) {
   budget_.reader_bytes = 0;
   use_layout(layout);
-  relabelling_ = relabelling;
+  coordinates_ = coordinates;
   meter_->begin({.name = "sort", .nonzeros = spool_ ? read_.count : 0});
   if (spool_) unspool(layout);
   Result result =
-      sizes_.packs_in_memory ? keep_in_memory(layout) : open(builder_.finish(layout, *executor_, relabelling_));
+      sizes_.packs_in_memory ? keep_in_memory(layout) : open(builder_.finish(layout, *executor_, coordinates_));
   meter_->end();
   return result;
 }
@@ -164,7 +176,7 @@ ExternalSort::Result ExternalSort::finish(const TensorLayout& layout, const Rela
 ExternalSort::Result ExternalSort::keep_in_memory(const TensorLayout& layout) {
   const std::optional<EncodePlan> plan = plan_packing(sizes_, read_, budget_.available_bytes());
   if (!plan) refuse_budget(min_packing_bytes(sizes_, read_));
-  return {builder_.finish(layout, *executor_, relabelling_), nullptr, *plan};
+  return {builder_.finish(layout, *executor_, coordinates_), nullptr, *plan};
 }
 
 RunSizes ExternalSort::run_sizes(const MemoryRun* last) const {

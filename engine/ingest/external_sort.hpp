@@ -53,6 +53,10 @@ class ExternalSort {
   // Sets what keys or labels take of the budget; 0 at first. It may rise and fall.
   void set_key_bytes(std::uint64_t bytes) { budget_.key_bytes = bytes; }
 
+  // At the end of the input: sets what labels and final coordinates take from now on, and how many bits a line has in
+  // the layout, which may both be more than before; makes room for them. Throws as add() does.
+  void reserve_at_end(std::uint64_t key_bytes, int line_bits);
+
   // Sets what relabelling takes of the budget; a smaller number than before changes nothing. Throws as add() does.
   void reserve_for_relabelling(std::uint64_t bytes);
 
@@ -69,10 +73,9 @@ class ExternalSort {
     std::unique_ptr<SortedRun> run;     // all entries, if some were spilled; else null
     EncodePlan plan;                    // what the encoder may take beside them
   };
-  // Returns all entries in line order, equal lines in input order, renumbered by `relabelling` unless it is null. The
-  // sort must outlive the result. Requires: at least one entry; and with `relabelling`, no set_layout().
-  // Throws as add() does; cancelled.
-  Result finish(const TensorLayout& layout, const Relabelling* relabelling = nullptr);
+  // Returns all entries in line order, equal lines in input order, with new coordinates. The sort must outlive the
+  // result. Requires: at least one entry; and with new coordinates, no set_layout(). Throws as add() does; cancelled.
+  Result finish(const TensorLayout& layout, const NewCoordinates& coordinates = {});
 
  private:
   static EntrySizes sizes_of(const CoordinateBatch& batch) { return {batch.count(), batch.bytes()}; }
@@ -85,6 +88,7 @@ class ExternalSort {
   void check_disk(std::uint64_t needed) const;
   void check_disk_for_rest(double share) const;
   void make_room();
+  void make_room_for_waiting();
   void spill_run(const TensorLayout& layout);
   void spill(MemoryRun& run);
   void unspool(const TensorLayout& layout);
@@ -98,7 +102,7 @@ class ExternalSort {
   std::filesystem::path folder_;
   std::string mark_;
   RunDevice* device_;
-  const Relabelling* relabelling_ = nullptr;
+  NewCoordinates coordinates_;
   EarlyFolding folding_;
   Executor* executor_;
   ProgressMeter* meter_;

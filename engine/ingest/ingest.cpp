@@ -14,6 +14,7 @@
 #include "engine/ingest/device_run.hpp"
 #include "engine/ingest/encode.hpp"
 #include "engine/ingest/external_sort.hpp"
+#include "engine/ingest/final_coordinates.hpp"
 #include "engine/ingest/fold.hpp"
 #include "engine/ingest/ingest_job.hpp"
 #include "engine/ingest/labelled_reader.hpp"
@@ -26,14 +27,19 @@ namespace blco {
 namespace {
 
 constexpr std::size_t max_name_bytes = 4096;  // of a mode, as the container has it
+// Fewer rows may well have a key each.
+constexpr std::uint64_t min_crowded_entries = 1000;
 
 std::string count_of(std::size_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-std::vector<std::string> decide_mode_names(std::size_t order, const IngestOptions& options) {
+std::vector<std::string> decide_mode_names(std::size_t order, const IngestOptions& options,
+                                           const std::vector<KeyedMode>& keyed = {}) {
   if (options.mode_names.empty()) {
     std::vector<std::string> names;
+    for (const KeyedMode& mode : keyed) names.push_back(mode.name);
+    if (!names.empty()) return names;
     for (std::size_t n = 0; n < order; ++n) names.push_back("mode" + std::to_string(n));
     return names;
   }
@@ -74,7 +80,8 @@ void check_options(const IngestOptions& options) {
     throw Error(ErrorKind::invalid_argument, "the name of " + option_name("columns.value") + " is longer than " +
                                                  std::to_string(max_name_bytes) + " bytes; shorten it");
   }
-  for (const std::string& name : options.mode_names) {
+  // A mode's name that comes from its column is no longer than what asks for it.
+  for (const std::string& name : options.mode_names.empty() ? options.columns.modes : options.mode_names) {
     if (name.size() > max_name_bytes) {
       throw Error(ErrorKind::invalid_argument,
                   "a mode name is longer than " + std::to_string(max_name_bytes) + " bytes; shorten it");
@@ -139,7 +146,8 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
   if (sort.entry_count() == 0) {
     std::string skipped;
     for (const auto& [column, rows] : reader.skipped_rows()) {
-      skipped += (skipped.empty() ? ", but rows with missing fields (" : ", ") + count_of(rows, "row") + " without '" + column + "'";
+      skipped += (skipped.empty() ? ", but rows with missing fields (" : ", ") + count_of(rows, "row") + " without '" +
+                 column + "'";
     }
     if (!skipped.empty()) skipped += ")";
     throw Error(ErrorKind::invalid_argument,
@@ -150,12 +158,12 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
 // The shape asked for; without one, the declared shape of the input, which its entries must fit; without either, the
 // smallest that holds the entries.
 std::vector<std::uint64_t> decide_shape(const std::vector<std::uint64_t>& extent, const IngestOptions& options,
-                                        const CoordinateReader& reader) {
+                                        const CoordinateReader& reader, const FinalCoordinates& final_ones) {
   if (!options.shape.empty()) return options.shape;
   const std::vector<std::uint64_t> shape = reader.declared_shape();
   if (shape.empty()) return extent;
   for (std::size_t n = 0; n < extent.size(); ++n) {
-    if (extent[n] <= shape[n]) continue;
+    if (extent[n] <= shape[n] || final_ones.has(n)) continue;
     const std::uint64_t largest = extent[n] - 1 + static_cast<std::uint64_t>(options.index_base);
     throw Error(ErrorKind::invalid_argument,
                 reader.name() + " has the coordinate " + std::to_string(largest) + " in mode " + std::to_string(n) +
@@ -173,11 +181,17 @@ struct SortedEntries {
   std::unique_ptr<SortedSource> source;
   EncodePlan plan;
   std::vector<Labels> labels;
+  std::vector<KeyedMode> keyed_modes;
 
   EncodeInput input(std::uint64_t entries_read) {
     return {*source, layout, std::move(info), entries_read, relabelling.get(), std::move(labels)};
   }
 };
+
+std::vector<std::uint64_t> longer_of(std::vector<std::uint64_t> lengths, const std::vector<std::uint64_t>& others) {
+  for (std::size_t n = 0; n < lengths.size(); ++n) lengths[n] = std::max(lengths[n], others[n]);
+  return lengths;
+}
 
 std::uint64_t memory_of(const std::vector<Labels>& labels) {
   std::uint64_t bytes = 0;
@@ -196,27 +210,41 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
     sort.set_layout(TensorLayout(options.shape));
   }
   read_all(reader, options, sort, relabelling.get(), executor, meter);
-  const std::vector<std::uint64_t> shape = decide_shape(sort.extent(), options, reader);
-  auto sorted =
-      std::make_unique<SortedEntries>(SortedEntries{{}, TensorLayout(shape), std::move(relabelling), nullptr, {}, {}});
+  const FinalCoordinates final_ones(reader.take_final_coordinates());
+  const std::vector<std::uint64_t> shape = decide_shape(sort.extent(), options, reader, final_ones);
+  auto sorted = std::make_unique<SortedEntries>(
+      SortedEntries{{}, TensorLayout(shape), std::move(relabelling), nullptr, {}, {}, reader.keyed_modes()});
   sorted->info.shape = shape;
-  sorted->info.mode_names = decide_mode_names(shape.size(), options);
+  sorted->info.mode_names = decide_mode_names(shape.size(), options, sorted->keyed_modes);
   sorted->info.value_name = kept_value_name(sorted->info.mode_names, options);
   sorted->info.chunk_nnz = options.chunk_nnz;
   sorted->labels = reader.take_labels();
-  sort.set_key_bytes(memory_of(sorted->labels));
+  sort.reserve_at_end(memory_of(sorted->labels) + final_ones.memory_bytes(), sorted->layout.line_bits());
   if (sorted->relabelling) {
     Relabelling::check_lengths(shape);
-    sort.reserve_for_relabelling(Relabelling::memory_bytes(shape));
+    sort.reserve_for_relabelling(Relabelling::memory_bytes(longer_of(shape, sort.extent())));
+    sorted->relabelling->take_final(final_ones);
     sorted->relabelling->finish(shape);
   }
-  ExternalSort::Result result = sort.finish(sorted->layout, sorted->relabelling.get());
+  ExternalSort::Result result =
+      sort.finish(sorted->layout, {final_ones.is_empty() ? nullptr : &final_ones, sorted->relabelling.get()});
   sorted->plan = result.plan;
   LineNames names{sorted->layout, options.index_base, sorted->relabelling.get(), sorted->labels};
   sorted->source = result.memory
                        ? fold_in_memory(std::move(result.memory), options.duplicates, std::move(names), executor)
                        : fold_run(std::move(result.run), options.duplicates, std::move(names));
   return sorted;
+}
+
+// Modes of which a model may say little, or that are not what was asked for.
+void report_modes(const std::vector<KeyedMode>& modes, IngestReport& report) {
+  for (std::size_t n = 0; n < modes.size(); ++n) {
+    const KeyedMode& mode = modes[n];
+    if (report.entries_read >= min_crowded_entries && mode.new_labels > report.entries_read / 2) {
+      report.crowded_modes.push_back({n, mode.new_labels});
+    }
+    if (mode.bins < mode.wanted_bins) report.fewer_bins.push_back({n, mode.wanted_bins, mode.bins});
+  }
 }
 
 SortSetup sort_setup(const CoordinateReader& reader, const IngestOptions& options) {
@@ -262,6 +290,7 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   report.input_format = reader.format();
   for (const SkippedRows& skipped : reader.skipped_rows())
     report.skipped_rows.push_back({skipped.column, skipped.rows});
+  report_modes(sorted->keyed_modes, report);
   return report;
 }
 
@@ -283,7 +312,6 @@ IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, cons
   ThreadPool pool(options.threads);
   check_options(options);
   IngestOptions chosen = options;
-  if (chosen.mode_names.empty()) chosen.mode_names = options.columns.modes;
   const auto reader = open_input(inputs, chosen, pool);
   if (reader->counts_from_zero()) chosen.index_base = 0;
   if (chosen.label_files.empty()) return run_ingest(*reader, output, chosen, pool, progress);

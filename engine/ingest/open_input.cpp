@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <blco/tensor_file.hpp>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -85,26 +86,26 @@ NamedLabels read_named_labels(const fs::path& file) {
   return {tensor.summary().mode_names, tensor.labels()};
 }
 
-// Those of the modes that are asked for, by their names.
-std::vector<Labels> known_labels(const ColumnOptions& columns, const std::vector<std::string>& names) {
+// Returns those of the modes that are asked for, by their names.
+std::function<std::vector<Labels>(const std::vector<std::string>&)> known_labels(const ColumnOptions& columns) {
   if (columns.labels_from.empty()) return {};
-  const auto [have, labels] = read_named_labels(columns.labels_from);
+  NamedLabels known = read_named_labels(columns.labels_from);
   const std::string remedy =
       "; give a container that was ingested with " + option_name("columns.modes") + ", or a model of one";
-  if (labels.empty()) refuse(columns.labels_from.string() + " has no labels" + remedy);
-  std::vector<Labels> known;
-  for (const std::string& name : names) {
-    const auto mode = static_cast<std::size_t>(std::ranges::find(have, name) - have.begin());
-    if (mode == have.size()) {
-      refuse(columns.labels_from.string() + " has no mode '" + name + "' to take labels from; its modes are " +
-             list_columns(have));
+  if (known.labels.empty()) refuse(columns.labels_from.string() + " has no labels" + remedy);
+  return [known = std::move(known), from = columns.labels_from.string(),
+          remedy](const std::vector<std::string>& names) {
+    std::vector<Labels> labels;
+    for (const std::string& name : names) {
+      const auto mode = static_cast<std::size_t>(std::ranges::find(known.names, name) - known.names.begin());
+      if (mode == known.names.size()) {
+        refuse(from + " has no mode '" + name + "' to take labels from; its modes are " + list_columns(known.names));
+      }
+      if (known.labels[mode].empty()) refuse(from + " has no labels of the mode '" + name + "'" + remedy);
+      labels.push_back(known.labels[mode]);
     }
-    if (labels[mode].empty()) {
-      refuse(columns.labels_from.string() + " has no labels of the mode '" + name + "'" + remedy);
-    }
-    known.push_back(labels[mode]);
-  }
-  return known;
+    return labels;
+  };
 }
 
 CsvDialect dialect_of(const ColumnOptions& columns) { return {columns.separator, columns.decimal}; }
@@ -134,7 +135,8 @@ std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inpu
   csv.memory_bytes = host_budget(options.memory_bytes);
   csv.block_bytes = plan_block_bytes(csv.memory_bytes, csv.block_bytes, csv_reader_bytes(1, executor.width()));
   csv.key_bytes = max_key_bytes(csv.memory_bytes);
-  csv.known = known_labels(options.columns, options.mode_names);
+  csv.mode_names = options.mode_names;
+  csv.known = known_labels(options.columns);
   return open_csv(inputs, csv, executor);
 }
 

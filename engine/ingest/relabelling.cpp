@@ -60,6 +60,20 @@ void Relabelling::count(const CoordinateBatch& batch, Executor& executor) {
   });
 }
 
+void Relabelling::take_final(const FinalCoordinates& coordinates) {
+  for (std::size_t n = 0; n < columns_.size(); ++n) {
+    if (!coordinates.has(n)) continue;
+    const std::vector<std::uint32_t>& final_ones = coordinates.of(n);
+    const Column counts = std::exchange(columns_[n], {});
+    for (std::uint64_t row = 0; row < counts.rows(); ++row) {
+      const std::uint32_t to = final_ones[static_cast<std::size_t>(row)];
+      columns_[n].extend(std::uint64_t{to} + 1);
+      std::uint32_t& count = columns_[n][to];
+      count += std::min(counts[row], max_counted - count);
+    }
+  }
+}
+
 std::vector<std::uint32_t> Relabelling::order_by_count(const Column& counts) {
   // Where the indices of each count go, those of the largest counts first.
   std::vector<std::uint64_t> place(large_count + 1);

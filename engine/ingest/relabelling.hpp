@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "blco/executor.hpp"
+#include "engine/ingest/final_coordinates.hpp"
 #include "io/coordinate_reader.hpp"
 
 namespace blco {
@@ -22,6 +23,10 @@ class Relabelling {
 
   // Counts the entries of each index; duplicates count each. Requires: check_lengths() has accepted the coordinates.
   void count(const CoordinateBatch& batch, Executor& executor);
+
+  // The counts become those of final coordinates. For a while takes the memory of the longest mode once more, which
+  // memory_bytes() has for finish().
+  void take_final(const FinalCoordinates& coordinates);
 
   // Numbers the indices by falling count; of equal counts the smaller index comes first. Requires: no count() later.
   void finish(std::span<const std::uint64_t> shape);

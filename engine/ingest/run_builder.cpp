@@ -242,10 +242,12 @@ std::uint64_t RunBuilder::memory_bytes(std::uint64_t entries, std::uint64_t coor
 }
 
 std::unique_ptr<MemoryRun> RunBuilder::finish(const TensorLayout& layout, Executor& executor,
-                                              const Relabelling* relabelling) {
+                                              const NewCoordinates& coordinates) {
   const std::uint64_t count = entry_count_;
   std::vector<CoordinateBatch> batches = take_coordinates();
-  if (relabelling != nullptr) executor.run(batches.size(), [&](std::size_t b) { relabelling->apply(batches[b]); });
+  if (coordinates.final_ones != nullptr || coordinates.relabelling != nullptr) {
+    executor.run(batches.size(), [&](std::size_t b) { coordinates.apply(batches[b]); });
+  }
   if (device_ != nullptr) return sort_on_device(*device_, layout, batches);
   if (layout.has_key()) return build_run<WideEntry>(layout, std::move(batches), count, executor);
   return build_run<NarrowEntry>(layout, std::move(batches), count, executor);

@@ -8,6 +8,7 @@
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
 #include "engine/ingest/device_run.hpp"
+#include "engine/ingest/final_coordinates.hpp"
 #include "engine/ingest/relabelling.hpp"
 #include "engine/ingest/run_entry.hpp"
 #include "engine/ingest/sorted_run.hpp"
@@ -17,6 +18,18 @@ namespace blco {
 
 // Memory of an entry of a run in memory; sorting takes as much again.
 constexpr std::uint64_t sorted_entry_bytes(bool has_key) { return has_key ? sizeof(WideEntry) : sizeof(NarrowEntry); }
+
+// How coordinates change before lines are made of them: first to the final ones, then to those of relabelling.
+struct NewCoordinates {
+  const FinalCoordinates* final_ones = nullptr;  // null: they stay as they were read
+  const Relabelling* relabelling = nullptr;      // null: they are not relabelled
+
+  // Any thread.
+  void apply(CoordinateBatch& batch) const {
+    if (final_ones != nullptr) final_ones->apply(batch);
+    if (relabelling != nullptr) relabelling->apply(batch);
+  }
+};
 
 class RunBuilder {
  public:
@@ -34,9 +47,9 @@ class RunBuilder {
   // Peak memory of finish(), on so many threads, for entries whose coordinates and values take `coordinate_bytes`.
   static std::uint64_t memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, bool has_key, int threads);
 
-  // Makes a run of all entries, renumbered by `relabelling` unless it is null. The builder is empty afterwards.
+  // Makes a run of all entries, with new coordinates. The builder is empty afterwards.
   std::unique_ptr<MemoryRun> finish(const TensorLayout& layout, Executor& executor,
-                                    const Relabelling* relabelling = nullptr);
+                                    const NewCoordinates& coordinates = {});
 
   // Returns the batches as they were added. The builder is empty afterwards.
   std::vector<CoordinateBatch> take_coordinates();

@@ -215,6 +215,12 @@ std::vector<Hdf5Id> open_factors(const Hdf5Place& place, hid_t root, std::uint64
 
 }  // namespace
 
+std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t label_bytes) {
+  std::uint64_t numbers = rank;
+  for (const std::uint64_t length : shape) numbers += length * rank;
+  return numbers * sizeof(double) + label_bytes + Hdf5Output::metadata_bytes;
+}
+
 void write_model_file(const std::filesystem::path& path, const ModelFile& model) {
   write_model_file(path, model, model.factors);
 }
@@ -231,9 +237,8 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model,
   check_model(path, model);
   const QuietHdf5 quiet;
   Hdf5Output output({path, ErrorKind::io});
-  std::uint64_t numbers = model.weights.size() + model.fit_history.size();
-  for (const std::uint64_t length : model.shape) numbers += length * model.rank;
-  output.reserve(numbers * sizeof(double) + label_file_bytes(model.labels));
+  output.reserve(model_file_bytes(model.shape, model.rank, label_file_bytes(model.labels)) -
+                 Hdf5Output::metadata_bytes + model.fit_history.size() * sizeof(double));
   write_contents(output.place(), output.root(), model, factor_rows);
   output.publish();
 }

@@ -37,6 +37,10 @@ struct ModelFile {
   double tensor_sum_of_squares = 0;
 };
 
+// The space that is reserved on the disk before a model is written, but for a few KiB and 8 bytes per sweep.
+// `label_bytes` is the memory of all labels.
+std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t label_bytes);
+
 // Writes rows of the factor of `mode` from `first_row` on into `rows`, row-major; `rows` holds whole rows.
 using FactorRows = std::function<void(std::size_t mode, std::uint64_t first_row, std::span<double> rows)>;
 

@@ -2,6 +2,7 @@
 #include "io/file/scratch_file.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -109,6 +110,11 @@ std::uint64_t free_disk_bytes(const fs::path& folder) {
   // File systems without a known size report none.
   if (status.f_blocks == 0) return std::numeric_limits<std::uint64_t>::max();
   return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+}
+
+std::uint64_t max_file_bytes() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : std::numeric_limits<std::uint64_t>::max();
 }
 
 }  // namespace blco

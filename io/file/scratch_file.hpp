@@ -46,4 +46,7 @@ void check_writable(const std::filesystem::path& folder);
 // Bytes that this user may still write to the file system of `folder`. Throws Error{io}.
 std::uint64_t free_disk_bytes(const std::filesystem::path& folder);
 
+// The largest file that this process may write (RLIMIT_FSIZE).
+std::uint64_t max_file_bytes();
+
 }  // namespace blco

@@ -131,8 +131,13 @@ void sync(const fs::path& path, int flags) {
 
 }  // namespace
 
-TemporaryFile::TemporaryFile(fs::path target) : target_(resolve(std::move(target))) {
-  check_target(target_);
+fs::path checked_target(fs::path target) {
+  fs::path file = resolve(std::move(target));
+  check_target(file);
+  return file;
+}
+
+TemporaryFile::TemporaryFile(fs::path target) : target_(checked_target(std::move(target))) {
   lock_.emplace(take_lock(target_));
   if (lock_->excludes_others()) remove_stale(target_);
   path_ = unused_name(target_);

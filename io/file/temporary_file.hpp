@@ -8,13 +8,16 @@
 
 namespace blco {
 
+// `target`, or the file that it points to if it is a symbolic link. Throws Error{io} if its folder does not exist or is
+// not writable, or if it exists and is not a regular file (a folder, a device).
+std::filesystem::path checked_target(std::filesystem::path target);
+
 // A temporary name next to `target`, unique to this process, for the caller to write. The destructor removes the file
 // unless it was published. While this object lives, no other job can claim the same target. Removes what killed jobs
 // left for this target.
 class TemporaryFile {
  public:
-  // Throws Error{io} if the folder of `target` does not exist or is not writable, if `target` exists and is not a
-  // regular file (a folder, a device), or if another job is writing it.
+  // Throws Error{io} as checked_target does, or if another job is writing the target.
   explicit TemporaryFile(std::filesystem::path target);
   ~TemporaryFile();
   TemporaryFile(TemporaryFile&& other) noexcept;

@@ -5,8 +5,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <exception>
 
+#include "io/file/transfer.hpp"
 #include "io/hdf5/hdf5_trailer.hpp"
 
 namespace blco {
@@ -38,6 +41,16 @@ Hdf5Id access_properties(const Hdf5Place& place) {
   checked(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), place, "cannot set the format version");
   checked(H5Pset_file_locking(access.get(), false, true), place, "cannot turn file locking off");
   return access;
+}
+
+// Makes the file, and writes where HDF5 will write first. If that cannot be done, the system's message is better:
+// HDF5's is about HDF5, which cannot close such a file, and crashes at the program's end.
+void check_first_write(const Hdf5Place& place, const std::filesystem::path& path) {
+  constexpr std::array<std::byte, 4096> superblock{};
+  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!file.is_open()) throw_system_error("write", place.path);
+  if (const int failure = write_at(file.get(), 0, superblock)) throw_system_error("write", place.path, failure);
+  if (!file.close()) throw_system_error("write", place.path);
 }
 
 }  // namespace
@@ -87,10 +100,7 @@ Hdf5Id make_properties(const Hdf5Place& place, hid_t type) {
 Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& path) {
   const Hdf5Id creation = make_properties(place, H5P_FILE_CREATE);
   checked(H5Pset_obj_track_times(creation.get(), false), place, "cannot turn object times off");
-  // If the file cannot be made, the system's message is better: HDF5's is about HDF5.
-  if (!FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)).is_open()) {
-    throw_system_error("write", place.path);
-  }
+  check_first_write(place, path);
   const Hdf5Id access = access_properties(place);
   // Small raw data is stored where it is written, not in a shared block.
   checked(H5Pset_small_data_block_size(access.get(), 0), place, "cannot set the size of data blocks");

@@ -18,7 +18,6 @@
 namespace blco {
 namespace {
 
-constexpr std::uint64_t metadata_bytes = std::uint64_t{1} << 20;
 // Space is reserved in steps, not for every write.
 constexpr std::uint64_t reserve_step = std::uint64_t{16} << 20;
 // The disk is asked to start writing after this many bytes, so that little is left for the final sync.

@@ -15,6 +15,9 @@ namespace blco {
 
 class Hdf5Output {
  public:
+  // Reserved beside the data.
+  static constexpr std::uint64_t metadata_bytes = std::uint64_t{1} << 20;
+
   // Creates a temporary file next to place.path. Throws Error{io}.
   explicit Hdf5Output(const Hdf5Place& place) : Hdf5Output(place, TemporaryFile(place.path)) {}
   // Same, for an output name that the caller has already claimed.

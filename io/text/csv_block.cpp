@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "blco/option_name.hpp"
+#include "io/text/block_words.hpp"
 #include "io/text/csv_field.hpp"
 #include "io/text/csv_value.hpp"
 #include "io/text/key_dictionary.hpp"
@@ -110,6 +111,7 @@ class CsvParser {
         end_(text.data() + text.size()),
         form_(form),
         replaces_missing_(!form.missing.key.empty()),
+        words_(static_cast<std::size_t>(form.order)),
         row_(static_cast<std::size_t>(form.order)) {
     const TextCensus census = take_census(text);
     block_.line_count = census.lines;
@@ -134,6 +136,7 @@ class CsvParser {
     block_.batch.values.shrink_to_fit();
     block_.batch.narrow.shrink_to_fit();
     for (LocalKeys& keys : keys_) block_.keys.push_back(keys.take());
+    for (BlockWords& words : words_) block_.words.push_back(words.take());
     return std::move(block_);
   }
 
@@ -244,13 +247,29 @@ class CsvParser {
       const auto fault = parse_csv_value(trimmed(field), form_.decimal, value);
       if (fault) fail_column(column, *fault);
     } else {
-      LocalKeys& keys = keys_[static_cast<std::size_t>(role)];
-      const bool is_replaced = replaces_missing_ && is_missing(field);
-      row_[static_cast<std::size_t>(role)] =
-          is_replaced ? keys.number_of_missing(form_.missing.key) : keys.number_of(field, begin_);
-      if (keys.has_invalid()) fail_column(column, quoted_for_message(field) + not_utf8);
+      take_key(column, static_cast<std::size_t>(role), field);
     }
     return !block_.fault;
+  }
+
+  // For all modes of the column, of which `mode` is the first.
+  void take_key(std::size_t column, std::size_t mode, std::string_view field) {
+    const bool is_replaced = replaces_missing_ && is_missing(field);
+    for (;;) {
+      const ComputedForm& reading = form_.readings[mode];
+      std::uint64_t word = 0;
+      if (!reading.is_computed()) {
+        LocalKeys& keys = keys_[mode];
+        row_[mode] = is_replaced ? keys.number_of_missing(form_.missing.key) : keys.number_of(field, begin_);
+        if (keys.has_invalid()) return fail_column(column, quoted_for_message(field) + not_utf8);
+      } else if (word_of_field(is_replaced ? form_.missing.key : field, reading, word)) {
+        row_[mode] = words_[mode].number_of(word);
+      } else {
+        return fail_column(column, explain_refused_field(field, reading));
+      }
+      if (form_.same_column[mode] == CsvForm::unused) return;
+      mode = static_cast<std::size_t>(form_.same_column[mode]);
+    }
   }
 
   // The row has another number of fields than the header; `column` is the last one seen.
@@ -273,6 +292,7 @@ class CsvParser {
   std::vector<std::size_t> used_;         // columns of modes and values, in the order of the file
   std::vector<std::string_view> fields_;  // of these columns, in the row being parsed
   std::vector<LocalKeys> keys_;
+  std::vector<BlockWords> words_;
   std::vector<std::uint32_t> row_;
   CsvBlock block_;
   const char* row_begin_ = nullptr;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/coordinate_reader.hpp"
+#include "io/text/computed_field.hpp"
 
 namespace blco {
 
@@ -29,6 +30,9 @@ struct CsvForm {
   int order = 0;
   char decimal = '.';
   MissingFields missing;
+  std::vector<ComputedForm> readings;   // per mode: how its fields become keys
+  std::vector<int> same_column;         // per mode: the next mode of its column, or unused
+  std::vector<std::string> mode_names;  // that the columns give
 };
 
 struct CsvKey {
@@ -47,7 +51,8 @@ struct CsvFault {
 struct CsvBlock {
   CoordinateBatch batch;  // `narrow` holds numbers into `keys`; no spare capacity; no `upper`
   std::vector<std::vector<CsvKey>>
-      keys;                            // per mode, the block's keys by first appearance, distinct but for a missing one
+      keys;  // per mode, the block's keys by first appearance, distinct but for a missing one
+  std::vector<std::vector<std::uint64_t>> words;  // the same of computed modes, whose `keys` are empty
   std::vector<std::uint64_t> skipped;  // rows left out: per mode, and then for the value, the first missing of a row
   std::uint64_t line_count = 0;
   std::optional<CsvFault> fault;  // at the first unacceptable line; the rest is then unspecified

@@ -9,6 +9,7 @@
 #include "blco/option_name.hpp"
 #include "io/text/csv_field.hpp"
 #include "io/text/foreign_format.hpp"
+#include "io/text/mode_column.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/tns_block.hpp"
 #include "io/text/utf8.hpp"
@@ -113,6 +114,16 @@ std::string name_for_list(std::string_view name) {
   return quoted + '"';
 }
 
+ComputedForm make_reading(const FieldReading& reading, char decimal, const std::string& missing_key) {
+  ComputedForm form{.reading = reading, .decimal = decimal};
+  std::uint64_t word = 0;
+  // What the mode can read has a label already.
+  if (form.is_computed() && !missing_key.empty() && !word_of_field(missing_key, form, word)) {
+    form.missing_key = missing_key;
+  }
+  return form;
+}
+
 }  // namespace
 
 std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, const CsvDialect& dialect,
@@ -159,17 +170,22 @@ std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, c
   return header;
 }
 
-CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, const fs::path& file) {
+CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, char decimal, const MissingFields& missing,
+                      const fs::path& file) {
   CsvForm form;
   form.separator = header.separator;
+  form.decimal = decimal;
+  form.missing = missing;
   form.names = header.names;
   form.roles.assign(header.names.size(), CsvForm::unused);
   form.order = static_cast<int>(columns.modes.size());
-  for (std::size_t mode = 0; mode < columns.modes.size(); ++mode) {
-    int& role = form.roles[find_column(header, columns.modes[mode], "columns.modes", file)];
-    if (role != CsvForm::unused)
-      refuse(option_name("columns.modes") + " names the column " + quoted_for_message(columns.modes[mode]) + " twice");
-    role = static_cast<int>(mode);
+  form.same_column.assign(columns.modes.size(), CsvForm::unused);
+  for (const ModeColumn& mode : parse_mode_columns(columns.modes, header.names)) {
+    int* role = &form.roles[find_column(header, mode.column, "columns.modes", file)];
+    while (*role != CsvForm::unused) role = &form.same_column[static_cast<std::size_t>(*role)];
+    *role = static_cast<int>(form.readings.size());
+    form.mode_names.push_back(mode.name);
+    form.readings.push_back(make_reading(mode.reading, decimal, missing.key));
   }
   if (columns.value.empty()) return form;
   int& role = form.roles[find_column(header, columns.value, "columns.value", file)];

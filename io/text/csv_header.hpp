@@ -36,13 +36,14 @@ std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, c
                                          const std::filesystem::path& file, std::uint64_t lines_before);
 
 struct CsvColumns {
-  std::vector<std::string> modes;
-  std::string value;  // empty: none, every row counts 1
+  std::vector<std::string> modes;  // as parse_mode_columns() takes them
+  std::string value;               // empty: none, every row counts 1
 };
 
-// Throws Error{invalid_argument} for a column that is missing, occurs more than once, or is asked for twice; the
-// message lists the columns.
-CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, const std::filesystem::path& file);
+// Throws Error{invalid_argument} for a column that is missing, occurs more than once, or is asked for twice in the same
+// way, and as parse_mode_columns() does; the message lists the columns.
+CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, char decimal, const MissingFields& missing,
+                      const std::filesystem::path& file);
 
 // `user, "day of week", item`: names with blanks, commas or quotes are quoted as in CSV, and as --modes takes them.
 std::string list_columns(const std::vector<std::string>& names);

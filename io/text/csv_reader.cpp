@@ -14,7 +14,7 @@
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "io/text/block_reader.hpp"
-#include "io/text/key_dictionary.hpp"
+#include "io/text/mode_keys.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/text_source.hpp"
 #include "io/text/utf8.hpp"
@@ -44,15 +44,14 @@ class CsvHeaders {
     CsvHeader header = *found;
     CsvForm form;
     try {
-      form = make_csv_form(header, columns_, files_[file]);
+      form = make_form(header, file);
     } catch (const Error&) {
       // Names may contain separators, so that another one than the most frequent may be meant.
       auto other = dialect_.separator == 0 ? find_other(text, is_whole, file, lines_before) : std::nullopt;
       if (!other) throw;
       std::tie(header, form) = std::move(*other);
     }
-    form.decimal = dialect_.decimal;
-    form.missing = missing_;
+    if (!readings_.empty()) form.readings = readings_;
     forms_.push_back(std::move(form));
     return TextPreamble{.format = "CSV", .bytes = header.bytes, .lines = header.lines, .separator = header.separator};
   }
@@ -61,7 +60,17 @@ class CsvHeaders {
   const CsvForm& form(std::size_t file) const { return forms_[file]; }
   bool empty() const { return forms_.empty(); }
 
+  // Of the fields of each mode, in all files.
+  void set_readings(std::vector<ComputedForm> readings) {
+    readings_ = std::move(readings);
+    for (CsvForm& form : forms_) form.readings = readings_;
+  }
+
  private:
+  CsvForm make_form(const CsvHeader& header, std::size_t file) const {
+    return make_csv_form(header, columns_, dialect_.decimal, missing_, files_[file]);
+  }
+
   // The header with another separator, where that has all columns that are asked for.
   std::optional<std::pair<CsvHeader, CsvForm>> find_other(std::string_view text, bool is_whole, std::size_t file,
                                                           std::uint64_t lines_before) const {
@@ -69,7 +78,7 @@ class CsvHeaders {
       try {
         const CsvDialect dialect{separator, dialect_.decimal};
         const auto header = find_csv_header(text, is_whole, dialect, files_[file], lines_before);
-        if (header) return std::pair(*header, make_csv_form(*header, columns_, files_[file]));
+        if (header) return std::pair(*header, make_form(*header, file));
       } catch (const Error&) {
       }
     }
@@ -81,6 +90,7 @@ class CsvHeaders {
   CsvDialect dialect_;
   MissingFields missing_;
   std::deque<CsvForm> forms_;
+  std::vector<ComputedForm> readings_;  // empty: as each header gives them
 };
 
 std::string mebibytes(std::uint64_t bytes) {
@@ -97,24 +107,12 @@ class CsvReader final : public BlockReader<Block> {
                     executor),
         options_(options),
         headers_(std::move(headers)),
-        dictionaries_(options.columns.modes.size()),
-        skipped_(options.columns.modes.size() + 1) {
-    for (std::size_t n = 0; n < options_.known.size(); ++n) {
-      const Labels& known = options_.known[n];
-      for (std::uint64_t i = 0; i < known.size(); ++i) {
-        if (dictionaries_[n].number_of(known[i], hash_key(known[i])) == i) continue;
-        refuse(option_name("columns.labels_from") + " names a file where two indices of the mode '" +
-               options_.columns.modes[n] + "' have the label " + quoted_for_message(known[i]) +
-               "; give one whose labels all differ");
-      }
-    }
-    options_.known.clear();
-  }
+        skipped_(options.columns.modes.size() + 1) {}
 
-  // A mode is as long as its number of keys, even if known ones do not occur.
+  // A mode is as long as its number of labels, even if some do not occur.
   std::vector<std::uint64_t> declared_shape() const override {
-    std::vector<std::uint64_t> shape = lengths_;
-    for (const KeyDictionary& dictionary : dictionaries_) shape.push_back(dictionary.size());
+    std::vector<std::uint64_t> shape;
+    for (const ModeKeys& mode : modes_) shape.push_back(mode.length());
     return shape;
   }
 
@@ -128,30 +126,76 @@ class CsvReader final : public BlockReader<Block> {
 
   std::uint64_t kept_bytes() const override {
     std::uint64_t bytes = 0;
-    for (const KeyDictionary& dictionary : dictionaries_) bytes += dictionary.memory_bytes();
+    for (const ModeKeys& mode : modes_) bytes += mode.memory_bytes();
     return bytes;
   }
 
   std::vector<SkippedRows> skipped_rows() const override {
     std::vector<SkippedRows> skipped;
     for (std::size_t n = 0; n < skipped_.size(); ++n) {
-      const CsvColumns& columns = options_.columns;
-      if (skipped_[n] > 0)
-        skipped.push_back({n < columns.modes.size() ? columns.modes[n] : columns.value, skipped_[n]});
+      if (skipped_[n] == 0) continue;
+      const CsvForm& form = headers_->form(0);
+      const int role = n + 1 == skipped_.size() ? CsvForm::value : static_cast<int>(n);
+      const auto column = std::ranges::find(form.roles, role) - form.roles.begin();
+      skipped.push_back({form.names[static_cast<std::size_t>(column)], skipped_[n]});
     }
     return skipped;
   }
 
   std::vector<Labels> take_labels() override {
     std::vector<Labels> labels;
-    for (KeyDictionary& dictionary : dictionaries_) labels.push_back(dictionary.take());
-    dictionaries_.clear();
-    for (const Labels& mode : labels) lengths_.push_back(mode.size());
+    for (ModeKeys& mode : modes_) labels.push_back(mode.take_labels());
     return labels;
   }
 
+  std::vector<std::vector<std::uint32_t>> take_final_coordinates() override {
+    std::vector<std::vector<std::uint32_t>> coordinates;
+    for (ModeKeys& mode : modes_) coordinates.push_back(mode.take_coordinates());
+    return coordinates;
+  }
+
+  std::vector<KeyedMode> keyed_modes() const override {
+    std::vector<KeyedMode> keyed;
+    for (const ModeKeys& mode : modes_) {
+      keyed.push_back({mode.mode(), mode.new_labels(), mode.form().reading.bins, mode.bin_count()});
+    }
+    return keyed;
+  }
+
  private:
-  void look_at(Block& block) override { block.form = &headers_->form(block.file); }
+  void look_at(Block& block) override {
+    if (modes_.empty()) make_modes();
+    block.form = &headers_->form(block.file);
+  }
+
+  // Once the first header is known; the readings of fields are the same in all files.
+  void make_modes() {
+    const CsvForm& form = headers_->form(0);
+    std::vector<ComputedForm> readings = form.readings;
+    const std::vector<std::string>& names = options_.mode_names.empty() ? form.mode_names : options_.mode_names;
+    std::vector<Labels> known(names.size());
+    if (options_.known) known = std::exchange(options_.known, {})(names);
+    known.resize(readings.size());
+    for (std::size_t n = 0; n < readings.size(); ++n) {
+      const std::string& name = n < names.size() ? names[n] : form.mode_names[n];
+      if (!known[n].empty()) take_known_bins(known[n], name, readings[n]);
+      modes_.emplace_back(name, readings[n], std::move(known[n]));
+    }
+    headers_->set_readings(std::move(readings));
+  }
+
+  void take_form(CsvForm form) {
+    const std::vector<std::string>& names = options_.mode_names.empty() ? form.mode_names : options_.mode_names;
+    std::vector<Labels> known(names.size());
+    if (options_.known) known = std::exchange(options_.known, {})(names);
+    known.resize(form.readings.size());
+    for (std::size_t n = 0; n < form.readings.size(); ++n) {
+      const std::string& name = n < names.size() ? names[n] : form.mode_names[n];
+      if (!known[n].empty()) take_known_bins(known[n], name, form.readings[n]);
+      modes_.emplace_back(name, form.readings[n], std::move(known[n]));
+    }
+    form_ = std::move(form);
+  }
 
   void parse(Block& block) const override {
     block.result = parse_csv_block({block.text.data(), block.text_bytes}, *block.form);
@@ -161,8 +205,8 @@ class CsvReader final : public BlockReader<Block> {
     const auto refused =
         std::ranges::find_if(wave, [](const Block& block) { return block.failure || block.result.fault; });
     const auto good = wave.first(static_cast<std::size_t>(refused - wave.begin()));
-    for (Block& block : good) block.numbers.resize(dictionaries_.size());
-    executor().run(dictionaries_.size(), [&](std::size_t mode) {
+    for (Block& block : good) block.numbers.resize(modes_.size());
+    executor().run(modes_.size(), [&](std::size_t mode) {
       for (Block& block : good) number_keys(block, mode);
     });
     executor().run(good.size(), [&](std::size_t i) { apply_numbers(good[i]); });
@@ -170,17 +214,30 @@ class CsvReader final : public BlockReader<Block> {
 
   void number_keys(Block& block, std::size_t mode) {
     if (block.result.keys.empty()) return;
+    std::vector<std::uint32_t>& numbers = block.numbers[mode];
+    if (modes_[mode].form().is_computed()) {
+      numbers = modes_[mode].number_of_words(std::exchange(block.result.words[mode], {}));
+      if (modes_[mode].counts_rows()) count_rows(block, mode);
+      return;
+    }
+    KeyDictionary& dictionary = modes_[mode].dictionary();
     const std::vector<CsvKey> keys = std::move(block.result.keys[mode]);
     const char* const text = block.text.data();
     const auto text_of = [&](const CsvKey& key) {
       return key.begin == CsvKey::missing ? std::string_view(block.form->missing.key)
                                           : std::string_view(text + key.begin, key.length);
     };
-    std::vector<std::uint32_t>& numbers = block.numbers[mode];
     numbers.resize(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (i + prefetch_keys < keys.size()) dictionaries_[mode].prefetch(keys[i + prefetch_keys].hash);
-      numbers[i] = dictionaries_[mode].number_of(text_of(keys[i]), keys[i].hash);
+      if (i + prefetch_keys < keys.size()) dictionary.prefetch(keys[i + prefetch_keys].hash);
+      numbers[i] = dictionary.number_of(text_of(keys[i]), keys[i].hash);
+    }
+  }
+
+  void count_rows(const Block& block, std::size_t mode) {
+    const RawVector<std::uint32_t>& coordinates = block.result.batch.narrow;
+    for (std::size_t at = mode; at < coordinates.size(); at += modes_.size()) {
+      modes_[mode].count_row(block.numbers[mode][coordinates[at]]);
     }
   }
 
@@ -209,11 +266,19 @@ class CsvReader final : public BlockReader<Block> {
     return batch.count() > 0;
   }
 
+  void end_delivery() override {
+    if (std::exchange(has_ended_, true)) return;
+    for (ModeKeys& mode : modes_) {
+      const std::uint64_t others = kept_bytes() - mode.memory_bytes();
+      mode.finish(options_.key_bytes - std::min(options_.key_bytes, others));
+    }
+  }
+
   void check_memory() const {
     const std::uint64_t bytes = kept_bytes();
     if (bytes <= options_.key_bytes) return;
     std::uint64_t keys = 0;
-    for (const KeyDictionary& dictionary : dictionaries_) keys += dictionary.size();
+    for (const ModeKeys& mode : modes_) keys += mode.key_count();
     const std::uint64_t input_bytes = size().bytes;
     // New keys become rarer, so the rest of the input adds at most its proportional share.
     const double left = input_bytes > bytes_read() && bytes_read() > 0
@@ -228,15 +293,23 @@ class CsvReader final : public BlockReader<Block> {
                     mebibytes(options_.key_bytes) + " for keys; give at least " +
                     option_name("memory_bytes", std::to_string((share * whole >> 20) + 1) + "MiB") +
                     (input_bytes == 0 ? ", perhaps much more" : "") +
-                    ", or leave out the column with the most keys, or merge some of its keys");
+                    ", or leave out the column with the most keys, or merge some of its keys" + advice());
+  }
+
+  // For a mode whose keys are far more than its labels will be.
+  std::string advice() const {
+    const auto largest = std::ranges::max_element(modes_, {}, &ModeKeys::memory_bytes);
+    if (largest->form().reading.bins == 0) return "";
+    return "; each number of the mode " + quoted_for_message(largest->mode()) +
+           " is a key until the input has ended: round them";
   }
 
   CsvOptions options_;
   std::unique_ptr<CsvHeaders> headers_;
-  std::vector<KeyDictionary> dictionaries_;
-  std::vector<std::uint64_t> lengths_;  // of the modes, after the labels are taken
+  std::vector<ModeKeys> modes_;         // with the first header
   std::vector<std::uint64_t> skipped_;  // rows, per mode and then for the value
-  std::uint64_t lines_before_ = 0;      // in the file, before the next block to be delivered
+  bool has_ended_ = false;
+  std::uint64_t lines_before_ = 0;  // in the file, before the next block to be delivered
 };
 
 void check_options(const CsvOptions& options) {
@@ -247,8 +320,6 @@ void check_options(const CsvOptions& options) {
   require(
       order >= 1 && order <= static_cast<std::size_t>(max_order),
       "a tensor has 1 to " + std::to_string(max_order) + " modes, but " + std::to_string(order) + " columns are named");
-  require(options.known.empty() || options.known.size() == order,
-          "the known keys are those of another number of modes");
   require(options.block_bytes > 0, "the block size is 0; use at least 1 byte");
   const char separator = options.dialect.separator;
   require(separator != '"' && separator != '\n' && separator != '\r',

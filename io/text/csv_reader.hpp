@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,8 +24,10 @@ struct CsvOptions {
   std::uint64_t skip_lines = 0;                      // before the header, at the start of every file
   std::size_t block_bytes = std::size_t{256} << 10;  // approximate text per batch
   std::uint64_t key_bytes = ~std::uint64_t{0};       // memory limit of the keys
-  std::uint64_t memory_bytes = 0;  // of the whole job; the message names it if the keys exceed their limit
-  std::vector<Labels> known = {};  // per mode, keys that already have numbers
+  std::uint64_t memory_bytes = 0;            // of the whole job; the message names it if the keys exceed their limit
+  std::vector<std::string> mode_names = {};  // empty: as the columns give them
+  // Returns for each of these modes the labels that already have numbers; empty: there are none. Called once.
+  std::function<std::vector<Labels>(const std::vector<std::string>& mode_names)> known = {};
 };
 
 // Memory of a reader without its keys.
@@ -34,13 +37,15 @@ std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads);
 // breaks, and quotes written twice; a field that does not start with a quote may contain quotes. Also accepted: CR LF,
 // a byte order mark, blank lines. The first row that is not blank names the columns. Several files are one tensor, in
 // the order given; each has a header and a separator of its own, and the columns that are asked for. The keys of a mode
-// are its fields, byte for byte, numbered by first appearance in the rows that are not left out, for any number of
-// threads. Batches are cut at the same rows for any number of threads. Throws Error: invalid_argument naming file, line
-// and column (a row whose number of fields differs from the header, a missing field that is not accepted, a value that
-// is not a finite number, a key or name that is not UTF-8, a row or header longer than 1 MiB, columns as in
-// make_csv_form), or a known key that occurs twice, out_of_memory (keys beyond key_bytes; names a budget that
-// suffices), io (cannot be read), corrupt (a damaged or truncated compressed stream). Memory: csv_reader_bytes() and
-// kept_bytes(). `executor` must outlive the reader.
+// are its fields, byte for byte, or the units or numbers that they are read as, numbered by first appearance in the
+// rows that are not left out, for any number of threads; at the end units are renumbered in the order of time, and
+// numbers become bins. Batches are cut at the same rows for any number of threads.
+// Throws Error: invalid_argument naming file, line and column (a row whose number of fields differs from the header, a
+// missing field that is not accepted, a field that is no time or number where one is asked for, a value that is not a
+// finite number, a key or name that is not UTF-8, a row or header longer than 1 MiB, columns as in make_csv_form, known
+// labels as in ModeKeys), out_of_memory (keys beyond key_bytes; names a budget that suffices), io (cannot be read),
+// corrupt (a damaged or truncated compressed stream).
+// Memory: csv_reader_bytes() and kept_bytes(). `executor` must outlive the reader.
 std::unique_ptr<CoordinateReader> open_csv(std::vector<std::filesystem::path> inputs, const CsvOptions& options,
                                            Executor& executor);
 

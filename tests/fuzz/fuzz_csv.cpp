@@ -9,6 +9,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::FuzzInput input(data, size);
   const auto choices = input.take<std::uint8_t>();
   CsvOptions options{.columns = {.modes = {"a", "b"}, .value = (choices & 1) != 0 ? "v" : ""}};
+  if ((choices & 32) != 0) options.columns.modes = {"a:month:every", "b:bins=5"};
+  if ((choices & 96) == 96) options.columns.modes = {"a:day", "b:quantiles=5"};
   options.missing.are_accepted = (choices & 2) != 0;
   if ((choices & 6) == 6) options.missing.key = "none";
   options.dialect.decimal = (choices & 8) != 0 ? ',' : '.';

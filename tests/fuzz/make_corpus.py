@@ -46,6 +46,24 @@ def csv_inputs():
     yield b"\x17\x01" + b"v,\"n\n\",b,a\n1,\"\r\n\",,NULL\n-nan,,1.#IND,x\n"
     yield b"\x09\x03" + b"a;\"b\";v\n\xc3\xbc;\"\xf0\x9f\x98\x80\n\";1,5\nx;y;-2\n"
     yield b"\x01\x00" + b'{"a": 1, "b": 2}\n'
+    yield b"\x20\x00" + b"a,b,v\n2024-03-05,1.5,1\n1709647653,-2,1\n"
+    yield b"\x60\x00" + b"a,b,v\n2024-02-29T10:00Z,0,1\n2024-03-01,1e300,1\n"
+
+
+def time_inputs():
+    yield from (b"2024-03-05T14:07:33.25+01:00", b"20240305T140733Z", b"2024-02-29 23:59:60 UTC", b"2024-03", b"2024",
+                b"1709647653123", b"-62135596800", b"1709647653.5", b"2020-W53", b"2024-Q4", b"Sunday", b"07",
+                b"9999-12-31T23:59-0059", b"202403", b"[0, 2.5]", b"when:day:every", b"price:quantiles=20")
+
+
+def label_inputs():
+    plain = b"ann\r\nbob, \"the third\"\nren\xc3\xa9\nann"
+    yield b"\x00" + plain
+    yield b"\x00" + b"\xef\xbb\xbf" + plain + b"\n"
+    yield b"\x00" + plain.replace(b"\xc3\xa9", b"\xe9")
+    yield b"\x00" + b"a\n\nb\n"
+    yield b"\x01" + b"a label of some length\n" * 9
+    yield b"\x00" + gzip.compress(plain, mtime=0)
 
 
 def archive(save, **arrays):
@@ -112,10 +130,10 @@ def script_inputs(source):
 
 def main():
     source = random.Random(20220628)
-    inputs = {"text": text_inputs(), "matrix_market": matrix_market_inputs(), "csv": csv_inputs(), "npz": npz_inputs(),
-              "npy_header": npy_header_inputs(), "payload": payload_inputs(source), "trailer": trailer_inputs(),
-              "options": options_inputs(), "hdf5_coo": script_inputs(source), "model": script_inputs(source),
-              "container": script_inputs(source)}
+    inputs = {"text": text_inputs(), "matrix_market": matrix_market_inputs(), "csv": csv_inputs(),
+              "labels": label_inputs(), "time": time_inputs(), "npz": npz_inputs(), "npy_header": npy_header_inputs(),
+              "payload": payload_inputs(source), "trailer": trailer_inputs(), "options": options_inputs(),
+              "hdf5_coo": script_inputs(source), "model": script_inputs(source), "container": script_inputs(source)}
     for target, cases in inputs.items():
         folder = pathlib.Path(sys.argv[1]) / target
         folder.mkdir(parents=True, exist_ok=True)

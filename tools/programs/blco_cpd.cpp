@@ -177,6 +177,16 @@ void check(const Arguments& arguments) {
   }
 }
 
+void save_model(const CpdModel& model, const Arguments& arguments, const CheckpointReport& last_checkpoint) {
+  try {
+    save(model, arguments.output);
+  } catch (const Error& error) {
+    if (arguments.cpd.checkpoint.empty() || last_checkpoint.failure) throw;
+    throw Error(error.kind(),
+                fmt::format("{}; the checkpoint {} holds this model", error.what(), arguments.cpd.checkpoint.string()));
+  }
+}
+
 void decompose(Arguments& arguments, cli::Reporter& reporter) {
   check(arguments);
   CpdOptions& cpd = arguments.cpd;
@@ -201,10 +211,20 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     cli::report_sweep(reporter, report);
     return !cli::is_interrupted();
   };
+  CheckpointReport last_checkpoint;
+  cpd.on_checkpoint = [&](const CheckpointReport& report) {
+    last_checkpoint = report;
+    cli::report_checkpoint(reporter, report);
+  };
+  cpd.output = arguments.output;
   const CpdModel model = fit_cpd(tensor, arguments.budget, cpd);
-  save(model, arguments.output);
+  save_model(model, arguments, last_checkpoint);
   ranks.print(reporter, model.rank);
   cli::report_model(reporter, model, cpd, arguments.output);
+  if (last_checkpoint.failure) {
+    throw Error(ErrorKind::io, fmt::format("the model is whole in {}, but the last checkpoint is not saved: {}",
+                                           arguments.output.string(), last_checkpoint.failure->what()));
+  }
 }
 
 constexpr const char* about =

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "tools/programs/cli.hpp"
+#include "tools/programs/ingest_report.hpp"
 #include "tools/programs/reporter.hpp"
 
 namespace {
@@ -46,13 +47,17 @@ LabelSource parse_label_source(const std::string& text) {
 }
 
 void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
-  line.add(
-      "--modes", [&](const std::string& text) { columns.modes = cli::parse_names(text); },
-      {.type = "COLUMNS",
-       .description =
-           "For CSV: names of the columns that become modes, such as user,item,day. Each distinct field of a "
-           "column is a key, also if it is a number; keys become indices in the order of their first "
-           "appearance, and labels of the mode. A name with a comma needs quotes of its own: 'user,\"day, hour\"'"});
+  line.add("--modes", [&](const std::string& text) { columns.modes = cli::parse_names(text); },
+           {.type = "COLUMNS",
+            .description =
+                "For CSV: names of the columns that become modes, such as user,item,when:day. Each distinct field of a "
+                "column is a key, also if it is a number; keys become indices in the order of their first "
+                "appearance, and labels of the mode. COLUMN:day takes times (ISO 8601, or seconds since 1970) by their "
+                "day, in the order of time; likewise year, quarter, month, week, hour, minute, weekday and "
+                "hour-of-day; COLUMN:day:every has days without rows too. COLUMN:bins=20 takes numbers, in 20 "
+                "intervals of equal width, COLUMN:quantiles=20 in 20 of nearly equal numbers of rows. A name with a "
+                "comma needs "
+                "quotes of its own: 'user,\"day, hour\"'"});
   line.add("--value", [&](const std::string& text) { columns.value = text; },
            {.type = "COLUMN",
             .description = "For CSV: name of the column of values",
@@ -71,7 +76,8 @@ void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
        .fallback = "error"});
   line.add_path("--labels-from", columns.labels_from,
                 {.type = "FILE",
-                 .description = "For CSV: give keys the same indices as in this container or model; new keys follow",
+                 .description = "For CSV: give keys the same indices as in this container or model; new keys follow, "
+                                "and numbers get its bins",
                  .fallback = "number all keys from the start"});
 }
 
@@ -159,110 +165,6 @@ void check(const Arguments& arguments) {
   cli::check_output(arguments.output, read);
 }
 
-std::string column_text(const ColumnBytes& column, std::uint64_t nnz) {
-  return fmt::format("{} bits per nonzero stored, {} cached and streamed", cli::format_bits(column.stored, nnz),
-                     cli::format_bits(column.streamed, nnz));
-}
-
-cli::Json stages_json(const std::vector<StageTime>& stages) {
-  cli::Json json = cli::Json::array();
-  for (const StageTime& time : stages) json.push_back({{"stage", time.stage}, {"seconds", time.seconds}});
-  return json;
-}
-
-std::string stages_text(const std::vector<StageTime>& stages) {
-  std::string text;
-  for (const StageTime& time : stages) {
-    text += fmt::format("{}{} {:.2f} s", text.empty() ? "" : ", ", time.stage, time.seconds);
-  }
-  const auto longest = std::ranges::max_element(stages, {}, &StageTime::seconds);
-  return fmt::format("{}; {} took longest", text, longest->stage);
-}
-
-std::uint64_t skipped_rows(const IngestReport& report) {
-  std::uint64_t rows = 0;
-  for (const SkippedRowCount& skipped : report.skipped_rows) rows += skipped.rows;
-  return rows;
-}
-
-// "1,234 rows: 1,000 without 'price', 234 without 'user'"
-std::string skipped_text(const IngestReport& report) {
-  const std::uint64_t rows = skipped_rows(report);
-  std::string text = fmt::format("{} row{}: ", cli::format_count(rows), rows == 1 ? "" : "s");
-  for (std::size_t i = 0; i < report.skipped_rows.size(); ++i) {
-    const SkippedRowCount& skipped = report.skipped_rows[i];
-    text += fmt::format("{}{} without '{}'", i == 0 ? "" : ", ", cli::format_count(skipped.rows), skipped.column);
-  }
-  return text;
-}
-
-cli::Json skipped_json(const IngestReport& report) {
-  cli::Json json = cli::Json::array();
-  for (const SkippedRowCount& skipped : report.skipped_rows) {
-    json.push_back({{"column", skipped.column}, {"rows", skipped.rows}});
-  }
-  return json;
-}
-
-cli::Json column_json(const ColumnBytes& column) {
-  return {{"stored_bytes", column.stored}, {"streamed_bytes", column.streamed}};
-}
-
-cli::Json labels_json(const std::vector<LabelCounts>& labels) {
-  cli::Json json = cli::Json::array();
-  for (const LabelCounts& mode : labels) {
-    json.push_back({{"mode", mode.mode}, {"labels", mode.labels}, {"repeated", mode.repeated}});
-  }
-  return json;
-}
-
-std::string labels_text(const LabelCounts& labels, const std::vector<std::string>& names) {
-  const std::string mode = labels.mode < names.size() ? names[labels.mode] : fmt::format("mode {}", labels.mode);
-  const std::string text = fmt::format("{} of {}", cli::format_count(labels.labels), mode);
-  if (labels.repeated == 0) return text;
-  return fmt::format("{}; {} {} more than once", text, cli::format_count(labels.repeated),
-                     labels.repeated == 1 ? "label occurs" : "labels occur");
-}
-
-void report_container(cli::Reporter& reporter, const IngestReport& report, const Arguments& arguments) {
-  const std::filesystem::path& output = arguments.output;
-  reporter.event("result", {{"output", output.string()},
-                            {"input_format", report.input_format},
-                            {"shape", report.shape},
-                            {"labels", labels_json(report.labels)},
-                            {"relabelled_modes", report.relabelled_modes},
-                            {"entries_read", report.entries_read},
-                            {"skipped_rows", skipped_json(report)},
-                            {"nonzeros", report.nnz},
-                            {"chunks", report.chunk_count},
-                            {"index", column_json(report.index)},
-                            {"value", column_json(report.value)},
-                            {"file_bytes", report.file_bytes},
-                            {"stages", stages_json(report.stages)}});
-  const auto row = [&](const char* name, const std::string& text) {
-    reporter.print(fmt::format("{:<10}{}", name, text));
-  };
-  row("container", output.string());
-  row("shape", cli::format_shape(report.shape));
-  const std::vector<std::string>& columns = arguments.ingest.columns.modes;
-  for (std::size_t n = 0; n < columns.size(); ++n) {
-    row(n == 0 ? "keys" : "", fmt::format("{} of {}", cli::format_count(report.shape[n]), columns[n]));
-  }
-  for (std::size_t i = 0; i < report.labels.size(); ++i) {
-    row(i == 0 ? "labels" : "", labels_text(report.labels[i], arguments.ingest.mode_names));
-  }
-  if (!report.relabelled_modes.empty()) {
-    row("relabel", cli::format_modes(report.relabelled_modes, report.shape.size()));
-  }
-  row("nonzeros",
-      fmt::format("{} of {} entries read", cli::format_count(report.nnz), cli::format_count(report.entries_read)));
-  if (!report.skipped_rows.empty()) row("skipped", skipped_text(report));
-  row("index", column_text(report.index, report.nnz));
-  row("value", column_text(report.value, report.nnz));
-  row("file", fmt::format("{} in {} chunk{}", cli::format_bytes(report.file_bytes),
-                          cli::format_count(report.chunk_count), report.chunk_count == 1 ? "" : "s"));
-}
-
 void ingest(const Arguments& arguments, cli::Reporter& reporter) {
   check(arguments);
   const ProgressCallback progress = reporter.progress();
@@ -271,8 +173,8 @@ void ingest(const Arguments& arguments, cli::Reporter& reporter) {
   const IngestReport report = ingest_files(arguments.inputs, arguments.output, arguments.ingest, progress);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (report.input_format != "FROSTT text") reporter.note(fmt::format("the input is {}", report.input_format));
-  reporter.note(fmt::format("done in {:.2f} s: {}", seconds.count(), stages_text(report.stages)));
-  report_container(reporter, report, arguments);
+  cli::note_ingest(reporter, report, arguments.ingest, seconds.count());
+  cli::report_container(reporter, report, arguments.ingest, arguments.output);
 }
 
 }  // namespace
@@ -284,6 +186,7 @@ int main(int argc, char** argv) {
                         "  blco-ingest clicks.csv --modes user,item,day --value count -o clicks.blco\n"
                         "  blco-ingest nips.tns.gz -o nips.blco --mode-names paper,author,word,year "
                         "--labels word=words.map.gz\n"
+                        "  blco-ingest sales.csv --modes shop,when:week,price:bins=20 -o sales.blco\n"
                         "  blco-ingest matrix.npz -o matrix.blco");
   Arguments arguments;
   add_options(line, arguments);

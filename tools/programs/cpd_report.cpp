@@ -123,6 +123,13 @@ void report_sweep(Reporter& reporter, const SweepReport& report) {
                              report.fit_change, report.seconds, format_bytes(report.bytes_read)));
 }
 
+void report_checkpoint(Reporter& reporter, const CheckpointReport& report) {
+  if (!report.failure) return;
+  reporter.event("checkpoint", {{"sweep", report.sweep}, {"failure", report.failure->what()}});
+  reporter.warn(fmt::format("the checkpoint of sweep {} is not saved, and the fit goes on: {}", report.sweep,
+                            report.failure->what()));
+}
+
 void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& options,
                   const std::filesystem::path& output) {
   const std::optional<Cancellation> cancellation = find_cancellation(model);

@@ -81,6 +81,11 @@ void Reporter::note(const std::string& text) {
   if (is_text()) log_info(name_, text);
 }
 
+void Reporter::warn(const std::string& text) {
+  clear_line();
+  log_info(name_, text);
+}
+
 void Reporter::event(const char* name, const Json& fields) {
   clear_line();
   if (!json_) return;

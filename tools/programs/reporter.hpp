@@ -27,6 +27,8 @@ class Reporter {
   void print(const std::string& text);
   // Prints a status line on stderr, if is_text().
   void note(const std::string& text);
+  // Prints a line on stderr, also with --quiet and --json.
+  void warn(const std::string& text);
   // With --json, prints {"event": name, ...fields} on stdout. Always clears the live line.
   void event(const char* name, const Json& fields);
 

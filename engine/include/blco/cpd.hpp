@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -84,6 +85,11 @@ struct SweepReport {
   std::vector<int> system_ranks;
 };
 
+struct CheckpointReport {
+  int sweep = 0;                 // the last one of the model saved
+  std::optional<Error> failure;  // why it could not be saved
+};
+
 struct CpdOptions {
   int rank = 16;            // 0: the rank of `initial` or `resume`
   int max_sweeps = 50;      // counts the sweeps before a resume too
@@ -118,14 +124,18 @@ struct CpdOptions {
   // already stopped by tolerance or sweeps is returned as it is, with its components in order.
   std::filesystem::path resume = {};
   // The model is saved here after every `checkpoint_sweeps` sweeps, and when the fit ends for any reason; empty:
-  // nowhere. The file is replaced only by a complete one. If a save fails, the fit ends with Error{io}; if the last
-  // save fails, the model is still returned and the old file stays.
+  // nowhere. The file is replaced only by a complete one. If a save fails, the old file stays, the fit goes on, and the
+  // next save is tried when it is due; `on_checkpoint` tells.
   std::filesystem::path checkpoint = {};
-  int checkpoint_sweeps = 1;         // more: less writing, more work lost in a crash
-  double time_limit_seconds = 0;     // counted from the call; 0: no limit
+  int checkpoint_sweeps = 1;      // more: less writing, more work lost in a crash
+  double time_limit_seconds = 0;  // counted from the call; 0: no limit
+  // Where the caller will save the returned model; empty: unknown. The fit does not write it, but refuses a place that
+  // has no room for it, as it does for `checkpoint`, before the first sweep.
+  std::filesystem::path output = {};
   std::filesystem::path trace = {};  // Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
-  std::function<void(const CpdPlan&)> on_plan = {};       // called once, before the first sweep
-  std::function<bool(const SweepReport&)> on_sweep = {};  // false: stop and keep this sweep's model
+  std::function<void(const CpdPlan&)> on_plan = {};                 // called once, before the first sweep
+  std::function<bool(const SweepReport&)> on_sweep = {};            // false: stop and keep this sweep's model
+  std::function<void(const CheckpointReport&)> on_checkpoint = {};  // called after every attempt to save
   ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last finished sweep
 };
 
@@ -142,7 +152,8 @@ struct CpdOptions {
 // Otherwise threads and budget change it by rounding. A GPU adds sums in no fixed order.
 // Throws Error: invalid_argument (rank; initial or resumed model of another tensor), out_of_memory (budget below the
 // minimum, which the message names), corrupt (bad checksum; thrown after reads in flight have drained), io (trace,
-// checkpoint, resumed model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda).
+// resumed model, a place without room for the model), cancelled (before the first sweep was finished), cuda and
+// not_built (Device::cuda).
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
 // Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that

@@ -29,14 +29,27 @@ enum class Missing { error, skip, key };
 // Input of delimited text with a header, and which of its columns to use. Any column can be a mode: its fields are
 // keys, taken byte for byte (numbers too). Each key becomes a coordinate, numbered by first appearance in the input,
 // and the keys become the labels of the mode.
+//
+// An entry COLUMN:UNIT takes the fields as times, and the unit that a time lies in as the coordinate: year, quarter,
+// month, week (of ISO 8601), day, hour, minute, weekday (Monday first) or hour-of-day. Times are those of ISO 8601,
+// converted to UTC where they have a zone and taken as they are where they have none, or numbers of seconds (below
+// 10^11), milliseconds (below 10^14), microseconds (below 10^17) or nanoseconds since 1970. Coordinates and labels are
+// in the order of time; COLUMN:UNIT:every has units without rows too, from the first to the last.
+//
+// COLUMN:bins=N takes the fields as numbers, in N intervals of equal width; COLUMN:quantiles=N in at most N intervals
+// of nearly equal numbers of rows. N is from 2 to 65536. Labels are intervals such as [0, 2.5), the last [7.5, 10].
+// Each distinct number takes memory until the input has ended.
+//
+// An entry that is the whole name of a column means that column. Several modes may take one column in different ways.
 struct ColumnOptions {
-  std::vector<std::string> modes = {};  // names in the header; empty: the input is not delimited text
+  std::vector<std::string> modes = {};  // such as user, when:day, price:bins=20; empty: no delimited text
   std::string value = {};               // name of the value column; empty: every row counts 1
   char separator = 0;                   // 0: tab for .tsv, else comma, tab or semicolon, guessed from each header
   char decimal = '.';                   // of values: a dot or a comma
   Missing missing = Missing::error;
-  std::string missing_key = {};            // for Missing::key
-  std::filesystem::path labels_from = {};  // a container or model whose keys keep their numbers; empty: none
+  std::string missing_key = {};  // for Missing::key
+  std::filesystem::path labels_from =
+      {};  // a container or model whose labels keep their numbers, and whose bins are taken; or empty
 };
 
 // Labels for a mode of coordinate text or arrays: a file with one label a line, in UTF-8, plain or compressed by gzip
@@ -54,7 +67,8 @@ struct IngestOptions {
   int threads = 0;                                    // 0: one per processor
   DuplicatePolicy duplicates = DuplicatePolicy::sum;  // of entries with equal coordinates
   std::vector<std::uint64_t> shape = {};     // empty: as the input declares it, else from its largest coordinates
-  std::vector<std::string> mode_names = {};  // empty: "mode0", "mode1", ...
+  std::vector<std::string> mode_names = {};  // empty: the columns' (where several modes have one, its entries in
+                                             // columns.modes), else "mode0", "mode1", ...
   Relabel relabel = Relabel::none;           // frequency: smaller container, slower ingest
   int zstd_level = 3;                        // 0 to 19; higher: smaller file, slower ingest; 0: packed, not compressed
   int zstd_saving_percent = 10;              // a column of a chunk is compressed if that saves so much; 0: anything
@@ -86,6 +100,19 @@ struct LabelCounts {
   std::uint64_t repeated = 0;  // distinct labels that more than one index has
 };
 
+// A mode of a table with nearly as many keys as the table has rows: a model of it says little.
+struct CrowdedMode {
+  std::uint64_t mode = 0;
+  std::uint64_t keys = 0;  // of this input: those that labels_from knows do not count
+};
+
+// A mode of a table with fewer bins than were asked for, because numbers are equal or too near to each other.
+struct FewerBins {
+  std::uint64_t mode = 0;
+  std::uint64_t wanted = 0;
+  std::uint64_t made = 0;
+};
+
 struct IngestReport {
   std::vector<std::uint64_t> shape;
   std::string input_format = {};   // "FROSTT text", "CSV", ...; empty for arrays in memory and generated tensors
@@ -99,12 +126,14 @@ struct IngestReport {
   std::vector<std::uint64_t> relabelled_modes = {};  // modes whose new numbers differ from the old ones
   std::vector<LabelCounts> labels = {};              // by rising mode
   std::vector<StageTime> stages = {};                // in order; "sync" lasts until all data is on disk
+  std::vector<CrowdedMode> crowded_modes = {};       // of 1000 rows or more: more than half as many keys as rows
+  std::vector<FewerBins> fewer_bins = {};
 };
 
 // Makes one tensor from all input files and writes it to `output`, which appears only when it is complete. The files
 // are one of:
 // - delimited text with a header (CSV), where options.columns.modes names columns; shape, index_base and label_files
-//   must then be left at their defaults, and mode_names default to those columns;
+//   must then be left at their defaults;
 // - FROSTT text (.tns), with or without a header of GenTen or ParTI, or Matrix Market coordinate text (.mtx);
 // - coordinate lists in arrays, which count from 0 whatever index_base is: NumPy archives (.npz), HDF5 files or groups
 //   of them (FILE:/GROUP). Values are "values" or "data". Coordinates are a matrix "coords" or "indices", nnz x order

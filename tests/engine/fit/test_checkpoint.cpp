@@ -148,13 +148,57 @@ TEST_F(Checkpoint, OfAFitThatHasEndedGivesItsModelAgain) {
   EXPECT_EQ(fit_cpd(tensor_, {}, by_tolerance).stop_reason, StopReason::sweeps);
 }
 
-TEST_F(Checkpoint, ThatCannotBeWrittenEndsTheFitButNotItsResult) {
-  CpdOptions nowhere = options(4);
-  nowhere.checkpoint = folder_ / "no/such/folder.h5";
-  EXPECT_NE(error_of(nowhere, ErrorKind::io), "");
-  nowhere.checkpoint_sweeps = 10;
+// Takes the folder of a checkpoint away after one sweep, and puts it back after another.
+class FolderThatGoes {
+ public:
+  FolderThatGoes(std::filesystem::path folder, int gone_after, int back_after)
+      : folder_(std::move(folder)), gone_after_(gone_after), back_after_(back_after) {
+    std::filesystem::create_directory(folder_);
+  }
+  bool operator()(const SweepReport& report) const {
+    if (report.sweep == gone_after_) std::filesystem::remove_all(folder_);
+    if (report.sweep == back_after_) std::filesystem::create_directory(folder_);
+    return true;
+  }
 
-  expect_same_numbers(fit_cpd(tensor_, {}, nowhere), whole(4));
+ private:
+  std::filesystem::path folder_;
+  int gone_after_;
+  int back_after_;
+};
+
+TEST_F(Checkpoint, ThatCannotBeWrittenIsToldAndTriedAgainWhenItIsDue) {
+  const std::filesystem::path folder = folder_ / "goes";
+  CpdOptions unlucky = options(9);
+  unlucky.checkpoint = folder / "checkpoint.h5";
+  unlucky.checkpoint_sweeps = 2;
+  unlucky.on_sweep = FolderThatGoes(folder, 3, 7);
+  std::vector<int> saved;
+  std::vector<int> failed;
+  unlucky.on_checkpoint = [&](const CheckpointReport& report) {
+    (report.failure ? failed : saved).push_back(report.sweep);
+    if (report.failure) {
+      EXPECT_EQ(report.failure->kind(), ErrorKind::io);
+      EXPECT_THAT(report.failure->what(), testing::HasSubstr("goes"));
+    }
+  };
+
+  const CpdModel model = fit_cpd(tensor_, {}, unlucky);
+
+  expect_same_numbers(model, whole(9));
+  EXPECT_THAT(saved, testing::ElementsAre(2, 8, 9));
+  EXPECT_THAT(failed, testing::ElementsAre(4, 6));
+  expect_same_numbers(arranged(load_model(unlucky.checkpoint)), model);
+}
+
+TEST_F(Checkpoint, ThatCannotBeWrittenAtTheEndCostsNothingButItself) {
+  const std::filesystem::path folder = folder_ / "goes";
+  CpdOptions unlucky = options(5);
+  unlucky.checkpoint = folder / "checkpoint.h5";
+  unlucky.on_sweep = FolderThatGoes(folder, 4, 0);
+
+  expect_same_numbers(fit_cpd(tensor_, {}, unlucky), whole(5));
+  EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
 TEST_F(Checkpoint, IsResumedWithinTheLeastBudget) {
@@ -272,11 +316,16 @@ TEST_F(Checkpoint, IsRefusedWhereItDoesNotGoWithTensorOrOptions) {
   EXPECT_THAT(error_of(good, ErrorKind::invalid_argument), testing::HasSubstr("another tensor"));
 }
 
-TEST_F(Checkpoint, ThatCannotBeWrittenEndsTheFit) {
+TEST_F(Checkpoint, IsRefusedBeforeTheFitWhereItsPlaceTakesNoFile) {
   CpdOptions nowhere = options(9);
+  nowhere.on_plan = [](const CpdPlan&) { ADD_FAILURE() << "the fit has begun"; };
   nowhere.checkpoint = folder_ / "no folder" / "checkpoint.h5";
-
   EXPECT_THAT(error_of(nowhere, ErrorKind::io), testing::HasSubstr("no folder"));
+  nowhere.checkpoint = "/dev/null";
+  EXPECT_THAT(error_of(nowhere, ErrorKind::io), testing::HasSubstr("regular file"));
+  nowhere.checkpoint.clear();
+  nowhere.output = folder_ / "none" / "model.h5";
+  EXPECT_THAT(error_of(nowhere, ErrorKind::io), testing::HasSubstr("none"));
 }
 
 }  // namespace

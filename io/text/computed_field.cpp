@@ -1,0 +1,110 @@
+// Fields become words on the fast path; a refused one is read again for its message.
+#include "io/text/computed_field.hpp"
+
+#include <algorithm>
+
+#include "blco/option_name.hpp"
+#include "io/text/key_word.hpp"
+#include "io/text/quoted_text.hpp"
+#include "io/text/tns_value.hpp"
+
+namespace blco {
+namespace {
+
+using Kind = FieldReading::Kind;
+
+std::string_view without_blanks(std::string_view field) {
+  const std::size_t begin = field.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return field.substr(begin, field.find_last_not_of(" \t") - begin + 1);
+}
+
+TnsValueFault parse_number(std::string_view field, char decimal, double& number) {
+  if (decimal == '.') return parse_tns_value(field, number);
+  if (field.find('.') != std::string_view::npos) return TnsValueFault::no_number;
+  std::string with_point(field);
+  std::ranges::replace(with_point, decimal, '.');
+  return parse_tns_value(with_point, number);
+}
+
+std::string explain_time(std::string_view field, TimeUnit unit) {
+  const std::string unit_name(name_of(unit));
+  const std::string shown = quoted_for_message(field);
+  std::int64_t number = 0;
+  switch (parse_time_unit(field, unit, number)) {
+    case TimeUnitFault::no_such_time:
+      return shown + " is a date or time that does not exist; correct it, or remove the row";
+    case TimeUnitFault::outside_years:
+      return shown + " lies outside of the years 0001 to 9999; correct it, or remove the row";
+    case TimeUnitFault::month_or_seconds:
+      return shown + " may be a month or seconds since 1970; write a month as " + std::string(field.substr(0, 4)) +
+             "-" + std::string(field.substr(4));
+    case TimeUnitFault::too_coarse:
+      return shown + " does not say which " + unit_name +
+             " it means; give the date with its day, or use a longer unit" + " than " + unit_name;
+    case TimeUnitFault::small_number:
+      return shown + " is no " + (unit == TimeUnit::weekday ? "weekday or time" : "hour from 0 to 23, and no time") +
+             "; leave out :" + unit_name + " to take the fields as they are";
+    case TimeUnitFault::unknown_form:
+    case TimeUnitFault::none:
+      break;
+  }
+  return shown + " is no time in the form of ISO 8601, such as 2024-03-05T14:07:33+01:00, and no number of seconds " +
+         "since 1970; rewrite the column, or leave out :" + unit_name + " to take its fields as they are";
+}
+
+std::string explain_number(std::string_view field, const ComputedForm& form) {
+  const std::string shown = quoted_for_message(field);
+  double number = 0;
+  switch (parse_number(field, form.decimal, number)) {
+    case TnsValueFault::not_finite:
+      return shown + " is not finite, and has no bin; replace it by a finite number, or remove the row";
+    case TnsValueFault::overflow:
+      return shown + " is too large for a double; scale the numbers down";
+    case TnsValueFault::no_number:
+      return shown +
+             " is not a number, and has no bin; correct it, or name the column alone to take its fields as keys";
+    case TnsValueFault::none:
+      break;
+  }
+  if (form.known_bins.size() == 0) {
+    return shown + " has no bin, because the mode in " + option_name("columns.labels_from") + " has none; leave out " +
+           option_name("columns.labels_from");
+  }
+  return shown + " lies outside of the bins of " + option_name("columns.labels_from") + ", which are from " +
+         shortest_number(form.known_bins.lower()) + " to " + shortest_number(form.known_bins.upper()) +
+         "; remove the row, or leave out " + option_name("columns.labels_from") + " to make new bins";
+}
+
+}  // namespace
+
+bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64_t& word) {
+  if (!form.missing_key.empty() && field == form.missing_key) {
+    word = missing_word;
+    return true;
+  }
+  const std::string_view text = without_blanks(field);
+  if (form.reading.kind == Kind::time) {
+    std::int64_t number = 0;
+    if (parse_time_unit(text, form.reading.unit, number) != TimeUnitFault::none) return false;
+    word = word_of_integer(number);
+    return true;
+  }
+  double number = 0;
+  if (parse_number(text, form.decimal, number) != TnsValueFault::none) return false;
+  if (!form.has_known_bins) {
+    word = word_of_number(number);
+    return true;
+  }
+  if (form.known_bins.size() == 0 || number < form.known_bins.lower() || number > form.known_bins.upper()) return false;
+  word = form.known_bins.bin_of(number);
+  return true;
+}
+
+std::string explain_refused_field(std::string_view field, const ComputedForm& form) {
+  const std::string_view text = without_blanks(field);
+  if (text.empty()) return "is empty; fill it in, or remove the row";
+  return form.reading.kind == Kind::time ? explain_time(text, form.reading.unit) : explain_number(text, form);
+}
+
+}  // namespace blco

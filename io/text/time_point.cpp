@@ -1,0 +1,205 @@
+// One pass over the text for ISO 8601; numbers are looked at as a whole.
+#include "io/text/time_point.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <system_error>
+
+namespace blco {
+namespace {
+
+constexpr std::int64_t seconds_per_day = 86'400;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool are_digits(std::string_view text) { return std::ranges::all_of(text, is_digit); }
+
+// Digits only, few enough.
+int small_number(std::string_view digits) {
+  int number = 0;
+  for (const char c : digits) number = 10 * number + (c - '0');
+  return number;
+}
+
+TimeFault take_day(int year, int month, int day, TimePoint& point) {
+  if (year == 0) return TimeFault::outside_years;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok()) return TimeFault::no_such_time;
+  point.seconds = std::chrono::sys_days(date).time_since_epoch().count() * seconds_per_day;
+  return TimeFault::none;
+}
+
+// Takes the text from its start, piece by piece.
+class IsoScanner {
+ public:
+  explicit IsoScanner(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
+
+  bool at_end() const { return at_ == end_; }
+  bool next_is_digit() const { return at_ != end_ && is_digit(*at_); }
+
+  bool take(char c) {
+    if (at_ == end_ || *at_ != c) return false;
+    ++at_;
+    return true;
+  }
+
+  bool take(std::string_view word) {
+    if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  bool take_number(std::size_t digits, int& number) {
+    if (static_cast<std::size_t>(end_ - at_) < digits) return false;
+    const std::string_view text(at_, digits);
+    if (!are_digits(text)) return false;
+    number = small_number(text);
+    at_ += digits;
+    return true;
+  }
+
+  void skip_digits() {
+    while (next_is_digit()) ++at_;
+  }
+
+ private:
+  const char* at_;
+  const char* end_;
+};
+
+TimeFault take_date(IsoScanner& text, TimePoint& point) {
+  int year = 0;
+  int month = 1;
+  int day = 1;
+  if (!text.take_number(4, year)) return TimeFault::unknown_form;
+  if (text.take('-')) {
+    if (!text.take_number(2, month)) return TimeFault::unknown_form;
+    point.precision = TimePrecision::month;
+    if (text.take('-')) {
+      if (!text.take_number(2, day)) return TimeFault::unknown_form;
+      point.precision = TimePrecision::day;
+    }
+  } else {
+    if (!text.take_number(2, month) || !text.take_number(2, day)) return TimeFault::unknown_form;
+    point.precision = TimePrecision::day;
+  }
+  return take_day(year, month, day, point);
+}
+
+// Of the day; and of the zone, with its sign.
+TimeFault take_clock(IsoScanner& text, std::int64_t& seconds) {
+  int hour = 0;
+  int minute = 0;
+  int second = 0;
+  if (!text.take_number(2, hour)) return TimeFault::unknown_form;
+  const bool has_colons = text.take(':');
+  if (has_colons || text.next_is_digit()) {
+    if (!text.take_number(2, minute)) return TimeFault::unknown_form;
+    if (has_colons ? text.take(':') : text.next_is_digit()) {
+      if (!text.take_number(2, second)) return TimeFault::unknown_form;
+      if (text.take('.') || text.take(',')) {
+        if (!text.next_is_digit()) return TimeFault::unknown_form;
+        text.skip_digits();
+      }
+    }
+  }
+  if (hour > 23 || minute > 59 || second > 60) return TimeFault::no_such_time;
+  seconds = hour * 3600 + minute * 60 + std::min(second, 59);
+  return TimeFault::none;
+}
+
+TimeFault take_zone(IsoScanner& text, std::int64_t& seconds) {
+  text.take(' ');
+  if (text.take('Z') || text.take("UTC")) return TimeFault::none;
+  const bool minus = text.take('-');
+  if (!minus && !text.take('+')) return TimeFault::unknown_form;
+  int hour = 0;
+  int minute = 0;
+  if (!text.take_number(2, hour)) return TimeFault::unknown_form;
+  if ((text.take(':') || text.next_is_digit()) && !text.take_number(2, minute)) return TimeFault::unknown_form;
+  if (hour > 23 || minute > 59) return TimeFault::no_such_time;
+  seconds = (minus ? -1 : 1) * (hour * 3600 + minute * 60);
+  return TimeFault::none;
+}
+
+TimeFault parse_iso(std::string_view whole, TimePoint& point) {
+  IsoScanner text(whole);
+  TimePoint found;
+  if (const TimeFault fault = take_date(text, found); fault != TimeFault::none) return fault;
+  if (!text.at_end()) {
+    std::int64_t clock = 0;
+    std::int64_t zone = 0;
+    if (found.precision != TimePrecision::day || !(text.take('T') || text.take(' '))) return TimeFault::unknown_form;
+    if (const TimeFault fault = take_clock(text, clock); fault != TimeFault::none) return fault;
+    if (!text.at_end()) {
+      if (const TimeFault fault = take_zone(text, zone); fault != TimeFault::none) return fault;
+    }
+    if (!text.at_end()) return TimeFault::unknown_form;
+    found.seconds += clock - zone;
+    if (found.seconds < min_time_seconds || found.seconds > max_time_seconds) return TimeFault::outside_years;
+  }
+  point = found;
+  return TimeFault::none;
+}
+
+TimeFault take_since_1970(std::string_view digits, bool has_fraction, bool minus, TimePoint& point) {
+  std::uint64_t number = 0;
+  const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (result.ec != std::errc()) return TimeFault::outside_years;
+  std::uint64_t per_second = 1;
+  for (std::uint64_t limit = 100'000'000'000; number >= limit && per_second < 1'000'000'000; limit *= 1000) {
+    per_second *= 1000;
+  }
+  const bool rounds = has_fraction || number % per_second != 0;
+  const auto seconds = static_cast<std::int64_t>(number / per_second);
+  const std::int64_t found = minus ? -seconds - (rounds ? 1 : 0) : seconds;
+  if (found < min_time_seconds || found > max_time_seconds) return TimeFault::outside_years;
+  point = {found, TimePrecision::day};
+  return TimeFault::none;
+}
+
+// A date in digits alone, unless there is a sign or a fraction; else a count since 1970.
+TimeFault take_whole(std::string_view digits, TimePoint& point) {
+  TimePoint found;
+  if (digits.size() == 4) {
+    found.precision = TimePrecision::year;
+    const TimeFault fault = take_day(small_number(digits), 1, 1, found);
+    if (fault == TimeFault::none) point = found;
+    return fault;
+  }
+  const bool is_year_first = digits.size() >= 4 && digits >= "1900" && digits < "2200";
+  if (digits.size() == 8 && is_year_first) {
+    const TimeFault fault = take_day(small_number(digits.substr(0, 4)), small_number(digits.substr(4, 2)),
+                                     small_number(digits.substr(6)), found);
+    if (fault == TimeFault::none) point = found;
+    return fault;
+  }
+  if (digits.size() == 6 && is_year_first && digits.substr(4) >= "01" && digits.substr(4) <= "12") {
+    return TimeFault::month_or_seconds;
+  }
+  return take_since_1970(digits, /*has_fraction=*/false, /*minus=*/false, point);
+}
+
+}  // namespace
+
+TimeFault parse_time(std::string_view text, TimePoint& point) {
+  if (text.size() > 4 && text[4] == '-') return parse_iso(text, point);
+  std::string_view number = text;
+  const bool minus = number.starts_with('-');
+  const bool has_sign = minus || number.starts_with('+');
+  if (has_sign) number.remove_prefix(1);
+  const std::size_t mark = std::min(number.find_first_of(".,"), number.size());
+  const std::string_view whole = number.substr(0, mark);
+  if (whole.empty()) return TimeFault::unknown_form;
+  if (!are_digits(whole)) return parse_iso(text, point);
+  const std::string_view fraction = mark < number.size() ? number.substr(mark + 1) : std::string_view();
+  if (mark < number.size() && (fraction.empty() || !are_digits(fraction))) return TimeFault::unknown_form;
+  const bool has_fraction = fraction.find_first_not_of('0') != std::string_view::npos;
+  if (!has_sign && !has_fraction) return take_whole(whole, point);
+  return take_since_1970(whole, has_fraction, minus, point);
+}
+
+}  // namespace blco
