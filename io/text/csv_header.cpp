@@ -33,6 +33,7 @@ bool is_tsv(const fs::path& file) {
 struct ScannedRow {
   std::optional<std::size_t> end;  // without the line end; nothing: not in this text
   std::size_t separators = 0;      // outside of quotes
+  bool is_well_formed = true;      // a separator or the line end follows every closing quote
   bool has_bare_return = false;    // a carriage return outside of quotes that is followed by no line feed
 };
 
@@ -48,6 +49,8 @@ ScannedRow scan_row(std::string_view text, bool is_whole, char separator) {
         ++at;
       } else {
         is_open = false;
+        const char next = at + 1 < text.size() ? text[at + 1] : separator;
+        row.is_well_formed = row.is_well_formed && (next == separator || next == '\n' || next == '\r');
       }
     } else if (c == '"' && starts_field) {
       is_open = true;
@@ -76,7 +79,9 @@ std::pair<char, ScannedRow> choose_separator(std::string_view text, bool is_whol
     const bool has_end = row.end.has_value();
     const bool had_end = best.second.end.has_value();
     if (has_end != had_end && !is_final) return {separator, {}};  // more text may tell
-    if (row.separators > best.second.separators) best = {separator, row};
+    const bool is_better =
+        row.is_well_formed != best.second.is_well_formed ? row.is_well_formed : row.separators > best.second.separators;
+    if (is_better) best = {separator, row};
   }
   return best;
 }

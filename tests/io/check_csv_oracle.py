@@ -2,8 +2,8 @@
 """Ingests random tables and holds the containers to Python's csv module and to pandas: labels by first appearance,
 coordinates and sums of values, rows left out per column, and the lines of refused fields. The tables have line breaks
 and quotes in fields, missing fields, several files with columns in other order, decimal commas, byte order marks,
-CR LF, blank lines and separators to be guessed. Every tenth goes through two memory sizes and numbers of threads, out to
-a table and back.
+CR LF, blank lines and separators to be guessed. Every tenth goes through two memory sizes and numbers of threads, out
+to a table and back.
 
 usage: check_csv_oracle.py BIN_FOLDER PLUGIN_FOLDER FORMAT_PAGE [TABLES]
 """
@@ -33,8 +33,8 @@ SEED = 4180
 NAMES = ["user", "item", "day of week", "note, free", 'a "b"', "größe", '5" disk', "two\nlines", " blank", "x;y"]
 ALPHABET = ["a", "b", "7", "0", " ", ",", ";", "\t", '"', "'", "#", "ü", "漢", "-", ".", "\n", "\r\n", "😀"]
 # As INPUTS.md lists them: what pandas takes for missing since version 2.
-MISSING = ["", "NA", "N/A", "n/a", "<NA>", "#NA", "#N/A", "#N/A N/A", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None",
-           "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
+MISSING = ["", "NA", "N/A", "n/a", "<NA>", "#NA", "#N/A", "#N/A N/A", "NaN", "nan", "-NaN", "-nan", "NULL", "null",
+           "None", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
 NUMBERS = ["1", "2.5", " -3 ", "1e2", "0.125", "+4", "0"]
 
 
@@ -51,7 +51,7 @@ class Table:
         self.decimal = "," if self.value and source.random() < 0.2 else "."
         self.separator = source.choice([None, None, ",", "\t", ";", "|"])
         self.policy = source.choice(["error", "skip", "skip", "unknown", "NA"])
-        self.missing_share = source.choice([0, 0, 0.02, 0.2]) if self.policy == "error" else source.choice([0, 0.1, 0.3])
+        self.missing_share = source.choice([0, 0, 0.02, 0.2] if self.policy == "error" else [0, 0.1, 0.3])
         self.files = [self.random_file(header) for _ in range(source.choice([1, 1, 1, 2, 3]))]
 
     def random_file(self, header):
@@ -98,10 +98,6 @@ class Table:
         return (b"\xef\xbb\xbf" if source.random() < 0.2 else b"") + text.encode()
 
 
-def is_missing(field):
-    return field in MISSING
-
-
 def number(field, decimal):
     return float(field.replace(decimal, "."))
 
@@ -126,7 +122,7 @@ def read_by_csv(table, texts):
                 continue
             wanted = [name for name in header if name in table.modes or name == table.value]
             fields = dict(zip(header, row))
-            lacking = [name for name in wanted if is_missing(fields[name].strip(" \t") if name == table.value else fields[name])]
+            lacking = [name for name in wanted if fields[name].strip(" \t" if name == table.value else "") in MISSING]
             if lacking and table.policy == "error":
                 raise Refused(file, first_line, header.index(lacking[0]) + 1)
             if table.policy not in ("error", "skip"):
@@ -223,7 +219,8 @@ def check(table, folder, space, bin_folder, is_whole):
         labels, cells, skipped = read_by_csv(table, texts)
     except Refused as refused:
         file, line, column = refused.args
-        assert result.returncode == 2 and f"line {line} of {names[file]}: column {column}, " in result.stderr, result.stderr
+        place = f"line {line} of {names[file]}: column {column}, "
+        assert result.returncode == 2 and place in result.stderr, (place, result.stderr)
         assert by_pandas is None
         return False
     assert not pandas or by_pandas == (labels, cells, skipped), (by_pandas, labels, cells, skipped)

@@ -99,6 +99,7 @@ TEST_F(CsvText, TellsTheSeparatorByHeaderNameOrOption) {
   EXPECT_EQ(read("user|item|count\na|x|1\n", bar), expected);
   EXPECT_EQ(read_table({folder_.write("a.tsv", "user\titem\tcount\n")}, user_item_count).rows.size(), 0U);
   EXPECT_EQ(read("a, note;b, note;c, note;item;user;count\n1;2;3;x;a;1\n"), expected);
+  EXPECT_EQ(read("\"x;y\"\t\"n, m\"\n1\ta\n", {.columns = {{"n, m"}, ""}}).labels[0], std::vector<std::string>{"a"});
   EXPECT_EQ(read("\"user,a,b\";item;count;user\na;x;1;u\n").labels[0], std::vector<std::string>{"u"});
 }
 

@@ -1,8 +1,8 @@
 # Tables as other programs write them: line breaks in quotes, missing fields, decimal commas, columns in another order.
 cat >make.py <<'PYTHON'
 import csv
-rows = [["ann", "x, 1", "2,5", "two\nlines"], ["", "y", "1", ""], ["bob", "NA", "3", "a"], ["Zoë", 'say "y"\nagain', "4", "b"],
-        ["bob", "y", "null", "c"], ["ann", "y", "-0,5", 'd"']]
+rows = [["ann", "x, 1", "2,5", "two\nlines"], ["", "y", "1", ""], ["bob", "NA", "3", "a"],
+        ["Zoë", 'say "y"\nagain', "4", "b"], ["bob", "y", "null", "c"], ["ann", "y", "-0,5", 'd"']]
 with open("de.csv", "w", newline="", encoding="utf-8-sig") as file:
     table = csv.writer(file, delimiter=";", lineterminator="\r\n")
     table.writerow(["user name", "item, long", "price", "note"])
@@ -14,20 +14,23 @@ with open("more.tsv", "w", newline="") as file:
 PYTHON
 /usr/bin/python3 make.py
 modes='user name,"item, long"'
-run blco-ingest de.csv more.tsv --modes "$modes" --value price --decimal , --missing skip -o skip.blco 2>/dev/null | hide_sizes
+table=(--modes "$modes" --value price --decimal ,)
+run blco-ingest de.csv more.tsv "${table[@]}" --missing skip -o skip.blco 2>/dev/null | hide_sizes
 run blco-export skip.blco -o - --format csv
-run blco-ingest de.csv more.tsv --modes "$modes" --value price --decimal , --missing unknown -o key.blco 2>/dev/null | hide_sizes
+run blco-ingest de.csv more.tsv "${table[@]}" --missing unknown -o key.blco 2>/dev/null | hide_sizes
 run blco-export key.blco -o - --format csv
-run blco-ingest de.csv --modes "$modes" --missing NA --json -o counts.blco 2>/dev/null | grep -o '"skipped_rows":\[[^]]*\]'
-run blco-ingest de.csv more.tsv --modes "$modes" --value price --decimal , --missing skip --json -o skip.blco 2>/dev/null |
-  grep -o '"skipped_rows":\[[^]]*\]'
+for missing in NA skip; do
+  blco-ingest de.csv "${table[@]}" --missing $missing --json -o json.blco 2>/dev/null |
+    grep -o '"skipped_rows":\[[^]]*\]'
+done
 
 # There and back, and from a pipe.
 blco-export key.blco -o back.csv >/dev/null
-blco-ingest back.csv --modes 'user name,"item, long"' --value "$(head -1 back.csv | sed 's/.*,//')" --labels-from key.blco -o again.blco --quiet && cmp again.blco key.blco &&
-  echo 'the same container'
-gzip -c de.csv | blco-ingest - --modes '"user name" , "item, long"' --value price --decimal , --missing skip -o piped.blco --quiet
-blco-ingest de.csv --modes "$modes" --value price --decimal , --missing skip --threads 1 --memory 64MiB -o file.blco --quiet
+blco-ingest back.csv --modes "$modes" --value price --labels-from key.blco -o again.blco --quiet
+cmp again.blco key.blco && echo 'the same container'
+gzip -c de.csv | blco-ingest - --modes '"user name" , "item, long"' --value price --decimal , --missing skip \
+  -o piped.blco --quiet
+blco-ingest de.csv "${table[@]}" --missing skip --threads 1 --memory 64MiB -o file.blco --quiet
 cmp piped.blco file.blco && echo 'piped: the same container'
 
 # A comma may be both: then values need quotes.
