@@ -39,9 +39,9 @@ struct InputSize {
 
 // What a reader of keys made of one mode.
 struct KeyedMode {
-  std::string name;                // that the input gives it
-  std::uint64_t new_labels = 0;    // labels of this input's keys, without those that were known before
-  std::uint64_t wanted_bins = 0;   // 0: its keys are not numbers in bins
+  std::string name;               // that the input gives it
+  std::uint64_t new_labels = 0;   // labels of this input's keys, without those that were known before
+  std::uint64_t wanted_bins = 0;  // 0: its keys are not numbers in bins
   std::uint64_t bins = 0;
 };
 

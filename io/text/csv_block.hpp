@@ -39,7 +39,7 @@ struct CsvFault {
 };
 
 struct CsvBlock {
-  CoordinateBatch batch;                          // `narrow` holds numbers into `keys`; no spare capacity; no `upper`
+  CoordinateBatch batch;                          // `narrow` numbers `keys` or `words`; no spare capacity; no `upper`
   std::vector<std::vector<CsvKey>> keys;          // per mode, the block's distinct keys by first appearance
   std::vector<std::vector<std::uint64_t>> words;  // the same of computed modes, whose `keys` are empty
   std::uint64_t line_count = 0;

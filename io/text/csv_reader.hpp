@@ -40,8 +40,8 @@ std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads);
 // the same lines for any number of threads.
 // Throws Error: invalid_argument naming file, line and column (a row whose number of fields differs from the header, an
 // empty key, a field that is no time or number where one is asked for, a value that is not a finite number, columns as
-// in make_csv_form, known labels as in ModeKeys), out_of_memory (keys beyond key_bytes;
-// names a budget that suffices), io (cannot be read), corrupt (a damaged or truncated compressed stream).
+// in make_csv_form, known labels as in ModeKeys), out_of_memory (keys beyond key_bytes; names a budget that suffices),
+// io (cannot be read), corrupt (a damaged or truncated compressed stream).
 // Memory: csv_reader_bytes() and kept_bytes(). `executor` must outlive the reader.
 std::unique_ptr<CoordinateReader> open_csv(std::vector<std::filesystem::path> inputs, const CsvOptions& options,
                                            Executor& executor);
