@@ -118,8 +118,8 @@ def main():
     source = random.Random(20220628)
     inputs = {"text": text_inputs(), "matrix_market": matrix_market_inputs(), "csv": csv_inputs(),
               "time": time_inputs(), "npz": npz_inputs(), "npy_header": npy_header_inputs(),
-              "payload": payload_inputs(source), "trailer": trailer_inputs(), "options": options_inputs(), "hdf5_coo": script_inputs(source), "model": script_inputs(source),
-              "container": script_inputs(source)}
+              "payload": payload_inputs(source), "trailer": trailer_inputs(), "options": options_inputs(),
+              "hdf5_coo": script_inputs(source), "model": script_inputs(source), "container": script_inputs(source)}
     for target, cases in inputs.items():
         folder = pathlib.Path(sys.argv[1]) / target
         folder.mkdir(parents=True, exist_ok=True)
