@@ -87,6 +87,7 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
       sizes_(measure_tensor(tensor.chunks())) {
   request_.backend.rank = options.rank;
   request_.backend.precision = options.precision;
+  request_.backend.stop = request.stop;
   request_.budget_bytes = host_budget(budget.host_bytes);
   request_.threads = pool_.width();
   request_.deterministic = options.deterministic;
