@@ -19,7 +19,9 @@ void* map_zeroed(std::uint64_t bytes) {
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) {
     throw Error(ErrorKind::out_of_memory,
-                "cannot allocate " + std::to_string(bytes) + " bytes; lower the memory budget or the rank");
+                "cannot allocate " + std::to_string(bytes) +
+                    " bytes: the system has no more memory, or this process may have no more (ulimit -v); "
+                    "lower the memory budget");
   }
   // Rows are accessed at random and runs sorted by scattering, so TLB reach matters. Only advice, so a failure does not
   // matter.

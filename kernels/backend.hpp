@@ -83,7 +83,8 @@ class Backend {
   virtual void read_output(std::span<double> rows) const = 0;
 
   // factor_n = solve(output_n); then normalises its columns by their 2-norm (a zero column stays) and updates its Gram.
-  // The order of sums depends on neither threads nor budgets.
+  // The order of sums depends on neither threads nor budgets. After Error{cancelled} only restore_factor and what
+  // follows it are legal.
   virtual RowUpdate update_rows(int mode, const RowSolver& solver) = 0;
   // Undoes a mode's last update_rows and restores the factor before it. At most once per update; requires
   // keep_previous, and no passes may follow.
@@ -109,7 +110,9 @@ struct BackendConfig {
   std::uint64_t sorted_bytes = 0;   // for other forms of decoded chunks, sorted per mode or trees; 0: none
   bool fiber_trees = true;          // within sorted_bytes, on several CPU threads: trees of chunks with long fibers
   bool keep_previous = false;       // keep each factor as it was before its last update; doubles their memory
-  TraceSink* trace = nullptr;       // receives the times of kernels and, on a device, of copies
+  // Ends the host backend's long steps on matrices of thousands of columns (update_rows, gram) by Error{cancelled}.
+  StopPoll stop = {};
+  TraceSink* trace = nullptr;  // receives the times of kernels and, on a device, of copies
 };
 
 }  // namespace blco

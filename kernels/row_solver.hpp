@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "kernels/stop_poll.hpp"
+
 namespace blco {
 
 // V is symmetric positive semidefinite. Uses Cholesky if V is positive definite to working precision (every squared
@@ -13,7 +15,8 @@ class RowSolver {
  public:
   // `v` is row-major R x R; only its lower triangle is read. Throws Error{invalid_argument} if that holds a number that
   // is not finite, or if `v` has not rank * rank numbers.
-  RowSolver(std::span<const double> v, int rank);
+  // Throws Error{cancelled} once `stop` says so.
+  RowSolver(std::span<const double> v, int rank, const StopPoll& stop = {});
 
   int rank() const { return rank_; }
   bool is_cholesky() const { return cholesky_; }

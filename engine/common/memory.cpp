@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <blco/memory_budget.hpp>
 #include <cstdio>
 #include <fstream>
 #include <limits>
@@ -15,16 +16,22 @@ namespace {
 
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
-std::uint64_t available_bytes() {
+// A line of /proc/meminfo in bytes, or 0.
+std::uint64_t meminfo_bytes(const std::string& wanted) {
   std::ifstream meminfo("/proc/meminfo");
   std::string line;
   while (std::getline(meminfo, line)) {
     std::istringstream fields(line);
     std::string name;
     std::uint64_t kilobytes = 0;
-    if (fields >> name >> kilobytes && name == "MemAvailable:") return kilobytes * 1024;
+    if (fields >> name >> kilobytes && name == wanted) return kilobytes * 1024;
   }
-  return std::uint64_t{1} << 30;
+  return 0;
+}
+
+std::uint64_t available_bytes() {
+  const std::uint64_t bytes = meminfo_bytes("MemAvailable:");
+  return bytes == 0 ? std::uint64_t{1} << 30 : bytes;
 }
 
 std::uint64_t read_limit(const std::string& path) {
@@ -51,6 +58,16 @@ std::uint64_t cgroup_limit() {
 }  // namespace
 
 std::uint64_t default_host_bytes() { return std::min(available_bytes(), cgroup_limit()) / 10 * 8; }
+
+std::string budget_note(std::uint64_t host_bytes) {
+  const std::uint64_t installed = meminfo_bytes("MemTotal:");
+  const std::uint64_t allowed = cgroup_limit();
+  const std::uint64_t most = std::min(installed == 0 ? no_limit : installed, allowed);
+  if (host_bytes <= most) return "";
+  const std::string what = allowed < installed ? " that this process's cgroup may take" : " of this machine";
+  return "the budget of " + format_bytes(host_bytes) + " exceeds the " + format_bytes(most) + what +
+         ": a job that uses it up will be slow, or be killed";
+}
 
 std::uint64_t host_budget(std::uint64_t bytes) { return bytes == 0 ? default_host_bytes() : bytes; }
 

@@ -33,11 +33,20 @@ void ProgressMeter::advance(std::uint64_t nonzeros, std::uint64_t bytes) {
   done_.share = stage_.nonzeros > 0 ? share_of(done_.nonzeros, stage_.nonzeros)
                 : stage_.bytes > 0  ? share_of(done_.bytes, stage_.bytes)
                                     : -1;
+  look();
+  throw_if_stopped();
+}
+
+void ProgressMeter::look() {
   const Clock::time_point now = Clock::now();
   if (now >= next_report_) report(now);
   const double seconds = std::chrono::duration<double>(now - start_).count();
   if (time_limit_seconds_ > 0 && seconds >= time_limit_seconds_) stop(StopReason::time);
-  throw_if_stopped();
+}
+
+bool ProgressMeter::poll() {
+  if (std::this_thread::get_id() == thread_) look();
+  return to_stop_ && !deferred_;
 }
 
 void ProgressMeter::end() {
@@ -60,9 +69,12 @@ void ProgressMeter::report(Clock::time_point now) {
 }
 
 void ProgressMeter::throw_if_stopped() const {
-  if (!to_stop_ || deferred_) return;
-  if (reason_ == StopReason::time) throw Error(ErrorKind::cancelled, "the time limit was reached");
-  throw Error(ErrorKind::cancelled, std::string("cancelled in the stage \"") + stage_.name + "\"");
+  if (to_stop_ && !deferred_) throw Error(ErrorKind::cancelled, stop_message());
+}
+
+std::string ProgressMeter::stop_message() const {
+  if (reason_ == StopReason::time) return "the time limit was reached";
+  return std::string("cancelled in the stage \"") + stage_.name + "\"";
 }
 
 // The first reason is kept.

@@ -1,10 +1,13 @@
 // Counts a job's work, reports it to the caller, and ends the job when the caller or the time limit says so.
 #pragma once
 
+#include <atomic>
 #include <blco/model.hpp>
 #include <blco/progress.hpp>
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace blco {
@@ -26,6 +29,9 @@ class ProgressMeter {
   void begin(const Stage& stage);
   // Adds the work since the last call. Throws Error{cancelled} once the job must stop, unless stops are deferred.
   void advance(std::uint64_t nonzeros, std::uint64_t bytes);
+  // For work that cannot be counted: reports as advance() does, and returns true once the job must stop, unless stops
+  // are deferred. On other threads than that of the constructor it only returns. Does not throw.
+  bool poll();
   // Always reports that the whole stage is done. Throws as advance() does.
   void end();
   // Same, but never throws: the stage counts although the job must stop.
@@ -38,11 +44,14 @@ class ProgressMeter {
   const std::vector<StageTime>& stage_times() const { return stage_times_; }
   // Why the job must stop: cancelled or time.
   StopReason reason() const { return reason_; }
+  // The same in words.
+  std::string stop_message() const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void throw_if_stopped() const;
+  void look();
   void report(Clock::time_point now);
   void stop(StopReason reason);
 
@@ -56,7 +65,8 @@ class ProgressMeter {
   std::vector<StageTime> stage_times_;
   Progress done_;
   bool deferred_ = false;
-  bool to_stop_ = false;
+  std::thread::id thread_ = std::this_thread::get_id();
+  std::atomic<bool> to_stop_ = false;
   StopReason reason_ = StopReason::cancelled;
 };
 

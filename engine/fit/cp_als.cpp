@@ -11,13 +11,15 @@
 
 namespace blco {
 
-CpAls::CpAls(Backend& backend, Streamer& streamer, int order, int rank, double norm_squared, double ridge)
+CpAls::CpAls(Backend& backend, Streamer& streamer, int order, int rank, double norm_squared, double ridge,
+             StopPoll stop)
     : backend_(&backend),
       streamer_(&streamer),
       order_(order),
       rank_(rank),
       norm_squared_(norm_squared),
       ridge_(ridge),
+      stop_(std::move(stop)),
       weights_(static_cast<std::size_t>(rank), 1.0),
       system_ranks_(static_cast<std::size_t>(order), rank) {}
 
@@ -28,8 +30,9 @@ double CpAls::run_sweep(std::uint64_t sweep) {
   for (int mode = 0; mode < order_; ++mode) {
     const std::uint64_t pass = sweep * static_cast<std::uint64_t>(order_) + static_cast<std::uint64_t>(mode);
     streamer_->pass(mode, pass % 2 == 0 ? Direction::forward : Direction::backward);
-    const RowSolver solver(system_of(mode), rank_);
+    const RowSolver solver(system_of(mode), rank_, stop_);
     system_ranks_[static_cast<std::size_t>(mode)] = solver.numerical_rank();
+    ++updated_modes_;
     RowUpdate update = backend_->update_rows(mode, solver);
     weights_ = std::move(update.norms);
     if (std::ranges::all_of(weights_, [](double weight) { return weight == 0; })) {
@@ -38,7 +41,6 @@ double CpAls::run_sweep(std::uint64_t sweep) {
                       option_name("precision", "f64") + ", or start from factors that are not zero");
     }
     inner = update.inner;
-    ++updated_modes_;
   }
   return fit(inner, sweep);
 }

@@ -124,7 +124,7 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, std::uniq
   model_.tensor_sum_of_squares = tensor_->sum_of_squares;
   load_initial_factors(*tensor_, *options_, start.resumed.get(), rows_);
   als_.emplace(job.backend(), *streamer_, static_cast<int>(tensor_->shape.size()), options_->rank,
-               tensor_->sum_of_squares, options_->ridge);
+               tensor_->sum_of_squares, options_->ridge, [this] { return meter_->poll(); });
   if (start.resumed) {
     model_.fit_history = start.resumed->header().fit_history;
     model_.weights = start.resumed->header().weights;
@@ -161,7 +161,7 @@ std::optional<StopReason> CpFit::run_sweep() {
     if (error.kind() != ErrorKind::cancelled || !meter_->stop_requested()) throw;
     if (model_.fit_history.empty()) {
       throw Error(ErrorKind::cancelled,
-                  std::string(error.what()) + " before the end of the first sweep, so there is no model");
+                  meter_->stop_message() + " before the end of the first sweep, so there is no model");
     }
     als_->undo_sweep();
     return meter_->reason();

@@ -40,7 +40,9 @@ CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   const FitStart start(tensor.summary(), options);
   if (options.initial != nullptr) check_initial_labels(tensor, *options.initial);
-  CpdJob job(tensor, budget, start.options, fit_request(tensor, start.options));
+  JobRequest request = fit_request(tensor, start.options);
+  request.stop = [&meter] { return meter.poll(); };
+  CpdJob job(tensor, budget, start.options, request);
   check_model_room(tensor.summary(), start.options);
   job.make_backend();
   std::unique_ptr<Streamer> streamer = job.make_streamer(&meter);

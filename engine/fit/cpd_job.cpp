@@ -58,6 +58,7 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
       sizes_(measure_tensor(tensor.chunks())) {
   request_.backend.rank = options.rank;
   request_.backend.precision = options.precision;
+  request_.backend.stop = request.stop;
   request_.budget_bytes = host_budget(budget.host_bytes);
   request_.threads = pool_.width();
   request_.deterministic = options.deterministic;
@@ -184,9 +185,11 @@ CpdPlan CpdJob::describe() const {
   CpdPlan plan;
   plan.device = backend_ ? backend_->name() : request_.device ? request_.device->limits.name : "host";
   plan.device_note = device_note_;
+  plan.memory_note = budget_note(request_.budget_bytes);
   if (plan_.demoted_chunks > 0) {
-    plan.memory_note = "of the chunks planned to stay in host memory, " + std::to_string(plan_.demoted_chunks) +
-                       " must be streamed, because no more can be had: " + plan_.shortage;
+    if (!plan.memory_note.empty()) plan.memory_note += "; ";
+    plan.memory_note += "of the chunks planned to stay in host memory, " + std::to_string(plan_.demoted_chunks) +
+                        " must be streamed, because no more can be had: " + plan_.shortage;
   }
   plan.threads = pool_.width();
   plan.lanes = plan_.lanes;

@@ -25,6 +25,7 @@ struct JobRequest {
   Tier best_tier = Tier::device;   // no chunk stays nearer to the kernels between passes
   bool want_previous = false;      // keep factors for a return to the last finished sweep
   const DeclaredGpu* declared = nullptr;  // plan for this GPU only
+  StopPoll stop = {};                     // as in BackendConfig
 };
 
 // Owns what a job needs from its plan to its end.

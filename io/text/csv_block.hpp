@@ -49,9 +49,9 @@ struct CsvFault {
 };
 
 struct CsvBlock {
-  CoordinateBatch batch;  // `narrow` holds numbers into `keys`; no spare capacity; no `upper`
-  std::vector<std::vector<CsvKey>>
-      keys;  // per mode, the block's keys by first appearance, distinct but for a missing one
+  CoordinateBatch batch;  // `narrow` numbers `keys` or `words`; no spare capacity; no `upper`
+  // Per mode, the block's keys by first appearance, distinct but for a missing one.
+  std::vector<std::vector<CsvKey>> keys;
   std::vector<std::vector<std::uint64_t>> words;  // the same of computed modes, whose `keys` are empty
   std::vector<std::uint64_t> skipped;  // rows left out: per mode, and then for the value, the first missing of a row
   std::uint64_t line_count = 0;

@@ -184,19 +184,6 @@ class CsvReader final : public BlockReader<Block> {
     headers_->set_readings(std::move(readings));
   }
 
-  void take_form(CsvForm form) {
-    const std::vector<std::string>& names = options_.mode_names.empty() ? form.mode_names : options_.mode_names;
-    std::vector<Labels> known(names.size());
-    if (options_.known) known = std::exchange(options_.known, {})(names);
-    known.resize(form.readings.size());
-    for (std::size_t n = 0; n < form.readings.size(); ++n) {
-      const std::string& name = n < names.size() ? names[n] : form.mode_names[n];
-      if (!known[n].empty()) take_known_bins(known[n], name, form.readings[n]);
-      modes_.emplace_back(name, form.readings[n], std::move(known[n]));
-    }
-    form_ = std::move(form);
-  }
-
   void parse(Block& block) const override {
     block.result = parse_csv_block({block.text.data(), block.text_bytes}, *block.form);
   }

@@ -46,7 +46,7 @@ class ModeKeys {
 
   // From here on: after finish().
   std::uint64_t length() const { return length_; }
-  // Keys of this input that were not known; of bins those that are not known.
+  // Those that keys of this input brought: not those that were known, nor units without rows.
   std::uint64_t new_labels() const { return new_labels_; }
   std::uint64_t bin_count() const { return bin_count_; }
   Labels take_labels() { return std::exchange(labels_, {}); }

@@ -124,7 +124,7 @@ HostBackend<Sum, Factor>::HostBackend(const BackendConfig& config, Executor& exe
       executor_(executor),
       decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
       output_(std::ranges::max(config.layout.shape()), config.rank, config.private_bytes, executor_),
-      dense_(config.rank, std::ranges::max(config.layout.shape()), executor_),
+      dense_(config.rank, std::ranges::max(config.layout.shape()), executor_, config.stop),
       residents_(decoder_, config, executor_),
       trace_(config.trace) {
   for (const std::uint64_t length : layout_.shape()) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/host/dense_tiles.hpp"
 #include "kernels/host/row_tiles.hpp"
@@ -65,8 +66,9 @@ template <class Sum, class Factor>
 class SliceSolve {
  public:
   SliceSolve(const RowSolver& solver, RowsView<Sum> given, FactorView<Factor> factor, RowsView<Sum> solution,
-             double* sums, double* scratch)
+             double* sums, double* scratch, const StopPoll& stop)
       : solver_(solver),
+        stop_(stop),
         given_(given),
         factor_(factor),
         solution_(solution),
@@ -94,6 +96,7 @@ class SliceSolve {
 
  private:
   void solve() {
+    give_up_if(stop_);
     const std::span<const std::uint64_t> numbers(numbers_.data(), count_);
     take_rows(given_, numbers, right_);
     solve_tile(solver_, right_, left_, sums_, ahead_);
@@ -102,6 +105,7 @@ class SliceSolve {
   }
 
   const RowSolver& solver_;
+  const StopPoll& stop_;
   RowsView<Sum> given_;
   FactorView<Factor> factor_;
   RowsView<Sum> solution_;
@@ -115,8 +119,11 @@ class SliceSolve {
 
 }  // namespace
 
-DenseKernels::DenseKernels(int rank, std::uint64_t max_rows, Executor& executor)
-    : rank_(rank), executor_(executor), slice_sums_(slice_count(rank, max_rows) * slice_elements(rank)) {
+DenseKernels::DenseKernels(int rank, std::uint64_t max_rows, Executor& executor, StopPoll stop)
+    : rank_(rank),
+      executor_(executor),
+      stop_(std::move(stop)),
+      slice_sums_(slice_count(rank, max_rows) * slice_elements(rank)) {
   for (int thread = 0; thread < executor.width(); ++thread) scratch_.emplace_back(scratch_elements(rank));
 }
 
@@ -148,7 +155,7 @@ RowSolveSums DenseKernels::solve_rows(const RowSolver& solver, RowsView<Sum> giv
                                       RowsView<Sum> solution) {
   const auto rank = static_cast<std::uint64_t>(rank_);
   for_each_slice(given.rows, false, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
-    SliceSolve<Sum, Factor>(solver, given, factor, solution, sums, scratch).run(first, end);
+    SliceSolve<Sum, Factor>(solver, given, factor, solution, sums, scratch, stop_).run(first, end);
   });
   RowSolveSums total{std::vector<double>(rank), 0.0};
   for (std::uint64_t slice = 0; slice < slice_count(rank_, given.rows); ++slice) {
@@ -177,6 +184,7 @@ void DenseKernels::scale_and_gram(RowsView<Sum> solution, FactorView<Factor> fac
     std::fill_n(scratch, gram_tile_elements(rank_), 0.0);
     const std::uint64_t tile_rows = gram_tile_words(rank_) * word_rows;
     for (; first < end; first += tile_rows) {
+      give_up_if(stop_);
       std::uint64_t count = 0;
       for (std::uint64_t row = first; row < std::min(end, first + tile_rows); row += word_rows) {
         const std::uint64_t live = factor.live[row / word_rows];

@@ -22,7 +22,8 @@ struct RowSolveSums {
 class DenseKernels {
  public:
   // For matrices of up to `max_rows` rows. `executor` must outlive this.
-  DenseKernels(int rank, std::uint64_t max_rows, Executor& executor);
+  // With `stop`, functions end by Error{cancelled} once it says so, and leave their outputs in disorder.
+  DenseKernels(int rank, std::uint64_t max_rows, Executor& executor, StopPoll stop = {});
 
   static std::uint64_t bytes(int rank, std::uint64_t max_rows, int threads);
 
@@ -45,6 +46,7 @@ class DenseKernels {
 
   int rank_;
   Executor& executor_;
+  StopPoll stop_;
   AlignedBuffer<double> slice_sums_;            // per slice: sums of solve_tile, or a Gram matrix
   std::vector<AlignedBuffer<double>> scratch_;  // per thread
 };

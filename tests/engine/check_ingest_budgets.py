@@ -30,11 +30,15 @@ def main():
         folder = pathlib.Path(temporary)
         text, container = folder / "in.tns", folder / "out.blco"
         commands.run("blco-gen", "--shape", "500000x300000x200000", "--nnz", 2500000, "--skew", 3, "-o", text)
+        labels = folder / "labels.map"
+        with labels.open("w", encoding="utf-8") as lines:
+            lines.writelines(f"index number {i}\n" for i in range(300000))
         wide = ["--shape", "5000000x2000000x2000000", "--nnz", 5000000, "--skew", 3, "--counts"]
         # Read twice, so that values that are no whole numbers meet their duplicates in other runs.
         cases = {
             "text": ["blco-ingest", text, text],
             "text, shape": ["blco-ingest", text, text, "--shape", "500000x300000x200000"],
+            "labels": ["blco-ingest", text, text, "--labels", f"1={labels}"],
             "generated, wide": ["blco-gen", *wide],
             "relabelled": ["blco-ingest", text, text, "--relabel", "frequency"],
             "relabelled, shape": ["blco-ingest", text, text, "--relabel", "frequency", "--shape", "500000x300000x200000"],

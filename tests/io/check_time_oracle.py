@@ -156,7 +156,8 @@ def shortest(number):
 
 def labels_of_edges(edges):
     last = len(edges) - 2
-    return [f"[{shortest(a)}, {shortest(b)}{']' if i == last else ')'}" for i, (a, b) in enumerate(zip(edges, edges[1:]))]
+    pairs = enumerate(zip(edges, edges[1:]))
+    return [f"[{shortest(lower)}, {shortest(upper)}{']' if i == last else ')'}" for i, (lower, upper) in pairs]
 
 
 def bins_case(source, rows):

@@ -1,4 +1,4 @@
-// blco-export: converts a container back to text, or a model to NumPy arrays or text.
+// blco-export: converts a container back to text, or a model to tables and NumPy arrays or text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -115,7 +115,7 @@ void export_arrays(const Arguments& arguments, cli::Reporter& reporter) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line("blco-export", "Writes a container as text, or a model as NumPy arrays or text.",
+  cli::CommandLine line("blco-export", "Writes a container as text, or a model as tables and NumPy arrays or text.",
                         "  blco-export calls.blco -o calls.tns.gz\n"
                         "  blco-export clicks.blco -o clicks.csv\n"
                         "  blco-export calls.blco -o - | head\n"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <blco/ingest.hpp>
+#include <blco/memory_budget.hpp>
 #include <chrono>
 
 #include "tools/programs/cli.hpp"
@@ -170,6 +171,8 @@ void ingest(const Arguments& arguments, cli::Reporter& reporter) {
   const ProgressCallback progress = reporter.progress();
   const auto start = std::chrono::steady_clock::now();
   reporter.note(fmt::format("reading {} file{}", arguments.inputs.size(), arguments.inputs.size() == 1 ? "" : "s"));
+  const std::string over = budget_note(arguments.ingest.memory_bytes);
+  if (!over.empty()) reporter.note(over);
   const IngestReport report = ingest_files(arguments.inputs, arguments.output, arguments.ingest, progress);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (report.input_format != "FROSTT text") reporter.note(fmt::format("the input is {}", report.input_format));

@@ -2,6 +2,9 @@
 #include "tools/programs/cli.hpp"
 
 #include <fmt/format.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -133,7 +136,11 @@ Failure describe_failure(const CLI::App& app) {
     const auto is_flag = [&](const std::string& flag) { return app.get_option_no_throw(flag) != nullptr; };
     return {word_of(error.kind()), name_flags(error.what(), is_flag), exit_code(error.kind())};
   } catch (const std::bad_alloc&) {
-    return {"out_of_memory", "the system has no more memory; give a smaller memory budget", exit_out_of_memory};
+    const bool has_budget = app.get_option_no_throw("--memory") != nullptr;
+    return {"out_of_memory",
+            fmt::format("the system has no more memory; {}",
+                        has_budget ? "give a smaller --memory" : "free some, or use a machine that has more"),
+            exit_out_of_memory};
   } catch (const std::system_error& error) {
     return {"io", error.what(), exit_io};
   } catch (const std::exception& error) {
@@ -147,6 +154,20 @@ Failure describe_failure(const CLI::App& app) {
 // Registered after HDF5's own handler, this one runs before it.
 void keep_hdf5_quiet_at_exit() {
   std::atexit([] { static_cast<void>(std::freopen("/dev/null", "w", stderr)); });
+}
+
+// Memory that a thread frees returns to the system or serves the next thread, so that a budget holds with any number of
+// threads: malloc otherwise keeps what lies in up to eight arenas per processor, and below a threshold that it raises
+// itself.
+void keep_freed_memory_low() {
+#ifdef __GLIBC__
+  constexpr int arenas = 2;
+  constexpr int map_from_bytes = 256 << 10;
+  constexpr int trim_from_bytes = 1 << 20;
+  mallopt(M_ARENA_MAX, arenas);
+  mallopt(M_MMAP_THRESHOLD, map_from_bytes);
+  mallopt(M_TRIM_THRESHOLD, trim_from_bytes);
+#endif
 }
 
 }  // namespace
@@ -269,6 +290,7 @@ void CommandLine::on_failure(std::function<void(const std::string& kind, const s
 int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
   // Exceeding a file size limit is then an error like a full disk, and does not kill the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  keep_freed_memory_low();
   try {
     try {
       impl_->app.parse(argc, argv);

@@ -49,7 +49,9 @@ struct PassSeconds {
 struct CpdPlan {
   std::string device;
   std::string device_note;  // why the CPU is used although a GPU was looked for; else empty
-  std::string memory_note;  // why fewer chunks stay in host memory than the budget allows; else empty
+  // That the budget exceeds the machine's memory, and why fewer chunks stay in host memory than the budget allows; else
+  // empty.
+  std::string memory_note;
   int threads = 0;
   int lanes = 0;
   std::uint64_t chunk_count = 0;

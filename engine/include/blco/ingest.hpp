@@ -67,8 +67,8 @@ struct IngestOptions {
   int threads = 0;                                    // 0: one per processor
   DuplicatePolicy duplicates = DuplicatePolicy::sum;  // of entries with equal coordinates
   std::vector<std::uint64_t> shape = {};     // empty: as the input declares it, else from its largest coordinates
-  std::vector<std::string> mode_names = {};  // empty: the columns' (where several modes have one, its entries in
-                                             // columns.modes), else "mode0", "mode1", ...
+  std::vector<std::string> mode_names = {};  // empty: those of the columns, with ":day" where several modes have one;
+                                             // without columns "mode0", "mode1", ...
   Relabel relabel = Relabel::none;           // frequency: smaller container, slower ingest
   int zstd_level = 3;                        // 0 to 19; higher: smaller file, slower ingest; 0: packed, not compressed
   int zstd_saving_percent = 10;              // a column of a chunk is compressed if that saves so much; 0: anything

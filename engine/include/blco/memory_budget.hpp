@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace blco {
 
@@ -12,5 +13,8 @@ struct MemoryBudget {
   std::uint64_t host_bytes = 0;
   std::uint64_t device_bytes = 0;
 };
+
+// One sentence if a budget of `host_bytes` is more than the machine's memory or the cgroup's limit; else empty.
+std::string budget_note(std::uint64_t host_bytes);
 
 }  // namespace blco

@@ -83,6 +83,27 @@ TEST(ProgressMeter, EndsTheJobWithAStageUnlessThatCounts) {
   EXPECT_THROW(meter.end(), Error);
 }
 
+TEST(ProgressMeter, PolledReportsOnItsOwnThreadAndTellsAllWhenToStop) {
+  int reports = 0;
+  const ProgressCallback callback = [&](const Progress&) { return ++reports < 2; };
+  ProgressMeter meter(callback, 0, std::chrono::milliseconds(0));
+  const auto polled_elsewhere = [&] {
+    bool stop = false;
+    std::thread([&] { stop = meter.poll(); }).join();
+    return stop;
+  };
+  meter.begin({.name = "sweep", .nonzeros = 9});
+
+  EXPECT_FALSE(polled_elsewhere());
+  EXPECT_EQ(reports, 0);
+  EXPECT_FALSE(meter.poll());
+  EXPECT_TRUE(meter.poll());
+  EXPECT_TRUE(polled_elsewhere());
+  EXPECT_EQ(reports, 2);
+  meter.defer_stops();
+  EXPECT_FALSE(meter.poll());
+}
+
 TEST(ProgressMeter, EndsTheJobWhenItsTimeIsUp) {
   const ProgressCallback none;
   ProgressMeter meter(none, 0.01);

@@ -244,6 +244,35 @@ TEST_F(Checkpoint, CancelledWithinASweepLeavesTheLastFinishedOne) {
   }
 }
 
+TEST_F(Checkpoint, CancelledWithinTheDenseStepsLeavesTheLastFinishedSweep) {
+  CpdOptions wide = options(1);
+  wide.rank = 520;  // large enough for a system that is factored in steps
+  const CpdModel one_sweep = fit_cpd(tensor_, {}, wide);
+  // Several reports of one count of nonzeros: all but the first come from the dense steps.
+  for (const int wanted : {1, 6, 11}) {
+    CpdOptions stopped = wide;
+    stopped.max_sweeps = 9;
+    std::uint64_t last = 0;
+    int repeats = 0;
+    stopped.on_progress = [&](const Progress& progress) {
+      repeats = progress.nonzeros == last ? repeats + 1 : 0;
+      last = progress.nonzeros;
+      return progress.sweep != 2 || repeats < wanted;
+    };
+    ProgressMeter every_step(stopped.on_progress, 0, std::chrono::milliseconds(0));
+    const FitStart start(tensor_.summary(), stopped);
+    JobRequest request = fit_request(tensor_, stopped);
+    request.stop = [&] { return every_step.poll(); };
+    CpdJob job(tensor_, {}, stopped, request);
+
+    const CpdModel model = CpFit(tensor_, start, job, job.make_streamer(&every_step), every_step).run();
+
+    EXPECT_EQ(model.stop_reason, StopReason::cancelled);
+    EXPECT_EQ(repeats, wanted);
+    expect_same_numbers(model, one_sweep);
+  }
+}
+
 TEST_F(Checkpoint, CancelledWithoutRoomForTwoCopiesFinishesItsSweep) {
   CpdOptions stopped = options(9);
   stopped.on_progress = StopWithin(1);

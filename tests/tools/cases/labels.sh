@@ -33,7 +33,7 @@ blco-export other.blco -o - --format csv | sort >other.csv
 blco-export small.blco -o - --format csv | sort | cmp - other.csv && echo 'the same table, relabelled'
 
 # A message names labels; a line break within a label has no place in a list.
-run blco-ingest small.tns small.tns --duplicates error -o out.blco --labels 0=who.map 2>&1 | grep coordinates
+run blco-ingest small.tns small.tns --duplicates error -o out.blco --labels 0=who.map 2>&1 | grep -o 'the coordinates .* once'
 edit_hdf5 model.h5 "del f['modes/1/labels'].attrs['crc32c']; f['modes/1/labels'][3] = 10"
 run blco-export model.h5 -o broken 2>&1 | grep -v '\.npy' | hide_sizes
 list_folder

@@ -27,6 +27,11 @@ run blco-export sales.blco -o - --format csv | cut -d, -f 2- | sort | head -4
 blco-cpd sales.blco --rank 2 --threads 1 --seed 1 --sweeps 100 -o model.h5 >/dev/null 2>&1
 run blco-info model.h5 --top 3 | grep -A 5 '^component 0\|^component 1' | sed 's/component .*share/component, share/' | grep 'hour\|shop\|price'
 
+# To a table and back: its columns have the modes' names, so their fields are taken as they are.
+blco-export sales.blco -o back.csv >/dev/null
+blco-ingest back.csv --modes shop,when:day,when:hour-of-day,price --value value --labels-from sales.blco -o back.blco --quiet
+cmp sales.blco back.blco && echo 'the same container'
+
 # More rows: old labels keep their numbers, and the bins are the old ones.
 printf 'shop,when,price\nkiosk,2024-03-04T09:30+01:00,12.5\nbar,2024-02-20,40\n' >more.csv
 run blco-ingest more.csv --modes shop,when:day,when:hour-of-day,price:bins=4 --labels-from sales.blco -o more.blco --quiet
