@@ -230,15 +230,15 @@ class CsvParser {
   }
 
   void fail_missing(std::size_t column, std::string_view field) {
-    const int role = form_.roles[column];
-    const bool takes_key = role != CsvForm::value && !form_.readings[static_cast<std::size_t>(role)].is_computed();
-    std::string what = trimmed(field).empty() ? "is empty" : quoted_for_message(field) + " means a missing field";
-    what += "; fill it in, or leave such rows out with " + option_name("columns.missing", "skip");
-    if (takes_key) {
-      const std::string key = field.empty() ? "unknown" : std::string(field);
-      what += ", or give " + option_name("columns.missing", key) + " to make one key of all missing ones";
-    }
-    fail_column(column, what);
+    const bool is_value = form_.roles[column] == CsvForm::value;
+    const std::string what = trimmed(field).empty() ? "is empty" : quoted_for_message(field) + " means a missing field";
+    const std::string skip = "; fill it in, or leave such rows out with " + option_name("columns.missing", "skip");
+    fail_column(
+        column,
+        what + skip +
+            (is_value ? ""
+                      : ", or give " + option_name("columns.missing", field.empty() ? "unknown" : std::string(field)) +
+                            " to make one key of all missing ones"));
   }
 
   bool take(std::size_t column, std::string_view field, double& value) {

@@ -133,7 +133,7 @@ TEST_F(ComputedModes, SayHowManyBinsThereAre) {
 
 TEST_F(ComputedModes, GiveMissingFieldsTheLastLabel) {
   CsvOptions options{.columns = {{"when:day:every", "price:bins=2", "price:quantiles=2"}, ""}};
-  options.columns.missing_key = "none";
+  options.missing = {true, "none"};
   const std::string text = "when,price\nnone,1\n2024-03-05,none\n2024-03-03,3\n";
 
   const LabelledRows table = read(text, options);
@@ -147,14 +147,14 @@ TEST_F(ComputedModes, GiveMissingFieldsTheLastLabel) {
 
 TEST_F(ComputedModes, MayBeMissingAlone) {
   CsvOptions options{.columns = {{"when:day:every", "price:bins=2", "price:quantiles=2"}, ""}};
-  options.columns.missing_key = "none";
+  options.missing = {true, "none"};
 
   for (const Words& labels : read("when,price\nnone,none\n", options).labels) EXPECT_THAT(labels, ElementsAre("none"));
 }
 
 TEST_F(ComputedModes, TakeAMissingKeyThatTheyReadForWhatItSays) {
   CsvOptions options{.columns = {{"when:day", "price:bins=2"}, ""}};
-  options.columns.missing_key = "0";
+  options.missing = {true, "0"};
 
   const LabelledRows table = read("when,price\n0,0\n2024-03-05,2\n", options);
 
@@ -164,8 +164,8 @@ TEST_F(ComputedModes, TakeAMissingKeyThatTheyReadForWhatItSays) {
 
 TEST_F(ComputedModes, TakeADecimalComma) {
   CsvOptions options{.columns = {{"price:bins=2"}, ""}};
-  options.columns.decimal = ',';
-  options.separator = ';';
+  options.dialect.decimal = ',';
+  options.dialect.separator = ';';
 
   EXPECT_THAT(read("price;x\n1,5;\n2;\n", options).labels[0], ElementsAre("[1.5, 1.75)", "[1.75, 2]"));
   EXPECT_THAT(refused("price;x\n1.5;\n", options), HasSubstr("'1.5' is not a number, and has no bin"));
@@ -189,7 +189,7 @@ TEST_F(ComputedModes, TakeTheBinsThatAreKnown) {
   const Words known = {"[0, 1)", "[1, 5)", "[5, 5]"};
   const std::string text = "price\n5\n4.5\n0\n";
   CsvOptions with_missing = with_known({"price:bins=3"}, {{"[0, 1)", "[1, 5]", "none"}});
-  with_missing.columns.missing_key = "none";
+  with_missing.missing = {true, "none"};
 
   EXPECT_EQ(read(text, with_known({"price:quantiles=3"}, {known})).labels[0], known);
   EXPECT_EQ(read(text, with_known({"price:quantiles=3"}, {known})).rows,
