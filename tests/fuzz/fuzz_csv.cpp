@@ -16,8 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.dialect.decimal = (choices & 8) != 0 ? ',' : '.';
   options.dialect.separator = "\0,\t;"[input.choose(4)];
   const fuzz::MemoryFile file(input.rest());
-  std::vector<std::filesystem::path> files(1, file.path());
-  if ((choices & 16) != 0) files.push_back(file.path());
+  const std::vector<std::filesystem::path> files((choices & 16) != 0 ? 2 : 1, file.path());
   SerialExecutor executor;
   const auto read = [&](std::size_t block_bytes) {
     options.block_bytes = block_bytes;

@@ -134,7 +134,7 @@ TEST_F(ComputedModes, SayHowManyBinsThereAre) {
 TEST_F(ComputedModes, GiveMissingFieldsTheLastLabel) {
   CsvOptions options{.columns = {{"when:day:every", "price:bins=2", "price:quantiles=2"}, ""}};
   options.missing = {true, "none"};
-  const std::string text = "when,price\nnone,1\n2024-03-05,none\n2024-03-03,3\n";
+  const std::string text = "when,price\nNA,1\n2024-03-05,null\n2024-03-03,3\n";
 
   const LabelledRows table = read(text, options);
 
@@ -149,14 +149,14 @@ TEST_F(ComputedModes, MayBeMissingAlone) {
   CsvOptions options{.columns = {{"when:day:every", "price:bins=2", "price:quantiles=2"}, ""}};
   options.missing = {true, "none"};
 
-  for (const Words& labels : read("when,price\nnone,none\n", options).labels) EXPECT_THAT(labels, ElementsAre("none"));
+  for (const Words& labels : read("when,price\nNA,NA\n", options).labels) EXPECT_THAT(labels, ElementsAre("none"));
 }
 
 TEST_F(ComputedModes, TakeAMissingKeyThatTheyReadForWhatItSays) {
   CsvOptions options{.columns = {{"when:day", "price:bins=2"}, ""}};
   options.missing = {true, "0"};
 
-  const LabelledRows table = read("when,price\n0,0\n2024-03-05,2\n", options);
+  const LabelledRows table = read("when,price\nNA,NaN\n2024-03-05,2\n", options);
 
   EXPECT_THAT(table.labels[0], ElementsAre("1970-01-01", "2024-03-05"));
   EXPECT_THAT(table.labels[1], ElementsAre("[0, 1)", "[1, 2]"));
