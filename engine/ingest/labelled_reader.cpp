@@ -10,7 +10,7 @@
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/ingest/ingest_plan.hpp"
-#include "io/text/label_file.hpp"
+#include "io/table/label_file.hpp"
 
 namespace blco {
 namespace {

@@ -18,7 +18,8 @@
 #include "io/arrays/hdf5_coo_reader.hpp"
 #include "io/arrays/npz_reader.hpp"
 #include "io/container/model_file.hpp"
-#include "io/text/csv_reader.hpp"
+#include "io/table/csv_reader.hpp"
+#include "io/table/table_hint.hpp"
 #include "io/text/foreign_format.hpp"
 #include "io/text/tns_reader.hpp"
 
@@ -148,7 +149,8 @@ std::unique_ptr<CoordinateReader> open_text(const std::vector<fs::path>& inputs,
         ", and the column of values, if there is one, with " + option_name("columns.value") +
         "; its columns are: " + list_columns(read_csv_columns(*csv, dialect_of(options.columns), options.skip_lines)));
   }
-  TnsOptions tns{options.index_base, options.skip_lines};
+  TnsOptions tns{.index_base = options.index_base, .skip_lines = options.skip_lines};
+  tns.explain_table = explain_table_header;
   tns.block_bytes =
       plan_block_bytes(host_budget(options.memory_bytes), tns.block_bytes, tns_reader_bytes(1, executor.width()));
   return open_tns(inputs, tns, executor);

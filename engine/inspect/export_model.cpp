@@ -12,7 +12,7 @@
 #include "io/arrays/array_file.hpp"
 #include "io/file/output_file.hpp"
 #include "io/file/temporary_file.hpp"
-#include "io/text/factor_table.hpp"
+#include "io/table/factor_table.hpp"
 
 namespace blco {
 namespace {

@@ -18,7 +18,7 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "io/container/container_reader.hpp"
-#include "io/text/csv_field.hpp"
+#include "io/table/csv_field.hpp"
 #include "io/text/tns_writer.hpp"
 #include "kernels/aligned_buffer.hpp"
 

@@ -13,7 +13,6 @@
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
-#include "io/text/csv_header.hpp"
 #include "io/text/foreign_format.hpp"
 #include "io/text/split_fields.hpp"
 #include "io/text/tns_block.hpp"
@@ -122,36 +121,14 @@ std::string control_fault(std::string_view line) {
          "), so this is not text; give text, plain or compressed with gzip or zstd";
 }
 
-bool looks_like_name(std::string_view field) {
-  const auto first = static_cast<unsigned char>(field.empty() ? '\0' : field[0]);
-  return is_no_number(field) && (first >= 0x80 || first == '_' || std::isalpha(first) != 0);
-}
-
-// For a first line with names between separators.
-std::optional<std::string> table_fault(std::string_view line, const TnsPlace& place) {
-  std::vector<std::string> names;
-  try {
-    const auto header = find_csv_header(line, /*is_whole=*/true, {}, place.file, 0);
-    if (header) names = header->names;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-  const auto count = static_cast<std::size_t>(std::ranges::count_if(names, looks_like_name));
-  const bool is_tab = line.find_first_of(",;") == std::string_view::npos;  // coordinates may have tabs between them too
-  if (names.size() < 2 || count < (is_tab ? names.size() : 1)) return std::nullopt;
-  return quoted(line.substr(line.starts_with(byte_order_mark) ? byte_order_mark.size() : 0)) +
-         " looks like the header of a table; name the columns that become modes with " + option_name("columns.modes") +
-         ", and the column of values, if there is one, with " + option_name("columns.value") +
-         (is_tab ? ", or give " + option_name("skip_lines", "1") + " if coordinates follow" : "") +
-         "; its columns are: " + list_columns(names);
-}
-
 std::string fault_of(std::string_view line, const TnsPlace& place) {
   if (line.size() >= max_tns_line_bytes) return "the line is longer than 1 MiB; is this FROSTT text?";
   const bool is_first = place.line == 1;
   if (is_first || (place.first_of_file && place.order == 0)) {
     if (auto foreign = explain_foreign_format(line)) return *foreign;
-    if (auto table = table_fault(line, place)) return *table;
+    if (place.explain_table) {
+      if (auto table = place.explain_table(line, place.file)) return *table;
+    }
   }
   if (is_first && line.starts_with(byte_order_mark)) {
     return "the file starts with a UTF-8 byte order mark; remove it (for example: sed -i '1s/^\\xef\\xbb\\xbf//' FILE)";

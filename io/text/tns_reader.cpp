@@ -153,6 +153,7 @@ class TnsReader final : public BlockReader<Block> {
     place.order = order_;
     place.order_from = order_from_;
     place.has_values = preamble_->has_values;
+    place.explain_table = options_.explain_table;
     throw Error(ErrorKind::invalid_argument, explain_tns_line(line.text, place));
   }
 

@@ -9,6 +9,7 @@
 
 #include "blco/executor.hpp"
 #include "io/coordinate_reader.hpp"
+#include "io/text/tns_fault.hpp"
 
 namespace blco {
 
@@ -16,6 +17,7 @@ struct TnsOptions {
   int index_base = 1;                                // smallest coordinate in the file: 0 or 1
   std::uint64_t skip_lines = 0;                      // header lines to skip at the start of every file
   std::size_t block_bytes = std::size_t{512} << 10;  // approximate text per batch
+  ExplainTable explain_table = {};                   // for the message on a table; may be empty
 };
 
 // Memory of a reader.

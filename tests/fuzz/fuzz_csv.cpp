@@ -1,6 +1,6 @@
 // Fuzzes the reader of delimited text, read twice: the size of the blocks that it is cut into does not matter.
 #include "blco/executor.hpp"
-#include "io/text/csv_reader.hpp"
+#include "io/table/csv_reader.hpp"
 #include "io/text/utf8.hpp"
 #include "tests/fuzz/batch_rules.hpp"
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "io/text/label_file.hpp"
+#include "io/table/label_file.hpp"
 #include "tests/fuzz/fuzz_input.hpp"
 
 namespace {

@@ -3,8 +3,8 @@
 #include <array>
 #include <cmath>
 
-#include "io/text/computed_field.hpp"
-#include "io/text/time_unit.hpp"
+#include "io/table/computed_field.hpp"
+#include "io/table/time_unit.hpp"
 #include "tests/fuzz/fuzz_input.hpp"
 
 namespace {

@@ -16,6 +16,7 @@ MAY_INCLUDE = {
     "io": ["blco"],
     "io/file": ["blco"],
     "io/text": ["io", "io/file", "blco"],
+    "io/table": ["io", "io/file", "io/text", "blco"],
     "io/hdf5": ["io/file", "blco"],
     "io/arrays": ["io", "io/file", "io/hdf5", "blco"],
     "io/container": ["io/file", "io/hdf5", "blco"],

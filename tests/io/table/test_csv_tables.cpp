@@ -6,7 +6,7 @@
 #include <optional>
 #include <random>
 
-#include "io/text/csv_reader.hpp"
+#include "io/table/csv_reader.hpp"
 #include "io/text/row_scan.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/thread_executor.hpp"

@@ -13,7 +13,7 @@
 #include "blco/executor.hpp"
 #include "blco/labels.hpp"
 #include "io/coordinate_reader.hpp"
-#include "io/text/csv_header.hpp"
+#include "io/table/csv_header.hpp"
 
 namespace blco {
 

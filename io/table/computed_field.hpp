@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "io/text/mode_column.hpp"
-#include "io/text/number_bins.hpp"
+#include "io/table/mode_column.hpp"
+#include "io/table/number_bins.hpp"
 
 namespace blco {
 

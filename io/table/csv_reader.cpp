@@ -1,5 +1,5 @@
 // Numbers keys: the keys of a wave of blocks in input order, all modes in parallel.
-#include "io/text/csv_reader.hpp"
+#include "io/table/csv_reader.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -13,8 +13,8 @@
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
+#include "io/table/mode_keys.hpp"
 #include "io/text/block_reader.hpp"
-#include "io/text/mode_keys.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/text_source.hpp"
 #include "io/text/utf8.hpp"

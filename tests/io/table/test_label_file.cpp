@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "io/text/label_file.hpp"
+#include "io/table/label_file.hpp"
 #include "tests/io/expect_error.hpp"
 #include "tests/io/text/compress_text.hpp"
 #include "tests/temporary_folder.hpp"

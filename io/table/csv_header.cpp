@@ -1,5 +1,5 @@
 // Finds the header of a delimited text, its separator, and the requested columns.
-#include "io/text/csv_header.hpp"
+#include "io/table/csv_header.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
-#include "io/text/csv_field.hpp"
+#include "io/table/csv_field.hpp"
+#include "io/table/mode_column.hpp"
 #include "io/text/foreign_format.hpp"
-#include "io/text/mode_column.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/tns_block.hpp"
 #include "io/text/utf8.hpp"

@@ -1,5 +1,5 @@
 // Collects labels in small pieces, so that their growth copies nothing, and joins them at the end.
-#include "io/text/label_file.hpp"
+#include "io/table/label_file.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
-#include "io/text/key_dictionary.hpp"
+#include "io/table/key_dictionary.hpp"
 #include "io/text/text_source.hpp"
 #include "io/text/utf8.hpp"
 

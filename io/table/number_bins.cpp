@@ -1,5 +1,5 @@
 // Edges are computed so that those of round intervals are round: lower + (upper - lower) * i / count.
-#include "io/text/number_bins.hpp"
+#include "io/table/number_bins.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // Fields become words on the fast path; a refused one is read again for its message.
-#include "io/text/computed_field.hpp"
+#include "io/table/computed_field.hpp"
 
 #include <algorithm>
 
 #include "blco/option_name.hpp"
-#include "io/text/key_word.hpp"
+#include "io/table/key_word.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/tns_value.hpp"
 

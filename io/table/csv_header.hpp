@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/text/csv_block.hpp"
+#include "io/table/csv_block.hpp"
 
 namespace blco {
 
@@ -30,8 +30,9 @@ struct CsvDialect {
 
 // Finds the first row that is not blank at the start of `text`; returns nothing if more text is needed, unless
 // `is_whole` says that there is no more. Without a separator it is a tab if the file's name ends in .tsv, else the most
-// frequent of comma, tab and semicolon outside of quotes, among those that leave nothing behind closing quotes, or comma
-// if there is none; where the comma is the decimal sign, it comes last. Throws Error{invalid_argument} naming file and line.
+// frequent of comma, tab and semicolon outside of quotes, among those that leave nothing behind closing quotes, or
+// comma if there is none; where the comma is the decimal sign, it comes last. Throws Error{invalid_argument} naming
+// file and line.
 std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, const CsvDialect& dialect,
                                          const std::filesystem::path& file, std::uint64_t lines_before);
 

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "io/text/csv_reader.hpp"
+#include "io/table/csv_reader.hpp"
 #include "tests/io/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/thread_executor.hpp"

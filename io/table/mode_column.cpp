@@ -1,5 +1,5 @@
 // Splits entries at their last colons.
-#include "io/text/mode_column.hpp"
+#include "io/table/mode_column.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // One pass over the text for ISO 8601; numbers are looked at as a whole.
-#include "io/text/time_point.hpp"
+#include "io/table/time_point.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // Open addressing in parts that grow one by one; keys and texts are in pieces that never move.
-#include "io/text/key_dictionary.hpp"
+#include "io/table/key_dictionary.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
 // Words are sorted once, at the end: until then no key knows its place.
-#include "io/text/mode_keys.hpp"
+#include "io/table/mode_keys.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -8,7 +8,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
-#include "io/text/key_word.hpp"
+#include "io/table/key_word.hpp"
 #include "io/text/quoted_text.hpp"
 
 namespace blco {

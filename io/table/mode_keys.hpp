@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "blco/labels.hpp"
-#include "io/text/computed_field.hpp"
-#include "io/text/key_dictionary.hpp"
+#include "io/table/computed_field.hpp"
+#include "io/table/key_dictionary.hpp"
 
 namespace blco {
 

@@ -1,5 +1,5 @@
 // Words that stand for missing fields, and numbers.
-#include "io/text/csv_value.hpp"
+#include "io/table/csv_value.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Writes rows of labels and numbers through a buffer.
-#include "io/text/factor_table.hpp"
+#include "io/table/factor_table.hpp"
 
 #include <array>
 #include <charconv>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "io/file/output_file.hpp"
-#include "io/text/csv_field.hpp"
+#include "io/table/csv_field.hpp"
 
 namespace blco {
 namespace {

@@ -1,5 +1,5 @@
 // Explains what is wrong with fields, and takes single rows apart.
-#include "io/text/csv_field.hpp"
+#include "io/table/csv_field.hpp"
 
 #include "blco/error.hpp"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdio>
 
-#include "io/text/time_unit.hpp"
+#include "io/table/time_unit.hpp"
 
 namespace blco {
 namespace {

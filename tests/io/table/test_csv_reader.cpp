@@ -5,8 +5,8 @@
 #include <random>
 #include <unordered_map>
 
-#include "io/text/csv_reader.hpp"
-#include "io/text/key_dictionary.hpp"
+#include "io/table/csv_reader.hpp"
+#include "io/table/key_dictionary.hpp"
 #include "tests/io/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/thread_executor.hpp"

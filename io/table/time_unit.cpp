@@ -1,5 +1,5 @@
 // Units by the proleptic Gregorian calendar.
-#include "io/text/time_unit.hpp"
+#include "io/table/time_unit.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/text/time_unit.hpp"
+#include "io/table/time_unit.hpp"
 
 namespace blco {
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "io/text/mode_column.hpp"
+#include "io/table/mode_column.hpp"
 #include "tests/io/expect_error.hpp"
 
 namespace blco {

@@ -3,17 +3,17 @@
 // Small CSV libraries hand out fields one after another, on one thread. Apache Arrow parses blocks on many threads and
 // numbers their keys, but then does not know the line of a fault, which has to be named here; and it is a large
 // library.
-#include "io/text/csv_block.hpp"
+#include "io/table/csv_block.hpp"
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "blco/option_name.hpp"
-#include "io/text/block_words.hpp"
-#include "io/text/csv_field.hpp"
-#include "io/text/csv_value.hpp"
-#include "io/text/key_dictionary.hpp"
+#include "io/table/block_words.hpp"
+#include "io/table/csv_field.hpp"
+#include "io/table/csv_value.hpp"
+#include "io/table/key_dictionary.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/tns_block.hpp"
 #include "io/text/utf8.hpp"

@@ -6,8 +6,8 @@
 #include <limits>
 #include <random>
 
-#include "io/text/key_word.hpp"
-#include "io/text/number_bins.hpp"
+#include "io/table/key_word.hpp"
+#include "io/table/number_bins.hpp"
 
 namespace blco {
 namespace {

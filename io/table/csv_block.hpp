@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "io/coordinate_reader.hpp"
-#include "io/text/computed_field.hpp"
+#include "io/table/computed_field.hpp"
 
 namespace blco {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "io/text/time_point.hpp"
+#include "io/table/time_point.hpp"
 
 namespace blco {
 
