@@ -168,6 +168,11 @@ class CsvReader final : public BlockReader<Block> {
     block.form = &headers_->form(block.file);
   }
 
+  // A table may have no rows.
+  void look_at_end() override {
+    if (modes_.empty() && !headers_->empty()) make_modes();
+  }
+
   // Once the first header is known; the readings of fields are the same in all files.
   void make_modes() {
     const CsvForm& form = headers_->form(0);
