@@ -9,7 +9,8 @@ std::string describe_cancellation(const Cancellation& found) {
   return fmt::format(
       "components cancel each other, most of all {} and {} (congruence {:.3f}): the largest has {:.3g} times the norm "
       "of "
-      "the tensor, so a component by itself means little; fit again with a smaller rank",
+      "the tensor, so a component by itself means little; fit again with a smaller rank, "
+      "or with a ridge (--ridge)",
       found.first, found.second, found.congruence, found.excess);
 }
 
