@@ -94,7 +94,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_real("--tolerance", cpd.tolerance, "Stop when a sweep changes the fit by less than X; 0 never stops");
   line.add_real("--ridge", cpd.ridge,
                 "Add X times the sum of the squared weights to what is minimised, so that components do not grow "
-                "against each other; in the unit of squared values");
+                "against each other; a component that stands alone has its weight divided by 1 + X, so 0.01 to 0.1 "
+                "will do");
   line.add("--seed",
            [&](const std::string& word) {
              cpd.seed = cli::parse_whole(word, 0, std::numeric_limits<std::uint64_t>::max());

@@ -45,11 +45,14 @@ std::string wrapped(const std::string& start, const std::vector<std::string>& it
 }
 
 // Labels may contain anything: control characters are shown as '?', and a label that would look like two entries is
-// quoted.
+// quoted, as in CSV.
 std::string printable(std::string name) {
   std::ranges::replace_if(
       name, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
-  return name.find_first_of(" ,\"") == std::string::npos ? name : '"' + name + '"';
+  if (name.find_first_of(" ,\"") == std::string::npos) return name;
+  std::string quoted = "\"";
+  for (const char c : name) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
 }
 
 void print_component(const ComponentSummary& component, const std::vector<std::string>& modes, double small,

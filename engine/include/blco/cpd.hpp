@@ -97,8 +97,8 @@ struct CpdOptions {
   int max_sweeps = 50;      // counts the sweeps before a resume too
   double tolerance = 1e-5;  // stop when the fit changes by less; 0: never
   // Minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2, the fit being reported as
-  // ever. Weights then stay small, so that components do not grow against each other. In the unit of squared values:
-  // try a thousandth of the largest squared weight; 0: none.
+  // ever. Weights then stay small, so that components do not grow against each other. A number without a unit: a
+  // component that stands alone has its weight divided by 1 + ridge. 0: none.
   double ridge = 0;
   std::uint64_t seed = 1;                         // of the initial factors, which depend on seed, shape and rank alone
   Device device = Device::automatic;              // automatic: a GPU if there is one, else the CPU
