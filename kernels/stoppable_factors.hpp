@@ -21,7 +21,7 @@ struct SymmetricEigen {
 };
 
 // Reads the lower triangle of `matrix`. Householder tridiagonalisation, then implicit QR steps with Wilkinson's shift
-// (Golub & Van Loan, Matrix Computations, sections 8.3.1 to 8.3.3). Takes two matrices of memory.
+// (Golub & Van Loan, Matrix Computations, sections 8.3.1 to 8.3.3). Takes four matrices of memory.
 SymmetricEigen find_eigenvectors(const SystemMatrix& matrix, const StopPoll& stop);
 
 }  // namespace blco

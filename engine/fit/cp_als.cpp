@@ -37,7 +37,8 @@ double CpAls::run_sweep(std::uint64_t sweep) {
     weights_ = std::move(update.norms);
     if (std::ranges::all_of(weights_, [](double weight) { return weight == 0; })) {
       throw Error(ErrorKind::invalid_argument,
-                  "every entry of factor " + std::to_string(mode) + " became zero; scale the values up, use " +
+                  "every entry of factor " + std::to_string(mode) + " became zero; scale the values up" +
+                      (ridge_ > 0 ? ", lower " + option_name("ridge") : "") + ", use " +
                       option_name("precision", "f64") + ", or start from factors that are not zero");
     }
     inner = update.inner;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -206,7 +207,10 @@ void CpFit::write_checkpoint() {
                        rows_.store(static_cast<int>(mode), first_row, rows);
                      });
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::cuda) throw;  // the rows themselves are lost
     report.failure = error;
+  } catch (const std::bad_alloc&) {
+    report.failure = Error(ErrorKind::out_of_memory, "the system has no more memory for the checkpoint");
   }
   rows_.release();
   if (options_->on_checkpoint) options_->on_checkpoint(report);

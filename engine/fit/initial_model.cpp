@@ -49,6 +49,12 @@ void check_initial_model(const TensorSummary& tensor, const CpdOptions& options)
     refuse("the initial model has the shape " + describe(initial.shape) + ", but the tensor has the shape " +
            describe(tensor.shape) + "; modes of the tensor may be longer than those of the model, but not shorter");
   }
+  const std::vector<std::string>& names = initial.mode_names;
+  if (!names.empty() && names != tensor.mode_names && std::ranges::is_permutation(names, tensor.mode_names)) {
+    refuse(
+        "the modes of the initial model have another order than those of the tensor; ingest the tensor again with "
+        "its modes in the order of the model");
+  }
   if (initial.factors.size() != initial.shape.size()) refuse("the initial model does not have one factor per mode");
   for (std::size_t n = 0; n < initial.shape.size(); ++n) {
     const std::vector<double>& factor = initial.factors[n];

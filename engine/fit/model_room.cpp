@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 void check_file(const fs::path& file, std::uint64_t model_bytes, bool is_repeated) {
   const fs::path target = checked_target(file);
   const auto fail = [&](const std::string& what) {
-    throw Error(ErrorKind::io,
-                "cannot write " + file.string() + ": the model takes " + format_bytes(model_bytes) + ", but " + what);
+    throw Error(ErrorKind::io, "cannot write " + file.string() + ": the model takes up to " +
+                                   format_bytes(model_bytes) + ", but " + what);
   };
   const std::uint64_t limit = max_file_bytes();
   if (model_bytes > limit) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,8 +76,8 @@ struct NamedLabels {
   std::vector<Labels> labels;      // per mode, or none at all
 };
 
-// Of a container or a model.
-NamedLabels read_named_labels(const fs::path& file) {
+// Of a container or a model; those of a container take `max_bytes` at most.
+NamedLabels read_named_labels(const fs::path& file, std::uint64_t max_bytes) {
   if (is_model_file(file)) {
     const ModelFileReader model(file);
     std::vector<std::string> modes = model.header().mode_names;
@@ -84,26 +85,36 @@ NamedLabels read_named_labels(const fs::path& file) {
     return {std::move(modes), model.read_labels()};
   }
   const TensorFile tensor(file);
+  const std::vector<std::uint64_t>& sizes = tensor.summary().label_bytes;
+  const std::uint64_t bytes = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+  if (bytes > max_bytes) {
+    throw Error(ErrorKind::out_of_memory, "the labels of " + file.string() + " take " + format_bytes(bytes) +
+                                              ", but the budget leaves " + format_bytes(max_bytes) +
+                                              " for keys; raise " + option_name("memory_bytes") + ", or leave out " +
+                                              option_name("columns.labels_from"));
+  }
   return {tensor.summary().mode_names, tensor.labels()};
 }
 
 // Returns those of the modes that are asked for, by their names.
-std::function<std::vector<Labels>(const std::vector<std::string>&)> known_labels(const ColumnOptions& columns) {
+std::function<std::vector<Labels>(const std::vector<std::string>&)> known_labels(const ColumnOptions& columns,
+                                                                                 std::uint64_t max_bytes) {
   if (columns.labels_from.empty()) return {};
-  NamedLabels known = read_named_labels(columns.labels_from);
+  NamedLabels known = read_named_labels(columns.labels_from, max_bytes);
   const std::string remedy =
       "; give a container that was ingested with " + option_name("columns.modes") + ", or a model of one";
   if (known.labels.empty()) refuse(columns.labels_from.string() + " has no labels" + remedy);
   return [known = std::move(known), from = columns.labels_from.string(),
-          remedy](const std::vector<std::string>& names) {
+          remedy](const std::vector<std::string>& names) mutable {
     std::vector<Labels> labels;
     for (const std::string& name : names) {
       const auto mode = static_cast<std::size_t>(std::ranges::find(known.names, name) - known.names.begin());
       if (mode == known.names.size()) {
-        refuse(from + " has no mode '" + name + "' to take labels from; its modes are " + list_columns(known.names));
+        refuse(from + " has no mode '" + name + "' to take labels from; its modes are " + list_columns(known.names) +
+               "; name the modes as that file does");
       }
       if (known.labels[mode].empty()) refuse(from + " has no labels of the mode '" + name + "'" + remedy);
-      labels.push_back(known.labels[mode]);
+      labels.push_back(std::exchange(known.labels[mode], {}));
     }
     return labels;
   };
@@ -137,7 +148,7 @@ std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inpu
   csv.block_bytes = plan_block_bytes(csv.memory_bytes, csv.block_bytes, csv_reader_bytes(1, executor.width()));
   csv.key_bytes = max_key_bytes(csv.memory_bytes);
   csv.mode_names = options.mode_names;
-  csv.known = known_labels(options.columns);
+  csv.known = known_labels(options.columns, csv.key_bytes);
   return open_csv(inputs, csv, executor);
 }
 

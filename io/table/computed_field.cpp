@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "blco/option_name.hpp"
+#include "io/table/csv_value.hpp"
 #include "io/table/key_word.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/tns_value.hpp"
@@ -12,12 +13,6 @@ namespace blco {
 namespace {
 
 using Kind = FieldReading::Kind;
-
-std::string_view without_blanks(std::string_view field) {
-  const std::size_t begin = field.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return field.substr(begin, field.find_last_not_of(" \t") - begin + 1);
-}
 
 TnsValueFault parse_number(std::string_view field, char decimal, double& number) {
   if (decimal == '.') return parse_tns_value(field, number);
@@ -43,8 +38,9 @@ std::string explain_time(std::string_view field, TimeUnit unit) {
       return shown + " does not say which " + unit_name +
              " it means; give the date with its day, or use a longer unit" + " than " + unit_name;
     case TimeUnitFault::small_number:
-      return shown + " is no " + (unit == TimeUnit::weekday ? "weekday or time" : "hour from 0 to 23, and no time") +
-             "; leave out :" + unit_name + " to take the fields as they are";
+      return shown + " is no " + unit_name + (unit == TimeUnit::hour_of_day ? " from 0 to 23," : "") +
+             " and has too few digits for seconds since 1970; leave out :" + unit_name +
+             " to take the fields as they are, or write times as ISO 8601 has them";
     case TimeUnitFault::unknown_form:
     case TimeUnitFault::none:
       break;
@@ -62,8 +58,9 @@ std::string explain_number(std::string_view field, const ComputedForm& form) {
     case TnsValueFault::overflow:
       return shown + " is too large for a double; scale the numbers down";
     case TnsValueFault::no_number:
-      return shown +
-             " is not a number, and has no bin; correct it, or name the column alone to take its fields as keys";
+      return shown + " is not a number, and has no bin; correct it, or name the column alone to take its fields as " +
+             "keys; numbers have a decimal " + (form.decimal == '.' ? "dot" : "comma") + " unless " +
+             option_name("columns.decimal") + " says otherwise";
     case TnsValueFault::none:
       break;
   }
@@ -83,7 +80,7 @@ bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64
     word = missing_word;
     return true;
   }
-  const std::string_view text = without_blanks(field);
+  const std::string_view text = trimmed(field);
   if (form.reading.kind == Kind::time) {
     std::int64_t number = 0;
     if (parse_time_unit(text, form.reading.unit, number) != TimeUnitFault::none) return false;
@@ -102,7 +99,7 @@ bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64
 }
 
 std::string explain_refused_field(std::string_view field, const ComputedForm& form) {
-  const std::string_view text = without_blanks(field);
+  const std::string_view text = trimmed(field);
   if (text.empty()) return "is empty; fill it in, or remove the row";
   return form.reading.kind == Kind::time ? explain_time(text, form.reading.unit) : explain_number(text, form);
 }

@@ -120,6 +120,7 @@ class CsvParser {
     block_.skipped.resize(static_cast<std::size_t>(form.order) + 1);
     for (std::size_t column = 0; column < form.roles.size(); ++column) {
       if (form.roles[column] != CsvForm::unused) used_.push_back(column);
+      is_trimmed_.push_back(form.roles[column] == CsvForm::value || is_computed(form.roles[column]));
     }
     fields_.resize(used_.size());
   }
@@ -141,6 +142,14 @@ class CsvParser {
   }
 
  private:
+  // Whether a mode of the column is of times or numbers; `mode` is the first, or unused.
+  bool is_computed(int mode) const {
+    for (; mode >= 0; mode = form_.same_column[static_cast<std::size_t>(mode)]) {
+      if (form_.readings[static_cast<std::size_t>(mode)].is_computed()) return true;
+    }
+    return false;
+  }
+
   void reserve() {
     const auto fields = std::max<std::size_t>(1, form_.names.size());
     // Every field of a row is followed by a separator or a line end, and keys are not empty unless another replaces
@@ -184,7 +193,7 @@ class CsvParser {
       const FieldFault fault = take_field(at, end_, separator, field);
       if (fault != FieldFault::none || column >= columns) return fail_field(at, field_begin, column, fault);
       if (roles[column] != CsvForm::unused) {
-        has_missing |= is_missing(roles[column] == CsvForm::value ? trimmed(field) : field);
+        has_missing |= is_missing(is_trimmed_[column] ? trimmed(field) : field);
         *used++ = field;
       }
       if (*at != separator) {
@@ -217,7 +226,7 @@ class CsvParser {
     for (std::size_t i = 0; i < used_.size(); ++i) {
       const int role = form_.roles[used_[i]];
       const bool is_value = role == CsvForm::value;
-      if (!is_missing(is_value ? trimmed(fields_[i]) : fields_[i])) continue;
+      if (!is_missing(is_trimmed_[used_[i]] ? trimmed(fields_[i]) : fields_[i])) continue;
       if (!form_.missing.are_accepted) {
         fail_missing(used_[i], fields_[i]);
         return false;
@@ -254,7 +263,7 @@ class CsvParser {
 
   // For all modes of the column, of which `mode` is the first.
   void take_key(std::size_t column, std::size_t mode, std::string_view field) {
-    const bool is_replaced = replaces_missing_ && is_missing(field);
+    const bool is_replaced = replaces_missing_ && is_missing(is_trimmed_[column] ? trimmed(field) : field);
     for (;;) {
       const ComputedForm& reading = form_.readings[mode];
       std::uint64_t word = 0;
@@ -289,6 +298,7 @@ class CsvParser {
   char* end_;
   const CsvForm& form_;
   bool replaces_missing_;
+  std::vector<bool> is_trimmed_;          // per column: blanks around its fields do not count
   std::vector<std::size_t> used_;         // columns of modes and values, in the order of the file
   std::vector<std::string_view> fields_;  // of these columns, in the row being parsed
   std::vector<LocalKeys> keys_;

@@ -51,7 +51,7 @@ class CsvHeaders {
       if (!other) throw;
       std::tie(header, form) = std::move(*other);
     }
-    if (!readings_.empty()) form.readings = readings_;
+    if (!readings_.empty()) take_readings(form, file);
     forms_.push_back(std::move(form));
     return TextPreamble{.format = "CSV", .bytes = header.bytes, .lines = header.lines, .separator = header.separator};
   }
@@ -69,6 +69,17 @@ class CsvHeaders {
  private:
   CsvForm make_form(const CsvHeader& header, std::size_t file) const {
     return make_csv_form(header, columns_, dialect_.decimal, missing_, files_[file]);
+  }
+
+  void take_readings(CsvForm& form, std::size_t file) const {
+    for (std::size_t n = 0; n < readings_.size(); ++n) {
+      if (form.readings[n].reading.kind == readings_[n].reading.kind) continue;
+      refuse(option_name("columns.modes") + " asks for " + quoted_for_message(columns_.modes[n]) +
+             ", which is a column of " + files_[readings_[n].is_computed() ? file : 0].string() +
+             ", but a way to read one of " + files_[readings_[n].is_computed() ? 0 : file].string() +
+             "; rename the column");
+    }
+    form.readings = readings_;
   }
 
   // The header with another separator, where that has all columns that are asked for.
@@ -157,7 +168,8 @@ class CsvReader final : public BlockReader<Block> {
   std::vector<KeyedMode> keyed_modes() const override {
     std::vector<KeyedMode> keyed;
     for (const ModeKeys& mode : modes_) {
-      keyed.push_back({mode.mode(), mode.new_labels(), mode.form().reading.bins, mode.bin_count()});
+      const std::uint64_t wanted = mode.form().has_known_bins ? 0 : mode.form().reading.bins;
+      keyed.push_back({mode.mode(), mode.new_labels(), wanted, mode.bin_count()});
     }
     return keyed;
   }
@@ -187,6 +199,7 @@ class CsvReader final : public BlockReader<Block> {
       modes_.emplace_back(name, readings[n], std::move(known[n]));
     }
     headers_->set_readings(std::move(readings));
+    known_bytes_ = kept_bytes();
   }
 
   void parse(Block& block) const override {
@@ -276,7 +289,8 @@ class CsvReader final : public BlockReader<Block> {
     const double left = input_bytes > bytes_read() && bytes_read() > 0
                             ? static_cast<double>(input_bytes) / static_cast<double>(bytes_read())
                             : 1.0;
-    const auto whole = static_cast<std::uint64_t>(static_cast<double>(bytes) * left);
+    const std::uint64_t known = std::min(known_bytes_, bytes);
+    const std::uint64_t whole = known + static_cast<std::uint64_t>(static_cast<double>(bytes - known) * left);
     const std::uint64_t share =
         std::max<std::uint64_t>(1, options_.memory_bytes / std::max<std::uint64_t>(1, options_.key_bytes));
     throw Error(ErrorKind::out_of_memory,
@@ -300,6 +314,7 @@ class CsvReader final : public BlockReader<Block> {
   std::unique_ptr<CsvHeaders> headers_;
   std::vector<ModeKeys> modes_;         // with the first header
   std::vector<std::uint64_t> skipped_;  // rows, per mode and then for the value
+  std::uint64_t known_bytes_ = 0;       // of the keys that had numbers before
   bool has_ended_ = false;
   std::uint64_t lines_before_ = 0;  // in the file, before the next block to be delivered
 };

@@ -14,6 +14,7 @@
 #include "blco/error.hpp"
 #include "io/table/key_dictionary.hpp"
 #include "io/text/text_source.hpp"
+#include "io/text/tns_block.hpp"
 #include "io/text/utf8.hpp"
 
 namespace blco {
@@ -27,7 +28,7 @@ constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 // The lines of a file, without their ends.
 class Lines {
  public:
-  explicit Lines(const fs::path& file) : source_(open_text_source(file)), buffer_(read_bytes) {}
+  explicit Lines(const fs::path& file) : file_(file), source_(open_text_source(file)), buffer_(read_bytes) {}
 
   // False at the end. The view is valid until the next call.
   bool next(std::string_view& line) {
@@ -47,6 +48,7 @@ class Lines {
       break;
     }
     if (line.ends_with('\r')) line.remove_suffix(1);
+    ++lines_;
     return true;
   }
 
@@ -57,12 +59,18 @@ class Lines {
               buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
     end_ -= begin_;
     begin_ = 0;
+    if (end_ > max_tns_line_bytes) {
+      refuse("line " + std::to_string(lines_ + 1) + " of " + file_.string() +
+             " is longer than 1 MiB; is this a file of labels, one a line?");
+    }
     if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
     const std::size_t got = source_->read({buffer_.data() + end_, buffer_.size() - end_});
     end_ += got;
     return got > 0;
   }
 
+  fs::path file_;
+  std::uint64_t lines_ = 0;  // so far
   std::unique_ptr<TextSource> source_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;

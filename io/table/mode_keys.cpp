@@ -45,8 +45,8 @@ std::uint32_t hash_of_word(const std::uint64_t& word) { return hash_key(key_of_w
 
 [[noreturn]] void refuse_known(std::string_view label, const std::string& mode, const std::string& why) {
   refuse("the mode " + quoted_for_message(mode) + " of " + option_name("columns.labels_from") + " has the label " +
-         quoted_for_message(label) + ", " + why + "; read the column as that container did, or leave out " +
-         option_name("columns.labels_from"));
+         quoted_for_message(label) + ", " + why + "; read the column as that container did, with the same " +
+         option_name("columns.missing") + ", or leave out " + option_name("columns.labels_from"));
 }
 
 std::uint64_t word_of_known_time(std::string_view label, const std::string& mode, const ComputedForm& form) {

@@ -161,6 +161,8 @@ TimeFault take_since_1970(std::string_view digits, bool has_fraction, bool minus
   return TimeFault::none;
 }
 
+constexpr std::size_t max_doubtful_digits = 5;
+
 // A date in digits alone, unless there is a sign or a fraction; else a count since 1970.
 TimeFault take_whole(std::string_view digits, TimePoint& point) {
   TimePoint found;
@@ -180,6 +182,8 @@ TimeFault take_whole(std::string_view digits, TimePoint& point) {
   if (digits.size() == 6 && is_year_first && digits.substr(4) >= "01" && digits.substr(4) <= "12") {
     return TimeFault::month_or_seconds;
   }
+  // Few digits are rather a month, a day, or the serial day of a spreadsheet. A 0 is a moment, or what stands for none.
+  if (digits.size() <= max_doubtful_digits && digits != "0") return TimeFault::small_number;
   return take_since_1970(digits, /*has_fraction=*/false, /*minus=*/false, point);
 }
 

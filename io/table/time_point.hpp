@@ -20,6 +20,7 @@ enum class TimeFault {
   no_such_time,      // a 30th of February, a 25th hour
   outside_years,     // before the year 1 or after 9999
   month_or_seconds,  // six digits such as 202403
+  small_number,      // a whole number of up to five digits that is neither a year nor 0
 };
 
 // The seconds of the first and the last moment that a TimePoint may have: of the years 1 to 9999.
@@ -31,8 +32,8 @@ inline constexpr std::int64_t max_time_seconds = 253'402'300'799;
 //   a date with its day, 'T' or a blank, and 14, 14:07, 1407, 14:07:33, 140733, or 14:07:33.25 with any number of
 //   digits; then optionally Z, UTC, +hh, +hhmm or +hh:mm, before which there may be a blank: this is converted to UTC.
 //   A time without a zone is taken as it is. Second 60 counts as second 59.
-//   1709647653, -1.5   whole numbers of other lengths, and numbers with a fraction: since 1970, in seconds below 10^11
-//   in magnitude, in milliseconds below 10^14, in microseconds below 10^17, else in nanoseconds
+//   0, 1709647653, -1.5   whole numbers of six and more digits, and those with a sign or a fraction: since 1970, in
+//   seconds below 10^11 in magnitude, in milliseconds below 10^14, in microseconds below 10^17, else in nanoseconds
 // A fraction of zeros, as in 2024.0, is as none. Sets `point` only if the result is `none`.
 TimeFault parse_time(std::string_view text, TimePoint& point);
 

@@ -115,6 +115,8 @@ TimeUnitFault unit_fault(TimeFault fault) {
       return TimeUnitFault::no_such_time;
     case TimeFault::outside_years:
       return TimeUnitFault::outside_years;
+    case TimeFault::small_number:
+      return TimeUnitFault::small_number;
     case TimeFault::month_or_seconds:
       return TimeUnitFault::month_or_seconds;
   }

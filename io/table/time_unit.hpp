@@ -37,7 +37,7 @@ enum class TimeUnitFault {
   outside_years,
   month_or_seconds,
   too_coarse,    // it does not say in which unit it lies: a month has no day
-  small_number,  // for a unit that recurs: a number below 100 that is no hour of the day
+  small_number,  // few digits that are neither a year nor a label of the unit
 };
 
 // The unit of a field: of all that parse_time() accepts, and of a label of the unit; a whole number of one or two

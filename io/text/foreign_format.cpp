@@ -1,6 +1,7 @@
 // Compares first bytes.
 #include "io/text/foreign_format.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "blco/option_name.hpp"
@@ -39,6 +40,14 @@ std::string explain_table(const char* name, const char* command) {
          ") and name its columns with " + option_name("columns.modes");
 }
 
+constexpr std::size_t max_text_bytes = 64;
+
+// Without control characters, up to the end of the first line.
+bool is_text(std::string_view head) {
+  head = head.substr(0, head.find_first_of("\r\n"));
+  return std::ranges::none_of(head, [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == '\x7f'; });
+}
+
 // Objects, or a list of objects or lists. A name of a column would begin so in a very odd table alone.
 bool is_json(std::string_view head) {
   if (head.empty() || (head[0] != '{' && head[0] != '[')) return false;
@@ -51,7 +60,10 @@ bool is_json(std::string_view head) {
 
 std::optional<std::string> explain_foreign_format(std::string_view head) {
   for (const ForeignFormat& format : foreign_formats) {
-    if (head.starts_with(format.first_bytes)) return explain_table(format.name, format.command);
+    // A column may be called ORCID; in a file of these formats bytes that are no text follow.
+    if (head.starts_with(format.first_bytes) && !is_text(head.substr(0, max_text_bytes))) {
+      return explain_table(format.name, format.command);
+    }
   }
   if (head.starts_with("PK\x03\x04") && head.find("[Content_Types].xml") != std::string_view::npos) {
     return explain_table("an Excel file",

@@ -44,7 +44,8 @@ LabelSource parse_label_source(const std::string& text) {
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("'{}' is not MODE=FILE, such as word=words.map or 2=words.map.gz", text));
   }
-  return {text.substr(0, sign), text.substr(sign + 1)};
+  const std::string file = text.substr(sign + 1);
+  return {text.substr(0, sign), file == "-" ? "/dev/stdin" : file};
 }
 
 void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
@@ -68,7 +69,7 @@ void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
             .description = "For CSV: what separates fields: comma, tab, semicolon, bar, blank, or any other character",
             .fallback = "tab for .tsv; otherwise comma, tab or semicolon, whichever the header has most"});
   line.add_choice<char>("--decimal", columns.decimal, {{".", '.'}, {",", ','}},
-                        "For CSV: what stands before the decimals of values");
+                        "For CSV: what stands before the decimals of values, and of numbers that become bins");
   line.add(
       "--missing", [&](const std::string& word) { parse_missing(word, columns); },
       {.type = "error|skip|KEY",
@@ -124,7 +125,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                                     {"mean", DuplicatePolicy::mean},
                                     {"count", DuplicatePolicy::count}},
                                    "What becomes of entries of the same coordinates: their sum, an error, the first, "
-                                   "the last, the largest, their mean, or their number (then values do not matter)");
+                                   "the last, the largest, their mean, or their number");
   line.add("--shape", [&](const std::string& text) { ingest.shape = cli::parse_shape(text); },
            {.type = "SHAPE",
             .description = "Length of each mode, such as 100x200x300",

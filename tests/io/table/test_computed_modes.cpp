@@ -205,7 +205,7 @@ TEST_F(ComputedModes, RefuseLabelsThatAreNotTheirs) {
   EXPECT_EQ(
       refused("when\n2024-03-05\n", with_known({"when:day"}, {{"2024-03-04", "2024-03"}})),
       "the mode 'when' of `columns.labels_from` has the label '2024-03', which is no day; read the column as that "
-      "container did, or leave out `columns.labels_from`");
+      "container did, with the same `columns.missing`, or leave out `columns.labels_from`");
   EXPECT_THAT(refused("price\n1\n", with_known({"price:bins=2"}, {{"[0, 1)", "x"}})),
               HasSubstr("and all its labels together are not those of bins"));
   EXPECT_THAT(refused("price\n1\n", with_known({"price:bins=2"}, {{"[0, 1)", "[1, 2)", "[2, 3]"}})),
@@ -225,7 +225,8 @@ TEST_F(ComputedModes, NameTheFieldThatTheyRefuse) {
   EXPECT_THAT(refused("when\n2023-02\n", days), HasSubstr("'2023-02' does not say which day it means"));
   EXPECT_THAT(refused("when\n202302\n", days), HasSubstr("write a month as 2023-02"));
   EXPECT_THAT(refused("when\n0000-01-01\n", days), HasSubstr("lies outside of the years 0001 to 9999"));
-  EXPECT_THAT(refused("when\n5\n", {.columns = {{"when:weekday"}, ""}}), HasSubstr("'5' is no weekday or time"));
+  EXPECT_THAT(refused("when\n5\n", {.columns = {{"when:weekday"}, ""}}),
+              HasSubstr("'5' is no weekday and has too few digits"));
   EXPECT_THAT(refused("when,x\n  ,y\n", days), HasSubstr("column 1, 'when', is empty"));
   EXPECT_THAT(refused("price\nmany\n", bins), HasSubstr("'many' is not a number, and has no bin"));
   EXPECT_THAT(refused("price\ninf\n", bins), HasSubstr("'inf' is not finite, and has no bin"));

@@ -185,7 +185,9 @@ TEST(TimeUnit, TakesItsOwnLabels) {
   EXPECT_EQ(time_label("23", TimeUnit::hour_of_day), "23");
   EXPECT_EQ(time_label("24", TimeUnit::hour_of_day), refused_by(TimeUnitFault::small_number));
   EXPECT_EQ(time_label("3", TimeUnit::weekday), refused_by(TimeUnitFault::small_number));
-  EXPECT_EQ(time_label("100", TimeUnit::weekday), "Thursday");
+  EXPECT_EQ(time_label("100000", TimeUnit::weekday), "Friday");
+  EXPECT_EQ(time_label("100", TimeUnit::weekday), refused_by(TimeUnitFault::small_number));
+  EXPECT_EQ(time_label("45352", TimeUnit::day), refused_by(TimeUnitFault::small_number));
   EXPECT_EQ(time_label("2024-W53", TimeUnit::week), refused_by(TimeUnitFault::unknown_form));
   EXPECT_EQ(time_label("2024-Q5", TimeUnit::quarter), refused_by(TimeUnitFault::unknown_form));
   EXPECT_EQ(time_label("2024-Q1", TimeUnit::year), refused_by(TimeUnitFault::unknown_form));
