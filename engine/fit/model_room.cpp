@@ -17,6 +17,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
+fs::path folder_of(const fs::path& target) { return target.has_parent_path() ? target.parent_path() : fs::path("."); }
+
+std::uint64_t old_bytes_of(const fs::path& target) {
+  std::error_code none;
+  const std::uintmax_t bytes = fs::file_size(target, none);
+  return none ? 0 : bytes;
+}
+
+// At the end the last checkpoint lies beside the model, if both are on one disk.
+void check_both(const fs::path& output, const fs::path& checkpoint, std::uint64_t model_bytes) {
+  const fs::path target = checked_target(output);
+  const fs::path other = checked_target(checkpoint);
+  if (target == other || !are_on_one_disk(folder_of(target), folder_of(other))) return;
+  const std::uint64_t needed = 2 * model_bytes - std::min(old_bytes_of(other), model_bytes);
+  const std::uint64_t free = free_disk_bytes(folder_of(target));
+  if (needed <= free) return;
+  throw Error(ErrorKind::io, "cannot write " + output.string() + " beside the checkpoint " + checkpoint.string() +
+                                 ": each takes up to " + format_bytes(model_bytes) + ", but the disk has " +
+                                 format_bytes(free) + " free; free some space, or write one of them to another disk");
+}
+
 void check_file(const fs::path& file, std::uint64_t model_bytes, bool is_repeated) {
   const fs::path target = checked_target(file);
   const auto fail = [&](const std::string& what) {
@@ -28,12 +49,10 @@ void check_file(const fs::path& file, std::uint64_t model_bytes, bool is_repeate
     fail("a file may have at most " + format_bytes(limit) +
          "; raise the limit (ulimit -f), write to another file system, or lower the rank");
   }
-  std::error_code failure;
-  const std::uintmax_t old_bytes = fs::exists(target, failure) ? fs::file_size(target, failure) : 0;
   // From the second time on, the file to replace is one of these models.
   const std::uint64_t needed =
-      is_repeated && !failure ? 2 * model_bytes - std::min<std::uint64_t>(old_bytes, model_bytes) : model_bytes;
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+      is_repeated ? 2 * model_bytes - std::min(old_bytes_of(target), model_bytes) : model_bytes;
+  const fs::path folder = folder_of(target);
   const std::uint64_t free = free_disk_bytes(folder);
   if (needed > free) {
     const std::string twice = needed > model_bytes ? "two of them must fit for a moment, and " : "";
@@ -51,6 +70,7 @@ void check_model_room(const TensorSummary& tensor, const CpdOptions& options) {
   if (!options.output.empty()) check_file(options.output, bytes, false);
   if (!options.checkpoint.empty())
     check_file(options.checkpoint, bytes, options.max_sweeps > options.checkpoint_sweeps);
+  if (!options.output.empty() && !options.checkpoint.empty()) check_both(options.output, options.checkpoint, bytes);
 }
 
 }  // namespace blco

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -110,6 +111,12 @@ std::uint64_t free_disk_bytes(const fs::path& folder) {
   // File systems without a known size report none.
   if (status.f_blocks == 0) return std::numeric_limits<std::uint64_t>::max();
   return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+}
+
+bool are_on_one_disk(const fs::path& folder, const fs::path& other) {
+  struct stat first {};
+  struct stat second {};
+  return ::stat(folder.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 && first.st_dev == second.st_dev;
 }
 
 std::uint64_t max_file_bytes() {

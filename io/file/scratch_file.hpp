@@ -46,6 +46,9 @@ void check_writable(const std::filesystem::path& folder);
 // Bytes that this user may still write to the file system of `folder`. Throws Error{io}.
 std::uint64_t free_disk_bytes(const std::filesystem::path& folder);
 
+// Whether two folders share their free space, as far as the system tells.
+bool are_on_one_disk(const std::filesystem::path& folder, const std::filesystem::path& other);
+
 // The largest file that this process may write (RLIMIT_FSIZE).
 std::uint64_t max_file_bytes();
 

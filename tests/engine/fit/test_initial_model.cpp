@@ -92,6 +92,18 @@ TEST_F(InitialModel, IsRefusedWithMoreRowsOrOtherModes) {
   expect_refused(tensor, broken, "factor 2");
 }
 
+TEST_F(InitialModel, HasTheModesInTheOrderOfTheTensor) {
+  const TensorFile tensor = grown();
+  CpdModel initial = model({3, 3, 3});
+  initial.mode_names = {"item", "user", "day"};
+  CpdOptions options{.rank = 2, .initial = &initial};
+
+  expect_error(ErrorKind::invalid_argument, "the modes of the initial model have another order",
+               [&] { check_initial_model(tensor.summary(), options); });
+  initial.mode_names = {"customer", "item", "day"};
+  check_initial_model(tensor.summary(), options);
+}
+
 TEST_F(InitialModel, HasLabelsThatBeginThoseOfTheTensor) {
   const TensorFile tensor = grown({{"a", "b", "c", "d", "e"}, {}, {"x", "y", "z"}});
 

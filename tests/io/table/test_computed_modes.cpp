@@ -145,6 +145,16 @@ TEST_F(ComputedModes, GiveMissingFieldsTheLastLabel) {
   EXPECT_THAT(table.rows[1], ElementsAre("2024-03-05", "none", "none"));
 }
 
+TEST_F(ComputedModes, TakeBlanksForMissing) {
+  CsvOptions options{.columns = {{"when:day", "price:bins=2"}, ""}};
+  options.missing = {true, ""};
+
+  const LabelledRows table = read("when,price\n ,1\n2024-03-05, NA\n2024-03-05,2\n2024-03-06,3\n", options);
+
+  EXPECT_THAT(table.labels[0], ElementsAre("2024-03-05", "2024-03-06"));
+  EXPECT_EQ(table.rows.size(), 2u);
+}
+
 TEST_F(ComputedModes, MayBeMissingAlone) {
   CsvOptions options{.columns = {{"when:day:every", "price:bins=2", "price:quantiles=2"}, ""}};
   options.missing = {true, "none"};
