@@ -84,10 +84,10 @@ TEST(ModelRoom, LackingBecauseOfALimitIsRefusedWithBothNumbers) {
   const FileSizeLimit limit(mebibyte);
 
   EXPECT_THAT(refusal(tensor, options),
-              testing::AllOf(testing::HasSubstr("takes 1.0 MiB"), testing::HasSubstr("at most 1.0 MiB")));
+              testing::AllOf(testing::HasSubstr("takes up to 1.0 MiB"), testing::HasSubstr("at most 1.0 MiB")));
   tensor.shape = {1000, 100'000};
   EXPECT_THAT(refusal(tensor, options),
-              testing::AllOf(testing::HasSubstr("takes 7.2 MiB"), testing::HasSubstr("at most 1.0 MiB")));
+              testing::AllOf(testing::HasSubstr("takes up to 7.2 MiB"), testing::HasSubstr("at most 1.0 MiB")));
 }
 
 TEST(ModelRoom, LackingOnTheDiskIsRefusedWithBothNumbersAndLabelsCount) {
@@ -101,7 +101,7 @@ TEST(ModelRoom, LackingOnTheDiskIsRefusedWithBothNumbersAndLabelsCount) {
   // 4 PiB, more than any disk of a test has.
   tensor.label_bytes = {0, std::uint64_t{1} << 52};
   EXPECT_THAT(refusal(tensor, options),
-              testing::AllOf(testing::HasSubstr("takes 4096.0 TiB"), testing::HasSubstr(" free; "),
+              testing::AllOf(testing::HasSubstr("takes up to 4096.0 TiB"), testing::HasSubstr(" free; "),
                              testing::Not(testing::HasSubstr("two of them"))));
 }
 
