@@ -161,7 +161,7 @@ void keep_hdf5_quiet_at_exit() {
 // itself.
 void keep_freed_memory_low() {
 #ifdef __GLIBC__
-  constexpr int arenas = 2;
+  constexpr int arenas = 1;
   constexpr int map_from_bytes = 256 << 10;
   constexpr int trim_from_bytes = 1 << 20;
   mallopt(M_ARENA_MAX, arenas);
