@@ -2,8 +2,6 @@
 #include "engine/fit/cp_fit.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <new>
@@ -12,17 +10,13 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/common/number_text.hpp"
 #include "engine/fit/arrange_components.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/model_description.hpp"
 
 namespace blco {
 namespace {
-
-std::string shortest(double number) {
-  std::array<char, 32> text;
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
-}
 
 void check_resumed(const ModelFile& model, const TensorSummary& tensor, const CpdOptions& options) {
   const std::string name = options.resume.string();
@@ -50,8 +44,8 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
            option_name("precision", model.precision));
   }
   if (model.ridge != options.ridge) {
-    refuse(name + ": the model to resume was fitted with a ridge of " + shortest(model.ridge) + "; give " +
-           option_name("ridge", shortest(model.ridge)));
+    refuse(name + ": the model to resume was fitted with a ridge of " + in_full(model.ridge) + "; give " +
+           option_name("ridge", in_full(model.ridge)));
   }
   if (model.fit_history.size() > static_cast<std::uint64_t>(options.max_sweeps)) {
     refuse(name + ": the model to resume has " + std::to_string(model.fit_history.size()) +

@@ -32,8 +32,9 @@ void check_labels_of_mode(const std::string& mode, const Labels& old, const Labe
     if (is_there && old[i] == now[i]) continue;
     refuse("label " + std::to_string(i + 1) + " of mode '" + mode + "' is " + quoted_for_message(old[i]) +
            " in the initial model, but " + (is_there ? quoted_for_message(now[i]) : "absent") +
-           " in the tensor, so rows of the model would go to other labels; ingest the tensor again with blco-ingest "
-           "--labels-from and that model, which keeps the numbers of its labels");
+           " in the tensor, so rows of the model would go to other labels; ingest the tensor again with that "
+           "model as " +
+           option_name("IngestOptions.columns.labels_from") + ", which keeps the numbers of its labels");
   }
 }
 

@@ -73,10 +73,9 @@ void write_labels(const TemporaryFile& file, const fs::path& name, const Labels&
   std::string lines;
   for (std::uint64_t i = 0; i < labels.size(); ++i) {
     lines.append(labels[i]) += '\n';
-    if (lines.size() < max_bytes && i + 1 < labels.size()) continue;
-    output.write(lines);
-    lines.clear();
+    output.write_from(lines, max_bytes);
   }
+  output.write(lines);
   output.close();
 }
 

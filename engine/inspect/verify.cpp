@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <array>
 #include <blco/verify.hpp>
-#include <charconv>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "blco/padding.hpp"
 #include "engine/common/memory.hpp"
+#include "engine/common/number_text.hpp"
 #include "engine/inspect/chunk_scan.hpp"
 #include "engine/inspect/frame_reader.hpp"
 
@@ -156,11 +156,6 @@ class ChunkVerifier {
   bool started_ = false;
   ChunkFacts facts_;
 };
-
-std::string in_full(double number) {
-  std::array<char, 32> text;
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
-}
 
 void check_across_chunks(const ContainerReader& reader, const std::vector<ChunkFacts>& facts) {
   const auto fail = [&](const std::string& what) {

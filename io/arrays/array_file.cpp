@@ -50,9 +50,7 @@ void write_text_array(const std::filesystem::path& path, const std::filesystem::
   for (std::size_t i = 0; i < values.size(); ++i) {
     text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), values[i]).ptr);
     text += (i + 1) % columns == 0 ? '\n' : ' ';
-    if (text.size() < buffer_bytes) continue;
-    file.write(text);
-    text.clear();
+    file.write_from(text, buffer_bytes);
   }
   file.write(text);
   file.close();

@@ -1,6 +1,7 @@
 // A CP model on disk: HDF5, readable with plain h5py.
 //
-//   attributes  format "blco-model", version, rank, shape, fit, sweeps, seed, precision, ridge, stop_reason, mode_names,
+//   attributes  format "blco-model", version, rank, shape, fit, sweeps, seed, precision, ridge, stop_reason,
+//   mode_names,
 //               tensor_nnz, tensor_sum_of_squares
 //   /weights f64[R]   /factors/n f64[I_n, R], n from 0   /fit_history f64[sweeps]
 //   /modes/n/labels and label_ends, where the mode has labels: as in a container
@@ -30,7 +31,7 @@ struct ModelFile {
   std::uint64_t sweeps = 0;
   std::uint64_t seed = 0;
   std::string precision;  // of the arithmetic: "f64", "f32" or "mixed"
-  double ridge = 0;  // added to the diagonal of each system; 0: none
+  double ridge = 0;       // added to the diagonal of each system; 0: none
   std::string stop_reason;
   // The tensor that the model was fitted to; zero if unknown.
   std::uint64_t tensor_nnz = 0;

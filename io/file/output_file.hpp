@@ -26,6 +26,13 @@ class OutputFile {
     if (const int failure = write_next(file_.get(), std::as_bytes(bytes))) throw_system_error("write", shown_, failure);
   }
 
+  // Writes and empties `text` once it has `bytes` bytes: a buffer for text that is made piece by piece.
+  void write_from(std::string& text, std::size_t bytes) {
+    if (text.size() < bytes) return;
+    write(text);
+    text.clear();
+  }
+
   void close() {
     if (!file_.close()) throw_system_error("write", shown_);
   }

@@ -1,8 +1,6 @@
 // Fields become words on the fast path; a refused one is read again for its message.
 #include "io/table/computed_field.hpp"
 
-#include <algorithm>
-
 #include "blco/option_name.hpp"
 #include "io/table/csv_value.hpp"
 #include "io/table/key_word.hpp"
@@ -13,14 +11,6 @@ namespace blco {
 namespace {
 
 using Kind = FieldReading::Kind;
-
-TnsValueFault parse_number(std::string_view field, char decimal, double& number) {
-  if (decimal == '.') return parse_tns_value(field, number);
-  if (field.find('.') != std::string_view::npos) return TnsValueFault::no_number;
-  std::string with_point(field);
-  std::ranges::replace(with_point, decimal, '.');
-  return parse_tns_value(with_point, number);
-}
 
 std::string explain_time(std::string_view field, TimeUnit unit) {
   const std::string unit_name(name_of(unit));
@@ -52,7 +42,7 @@ std::string explain_time(std::string_view field, TimeUnit unit) {
 std::string explain_number(std::string_view field, const ComputedForm& form) {
   const std::string shown = quoted_for_message(field);
   double number = 0;
-  switch (parse_number(field, form.decimal, number)) {
+  switch (parse_decimal(field, form.decimal, number)) {
     case TnsValueFault::not_finite:
       return shown + " is not finite, and has no bin; replace it by a finite number, or remove the row";
     case TnsValueFault::overflow:
@@ -88,7 +78,7 @@ bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64
     return true;
   }
   double number = 0;
-  if (parse_number(text, form.decimal, number) != TnsValueFault::none) return false;
+  if (parse_decimal(text, form.decimal, number) != TnsValueFault::none) return false;
   if (!form.has_known_bins) {
     word = word_of_number(number);
     return true;

@@ -19,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 // Enough to tell a byte order mark and the formats of other programs.
 constexpr std::size_t least_bytes = 64;
 

@@ -46,7 +46,8 @@ struct CsvColumns {
 CsvForm make_csv_form(const CsvHeader& header, const CsvColumns& columns, char decimal, const MissingFields& missing,
                       const std::filesystem::path& file);
 
-// `user, "day of week", item`: names with blanks, commas or quotes are quoted as in CSV, and as --modes takes them.
+// `user, "day of week", item`: names with blanks, commas or quotes are quoted as in CSV, and as the list of modes takes
+// them.
 std::string list_columns(const std::vector<std::string>& names);
 
 }  // namespace blco

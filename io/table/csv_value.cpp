@@ -22,6 +22,10 @@ std::string with_dot(std::string_view field) {
 
 std::string explain_no_number(std::string_view field, char decimal) {
   const std::string shown = quoted_for_message(field);
+  if (decimal == ',' && field.find('.') != std::string_view::npos) {
+    return shown + " has a dot, but numbers have a decimal comma here; remove dots that group digits, or leave out " +
+           option_name("columns.decimal");
+  }
   if (double ignored = 0; decimal == '.' && parse_tns_value(with_dot(field), ignored) == TnsValueFault::none) {
     return shown + " is not a number; if its comma is a decimal comma, give " + option_name("columns.decimal", ",");
   }
@@ -32,17 +36,14 @@ std::string explain_no_number(std::string_view field, char decimal) {
 
 bool is_missing_word(std::string_view field) { return std::ranges::find(missing_words, field) != missing_words.end(); }
 
+TnsValueFault parse_decimal(std::string_view field, char decimal, double& value) {
+  if (decimal == '.') return parse_tns_value(field, value);
+  if (field.find('.') != std::string_view::npos) return TnsValueFault::no_number;
+  return parse_tns_value(with_dot(field), value);
+}
+
 std::optional<std::string> parse_csv_value(std::string_view field, char decimal, double& value) {
-  TnsValueFault fault = TnsValueFault::none;
-  if (decimal == '.') {
-    fault = parse_tns_value(field, value);
-  } else if (field.find('.') != std::string_view::npos) {
-    return quoted_for_message(field) + " has a dot, but numbers have a decimal comma here; remove dots that group " +
-           "digits, or leave out " + option_name("columns.decimal");
-  } else {
-    fault = parse_tns_value(with_dot(field), value);
-  }
-  switch (fault) {
+  switch (parse_decimal(field, decimal, value)) {
     case TnsValueFault::none:
       break;
     case TnsValueFault::not_finite:

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "io/text/tns_value.hpp"
+
 namespace blco {
 
 inline constexpr std::size_t longest_missing_word = 8;
@@ -29,7 +31,10 @@ inline std::string_view trimmed(std::string_view field) {
   return field;
 }
 
-// Parses a trimmed field whose decimal sign is `decimal`, a dot or a comma. Returns what is wrong with it and what to
+// Parses a trimmed field whose decimal sign is `decimal`, a dot or a comma; the other one is in no number.
+TnsValueFault parse_decimal(std::string_view field, char decimal, double& value);
+
+// The same for a value. Returns what is wrong with it and what to
 // do, without naming the column; nothing if `value` is set.
 std::optional<std::string> parse_csv_value(std::string_view field, char decimal, double& value);
 

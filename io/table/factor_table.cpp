@@ -58,9 +58,7 @@ void write_factor_table(const std::filesystem::path& path, const std::filesystem
       append_number(number, text);
     }
     text += '\n';
-    if (text.size() < buffer_bytes) continue;
-    file.write(text);
-    text.clear();
+    file.write_from(text, buffer_bytes);
   }
   file.write(text);
   file.close();

@@ -127,7 +127,6 @@ void check_line(std::string_view line, std::uint64_t number, const fs::path& fil
 }  // namespace
 
 LabelFile read_label_file(const fs::path& file, std::uint64_t max_bytes) {
-  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
   check_readable(file);
   Lines lines(file);
   LabelPieces pieces;

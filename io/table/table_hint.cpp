@@ -9,11 +9,10 @@
 #include "io/table/csv_header.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/tns_value.hpp"
+#include "io/text/utf8.hpp"
 
 namespace blco {
 namespace {
-
-constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 bool looks_like_name(std::string_view field) {
   const auto first = static_cast<unsigned char>(field.empty() ? '\0' : field[0]);

@@ -10,8 +10,6 @@
 namespace blco {
 namespace {
 
-constexpr std::int64_t seconds_per_day = 86'400;
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool are_digits(std::string_view text) { return std::ranges::all_of(text, is_digit); }

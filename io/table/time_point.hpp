@@ -7,6 +7,8 @@
 namespace blco {
 
 // The least that a text says of a time: a date may lack its day and its month.
+inline constexpr std::int64_t seconds_per_day = 86'400;
+
 enum class TimePrecision { year, month, day };
 
 struct TimePoint {

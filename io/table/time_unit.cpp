@@ -9,8 +9,6 @@
 namespace blco {
 namespace {
 
-constexpr std::int64_t seconds_per_day = 86'400;
-
 constexpr std::array<std::string_view, time_unit_count> unit_names = {"year", "quarter", "month",   "week",       "day",
                                                                       "hour", "minute",  "weekday", "hour-of-day"};
 constexpr std::array<std::string_view, 7> weekday_names = {"Monday", "Tuesday",  "Wednesday", "Thursday",

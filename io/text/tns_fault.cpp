@@ -17,11 +17,10 @@
 #include "io/text/split_fields.hpp"
 #include "io/text/tns_block.hpp"
 #include "io/text/tns_value.hpp"
+#include "io/text/utf8.hpp"
 
 namespace blco {
 namespace {
-
-constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 // For a message: short, and printable whatever the input contains.
 std::string quoted(std::string_view text) {

@@ -7,6 +7,9 @@
 
 namespace blco {
 
+// What some programs write before text in UTF-8.
+inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
 // Position of the first byte that begins no whole, well-formed UTF-8 character (Unicode 15, table 3-7: no overlong
 // forms, no surrogates, nothing above U+10FFFF); nothing if there is none.
 std::optional<std::size_t> find_invalid_utf8(std::string_view text);

@@ -174,6 +174,7 @@ TEST(NameFlags, PutsTheFlagInThePlaceOfAnOptionInBackticks) {
   EXPECT_EQ(in_words("`columns.modes` and `columns.labels_from`"), "--modes and --labels-from");
   EXPECT_EQ(in_words("use `device = cpu` or `chunk_nnz = 2`"), "use `device = cpu` or --chunk-nnz 2");
   EXPECT_EQ(in_words("a`b.tns: use `index_base = 0`"), "a`b.tns: use --index-base 0");
+  EXPECT_EQ(in_words("see `IngestOptions.columns.labels_from`"), "see blco-ingest --labels-from");
   EXPECT_EQ(in_words("no option, `"), "no option, `");
   EXPECT_EQ(in_words(""), "");
 }

@@ -24,6 +24,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> other_fl
     {"zstd_level", "--compression"},
 }};
 
+// Begins an option that another program has.
+constexpr std::string_view ingest_options = "IngestOptions.";
+
 std::string flag_of(std::string_view option) {
   option.remove_prefix(option.rfind('.') + 1);  // "columns.modes" is --modes
   for (const auto& [name, flag] : other_flags) {
@@ -46,8 +49,9 @@ std::string name_flags(const std::string& message, const std::function<bool(cons
     const std::string quoted = close == std::string::npos ? "" : message.substr(open + 1, close - open - 1);
     const std::size_t sign = quoted.find(" = ");
     const std::string flag = flag_of(quoted.substr(0, sign));
-    if (is_flag(flag)) {
-      text += flag;
+    const bool is_of_ingest = quoted.starts_with(ingest_options);
+    if (is_of_ingest || is_flag(flag)) {
+      text += is_of_ingest ? "blco-ingest " + flag : flag;
       if (sign != std::string::npos) text.append(" ").append(quoted, sign + 3);
       at = close + 1;
     } else {  // a backtick of something else, such as the name of a file
