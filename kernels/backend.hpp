@@ -1,4 +1,4 @@
-// The engine's only view of a device: factors, MTTKRP of chunks into one mode's output, and row updates.
+// The engine's only view of a device: factors, passes over chunks that fill outputs, and row updates.
 //
 // Implementations: reference_backend.hpp (serial, the oracle), host_backend.hpp, cuda_backend.hpp.
 #pragma once
@@ -14,7 +14,9 @@
 #include "blco/executor.hpp"
 #include "blco/kernel_choice.hpp"
 #include "blco/layout.hpp"
+#include "blco/row_constraint.hpp"
 #include "blco/trace.hpp"
+#include "kernels/pass_request.hpp"
 #include "kernels/row_solver.hpp"
 
 namespace blco {
@@ -26,10 +28,37 @@ class HostBuffer {
   virtual std::span<std::byte> bytes() = 0;
 };
 
+// How update_rows turns an MTTKRP output M into new rows A of a factor, by the mode's system V. All of these minimise
+// tr(A V A^T) - 2 <A, M>, which is |X - M|^2 up to a constant, plus the constraint's penalty, within its set.
+//   least squares  A = M V^-1, which `solver` holds factored.
+//   HALS           nonnegative rows: hals_passes times a_r = max(0, a_r + (m_r - l1 / 2 - sum_k a_k V_kr) / V_rr) for
+//                  r in order, the exact minimum in each column (Cichocki & Phan 2009); a_r stays where V_rr is 0.
+//                  Starts from the old rows times `weights`; a row of M that is zero gives a zero row. Sees V as
+//                  `system`. A column that becomes zero gets norm 0 and equal entries of norm 1, so that it can come
+//                  back.
+//   ADMM           other constraints: admm_steps times t = (m + rho (a + u)) (V + rho I)^-1, a = prox(t - u),
+//                  u = u + a - t (Huang, Sidiropoulos & Liavas 2016, algorithm 1), where prox projects on the set, for
+//                  l1 after moving numbers by l1 / (2 rho) towards zero. `solver` holds V + rho I. Starts from the old
+//                  rows times `weights` as a and the mode's dual as u.
+struct RowProblem {
+  RowProblem(const RowSolver& factored) : solver(&factored) {}  // NOLINT(google-explicit-constructor)
+
+  const RowSolver* solver;
+  std::span<const double> system = {};   // V, row-major R x R
+  std::span<const double> weights = {};  // R; empty: all 1
+  RowConstraint constraint = {};
+  double rho = 0;  // ADMM only, > 0
+};
+
+// Steps of one update: more of them gain little, since V changes with the next mode anyway.
+inline constexpr int hals_passes = 2;
+inline constexpr int admm_steps = 10;
+
 // Result of update_rows for the updated mode.
 struct RowUpdate {
-  std::vector<double> norms;  // R: 2-norm of each column before normalisation
-  double inner = 0;           // <MTTKRP output, new rows before normalisation> = <X, model>
+  // R: 2-norm of each column before normalisation. Where the constraint forbids normalisation, all 1.
+  std::vector<double> norms;
+  double inner = 0;  // <MTTKRP output, new rows before normalisation> = <X, model>
 };
 
 // How a chunk is kept between passes.
@@ -41,9 +70,9 @@ enum class ResidentForm {
 
 using ResidentId = std::size_t;
 
-// One decomposition in progress: N factor matrices of R columns, and one output. Calls come from one thread. Rows are
-// indexed by the container's coordinates. Denormal numbers of the precision may count as zero. Throws Error{corrupt}
-// for a coordinate outside its mode.
+// One decomposition in progress: N factor matrices of R columns, and one output, or one per mode with
+// BackendConfig::all_outputs. Calls come from one thread. Rows are indexed by the container's coordinates. Denormal
+// numbers of the precision may count as zero. Throws Error{corrupt} for a coordinate outside its mode.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -64,8 +93,13 @@ class Backend {
   // follow.
   virtual std::vector<double> take_factor(int mode) = 0;
 
-  // Starts a pass: output_n = sum over all submitted chunks. Submit each chunk once, in the desired order.
-  virtual void begin_pass(int mode) = 0;
+  // Duals of a mode of BackendConfig::dual_modes, zero at first: as load_factor and store_factor.
+  virtual void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
+  virtual void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
+
+  // Starts a pass: sums over all submitted chunks. Submit each chunk once, in the desired order. More than one output
+  // requires BackendConfig::all_outputs.
+  virtual void begin_pass(const PassRequest& request) = 0;
   // The payloads lie in staging buffer `lane`, which must not change until wait_lane(lane) returns. wait_lane is
   // thread-safe, so that whoever refills the buffer may call it.
   virtual void submit(int lane, const ChunkView& chunk) = 0;
@@ -76,18 +110,21 @@ class Backend {
   virtual void submit_resident(ResidentId chunk) = 0;
   // How many of the chunks that are kept have become trees so far: after some passes, decoded ones with long fibers do.
   virtual std::uint64_t tree_chunks() const { return 0; }
-  // Returns when the output is complete. Also ends a failed pass, and leaves nothing in flight.
+  // Returns when the outputs are complete. Also ends a failed pass, and leaves nothing in flight.
   virtual void finish_pass() = 0;
+  // The sum of the terms of the last finished loss pass, scaled. Its order depends on the order of chunks alone.
+  virtual double sum_of_terms() const = 0;
 
-  // Reads the finished output of the last pass, row-major I_n x R. Not after update_rows, which may overwrite it.
-  virtual void read_output(std::span<double> rows) const = 0;
+  // Reads rows of the finished output of `mode` from `first_row` on, row-major with R columns, after a pass that filled
+  // it. Not after update_rows, which may overwrite it.
+  virtual void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
 
-  // factor_n = solve(output_n); then normalises its columns by their 2-norm (a zero column stays) and updates its Gram.
-  // The order of sums depends on neither threads nor budgets. After Error{cancelled} only restore_factor and what
-  // follows it are legal.
-  virtual RowUpdate update_rows(int mode, const RowSolver& solver) = 0;
-  // Undoes a mode's last update_rows and restores the factor before it. At most once per update; requires
-  // keep_previous, and no passes may follow.
+  // factor_n = the solution of `problem` for output_n; then normalises its columns by their 2-norm (a zero column
+  // stays) where the constraint allows it, and updates its Gram. The order of sums depends on neither threads nor
+  // budgets. After Error{cancelled} only restore_factor and what follows it are legal.
+  virtual RowUpdate update_rows(int mode, const RowProblem& problem) = 0;
+  // Undoes a mode's last update_rows and restores the factor, and its dual, before it. At most once per update;
+  // requires keep_previous, and no passes may follow.
   virtual void restore_factor(int mode) = 0;
 
   // A_n^T A_n of the current factor, row-major R x R.
@@ -110,6 +147,8 @@ struct BackendConfig {
   std::uint64_t sorted_bytes = 0;   // for other forms of decoded chunks, sorted per mode or trees; 0: none
   bool fiber_trees = true;          // within sorted_bytes, on several CPU threads: trees of chunks with long fibers
   bool keep_previous = false;       // keep each factor as it was before its last update; doubles their memory
+  bool all_outputs = false;         // room for the outputs of all modes at once, for loss passes
+  ModeSet dual_modes = 0;           // modes that update_rows solves by ADMM
   // Ends the host backend's long steps on matrices of thousands of columns (update_rows, gram) by Error{cancelled}.
   StopPoll stop = {};
   TraceSink* trace = nullptr;  // receives the times of kernels and, on a device, of copies

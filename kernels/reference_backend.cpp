@@ -10,6 +10,7 @@
 #include "blco/error.hpp"
 #include "blco/payload.hpp"
 #include "kernels/factor_set.hpp"
+#include "kernels/reference_rows.hpp"
 
 namespace blco {
 namespace {
@@ -47,16 +48,20 @@ class ReferenceBackend final : public Backend {
   void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override;
   std::vector<double> take_factor(int mode) override;
 
-  void begin_pass(int mode) override;
+  void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) override;
+  void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const override;
+
+  void begin_pass(const PassRequest& request) override;
   void submit(int lane, const ChunkView& chunk) override;
   void wait_lane(int) override {}
   ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override;
   void submit_resident(ResidentId chunk) override;
   void finish_pass() override {}
-  void read_output(std::span<double> rows) const override;
+  double sum_of_terms() const override { return sum_of_terms_; }
+  void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override;
 
-  RowUpdate update_rows(int mode, const RowSolver& solver) override;
-  void restore_factor(int mode) override { factors_.restore(mode); }
+  RowUpdate update_rows(int mode, const RowProblem& problem) override;
+  void restore_factor(int mode) override;
   std::span<const double> gram(int mode) override { return grams_[index(mode)]; }
 
  private:
@@ -76,15 +81,19 @@ class ReferenceBackend final : public Backend {
   template <class Visit>
   void for_each_entry(const ChunkView& chunk, const Visit& visit) const;
   void add(const Entry& entry);
+  void add_to_output(const Entry& entry, int mode, double weight);
+  void solve_rows(int mode, const RowProblem& problem, std::vector<double>& factor);
   void refresh_gram(int mode);
 
   TensorLayout layout_;
   int rank_;
   bool rounds_factors_;  // to f32
-  int pass_mode_ = 0;
+  PassRequest pass_ = 0;
+  double sum_of_terms_ = 0;
   FactorSet<std::vector<double>> factors_;
+  FactorSet<std::vector<double>> duals_;  // empty but for modes that ADMM solves
   std::vector<std::vector<double>> grams_;
-  std::vector<double> output_;
+  std::vector<std::vector<double>> outputs_;  // per mode; of those of the last pass
   std::vector<Resident> residents_;
 };
 
@@ -93,13 +102,18 @@ ReferenceBackend::ReferenceBackend(const BackendConfig& config)
   if (rank_ < 1) {
     throw Error(ErrorKind::invalid_argument, "rank " + std::to_string(rank_) + " is not supported; give at least 1");
   }
-  for (const std::uint64_t length : layout_.shape()) {
+  for (int mode = 0; mode < layout_.order(); ++mode) {
+    const std::size_t numbers = row_start(layout_.mode(mode).length);
+    const std::size_t dual_numbers = has_mode(config.dual_modes, mode) ? numbers : 0;
     if (config.keep_previous) {
-      factors_.add(std::vector<double>(row_start(length)), {});
+      factors_.add(std::vector<double>(numbers), {});
+      duals_.add(std::vector<double>(dual_numbers), {});
     } else {
-      factors_.add(std::vector<double>(row_start(length)));
+      factors_.add(std::vector<double>(numbers));
+      duals_.add(std::vector<double>(dual_numbers));
     }
     grams_.emplace_back(row_start(static_cast<std::uint64_t>(rank_)));
+    outputs_.emplace_back();
   }
 }
 
@@ -119,13 +133,30 @@ void ReferenceBackend::store_factor(int mode, std::uint64_t first_row, std::span
 }
 
 std::vector<double> ReferenceBackend::take_factor(int mode) {
-  output_ = {};
+  for (std::vector<double>& output : outputs_) output = {};
   return factors_.take(mode);
 }
 
-void ReferenceBackend::begin_pass(int mode) {
-  pass_mode_ = mode;
-  output_.assign(row_start(layout_.mode(mode).length), 0.0);
+void ReferenceBackend::load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) {
+  std::ranges::copy(rows, duals_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(first_row)));
+}
+
+void ReferenceBackend::store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const {
+  std::copy_n(duals_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(first_row)), rows.size(), rows.begin());
+}
+
+void ReferenceBackend::restore_factor(int mode) {
+  factors_.restore(mode);
+  duals_.restore(mode);
+}
+
+void ReferenceBackend::begin_pass(const PassRequest& request) {
+  pass_ = request;
+  if (request.continues) return;
+  sum_of_terms_ = 0;
+  for (int mode = 0; mode < layout_.order(); ++mode) {
+    if (has_mode(request.outputs, mode)) outputs_[index(mode)].assign(row_start(layout_.mode(mode).length), 0.0);
+  }
 }
 
 template <class Visit>
@@ -159,13 +190,32 @@ void ReferenceBackend::for_each_entry(const ChunkView& chunk, const Visit& visit
 }
 
 void ReferenceBackend::add(const Entry& entry) {
-  const std::size_t out = row_start(entry.coordinates[index(pass_mode_)]);
+  if (pass_.is_mttkrp()) return add_to_output(entry, pass_.only_mode(), entry.value);
+  double model = 0;
   for (std::size_t r = 0; r < static_cast<std::size_t>(rank_); ++r) {
-    double product = entry.value;
+    double product = 1;
     for (int mode = 0; mode < layout_.order(); ++mode) {
-      if (mode != pass_mode_) product *= factors_[mode][row_start(entry.coordinates[index(mode)]) + r];
+      product *= factors_[mode][row_start(entry.coordinates[index(mode)]) + r];
     }
-    output_[out + r] += product;
+    model += product;
+  }
+  double term = 0;
+  double weight = 0;
+  with_rule(*pass_.function, [&](const auto& rule) { rule(entry.value, model, term, weight); });
+  sum_of_terms_ += pass_.function->scale * term;
+  for (int mode = 0; mode < layout_.order(); ++mode) {
+    if (has_mode(pass_.outputs, mode)) add_to_output(entry, mode, pass_.function->scale * weight);
+  }
+}
+
+void ReferenceBackend::add_to_output(const Entry& entry, int target, double weight) {
+  const std::size_t out = row_start(entry.coordinates[index(target)]);
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rank_); ++r) {
+    double product = weight;
+    for (int mode = 0; mode < layout_.order(); ++mode) {
+      if (mode != target) product *= factors_[mode][row_start(entry.coordinates[index(mode)]) + r];
+    }
+    outputs_[index(target)][out + r] += product;
   }
 }
 
@@ -194,44 +244,59 @@ void ReferenceBackend::submit_resident(ResidentId chunk) {
   for (const Entry& entry : resident.decoded) add(entry);
 }
 
-void ReferenceBackend::read_output(std::span<double> rows) const { std::ranges::copy(output_, rows.begin()); }
+void ReferenceBackend::read_output(int mode, std::uint64_t first_row, std::span<double> rows) const {
+  const std::vector<double>& output = outputs_[index(mode)];
+  if (row_start(first_row) + rows.size() > output.size()) {
+    throw Error(ErrorKind::invalid_argument, "more rows than the output of mode " + std::to_string(mode) + " has");
+  }
+  std::copy_n(output.begin() + static_cast<std::ptrdiff_t>(row_start(first_row)), rows.size(), rows.begin());
+}
 
-// One row of A from one row of M, in place.
-void solve_row(const RowSolver& solver, std::span<double> row) {
-  const std::size_t rank = row.size();
-  if (!solver.is_cholesky()) {
-    const std::vector<double> given(row.begin(), row.end());
-    for (std::size_t j = 0; j < rank; ++j) {
-      row[j] = 0;
-      for (std::size_t k = 0; k < rank; ++k) row[j] += solver.matrix()[j * rank + k] * given[k];
+// Turns the old factor into the solution, row by row.
+void ReferenceBackend::solve_rows(int mode, const RowProblem& problem, std::vector<double>& factor) {
+  const auto rank = static_cast<std::size_t>(rank_);
+  const std::vector<double>& output = outputs_[index(mode)];
+  for (std::size_t at = 0; at < factor.size() && !problem.weights.empty(); ++at) {
+    factor[at] *= problem.weights[at % rank];
+  }
+  for (std::size_t start = 0; start < factor.size(); start += rank) {
+    const std::span<const double> given = std::span(output).subspan(start, rank);
+    const std::span<double> row = std::span(factor).subspan(start, rank);
+    if (problem.constraint.is_least_squares()) {
+      least_squares_row(problem, given, row);
+    } else if (problem.constraint.needs_dual()) {
+      admm_row(problem, given, row, std::span(duals_[mode]).subspan(start, rank));
+    } else {
+      hals_row(problem, given, row);
     }
-    return;
-  }
-  for (std::size_t j = 0; j < rank; ++j) {
-    for (std::size_t k = 0; k < j; ++k) row[j] -= solver.lower()[j * rank + k] * row[k];
-    row[j] *= solver.lower()[j * rank + j];
-  }
-  for (std::size_t j = rank; j-- > 0;) {
-    for (std::size_t k = j + 1; k < rank; ++k) row[j] -= solver.matrix()[j * rank + k] * row[k];
-    row[j] *= solver.matrix()[j * rank + j];
   }
 }
 
-RowUpdate ReferenceBackend::update_rows(int mode, const RowSolver& solver) {
+RowUpdate ReferenceBackend::update_rows(int mode, const RowProblem& problem) {
   const auto rank = static_cast<std::size_t>(rank_);
+  const std::vector<double>& output = outputs_[index(mode)];
+  const std::vector<double> before = factors_[mode];
   std::vector<double>& factor = factors_.begin_update(mode);
-  factor = output_;
-  RowUpdate update{std::vector<double>(rank), 0.0};
-  for (std::size_t start = 0; start < factor.size(); start += rank) {
-    solve_row(solver, std::span(factor).subspan(start, rank));
-    for (std::size_t r = 0; r < rank; ++r) {
-      update.inner += output_[start + r] * factor[start + r];
-      update.norms[r] += factor[start + r] * factor[start + r];
-    }
+  factor = before;
+  if (problem.constraint.needs_dual()) {
+    const std::vector<double> dual_before = duals_[mode];
+    duals_.begin_update(mode) = dual_before;
   }
-  for (double& norm : update.norms) norm = std::sqrt(norm);
+  solve_rows(mode, problem, factor);
+  RowUpdate update{std::vector<double>(rank), 0.0};
   for (std::size_t at = 0; at < factor.size(); ++at) {
-    if (update.norms[at % rank] > 0) factor[at] = stored(factor[at] / update.norms[at % rank]);
+    update.inner += output[at] * factor[at];
+    update.norms[at % rank] += factor[at] * factor[at];
+  }
+  for (double& norm : update.norms) norm = problem.constraint.normalises() ? std::sqrt(norm) : 1.0;
+  const double equal_entry = std::sqrt(1.0 / static_cast<double>(layout_.mode(mode).length));
+  for (std::size_t at = 0; at < factor.size(); ++at) {
+    const double norm = update.norms[at % rank];
+    if (norm > 0) {
+      factor[at] = stored(factor[at] / norm);
+    } else if (problem.constraint.set == RowSet::nonnegative) {
+      factor[at] = stored(equal_entry);
+    }
   }
   refresh_gram(mode);
   return update;

@@ -85,7 +85,7 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<dou
   }
   job.make_streamer()->pass(mode, Direction::forward);
   std::vector<double> output(output_size);
-  job.backend().read_output(output);
+  job.backend().read_output(mode, 0, output);
   rows.reorder(mode, output);
   job.close_trace();
   return output;

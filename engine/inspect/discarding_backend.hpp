@@ -18,14 +18,17 @@ class DiscardingBackend final : public Backend {
   void load_factor(int, std::uint64_t, std::span<const double>) override {}
   void store_factor(int, std::uint64_t, std::span<double>) const override {}
   std::vector<double> take_factor(int) override { return {}; }
-  void begin_pass(int) override {}
+  void load_dual(int, std::uint64_t, std::span<const double>) override {}
+  void store_dual(int, std::uint64_t, std::span<double>) const override {}
+  void begin_pass(const PassRequest&) override {}
   void submit(int, const ChunkView&) override {}
   void wait_lane(int) override {}
   ResidentId keep(int, const ChunkView&, ResidentForm) override { return 0; }
   void submit_resident(ResidentId) override {}
   void finish_pass() override {}
-  void read_output(std::span<double>) const override {}
-  RowUpdate update_rows(int, const RowSolver&) override { return {}; }
+  double sum_of_terms() const override { return 0; }
+  void read_output(int, std::uint64_t, std::span<double>) const override {}
+  RowUpdate update_rows(int, const RowProblem&) override { return {}; }
   void restore_factor(int) override {}
   std::span<const double> gram(int) override { return {}; }
 

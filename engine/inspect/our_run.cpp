@@ -37,7 +37,7 @@ class OurRun final : public FormatRun {
   }
 
   void read_output(int mode, std::span<double> rows) override {
-    job_.backend().read_output(rows);
+    job_.backend().read_output(mode, 0, rows);
     rows_.reorder(mode, rows);
     rows_.release();
   }

@@ -2,6 +2,7 @@
 #include "engine/stream/streamer.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "kernels/aligned_buffer.hpp"
@@ -49,9 +50,16 @@ Streamer::~Streamer() {
   }
 }
 
-void Streamer::pass(int mode, Direction direction) {
+void Streamer::pass(const PassRequest& request, Direction direction) {
+  std::vector<std::uint64_t> chunks(plan_.tiers.size());
+  std::iota(chunks.begin(), chunks.end(), std::uint64_t{0});
+  if (direction == Direction::backward) std::ranges::reverse(chunks);
+  pass(request, chunks);
+}
+
+void Streamer::pass(const PassRequest& request, std::span<const std::uint64_t> chunks) {
   try {
-    run_pass(mode, direction);
+    run_pass(request, chunks);
   } catch (...) {
     drain();
     throw;
@@ -67,20 +75,17 @@ void Streamer::drain() noexcept {
   }
 }
 
-void Streamer::run_pass(int mode, Direction direction) {
-  const std::uint64_t count = plan_.tiers.size();
-  const auto chunk_at = [&](std::uint64_t i) { return direction == Direction::forward ? i : count - 1 - i; };
+void Streamer::run_pass(const PassRequest& request, std::span<const std::uint64_t> chunks) {
   std::vector<std::uint64_t> reads;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (needs_read(chunk_at(i))) reads.push_back(chunk_at(i));
+  for (const std::uint64_t chunk : chunks) {
+    if (needs_read(chunk)) reads.push_back(chunk);
   }
 
   const auto pass_begin = std::chrono::steady_clock::now();
   const std::unique_ptr<ReadAhead> read_ahead = read(std::move(reads));
   std::size_t reads_taken = 0;
-  backend_->begin_pass(mode);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t chunk = chunk_at(i);
+  backend_->begin_pass(request);
+  for (const std::uint64_t chunk : chunks) {
     const std::uint64_t nnz = tensor_->info().nnz_of_chunk(chunk);
     if (!needs_read(chunk)) {
       backend_->submit_resident(*residents_[chunk]);
@@ -95,7 +100,8 @@ void Streamer::run_pass(int mode, Direction direction) {
     if (meter_ != nullptr) meter_->advance(nnz, stored_bytes(chunk));
   }
   backend_->finish_pass();
-  trace("passes", "mode " + std::to_string(mode), pass_begin, 0, 0);
+  const int mode = request.only_mode();
+  trace("passes", mode < 0 ? "several modes" : "mode " + std::to_string(mode), pass_begin, 0, 0);
 }
 
 std::unique_ptr<ReadAhead> Streamer::read(std::vector<std::uint64_t> chunks) {

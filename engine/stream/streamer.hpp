@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,10 +34,12 @@ class Streamer {
   Streamer(const Streamer&) = delete;
   Streamer& operator=(const Streamer&) = delete;
 
-  // Runs one pass; on return the backend's output of `mode` is complete. Chunks are submitted in the order of
+  // Runs one pass; on return the outputs that `request` names are complete. Chunks are submitted in the order of
   // `direction`, whatever their tier. If a stage fails, its error is thrown after reads and copies in flight have
   // ended. The meter counts every chunk, and ends the pass by throwing.
-  void pass(int mode, Direction direction);
+  void pass(const PassRequest& request, Direction direction);
+  // Same, with some chunks only, each once, in the order given.
+  void pass(const PassRequest& request, std::span<const std::uint64_t> chunks);
 
   // The given plan, and what became of it.
   const Plan& plan() const { return plan_; }
@@ -47,7 +50,7 @@ class Streamer {
   using TraceTime = std::chrono::steady_clock::time_point;
 
   void allocate_packed();
-  void run_pass(int mode, Direction direction);
+  void run_pass(const PassRequest& request, std::span<const std::uint64_t> chunks);
   void drain() noexcept;
   bool needs_read(std::uint64_t chunk) const { return !residents_[chunk].has_value(); }
   std::unique_ptr<ReadAhead> read(std::vector<std::uint64_t> chunks);

@@ -67,15 +67,18 @@ class CudaBackend final : public Backend {
   void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override;
   std::vector<double> take_factor(int mode) override;
 
-  void begin_pass(int mode) override;
+  void load_dual(int, std::uint64_t, std::span<const double>) override {}
+  void store_dual(int, std::uint64_t, std::span<double>) const override {}
+  void begin_pass(const PassRequest& request) override;
   void submit(int lane, const ChunkView& chunk) override;
   void wait_lane(int lane) override { lanes_.at(static_cast<std::size_t>(lane)).staged.wait("copying a chunk"); }
   ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override;
   void submit_resident(ResidentId chunk) override;
   void finish_pass() override;
-  void read_output(std::span<double> rows) const override;
+  double sum_of_terms() const override { return 0; }
+  void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override;
 
-  RowUpdate update_rows(int mode, const RowSolver& solver) override;
+  RowUpdate update_rows(int mode, const RowProblem& problem) override;
   void restore_factor(int mode) override {
     factors_.restore(mode);
     grams_[index(mode)].clear();
@@ -217,7 +220,9 @@ void CudaBackend<Sum, Factor>::join_streams() {
 }
 
 template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::begin_pass(int mode) {
+void CudaBackend<Sum, Factor>::begin_pass(const PassRequest& request) {
+  require(request.is_mttkrp(), "begin_pass: loss passes are not there yet");
+  const int mode = request.only_mode();
   // After a pass that failed midway, its chunks may still be adding to the output.
   if (pass_runs_) join_streams();
   pending_.clear();
@@ -328,13 +333,15 @@ void CudaBackend<Sum, Factor>::finish_pass() {
 }
 
 template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::read_output(std::span<double> rows) const {
-  require(rows.size() == numbers(pass_mode_), "the output has another size");
-  transfer_.download_numbers(output_.as<const Sum>(), rows, main_);
+void CudaBackend<Sum, Factor>::read_output(int mode, std::uint64_t first_row, std::span<double> rows) const {
+  require(mode == pass_mode_, "read_output: the last pass was not one of mode " + std::to_string(mode));
+  transfer_.download_numbers(output_.as<const Sum>() + offset_of_rows(mode, first_row, rows.size()), rows, main_);
 }
 
 template <class Sum, class Factor>
-RowUpdate CudaBackend<Sum, Factor>::update_rows(int mode, const RowSolver& solver) {
+RowUpdate CudaBackend<Sum, Factor>::update_rows(int mode, const RowProblem& problem) {
+  require(problem.constraint.is_least_squares(), "update_rows: constraints are not there yet");
+  const RowSolver& solver = *problem.solver;
   const NvtxRange range("update rows");
   Factor* factor = factors_.begin_update(mode).template as<Factor>();
   return dense_.update_rows(output_.as<Sum>(), length(mode), solver, factor, grams_[index(mode)]);

@@ -60,7 +60,9 @@ class HostBackend final : public Backend {
   void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override;
   void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override;
   std::vector<double> take_factor(int mode) override;
-  void begin_pass(int mode) override;
+  void load_dual(int, std::uint64_t, std::span<const double>) override {}
+  void store_dual(int, std::uint64_t, std::span<double>) const override {}
+  void begin_pass(const PassRequest& request) override;
   void submit(int, const ChunkView& chunk) override {
     form_ = {};
     add_chunk(decoder_.open(chunk));
@@ -72,9 +74,10 @@ class HostBackend final : public Backend {
   void submit_resident(ResidentId chunk) override;
   std::uint64_t tree_chunks() const override { return residents_.trees(); }
   void finish_pass() override { output_.finish(); }
-  void read_output(std::span<double> rows) const override;
+  double sum_of_terms() const override { return 0; }
+  void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override;
 
-  RowUpdate update_rows(int mode, const RowSolver& solver) override;
+  RowUpdate update_rows(int mode, const RowProblem& problem) override;
   void restore_factor(int mode) override { factors_.restore(mode); }
   std::span<const double> gram(int mode) override;
 
@@ -214,17 +217,18 @@ std::vector<double> HostBackend<Sum, Factor>::take_factor(int mode) {
 }
 
 template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::read_output(std::span<double> rows) const {
+void HostBackend<Sum, Factor>::read_output(int mode, std::uint64_t first_row, std::span<double> rows) const {
+  require(mode == pass_mode_, "read_output: the last pass was not one of mode " + std::to_string(mode));
   const RowsView<const Sum> output = output_.rows();
-  require(check_row_block(output.rows, rank_, 0, rows.size()) == output.rows,
-          "the output has more rows than there is room for");
-  copy_out(output, rows);
+  const std::uint64_t count = check_row_block(output.rows, rank_, first_row, rows.size());
+  copy_out(RowsView<const Sum>{output.row(first_row), count, output.stride}, rows);
 }
 
 template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::begin_pass(int mode) {
-  pass_mode_ = mode;
-  output_.begin(layout_.mode(mode).length);
+void HostBackend<Sum, Factor>::begin_pass(const PassRequest& request) {
+  require(request.is_mttkrp(), "begin_pass: loss passes are not there yet");
+  pass_mode_ = request.only_mode();
+  output_.begin(layout_.mode(pass_mode_).length);
 }
 
 template <class Sum, class Factor>
@@ -357,7 +361,9 @@ void HostBackend<Sum, Factor>::add_owned(const FrameSource& source, std::size_t 
 }
 
 template <class Sum, class Factor>
-RowUpdate HostBackend<Sum, Factor>::update_rows(int mode, const RowSolver& solver) {
+RowUpdate HostBackend<Sum, Factor>::update_rows(int mode, const RowProblem& problem) {
+  require(problem.constraint.is_least_squares(), "update_rows: constraints are not there yet");
+  const RowSolver& solver = *problem.solver;
   const auto begin = std::chrono::steady_clock::now();
   const RowsView<Sum> given = output_.rows();
   require(

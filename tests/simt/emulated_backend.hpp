@@ -116,7 +116,7 @@ class EmulatedBackend {
 
   std::vector<double> output(int mode) const {
     std::vector<double> rows(size(mode));
-    backend_->read_output(rows);
+    backend_->read_output(mode, 0, rows);
     return rows;
   }
 

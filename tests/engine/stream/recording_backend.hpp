@@ -44,7 +44,9 @@ class RecordingBackend final : public Backend {
   void load_factor(int, std::uint64_t, std::span<const double>) override {}
   void store_factor(int, std::uint64_t, std::span<double>) const override {}
   std::vector<double> take_factor(int) override { return {}; }
-  void begin_pass(int) override { submitted.clear(); }
+  void load_dual(int, std::uint64_t, std::span<const double>) override {}
+  void store_dual(int, std::uint64_t, std::span<double>) const override {}
+  void begin_pass(const PassRequest&) override { submitted.clear(); }
   void submit(int lane, const ChunkView& chunk) override {
     if (fail_at == chunk.number) throw std::runtime_error("the device failed");
     submitted.push_back(chunk.number);
@@ -83,8 +85,9 @@ class RecordingBackend final : public Backend {
     for (const ChunkView& chunk : from_packed_) check(chunk);
     from_packed_.clear();
   }
-  void read_output(std::span<double>) const override {}
-  RowUpdate update_rows(int, const RowSolver&) override { return {}; }
+  double sum_of_terms() const override { return 0; }
+  void read_output(int, std::uint64_t, std::span<double>) const override {}
+  RowUpdate update_rows(int, const RowProblem&) override { return {}; }
   void restore_factor(int) override {}
   std::span<const double> gram(int) override { return {}; }
 

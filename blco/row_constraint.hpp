@@ -1,0 +1,25 @@
+// What the rows of a factor have to satisfy, and what is added to the objective for them.
+#pragma once
+
+namespace blco {
+
+// A set that each row lies in. simplex: entries of 0 or more that add up to 1.
+enum class RowSet { all, nonnegative, box, simplex };
+
+struct RowConstraint {
+  RowSet set = RowSet::all;
+  double lower = 0;  // box only
+  double upper = 0;
+  double l1 =
+      0;  // adds l1 * (the sum of the absolute entries) to |X - M|^2; 0 with simplex, where it would be constant
+
+  bool operator==(const RowConstraint&) const = default;
+
+  // Columns may be scaled to norm 1: neither the set nor the penalty changes by that.
+  bool normalises() const { return l1 == 0 && (set == RowSet::all || set == RowSet::nonnegative); }
+  // Solved by plain least squares, by HALS, or by ADMM with a dual variable per entry.
+  bool is_least_squares() const { return l1 == 0 && set == RowSet::all; }
+  bool needs_dual() const { return !is_least_squares() && set != RowSet::nonnegative; }
+};
+
+}  // namespace blco

@@ -1,0 +1,131 @@
+// What a pass over the chunks computes: an MTTKRP, or a loss and its gradients.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "blco/host_device.hpp"
+#include "blco/loss.hpp"
+#include "kernels/losses.hpp"
+
+namespace blco {
+
+// Modes of a tensor: bit n stands for mode n.
+using ModeSet = std::uint32_t;
+constexpr ModeSet mode_bit(int mode) { return ModeSet{1} << mode; }
+constexpr ModeSet all_modes(int order) { return (ModeSet{1} << order) - 1; }
+constexpr bool has_mode(ModeSet modes, int mode) { return (modes >> mode & 1) != 0; }
+
+// What a loss pass makes of a nonzero: a term that it adds up, and the weight of the nonzero's rows.
+enum class EntryRule {
+  given,        // f(x, m) and df/dm: absent entries are unknown
+  beyond_zero,  // f(x, m) - f(0, m) and its derivative: absent entries are zeros, whose own terms are added elsewhere
+  zero,         // f(0, m) and its derivative: an entry sampled among the zeros, whatever its value
+  ratio,        // x log(max(m, floor)) and x / max(m, floor): multiplicative updates (Chi & Kolda 2012, equation 4.2)
+  model,        // m and m: products with the normal equations of the given entries, for conjugate gradients
+};
+
+struct EntryFunction {
+  EntryRule rule = EntryRule::given;
+  Loss loss = {};    // of the first three rules
+  double scale = 1;  // multiplies terms and weights
+  double floor = 0;  // ratio only
+};
+
+struct EntryTerm {
+  double term;
+  double weight;
+};
+
+// The rules as functions (x, m) -> term and weight, unscaled.
+namespace rules {
+
+template <class LossFunction>
+struct Given {
+  LossFunction loss;
+  template <class T>
+  BLCO_HOST_DEVICE void operator()(T x, T m, T& term, T& weight) const {
+    term = loss.value(x, m);
+    weight = loss.derivative(x, m);
+  }
+};
+
+template <class LossFunction>
+struct BeyondZero {
+  LossFunction loss;
+  template <class T>
+  BLCO_HOST_DEVICE void operator()(T x, T m, T& term, T& weight) const {
+    term = loss.value(x, m) - loss.value(T(0), m);
+    weight = loss.derivative(x, m) - loss.derivative(T(0), m);
+  }
+};
+
+template <class LossFunction>
+struct Zero {
+  LossFunction loss;
+  template <class T>
+  BLCO_HOST_DEVICE void operator()(T, T m, T& term, T& weight) const {
+    term = loss.value(T(0), m);
+    weight = loss.derivative(T(0), m);
+  }
+};
+
+struct Ratio {
+  double floor;
+  template <class T>
+  BLCO_HOST_DEVICE void operator()(T x, T m, T& term, T& weight) const {
+    using std::log;
+    const T least = T(floor);
+    const T held = m > least ? m : least;
+    term = x * log(held);
+    weight = x / held;
+  }
+};
+
+struct Model {
+  template <class T>
+  BLCO_HOST_DEVICE void operator()(T, T m, T& term, T& weight) const {
+    term = m;
+    weight = m;
+  }
+};
+
+}  // namespace rules
+
+// Calls visit(the rule's function).
+template <class Visit>
+auto with_rule(const EntryFunction& function, const Visit& visit) {
+  if (function.rule == EntryRule::ratio) return visit(rules::Ratio{function.floor});
+  if (function.rule == EntryRule::model) return visit(rules::Model{});
+  return with_loss(function.loss, [&](const auto& loss) {
+    using Of = std::remove_cvref_t<decltype(loss)>;
+    if (function.rule == EntryRule::beyond_zero) return visit(rules::BeyondZero<Of>{loss});
+    if (function.rule == EntryRule::zero) return visit(rules::Zero<Of>{loss});
+    return visit(rules::Given<Of>{loss});
+  });
+}
+
+// A pass fills the outputs of some modes: an MTTKRP one, a loss pass any number, none included.
+struct PassRequest {
+  // The MTTKRP of one mode.
+  PassRequest(int mode) : outputs(mode_bit(mode)) {}  // NOLINT(google-explicit-constructor)
+  // output_n = sum over nonzeros of weight * prod_{m != n} A_m[i_m], for each mode of `outputs`; and the terms' sum.
+  PassRequest(const EntryFunction& at_nonzeros, ModeSet modes) : outputs(modes), function(at_nonzeros) {}
+
+  bool is_mttkrp() const { return !function.has_value(); }
+  // The only mode of `outputs`, or -1.
+  int only_mode() const {
+    if (outputs == 0 || (outputs & (outputs - 1)) != 0) return -1;
+    int mode = 0;
+    while (!has_mode(outputs, mode)) ++mode;
+    return mode;
+  }
+
+  ModeSet outputs = 0;
+  std::optional<EntryFunction> function = {};  // none: an MTTKRP
+  // Adds to what the pass before has left in the same outputs, and to its terms' sum. Loss passes only.
+  bool continues = false;
+};
+
+}  // namespace blco

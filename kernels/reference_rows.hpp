@@ -1,0 +1,19 @@
+// Row updates as they are defined, one row at a time: the oracle of every backend's.
+#pragma once
+
+#include <span>
+
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+// Each takes `given`, a row of the MTTKRP's output, and puts the new row into `row`; see RowProblem. The last two start
+// from the old row, unnormalised, in `row`.
+void least_squares_row(const RowProblem& problem, std::span<const double> given, std::span<double> row);
+void hals_row(const RowProblem& problem, std::span<const double> given, std::span<double> row);
+void admm_row(const RowProblem& problem, std::span<const double> given, std::span<double> row, std::span<double> dual);
+
+// The closest row that satisfies the constraint, after moving numbers by l1 / (2 rho) towards zero.
+void move_to_constraint(const RowConstraint& constraint, double rho, std::span<double> row);
+
+}  // namespace blco
