@@ -33,6 +33,10 @@ Columns describe_columns(std::span<const double> factor, std::size_t rank) {
   return columns;
 }
 
+bool may_flip(const CpdModel& model, std::size_t n) {
+  return model.constraints.empty() || model.constraints[n].set == RowSet::all;
+}
+
 // Per mode and component, whether the column changes its sign.
 std::vector<Signs> settle_signs(const CpdModel& model) {
   const auto rank = static_cast<std::size_t>(model.rank);
@@ -43,6 +47,7 @@ std::vector<Signs> settle_signs(const CpdModel& model) {
   for (std::size_t n = 0; n < model.factors.size(); ++n) {
     const Columns columns = describe_columns(model.factors[n], rank);
     Signs& flip = flips.emplace_back(rank);
+    if (!may_flip(model, n)) continue;
     for (std::size_t r = 0; r < rank; ++r) {
       const double dominant = columns.dominant[r];
       flip[r] = dominant < 0 ? 1 : 0;
@@ -55,12 +60,24 @@ std::vector<Signs> settle_signs(const CpdModel& model) {
     }
   }
   for (std::size_t r = 0; r < rank; ++r) {
-    if (negatives[r] % 2 == 1) flips[least_mode[r]][r] ^= 1;
+    if (negatives[r] % 2 == 1) flips[least_mode[r]][r] ^= 1;  // of a mode that may flip, because one has
   }
   return flips;
 }
 
-std::vector<std::size_t> falling_weights(const std::vector<double>& weights) {
+// The 2-norms of the components; the weights, where all columns have norm 1.
+std::vector<double> sizes_of_components(const CpdModel& model) {
+  const auto rank = static_cast<std::size_t>(model.rank);
+  std::vector<double> sizes = model.weights;
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    if (model.constraints.empty() || model.constraints[n].normalises()) continue;
+    const Columns columns = describe_columns(model.factors[n], rank);
+    for (std::size_t r = 0; r < rank; ++r) sizes[r] *= std::sqrt(columns.squares[r]);
+  }
+  return sizes;
+}
+
+std::vector<std::size_t> falling(const std::vector<double>& weights) {
   std::vector<std::size_t> order(weights.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   // Not stable_sort, which takes memory of its own.
@@ -71,9 +88,21 @@ std::vector<std::size_t> falling_weights(const std::vector<double>& weights) {
 
 }  // namespace
 
+void normalise_columns(CpdModel& model) {
+  const auto rank = static_cast<std::size_t>(model.rank);
+  for (std::vector<double>& factor : model.factors) {
+    const Columns columns = describe_columns(factor, rank);
+    for (std::size_t at = 0; at < factor.size(); ++at) {
+      const double squares = columns.squares[at % rank];
+      if (squares > 0) factor[at] /= std::sqrt(squares);
+    }
+    for (std::size_t r = 0; r < rank; ++r) model.weights[r] *= std::sqrt(columns.squares[r]);
+  }
+}
+
 void arrange_components(CpdModel& model) {
   const auto rank = static_cast<std::size_t>(model.rank);
-  const std::vector<std::size_t> order = falling_weights(model.weights);
+  const std::vector<std::size_t> order = falling(sizes_of_components(model));
   const std::vector<Signs> flips = settle_signs(model);
   const std::vector<double> weights = model.weights;
   for (std::size_t r = 0; r < rank; ++r) model.weights[r] = weights[order[r]];

@@ -1,4 +1,5 @@
-// CP-ALS: Kolda & Bader, Tensor Decompositions and Applications, SIAM Review 2009, figure 3.3.
+// CP-ALS: Kolda & Bader, Tensor Decompositions and Applications, SIAM Review 2009, figure 3.3. Constraints: see
+// RowProblem.
 #include "engine/fit/cp_als.hpp"
 
 #include <algorithm>
@@ -11,67 +12,144 @@
 
 namespace blco {
 
-CpAls::CpAls(Backend& backend, Streamer& streamer, int order, int rank, double norm_squared, double ridge,
-             StopPoll stop)
-    : backend_(&backend),
-      streamer_(&streamer),
-      order_(order),
-      rank_(rank),
-      norm_squared_(norm_squared),
-      ridge_(ridge),
-      stop_(std::move(stop)),
-      weights_(static_cast<std::size_t>(rank), 1.0),
-      system_ranks_(static_cast<std::size_t>(order), rank) {}
+CpAls::CpAls(const FitContext& context)
+    : context_(context),
+      order_(static_cast<int>(context.tensor.summary().shape.size())),
+      rank_(context.options.rank),
+      norm_squared_(context.tensor.summary().sum_of_squares),
+      weights_(static_cast<std::size_t>(rank_), 1.0),
+      system_ranks_(static_cast<std::size_t>(order_), rank_) {}
 
-double CpAls::run_sweep(std::uint64_t sweep) {
+void CpAls::check(const TensorSummary& tensor, const CpdOptions& options) {
+  const auto& constraints = std::get<AlsMethod>(options.method).constraints;
+  if (constraints.empty()) return;
+  if (constraints.size() != tensor.shape.size()) {
+    refuse(option_name("constraints") + " has " + std::to_string(constraints.size()) + " entries, but the tensor has " +
+           std::to_string(tensor.shape.size()) + " modes; give one per mode");
+  }
+  for (std::size_t n = 0; n < constraints.size(); ++n) {
+    const RowConstraint& constraint = constraints[n];
+    const std::string mode = "mode " + std::to_string(n);
+    if (!(constraint.l1 >= 0) || !std::isfinite(constraint.l1)) refuse(option_name("l1") + " must be at least 0");
+    if (constraint.set == RowSet::box &&
+        !(constraint.lower < constraint.upper && std::isfinite(constraint.lower) && std::isfinite(constraint.upper))) {
+      refuse(mode + ": " + option_name("box") + " must give two numbers, the first less than the second");
+    }
+    if (constraint.set == RowSet::simplex && constraint.l1 > 0) {
+      refuse(mode + ": " + option_name("simplex") + " and " + option_name("l1") +
+             " exclude each other: the absolute values of a row on the simplex always add up to 1");
+    }
+  }
+}
+
+MethodNeeds CpAls::needs(const TensorSummary&, const CpdOptions& options) {
+  MethodNeeds needs{.undoes_steps = true};
+  const auto& constraints = std::get<AlsMethod>(options.method).constraints;
+  for (std::size_t n = 0; n < constraints.size(); ++n) {
+    if (constraints[n].needs_dual()) needs.dual_modes |= mode_bit(static_cast<int>(n));
+  }
+  needs.state_matrices = needs.dual_modes != 0 ? 1 : 0;
+  return needs;
+}
+
+// The first update of a mode replaces its rows, so only the constrained ones start from the weights.
+void CpAls::start(std::span<const double> weights) {
+  if (!weights.empty()) weights_.assign(weights.begin(), weights.end());
+}
+
+void CpAls::run_step(SweepReport& report) {
   double inner = 0;
   weights_before_ = weights_;
   updated_modes_ = 0;
+  context_.passes.set_next(static_cast<std::uint64_t>(report.sweep - 1) * static_cast<std::uint64_t>(order_));
   for (int mode = 0; mode < order_; ++mode) {
-    const std::uint64_t pass = sweep * static_cast<std::uint64_t>(order_) + static_cast<std::uint64_t>(mode);
-    streamer_->pass(mode, pass % 2 == 0 ? Direction::forward : Direction::backward);
-    const RowSolver solver(system_of(mode), rank_, stop_);
-    system_ranks_[static_cast<std::size_t>(mode)] = solver.numerical_rank();
-    ++updated_modes_;
-    RowUpdate update = backend_->update_rows(mode, solver);
+    context_.passes.run(mode);
+    RowUpdate update = update_rows(mode);
     weights_ = std::move(update.norms);
     if (std::ranges::all_of(weights_, [](double weight) { return weight == 0; })) {
       throw Error(ErrorKind::invalid_argument,
                   "every entry of factor " + std::to_string(mode) + " became zero; scale the values up" +
-                      (ridge_ > 0 ? ", lower " + option_name("ridge") : "") + ", use " +
+                      (context_.options.ridge > 0 ? ", lower " + option_name("ridge") : "") + ", use " +
                       option_name("precision", "f64") + ", or start from factors that are not zero");
     }
     inner = update.inner;
   }
-  return fit(inner, sweep);
+  report.fit = fit(inner, report.sweep);
+  report.objective = (1 - report.fit) * (1 - report.fit) * norm_squared_;
+  report.system_ranks = system_ranks_;
 }
 
-void CpAls::undo_sweep() {
-  for (int mode = 0; mode < updated_modes_; ++mode) backend_->restore_factor(mode);
+RowConstraint CpAls::constraint_of(int mode) const {
+  const auto& constraints = std::get<AlsMethod>(context_.options.method).constraints;
+  return constraints.empty() ? RowConstraint{} : constraints[static_cast<std::size_t>(mode)];
+}
+
+// The system of a mode is the Grams' product, with the ridge on its diagonal.
+RowUpdate CpAls::update_rows(int mode) {
+  const auto rank = static_cast<std::size_t>(rank_);
+  std::vector<double> system = hadamard_of_grams(mode);
+  double trace = 0;
+  for (std::size_t r = 0; r < rank; ++r) {
+    system[r * rank + r] += context_.options.ridge;
+    trace += system[r * rank + r];
+  }
+  const RowConstraint constraint = constraint_of(mode);
+  std::vector<double> factored = system;
+  const double rho = constraint.needs_dual() ? trace / static_cast<double>(rank_) : 0.0;
+  for (std::size_t r = 0; r < rank; ++r) factored[r * rank + r] += rho;
+  const RowSolver solver(factored, rank_, context_.stop);
+  system_ranks_[static_cast<std::size_t>(mode)] = solver.numerical_rank();
+  ++updated_modes_;
+  RowProblem problem(solver);
+  problem.system = system;
+  problem.weights = weights_;
+  problem.constraint = constraint;
+  problem.rho = rho;
+  return context_.backend.update_rows(mode, problem);
+}
+
+void CpAls::undo_step() {
+  for (int mode = 0; mode < updated_modes_; ++mode) context_.backend.restore_factor(mode);
   weights_ = weights_before_;
 }
 
-std::vector<double> CpAls::system_of(int mode) {
-  std::vector<double> system = hadamard_of_grams(mode);
-  const auto rank = static_cast<std::size_t>(rank_);
-  for (std::size_t r = 0; r < rank; ++r) system[r * rank + r] += ridge_;
-  return system;
+bool CpAls::has_converged(const CpdModel& so_far, const SweepReport*) const {
+  const std::vector<double>& fits = so_far.fit_history;
+  const std::size_t sweeps = fits.size();
+  return sweeps > 1 && std::abs(fits[sweeps - 1] - fits[sweeps - 2]) < context_.options.tolerance;
+}
+
+MethodState CpAls::state() const {
+  if (needs(context_.tensor.summary(), context_.options).dual_modes == 0) return {};
+  return {.numbers = {}, .matrices = {"dual"}};
+}
+
+void CpAls::store_rows(std::size_t, int mode, std::uint64_t first_row, std::span<double> rows) const {
+  if (constraint_of(mode).needs_dual()) {
+    context_.backend.store_dual(mode, first_row, rows);
+  } else {
+    std::ranges::fill(rows, 0.0);
+  }
+}
+
+void CpAls::load_rows(std::size_t, int mode, std::uint64_t first_row, std::span<const double> rows) {
+  if (constraint_of(mode).needs_dual()) context_.backend.load_dual(mode, first_row, rows);
 }
 
 std::vector<double> CpAls::hadamard_of_grams(int left_out) {
   std::vector<double> product(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_), 1.0);
   for (int mode = 0; mode < order_; ++mode) {
     if (mode == left_out) continue;
-    const std::span<const double> gram = backend_->gram(mode);
+    const std::span<const double> gram = context_.backend.gram(mode);
     for (std::size_t i = 0; i < product.size(); ++i) product[i] *= gram[i];
   }
   return product;
 }
 
-double CpAls::fit(double inner, std::uint64_t sweep) {
+double CpAls::fit(double inner, int sweep) {
   // Relative to the terms added: larger than any rounding error, even with f32.
   constexpr double rounding = 1e-3;
-  const std::string where = "the fit of sweep " + std::to_string(sweep + 1);
+  const std::string where = "the fit of sweep " + std::to_string(sweep);
   const std::vector<double> grams = hadamard_of_grams(-1);
   const auto rank = static_cast<std::size_t>(rank_);
   double model_squared = 0;

@@ -1,55 +1,51 @@
-// Alternating least squares on a backend: one sweep at a time.
+// Alternating least squares, with or without constraints on the rows.
 #pragma once
 
-#include <cstdint>
-#include <utility>
+#include <span>
 #include <vector>
 
-#include "engine/stream/streamer.hpp"
-#include "kernels/backend.hpp"
+#include "engine/fit/fit_method.hpp"
 
 namespace blco {
 
-class CpAls {
+class CpAls final : public FitMethod {
  public:
-  // Requires: `norm_squared`, that of the tensor, is > 0, `ridge` is >= 0, and the backend holds the initial factors.
-  CpAls(Backend& backend, Streamer& streamer, int order, int rank, double norm_squared, double ridge,
-        StopPoll stop = {});
+  // Requires: the tensor's sum of squares is > 0.
+  explicit CpAls(const FitContext& context);
 
-  // Updates every mode once, in order. Returns the fit, 1 - |X - model| / |X|, from the last mode's MTTKRP (Kolda &
-  // Bader 2009, section 3.4). `sweep` counts from 0 since the very first, also after a resume, and sets the directions
-  // of the passes. Throws Error: invalid_argument if numbers leave the range of a double; corrupt if the residual is
-  // negative by more than rounding, which happens if `norm_squared` is not that of the tensor; cancelled once `stop`
-  // says so.
-  double run_sweep(std::uint64_t sweep);
+  static void check(const TensorSummary& tensor, const CpdOptions& options);
+  static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
 
-  // Rolls back an unfinished sweep: restores factors and weights of the sweep before. Requires a backend that keeps
-  // previous factors; no sweeps may follow.
-  void undo_sweep();
+  void start(std::span<const double> weights) override;
+  // Updates every mode once, in order. The fit, 1 - |X - model| / |X|, comes from the last mode's MTTKRP (Kolda & Bader
+  // 2009, section 3.4). Throws Error: invalid_argument if numbers leave the range of a double; corrupt if the residual
+  // is negative by more than rounding, which happens if the stored sum of squares is not that of the tensor; cancelled.
+  void run_step(SweepReport& report) override;
+  // Requires a backend that keeps previous factors.
+  void undo_step() override;
+  bool has_converged(const CpdModel& so_far, const SweepReport* report) const override;
+  const std::vector<double>& weights() const override { return weights_; }
 
-  const std::vector<double>& weights() const { return weights_; }
-  void set_weights(std::vector<double> weights) { weights_ = std::move(weights); }
-  // Per mode, the numerical rank of the last sweep's normal equations: R, or less if they were singular.
-  const std::vector<int>& system_ranks() const { return system_ranks_; }
+  // The duals of constrained modes.
+  MethodState state() const override;
+  void store_rows(std::size_t, int mode, std::uint64_t first_row, std::span<double> rows) const override;
+  void load_rows(std::size_t, int mode, std::uint64_t first_row, std::span<const double> rows) override;
 
  private:
-  // The system of a mode: the Grams' product, and the ridge on its diagonal.
-  std::vector<double> system_of(int mode);
+  RowConstraint constraint_of(int mode) const;
+  RowUpdate update_rows(int mode);
   // Elementwise product of the Grams of all modes but `left_out` (-1: all modes). Row-major R x R.
   std::vector<double> hadamard_of_grams(int left_out);
-  double fit(double inner, std::uint64_t sweep);
+  double fit(double inner, int sweep);
 
-  Backend* backend_;
-  Streamer* streamer_;
+  FitContext context_;
   int order_;
   int rank_;
   double norm_squared_;
-  double ridge_;
-  StopPoll stop_;
   std::vector<double> weights_;
   std::vector<double> weights_before_;  // as of the start of this sweep
   int updated_modes_ = 0;               // in this sweep, one that has only begun included
-  std::vector<int> system_ranks_;
+  std::vector<int> system_ranks_;       // per mode: R, or less if the normal equations were singular
 };
 
 }  // namespace blco

@@ -18,6 +18,18 @@
 namespace blco {
 namespace {
 
+CpdModel described(const CpdOptions& options) {
+  CpdModel model;
+  describe_method(options, model);
+  return model;
+}
+
+std::string in_words(const std::vector<std::string>& constraints) {
+  std::string words;
+  for (const std::string& constraint : constraints) words += (words.empty() ? "" : ", ") + constraint;
+  return words.empty() ? "none" : words;
+}
+
 void check_resumed(const ModelFile& model, const TensorSummary& tensor, const CpdOptions& options) {
   const std::string name = options.resume.string();
   if (options.initial != nullptr)
@@ -47,10 +59,20 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
     refuse(name + ": the model to resume was fitted with a ridge of " + in_full(model.ridge) + "; give " +
            option_name("ridge", in_full(model.ridge)));
   }
-  if (model.fit_history.size() > static_cast<std::uint64_t>(options.max_sweeps)) {
-    refuse(name + ": the model to resume has " + std::to_string(model.fit_history.size()) +
-           " sweeps, more than the limit of " + std::to_string(options.max_sweeps) + "; raise " +
-           option_name("max_sweeps"));
+  const CpdModel wanted = described(options);
+  if (model.method != wanted.method) {
+    refuse(name + ": the model to resume was fitted by another method; give " + option_name("method", model.method));
+  }
+  if (model.loss != to_string(wanted.loss)) {
+    refuse(name + ": the model to resume was fitted with another loss; give " + option_name("loss", model.loss));
+  }
+  if (model.constraints != to_strings(wanted.constraints)) {
+    refuse(name + ": the model to resume was fitted with other constraints (" + in_words(model.constraints) +
+           "); give the same ones");
+  }
+  if (model.sweeps > static_cast<std::uint64_t>(options.max_sweeps)) {
+    refuse(name + ": the model to resume has " + std::to_string(model.sweeps) + " sweeps, more than the limit of " +
+           std::to_string(options.max_sweeps) + "; raise " + option_name("max_sweeps"));
   }
 }
 
@@ -82,8 +104,11 @@ FitStart::FitStart(const TensorSummary& tensor, const CpdOptions& given) : optio
 JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
   const TensorSummary& tensor = given.summary();
   JobRequest request;
-  request.want_previous = options.on_progress || options.time_limit_seconds > 0;
-  request.caller_bytes = model_bytes_beyond_backend(tensor, options);
+  const MethodNeeds needs = method_needs(tensor, options);
+  request.want_previous = needs.undoes_steps && (options.on_progress || options.time_limit_seconds > 0);
+  request.all_outputs = needs.all_outputs;
+  request.dual_modes = needs.dual_modes;
+  request.caller_bytes = model_bytes_beyond_backend(tensor, options) + needs.host_bytes;
   for (const std::uint64_t bytes : tensor.label_bytes) request.caller_bytes += bytes;
   if (options.initial != nullptr) {
     for (const std::vector<double>& factor : options.initial->factors) {
@@ -107,7 +132,8 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, std::uniq
       job_(&job),
       meter_(&meter),
       rows_(tensor.chunks(), job.backend(), start.options.rank, job.device() != nullptr),
-      streamer_(std::move(streamer)) {
+      streamer_(std::move(streamer)),
+      passes_(*streamer_) {
   model_.shape = tensor_->shape;
   model_.rank = options_->rank;
   model_.mode_names = tensor_->mode_names;
@@ -115,31 +141,49 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, std::uniq
   model_.seed = options_->seed;
   model_.precision = options_->precision;
   model_.ridge = options_->ridge;
+  describe_method(*options_, model_);
   model_.tensor_nnz = tensor_->nnz;
   model_.tensor_sum_of_squares = tensor_->sum_of_squares;
   load_initial_factors(*tensor_, *options_, start.resumed.get(), rows_);
-  als_.emplace(job.backend(), *streamer_, static_cast<int>(tensor_->shape.size()), options_->rank,
-               tensor_->sum_of_squares, options_->ridge, [this] { return meter_->poll(); });
+  method_ = make_method({tensor, *options_, job.backend(), passes_, job.pool(),
+                         [this] { return meter_->poll() || meter_->stop_requested(); }});
   if (start.resumed) {
-    model_.fit_history = start.resumed->header().fit_history;
-    model_.weights = start.resumed->header().weights;
-    als_->set_weights(model_.weights);
+    restore_method(*start.resumed);
+  } else {
+    method_->start(options_->initial != nullptr ? options_->initial->weights : std::vector<double>());
   }
   if (!job.plan().keep_previous) meter_->defer_stops();
 }
 
+void CpFit::restore_method(const ModelFileReader& resumed) {
+  const ModelFile& header = resumed.header();
+  model_.fit_history = header.fit_history;
+  model_.objective_history = header.objective_history;
+  model_.weights = header.weights;
+  model_.stop_reason = stop_reason_of(header);
+  method_->start(model_.weights);
+  if (header.state_numbers.empty() && header.state_matrices.empty()) return;
+  resumed.read_state([this](std::size_t matrix, std::size_t mode, std::uint64_t first, std::span<const double> rows) {
+    method_->load_rows(matrix, static_cast<int>(mode), first, rows);
+  });
+  method_->restore({header.state_numbers, header.state_matrices});
+}
+
 CpdModel CpFit::run() {
   // A resumed fit may already be complete.
-  std::optional<StopReason> stop = model_.fit_history.empty() ? std::nullopt : reason_to_end();
+  std::optional<StopReason> stop = model_.sweeps() == 0 ? std::nullopt : reason_to_end(nullptr);
   while (!stop) stop = run_sweep();
   model_.stop_reason = *stop;
   if (!options_->checkpoint.empty()) write_checkpoint();
+  method_->finish();
+  model_.weights = method_->weights();
   // Frees the lanes to make room for the model.
-  als_.reset();
+  method_.reset();
   streamer_.reset();
   for (std::size_t n = 0; n < tensor_->shape.size(); ++n) {
     model_.factors.push_back(rows_.take(static_cast<int>(n)));
   }
+  if (!std::holds_alternative<AlsMethod>(options_->method)) normalise_columns(model_);
   arrange_components(model_);
   return std::move(model_);
 }
@@ -148,26 +192,26 @@ std::optional<StopReason> CpFit::run_sweep() {
   const auto start = std::chrono::steady_clock::now();
   const std::uint64_t bytes_before = streamer_->bytes_read();
   SweepReport report;
-  report.sweep = static_cast<int>(model_.fit_history.size()) + 1;
+  report.sweep = static_cast<int>(model_.sweeps()) + 1;
+  const std::uint64_t passes_before = passes_.count();
   meter_->begin({.name = "sweep", .sweep = report.sweep, .nonzeros = tensor_->nnz * tensor_->shape.size()});
   try {
-    report.fit = als_->run_sweep(static_cast<std::uint64_t>(report.sweep - 1));
+    method_->run_step(report);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled || !meter_->stop_requested()) throw;
-    if (model_.fit_history.empty()) {
+    if (model_.sweeps() == 0) {
       throw Error(ErrorKind::cancelled,
                   meter_->stop_message() + " before the end of the first sweep, so there is no model");
     }
-    als_->undo_sweep();
+    method_->undo_step();
+    model_.weights = method_->weights();
     return meter_->reason();
   }
   meter_->report_end();
-  report.fit_change = report.fit - model_.fit();
+  report.passes = passes_.count() - passes_before;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.bytes_read = streamer_->bytes_read() - bytes_before;
-  report.system_ranks = als_->system_ranks();
-  model_.fit_history.push_back(report.fit);
-  model_.weights = als_->weights();
+  record(report);
   const std::optional<StopReason> stop = reason_to_stop(report);
   const bool due = !options_->checkpoint.empty() && report.sweep % options_->checkpoint_sweeps == 0;
   if (due && !stop) {
@@ -177,29 +221,51 @@ std::optional<StopReason> CpFit::run_sweep() {
   return stop;
 }
 
+void CpFit::record(SweepReport& report) {
+  model_.weights = method_->weights();
+  if (!std::isfinite(report.objective)) {
+    refuse("the objective of sweep " + std::to_string(report.sweep) +
+           " is not a finite number: the values or the initial factors do not suit the loss, or are too large; scale "
+           "them down, or use " +
+           option_name("precision", "f64"));
+  }
+  if (!std::holds_alternative<AlsMethod>(options_->method)) {
+    model_.objective_history.push_back(report.objective);
+    return;
+  }
+  report.fit_change = report.fit - model_.fit();
+  model_.fit_history.push_back(report.fit);
+}
+
 std::optional<StopReason> CpFit::reason_to_stop(const SweepReport& report) {
   if (options_->on_sweep && !options_->on_sweep(report)) return StopReason::cancelled;
-  if (const std::optional<StopReason> end = reason_to_end()) return end;
+  if (const std::optional<StopReason> end = reason_to_end(&report)) return end;
   if (meter_->stop_requested()) return meter_->reason();
   return std::nullopt;
 }
 
-std::optional<StopReason> CpFit::reason_to_end() const {
-  const std::vector<double>& fits = model_.fit_history;
-  const std::size_t sweeps = fits.size();
-  if (sweeps > 1 && std::abs(fits[sweeps - 1] - fits[sweeps - 2]) < options_->tolerance) return StopReason::tolerance;
-  if (sweeps >= static_cast<std::size_t>(options_->max_sweeps)) return StopReason::sweeps;
+std::optional<StopReason> CpFit::reason_to_end(const SweepReport* report) const {
+  if (method_->has_converged(model_, report)) return StopReason::tolerance;
+  if (model_.sweeps() >= static_cast<std::size_t>(options_->max_sweeps)) return StopReason::sweeps;
   return std::nullopt;
 }
 
 // Losing a copy on disk is no reason to lose the fit.
 void CpFit::write_checkpoint() {
-  CheckpointReport report{.sweep = static_cast<int>(model_.fit_history.size()), .failure = {}};
+  CheckpointReport report{.sweep = static_cast<int>(model_.sweeps()), .failure = {}};
   try {
-    write_model_file(options_->checkpoint, describe_model(model_),
-                     [this](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
-                       rows_.store(static_cast<int>(mode), first_row, rows);
-                     });
+    ModelFile file = describe_model(model_);
+    const MethodState state = method_->state();
+    file.state_numbers = state.numbers;
+    file.state_matrices = state.matrices;
+    write_model_file(
+        options_->checkpoint, file,
+        [this](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
+          rows_.store(static_cast<int>(mode), first_row, rows);
+        },
+        [this](std::size_t matrix, std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
+          method_->store_rows(matrix, static_cast<int>(mode), first_row, rows);
+        });
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::cuda) throw;  // the rows themselves are lost
     report.failure = error;

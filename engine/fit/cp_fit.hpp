@@ -6,9 +6,10 @@
 #include <optional>
 
 #include "engine/common/progress_meter.hpp"
-#include "engine/fit/cp_als.hpp"
 #include "engine/fit/cpd_job.hpp"
+#include "engine/fit/fit_method.hpp"
 #include "engine/fit/original_rows.hpp"
+#include "engine/stream/pass_sequence.hpp"
 #include "engine/stream/streamer.hpp"
 #include "io/container/model_file.hpp"
 
@@ -40,7 +41,10 @@ class CpFit {
   // Returns nothing if another sweep is due.
   std::optional<StopReason> run_sweep();
   std::optional<StopReason> reason_to_stop(const SweepReport& report);
-  std::optional<StopReason> reason_to_end() const;
+  // `report` is that of the last step; null: the model was resumed.
+  std::optional<StopReason> reason_to_end(const SweepReport* report) const;
+  void record(SweepReport& report);
+  void restore_method(const ModelFileReader& resumed);
   void write_checkpoint();
 
   const TensorSummary* tensor_;
@@ -50,7 +54,8 @@ class CpFit {
   OriginalRows rows_;
   CpdModel model_;  // without factors until the end
   std::unique_ptr<Streamer> streamer_;
-  std::optional<CpAls> als_;
+  PassSequence passes_;
+  std::unique_ptr<FitMethod> method_;
 };
 
 }  // namespace blco

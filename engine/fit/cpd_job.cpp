@@ -6,6 +6,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
+#include "engine/fit/fit_method.hpp"
 #include "engine/fit/initial_model.hpp"
 #include "engine/stream/pass_estimate.hpp"
 #include "io/container/chunk_source.hpp"
@@ -45,6 +46,7 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
     refuse(option_name("lanes") + " must be 0, or from 2 to " + std::to_string(max_lanes) + ", not " +
            std::to_string(options.lanes));
   }
+  check_method(tensor, options);
   if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
   if (options.initial != nullptr) check_initial_model(tensor, options);
 }
@@ -59,6 +61,8 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
   request_.backend.rank = options.rank;
   request_.backend.precision = options.precision;
   request_.backend.stop = request.stop;
+  request_.backend.all_outputs = request.all_outputs;
+  request_.backend.dual_modes = request.dual_modes;
   request_.budget_bytes = host_budget(budget.host_bytes);
   request_.threads = pool_.width();
   request_.deterministic = options.deterministic;

@@ -24,6 +24,8 @@ struct JobRequest {
   std::uint64_t model_bytes = 0;   // further results, whose space a host backend frees first
   Tier best_tier = Tier::device;   // no chunk stays nearer to the kernels between passes
   bool want_previous = false;      // keep factors for a return to the last finished sweep
+  bool all_outputs = false;        // as in BackendConfig
+  ModeSet dual_modes = 0;          // as in BackendConfig
   const DeclaredGpu* declared = nullptr;  // plan for this GPU only
   StopPoll stop = {};                     // as in BackendConfig
 };

@@ -1,8 +1,11 @@
 // Converts a model between memory and its file.
 #include <array>
+#include <blco/cpd_method.hpp>
 #include <blco/model.hpp>
+#include <charconv>
 #include <string_view>
 
+#include "engine/common/number_text.hpp"
 #include "engine/fit/model_description.hpp"
 
 namespace blco {
@@ -25,7 +28,35 @@ Precision parse_precision(std::string_view text) {
   return Precision::f64;
 }
 
+// What to_string writes.
+RowConstraint parse_constraint(std::string_view text) {
+  RowConstraint constraint;
+  const auto number_at = [&](std::size_t at) {
+    double number = 0;
+    std::from_chars(text.data() + at, text.data() + text.size(), number);
+    return number;
+  };
+  if (text.starts_with("nonnegative")) constraint.set = RowSet::nonnegative;
+  if (text.starts_with("simplex")) constraint.set = RowSet::simplex;
+  if (text.starts_with("box=")) {
+    constraint.set = RowSet::box;
+    constraint.lower = number_at(4);
+    constraint.upper = number_at(text.find(':') + 1);
+  }
+  if (const std::size_t l1 = text.find("l1="); l1 != std::string_view::npos) constraint.l1 = number_at(l1 + 3);
+  return constraint;
+}
+
 }  // namespace
+
+std::string to_string(const RowConstraint& constraint) {
+  std::string text;
+  if (constraint.set == RowSet::nonnegative) text = "nonnegative";
+  if (constraint.set == RowSet::simplex) text = "simplex";
+  if (constraint.set == RowSet::box) text = "box=" + in_full(constraint.lower) + ":" + in_full(constraint.upper);
+  if (constraint.l1 > 0) text += (text.empty() ? "l1=" : " l1=") + in_full(constraint.l1);
+  return text.empty() ? "none" : text;
+}
 
 const char* to_string(StopReason reason) {
   switch (reason) {
@@ -55,16 +86,33 @@ const char* to_string(Precision precision) {
   return "f64";
 }
 
+StopReason stop_reason_of(const ModelFile& file) { return parse_stop_reason(file.stop_reason); }
+
+std::vector<std::string> to_strings(const std::vector<RowConstraint>& constraints) {
+  std::vector<std::string> words;
+  bool any = false;
+  for (const RowConstraint& constraint : constraints) {
+    words.push_back(to_string(constraint));
+    any = any || constraint != RowConstraint{};
+  }
+  if (!any) words.clear();
+  return words;
+}
+
 ModelFile describe_model(const CpdModel& model) {
   ModelFile file;
   file.shape = model.shape;
   file.rank = static_cast<std::uint64_t>(model.rank);
   file.weights = model.weights;
+  file.method = model.method;
+  file.loss = to_string(model.loss);
+  file.constraints = to_strings(model.constraints);
   file.fit_history = model.fit_history;
+  file.objective_history = model.objective_history;
   file.mode_names = model.mode_names;
   file.labels = model.labels;
   file.fit = model.fit();
-  file.sweeps = model.fit_history.size();
+  file.sweeps = model.sweeps();
   file.seed = model.seed;
   file.precision = to_string(model.precision);
   file.ridge = model.ridge;
@@ -85,7 +133,11 @@ CpdModel load_model(const std::filesystem::path& path) {
   model.rank = static_cast<int>(file.rank);
   model.weights = std::move(file.weights);
   model.factors = std::move(file.factors);
+  model.method = file.method;
+  model.loss = parse_loss(file.loss).value_or(Loss{});
+  for (const std::string& constraint : file.constraints) model.constraints.push_back(parse_constraint(constraint));
   model.fit_history = std::move(file.fit_history);
+  model.objective_history = std::move(file.objective_history);
   model.mode_names = std::move(file.mode_names);
   model.labels = std::move(file.labels);
   model.seed = file.seed;
@@ -93,7 +145,7 @@ CpdModel load_model(const std::filesystem::path& path) {
   model.ridge = file.ridge;
   model.tensor_nnz = file.tensor_nnz;
   model.tensor_sum_of_squares = file.tensor_sum_of_squares;
-  model.stop_reason = parse_stop_reason(file.stop_reason);
+  model.stop_reason = stop_reason_of(file);
   return model;
 }
 

@@ -8,5 +8,8 @@
 namespace blco {
 
 ModelFile describe_model(const CpdModel& model);
+StopReason stop_reason_of(const ModelFile& file);
+// As a model file has them: one per mode, empty where no mode has a constraint.
+std::vector<std::string> to_strings(const std::vector<RowConstraint>& constraints);
 
 }  // namespace blco

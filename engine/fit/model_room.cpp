@@ -8,6 +8,7 @@
 
 #include "blco/error.hpp"
 #include "engine/common/memory.hpp"
+#include "engine/fit/fit_method.hpp"
 #include "io/container/model_file.hpp"
 #include "io/file/scratch_file.hpp"
 #include "io/file/temporary_file.hpp"
@@ -66,11 +67,15 @@ void check_file(const fs::path& file, std::uint64_t model_bytes, bool is_repeate
 void check_model_room(const TensorSummary& tensor, const CpdOptions& options) {
   const std::uint64_t label_bytes =
       std::accumulate(tensor.label_bytes.begin(), tensor.label_bytes.end(), std::uint64_t{0});
-  const std::uint64_t bytes = model_file_bytes(tensor.shape, static_cast<std::uint64_t>(options.rank), label_bytes);
+  const auto rank = static_cast<std::uint64_t>(options.rank);
+  const std::uint64_t bytes = model_file_bytes(tensor.shape, rank, label_bytes);
+  const std::uint64_t checkpoint_bytes =
+      model_file_bytes(tensor.shape, rank, label_bytes, method_needs(tensor, options).state_matrices);
   if (!options.output.empty()) check_file(options.output, bytes, false);
   if (!options.checkpoint.empty())
-    check_file(options.checkpoint, bytes, options.max_sweeps > options.checkpoint_sweeps);
-  if (!options.output.empty() && !options.checkpoint.empty()) check_both(options.output, options.checkpoint, bytes);
+    check_file(options.checkpoint, checkpoint_bytes, options.max_sweeps > options.checkpoint_sweeps);
+  if (!options.output.empty() && !options.checkpoint.empty())
+    check_both(options.output, options.checkpoint, checkpoint_bytes);
 }
 
 }  // namespace blco

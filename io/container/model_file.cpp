@@ -9,6 +9,7 @@
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
+#include "blco/loss.hpp"
 #include "io/container/container_table.hpp"
 #include "io/container/label_table.hpp"
 #include "io/hdf5/hdf5_data.hpp"
@@ -22,6 +23,8 @@ constexpr std::uint64_t max_model_rank = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_word_bytes = 256;
 constexpr std::uint64_t block_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_sweeps_kept = std::uint64_t{1} << 32;
+constexpr std::uint64_t max_state_numbers = std::uint64_t{1} << 20;
+constexpr std::uint64_t max_state_matrices = 16;
 
 using Factors = std::span<const std::vector<double>>;
 
@@ -34,6 +37,7 @@ void check_model(const std::filesystem::path& path, const ModelFile& model) {
   require(model.rank >= 1 && model.weights.size() == model.rank, "it does not have one weight per component");
   for (const std::uint64_t length : model.shape) require(length >= 1, "the length of a mode is 0");
   require(model.mode_names.empty() || model.mode_names.size() == order, "it does not have one name per mode");
+  require(model.constraints.empty() || model.constraints.size() == order, "it does not have one constraint per mode");
   require(model.labels.empty() || model.labels.size() == order, "it does not have one list of labels per mode");
   for (std::size_t n = 0; n < model.labels.size(); ++n) {
     require(model.labels[n].empty() || model.labels[n].size() == model.shape[n],
@@ -79,7 +83,7 @@ void for_each_block(const ModelFile& model, std::size_t mode, const Visit& visit
   }
 }
 
-void write_factor(const Hdf5Place& place, hid_t group, const ModelFile& model, std::size_t mode,
+void write_matrix(const Hdf5Place& place, hid_t group, const ModelFile& model, std::size_t mode,
                   const FactorRows& factor_rows) {
   const std::string name = std::to_string(mode);
   const Hdf5Id dataset =
@@ -93,7 +97,25 @@ void write_factor(const Hdf5Place& place, hid_t group, const ModelFile& model, s
   });
 }
 
-void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, const FactorRows& factor_rows) {
+void write_state(const Hdf5Place& place, hid_t root, const ModelFile& model, const StateRows& state_rows) {
+  if (model.state_numbers.empty() && model.state_matrices.empty()) return;
+  const Hdf5Id state = create_group(place, root, "state");
+  if (!model.state_matrices.empty()) write_texts(place, state.get(), "matrices", model.state_matrices);
+  if (!model.state_numbers.empty()) {
+    write_dataset<double>(place, state.get(), "numbers", {model.state_numbers.size()}, model.state_numbers);
+  }
+  for (std::size_t matrix = 0; matrix < model.state_matrices.size(); ++matrix) {
+    const Hdf5Id group = create_group(place, state.get(), model.state_matrices[matrix].c_str());
+    for (std::size_t n = 0; n < model.shape.size(); ++n) {
+      write_matrix(place, group.get(), model, n, [&](std::size_t mode, std::uint64_t first, std::span<double> rows) {
+        state_rows(matrix, mode, first, rows);
+      });
+    }
+  }
+}
+
+void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, const FactorRows& factor_rows,
+                    const StateRows& state_rows) {
   write_text(place, root, "format", model_format);
   write_attribute(place, root, "version", model_version);
   write_attribute(place, root, "rank", model.rank);
@@ -104,6 +126,9 @@ void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, 
   write_text(place, root, "stop_reason", model.stop_reason);
   if (!model.precision.empty()) write_text(place, root, "precision", model.precision);
   if (model.ridge != 0) write_attribute(place, root, "ridge", model.ridge);
+  write_text(place, root, "method", model.method);
+  write_text(place, root, "loss", model.loss);
+  if (!model.constraints.empty()) write_texts(place, root, "constraints", model.constraints);
   if (model.tensor_nnz != 0) {
     write_attribute(place, root, "tensor_nnz", model.tensor_nnz);
     write_attribute(place, root, "tensor_sum_of_squares", model.tensor_sum_of_squares);
@@ -113,8 +138,12 @@ void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, 
   if (!model.fit_history.empty()) {
     write_dataset<double>(place, root, "fit_history", {model.fit_history.size()}, model.fit_history);
   }
+  if (!model.objective_history.empty()) {
+    write_dataset<double>(place, root, "objective_history", {model.objective_history.size()}, model.objective_history);
+  }
   const Hdf5Id group = create_group(place, root, "factors");
-  for (std::size_t n = 0; n < model.shape.size(); ++n) write_factor(place, group.get(), model, n, factor_rows);
+  for (std::size_t n = 0; n < model.shape.size(); ++n) write_matrix(place, group.get(), model, n, factor_rows);
+  write_state(place, root, model, state_rows);
   write_labels(place, root, model.labels);
 }
 
@@ -176,6 +205,13 @@ void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
     if (!std::isfinite(model.ridge) || model.ridge < 0)
       fail_at(place, "the attribute ridge is not a number of 0 or more");
   }
+  if (has_attribute(place, root, "method")) model.method = read_text(place, root, "method", max_word_bytes);
+  if (has_attribute(place, root, "loss")) model.loss = read_text(place, root, "loss", max_word_bytes);
+  if (!parse_loss(model.loss)) fail_at(place, "the attribute loss is \"" + model.loss + "\", which is no loss");
+  if (has_attribute(place, root, "constraints")) {
+    model.constraints = read_texts(place, root, "constraints", static_cast<std::uint64_t>(max_order), max_word_bytes);
+    if (model.constraints.size() != model.shape.size()) fail_at(place, "constraints and shape differ in length");
+  }
   if (has_attribute(place, root, "tensor_nnz")) model.tensor_nnz = read_integer(place, root, "tensor_nnz");
   if (has_attribute(place, root, "tensor_sum_of_squares")) {
     model.tensor_sum_of_squares = read_real(place, root, "tensor_sum_of_squares");
@@ -188,36 +224,56 @@ void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
   }
 }
 
-void read_fit_history(const Hdf5Place& place, hid_t root, std::uint64_t file_bytes, ModelFile& model) {
-  if (!has_link(place, root, "fit_history")) return;
+// A list of finite numbers, or none.
+std::vector<double> read_list(const Hdf5Place& place, hid_t root, const char* name, std::uint64_t max_numbers,
+                              std::uint64_t file_bytes) {
+  if (!has_link(place, root, name)) return {};
   Extents extents;
   {
-    const Hdf5Id dataset = open_dataset(place, root, "fit_history");
-    extents = dataset_extents(place, dataset.get(), "fit_history");
+    const Hdf5Id dataset = open_dataset(place, root, name);
+    extents = dataset_extents(place, dataset.get(), name);
   }
-  if (extents == Extents{0}) return;
-  if (extents.size() != 1 || extents[0] > max_sweeps_kept)
-    fail_at(place, "fit_history is not a list of one fit per sweep");
-  model.fit_history = read_dataset<double>(place, root, "fit_history", extents, file_bytes);
-  require_finite(place, model.fit_history, "fit_history");
+  if (extents == Extents{0}) return {};
+  if (extents.size() != 1 || extents[0] > max_numbers) fail_at(place, std::string(name) + " is not a list of numbers");
+  std::vector<double> numbers = read_dataset<double>(place, root, name, extents, file_bytes);
+  require_finite(place, numbers, name);
+  return numbers;
 }
 
-std::vector<Hdf5Id> open_factors(const Hdf5Place& place, hid_t root, std::uint64_t file_bytes, const ModelFile& model) {
-  if (!has_link(place, root, "factors")) fail_at(place, "the group factors is missing");
-  const Hdf5Id group = own(H5Gopen2(root, "factors", H5P_DEFAULT), H5Gclose, place, "cannot open the group factors");
-  std::vector<Hdf5Id> factors;
+std::vector<Hdf5Id> open_matrices(const Hdf5Place& place, hid_t parent, const std::string& name,
+                                  std::uint64_t file_bytes, const ModelFile& model) {
+  if (!has_link(place, parent, name.c_str())) fail_at(place, "the group " + name + " is missing");
+  const Hdf5Id group =
+      own(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), H5Gclose, place, ("cannot open the group " + name).c_str());
+  std::vector<Hdf5Id> matrices;
   for (std::size_t n = 0; n < model.shape.size(); ++n) {
-    factors.push_back(open_checked_dataset(place, group.get(), std::to_string(n).c_str(), /*reals=*/true,
-                                           {model.shape[n], model.rank}, file_bytes));
+    matrices.push_back(open_checked_dataset(place, group.get(), std::to_string(n).c_str(), /*reals=*/true,
+                                            {model.shape[n], model.rank}, file_bytes));
   }
-  return factors;
+  return matrices;
+}
+
+// The matrices of the state, name by name; fills in the header.
+std::vector<std::vector<Hdf5Id>> open_state(const Hdf5Place& place, hid_t root, std::uint64_t file_bytes,
+                                            ModelFile& model) {
+  std::vector<std::vector<Hdf5Id>> matrices;
+  if (!has_link(place, root, "state")) return matrices;
+  const Hdf5Id state = own(H5Gopen2(root, "state", H5P_DEFAULT), H5Gclose, place, "cannot open the group state");
+  model.state_numbers = read_list(place, state.get(), "numbers", max_state_numbers, file_bytes);
+  if (!has_attribute(place, state.get(), "matrices")) return matrices;
+  model.state_matrices = read_texts(place, state.get(), "matrices", max_state_matrices, max_word_bytes);
+  for (const std::string& name : model.state_matrices) {
+    matrices.push_back(open_matrices(place, state.get(), name, file_bytes, model));
+  }
+  return matrices;
 }
 
 }  // namespace
 
-std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t label_bytes) {
+std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t label_bytes,
+                               std::uint64_t state_matrices) {
   std::uint64_t numbers = rank;
-  for (const std::uint64_t length : shape) numbers += length * rank;
+  for (const std::uint64_t length : shape) numbers += (1 + state_matrices) * length * rank;
   return numbers * sizeof(double) + label_bytes + Hdf5Output::metadata_bytes;
 }
 
@@ -233,13 +289,16 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model,
   });
 }
 
-void write_model_file(const std::filesystem::path& path, const ModelFile& model, const FactorRows& factor_rows) {
+void write_model_file(const std::filesystem::path& path, const ModelFile& model, const FactorRows& factor_rows,
+                      const StateRows& state_rows) {
   check_model(path, model);
   const QuietHdf5 quiet;
   Hdf5Output output({path, ErrorKind::io});
-  output.reserve(model_file_bytes(model.shape, model.rank, label_file_bytes(model.labels)) -
-                 Hdf5Output::metadata_bytes + model.fit_history.size() * sizeof(double));
-  write_contents(output.place(), output.root(), model, factor_rows);
+  const std::uint64_t lists = model.fit_history.size() + model.objective_history.size() + model.state_numbers.size();
+  output.reserve(
+      model_file_bytes(model.shape, model.rank, label_file_bytes(model.labels), model.state_matrices.size()) -
+      Hdf5Output::metadata_bytes + lists * sizeof(double));
+  write_contents(output.place(), output.root(), model, factor_rows, state_rows);
   output.publish();
 }
 
@@ -253,8 +312,10 @@ struct ModelFileReader::Impl {
     read_attributes(place, file.get(), header);
     header.weights = read_dataset<double>(place, file.get(), "weights", {header.rank}, file_bytes);
     require_finite(place, header.weights, "weights");
-    read_fit_history(place, file.get(), file_bytes, header);
-    factors = open_factors(place, file.get(), file_bytes, header);
+    header.fit_history = read_list(place, file.get(), "fit_history", max_sweeps_kept, file_bytes);
+    header.objective_history = read_list(place, file.get(), "objective_history", max_sweeps_kept, file_bytes);
+    factors = open_matrices(place, file.get(), "factors", file_bytes, header);
+    state = open_state(place, file.get(), file_bytes, header);
     find_label_bytes(place, file.get(), header.shape, file_bytes);
   }
 
@@ -264,6 +325,9 @@ struct ModelFileReader::Impl {
   std::uint64_t file_bytes = 0;
   ModelFile header;
   std::vector<Hdf5Id> factors;
+  std::vector<std::vector<Hdf5Id>> state;
+
+  void read_matrix(hid_t dataset, std::size_t mode, const std::string& name, const FactorRowsSink& sink) const;
 };
 
 ModelFileReader::ModelFileReader(const std::filesystem::path& path) : impl_(std::make_unique<Impl>(path)) {}
@@ -275,18 +339,31 @@ std::vector<Labels> ModelFileReader::read_labels() const {
   return blco::read_labels(impl_->place, impl_->file.get(), impl_->header.shape, impl_->file_bytes);
 }
 
+void ModelFileReader::Impl::read_matrix(hid_t dataset, std::size_t mode, const std::string& name,
+                                        const FactorRowsSink& sink) const {
+  for_each_block(header, mode, [&](std::uint64_t first, std::vector<double>& block) {
+    const RowSelection rows(place, dataset, first, block.size() / header.rank, header.rank);
+    checked(H5Dread(dataset, memory_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
+            place, "cannot read", name);
+    require_finite(place, block, name, header.rank, first);
+    sink(mode, first, block);
+  });
+}
+
 void ModelFileReader::read_factors(const FactorRowsSink& sink) const {
-  const ModelFile& header = impl_->header;
-  for (std::size_t mode = 0; mode < header.shape.size(); ++mode) {
-    const hid_t dataset = impl_->factors[mode].get();
-    const std::string name = "factors/" + std::to_string(mode);
-    for_each_block(header, mode, [&](std::uint64_t first, std::vector<double>& block) {
-      const RowSelection rows(impl_->place, dataset, first, block.size() / header.rank, header.rank);
-      checked(H5Dread(dataset, memory_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
-              impl_->place, "cannot read", name);
-      require_finite(impl_->place, block, name, header.rank, first);
-      sink(mode, first, block);
-    });
+  for (std::size_t mode = 0; mode < impl_->header.shape.size(); ++mode) {
+    impl_->read_matrix(impl_->factors[mode].get(), mode, "factors/" + std::to_string(mode), sink);
+  }
+}
+
+void ModelFileReader::read_state(const StateRowsSink& sink) const {
+  for (std::size_t matrix = 0; matrix < impl_->state.size(); ++matrix) {
+    const std::string name = "state/" + impl_->header.state_matrices[matrix] + "/";
+    for (std::size_t mode = 0; mode < impl_->header.shape.size(); ++mode) {
+      impl_->read_matrix(
+          impl_->state[matrix][mode].get(), mode, name + std::to_string(mode),
+          [&](std::size_t n, std::uint64_t first, std::span<const double> rows) { sink(matrix, n, first, rows); });
+    }
   }
 }
 

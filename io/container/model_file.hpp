@@ -1,10 +1,13 @@
 // A CP model on disk: HDF5, readable with plain h5py.
 //
-//   attributes  format "blco-model", version, rank, shape, fit, sweeps, seed, precision, ridge, stop_reason,
-//   mode_names,
-//               tensor_nnz, tensor_sum_of_squares
-//   /weights f64[R]   /factors/n f64[I_n, R], n from 0   /fit_history f64[sweeps]
+//   attributes  format "blco-model", version, rank, shape, fit, sweeps, seed, precision, ridge, method, loss,
+//   constraints,
+//               stop_reason, mode_names, tensor_nnz, tensor_sum_of_squares
+//   /weights f64[R]   /factors/n f64[I_n, R], n from 0   /fit_history f64[sweeps], or
+//   /objective_history f64[sweeps]
 //   /modes/n/labels and label_ends, where the mode has labels: as in a container
+//   /state, in a checkpoint: numbers f64[any], and of each matrix /state/NAME/n f64[I_n, R], rows in the order of the
+//   container that was fitted
 #pragma once
 
 #include <cstdint>
@@ -24,9 +27,13 @@ struct ModelFile {
   std::uint64_t rank = 0;
   std::vector<double> weights;               // R
   std::vector<std::vector<double>> factors;  // per mode, row-major I_n x R
-  std::vector<double> fit_history;           // fit after each sweep
-  std::vector<std::string> mode_names;       // one per mode, or empty
-  std::vector<Labels> labels;                // one list per mode, empty or as long as the mode; or empty
+  std::string method = "als";
+  std::string loss = "gaussian";
+  std::vector<std::string> constraints;   // one per mode, or empty: none
+  std::vector<double> fit_history;        // fit after each sweep
+  std::vector<double> objective_history;  // of methods without a fit
+  std::vector<std::string> mode_names;    // one per mode, or empty
+  std::vector<Labels> labels;             // one list per mode, empty or as long as the mode; or empty
   double fit = 0;
   std::uint64_t sweeps = 0;
   std::uint64_t seed = 0;
@@ -36,18 +43,26 @@ struct ModelFile {
   // The tensor that the model was fitted to; zero if unknown.
   std::uint64_t tensor_nnz = 0;
   double tensor_sum_of_squares = 0;
+  // What a checkpoint keeps for the method. Matrices by name; their rows are written and read apart.
+  std::vector<double> state_numbers;
+  std::vector<std::string> state_matrices;
 };
 
 // The space that is reserved on the disk before a model is written, but for a few KiB and 8 bytes per sweep.
 // `label_bytes` is the memory of all labels.
-std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t label_bytes);
+std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t label_bytes,
+                               std::uint64_t state_matrices = 0);
 
 // Writes rows of the factor of `mode` from `first_row` on into `rows`, row-major; `rows` holds whole rows.
 using FactorRows = std::function<void(std::size_t mode, std::uint64_t first_row, std::span<double> rows)>;
+// Same for a matrix of model.state_matrices.
+using StateRows =
+    std::function<void(std::size_t matrix, std::size_t mode, std::uint64_t first_row, std::span<double> rows)>;
 
 // Writes a temporary file next to `path`, syncs it, and renames it when complete. `factor_rows` supplies the factors in
 // blocks of about 1 MiB, which is all the memory needed; model.factors is not read. Throws Error{io}.
-void write_model_file(const std::filesystem::path& path, const ModelFile& model, const FactorRows& factor_rows);
+void write_model_file(const std::filesystem::path& path, const ModelFile& model, const FactorRows& factor_rows,
+                      const StateRows& state_rows = {});
 // Same with factors in memory: those of `model`, or those given.
 void write_model_file(const std::filesystem::path& path, const ModelFile& model);
 void write_model_file(const std::filesystem::path& path, const ModelFile& model,
@@ -55,6 +70,8 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model,
 
 // Receives whole rows of the factor of `mode` from `first_row` on, row-major.
 using FactorRowsSink = std::function<void(std::size_t mode, std::uint64_t first_row, std::span<const double> rows)>;
+using StateRowsSink =
+    std::function<void(std::size_t matrix, std::size_t mode, std::uint64_t first_row, std::span<const double> rows)>;
 
 // Reads a model file in blocks of its factors, with about 1 MiB of memory.
 class ModelFileReader {
@@ -71,6 +88,8 @@ class ModelFileReader {
   std::vector<Labels> read_labels() const;
   // Passes the factors to `sink`, modes and rows in order, and checks that each number is finite.
   void read_factors(const FactorRowsSink& sink) const;
+  // Same for the matrices of header().state_matrices.
+  void read_state(const StateRowsSink& sink) const;
 
  private:
   struct Impl;

@@ -1,6 +1,7 @@
 // CP decomposition of a tensor that may be larger than memory.
 #pragma once
 
+#include <blco/cpd_method.hpp>
 #include <blco/device.hpp>
 #include <blco/memory_budget.hpp>
 #include <blco/model.hpp>
@@ -76,12 +77,18 @@ struct CpdPlan {
   std::vector<PassSeconds> passes;        // per mode; filled by plan_cpd for a declared GPU only
 };
 
+// One sweep of the method; cpd_method.hpp says what that is.
 struct SweepReport {
-  int sweep = 0;  // counted from 1
-  double fit = 0;
+  int sweep = 0;         // counted from 1
+  double objective = 0;  // what the method minimises
+  double fit = 0;        // AlsMethod only: 1 - |X - M| / |X|
   double fit_change = 0;
+  double kkt_violation = 0;                     // AprMethod only: the largest of any entry
+  std::optional<double> validation_error = {};  // CompletionMethod with held-out entries: their root mean square
   double seconds = 0;
+  std::uint64_t passes = 0;      // over the chunks, or a part of them
   std::uint64_t bytes_read = 0;  // from the container, during this sweep
+  bool converged = false;        // the method's own rule to stop holds
   // Per mode, the numerical rank of the R x R normal equations. A value below R means linearly dependent columns: the
   // update took the pseudo-inverse, and a smaller rank would fit as well.
   std::vector<int> system_ranks;
@@ -93,12 +100,15 @@ struct CheckpointReport {
 };
 
 struct CpdOptions {
-  int rank = 16;            // 0: the rank of `initial` or `resume`
-  int max_sweeps = 50;      // counts the sweeps before a resume too
-  double tolerance = 1e-5;  // stop when the fit changes by less; 0: never
-  // Minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2, the fit being reported as
-  // ever. Weights then stay small, so that components do not grow against each other. A number without a unit: a
-  // component that stands alone has its weight divided by 1 + ridge. 0: none.
+  CpdMethod method = AlsMethod{};
+  int rank = 16;        // 0: the rank of `initial` or `resume`
+  int max_sweeps = 50;  // counts the sweeps before a resume too
+  // Stop when a sweep changes the fit by less; GcpMethod: the objective, relatively; CompletionMethod: the root mean
+  // square error, relatively. 0: never. AprMethod has a tolerance of its own.
+  double tolerance = 1e-5;
+  // AlsMethod and CompletionMethod. Minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X -
+  // M|^2, the fit being reported as ever. Weights then stay small, so that components do not grow against each other. A
+  // number without a unit: a component that stands alone has its weight divided by 1 + ridge. 0: none.
   double ridge = 0;
   std::uint64_t seed = 1;                         // of the initial factors, which depend on seed, shape and rank alone
   Device device = Device::automatic;              // automatic: a GPU if there is one, else the CPU
@@ -115,10 +125,10 @@ struct CpdOptions {
   // plan chooses.
   int lanes = 0;
   KernelVariant variant = KernelVariant::usual;  // GPU only, for measurements
-  // Start from these factors; its weights are ignored. A mode of the tensor may be longer than in this model, as after
-  // an ingest of more data with ColumnOptions::labels_from; the further rows are then random, of `seed`, and as large
-  // as the others: uniform between zero and a bound that gives them the root mean square of their column, with the sign
-  // of its sum. Labels, where tensor and model have them, must agree as far as the model goes.
+  // Start from these factors; AlsMethod ignores its weights. A mode of the tensor may be longer than in this model, as
+  // after an ingest of more data with ColumnOptions::labels_from; the further rows are then random, of `seed`, and as
+  // large as the others: uniform between zero and a bound that gives them the root mean square of their column, with
+  // the sign of its sum. Labels, where tensor and model have them, must agree as far as the model goes.
   const CpdModel* initial = nullptr;
   // A model file (a checkpoint or any other) to continue from: its factors, its seed and its sweep count. The numbers
   // are those of a fit that never stopped: from a checkpoint bit for bit on one CPU thread or with `deterministic`;
@@ -141,21 +151,20 @@ struct CpdOptions {
   ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last finished sweep
 };
 
-// Fits a rank-R CP model by alternating least squares (Kolda & Bader 2009, fig. 3.3), modes in order. Cells without a
-// nonzero count as zero. With a ridge the system of each mode has it on its diagonal; from the second sweep on that is
-// the objective's minimum, because the other modes' columns then have norm 1.
-// If the fit is cancelled or out of time, it returns the model of the last finished sweep.
-// The model's components are sorted by falling weight. Their signs are settled: a component stays the same when an even
-// number of its columns change sign, so as many columns as possible get a positive dominant entry (the one of largest
-// magnitude); the one that must stay negative is that whose dominant entry holds the least share of its squares.
-// Reads every chunk that does not stay in memory N times per sweep. Host memory stays under budget.host_bytes, which
-// covers the initial and the returned model, but not what the CUDA driver allocates for itself.
-// On one CPU thread the budget does not change a bit of the model; with options.deterministic, neither do the threads.
-// Otherwise threads and budget change it by rounding. A GPU adds sums in no fixed order.
-// Throws Error: invalid_argument (rank; initial or resumed model of another tensor), out_of_memory (budget below the
-// minimum, which the message names), corrupt (bad checksum; thrown after reads in flight have drained), io (trace,
-// resumed model, a place without room for the model), cancelled (before the first sweep was finished), cuda and
-// not_built (Device::cuda).
+// Fits a rank-R CP model by options.method, modes in order; cpd_method.hpp says what each minimises. With a ridge the
+// system of each mode has it on its diagonal; from the second sweep on that is the objective's minimum, because the
+// other modes' columns then have norm 1. If the fit is cancelled or out of time, it returns the model of the last
+// finished sweep. The model's components are sorted by falling weight. Their signs are settled: a component stays the
+// same when an even number of its columns change sign, so as many columns as possible get a positive dominant entry
+// (the one of largest magnitude); the one that must stay negative is that whose dominant entry holds the least share of
+// its squares. Reads every chunk that does not stay in memory N times per sweep. Host memory stays under
+// budget.host_bytes, which covers the initial and the returned model, but not what the CUDA driver allocates for
+// itself. On one CPU thread the budget does not change a bit of the model; with options.deterministic, neither do the
+// threads. Otherwise threads and budget change it by rounding. A GPU adds sums in no fixed order. Throws Error:
+// invalid_argument (rank; initial or resumed model of another tensor), out_of_memory (budget below the minimum, which
+// the message names), corrupt (bad checksum; thrown after reads in flight have drained), io (trace, resumed model, a
+// place without room for the model), cancelled (before the first sweep was finished), cuda and not_built
+// (Device::cuda).
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
 // Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that

@@ -5,6 +5,8 @@
 #include <blco/error.hpp>
 #include <blco/kernel_choice.hpp>
 #include <blco/labels.hpp>
+#include <blco/loss.hpp>
+#include <blco/row_constraint.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -18,9 +20,14 @@ enum class StopReason { tolerance, sweeps, cancelled, time, unfinished };
 struct CpdModel {
   std::vector<std::uint64_t> shape;
   int rank = 0;
-  std::vector<double> weights;               // R; falling in a model that fit_cpd returned
-  std::vector<std::vector<double>> factors;  // per mode, row-major I_n x R, columns of 2-norm 1 (or 0)
-  std::vector<double> fit_history;           // fit after each sweep: 1 - |X - model| / |X|
+  std::vector<double> weights;  // R; falling in a model that fit_cpd returned
+  // Per mode, row-major I_n x R; columns of 2-norm 1 (or 0), unless the mode's constraint forbids to scale them.
+  std::vector<std::vector<double>> factors;
+  std::string method = "als";                   // see CpdMethod
+  Loss loss = {};                               // what the method minimises
+  std::vector<RowConstraint> constraints = {};  // of each mode; empty: none
+  std::vector<double> fit_history;              // als: fit after each sweep: 1 - |X - model| / |X|
+  std::vector<double> objective_history = {};   // other methods: what they minimise, after each sweep
   std::vector<std::string> mode_names;
   std::vector<Labels> labels = {};  // per mode one label per coordinate, or none; empty: no mode has labels
   std::uint64_t seed = 0;
@@ -32,6 +39,8 @@ struct CpdModel {
   double tensor_sum_of_squares = 0;
 
   double fit() const { return fit_history.empty() ? 0.0 : fit_history.back(); }
+  double objective() const { return objective_history.empty() ? 0.0 : objective_history.back(); }
+  std::size_t sweeps() const { return fit_history.empty() ? objective_history.size() : fit_history.size(); }
 };
 
 const char* to_string(StopReason reason);

@@ -1,0 +1,78 @@
+// A method of fit_cpd: one step at a time. The driver (cp_fit.hpp) does everything else.
+#pragma once
+
+#include <blco/cpd.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/common/thread_pool.hpp"
+#include "engine/stream/pass_sequence.hpp"
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+// What a method works on. The backend holds the factors between steps, in the container's order of rows.
+struct FitContext {
+  const Tensor& tensor;
+  const CpdOptions& options;
+  Backend& backend;
+  PassSequence& passes;
+  ThreadPool& pool;
+  StopPoll stop;  // true once the fit must stop; a long step may then end early, with its factors in order
+};
+
+// What a method needs before it can be made.
+struct MethodNeeds {
+  bool all_outputs = false;          // loss passes to all modes at once
+  ModeSet dual_modes = 0;            // that update_rows solves by ADMM
+  bool undoes_steps = false;         // by the backend's previous factors
+  std::uint64_t host_bytes = 0;      // of the method itself
+  std::uint64_t state_matrices = 0;  // that a checkpoint keeps, each as large as all factors
+};
+
+// A method's state beside factors and weights, which a checkpoint keeps, so that a resumed fit goes on with the same
+// numbers. Matrices have the shapes of the factors.
+struct MethodState {
+  std::vector<double> numbers;
+  std::vector<std::string> matrices;  // their names
+};
+
+class FitMethod {
+ public:
+  virtual ~FitMethod() = default;
+
+  // Called once, after the initial factors are in the backend. `weights` are those of the model they came from; empty:
+  // the factors are random.
+  virtual void start(std::span<const double> weights) = 0;
+  // Runs step `report.sweep`, counted from 1 since the very first, also after a resume. Fills in what it finds out;
+  // the driver fills in times and counts. Throws Error: cancelled only if undoes_steps; invalid_argument if numbers
+  // leave the range of a double.
+  virtual void run_step(SweepReport& report) = 0;
+  // Rolls back a step that was cancelled. No steps may follow.
+  virtual void undo_step() {}
+  // True if the fit is done: after a step, by its `report`; before the first one of a resumed fit, by the model alone.
+  virtual bool has_converged(const CpdModel& so_far, const SweepReport* report) const;
+  // Called once at the end: leaves the model's factors in the backend.
+  virtual void finish() {}
+
+  // R. With the backend's factors they make the model after each step.
+  virtual const std::vector<double>& weights() const = 0;
+
+  virtual MethodState state() const { return {}; }
+  virtual void restore(const MethodState&) {}
+  virtual void store_rows(std::size_t, int, std::uint64_t, std::span<double>) const {}
+  virtual void load_rows(std::size_t, int, std::uint64_t, std::span<const double>) {}
+};
+
+// The table of methods. Throws Error{invalid_argument} for options that do not go together.
+void check_method(const TensorSummary& tensor, const CpdOptions& options);
+MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options);
+std::unique_ptr<FitMethod> make_method(const FitContext& context);
+// Writes method, loss and constraints into the model.
+void describe_method(const CpdOptions& options, CpdModel& model);
+
+}  // namespace blco

@@ -1,0 +1,79 @@
+// The table of methods: to add one, write its class, and name it here and in CpdMethod.
+#include <array>
+#include <blco/cpd_method.hpp>
+#include <charconv>
+#include <string>
+#include <type_traits>
+
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "engine/fit/cp_als.hpp"
+#include "engine/fit/fit_method.hpp"
+
+namespace blco {
+namespace {
+
+class NotThereYet final : public FitMethod {
+ public:
+  explicit NotThereYet(const FitContext&) {}
+  static void check(const TensorSummary&, const CpdOptions&) { refuse("this method is not there yet"); }
+  static MethodNeeds needs(const TensorSummary&, const CpdOptions&) { return {}; }
+  void start(std::span<const double>) override {}
+  void run_step(SweepReport&) override {}
+  const std::vector<double>& weights() const override { return weights_; }
+
+ private:
+  std::vector<double> weights_;
+};
+
+template <class Options>
+struct MethodOf {
+  using Type = NotThereYet;
+  static constexpr const char* name = "none";
+};
+
+template <>
+struct MethodOf<AlsMethod> {
+  using Type = CpAls;
+  static constexpr const char* name = "als";
+};
+
+// Calls visit(MethodOf<the options' type>()).
+template <class Visit>
+auto with_method(const CpdMethod& method, const Visit& visit) {
+  return std::visit([&](const auto& options) { return visit(MethodOf<std::remove_cvref_t<decltype(options)>>()); },
+                    method);
+}
+
+}  // namespace
+
+const char* name_of(const CpdMethod& method) {
+  return with_method(method, [](auto of) { return decltype(of)::name; });
+}
+
+void check_method(const TensorSummary& tensor, const CpdOptions& options) {
+  with_method(options.method, [&](auto of) { decltype(of)::Type::check(tensor, options); });
+}
+
+MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options) {
+  return with_method(options.method, [&](auto of) { return decltype(of)::Type::needs(tensor, options); });
+}
+
+std::unique_ptr<FitMethod> make_method(const FitContext& context) {
+  return with_method(context.options.method, [&](auto of) -> std::unique_ptr<FitMethod> {
+    return std::make_unique<typename decltype(of)::Type>(context);
+  });
+}
+
+void describe_method(const CpdOptions& options, CpdModel& model) {
+  model.method = name_of(options.method);
+  if (const auto* als = std::get_if<AlsMethod>(&options.method)) model.constraints = als->constraints;
+  if (std::holds_alternative<AprMethod>(options.method)) model.loss = {LossKind::poisson, 0};
+  if (const auto* gcp = std::get_if<GcpMethod>(&options.method)) model.loss = gcp->loss;
+}
+
+bool FitMethod::has_converged(const CpdModel& so_far, const SweepReport* report) const {
+  return report != nullptr ? report->converged : so_far.stop_reason == StopReason::tolerance;
+}
+
+}  // namespace blco

@@ -1,0 +1,67 @@
+// The methods of fit_cpd: what each minimises, and its options.
+//
+// X is the tensor, M the model sum_r weights[r] * a_0r o a_1r o ..., x and m their entries.
+#pragma once
+
+#include <blco/loss.hpp>
+#include <blco/row_constraint.hpp>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace blco {
+
+class Tensor;
+
+// |X - M|^2, by alternating least squares (Kolda & Bader 2009, figure 3.3), and with constraints by HALS (Cichocki &
+// Phan 2009) and AO-ADMM (Huang, Sidiropoulos & Liavas 2016). Absent entries are zeros. A sweep is N passes.
+// Columns are scaled to norm 1 where the constraint allows it. A mode with an l1 penalty, a box or a simplex keeps the
+// scale of its columns.
+struct AlsMethod {
+  std::vector<RowConstraint> constraints = {};  // per mode; empty: none
+};
+
+// sum over all entries of m - x log m, for counts x >= 0 and factors >= 0: CP-APR by multiplicative updates (Chi &
+// Kolda, On Tensors, Sparsity, and Nonnegative Factorizations, SIAM J. Matrix Anal. Appl. 2012, algorithm 3). Absent
+// entries are zeros. A sweep updates each mode by up to inner_iterations passes, and computes the quotients x / m as it
+// goes.
+struct AprMethod {
+  int inner_iterations = 10;       // of a mode, at most
+  double kkt_tolerance = 1e-4;     // stop when no entry violates the optimality conditions by more
+  double kappa = 0.01;             // added to zeros that ought to grow ("inadmissible")
+  double kappa_tolerance = 1e-10;  // entries below count as zeros for that
+  double floor = 1e-10;            // least m in x / m
+};
+
+// sum over all entries of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent entries are zeros.
+// gaussian and poisson: the sum over all zeros in closed form, and L-BFGS with bounds. The other losses: Adam on
+// sampled entries, semi-stratified (Kolda & Hong, Stochastic Gradients for Large-Scale Tensor Decomposition, 2020,
+// section 5).
+struct GcpMethod {
+  Loss loss = {};
+  // L-BFGS only: evaluations of a sweep, each one pass. The approximation of the Hessian starts anew with each sweep.
+  int evaluations = 20;
+  // Adam only. A sweep is an epoch: it takes every chunk once, in random order, some chunks per step.
+  double learning_rate = 1e-3;
+  std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros
+};
+
+// sum over the given entries of (x - m)^2, plus ridge: absent entries are unknown. Alternating least squares, whose
+// rows are solved by conjugate gradients from the old rows. A sweep is N * (cg_steps + 1) passes.
+struct CompletionMethod {
+  int cg_steps = 2;
+  // Held-out entries, of the same shape. With them the fit stops once their error has risen twice in a row, and returns
+  // the model of the least error.
+  const Tensor* validation = nullptr;
+};
+
+using CpdMethod = std::variant<AlsMethod, AprMethod, GcpMethod, CompletionMethod>;
+
+// "als", "apr", "gcp" or "complete".
+const char* name_of(const CpdMethod& method);
+
+// Such as "nonnegative", "nonnegative l1=0.5", "box=0:1", "simplex"; "none".
+std::string to_string(const RowConstraint& constraint);
+
+}  // namespace blco
