@@ -138,13 +138,26 @@ inline long double simplex_threshold(const Wide& row) {
   return lower;
 }
 
-inline void wide_admm(const TestSystem& system, const RowConstraint& constraint, const double* given, long double* row,
+// Row-major R x R.
+inline Wide wide_inverse(const std::vector<double>& matrix, std::size_t n) {
+  Wide inverse;
+  for (std::size_t r = 0; r < n; ++r) {
+    Wide unit(n);
+    unit[r] = 1;
+    const Wide column = solve(matrix, unit);
+    inverse.insert(inverse.end(), column.begin(), column.end());
+  }
+  return inverse;
+}
+
+// `inverse` is that of V + rho I.
+inline void wide_admm(const Wide& inverse, const RowConstraint& constraint, const double* given, long double* row,
                       long double* dual, std::size_t n) {
-  const std::vector<double> shifted = system.shifted(static_cast<int>(n), test_rho);
   for (int step = 0; step < admm_steps; ++step) {
-    Wide right(n);
-    for (std::size_t r = 0; r < n; ++r) right[r] = given[r] + test_rho * (row[r] + dual[r]);
-    const Wide t = solve(shifted, right);
+    Wide t(n);
+    for (std::size_t r = 0; r < n; ++r) {
+      for (std::size_t k = 0; k < n; ++k) t[r] += inverse[r * n + k] * (given[k] + test_rho * (row[k] + dual[k]));
+    }
     Wide moved(n);
     for (std::size_t r = 0; r < n; ++r) moved[r] = t[r] - dual[r];
     const long double threshold = constraint.set == RowSet::simplex ? simplex_threshold(moved) : 0;

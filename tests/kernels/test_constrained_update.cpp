@@ -67,6 +67,7 @@ TEST_P(ConstrainedUpdateOf, AdmmTakesItsStepsInEveryRow) {
   for (const int rank : {1, 3, 8, 16, 17, 40}) {
     const auto n = static_cast<std::size_t>(rank);
     const TestSystem system(rank, test_rho);
+    const Wide inverse = wide_inverse(system.shifted(rank, test_rho), n);
     const std::vector<double> weights = nonnegative_matrix(n, 1, 8);
     for (const RowConstraint& constraint : {unit_box, on_simplex, sparse, sparse_box}) {
       for (const std::uint64_t rows : {1, 63, 64, 65, rank == 17 ? 300 : 2}) {
@@ -86,7 +87,7 @@ TEST_P(ConstrainedUpdateOf, AdmmTakesItsStepsInEveryRow) {
           expected[i] = static_cast<long double>(old[i]) * weights[i % n];
         }
         for (std::size_t i = 0; i < rows; ++i) {
-          wide_admm(system, constraint, &given[i * n], &expected[i * n], &dual[i * n], n);
+          wide_admm(inverse, constraint, &given[i * n], &expected[i * n], &dual[i * n], n);
         }
         for (std::size_t i = 0; i < expected.size(); ++i) inner += expected[i] * given[i];
         const auto actual = backend.factor();
