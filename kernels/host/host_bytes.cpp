@@ -23,12 +23,14 @@ std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
   const std::uint64_t longest = std::ranges::max(config.layout.shape());
   const auto rank = static_cast<std::uint64_t>(config.rank);
   std::uint64_t bytes = small_bytes + PassOutput<Sum>::bytes(longest, config.rank) +
-                        DenseKernels::bytes(config.rank, longest, threads) +
+                        DenseKernels::bytes(config.rank, longest, config.dual_modes != 0, threads) +
                         static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order());
   if (host_backend_needs_exchange(config, threads)) bytes += RowExchange::bytes(config.layout, threads);
-  for (const std::uint64_t length : config.layout.shape()) {
-    const std::uint64_t factor = FactorMatrix<Factor, Sum>::bytes(length, config.rank);
-    bytes += (config.keep_previous ? 2 : 1) * factor + rank * rank * sizeof(double);
+  for (int mode = 0; mode < config.layout.order(); ++mode) {
+    const std::uint64_t length = config.layout.mode(mode).length;
+    std::uint64_t matrices = FactorMatrix<Factor, Sum>::bytes(length, config.rank);
+    if (has_mode(config.dual_modes, mode)) matrices += RowMatrix<Factor, Sum>::bytes(length, config.rank);
+    bytes += (config.keep_previous ? 2 : 1) * matrices + rank * rank * sizeof(double);
   }
   return bytes + mapped_bytes(std::min(config.private_bytes, host_backend_useful_private_bytes(config, threads)));
 }
