@@ -288,7 +288,11 @@ TEST(Dense, ScratchIsBoundedWhateverTheRows) {
   EXPECT_LE(cuda::DenseSizes(max_rows, 64, sizeof(double), sizeof(double)).bytes, 42 * mebibyte);
   EXPECT_LE(cuda::DenseSizes(max_rows, 64, sizeof(double), sizeof(float)).bytes, 58 * mebibyte);
   EXPECT_LE(cuda::DenseSizes(max_rows, 64, sizeof(float), sizeof(float)).bytes, 74 * mebibyte);
-  EXPECT_LE(cuda::DenseSizes(max_rows, 4096, sizeof(float), sizeof(float)).bytes, 384 * mebibyte);
+  EXPECT_LE(cuda::DenseSizes(max_rows, 64, sizeof(double), sizeof(double), /*duals=*/true).bytes, 74 * mebibyte);
+  EXPECT_LE(cuda::DenseSizes(max_rows, 64, sizeof(float), sizeof(float), /*duals=*/true).bytes, 122 * mebibyte);
+  EXPECT_LE(cuda::DenseSizes(max_rows, 4096, sizeof(float), sizeof(float)).bytes,
+            384 * mebibyte + 4096 * sizeof(double))
+      << "with a weight per column";
   EXPECT_LE(cuda::DenseSizes(40, 8, sizeof(float), sizeof(float)).bytes, mebibyte / 8);
 }
 
