@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "blco/error.hpp"
@@ -32,7 +33,10 @@ constexpr double device_rho = 1.5;
 // V is the identity times the rank, and some more; the solver holds V + rho I where ADMM needs that.
 struct DeviceSystem {
   DeviceSystem(int rank, const RowConstraint& constraint)
-      : v(system_of(rank, 0)), solver(system_of(rank, constraint.needs_dual() ? device_rho : 0), rank) {
+      : DeviceSystem(system_of(rank, 0), system_of(rank, constraint.needs_dual() ? device_rho : 0), rank, constraint) {}
+  DeviceSystem(std::vector<double> system, const std::vector<double>& factored, int rank,
+               const RowConstraint& constraint)
+      : v(std::move(system)), solver(factored, rank) {
     for (int r = 0; r < rank; ++r) weights.push_back(0.5 + r % 3);
     problem.system = v;
     problem.weights = weights;
@@ -78,8 +82,8 @@ constexpr double near_by = sizeof(Factor) == sizeof(double) ? 1e-12 : 1e-6;
 
 // `in_place`: old and new numbers share memory.
 template <class Sum, class Factor>
-void expect_rows_of_the_reference(const RowConstraint& constraint, int rank, std::uint64_t rows, bool in_place) {
-  const DeviceSystem system(rank, constraint);
+void expect_rows_of_the_reference(const DeviceSystem& system, int rank, std::uint64_t rows, bool in_place) {
+  const RowConstraint& constraint = system.problem.constraint;
   const auto n = static_cast<std::size_t>(rank);
   const auto output = rows_with_gaps<Sum>(rows, rank, 5);
   const auto old = held_as<Factor>(random_matrix(rows, rank, 6));
@@ -141,6 +145,11 @@ void expect_rows_of_the_reference(const RowConstraint& constraint, int rank, std
   }
 }
 
+template <class Sum, class Factor>
+void expect_rows_of_the_reference(const RowConstraint& constraint, int rank, std::uint64_t rows, bool in_place) {
+  expect_rows_of_the_reference<Sum, Factor>(DeviceSystem(rank, constraint), rank, rows, in_place);
+}
+
 class EveryConstrainedOrder : public ::testing::TestWithParam<simt::Order> {
  protected:
   EveryConstrainedOrder() {
@@ -165,6 +174,17 @@ TEST_P(EveryConstrainedOrder, SlabsAreJoined) {
     expect_rows_of_the_reference<double, double>(constraint, 3, 71, false);
     expect_rows_of_the_reference<double, float>(constraint, 3, 140, false);
     expect_rows_of_the_reference<float, float>(constraint, 3, 141, true);
+  }
+}
+
+TEST_P(EveryConstrainedOrder, SingularSystemsTakeThePseudoInverse) {
+  const std::vector<double> ones(9, 1.0);
+  for (const RowConstraint& constraint : {simplex_rows, sparse_box_rows}) {
+    const DeviceSystem system(ones, ones, 3, constraint);
+    ASSERT_FALSE(system.solver.is_cholesky());
+
+    expect_rows_of_the_reference<double, double>(system, 3, 75, true);
+    expect_rows_of_the_reference<float, float>(system, 3, 75, false);
   }
 }
 
