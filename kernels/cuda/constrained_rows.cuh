@@ -1,5 +1,5 @@
-// The steps of HALS and ADMM (RowProblem in kernels/backend.hpp) in f64, as operations of cub::DeviceFor: one thread
-// per number where numbers do not depend on each other, else one per row.
+// The steps of HALS and ADMM (RowProblem in kernels/backend.hpp) in f64: one thread per number where numbers do not
+// depend on each other, else one per row. All but one are operations of cub::DeviceFor.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "blco/row_constraint.hpp"
+#include "kernels/cuda/launch.cuh"
 
 namespace blco::cuda {
 
@@ -25,24 +26,26 @@ struct MultiplyByWeights {
   std::uint64_t columns;
 };
 
-// Both passes over one row. The system is symmetric.
-struct HalsRow {
-  __device__ void operator()(std::uint64_t row) const {
-    const double* m = given + row * columns;
-    double* a = rows + row * columns;
+// All passes of HALS. The system is symmetric.
+struct HalsRows {
+  // Updates the row that `m` is given for; column k of it is at a[k * stride].
+  __device__ void update(const double* m, double* a, std::uint64_t stride) const {
     bool is_zero = true;
     for (std::uint64_t r = 0; r < columns; ++r) is_zero = is_zero && m[r] == 0;
-    for (std::uint64_t r = 0; r < columns && is_zero; ++r) a[r] = 0;
+    for (std::uint64_t r = 0; r < columns && is_zero; ++r) a[r * stride] = 0;
     for (int pass = 0; pass < passes && !is_zero; ++pass) {
       for (std::uint64_t r = 0; r < columns; ++r) {
         const double* v = system + r * columns;
         if (!(v[r] > 0)) continue;
         double step = m[r] - half_l1;
-        for (std::uint64_t k = 0; k < columns; ++k) step -= a[k] * v[k];
-        a[r] = larger(0, a[r] + step / v[r]);
+        for (std::uint64_t k = 0; k < columns; ++k) step -= a[k * stride] * v[k];
+        a[r * stride] = larger(0, a[r * stride] + step / v[r]);
       }
     }
   }
+  // In place.
+  __device__ void operator()(std::uint64_t row) const { update(given + row * columns, rows + row * columns, 1); }
+
   const double* given;
   const double* system;
   double* rows;
@@ -50,6 +53,27 @@ struct HalsRow {
   double half_l1;
   int passes;
 };
+
+// What a block may have without asking for more.
+constexpr std::size_t hals_shared_bytes = std::size_t{48} << 10;
+constexpr unsigned hals_threads = 32;
+
+namespace {
+
+// Each thread's row lies in shared memory, where threads that read the same column of their rows read neighbours: R^2
+// numbers a pass would else come from as many cache lines as there are threads.
+__global__ void hals_kernel(HalsRows task, std::uint64_t row_count) {
+  BLCO_DYNAMIC_SHARED(memory);
+  const std::uint64_t row = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (row >= row_count) return;
+  double* a = reinterpret_cast<double*>(memory) + threadIdx.x;
+  double* from = task.rows + row * task.columns;
+  for (std::uint64_t k = 0; k < task.columns; ++k) a[k * blockDim.x] = from[k];
+  task.update(task.given + row * task.columns, a, blockDim.x);
+  for (std::uint64_t k = 0; k < task.columns; ++k) from[k] = a[k * blockDim.x];
+}
+
+}  // namespace
 
 // The right sides of ADMM's least squares.
 struct AdmmRightSide {

@@ -135,8 +135,14 @@ void DenseWork::upload_system(const RowProblem& problem) {
 }
 
 void DenseWork::run_hals(const RowProblem& problem, const double* given, std::uint64_t rows, double* made) const {
-  const HalsRow update{given, at(sizes_.system), made, sizes_.columns, problem.constraint.l1 / 2, hals_passes};
-  check(cub::DeviceFor::Bulk(rows, update, stream_.get()), "HALS");
+  const HalsRows update{given, at(sizes_.system), made, sizes_.columns, problem.constraint.l1 / 2, hals_passes};
+  const std::size_t shared_bytes = sizes_.columns * hals_threads * sizeof(double);
+  if (shared_bytes > hals_shared_bytes) {
+    check(cub::DeviceFor::Bulk(rows, update, stream_.get()), "HALS");
+    return;
+  }
+  const auto blocks = static_cast<unsigned>((rows + hals_threads - 1) / hals_threads);
+  launch("HALS", hals_kernel, {blocks, hals_threads, shared_bytes}, stream_.get(), update, rows);
 }
 
 void DenseWork::run_admm(const RowProblem& problem, const double* given, std::uint64_t rows, double* made,

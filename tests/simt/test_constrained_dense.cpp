@@ -177,6 +177,11 @@ TEST_P(EveryConstrainedOrder, SlabsAreJoined) {
   }
 }
 
+TEST_P(EveryConstrainedOrder, RowsTooLongForSharedMemoryAreUpdatedInPlace) {
+  // 192 columns of 32 rows are 48 KiB.
+  for (const int rank : {192, 193}) expect_rows_of_the_reference<double, double>(nonnegative_rows, rank, 33, true);
+}
+
 TEST_P(EveryConstrainedOrder, SingularSystemsTakeThePseudoInverse) {
   const std::vector<double> ones(9, 1.0);
   for (const RowConstraint& constraint : {simplex_rows, sparse_box_rows}) {
