@@ -1,7 +1,6 @@
 // Each strip of rows takes all its steps while its columns are in the L1 cache.
 #include "kernels/host/constrained_tiles.hpp"
 
-#include <cmath>
 #include <limits>
 
 #include "kernels/highway_targets.hpp"
