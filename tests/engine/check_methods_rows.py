@@ -45,6 +45,7 @@ def admm(output, system, rows, dual, project):
     return rows, dual
 
 
+NORMALISED = ("plain", "hals")
 PROJECTIONS = {
     "box": lambda rows, rho: np.clip(rows, 0.1, 0.9),
     "box of both signs": lambda rows, rho: np.clip(rows, -0.5, 0.75),
@@ -62,19 +63,22 @@ def als(tensor, start, kinds, ridge):
     fits = []
     for _ in range(SWEEPS):
         for mode, kind in enumerate(kinds):
-            system = gram_product(factors, mode) + ridge * np.eye(RANK)
-            output = dense_mttkrp(tensor.array, factors, mode)
-            old = factors[mode] * weights
-            weights = np.ones(RANK)
+            # Rows that keep their scale are fitted with the weights in the other modes, where there are any to take them.
+            keeps = kind not in NORMALISED
+            carried = np.diag(weights) if keeps and set(kinds) & set(NORMALISED) else np.eye(RANK)
+            system = carried @ gram_product(factors, mode) @ carried + ridge * np.eye(RANK)
+            output = dense_mttkrp(tensor.array, factors, mode) @ carried
+            old = factors[mode] if keeps else factors[mode] * weights
             if kind == "plain":
                 rows = np.linalg.solve(system, output.T).T
             elif kind.startswith("hals"):
                 rows = hals(output, system, old, 0.3 if kind == "hals l1" else 0.0)
             else:
                 rows, duals[mode] = admm(output, system, old, duals[mode], PROJECTIONS[kind])
-            if kind in ("plain", "hals"):
+            if not keeps:
                 weights = np.linalg.norm(rows, axis=0)
-            factors[mode] = rows / np.where(weights > 0, weights, 1)
+            scale = np.ones(RANK) if keeps else np.where(weights > 0, weights, 1)
+            factors[mode] = rows / scale
             inner = np.sum(rows * output)
         squared = tensor.norm_squared + weights @ gram_product(factors) @ weights - 2 * inner
         fits.append(1 - np.sqrt(max(squared, 0) / tensor.norm_squared))
@@ -90,9 +94,7 @@ def constraint_holds(kind, rows):
         return np.min(rows) >= -0.5 and np.max(rows) <= 0.75
     if kind == "simplex":
         return np.min(rows) >= 0 and np.max(np.abs(np.sum(rows, axis=1) - 1)) < 1e-12
-    if kind == "l1":
-        return np.mean(rows == 0) > 0
-    return True
+    return True  # l1 penalises, and forbids nothing
 
 
 CASES = {
