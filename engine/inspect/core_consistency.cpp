@@ -1,6 +1,7 @@
 // Computes the core a slab of columns at a time, and adds up how far it is from the superdiagonal one.
 #include <algorithm>
 #include <blco/core_consistency.hpp>
+#include <cmath>
 #include <numeric>
 #include <span>
 #include <string>
@@ -22,7 +23,7 @@ namespace {
 // Columns of one pass: beyond, an MTTKRP takes no less time per column.
 constexpr std::uint64_t max_slab = 64;
 
-constexpr std::uint64_t block_numbers = std::uint64_t{1} << 17;
+constexpr std::uint64_t block_numbers = std::uint64_t{1} << 13;
 
 using Matrices = std::vector<std::vector<double>>;
 
@@ -35,12 +36,38 @@ void check_shapes(const TensorSummary& tensor, const CpdModel& model) {
   if (!fits) refuse("core consistency: the model is not one of a tensor of this shape");
 }
 
-// (A_n^+)^T of each mode, of the size of A_n. The weights are part of the factor of `scaled`.
-Matrices invert_factors(const CpdModel& model, std::size_t scaled) {
+double norm_of_column(const std::vector<double>& factor, std::size_t column, std::size_t rank) {
+  double squares = 0;
+  for (std::size_t i = column; i < factor.size(); i += rank) squares += factor[i] * factor[i];
+  return std::sqrt(squares);
+}
+
+// Per mode, what each of the factor's columns is multiplied by. The columns of a component then have the same norm, and
+// their product is the component, with its weight.
+Matrices column_scales(const CpdModel& model) {
+  const auto rank = static_cast<std::size_t>(model.rank);
+  const auto order = static_cast<double>(model.factors.size());
+  Matrices scales(model.factors.size(), std::vector<double>(rank));
+  for (std::size_t r = 0; r < rank; ++r) {
+    std::vector<double> norms;
+    double share = std::pow(std::abs(model.weights[r]), 1 / order);
+    for (const std::vector<double>& factor : model.factors) {
+      norms.push_back(norm_of_column(factor, r, rank));
+      share *= std::pow(norms.back(), 1 / order);
+    }
+    for (std::size_t n = 0; n < norms.size(); ++n) scales[n][r] = norms[n] > 0 ? share / norms[n] : 0;
+    if (model.weights[r] < 0) scales[0][r] = -scales[0][r];
+  }
+  return scales;
+}
+
+// (A_n^+)^T of each mode, of the size of A_n.
+Matrices invert_factors(const CpdModel& model) {
   Matrices inverted = model.factors;
-  for (std::size_t i = 0; i < inverted[scaled].size(); ++i)
-    inverted[scaled][i] *= model.weights[i % model.weights.size()];
-  for (std::vector<double>& factor : inverted) {
+  const Matrices scales = column_scales(model);
+  for (std::size_t n = 0; n < inverted.size(); ++n) {
+    std::vector<double>& factor = inverted[n];
+    for (std::size_t i = 0; i < factor.size(); ++i) factor[i] *= scales[n][i % scales[n].size()];
     TallInverse inverse(model.rank);
     inverse.add_rows(factor);
     inverse.finish();
@@ -157,7 +184,7 @@ std::pair<std::unique_ptr<CpdJob>, std::uint64_t> make_core_job(const Tensor& te
                                                                 const MemoryBudget& budget, CpdOptions options,
                                                                 std::uint64_t short_length, const StopPoll& stop) {
   std::uint64_t slab = slab_of(static_cast<std::uint64_t>(model.rank), core_columns(model.shape.size(), model.rank));
-  std::uint64_t numbers = block_numbers;
+  std::uint64_t numbers = 2 * block_numbers;
   for (const std::vector<double>& factor : model.factors) numbers += 2 * factor.size();
   std::uint64_t label_bytes = 0;
   for (const Labels& labels : model.labels) label_bytes += labels.memory_bytes();
@@ -197,7 +224,7 @@ std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& mod
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   const auto [job, slab] =
       make_core_job(tensor, model, budget, fixed, model.shape[short_mode], [&meter] { return meter.poll(); });
-  const Matrices inverted = invert_factors(model, short_mode);
+  const Matrices inverted = invert_factors(model);
   CoreSlabs slabs(tensor, model, inverted, short_mode, *job, slab, meter);
   const std::uint64_t passes = (columns + slab - 1) / slab;
   meter.begin({.name = "core", .nonzeros = tensor.summary().nnz * passes});

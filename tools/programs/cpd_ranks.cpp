@@ -36,6 +36,11 @@ std::string or_dash(const std::optional<double>& number, const char* format) {
   return number ? fmt::format(fmt::runtime(format), *number) : "-";
 }
 
+// Without limit below.
+std::string core_words(const std::optional<double>& core) {
+  return or_dash(core, core > -1000.0 ? "{:.1f}" : "{:.2g}");
+}
+
 // Of a model of x itself, where absent entries are zeros.
 bool has_core_consistency(const CpdMethod& method) {
   if (std::holds_alternative<CompletionMethod>(method)) return false;
@@ -209,7 +214,7 @@ class RankSearch {
       words +=
           fmt::format("  {:>10}  {:>12}", or_dash(starts.mean_match, "{:.4f}"), or_dash(starts.lowest_match, "{:.4f}"));
     }
-    if (has_core_) words += fmt::format("  {:>16}", or_dash(core, "{:.1f}"));
+    if (has_core_) words += fmt::format("  {:>16}", core_words(core));
     reporter_.print(words + fmt::format("  {:>6}", best.sweeps));
   }
 

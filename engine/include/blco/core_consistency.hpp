@@ -18,8 +18,9 @@ std::uint64_t core_columns(std::size_t order, int rank);
 
 // Core consistency (CORCONDIA: Bro & Kiers, A new efficient method for determining the number of components in PARAFAC
 // models, J. Chemometrics 2003): 100 (1 - sum (g - t)^2 / R), where G = X x_1 A_1^+ x_2 A_2^+ ... is the core that fits
-// X best with the model's factors, the weights being part of one of them, and T, with ones on its superdiagonal, is the
-// core that the model has. 100: each component stands for itself. Much less, also below 0: components mix, as they do
+// X best with the model's factors, and T, with ones on its superdiagonal, is the core that the model has. The weights
+// are part of the factors, such that all columns of a component have the same norm: so neither the order of the modes
+// nor their scale matters. 100: each component stands for itself. Much less, also below 0: components mix, as they do
 // where there are more of them than the tensor has. It is about least squares: for other losses it says less, and
 // nothing where the model is not of x itself (logarithms, odds) or where absent entries are unknown.
 //
