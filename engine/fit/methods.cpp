@@ -8,6 +8,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/fit/cp_als.hpp"
+#include "engine/fit/cp_apr.hpp"
 #include "engine/fit/fit_method.hpp"
 
 namespace blco {
@@ -36,6 +37,12 @@ template <>
 struct MethodOf<AlsMethod> {
   using Type = CpAls;
   static constexpr const char* name = "als";
+};
+
+template <>
+struct MethodOf<AprMethod> {
+  using Type = CpApr;
+  static constexpr const char* name = "apr";
 };
 
 // Calls visit(MethodOf<the options' type>()).
