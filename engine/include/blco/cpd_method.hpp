@@ -24,8 +24,19 @@ struct AlsMethod {
 
 // sum over all entries of m - x log m, for counts x >= 0 and factors >= 0: CP-APR by multiplicative updates (Chi &
 // Kolda, On Tensors, Sparsity, and Nonnegative Factorizations, SIAM J. Matrix Anal. Appl. 2012, algorithm 3). Absent
-// entries are zeros. A sweep updates each mode by up to inner_iterations passes, and computes the quotients x / m as it
-// goes.
+// entries are zeros. Negative values, and negative entries of an initial model, are refused. The values are read once
+// before the fit, unless all are 1.
+// A sweep updates the modes in order. For mode n, B = A_n diag(weights), and up to inner_iterations times: one pass
+// gives Phi = (X_(n) / max(B Pi, floor)) Pi^T, where Pi is the Khatri-Rao product of the other factors, whose columns
+// have the sum 1; the violation of the optimality conditions is the largest |min(b, 1 - phi)| over all entries; unless
+// it is below kkt_tolerance, B = B * Phi, entry by entry. The quotients are computed as the pass goes: no memory per
+// nonzero. Zeros never grow by multiplication. So in the first of these iterations those of A_n below kappa_tolerance
+// whose phi is above 1 + kkt_tolerance get kappa added, and Phi is computed anew, by one more pass. (The paper takes an
+// older Phi for that, which would have to be kept.) One pass more ends a sweep, for the objective, unless the last mode
+// needed no update. The fit stops once no mode needs one. A fit that is cancelled or out of time ends its sweep after
+// the pass in progress; if it is resumed, that sweep counts, so that the numbers differ from those of a fit that never
+// stopped.
+// Memory beyond factors and output: two blocks of rows, of 1 MiB each, or of one row if that is longer.
 struct AprMethod {
   int inner_iterations = 10;       // of a mode, at most
   double kkt_tolerance = 1e-4;     // stop when no entry violates the optimality conditions by more
