@@ -9,6 +9,7 @@
 #include "blco/option_name.hpp"
 #include "engine/fit/cp_als.hpp"
 #include "engine/fit/cp_apr.hpp"
+#include "engine/fit/cp_completion.hpp"
 #include "engine/fit/fit_method.hpp"
 
 namespace blco {
@@ -43,6 +44,12 @@ template <>
 struct MethodOf<AprMethod> {
   using Type = CpApr;
   static constexpr const char* name = "apr";
+};
+
+template <>
+struct MethodOf<CompletionMethod> {
+  using Type = CpCompletion;
+  static constexpr const char* name = "complete";
 };
 
 // Calls visit(MethodOf<the options' type>()).

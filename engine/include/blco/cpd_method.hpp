@@ -58,12 +58,23 @@ struct GcpMethod {
   std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros
 };
 
-// sum over the given entries of (x - m)^2, plus ridge: absent entries are unknown. Alternating least squares, whose
-// rows are solved by conjugate gradients from the old rows. A sweep is N * (cg_steps + 1) passes.
+// sum over the given entries of (x - m)^2 + CpdOptions::ridge * sum over the modes of |A_n|^2, where the weights are 1:
+// absent entries are unknown, explicit zeros are zeros. The ridge weighs the squares of all entries of all factors as
+// they are; the fit scales no columns, except at its end. Alternating least squares: row i of mode n solves
+// (sum h^T h + ridge I) a = sum x h over its entries, where h is the elementwise product of the other modes' rows. It
+// takes cg_steps steps of conjugate gradients (Hestenes & Stiefel 1952) from the old row, so no matrix of a row is
+// formed, and no step raises the sum. A row without entries keeps its start without a ridge, and with one becomes 0. A
+// sweep is N * (cg_steps + 1) passes, and one for the objective. Random initial factors are uniform in [0, s), with s
+// such that the model's mean square is that of the given values. A fit that is cancelled or out of time ends its sweep
+// after the pass in progress, as AprMethod does. Memory beyond factors and output: 3 * R numbers per row of the longest
+// mode.
 struct CompletionMethod {
   int cg_steps = 2;
-  // Held-out entries, of the same shape. With them the fit stops once their error has risen twice in a row, and returns
-  // the model of the least error.
+  // Held-out entries, of the same shape; it must outlive the fit. Labels, where both have them, must agree, and neither
+  // may be relabelled. Each sweep then reads them once, to tell the root mean square of x - m over them. The fit stops
+  // once that error has risen twice in a row, and it returns the model of the sweep with the least, whatever stops it;
+  // a checkpoint holds the last model and the best. Further memory: two chunks of these entries, and a copy of all
+  // factors.
   const Tensor* validation = nullptr;
 };
 
