@@ -42,7 +42,8 @@ struct Compression {
 // none, fast (the default of IngestOptions), small, or zstd:N with the level N from 1 to 19.
 Compression parse_compression(const std::string& text);
 std::uint64_t parse_whole(const std::string& text, std::uint64_t min, std::uint64_t max);
-double parse_real(const std::string& text);
+double parse_real(const std::string& text);  // 0 or above
+double parse_signed(const std::string& text);
 // Seconds, above 0: 90, 90s, 1.5m, 2h.
 double parse_duration(const std::string& text);
 
@@ -75,6 +76,8 @@ class CommandLine {
                 const OptionText& text);
   // Adds an option that may be given several times; `assign` receives one text at a time.
   void add_repeated(const std::string& name, std::function<void(const std::string&)> assign, const OptionText& text);
+  // Adds an option that may be given without a text; `assign` then receives an empty one.
+  void add_optional(const std::string& name, std::function<void(const std::string&)> assign, const OptionText& text);
   void add_flag(const std::string& name, bool& value, const std::string& description);
 
   void add_path(const std::string& name, std::filesystem::path& path, const OptionText& text);
