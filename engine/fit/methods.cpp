@@ -8,6 +8,8 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/fit/cp_als.hpp"
+#include "engine/fit/cp_apr.hpp"
+#include "engine/fit/cp_completion.hpp"
 #include "engine/fit/fit_method.hpp"
 
 namespace blco {
@@ -38,6 +40,18 @@ struct MethodOf<AlsMethod> {
   static constexpr const char* name = "als";
 };
 
+template <>
+struct MethodOf<AprMethod> {
+  using Type = CpApr;
+  static constexpr const char* name = "apr";
+};
+
+template <>
+struct MethodOf<CompletionMethod> {
+  using Type = CpCompletion;
+  static constexpr const char* name = "complete";
+};
+
 // Calls visit(MethodOf<the options' type>()).
 template <class Visit>
 auto with_method(const CpdMethod& method, const Visit& visit) {
@@ -53,6 +67,15 @@ const char* name_of(const CpdMethod& method) {
 
 void check_method(const TensorSummary& tensor, const CpdOptions& options) {
   with_method(options.method, [&](auto of) { decltype(of)::Type::check(tensor, options); });
+}
+
+// A method that takes any values has no check_entries.
+void check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {
+  with_method(options.method, [&](auto of) {
+    using Type = typename decltype(of)::Type;
+    if constexpr (requires { Type::check_entries(tensor, options, meter); })
+      Type::check_entries(tensor, options, meter);
+  });
 }
 
 MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options) {
