@@ -55,6 +55,15 @@ void check_method(const TensorSummary& tensor, const CpdOptions& options) {
   with_method(options.method, [&](auto of) { decltype(of)::Type::check(tensor, options); });
 }
 
+// A method that takes any values has no check_entries.
+void check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {
+  with_method(options.method, [&](auto of) {
+    using Type = typename decltype(of)::Type;
+    if constexpr (requires { Type::check_entries(tensor, options, meter); })
+      Type::check_entries(tensor, options, meter);
+  });
+}
+
 MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options) {
   return with_method(options.method, [&](auto of) { return decltype(of)::Type::needs(tensor, options); });
 }
