@@ -9,6 +9,7 @@
 #include "blco/option_name.hpp"
 #include "engine/fit/cp_als.hpp"
 #include "engine/fit/fit_method.hpp"
+#include "engine/fit/gcp.hpp"
 
 namespace blco {
 namespace {
@@ -36,6 +37,12 @@ template <>
 struct MethodOf<AlsMethod> {
   using Type = CpAls;
   static constexpr const char* name = "als";
+};
+
+template <>
+struct MethodOf<GcpMethod> {
+  using Type = Gcp;
+  static constexpr const char* name = "gcp";
 };
 
 // Calls visit(MethodOf<the options' type>()).
@@ -70,7 +77,12 @@ MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options)
 
 std::unique_ptr<FitMethod> make_method(const FitContext& context) {
   return with_method(context.options.method, [&](auto of) -> std::unique_ptr<FitMethod> {
-    return std::make_unique<typename decltype(of)::Type>(context);
+    using Type = typename decltype(of)::Type;
+    // One of several classes, by its options.
+    if constexpr (requires { Type::make(context); })
+      return Type::make(context);
+    else
+      return std::make_unique<Type>(context);
   });
 }
 
