@@ -10,7 +10,7 @@ set_target_properties(blco PROPERTIES LINKER_LANGUAGE CXX SOVERSION ${PROJECT_VE
                                       VERSION ${PROJECT_VERSION})
 target_compile_features(blco INTERFACE cxx_std_20)
 target_link_libraries(blco PRIVATE PkgConfig::BLCO_HDF5 PkgConfig::BLCO_ZSTD PkgConfig::BLCO_ISAL hwy::hwy
-                                   hwy::hwy_contrib Threads::Threads lbfgsb)
+                                   hwy::hwy_contrib Threads::Threads)
 set(cuda_libraries "")
 if(BLCO_HAVE_CUDA)
   find_package(CUDAToolkit REQUIRED)
@@ -44,7 +44,7 @@ string(REGEX REPLACE "/$" "" pc_to_prefix ${pc_to_prefix})
 # An archive leaves its dependencies to whoever links it, whether --static is given or not.
 set(pc_private .private)
 set(pc_libraries "")
-set(pc_private_libraries " -llbfgsb -pthread${cuda_libraries}")
+set(pc_private_libraries " -pthread${cuda_libraries}")
 if(library_type STREQUAL "STATIC_LIBRARY")
   set(pc_private "")
   set(pc_libraries "${pc_private_libraries}")

@@ -9,11 +9,12 @@
 #include <string>
 #include <string_view>
 
-// The library's only entry, as gfortran compiles it: the lengths of the two texts come last.
-extern "C" void setulb_(const int* n, const int* m, double* x, const double* lower, const double* upper, const int* nbd,
-                        double* value, double* gradient, const double* factr, const double* pgtol, double* work,
-                        int* indices, char* task, const int* print, char* task_state, int* logical_state,
-                        int* integer_state, double* double_state, std::size_t task_length, std::size_t state_length);
+// The library's only entry, setulb, as gfortran compiles it: the lengths of the two texts come last.
+extern "C" void blco_lbfgsb(const int* n, const int* m, double* x, const double* lower, const double* upper,
+                            const int* nbd, double* value, double* gradient, const double* factr, const double* pgtol,
+                            double* work, int* indices, char* task, const int* print, char* task_state,
+                            int* logical_state, int* integer_state, double* double_state, std::size_t task_length,
+                            std::size_t state_length);
 
 namespace blco {
 namespace {
@@ -73,10 +74,10 @@ LbfgsB::Result LbfgsB::minimize(const Function& function, int max_evaluations, c
   std::ranges::fill(work_, 0.0);
   std::ranges::fill(indices_, 0);
   for (;;) {
-    setulb_(&n, &m, x_.data(), lower_.data(), lower_.data(), bounds_.data(), &value, gradient_.data(), &never, &never,
-            work_.data(), indices_.data(), talk.task.data(), &print_nothing, talk.task_state.data(),
-            talk.logical_state.data(), talk.integer_state.data(), talk.double_state.data(), talk.task.size(),
-            talk.task_state.size());
+    blco_lbfgsb(&n, &m, x_.data(), lower_.data(), lower_.data(), bounds_.data(), &value, gradient_.data(), &never,
+                &never, work_.data(), indices_.data(), talk.task.data(), &print_nothing, talk.task_state.data(),
+                talk.logical_state.data(), talk.integer_state.data(), talk.double_state.data(), talk.task.size(),
+                talk.task_state.size());
     if (talk.wants("NEW_X")) continue;
     // Its tolerances of zero hold, or rounding hides any progress.
     if (!talk.wants("FG") || result.evaluations == max_evaluations) break;
