@@ -30,8 +30,8 @@ std::vector<std::uint64_t> output_lengths(const BackendConfig& config) {
   return {std::ranges::max(shape)};
 }
 
-// The part of config.private_bytes that the output of `length` rows gets: a share in proportion to what is of use to
-// it.
+// The part of config.private_bytes that the output of `length` rows gets: all that is of use to it, or whole pages in
+// proportion to that.
 template <class Sum>
 std::uint64_t private_share(const BackendConfig& config, std::uint64_t length, int threads) {
   std::uint64_t all = 0;
@@ -41,7 +41,7 @@ std::uint64_t private_share(const BackendConfig& config, std::uint64_t length, i
   const std::uint64_t useful = PassOutput<Sum>::useful_private_bytes(length, config.rank, threads);
   if (config.private_bytes >= all) return useful;
   const double share = static_cast<double>(config.private_bytes) / static_cast<double>(all);
-  return std::min(useful, static_cast<std::uint64_t>(share * static_cast<double>(useful)));
+  return std::min(useful, static_cast<std::uint64_t>(share * static_cast<double>(useful)) / page_bytes * page_bytes);
 }
 
 }  // namespace
