@@ -1,8 +1,11 @@
 // Converts the metadata of chunks to the public summary.
 #include <algorithm>
 #include <blco/tensor.hpp>
+#include <charconv>
+#include <string>
 #include <utility>
 
+#include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "io/container/chunk_source.hpp"
 
@@ -46,5 +49,18 @@ std::vector<Labels> Tensor::labels() const { return chunks_->labels(); }
 Tensor::~Tensor() = default;
 Tensor::Tensor(Tensor&&) noexcept = default;
 Tensor& Tensor::operator=(Tensor&&) noexcept = default;
+
+std::size_t find_mode(const TensorSummary& tensor, const std::string& word) {
+  std::string list;
+  for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
+    const std::string name = n < tensor.mode_names.size() ? tensor.mode_names[n] : "";
+    if (!name.empty() && name == word) return n;
+    list += (list.empty() ? "" : ", ") + std::to_string(n) + (name.empty() ? "" : " (" + name + ")");
+  }
+  std::size_t number = 0;
+  const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (failure == std::errc() && end == word.data() + word.size() && number < tensor.shape.size()) return number;
+  throw Error(ErrorKind::invalid_argument, "'" + word + "' is not a mode of the tensor; its modes are " + list);
+}
 
 }  // namespace blco

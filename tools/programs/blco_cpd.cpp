@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/programs/cli.hpp"
+#include "tools/programs/cpd_methods.hpp"
 #include "tools/programs/cpd_report.hpp"
 #include "tools/programs/interrupt.hpp"
 #include "tools/programs/rank_note.hpp"
@@ -22,6 +23,7 @@ struct Arguments {
   std::filesystem::path initial;
   MemoryBudget budget;
   CpdOptions cpd;
+  cli::MethodArguments method;
   bool has_seed = false;
   bool has_every = false;
   bool dry_run = false;
@@ -91,11 +93,16 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                  {.type = "N",
                   .description = "Maximum number of sweeps, including those of a resumed model",
                   .fallback = std::to_string(cpd.max_sweeps)});
-  line.add_real("--tolerance", cpd.tolerance, "Stop when a sweep changes the fit by less than X; 0 never stops");
+  line.add("--tolerance", [&](const std::string& word) { arguments.method.tolerance = cli::parse_real(word); },
+           {.type = "X",
+            .description = "Stop when a sweep changes the fit by less than X; gcp and complete: the objective, "
+                           "relatively; apr: when no entry violates the optimality conditions by X; 0 never stops",
+            .fallback = fmt::format("{}, apr: {}", cpd.tolerance, AprMethod{}.kkt_tolerance)});
+  cli::add_method_options(line, arguments.method);
   line.add_real("--ridge", cpd.ridge,
-                "Add X times the sum of the squared weights to what is minimised, so that components do not grow "
-                "against each other; a component that stands alone has its weight divided by 1 + X, so 0.01 to 0.1 "
-                "will do");
+                "With --method als or complete: add X times the sum of the squared weights to what is minimised, so "
+                "that components do not grow against each other; a component that stands alone has its weight divided "
+                "by 1 + X, so 0.01 to 0.1 will do");
   line.add("--seed",
            [&](const std::string& word) {
              cpd.seed = cli::parse_whole(word, 0, std::numeric_limits<std::uint64_t>::max());
@@ -140,8 +147,15 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   add_declared_gpu(line, arguments);
 }
 
-void dry_run(const Arguments& arguments, cli::Reporter& reporter) {
+std::optional<TensorFile> open_validation(const Arguments& arguments) {
+  if (arguments.method.validation.empty()) return std::nullopt;
+  return std::make_optional<TensorFile>(arguments.method.validation);
+}
+
+void dry_run(Arguments& arguments, cli::Reporter& reporter) {
   const TensorFile tensor(arguments.tensor);
+  const std::optional<TensorFile> validation = open_validation(arguments);
+  cli::set_method(arguments.method, tensor.summary(), validation ? &*validation : nullptr, arguments.cpd);
   const bool declared = arguments.gpu.memory_bytes > 0;
   if (!declared && arguments.has_rates) {
     throw Error(ErrorKind::invalid_argument,
@@ -165,7 +179,7 @@ void check(const Arguments& arguments) {
     refuse("--declare-gpu and the bandwidths require --dry-run; a fit runs on a real GPU");
   }
   if (arguments.output.empty()) refuse("-o MODEL is required unless --dry-run is given");
-  std::vector<std::filesystem::path> inputs = {arguments.tensor, arguments.initial};
+  std::vector<std::filesystem::path> inputs = {arguments.tensor, arguments.initial, arguments.method.validation};
   cli::check_output(arguments.output, inputs);
   if (!arguments.cpd.checkpoint.empty()) cli::check_output(arguments.cpd.checkpoint, inputs, "--checkpoint");
   if (arguments.cpd.trace.empty()) return;
@@ -198,6 +212,8 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
       reporter.progress(" with the model of the last finished sweep; interrupt again to stop at once without a model");
   if (arguments.dry_run) return dry_run(arguments, reporter);
   const TensorFile tensor(arguments.tensor);
+  const std::optional<TensorFile> validation = open_validation(arguments);
+  cli::set_method(arguments.method, tensor.summary(), validation ? &*validation : nullptr, cpd);
   if (cpd.resume.empty() && !cpd.checkpoint.empty() && std::filesystem::exists(cpd.checkpoint)) {
     reporter.note(fmt::format("the checkpoint {0} will be replaced; to continue from it, give --resume {0}",
                               cpd.checkpoint.string()));
@@ -209,7 +225,7 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   cli::RankNote ranks;
   cpd.on_sweep = [&](const SweepReport& report) {
     ranks.add(report);
-    cli::report_sweep(reporter, report);
+    cli::report_sweep(reporter, report, cpd);
     return !cli::is_interrupted();
   };
   CheckpointReport last_checkpoint;
@@ -232,13 +248,17 @@ constexpr const char* about =
     "Fits a CP model to the tensor of a BLCO container. Chunks that do not fit in memory are streamed from disk.\n"
     "The model is a sum of R components, by falling weight: each a weight times the outer product of a column per "
     "mode.\n"
-    "Cells that are not listed in the tensor X count as zero. The fit is 1 - |X - model| / |X| over all cells, where "
-    "|X|\n"
-    "is the root of the sum of squares.";
+    "Cells that are not listed in the tensor X count as zero (--method complete: as unknown). The fit is\n"
+    "1 - |X - model| / |X| over all cells, where |X| is the root of the sum of squares; methods other than als have "
+    "an\n"
+    "objective instead, which they minimise.";
 
 constexpr const char* examples =
     "  blco-cpd calls.blco --rank 16 -o calls-model.h5\n"
-    "  blco-cpd calls.blco --rank 32 --sweeps 100 --memory 512MiB -o calls-model.h5";
+    "  blco-cpd calls.blco --rank 32 --sweeps 100 --memory 512MiB -o calls-model.h5\n"
+    "  blco-cpd calls.blco --rank 16 --nonnegative -o parts.h5\n"
+    "  blco-cpd calls.blco --rank 16 --method apr -o rates.h5\n"
+    "  blco-cpd ratings.blco --rank 8 --method complete --ridge 0.1 --validate held-out.blco -o ratings-model.h5";
 
 }  // namespace
 

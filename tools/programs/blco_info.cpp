@@ -69,8 +69,8 @@ void verify_model(const Arguments& arguments, cli::Reporter& reporter) {
   }
   reporter.event("result", info::verified_json(arguments.path, model));
   reporter.print(fmt::format("verified {}: model of rank {}, {} mode{}, {} sweep{}, ok", arguments.path.string(),
-                             model.rank, model.shape.size(), plural(model.shape.size()), model.fit_history.size(),
-                             plural(model.fit_history.size())));
+                             model.rank, model.shape.size(), plural(model.shape.size()), model.sweeps(),
+                             plural(model.sweeps())));
 }
 
 void run(const Arguments& arguments, cli::Reporter& reporter) {

@@ -233,6 +233,18 @@ void CommandLine::add_repeated(const std::string& name, std::function<void(const
   describe(*option->allow_extra_args(false), text);
 }
 
+void CommandLine::add_optional(const std::string& name, std::function<void(const std::string&)> assign,
+                               const OptionText& text) {
+  const auto checked = [name, assign = std::move(assign)](const std::string& word) {
+    try {
+      assign(word);
+    } catch (const Error& error) {
+      throw CLI::ValidationError(name, error.what());
+    }
+  };
+  describe(*impl_->app.add_option_function<std::string>(name, checked, text.description)->expected(0, 1), text);
+}
+
 void CommandLine::add_flag(const std::string& name, bool& value, const std::string& description) {
   impl_->app.add_flag(name, value, description);
 }

@@ -75,6 +75,8 @@ class CommandLine {
                 const OptionText& text);
   // Adds an option that may be given several times; `assign` receives one text at a time.
   void add_repeated(const std::string& name, std::function<void(const std::string&)> assign, const OptionText& text);
+  // Adds an option that may be given without a text; `assign` then receives an empty one.
+  void add_optional(const std::string& name, std::function<void(const std::string&)> assign, const OptionText& text);
   void add_flag(const std::string& name, bool& value, const std::string& description);
 
   void add_path(const std::string& name, std::filesystem::path& path, const OptionText& text);

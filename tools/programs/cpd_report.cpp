@@ -61,10 +61,20 @@ Json as_json(const CpdPlan& plan) {
   return json;
 }
 
+std::string explain_tolerance(const CpdOptions& options) {
+  if (const auto* apr = std::get_if<AprMethod>(&options.method)) {
+    return fmt::format("no entry violates the optimality conditions by more than {}", apr->kkt_tolerance);
+  }
+  if (std::holds_alternative<AlsMethod>(options.method)) {
+    return fmt::format("the fit changed by less than {}", options.tolerance);
+  }
+  return fmt::format("the objective changed by less than {} of itself, or no longer falls", options.tolerance);
+}
+
 std::string explain(StopReason reason, const CpdOptions& options) {
   switch (reason) {
     case StopReason::tolerance:
-      return fmt::format("the fit changed by less than {}", options.tolerance);
+      return explain_tolerance(options);
     case StopReason::sweeps:
       return fmt::format("reached the limit of {} sweep{}", options.max_sweeps, options.max_sweeps == 1 ? "" : "s");
     case StopReason::cancelled:
@@ -94,8 +104,8 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
   if (!plan.memory_note.empty()) reporter.print(fmt::format("memory  {}", plan.memory_note));
   if (!plan.stops_within_sweep) {
     reporter.print(
-        "stop    an interrupt or a time limit takes effect at the end of a sweep: the budget has no room to undo a "
-        "partial sweep");
+        "stop    an interrupt or a time limit takes effect at the end of a sweep: there is no copy of what the sweep "
+        "overwrites");
   }
   if (has_device) print_device_plan(reporter, plan);
 }
@@ -112,15 +122,32 @@ void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& 
   reporter.print(fmt::format("start   rows of {}; new and random (seed {}): {}", initial.string(), seed, modes));
 }
 
-void report_sweep(Reporter& reporter, const SweepReport& report) {
-  reporter.event("sweep", {{"sweep", report.sweep},
-                           {"fit", report.fit},
-                           {"fit_change", report.fit_change},
-                           {"seconds", report.seconds},
-                           {"bytes_read", report.bytes_read},
-                           {"system_ranks", report.system_ranks}});
-  reporter.print(fmt::format("sweep {:>3}  fit {:.12f}  change {:+.1e}  {:.2f} s  read {}", report.sweep, report.fit,
-                             report.fit_change, report.seconds, format_bytes(report.bytes_read)));
+void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOptions& options) {
+  Json json = {{"sweep", report.sweep},
+               {"objective", report.objective},
+               {"seconds", report.seconds},
+               {"passes", report.passes},
+               {"bytes_read", report.bytes_read}};
+  std::string words;
+  if (std::holds_alternative<AlsMethod>(options.method)) {
+    json["fit"] = report.fit;
+    json["fit_change"] = report.fit_change;
+    json["system_ranks"] = report.system_ranks;
+    words = fmt::format("fit {:.12f}  change {:+.1e}", report.fit, report.fit_change);
+  } else {
+    words = fmt::format("objective {:.12e}", report.objective);
+  }
+  if (std::holds_alternative<AprMethod>(options.method)) {
+    json["kkt_violation"] = report.kkt_violation;
+    words += fmt::format("  violation {:.1e}  {} passes", report.kkt_violation, report.passes);
+  }
+  if (report.validation_error) {
+    json["validation_error"] = *report.validation_error;
+    words += fmt::format("  held-out error {:.6g}", *report.validation_error);
+  }
+  reporter.event("sweep", json);
+  reporter.print(fmt::format("sweep {:>3}  {}  {:.2f} s  read {}", report.sweep, words, report.seconds,
+                             format_bytes(report.bytes_read)));
 }
 
 void report_checkpoint(Reporter& reporter, const CheckpointReport& report) {
@@ -133,15 +160,21 @@ void report_checkpoint(Reporter& reporter, const CheckpointReport& report) {
 void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& options,
                   const std::filesystem::path& output) {
   const std::optional<Cancellation> cancellation = find_cancellation(model);
-  reporter.event("result", {{"output", output.string()},
-                            {"rank", model.rank},
-                            {"fit", model.fit()},
-                            {"sweeps", model.fit_history.size()},
-                            {"stop_reason", to_string(model.stop_reason)},
-                            {"cancellation", cancellation_json(cancellation)}});
+  const bool has_fit = std::holds_alternative<AlsMethod>(options.method);
+  Json json = {{"output", output.string()},
+               {"method", model.method},
+               {"loss", to_string(model.loss)},
+               {"rank", model.rank},
+               {"sweeps", model.sweeps()},
+               {"stop_reason", to_string(model.stop_reason)},
+               {"cancellation", cancellation_json(cancellation)}};
+  json[has_fit ? "fit" : "objective"] = has_fit ? model.fit() : model.objective();
+  reporter.event("result", json);
   if (cancellation) reporter.print(fmt::format("note    {}", describe_cancellation(*cancellation)));
   reporter.print(fmt::format("stopped: {}", explain(model.stop_reason, options)));
-  reporter.print(fmt::format("model   {} (rank {}, fit {:.6f})", output.string(), model.rank, model.fit()));
+  const std::string value =
+      has_fit ? fmt::format("fit {:.6f}", model.fit()) : fmt::format("objective {:.6e}", model.objective());
+  reporter.print(fmt::format("model   {} (rank {}, {})", output.string(), model.rank, value));
 }
 
 }  // namespace blco::cli

@@ -1,4 +1,5 @@
 // Tensors and models as JSON.
+#include <blco/cpd_method.hpp>
 #include <cmath>
 
 #include "tools/programs/cancellation_words.hpp"
@@ -76,6 +77,12 @@ Json tensor_json(const std::filesystem::path& path, const TensorSummary& summary
   return json;
 }
 
+std::vector<std::string> constraint_words(const CpdModel& model) {
+  std::vector<std::string> words;
+  for (const RowConstraint& constraint : model.constraints) words.push_back(to_string(constraint));
+  return words;
+}
+
 Json model_json(const std::filesystem::path& path, const CpdModel& model,
                 const std::vector<ComponentSummary>& components, const CoordinateNames& names) {
   Json json = {{"type", "model"},
@@ -83,9 +90,13 @@ Json model_json(const std::filesystem::path& path, const CpdModel& model,
                {"shape", model.shape},
                {"mode_names", model.mode_names},
                {"rank", model.rank},
-               {"fit", model.fit()},
+               {"method", model.method},
+               {"loss", to_string(model.loss)},
+               {"constraints", constraint_words(model)},
+               {"fit", model.method == "als" ? Json(model.fit()) : Json()},
                {"fit_history", model.fit_history},
-               {"sweeps", model.fit_history.size()},
+               {"objective_history", model.objective_history},
+               {"sweeps", model.sweeps()},
                {"stop_reason", to_string(model.stop_reason)},
                {"seed", model.seed},
                {"precision", to_string(model.precision)},
@@ -105,7 +116,7 @@ Json verified_json(const std::filesystem::path& path, const VerifiedTensor& veri
 }
 
 Json verified_json(const std::filesystem::path& path, const CpdModel& model) {
-  return {{"type", "verified"}, {"file", path.string()}, {"rank", model.rank}, {"sweeps", model.fit_history.size()}};
+  return {{"type", "verified"}, {"file", path.string()}, {"rank", model.rank}, {"sweeps", model.sweeps()}};
 }
 
 }  // namespace blco::info

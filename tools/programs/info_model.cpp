@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <blco/cpd_method.hpp>
 #include <cmath>
 
 #include "tools/programs/cancellation_words.hpp"
@@ -74,6 +75,20 @@ void print_component(const ComponentSummary& component, const std::vector<std::s
   }
 }
 
+void print_method(const CpdModel& model) {
+  if (model.method != "als") {
+    print_row("method", fmt::format("{}, loss {}", model.method, to_string(model.loss)));
+    if (!model.objective_history.empty()) print_row("objective", fmt::format("{:.12e}", model.objective()));
+    return;
+  }
+  for (std::size_t n = 0; n < model.constraints.size(); ++n) {
+    print_row(n == 0 ? "constraints" : "",
+              fmt::format("{}: {}", mode_name(model.mode_names, n), to_string(model.constraints[n])));
+  }
+  print_row("fit",
+            fmt::format("{:.12f} (1 - |X - model| / |X|; cells that are not listed count as zero)", model.fit()));
+}
+
 }  // namespace
 
 std::string CoordinateNames::name(std::size_t mode, std::uint64_t row) const {
@@ -89,9 +104,8 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
   for (const Labels& labels : model.labels) label_bytes.push_back(labels.memory_bytes());
   print_modes(model.shape, model.mode_names, label_bytes);
   print_row("rank", model.rank);
-  print_row("fit",
-            fmt::format("{:.12f} (1 - |X - model| / |X|; cells that are not listed count as zero)", model.fit()));
-  print_row("sweeps", model.fit_history.size());
+  print_method(model);
+  print_row("sweeps", model.sweeps());
   print_row("stopped by", to_string(model.stop_reason));
   print_row("seed", model.seed);
   if (model.ridge != 0) print_row("ridge", fmt::format("{}", model.ridge));

@@ -58,4 +58,8 @@ class Tensor {
   TensorSummary summary_;
 };
 
+// The number of the mode that `word` names: by its name, else by its number from 0. Throws Error{invalid_argument} that
+// lists the modes.
+std::size_t find_mode(const TensorSummary& tensor, const std::string& word);
+
 }  // namespace blco
