@@ -43,4 +43,17 @@ std::uint64_t check_row_block(std::uint64_t rows, int rank, std::uint64_t first_
   return count;
 }
 
+void check_row_problem(const RowProblem& problem, int rank, bool has_dual) {
+  const auto columns = static_cast<std::size_t>(rank);
+  const RowConstraint& constraint = problem.constraint;
+  require(problem.solver->rank() == rank, "update_rows: the solver has another rank than the factors");
+  require(problem.weights.empty() || problem.weights.size() == columns, "update_rows: one weight per column is needed");
+  if (constraint.needs_dual()) {
+    require(has_dual, "update_rows: this constraint needs a dual; name its mode in dual_modes");
+    require(problem.rho > 0, "update_rows: rho is not positive");
+  } else if (!constraint.is_least_squares()) {
+    require(problem.system.size() == columns * columns, "update_rows: this constraint needs the system itself");
+  }
+}
+
 }  // namespace blco

@@ -21,6 +21,10 @@ void check_backend_config(const BackendConfig& config, const std::string& backen
 // whole rows that fit a matrix of `rows` rows from `first_row` on.
 std::uint64_t check_row_block(std::uint64_t rows, int rank, std::uint64_t first_row, std::size_t numbers);
 
+// Throws Error{invalid_argument} unless `problem` has what its constraint needs, for `rank` columns. `has_dual`: its
+// mode is one of BackendConfig::dual_modes.
+void check_row_problem(const RowProblem& problem, int rank, bool has_dual);
+
 // Throws Error{invalid_argument} unless `values` is one row of `rank` columns for each of `numbers`, and all of these
 // are rows of a matrix of `rows` rows.
 void check_row_list(std::uint64_t rows, int rank, std::span<const std::uint32_t> numbers, std::size_t values);

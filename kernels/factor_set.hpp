@@ -29,6 +29,11 @@ class FactorSet {
     return (*this)[mode];
   }
 
+  // The matrix as it was before begin_update; it is the one to overwrite if previous factors are not kept.
+  const Matrix& before_update(int mode) const {
+    return previous_.empty() ? (*this)[mode] : previous_[static_cast<std::size_t>(mode)];
+  }
+
   // Undoes the last update of a mode. Throws Error{invalid_argument} if previous factors are not kept.
   void restore(int mode) {
     if (previous_.empty()) throw Error(ErrorKind::invalid_argument, "factors before their update were not kept");

@@ -31,7 +31,10 @@ void solve_row(const RowSolver& solver, std::span<double> row) {
 }
 
 void project_on_simplex(std::span<double> row) {
-  // Held, Wolfe & Crowder 1974: a threshold is subtracted from the largest entries, and the others become zero.
+  // Held, Wolfe & Crowder 1974: a threshold is subtracted from the largest entries, and the others become zero. Large
+  // numbers would hide the 1, so the row is shifted first.
+  const double largest = std::ranges::max(row);
+  for (double& number : row) number -= largest;
   std::vector<double> sorted(row.begin(), row.end());
   std::ranges::sort(sorted, std::greater<>());
   double sum = 0;

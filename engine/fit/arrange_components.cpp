@@ -2,6 +2,7 @@
 #include "engine/fit/arrange_components.hpp"
 
 #include <algorithm>
+#include <blco/model_summary.hpp>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -65,18 +66,6 @@ std::vector<Signs> settle_signs(const CpdModel& model) {
   return flips;
 }
 
-// The 2-norms of the components; the weights, where all columns have norm 1.
-std::vector<double> sizes_of_components(const CpdModel& model) {
-  const auto rank = static_cast<std::size_t>(model.rank);
-  std::vector<double> sizes = model.weights;
-  for (std::size_t n = 0; n < model.factors.size(); ++n) {
-    if (model.constraints.empty() || model.constraints[n].normalises()) continue;
-    const Columns columns = describe_columns(model.factors[n], rank);
-    for (std::size_t r = 0; r < rank; ++r) sizes[r] *= std::sqrt(columns.squares[r]);
-  }
-  return sizes;
-}
-
 std::vector<std::size_t> falling(const std::vector<double>& weights) {
   std::vector<std::size_t> order(weights.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -102,7 +91,7 @@ void normalise_columns(CpdModel& model) {
 
 void arrange_components(CpdModel& model) {
   const auto rank = static_cast<std::size_t>(model.rank);
-  const std::vector<std::size_t> order = falling(sizes_of_components(model));
+  const std::vector<std::size_t> order = falling(component_weights(model));
   const std::vector<Signs> flips = settle_signs(model);
   const std::vector<double> weights = model.weights;
   for (std::size_t r = 0; r < rank; ++r) model.weights[r] = weights[order[r]];

@@ -39,14 +39,29 @@ ColumnSummary summarize_column(const CpdModel& model, std::size_t n, std::size_t
 
 }  // namespace
 
+std::vector<double> component_weights(const CpdModel& model) {
+  const auto rank = static_cast<std::size_t>(model.rank);
+  std::vector<double> weights = model.weights;
+  for (std::size_t n = 0; n < model.constraints.size(); ++n) {
+    if (model.constraints[n].normalises()) continue;
+    std::vector<double> squares(rank);
+    for (std::size_t at = 0; at < model.factors[n].size(); ++at) {
+      squares[at % rank] += model.factors[n][at] * model.factors[n][at];
+    }
+    for (std::size_t r = 0; r < rank; ++r) weights[r] *= std::sqrt(squares[r]);
+  }
+  return weights;
+}
+
 std::vector<ComponentSummary> summarize_components(const CpdModel& model, const SummaryOptions& options) {
   std::vector<int> numbers(model.weights.size());
   std::iota(numbers.begin(), numbers.end(), 0);
-  const auto weight = [&](int r) { return model.weights[static_cast<std::size_t>(r)]; };
+  const std::vector<double> weights = component_weights(model);
+  const auto weight = [&](int r) { return weights[static_cast<std::size_t>(r)]; };
   keep_first(numbers, options.components,
              [&](int a, int b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
   double sum = 0;
-  for (const double one : model.weights) sum += std::abs(one);
+  for (const double one : weights) sum += std::abs(one);
 
   std::vector<ComponentSummary> components;
   for (const int r : numbers) {

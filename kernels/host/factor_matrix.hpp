@@ -29,8 +29,7 @@ class FactorMatrix {
   FactorMatrix(std::uint64_t rows, int rank) : matrix_(rows, rank), live_(words_of(rows)) {}
 
   static std::uint64_t bytes(std::uint64_t rows, int rank) {
-    return mapped_bytes(rows * padded_rank<Padded>(rank) * sizeof(T)) +
-           mapped_bytes(words_of(rows) * sizeof(std::uint64_t));
+    return RowMatrix<T, Padded>::bytes(rows, rank) + mapped_bytes(words_of(rows) * sizeof(std::uint64_t));
   }
 
   FactorView<T> view() { return {{matrix_.row(0), matrix_.rows(), matrix_.stride()}, live_.data()}; }

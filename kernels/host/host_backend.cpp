@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,8 +55,12 @@ class HostBackend final : public Backend {
   void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override;
   void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override;
   std::vector<double> take_factor(int mode) override;
-  void load_dual(int, std::uint64_t, std::span<const double>) override {}
-  void store_dual(int, std::uint64_t, std::span<double>) const override {}
+  void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) override {
+    copy_in(rows, view(duals_[mode]), first_row);
+  }
+  void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const override {
+    copy_out(view(duals_[mode]), first_row, rows);
+  }
   void begin_pass(const PassRequest& request) override;
   void submit(int, const ChunkView& chunk) override { add_chunk(decoder_.open(chunk), {}); }
   void wait_lane(int) override {}
@@ -70,11 +74,15 @@ class HostBackend final : public Backend {
   void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override;
 
   RowUpdate update_rows(int mode, const RowProblem& problem) override;
-  void restore_factor(int mode) override { factors_.restore(mode); }
+  void restore_factor(int mode) override {
+    factors_.restore(mode);
+    duals_.restore(mode);
+  }
   std::span<const double> gram(int mode) override;
 
  private:
   using Matrix = FactorMatrix<Factor, Sum>;
+  using Dual = RowMatrix<Factor, Sum>;
 
   // Calls visit(i) for i from 0 to count - 1, on all threads.
   template <class Visit>
@@ -84,8 +92,9 @@ class HostBackend final : public Backend {
       for (std::uint64_t i = count * slice / slices; i < count * (slice + 1) / slices; ++i) visit(i);
     });
   }
+  void copy_in(std::span<const double> from, RowsView<Factor> to, std::uint64_t first_row) const;
   template <class Number>
-  void copy_out(RowsView<const Number> from, std::span<double> to) const;
+  void copy_out(RowsView<const Number> from, std::uint64_t first_row, std::span<double> to) const;
   void add_chunk(const FrameSource& source, const ChunkForm<Sum>& form);
   void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const;
 
@@ -94,6 +103,7 @@ class HostBackend final : public Backend {
   mutable FlushingExecutor executor_;
   FrameDecoder decoder_;
   FactorSet<Matrix> factors_;
+  FactorSet<Dual> duals_;                   // empty but for modes that ADMM solves
   std::vector<std::vector<double>> grams_;  // empty: out of date, rows were loaded
   ChunkPass<Sum, Factor> pass_;
   DenseKernels dense_;
@@ -110,14 +120,18 @@ HostBackend<Sum, Factor>::HostBackend(const BackendConfig& config, Executor& exe
       executor_(executor),
       decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
       pass_(config, decoder_, factors_, executor_),
-      dense_(config.rank, std::ranges::max(config.layout.shape()), executor_, config.stop),
+      dense_(config.rank, std::ranges::max(config.layout.shape()), config.dual_modes != 0, executor_, config.stop),
       residents_(decoder_, config, executor_),
       trace_(config.trace) {
-  for (const std::uint64_t length : layout_.shape()) {
+  for (int mode = 0; mode < layout_.order(); ++mode) {
+    const std::uint64_t length = layout_.mode(mode).length;
+    const std::uint64_t dual_rows = has_mode(config.dual_modes, mode) ? length : 0;
     if (config.keep_previous) {
       factors_.add(Matrix(length, rank_), Matrix(length, rank_));
+      duals_.add(Dual(dual_rows, rank_), Dual(dual_rows, rank_));
     } else {
       factors_.add(Matrix(length, rank_));
+      duals_.add(Dual(dual_rows, rank_));
     }
     grams_.emplace_back();
   }
@@ -125,12 +139,7 @@ HostBackend<Sum, Factor>::HostBackend(const BackendConfig& config, Executor& exe
 
 template <class Sum, class Factor>
 void HostBackend<Sum, Factor>::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
-  const RowsView<Factor> to = factors_[mode].view().rows;
-  const auto rank = static_cast<std::uint64_t>(rank_);
-  const std::uint64_t count = check_row_block(to.rows, rank_, first_row, rows.size());
-  for_each(count, [&](std::uint64_t i) {
-    for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<Factor>(rows[i * rank + r]);
-  });
+  copy_in(rows, factors_[mode].view().rows, first_row);
   factors_[mode].mark_all_live();
   grams_[static_cast<std::size_t>(mode)].clear();
 }
@@ -147,19 +156,27 @@ std::span<const double> HostBackend<Sum, Factor>::gram(int mode) {
 }
 
 template <class Sum, class Factor>
-template <class Number>
-void HostBackend<Sum, Factor>::copy_out(RowsView<const Number> from, std::span<double> to) const {
+void HostBackend<Sum, Factor>::copy_in(std::span<const double> from, RowsView<Factor> to,
+                                       std::uint64_t first_row) const {
   const auto rank = static_cast<std::uint64_t>(rank_);
-  for_each(from.rows, [&](std::uint64_t i) {
-    for (std::uint64_t r = 0; r < rank; ++r) to[i * rank + r] = static_cast<double>(from.row(i)[r]);
+  for_each(check_row_block(to.rows, rank_, first_row, from.size()), [&](std::uint64_t i) {
+    for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<Factor>(from[i * rank + r]);
+  });
+}
+
+template <class Sum, class Factor>
+template <class Number>
+void HostBackend<Sum, Factor>::copy_out(RowsView<const Number> from, std::uint64_t first_row,
+                                        std::span<double> to) const {
+  const auto rank = static_cast<std::uint64_t>(rank_);
+  for_each(check_row_block(from.rows, rank_, first_row, to.size()), [&](std::uint64_t i) {
+    for (std::uint64_t r = 0; r < rank; ++r) to[i * rank + r] = static_cast<double>(from.row(first_row + i)[r]);
   });
 }
 
 template <class Sum, class Factor>
 void HostBackend<Sum, Factor>::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  const auto& factor = factors_[mode].matrix();
-  const std::uint64_t count = check_row_block(factor.rows(), rank_, first_row, rows.size());
-  copy_out(RowsView<const Factor>{factor.row(first_row), count, factor.stride()}, rows);
+  copy_out(view(factors_[mode].matrix()), first_row, rows);
 }
 
 template <class Sum, class Factor>
@@ -190,17 +207,15 @@ template <class Sum, class Factor>
 std::vector<double> HostBackend<Sum, Factor>::take_factor(int mode) {
   pass_.release();
   const Matrix taken = factors_.take(mode);
-  const auto& factor = taken.matrix();
-  std::vector<double> rows(factor.rows() * static_cast<std::uint64_t>(rank_));
-  copy_out(RowsView<const Factor>{factor.row(0), factor.rows(), factor.stride()}, rows);
+  std::vector<double> rows(taken.matrix().rows() * static_cast<std::uint64_t>(rank_));
+  copy_out(view(taken.matrix()), 0, rows);
   return rows;
 }
 
 template <class Sum, class Factor>
 void HostBackend<Sum, Factor>::read_output(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  const RowsView<const Sum> output = pass_.output(mode).rows();
-  const std::uint64_t count = check_row_block(output.rows, rank_, first_row, rows.size());
-  copy_out(RowsView<const Sum>{output.row(first_row), count, output.stride}, rows);
+  const PassOutput<Sum>& output = pass_.output(mode);
+  copy_out(output.rows(), first_row, rows);
 }
 
 template <class Sum, class Factor>
@@ -232,26 +247,20 @@ void HostBackend<Sum, Factor>::trace(std::string_view name, std::chrono::steady_
 
 template <class Sum, class Factor>
 RowUpdate HostBackend<Sum, Factor>::update_rows(int mode, const RowProblem& problem) {
-  require(problem.constraint.is_least_squares(), "update_rows: constraints are not there yet");
-  const RowSolver& solver = *problem.solver;
+  const bool needs_dual = problem.constraint.needs_dual();
   const auto begin = std::chrono::steady_clock::now();
   const RowsView<Sum> given = pass_.output(mode).rows();
-  require(
-      solver.rank() == rank_ && mode == pass_mode_ && given.rows == layout_.mode(mode).length,
-      "update_rows: the last pass was not one of mode " + std::to_string(mode) + ", or the solver has another rank");
+  check_row_problem(problem, rank_, std::as_const(duals_)[mode].rows() > 0);
+  require(mode == pass_mode_ && given.rows == layout_.mode(mode).length,
+          "update_rows: the last pass was not one of mode " + std::to_string(mode));
   factors_.begin_update(mode);
+  if (needs_dual) duals_.begin_update(mode);
   const FactorView<Factor> factor = factors_[mode].view();
-  const RowsView<Sum> solution = solution_rows(given, factor);
-  const RowSolveSums sums = dense_.solve_rows(solver, given, factor, solution);
-  RowUpdate update{sums.squares, sums.inner};
-  std::vector<double> scale(update.norms.size());
-  for (std::size_t r = 0; r < scale.size(); ++r) {
-    update.norms[r] = std::sqrt(update.norms[r]);
-    scale[r] = update.norms[r] > 0 ? 1.0 / update.norms[r] : 1.0;
-  }
+  const OldRows<Factor> old{view(factors_.before_update(mode).matrix()), view(duals_.before_update(mode)),
+                            view(duals_[mode])};
   std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
   gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
-  dense_.scale_and_gram(solution, factor, scale, gram);
+  RowUpdate update = dense_.update_rows(problem, given, old, factor, solution_rows(given, factor), gram);
   pass_.output(mode).set_zeroed();
   trace("row update", begin, 0);
   return update;

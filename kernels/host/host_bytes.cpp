@@ -20,11 +20,13 @@ template <class Sum, class Factor = Sum>
 std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
   const std::uint64_t longest = std::ranges::max(config.layout.shape());
   const auto rank = static_cast<std::uint64_t>(config.rank);
-  std::uint64_t bytes =
-      small_bytes + ChunkPass<Sum, Factor>::bytes(config, threads) + DenseKernels::bytes(config.rank, longest, threads);
-  for (const std::uint64_t length : config.layout.shape()) {
-    const std::uint64_t factor = FactorMatrix<Factor, Sum>::bytes(length, config.rank);
-    bytes += (config.keep_previous ? 2 : 1) * factor + rank * rank * sizeof(double);
+  std::uint64_t bytes = small_bytes + ChunkPass<Sum, Factor>::bytes(config, threads) +
+                        DenseKernels::bytes(config.rank, longest, config.dual_modes != 0, threads);
+  for (int mode = 0; mode < config.layout.order(); ++mode) {
+    const std::uint64_t length = config.layout.mode(mode).length;
+    std::uint64_t matrices = FactorMatrix<Factor, Sum>::bytes(length, config.rank);
+    if (has_mode(config.dual_modes, mode)) matrices += RowMatrix<Factor, Sum>::bytes(length, config.rank);
+    bytes += (config.keep_previous ? 2 : 1) * matrices + rank * rank * sizeof(double);
   }
   return bytes;
 }

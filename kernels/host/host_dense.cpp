@@ -5,11 +5,13 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <type_traits>
 #include <utility>
 
+#include "kernels/host/constrained_tiles.hpp"
 #include "kernels/host/dense_tiles.hpp"
 #include "kernels/host/row_tiles.hpp"
 
@@ -41,7 +43,10 @@ std::uint64_t slice_count(int rank, std::uint64_t rows) {
 
 std::uint64_t solve_tile_elements(int rank) { return solve_tile_columns(rank) * solve_tile_rows; }
 
-std::uint64_t scratch_elements(int rank) { return std::max(2 * solve_tile_elements(rank), gram_tile_elements(rank)); }
+// Given and solution; for ADMM also a dual, and the least squares of its steps.
+std::uint64_t scratch_elements(int rank, bool duals) {
+  return std::max((duals ? 4 : 2) * solve_tile_elements(rank), gram_tile_elements(rank));
+}
 
 // Zeroes rows of the factor that become zero, and marks the others as live.
 template <class T>
@@ -61,29 +66,35 @@ void prefetch_to_write(const T* row, std::uint64_t stride) {
   for (std::uint64_t j = 0; j < stride; j += line) __builtin_prefetch(row + j, 1);
 }
 
-// Solves the nonzero rows, a tile at a time.
+// One bit for each of `count` rows, 1 to 64.
+std::uint64_t all_rows(std::uint64_t count) { return ~std::uint64_t{0} >> (word_rows - count); }
+
+// Updates rows, a tile at a time: the nonzero ones, or for ADMM all of them.
 template <class Sum, class Factor>
 class SliceSolve {
  public:
-  SliceSolve(const RowSolver& solver, RowsView<Sum> given, FactorView<Factor> factor, RowsView<Sum> solution,
-             double* sums, double* scratch, const StopPoll& stop)
-      : solver_(solver),
+  SliceSolve(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old, FactorView<Factor> factor,
+             RowsView<Sum> solution, double* sums, double* scratch, const StopPoll& stop)
+      : problem_(problem),
+        constraint_(problem.constraint),
         stop_(stop),
         given_(given),
+        old_(old),
         factor_(factor),
         solution_(solution),
         sums_(sums),
-        right_(scratch),
-        left_(scratch + solve_tile_elements(solver.rank())) {
+        scratch_(scratch),
+        tile_elements_(solve_tile_elements(problem.solver->rank())) {
     // Zeroes the padding of the solution.
-    std::fill_n(left_, solve_tile_elements(solver.rank()), 0.0);
+    std::fill_n(tile(1), tile_elements_, 0.0);
   }
 
   void run(std::uint64_t first, std::uint64_t end) {
     for (; first < end; first += word_rows) {
       const std::uint64_t count = std::min(word_rows, end - first);
       ahead_.look_at(given_.row(std::min(end, first + word_rows)), given_.row(std::min(end, first + 2 * word_rows)));
-      std::uint64_t mask = nonzero_rows(given_.row(first), count, given_.stride * sizeof(Sum));
+      std::uint64_t mask = all_rows(count);
+      if (!constraint_.needs_dual()) mask = nonzero_rows(given_.row(first), count, given_.stride * sizeof(Sum));
       set_live(factor_, first, mask);
       for (; mask != 0; mask &= mask - 1) {
         numbers_[count_++] = first + static_cast<std::uint64_t>(std::countr_zero(mask));
@@ -95,23 +106,38 @@ class SliceSolve {
   }
 
  private:
+  double* tile(std::uint64_t i) const { return scratch_ + i * tile_elements_; }
+
   void solve() {
     give_up_if(stop_);
     const std::span<const std::uint64_t> numbers(numbers_.data(), count_);
-    take_rows(given_, numbers, right_);
-    solve_tile(solver_, right_, left_, sums_, ahead_);
-    put_rows(left_, numbers, solution_);
+    take_rows(given_, numbers, tile(0));
+    if (constraint_.is_least_squares()) {
+      solve_tile(*problem_.solver, tile(0), tile(1), sums_, ahead_);
+    } else {
+      copy_rows(old_.factor, numbers, tile(1));
+      if (constraint_.needs_dual()) {
+        copy_rows(old_.dual, numbers, tile(2));
+        admm_tile(problem_, tile(0), tile(1), tile(2), tile(3), sums_, ahead_);
+        put_rows(tile(2), numbers, old_.new_dual);
+      } else {
+        hals_tile(problem_, tile(0), tile(1), sums_, ahead_);
+      }
+    }
+    put_rows(tile(1), numbers, solution_);
     count_ = 0;
   }
 
-  const RowSolver& solver_;
+  const RowProblem& problem_;
+  const RowConstraint& constraint_;
   const StopPoll& stop_;
   RowsView<Sum> given_;
+  OldRows<Factor> old_;
   FactorView<Factor> factor_;
   RowsView<Sum> solution_;
   double* sums_;
-  double* right_;
-  double* left_;
+  double* scratch_;
+  std::uint64_t tile_elements_;
   std::array<std::uint64_t, solve_tile_rows> numbers_{};
   std::size_t count_ = 0;
   Ahead ahead_;
@@ -119,17 +145,17 @@ class SliceSolve {
 
 }  // namespace
 
-DenseKernels::DenseKernels(int rank, std::uint64_t max_rows, Executor& executor, StopPoll stop)
+DenseKernels::DenseKernels(int rank, std::uint64_t max_rows, bool duals, Executor& executor, StopPoll stop)
     : rank_(rank),
       executor_(executor),
       stop_(std::move(stop)),
       slice_sums_(slice_count(rank, max_rows) * slice_elements(rank)) {
-  for (int thread = 0; thread < executor.width(); ++thread) scratch_.emplace_back(scratch_elements(rank));
+  for (int thread = 0; thread < executor.width(); ++thread) scratch_.emplace_back(scratch_elements(rank, duals));
 }
 
-std::uint64_t DenseKernels::bytes(int rank, std::uint64_t max_rows, int threads) {
+std::uint64_t DenseKernels::bytes(int rank, std::uint64_t max_rows, bool duals, int threads) {
   return mapped_bytes(8 * slice_count(rank, max_rows) * slice_elements(rank)) +
-         static_cast<std::uint64_t>(threads) * mapped_bytes(8 * scratch_elements(rank));
+         static_cast<std::uint64_t>(threads) * mapped_bytes(8 * scratch_elements(rank, duals));
 }
 
 // Calls task(first row, end row, zeroed sums of the slice, scratch of the thread) for every slice, the last ones first
@@ -150,23 +176,62 @@ void DenseKernels::for_each_slice(std::uint64_t rows, bool backward, const Task&
   });
 }
 
+// The norms returned are squared.
 template <class Sum, class Factor>
-RowSolveSums DenseKernels::solve_rows(const RowSolver& solver, RowsView<Sum> given, FactorView<Factor> factor,
-                                      RowsView<Sum> solution) {
+RowUpdate DenseKernels::solve_rows(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old,
+                                   FactorView<Factor> factor, RowsView<Sum> solution) {
   const auto rank = static_cast<std::uint64_t>(rank_);
   for_each_slice(given.rows, false, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
-    SliceSolve<Sum, Factor>(solver, given, factor, solution, sums, scratch, stop_).run(first, end);
+    SliceSolve<Sum, Factor>(problem, given, old, factor, solution, sums, scratch, stop_).run(first, end);
   });
-  RowSolveSums total{std::vector<double>(rank), 0.0};
+  RowUpdate total{std::vector<double>(rank), 0.0};
   for (std::uint64_t slice = 0; slice < slice_count(rank_, given.rows); ++slice) {
     const double* squares = slice_sums_.data() + slice * slice_elements(rank_);
     const double* products = squares + rank * partial_sums;
     for (std::size_t r = 0; r < rank; ++r) {
-      total.squares[r] += std::accumulate(squares + r * partial_sums, squares + (r + 1) * partial_sums, 0.0);
+      total.norms[r] += std::accumulate(squares + r * partial_sums, squares + (r + 1) * partial_sums, 0.0);
     }
     total.inner += std::accumulate(products, products + rank * partial_sums, 0.0);
   }
   return total;
+}
+
+// Sets columns of the solution to a number. All rows become live.
+template <class Sum, class Factor>
+void DenseKernels::fill_columns(std::span<const std::uint64_t> columns, double number, FactorView<Factor> factor,
+                                RowsView<Sum> solution) {
+  for_each_slice(solution.rows, false, [&](std::uint64_t first, std::uint64_t end, double*, double*) {
+    for (std::uint64_t row = first; row < end; ++row) {
+      for (const std::uint64_t column : columns) solution.row(row)[column] = static_cast<Sum>(number);
+    }
+    for (; first < end; first += word_rows) factor.live[first / word_rows] = all_rows(std::min(word_rows, end - first));
+  });
+}
+
+template <class Sum, class Factor>
+RowUpdate DenseKernels::update_rows(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old,
+                                    FactorView<Factor> factor, RowsView<Sum> solution, std::span<double> gram) {
+  RowUpdate update = solve_rows(problem, given, old, factor, solution);
+  if (!problem.constraint.normalises()) {
+    std::ranges::fill(update.norms, 1.0);
+    scale_and_gram(solution, factor, {}, gram);
+    return update;
+  }
+  std::vector<double> scale(update.norms.size(), 1.0);
+  std::vector<std::uint64_t> zero_columns;
+  for (std::size_t r = 0; r < scale.size(); ++r) {
+    update.norms[r] = std::sqrt(update.norms[r]);
+    if (update.norms[r] > 0) {
+      scale[r] = 1.0 / update.norms[r];
+    } else {
+      zero_columns.push_back(r);
+    }
+  }
+  if (!zero_columns.empty() && problem.constraint.set == RowSet::nonnegative) {
+    fill_columns(zero_columns, std::sqrt(1.0 / static_cast<double>(given.rows)), factor, solution);
+  }
+  scale_and_gram(solution, factor, scale, gram);
+  return update;
 }
 
 template <class Sum, class Factor>
@@ -210,10 +275,12 @@ void DenseKernels::scale_and_gram(RowsView<Sum> solution, FactorView<Factor> fac
   }
 }
 
-template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<double>, FactorView<double>,
-                                               RowsView<double>);
-template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<float>, FactorView<float>, RowsView<float>);
-template RowSolveSums DenseKernels::solve_rows(const RowSolver&, RowsView<double>, FactorView<float>, RowsView<double>);
+template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<double>, const OldRows<double>&,
+                                             FactorView<double>, RowsView<double>, std::span<double>);
+template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<float>, const OldRows<float>&,
+                                             FactorView<float>, RowsView<float>, std::span<double>);
+template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<double>, const OldRows<float>&,
+                                             FactorView<float>, RowsView<double>, std::span<double>);
 template void DenseKernels::scale_and_gram(RowsView<double>, FactorView<double>, std::span<const double>,
                                            std::span<double>);
 template void DenseKernels::scale_and_gram(RowsView<float>, FactorView<float>, std::span<const double>,

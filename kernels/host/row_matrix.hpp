@@ -29,6 +29,10 @@ class RowMatrix {
   RowMatrix() = default;
   RowMatrix(std::uint64_t rows, int rank) : rows_(rows), stride_(padded_rank<Padded>(rank)), data_(rows * stride_) {}
 
+  static std::uint64_t bytes(std::uint64_t rows, int rank) {
+    return mapped_bytes(rows * padded_rank<Padded>(rank) * sizeof(T));
+  }
+
   std::uint64_t rows() const { return rows_; }
   std::uint64_t stride() const { return stride_; }
   std::uint64_t bytes() const { return data_.size() * sizeof(T); }
@@ -50,5 +54,14 @@ struct RowsView {
 
   T* row(std::uint64_t i) const { return data + i * stride; }
 };
+
+template <class T, class Padded>
+RowsView<T> view(RowMatrix<T, Padded>& matrix) {
+  return {matrix.row(0), matrix.rows(), matrix.stride()};
+}
+template <class T, class Padded>
+RowsView<const T> view(const RowMatrix<T, Padded>& matrix) {
+  return {matrix.row(0), matrix.rows(), matrix.stride()};
+}
 
 }  // namespace blco

@@ -68,6 +68,7 @@ HWY_INLINE void transpose([[maybe_unused]] D tag, [[maybe_unused]] Vector (&bloc
 #endif
 }
 
+// Zeroes the rows unless they are const.
 template <class T>
 void take(RowsView<T> from, std::span<const std::uint64_t> numbers, double* tile) {
   if (from.stride % lanes != 0) {
@@ -75,7 +76,7 @@ void take(RowsView<T> from, std::span<const std::uint64_t> numbers, double* tile
     for (std::uint64_t i = 0; i < numbers.size(); ++i) {
       T* row = from.row(numbers[i]);
       for (std::uint64_t j = 0; j < from.stride; ++j) tile[j * solve_tile_rows + i] = static_cast<double>(row[j]);
-      std::fill_n(row, from.stride, T{0});
+      if constexpr (!std::is_const_v<T>) std::fill_n(row, from.stride, T{0});
     }
     return;
   }
@@ -87,7 +88,7 @@ void take(RowsView<T> from, std::span<const std::uint64_t> numbers, double* tile
         if (i + k >= numbers.size()) continue;
         T* row = from.row(numbers[i + k]) + j;
         block[k] = load(row);
-        store(hn::Zero(Tag()), row);
+        if constexpr (!std::is_const_v<T>) store(hn::Zero(Tag()), row);
       }
       transpose(Tag(), block);
       for (std::uint64_t k = 0; k < lanes; ++k) hn::Store(block[k], Tag(), tile + (j + k) * solve_tile_rows + i);
@@ -180,6 +181,12 @@ void take_rows_f64(RowsView<double> from, std::span<const std::uint64_t> numbers
 void take_rows_f32(RowsView<float> from, std::span<const std::uint64_t> numbers, double* tile) {
   take(from, numbers, tile);
 }
+void copy_rows_f64(RowsView<const double> from, std::span<const std::uint64_t> numbers, double* tile) {
+  take(from, numbers, tile);
+}
+void copy_rows_f32(RowsView<const float> from, std::span<const std::uint64_t> numbers, double* tile) {
+  take(from, numbers, tile);
+}
 void put_rows_f64(const double* tile, std::span<const std::uint64_t> numbers, RowsView<double> to) {
   put(tile, numbers, to);
 }
@@ -208,6 +215,8 @@ namespace blco {
 HWY_EXPORT(nonzero_rows_vectors);
 HWY_EXPORT(take_rows_f64);
 HWY_EXPORT(take_rows_f32);
+HWY_EXPORT(copy_rows_f64);
+HWY_EXPORT(copy_rows_f32);
 HWY_EXPORT(put_rows_f64);
 HWY_EXPORT(put_rows_f32);
 HWY_EXPORT(scale_rows_f64);
@@ -223,6 +232,13 @@ void take_rows(RowsView<double> from, std::span<const std::uint64_t> numbers, do
 }
 void take_rows(RowsView<float> from, std::span<const std::uint64_t> numbers, double* tile) {
   HWY_DYNAMIC_DISPATCH(take_rows_f32)(from, numbers, tile);
+}
+
+void copy_rows(RowsView<const double> from, std::span<const std::uint64_t> numbers, double* tile) {
+  HWY_DYNAMIC_DISPATCH(copy_rows_f64)(from, numbers, tile);
+}
+void copy_rows(RowsView<const float> from, std::span<const std::uint64_t> numbers, double* tile) {
+  HWY_DYNAMIC_DISPATCH(copy_rows_f32)(from, numbers, tile);
 }
 
 void put_rows(const double* tile, std::span<const std::uint64_t> numbers, RowsView<double> to) {

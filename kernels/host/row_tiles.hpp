@@ -32,6 +32,10 @@ std::uint64_t nonzero_rows(const void* rows, std::uint64_t count, std::uint64_t 
 void take_rows(RowsView<double> from, std::span<const std::uint64_t> numbers, double* tile);
 void take_rows(RowsView<float> from, std::span<const std::uint64_t> numbers, double* tile);
 
+// Same, but leaves the source rows as they are.
+void copy_rows(RowsView<const double> from, std::span<const std::uint64_t> numbers, double* tile);
+void copy_rows(RowsView<const float> from, std::span<const std::uint64_t> numbers, double* tile);
+
 // Writes the rows with the given numbers, padding included.
 void put_rows(const double* tile, std::span<const std::uint64_t> numbers, RowsView<double> to);
 void put_rows(const double* tile, std::span<const std::uint64_t> numbers, RowsView<float> to);

@@ -59,12 +59,16 @@ class BackendUnderTest {
   BackendUnderTest(const BackendCase& which, std::span<const std::uint64_t> shape, int rank,
                    std::uint64_t private_bytes = std::uint64_t{1} << 40, std::uint64_t sorted_bytes = 0,
                    bool fiber_trees = false)
-      : executor_(std::max(which.threads, 1)), shape_(shape.begin(), shape.end()), rank_(rank) {
-    BackendConfig config{TensorLayout(shape), rank, which.precision, private_bytes};
-    config.sorted_bytes = sorted_bytes;
-    config.fiber_trees = fiber_trees;
-    config.keep_previous = true;
-    backend_ = which.threads == 0 ? make_reference_backend(config) : make_host_backend(config, executor_);
+      : BackendUnderTest(which.threads, {.layout = TensorLayout(shape),
+                                         .rank = rank,
+                                         .precision = which.precision,
+                                         .private_bytes = private_bytes,
+                                         .sorted_bytes = sorted_bytes,
+                                         .fiber_trees = fiber_trees,
+                                         .keep_previous = true}) {}
+  BackendUnderTest(int threads, const BackendConfig& config)
+      : executor_(std::max(threads, 1)), shape_(config.layout.shape()), rank_(config.rank) {
+    backend_ = threads == 0 ? make_reference_backend(config) : make_host_backend(config, executor_);
   }
 
   Backend& operator*() { return *backend_; }

@@ -42,7 +42,8 @@ struct Compression {
 // none, fast (the default of IngestOptions), small, or zstd:N with the level N from 1 to 19.
 Compression parse_compression(const std::string& text);
 std::uint64_t parse_whole(const std::string& text, std::uint64_t min, std::uint64_t max);
-double parse_real(const std::string& text);
+double parse_real(const std::string& text);  // 0 or above
+double parse_signed(const std::string& text);
 // Seconds, above 0: 90, 90s, 1.5m, 2h.
 double parse_duration(const std::string& text);
 

@@ -98,6 +98,15 @@ double parse_real(const std::string& text) {
   return number;
 }
 
+double parse_signed(const std::string& text) {
+  const bool is_negative = text.starts_with('-');
+  try {
+    return is_negative ? -parse_real(text.substr(1)) : parse_real(text);
+  } catch (const Error&) {
+    refuse(fmt::format("'{}' is not a number", text));
+  }
+}
+
 double parse_duration(const std::string& text) {
   static constexpr std::array<std::pair<const char*, double>, 4> units{{{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}}};
   double number = 0;

@@ -83,8 +83,8 @@ void add_box(const std::string& text, const TensorSummary& tensor, std::vector<R
   if (first == std::string::npos) refuse("--box: '" + text + "' is not LO:HI, such as 0:1");
   const std::size_t second = text.find(':', first + 1);
   RowConstraint box{.set = RowSet::box};
-  box.lower = parse_real(text.substr(0, first));
-  box.upper = parse_real(text.substr(first + 1, second == std::string::npos ? second : second - first - 1));
+  box.lower = parse_signed(text.substr(0, first));
+  box.upper = parse_signed(text.substr(first + 1, second == std::string::npos ? second : second - first - 1));
   constrain("--box", second == std::string::npos ? "" : text.substr(second + 1), tensor, box, constraints);
 }
 

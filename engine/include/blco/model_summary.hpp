@@ -22,8 +22,8 @@ struct ColumnSummary {
 
 struct ComponentSummary {
   int component = 0;  // column in the model, from 0
-  double weight = 0;
-  double share = 0;  // |weight| over the sum of all |weight|; 0 if that sum is 0
+  double weight = 0;  // as component_weights() gives it
+  double share = 0;   // |weight| over the sum of all |weight|; 0 if that sum is 0
   std::vector<ColumnSummary> modes;
 };
 
@@ -32,6 +32,10 @@ struct SummaryOptions {
   std::size_t entries = 3;      // number of largest entries per column
   double small = 1e-3;          // an entry is small if it is 0 or below this part of its column's largest magnitude
 };
+
+// R: the weights; where a constraint keeps the scale of a mode's columns, times the 2-norms of these columns. So it is
+// the 2-norm of each component, with the weight's sign.
+std::vector<double> component_weights(const CpdModel& model);
 
 // Returns the components of largest weight, by falling weight, ties by rising number.
 std::vector<ComponentSummary> summarize_components(const CpdModel& model, const SummaryOptions& options = {});

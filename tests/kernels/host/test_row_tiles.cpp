@@ -30,11 +30,6 @@ RowMatrix<T> random_rows(int rank) {
 }
 
 template <class T>
-RowsView<T> view(RowMatrix<T>& matrix) {
-  return {matrix.row(0), matrix.rows(), matrix.stride()};
-}
-
-template <class T>
 std::vector<T> numbers_of(const RowMatrix<T>& matrix) {
   return {matrix.row(0), matrix.row(0) + matrix.rows() * matrix.stride()};
 }
@@ -60,10 +55,15 @@ void expect_moves(int rank) {
     const RowMatrix<T> before = random_rows<T>(rank);
     std::vector<T> left = numbers_of(before);
     AlignedBuffer<double> tile(solve_tile_columns(rank) * solve_tile_rows);
+    AlignedBuffer<double> copied(tile.size());
     std::ranges::fill(tile.span(), 5.0);
+    std::ranges::fill(copied.span(), 6.0);
 
+    copy_rows(view(before), numbers, copied.data());
     take_rows(view(matrix), numbers, tile.data());
 
+    ASSERT_THAT(std::vector(copied.data(), copied.data() + matrix.stride() * solve_tile_rows),
+                ElementsAreArray(tile.data(), matrix.stride() * solve_tile_rows));
     for (std::uint64_t j = 0; j < matrix.stride(); ++j) {
       for (std::uint64_t i = 0; i < solve_tile_rows; ++i) {
         const double expected = i < count ? static_cast<double>(before.row(numbers[i])[j]) : 0.0;

@@ -1,0 +1,224 @@
+// Each strip of rows takes all its steps while its columns are in the L1 cache.
+#include "kernels/host/constrained_tiles.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/highway_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/host/constrained_tiles.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "kernels/host/tile_strips-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace blco::HWY_NAMESPACE {
+namespace {
+
+constexpr std::uint64_t next_column = solve_tile_rows;
+
+// Calls function(vectors of the columns...), which returns the new one, for each vector of the first column.
+template <class Function, class... Columns>
+HWY_INLINE Strip combine(const Function& function, const Columns&... columns) {
+  Strip made;
+  for (std::uint64_t v = 0; v < strip_vectors; ++v) made.part[v] = function(columns.part[v]...);
+  return made;
+}
+
+HWY_INLINE void multiply_by_weights(const RowProblem& problem, double* rows) {
+  for (const double weight : problem.weights) {
+    Strip column = load(rows);
+    scale(column, weight);
+    store(column, rows);
+    rows += next_column;
+  }
+}
+
+HWY_INLINE void add_all_sums(std::uint64_t rank, const double* given, const double* rows, double* sums) {
+  for (std::uint64_t j = 0; j < rank; ++j) {
+    add_sums(load(rows + j * next_column), given + j * next_column, sums + j * partial_sums,
+             sums + (rank + j) * partial_sums);
+  }
+}
+
+// One pass of HALS, two columns at a time: both need the same others. `system` is symmetric.
+HWY_INLINE void hals_pass(const double* system, std::uint64_t rank, double half_l1, const double* given, double* x,
+                          Ahead& ahead) {
+  const auto minimum = [half_l1](const Strip& left, double diagonal) {
+    const Vector inverse = hn::Set(Tag(), 1 / diagonal);
+    const Vector penalty = hn::Set(Tag(), half_l1);
+    return combine([&](Vector m) { return hn::Max(hn::Mul(hn::Sub(m, penalty), inverse), hn::Zero(Tag())); }, left);
+  };
+  for (std::uint64_t j0 = 0; j0 < rank; j0 += 2) {
+    const bool pair = j0 + 1 < rank;
+    const std::uint64_t j1 = pair ? j0 + 1 : j0;
+    const double* v0 = system + j0 * rank;
+    const double* v1 = system + j1 * rank;
+    Strip left0 = load(given + j0 * next_column);
+    Strip left1 = load(given + j1 * next_column);
+    const auto subtract = [&](std::uint64_t first, std::uint64_t end) {
+      for (std::uint64_t k = first; k < end; ++k) {
+        const Strip xk = load(x + k * next_column);
+        subtract_product(left0, v0[k], xk);
+        subtract_product(left1, v1[k], xk);
+      }
+    };
+    subtract(0, j0);
+    subtract(j1 + 1, rank);
+    ahead.fetch();
+    if (pair) subtract_product(left0, v0[j1], load(x + j1 * next_column));
+    if (v0[j0] > 0) store(minimum(left0, v0[j0]), x + j0 * next_column);
+    if (!pair) continue;
+    subtract_product(left1, v1[j0], load(x + j0 * next_column));
+    if (v1[j1] > 0) store(minimum(left1, v1[j1]), x + j1 * next_column);
+  }
+}
+
+// The closest rows with entries of 0 or more that add up to 1 (Michelot 1986): a threshold is subtracted, which grows
+// with each step until no entry falls below it any more. Entries are first shifted, so that the largest is 0: large
+// numbers would hide the 1.
+HWY_INLINE void project_on_simplex(std::uint64_t rank, double* rows) {
+  const Vector zero = hn::Zero(Tag());
+  const Vector one = hn::Set(Tag(), 1.0);
+  for (std::uint64_t v = 0; v < strip_vectors; ++v, rows += lanes) {
+    Vector largest = hn::Load(Tag(), rows);
+    for (std::uint64_t j = 1; j < rank; ++j) largest = hn::Max(largest, hn::Load(Tag(), rows + j * next_column));
+    Vector threshold = hn::Neg(one);
+    for (bool grows = true; grows;) {
+      Vector sum = hn::Neg(one);
+      Vector count = zero;
+      for (std::uint64_t j = 0; j < rank; ++j) {
+        const Vector x = hn::Sub(hn::Load(Tag(), rows + j * next_column), largest);
+        const auto above = hn::Gt(x, threshold);
+        sum = hn::Add(sum, hn::IfThenElseZero(above, x));
+        count = hn::Add(count, hn::IfThenElseZero(above, one));
+      }
+      const Vector next = hn::Div(sum, count);
+      grows = !hn::AllFalse(Tag(), hn::Gt(next, threshold));
+      threshold = hn::Max(threshold, next);
+    }
+    for (std::uint64_t j = 0; j < rank; ++j) {
+      double* at = rows + j * next_column;
+      const Vector x = hn::Sub(hn::Load(Tag(), at), largest);
+      hn::Store(hn::Max(hn::Sub(x, threshold), zero), Tag(), at);
+    }
+  }
+}
+
+// What ADMM does to a strip, whose columns begin at these places.
+struct AdmmStrip {
+  const RowProblem& problem;
+  std::uint64_t rank;
+  const double* given;
+  double* rows;
+  double* dual;
+  double* solution;
+};
+
+HWY_INLINE Strip right_side(const AdmmStrip& strip, std::uint64_t j) {
+  const std::uint64_t at = j * next_column;
+  const Vector rho = hn::Set(Tag(), strip.problem.rho);
+  return combine([rho](Vector m, Vector a, Vector u) { return hn::MulAdd(rho, hn::Add(a, u), m); },
+                 load(strip.given + at), load(strip.rows + at), load(strip.dual + at));
+}
+
+HWY_INLINE void solve_step(const AdmmStrip& strip, Ahead& ahead) {
+  const RowSolver& solver = *strip.problem.solver;
+  const auto fetch = [&ahead](std::uint64_t, const Strip&) { ahead.fetch(); };
+  double* t = strip.solution;
+  if (!solver.is_cholesky()) {
+    return multiply(
+        solver.matrix().data(), strip.rank, [&](std::uint64_t k) { return right_side(strip, k); }, t, fetch);
+  }
+  for (std::uint64_t j = 0; j < strip.rank; ++j) store(right_side(strip, j), t + j * next_column);
+  substitute<true>(solver.lower().data(), strip.rank, t, t, fetch);
+  substitute<false>(solver.matrix().data(), strip.rank, t, t, fetch);
+}
+
+// Turns t - u, in `moved`, into the closest numbers within the bounds, after the step of l1 towards zero.
+HWY_INLINE Strip move_to_bounds(const RowConstraint& constraint, double rho, const Strip& moved) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const bool box = constraint.set == RowSet::box;
+  const Vector step = hn::Set(Tag(), constraint.l1 / (2 * rho));
+  const Vector lower = hn::Set(Tag(), box ? constraint.lower : -infinity);
+  const Vector upper = hn::Set(Tag(), box ? constraint.upper : infinity);
+  return combine(
+      [&](Vector x) {
+        const Vector size = hn::Max(hn::Sub(hn::Abs(x), step), hn::Zero(Tag()));
+        return hn::Min(hn::Max(hn::CopySign(size, x), lower), upper);
+      },
+      moved);
+}
+
+HWY_INLINE void move_step(const AdmmStrip& strip) {
+  const RowConstraint& constraint = strip.problem.constraint;
+  const auto subtract = [](Vector x, Vector y) { return hn::Sub(x, y); };
+  const auto moved_dual = [](Vector u, Vector a, Vector t) { return hn::Add(u, hn::Sub(a, t)); };
+  const bool simplex = constraint.set == RowSet::simplex;
+  for (std::uint64_t at = 0; at < strip.rank * next_column; at += next_column) {
+    const Strip t = load(strip.solution + at);
+    const Strip u = load(strip.dual + at);
+    Strip a = combine(subtract, t, u);
+    if (!simplex) {
+      a = move_to_bounds(constraint, strip.problem.rho, a);
+      store(combine(moved_dual, u, a, t), strip.dual + at);
+    }
+    store(a, strip.rows + at);
+  }
+  if (!simplex) return;
+  project_on_simplex(strip.rank, strip.rows);
+  for (std::uint64_t at = 0; at < strip.rank * next_column; at += next_column) {
+    const Strip u = combine(moved_dual, load(strip.dual + at), load(strip.rows + at), load(strip.solution + at));
+    store(u, strip.dual + at);
+  }
+}
+
+}  // namespace
+
+void hals_tile_vectors(const RowProblem& problem, const double* given, double* rows, double* sums, Ahead& ahead) {
+  const auto rank = static_cast<std::uint64_t>(problem.solver->rank());
+  for (std::uint64_t row = 0; row < solve_tile_rows; row += strip_rows) {
+    multiply_by_weights(problem, rows + row);
+    for (int pass = 0; pass < hals_passes; ++pass) {
+      hals_pass(problem.system.data(), rank, problem.constraint.l1 / 2, given + row, rows + row, ahead);
+    }
+    add_all_sums(rank, given + row, rows + row, sums);
+  }
+}
+
+void admm_tile_vectors(const RowProblem& problem, const double* given, double* rows, double* dual, double* scratch,
+                       double* sums, Ahead& ahead) {
+  const auto rank = static_cast<std::uint64_t>(problem.solver->rank());
+  for (std::uint64_t row = 0; row < solve_tile_rows; row += strip_rows) {
+    multiply_by_weights(problem, rows + row);
+    const AdmmStrip strip{problem, rank, given + row, rows + row, dual + row, scratch + row};
+    for (int step = 0; step < admm_steps; ++step) {
+      solve_step(strip, ahead);
+      move_step(strip);
+    }
+    add_all_sums(rank, given + row, rows + row, sums);
+  }
+}
+
+}  // namespace blco::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace blco {
+
+HWY_EXPORT(hals_tile_vectors);
+HWY_EXPORT(admm_tile_vectors);
+
+void hals_tile(const RowProblem& problem, const double* given, double* rows, double* sums, Ahead& ahead) {
+  HWY_DYNAMIC_DISPATCH(hals_tile_vectors)(problem, given, rows, sums, ahead);
+}
+
+void admm_tile(const RowProblem& problem, const double* given, double* rows, double* dual, double* scratch,
+               double* sums, Ahead& ahead) {
+  HWY_DYNAMIC_DISPATCH(admm_tile_vectors)(problem, given, rows, dual, scratch, sums, ahead);
+}
+
+}  // namespace blco
+#endif  // HWY_ONCE
