@@ -7,6 +7,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/fit/gcp_adam.hpp"
 #include "engine/fit/gcp_lbfgs.hpp"
 #include "engine/fit/value_check.hpp"
 
@@ -63,10 +64,7 @@ void Gcp::check(const TensorSummary& tensor, const CpdOptions& options) {
     refuse(option_name("ridge") + " belongs to the methods als and complete; leave it out, or use another method");
   }
   if (options.initial != nullptr && needs_nonnegative_model(method.loss)) check_sign(*options.initial, method.loss);
-  if (!sums_over_zeros(method.loss)) {
-    refuse(option_name("loss", to_string(method.loss)) + " is not there yet");
-  }
-  GcpLbfgs::check(tensor, options);
+  sums_over_zeros(method.loss) ? GcpLbfgs::check(tensor, options) : GcpAdam::check(tensor, options);
 }
 
 void Gcp::check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {
@@ -76,9 +74,12 @@ void Gcp::check_entries(const Tensor& tensor, const CpdOptions& options, Progres
 }
 
 MethodNeeds Gcp::needs(const TensorSummary& tensor, const CpdOptions& options) {
-  return GcpLbfgs::needs(tensor, options);
+  return sums_over_zeros(method_of(options).loss) ? GcpLbfgs::needs(tensor, options) : GcpAdam::needs(tensor, options);
 }
 
-std::unique_ptr<FitMethod> Gcp::make(const FitContext& context) { return std::make_unique<GcpLbfgs>(context); }
+std::unique_ptr<FitMethod> Gcp::make(const FitContext& context) {
+  if (sums_over_zeros(method_of(context.options).loss)) return std::make_unique<GcpLbfgs>(context);
+  return std::make_unique<GcpAdam>(context);
+}
 
 }  // namespace blco
