@@ -44,6 +44,13 @@ std::uint64_t samples_of_step(const TensorSummary& tensor, const CpdOptions& opt
   return std::min(nonzeros, max_default_samples);
 }
 
+// The objective is computed once an epoch, so it can afford more.
+std::uint64_t samples_of_objective(const TensorSummary& tensor, const CpdOptions& options) {
+  constexpr std::uint64_t times = 16;
+  const std::uint64_t samples = samples_of_step(tensor, options);
+  return std::max(samples, std::min(times * samples, max_default_samples));
+}
+
 double entries_of(const TensorSummary& tensor) {
   double entries = 1;
   for (const std::uint64_t length : tensor.shape) entries *= static_cast<double>(length);
@@ -58,7 +65,8 @@ GcpAdam::GcpAdam(const FitContext& context)
       nonnegative_(needs_nonnegative_model(method_.loss)),
       weights_(static_cast<std::size_t>(context.options.rank), 1.0),
       sample_(context.tensor.chunks(), context.backend, samples_of_step(context.tensor.summary(), context.options)),
-      fixed_sample_(context.tensor.chunks(), context.backend, sample_.count()),
+      fixed_sample_(context.tensor.chunks(), context.backend,
+                    samples_of_objective(context.tensor.summary(), context.options)),
       entries_(entries_of(context.tensor.summary())),
       first_moments_(factor_numbers(context.tensor.summary(), context.options.rank)),
       second_moments_(first_moments_.size()),
@@ -82,8 +90,10 @@ MethodNeeds GcpAdam::needs(const TensorSummary& tensor, const CpdOptions& option
   needs.state_matrices = 2;
   constexpr std::uint64_t vectors = 5;  // moments, and copies of these and the factors
   constexpr std::uint64_t blocks = 2;
+  const TensorLayout layout(tensor.shape);
   needs.host_bytes =
-      2 * SampledZeros::bytes(TensorLayout(tensor.shape), samples_of_step(tensor, options)) +
+      SampledZeros::bytes(layout, samples_of_step(tensor, options)) +
+      SampledZeros::bytes(layout, samples_of_objective(tensor, options)) +
       (vectors * factor_numbers(tensor, options.rank) + blocks * numbers_of_block(options.rank)) * sizeof(double);
   return needs;
 }
