@@ -17,6 +17,7 @@ CpAls::CpAls(const FitContext& context)
       order_(static_cast<int>(context.tensor.summary().shape.size())),
       rank_(context.options.rank),
       norm_squared_(context.tensor.summary().sum_of_squares),
+      carrier_(carrier_of(context.tensor.summary(), std::get<AlsMethod>(context.options.method).constraints)),
       weights_(static_cast<std::size_t>(rank_), 1.0),
       system_ranks_(static_cast<std::size_t>(order_), rank_) {}
 
@@ -42,14 +43,32 @@ void CpAls::check(const TensorSummary& tensor, const CpdOptions& options) {
   }
 }
 
-MethodNeeds CpAls::needs(const TensorSummary&, const CpdOptions& options) {
+MethodNeeds CpAls::needs(const TensorSummary& tensor, const CpdOptions& options) {
   MethodNeeds needs{.undoes_steps = true};
   const auto& constraints = std::get<AlsMethod>(options.method).constraints;
   for (std::size_t n = 0; n < constraints.size(); ++n) {
     if (constraints[n].needs_dual()) needs.dual_modes |= mode_bit(static_cast<int>(n));
   }
   needs.state_matrices = needs.dual_modes != 0 ? 1 : 0;
+  if (const int carrier = carrier_of(tensor, constraints); carrier >= 0) {
+    // The factor twice: with the weights and without.
+    needs.host_bytes =
+        2 * tensor.shape[static_cast<std::size_t>(carrier)] * static_cast<std::uint64_t>(options.rank) * sizeof(double);
+  }
   return needs;
+}
+
+// The shortest of the modes that are normalised, if there is one, and also one that keeps its scale; else -1.
+int CpAls::carrier_of(const TensorSummary& tensor, const std::vector<RowConstraint>& constraints) {
+  if (std::ranges::all_of(constraints, &RowConstraint::normalises)) return -1;
+  int shortest = -1;
+  for (std::size_t n = 0; n < constraints.size(); ++n) {
+    if (!constraints[n].normalises()) continue;
+    if (shortest < 0 || tensor.shape[n] < tensor.shape[static_cast<std::size_t>(shortest)]) {
+      shortest = static_cast<int>(n);
+    }
+  }
+  return shortest;
 }
 
 // The first update of a mode replaces its rows, so only the constrained ones start from the weights.
@@ -63,9 +82,15 @@ void CpAls::run_step(SweepReport& report) {
   updated_modes_ = 0;
   context_.passes.set_next(static_cast<std::uint64_t>(report.sweep - 1) * static_cast<std::uint64_t>(order_));
   for (int mode = 0; mode < order_; ++mode) {
+    const bool carries = carrier_ >= 0 && !constraint_of(mode).normalises();
+    if (carries) {
+      const std::uint64_t length = context_.tensor.summary().shape[static_cast<std::size_t>(carrier_)];
+      carried_.carry(context_.backend, carrier_, length, weights_);
+    }
     context_.passes.run(mode);
-    RowUpdate update = update_rows(mode);
-    weights_ = std::move(update.norms);
+    RowUpdate update = update_rows(mode, carries);
+    carried_.put_down();
+    if (!carries) weights_ = std::move(update.norms);
     if (std::ranges::all_of(weights_, [](double weight) { return weight == 0; })) {
       throw Error(ErrorKind::invalid_argument,
                   "every entry of factor " + std::to_string(mode) + " became zero; scale the values up" +
@@ -85,7 +110,7 @@ RowConstraint CpAls::constraint_of(int mode) const {
 }
 
 // The system of a mode is the Grams' product, with the ridge on its diagonal.
-RowUpdate CpAls::update_rows(int mode) {
+RowUpdate CpAls::update_rows(int mode, bool carried) {
   const auto rank = static_cast<std::size_t>(rank_);
   std::vector<double> system = hadamard_of_grams(mode);
   double trace = 0;
@@ -95,14 +120,16 @@ RowUpdate CpAls::update_rows(int mode) {
   }
   const RowConstraint constraint = constraint_of(mode);
   std::vector<double> factored = system;
-  const double rho = constraint.needs_dual() ? trace / static_cast<double>(rank_) : 0.0;
+  // Where all other columns are zero, any rho will do.
+  const double mean = trace > 0 ? trace / static_cast<double>(rank_) : 1.0;
+  const double rho = constraint.needs_dual() ? mean : 0.0;
   for (std::size_t r = 0; r < rank; ++r) factored[r * rank + r] += rho;
   const RowSolver solver(factored, rank_, context_.stop);
   system_ranks_[static_cast<std::size_t>(mode)] = solver.numerical_rank();
   ++updated_modes_;
   RowProblem problem(solver);
   problem.system = system;
-  problem.weights = weights_;
+  if (!carried) problem.weights = weights_;
   problem.constraint = constraint;
   problem.rho = rho;
   return context_.backend.update_rows(mode, problem);
@@ -110,6 +137,7 @@ RowUpdate CpAls::update_rows(int mode) {
 
 void CpAls::undo_step() {
   for (int mode = 0; mode < updated_modes_; ++mode) context_.backend.restore_factor(mode);
+  if (carrier_ >= updated_modes_) carried_.put_down();  // else it has the factor of before the step
   weights_ = weights_before_;
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/fit/carried_weights.hpp"
 #include "engine/fit/fit_method.hpp"
 
 namespace blco {
@@ -33,7 +34,9 @@ class CpAls final : public FitMethod {
 
  private:
   RowConstraint constraint_of(int mode) const;
-  RowUpdate update_rows(int mode);
+  static int carrier_of(const TensorSummary& tensor, const std::vector<RowConstraint>& constraints);
+  // `carried`: the weights belong to another mode, and the old rows are as they are.
+  RowUpdate update_rows(int mode, bool carried);
   // Elementwise product of the Grams of all modes but `left_out` (-1: all modes). Row-major R x R.
   std::vector<double> hadamard_of_grams(int left_out);
   double fit(double inner, int sweep);
@@ -42,6 +45,8 @@ class CpAls final : public FitMethod {
   int order_;
   int rank_;
   double norm_squared_;
+  int carrier_;  // the mode that carries the weights while one is updated that keeps its scale; -1: none has to
+  CarriedWeights carried_;
   std::vector<double> weights_;
   std::vector<double> weights_before_;  // as of the start of this sweep
   int updated_modes_ = 0;               // in this sweep, one that has only begun included

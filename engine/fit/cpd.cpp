@@ -8,6 +8,7 @@
 #include "engine/fit/initial_model.hpp"
 #include "engine/fit/model_room.hpp"
 #include "engine/fit/original_rows.hpp"
+#include "engine/fit/run_fit.hpp"
 #include "engine/stream/streamer.hpp"
 
 namespace blco {
@@ -29,19 +30,31 @@ CpdPlan describe_fit(const CpdJob& job, const TensorSummary& tensor, const CpdOp
 
 CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
                  const DeclaredGpu* declared) {
+  return plan_fit(tensor, budget, options, declared, 0);
+}
+
+CpdPlan plan_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
+                 const DeclaredGpu* declared, std::uint64_t held_bytes) {
   CpdOptions untraced = FitStart(tensor.summary(), options).options;
   untraced.trace.clear();
   if (options.initial != nullptr) check_initial_labels(tensor, *options.initial);
   JobRequest request = fit_request(tensor, untraced);
+  request.caller_bytes += held_bytes;
   request.declared = declared;
   return describe_fit(CpdJob(tensor, budget, untraced, request), tensor.summary(), untraced);
 }
 
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options) {
+  return run_fit(tensor, budget, options, 0);
+}
+
+CpdModel run_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
+                 std::uint64_t held_bytes) {
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   const FitStart start(tensor.summary(), options);
   if (options.initial != nullptr) check_initial_labels(tensor, *options.initial);
   JobRequest request = fit_request(tensor, start.options);
+  request.caller_bytes += held_bytes;
   request.stop = [&meter] { return meter.poll(); };
   CpdJob job(tensor, budget, start.options, request);
   check_model_room(tensor.summary(), start.options);

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <blco/cpd.hpp>
+#include <blco/starts.hpp>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "tools/programs/cli.hpp"
 #include "tools/programs/cpd_methods.hpp"
+#include "tools/programs/cpd_ranks.hpp"
 #include "tools/programs/cpd_report.hpp"
 #include "tools/programs/interrupt.hpp"
 #include "tools/programs/rank_note.hpp"
@@ -24,6 +26,7 @@ struct Arguments {
   MemoryBudget budget;
   CpdOptions cpd;
   cli::MethodArguments method;
+  cli::RankArguments ranks;
   bool has_seed = false;
   bool has_every = false;
   bool dry_run = false;
@@ -84,11 +87,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_path(
       "-o,--output", arguments.output,
       {.type = "MODEL",
-       .description = "File for the model (HDF5), written only once the fit ends; required unless --dry-run is given"});
+       .description = "File for the model (HDF5), written only once the fit ends; required unless --dry-run or several "
+                      "ranks are given. With these its name must contain {rank}, such as model-{rank}.h5"});
   cpd.rank = 0;
-  line.add_whole(
-      "--rank", cpd.rank, 1,
-      {.type = "R", .description = "Number of components, 1 to 4096; required unless --init or --resume is given"});
+  cli::add_rank_options(line, arguments.ranks, cpd.rank);
   line.add_whole("--sweeps", cpd.max_sweeps, 1,
                  {.type = "N",
                   .description = "Maximum number of sweeps, including those of a resumed model",
@@ -161,7 +163,8 @@ void dry_run(Arguments& arguments, cli::Reporter& reporter) {
     throw Error(ErrorKind::invalid_argument,
                 "--link-bandwidth, --disk-bandwidth and --memory-bandwidth require --declare-gpu");
   }
-  const CpdPlan plan = plan_cpd(tensor, arguments.budget, arguments.cpd, declared ? &arguments.gpu : nullptr);
+  const CpdPlan plan =
+      plan_starts(tensor, arguments.budget, arguments.cpd, arguments.ranks.starts, declared ? &arguments.gpu : nullptr);
   cli::report_plan(reporter, plan);
   cli::report_start(reporter, plan, tensor.summary(), arguments.initial, arguments.cpd.seed);
 }
@@ -174,12 +177,14 @@ void check(const Arguments& arguments) {
   if (!arguments.cpd.resume.empty() && arguments.has_seed)
     refuse("--seed does not apply to --resume, which keeps the seed of its model; leave out --seed");
   if (arguments.cpd.checkpoint.empty() && arguments.has_every) refuse("--every requires --checkpoint");
+  std::vector<std::filesystem::path> inputs = {arguments.tensor, arguments.initial, arguments.method.validation};
+  cli::check_ranks(arguments.ranks, arguments.cpd, arguments.initial, arguments.output, inputs, arguments.dry_run);
   if (arguments.dry_run) return;
   if (arguments.gpu.memory_bytes > 0 || arguments.has_rates) {
     refuse("--declare-gpu and the bandwidths require --dry-run; a fit runs on a real GPU");
   }
-  if (arguments.output.empty()) refuse("-o MODEL is required unless --dry-run is given");
-  std::vector<std::filesystem::path> inputs = {arguments.tensor, arguments.initial, arguments.method.validation};
+  if (arguments.ranks.ranks.size() > 1) return;
+  if (arguments.output.empty()) refuse("-o MODEL is required unless --dry-run or several ranks are given");
   cli::check_output(arguments.output, inputs);
   if (!arguments.cpd.checkpoint.empty()) cli::check_output(arguments.cpd.checkpoint, inputs, "--checkpoint");
   if (arguments.cpd.trace.empty()) return;
@@ -214,6 +219,9 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   const TensorFile tensor(arguments.tensor);
   const std::optional<TensorFile> validation = open_validation(arguments);
   cli::set_method(arguments.method, tensor.summary(), validation ? &*validation : nullptr, cpd);
+  if (arguments.ranks.is_search()) {
+    return cli::fit_ranks(arguments.ranks, tensor, arguments.budget, cpd, arguments.output, reporter);
+  }
   if (cpd.resume.empty() && !cpd.checkpoint.empty() && std::filesystem::exists(cpd.checkpoint)) {
     reporter.note(fmt::format("the checkpoint {0} will be replaced; to continue from it, give --resume {0}",
                               cpd.checkpoint.string()));

@@ -1,0 +1,36 @@
+// Tells whether a CP model has too many components.
+#pragma once
+
+#include <blco/cpd.hpp>
+#include <blco/memory_budget.hpp>
+#include <blco/model.hpp>
+#include <blco/tensor.hpp>
+#include <cstdint>
+#include <optional>
+
+namespace blco {
+
+// Columns of the core, R^(N-1), up to which it is computed.
+inline constexpr std::uint64_t max_core_columns = 4096;
+
+// R^(N-1), or a number above max_core_columns.
+std::uint64_t core_columns(std::size_t order, int rank);
+
+// Core consistency (CORCONDIA: Bro & Kiers, A new efficient method for determining the number of components in PARAFAC
+// models, J. Chemometrics 2003): 100 (1 - sum (g - t)^2 / R), where G = X x_1 A_1^+ x_2 A_2^+ ... is the core that fits
+// X best with the model's factors, and T, with ones on its superdiagonal, is the core that the model has. The weights
+// are part of the factors, such that all columns of a component have the same norm: so neither the order of the modes
+// nor their scale matters. 100: each component stands for itself. Much less, also below 0: components mix, as they do
+// where there are more of them than the tensor has. It is about least squares: for other losses it says less, and
+// nothing where the model is not of x itself (logarithms, odds) or where absent entries are unknown.
+//
+// G is not kept: an MTTKRP with columns of the pseudo-inverses gives up to 64 of its columns. So there are R^(N-1) / 64
+// passes over the chunks, and more where the budget asks for fewer columns at a time. Returns nothing beyond
+// max_core_columns. In f64; the pseudo-inverse drops singular values that are zero to working precision. Beside the
+// model, which the budget covers too, it takes as much memory again, and that of an MTTKRP. Uses these options: device,
+// resolution, threads, deterministic, time_limit_seconds, on_progress (stage "core"). Throws Error: invalid_argument (a
+// model of another shape), cancelled, and as fit_cpd does.
+std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& model, const MemoryBudget& budget = {},
+                                       const CpdOptions& options = {});
+
+}  // namespace blco

@@ -1,0 +1,147 @@
+"""Least squares with rows that are constrained: HALS and AO-ADMM, with and without a ridge. See check_methods.py."""
+import numpy as np
+
+from method_oracles import compare_models, dense_mttkrp, gram_product, planted_array
+
+SWEEPS = 6
+RANK = 4
+HALS_PASSES = 2
+ADMM_STEPS = 10
+
+
+def hals(output, system, rows, l1=0.0):
+    """Columns in turn, each at the exact minimum over numbers of 0 or above."""
+    rows = np.where(np.any(output != 0, axis=1)[:, None], rows, 0.0)
+    live = np.any(output != 0, axis=1)
+    for _ in range(HALS_PASSES):
+        for r in range(rows.shape[1]):
+            if system[r, r] > 0:
+                step = (output[:, r] - l1 / 2 - rows @ system[:, r]) / system[r, r]
+                rows[:, r] = np.where(live, np.maximum(0.0, rows[:, r] + step), 0.0)
+    return rows
+
+
+def on_simplex(rows):
+    """Each row's nearest of those that are 0 or above and add up to 1: the threshold is found by bisection."""
+    low, high = np.max(rows, axis=1) - 1, np.max(rows, axis=1)
+    for _ in range(200):
+        middle = (low + high) / 2
+        too_much = np.sum(np.maximum(rows - middle[:, None], 0), axis=1) > 1
+        low, high = np.where(too_much, middle, low), np.where(too_much, high, middle)
+    return np.maximum(rows - high[:, None], 0)
+
+
+def soft(rows, threshold):
+    return np.sign(rows) * np.maximum(np.abs(rows) - threshold, 0)
+
+
+def admm(output, system, rows, dual, project):
+    rho = np.trace(system) / len(system)
+    inverse = np.linalg.inv(system + rho * np.eye(len(system)))
+    for _ in range(ADMM_STEPS):
+        solution = (output + rho * (rows + dual)) @ inverse
+        rows = project(solution - dual, rho)
+        dual = dual + rows - solution
+    return rows, dual
+
+
+NORMALISED = ("plain", "hals")
+PROJECTIONS = {
+    "box": lambda rows, rho: np.clip(rows, 0.1, 0.9),
+    "box of both signs": lambda rows, rho: np.clip(rows, -0.5, 0.75),
+    "simplex": lambda rows, rho: on_simplex(rows),
+    "l1": lambda rows, rho: soft(rows, 0.3 / (2 * rho)),
+    "nonnegative l1 by ADMM": lambda rows, rho: np.maximum(soft(rows, 0.3 / (2 * rho)), 0),
+}
+
+
+def als(tensor, start, kinds, ridge):
+    """Per mode one of "plain", "hals" or a name of PROJECTIONS."""
+    factors = [np.array(factor) for factor in start]
+    weights = np.ones(RANK)
+    duals = [np.zeros_like(factor) for factor in factors]
+    fits = []
+    for _ in range(SWEEPS):
+        for mode, kind in enumerate(kinds):
+            # Rows that keep their scale are fitted with the weights in the other modes, where there are any to take them.
+            keeps = kind not in NORMALISED
+            carried = np.diag(weights) if keeps and set(kinds) & set(NORMALISED) else np.eye(RANK)
+            system = carried @ gram_product(factors, mode) @ carried + ridge * np.eye(RANK)
+            output = dense_mttkrp(tensor.array, factors, mode) @ carried
+            old = factors[mode] if keeps else factors[mode] * weights
+            if kind == "plain":
+                rows = np.linalg.solve(system, output.T).T
+            elif kind.startswith("hals"):
+                rows = hals(output, system, old, 0.3 if kind == "hals l1" else 0.0)
+            else:
+                rows, duals[mode] = admm(output, system, old, duals[mode], PROJECTIONS[kind])
+            if not keeps:
+                weights = np.linalg.norm(rows, axis=0)
+            scale = np.ones(RANK) if keeps else np.where(weights > 0, weights, 1)
+            factors[mode] = rows / scale
+            inner = np.sum(rows * output)
+        squared = tensor.norm_squared + weights @ gram_product(factors) @ weights - 2 * inner
+        fits.append(1 - np.sqrt(max(squared, 0) / tensor.norm_squared))
+    return factors, weights, fits
+
+
+def constraint_holds(kind, rows):
+    if kind.startswith("hals"):
+        return np.min(rows) >= 0
+    if kind == "box":
+        return np.min(rows) >= 0.1 and np.max(rows) <= 0.9
+    if kind == "box of both signs":
+        return np.min(rows) >= -0.5 and np.max(rows) <= 0.75
+    if kind == "simplex":
+        return np.min(rows) >= 0 and np.max(np.abs(np.sum(rows, axis=1) - 1)) < 1e-12
+    return True  # l1 penalises, and forbids nothing
+
+
+CASES = {
+    "least squares": ([], ["plain"] * 3, 0.0),
+    "ridge": (["--ridge", 0.5], ["plain"] * 3, 0.5),
+    "nonnegative": (["--nonnegative"], ["hals"] * 3, 0.0),
+    "nonnegative with a ridge": (["--nonnegative", "--ridge", 0.5], ["hals"] * 3, 0.5),
+    "nonnegative l1": (["--nonnegative", "--l1", 0.3], ["hals l1"] * 3, 0.0),
+    "nonnegative in one mode": (["--nonnegative=1"], ["plain", "hals", "plain"], 0.0),
+    "box": (["--box", "0.1:0.9"], ["box"] * 3, 0.0),
+    "box in one mode": (["--box=-0.5:0.75:2"], ["plain", "plain", "box of both signs"], 0.0),
+    "simplex in one mode": (["--simplex=0"], ["simplex", "plain", "plain"], 0.0),
+    "simplex beside nonnegative": (["--simplex=0", "--nonnegative=1,2"], ["simplex", "hals", "hals"], 0.0),
+    "l1": (["--l1", 0.3], ["l1"] * 3, 0.0),
+    "l1 with a ridge": (["--l1", 0.3, "--ridge", 0.5], ["l1"] * 3, 0.5),
+}
+
+
+def start_of(tensor, seed):
+    random = np.random.default_rng(seed)
+    return [random.random((length, RANK)) for length in tensor.shape]
+
+
+def checks(bench):
+    tensor = bench.tensor(planted_array(1, (13, 11, 9), RANK, noise=0.3, zeros=0.2))
+    start = start_of(tensor, 2)
+    path = bench.start(start)
+    for name, (options, kinds, ridge) in CASES.items():
+        factors, weights, fits = als(tensor, start, kinds, ridge)
+        model = bench.everywhere(name, tensor, *options, "--init", path, "--sweeps", SWEEPS, "--tolerance", 0)
+        bench.near(f"{name}, fits", model.history, fits, 1e-11)
+        compare_models(bench, name, model, factors, weights, 1e-9)
+        for mode, kind in enumerate(kinds):
+            if kind != "plain":
+                bench.holds(f"{name}: mode {mode} keeps to its constraint", constraint_holds(kind, model.factors[mode]))
+
+
+def peer_checks(bench):
+    """tensorly updates by other numbers of inner steps, so the fits agree where both have come to rest."""
+    import tensorly
+    from tensorly.decomposition import non_negative_parafac_hals
+
+    tensor = bench.tensor(planted_array(1, (13, 11, 9), RANK, noise=0.3, zeros=0.2))
+    start = start_of(tensor, 2)
+    model, _ = bench.fit(tensor, "--nonnegative", "--init", bench.start(start), "--sweeps", 3000, "--tolerance", 1e-12)
+    theirs = non_negative_parafac_hals(tensorly.tensor(tensor.array), RANK, n_iter_max=3000, tol=1e-12,
+                                       init=(np.ones(RANK), [np.array(factor) for factor in start]))
+    residual = np.linalg.norm(tensor.array - tensorly.cp_to_tensor(theirs))
+    fit = 1 - residual / np.sqrt(tensor.norm_squared)
+    bench.near("nonnegative beside tensorly's HALS, fit", model.history[-1], fit, 1e-3)
