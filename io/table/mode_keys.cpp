@@ -119,6 +119,20 @@ std::vector<std::uint32_t> ModeKeys::number_of_words(const std::vector<std::uint
   return numbers;
 }
 
+std::vector<std::uint32_t> ModeKeys::find_words(const std::vector<std::uint64_t>& words) const {
+  std::vector<std::uint32_t> numbers(words.size());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    numbers[i] = dictionary_.find(key_of_word(words[i]), hash_of_word(words[i]));
+  }
+  return numbers;
+}
+
+std::string ModeKeys::label_of_word(std::uint64_t word) const {
+  if (word == missing_word) return form_.missing_key;
+  if (form_.reading.kind == Kind::time) return time_unit_label(integer_of_word(word), form_.reading.unit);
+  return form_.has_known_bins ? form_.known_bins.label(word) : shortest_number(number_of_word(word));
+}
+
 std::uint64_t& ModeKeys::row_count(std::uint32_t number) {
   while (number / counts_per_page >= row_counts_.size()) {
     row_counts_.push_back(std::make_unique<std::uint64_t[]>(counts_per_page));

@@ -31,7 +31,13 @@ class ModeKeys {
   // Keys are numbered by first appearance, behind the known ones: texts of a mode of keys by the dictionary, words of a
   // computed one by number_of_words().
   KeyDictionary& dictionary() { return dictionary_; }
+  const KeyDictionary& dictionary() const { return dictionary_; }
   std::vector<std::uint32_t> number_of_words(const std::vector<std::uint64_t>& words);
+  // The same of keys that are known; any other gets known_count(), and is not kept.
+  std::vector<std::uint32_t> find_words(const std::vector<std::uint64_t>& words) const;
+  std::uint64_t known_count() const { return known_count_; }
+  // A word as its label says it.
+  std::string label_of_word(std::uint64_t word) const;
   // Quantiles need the rows of each key.
   bool counts_rows() const { return form_.reading.kind == FieldReading::Kind::quantiles && !form_.has_known_bins; }
   void count_row(std::uint32_t number) { ++row_count(number); }
