@@ -97,6 +97,7 @@ class Prediction {
     if (container_) return open(*container_, entries.string());
     const bool has_keys = !options_.columns.modes.empty() || is_table_name(entries);
     job_.has_values = has_keys ? !options_.columns.value.empty() : !options_.without_values;
+    job_.is_table = has_keys;
     if (has_keys) fixed_bytes_ += max_known_key_bytes(known_.labels);
     plan(min_entry_reader_bytes(pool_.width()), 0);
     IngestOptions ingest;

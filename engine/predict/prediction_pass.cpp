@@ -190,7 +190,9 @@ class PredictionPass {
       const std::string key = reader.unknown_key(n, coordinate);
       if (!key.empty()) {
         refuse(place + quoted_for_message(key) + " is not a label of the mode '" + job_.mode_names[n] + "' of " +
-               job_.model_name + "; correct it, or leave such entries out with " + option_name("skip_unknown"));
+               job_.model_name + "; correct it, " +
+               (job_.is_table ? "read the column as for the model with " + option_name("columns.modes") + ", " : "") +
+               "or leave such entries out with " + option_name("skip_unknown"));
       }
       const std::uint64_t base = reader.counts_from_zero() ? 0 : static_cast<std::uint64_t>(job_.index_base);
       refuse(place + "the coordinate " + std::to_string(coordinate + base) + " in mode " + std::to_string(n) +

@@ -19,6 +19,7 @@ struct PredictionJob {
   CoordinateReader* reader = nullptr;   // a coordinate beyond the model's shape is an unknown one
   std::vector<std::string> mode_names;  // one per mode
   std::string model_name;
+  bool is_table = false;  // whose columns may be read in several ways
   Loss loss;
   bool has_values = true;
   bool skip_unknown = false;

@@ -135,6 +135,7 @@ class CsvReader final : public BlockReader<Block> {
     for (std::size_t n = 0; n < readings.size(); ++n) {
       const std::string& name = n < names.size() ? names[n] : form.mode_names[n];
       if (!known[n].empty()) take_known_bins(known[n], name, readings[n]);
+      readings[n].takes_others = !options_.numbers_new_keys;
       modes_.emplace_back(name, readings[n], std::move(known[n]));
     }
     headers_->set_readings(std::move(readings));

@@ -130,7 +130,8 @@ std::vector<std::uint32_t> ModeKeys::find_words(const std::vector<std::uint64_t>
 std::string ModeKeys::label_of_word(std::uint64_t word) const {
   if (word == missing_word) return form_.missing_key;
   if (form_.reading.kind == Kind::time) return time_unit_label(integer_of_word(word), form_.reading.unit);
-  return form_.has_known_bins ? form_.known_bins.label(word) : shortest_number(number_of_word(word));
+  const bool is_bin = form_.has_known_bins && word < form_.known_bins.size();
+  return is_bin ? form_.known_bins.label(word) : shortest_number(number_of_word(word));
 }
 
 std::uint64_t& ModeKeys::row_count(std::uint32_t number) {

@@ -189,6 +189,7 @@ void predict_entries(const Arguments& arguments, cli::Reporter& reporter) {
   const ProgressCallback progress = reporter.progress();
   const std::string over = budget_note(arguments.predict.memory_bytes);
   if (!over.empty()) reporter.note(over);
+  reporter.note(fmt::format("reading {}", arguments.entries.string()));
   const CpdModel model = load_model(arguments.model);
   const PredictSummary summary = run_prediction(arguments, model, progress);
   print_summary(reporter, summary, arguments.output);
