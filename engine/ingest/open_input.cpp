@@ -188,6 +188,7 @@ std::unique_ptr<CoordinateReader> open_known_columns(const fs::path& input, cons
   }
   csv.mode_names = known.mode_names;
   csv.numbers_new_keys = false;
+  csv.known_from = {known.name, ""};
   csv.known = [labels = known.labels](const std::vector<std::string>&) { return labels; };
   csv.block_bytes = plan_block_bytes(csv.memory_bytes, csv.block_bytes, csv_reader_bytes(1, executor.width(), true));
   return open_csv({input}, csv, executor);
@@ -206,13 +207,6 @@ bool is_any_set(const ColumnOptions& columns) {
   const ColumnOptions usual;
   return !columns.value.empty() || columns.separator != usual.separator || columns.decimal != usual.decimal ||
          columns.missing != usual.missing || !columns.labels_from.empty();
-}
-
-[[noreturn]] void refuse_columns_without_modes() {
-  refuse(option_name("columns.value") + ", " + option_name("columns.separator") + ", " +
-         option_name("columns.decimal") + ", " + option_name("columns.missing") + " and " +
-         option_name("columns.labels_from") + " require " + option_name("columns.modes") +
-         ", which names the columns that become modes");
 }
 
 void refuse_text_options(const std::string& file, const IngestOptions& options) {
@@ -237,7 +231,12 @@ bool is_table_name(const fs::path& file) {
 std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs, const IngestOptions& options,
                                              Executor& executor) {
   const ColumnOptions& columns = options.columns;
-  if (columns.modes.empty() && is_any_set(columns)) refuse_columns_without_modes();
+  if (columns.modes.empty() && is_any_set(columns)) {
+    refuse(option_name("columns.value") + ", " + option_name("columns.separator") + ", " +
+           option_name("columns.decimal") + ", " + option_name("columns.missing") + " and " +
+           option_name("columns.labels_from") + " require " + option_name("columns.modes") +
+           ", which names the columns that become modes");
+  }
   std::vector<InputKind> kinds;
   for (const fs::path& input : inputs) kinds.push_back(kind_of(input));
   const auto text = std::ranges::find(kinds, InputKind::text);
@@ -261,7 +260,12 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs
 std::unique_ptr<CoordinateReader> open_entries(const fs::path& input, const IngestOptions& options,
                                                const KnownTensor& known, Executor& executor) {
   const bool is_table = !options.columns.modes.empty() || is_table_name(input);
-  if (!is_table && is_any_set(options.columns)) refuse_columns_without_modes();
+  if (!is_table && is_any_set(options.columns)) {
+    refuse(option_name("columns.value") + ", " + option_name("columns.separator") + ", " +
+           option_name("columns.decimal") + " and " + option_name("columns.missing") + " apply to tables, but " +
+           input.string() + " is none by its name; leave them out, or name the columns of its modes with " +
+           option_name("columns.modes"));
+  }
   const InputKind kind = kind_of(input);
   if (kind == InputKind::text) {
     return is_table ? open_known_columns(input, options, known, executor)

@@ -134,9 +134,9 @@ class CsvReader final : public BlockReader<Block> {
     known.resize(readings.size());
     for (std::size_t n = 0; n < readings.size(); ++n) {
       const std::string& name = n < names.size() ? names[n] : form.mode_names[n];
-      if (!known[n].empty()) take_known_bins(known[n], name, readings[n]);
+      if (!known[n].empty()) take_known_bins(known[n], name, options_.known_from, readings[n]);
       readings[n].takes_others = !options_.numbers_new_keys;
-      modes_.emplace_back(name, readings[n], std::move(known[n]));
+      modes_.emplace_back(name, readings[n], std::move(known[n]), options_.known_from);
     }
     headers_->set_readings(std::move(readings));
     known_bytes_ = kept_bytes();

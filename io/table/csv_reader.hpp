@@ -14,6 +14,7 @@
 #include "blco/labels.hpp"
 #include "io/coordinate_reader.hpp"
 #include "io/table/csv_header.hpp"
+#include "io/table/mode_keys.hpp"
 
 namespace blco {
 
@@ -29,6 +30,7 @@ struct CsvOptions {
   // False: a key that `known` does not have gets the number of these and is not kept; place_of() and unknown_key() tell
   // of it. Coordinates are final at once then.
   bool numbers_new_keys = true;
+  KnownSource known_from = {};  // where these labels come from
   // Returns for each of these modes the labels that already have numbers; empty: there are none. Called once.
   std::function<std::vector<Labels>(const std::vector<std::string>& mode_names)> known = {};
 };

@@ -10,20 +10,27 @@
 #include <vector>
 
 #include "blco/labels.hpp"
+#include "blco/option_name.hpp"
 #include "io/table/computed_field.hpp"
 #include "io/table/key_dictionary.hpp"
 
 namespace blco {
 
+// Where known labels come from, for messages.
+struct KnownSource {
+  std::string name = option_name("columns.labels_from");
+  std::string remedy = ", or leave out " + option_name("columns.labels_from");  // ends a sentence on what to do
+};
+
 // Looks for the bins that known labels mean, where `form` asks for bins. Throws Error{invalid_argument}, which names
 // the mode, if they are no such labels or more than asked for. Requires: `known` is not empty.
-void take_known_bins(const Labels& known, const std::string& mode, ComputedForm& form);
+void take_known_bins(const Labels& known, const std::string& mode, const KnownSource& from, ComputedForm& form);
 
 class ModeKeys {
  public:
   // Known labels get the numbers that they have; with known bins, `form` has those. Throws Error{invalid_argument},
   // which names the mode, if a known label is none that the reading of fields gives.
-  ModeKeys(std::string mode, ComputedForm form, Labels known);
+  ModeKeys(std::string mode, ComputedForm form, Labels known, const KnownSource& from);
 
   const std::string& mode() const { return mode_; }
   const ComputedForm& form() const { return form_; }

@@ -105,8 +105,7 @@ INSTANTIATE_TEST_SUITE_P(LikelihoodRatio, EveryLoss,
                                          LossCase{{LossKind::beta, 2}, true, false, {0, 0.25, 1, 8}},
                                          LossCase{{LossKind::beta, 0.5}, true, false, {0, 0.25, 1, 8}},
                                          LossCase{{LossKind::beta, 3.5}, true, false, {0, 0.25, 1, 8}},
-                                         LossCase{{LossKind::beta, -1}, true, false, {0.25, 1, 8}}),
-                         [](const auto& info) { return "case" + std::to_string(info.index); });
+                                         LossCase{{LossKind::beta, -1}, true, false, {0.25, 1, 8}}));
 
 // Figures by hand: 2 (3 log(3/2) - 3 + 2); 2 log 2; a squared residual.
 TEST(LikelihoodRatio, HasTheseValues) {
