@@ -9,8 +9,8 @@
 
 namespace blco {
 
-inline CpdModel random_model(const std::vector<std::uint64_t>& shape, int rank, std::uint64_t seed,
-                             bool is_positive = false) {
+inline CpdModel model_to_predict(const std::vector<std::uint64_t>& shape, int rank, std::uint64_t seed,
+                                 bool is_positive = false) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> unit(is_positive ? 0.1 : -1.0, 1.0);
   CpdModel model;

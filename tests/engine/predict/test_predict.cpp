@@ -35,7 +35,7 @@ class EveryRank : public testing::TestWithParam<int> {};
 TEST_P(EveryRank, TextAndContainersHaveTheValuesOfALoop) {
   const TemporaryFolder folder;
   const std::vector<std::uint64_t> shape{300, 7, 50};
-  const CpdModel model = random_model(shape, GetParam(), 3);
+  const CpdModel model = model_to_predict(shape, GetParam(), 3);
   const auto tensor = random_coordinates({.shape = shape, .nnz = 33'000, .seed = 4});
   const auto text = folder.write("in.tns", as_text(tensor));
   ingest_files({text}, folder / "in.blco", {.shape = shape, .chunk_nnz = 9000});
@@ -58,7 +58,7 @@ class FourModes : public testing::Test {
  protected:
   TemporaryFolder folder_;
   std::vector<std::uint64_t> shape_{40, 30, 20, 3};
-  CpdModel model_ = random_model(shape_, 5, 8, true);
+  CpdModel model_ = model_to_predict(shape_, 5, 8, true);
   CoordinateTensor tensor_ = random_coordinates({.shape = shape_, .nnz = 5000, .seed = 9, .counts = true});
   std::filesystem::path text_ = folder_.write("in.tns", as_text(tensor_));
 
