@@ -66,6 +66,7 @@ class CsvReader final : public BlockReader<Block> {
   }
 
   std::string place_of(std::size_t entry) const override {
+    if (options_.numbers_new_keys) return name();
     const char* const text = delivered_->text.data();
     const auto lines = std::count(text, text + delivered_->result.row_begins[entry], '\n');
     return "line " + std::to_string(delivered_lines_ + static_cast<std::uint64_t>(lines) + 1) + " of " +
@@ -132,6 +133,8 @@ class CsvReader final : public BlockReader<Block> {
     std::vector<Labels> known(names.size());
     if (options_.known) known = std::exchange(options_.known, {})(names);
     known.resize(readings.size());
+    const std::string option = option_name("columns.labels_from");
+    if (options_.known_from.name.empty()) options_.known_from = {option, ", or leave out " + option};
     for (std::size_t n = 0; n < readings.size(); ++n) {
       const std::string& name = n < names.size() ? names[n] : form.mode_names[n];
       if (!known[n].empty()) take_known_bins(known[n], name, options_.known_from, readings[n]);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "blco/labels.hpp"
-#include "blco/option_name.hpp"
 #include "io/table/computed_field.hpp"
 #include "io/table/key_dictionary.hpp"
 
@@ -18,8 +17,8 @@ namespace blco {
 
 // Where known labels come from, for messages.
 struct KnownSource {
-  std::string name = option_name("columns.labels_from");
-  std::string remedy = ", or leave out " + option_name("columns.labels_from");  // ends a sentence on what to do
+  std::string name;
+  std::string remedy;  // ends a sentence on what to do: ", or leave it out"; may be empty
 };
 
 // Looks for the bins that known labels mean, where `form` asks for bins. Throws Error{invalid_argument}, which names
