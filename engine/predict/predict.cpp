@@ -27,6 +27,9 @@ constexpr std::size_t least_block_entries = std::size_t{1} << 10;
 // Of a budget, what blocks may take where it is short.
 constexpr std::uint64_t block_part = 8;
 
+// Models are fitted by least squares.
+Loss loss_of(const CpdModel&) { return {}; }
+
 KnownTensor known_of(const CpdModel& model, const PredictOptions& options) {
   KnownTensor known{options.model_name, model.mode_names, model.labels, options.without_values};
   while (known.mode_names.size() < model.shape.size()) {
@@ -59,6 +62,10 @@ std::unique_ptr<TensorFile> open_container(const fs::path& file) {
 void check_options(const PredictOptions& options) {
   if (options.index_base != 0 && options.index_base != 1) {
     refuse(option_name("index_base") + " must be 0 or 1, not " + std::to_string(options.index_base));
+  }
+  if (options.loss && !parse_loss(to_string(*options.loss))) {
+    refuse("the parameter of " + option_name("loss", to_string(*options.loss)) +
+           " is out of range; huber takes one above 0, beta one that is neither 0 nor 1");
   }
 }
 
@@ -148,7 +155,7 @@ class Prediction {
   // Once it is known whether there are values: `nnz` entries, or 0 where their number is not known.
   void plan(std::uint64_t reader_bytes, std::uint64_t nnz) {
     const std::size_t order = model_.shape.size();
-    job_.loss = options_.loss.value_or(Loss{});
+    job_.loss = options_.loss.value_or(loss_of(model_));
     if (options_.top > 0 && !job_.has_values) {
       refuse(option_name("top") + " needs values to compare the model with, but these entries have none; name their " +
              "column with " + option_name("columns.value"));

@@ -1,7 +1,8 @@
-// Slices of a block are evaluated in parallel and added up in order, so that sums do not depend on the threads.
+// Slices of a block are evaluated in parallel.
 #include "engine/predict/prediction_pass.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <span>
 
@@ -19,24 +20,10 @@ constexpr std::size_t slice_entries = 1024;
 
 // What a task finds in its part of a block.
 struct Slice {
-  PredictSummary sums;
   std::size_t kept = 0;                // entries that the model knows, moved to the front of the slice
+  std::uint64_t unknown = 0;           // left out
   std::optional<std::size_t> refused;  // the first entry of the batch that is not acceptable
 };
-
-void add(const PredictSummary& part, PredictSummary& sum) {
-  sum.entries += part.entries;
-  sum.unknown_entries += part.unknown_entries;
-  sum.min_model = std::min(sum.min_model, part.min_model);
-  sum.max_model = std::max(sum.max_model, part.max_model);
-  sum.sum_of_squares += part.sum_of_squares;
-  sum.sum_of_magnitudes += part.sum_of_magnitudes;
-  sum.min_residual = std::min(sum.min_residual, part.min_residual);
-  sum.max_residual = std::max(sum.max_residual, part.max_residual);
-  sum.sum_of_ratios += part.sum_of_ratios;
-  sum.max_ratio = std::max(sum.max_ratio, part.max_ratio);
-  sum.impossible_entries += part.impossible_entries;
-}
 
 class PredictionPass {
  public:
@@ -90,10 +77,11 @@ class PredictionPass {
     std::size_t kept = 0;
     for (std::size_t s = 0; s < slices_.size(); ++s) {
       if (slices_[s].refused) refuse_entry(batch, *slices_[s].refused);
-      add(slices_[s].sums, summary_);
+      summary_.unknown_entries += slices_[s].unknown;
       move_slice(s * slice_entries, kept, slices_[s].kept);
       kept += slices_[s].kept;
     }
+    for (std::size_t i = 0; i < kept; ++i) count_entry(i);
     if (worst_) return keep_worst(kept);
     if (kept > 0) pass_on(kept);
   }
@@ -110,32 +98,33 @@ class PredictionPass {
         return;
       }
       if (!is_known) {
-        ++slice.sums.unknown_entries;
+        ++slice.unknown;
         continue;
       }
       ++slice.kept;
       model_[to] = at_.at(point);
-      take_entry(to, batch.values[i], slice.sums);
+      if (!job_.has_values) continue;
+      values_[to] = batch.values[i];
+      ratios_[to] = likelihood_ratio(job_.loss, values_[to], model_[to]);
     }
   }
 
-  void take_entry(std::size_t at, double value, PredictSummary& sums) {
+  // One after another, so that sums depend neither on the threads nor on how the input is cut into batches.
+  void count_entry(std::size_t at) {
     const double model = model_[at];
-    ++sums.entries;
-    sums.min_model = std::min(sums.min_model, model);
-    sums.max_model = std::max(sums.max_model, model);
+    ++summary_.entries;
+    summary_.min_model = std::min(summary_.min_model, model);
+    summary_.max_model = std::max(summary_.max_model, model);
     if (!job_.has_values) return;
-    const double residual = value - model;
-    const double ratio = likelihood_ratio(job_.loss, value, model);
-    values_[at] = value;
-    ratios_[at] = ratio;
-    sums.sum_of_squares += residual * residual;
-    sums.sum_of_magnitudes += std::abs(residual);
-    sums.min_residual = std::min(sums.min_residual, residual);
-    sums.max_residual = std::max(sums.max_residual, residual);
-    sums.sum_of_ratios += ratio;
-    sums.max_ratio = std::max(sums.max_ratio, ratio);
-    sums.impossible_entries += std::isinf(ratio) ? 1 : 0;
+    const double residual = values_[at] - model;
+    const double ratio = ratios_[at];
+    summary_.sum_of_squares += residual * residual;
+    summary_.sum_of_magnitudes += std::abs(residual);
+    summary_.min_residual = std::min(summary_.min_residual, residual);
+    summary_.max_residual = std::max(summary_.max_residual, residual);
+    summary_.sum_of_ratios += ratio;
+    summary_.max_ratio = std::max(summary_.max_ratio, ratio);
+    summary_.impossible_entries += std::isinf(ratio) ? 1 : 0;
   }
 
   void move_slice(std::size_t from, std::size_t to, std::size_t count) {

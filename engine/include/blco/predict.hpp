@@ -48,8 +48,8 @@ struct PredictionBlock {
 // Calls never overlap. An exception that it throws ends the job and is rethrown.
 using PredictionSink = std::function<void(const PredictionBlock&)>;
 
-// Over all entries that the model knows, whatever `top` is. Sums are added in an order that does not depend on the
-// number of threads.
+// Over all entries that the model knows, whatever `top` is. Sums are added in the order of the input, and so do not
+// depend on threads or memory.
 struct PredictSummary {
   std::string input_format = {};                   // "CSV", "BLCO container", ...; empty for a tensor in memory
   std::uint64_t entries = 0;                       // with a model's value

@@ -98,12 +98,13 @@ TEST_F(FourModes, ThreadsAndMemoryChangeNoBitOfAnEntry) {
   CollectedPredictions five;
   const PredictSummary of_five = predict_text(five, {.threads = 5});
   CollectedPredictions little;
-  predict_text(little, {.memory_bytes = 4 << 20, .threads = 1});
+  const PredictSummary of_little = predict_text(little, {.memory_bytes = 4 << 20, .threads = 1});
 
   EXPECT_EQ(one.model, five.model);
   EXPECT_EQ(one.ratios, five.ratios);
   EXPECT_EQ(of_one.sum_of_squares, of_five.sum_of_squares);
   EXPECT_EQ(of_one.sum_of_ratios, of_five.sum_of_ratios);
+  EXPECT_EQ(of_one.sum_of_squares, of_little.sum_of_squares);
   EXPECT_EQ(one.model, little.model);
   EXPECT_EQ(one.points, little.points);
 }
@@ -234,6 +235,9 @@ TEST_F(FourModes, RefusesOtherTensorsAndBudgets) {
                "`memory_bytes = ", [&] { predict(model_, text_, {}, {.memory_bytes = 1000}); });
   expect_error(ErrorKind::out_of_memory, "for the entries of `top`",
                [&] { predict(model_, text_, {}, {.top = 1 << 20, .memory_bytes = 16 << 20}); });
+  expect_error(ErrorKind::invalid_argument, "the parameter of `loss = huber:0`", [&] {
+    predict(model_, text_, {}, {.loss = Loss{LossKind::huber, 0}});
+  });
   model_.weights.pop_back();
   expect_error(ErrorKind::invalid_argument, "one weight per component", [&] { predict(model_, text_, {}); });
 }
