@@ -152,7 +152,7 @@ class Checks:
         return self.folder / name
 
     def check_labels(self):
-        """Days of a time, labels with everything in them; keys that the model lacks; a container that numbers otherwise."""
+        """Days of a time, labels with everything in them, keys that the model lacks; a container of other numbers."""
         source = random.Random(SEED)
         days = [f"2024-03-{day:02}" for day in range(1, 12)]
 
@@ -165,8 +165,8 @@ class Checks:
         model = self.folder / "labelled.h5"
         self.commands.run("blco-cpd", self.folder / "a.blco", "--rank", 3, "--sweeps", 2, "-o", model)
         with h5py.File(model) as file:
-            numbers = [{part.tobytes().decode(): i for i, part in
-                        enumerate(np.split(file[f"modes/{n}/labels"][:], file[f"modes/{n}/label_ends"][:-1]))} for n in range(3)]
+            parts = [np.split(file[f"modes/{n}/labels"][:], file[f"modes/{n}/label_ends"][:-1]) for n in range(3)]
+            numbers = [{part.tobytes().decode(): i for i, part in enumerate(mode)} for mode in parts]
 
         drawn = [draw() for _ in range(5000)]
         for row in source.sample(drawn, 40):
@@ -183,7 +183,8 @@ class Checks:
         if summary["unknown_entries"] != 5000 - len(known):
             yield f"a table: {summary['unknown_entries']} entries are unknown"
 
-        shuffled = self.write_rows("shuffled.csv", source.sample([row for row in drawn if "2030-01-01" not in row], len(known)))
+        others = [row for row in drawn if "2030-01-01" not in row]
+        shuffled = self.write_rows("shuffled.csv", source.sample(others, len(others)))
         self.commands.run("blco-ingest", shuffled, *columns, "-o", self.folder / "shuffled.blco")
         _, rows, _ = self.predict(model, self.folder / "shuffled.blco")
         by_labels = {tuple(row[:3]): float(row[4]) for row in rows}
@@ -197,8 +198,8 @@ def main():
     commands = Commands(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix="blco-predict-") as folder:
         checks = Checks(commands, pathlib.Path(folder))
-        for check in (checks.check_text, checks.check_containers, checks.check_arrays, checks.check_pipe, checks.check_top,
-                      checks.check_labels):
+        for check in (checks.check_text, checks.check_containers, checks.check_arrays, checks.check_pipe,
+                      checks.check_top, checks.check_labels):
             for failure in check():
                 sys.exit(f"{check.__name__}: {failure}")
     print("predictions are those of numpy: text, containers, arrays, a pipe, the worst entries, labels")

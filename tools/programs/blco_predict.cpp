@@ -159,7 +159,8 @@ std::string entries_text(const PredictSummary& summary) {
   }
   std::uint64_t rows = 0;
   for (const SkippedRowCount& skipped : summary.skipped_rows) rows += skipped.rows;
-  if (rows > 0) text += fmt::format("; {} row{} with missing fields left out", cli::format_count(rows), rows == 1 ? "" : "s");
+  if (rows > 0)
+    text += fmt::format("; {} row{} with missing fields left out", cli::format_count(rows), rows == 1 ? "" : "s");
   return text;
 }
 

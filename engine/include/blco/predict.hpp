@@ -59,7 +59,7 @@ struct PredictSummary {
   double min_model = std::numeric_limits<double>::infinity();
   double max_model = -std::numeric_limits<double>::infinity();
 
-  // From here on: 0 without values.
+  // From here on: only where the entries have values.
   bool has_values = false;
   Loss loss = {};
   double sum_of_squares = 0;     // of residuals
@@ -76,18 +76,20 @@ struct PredictSummary {
 
 // The model's value of an entry i is m = sum_r w_r prod_n A_n[i_n, r], for weights w and factors A_n (Kolda & Bader
 // 2009, section 3); the residual of its value x is x - m. The likelihood ratio compares the model with one that fits
-// this entry alone: twice the loss f(x, m) above the least that any m gives, the deviance of the entry (McCullagh &
-// Nelder 1989, section 2.3). With e = 1e-10 as in <blco/loss.hpp>, and M = m + e:
+// this entry alone: 2 (f(x, m) - f(x, best m for x)) for the loss f, the deviance of the entry (McCullagh & Nelder
+// 1989, section 2.3). For gaussian and huber it is the loss itself: (x - m)^2 is the deviance for a variance of 1,
+// because the negative log-likelihood is half of that. With e = 1e-10 as in <blco/loss.hpp>, and M = m + e:
 //
-//   gaussian         (x - m)^2                                     the loss is twice the deviance's share already
-//   huber:D          the loss itself, for the same reason
-//   poisson          2 (x log(x/M) - x + M), for x = 0: 2 m        best m: x
-//   poisson-log      the same with M = exp(m)                      log x
-//   bernoulli-odds   x = 0: 2 log(1 + m); x = 1: 2 log((1 + m)/M)  0; infinite
-//   bernoulli-logit  2 log(1 + exp(m)), or for x = 1 of -m         -infinite; infinite
-//   gamma            2 (x/M - 1 - log(x/M))                        x
-//   rayleigh         2 (q^2 - 1 - 2 log q), q = x sqrt(pi)/(2 M)   x sqrt(pi)/2
-//   beta:B           2 (M^B/B - x M^(B-1)/(B-1) + x^B/(B(B-1)))    x
+//   loss             ratio                                                 best m
+//   gaussian         (x - m)^2                                             x
+//   huber:D          (x - m)^2; beyond a distance d = D, 2 D d - D^2       x
+//   poisson          2 (x log(x/M) - x + M); for x = 0, 2 m                x
+//   poisson-log      the same with M = exp(m)                              log x
+//   bernoulli-odds   2 log(1 + m) for x = 0, 2 log((1 + m)/M) for x = 1    0; infinite
+//   bernoulli-logit  2 log(1 + exp(m)), or for x = 1 of -m                 -infinite; infinite
+//   gamma            2 (x/M - 1 - log(x/M))                                x
+//   rayleigh         2 (q^2 - 1 - 2 log q), q = x sqrt(pi)/(2 M)           x sqrt(pi)/2
+//   beta:B           2 (M^B/B - x M^(B-1)/(B-1) + x^B/(B(B-1)))            x
 //
 // It is 0 where the model fits the entry. Where the loss takes no m below 0 and the model says one, it is infinite.
 
