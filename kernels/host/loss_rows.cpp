@@ -8,11 +8,16 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include <algorithm>
+
 #include "kernels/host/mttkrp_rows-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {
 namespace {
+
+// Nonzeros from a prefetch to its use.
+constexpr std::size_t loss_prefetch_distance = 16;
 
 template <class Tag, class T>
 HWY_INLINE hn::Vec<Tag> load_numbers(Tag tag, const T* from) {
@@ -31,6 +36,7 @@ class FactorRows {
   FactorRows(const std::uint64_t* lines, const IndexedRows<const T>& of, std::uint64_t stride)
       : matrix_(of.matrix), rows_(lines, of.rows, of.mask), stride_(stride) {}
   HWY_INLINE const T* row(std::size_t at) const { return matrix_ + rows_.row(at) * stride_; }
+  HWY_INLINE const T* row_ahead(std::size_t at) const { return matrix_ + rows_.row_ahead(at) * stride_; }
 
  private:
   const T* matrix_ = nullptr;
@@ -38,9 +44,20 @@ class FactorRows {
   std::uint64_t stride_ = 0;
 };
 
+template <class T>
+HWY_INLINE void prefetch_row(const T* row, std::size_t columns) {
+  for (std::size_t column = 0; column < columns; column += line_columns<T>) hwy::Prefetch(row + column);
+}
+
+// How many of `count` nonzeros can prefetch for the one at the distance.
+HWY_INLINE std::size_t prefetching(bool prefetch, std::size_t count, std::size_t readable) {
+  if (!prefetch || readable < loss_prefetch_distance) return 0;
+  return std::min(count, readable - loss_prefetch_distance);
+}
+
 // A row is `Width` columns; or, if not `WholeRow`, any number of such pieces.
 template <class Task, std::size_t Width, bool WholeRow, int Count, class Rows>
-void find_models(const Task& task, NonzeroRange range, double* models) {
+void find_models(const Task& task, NonzeroRange range, std::size_t readable, double* models) {
   using Factor = typename Task::FactorType;
   constexpr std::size_t room = Count == any_count ? max_order : Count;
   constexpr std::size_t line = line_columns<typename Task::SumType>;
@@ -50,7 +67,13 @@ void find_models(const Task& task, NonzeroRange range, double* models) {
   std::array<FactorRows<Factor, Rows>, room> factors;
   std::array<const Factor*, room> rows{};
   for (std::size_t k = 0; k < count; ++k) factors[k] = {task.lines, task.factors[k], stride};
+  const std::size_t prefetched = prefetching(task.prefetch, range.count, readable);
   for (std::size_t i = 0; i < range.count; ++i) {
+    if (i < prefetched) {
+      for (std::size_t k = 0; k < count; ++k) {
+        prefetch_row(factors[k].row_ahead(range.begin + i + loss_prefetch_distance), stride);
+      }
+    }
 #pragma GCC unroll 4
     for (std::size_t k = 0; k < count; ++k) rows[k] = factors[k].row(range.begin + i);
     auto sum = hn::Zero(tag);
@@ -68,29 +91,30 @@ void find_models(const Task& task, NonzeroRange range, double* models) {
 }
 
 template <class Task, std::size_t Width, bool WholeRow, class Rows>
-void find_models_of_order(const Task& task, NonzeroRange range, double* models) {
-  if (task.factor_count == 3) return find_models<Task, Width, WholeRow, 3, Rows>(task, range, models);
-  if (task.factor_count == 4) return find_models<Task, Width, WholeRow, 4, Rows>(task, range, models);
-  find_models<Task, Width, WholeRow, any_count, Rows>(task, range, models);
+void find_models_of_order(const Task& task, NonzeroRange range, std::size_t readable, double* models) {
+  if (task.factor_count == 3) return find_models<Task, Width, WholeRow, 3, Rows>(task, range, readable, models);
+  if (task.factor_count == 4) return find_models<Task, Width, WholeRow, 4, Rows>(task, range, readable, models);
+  find_models<Task, Width, WholeRow, any_count, Rows>(task, range, readable, models);
 }
 
 template <class Task, std::size_t Width, bool WholeRow = true>
-void find_models_of_width(const Task& task, NonzeroRange range, double* models) {
-  if (task.lines != nullptr) return find_models_of_order<Task, Width, WholeRow, LineRows>(task, range, models);
-  find_models_of_order<Task, Width, WholeRow, RingRows>(task, range, models);
+void find_models_of_width(const Task& task, NonzeroRange range, std::size_t readable, double* models) {
+  if (task.lines != nullptr)
+    return find_models_of_order<Task, Width, WholeRow, LineRows>(task, range, readable, models);
+  find_models_of_order<Task, Width, WholeRow, RingRows>(task, range, readable, models);
 }
 
 template <class Task>
-void find_all_models(const Task& task, NonzeroRange range, double* models) {
+void find_all_models(const Task& task, NonzeroRange range, std::size_t readable, double* models) {
   constexpr std::size_t line = line_columns<typename Task::SumType>;
-  if (task.stride == 1) return find_models_of_width<Task, 1>(task, range, models);
-  if (task.stride == 2) return find_models_of_width<Task, 2>(task, range, models);
-  if (task.stride == 4) return find_models_of_width<Task, 4>(task, range, models);
+  if (task.stride == 1) return find_models_of_width<Task, 1>(task, range, readable, models);
+  if (task.stride == 2) return find_models_of_width<Task, 2>(task, range, readable, models);
+  if (task.stride == 4) return find_models_of_width<Task, 4>(task, range, readable, models);
   if constexpr (line > 8) {
-    if (task.stride == 8) return find_models_of_width<Task, 8>(task, range, models);
+    if (task.stride == 8) return find_models_of_width<Task, 8>(task, range, readable, models);
   }
-  if (task.stride == 2 * line) return find_models_of_width<Task, 2 * line>(task, range, models);
-  find_models_of_width<Task, line, false>(task, range, models);
+  if (task.stride == 2 * line) return find_models_of_width<Task, 2 * line>(task, range, readable, models);
+  find_models_of_width<Task, line, false>(task, range, readable, models);
 }
 
 // The rows of one nonzero in each mode: those of the factors, and where it adds to.
@@ -151,7 +175,14 @@ void scatter_tile(const Task& task, std::size_t column, std::size_t count) {
     first.outputs[n] = reinterpret_cast<Sum*>(reinterpret_cast<std::uintptr_t>(task.outputs[n].matrix + column) -
                                               task.outputs[n].first_row * stride * sizeof(Sum));
   }
+  const std::size_t prefetched = prefetching(task.prefetch, count, task.readable);
   for (std::size_t at = 0; at < count; ++at) {
+    if (at < prefetched) {
+      for (std::size_t n = 0; n < Order; ++n) {
+        const std::uint64_t row = LineRows(lines, nullptr, masks[n]).row(at + loss_prefetch_distance);
+        prefetch_row(first.outputs[n] + row * stride, Width);
+      }
+    }
     ModeRows<Sum, Factor, Order> rows;
 #pragma GCC unroll 4
     for (std::size_t n = 0; n < Order; ++n) {
@@ -191,16 +222,16 @@ void scatter_all(const Task& task, std::size_t count) {
 
 }  // namespace
 
-void model_values_f64(const RowsTask<double>& task, NonzeroRange range, double* models) {
-  find_all_models(task, range, models);
+void model_values_f64(const RowsTask<double>& task, NonzeroRange range, std::size_t readable, double* models) {
+  find_all_models(task, range, readable, models);
 }
 
-void model_values_f32(const RowsTask<float>& task, NonzeroRange range, double* models) {
-  find_all_models(task, range, models);
+void model_values_f32(const RowsTask<float>& task, NonzeroRange range, std::size_t readable, double* models) {
+  find_all_models(task, range, readable, models);
 }
 
-void model_values_mixed(const RowsTask<double, float>& task, NonzeroRange range, double* models) {
-  find_all_models(task, range, models);
+void model_values_mixed(const RowsTask<double, float>& task, NonzeroRange range, std::size_t readable, double* models) {
+  find_all_models(task, range, readable, models);
 }
 
 void scatter_rows_f64(const ScatterTask<double>& task, std::size_t count) { scatter_all(task, count); }
@@ -217,16 +248,16 @@ HWY_EXPORT(model_values_f64);
 HWY_EXPORT(model_values_f32);
 HWY_EXPORT(model_values_mixed);
 
-void model_values(const RowsTask<double>& task, NonzeroRange range, double* models) {
-  HWY_DYNAMIC_DISPATCH(model_values_f64)(task, range, models);
+void model_values(const RowsTask<double>& task, NonzeroRange range, std::size_t readable, double* models) {
+  HWY_DYNAMIC_DISPATCH(model_values_f64)(task, range, readable, models);
 }
 
-void model_values(const RowsTask<float>& task, NonzeroRange range, double* models) {
-  HWY_DYNAMIC_DISPATCH(model_values_f32)(task, range, models);
+void model_values(const RowsTask<float>& task, NonzeroRange range, std::size_t readable, double* models) {
+  HWY_DYNAMIC_DISPATCH(model_values_f32)(task, range, readable, models);
 }
 
-void model_values(const RowsTask<double, float>& task, NonzeroRange range, double* models) {
-  HWY_DYNAMIC_DISPATCH(model_values_mixed)(task, range, models);
+void model_values(const RowsTask<double, float>& task, NonzeroRange range, std::size_t readable, double* models) {
+  HWY_DYNAMIC_DISPATCH(model_values_mixed)(task, range, readable, models);
 }
 
 HWY_EXPORT(scatter_rows_f64);
