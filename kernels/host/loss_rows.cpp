@@ -55,39 +55,123 @@ HWY_INLINE std::size_t prefetching(bool prefetch, std::size_t count, std::size_t
   return std::min(count, readable - loss_prefetch_distance);
 }
 
-// A row is `Width` columns; or, if not `WholeRow`, any number of such pieces.
-template <class Task, std::size_t Width, bool WholeRow, int Count, class Rows>
-void find_models(const Task& task, NonzeroRange range, std::size_t readable, double* models) {
-  using Factor = typename Task::FactorType;
-  constexpr std::size_t room = Count == any_count ? max_order : Count;
-  constexpr std::size_t line = line_columns<typename Task::SumType>;
-  const hn::CappedTag<typename Task::SumType, (Width < line ? Width : line)> tag;
-  const std::size_t count = Count == any_count ? static_cast<std::size_t>(task.factor_count) : room;
-  const std::size_t stride = WholeRow ? Width : static_cast<std::size_t>(task.stride);
-  std::array<FactorRows<Factor, Rows>, room> factors;
-  std::array<const Factor*, room> rows{};
-  for (std::size_t k = 0; k < count; ++k) factors[k] = {task.lines, task.factors[k], stride};
-  const std::size_t prefetched = prefetching(task.prefetch, range.count, readable);
-  for (std::size_t i = 0; i < range.count; ++i) {
-    if (i < prefetched) {
-      for (std::size_t k = 0; k < count; ++k) {
-        prefetch_row(factors[k].row_ahead(range.begin + i + loss_prefetch_distance), stride);
-      }
+// Nonzeros whose partial sums are added up together.
+constexpr std::size_t group_entries = 8;
+
+#if HWY_TARGET != HWY_SCALAR
+// Four lanes: two partial sums of `a`'s lanes and two of `b`'s in turn.
+template <class Tag, class Vector>
+HWY_INLINE auto sum_pair(Tag tag, Vector a, Vector b) {
+  const auto both = hn::Add(hn::InterleaveLower(tag, a, b), hn::InterleaveUpper(tag, a, b));
+  if constexpr (hn::MaxLanes(tag) == 4) {
+    return both;
+  } else {
+    const hn::Half<Tag> half;
+    return hn::Add(hn::LowerHalf(half, both), hn::UpperHalf(half, both));
+  }
+}
+
+// The sums of the lanes of four vectors, written at once: half the work of one after the other.
+template <class Tag, class Vector>
+HWY_INLINE void store_four_sums(Tag tag, const Vector* sums, double* to) {
+  const hn::CappedTag<double, 4> four;
+  const auto first = sum_pair(tag, sums[0], sums[1]);
+  const auto second = sum_pair(tag, sums[2], sums[3]);
+  hn::StoreU(hn::Add(hn::ConcatLowerLower(four, second, first), hn::ConcatUpperUpper(four, second, first)), four, to);
+}
+
+template <class Tag>
+constexpr bool sums_four = std::is_same_v<hn::TFromD<Tag>, double>&& hn::MaxLanes(Tag()) >= 4;
+#else
+template <class Tag, class Vector>
+void store_four_sums(Tag, const Vector*, double*) {}
+
+template <class Tag>
+constexpr bool sums_four = false;
+#endif
+
+// Writes the sum of the lanes of each vector.
+template <class Tag, class Vector>
+HWY_INLINE void store_sums(Tag tag, const Vector (&sums)[group_entries], double* to) {
+  for (std::size_t at = 0; at < group_entries; at += 4) {
+    if constexpr (sums_four<Tag>) {
+      store_four_sums(tag, sums + at, to + at);
+    } else {
+      for (std::size_t i = at; i < at + 4; ++i) to[i] = static_cast<double>(hn::GetLane(hn::SumOfLanes(tag, sums[i])));
     }
+  }
+}
+
+// The factor rows of nonzeros. A row is `Width` columns; or, if not `WholeRow`, any number of such pieces.
+template <class Task, std::size_t Width, bool WholeRow, int Count, class Rows>
+class Models {
+  using Factor = typename Task::FactorType;
+  static constexpr std::size_t room = Count == any_count ? max_order : Count;
+  static constexpr std::size_t line = line_columns<typename Task::SumType>;
+
+ public:
+  using Tag = hn::CappedTag<typename Task::SumType, (Width < line ? Width : line)>;
+  using Vector = hn::Vec<Tag>;
+
+  explicit Models(const Task& task)
+      : count_(Count == any_count ? static_cast<std::size_t>(task.factor_count) : room),
+        stride_(WholeRow ? Width : static_cast<std::size_t>(task.stride)) {
+    for (std::size_t k = 0; k < count_; ++k) factors_[k] = {task.lines, task.factors[k], stride_};
+  }
+
+  HWY_INLINE void prefetch(std::size_t at) const {
+    for (std::size_t k = 0; k < count_; ++k) prefetch_row(factors_[k].row_ahead(at), stride_);
+  }
+
+  // A vector whose lanes add up to the model's value.
+  HWY_INLINE Vector partial_sums(std::size_t at) const {
+    const Tag tag;
+    std::array<const Factor*, room> rows{};
 #pragma GCC unroll 4
-    for (std::size_t k = 0; k < count; ++k) rows[k] = factors[k].row(range.begin + i);
-    auto sum = hn::Zero(tag);
-    for (std::size_t column = 0; column < stride; column += Width) {
+    for (std::size_t k = 0; k < count_; ++k) rows[k] = factors_[k].row(at);
+    Vector sum = hn::Zero(tag);
+    for (std::size_t column = 0; column < stride_; column += Width) {
 #pragma GCC unroll 8
       for (std::size_t lane = 0; lane < Width; lane += hn::MaxLanes(tag)) {
-        auto product = load_numbers(tag, rows[0] + column + lane);
+        Vector product = load_numbers(tag, rows[0] + column + lane);
 #pragma GCC unroll 4
-        for (std::size_t k = 1; k < count; ++k) product = hn::Mul(product, load_numbers(tag, rows[k] + column + lane));
+        for (std::size_t k = 1; k < count_; ++k) product = hn::Mul(product, load_numbers(tag, rows[k] + column + lane));
         sum = hn::Add(sum, product);
       }
     }
-    models[i] = static_cast<double>(hn::GetLane(hn::SumOfLanes(tag, sum)));
+    return sum;
   }
+
+ private:
+  std::array<FactorRows<Factor, Rows>, room> factors_;
+  std::size_t count_;
+  std::size_t stride_;
+};
+
+template <class Task, std::size_t Width, bool WholeRow, int Count, class Rows>
+void find_models(const Task& task, NonzeroRange range, std::size_t readable, double* models) {
+  using Found = Models<Task, Width, WholeRow, Count, Rows>;
+  const typename Found::Tag tag;
+  const Found found(task);
+  const std::size_t prefetched = prefetching(task.prefetch, range.count, readable);
+  std::size_t i = 0;
+  for (; i + group_entries <= range.count; i += group_entries) {
+    typename Found::Vector sums[group_entries];
+#pragma GCC unroll 8
+    for (std::size_t j = 0; j < group_entries; ++j) {
+      if (i < prefetched) found.prefetch(range.begin + i + j + loss_prefetch_distance);
+      sums[j] = found.partial_sums(range.begin + i + j);
+    }
+    store_sums(tag, sums, models + i);
+  }
+  if (i == range.count) return;
+  typename Found::Vector sums[group_entries];
+  for (std::size_t j = 0; j < group_entries; ++j) {
+    sums[j] = i + j < range.count ? found.partial_sums(range.begin + i + j) : hn::Zero(tag);
+  }
+  std::array<double, group_entries> last;
+  store_sums(tag, sums, last.data());
+  std::copy_n(last.data(), range.count - i, models + i);
 }
 
 template <class Task, std::size_t Width, bool WholeRow, class Rows>
