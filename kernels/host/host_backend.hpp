@@ -15,8 +15,7 @@ namespace blco {
 std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor);
 
 // Memory of the backend: factors, outputs, Grams, scratch per thread, weights of loss passes if config says that there
-// are any, and config.private_bytes; without
-// config.sorted_bytes.
+// are any, and config.private_bytes; without config.sorted_bytes.
 std::uint64_t host_backend_bytes(const BackendConfig& config, int threads);
 
 // Largest private_bytes that the backend makes use of.
