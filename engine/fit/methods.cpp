@@ -11,28 +11,13 @@
 #include "engine/fit/cp_apr.hpp"
 #include "engine/fit/cp_completion.hpp"
 #include "engine/fit/fit_method.hpp"
+#include "engine/fit/gcp.hpp"
 
 namespace blco {
 namespace {
 
-class NotThereYet final : public FitMethod {
- public:
-  explicit NotThereYet(const FitContext&) {}
-  static void check(const TensorSummary&, const CpdOptions&) { refuse("this method is not there yet"); }
-  static MethodNeeds needs(const TensorSummary&, const CpdOptions&) { return {}; }
-  void start(std::span<const double>) override {}
-  void run_step(SweepReport&) override {}
-  const std::vector<double>& weights() const override { return weights_; }
-
- private:
-  std::vector<double> weights_;
-};
-
 template <class Options>
-struct MethodOf {
-  using Type = NotThereYet;
-  static constexpr const char* name = "none";
-};
+struct MethodOf;
 
 template <>
 struct MethodOf<AlsMethod> {
@@ -50,6 +35,12 @@ template <>
 struct MethodOf<CompletionMethod> {
   using Type = CpCompletion;
   static constexpr const char* name = "complete";
+};
+
+template <>
+struct MethodOf<GcpMethod> {
+  using Type = Gcp;
+  static constexpr const char* name = "gcp";
 };
 
 // Calls visit(MethodOf<the options' type>()).
@@ -84,7 +75,12 @@ MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options)
 
 std::unique_ptr<FitMethod> make_method(const FitContext& context) {
   return with_method(context.options.method, [&](auto of) -> std::unique_ptr<FitMethod> {
-    return std::make_unique<typename decltype(of)::Type>(context);
+    using Type = typename decltype(of)::Type;
+    // One of several classes, by its options.
+    if constexpr (requires { Type::make(context); })
+      return Type::make(context);
+    else
+      return std::make_unique<Type>(context);
   });
 }
 

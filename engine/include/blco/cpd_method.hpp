@@ -45,17 +45,28 @@ struct AprMethod {
   double floor = 1e-10;            // least m in x / m
 };
 
-// sum over all entries of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent entries are zeros.
-// gaussian and poisson: the sum over all zeros in closed form, and L-BFGS with bounds. The other losses: Adam on
-// sampled entries, semi-stratified (Kolda & Hong, Stochastic Gradients for Large-Scale Tensor Decomposition, 2020,
-// section 5).
+// sum over all entries of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent entries are zeros. The model
+// has no weights of its own during the fit; the columns are normalised at the end. Random initial factors are scaled,
+// so that the model's entries add up to the tensor's (poisson), or have its 2-norm (other losses).
+//
+// gaussian and poisson: the sum over all zeros in closed form (evaluate.hpp), and L-BFGS with bounds (Byrd, Lu, Nocedal
+// & Zhu 1995). Host memory beside the backend: about 240 bytes per number of the factors, of which there are at most
+// 190 million.
+//
+// The other losses: Adam on sampled entries, semi-stratified (Kolda & Hong, Stochastic Gradients for Large-Scale Tensor
+// Decomposition, 2020, section 5). The objective is an estimate: all nonzeros, and a sample of the zeros, which `seed`
+// fixes. A sweep is an epoch; one that does not lower the estimate by more than `tolerance` (relatively) divides the
+// learning rate by 10, and leaves no trace if the estimate has risen; three such in a row end the fit. Host memory
+// beside the backend: 40 bytes per number of the factors, and about 100 per sampled zero.
 struct GcpMethod {
   Loss loss = {};
-  // L-BFGS only: evaluations of a sweep, each one pass. The approximation of the Hessian starts anew with each sweep.
+  // L-BFGS only: evaluations of a sweep, at most, each one pass. The approximation of the Hessian starts anew with each
+  // sweep.
   int evaluations = 20;
-  // Adam only. A sweep is an epoch: it takes every chunk once, in random order, some chunks per step.
+  // Adam only. An epoch takes every chunk once, in random order, up to four chunks a step; or several times, until it
+  // has 100 steps.
   double learning_rate = 1e-3;
-  std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros
+  std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros, up to 2^18
 };
 
 // sum over the given entries of (x - m)^2 + CpdOptions::ridge * sum over the modes of |A_n|^2, where the weights are 1:
