@@ -32,6 +32,7 @@ struct MethodNeeds {
   ModeSet dual_modes = 0;            // that update_rows solves by ADMM
   bool undoes_steps = false;         // by the backend's previous factors
   std::uint64_t host_bytes = 0;      // of the method itself
+  std::uint64_t lane_bytes = 0;      // of the largest chunk that it submits beside those of the tensor
   std::uint64_t state_matrices = 0;  // that a checkpoint keeps, each as large as all factors
 };
 

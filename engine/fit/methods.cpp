@@ -8,35 +8,33 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/fit/cp_als.hpp"
+#include "engine/fit/cp_apr.hpp"
+#include "engine/fit/cp_completion.hpp"
 #include "engine/fit/fit_method.hpp"
 #include "engine/fit/gcp.hpp"
 
 namespace blco {
 namespace {
 
-class NotThereYet final : public FitMethod {
- public:
-  explicit NotThereYet(const FitContext&) {}
-  static void check(const TensorSummary&, const CpdOptions&) { refuse("this method is not there yet"); }
-  static MethodNeeds needs(const TensorSummary&, const CpdOptions&) { return {}; }
-  void start(std::span<const double>) override {}
-  void run_step(SweepReport&) override {}
-  const std::vector<double>& weights() const override { return weights_; }
-
- private:
-  std::vector<double> weights_;
-};
-
 template <class Options>
-struct MethodOf {
-  using Type = NotThereYet;
-  static constexpr const char* name = "none";
-};
+struct MethodOf;
 
 template <>
 struct MethodOf<AlsMethod> {
   using Type = CpAls;
   static constexpr const char* name = "als";
+};
+
+template <>
+struct MethodOf<AprMethod> {
+  using Type = CpApr;
+  static constexpr const char* name = "apr";
+};
+
+template <>
+struct MethodOf<CompletionMethod> {
+  using Type = CpCompletion;
+  static constexpr const char* name = "complete";
 };
 
 template <>

@@ -222,6 +222,7 @@ bool all_kept(const Plan& plan) {
 Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
   Plan plan;
   plan.lane_bytes = tensor.largest_buffer();
+  if (request.device) plan.lane_bytes = std::max(plan.lane_bytes, request.lane_bytes);
   plan.scratch_bytes = tensor.largest_scratch();
   const std::uint64_t taken = fixed_bytes(tensor, request) + min_lanes * plan.lane_bytes + plan.scratch_bytes;
   plan.minimum_bytes = taken;
