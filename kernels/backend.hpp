@@ -147,7 +147,8 @@ struct BackendConfig {
   std::uint64_t sorted_bytes = 0;   // for other forms of decoded chunks, sorted per mode or trees; 0: none
   bool fiber_trees = true;          // within sorted_bytes, on several CPU threads: trees of chunks with long fibers
   bool keep_previous = false;       // keep each factor as it was before its last update; doubles their memory
-  bool all_outputs = false;         // room for the outputs of all modes at once, for loss passes
+  bool loss_passes = false;         // count the memory that loss passes need beside the outputs
+  bool all_outputs = false;         // room for the outputs of all modes at once, for loss passes; implies the former
   ModeSet dual_modes = 0;           // modes that update_rows solves by ADMM
   // Ends the host backend's long steps on matrices of thousands of columns (update_rows, gram) by Error{cancelled}.
   StopPoll stop = {};

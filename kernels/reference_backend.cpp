@@ -9,6 +9,7 @@
 
 #include "blco/error.hpp"
 #include "blco/payload.hpp"
+#include "kernels/backend_checks.hpp"
 #include "kernels/factor_set.hpp"
 #include "kernels/reference_rows.hpp"
 
@@ -273,6 +274,7 @@ void ReferenceBackend::solve_rows(int mode, const RowProblem& problem, std::vect
 }
 
 RowUpdate ReferenceBackend::update_rows(int mode, const RowProblem& problem) {
+  check_row_problem(problem, rank_, !std::as_const(duals_)[mode].empty());
   const auto rank = static_cast<std::size_t>(rank_);
   const std::vector<double>& output = outputs_[index(mode)];
   const std::vector<double> before = factors_[mode];

@@ -120,7 +120,9 @@ RowUpdate CpAls::update_rows(int mode, bool carried) {
   }
   const RowConstraint constraint = constraint_of(mode);
   std::vector<double> factored = system;
-  const double rho = constraint.needs_dual() ? trace / static_cast<double>(rank_) : 0.0;
+  // Where all other columns are zero, any rho will do.
+  const double mean = trace > 0 ? trace / static_cast<double>(rank_) : 1.0;
+  const double rho = constraint.needs_dual() ? mean : 0.0;
   for (std::size_t r = 0; r < rank; ++r) factored[r * rank + r] += rho;
   const RowSolver solver(factored, rank_, context_.stop);
   system_ranks_[static_cast<std::size_t>(mode)] = solver.numerical_rank();

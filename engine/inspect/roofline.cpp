@@ -7,8 +7,8 @@
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "kernels/cuda_backend.hpp"
-#include "kernels/host/host_caches.hpp"
-#include "kernels/host/machine_peaks.hpp"
+#include "kernels/machine/host_caches.hpp"
+#include "kernels/machine/machine_peaks.hpp"
 
 namespace blco {
 namespace {

@@ -67,8 +67,8 @@ class CudaBackend final : public Backend {
   void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override;
   std::vector<double> take_factor(int mode) override;
 
-  void load_dual(int, std::uint64_t, std::span<const double>) override {}
-  void store_dual(int, std::uint64_t, std::span<double>) const override {}
+  void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) override;
+  void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const override;
   void begin_pass(const PassRequest& request) override;
   void submit(int lane, const ChunkView& chunk) override;
   void wait_lane(int lane) override { lanes_.at(static_cast<std::size_t>(lane)).staged.wait("copying a chunk"); }
@@ -81,6 +81,7 @@ class CudaBackend final : public Backend {
   RowUpdate update_rows(int mode, const RowProblem& problem) override;
   void restore_factor(int mode) override {
     factors_.restore(mode);
+    duals_.restore(mode);
     grams_[index(mode)].clear();
   }
   std::span<const double> gram(int mode) override;
@@ -90,6 +91,7 @@ class CudaBackend final : public Backend {
   std::uint64_t length(int mode) const { return layout_.mode(mode).length; }
   std::uint64_t numbers(int mode) const { return length(mode) * static_cast<std::uint64_t>(config_.backend.rank); }
 
+  bool has_dual(int mode) const { return has_mode(config_.backend.dual_modes, mode); }
   void add_factor(int mode);
   std::uint64_t offset_of_rows(int mode, std::uint64_t first_row, std::size_t count) const {
     check_row_block(length(mode), config_.backend.rank, first_row, count);
@@ -113,6 +115,7 @@ class CudaBackend final : public Backend {
   std::vector<ResidentId> pending_;    // settled residents that wait to be launched together
 
   FactorSet<DeviceBuffer> factors_;
+  FactorSet<DeviceBuffer> duals_;  // empty but for modes that ADMM solves
   DeviceBuffer output_;
   DeviceBuffer copies_memory_;
   DenseSizes dense_sizes_;
@@ -144,7 +147,8 @@ CudaBackend<Sum, Factor>::CudaBackend(const CudaConfig& config)
               "the output"),
       copies_memory_(std::min(config.backend.private_bytes, cuda_backend_useful_private_bytes(config)),
                      "copies of the output"),
-      dense_sizes_(std::ranges::max(layout_.shape()), config.backend.rank, sizeof(Sum), sizeof(Factor)),
+      dense_sizes_(std::ranges::max(layout_.shape()), config.backend.rank, sizeof(Sum), sizeof(Factor),
+                   config.backend.dual_modes != 0),
       scratch_(dense_sizes_.bytes, "scratch"),
       small_(line_table_bytes(layout_) + sizeof(FaultRecord), "tables"),
       launcher_(layout_, config.backend.rank, config.limits, config.resolution, config.variant),
@@ -176,11 +180,17 @@ CudaBackend<Sum, Factor>::CudaBackend(const CudaConfig& config)
 template <class Sum, class Factor>
 void CudaBackend<Sum, Factor>::add_factor(int mode) {
   const auto allocate = [&] { return DeviceBuffer(numbers(mode) * sizeof(Factor), "a factor"); };
+  const auto allocate_dual = [&] {
+    return DeviceBuffer(has_dual(mode) ? numbers(mode) * sizeof(Factor) : 0, "a dual");
+  };
   if (config_.backend.keep_previous) {
     factors_.add(allocate(), allocate());
+    duals_.add(allocate_dual(), allocate_dual());
   } else {
     factors_.add(allocate());
+    duals_.add(allocate_dual());
   }
+  if (has_dual(mode)) fill_zero(duals_[mode].template as<Factor>(), duals_[mode].bytes(), main_.get());
 }
 
 template <class Sum, class Factor>
@@ -194,6 +204,20 @@ template <class Sum, class Factor>
 void CudaBackend<Sum, Factor>::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
   const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
   transfer_.download_numbers(factors_[mode].template as<const Factor>() + offset, rows, main_);
+}
+
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) {
+  require(has_dual(mode), "load_dual: mode " + std::to_string(mode) + " is not one of dual_modes");
+  const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
+  transfer_.upload_numbers(rows, duals_[mode].template as<Factor>() + offset, main_);
+}
+
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const {
+  require(has_dual(mode), "store_dual: mode " + std::to_string(mode) + " is not one of dual_modes");
+  const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
+  transfer_.download_numbers(duals_[mode].template as<const Factor>() + offset, rows, main_);
 }
 
 template <class Sum, class Factor>
@@ -340,11 +364,14 @@ void CudaBackend<Sum, Factor>::read_output(int mode, std::uint64_t first_row, st
 
 template <class Sum, class Factor>
 RowUpdate CudaBackend<Sum, Factor>::update_rows(int mode, const RowProblem& problem) {
-  require(problem.constraint.is_least_squares(), "update_rows: constraints are not there yet");
-  const RowSolver& solver = *problem.solver;
+  check_row_problem(problem, config_.backend.rank, has_dual(mode));
   const NvtxRange range("update rows");
   Factor* factor = factors_.begin_update(mode).template as<Factor>();
-  return dense_.update_rows(output_.as<Sum>(), length(mode), solver, factor, grams_[index(mode)]);
+  if (problem.constraint.needs_dual()) duals_.begin_update(mode);
+  const OldDeviceRows<Factor> old{factors_.before_update(mode).template as<const Factor>(),
+                                  duals_.before_update(mode).template as<const Factor>(),
+                                  duals_[mode].template as<Factor>()};
+  return dense_.update_rows(output_.as<Sum>(), length(mode), problem, old, factor, grams_[index(mode)]);
 }
 
 template <class Sum, class Factor>

@@ -30,12 +30,15 @@ std::uint64_t cuda_backend_bytes(const CudaConfig& config) {
   const Precision precision = config.backend.precision;
   const std::uint64_t longest = std::ranges::max(shape);
   std::uint64_t bytes = table_and_flag_bytes;
-  const std::uint64_t matrices = config.backend.keep_previous ? 2 : 1;
-  for (const std::uint64_t length : shape) bytes += matrices * granules(length * factor_row_bytes(config.backend));
+  for (int mode = 0; mode < config.backend.layout.order(); ++mode) {
+    const std::uint64_t matrices =
+        (config.backend.keep_previous ? 2 : 1) * (has_mode(config.backend.dual_modes, mode) ? 2 : 1);
+    bytes += matrices * granules(config.backend.layout.mode(mode).length * factor_row_bytes(config.backend));
+  }
   bytes += granules(longest * output_row_bytes(config.backend)) + granules(config.backend.private_bytes);
-  bytes += granules(
-      cuda::DenseSizes(longest, config.backend.rank, output_number_bytes(precision), factor_number_bytes(precision))
-          .bytes);
+  bytes += granules(cuda::DenseSizes(longest, config.backend.rank, output_number_bytes(precision),
+                                     factor_number_bytes(precision), config.backend.dual_modes != 0)
+                        .bytes);
   return bytes + static_cast<std::uint64_t>(config.lanes) * granules(config.lane_bytes);
 }
 

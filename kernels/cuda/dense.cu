@@ -3,6 +3,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "kernels/cuda/constrained_rows.cuh"
 #include "kernels/cuda/dense.hpp"
 
 namespace blco::cuda {
@@ -32,15 +33,18 @@ struct Convert {
   To* to;
 };
 
+// A column whose divisor is 0 is filled instead.
 template <class From, class Factor>
 struct DivideColumns {
   __device__ void operator()(std::uint64_t i) const {
-    factor[i] = static_cast<Factor>(static_cast<double>(from[i]) / divisors[i % columns]);
+    const double divisor = divisors[i % columns];
+    factor[i] = static_cast<Factor>(divisor == 0 ? filling : static_cast<double>(from[i]) / divisor);
   }
   const From* from;
   Factor* factor;
   const double* divisors;
   std::uint64_t columns;
+  double filling;
 };
 
 // The numbers themselves if they have the type To, else a copy in `to`.
@@ -110,25 +114,108 @@ void DenseWork::solve(bool cholesky, const double* given, std::uint64_t rows, do
                 rank_, &one, system, rank_, 0LL, given, rank_, 0LL, &zero, made, rank_, 0LL, 1);
     return;
   }
-  copy_on_device(made, given, rows * sizes_.columns * sizeof(double), stream_.get());
+  if (given != made) copy_on_device(made, given, rows * sizes_.columns * sizeof(double), stream_.get());
   for (const cublasOperation_t operation : {CUBLAS_OP_N, CUBLAS_OP_T}) {
     cublas_.run("cublasDtrsm", &CublasCalls::trsm, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, operation,
                 CUBLAS_DIAG_NON_UNIT, rank_, count, &one, system, rank_, made, rank_);
   }
 }
 
-template <class Sum, class Factor>
-RowUpdate DenseWork::update_rows(Sum* output, std::uint64_t rows, const RowSolver& solver, Factor* factor,
-                                 std::vector<double>& gram) {
-  constexpr bool in_place = std::is_same_v<Factor, double>;
-  // Where the factor is less exact than the output, rows wait there until they are normalised, and are rounded once.
-  constexpr bool waits = !std::is_same_v<Sum, Factor>;
+// HALS multiplies by the system itself; the others by the inverse, or substitute.
+void DenseWork::upload_system(const RowProblem& problem) {
+  const RowSolver& solver = *problem.solver;
+  const bool hals = !problem.constraint.is_least_squares() && !problem.constraint.needs_dual();
+  const std::span<const double> matrix = hals ? problem.system : solver.matrix();
+  std::vector<double> system(matrix.begin(), matrix.end());
   const auto n = static_cast<std::size_t>(rank_);
   // For cuBLAS, the rows of a RowSolver's L^T are the columns of L, but their first numbers are inverted there.
-  std::vector<double> system(solver.matrix().begin(), solver.matrix().end());
-  for (std::size_t j = 0; solver.is_cholesky() && j < n; ++j) system[j * n + j] = 1 / system[j * n + j];
+  for (std::size_t j = 0; !hals && solver.is_cholesky() && j < n; ++j) system[j * n + j] = 1 / system[j * n + j];
   transfer_.upload(std::as_bytes(std::span(system)), at(sizes_.system), stream_);
+  transfer_.upload(std::as_bytes(problem.weights), at(sizes_.weights), stream_);
+}
 
+void DenseWork::run_hals(const RowProblem& problem, const double* given, std::uint64_t rows, double* made) const {
+  const HalsRows update{given, at(sizes_.system), made, sizes_.columns, problem.constraint.l1 / 2, hals_passes};
+  const std::size_t shared_bytes = sizes_.columns * hals_threads * sizeof(double);
+  if (shared_bytes > hals_shared_bytes) {
+    check(cub::DeviceFor::Bulk(rows, update, stream_.get()), "HALS");
+    return;
+  }
+  const auto blocks = static_cast<unsigned>((rows + hals_threads - 1) / hals_threads);
+  launch("HALS", hals_kernel, {blocks, hals_threads, shared_bytes}, stream_.get(), update, rows);
+}
+
+void DenseWork::run_admm(const RowProblem& problem, const double* given, std::uint64_t rows, double* made,
+                         double* dual) const {
+  const bool cholesky = problem.solver->is_cholesky();
+  const std::uint64_t numbers = rows * sizes_.columns;
+  double* solution = at(sizes_.solution);
+  double* right = cholesky ? solution : at(sizes_.right);
+  for (int step = 0; step < admm_steps; ++step) {
+    const AdmmRightSide right_side{given, made, dual, right, problem.rho};
+    check(cub::DeviceFor::Bulk(numbers, right_side, stream_.get()), "right sides of ADMM");
+    solve(cholesky, right, rows, solution);
+    if (problem.constraint.set == RowSet::simplex) {
+      const AdmmMoveToSimplex move{solution, made, dual, sizes_.columns};
+      check(cub::DeviceFor::Bulk(rows, move, stream_.get()), "move rows to the simplex");
+    } else {
+      const double towards_zero = problem.constraint.l1 / (2 * problem.rho);
+      const AdmmMove move{solution, made, dual, problem.constraint, towards_zero};
+      check(cub::DeviceFor::Bulk(numbers, move, stream_.get()), "move rows to their bounds");
+    }
+  }
+}
+
+// Turns `count` rows of the output from `first` on, in f64, into new rows.
+template <class Factor>
+void DenseWork::solve_slab(const RowProblem& problem, const double* given, const OldDeviceRows<Factor>& old,
+                           std::uint64_t first, std::uint64_t count, double* made) const {
+  if (problem.constraint.is_least_squares()) return solve(problem.solver->is_cholesky(), given, count, made);
+  const std::uint64_t offset = first * sizes_.columns;
+  const std::uint64_t numbers = count * sizes_.columns;
+  const double* weights = problem.weights.empty() ? nullptr : at(sizes_.weights);
+  const MultiplyByWeights<Factor> start{old.factor + offset, weights, made, sizes_.columns};
+  check(cub::DeviceFor::Bulk(numbers, start, stream_.get()), "multiply by weights");
+  if (!problem.constraint.needs_dual()) return run_hals(problem, given, count, made);
+  Factor* new_dual = old.new_dual + offset;
+  double* dual = at(sizes_.dual);
+  if constexpr (std::is_same_v<Factor, double>) dual = new_dual;
+  check(cub::DeviceFor::Bulk(numbers, Convert<Factor, double>{old.dual + offset, dual}, stream_.get()), "copy a dual");
+  run_admm(problem, given, count, made, dual);
+  converted(dual, numbers, new_dual, stream_);
+}
+
+// Writes the factor from its numbers before normalisation, whose Gram is given and normalised too.
+template <class From, class Factor>
+RowUpdate DenseWork::normalise(const RowConstraint& constraint, const From* from, std::uint64_t rows, Factor* factor,
+                               std::vector<double>& gram) {
+  const auto n = static_cast<std::size_t>(rank_);
+  RowUpdate update;
+  std::vector<double> divisors;
+  bool fills = false;
+  for (std::size_t r = 0; r < n; ++r) {
+    update.norms.push_back(constraint.normalises() ? std::sqrt(gram[r * n + r]) : 1);
+    divisors.push_back(update.norms[r] > 0 ? update.norms[r] : constraint.set == RowSet::nonnegative ? 0 : 1);
+    fills = fills || divisors[r] == 0;
+  }
+  transfer_.upload(std::as_bytes(std::span(divisors)), at(sizes_.system), stream_);
+  const DivideColumns<From, Factor> divide{from, factor, at(sizes_.system), sizes_.columns,
+                                           std::sqrt(1 / static_cast<double>(rows))};
+  check(cub::DeviceFor::Bulk(rows * sizes_.columns, divide, stream_.get()), "divide columns");
+  if (fills || !std::is_same_v<Factor, double>) {
+    gram.clear();
+  } else {
+    for (std::size_t i = 0; i < gram.size(); ++i) gram[i] /= divisors[i / n] * divisors[i % n];
+  }
+  return update;
+}
+
+template <class Sum, class Factor>
+RowUpdate DenseWork::update_rows(Sum* output, std::uint64_t rows, const RowProblem& problem,
+                                 const OldDeviceRows<Factor>& old, Factor* factor, std::vector<double>& gram) {
+  // Where the factor is less exact than the output, rows wait there until they are normalised, and are rounded once.
+  constexpr bool waits = !std::is_same_v<Sum, Factor>;
+  upload_system(problem);
   fill_zero(at(sizes_.grams), sizes_.parts * sizes_.columns * sizes_.columns * sizeof(double), stream_.get());
   // A call that failed may have left the other mode.
   cublas_.run("cublasSetPointerMode", &CublasCalls::set_pointer_mode, CUBLAS_POINTER_MODE_HOST);
@@ -139,8 +226,8 @@ RowUpdate DenseWork::update_rows(Sum* output, std::uint64_t rows, const RowSolve
     Factor* rows_of_slab = factor + first * sizes_.columns;
     const double* given = converted(output + first * sizes_.columns, numbers, at(sizes_.given), stream_);
     double* made = at(sizes_.made);
-    if constexpr (in_place) made = rows_of_slab;
-    solve(solver.is_cholesky(), given, count, made);
+    if constexpr (std::is_same_v<Factor, double>) made = rows_of_slab;
+    solve_slab(problem, given, old, first, count, made);
     // The result of the inner product stays on the device.
     cublas_.run("cublasSetPointerMode", &CublasCalls::set_pointer_mode, CUBLAS_POINTER_MODE_DEVICE);
     cublas_.run("cublasDdot", &CublasCalls::dot, static_cast<int>(numbers), given, 1, made, 1,
@@ -154,27 +241,14 @@ RowUpdate DenseWork::update_rows(Sum* output, std::uint64_t rows, const RowSolve
     }
   }
   gram = finish_gram();
-
   const std::vector<double> inner = download(sizes_.inner, slabs);
-  RowUpdate update{.norms = {}, .inner = std::accumulate(inner.begin(), inner.end(), 0.0)};
-  std::vector<double> divisors;
-  for (std::size_t r = 0; r < n; ++r) {
-    update.norms.push_back(std::sqrt(gram[r * n + r]));
-    divisors.push_back(update.norms[r] > 0 ? update.norms[r] : 1);
-  }
-  transfer_.upload(std::as_bytes(std::span(divisors)), at(sizes_.system), stream_);
-  const auto divide = [&](const auto* from) {
-    const DivideColumns<std::remove_cvref_t<decltype(*from)>, Factor> columns{from, factor, at(sizes_.system),
-                                                                              sizes_.columns};
-    check(cub::DeviceFor::Bulk(rows * sizes_.columns, columns, stream_.get()), "divide columns");
-  };
+  RowUpdate update;
   if constexpr (waits) {
-    divide(output);
+    update = normalise(problem.constraint, output, rows, factor, gram);
   } else {
-    divide(factor);
+    update = normalise(problem.constraint, factor, rows, factor, gram);
   }
-  for (std::size_t i = 0; i < gram.size(); ++i) gram[i] /= divisors[i / n] * divisors[i % n];
-  if (!in_place) gram.clear();
+  update.inner = std::accumulate(inner.begin(), inner.end(), 0.0);
   return update;
 }
 
@@ -195,9 +269,12 @@ void merge_copies(Sum* output, const Sum* copies, int copy_count, std::uint64_t 
 
 // The types of outputs and factors for each precision.
 using Grams = std::vector<double>;
-template RowUpdate DenseWork::update_rows(double*, std::uint64_t, const RowSolver&, double*, Grams&);
-template RowUpdate DenseWork::update_rows(double*, std::uint64_t, const RowSolver&, float*, Grams&);
-template RowUpdate DenseWork::update_rows(float*, std::uint64_t, const RowSolver&, float*, Grams&);
+template RowUpdate DenseWork::update_rows(double*, std::uint64_t, const RowProblem&, const OldDeviceRows<double>&,
+                                          double*, Grams&);
+template RowUpdate DenseWork::update_rows(double*, std::uint64_t, const RowProblem&, const OldDeviceRows<float>&,
+                                          float*, Grams&);
+template RowUpdate DenseWork::update_rows(float*, std::uint64_t, const RowProblem&, const OldDeviceRows<float>&, float*,
+                                          Grams&);
 template std::vector<double> DenseWork::gram(const double*, std::uint64_t);
 template std::vector<double> DenseWork::gram(const float*, std::uint64_t);
 template void merge_copies(double*, const double*, int, std::uint64_t, cudaStream_t);

@@ -16,19 +16,28 @@
 
 namespace blco::cuda {
 
+// Device memory that constrained updates start from. Each may be that of the new numbers.
+template <class Factor>
+struct OldDeviceRows {
+  const Factor* factor = nullptr;
+  const Factor* dual = nullptr;  // ADMM only
+  Factor* new_dual = nullptr;    // ADMM only
+};
+
 class DenseWork {
  public:
   // Queues all work on `stream`. `scratch` has sizes.bytes of device memory, aligned to 256 bytes; it outlives this
   // object, as do stream and transfer. Throws Error{cuda}, also if cuBLAS is not found.
   DenseWork(const DenseSizes& sizes, void* scratch, Stream& stream, StagedTransfer& transfer);
 
-  // factor = the rows of `output`, solved (RowSolver: forward and back substitution, or times the pseudo-inverse), then
-  // divided by the 2-norms of its columns; a zero column stays. Norms and inner product are those of rows not yet
-  // rounded to Factor. `gram` receives the new factor's Gram, or becomes empty if rounding has changed the factor.
+  // factor = the solution of `problem` for the rows of `output`, for least squares by forward and back substitution or
+  // times the pseudo-inverse; where the constraint allows it, then divided by the 2-norms of its columns: see
+  // Backend::update_rows. Norms and inner product are those of rows not yet rounded to Factor. `gram` receives the new
+  // factor's Gram, or becomes empty if rounding or filling has changed the factor.
   // Requires: output and factor differ. The output is overwritten if Sum and Factor differ.
   template <class Sum, class Factor>
-  RowUpdate update_rows(Sum* output, std::uint64_t rows, const RowSolver& solver, Factor* factor,
-                        std::vector<double>& gram);
+  RowUpdate update_rows(Sum* output, std::uint64_t rows, const RowProblem& problem, const OldDeviceRows<Factor>& old,
+                        Factor* factor, std::vector<double>& gram);
 
   // factor^T factor, R x R.
   template <class Factor>
@@ -39,7 +48,16 @@ class DenseWork {
   std::vector<double> download(std::uint64_t offset, std::uint64_t count);
   void add_gram(const double* slab, std::uint64_t rows) const;
   std::vector<double> finish_gram();
+  void upload_system(const RowProblem& problem);
   void solve(bool cholesky, const double* given, std::uint64_t rows, double* made) const;
+  void run_hals(const RowProblem& problem, const double* given, std::uint64_t rows, double* made) const;
+  void run_admm(const RowProblem& problem, const double* given, std::uint64_t rows, double* made, double* dual) const;
+  template <class Factor>
+  void solve_slab(const RowProblem& problem, const double* given, const OldDeviceRows<Factor>& old, std::uint64_t first,
+                  std::uint64_t count, double* made) const;
+  template <class From, class Factor>
+  RowUpdate normalise(const RowConstraint& constraint, const From* from, std::uint64_t rows, Factor* factor,
+                      std::vector<double>& gram);
 
   DenseSizes sizes_;
   int rank_;

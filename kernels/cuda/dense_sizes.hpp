@@ -6,8 +6,8 @@
 
 namespace blco::cuda {
 
-// Sizes for factors of `rank` columns and up to `max_rows` rows. Offsets are in f64 numbers and multiples of 32, so
-// that every part of the scratch is aligned to 256 bytes.
+// Sizes for factors of `rank` columns and up to `max_rows` rows; `duals`: also for ADMM. Offsets are in f64 numbers and
+// multiples of 32, so that every part of the scratch is aligned to 256 bytes.
 struct DenseSizes {
   // Few enough numbers that a slab stays in the last-level cache from one call to the next, and enough that a call
   // takes longer than its launch.
@@ -21,7 +21,7 @@ struct DenseSizes {
   static constexpr std::uint64_t max_workspace = std::uint64_t{1} << 22;
 
   constexpr DenseSizes(std::uint64_t max_rows, int rank, std::uint64_t output_number_bytes,
-                       std::uint64_t factor_number_bytes, std::uint64_t slab_numbers = usual_slab) {
+                       std::uint64_t factor_number_bytes, bool duals = false, std::uint64_t slab_numbers = usual_slab) {
     columns = static_cast<std::uint64_t>(rank);
     slab_rows = std::min(max_rows, slab_numbers / columns);
     parts = std::clamp<std::uint64_t>(max_part_numbers / (columns * columns), 1, max_parts);
@@ -35,7 +35,11 @@ struct DenseSizes {
     workspace_bytes = bytes;
     given = take(output_number_bytes < sizeof(double) ? slab_rows * columns : 0);
     made = take(factor_number_bytes < sizeof(double) ? slab_rows * columns : 0);
+    right = take(duals ? slab_rows * columns : 0);
+    solution = take(duals ? slab_rows * columns : 0);
+    dual = take(duals && factor_number_bytes < sizeof(double) ? slab_rows * columns : 0);
     system = take(columns * columns);
+    weights = take(columns);
     grams = take(parts * columns * columns);
     inner = take((max_rows + slab_rows - 1) / slab_rows);
   }
@@ -46,7 +50,11 @@ struct DenseSizes {
   std::uint64_t workspace_bytes = 0;  // the first of the scratch
   std::uint64_t given = 0;            // a slab of the output in f64, if that is f32
   std::uint64_t made = 0;             // a slab of the new factor in f64, if that is f32
+  std::uint64_t right = 0;            // ADMM: right sides of its least squares, a slab
+  std::uint64_t solution = 0;         // ADMM: their solutions
+  std::uint64_t dual = 0;             // ADMM: a slab of the dual in f64, if that is f32
   std::uint64_t system = 0;           // R x R, then R divisors
+  std::uint64_t weights = 0;          // R
   std::uint64_t grams = 0;            // R x R for each part
   std::uint64_t inner = 0;            // an inner product for each slab
   std::uint64_t bytes = 0;            // of all scratch

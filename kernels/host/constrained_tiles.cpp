@@ -1,7 +1,6 @@
 // Each strip of rows takes all its steps while its columns are in the L1 cache.
 #include "kernels/host/constrained_tiles.hpp"
 
-#include <cmath>
 #include <limits>
 
 #include "kernels/highway_targets.hpp"
@@ -82,28 +81,36 @@ HWY_INLINE void hals_pass(const double* system, std::uint64_t rank, double half_
 HWY_INLINE void project_on_simplex(std::uint64_t rank, double* rows) {
   const Vector zero = hn::Zero(Tag());
   const Vector one = hn::Set(Tag(), 1.0);
-  for (std::uint64_t v = 0; v < strip_vectors; ++v, rows += lanes) {
-    Vector largest = hn::Load(Tag(), rows);
-    for (std::uint64_t j = 1; j < rank; ++j) largest = hn::Max(largest, hn::Load(Tag(), rows + j * next_column));
-    Vector threshold = hn::Neg(one);
-    for (bool grows = true; grows;) {
-      Vector sum = hn::Neg(one);
-      Vector count = zero;
-      for (std::uint64_t j = 0; j < rank; ++j) {
-        const Vector x = hn::Sub(hn::Load(Tag(), rows + j * next_column), largest);
-        const auto above = hn::Gt(x, threshold);
-        sum = hn::Add(sum, hn::IfThenElseZero(above, x));
-        count = hn::Add(count, hn::IfThenElseZero(above, one));
+  const std::uint64_t end = rank * next_column;
+  Strip largest = load(rows);
+  for (std::uint64_t at = next_column; at < end; at += next_column) {
+    largest = combine([](Vector x, Vector y) { return hn::Max(x, y); }, largest, load(rows + at));
+  }
+  for (std::uint64_t at = 0; at < end; at += next_column) {
+    store(combine([](Vector x, Vector y) { return hn::Sub(x, y); }, load(rows + at), largest), rows + at);
+  }
+  Strip threshold = combine([&](Vector) { return hn::Neg(one); }, largest);
+  for (bool grows = true; grows;) {
+    Strip sum = combine([&](Vector) { return hn::Neg(one); }, largest);
+    Strip count = combine([&](Vector) { return zero; }, largest);
+    for (std::uint64_t at = 0; at < end; at += next_column) {
+      const Strip x = load(rows + at);
+      for (std::uint64_t v = 0; v < strip_vectors; ++v) {
+        const auto above = hn::Gt(x.part[v], threshold.part[v]);
+        sum.part[v] = hn::Add(sum.part[v], hn::IfThenElseZero(above, x.part[v]));
+        count.part[v] = hn::Add(count.part[v], hn::IfThenElseZero(above, one));
       }
-      const Vector next = hn::Div(sum, count);
-      grows = !hn::AllFalse(Tag(), hn::Gt(next, threshold));
-      threshold = hn::Max(threshold, next);
     }
-    for (std::uint64_t j = 0; j < rank; ++j) {
-      double* at = rows + j * next_column;
-      const Vector x = hn::Sub(hn::Load(Tag(), at), largest);
-      hn::Store(hn::Max(hn::Sub(x, threshold), zero), Tag(), at);
+    grows = false;
+    for (std::uint64_t v = 0; v < strip_vectors; ++v) {
+      const Vector next = hn::Div(sum.part[v], count.part[v]);
+      grows = grows || !hn::AllFalse(Tag(), hn::Gt(next, threshold.part[v]));
+      threshold.part[v] = hn::Max(threshold.part[v], next);
     }
+  }
+  for (std::uint64_t at = 0; at < end; at += next_column) {
+    store(combine([&](Vector x, Vector y) { return hn::Max(hn::Sub(x, y), zero); }, load(rows + at), threshold),
+          rows + at);
   }
 }
 

@@ -238,8 +238,8 @@ void FrameDecoder::check_rows(const FrameSource& source, std::uint64_t frame, Fr
 }
 
 void FrameDecoder::decode_values(const FrameSource& source, std::uint64_t frame, double* values) const {
-  if (source.decoded != nullptr && source.decoded->values.size() > 0) {
-    std::copy_n(source.decoded->values.data() + frame * frame_entries, frame_entries, values);
+  if (const double* const given = source.values_of(frame); given != nullptr) {
+    std::copy_n(given, frame_entries, values);
   } else if (source.value.bytes != nullptr) {
     decode_value_frame(source.value, frame, values);
   } else {
@@ -311,9 +311,7 @@ void FrameDecoder::check_lines(const FrameSource& source, std::uint64_t frame, s
 NonzeroSpan FrameDecoder::lines_of(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const {
   const auto count = static_cast<std::size_t>(source.entries_of(frame));
   if (source.decoded != nullptr) {
-    const std::uint64_t first = frame * frame_entries;
-    const double* values = source.has_values() ? source.decoded->values.data() + first : nullptr;
-    return {source.decoded->indices.data() + first, nullptr, values, count};
+    return {source.decoded->indices.data() + frame * frame_entries, nullptr, source.values_of(frame), count};
   }
   decode_lines(source, frame, ring.scratch(0), ring.values());
   return {ring.scratch(0), nullptr, source.has_values() ? ring.values() : nullptr, count};

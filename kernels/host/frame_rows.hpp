@@ -65,6 +65,18 @@ struct DecodedChunk {
   AlignedBuffer<double> values;
 };
 
+// Frames [first, end) of a chunk.
+struct FrameRange {
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+
+  std::uint64_t count() const { return end - first; }
+  // The share of part `part` of `parts`.
+  FrameRange cut(std::size_t part, std::size_t parts) const {
+    return {first + count() * part / parts, first + count() * (part + 1) / parts};
+  }
+};
+
 // Source of frames: payloads, or a decoded chunk. Points to memory that the caller keeps alive.
 struct FrameSource {
   std::uint64_t chunk = 0;  // its number, for messages
@@ -74,9 +86,21 @@ struct FrameSource {
   PayloadView key;
   PayloadView value;                      // no bytes: all values are 1
   const DecodedChunk* decoded = nullptr;  // if set, replaces the payloads
+  const double* weights = nullptr;        // if set, replaces the values, from frame `weights_frame` on
+  std::uint64_t weights_frame = 0;
 
-  bool has_values() const { return decoded != nullptr ? decoded->values.size() > 0 : value.bytes != nullptr; }
+  bool has_values() const {
+    if (weights != nullptr) return true;
+    return decoded != nullptr ? decoded->values.size() > 0 : value.bytes != nullptr;
+  }
   std::uint64_t frames() const { return (nnz + frame_entries - 1) / frame_entries; }
+  FrameRange all_frames() const { return {0, frames()}; }
+  // The values of a frame where they lie in memory as numbers; nullptr: they do not, or all are 1.
+  const double* values_of(std::uint64_t frame) const {
+    if (weights != nullptr) return weights + (frame - weights_frame) * frame_entries;
+    if (decoded == nullptr || decoded->values.size() == 0) return nullptr;
+    return decoded->values.data() + frame * frame_entries;
+  }
   int entries_of(std::uint64_t frame) const {
     const std::uint64_t left = nnz - frame * frame_entries;
     return static_cast<int>(left < frame_entries ? left : frame_entries);

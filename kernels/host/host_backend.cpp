@@ -1,13 +1,11 @@
-// The CPU backend: cuts each chunk into one run of frames per thread, and decodes some frames ahead of the row kernels.
+// The CPU backend: factors, their Gram matrices and row updates; chunk_pass.hpp has the passes.
 #include "kernels/host/host_backend.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "blco/bits.hpp"
@@ -15,14 +13,12 @@
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/backend_checks.hpp"
 #include "kernels/factor_set.hpp"
+#include "kernels/host/chunk_pass.hpp"
 #include "kernels/host/factor_matrix.hpp"
 #include "kernels/host/flushing_executor.hpp"
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/host_dense.hpp"
-#include "kernels/host/mttkrp_rows.hpp"
-#include "kernels/host/pass_output.hpp"
 #include "kernels/host/resident_chunks.hpp"
-#include "kernels/host/row_exchange.hpp"
 #include "kernels/host/row_matrix.hpp"
 
 namespace blco {
@@ -66,18 +62,15 @@ class HostBackend final : public Backend {
     copy_out(view(duals_[mode]), first_row, rows);
   }
   void begin_pass(const PassRequest& request) override;
-  void submit(int, const ChunkView& chunk) override {
-    form_ = {};
-    add_chunk(decoder_.open(chunk));
-  }
+  void submit(int, const ChunkView& chunk) override { add_chunk(decoder_.open(chunk), {}); }
   void wait_lane(int) override {}
   ResidentId keep(int, const ChunkView& chunk, ResidentForm form) override {
-    return residents_.keep(chunk, form, rings_);
+    return residents_.keep(chunk, form, pass_.rings());
   }
   void submit_resident(ResidentId chunk) override;
   std::uint64_t tree_chunks() const override { return residents_.trees(); }
-  void finish_pass() override { output_.finish(); }
-  double sum_of_terms() const override { return 0; }
+  void finish_pass() override { pass_.finish(); }
+  double sum_of_terms() const override { return pass_.sum_of_terms(); }
   void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override;
 
   RowUpdate update_rows(int mode, const RowProblem& problem) override;
@@ -94,7 +87,7 @@ class HostBackend final : public Backend {
   // Calls visit(i) for i from 0 to count - 1, on all threads.
   template <class Visit>
   void for_each(std::uint64_t count, const Visit& visit) const {
-    const std::size_t slices = rings_.size();
+    const auto slices = static_cast<std::size_t>(executor_.width());
     executor_.run(slices, [&](std::size_t slice) {
       for (std::uint64_t i = count * slice / slices; i < count * (slice + 1) / slices; ++i) visit(i);
     });
@@ -102,30 +95,21 @@ class HostBackend final : public Backend {
   void copy_in(std::span<const double> from, RowsView<Factor> to, std::uint64_t first_row) const;
   template <class Number>
   void copy_out(RowsView<const Number> from, std::uint64_t first_row, std::span<double> to) const;
-  void add_chunk(const FrameSource& source);
-  void add_part(const FrameSource& source, std::size_t part);
-  void add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end, std::size_t part);
-  void add_owned(const FrameSource& source, std::size_t part, const NonzeroSpan& nonzeros);
-  void add_sorted(const FrameSource& source, std::size_t part);
-  void add_fibers(const FrameSource& source, std::size_t part);
+  void add_chunk(const FrameSource& source, const ChunkForm<Sum>& form);
   void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const;
-  RowsTask<Sum, Factor> make_task(const FrameSource& source, std::size_t part);
 
   TensorLayout layout_;
   int rank_;
   mutable FlushingExecutor executor_;
   FrameDecoder decoder_;
-  std::optional<RowExchange> exchange_;  // set if rows may have owners
   FactorSet<Matrix> factors_;
   FactorSet<Dual> duals_;                   // empty but for modes that ADMM solves
   std::vector<std::vector<double>> grams_;  // empty: out of date, rows were loaded
-  PassOutput<Sum> output_;
+  ChunkPass<Sum, Factor> pass_;
   DenseKernels dense_;
-  std::vector<FrameRing> rings_;  // per part
   ResidentChunks<Sum> residents_;
-  ChunkForm<Sum> form_;  // of the current chunk, for the mode of the pass
-  int pass_mode_ = 0;
-  std::uint64_t matrix_bytes_ = 0;  // of all factors
+  bool adds_losses_ = false;
+  int pass_mode_ = 0;  // -1: several or none
   TraceSink* trace_;
 };
 
@@ -135,7 +119,7 @@ HostBackend<Sum, Factor>::HostBackend(const BackendConfig& config, Executor& exe
       rank_(config.rank),
       executor_(executor),
       decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
-      output_(std::ranges::max(config.layout.shape()), config.rank, config.private_bytes, executor_),
+      pass_(config, decoder_, factors_, executor_),
       dense_(config.rank, std::ranges::max(config.layout.shape()), config.dual_modes != 0, executor_, config.stop),
       residents_(decoder_, config, executor_),
       trace_(config.trace) {
@@ -150,10 +134,7 @@ HostBackend<Sum, Factor>::HostBackend(const BackendConfig& config, Executor& exe
       duals_.add(Dual(dual_rows, rank_));
     }
     grams_.emplace_back();
-    matrix_bytes_ += length * padded_rank<Sum>(rank_) * sizeof(Factor);
   }
-  if (host_backend_needs_exchange(config, executor.width())) exchange_.emplace(config.layout, decoder_, executor_);
-  for (int part = 0; part < executor.width(); ++part) rings_.emplace_back(layout_.order());
 }
 
 template <class Sum, class Factor>
@@ -224,7 +205,7 @@ void HostBackend<Sum, Factor>::store_rows(int mode, std::span<const std::uint32_
 
 template <class Sum, class Factor>
 std::vector<double> HostBackend<Sum, Factor>::take_factor(int mode) {
-  output_.release();
+  pass_.release();
   const Matrix taken = factors_.take(mode);
   std::vector<double> rows(taken.matrix().rows() * static_cast<std::uint64_t>(rank_));
   copy_out(view(taken.matrix()), 0, rows);
@@ -233,35 +214,29 @@ std::vector<double> HostBackend<Sum, Factor>::take_factor(int mode) {
 
 template <class Sum, class Factor>
 void HostBackend<Sum, Factor>::read_output(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  require(mode == pass_mode_, "read_output: the last pass was not one of mode " + std::to_string(mode));
-  copy_out(output_.rows(), first_row, rows);
+  const PassOutput<Sum>& output = pass_.output(mode);
+  copy_out(output.rows(), first_row, rows);
 }
 
 template <class Sum, class Factor>
 void HostBackend<Sum, Factor>::begin_pass(const PassRequest& request) {
-  require(request.is_mttkrp(), "begin_pass: loss passes are not there yet");
+  pass_.begin(request);
+  adds_losses_ = !request.is_mttkrp();
   pass_mode_ = request.only_mode();
-  output_.begin(layout_.mode(pass_mode_).length);
 }
 
 template <class Sum, class Factor>
 void HostBackend<Sum, Factor>::submit_resident(ResidentId chunk) {
-  form_ = residents_.form_for(chunk, pass_mode_, rings_);
-  add_chunk(residents_.source(chunk));
+  // Terms are added up in line order.
+  const ChunkForm<Sum> form = adds_losses_ ? ChunkForm<Sum>{} : residents_.form_for(chunk, pass_mode_, pass_.rings());
+  add_chunk(residents_.source(chunk), form);
 }
 
 template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::add_chunk(const FrameSource& source) {
+void HostBackend<Sum, Factor>::add_chunk(const FrameSource& source, const ChunkForm<Sum>& form) {
   const auto begin = std::chrono::steady_clock::now();
-  output_.open_chunk(source.range[static_cast<std::size_t>(pass_mode_)], source.nnz);
-  if (output_.is_owned_by_rows()) {
-    exchange_->run(source, pass_mode_, bits_within_a_line(padded_rank<Sum>(rank_) * sizeof(Sum)), rings_,
-                   [&](std::size_t part, const NonzeroSpan& nonzeros) { add_owned(source, part, nonzeros); });
-  } else {
-    executor_.run(rings_.size(), [&](std::size_t part) { add_part(source, part); });
-  }
-  output_.close_chunk();
-  trace("mttkrp", begin, source.chunk);
+  pass_.add(source, form);
+  trace(adds_losses_ ? "loss pass" : "mttkrp", begin, source.chunk);
 }
 
 template <class Sum, class Factor>
@@ -271,113 +246,10 @@ void HostBackend<Sum, Factor>::trace(std::string_view name, std::chrono::steady_
 }
 
 template <class Sum, class Factor>
-RowsTask<Sum, Factor> HostBackend<Sum, Factor>::make_task(const FrameSource& source, std::size_t part) {
-  FrameRing& ring = rings_[part];
-  RowsTask<Sum, Factor> task;
-  task.output = output_.target(part);
-  task.output.rows = ring.rows(pass_mode_);
-  task.output.mask = decoder_.row_mask(pass_mode_);
-  const std::uint64_t stride = padded_rank<Sum>(rank_);
-  std::uint64_t bytes = 0;  // of the rows that nonzeros of the chunk can have
-  for (int mode = 0; mode < layout_.order(); ++mode) {
-    const auto& factor = std::as_const(factors_)[mode].matrix();
-    const RowRange range = source.range[static_cast<std::size_t>(mode)];
-    const std::uint64_t rows = std::uint64_t{range.upper} - range.lower + 1;
-    bytes += rows * stride * (mode == pass_mode_ ? sizeof(Sum) : sizeof(Factor));
-    if (mode == pass_mode_) continue;
-    task.factors[static_cast<std::size_t>(task.factor_count++)] = {factor.row(0), ring.rows(mode),
-                                                                   decoder_.row_mask(mode), 0};
-  }
-  task.prefetch = bytes > prefetched_bytes(stride * sizeof(Factor));
-  task.values = ring.values();
-  task.stride = stride;
-  return task;
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::add_sorted(const FrameSource& source, std::size_t part) {
-  RowsTask<Sum, Factor> task = make_task(source, part);
-  task.lines = form_.sorted->lines.data();
-  task.values = form_.sorted->values.data();
-  task.sorted = true;
-  task.prefetch_stream = matrix_bytes_ > stream_prefetched_bytes;
-  const std::uint64_t begin = source.frames() * part / rings_.size() * frame_entries;
-  const std::uint64_t end = source.frames() * (part + 1) / rings_.size() * frame_entries;
-  if (begin < end) mttkrp_rows(task, {begin, std::min(end, source.nnz) - begin});
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::add_fibers(const FrameSource& source, std::size_t part) {
-  if constexpr (std::is_same_v<Sum, Factor>) {
-    std::array<const Sum*, max_order> factors{};
-    for (int mode = 0; mode < layout_.order(); ++mode) {
-      factors[static_cast<std::size_t>(mode)] = std::as_const(factors_)[mode].matrix().row(0);
-    }
-    mttkrp_fibers<Sum>(*form_.tree, source, {pass_mode_, factors, output_.target(part), padded_rank<Sum>(rank_)}, part);
-  }
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::add_part(const FrameSource& source, std::size_t part) {
-  if (form_.tree != nullptr) return add_fibers(source, part);
-  if (form_.sorted != nullptr) return add_sorted(source, part);
-  const std::uint64_t first = source.frames() * part / rings_.size();
-  const std::uint64_t end = source.frames() * (part + 1) / rings_.size();
-  if (first == end) return;
-  if (decoder_.decodes_to_lines()) return add_lines(source, first, end, part);
-  const RowsTask<Sum, Factor> task = make_task(source, part);
-  decoder_.decode(source, first, rings_[part]);
-  for (std::uint64_t frame = first; frame < end; ++frame) {
-    if (frame + 1 < end) decoder_.decode(source, frame + 1, rings_[part]);
-    mttkrp_rows(task, {frame % 2 * frame_entries, static_cast<std::size_t>(source.entries_of(frame))});
-  }
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::add_lines(const FrameSource& source, std::uint64_t first, std::uint64_t end,
-                                         std::size_t part) {
-  RowsTask<Sum, Factor> task = make_task(source, part);
-  if (source.decoded != nullptr) {
-    task.lines = source.decoded->indices.data();
-    task.values = source.decoded->values.data();
-    const std::uint64_t begin = first * frame_entries;
-    return mttkrp_rows(task, {begin, std::min(end * frame_entries, source.nnz) - begin});
-  }
-  FrameRing& ring = rings_[part];
-  task.lines = ring.tile_indices();
-  task.values = source.has_values() ? ring.tile_values() : nullptr;
-  for (std::uint64_t from = first; from < end; from += tile_frames) {
-    const std::uint64_t to = std::min(end, from + tile_frames);
-    for (std::uint64_t frame = from; frame < to; ++frame) {
-      const std::uint64_t at = (frame - from) * frame_entries;
-      decoder_.decode_bits(source, frame, ring, ring.tile_indices() + at, nullptr, ring.tile_values() + at);
-    }
-    mttkrp_rows(task, {0, std::min(to * frame_entries, source.nnz) - from * frame_entries});
-  }
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::add_owned(const FrameSource& source, std::size_t part, const NonzeroSpan& nonzeros) {
-  RowsTask<Sum, Factor> task = make_task(source, part);
-  if (decoder_.decodes_to_lines()) {
-    task.lines = nonzeros.indices;
-    task.values = nonzeros.values;
-    return mttkrp_rows(task, {0, nonzeros.count});
-  }
-  for (std::size_t first = 0; first < nonzeros.count; first += frame_entries) {
-    const std::size_t count = std::min<std::size_t>(frame_entries, nonzeros.count - first);
-    decoder_.expand({nonzeros.indices + first, nonzeros.keys != nullptr ? nonzeros.keys + first : nullptr,
-                     nonzeros.values != nullptr ? nonzeros.values + first : nullptr, count},
-                    rings_[part]);
-    mttkrp_rows(task, {0, count});
-  }
-}
-
-template <class Sum, class Factor>
 RowUpdate HostBackend<Sum, Factor>::update_rows(int mode, const RowProblem& problem) {
   const bool needs_dual = problem.constraint.needs_dual();
   const auto begin = std::chrono::steady_clock::now();
-  const RowsView<Sum> given = output_.rows();
+  const RowsView<Sum> given = pass_.output(mode).rows();
   check_row_problem(problem, rank_, std::as_const(duals_)[mode].rows() > 0);
   require(mode == pass_mode_ && given.rows == layout_.mode(mode).length,
           "update_rows: the last pass was not one of mode " + std::to_string(mode));
@@ -389,7 +261,7 @@ RowUpdate HostBackend<Sum, Factor>::update_rows(int mode, const RowProblem& prob
   std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
   gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
   RowUpdate update = dense_.update_rows(problem, given, old, factor, solution_rows(given, factor), gram);
-  output_.set_zeroed();
+  pass_.output(mode).set_zeroed();
   trace("row update", begin, 0);
   return update;
 }

@@ -2,14 +2,12 @@
 #include <algorithm>
 
 #include "kernels/backend_checks.hpp"
+#include "kernels/host/chunk_pass.hpp"
 #include "kernels/host/factor_matrix.hpp"
 #include "kernels/host/fiber_tree.hpp"
-#include "kernels/host/frame_rows.hpp"
 #include "kernels/host/host_backend.hpp"
 #include "kernels/host/host_dense.hpp"
-#include "kernels/host/pass_output.hpp"
 #include "kernels/host/resident_chunks.hpp"
-#include "kernels/host/row_exchange.hpp"
 #include "kernels/host/sorted_tiles.hpp"
 
 namespace blco {
@@ -22,17 +20,15 @@ template <class Sum, class Factor = Sum>
 std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
   const std::uint64_t longest = std::ranges::max(config.layout.shape());
   const auto rank = static_cast<std::uint64_t>(config.rank);
-  std::uint64_t bytes = small_bytes + PassOutput<Sum>::bytes(longest, config.rank) +
-                        DenseKernels::bytes(config.rank, longest, config.dual_modes != 0, threads) +
-                        static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order());
-  if (host_backend_needs_exchange(config, threads)) bytes += RowExchange::bytes(config.layout, threads);
+  std::uint64_t bytes = small_bytes + ChunkPass<Sum, Factor>::bytes(config, threads) +
+                        DenseKernels::bytes(config.rank, longest, config.dual_modes != 0, threads);
   for (int mode = 0; mode < config.layout.order(); ++mode) {
     const std::uint64_t length = config.layout.mode(mode).length;
     std::uint64_t matrices = FactorMatrix<Factor, Sum>::bytes(length, config.rank);
     if (has_mode(config.dual_modes, mode)) matrices += RowMatrix<Factor, Sum>::bytes(length, config.rank);
     bytes += (config.keep_previous ? 2 : 1) * matrices + rank * rank * sizeof(double);
   }
-  return bytes + mapped_bytes(std::min(config.private_bytes, host_backend_useful_private_bytes(config, threads)));
+  return bytes;
 }
 
 }  // namespace
@@ -55,9 +51,8 @@ std::uint64_t host_backend_bytes(const BackendConfig& config, int threads) {
 }
 
 std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int threads) {
-  const std::uint64_t longest = std::ranges::max(config.layout.shape());
-  return config.precision == Precision::f32 ? PassOutput<float>::useful_private_bytes(longest, config.rank, threads)
-                                            : PassOutput<double>::useful_private_bytes(longest, config.rank, threads);
+  return config.precision == Precision::f32 ? ChunkPass<float, float>::useful_private_bytes(config, threads)
+                                            : ChunkPass<double, double>::useful_private_bytes(config, threads);
 }
 
 std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {

@@ -33,10 +33,7 @@ int bits_within_a_line(std::uint64_t row_bytes) {
 }
 
 RowExchange::RowExchange(const TensorLayout& layout, const FrameDecoder& decoder, Executor& executor)
-    : decoder_(decoder),
-      executor_(executor),
-      has_key_(layout.has_key()),
-      tile_frames_(frames_of_a_tile(executor.width())) {
+    : decoder_(decoder), executor_(executor), has_key_(layout.has_key()) {
   const int threads = executor.width();
   if (threads == 1) return;
   const bool halves = by_halves(decoder, threads);
@@ -65,15 +62,20 @@ std::uint64_t RowExchange::bytes(const TensorLayout& layout, int threads) {
          (4 * columns * array + tile_entries(threads) * sizeof(std::uint16_t) + 2 * segments + sizeof(Part));
 }
 
-void RowExchange::run(const FrameSource& source, int mode, int ignored_bits, std::span<FrameRing> rings,
-                      const Add& add) {
-  const std::uint64_t frames_of_a_round = parts_.size() * tile_frames_;
+std::uint64_t RowExchange::frames_of_a_round(int threads) {
+  return static_cast<std::uint64_t>(threads) * frames_of_a_tile(threads);
+}
+
+void RowExchange::run(const FrameSource& source, FrameRange frames, int mode, int ignored_bits,
+                      std::span<FrameRing> rings, const Add& add) {
+  const std::uint64_t round_frames = frames_of_a_round(executor_.width());
   const Job job{source,
+                frames,
                 mode,
                 ignored_bits,
                 without_lowest_bits(decoder_.row_mask(mode), ignored_bits),
                 source.has_values(),
-                (source.frames() + frames_of_a_round - 1) / frames_of_a_round};
+                (frames.count() + round_frames - 1) / round_frames};
   for (std::uint64_t round = 0; round <= job.rounds; ++round) {
     executor_.run(parts_.size(), [&](std::size_t part) {
       if (round > 0) add_owned(job, round - 1, part, add);
@@ -83,26 +85,21 @@ void RowExchange::run(const FrameSource& source, int mode, int ignored_bits, std
 }
 
 void RowExchange::split(const Job& job, std::uint64_t round, std::size_t part, FrameRing& ring) {
-  const std::uint64_t frames = job.source.frames();
-  const std::uint64_t round_first = frames * round / job.rounds;
-  const std::uint64_t round_frames = frames * (round + 1) / job.rounds - round_first;
-  const std::uint64_t first = round_first + round_frames * part / parts_.size();
-  const std::uint64_t end = round_first + round_frames * (part + 1) / parts_.size();
+  const FrameRange frames = job.frames.cut(round, job.rounds).cut(part, parts_.size());
   Part& own = parts_[part];
   Tile& tile = own.tiles[round % 2];
   if (own.owners.empty()) {
-    split_in_halves(job, first, end, ring, tile);
+    split_in_halves(job, frames, ring, tile);
   } else {
-    split_by_owners(job, first, end, ring, own, tile);
+    split_by_owners(job, frames, ring, own, tile);
   }
 }
 
-void RowExchange::split_in_halves(const Job& job, std::uint64_t first, std::uint64_t end, FrameRing& ring,
-                                  Tile& tile) const {
+void RowExchange::split_in_halves(const Job& job, FrameRange frames, FrameRing& ring, Tile& tile) const {
   const std::size_t half = tile.entries.indices.size() / 2;
   SplitSink lower{tile.entries.indices.data(), tile.entries.values.data(), 0};
   SplitSink upper{lower.indices + half, lower.values + half, 0};
-  for (std::uint64_t frame = first; frame < end; ++frame) {
+  for (std::uint64_t frame = frames.first; frame < frames.end; ++frame) {
     const NonzeroSpan nonzeros = decoder_.lines_of(job.source, frame, ring);
     split_in_two(nonzeros.indices, nonzeros.values, nonzeros.count, job.mask, lower, upper);
   }
@@ -110,12 +107,11 @@ void RowExchange::split_in_halves(const Job& job, std::uint64_t first, std::uint
   tile.segments[1] = {half, upper.count};
 }
 
-void RowExchange::split_by_owners(const Job& job, std::uint64_t first, std::uint64_t end, FrameRing& ring, Part& part,
-                                  Tile& tile) const {
+void RowExchange::split_by_owners(const Job& job, FrameRange frames, FrameRing& ring, Part& part, Tile& tile) const {
   const auto owners = static_cast<std::uint32_t>(parts_.size());
   for (Segment& segment : tile.segments) segment = {};
   std::size_t staged = 0;
-  for (std::uint64_t frame = first; frame < end; ++frame) {
+  for (std::uint64_t frame = frames.first; frame < frames.end; ++frame) {
     const auto count = static_cast<std::size_t>(job.source.entries_of(frame));
     std::uint64_t* indices = part.staged.indices.data() + staged;
     std::uint16_t* to = part.owners.data() + staged;

@@ -26,13 +26,16 @@ class RowExchange {
   // One part per thread of `executor`. Decoder and executor must outlive this.
   RowExchange(const TensorLayout& layout, const FrameDecoder& decoder, Executor& executor);
   static std::uint64_t bytes(const TensorLayout& layout, int threads);
+  // What all parts together split in a round.
+  static std::uint64_t frames_of_a_round(int threads);
 
   // Called for each part by one thread at a time.
   using Add = std::function<void(std::size_t part, const NonzeroSpan& nonzeros)>;
 
-  // Passes every nonzero to `add` on the part that owns its row of `mode`. Ignoring the lowest `ignored_bits` of a row
-  // number gives rows on the same cache line the same owner. `rings` has one per part.
-  void run(const FrameSource& source, int mode, int ignored_bits, std::span<FrameRing> rings, const Add& add);
+  // Passes every nonzero of some frames to `add` on the part that owns its row of `mode`. Ignoring the lowest
+  // `ignored_bits` of a row number gives rows on the same cache line the same owner. `rings` has one per part.
+  void run(const FrameSource& source, FrameRange frames, int mode, int ignored_bits, std::span<FrameRing> rings,
+           const Add& add);
 
  private:
   struct Entries {
@@ -57,6 +60,7 @@ class RowExchange {
   };
   struct Job {
     const FrameSource& source;
+    FrameRange frames;
     int mode;
     int ignored_bits;
     std::uint64_t mask;
@@ -65,15 +69,13 @@ class RowExchange {
   };
 
   void split(const Job& job, std::uint64_t round, std::size_t part, FrameRing& ring);
-  void split_in_halves(const Job& job, std::uint64_t first, std::uint64_t end, FrameRing& ring, Tile& tile) const;
-  void split_by_owners(const Job& job, std::uint64_t first, std::uint64_t end, FrameRing& ring, Part& part,
-                       Tile& tile) const;
+  void split_in_halves(const Job& job, FrameRange frames, FrameRing& ring, Tile& tile) const;
+  void split_by_owners(const Job& job, FrameRange frames, FrameRing& ring, Part& part, Tile& tile) const;
   void add_owned(const Job& job, std::uint64_t round, std::size_t owner, const Add& add) const;
 
   const FrameDecoder& decoder_;
   Executor& executor_;
   bool has_key_;
-  std::uint64_t tile_frames_;
   std::vector<Part> parts_;
 };
 

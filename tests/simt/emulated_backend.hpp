@@ -44,6 +44,7 @@ struct EmulatedOptions {
   std::uint64_t lane_bytes = 1 << 20;
   std::uint64_t private_bytes = 1 << 20;
   std::uint64_t resident_bytes = 4 << 20;
+  ModeSet dual_modes = 0;
   TraceSink* trace = nullptr;
 };
 
@@ -54,6 +55,7 @@ inline CudaConfig emulated_config(std::span<const std::uint64_t> shape, const Em
   config.backend.precision = options.precision;
   config.backend.private_bytes = options.private_bytes;
   config.backend.keep_previous = true;
+  config.backend.dual_modes = options.dual_modes;
   config.backend.trace = options.trace;
   config.lanes = options.lanes;
   config.lane_bytes = options.lane_bytes;
@@ -123,6 +125,12 @@ class EmulatedBackend {
   std::vector<double> factor(int mode) const {
     std::vector<double> rows(size(mode));
     backend_->store_factor(mode, 0, rows);
+    return rows;
+  }
+
+  std::vector<double> dual(int mode) const {
+    std::vector<double> rows(size(mode));
+    backend_->store_dual(mode, 0, rows);
     return rows;
   }
 

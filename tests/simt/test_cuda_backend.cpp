@@ -306,11 +306,13 @@ TEST(CudaBackend, TakesNoMoreDeviceMemoryThanThePlanCounts) {
   SKIP_ON_HARDWARE();
   simt::reset();
   for (const int r : {1, 16, 100}) {
-    const CudaConfig config =
-        emulated_config(std::vector<std::uint64_t>{4000, 3, 57}, {.rank = r, .private_bytes = 1 << 20});
-    const auto device = make_cuda_backend(config);
+    for (const ModeSet dual_modes : {0U, 1U, 7U}) {
+      const CudaConfig config = emulated_config(std::vector<std::uint64_t>{4000, 3, 57},
+                                                {.rank = r, .private_bytes = 1 << 20, .dual_modes = dual_modes});
+      const auto device = make_cuda_backend(config);
 
-    EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config) + config.resident_bytes) << "rank " << r;
+      EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config) + config.resident_bytes) << "rank " << r;
+    }
   }
 }
 

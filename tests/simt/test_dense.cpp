@@ -98,7 +98,7 @@ class Device {
  public:
   Device(std::uint64_t max_rows, int rank, std::size_t sum_bytes, std::size_t factor_bytes,
          std::uint64_t slab_numbers = usual_slab)
-      : sizes_(max_rows, rank, sum_bytes, factor_bytes, slab_numbers),
+      : sizes_(max_rows, rank, sum_bytes, factor_bytes, /*duals=*/false, slab_numbers),
         scratch_(static_cast<std::size_t>(sizes_.bytes)),
         work_(sizes_, scratch_.data(), stream_, transfer_) {}
 
@@ -107,8 +107,8 @@ class Device {
     const DeviceArray<Sum> given(output, stream_);
     const DeviceArray<Factor> factor(output.size());
     Updated<Factor> made;
-    made.update =
-        work_.update_rows<Sum, Factor>(given.data(), output.size() / sizes_.columns, solver, factor.data(), made.gram);
+    made.update = work_.update_rows<Sum, Factor>(given.data(), output.size() / sizes_.columns, solver, {},
+                                                 factor.data(), made.gram);
     made.factor = factor.download(stream_);
     return made;
   }
@@ -288,7 +288,11 @@ TEST(Dense, ScratchIsBoundedWhateverTheRows) {
   EXPECT_LE(cuda::DenseSizes(max_rows, 64, sizeof(double), sizeof(double)).bytes, 42 * mebibyte);
   EXPECT_LE(cuda::DenseSizes(max_rows, 64, sizeof(double), sizeof(float)).bytes, 58 * mebibyte);
   EXPECT_LE(cuda::DenseSizes(max_rows, 64, sizeof(float), sizeof(float)).bytes, 74 * mebibyte);
-  EXPECT_LE(cuda::DenseSizes(max_rows, 4096, sizeof(float), sizeof(float)).bytes, 384 * mebibyte);
+  EXPECT_LE(cuda::DenseSizes(max_rows, 64, sizeof(double), sizeof(double), /*duals=*/true).bytes, 74 * mebibyte);
+  EXPECT_LE(cuda::DenseSizes(max_rows, 64, sizeof(float), sizeof(float), /*duals=*/true).bytes, 122 * mebibyte);
+  EXPECT_LE(cuda::DenseSizes(max_rows, 4096, sizeof(float), sizeof(float)).bytes,
+            384 * mebibyte + 4096 * sizeof(double))
+      << "with a weight per column";
   EXPECT_LE(cuda::DenseSizes(40, 8, sizeof(float), sizeof(float)).bytes, mebibyte / 8);
 }
 

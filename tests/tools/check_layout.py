@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "kernels": ["blco"],
     "kernels/csf": ["kernels", "blco"],
     "kernels/host": ["kernels", "kernels/csf", "blco"],
+    "kernels/machine": ["kernels", "blco"],
     "kernels/cuda": ["kernels", "blco"],
     "kernels/rivals": ["kernels", "kernels/csf", "kernels/host", "blco"],
     "kernels/rivals/cuda": ["kernels", "kernels/csf", "kernels/cuda", "kernels/rivals", "blco"],

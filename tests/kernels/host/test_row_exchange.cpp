@@ -56,7 +56,7 @@ std::vector<std::vector<Nonzero>> exchange(const FrameDecoder& decoder, const Fr
     own_rings.emplace_back(order);
   }
   std::vector<std::vector<Nonzero>> given(static_cast<std::size_t>(threads));
-  exchange.run(source, mode, ignored_bits, rings, [&](std::size_t part, const NonzeroSpan& span) {
+  exchange.run(source, source.all_frames(), mode, ignored_bits, rings, [&](std::size_t part, const NonzeroSpan& span) {
     for (Nonzero& nonzero : nonzeros_of(decoder, span, order, own_rings[part])) given[part].push_back(nonzero);
   });
   return given;

@@ -1,4 +1,4 @@
-#include "kernels/host/machine_peaks.hpp"
+#include "kernels/machine/machine_peaks.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,7 @@
 
 #include "blco/error.hpp"
 #include "kernels/aligned_buffer.hpp"
-#include "kernels/host/peak_loops.hpp"
+#include "kernels/machine/peak_loops.hpp"
 
 namespace blco {
 namespace {

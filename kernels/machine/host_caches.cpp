@@ -1,4 +1,4 @@
-#include "kernels/host/host_caches.hpp"
+#include "kernels/machine/host_caches.hpp"
 
 #include <unistd.h>
 
