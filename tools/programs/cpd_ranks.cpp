@@ -178,7 +178,9 @@ class RankSearch {
       return core_consistency(tensor_, model, budget_, options_of(model.rank));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::out_of_memory && error.kind() != ErrorKind::cancelled) throw;
-      notes_.push_back(fmt::format("the core consistency of rank {} is left out: {}", model.rank, error.what()));
+      const bool stopped = error.kind() == ErrorKind::cancelled;
+      notes_.push_back(fmt::format("the core consistency of rank {} is left out: {}", model.rank,
+                                   stopped ? "the job was stopped" : "it requires more memory; raise --memory"));
       return std::nullopt;
     }
   }

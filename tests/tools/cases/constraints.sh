@@ -1,9 +1,9 @@
 # Constraints on the rows of factors: what the fit says, and what the model keeps.
 write_small_tensor small.tns
 blco-ingest small.tns -o small.blco --quiet
-run blco-cpd small.blco --rank 2 --sweeps 5 --tolerance 0 --threads 1 --nonnegative -o parts.h5
+run blco-cpd small.blco --rank 2 --sweeps 5 --tolerance 0 --threads 1 --memory 16MiB --nonnegative -o parts.h5
 blco-info parts.h5 | grep -A5 "^rank"
-run blco-cpd small.blco --rank 2 --sweeps 5 --tolerance 0 --threads 1 --nonnegative 0 --simplex 2 -o shares.h5
+run blco-cpd small.blco --rank 2 --sweeps 5 --tolerance 0 --threads 1 --memory 16MiB --nonnegative 0 --simplex 2 -o shares.h5
 blco-info shares.h5 | grep -A12 "^rank"
 run blco-cpd small.blco --rank 2 --sweeps 5 --tolerance 0 --threads 1 --box -1:0.5:1 --l1 0.01 -o box.h5 --quiet
 run blco-info box.h5 --verify

@@ -12,4 +12,19 @@ fit --starts 100000 -o long.h5 --time-limit 1 >log
 echo "exit $?"
 [ "$(grep -c ^start log)" -lt 100000 ] && echo "the limit is for all starts"
 fit --starts 3 --dry-run | grep -c ^plan
+
+# An interrupt ends all of them, with the best model so far.
+interruptible blco-cpd t.blco --rank 3 --device cpu --starts 1000000 -o stopped.h5 >log 2>err &
+while ! grep -qs '^start   3' log; do sleep 0.01; done
+kill -INT $!
+wait $!
+echo "exit $?"
+grep -c '^model' log
+interruptible blco-cpd t.blco --rank 1,2,3,40 --device cpu --sweeps 100000000 --tolerance 0 -o 'stopped-{rank}.h5' --json >log 2>err &
+while ! grep -qs '"sweep":9' log; do sleep 0.01; done
+kill -INT $!
+wait $!
+echo "exit $?"
+tail -n 1 log
+rm log err
 list_folder
