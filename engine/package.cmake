@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 add_library(blco $<TARGET_OBJECTS:blco_blco> $<TARGET_OBJECTS:blco_io> $<TARGET_OBJECTS:blco_kernels>
-                 $<TARGET_OBJECTS:blco_engine>)
+                 $<TARGET_OBJECTS:blco_engine> ${lbfgsb_object})
 add_library(blco::blco ALIAS blco)
 set_target_properties(blco PROPERTIES LINKER_LANGUAGE CXX SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                                       VERSION ${PROJECT_VERSION})

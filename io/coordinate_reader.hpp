@@ -84,6 +84,13 @@ class CoordinateReader {
   // Rows left out so far because of missing fields, per column that has any.
   virtual std::vector<SkippedRows> skipped_rows() const { return {}; }
 
+  // Where an entry of the last batch comes from, for a message: "line 7 of new.tns". Until the next call of next().
+  virtual std::string place_of(std::size_t) const { return name(); }
+
+  // Of a reader that numbers known keys only: the first key in the last batch that is none of them, as a message shows
+  // it, where `coordinate`, of that batch and mode, is beyond the known ones. Empty if coordinates are numbers.
+  virtual std::string unknown_key(std::size_t, std::uint64_t) const { return {}; }
+
   // At the end of the input: the labels of each mode; empty if coordinates are numbers.
   virtual std::vector<Labels> take_labels() { return {}; }
 

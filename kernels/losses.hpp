@@ -1,7 +1,8 @@
 // The losses as functions of an entry x and the model's value m; host, device and reference share them.
 //
 // A loss is a struct: value, derivative by m, the least m, and whether zeros have a closed form. To add one, write its
-// struct here, name it in with_loss, and in blco/loss.{hpp,cpp}. T is a scalar or a vector of numbers.
+// struct here, name it in with_loss, and in blco/loss.{hpp,cpp}. T is a number with these operators, log, exp, pow and
+// abs.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +20,16 @@ namespace losses {
 template <class T>
 BLCO_HOST_DEVICE T square(T x) {
   return x * x;
+}
+
+template <class T>
+BLCO_HOST_DEVICE T lesser(T a, T b) {
+  return a < b ? a : b;
+}
+
+template <class T>
+BLCO_HOST_DEVICE T greater(T a, T b) {
+  return a > b ? a : b;
 }
 
 struct Gaussian {
@@ -133,16 +144,6 @@ struct Huber {
   template <class T>
   BLCO_HOST_DEVICE T derivative(T x, T m) const {
     return T(2) * greater(lesser(m - x, T(threshold)), T(-threshold));
-  }
-
- private:
-  template <class T>
-  BLCO_HOST_DEVICE static T lesser(T a, T b) {
-    return a < b ? a : b;
-  }
-  template <class T>
-  BLCO_HOST_DEVICE static T greater(T a, T b) {
-    return a > b ? a : b;
   }
 };
 

@@ -75,9 +75,9 @@ struct Ratio {
   double floor;
   template <class T>
   BLCO_HOST_DEVICE void operator()(T x, T m, T& term, T& weight) const {
+    using losses::greater;
     using std::log;
-    const T least = T(floor);
-    const T held = m > least ? m : least;
+    const T held = greater(m, T(floor));
     term = x * log(held);
     weight = x / held;
   }

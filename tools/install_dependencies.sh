@@ -3,7 +3,7 @@
 set -euo pipefail
 
 packages=(g++ make cmake pkg-config libhdf5-dev libzstd-dev libisal-dev libhwy-dev libeigen3-dev libcli11-dev libfmt-dev
-          nlohmann-json3-dev)
+          nlohmann-json3-dev liblbfgsb-dev)
 case "${1-}" in
   "") ;;
   --tests) packages+=(libgtest-dev libgmock-dev libboost-context-dev python3 python3-pip python3-venv python3-numpy

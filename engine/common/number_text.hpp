@@ -1,8 +1,10 @@
-// Numbers in messages.
+// Numbers in messages and tables.
 #pragma once
 
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <string>
 
 namespace blco {
@@ -11,6 +13,20 @@ namespace blco {
 inline std::string in_full(double number) {
   std::array<char, 32> text;
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
+// For a table, in the shortest form that reads back as the same double: whole numbers below 2^53 as integers, larger
+// numbers with an exponent, because pandas does not read integers beyond 64 bits as numbers.
+inline void append_table_number(double number, std::string& text) {
+  std::array<char, 32> digits;
+  char* const end = digits.data() + digits.size();
+  const bool is_large = std::isfinite(number) && std::abs(number) >= 0x1p53;
+  const bool is_minus_zero = number == 0 && std::signbit(number);
+  const bool is_whole = std::abs(number) < 0x1p53 && number == std::trunc(number) && !is_minus_zero;
+  const auto made = is_large   ? std::to_chars(digits.data(), end, number, std::chars_format::scientific)
+                    : is_whole ? std::to_chars(digits.data(), end, static_cast<std::int64_t>(number))
+                               : std::to_chars(digits.data(), end, number);
+  text.append(digits.data(), made.ptr);
 }
 
 }  // namespace blco

@@ -4,6 +4,7 @@
 
 #include "blco/error.hpp"
 #include "engine/fit/cp_fit.hpp"
+#include "engine/fit/fit_method.hpp"
 #include "engine/fit/initial_model.hpp"
 #include "engine/fit/model_room.hpp"
 #include "engine/fit/original_rows.hpp"
@@ -57,6 +58,7 @@ CpdModel run_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
   request.stop = [&meter] { return meter.poll(); };
   CpdJob job(tensor, budget, start.options, request);
   check_model_room(tensor.summary(), start.options);
+  check_entries(tensor, start.options, meter);  // before the backend, so that both may use the same memory
   job.make_backend();
   std::unique_ptr<Streamer> streamer = job.make_streamer(&meter);
   if (options.on_plan) options.on_plan(describe_fit(job, tensor.summary(), start.options));

@@ -67,6 +67,7 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
   request_.threads = pool_.width();
   request_.deterministic = options.deterministic;
   request_.best_tier = request.best_tier;
+  request_.lane_bytes = request.lane_bytes;
   request_.want_previous = request.want_previous;
   choose_device(budget, options, request);
   request_.caller_bytes =

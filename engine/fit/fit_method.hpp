@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/stream/pass_sequence.hpp"
 #include "kernels/backend.hpp"
@@ -31,6 +32,7 @@ struct MethodNeeds {
   ModeSet dual_modes = 0;            // that update_rows solves by ADMM
   bool undoes_steps = false;         // by the backend's previous factors
   std::uint64_t host_bytes = 0;      // of the method itself
+  std::uint64_t lane_bytes = 0;      // of the largest chunk that it submits beside those of the tensor
   std::uint64_t state_matrices = 0;  // that a checkpoint keeps, each as large as all factors
 };
 
@@ -70,6 +72,9 @@ class FitMethod {
 
 // The table of methods. Throws Error{invalid_argument} for options that do not go together.
 void check_method(const TensorSummary& tensor, const CpdOptions& options);
+// Throws Error{invalid_argument} for values of the tensor that do not suit the method. Reads the tensor only if there
+// may be some.
+void check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
 MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options);
 std::unique_ptr<FitMethod> make_method(const FitContext& context);
 // Writes method, loss and constraints into the model.

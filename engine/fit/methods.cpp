@@ -8,34 +8,39 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/fit/cp_als.hpp"
+#include "engine/fit/cp_apr.hpp"
+#include "engine/fit/cp_completion.hpp"
 #include "engine/fit/fit_method.hpp"
+#include "engine/fit/gcp.hpp"
 
 namespace blco {
 namespace {
 
-class NotThereYet final : public FitMethod {
- public:
-  explicit NotThereYet(const FitContext&) {}
-  static void check(const TensorSummary&, const CpdOptions&) { refuse("this method is not there yet"); }
-  static MethodNeeds needs(const TensorSummary&, const CpdOptions&) { return {}; }
-  void start(std::span<const double>) override {}
-  void run_step(SweepReport&) override {}
-  const std::vector<double>& weights() const override { return weights_; }
-
- private:
-  std::vector<double> weights_;
-};
-
 template <class Options>
-struct MethodOf {
-  using Type = NotThereYet;
-  static constexpr const char* name = "none";
-};
+struct MethodOf;
 
 template <>
 struct MethodOf<AlsMethod> {
   using Type = CpAls;
   static constexpr const char* name = "als";
+};
+
+template <>
+struct MethodOf<AprMethod> {
+  using Type = CpApr;
+  static constexpr const char* name = "apr";
+};
+
+template <>
+struct MethodOf<CompletionMethod> {
+  using Type = CpCompletion;
+  static constexpr const char* name = "complete";
+};
+
+template <>
+struct MethodOf<GcpMethod> {
+  using Type = Gcp;
+  static constexpr const char* name = "gcp";
 };
 
 // Calls visit(MethodOf<the options' type>()).
@@ -55,13 +60,27 @@ void check_method(const TensorSummary& tensor, const CpdOptions& options) {
   with_method(options.method, [&](auto of) { decltype(of)::Type::check(tensor, options); });
 }
 
+// A method that takes any values has no check_entries.
+void check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {
+  with_method(options.method, [&](auto of) {
+    using Type = typename decltype(of)::Type;
+    if constexpr (requires { Type::check_entries(tensor, options, meter); })
+      Type::check_entries(tensor, options, meter);
+  });
+}
+
 MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options) {
   return with_method(options.method, [&](auto of) { return decltype(of)::Type::needs(tensor, options); });
 }
 
 std::unique_ptr<FitMethod> make_method(const FitContext& context) {
   return with_method(context.options.method, [&](auto of) -> std::unique_ptr<FitMethod> {
-    return std::make_unique<typename decltype(of)::Type>(context);
+    using Type = typename decltype(of)::Type;
+    // One of several classes, by its options.
+    if constexpr (requires { Type::make(context); })
+      return Type::make(context);
+    else
+      return std::make_unique<Type>(context);
   });
 }
 

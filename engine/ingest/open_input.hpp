@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "blco/executor.hpp"
+#include "blco/labels.hpp"
 #include "io/coordinate_reader.hpp"
 
 namespace blco {
@@ -19,5 +21,30 @@ namespace blco {
 // skipped, if a .csv or .tsv comes without columns, and for a file of a format that is recognised but not read.
 std::unique_ptr<CoordinateReader> open_input(const std::vector<std::filesystem::path>& inputs,
                                              const IngestOptions& options, Executor& executor);
+
+// Whether the name of a file says that it is delimited text: .csv or .tsv, plain or compressed.
+bool is_table_name(const std::filesystem::path& file);
+
+// What is known of a tensor before its entries are read: that of a model.
+struct KnownTensor {
+  std::string name;                     // in messages
+  std::vector<std::string> mode_names;  // one per mode
+  std::vector<Labels> labels;           // per mode; empty: its coordinates are numbers
+  bool without_values = false;          // lines of coordinate text hold coordinates alone
+};
+
+// Opens one input likewise, whose entries have as many modes. In a table, options.columns.modes are those modes in
+// their order; without them a .csv or .tsv has columns of their names. Its keys are the known labels: any other gets a
+// coordinate beyond them, and unknown_key() tells it. options.columns.labels_from, shape, mode_names and label_files
+// are not read. Keys may take any memory: max_known_key_bytes() at most. Throws Error as open_input does, and
+// invalid_argument for a table of another number of modes, or of a mode without labels.
+std::unique_ptr<CoordinateReader> open_entries(const std::filesystem::path& input, const IngestOptions& options,
+                                               const KnownTensor& known, Executor& executor);
+
+// What the reader of a table takes for the known labels.
+std::uint64_t max_known_key_bytes(const std::vector<Labels>& labels);
+
+// The least that a reader of one input takes beside that, whatever it is.
+std::uint64_t min_entry_reader_bytes(int threads);
 
 }  // namespace blco

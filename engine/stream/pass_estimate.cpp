@@ -27,10 +27,23 @@ std::array<std::pair<double, const char*>, 5> terms(const PassSeconds& seconds) 
 
 }  // namespace
 
+PassLoad loss_load(std::span<const PassLoad> mttkrps) {
+  PassLoad load = mttkrps.front();
+  load.mode = -1;
+  load.segments = load.output_bytes = load.factor_bytes = 0;
+  for (const PassLoad& of_mode : mttkrps) {
+    load.segments += of_mode.segments;
+    load.output_bytes += of_mode.output_bytes;
+    load.factor_bytes += of_mode.output_bytes / of_mode.output_number_bytes * of_mode.factor_number_bytes;
+  }
+  return load;
+}
+
 PassTraffic traffic_of(const PassLoad& load, std::uint64_t cache_bytes) {
   const auto nnz = static_cast<double>(load.nnz);
   const auto rank = static_cast<double>(load.rank);
-  const double read = nnz * static_cast<double>(load.order - 1) * rank * static_cast<double>(load.factor_number_bytes);
+  const int rows = load.mode < 0 ? load.order : load.order - 1;
+  const double read = nnz * static_cast<double>(rows) * rank * static_cast<double>(load.factor_number_bytes);
   const double added = static_cast<double>(load.segments) * rank * static_cast<double>(load.output_number_bytes);
   const double missed_reads = read * (1 - share_in_cache(load.factor_bytes, cache_bytes));
   // An addition to memory reads and writes.

@@ -3,12 +3,13 @@
 
 #include <blco/cpd.hpp>
 #include <cstdint>
+#include <span>
 
 namespace blco {
 
-// The work of one pass over mode `mode` of an order-N tensor at rank R.
+// The work of one pass over an order-N tensor at rank R: the MTTKRP of a mode, or a loss pass.
 struct PassLoad {
-  int mode = 0;
+  int mode = 0;  // -1: a loss pass to all modes
   int order = 1;
   int rank = 1;
   std::uint64_t factor_number_bytes = 8;  // per number of a factor
@@ -21,6 +22,10 @@ struct PassLoad {
   std::uint64_t factor_bytes = 0;  // of the matrices that are read
   std::uint64_t output_bytes = 0;
 };
+
+// The work of a loss pass to all modes, from that of the MTTKRP of each: it reads every chunk, and a nonzero's row of
+// every factor, once.
+PassLoad loss_load(std::span<const PassLoad> mttkrps);
 
 // What a pass moves, per resource. Rows hit the last-level cache in the share of the matrices that it holds.
 struct PassTraffic {

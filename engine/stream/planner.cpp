@@ -2,6 +2,7 @@
 #include "engine/stream/planner.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "blco/error.hpp"
@@ -81,8 +82,8 @@ std::uint64_t decode_ahead(const TensorSizes& tensor, const TensorLayout& layout
 
 // Memory for sorted copies or trees of chunks that are decoded anyway.
 std::uint64_t sort_ahead(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room, const Plan& plan) {
-  // If one thread owns each row, chunks are taken in line order, and neither is of use.
-  if (request.threads > 1 && plan.private_bytes == 0) return 0;
+  // If one thread owns each row, or a pass fills all outputs, chunks are taken in line order, and neither is of use.
+  if (request.backend.all_outputs || (request.threads > 1 && plan.private_bytes == 0)) return 0;
   std::vector<std::uint64_t> nnzs;
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
     if (plan.tiers[chunk] == Tier::decoded) nnzs.push_back(tensor.chunks[chunk].nnz);
@@ -94,6 +95,12 @@ std::uint64_t host_bytes(const PlanRequest& request, std::uint64_t private_bytes
   BackendConfig config = request.backend;
   config.private_bytes = private_bytes;
   return host_backend_bytes(config, request.threads);
+}
+
+// Of the outputs that are there at once.
+std::uint64_t output_rows(const BackendConfig& backend) {
+  const auto shape = backend.layout.shape();
+  return backend.all_outputs ? std::accumulate(shape.begin(), shape.end(), std::uint64_t{0}) : std::ranges::max(shape);
 }
 
 std::uint64_t useful_private_bytes(const PlanRequest& request) {
@@ -123,7 +130,7 @@ std::uint64_t choose_private_bytes(const TensorSizes& tensor, const PlanRequest&
   const std::uint64_t useful = useful_private_bytes(request);
   const std::uint64_t min_bytes = min_private_bytes(request);
   const auto copies = static_cast<std::uint64_t>(request.threads - 1);
-  const bool worthwhile = copies * std::ranges::max(request.backend.layout.shape()) <= tensor.nnz() / 4;
+  const bool worthwhile = copies * output_rows(request.backend) <= tensor.nnz() / 4;
   const bool fits = host_bytes(request, useful) <= host_bytes(request, min_bytes) + room;
   const bool streams = request.best_tier == Tier::streamed || tensor.buffer_bytes() >= 2 * room;
   if (worthwhile && fits && streams) return useful;
@@ -215,6 +222,7 @@ bool all_kept(const Plan& plan) {
 Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
   Plan plan;
   plan.lane_bytes = tensor.largest_buffer();
+  if (request.device) plan.lane_bytes = std::max(plan.lane_bytes, request.lane_bytes);
   plan.scratch_bytes = tensor.largest_scratch();
   const std::uint64_t taken = fixed_bytes(tensor, request) + min_lanes * plan.lane_bytes + plan.scratch_bytes;
   plan.minimum_bytes = taken;

@@ -32,6 +32,7 @@ struct PlanRequest {
   BackendConfig backend;  // private_bytes is set by the plan
   std::uint64_t budget_bytes = 0;
   std::uint64_t caller_bytes = 0;  // caller's inputs, and the part of its results that exceeds what is freed before
+  std::uint64_t lane_bytes = 0;    // least size of a lane on a device, for chunks of another tensor
   int threads = 1;
   bool want_previous = false;  // keep the factors before each update, if there is room
   bool deterministic = false;  // no private outputs, whose sums depend on the number of threads

@@ -101,6 +101,7 @@ class CooReader final : public CoordinateReader {
     const auto count = static_cast<std::size_t>(std::min(batch_entries_, source().entry_count() - taken_));
     read_columns(count);
     fill(batch, count);
+    batch_begin_ = taken_;
     taken_ += count;
     return true;
   }
@@ -137,6 +138,9 @@ class CooReader final : public CoordinateReader {
   }
 
   std::string format() const override { return sources_.front()->format(); }
+  std::string place_of(std::size_t entry) const override {
+    return "entry " + std::to_string(batch_begin_ + entry) + " of " + sources_[source_]->path().string();
+  }
   bool counts_from_zero() const override { return true; }
   std::uint64_t memory_bytes() const override { return source_bytes_ + batch_bytes_; }
 
@@ -250,8 +254,9 @@ class CooReader final : public CoordinateReader {
   std::uint64_t batch_entries_ = 0;
   std::uint64_t batch_bytes_ = 0;
   std::uint64_t source_bytes_ = 0;
-  std::size_t source_ = 0;   // being read
-  std::uint64_t taken_ = 0;  // entries of it taken so far
+  std::size_t source_ = 0;         // being read
+  std::uint64_t taken_ = 0;        // entries of it taken so far
+  std::uint64_t batch_begin_ = 0;  // of the last batch, in it
   std::uint64_t finished_bytes_ = 0;
   std::vector<std::vector<std::byte>> raw_;  // the batch's bytes, per part
   std::vector<Column> coordinates_;

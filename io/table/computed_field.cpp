@@ -83,7 +83,10 @@ bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64
     word = word_of_number(number);
     return true;
   }
-  if (form.known_bins.size() == 0 || number < form.known_bins.lower() || number > form.known_bins.upper()) return false;
+  if (form.known_bins.size() == 0 || number < form.known_bins.lower() || number > form.known_bins.upper()) {
+    word = word_of_number(number);
+    return form.takes_others;
+  }
   word = form.known_bins.bin_of(number);
   return true;
 }

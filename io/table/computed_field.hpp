@@ -17,6 +17,8 @@ struct ComputedForm {
   std::string missing_key = {};  // the field that says that there is none; empty: none does
   bool has_known_bins = false;   // a word is the number of one of known_bins; else the number itself
   NumberBins known_bins = {};
+  bool takes_others =
+      false;  // of a number outside of known_bins the word is the number itself, which is that of no bin
 
   bool is_computed() const { return reading.kind != FieldReading::Kind::keys; }
 };

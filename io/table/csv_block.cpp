@@ -159,6 +159,7 @@ class CsvParser {
         std::min<std::uint64_t>(block_.line_count, static_cast<std::uint64_t>(end_ - begin_) / (fields + key_bytes));
     block_.batch.values.reserve(room);
     block_.batch.narrow.reserve(room * static_cast<std::size_t>(form_.order));
+    if (form_.keeps_places) block_.row_begins.reserve(room);
   }
 
   // `place` is in the line to be named. Unquoting before it has changed no line break.
@@ -219,6 +220,7 @@ class CsvParser {
     }
     block_.batch.narrow.insert(block_.batch.narrow.end(), row_.begin(), row_.end());
     block_.batch.values.push_back(value);
+    if (form_.keeps_places) block_.row_begins.push_back(static_cast<std::uint32_t>(row_begin_ - begin_));
   }
 
   // Of a row with a missing field: true if it is taken, with a key in the place of missing ones.

@@ -33,6 +33,7 @@ struct CsvForm {
   std::vector<ComputedForm> readings;   // per mode: how its fields become keys
   std::vector<int> same_column;         // per mode: the next mode of its column, or unused
   std::vector<std::string> mode_names;  // that the columns give
+  bool keeps_places = false;            // blocks tell where their rows begin
 };
 
 struct CsvKey {
@@ -53,6 +54,7 @@ struct CsvBlock {
   // Per mode, the block's keys by first appearance, distinct but for a missing one.
   std::vector<std::vector<CsvKey>> keys;
   std::vector<std::vector<std::uint64_t>> words;  // the same of computed modes, whose `keys` are empty
+  std::vector<std::uint32_t> row_begins;          // in the text, per entry; empty unless CsvForm::keeps_places
   std::vector<std::uint64_t> skipped;  // rows left out: per mode, and then for the value, the first missing of a row
   std::uint64_t line_count = 0;
   std::optional<CsvFault> fault;  // at the first unacceptable line; the rest is then unspecified

@@ -2,18 +2,17 @@
 #include "io/table/csv_reader.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <exception>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "io/table/mode_keys.hpp"
+#include "io/table/table_headers.hpp"
 #include "io/text/block_reader.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/text_source.hpp"
@@ -30,78 +29,7 @@ constexpr std::size_t prefetch_keys = 8;
 struct Block : ParsedBlock<CsvBlock> {
   const CsvForm* form = nullptr;                    // of its file
   std::vector<std::vector<std::uint32_t>> numbers;  // per mode, the numbers of its keys
-};
-
-// The headers of all files; the cutter asks for them in order.
-class CsvHeaders {
- public:
-  CsvHeaders(std::vector<fs::path> files, const CsvOptions& options)
-      : files_(std::move(files)), columns_(options.columns), dialect_(options.dialect), missing_(options.missing) {}
-
-  std::optional<TextPreamble> find(std::string_view text, bool is_whole, std::size_t file, std::uint64_t lines_before) {
-    const auto found = find_csv_header(text, is_whole, dialect_, files_[file], lines_before);
-    if (!found) return std::nullopt;
-    CsvHeader header = *found;
-    CsvForm form;
-    try {
-      form = make_form(header, file);
-    } catch (const Error&) {
-      // Names may contain separators, so that another one than the most frequent may be meant.
-      auto other = dialect_.separator == 0 ? find_other(text, is_whole, file, lines_before) : std::nullopt;
-      if (!other) throw;
-      std::tie(header, form) = std::move(*other);
-    }
-    if (!readings_.empty()) take_readings(form, file);
-    forms_.push_back(std::move(form));
-    return TextPreamble{.format = "CSV", .bytes = header.bytes, .lines = header.lines, .separator = header.separator};
-  }
-
-  // Of a file whose header has been found; the reference stays valid.
-  const CsvForm& form(std::size_t file) const { return forms_[file]; }
-  bool empty() const { return forms_.empty(); }
-
-  // Of the fields of each mode, in all files.
-  void set_readings(std::vector<ComputedForm> readings) {
-    readings_ = std::move(readings);
-    for (CsvForm& form : forms_) form.readings = readings_;
-  }
-
- private:
-  CsvForm make_form(const CsvHeader& header, std::size_t file) const {
-    return make_csv_form(header, columns_, dialect_.decimal, missing_, files_[file]);
-  }
-
-  void take_readings(CsvForm& form, std::size_t file) const {
-    for (std::size_t n = 0; n < readings_.size(); ++n) {
-      if (form.readings[n].reading.kind == readings_[n].reading.kind) continue;
-      refuse(option_name("columns.modes") + " asks for " + quoted_for_message(columns_.modes[n]) +
-             ", which is a column of " + files_[readings_[n].is_computed() ? file : 0].string() +
-             ", but a way to read one of " + files_[readings_[n].is_computed() ? 0 : file].string() +
-             "; rename the column");
-    }
-    form.readings = readings_;
-  }
-
-  // The header with another separator, where that has all columns that are asked for.
-  std::optional<std::pair<CsvHeader, CsvForm>> find_other(std::string_view text, bool is_whole, std::size_t file,
-                                                          std::uint64_t lines_before) const {
-    for (const char separator : guessed_separators) {
-      try {
-        const CsvDialect dialect{separator, dialect_.decimal};
-        const auto header = find_csv_header(text, is_whole, dialect, files_[file], lines_before);
-        if (header) return std::pair(*header, make_form(*header, file));
-      } catch (const Error&) {
-      }
-    }
-    return std::nullopt;
-  }
-
-  std::vector<fs::path> files_;
-  CsvColumns columns_;
-  CsvDialect dialect_;
-  MissingFields missing_;
-  std::deque<CsvForm> forms_;
-  std::vector<ComputedForm> readings_;  // empty: as each header gives them
+  std::vector<std::string> unknown;                 // per mode, the first key that is not known, if only those count
 };
 
 std::string mebibytes(std::uint64_t bytes) {
@@ -110,7 +38,7 @@ std::string mebibytes(std::uint64_t bytes) {
 
 class CsvReader final : public BlockReader<Block> {
  public:
-  CsvReader(std::vector<fs::path> files, const CsvOptions& options, std::unique_ptr<CsvHeaders> headers,
+  CsvReader(std::vector<fs::path> files, const CsvOptions& options, std::unique_ptr<TableHeaders> headers,
             Executor& executor)
       : BlockReader(std::move(files),
                     {options.skip_lines, options.block_bytes,
@@ -133,7 +61,19 @@ class CsvReader final : public BlockReader<Block> {
     return separator == '\t' ? "TSV" : std::string("text separated by '") + separator + "'";
   }
 
-  std::uint64_t memory_bytes() const override { return csv_reader_bytes(options_.block_bytes, executor().width()); }
+  std::uint64_t memory_bytes() const override {
+    return csv_reader_bytes(options_.block_bytes, executor().width(), !options_.numbers_new_keys);
+  }
+
+  std::string place_of(std::size_t entry) const override {
+    if (options_.numbers_new_keys) return name();
+    const char* const text = delivered_->text.data();
+    const auto lines = std::count(text, text + delivered_->result.row_begins[entry], '\n');
+    return "line " + std::to_string(delivered_lines_ + static_cast<std::uint64_t>(lines) + 1) + " of " +
+           files()[delivered_->file].string();
+  }
+
+  std::string unknown_key(std::size_t mode, std::uint64_t) const override { return delivered_->unknown[mode]; }
 
   std::uint64_t kept_bytes() const override {
     std::uint64_t bytes = 0;
@@ -193,10 +133,13 @@ class CsvReader final : public BlockReader<Block> {
     std::vector<Labels> known(names.size());
     if (options_.known) known = std::exchange(options_.known, {})(names);
     known.resize(readings.size());
+    const std::string option = option_name("columns.labels_from");
+    if (options_.known_from.name.empty()) options_.known_from = {option, ", or leave out " + option};
     for (std::size_t n = 0; n < readings.size(); ++n) {
       const std::string& name = n < names.size() ? names[n] : form.mode_names[n];
-      if (!known[n].empty()) take_known_bins(known[n], name, readings[n]);
-      modes_.emplace_back(name, readings[n], std::move(known[n]));
+      if (!known[n].empty()) take_known_bins(known[n], name, options_.known_from, readings[n]);
+      readings[n].takes_others = !options_.numbers_new_keys;
+      modes_.emplace_back(name, readings[n], std::move(known[n]), options_.known_from);
     }
     headers_->set_readings(std::move(readings));
     known_bytes_ = kept_bytes();
@@ -210,7 +153,10 @@ class CsvReader final : public BlockReader<Block> {
     const auto refused =
         std::ranges::find_if(wave, [](const Block& block) { return block.failure || block.result.fault; });
     const auto good = wave.first(static_cast<std::size_t>(refused - wave.begin()));
-    for (Block& block : good) block.numbers.resize(modes_.size());
+    for (Block& block : good) {
+      block.numbers.resize(modes_.size());
+      block.unknown.assign(modes_.size(), {});
+    }
     executor().run(modes_.size(), [&](std::size_t mode) {
       for (Block& block : good) number_keys(block, mode);
     });
@@ -220,6 +166,10 @@ class CsvReader final : public BlockReader<Block> {
   void number_keys(Block& block, std::size_t mode) {
     if (block.result.keys.empty()) return;
     std::vector<std::uint32_t>& numbers = block.numbers[mode];
+    if (!options_.numbers_new_keys) {
+      find_keys(block, mode);
+      return;
+    }
     if (modes_[mode].form().is_computed()) {
       numbers = modes_[mode].number_of_words(std::exchange(block.result.words[mode], {}));
       if (modes_[mode].counts_rows()) count_rows(block, mode);
@@ -227,16 +177,33 @@ class CsvReader final : public BlockReader<Block> {
     }
     KeyDictionary& dictionary = modes_[mode].dictionary();
     const std::vector<CsvKey> keys = std::move(block.result.keys[mode]);
-    const char* const text = block.text.data();
-    const auto text_of = [&](const CsvKey& key) {
-      return key.begin == CsvKey::missing ? std::string_view(block.form->missing.key)
-                                          : std::string_view(text + key.begin, key.length);
-    };
     numbers.resize(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (i + prefetch_keys < keys.size()) dictionary.prefetch(keys[i + prefetch_keys].hash);
-      numbers[i] = dictionary.number_of(text_of(keys[i]), keys[i].hash);
+      numbers[i] = dictionary.number_of(text_of(keys[i], block), keys[i].hash);
     }
+  }
+
+  static std::string_view text_of(const CsvKey& key, const Block& block) {
+    return key.begin == CsvKey::missing ? std::string_view(block.form->missing.key)
+                                        : std::string_view(block.text.data() + key.begin, key.length);
+  }
+
+  // Keys are in the order of their first rows, so the first one that is not known is that of the first such row.
+  void find_keys(Block& block, std::size_t mode) const {
+    const ModeKeys& known = modes_[mode];
+    const std::vector<std::uint64_t> words = std::exchange(block.result.words[mode], {});
+    const std::vector<CsvKey> keys = std::move(block.result.keys[mode]);
+    std::vector<std::uint32_t>& numbers = block.numbers[mode];
+    if (known.form().is_computed()) {
+      numbers = known.find_words(words);
+    } else {
+      for (const CsvKey& key : keys) numbers.push_back(known.dictionary().find(text_of(key, block), key.hash));
+    }
+    const auto first = static_cast<std::size_t>(
+        std::ranges::find(numbers, static_cast<std::uint32_t>(known.known_count())) - numbers.begin());
+    if (first == numbers.size()) return;
+    block.unknown[mode] = known.form().is_computed() ? known.label_of_word(words[first]) : text_of(keys[first], block);
   }
 
   void count_rows(const Block& block, std::size_t mode) {
@@ -264,6 +231,8 @@ class CsvReader final : public BlockReader<Block> {
                                                    " of " + files()[block.file].string() + ": " +
                                                    block.result.fault->what);
     }
+    delivered_ = &block;
+    delivered_lines_ = lines_before_;
     lines_before_ += block.result.line_count;
     for (std::size_t n = 0; n < skipped_.size(); ++n) skipped_[n] += block.result.skipped[n];
     check_memory();
@@ -311,12 +280,14 @@ class CsvReader final : public BlockReader<Block> {
   }
 
   CsvOptions options_;
-  std::unique_ptr<CsvHeaders> headers_;
+  std::unique_ptr<TableHeaders> headers_;
   std::vector<ModeKeys> modes_;         // with the first header
   std::vector<std::uint64_t> skipped_;  // rows, per mode and then for the value
   std::uint64_t known_bytes_ = 0;       // of the keys that had numbers before
   bool has_ended_ = false;
   std::uint64_t lines_before_ = 0;  // in the file, before the next block to be delivered
+  const Block* delivered_ = nullptr;
+  std::uint64_t delivered_lines_ = 0;  // in the file, before that block
 };
 
 void check_options(const CsvOptions& options) {
@@ -340,11 +311,13 @@ void check_options(const CsvOptions& options) {
 
 }  // namespace
 
-std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads) {
+std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads, bool keeps_places) {
   // Two waves of text; for one wave, up to four times its text for numbers and values, five for keys of the blocks,
   // nine for what these add to the dictionaries at a time. Where missing keys have a name, numbers and values may take
   // eight times the text, but of text that adds no keys.
-  return (2 + 4 + 5 + 9) * blocks_per_thread * block_bytes * static_cast<std::uint64_t>(threads);
+  // The place of a row takes four bytes, and a row at least two of text.
+  const std::uint64_t places = keeps_places ? 2 : 0;
+  return (2 + 4 + 5 + 9 + places) * blocks_per_thread * block_bytes * static_cast<std::uint64_t>(threads);
 }
 
 std::unique_ptr<CoordinateReader> open_csv(std::vector<fs::path> inputs, const CsvOptions& options,
@@ -352,7 +325,8 @@ std::unique_ptr<CoordinateReader> open_csv(std::vector<fs::path> inputs, const C
   if (inputs.empty()) throw Error(ErrorKind::invalid_argument, "no input file; name at least one");
   check_options(options);
   for (const fs::path& file : inputs) check_readable(file);
-  auto headers = std::make_unique<CsvHeaders>(inputs, options);
+  auto headers = std::make_unique<TableHeaders>(inputs, options.columns, options.dialect, options.missing,
+                                                !options.numbers_new_keys);
   return std::make_unique<CsvReader>(std::move(inputs), options, std::move(headers), executor);
 }
 

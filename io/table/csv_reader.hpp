@@ -14,6 +14,7 @@
 #include "blco/labels.hpp"
 #include "io/coordinate_reader.hpp"
 #include "io/table/csv_header.hpp"
+#include "io/table/mode_keys.hpp"
 
 namespace blco {
 
@@ -26,12 +27,16 @@ struct CsvOptions {
   std::uint64_t key_bytes = ~std::uint64_t{0};       // memory limit of the keys
   std::uint64_t memory_bytes = 0;            // of the whole job; the message names it if the keys exceed their limit
   std::vector<std::string> mode_names = {};  // empty: as the columns give them
+  // False: a key that `known` does not have gets the number of these and is not kept; place_of() and unknown_key() tell
+  // of it. Coordinates are final at once then.
+  bool numbers_new_keys = true;
+  KnownSource known_from = {};  // where these labels come from; without a name columns.labels_from
   // Returns for each of these modes the labels that already have numbers; empty: there are none. Called once.
   std::function<std::vector<Labels>(const std::vector<std::string>& mode_names)> known = {};
 };
 
-// Memory of a reader without its keys.
-std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads);
+// Memory of a reader without its keys; of one that numbers known keys only, where `keeps_places`.
+std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads, bool keeps_places = false);
 
 // RFC 4180: fields separated by the separator, rows by line ends. A quoted field may contain the separator, line
 // breaks, and quotes written twice; a field that does not start with a quote may contain quotes. Also accepted: CR LF,

@@ -43,6 +43,25 @@ std::uint32_t KeyDictionary::number_of(std::string_view wanted, std::uint32_t ha
   return number;
 }
 
+std::uint32_t KeyDictionary::find(std::string_view wanted, std::uint32_t hash) const {
+  const Part& part = parts_[hash >> (32 - part_bits)];
+  std::size_t at = hash & (part.slots.size() - 1);
+  for (; part.slots[at].number_from_one != 0; at = (at + 1) & (part.slots.size() - 1)) {
+    const Slot& slot = part.slots[at];
+    if (slot.hash == hash && key(slot.number_from_one - 1).view() == wanted) return slot.number_from_one - 1;
+  }
+  return static_cast<std::uint32_t>(size_);
+}
+
+std::uint64_t KeyDictionary::max_memory_bytes(std::uint64_t keys, std::uint64_t text_bytes) {
+  // A part has at most four slots a key, and the old ones too while it grows; at the end of a piece of text, less than
+  // the next key has stays free.
+  constexpr std::uint64_t slots = 4 * sizeof(Slot);
+  constexpr std::uint64_t parts = std::uint64_t{1} << part_bits;
+  return parts * first_slots * sizeof(Slot) + keys * (slots + sizeof(Key)) + keys_per_piece * sizeof(Key) +
+         2 * text_bytes + text_piece_bytes;
+}
+
 void KeyDictionary::add(std::string_view text) {
   if (size_ % keys_per_piece == 0) {
     keys_.push_back(std::make_unique<Key[]>(keys_per_piece));

@@ -35,11 +35,16 @@ class KeyDictionary {
   // Returns the number of a key; a new one gets the next number. `hash` is hash_key(key). Throws
   // Error{invalid_argument} if no number below 2^32 is left.
   std::uint32_t number_of(std::string_view key, std::uint32_t hash);
+  // The number of a key that is there, else size().
+  std::uint32_t find(std::string_view key, std::uint32_t hash) const;
   // Call some keys before number_of, whose memory accesses are scattered.
   void prefetch(std::uint32_t hash) const;
 
   std::uint64_t size() const { return size_; }
   std::uint64_t memory_bytes() const { return memory_bytes_; }
+
+  // At most what so many keys with that much text take.
+  static std::uint64_t max_memory_bytes(std::uint64_t keys, std::uint64_t text_bytes);
 
   // Returns all keys by number and empties the dictionary. Needs no more memory than the dictionary has.
   Labels take();

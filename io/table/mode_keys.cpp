@@ -43,16 +43,18 @@ class LabelList {
 
 std::uint32_t hash_of_word(const std::uint64_t& word) { return hash_key(key_of_word(word)); }
 
-[[noreturn]] void refuse_known(std::string_view label, const std::string& mode, const std::string& why) {
-  refuse("the mode " + quoted_for_message(mode) + " of " + option_name("columns.labels_from") + " has the label " +
-         quoted_for_message(label) + ", " + why + "; read the column as that container did, with the same " +
-         option_name("columns.missing") + ", or leave out " + option_name("columns.labels_from"));
+[[noreturn]] void refuse_known(std::string_view label, const std::string& mode, const KnownSource& from,
+                               const std::string& why) {
+  refuse("the mode " + quoted_for_message(mode) + " of " + from.name + " has the label " + quoted_for_message(label) +
+         ", " + why + "; read the column as that container did, with the same " + option_name("columns.missing") +
+         from.remedy);
 }
 
-std::uint64_t word_of_known_time(std::string_view label, const std::string& mode, const ComputedForm& form) {
+std::uint64_t word_of_known_time(std::string_view label, const std::string& mode, const KnownSource& from,
+                                 const ComputedForm& form) {
   if (!form.missing_key.empty() && label == form.missing_key) return missing_word;
   const auto number = number_of_time_label(label, form.reading.unit);
-  if (!number) refuse_known(label, mode, "which is no " + std::string(name_of(form.reading.unit)));
+  if (!number) refuse_known(label, mode, from, "which is no " + std::string(name_of(form.reading.unit)));
   return word_of_integer(*number);
 }
 
@@ -78,33 +80,33 @@ std::string mebibytes_left(std::uint64_t bytes) { return std::to_string(bytes >>
 
 }  // namespace
 
-void take_known_bins(const Labels& known, const std::string& mode, ComputedForm& form) {
+void take_known_bins(const Labels& known, const std::string& mode, const KnownSource& from, ComputedForm& form) {
   if (form.reading.kind != Kind::bins && form.reading.kind != Kind::quantiles) return;
   const std::uint64_t count = known.size() - (ends_in_missing(known, form) ? 1 : 0);
   const auto bins = NumberBins::of_labels(known, count);
-  if (!bins) refuse_known(known[0], mode, "and all its labels together are not those of bins");
+  if (!bins) refuse_known(known[0], mode, from, "and all its labels together are not those of bins");
   if (bins->size() > form.reading.bins) {
-    refuse("the mode " + quoted_for_message(mode) + " of " + option_name("columns.labels_from") + " has " +
-           std::to_string(bins->size()) + " bins, but " + option_name("columns.modes") + " asks for " +
-           std::to_string(form.reading.bins) + "; ask for as many, or leave out " + option_name("columns.labels_from"));
+    refuse("the mode " + quoted_for_message(mode) + " of " + from.name + " has " + std::to_string(bins->size()) +
+           " bins, but " + option_name("columns.modes") + " asks for " + std::to_string(form.reading.bins) +
+           "; ask for as many" + from.remedy);
   }
   form.known_bins = *bins;
   form.has_known_bins = true;
 }
 
-ModeKeys::ModeKeys(std::string mode, ComputedForm form, Labels known)
+ModeKeys::ModeKeys(std::string mode, ComputedForm form, Labels known, const KnownSource& from)
     : mode_(std::move(mode)), form_(std::move(form)), known_(std::move(known)) {
   for (std::uint64_t i = 0; i < known_.size(); ++i) {
     if (!form_.is_computed()) {
       if (dictionary_.number_of(known_[i], hash_key(known_[i])) == i) continue;
-      refuse(option_name("columns.labels_from") + " names a file where two indices of the mode '" + mode_ +
-             "' have the label " + quoted_for_message(known_[i]) + "; give one whose labels all differ");
+      refuse("two indices of the mode '" + mode_ + "' of " + from.name + " have the label " +
+             quoted_for_message(known_[i]) + "; give a file whose labels all differ");
     }
-    const std::uint64_t word = !form_.has_known_bins         ? word_of_known_time(known_[i], mode_, form_)
+    const std::uint64_t word = !form_.has_known_bins         ? word_of_known_time(known_[i], mode_, from, form_)
                                : i < form_.known_bins.size() ? i
                                                              : missing_word;
     dictionary_.number_of(key_of_word(word), hash_of_word(word));
-    if (dictionary_.size() != i + 1) refuse_known(known_[i], mode_, "which stands there twice");
+    if (dictionary_.size() != i + 1) refuse_known(known_[i], mode_, from, "which stands there twice");
   }
   if (!form_.is_computed()) known_ = {};
   known_count_ = dictionary_.size();
@@ -117,6 +119,21 @@ std::vector<std::uint32_t> ModeKeys::number_of_words(const std::vector<std::uint
     numbers[i] = dictionary_.number_of(key_of_word(words[i]), hash_of_word(words[i]));
   }
   return numbers;
+}
+
+std::vector<std::uint32_t> ModeKeys::find_words(const std::vector<std::uint64_t>& words) const {
+  std::vector<std::uint32_t> numbers(words.size());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    numbers[i] = dictionary_.find(key_of_word(words[i]), hash_of_word(words[i]));
+  }
+  return numbers;
+}
+
+std::string ModeKeys::label_of_word(std::uint64_t word) const {
+  if (word == missing_word) return form_.missing_key;
+  if (form_.reading.kind == Kind::time) return time_unit_label(integer_of_word(word), form_.reading.unit);
+  const bool is_bin = form_.has_known_bins && word < form_.known_bins.size();
+  return is_bin ? form_.known_bins.label(word) : shortest_number(number_of_word(word));
 }
 
 std::uint64_t& ModeKeys::row_count(std::uint32_t number) {

@@ -15,15 +15,21 @@
 
 namespace blco {
 
+// Where known labels come from, for messages.
+struct KnownSource {
+  std::string name;
+  std::string remedy;  // ends a sentence on what to do: ", or leave it out"; may be empty
+};
+
 // Looks for the bins that known labels mean, where `form` asks for bins. Throws Error{invalid_argument}, which names
 // the mode, if they are no such labels or more than asked for. Requires: `known` is not empty.
-void take_known_bins(const Labels& known, const std::string& mode, ComputedForm& form);
+void take_known_bins(const Labels& known, const std::string& mode, const KnownSource& from, ComputedForm& form);
 
 class ModeKeys {
  public:
   // Known labels get the numbers that they have; with known bins, `form` has those. Throws Error{invalid_argument},
   // which names the mode, if a known label is none that the reading of fields gives.
-  ModeKeys(std::string mode, ComputedForm form, Labels known);
+  ModeKeys(std::string mode, ComputedForm form, Labels known, const KnownSource& from);
 
   const std::string& mode() const { return mode_; }
   const ComputedForm& form() const { return form_; }
@@ -31,7 +37,13 @@ class ModeKeys {
   // Keys are numbered by first appearance, behind the known ones: texts of a mode of keys by the dictionary, words of a
   // computed one by number_of_words().
   KeyDictionary& dictionary() { return dictionary_; }
+  const KeyDictionary& dictionary() const { return dictionary_; }
   std::vector<std::uint32_t> number_of_words(const std::vector<std::uint64_t>& words);
+  // The same of keys that are known; any other gets known_count(), and is not kept.
+  std::vector<std::uint32_t> find_words(const std::vector<std::uint64_t>& words) const;
+  std::uint64_t known_count() const { return known_count_; }
+  // A word as its label says it.
+  std::string label_of_word(std::uint64_t word) const;
   // Quantiles need the rows of each key.
   bool counts_rows() const { return form_.reading.kind == FieldReading::Kind::quantiles && !form_.has_known_bins; }
   void count_row(std::uint32_t number) { ++row_count(number); }

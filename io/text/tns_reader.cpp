@@ -14,6 +14,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "io/text/block_reader.hpp"
+#include "io/text/split_fields.hpp"
 #include "io/text/text_source.hpp"
 #include "io/text/tns_block.hpp"
 #include "io/text/tns_fault.hpp"
@@ -60,7 +61,10 @@ CoordinateBatch mirror(const CoordinateBatch& batch, Symmetry symmetry) {
 class TnsReader final : public BlockReader<Block> {
  public:
   TnsReader(std::vector<fs::path> files, const TnsOptions& options, Executor& executor)
-      : BlockReader(std::move(files), {options.skip_lines, options.block_bytes}, executor), options_(options) {}
+      : BlockReader(std::move(files), {options.skip_lines, options.block_bytes}, executor),
+        options_(options),
+        order_(options.order),
+        order_from_(options.order_from) {}
 
   std::uint64_t memory_bytes() const override { return tns_reader_bytes(options_.block_bytes, executor().width()); }
 
@@ -68,12 +72,31 @@ class TnsReader final : public BlockReader<Block> {
 
   std::string format() const override { return std::string(format_) + " text"; }
 
+  std::string place_of(std::size_t entry) const override {
+    std::string_view text(delivered_->text.data(), delivered_->text_bytes);
+    std::uint64_t line = delivered_lines_;
+    for (std::size_t seen = 0; seen <= entry && !text.empty(); ++line) {
+      const std::size_t end = text.find('\n');
+      seen += entries_of(text.substr(0, end));
+      text.remove_prefix(end + 1);
+    }
+    return "line " + std::to_string(line) + " of " + files()[delivered_->file].string();
+  }
+
  private:
   void parse(Block& block) const override {
     const TextPreamble& preamble = *block.preamble;
     const int order = preamble.shape.empty() ? order_ : static_cast<int>(preamble.shape.size());
-    block.result =
-        parse_tns_block({block.text.data(), block.text_bytes}, {order, options_.index_base, preamble.has_values});
+    const bool has_values = preamble.has_values && options_.has_values;
+    block.result = parse_tns_block({block.text.data(), block.text_bytes}, {order, options_.index_base, has_values});
+  }
+
+  // An acceptable line has one, or of a symmetric matrix two; a comment and an empty line none.
+  std::size_t entries_of(std::string_view line) const {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::vector<std::string_view> fields = split_fields(line);
+    if (fields.empty() || fields[0].starts_with('#')) return 0;
+    return preamble_->symmetry != Symmetry::none && fields[0] != fields[1] ? 2 : 1;
   }
 
   bool deliver(Block& block, CoordinateBatch& batch) override {
@@ -83,6 +106,8 @@ class TnsReader final : public BlockReader<Block> {
     if (result.first && order_ != 0 && result.batch.order != order_) refuse(block, *result.first);
     if (result.failed) refuse_failed(block);
     if (result.first && order_ == 0) fix_order(block, *result.first, result.batch.order);
+    delivered_ = &block;
+    delivered_lines_ = lines_before_;
     lines_before_ += result.line_count;
     if (result.batch.count() == 0) return false;
     file_entries_ += result.batch.count();
@@ -152,17 +177,19 @@ class TnsReader final : public BlockReader<Block> {
     place.is_base_fixed = preamble_->counts_from_one;
     place.order = order_;
     place.order_from = order_from_;
-    place.has_values = preamble_->has_values;
+    place.has_values = preamble_->has_values && options_.has_values;
     place.explain_table = options_.explain_table;
     throw Error(ErrorKind::invalid_argument, explain_tns_line(line.text, place));
   }
 
   TnsOptions options_;
-  int order_ = 0;
+  int order_;
   std::string order_from_;
-  std::uint64_t lines_before_ = 0;  // in the file, before the next block to be delivered
-  std::size_t file_ = 0;            // being delivered
-  std::uint64_t file_entries_ = 0;  // entries of it so far
+  const Block* delivered_ = nullptr;
+  std::uint64_t delivered_lines_ = 0;  // in the file, before that block
+  std::uint64_t lines_before_ = 0;     // in the file, before the next block to be delivered
+  std::size_t file_ = 0;               // being delivered
+  std::uint64_t file_entries_ = 0;     // entries of it so far
   const TextPreamble* preamble_ = nullptr;
   const char* format_ = "FROSTT";
   std::vector<std::uint64_t> shape_;  // declared by headers

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "blco/executor.hpp"
@@ -18,6 +19,9 @@ struct TnsOptions {
   std::uint64_t skip_lines = 0;                      // header lines to skip at the start of every file
   std::size_t block_bytes = std::size_t{512} << 10;  // approximate text per batch
   ExplainTable explain_table = {};                   // for the message on a table; may be empty
+  int order = 0;                                     // that entries must have; 0: the first line decides
+  std::string order_from = {};                       // what demands that order, for messages
+  bool has_values = true;  // false: lines hold coordinates alone, `order` of them, and every value is 1
 };
 
 // Memory of a reader.

@@ -9,13 +9,12 @@
 #include "kernels/host/entry_terms.hpp"
 #include "kernels/host/fiber_tree.hpp"
 #include "kernels/host/host_backend.hpp"
-#include "kernels/host/model_values.hpp"
 
 namespace blco {
 namespace {
 
 // Nonzeros of a loss pass whose rows stay in the L1 cache from the model's values to the last output.
-constexpr std::size_t loss_entries = 64;
+constexpr std::size_t loss_entries = most_entries;
 static_assert(frame_entries % loss_entries == 0);
 
 // Rounds of an exchange whose weights are in memory at once: enough that the first and the last, in which the threads
@@ -30,8 +29,8 @@ std::vector<std::uint64_t> output_lengths(const BackendConfig& config) {
   return {std::ranges::max(shape)};
 }
 
-// The part of config.private_bytes that the output of `length` rows gets: a share in proportion to what is of use to
-// it.
+// The part of config.private_bytes that the output of `length` rows gets: all that is of use to it, or whole pages in
+// proportion to that.
 template <class Sum>
 std::uint64_t private_share(const BackendConfig& config, std::uint64_t length, int threads) {
   std::uint64_t all = 0;
@@ -41,7 +40,7 @@ std::uint64_t private_share(const BackendConfig& config, std::uint64_t length, i
   const std::uint64_t useful = PassOutput<Sum>::useful_private_bytes(length, config.rank, threads);
   if (config.private_bytes >= all) return useful;
   const double share = static_cast<double>(config.private_bytes) / static_cast<double>(all);
-  return std::min(useful, static_cast<std::uint64_t>(share * static_cast<double>(useful)));
+  return std::min(useful, static_cast<std::uint64_t>(share * static_cast<double>(useful)) / page_bytes * page_bytes);
 }
 
 }  // namespace
@@ -153,6 +152,17 @@ RowsTask<Sum, Factor> ChunkPass<Sum, Factor>::make_task(const FrameSource& sourc
   task.prefetch = bytes > prefetched_bytes(stride * sizeof(Factor));
   task.values = ring.values();
   task.stride = stride;
+  return task;
+}
+
+// Adds to all modes; the factors are those of `model`.
+template <class Sum, class Factor>
+ScatterTask<Sum, Factor> ChunkPass<Sum, Factor>::make_scatter_task(const Task& model, std::size_t part) {
+  ScatterTask<Sum, Factor> task;
+  task.factors = model.factors;
+  task.order = layout_.order();
+  task.stride = model.stride;
+  for_each_mode([&](int mode) { task.outputs[static_cast<std::size_t>(mode)] = output(mode).target(part); });
   return task;
 }
 
@@ -289,14 +299,18 @@ template <class Sum, class Factor>
 void ChunkPass<Sum, Factor>::add_losses_of_part(const FrameSource& source, FrameRange frames, std::size_t part,
                                                 double* weights) {
   if (frames.count() == 0) return;
-  LossTasks tasks{make_task(source, all_modes(layout_.order()), part), {}, weights};
+  LossTasks tasks{make_task(source, all_modes(layout_.order()), part), {}, {}, weights};
   std::array<double, ring_entries> own_weights;
   if (weights == nullptr) {
     tasks.weights = own_weights.data();
-    for_each_mode([&](int mode) {
-      tasks.outputs.push_back(make_output_task(source, mode, part));
-      tasks.outputs.back().values = own_weights.data();
-    });
+    if (request_.outputs == all_modes(layout_.order()) && can_scatter(layout_.order()) && decoder_.decodes_to_lines()) {
+      tasks.scatter = make_scatter_task(tasks.model, part);
+    } else {
+      for_each_mode([&](int mode) {
+        tasks.outputs.push_back(make_output_task(source, mode, part));
+        tasks.outputs.back().values = own_weights.data();
+      });
+    }
   }
   if (decoder_.decodes_to_lines()) return add_losses_of_lines(source, frames, part, tasks, weights);
   FrameRing& ring = rings_[part];
@@ -324,7 +338,7 @@ void ChunkPass<Sum, Factor>::add_losses_of_lines(const FrameSource& source, Fram
 
 // The nonzeros of the frame begin at `begin` of the ring or of the lines; their values may be nullptr, if all are 1.
 template <class Sum, class Factor>
-void ChunkPass<Sum, Factor>::add_losses_of_frame(const FrameSource& source, std::uint64_t frame, const LossTasks& tasks,
+void ChunkPass<Sum, Factor>::add_losses_of_frame(const FrameSource& source, std::uint64_t frame, LossTasks& tasks,
                                                  std::size_t begin, const double* values) {
   const auto count = static_cast<std::size_t>(source.entries_of(frame));
   std::array<double, loss_entries> models;
@@ -335,6 +349,11 @@ void ChunkPass<Sum, Factor>::add_losses_of_frame(const FrameSource& source, std:
     sum += entry_terms(*request_.function, values != nullptr ? values + first : nullptr, models.data(), range.count,
                        tasks.weights + first);
     for (const Task& task : tasks.outputs) mttkrp_rows(task, range);
+    if (tasks.scatter) {
+      tasks.scatter->lines = tasks.model.lines + range.begin;
+      tasks.scatter->weights = tasks.weights + first;
+      scatter_rows(*tasks.scatter, range.count);
+    }
   }
   frame_sums_[frame] = sum;
 }

@@ -11,6 +11,7 @@
 #include "kernels/factor_set.hpp"
 #include "kernels/host/factor_matrix.hpp"
 #include "kernels/host/frame_rows.hpp"
+#include "kernels/host/loss_rows.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/host/pass_output.hpp"
 #include "kernels/host/resident_chunks.hpp"
@@ -57,7 +58,8 @@ class ChunkPass {
   // What a part reads and where it adds in a loss pass.
   struct LossTasks {
     Task model;
-    std::vector<Task> outputs;  // empty: the weights are all that is asked for
+    std::vector<Task> outputs;  // empty: none, or `scatter` does it
+    std::optional<ScatterTask<Sum, Factor>> scatter = {};
     double* weights = nullptr;  // of the nonzeros of a frame
   };
 
@@ -65,6 +67,7 @@ class ChunkPass {
   template <class Visit>
   void for_each_mode(const Visit& visit) const;
   Task make_task(const FrameSource& source, ModeSet read, std::size_t part);
+  ScatterTask<Sum, Factor> make_scatter_task(const Task& model, std::size_t part);
   Task make_output_task(const FrameSource& source, int mode, std::size_t part);
 
   void add_mode(const FrameSource& source, int mode, FrameRange frames);
@@ -79,7 +82,7 @@ class ChunkPass {
   void add_losses_of_part(const FrameSource& source, FrameRange frames, std::size_t part, double* weights);
   void add_losses_of_lines(const FrameSource& source, FrameRange frames, std::size_t part, LossTasks& tasks,
                            double* weights);
-  void add_losses_of_frame(const FrameSource& source, std::uint64_t frame, const LossTasks& tasks, std::size_t begin,
+  void add_losses_of_frame(const FrameSource& source, std::uint64_t frame, LossTasks& tasks, std::size_t begin,
                            const double* values);
 
   TensorLayout layout_;

@@ -2,6 +2,7 @@
 // a folder for the model. Ends with 0 if every answer was the one that a dense loop gives.
 #include <blco/cpd.hpp>
 #include <blco/memory_tensor.hpp>
+#include <blco/predict.hpp>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -90,6 +91,13 @@ int main(int argc, char** argv) try {
   const blco::CpdModel loaded = blco::load_model(folder / "consumer-model.h5");
   good &=
       check(loaded.factors == model.factors && loaded.weights == model.weights, "the model is the same when loaded");
+
+  double value = 0;
+  for (std::size_t r = 0; r < 2; ++r) {
+    value += model.weights[r] * model.factors[0][2 * 3 + r] * model.factors[1][2 * 4 + r] * model.factors[2][2 * 5 + r];
+  }
+  const std::vector<double> predicted = blco::predict(model, std::vector<std::uint64_t>{0, 0, 0, 3, 4, 5});
+  good &= check(std::abs(predicted[1] - value) < 1e-12, "the model's value of an entry is right");
 
   try {
     const blco::MemoryTensor refused({{entries.i, entries.j}, std::vector<double>(3)});

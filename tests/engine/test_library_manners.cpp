@@ -8,6 +8,7 @@
 #include <blco/cpd.hpp>
 #include <blco/generate.hpp>
 #include <blco/memory_tensor.hpp>
+#include <blco/predict.hpp>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -107,6 +108,9 @@ void use_the_library(const TemporaryFolder& folder) {
   expect_error(ErrorKind::invalid_argument,
                [&] { ingest_files({folder.write("in.tns", "1 1 nan\n")}, folder / "out.blco"); });
   expect_error(ErrorKind::out_of_memory, [&] { fit_cpd(memory, {.host_bytes = 1000}, {.rank = 3}); });
+  const auto entries = folder.write("entries.tns", "1 1 1 2\n2 50 3 1\n");
+  EXPECT_EQ(write_predictions(model, entries, folder / "predicted.csv").entries, 2u);
+  expect_error(ErrorKind::io, [&] { write_predictions(model, folder / "absent.tns", folder / "predicted.csv"); });
   generate_text({.shape = {10, 10}, .nnz = 100}, folder / "made.tns.gz");
 }
 

@@ -13,12 +13,16 @@
 
 namespace blco::fuzz {
 
+// Each is found from the beginning of its block.
+constexpr std::size_t max_places = 500;
+
 struct Entries {
   std::vector<std::uint64_t> coordinates;
   std::vector<double> values;
   std::vector<std::uint64_t> shape;
   std::vector<Labels> labels;                                  // per mode, where there are any
   std::vector<std::pair<std::string, std::uint64_t>> skipped;  // rows, per column
+  std::vector<std::string> places;                             // of the first entries
   std::string refusal;                                         // empty where all was read
 
   friend bool operator==(const Entries&, const Entries&) = default;
@@ -52,6 +56,7 @@ Entries read_entries(const Open& open) {
       require_batch(batch);
       for (std::size_t i = 0; i < batch.count(); ++i) {
         for (int n = 0; n < batch.order; ++n) entries.coordinates.push_back(batch.coordinate(i, n));
+        if (entries.places.size() < max_places) entries.places.push_back(reader->place_of(i));
       }
       entries.values.insert(entries.values.end(), batch.values.begin(), batch.values.end());
     }

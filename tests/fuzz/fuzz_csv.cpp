@@ -11,6 +11,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CsvOptions options{.columns = {.modes = {"a", "b"}, .value = (choices & 1) != 0 ? "v" : ""}};
   if ((choices & 32) != 0) options.columns.modes = {"a:month:every", "b:bins=5"};
   if ((choices & 96) == 96) options.columns.modes = {"a:day", "b:quantiles=5"};
+  // Known keys, of which the columns may be read in another way.
+  options.numbers_new_keys = (choices & 128) == 0;
+  if (!options.numbers_new_keys) {
+    options.known = [choices](const std::vector<std::string>&) {
+      std::vector<std::string> keys = {"x", "two\nlines", "none"};
+      if ((choices & 32) != 0) keys = {(choices & 96) == 96 ? "2024-02-29" : "2024-03"};
+      const std::vector<std::string> bins = {"[0, 2.5)", "[2.5, 10]"};
+      return std::vector<Labels>{Labels(keys), Labels(bins)};
+    };
+  }
   options.missing.are_accepted = (choices & 2) != 0;
   if ((choices & 6) == 6) options.missing.key = "none";
   options.dialect.decimal = (choices & 8) != 0 ? ',' : '.';

@@ -48,6 +48,9 @@ def csv_inputs():
     yield b"\x01\x00" + b'{"a": 1, "b": 2}\n'
     yield b"\x20\x00" + b"a,b,v\n2024-03-05,1.5,1\n1709647653,-2,1\n"
     yield b"\x60\x00" + b"a,b,v\n2024-02-29T10:00Z,0,1\n2024-03-01,1e300,1\n"
+    yield b"\x83\x00" + b"a,b,v\n" + rows + b",NA,1\nnull,x,nan\n\"two\nlines\",\"[0, 2.5)\",2\n"
+    yield b"\xa7\x01" + b"a,b,v\n2024-03-05,1.5,1\n1709647653,-2,1\n\n,,2\n2024-02-29T10:00Z,1e300,1\n"
+    yield b"\xe0\x00" + b"a,b,v\n2024-02-29T10:00Z,0,1\n2024-03-01,1e300,1\n"
 
 
 def time_inputs():

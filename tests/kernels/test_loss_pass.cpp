@@ -3,135 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "blco/error.hpp"
-#include "kernels/host/host_backend.hpp"
-#include "kernels/reference_backend.hpp"
-#include "tests/kernels/backend_cases.hpp"
+#include "tests/kernels/loss_cases.hpp"
 #include "tests/random_tensor.hpp"
-#include "tests/thread_executor.hpp"
 
 namespace blco::testing {
 namespace {
-
-using Real = long double;
-
-struct TermOf {
-  Real term;
-  Real weight;
-};
-
-// A rule, and what it is by definition.
-struct LossCase {
-  EntryFunction function;
-  std::function<TermOf(Real x, Real m)> expected;
-};
-
-struct LossSums {
-  Real sum = 0;
-  Real sum_size = 0;                  // of the absolute terms
-  std::vector<ExpectedRows> outputs;  // per mode
-};
-
-LossSums expected_sums(const CooTensor& tensor, std::span<const std::vector<double>> factors, int rank,
-                       const LossCase& loss) {
-  const auto columns = static_cast<std::size_t>(rank);
-  const auto number = [&](std::size_t i, std::size_t mode, std::size_t r) {
-    return static_cast<Real>(factors[mode][static_cast<std::size_t>(tensor.coordinate(i, mode)) * columns + r]);
-  };
-  LossSums sums;
-  CooTensor weighted = tensor;
-  for (std::size_t i = 0; i < tensor.nnz(); ++i) {
-    Real model = 0;
-    for (std::size_t r = 0; r < columns; ++r) {
-      Real product = 1;
-      for (std::size_t mode = 0; mode < tensor.order(); ++mode) product *= number(i, mode, r);
-      model += product;
-    }
-    const auto [term, weight] = loss.expected(tensor.values[i], model);
-    sums.sum += term;
-    sums.sum_size += std::abs(term);
-    weighted.values[i] = static_cast<double>(weight);
-  }
-  for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
-    sums.outputs.push_back(coordinate_mttkrp(weighted, factors, rank, mode));
-  }
-  return sums;
-}
-
-// All factors between 0.2 and 1, so that no model's value is near 0, where losses have poles.
-std::vector<std::vector<double>> positive_factors(std::span<const std::uint64_t> shape, int rank, std::uint64_t seed) {
-  auto factors = random_factors(shape, rank, seed);
-  for (auto& factor : factors) {
-    for (double& entry : factor) entry = 0.6 + 0.4 * entry;
-  }
-  return factors;
-}
-
-struct LossSetup {
-  std::vector<std::uint64_t> shape = {};
-  int rank = 5;
-  bool all_outputs = true;
-  std::uint64_t private_bytes = std::uint64_t{1} << 40;
-  std::uint64_t sorted_bytes = 0;
-};
-
-class LossBackend {
- public:
-  LossBackend(const BackendCase& which, const LossSetup& setup) : setup_(setup), executor_(std::max(which.threads, 1)) {
-    BackendConfig config{TensorLayout(setup.shape), setup.rank, which.precision, setup.private_bytes};
-    config.sorted_bytes = setup.sorted_bytes;
-    config.all_outputs = setup.all_outputs;
-    config.loss_passes = true;
-    backend_ = which.threads == 0 ? make_reference_backend(config) : make_host_backend(config, executor_);
-  }
-
-  Backend& operator*() { return *backend_; }
-  Backend* operator->() { return backend_.get(); }
-
-  void load(std::span<const std::vector<double>> factors) {
-    for (std::size_t n = 0; n < factors.size(); ++n) backend_->load_factor(static_cast<int>(n), 0, factors[n]);
-  }
-
-  void pass(std::span<const EncodedChunk> chunks, const PassRequest& request) {
-    backend_->begin_pass(request);
-    for (const EncodedChunk& chunk : chunks) {
-      backend_->submit(0, chunk.view());
-      backend_->wait_lane(0);
-    }
-    backend_->finish_pass();
-  }
-
-  std::vector<double> output(int mode) const {
-    const auto length = static_cast<std::size_t>(setup_.shape[static_cast<std::size_t>(mode)]);
-    std::vector<double> rows(length * static_cast<std::size_t>(setup_.rank));
-    backend_->read_output(mode, 0, rows);
-    return rows;
-  }
-
-  // Outputs of these modes, and the sum of terms.
-  std::vector<std::vector<double>> results(ModeSet modes) const {
-    std::vector<std::vector<double>> all{{backend_->sum_of_terms()}};
-    for (int mode = 0; mode < static_cast<int>(setup_.shape.size()); ++mode) {
-      if (has_mode(modes, mode)) all.push_back(output(mode));
-    }
-    return all;
-  }
-
- private:
-  LossSetup setup_;
-  ThreadExecutor executor_;
-  std::unique_ptr<Backend> backend_;
-};
-
-const LossCase poisson_given{{EntryRule::given, {LossKind::poisson}}, [](Real x, Real m) {
-                               return TermOf{m - x * std::log(m + 1e-10L), 1 - x / (m + 1e-10L)};
-                             }};
 
 class LossPassOf : public ::testing::TestWithParam<BackendCase> {
  protected:
@@ -150,7 +29,7 @@ class LossPassOf : public ::testing::TestWithParam<BackendCase> {
 
   // None, each and all of the outputs, on the whole tensor.
   void expect_sums(const CooTensor& tensor, std::uint64_t chunk_nnz, LossSetup setup,
-                   const LossCase& loss = poisson_given) const {
+                   const LossCase& loss = poisson_given()) const {
     setup.shape = tensor.shape;
     const auto factors = positive_factors(tensor.shape, setup.rank, 11);
     const auto expected = expected_sums(tensor, GetParam().held(factors), setup.rank, loss);
@@ -182,6 +61,133 @@ TEST_P(LossPassOf, FillsThemWithoutPrivateCopies) {
   expect_sums(tensor, 2000, {.private_bytes = 0});
   expect_sums(tensor, 2000, {.rank = 9, .private_bytes = std::uint64_t{60} << 10});
   expect_sums(tensor, 2000, {.all_outputs = false, .private_bytes = 0});
+}
+
+TEST_P(LossPassOf, AppliesEveryRuleToEveryLoss) {
+  const auto tensor = random_tensor({.shape = {20, 30, 25}, .nnz = 700, .seed = 3, .values = Values::counts});
+
+  for (const LossFormula& formula : every_loss()) {
+    SCOPED_TRACE(to_string(formula.loss));
+    const auto at_zero = [&](Real m) { return formula.of(0, m); };
+    expect_sums(tensor, 400, {}, {{EntryRule::given, formula.loss}, formula.of});
+    expect_sums(tensor, 400, {}, {{EntryRule::zero, formula.loss}, [&](Real, Real m) { return at_zero(m); }});
+    expect_sums(tensor, 400, {}, {{EntryRule::beyond_zero, formula.loss, 0.25}, [&](Real x, Real m) {
+                                    const TermOf given = formula.of(x, m);
+                                    const TermOf zero = at_zero(m);
+                                    return TermOf{(given.term - zero.term) / 4, (given.weight - zero.weight) / 4};
+                                  }});
+  }
+}
+
+TEST_P(LossPassOf, AppliesTheRulesWithoutALoss) {
+  const auto tensor = random_tensor({.shape = {20, 30, 25}, .nnz = 700, .seed = 3, .values = Values::counts});
+
+  // Models of rank 5 lie between 0.002 and 5, so that the floor holds some of them.
+  expect_sums(tensor, 400, {}, {{EntryRule::ratio, {}, 2.0, 1.25}, [](Real x, Real m) {
+                                  const Real held = std::max<Real>(m, 1.25L);
+                                  return TermOf{2 * x * std::log(held), 2 * x / held};
+                                }});
+  expect_sums(tensor, 400, {}, {{EntryRule::model, {}, -1.0}, [](Real, Real m) { return TermOf{-m, -m}; }});
+}
+
+TEST_P(LossPassOf, TakesAnyRank) {
+  const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 600, .seed = 2, .values = Values::counts});
+  const auto order_4 = random_tensor({.shape = {12, 11, 9, 5}, .nnz = 300, .seed = 2, .values = Values::counts});
+
+  for (const int rank : {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 24, 32, 33, 40, 64, 100}) {
+    expect_sums(tensor, 500, {.rank = rank});
+    expect_sums(order_4, 500, {.rank = rank});
+  }
+}
+
+TEST_P(LossPassOf, TakesAnyOrder) {
+  const std::vector<std::uint64_t> lengths{19, 7, 33, 5, 12, 3, 64, 2, 2, 3, 2, 2, 2, 2, 2, 2};
+  for (const std::size_t order : {1, 2, 4, 5, 8, 16}) {
+    const std::vector<std::uint64_t> shape(lengths.begin(), lengths.begin() + static_cast<std::ptrdiff_t>(order));
+    expect_sums(random_tensor({.shape = shape, .nnz = 500, .seed = order, .values = Values::counts}), 300, {});
+  }
+}
+
+TEST_P(LossPassOf, TakesKeysAndValuesThatAreNotStored) {
+  const std::vector<std::uint64_t> wide{8192, 8000, 5000, 8191, 4097};
+  const auto spread = random_tensor({.shape = wide, .nnz = 900, .seed = 4, .values = Values::counts});
+  const auto skewed = random_tensor({.shape = wide, .nnz = 900, .seed = 4, .values = Values::ones, .skew = 40.0});
+
+  for (const std::uint64_t private_bytes : {std::uint64_t{0}, std::uint64_t{1} << 40}) {
+    expect_sums(spread, 600, {.rank = 3, .private_bytes = private_bytes});
+    expect_sums(skewed, 600, {.rank = 3, .private_bytes = private_bytes});
+  }
+  expect_sums(random_tensor({.shape = {30, 20, 10}, .nnz = 800, .seed = 5, .values = Values::ones}), 300, {});
+}
+
+TEST_P(LossPassOf, ContinuesWhereThePassBeforeEnded) {
+  const auto tensor = random_tensor({.shape = {30, 40, 25}, .nnz = 3000, .seed = 6, .values = Values::counts});
+  const auto chunks = encode(tensor, 700);
+  for (const std::uint64_t private_bytes : {std::uint64_t{0}, std::uint64_t{1} << 40}) {
+    LossBackend backend(GetParam(), {.shape = tensor.shape, .private_bytes = private_bytes});
+    const auto factors = positive_factors(tensor.shape, 5, 11);
+    backend.load(factors);
+    PassRequest request(poisson_given().function, all_modes(3));
+
+    backend.pass(std::span(chunks).first(2), request);
+    request.continues = true;
+    backend.pass(std::span(chunks).subspan(2), request);
+
+    expect_near(backend, *backend, expected_sums(tensor, GetParam().held(factors), 5, poisson_given()), all_modes(3));
+  }
+}
+
+TEST_P(LossPassOf, StartsFromZeroAfterAnMttkrp) {
+  const auto tensor = random_tensor({.shape = {30, 40, 25}, .nnz = 3000, .seed = 6, .values = Values::counts});
+  const auto chunks = encode(tensor, 1000);
+  const auto factors = positive_factors(tensor.shape, 5, 11);
+  for (const bool all_outputs : {false, true}) {
+    LossBackend backend(GetParam(), {.shape = tensor.shape, .all_outputs = all_outputs});
+    backend.load(factors);
+
+    backend.pass(chunks, 1);
+    const auto mttkrp = backend.output(1);
+    backend.pass(chunks, {poisson_given().function, mode_bit(2)});
+
+    const auto held = GetParam().held(factors);
+    EXPECT_THAT(mttkrp, RowsNear(coordinate_mttkrp(tensor, held, 5, 1), tolerance()));
+    expect_near(backend, *backend, expected_sums(tensor, held, 5, poisson_given()), mode_bit(2));
+  }
+}
+
+TEST_P(LossPassOf, SeesTheFactorThatAnUpdateLeft) {
+  const auto tensor = random_tensor({.shape = {30, 40, 25}, .nnz = 3000, .seed = 6, .values = Values::counts});
+  const auto chunks = encode(tensor, 1000);
+  auto factors = positive_factors(tensor.shape, 3, 11);
+  LossBackend backend(GetParam(), {.shape = tensor.shape, .rank = 3, .all_outputs = false});
+  backend.load(factors);
+  backend.pass(chunks, 0);
+  backend->update_rows(0, RowSolver(std::vector<double>{4, 1, 0, 1, 5, 1, 0, 1, 6}, 3));
+  backend->store_factor(0, 0, factors[0]);
+  const LossCase gaussian{{EntryRule::given, {LossKind::gaussian}}, every_loss()[0].of};
+
+  backend.pass(chunks, {gaussian.function, mode_bit(1)});
+
+  expect_near(backend, *backend, expected_sums(tensor, GetParam().held(factors), 3, gaussian), mode_bit(1));
+}
+
+TEST_P(LossPassOf, RefusesACoordinateOutsideItsMode) {
+  // Encoded under a longer shape of as many bits, so that index 100 of mode 1 gets through to a tensor of length 100.
+  const auto tensor = random_tensor({.shape = {64, 101, 32}, .nnz = 3000, .seed = 13});
+  auto chunks = encode(tensor, 1000);
+  for (auto& chunk : chunks) chunk.upper[1] = std::min<std::uint64_t>(chunk.upper[1], 99);
+  for (const std::uint64_t private_bytes : {std::uint64_t{0}, std::uint64_t{1} << 40}) {
+    LossBackend backend(GetParam(), {.shape = {64, 100, 32}, .private_bytes = private_bytes});
+    backend.load(positive_factors(std::vector<std::uint64_t>{64, 100, 32}, 5, 2));
+
+    try {
+      backend.pass(chunks, {poisson_given().function, 0});
+      FAIL() << "a coordinate outside the tensor was accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::corrupt);
+      EXPECT_THAT(error.what(), ::testing::AllOf(::testing::HasSubstr("chunk "), ::testing::HasSubstr("mode 1")));
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(LossPass, LossPassOf, ::testing::ValuesIn(every_backend()),

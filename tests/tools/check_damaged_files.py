@@ -151,6 +151,8 @@ def main():
         export = ["blco-export", "input", "-o", "-", "--format", "csv"]
         failures += job("labelled container", whole["labels.blco"], export).check(counts(150, 40), seed)
         failures += job("labelled container without trailer", bare["labels.blco"], export).check(counts(400, 100), seed)
+        predict = ["blco-predict", str(folder / "labels.h5"), "input", "-o", "-", "--quiet"]
+        failures += job("labelled entries", whole["labels.blco"], predict).check(counts(60, 20), seed)
         failures += job("labelled model", whole["labels.h5"], ["blco-info", "input"]).check(counts(60, 20), seed)
         failures += job("labelled model without trailer", bare["labels.h5"], ["blco-info", "input"], False).check(
             counts(200, 100), seed)

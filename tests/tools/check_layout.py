@@ -33,6 +33,7 @@ MAY_INCLUDE = {
     "engine/ingest": [COMMON, "io", "kernels", "blco"],
     "engine/stream": [COMMON, "io", "kernels", "blco"],
     "engine/fit": ["engine/stream", COMMON, "io", "kernels", "blco"],
+    "engine/predict": ["engine/ingest", COMMON, "io", "kernels", "blco"],
     "engine/inspect": ["engine/fit", "engine/stream", COMMON, "io", "kernels", "blco"],
     "tools/programs": [],
 }

@@ -9,6 +9,7 @@
 #include "tools/programs/cli.hpp"
 #include "tools/programs/ingest_report.hpp"
 #include "tools/programs/reporter.hpp"
+#include "tools/programs/table_options.hpp"
 
 namespace {
 
@@ -19,23 +20,6 @@ struct Arguments {
   std::filesystem::path output;
   IngestOptions ingest;
 };
-
-// "tab", or the character itself.
-char parse_separator(const std::string& word) {
-  static const std::vector<std::pair<std::string, char>> words = {
-      {"comma", ','}, {"tab", '\t'}, {"semicolon", ';'}, {"bar", '|'}, {"blank", ' '}};
-  for (const auto& [name, character] : words) {
-    if (word == name) return character;
-  }
-  if (word.size() == 1 && word != "\"" && word != "\n" && word != "\r") return word[0];
-  throw Error(ErrorKind::invalid_argument,
-              fmt::format("'{}' is neither comma, tab, semicolon, bar or blank, nor a single character", word));
-}
-
-void parse_missing(const std::string& word, ColumnOptions& columns) {
-  columns.missing = word == "error" ? Missing::error : word == "skip" ? Missing::skip : Missing::key;
-  if (columns.missing == Missing::key) columns.missing_key = word;
-}
 
 // MODE=FILE; a name of a mode has no '='.
 LabelSource parse_label_source(const std::string& text) {
@@ -48,34 +32,21 @@ LabelSource parse_label_source(const std::string& text) {
   return {text.substr(0, sign), file == "-" ? "/dev/stdin" : file};
 }
 
+constexpr const char* modes_text =
+    "For CSV: names of the columns that become modes, such as user,item,when:day. Each distinct field of a "
+    "column is a key, also if it is a number; keys become indices in the order of their first "
+    "appearance, and labels of the mode. COLUMN:day takes times (ISO 8601, or seconds since 1970) by their "
+    "day, in the order of time; likewise year, quarter, month, week, hour, minute, weekday and "
+    "hour-of-day; COLUMN:day:every has days without rows too. COLUMN:bins=20 takes numbers, in 20 "
+    "intervals of equal width, COLUMN:quantiles=20 in 20 of nearly equal numbers of rows. A name with a "
+    "comma needs quotes of its own: 'user,\"day, hour\"'";
+
 void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
-  line.add("--modes", [&](const std::string& text) { columns.modes = cli::parse_names(text); },
-           {.type = "COLUMNS",
-            .description =
-                "For CSV: names of the columns that become modes, such as user,item,when:day. Each distinct field of a "
-                "column is a key, also if it is a number; keys become indices in the order of their first "
-                "appearance, and labels of the mode. COLUMN:day takes times (ISO 8601, or seconds since 1970) by their "
-                "day, in the order of time; likewise year, quarter, month, week, hour, minute, weekday and "
-                "hour-of-day; COLUMN:day:every has days without rows too. COLUMN:bins=20 takes numbers, in 20 "
-                "intervals of equal width, COLUMN:quantiles=20 in 20 of nearly equal numbers of rows. A name with a "
-                "comma needs "
-                "quotes of its own: 'user,\"day, hour\"'"});
-  line.add("--value", [&](const std::string& text) { columns.value = text; },
-           {.type = "COLUMN",
-            .description = "For CSV: name of the column of values",
-            .fallback = "every row has the value 1"});
-  line.add("--separator", [&](const std::string& word) { columns.separator = parse_separator(word); },
-           {.type = "CHAR",
-            .description = "For CSV: what separates fields: comma, tab, semicolon, bar, blank, or any other character",
-            .fallback = "tab for .tsv; otherwise comma, tab or semicolon, whichever the header has most"});
-  line.add_choice<char>("--decimal", columns.decimal, {{".", '.'}, {",", ','}},
-                        "For CSV: what stands before the decimals of values, and of numbers that become bins");
-  line.add(
-      "--missing", [&](const std::string& word) { parse_missing(word, columns); },
-      {.type = "error|skip|KEY",
-       .description = "For CSV: what to do with rows that lack a key or a value (an empty field, NA, NaN, null and the "
-                      "like): stop, leave them out, or make any other word the key of all that lack one",
-       .fallback = "error"});
+  cli::add_table_options(line, columns,
+                         {.modes = {.type = "COLUMNS", .description = modes_text},
+                          .value = {.type = "COLUMN",
+                                    .description = "For CSV: name of the column of values",
+                                    .fallback = "every row has the value 1"}});
   line.add_path("--labels-from", columns.labels_from,
                 {.type = "FILE",
                  .description = "For CSV: give keys the same indices as in this container or model; new keys follow, "

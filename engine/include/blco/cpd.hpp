@@ -106,9 +106,10 @@ struct CpdOptions {
   // Stop when a sweep changes the fit by less; GcpMethod: the objective, relatively; CompletionMethod: the root mean
   // square error, relatively. 0: never. AprMethod has a tolerance of its own.
   double tolerance = 1e-5;
-  // AlsMethod and CompletionMethod. Minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X -
-  // M|^2, the fit being reported as ever. Weights then stay small, so that components do not grow against each other. A
-  // number without a unit: a component that stands alone has its weight divided by 1 + ridge. 0: none.
+  // AlsMethod, and CompletionMethod, which says what it means there. Minimises |X - M|^2 + ridge * (the sum of the
+  // squared weights) instead of |X - M|^2, the fit being reported as ever. Weights then stay small, so that components
+  // do not grow against each other. A number without a unit: a component that stands alone has its weight divided by 1
+  // + ridge. 0: none.
   double ridge = 0;
   std::uint64_t seed = 1;                         // of the initial factors, which depend on seed, shape and rank alone
   Device device = Device::automatic;              // automatic: a GPU if there is one, else the CPU

@@ -24,8 +24,19 @@ struct AlsMethod {
 
 // sum over all entries of m - x log m, for counts x >= 0 and factors >= 0: CP-APR by multiplicative updates (Chi &
 // Kolda, On Tensors, Sparsity, and Nonnegative Factorizations, SIAM J. Matrix Anal. Appl. 2012, algorithm 3). Absent
-// entries are zeros. A sweep updates each mode by up to inner_iterations passes, and computes the quotients x / m as it
-// goes.
+// entries are zeros. Negative values, and negative entries of an initial model, are refused. The values are read once
+// before the fit, unless all are 1.
+// A sweep updates the modes in order. For mode n, B = A_n diag(weights), and up to inner_iterations times: one pass
+// gives Phi = (X_(n) / max(B Pi, floor)) Pi^T, where Pi is the Khatri-Rao product of the other factors, whose columns
+// have the sum 1; the violation of the optimality conditions is the largest |min(b, 1 - phi)| over all entries; unless
+// it is below kkt_tolerance, B = B * Phi, entry by entry. The quotients are computed as the pass goes: no memory per
+// nonzero. Zeros never grow by multiplication. So in the first of these iterations those of A_n below kappa_tolerance
+// whose phi is above 1 + kkt_tolerance get kappa added, and Phi is computed anew, by one more pass. (The paper takes an
+// older Phi for that, which would have to be kept.) One pass more ends a sweep, for the objective, unless the last mode
+// needed no update. The fit stops once no mode needs one. A fit that is cancelled or out of time ends its sweep after
+// the pass in progress; if it is resumed, that sweep counts, so that the numbers differ from those of a fit that never
+// stopped.
+// Memory beyond factors and output: two blocks of rows, of 1 MiB each, or of one row if that is longer.
 struct AprMethod {
   int inner_iterations = 10;       // of a mode, at most
   double kkt_tolerance = 1e-4;     // stop when no entry violates the optimality conditions by more
@@ -34,25 +45,47 @@ struct AprMethod {
   double floor = 1e-10;            // least m in x / m
 };
 
-// sum over all entries of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent entries are zeros.
-// gaussian and poisson: the sum over all zeros in closed form, and L-BFGS with bounds. The other losses: Adam on
-// sampled entries, semi-stratified (Kolda & Hong, Stochastic Gradients for Large-Scale Tensor Decomposition, 2020,
-// section 5).
+// sum over all entries of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent entries are zeros. The model
+// has no weights of its own during the fit; the columns are normalised at the end. Random initial factors are scaled,
+// so that the model's entries add up to the tensor's (poisson), or have its 2-norm (other losses).
+//
+// gaussian and poisson: the sum over all zeros in closed form (evaluate.hpp), and L-BFGS with bounds (Byrd, Lu, Nocedal
+// & Zhu 1995). Host memory beside the backend: about 240 bytes per number of the factors, of which there are at most
+// 190 million.
+//
+// The other losses: Adam on sampled entries, semi-stratified (Kolda & Hong, Stochastic Gradients for Large-Scale Tensor
+// Decomposition, 2020, section 5). The objective is an estimate: all nonzeros, and a sample of the zeros, which `seed`
+// fixes. A sweep is an epoch; one that does not lower the estimate by more than `tolerance` (relatively) divides the
+// learning rate by 10, and leaves no trace if the estimate has risen; three such in a row end the fit. Host memory
+// beside the backend: 40 bytes per number of the factors, and about 100 per sampled zero.
 struct GcpMethod {
   Loss loss = {};
-  // L-BFGS only: evaluations of a sweep, each one pass. The approximation of the Hessian starts anew with each sweep.
+  // L-BFGS only: evaluations of a sweep, at most, each one pass. The approximation of the Hessian starts anew with each
+  // sweep.
   int evaluations = 20;
-  // Adam only. A sweep is an epoch: it takes every chunk once, in random order, some chunks per step.
+  // Adam only. An epoch takes every chunk once, in random order, up to four chunks a step; or several times, until it
+  // has 100 steps.
   double learning_rate = 1e-3;
-  std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros
+  std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros, up to 2^18
 };
 
-// sum over the given entries of (x - m)^2, plus ridge: absent entries are unknown. Alternating least squares, whose
-// rows are solved by conjugate gradients from the old rows. A sweep is N * (cg_steps + 1) passes.
+// sum over the given entries of (x - m)^2 + CpdOptions::ridge * sum over the modes of |A_n|^2, where the weights are 1:
+// absent entries are unknown, explicit zeros are zeros. The ridge weighs the squares of all entries of all factors as
+// they are; the fit scales no columns, except at its end. Alternating least squares: row i of mode n solves
+// (sum h^T h + ridge I) a = sum x h over its entries, where h is the elementwise product of the other modes' rows. It
+// takes cg_steps steps of conjugate gradients (Hestenes & Stiefel 1952) from the old row, so no matrix of a row is
+// formed, and no step raises the sum. A row without entries keeps its start without a ridge, and with one becomes 0. A
+// sweep is N * (cg_steps + 1) passes, and one for the objective. Random initial factors are uniform in [0, s), with s
+// such that the model's mean square is that of the given values. A fit that is cancelled or out of time ends its sweep
+// after the pass in progress, as AprMethod does. Memory beyond factors and output: 3 * R numbers per row of the longest
+// mode.
 struct CompletionMethod {
   int cg_steps = 2;
-  // Held-out entries, of the same shape. With them the fit stops once their error has risen twice in a row, and returns
-  // the model of the least error.
+  // Held-out entries, of the same shape; it must outlive the fit. Labels, where both have them, must agree, and neither
+  // may be relabelled. Each sweep then reads them once, to tell the root mean square of x - m over them. The fit stops
+  // once that error has risen twice in a row, and it returns the model of the sweep with the least, whatever stops it;
+  // a checkpoint holds the last model and the best. Further memory: two chunks of these entries, and a copy of all
+  // factors.
   const Tensor* validation = nullptr;
 };
 

@@ -140,7 +140,7 @@ TEST_F(LabelledModes, NameTheKeysOfATableThatFollows) {
   text_ = folder_ / "t.csv";
   EXPECT_THAT(refused({}, options), HasSubstr("has no labels of the mode 'item'"));
   EXPECT_THAT(refused({}, {.columns = {.modes = {"user"}, .labels_from = folder_ / "known.blco"}}),
-              HasSubstr("two indices of the mode 'user' have the label 'a'"));
+              HasSubstr("two indices of the mode 'user' of `columns.labels_from` have the label 'a'"));
 }
 
 }  // namespace

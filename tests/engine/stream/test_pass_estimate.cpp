@@ -1,6 +1,8 @@
 // The time of a pass by what it moves: each term worked out by hand.
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "engine/stream/pass_estimate.hpp"
 
 namespace blco {
@@ -63,6 +65,26 @@ TEST(PassEstimate, FactorsOfFloatAreReadAtHalfTheBytes) {
   // The factors fit now; the output is added to in f64.
   EXPECT_NEAR(seconds.memory, 7e9 / 2e12, 1e-12);
   EXPECT_NEAR(seconds.cache, (20e9 + 256e9 + 128e9) / 5e12, 1e-12);
+}
+
+TEST(PassEstimate, ALossPassReadsEveryRowOnceAndAddsToAllOutputs) {
+  // Outputs of 25, 50 and 75 MB, of which the cache holds a third; factors of half of that, which fit for two thirds.
+  std::vector<PassLoad> loads(3, large_load());
+  for (std::size_t mode = 0; mode < loads.size(); ++mode) {
+    loads[mode].mode = static_cast<int>(mode);
+    loads[mode].factor_number_bytes = 4;
+    loads[mode].output_bytes = 25'000'000 * (mode + 1);
+  }
+
+  const PassSeconds seconds = estimate_pass(loss_load(loads), round_gpu());
+
+  EXPECT_EQ(seconds.mode, -1);
+  EXPECT_NEAR(seconds.link, 0.12, 1e-12);
+  EXPECT_NEAR(seconds.disk, 1.0, 1e-12);
+  // 3 rows of 128 bytes a nonzero; 1.5e9 segments of 256 bytes.
+  EXPECT_NEAR(seconds.memory, (7e9 + 384e9 / 3 + 2 * 384e9 * 2 / 3) / 2e12, 1e-12);
+  EXPECT_NEAR(seconds.cache, (20e9 + 384e9 + 384e9) / 5e12, 1e-12);
+  EXPECT_NEAR(seconds.additions, 1.5e9 * 32 / 1e11, 1e-12);
 }
 
 TEST(PassEstimate, EachResourceBindsWhenItIsTheSlowest) {

@@ -102,16 +102,43 @@ TEST(PlannerOfPrivateOutputs, KeepsWithinBudgetsThatAreNoWholePages) {
   tensor.chunks.assign(79, {.nnz = 100'000, .buffer_bytes = 400 << 10, .stored_bytes = 400 << 10});
   PlanRequest request{
       .backend = {.layout = TensorLayout(std::vector<std::uint64_t>{300'000, 40'000, 1000}), .rank = 16}};
-  for (const int threads : {1, 2, 8}) {
-    request.threads = threads;
-    request.budget_bytes = std::uint64_t{1} << 40;
-    const std::uint64_t minimum = make_plan(tensor, request).minimum_bytes;
-    for (const std::uint64_t more : {0, 1, 3, 4, 1023, 4095, 4096, 16'384, 1'000'001}) {
-      request.budget_bytes = minimum + more;
+  for (const bool all_outputs : {false, true}) {
+    for (const int threads : {1, 2, 8}) {
+      request.backend.all_outputs = all_outputs;
+      request.threads = threads;
+      request.budget_bytes = std::uint64_t{1} << 40;
+      const std::uint64_t minimum = make_plan(tensor, request).minimum_bytes;
+      for (const std::uint64_t more : {0, 1, 3, 4, 1023, 4095, 4096, 16'384, 1'000'001}) {
+        request.budget_bytes = minimum + more;
 
-      EXPECT_LE(make_plan(tensor, request).planned_bytes, request.budget_bytes) << more << " more on " << threads;
+        EXPECT_LE(make_plan(tensor, request).planned_bytes, request.budget_bytes) << more << " more on " << threads;
+      }
     }
   }
+}
+
+TEST(PlannerOfPrivateOutputs, CountsTheOutputsOfAllModes) {
+  TensorSizes tensor;
+  tensor.chunks.assign(100, {.nnz = 1'000'000, .buffer_bytes = 1 << 20, .stored_bytes = 1 << 20});
+  PlanRequest request{.backend = {.layout = TensorLayout(std::vector<std::uint64_t>{300, 400, 100'000}), .rank = 16}};
+  request.budget_bytes = std::uint64_t{1} << 40;
+  const auto plan = [&](int threads, bool all_outputs) {
+    request.threads = threads;
+    request.backend.all_outputs = all_outputs;
+    return make_plan(tensor, request);
+  };
+
+  // The longest mode has an output in any case; a row has 128 bytes, and each matrix whole pages.
+  const std::uint64_t others = plan(1, true).minimum_bytes - plan(1, false).minimum_bytes;
+  EXPECT_GE(others, 700U * 128);
+  EXPECT_LE(others, 700U * 128 + 2 * 4096);
+  EXPECT_EQ(plan(3, true).private_bytes, 2 * 100'700U * 128);
+  EXPECT_EQ(plan(3, false).private_bytes, 2 * 100'000U * 128);
+  // Weights of a chunk where threads own rows.
+  request.deterministic = true;
+  EXPECT_GE(plan(2, true).minimum_bytes - plan(2, false).minimum_bytes, others + (std::uint64_t{2} << 20));
+  EXPECT_GT(plan(1, false).sorted_bytes, 0U);
+  EXPECT_EQ(plan(1, true).sorted_bytes, 0U);
 }
 
 TEST(PlannerOfPrivateOutputs, TakesWholeCopiesWhereTheTensorIsStreamedAnyway) {

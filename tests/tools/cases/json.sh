@@ -22,12 +22,14 @@ objects blco-info t.blco --histogram
 objects blco-info t.blco --verify
 objects blco-info m.h5
 objects blco-info m.h5 --verify
-rm -r out.tns folder
+objects blco-predict m.h5 t.tns -o predicted.csv
+rm -r out.tns folder predicted.csv
 
 run blco-ingest t.tns -o quiet.blco --quiet
 run blco-gen --shape 20x30x40 --nnz 100 -o quiet.tns --quiet
 run blco-cpd t.blco --rank 2 --device cpu --quiet -o quiet.h5
 run blco-export t.blco -o quiet.tns.gz --quiet
+run blco-predict m.h5 t.blco -o quiet.csv --quiet
 run blco-info t.blco --verify --quiet
 
 run blco-cpd t.blco --rank 0 --json -o wrong.h5

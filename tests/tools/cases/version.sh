@@ -3,3 +3,4 @@ run blco-cpd --version
 run blco-export --version
 run blco-gen --version
 run blco-info --version
+run blco-predict --version

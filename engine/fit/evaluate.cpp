@@ -1,0 +1,80 @@
+// The public function of evaluate.hpp.
+#include <blco/evaluate.hpp>
+#include <string>
+#include <utility>
+
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "engine/fit/gcp_objective.hpp"
+#include "engine/fit/original_rows.hpp"
+#include "engine/fit/row_blocks.hpp"
+#include "engine/stream/streamer.hpp"
+
+namespace blco {
+namespace {
+
+void check_factors(const TensorSummary& tensor, std::span<const std::vector<double>> factors, int rank) {
+  const std::size_t order = tensor.shape.size();
+  if (factors.size() != order) refuse("evaluate requires one factor per mode, " + std::to_string(order) + " in all");
+  for (std::size_t n = 0; n < order; ++n) {
+    if (factors[n].size() != tensor.shape[n] * static_cast<std::uint64_t>(rank)) {
+      refuse("factor " + std::to_string(n) + " is not a matrix of " + std::to_string(tensor.shape[n]) + " x " +
+             std::to_string(rank));
+    }
+  }
+}
+
+void check_loss(const Loss& loss, AbsentEntries absent) {
+  if (parse_loss(to_string(loss)) != loss) refuse("loss " + to_string(loss) + " has a parameter out of range");
+  if (absent == AbsentEntries::zeros && !sums_over_zeros(loss)) {
+    refuse("loss " + to_string(loss) +
+           " has no closed form of its sum over all zeros, as gaussian and poisson have; evaluate it with " +
+           option_name("absent", "unknown") + ", over the given entries");
+  }
+}
+
+JobRequest evaluation_request(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank) {
+  JobRequest request;
+  std::uint64_t factor_bytes = 0;
+  for (const std::vector<double>& factor : factors) factor_bytes += factor.size() * sizeof(double);
+  const auto columns = static_cast<std::uint64_t>(rank);
+  request.caller_bytes = 2 * factor_bytes + (numbers_of_block(rank) + columns * columns) * sizeof(double);
+  request.best_tier = Tier::streamed;
+  request.all_outputs = true;
+  add_relabelling_bytes(tensor.chunks().info(), rank, request);
+  return request;
+}
+
+}  // namespace
+
+LossValue evaluate(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, const Loss& loss,
+                   AbsentEntries absent, const MemoryBudget& budget, const CpdOptions& options) {
+  const TensorSummary& summary = tensor.summary();
+  CpdOptions fixed = options;
+  fixed.method = AlsMethod{};
+  fixed.rank = rank;
+  fixed.ridge = 0;
+  fixed.initial = nullptr;
+  fixed.resume.clear();
+  check_options(summary, fixed);
+  check_loss(loss, absent);
+  check_factors(summary, factors, rank);
+  CpdJob job(tensor, budget, fixed, evaluation_request(tensor, factors, rank));
+  OriginalRows rows(tensor.chunks(), job.backend(), rank, job.device() != nullptr);
+  for (std::size_t n = 0; n < factors.size(); ++n) rows.load(static_cast<int>(n), 0, factors[n]);
+  GcpObjective objective(job.backend(), job.pool(), summary.shape, rank, loss, absent);
+  job.make_streamer()->pass(objective.pass(), Direction::forward);
+  LossValue result;
+  result.passes = 1;
+  result.value = objective.value();
+  for (std::size_t n = 0; n < factors.size(); ++n) {
+    std::vector<double> gradient(factors[n].size());
+    objective.read_gradient(static_cast<int>(n), 0, gradient);
+    rows.reorder(static_cast<int>(n), gradient);
+    result.gradients.push_back(std::move(gradient));
+  }
+  job.close_trace();
+  return result;
+}
+
+}  // namespace blco

@@ -1,0 +1,40 @@
+// Generalised CP for losses whose sum over the zeros has a closed form: L-BFGS on exact gradients.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/fit/fit_method.hpp"
+#include "engine/fit/gcp_objective.hpp"
+#include "engine/fit/lbfgs_b.hpp"
+
+namespace blco {
+
+class GcpLbfgs final : public FitMethod {
+ public:
+  explicit GcpLbfgs(const FitContext& context);
+
+  static void check(const TensorSummary& tensor, const CpdOptions& options);
+  static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
+
+  void start(std::span<const double> weights) override;
+  // One run of L-BFGS, which starts from the factors alone.
+  void run_step(SweepReport& report) override;
+  const std::vector<double>& weights() const override { return weights_; }
+
+  // The number of the next pass.
+  MethodState state() const override;
+  void restore(const MethodState& state) override;
+
+ private:
+  double evaluate(std::span<const double> x, std::span<double> gradient);
+  void load_factors(std::span<const double> x);
+  void store_factors(std::span<double> x) const;
+
+  FitContext context_;
+  std::vector<double> weights_;  // all 1: the factors hold them
+  GcpObjective objective_;
+  LbfgsB minimizer_;
+};
+
+}  // namespace blco

@@ -1,0 +1,35 @@
+// Entries that a fit does not see, and the model's error on them.
+#pragma once
+
+#include <blco/tensor.hpp>
+#include <cstdint>
+
+#include "engine/stream/streamer.hpp"
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+class HeldOut {
+ public:
+  // The error of the backend's factors. Each argument must outlive this.
+  HeldOut(const Tensor& entries, Backend& backend);
+
+  // Throw Error{invalid_argument} if the entries' indices are not those of `tensor`: another shape; labels, where both
+  // have them, or stored indices of another order. The second reads these, in turn for each mode.
+  static void check_shape(const TensorSummary& tensor, const TensorSummary& entries);
+  static void check_indices(const Tensor& tensor, const Tensor& entries);
+  // Host memory, that of the entries themselves included.
+  static std::uint64_t host_bytes(const Tensor& entries);
+  // Of the largest chunk, for which the lanes of a device must have room.
+  static std::uint64_t lane_bytes(const Tensor& entries);
+
+  // Root mean square of x - m over all entries, by one pass over them.
+  double error();
+
+ private:
+  std::uint64_t nnz_;
+  Backend* backend_;
+  Streamer streamer_;
+};
+
+}  // namespace blco

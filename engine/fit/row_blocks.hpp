@@ -1,0 +1,30 @@
+// Blocks of a factor's rows, for dense steps that a method takes on the host without a second copy of the factor.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace blco {
+
+// Large enough for a device's link, small enough for a core's cache.
+inline constexpr std::uint64_t row_block_bytes = std::uint64_t{1} << 20;
+
+inline std::uint64_t rows_of_block(int rank) {
+  return std::max<std::uint64_t>(1, row_block_bytes / (static_cast<std::uint64_t>(rank) * sizeof(double)));
+}
+
+// Numbers of one block at most.
+inline std::uint64_t numbers_of_block(int rank) { return rows_of_block(rank) * static_cast<std::uint64_t>(rank); }
+
+// Calls visit(first row, numbers) for each block of `rows` rows, in order, until it returns false. True at the end.
+template <class Visit>
+bool for_each_row_block(std::uint64_t rows, int rank, const Visit& visit) {
+  const std::uint64_t step = rows_of_block(rank);
+  for (std::uint64_t first = 0; first < rows; first += step) {
+    const std::uint64_t count = std::min(step, rows - first) * static_cast<std::uint64_t>(rank);
+    if (!visit(first, static_cast<std::size_t>(count))) return false;
+  }
+  return true;
+}
+
+}  // namespace blco

@@ -1,0 +1,274 @@
+// Opens the entries, shares out the memory, and runs the pass.
+#include <algorithm>
+#include <blco/predict.hpp>
+#include <blco/tensor_file.hpp>
+#include <fstream>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "blco/option_name.hpp"
+#include "engine/common/memory.hpp"
+#include "engine/common/thread_pool.hpp"
+#include "engine/ingest/open_input.hpp"
+#include "engine/predict/prediction_pass.hpp"
+#include "engine/predict/prediction_table.hpp"
+#include "engine/predict/tensor_reader.hpp"
+#include "engine/predict/worst_entries.hpp"
+#include "io/text/tns_writer.hpp"
+
+namespace blco {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_block_entries = std::size_t{1} << 15;
+constexpr std::size_t least_block_entries = std::size_t{1} << 10;
+// Of a budget, what blocks may take where it is short.
+constexpr std::uint64_t block_part = 8;
+
+// Models are fitted by least squares.
+Loss loss_of(const CpdModel&) { return {}; }
+
+KnownTensor known_of(const CpdModel& model, const PredictOptions& options) {
+  KnownTensor known{options.model_name, model.mode_names, model.labels, options.without_values};
+  while (known.mode_names.size() < model.shape.size()) {
+    known.mode_names.push_back("mode" + std::to_string(known.mode_names.size()));
+  }
+  known.labels.resize(model.shape.size());
+  return known;
+}
+
+bool is_hdf5(const fs::path& file) {
+  constexpr std::string_view magic = "\x89HDF\r\n\x1a\n";
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return false;
+  std::string head(magic.size(), '\0');
+  std::ifstream(file, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head == magic;
+}
+
+// Nothing if the file is no container.
+std::unique_ptr<TensorFile> open_container(const fs::path& file) {
+  if (!is_hdf5(file)) return nullptr;
+  try {
+    return std::make_unique<TensorFile>(file);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::invalid_argument) throw;
+    return nullptr;
+  }
+}
+
+void check_options(const PredictOptions& options) {
+  if (options.index_base != 0 && options.index_base != 1) {
+    refuse(option_name("index_base") + " must be 0 or 1, not " + std::to_string(options.index_base));
+  }
+  if (options.loss && !parse_loss(to_string(*options.loss))) {
+    refuse("the parameter of " + option_name("loss", to_string(*options.loss)) +
+           " is out of range; huber takes one above 0, beta one that is neither 0 nor 1");
+  }
+}
+
+// One prediction: its threads, its memory, its entries.
+class Prediction {
+ public:
+  Prediction(const CpdModel& model, const PredictOptions& options)
+      : model_(model),
+        options_(options),
+        known_(known_of(model, options)),
+        budget_(host_budget(options.memory_bytes)),
+        fixed_bytes_(ModelValues::memory_bytes(model)),
+        pool_(options.threads) {
+    check_options(options);
+    static_cast<void>(ModelValues(model));
+  }
+
+  void open(const Tensor& tensor, const std::string& name) {
+    check_container_options(name);
+    const std::uint64_t reader_bytes = TensorReader::memory_bytes(tensor, known_);
+    job_.has_values = true;
+    plan(reader_bytes, tensor.summary().nnz);
+    auto reader = std::make_unique<TensorReader>(tensor, name, model_.shape, known_, pool_);
+    if (const std::size_t n = reader->find_longer_mode(); n < model_.shape.size() && !options_.skip_unknown) {
+      refuse("mode " + std::to_string(n) + " of " + name + " has the length " +
+             std::to_string(tensor.summary().shape[n]) + ", but that of " + options_.model_name + " has " +
+             std::to_string(model_.shape[n]) +
+             "; give a tensor of the same shape, or leave entries beyond the model out with " +
+             option_name("skip_unknown"));
+    }
+    reader_ = std::move(reader);
+  }
+
+  void open(const fs::path& entries) {
+    container_ = open_container(entries);
+    if (container_) return open(*container_, entries.string());
+    const bool has_keys = !options_.columns.modes.empty() || is_table_name(entries);
+    job_.has_values = has_keys ? !options_.columns.value.empty() : !options_.without_values;
+    job_.is_table = has_keys;
+    if (has_keys) fixed_bytes_ += max_known_key_bytes(known_.labels);
+    plan(min_entry_reader_bytes(pool_.width()), 0);
+    IngestOptions ingest;
+    ingest.columns = options_.columns;
+    ingest.columns.labels_from.clear();
+    ingest.index_base = options_.index_base;
+    ingest.skip_lines = options_.skip_lines;
+    ingest.memory_bytes = budget_ - fixed_bytes_;
+    reader_ = open_entries(entries, ingest, known_, pool_);
+  }
+
+  PredictSummary run(const PredictionSink& sink, const ProgressCallback& progress) {
+    job_.model = &model_;
+    job_.reader = reader_.get();
+    job_.mode_names = known_.mode_names;
+    job_.model_name = options_.model_name;
+    job_.skip_unknown = options_.skip_unknown;
+    job_.top = options_.top;
+    job_.index_base = options_.index_base;
+    ProgressMeter meter(progress);
+    return run_prediction(job_, sink, pool_, meter);
+  }
+
+  PredictSummary write(const TextSink& text, char separator, const ProgressCallback& progress) {
+    PredictionTable table(known_.mode_names, model_.labels, separator, options_.index_base, text, pool_);
+    table.write_header(job_.has_values);
+    const PredictSummary summary = run([&](const PredictionBlock& block) { table.write(block); }, progress);
+    table.finish();
+    return summary;
+  }
+
+ private:
+  void check_container_options(const std::string& name) const {
+    const ColumnOptions usual;
+    const ColumnOptions& columns = options_.columns;
+    const bool has_columns = !columns.modes.empty() || !columns.value.empty() || columns.separator != usual.separator ||
+                             columns.decimal != usual.decimal || columns.missing != usual.missing;
+    if (has_columns) {
+      refuse(name + " is a tensor and no table; leave out " + option_name("columns.modes") + ", " +
+             option_name("columns.value") + " and other options of tables");
+    }
+    if (options_.skip_lines != 0) {
+      refuse(name + " is a tensor and has no lines to skip; leave out " + option_name("skip_lines"));
+    }
+    if (options_.without_values) refuse(name + " has values; leave out " + option_name("without_values"));
+  }
+
+  // Once it is known whether there are values: `nnz` entries, or 0 where their number is not known.
+  void plan(std::uint64_t reader_bytes, std::uint64_t nnz) {
+    const std::size_t order = model_.shape.size();
+    job_.loss = options_.loss.value_or(loss_of(model_));
+    if (options_.top > 0 && !job_.has_values) {
+      refuse(option_name("top") + " needs values to compare the model with, but these entries have none; name their " +
+             "column with " + option_name("columns.value"));
+    }
+    const std::uint64_t top = nnz > 0 ? std::min(options_.top, nnz) : options_.top;
+    job_.top = top;
+    constexpr std::uint64_t most = std::uint64_t{1} << 48;
+    if (top > most) refuse(option_name("top") + " is above " + std::to_string(most) + "; ask for fewer entries");
+    const std::uint64_t worst_bytes = WorstEntries::memory_bytes(order, top);
+    // Of text one block is written while another is made.
+    const std::uint64_t entry_bytes =
+        prediction_bytes(order) + 2 * PredictionTable::line_bytes(known_.mode_names, known_.labels);
+    const std::uint64_t fixed = fixed_bytes_ + worst_bytes;
+    const std::uint64_t least = fixed + reader_bytes + least_block_entries * entry_bytes;
+    // The reader of an input takes an eighth of what is left at most, but for the least.
+    if (least > budget_) {
+      throw Error(
+          ErrorKind::out_of_memory,
+          "the job takes at least " + format_bytes(least) + " of memory, " +
+              format_bytes(ModelValues::memory_bytes(model_)) + " of it for the model" +
+              (top > 0 ? " and " + format_bytes(worst_bytes) + " for the entries of " + option_name("top") : "") +
+              ", but the budget is " + format_bytes(budget_) + "; give " +
+              option_name("memory_bytes", as_budget(least)));
+    }
+    job_.block_entries = static_cast<std::size_t>(std::clamp<std::uint64_t>(
+        (budget_ - fixed) / block_part / entry_bytes, least_block_entries, most_block_entries));
+    fixed_bytes_ = fixed;
+  }
+
+  const CpdModel& model_;
+  const PredictOptions& options_;
+  KnownTensor known_;
+  std::uint64_t budget_;
+  std::uint64_t fixed_bytes_;
+  ThreadPool pool_;
+  PredictionJob job_;
+  std::unique_ptr<TensorFile> container_;
+  std::unique_ptr<CoordinateReader> reader_;
+};
+
+char separator_of(TextFormat format) {
+  if (format == TextFormat::csv) return ',';
+  if (format == TextFormat::tsv) return '\t';
+  refuse("predictions have more numbers than coordinate text has; write them as csv or tsv");
+}
+
+TextFormat format_of(const fs::path& output) {
+  fs::path name = output.filename();
+  if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
+  if (name.extension() == ".csv") return TextFormat::csv;
+  if (name.extension() == ".tsv") return TextFormat::tsv;
+  refuse("cannot write predictions to " + output.string() +
+         ": name a file that ends in .csv or .tsv, optionally followed by .gz or .zst");
+}
+
+}  // namespace
+
+PredictSummary predict(const CpdModel& model, const fs::path& entries, const PredictionSink& sink,
+                       const PredictOptions& options, const ProgressCallback& progress) {
+  Prediction prediction(model, options);
+  prediction.open(entries);
+  return prediction.run(sink, progress);
+}
+
+PredictSummary predict(const CpdModel& model, const Tensor& entries, const PredictionSink& sink,
+                       const PredictOptions& options, const ProgressCallback& progress) {
+  Prediction prediction(model, options);
+  prediction.open(entries, "the tensor");
+  return prediction.run(sink, progress);
+}
+
+std::vector<double> predict(const CpdModel& model, std::span<const std::uint64_t> coordinates, int threads) {
+  constexpr std::size_t task_entries = 4096;
+  const ModelValues values(model);
+  const std::size_t order = model.shape.size();
+  if (coordinates.size() % order != 0) {
+    refuse("there are " + std::to_string(coordinates.size()) + " coordinates, which is no multiple of the " +
+           std::to_string(order) + " modes of the model; give one per mode of each entry");
+  }
+  const std::size_t count = coordinates.size() / order;
+  for (std::size_t i = 0; i < coordinates.size(); ++i) {
+    if (coordinates[i] < model.shape[i % order]) continue;
+    refuse("entry " + std::to_string(i / order) + " has the coordinate " + std::to_string(coordinates[i]) +
+           " in mode " + std::to_string(i % order) + ", beyond the length of " +
+           std::to_string(model.shape[i % order]) + " that the model has; coordinates count from 0");
+  }
+  std::vector<double> predicted(count);
+  ThreadPool pool(threads);
+  pool.run((count + task_entries - 1) / task_entries, [&](std::size_t task) {
+    const std::size_t last = std::min(count, (task + 1) * task_entries);
+    for (std::size_t i = task * task_entries; i < last; ++i) {
+      predicted[i] = values.at(coordinates.subspan(i * order, order));
+    }
+  });
+  return predicted;
+}
+
+PredictSummary write_predictions(const CpdModel& model, const fs::path& entries, const TextSink& sink,
+                                 TextFormat format, const PredictOptions& options, const ProgressCallback& progress) {
+  const char separator = separator_of(format);
+  Prediction prediction(model, options);
+  prediction.open(entries);
+  return prediction.write(sink, separator, progress);
+}
+
+PredictSummary write_predictions(const CpdModel& model, const fs::path& entries, const fs::path& output,
+                                 const PredictOptions& options, const ProgressCallback& progress) {
+  const TextFormat format = format_of(output);
+  TnsWriter writer(output);
+  const TextSink sink = [&](std::string_view text) { writer.write(text); };
+  PredictSummary summary = write_predictions(model, entries, sink, format, options, progress);
+  writer.finish();
+  return summary;
+}
+
+}  // namespace blco

@@ -1,0 +1,101 @@
+// Formats slices of a block in parallel.
+#include "engine/predict/prediction_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "engine/common/number_text.hpp"
+#include "io/table/csv_field.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::size_t slice_entries = 1024;
+constexpr std::array column_names = {"value", "model", "residual", "likelihood ratio"};
+constexpr std::uint64_t number_bytes = 25;  // of a double or an index, and a separator
+
+}  // namespace
+
+PredictionTable::PredictionTable(const std::vector<std::string>& mode_names, std::vector<Labels> labels, char separator,
+                                 int index_base, const TextSink& sink, Executor& executor)
+    : mode_names_(mode_names),
+      labels_(std::move(labels)),
+      separator_(separator),
+      index_base_(static_cast<std::uint64_t>(index_base)),
+      sink_(sink),
+      executor_(executor) {
+  labels_.resize(mode_names_.size());
+}
+
+void PredictionTable::write_header(bool has_values) {
+  std::string line;
+  for (const std::string& name : mode_names_) {
+    append_csv_field(name, separator_, line);
+    line += separator_;
+  }
+  for (std::string name : column_names) {
+    if (!has_values && name != column_names[1]) continue;
+    while (std::ranges::find(mode_names_, name) != mode_names_.end()) name += '_';
+    append_csv_field(name, separator_, line);
+    line += separator_;
+  }
+  line.back() = '\n';
+  sink_(line);
+}
+
+void PredictionTable::write(const PredictionBlock& block) {
+  const std::size_t tasks = (block.model.size() + slice_entries - 1) / slice_entries;
+  making_.resize(std::max(making_.size(), tasks));
+  executor_.run(tasks + 1, [&](std::size_t task) {
+    if (task == 0) return write_made();
+    std::string& text = making_[task - 1];
+    text.clear();
+    const std::size_t first = (task - 1) * slice_entries;
+    const std::size_t last = std::min(block.model.size(), first + slice_entries);
+    for (std::size_t i = first; i < last; ++i) append_line(block, i, text);
+  });
+  std::swap(made_, making_);
+  made_count_ = tasks;
+}
+
+void PredictionTable::write_made() {
+  for (const std::string& text : std::span(made_).first(std::exchange(made_count_, 0))) sink_(text);
+}
+
+void PredictionTable::append_line(const PredictionBlock& block, std::size_t entry, std::string& text) const {
+  const auto point = block.coordinates.subspan(entry * mode_names_.size(), mode_names_.size());
+  for (std::size_t n = 0; n < point.size(); ++n) {
+    if (labels_[n].empty()) {
+      text += std::to_string(point[n] + index_base_);
+    } else {
+      append_csv_field(labels_[n][point[n]], separator_, text);
+    }
+    text += separator_;
+  }
+  const double model = block.model[entry];
+  if (block.values.empty()) {
+    append_table_number(model, text);
+  } else {
+    const double value = block.values[entry];
+    for (const double number : {value, model, value - model}) {
+      append_table_number(number, text);
+      text += separator_;
+    }
+    append_table_number(block.ratios[entry], text);
+  }
+  text += '\n';
+}
+
+std::uint64_t PredictionTable::line_bytes(const std::vector<std::string>& mode_names,
+                                          const std::vector<Labels>& labels) {
+  std::uint64_t bytes = column_names.size() * number_bytes;
+  for (std::size_t n = 0; n < mode_names.size(); ++n) {
+    const bool has_labels = n < labels.size() && !labels[n].empty();
+    bytes += has_labels ? 2 * labels[n].text().size() / labels[n].size() + 4 : number_bytes;
+  }
+  return bytes;
+}
+
+}  // namespace blco

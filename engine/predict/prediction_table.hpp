@@ -1,0 +1,46 @@
+// Writes predictions as a table.
+#pragma once
+
+#include <blco/export.hpp>
+#include <blco/predict.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "blco/executor.hpp"
+#include "blco/labels.hpp"
+
+namespace blco {
+
+class PredictionTable {
+ public:
+  // `labels`: per mode, or none at all. `sink` and `executor` must outlive this.
+  PredictionTable(const std::vector<std::string>& mode_names, std::vector<Labels> labels, char separator,
+                  int index_base, const TextSink& sink, Executor& executor);
+
+  void write_header(bool has_values);
+  // Writes the text of the block before, while that of this one is made.
+  void write(const PredictionBlock& block);
+  // Call after the last block.
+  void finish() { write_made(); }
+
+  // Of the text of one block, per entry; with labels of average length, about.
+  static std::uint64_t line_bytes(const std::vector<std::string>& mode_names, const std::vector<Labels>& labels);
+
+ private:
+  void append_line(const PredictionBlock& block, std::size_t entry, std::string& text) const;
+  void write_made();
+
+  std::vector<std::string> mode_names_;
+  std::vector<Labels> labels_;
+  char separator_;
+  std::uint64_t index_base_;
+  const TextSink& sink_;
+  Executor& executor_;
+  std::vector<std::string> made_;
+  std::vector<std::string> making_;
+  std::size_t made_count_ = 0;
+};
+
+}  // namespace blco

@@ -1,0 +1,204 @@
+// Generalised CP by Adam: it finds what was planted, and its fits depend on nothing that they should not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <blco/cpd.hpp>
+#include <blco/ingest.hpp>
+#include <cmath>
+#include <string>
+
+#include "blco/error.hpp"
+#include "tests/engine/dense_loss.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace blco {
+namespace {
+
+class GcpAdam : public testing::Test {
+ protected:
+  TensorFile ingest(const CoordinateTensor& tensor, std::uint64_t chunk_nnz = 400) {
+    ingest_files({folder_.write("in.tns", as_text(tensor))}, folder_ / "in.blco",
+                 {.shape = tensor.shape, .chunk_nnz = chunk_nnz});
+    return TensorFile(folder_ / "in.blco");
+  }
+
+  static CpdOptions options(const Loss& loss, int sweeps) {
+    CpdOptions chosen{.rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .device = Device::cpu, .threads = 1};
+    chosen.method = GcpMethod{.loss = loss, .learning_rate = 0.01};
+    return chosen;
+  }
+
+  // Component r has its own third of each mode, where an entry is 1 with probability 0.6.
+  static Matrices blocks() {
+    Matrices factors;
+    for (const std::uint64_t length : {30u, 24u, 27u}) {
+      factors.emplace_back(length * 3);
+      for (std::uint64_t i = 0; i < length; ++i) factors.back()[i * 3 + i * 3 / length] = std::cbrt(0.6);
+    }
+    return factors;
+  }
+  // The same plus a component for the background, where an entry is 1 with probability 0.01.
+  static CoordinateTensor planted() {
+    Matrices factors = blocks();
+    Matrices with_background;
+    for (const std::vector<double>& factor : factors) {
+      with_background.emplace_back();
+      for (std::size_t i = 0; i < factor.size(); ++i) {
+        with_background.back().push_back(factor[i]);
+        if (i % 3 == 2) with_background.back().push_back(std::cbrt(0.01));
+      }
+    }
+    return planted_entries(with_background, 4, 17, false);
+  }
+
+  static double dense(const CoordinateTensor& tensor, const CpdModel& model) {
+    Matrices factors = model.factors;
+    for (std::size_t i = 0; i < factors[0].size(); ++i) factors[0][i] *= model.weights[i % model.weights.size()];
+    return dense_loss(tensor, factors, model.weights.size(), model.loss, true);
+  }
+
+  TemporaryFolder folder_;
+  static constexpr Loss odds_{LossKind::bernoulli_odds, 0};
+};
+
+// The product over the modes of the cosines between two components.
+double congruence(const Matrices& a, std::size_t r, const Matrices& b, std::size_t s) {
+  double product = 1;
+  for (std::size_t n = 0; n < a.size(); ++n) {
+    double inner = 0;
+    double of_a = 0;
+    double of_b = 0;
+    for (std::size_t i = 0; i < a[n].size(); i += 3) {
+      inner += a[n][i + r] * b[n][i + s];
+      of_a += a[n][i + r] * a[n][i + r];
+      of_b += b[n][i + s] * b[n][i + s];
+    }
+    product *= inner / std::sqrt(of_a * of_b);
+  }
+  return product;
+}
+
+TEST_F(GcpAdam, FindsPlantedBlocksOfABinaryTensor) {
+  const CoordinateTensor entries = planted();
+  const TensorFile tensor = ingest(entries);
+
+  // Some starts end in a local minimum.
+  CpdModel model;
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    CpdOptions wanted = options(odds_, 20);
+    wanted.seed = seed;
+    CpdModel found = fit_cpd(tensor, {}, wanted);
+    if (model.rank == 0 || found.objective() < model.objective()) model = std::move(found);
+  }
+
+  EXPECT_TRUE(std::ranges::is_sorted(model.objective_history, std::greater<>()));
+  const Matrices truth = blocks();
+  for (std::size_t r = 0; r < 3; ++r) {
+    double best = 0;
+    for (std::size_t s = 0; s < 3; ++s) best = std::max(best, congruence(truth, r, model.factors, s));
+    EXPECT_GT(best, 0.9) << r;
+  }
+  for (const std::vector<double>& factor : model.factors) EXPECT_THAT(factor, testing::Each(testing::Ge(0)));
+  // The estimate is that of all entries but for its sample of zeros.
+  EXPECT_NEAR(model.objective(), dense(entries, model), 0.05 * dense(entries, model));
+}
+
+TEST_F(GcpAdam, LowersEveryLoss) {
+  const CoordinateTensor entries = planted();
+  const TensorFile tensor = ingest(entries);
+  for (const Loss& loss : {Loss{LossKind::poisson_log, 0}, Loss{LossKind::bernoulli_odds, 0},
+                           Loss{LossKind::bernoulli_logit, 0}, Loss{LossKind::gamma, 0}, Loss{LossKind::rayleigh, 0},
+                           Loss{LossKind::huber, 0.25}, Loss{LossKind::beta, 1.5}}) {
+    const CpdModel one = fit_cpd(tensor, {}, options(loss, 1));
+
+    const CpdModel more = fit_cpd(tensor, {}, options(loss, 6));
+
+    EXPECT_LT(more.objective(), one.objective()) << to_string(loss);
+    EXPECT_EQ(more.objective_history[0], one.objective()) << to_string(loss);
+  }
+}
+
+TEST_F(GcpAdam, OnOneThreadTheBudgetChangesNoBit) {
+  const TensorFile tensor = ingest(planted());
+  const CpdOptions wanted = options(odds_, 2);
+  const MemoryBudget least{.host_bytes = plan_cpd(tensor, {}, wanted).minimum_bytes};
+  ASSERT_GT(plan_cpd(tensor, least, wanted).streamed_chunks, 0);
+
+  const CpdModel in_core = fit_cpd(tensor, {}, wanted);
+  const CpdModel streamed = fit_cpd(tensor, least, wanted);
+
+  EXPECT_EQ(streamed.objective_history, in_core.objective_history);
+  EXPECT_EQ(streamed.factors, in_core.factors);
+}
+
+TEST_F(GcpAdam, ResumedFromACheckpointItIsTheFitThatNeverStopped) {
+  const TensorFile tensor = ingest(planted());
+  CpdOptions first = options(odds_, 2);
+  // So large that some epochs fail.
+  std::get<GcpMethod>(first.method).learning_rate = 0.5;
+  first.checkpoint = folder_ / "checkpoint.h5";
+  fit_cpd(tensor, {}, first);
+  CpdOptions second = first;
+  second.max_sweeps = 5;
+  second.checkpoint.clear();
+  CpdOptions unbroken = second;
+  second.resume = first.checkpoint;
+
+  const CpdModel resumed = fit_cpd(tensor, {}, second);
+
+  const CpdModel expected = fit_cpd(tensor, {}, unbroken);
+  EXPECT_EQ(resumed.objective_history, expected.objective_history);
+  EXPECT_EQ(resumed.factors, expected.factors);
+  EXPECT_EQ(resumed.weights, expected.weights);
+}
+
+TEST_F(GcpAdam, AnEpochThatFailsLeavesNoTraceAndThreeEndTheFit) {
+  const TensorFile tensor = ingest(planted());
+  // No step of the first epochs is of use.
+  CpdOptions wanted = options({LossKind::poisson_log, 0}, 20);
+  std::get<GcpMethod>(wanted.method).learning_rate = 1e6;
+
+  const CpdModel model = fit_cpd(tensor, {}, wanted);
+
+  EXPECT_EQ(model.stop_reason, StopReason::tolerance);
+  ASSERT_EQ(model.objective_history.size(), 3);
+  EXPECT_THAT(model.objective_history, testing::Each(model.objective_history[0]));
+  EXPECT_TRUE(std::isfinite(model.objective()));
+  EXPECT_NEAR(model.objective(), dense(planted(), model), 0.05 * dense(planted(), model));
+}
+
+TEST_F(GcpAdam, SeveralThreadsAndPrecisionsFindAsGoodAModel) {
+  const CoordinateTensor entries = planted();
+  const TensorFile tensor = ingest(entries);
+  const double expected = dense(entries, fit_cpd(tensor, {}, options(odds_, 12)));
+  for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+    CpdOptions wanted = options(odds_, 12);
+    wanted.precision = precision;
+    wanted.threads = 3;
+
+    EXPECT_NEAR(dense(entries, fit_cpd(tensor, {}, wanted)), expected, 0.05 * expected) << to_string(precision);
+  }
+}
+
+TEST_F(GcpAdam, RefusesValuesAndRatesThatDoNotSuit) {
+  CoordinateTensor entries = planted();
+  CpdOptions wanted = options(odds_, 1);
+  std::get<GcpMethod>(wanted.method).learning_rate = 0;
+  const auto refusal = [&](const TensorFile& tensor) -> std::string {
+    try {
+      fit_cpd(tensor, {}, wanted);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_EQ(refusal(ingest(entries)), "`learning_rate` must be greater than 0");
+  wanted = options(odds_, 1);
+  entries.values[3] = 2;
+
+  EXPECT_THAT(refusal(ingest(entries)), testing::HasSubstr("is 2, but loss bernoulli-odds takes 0 and 1 only"));
+}
+
+}  // namespace
+}  // namespace blco

@@ -1,0 +1,271 @@
+// Prediction against a dense loop: of text, containers and memory, in order, with any threads; and what it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <blco/ingest.hpp>
+#include <blco/memory_tensor.hpp>
+#include <blco/tensor_file.hpp>
+
+#include "tests/engine/coordinate_tensor.hpp"
+#include "tests/engine/ingest/coordinate_columns.hpp"
+#include "tests/engine/predict/predicted_model.hpp"
+#include "tests/io/expect_error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace blco {
+namespace {
+
+using testing::HasSubstr;
+
+void expect_predictions(const CpdModel& model, const CoordinateTensor& tensor, const CollectedPredictions& actual) {
+  ASSERT_EQ(actual.points, tensor.points);
+  ASSERT_EQ(actual.values, tensor.values);
+  for (std::size_t i = 0; i < tensor.points.size(); ++i) {
+    const double expected = value_by_loop(model, tensor.points[i]);
+    ASSERT_NEAR(actual.model[i], expected, 1e-13 * model.rank) << i;
+    const double residual = tensor.values[i] - expected;
+    ASSERT_NEAR(actual.ratios[i], residual * residual, 1e-11 * (1 + residual * residual)) << i;
+  }
+}
+
+class EveryRank : public testing::TestWithParam<int> {};
+
+// 33000 entries are more than a block, and chunks of 9000 more than a batch.
+TEST_P(EveryRank, TextAndContainersHaveTheValuesOfALoop) {
+  const TemporaryFolder folder;
+  const std::vector<std::uint64_t> shape{300, 7, 50};
+  const CpdModel model = model_to_predict(shape, GetParam(), 3);
+  const auto tensor = random_coordinates({.shape = shape, .nnz = 33'000, .seed = 4});
+  const auto text = folder.write("in.tns", as_text(tensor));
+  ingest_files({text}, folder / "in.blco", {.shape = shape, .chunk_nnz = 9000});
+  const CoordinateTensor stored = read_container(folder / "in.blco");
+
+  CollectedPredictions of_text;
+  const PredictSummary summary = predict(model, text, of_text.sink());
+  CollectedPredictions of_container;
+  predict(model, folder / "in.blco", of_container.sink());
+
+  expect_predictions(model, tensor, of_text);
+  expect_predictions(model, stored, of_container);
+  EXPECT_EQ(summary.entries, 33'000u);
+  EXPECT_EQ(summary.written_entries, 33'000u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Predict, EveryRank, testing::Values(1, 15, 16, 17, 40));
+
+class FourModes : public testing::Test {
+ protected:
+  TemporaryFolder folder_;
+  std::vector<std::uint64_t> shape_{40, 30, 20, 3};
+  CpdModel model_ = model_to_predict(shape_, 5, 8, true);
+  CoordinateTensor tensor_ = random_coordinates({.shape = shape_, .nnz = 5000, .seed = 9, .counts = true});
+  std::filesystem::path text_ = folder_.write("in.tns", as_text(tensor_));
+
+  PredictSummary predict_text(CollectedPredictions& to, const PredictOptions& options = {}) {
+    return predict(model_, text_, to.sink(), options);
+  }
+};
+
+TEST_F(FourModes, TheSummaryIsThatOfTheEntries) {
+  CollectedPredictions all;
+  const PredictSummary summary = predict_text(all, {.loss = Loss{LossKind::poisson}});
+
+  double squares = 0, magnitudes = 0, ratios = 0;
+  std::vector<double> residuals;
+  for (std::size_t i = 0; i < all.values.size(); ++i) {
+    residuals.push_back(all.values[i] - all.model[i]);
+    squares += residuals[i] * residuals[i];
+    magnitudes += std::abs(residuals[i]);
+    ratios += all.ratios[i];
+  }
+  EXPECT_NEAR(summary.sum_of_squares, squares, 1e-9 * squares);
+  EXPECT_NEAR(summary.rmse(), std::sqrt(squares / 5000), 1e-9);
+  EXPECT_NEAR(summary.mean_absolute_error(), magnitudes / 5000, 1e-9);
+  EXPECT_NEAR(summary.sum_of_ratios, ratios, 1e-9 * ratios);
+  EXPECT_EQ(summary.max_ratio, *std::ranges::max_element(all.ratios));
+  EXPECT_EQ(summary.min_residual, *std::ranges::min_element(residuals));
+  EXPECT_EQ(summary.max_residual, *std::ranges::max_element(residuals));
+  EXPECT_EQ(summary.min_model, *std::ranges::min_element(all.model));
+  EXPECT_EQ(summary.max_model, *std::ranges::max_element(all.model));
+  EXPECT_EQ(summary.impossible_entries, 0u);
+  EXPECT_EQ(summary.input_format, "FROSTT text");
+}
+
+TEST_F(FourModes, ThreadsAndMemoryChangeNoBitOfAnEntry) {
+  CollectedPredictions one;
+  const PredictSummary of_one = predict_text(one, {.threads = 1});
+  CollectedPredictions five;
+  const PredictSummary of_five = predict_text(five, {.threads = 5});
+  CollectedPredictions little;
+  const PredictSummary of_little = predict_text(little, {.memory_bytes = 4 << 20, .threads = 1});
+
+  EXPECT_EQ(one.model, five.model);
+  EXPECT_EQ(one.ratios, five.ratios);
+  EXPECT_EQ(of_one.sum_of_squares, of_five.sum_of_squares);
+  EXPECT_EQ(of_one.sum_of_ratios, of_five.sum_of_ratios);
+  EXPECT_EQ(of_one.sum_of_squares, of_little.sum_of_squares);
+  EXPECT_EQ(one.model, little.model);
+  EXPECT_EQ(one.points, little.points);
+}
+
+TEST_F(FourModes, TheWorstAreThoseOfASort) {
+  CollectedPredictions all;
+  predict_text(all);
+  std::vector<std::size_t> order(all.ratios.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return all.ratios[a] > all.ratios[b]; });
+
+  CollectedPredictions worst;
+  const PredictSummary summary = predict_text(worst, {.top = 100});
+
+  ASSERT_EQ(worst.ratios.size(), 100u);
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(worst.points[i], all.points[order[i]]);
+    EXPECT_EQ(worst.ratios[i], all.ratios[order[i]]);
+    EXPECT_EQ(worst.model[i], all.model[order[i]]);
+    EXPECT_EQ(worst.values[i], all.values[order[i]]);
+  }
+  EXPECT_EQ(summary.entries, 5000u);
+  EXPECT_EQ(summary.written_entries, 100u);
+}
+
+TEST_F(FourModes, ARelabelledContainerHasItsOwnIndices) {
+  ingest_files({text_}, folder_ / "plain.blco", {.shape = shape_});
+  ingest_files({text_}, folder_ / "relabelled.blco", {.shape = shape_, .relabel = Relabel::frequency});
+  const auto as_pairs = [&](const std::filesystem::path& file) {
+    CollectedPredictions all;
+    predict(model_, file, all.sink());
+    std::map<Point, double> values;
+    for (std::size_t i = 0; i < all.points.size(); ++i) values[all.points[i]] = all.model[i];
+    return values;
+  };
+
+  EXPECT_EQ(as_pairs(folder_ / "relabelled.blco"), as_pairs(folder_ / "plain.blco"));
+}
+
+TEST_F(FourModes, TensorsInMemoryAreEntriesToo) {
+  const CoordinateColumns<> columns(tensor_);
+  const MemoryTensor memory(columns.arrays(), {.shape = shape_, .chunk_nnz = 700});
+
+  CollectedPredictions all;
+  predict(model_, memory, all.sink());
+
+  EXPECT_EQ(all.model.size(), memory.summary().nnz);
+  for (std::size_t i = 0; i < all.points.size(); ++i) {
+    EXPECT_NEAR(all.model[i], value_by_loop(model_, all.points[i]), 1e-12);
+  }
+}
+
+TEST_F(FourModes, CoordinatesInMemoryGiveValues) {
+  std::vector<std::uint64_t> coordinates;
+  for (const Point& point : tensor_.points) coordinates.insert(coordinates.end(), point.begin(), point.end());
+
+  const std::vector<double> values = predict(model_, coordinates, 2);
+
+  ASSERT_EQ(values.size(), tensor_.points.size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    EXPECT_NEAR(values[i], value_by_loop(model_, tensor_.points[i]), 1e-12);
+  expect_error(ErrorKind::invalid_argument, "no multiple of the 4 modes",
+               [&] { predict(model_, std::vector<std::uint64_t>(6)); });
+  expect_error(ErrorKind::invalid_argument, "entry 1 has the coordinate 3 in mode 3", [&] {
+    predict(model_, std::vector<std::uint64_t>{0, 0, 0, 2, 0, 0, 0, 3});
+  });
+}
+
+TEST_F(FourModes, AnIndexBeyondTheModelIsNamedOrLeftOut) {
+  std::string lines = "# a comment\n";
+  for (int i = 0; i < 3000; ++i) lines += "1 2 3 1 5\n\n";
+  const auto bad = folder_.write("bad.tns", lines + "1 31 3 1 5\n1 1 1 1 1\n");
+
+  CollectedPredictions all;
+  expect_error(ErrorKind::invalid_argument,
+               "line 6002 of " + bad.string() + ": the coordinate 31 in mode 1 is beyond the length of 30",
+               [&] { predict(model_, bad, all.sink()); });
+  const PredictSummary summary = predict(model_, bad, {}, {.skip_unknown = true});
+
+  EXPECT_EQ(summary.entries, 3001u);
+  EXPECT_EQ(summary.unknown_entries, 1u);
+}
+
+TEST_F(FourModes, LinesMayHaveNoValues) {
+  std::string lines;
+  for (const Point& point : tensor_.points) {
+    for (std::size_t n = 0; n < 4; ++n) lines += std::to_string(point[n]) + (n == 3 ? "\n" : " ");
+  }
+  const auto bare = folder_.write("bare.tns", lines);
+
+  CollectedPredictions all;
+  const PredictSummary summary = predict(model_, bare, all.sink(), {.without_values = true, .index_base = 0});
+
+  EXPECT_EQ(all.points, tensor_.points);
+  EXPECT_TRUE(all.values.empty());
+  EXPECT_TRUE(all.ratios.empty());
+  EXPECT_NEAR(all.model[4999], value_by_loop(model_, tensor_.points[4999]), 1e-12);
+  EXPECT_FALSE(summary.has_values);
+  expect_error(ErrorKind::invalid_argument, "`top` needs values",
+               [&] { predict(model_, bare, {}, {.top = 3, .without_values = true}); });
+}
+
+TEST_F(FourModes, ModelsBelowZeroAreImpossibleForCounts) {
+  model_.weights = {1, 0, 0, 0, 0};
+  for (double& number : model_.factors[0]) number = -number;
+
+  const PredictSummary summary = predict(model_, text_, {}, {.loss = Loss{LossKind::poisson}});
+
+  EXPECT_EQ(summary.impossible_entries, 5000u);
+  EXPECT_TRUE(std::isinf(summary.sum_of_ratios));
+}
+
+TEST_F(FourModes, RefusesValuesThatTheLossDoesNotTake) {
+  const auto bad = folder_.write("bad.tns", "1 1 1 1 2\n2 2 2 2 -0.5\n");
+  expect_error(ErrorKind::invalid_argument, "line 2 of " + bad.string() + ": the value is -0.5, but the loss poisson",
+               [&] { predict(model_, bad, {}, {.loss = Loss{LossKind::poisson}}); });
+}
+
+TEST_F(FourModes, RefusesOtherTensorsAndBudgets) {
+  ingest_files({folder_.write("two.tns", "1 1 1\n2 2 2\n")}, folder_ / "two.blco", {});
+  expect_error(ErrorKind::invalid_argument, "has 2 modes, but the model has 4",
+               [&] { predict(model_, folder_ / "two.blco", {}); });
+  ingest_files({text_}, folder_ / "long.blco", {.shape = {40, 31, 20, 3}});
+  expect_error(ErrorKind::invalid_argument, "has the length 31, but that of the model has 30",
+               [&] { predict(model_, folder_ / "long.blco", {}); });
+  EXPECT_EQ(predict(model_, folder_ / "long.blco", {}, {.skip_unknown = true}).unknown_entries, 0u);
+  expect_error(ErrorKind::out_of_memory,
+               "`memory_bytes = ", [&] { predict(model_, text_, {}, {.memory_bytes = 1000}); });
+  expect_error(ErrorKind::out_of_memory, "for the entries of `top`",
+               [&] { predict(model_, text_, {}, {.top = 1 << 20, .memory_bytes = 16 << 20}); });
+  expect_error(ErrorKind::invalid_argument, "the parameter of `loss = huber:0`", [&] {
+    predict(model_, text_, {}, {.loss = Loss{LossKind::huber, 0}});
+  });
+  model_.weights.pop_back();
+  expect_error(ErrorKind::invalid_argument, "one weight per component", [&] { predict(model_, text_, {}); });
+}
+
+TEST_F(FourModes, ACancelledJobLeavesNothing) {
+  const auto files = [&] { return std::distance(std::filesystem::directory_iterator(folder_.path()), {}); };
+  const auto before = files();
+
+  expect_error(ErrorKind::cancelled, "cancelled", [&] {
+    write_predictions(model_, text_, folder_ / "out.csv", {}, [](const Progress&) { return false; });
+  });
+  expect_error(ErrorKind::invalid_argument, "name a file that ends in .csv or .tsv",
+               [&] { write_predictions(model_, text_, folder_ / "out.tns"); });
+
+  EXPECT_EQ(files(), before);
+}
+
+TEST_F(FourModes, ReportsTheWholeAtTheEnd) {
+  Progress last;
+  write_predictions(model_, text_, folder_ / "out.tsv.gz", {}, [&](const Progress& progress) {
+    last = progress;
+    return true;
+  });
+
+  EXPECT_STREQ(last.stage, "predict");
+  EXPECT_EQ(last.share, 1);
+  EXPECT_EQ(last.nonzeros, 5000u);
+}
+
+}  // namespace
+}  // namespace blco

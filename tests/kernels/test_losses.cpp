@@ -1,0 +1,83 @@
+// Losses: figures worked out by hand, and derivatives against differences.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/losses.hpp"
+
+namespace blco::testing {
+namespace {
+
+double value_of(const Loss& loss, double x, double m) {
+  return with_loss(loss, [&](const auto& of_kind) { return of_kind.value(x, m); });
+}
+
+double derivative_of(const Loss& loss, double x, double m) {
+  return with_loss(loss, [&](const auto& of_kind) { return of_kind.derivative(x, m); });
+}
+
+const std::vector<Loss>& every_kind_of_loss() {
+  static const std::vector<Loss> losses{
+      {LossKind::gaussian},        {LossKind::poisson}, {LossKind::poisson_log}, {LossKind::bernoulli_odds},
+      {LossKind::bernoulli_logit}, {LossKind::gamma},   {LossKind::rayleigh},    {LossKind::huber, 0.5},
+      {LossKind::beta, 0.5},       {LossKind::beta, 3}};
+  return losses;
+}
+
+TEST(Losses, HaveTheValuesOfTheirDefinitions) {
+  const double e = std::exp(1.0);
+  const double exact = 1e-9;  // the definitions add 1e-10 to m
+
+  EXPECT_NEAR(value_of({LossKind::gaussian}, 3, 1), 4, exact);
+  EXPECT_NEAR(value_of({LossKind::poisson}, 2, e), e - 2, exact);
+  EXPECT_NEAR(value_of({LossKind::poisson_log}, 2, 1), e - 2, exact);
+  EXPECT_NEAR(value_of({LossKind::bernoulli_odds}, 1, e - 1), 1 - std::log(e - 1), exact);
+  EXPECT_NEAR(value_of({LossKind::bernoulli_logit}, 1, 0), std::log(2.0), exact);
+  EXPECT_NEAR(value_of({LossKind::gamma}, 2 * e, e), 3, exact);
+  EXPECT_NEAR(value_of({LossKind::rayleigh}, 2, 1), 3.14159265358979323846, exact);
+  EXPECT_NEAR(value_of({LossKind::huber, 0.5}, 1, 1.25), 0.0625, exact);
+  EXPECT_NEAR(value_of({LossKind::huber, 0.5}, 3, 1), 1.75, exact);
+  EXPECT_NEAR(value_of({LossKind::beta, 0.5}, 3, 4), 7, exact);
+  EXPECT_NEAR(value_of({LossKind::beta, 3}, 2, 2), 8.0 / 3 - 4, exact);
+}
+
+TEST(Losses, HaveTheDerivativesOfTheirValues) {
+  constexpr double step = 1e-5;
+  for (const Loss& loss : every_kind_of_loss()) {
+    for (const double x : {0.0, 1.0, 3.0}) {
+      for (const double m : {0.2, 0.9, 2.7}) {
+        const double difference = (value_of(loss, x, m + step) - value_of(loss, x, m - step)) / (2 * step);
+
+        EXPECT_NEAR(derivative_of(loss, x, m), difference, 1e-6 * (1 + std::abs(difference)))
+            << to_string(loss) << " at x = " << x << ", m = " << m;
+      }
+    }
+  }
+}
+
+TEST(Losses, AreFiniteWhereTheModelIsZero) {
+  for (const Loss& loss : every_kind_of_loss()) {
+    EXPECT_TRUE(std::isfinite(value_of(loss, 1, 0))) << to_string(loss);
+    EXPECT_TRUE(std::isfinite(derivative_of(loss, 1, 0))) << to_string(loss);
+  }
+}
+
+TEST(Losses, OfLogitsDoNotOverflow) {
+  EXPECT_DOUBLE_EQ(value_of({LossKind::bernoulli_logit}, 0, 1000), 1000);
+  EXPECT_DOUBLE_EQ(value_of({LossKind::bernoulli_logit}, 1, 1000), 0);
+  EXPECT_DOUBLE_EQ(value_of({LossKind::bernoulli_logit}, 1, -1000), 1000);
+  EXPECT_DOUBLE_EQ(derivative_of({LossKind::bernoulli_logit}, 0, -1000), 0);
+  EXPECT_DOUBLE_EQ(derivative_of({LossKind::bernoulli_logit}, 1, 1000), 0);
+}
+
+TEST(Losses, SayWhereTheModelMustNotBeNegative) {
+  EXPECT_TRUE(needs_nonnegative_model({LossKind::poisson}));
+  EXPECT_TRUE(needs_nonnegative_model({LossKind::beta, 2}));
+  EXPECT_FALSE(needs_nonnegative_model({LossKind::gaussian}));
+  EXPECT_FALSE(needs_nonnegative_model({LossKind::huber, 1}));
+  EXPECT_FALSE(needs_nonnegative_model({LossKind::poisson_log}));
+}
+
+}  // namespace
+}  // namespace blco::testing
