@@ -11,9 +11,9 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/number_text.hpp"
-#include "engine/fit/arrange_components.hpp"
+#include "engine/model/arrange_components.hpp"
 #include "engine/fit/initial_factors.hpp"
-#include "engine/fit/model_description.hpp"
+#include "engine/model/model_description.hpp"
 
 namespace blco {
 namespace {
