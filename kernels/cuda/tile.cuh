@@ -309,10 +309,11 @@ __device__ inline void decode_indices(const Arguments& arguments, const ChunkPar
 }
 
 // Reorders a frame by its rows of `mode`: all of the tile but the values. Each group of lanes adds `Share` entries.
-// Returns the positions of the lane's entries; `at` receives the byte offsets of their places.
+// Returns the positions of the lane's entries; `at` receives the byte offsets of their places. `mode` by reference: as
+// an argument of the kernel it then takes no register.
 template <int Share, int Order, class Arguments>
 __device__ inline std::uint64_t place_rows(const Arguments& arguments, const ChunkPart& part, const WarpTile& tile,
-                                           int mode, int lane, const LaneEntries<std::uint64_t>& indices,
+                                           const int& mode, int lane, const LaneEntries<std::uint64_t>& indices,
                                            LaneEntries<std::uint32_t>& at) {
   const int order = Order == any_order ? arguments.order : Order;
   LaneEntries<std::uint32_t> rows;

@@ -33,6 +33,7 @@ RULES = [
     ("add: entries and addresses", [r"add_pipelined<Sum, Factor"]),
     ("add: entries and addresses", [r"add_columns<Sum, Factor"]),
     ("frame loop", [r"for \(std::uint32_t frame ="]),
+    ("frame loop", [r"visit\(part, frame"]),
 ]
 BLOCK = "block"  # what is done once: tables, stash, the sums of the stash
 PHASES = list(dict.fromkeys([*(phase for phase, _ in RULES), BLOCK]))

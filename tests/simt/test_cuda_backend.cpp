@@ -10,51 +10,13 @@
 #include "kernels/reference_backend.hpp"
 #include "kernels/row_solver.hpp"
 #include "tests/kernels/rows_near.hpp"
-#include "tests/simt/emulated_backend.hpp"
-#include "tests/simt/loss_cases.hpp"
+#include "tests/simt/every_schedule.hpp"
 #include "tests/simt/simt_control.hpp"
 
 namespace blco::testing {
 namespace {
 
-constexpr double backend_tolerance = 1e-12;
 constexpr int launch_failure = 719;
-constexpr int backend_rank = 8;
-
-struct Schedule {
-  simt::Policy policy;
-  std::uint64_t seed;
-};
-
-class EverySchedule : public ::testing::TestWithParam<Schedule> {
- protected:
-  EverySchedule()
-      : tensor_(random_tensor({.shape = {40, 3, 57}, .nnz = 2500, .seed = 2})),
-        factors_(random_factors(tensor_.shape, backend_rank, 11)),
-        chunks_(encode(tensor_, 300)) {
-    simt::reset();
-    simt::set_policy(GetParam().policy, GetParam().seed);
-  }
-  ~EverySchedule() override {
-    const simt::Counters left = simt::counters();
-    EXPECT_EQ(left.live_allocations, 0U);
-    EXPECT_EQ(left.live_pinned, 0U);
-    EXPECT_EQ(left.live_streams, 0U);
-    EXPECT_EQ(left.live_events, 0U);
-  }
-
-  EmulatedBackend backend(const EmulatedOptions& options = {.rank = backend_rank}) const {
-    EmulatedBackend made(tensor_.shape, options);
-    made.load(factors_);
-    return made;
-  }
-
-  ExpectedRows expected(std::size_t mode) const { return coordinate_mttkrp(tensor_, factors_, backend_rank, mode); }
-
-  CooTensor tensor_;
-  std::vector<std::vector<double>> factors_;
-  std::vector<EncodedChunk> chunks_;
-};
 
 TEST_P(EverySchedule, AddsUpChunksThatShareLanes) {
   for (const int lanes : {1, 2, 3}) {
@@ -123,61 +85,6 @@ TEST_P(EverySchedule, LaunchesResidentsTogether) {
   }
 }
 
-// Chunks of the stream, of host memory and of the device, whose terms add up in the same order every time.
-TEST_P(EverySchedule, FillsAllOutputsByLossPassesOverChunksOfEveryTier) {
-  const auto chunks = encode(tensor_, 60);
-  const EmulatedOptions options{.rank = backend_rank, .lanes = 2, .all_outputs = true};
-  EmulatedBackend mixed = backend(options);
-  LossReference reference(chunks, tensor_.shape, options, factors_);
-  const PassRequest request({.loss = {LossKind::gaussian}}, all_modes(3));
-  reference.run(request);
-  std::vector<std::unique_ptr<HostBuffer>> kept;
-  std::vector<ResidentId> residents;
-  for (std::size_t c = 0; c < 31; ++c) {
-    if (c % 3 == 0) {
-      kept.push_back(mixed->allocate_host(payload_bytes(chunks[c])));
-      residents.push_back(mixed->keep(0, stage(chunks[c], kept.back()->bytes()), ResidentForm::packed));
-    } else {
-      const auto [lane, view] = mixed.stage_next(chunks[c]);
-      residents.push_back(mixed->keep(lane, view, ResidentForm::device));
-    }
-  }
-
-  std::vector<double> terms;
-  for (int pass = 0; pass < 3; ++pass) {
-    mixed.restart_lanes();
-    mixed->begin_pass(request);
-    for (const ResidentId resident : residents) mixed->submit_resident(resident);
-    for (std::size_t c = residents.size(); c < chunks.size(); ++c) {
-      const auto [lane, view] = mixed.stage_next(chunks[c]);
-      mixed->submit(lane, view);
-    }
-    mixed->finish_pass();
-    terms.push_back(mixed->sum_of_terms());
-
-    reference.expect_same(mixed, request, tensor_.shape, backend_rank, 1e-11, "pass " + std::to_string(pass));
-  }
-  EXPECT_EQ(terms[1], terms[2]) << "the first pass launches residents that are on their way one by one";
-}
-
-TEST_P(EverySchedule, UpdatesTheRowsOfAnyModeThatALossPassFilled) {
-  const EmulatedOptions options{.rank = backend_rank, .all_outputs = true};
-  EmulatedBackend device = backend(options);
-  std::vector<double> identity(backend_rank * backend_rank);
-  for (std::size_t i = 0; i < identity.size(); i += backend_rank + 1) identity[i] = 1;
-
-  device.run(chunks_, {EntryFunction{.rule = EntryRule::model}, all_modes(3)});
-  const std::vector<double> first = device.output(0);
-  const std::vector<double> last = device.output(2);
-  device->update_rows(2, RowSolver(identity, backend_rank));
-  const RowUpdate update = device->update_rows(0, RowSolver(identity, backend_rank));
-
-  EXPECT_NE(first, last);
-  std::vector<double> rows = device.factor(0);
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] *= update.norms[i % backend_rank];
-  EXPECT_THAT(rows, ::testing::Pointwise(::testing::DoubleNear(1e-9), first));
-}
-
 TEST_P(EverySchedule, UpdatesRowsAsTheReferenceDoes) {
   EmulatedBackend device = backend();
   const auto reference = make_reference_backend(emulated_config(tensor_.shape, {.rank = backend_rank}).backend);
@@ -237,18 +144,6 @@ TEST_P(EverySchedule, NamesACoordinateOutsideItsMode) {
   }
 }
 
-TEST_P(EverySchedule, NamesACoordinateOutsideItsModeInALossPassToo) {
-  EmulatedBackend shorter(std::vector<std::uint64_t>{40, 3, 50}, {.rank = backend_rank});
-
-  try {
-    shorter.run(chunks_, {EntryFunction{.rule = EntryRule::model}, 0});
-    FAIL() << "a coordinate outside the tensor was accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::corrupt);
-    EXPECT_THAT(error.what(), ::testing::AllOf(::testing::HasSubstr("chunk "), ::testing::HasSubstr("mode 2")));
-  }
-}
-
 TEST_P(EverySchedule, DrainsAfterACallThatFailsAndStartsTheNextPassFromZero) {
   SKIP_ON_HARDWARE();
   for (const char* call : {"cudaMemcpyAsync", "launch", "cudaEventRecord", "cudaMemsetAsync"}) {
@@ -285,16 +180,7 @@ TEST_P(EverySchedule, MovesTheBytesOfTheChunksThatCrossTheLinkAndNoMore) {
   EXPECT_EQ(simt::counters().bytes_to_device - before, payloads);
 }
 
-INSTANTIATE_TEST_SUITE_P(CudaBackend, EverySchedule,
-                         ::testing::Values(Schedule{simt::Policy::eager, 1}, Schedule{simt::Policy::lazy, 1},
-                                           Schedule{simt::Policy::shuffled, 1}, Schedule{simt::Policy::shuffled, 2},
-                                           Schedule{simt::Policy::shuffled, 3}),
-                         [](const auto& which) {
-                           const Schedule& schedule = which.param;
-                           return schedule.policy == simt::Policy::eager  ? std::string("eager")
-                                  : schedule.policy == simt::Policy::lazy ? std::string("lazy")
-                                                                          : "shuffled" + std::to_string(schedule.seed);
-                         });
+INSTANTIATE_TEST_SUITE_P(CudaBackend, EverySchedule, ::testing::ValuesIn(schedules), name_of_schedule);
 
 // Two chunks and one lane, which tests fill themselves.
 struct OneLane {
@@ -385,29 +271,6 @@ TEST(CudaBackend, TakesNoMoreDeviceMemoryThanThePlanCounts) {
                 7 * copied_rows * static_cast<std::uint64_t>(r) * sizeof(double));
     }
   }
-}
-
-TEST(CudaBackend, RefusesWhatItHasNoOutputFor) {
-  simt::reset();
-  OneLane lane;
-  EmulatedBackend& device = lane.device;
-  const EntryFunction model{.rule = EntryRule::model};
-  const auto refusal = [](const auto& call) -> std::string {
-    try {
-      call();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
-      return error.what();
-    }
-    return "";
-  };
-
-  EXPECT_THAT(refusal([&] { device->begin_pass({model, all_modes(3)}); }), ::testing::HasSubstr("all_outputs"));
-  device.run(lane.chunks, {model, mode_bit(1)});
-  PassRequest more(model, mode_bit(2));
-  more.continues = true;
-  EXPECT_THAT(refusal([&] { device->begin_pass(more); }), ::testing::HasSubstr("the same outputs"));
-  EXPECT_THAT(refusal([&] { device.output(2); }), ::testing::HasSubstr("not filled mode 2"));
 }
 
 TEST(CudaBackend, FindsNoDeviceWithoutCublas) {
