@@ -109,7 +109,8 @@ def main():
     elif not arguments.record:
         problems += launch_counts.compare(HERE / "counts.json", version, entries,
                                           is_whole=not arguments.cases)
-    print("\n".join(problems) or f"{len(launches) + len(losses)} launches agree; {time.process_time() - begin:.0f} s of this process")
+    print("\n".join(problems) or f"{len(launches) + len(losses)} launches agree; "
+          f"{time.process_time() - begin:.0f} s of this process")
     return 1 if problems else 0
 
 
