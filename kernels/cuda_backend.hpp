@@ -71,7 +71,7 @@ struct DevicePeaks {
 DevicePeaks measure_device_peaks(const PeakEffort& effort = {});
 
 struct CudaConfig {
-  BackendConfig backend;  // private_bytes: device memory for copies of the output beyond the first
+  BackendConfig backend;  // private_bytes: device memory for copies of outputs beyond the first
   DeviceLimits limits;
   int lanes = 2;                     // device buffers, each with its stream; at least as many as staging buffers
   std::uint64_t lane_bytes = 0;      // of each lane: at least cuda_chunk_bytes of any chunk that crosses the link
@@ -84,7 +84,8 @@ struct CudaConfig {
 // 2^32).
 std::unique_ptr<Backend> make_cuda_backend(const CudaConfig& config);
 
-// Device memory of the backend: factors, output and its copies, scratch, lanes; without config.resident_bytes.
+// Device memory of the backend: factors, outputs and their copies, sums of terms, scratch, lanes; without
+// config.resident_bytes.
 std::uint64_t cuda_backend_bytes(const CudaConfig& config);
 
 // Largest private_bytes that the backend makes use of.

@@ -167,8 +167,9 @@ struct Beta {
 }  // namespace losses
 
 // Calls visit(the loss's struct).
+BLCO_DEVICE_VISITS
 template <class Visit>
-auto with_loss(const Loss& loss, const Visit& visit) {
+BLCO_HOST_DEVICE auto with_loss(const Loss& loss, const Visit& visit) {
   switch (loss.kind) {
     case LossKind::poisson:
       return visit(losses::Poisson{});

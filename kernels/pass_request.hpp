@@ -15,7 +15,7 @@ namespace blco {
 using ModeSet = std::uint32_t;
 constexpr ModeSet mode_bit(int mode) { return ModeSet{1} << mode; }
 constexpr ModeSet all_modes(int order) { return (ModeSet{1} << order) - 1; }
-constexpr bool has_mode(ModeSet modes, int mode) { return (modes >> mode & 1) != 0; }
+BLCO_HOST_DEVICE constexpr bool has_mode(ModeSet modes, int mode) { return (modes >> mode & 1) != 0; }
 
 // What a loss pass makes of a nonzero: a term that it adds up, and the weight of the nonzero's rows.
 enum class EntryRule {
@@ -94,8 +94,9 @@ struct Model {
 }  // namespace rules
 
 // Calls visit(the rule's function).
+BLCO_DEVICE_VISITS
 template <class Visit>
-auto with_rule(const EntryFunction& function, const Visit& visit) {
+BLCO_HOST_DEVICE auto with_rule(const EntryFunction& function, const Visit& visit) {
   if (function.rule == EntryRule::ratio) return visit(rules::Ratio{function.floor});
   if (function.rule == EntryRule::model) return visit(rules::Model{});
   return with_loss(function.loss, [&](const auto& loss) {

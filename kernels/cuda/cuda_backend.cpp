@@ -1,13 +1,14 @@
 // The CUDA backend: lanes carry chunks across the link and compute them; dense work has its own stream.
 //
-// Order of streams: a pass begins on the main stream, which zeroes the output; every other stream waits for that. A
+// Order of streams: a pass begins on the main stream, which zeroes the outputs; every other stream waits for that. A
 // lane's copy, kernel and next copy are ordered by the lane's stream. To end a pass, the main stream waits for all
-// others, merges the copies of the output and reads back the fault record. Nothing in a pass waits for the whole
+// others, merges the copies of outputs and reads back fault record and terms. Nothing in a pass waits for the whole
 // device.
 #include "kernels/cuda_backend.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,8 +16,11 @@
 #include "kernels/backend_checks.hpp"
 #include "kernels/cuda/dense.hpp"
 #include "kernels/cuda/device_chunk.hpp"
+#include "kernels/cuda/device_lane.hpp"
 #include "kernels/cuda/device_memory.hpp"
+#include "kernels/cuda/device_outputs.hpp"
 #include "kernels/cuda/device_trace.hpp"
+#include "kernels/cuda/loss_launcher.hpp"
 #include "kernels/cuda/mttkrp_launcher.hpp"
 #include "kernels/cuda/nvtx_range.hpp"
 #include "kernels/cuda/resolution.hpp"
@@ -27,31 +31,6 @@ namespace blco {
 namespace {
 
 using namespace cuda;
-
-// Two kernels on resident chunks at a time: the second fills multiprocessors that the first leaves idle at its end.
-constexpr std::size_t resident_streams = 2;
-
-[[noreturn]] void throw_fault(FaultRecord fault) {
-  throw Error(ErrorKind::corrupt, "chunk " + std::to_string((fault >> 8) - 1) + ": a coordinate of mode " +
-                                      std::to_string(fault & 255) +
-                                      " lies outside the tensor; the file is damaged, ingest it again");
-}
-
-// A device buffer, its stream, and the event recorded after the copy from the staging buffer of the same number.
-struct Lane {
-  explicit Lane(std::uint64_t bytes) : memory(bytes, "a lane"), stream(Stream::Priority::urgent) {}
-
-  DeviceBuffer memory;
-  Stream stream;
-  Event staged{Event::Timing::off, cudaEventBlockingSync};  // readers wait for it, and must not spin meanwhile
-};
-
-struct Resident {
-  DeviceChunk chunk;  // in device memory, or packed
-  ChunkView packed;   // in the caller's pinned memory, if sent over the link in every pass
-  bool crosses_link = false;
-  std::size_t lane = 0;  // whose stream copies it, until the end of the pass that keeps it
-};
 
 template <class Sum, class Factor>
 class CudaBackend final : public Backend {
@@ -75,7 +54,7 @@ class CudaBackend final : public Backend {
   ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override;
   void submit_resident(ResidentId chunk) override;
   void finish_pass() override;
-  double sum_of_terms() const override { return 0; }
+  double sum_of_terms() const override { return sum_of_terms_; }
   void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override;
 
   RowUpdate update_rows(int mode, const RowProblem& problem) override;
@@ -98,17 +77,23 @@ class CudaBackend final : public Backend {
     return first_row * static_cast<std::uint64_t>(config_.backend.rank);
   }
   void copy_and_compute(std::size_t lane, const ChunkView& chunk, bool staged);
-  void compute(std::span<const DeviceChunk* const> chunks, cudaStream_t stream, const std::string& track);
+  void begin_loss_pass(const PassRequest& request);
+  void set_factors(FrameArguments<Factor>& arguments) const {
+    for (int m = 0; m < layout_.order(); ++m) arguments.factors[m] = factors_[m].template as<const Factor>();
+  }
+  void compute(std::span<const DeviceChunk* const> chunks, std::size_t stream);
   void compute_pending();
-  template <class Visit>
-  void for_each_stream(const Visit& visit);
+  // Those of lanes, then those of residents.
+  Stream& stream_of(std::size_t number) {
+    return number < lanes_.size() ? lanes_[number].stream : resident_streams_[number - lanes_.size()];
+  }
   void join_streams();
 
   CudaConfig config_;
   TensorLayout layout_;
   bool pass_runs_ = false;
-  int pass_mode_ = 0;
-  int copies_ = 1;  // of the output in this pass
+  PassRequest pass_ = 0;
+  double sum_of_terms_ = 0;
   std::size_t next_lane_ = 0;
   std::size_t next_resident_stream_ = 0;
   std::size_t settled_residents_ = 0;  // whose copies had ended when the pass began
@@ -116,8 +101,8 @@ class CudaBackend final : public Backend {
 
   FactorSet<DeviceBuffer> factors_;
   FactorSet<DeviceBuffer> duals_;  // empty but for modes that ADMM solves
-  DeviceBuffer output_;
-  DeviceBuffer copies_memory_;
+  DeviceOutputs<Sum> outputs_;
+  DeviceTerms terms_;
   DenseSizes dense_sizes_;
   DeviceBuffer scratch_;  // of the dense work
   DeviceBuffer small_;    // byte tables, fault record
@@ -125,6 +110,7 @@ class CudaBackend final : public Backend {
   DeviceBuffer arena_;
   std::uint64_t arena_used_ = 0;
   MttkrpLauncher<Sum, Factor> launcher_;
+  std::optional<LossLauncher<Sum, Factor>> loss_launcher_;  // from the first loss pass on
 
   std::vector<std::vector<double>> grams_;  // on the host; empty: out of date
   std::vector<Resident> residents_;
@@ -143,10 +129,8 @@ template <class Sum, class Factor>
 CudaBackend<Sum, Factor>::CudaBackend(const CudaConfig& config)
     : config_(config),
       layout_(config.backend.layout),
-      output_(std::ranges::max(layout_.shape()) * static_cast<std::uint64_t>(config.backend.rank) * sizeof(Sum),
-              "the output"),
-      copies_memory_(std::min(config.backend.private_bytes, cuda_backend_useful_private_bytes(config)),
-                     "copies of the output"),
+      outputs_(config),
+      terms_(config.lanes, config.limits.multiprocessors),
       dense_sizes_(std::ranges::max(layout_.shape()), config.backend.rank, sizeof(Sum), sizeof(Factor),
                    config.backend.dual_modes != 0),
       scratch_(dense_sizes_.bytes, "scratch"),
@@ -160,13 +144,11 @@ CudaBackend<Sum, Factor>::CudaBackend(const CudaConfig& config)
   }
   fault_ = reinterpret_cast<FaultRecord*>(small_.as<std::byte>() + line_table_bytes(layout_));
   arena_ = DeviceBuffer(config.resident_bytes, "chunks that stay on the device");
-  for (std::size_t i = 0; i < resident_streams; ++i) resident_streams_.emplace_back();
+  for (int i = 0; i < resident_streams; ++i) resident_streams_.emplace_back();
   for (int lane = 0; lane < config.lanes; ++lane) lanes_.emplace_back(config.lane_bytes);
 
   MttkrpArguments<Sum, Factor>& shared = launcher_.shared_arguments();
   shared.tables = small_.as<std::uint64_t>();
-  shared.more_copies = copies_memory_.as<Sum>();
-  shared.output = output_.as<Sum>();
   shared.fault = fault_;
   std::uint64_t* tables = small_.as<std::uint64_t>();
   const auto upload = [&](const ByteTables& all, std::size_t bytes) {
@@ -227,44 +209,53 @@ std::vector<double> CudaBackend<Sum, Factor>::take_factor(int mode) {
   return rows;
 }
 
-template <class Sum, class Factor>
-template <class Visit>
-void CudaBackend<Sum, Factor>::for_each_stream(const Visit& visit) {
-  for (Stream& stream : resident_streams_) visit(stream);
-  for (Lane& lane : lanes_) visit(lane.stream);
-}
-
 // Makes the main stream wait for all others.
 template <class Sum, class Factor>
 void CudaBackend<Sum, Factor>::join_streams() {
-  for_each_stream([this](Stream& stream) {
-    joined_.record(stream.get());
+  for (std::size_t i = 0; i < lanes_.size() + resident_streams_.size(); ++i) {
+    joined_.record(stream_of(i).get());
     main_.wait(joined_);
-  });
+  }
 }
 
 template <class Sum, class Factor>
 void CudaBackend<Sum, Factor>::begin_pass(const PassRequest& request) {
-  require(request.is_mttkrp(), "begin_pass: loss passes are not there yet");
-  const int mode = request.only_mode();
+  require(config_.backend.all_outputs || !has_several(request.outputs),
+          "begin_pass: a backend without all_outputs has room for one output");
+  require(!request.continues || (!request.is_mttkrp() && request.outputs == pass_.outputs),
+          "begin_pass: a loss pass continues one with the same outputs");
   // After a pass that failed midway, its chunks may still be adding to the output.
   if (pass_runs_) join_streams();
   pending_.clear();
   pass_runs_ = true;
-  pass_mode_ = mode;
-  const std::uint64_t bytes = numbers(mode) * sizeof(Sum);
-  copies_ = copies_of_output(config_.limits, config_.resolution, length(mode), bytes, copies_memory_.bytes());
-  MttkrpArguments<Sum, Factor>& shared = launcher_.shared_arguments();
-  shared.mode = mode;
-  shared.copy_stride = numbers(mode);
-  shared.copy_count = copies_;
-  for (int m = 0; m < layout_.order(); ++m) shared.factors[m] = factors_[m].template as<const Factor>();
+  pass_ = request;
+  next_lane_ = next_resident_stream_ = 0;  // so that terms add up in the same order in every pass
   trace_.begin_pass(main_.get());
-  fill_zero(output_.as<Sum>(), bytes, main_.get());
-  if (copies_ > 1) fill_zero(copies_memory_.as<Sum>(), static_cast<std::uint64_t>(copies_ - 1) * bytes, main_.get());
+  outputs_.begin(request.outputs, request.continues, main_.get());
+  if (request.is_mttkrp()) {
+    MttkrpArguments<Sum, Factor>& shared = launcher_.shared_arguments();
+    shared.mode = request.only_mode();
+    static_cast<OutputCopies<Sum>&>(shared) = outputs_[shared.mode];
+    set_factors(shared);
+  } else {
+    begin_loss_pass(request);
+  }
   fill_zero(fault_, sizeof(FaultRecord), main_.get());
   zeroed_.record(main_.get());
-  for_each_stream([this](Stream& stream) { stream.wait(zeroed_); });
+  for (std::size_t i = 0; i < lanes_.size() + resident_streams_.size(); ++i) stream_of(i).wait(zeroed_);
+}
+
+template <class Sum, class Factor>
+void CudaBackend<Sum, Factor>::begin_loss_pass(const PassRequest& request) {
+  if (!loss_launcher_) loss_launcher_.emplace(launcher_.shared_arguments(), config_.limits, config_.resolution);
+  LossArguments<Sum, Factor>& shared = loss_launcher_->shared_arguments();
+  shared.function = *request.function;
+  shared.outputs = request.outputs;
+  for (int mode = 0; mode < layout_.order(); ++mode) {
+    if (has_mode(request.outputs, mode)) shared.output[mode] = outputs_[mode];
+  }
+  set_factors(shared);
+  if (!request.continues) terms_.clear(main_.get());
 }
 
 template <class Sum, class Factor>
@@ -281,7 +272,7 @@ void CudaBackend<Sum, Factor>::copy_and_compute(std::size_t lane, const ChunkVie
   if (staged) used.staged.record(used.stream.get());
   trace_.add("copy " + std::to_string(lane), "copy", chunk.number, placed.payload_bytes, begin,
              trace_.mark(used.stream.get()));
-  compute({{&placed}}, used.stream.get(), "kernel " + std::to_string(lane));
+  compute({{&placed}}, lane);
 }
 
 template <class Sum, class Factor>
@@ -312,7 +303,7 @@ void CudaBackend<Sum, Factor>::submit_resident(ResidentId chunk) {
     next_lane_ = (next_lane_ + 1) % lanes_.size();
     copy_and_compute(next_lane_, resident.packed, /*staged=*/false);
   } else if (chunk >= settled_residents_) {
-    compute({{&resident.chunk}}, lanes_[resident.lane].stream.get(), "kernel " + std::to_string(resident.lane));
+    compute({{&resident.chunk}}, resident.lane);
   } else {
     pending_.push_back(chunk);
     if (pending_.size() == max_chunks_of_launch) compute_pending();
@@ -327,17 +318,19 @@ void CudaBackend<Sum, Factor>::compute_pending() {
   for (const ResidentId id : pending_) chunks.push_back(&residents_[id].chunk);
   pending_.clear();
   next_resident_stream_ = (next_resident_stream_ + 1) % resident_streams_.size();
-  compute(chunks, resident_streams_[next_resident_stream_].get(),
-          "kernel of residents " + std::to_string(next_resident_stream_));
+  compute(chunks, lanes_.size() + next_resident_stream_);
 }
 
 template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::compute(std::span<const DeviceChunk* const> chunks, cudaStream_t stream,
-                                       const std::string& track) {
-  const NvtxRange range("mttkrp");
-  const auto begin = trace_.mark(stream);
-  const char* name = launcher_.launch(chunks, stream);
-  trace_.add(track, name, chunks.front()->number, 0, begin, trace_.mark(stream));
+void CudaBackend<Sum, Factor>::compute(std::span<const DeviceChunk* const> chunks, std::size_t stream) {
+  const NvtxRange range(pass_.is_mttkrp() ? "mttkrp" : "loss pass");
+  cudaStream_t queue = stream_of(stream).get();
+  const auto begin = trace_.mark(queue);
+  const char* name = pass_.is_mttkrp() ? launcher_.launch(chunks, queue)
+                                       : loss_launcher_->launch(chunks, terms_.of_stream(stream), queue);
+  trace_.add(stream < lanes_.size() ? "kernel " + std::to_string(stream)
+                                    : "kernel of residents " + std::to_string(stream - lanes_.size()),
+             name, chunks.front()->number, 0, begin, trace_.mark(queue));
 }
 
 template <class Sum, class Factor>
@@ -345,11 +338,10 @@ void CudaBackend<Sum, Factor>::finish_pass() {
   const NvtxRange range("finish pass");
   compute_pending();
   join_streams();
-  if (copies_ > 1) {
-    merge_copies(output_.as<Sum>(), copies_memory_.as<const Sum>(), copies_ - 1, numbers(pass_mode_), main_.get());
-  }
+  outputs_.merge(main_.get());
   FaultRecord fault = 0;
   transfer_.download(fault_, std::as_writable_bytes(std::span(&fault, 1)), main_);
+  sum_of_terms_ = pass_.is_mttkrp() ? 0 : terms_.total(transfer_, main_);
   pass_runs_ = false;
   settled_residents_ = residents_.size();
   trace_.report();
@@ -358,8 +350,8 @@ void CudaBackend<Sum, Factor>::finish_pass() {
 
 template <class Sum, class Factor>
 void CudaBackend<Sum, Factor>::read_output(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  require(mode == pass_mode_, "read_output: the last pass was not one of mode " + std::to_string(mode));
-  transfer_.download_numbers(output_.as<const Sum>() + offset_of_rows(mode, first_row, rows.size()), rows, main_);
+  require(has_mode(pass_.outputs, mode), "read_output: the last pass has not filled mode " + std::to_string(mode));
+  transfer_.download_numbers<Sum>(outputs_.data(mode) + offset_of_rows(mode, first_row, rows.size()), rows, main_);
 }
 
 template <class Sum, class Factor>
@@ -371,7 +363,7 @@ RowUpdate CudaBackend<Sum, Factor>::update_rows(int mode, const RowProblem& prob
   const OldDeviceRows<Factor> old{factors_.before_update(mode).template as<const Factor>(),
                                   duals_.before_update(mode).template as<const Factor>(),
                                   duals_[mode].template as<Factor>()};
-  return dense_.update_rows(output_.as<Sum>(), length(mode), problem, old, factor, grams_[index(mode)]);
+  return dense_.update_rows(outputs_.data(mode), length(mode), problem, old, factor, grams_[index(mode)]);
 }
 
 template <class Sum, class Factor>

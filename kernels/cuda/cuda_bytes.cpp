@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/dense_sizes.hpp"
+#include "kernels/cuda/term_slots.hpp"
 #include "kernels/cuda_backend.hpp"
 
 namespace blco {
@@ -35,7 +36,13 @@ std::uint64_t cuda_backend_bytes(const CudaConfig& config) {
         (config.backend.keep_previous ? 2 : 1) * (has_mode(config.backend.dual_modes, mode) ? 2 : 1);
     bytes += matrices * granules(config.backend.layout.mode(mode).length * factor_row_bytes(config.backend));
   }
-  bytes += granules(longest * output_row_bytes(config.backend)) + granules(config.backend.private_bytes);
+  if (config.backend.all_outputs) {
+    for (const std::uint64_t length : shape) bytes += granules(length * output_row_bytes(config.backend));
+  } else {
+    bytes += granules(longest * output_row_bytes(config.backend));
+  }
+  bytes += granules(config.backend.private_bytes);
+  bytes += granules(cuda::term_bytes(config.lanes, config.limits.multiprocessors));
   bytes += granules(cuda::DenseSizes(longest, config.backend.rank, output_number_bytes(precision),
                                      factor_number_bytes(precision), config.backend.dual_modes != 0)
                         .bytes);
@@ -43,13 +50,14 @@ std::uint64_t cuda_backend_bytes(const CudaConfig& config) {
 }
 
 std::uint64_t cuda_backend_useful_private_bytes(const CudaConfig& config) {
-  std::uint64_t longest = 0;
+  std::uint64_t rows = 0;  // of the longest mode that takes copies; of all of these where they have outputs at once
   for (const std::uint64_t length : config.backend.layout.shape()) {
     const bool is_short = length < static_cast<std::uint64_t>(config.limits.multiprocessors);
-    if (is_short || config.resolution == Resolution::hierarchical) longest = std::max(longest, length);
+    if (!is_short && config.resolution != Resolution::hierarchical) continue;
+    rows = config.backend.all_outputs ? rows + length : std::max(rows, length);
   }
   if (config.resolution == Resolution::register_based) return 0;
-  return max_useful_copies * longest * output_row_bytes(config.backend);
+  return max_useful_copies * rows * output_row_bytes(config.backend);
 }
 
 std::uint64_t cuda_chunk_bytes(std::uint64_t payload_bytes) { return payload_slot_bytes(payload_bytes); }

@@ -1,47 +1,12 @@
 // mttkrp.cuh: output[i_n, r] += value * prod_{m != n} A_m[i_m, r], over the nonzeros (i_1, ..., i_N; value) of chunks.
 //
-// Nguyen et al., ICS 2022, section 5: a warp decodes and reorders a tile (tile.cuh). Then groups of lanes run along the
-// rank, each over its share of the tile, and add in registers while the row stays the same. At the end of a segment,
-// register-based resolution adds to global memory; hierarchical resolution adds to a stash in shared memory, which the
-// block finally adds to one of several copies of the output.
+// Nguyen et al., ICS 2022, section 5: a warp decodes and reorders a tile (tile.cuh) and adds it (segments.cuh). At
+// common ranks, orders 3 to 5 have a loop of their own, which keeps several nonzeros in flight.
 #pragma once
 
-#include "kernels/cuda/tile.cuh"
+#include "kernels/cuda/segments.cuh"
 
 namespace blco::cuda {
-
-// Entries of a tile that each group of `lanes` lanes adds.
-BLCO_HOST_DEVICE constexpr int group_share(int lanes) { return frame_entries * lanes / warp_lanes; }
-
-// Groups of a block's warps that start in turns.
-constexpr unsigned turns = 4;
-
-constexpr int mttkrp_threads = static_cast<int>(max_mttkrp_warps) * warp_lanes;
-constexpr int mttkrp_blocks_per_multiprocessor = static_cast<int>(max_resident_mttkrp_warps / max_mttkrp_warps);
-
-// Destination of a segment's sums. `copy` and `stash` start at the column from which others are counted.
-template <class Sum, bool Stashed>
-struct SegmentSink {
-  Sum* copy;   // of the output, in global memory
-  Sum* stash;  // stash_rows x rank, in shared memory
-  std::uint64_t stash_first;
-  std::uint32_t stash_rows;
-
-  __device__ SegmentSink from_column(int column) const {
-    return {copy + column, stash + column, stash_first, stash_rows};
-  }
-
-  __device__ void add(std::uint32_t row, int column, int rank, Sum sum) const {
-    if constexpr (Stashed) {
-      const std::uint64_t place = row - stash_first;  // wraps around if row < stash_first
-      if (place < stash_rows) {
-        atomicAdd(stash + place * static_cast<std::uint64_t>(rank) + column, sum);
-        return;
-      }
-    }
-    atomicAdd(copy + std::uint64_t{row} * static_cast<std::uint64_t>(rank) + column, sum);
-  }
-};
 
 // An entry of a tile as it lies there, to be read at once.
 template <int Order>
@@ -141,63 +106,6 @@ __device__ inline void add_pipelined(const MttkrpArguments<Sum, Factor>& argumen
   }
 }
 
-// Adds Lanes * Columns columns of a tile of any order: lane l of a group holds columns first + l + c * Lanes. Exact:
-// the rank equals Lanes * Columns.
-template <class Sum, class Factor, int Lanes, int Columns, bool Exact, bool Stashed>
-__device__ inline void add_columns(const MttkrpArguments<Sum, Factor>& arguments, const WarpTile& tile, int lane,
-                                   int first, const SegmentSink<Sum, Stashed>& sink) {
-  constexpr int share = group_share(Lanes);
-  constexpr int in_flight = 4;
-  const int rank = Exact ? Lanes * Columns : arguments.rank;
-  const int column = first + lane % Lanes;
-  const int width = rank - column;
-  const int begin = lane / Lanes * share;
-  const int bytes_of_entry = tile_entry_bytes(arguments.order);
-  const std::byte* entries =
-      tile.entries + place_of<share>(static_cast<unsigned>(begin)) * static_cast<unsigned>(bytes_of_entry);
-  const SegmentSink<Sum, Stashed> own_sink = sink.from_column(column);
-
-  Sum sums[Columns] = {};
-#pragma unroll 1
-  for (int at = 0; at < share; at += in_flight, entries += in_flight * bytes_of_entry) {
-    Sum products[in_flight][Columns];
-#pragma unroll
-    for (int e = 0; e < in_flight; ++e) {
-#pragma unroll
-      for (int c = 0; c < Columns; ++c) products[e][c] = *reinterpret_cast<const Sum*>(entries + e * bytes_of_entry);
-    }
-    for (int k = 0; k < arguments.order - 1; ++k) {
-      const Factor* factor = arguments.factors[k < arguments.mode ? k : k + 1] + column;
-      Factor numbers[in_flight][Columns];
-#pragma unroll
-      for (int e = 0; e < in_flight; ++e) {
-        const auto row = *reinterpret_cast<const std::uint32_t*>(entries + e * bytes_of_entry + 8 + 4 * k);
-        const Factor* from = factor + std::uint64_t{row} * static_cast<std::uint64_t>(rank);
-#pragma unroll
-        for (int c = 0; c < Columns; ++c)
-          numbers[e][c] = Exact || c * Lanes < width ? __ldg(from + c * Lanes) : Factor{0};
-      }
-#pragma unroll
-      for (int e = 0; e < in_flight; ++e) {
-#pragma unroll
-        for (int c = 0; c < Columns; ++c) products[e][c] *= static_cast<Sum>(numbers[e][c]);
-      }
-    }
-    const unsigned flags = tile.ends[(begin + at) / 8] >> (at % 8);
-#pragma unroll
-    for (int e = 0; e < in_flight; ++e) {
-#pragma unroll
-      for (int c = 0; c < Columns; ++c) sums[c] += products[e][c];
-      if ((flags >> e & 1) == 0) continue;
-#pragma unroll
-      for (int c = 0; c < Columns; ++c) {
-        if (Exact || c * Lanes < width) own_sink.add(tile.targets[begin + at + e], c * Lanes, rank, sums[c]);
-        sums[c] = 0;
-      }
-    }
-  }
-}
-
 // How a kernel processes a tile. Of orders 3 to 5, `Slots` nonzeros are in flight.
 template <int LaneCount, int ColumnCount, bool IsExact, bool IsStashed, int OrderOrAny = any_order, int SlotCount = 0>
 struct KernelShape {
@@ -213,57 +121,35 @@ template <class Sum, class Factor, class Shape>
 __global__ void __launch_bounds__(mttkrp_threads, mttkrp_blocks_per_multiprocessor)
     mttkrp_kernel(const __grid_constant__ MttkrpArguments<Sum, Factor> arguments) {
   BLCO_DYNAMIC_SHARED(shared);
-  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-  const unsigned warp = threadIdx.x / warp_lanes;
-  const unsigned warps = blockDim.x / warp_lanes;
+  const WarpPlace place;
+  const int lane = place.lane;
   const int order = Shape::order == any_order ? arguments.order : Shape::order;
-  const std::size_t bytes_of_tile = tile_bytes(order, arguments.has_key);
-  const int bytes_of_line = arguments.index_bytes + arguments.key_bytes;
-
-  auto* tables = reinterpret_cast<std::uint64_t*>(shared);
-  std::byte* tiles = shared + table_bytes(bytes_of_line);
-  const WarpTile tile = carve_tile(tiles + warp * bytes_of_tile, order, arguments.has_key);
-  Sum* stash = reinterpret_cast<Sum*>(tiles + warps * bytes_of_tile);
-  const std::uint32_t stash_numbers = arguments.stash_rows * static_cast<std::uint32_t>(arguments.rank);
-
-  for (unsigned i = threadIdx.x; i < 256u * static_cast<unsigned>(bytes_of_line); i += blockDim.x) {
-    tables[i] = arguments.tables[i];
-  }
+  const BlockMemory<Sum> memory(arguments, place, tile_bytes(order, arguments.has_key), shared);
+  const WarpTile tile = carve_tile(memory.of_warp, order, arguments.has_key);
+  memory.load_tables(arguments);
   if constexpr (Shape::order != any_order) clear_gaps<group_share(Shape::lanes), Shape::order>(tile, lane);
-  if constexpr (Shape::stashed) {
-    for (std::uint32_t i = threadIdx.x; i < stash_numbers; i += blockDim.x) stash[i] = 0;
-  }
+  if constexpr (Shape::stashed) memory.clear_stash();
   __syncthreads();
 
-  const unsigned copy_number = blockIdx.x % static_cast<unsigned>(arguments.copy_count);
-  Sum* copy = copy_number == 0 ? arguments.output : arguments.more_copies + (copy_number - 1) * arguments.copy_stride;
-  const SegmentSink<Sum, Shape::stashed> sink{copy, stash, arguments.stash_first, arguments.stash_rows};
-  // While some warps decode, others wait for factor rows: where all began at once, they would go on doing the same.
-  if (arguments.turn_nanoseconds > 0) __nanosleep(arguments.turn_nanoseconds * (warp * turns / warps));
-  const std::uint32_t step = gridDim.x * warps;
-  int chunk = 0;
-  for (std::uint32_t frame = blockIdx.x * warps + warp; frame < arguments.frames; frame += step) {
-    while (chunk + 1 < arguments.chunk_count && frame >= arguments.chunks[chunk + 1].first_frame) ++chunk;
-    const ChunkPart& part = arguments.chunks[chunk];
-    prepare_tile<group_share(Shape::lanes), Shape::order>(arguments, part, tables, tile, frame - part.first_frame,
-                                                          lane);
+  Sum* copy = copy_of_block<Sum>(arguments);
+  const SegmentSink<Sum, Shape::stashed> sink{copy, memory.stash, arguments.stash_first, arguments.stash_rows};
+  for_each_frame(arguments, place, [&](const ChunkPart& part, std::uint32_t frame) {
+    prepare_tile<group_share(Shape::lanes), Shape::order>(arguments, part, memory.tables, tile, frame, lane);
     if constexpr (Shape::order != any_order) {
       add_pipelined<Sum, Factor, Shape::lanes, Shape::columns, Shape::slots, Shape::order>(arguments, tile, lane, sink);
     } else {
       const int rank = Shape::exact ? Shape::lanes * Shape::columns : arguments.rank;
       for (int first = 0; first < rank; first += Shape::lanes * Shape::columns) {
-        add_columns<Sum, Factor, Shape::lanes, Shape::columns, Shape::exact>(arguments, tile, lane, first, sink);
+        add_columns<Sum, Factor, Shape::lanes, Shape::columns, Shape::exact>(arguments, arguments.mode, tile, lane,
+                                                                             first, sink);
       }
     }
     __syncwarp();
-  }
+  });
 
   if constexpr (Shape::stashed) {
     __syncthreads();
-    Sum* window = copy + arguments.stash_first * static_cast<std::uint64_t>(arguments.rank);
-    for (std::uint32_t i = threadIdx.x; i < stash_numbers; i += blockDim.x) {
-      if (stash[i] != Sum{0}) atomicAdd(&window[i], stash[i]);
-    }
+    memory.add_stash(copy + arguments.stash_first * static_cast<std::uint64_t>(arguments.rank));
   }
 }
 

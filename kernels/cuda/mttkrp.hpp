@@ -1,4 +1,4 @@
-// The arguments of one MTTKRP launch: a chunk in device memory, the factors, and the rows collected in the stash.
+// The arguments of one launch on frames: chunks in device memory, the factors, and what MTTKRP adds to.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,6 +9,7 @@
 #include "blco/kernel_choice.hpp"
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
+#include "kernels/cuda/term_slots.hpp"
 
 namespace blco::cuda {
 
@@ -37,16 +38,16 @@ struct ChunkPart {
 };
 inline constexpr int max_chunks_of_launch = 16;
 
-// Trivially copyable; passed to the device by value. Payloads, tables, factors, output and fault are in device memory.
-// Factors hold numbers of one type; products, sums and the output are of another, at least as exact.
-template <class Sum, class Factor>
-struct MttkrpArguments {
+// What kernels on frames share. Trivially copyable, as all arguments are; passed to the device by value. Payloads,
+// tables, factors, outputs and fault are in device memory. Factors hold numbers of one type; products, sums and outputs
+// are of another, at least as exact.
+template <class Factor>
+struct FrameArguments {
   ChunkPart chunks[max_chunks_of_launch] = {};
   int chunk_count = 0;
   std::uint32_t frames = 0;  // of all chunks
 
   int order = 0;
-  int mode = 0;
   int rank = 0;
   bool has_key = false;
   RowBits rows[max_order] = {};
@@ -54,15 +55,28 @@ struct MttkrpArguments {
   const std::uint64_t* tables = nullptr;  // of the index (ByteTables), then of the key
   int index_bytes = 0;                    // number of low bytes of a line that can be nonzero
   int key_bytes = 0;                      // the same of a key
+  unsigned turn_nanoseconds = 0;          // warps of a block start in turns so far apart
+  FaultRecord* fault = nullptr;
+};
 
+// The output of a mode, and its copies.
+template <class Sum>
+struct OutputCopies {
   Sum* output = nullptr;          // row-major I_mode x rank
   Sum* more_copies = nullptr;     // copies 1, 2, ... of the output
   std::uint64_t copy_stride = 0;  // numbers from one copy to the next
   int copy_count = 1;             // includes the output
-  std::uint64_t stash_first = 0;  // rows [stash_first, stash_first + stash_rows) are collected in shared memory
-  std::uint32_t stash_rows = 0;   // 0: register-based resolution
-  unsigned turn_nanoseconds = 0;  // warps of a block start in turns so far apart
-  FaultRecord* fault = nullptr;
+};
+
+// Rows [stash_first, stash_first + stash_rows) of an output are collected in shared memory; 0: register-based.
+struct StashedRows {
+  std::uint64_t stash_first = 0;
+  std::uint32_t stash_rows = 0;
+};
+
+template <class Sum, class Factor>
+struct MttkrpArguments : FrameArguments<Factor>, OutputCopies<Sum>, StashedRows {
+  int mode = 0;
 };
 
 struct MttkrpShape {
@@ -72,8 +86,6 @@ struct MttkrpShape {
 };
 
 inline constexpr unsigned max_mttkrp_warps = 8;  // of a block
-// Of a multiprocessor: the kernels' launch bounds keep 64 Ki registers enough for so many.
-inline constexpr unsigned max_resident_mttkrp_warps = 24;
 
 // An entry of a tile: its value in 8 bytes, then its rows in all modes but the target, padded to 8 bytes.
 BLCO_HOST_DEVICE constexpr int tile_entry_bytes(int order) { return 8 + order / 2 * 8; }

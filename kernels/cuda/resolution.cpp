@@ -16,7 +16,7 @@ bool few_rows(const DeviceLimits& device, std::uint64_t rows) {
 
 LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request, const Occupancy& occupancy) {
   const std::uint64_t tables = table_bytes(request.line_bytes);
-  const std::uint64_t tile = tile_bytes(request.order, request.has_key);
+  const std::uint64_t tile = tile_bytes(request.order, request.has_key) + request.more_bytes_of_warp;
 
   LaunchPlan plan;
   if (request.resolution == Resolution::hierarchical) {
@@ -48,10 +48,14 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request,
   return plan;
 }
 
+bool takes_copies(const DeviceLimits& device, Resolution resolution, std::uint64_t mode_length) {
+  return resolution == Resolution::hierarchical ||
+         (resolution == Resolution::automatic && few_rows(device, mode_length));
+}
+
 int copies_of_output(const DeviceLimits& device, Resolution resolution, std::uint64_t mode_length,
                      std::uint64_t output_bytes, std::uint64_t private_bytes) {
-  if (resolution == Resolution::register_based) return 1;
-  if (resolution == Resolution::automatic && !few_rows(device, mode_length)) return 1;
+  if (!takes_copies(device, resolution, mode_length)) return 1;
   return 1 + static_cast<int>(std::min<std::uint64_t>(max_copies - 1, private_bytes / output_bytes));
 }
 

@@ -20,10 +20,11 @@ struct RowRange {
 struct LaunchRequest {
   int order = 1;
   bool has_key = false;
-  int line_bytes = 8;              // of index and key
-  std::uint64_t frames = 0;        // of all chunks
-  RowRange rows;                   // of the target mode, in these chunks
-  std::uint64_t bytes_of_row = 8;  // of the output
+  int line_bytes = 8;                    // of index and key
+  std::uint64_t more_bytes_of_warp = 0;  // of shared memory, beside its tile
+  std::uint64_t frames = 0;              // of all chunks
+  RowRange rows;                         // of the target mode, in these chunks
+  std::uint64_t bytes_of_row = 8;        // of the output
   Resolution resolution = Resolution::automatic;
 };
 
@@ -44,8 +45,9 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request,
 
 // Number of copies of a mode's output, the output included. More than one only if the mode has fewer rows than the
 // device has multiprocessors, to which many blocks would add at once, or if hierarchical resolution is requested; as
-// many as `private_bytes` hold, up to max_copies.
+// many as `private_bytes` hold, up to max_copies. `output_bytes`: of all outputs that take copies.
 inline constexpr int max_copies = 8;
+bool takes_copies(const DeviceLimits& device, Resolution resolution, std::uint64_t mode_length);
 int copies_of_output(const DeviceLimits& device, Resolution resolution, std::uint64_t mode_length,
                      std::uint64_t output_bytes, std::uint64_t private_bytes);
 

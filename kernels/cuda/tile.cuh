@@ -286,16 +286,18 @@ __device__ inline void mark_ends(const WarpTile& tile, int lane) {
   tile.ends[lane] = static_cast<std::uint8_t>(ends);
 }
 
-// Decodes and reorders frame `frame` of a chunk. Each group of lanes adds `Share` entries. On return, the tile is ready
-// for all lanes.
-template <int Share, int Order, class Sum, class Factor>
-__device__ inline void prepare_tile(const MttkrpArguments<Sum, Factor>& arguments, const ChunkPart& part,
-                                    const std::uint64_t* tables, const WarpTile& tile, std::uint32_t frame, int lane) {
-  const int order = Order == any_order ? arguments.order : Order;
+// Nonzeros of a frame; the rest of it repeats the last one.
+__device__ inline int entries_of(const ChunkPart& part, std::uint32_t frame) {
   const std::uint32_t left = part.nnz - frame * frame_entries;
-  const int count = left < frame_entries ? static_cast<int>(left) : frame_entries;
+  return left < frame_entries ? static_cast<int>(left) : frame_entries;
+}
+
+// Decodes the BLCO indices of the lane's entries, and the fields of their keys into the tile.
+template <class Arguments>
+__device__ inline void decode_indices(const Arguments& arguments, const ChunkPart& part, const std::uint64_t* tables,
+                                      const WarpTile& tile, std::uint32_t frame, int count, int lane,
+                                      LaneEntries<std::uint64_t>& indices) {
   auto* scratch = reinterpret_cast<std::uint64_t*>(tile.entries);
-  LaneEntries<std::uint64_t> indices;
   if (tile.keys != nullptr) {
     decode_lines(part.key, frame, count, lane, scratch, indices);
     look_up(tables + arguments.index_bytes * 256, arguments.key_bytes, indices);
@@ -304,11 +306,19 @@ __device__ inline void prepare_tile(const MttkrpArguments<Sum, Factor>& argument
   }
   decode_lines(part.index, frame, count, lane, scratch, indices);
   look_up(tables, arguments.index_bytes, indices);
+}
 
+// Reorders a frame by its rows of `mode`: all of the tile but the values. Each group of lanes adds `Share` entries.
+// Returns the positions of the lane's entries; `at` receives the byte offsets of their places. `mode` by reference: as
+// an argument of the kernel it then takes no register.
+template <int Share, int Order, class Arguments>
+__device__ inline std::uint64_t place_rows(const Arguments& arguments, const ChunkPart& part, const WarpTile& tile,
+                                           const int& mode, int lane, const LaneEntries<std::uint64_t>& indices,
+                                           LaneEntries<std::uint32_t>& at) {
+  const int order = Order == any_order ? arguments.order : Order;
   LaneEntries<std::uint32_t> rows;
-  rows_of(arguments, part, tile, arguments.mode, lane, indices, rows);
+  rows_of(arguments, part, tile, mode, lane, indices, rows);
   const std::uint64_t positions = sort_positions(rows, lane, tile.targets);
-  LaneEntries<std::uint32_t> at;  // byte offsets of places
 #pragma unroll
   for (int j = 0; j < lane_entries; ++j) {
     tile.targets[position_of(positions, j)] = rows[j];
@@ -316,13 +326,26 @@ __device__ inline void prepare_tile(const MttkrpArguments<Sum, Factor>& argument
   }
 #pragma unroll
   for (int k = 0; k < order - 1; ++k) {
-    rows_of(arguments, part, tile, k < arguments.mode ? k : k + 1, lane, indices, rows);
+    rows_of(arguments, part, tile, k < mode ? k : k + 1, lane, indices, rows);
 #pragma unroll
     for (int j = 0; j < lane_entries; ++j)
       *reinterpret_cast<std::uint32_t*>(tile.entries + at[j] + 8 + 4 * k) = rows[j];
   }
   __syncwarp();
   mark_ends<Share>(tile, lane);
+  return positions;
+}
+
+// Decodes and reorders frame `frame` of a chunk. On return, the tile is ready for all lanes.
+template <int Share, int Order, class Sum, class Factor>
+__device__ inline void prepare_tile(const MttkrpArguments<Sum, Factor>& arguments, const ChunkPart& part,
+                                    const std::uint64_t* tables, const WarpTile& tile, std::uint32_t frame, int lane) {
+  const int order = Order == any_order ? arguments.order : Order;
+  const int count = entries_of(part, frame);
+  LaneEntries<std::uint64_t> indices;
+  decode_indices(arguments, part, tables, tile, frame, count, lane, indices);
+  LaneEntries<std::uint32_t> at;
+  const std::uint64_t positions = place_rows<Share, Order>(arguments, part, tile, arguments.mode, lane, indices, at);
   place_values<Sum, Share>(part.value, frame, count, lane, positions, at, tile_entry_bytes(order), tile.entries);
   __syncwarp();
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the machine code of the MTTKRP kernels on frames that the library packed, compares the results with numpy, and
-what was executed with counts.json. Exits with 77 where nvcc, nvdisasm or numpy is missing.
+"""Runs the machine code of MTTKRP and of loss passes on frames that the library packed, compares the results with
+numpy, and what MTTKRP executed with counts.json. Exits with 77 where nvcc, nvdisasm or numpy is missing.
 
 usage: check_machine_code.py --nvcc=PATH --dump-launch=PATH --build=FOLDER [--record] [--table] [CASE...]
 """
@@ -50,13 +50,14 @@ def find_tools(arguments):
 
 
 def run_launch(launch, kernels, phases):
-    """(what is wrong or None, one line of result, entry for counts.json or None)."""
+    """(what is wrong or None, one line of result, entry for counts.json or None); without phases no entry."""
     import launch_counts
     if launch.kernel not in kernels:
         return f"{launch.kernel} is launched, but probed_kernels.cu does not instantiate it", "", None
     kernel = kernels[launch.kernel]
     wrong, error, counts = launch.run(kernel.program)
-    entry = launch_counts.entry(launch, kernel, counts, phases) if launch.nnz >= COUNTED_NNZ else None
+    counted = phases is not None and launch.nnz >= COUNTED_NNZ
+    entry = launch_counts.entry(launch, kernel, counts, phases) if counted else None
     return wrong, f"{counts.instructions.sum()} warp instructions, largest error {error:.1e}", entry
 
 
@@ -73,15 +74,17 @@ def main():
 
     begin = time.process_time()
     subprocess.run([arguments.dump_launch, str(build)], check=True)
-    launches, frames = recorded_launches.load(build)
-    launches = [launch for launch in launches
-                if not arguments.cases or any(launch.name.startswith(case) for case in arguments.cases)]
+    def is_wanted(launch):
+        return not arguments.cases or any(launch.name.startswith(case) for case in arguments.cases)
+
+    launches, losses, frames = recorded_launches.load(build)
+    launches, losses = list(filter(is_wanted, launches)), list(filter(is_wanted, losses))
     kernels = kernel_cubins.load(arguments.nvcc, nvdisasm, ROOT, HERE / "probed_kernels.cu", build,
-                                 {launch.kernel for launch in launches})
+                                 {launch.kernel for launch in [*launches, *losses]})
     phases = source_phases.SourcePhases(ROOT)
     problems, entries = [], {}
-    for launch in launches:
-        wrong, result, entry = run_launch(launch, kernels, phases)
+    for launch in [*launches, *losses]:
+        wrong, result, entry = run_launch(launch, kernels, phases if launch in launches else None)
         print(f"{launch.name}: {wrong or result}", flush=True)
         if wrong:
             problems.append(f"{launch.name}: {wrong}")
@@ -106,7 +109,8 @@ def main():
     elif not arguments.record:
         problems += launch_counts.compare(HERE / "counts.json", version, entries,
                                           is_whole=not arguments.cases)
-    print("\n".join(problems) or f"{len(launches)} launches agree; {time.process_time() - begin:.0f} s of this process")
+    print("\n".join(problems) or f"{len(launches) + len(losses)} launches agree; "
+          f"{time.process_time() - begin:.0f} s of this process")
     return 1 if problems else 0
 
 

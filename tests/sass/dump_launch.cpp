@@ -5,9 +5,11 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "kernels/cuda/loss_pass.hpp"
 #include "kernels/cuda/mttkrp.hpp"
 #include "kernels/cuda_backend.hpp"
 #include "tests/random_tensor.hpp"
@@ -54,6 +56,7 @@ struct LaunchCase {
   DeviceLimits limits = hopper();
   // Where not 0: the length that the backend is told of the mode. Rows from there on are a fault.
   std::uint64_t told_length = 0;
+  std::optional<PassRequest> loss = {};  // a loss pass, instead of the MTTKRP of `mode`
 };
 
 const std::vector<std::uint64_t> cube(3, 4096);
@@ -181,6 +184,47 @@ std::vector<LaunchCase> launch_cases() {
   };
 }
 
+// Rules without a loss: the interpreter has no branch through a table, by which kernels choose the loss. In f32 without
+// a division, of which it lacks an instruction too.
+std::vector<LaunchCase> loss_cases() {
+  RandomTensorOptions in_cube{.shape = cube, .nnz = 20000, .seed = 1, .values = Values::counts, .skew = 2};
+  RandomTensorOptions in_wide{.shape = wide, .nnz = 4000, .seed = 3, .values = Values::counts, .skew = 12};
+  RandomTensorOptions dense{.shape = short_mode, .nnz = 40000, .seed = 4, .values = Values::counts};
+  const EntryFunction ratio{.rule = EntryRule::ratio, .scale = 0.5, .floor = 0.25};
+  const EntryFunction model{.rule = EntryRule::model, .scale = -2};
+  return {
+      {.name = "loss_f64_rank_16_all_modes",
+       .tensor = in_cube,
+       .first = 5000,
+       .count = 900,
+       .loss = PassRequest(ratio, all_modes(3))},
+      {.name = "loss_f64_rank_16_no_output",
+       .tensor = in_cube,
+       .first = 5000,
+       .count = 300,
+       .loss = PassRequest(model, 0)},
+      {.name = "loss_f64_rank_16_two_modes_with_keys",
+       .tensor = in_wide,
+       .scale = 0.01,
+       .first = 600,
+       .count = 300,
+       .loss = PassRequest(ratio, mode_bit(1) | mode_bit(4))},
+      {.name = "loss_f64_rank_20_hierarchical",
+       .tensor = dense,
+       .first = 9000,
+       .count = 300,
+       .rank = 20,
+       .resolution = Resolution::hierarchical,
+       .loss = PassRequest(ratio, mode_bit(0))},
+      {.name = "loss_f32_rank_7_two_modes",
+       .tensor = in_cube,
+       .count = 300,
+       .rank = 7,
+       .precision = Precision::f32,
+       .loss = PassRequest(model, mode_bit(0) | mode_bit(2))},
+  };
+}
+
 std::string name_of(Precision precision) {
   return precision == Precision::f64 ? "f64" : precision == Precision::f32 ? "f32" : "mixed";
 }
@@ -211,18 +255,45 @@ std::vector<LaunchCase> model_cases() {
   return cases;
 }
 
+std::uintptr_t address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+// The output of a mode, then its copies.
+template <class Sum>
+json places_of(const cuda::OutputCopies<Sum>& copies) {
+  json places{address(copies.output)};
+  for (int copy = 1; copy < copies.copy_count; ++copy) {
+    places.push_back(address(copies.more_copies + static_cast<std::uint64_t>(copy - 1) * copies.copy_stride));
+  }
+  return places;
+}
+
+template <class Sum, class Factor>
+void add_places(const cuda::LossArguments<Sum, Factor>& arguments, json& found) {
+  found["arguments"] = hex(arguments);
+  found["rule"] = arguments.function.rule == EntryRule::ratio ? "ratio" : "model";
+  found["scale"] = arguments.function.scale;
+  found["floor"] = arguments.function.floor;
+  found["outputs"] = json::object();
+  for (int mode = 0; mode < arguments.order; ++mode) {
+    if (has_mode(arguments.outputs, mode)) found["outputs"][std::to_string(mode)] = places_of(arguments.output[mode]);
+  }
+  found["terms"] = address(arguments.terms);
+  found["fault"] = address(arguments.fault);
+}
+
 template <class Sum, class Factor>
 void add_places(const cuda::MttkrpArguments<Sum, Factor>& arguments, json& found) {
-  const auto address = [](const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
   found["arguments"] = hex(arguments);
-  found["outputs"] = {address(arguments.output)};
-  for (int copy = 1; copy < arguments.copy_count; ++copy) {
-    found["outputs"].push_back(
-        address(arguments.more_copies + static_cast<std::uint64_t>(copy - 1) * arguments.copy_stride));
-  }
+  found["outputs"] = places_of<Sum>(arguments);
   found["fault"] = address(arguments.fault);
   found["stash_rows"] = arguments.stash_rows;
   found["codec"] = arguments.chunks[0].value.bytes == nullptr ? 0 : static_cast<int>(arguments.chunks[0].value.codec);
+}
+
+template <class Sum, class Factor>
+void add_places(bool is_loss, const void* arguments, json& found) {
+  if (is_loss) return add_places(*static_cast<const cuda::LossArguments<Sum, Factor>*>(arguments), found);
+  add_places(*static_cast<const cuda::MttkrpArguments<Sum, Factor>*>(arguments), found);
 }
 
 // The first launch that the backend makes of the chunk, as JSON; the device's memory and the truth go into files.
@@ -239,6 +310,7 @@ json record(const LaunchCase& wanted, const std::string& folder) {
   config.backend.rank = wanted.rank;
   config.backend.precision = wanted.precision;
   config.backend.private_bytes = 1 << 20;
+  config.backend.all_outputs = wanted.loss.has_value();
   config.resolution = wanted.resolution;
   config.variant = wanted.variant;
   config.lanes = 1;
@@ -263,18 +335,18 @@ json record(const LaunchCase& wanted, const std::string& folder) {
     const void* arguments = launch.arguments[0];
     switch (wanted.precision) {
       case Precision::f64:
-        add_places(*static_cast<const cuda::MttkrpArguments<double, double>*>(arguments), found);
+        add_places<double, double>(wanted.loss.has_value(), arguments, found);
         break;
       case Precision::f32:
-        add_places(*static_cast<const cuda::MttkrpArguments<float, float>*>(arguments), found);
+        add_places<float, float>(wanted.loss.has_value(), arguments, found);
         break;
       case Precision::mixed:
-        add_places(*static_cast<const cuda::MttkrpArguments<double, float>*>(arguments), found);
+        add_places<double, float>(wanted.loss.has_value(), arguments, found);
         break;
     }
     found["ranges"] = write_device_memory(folder + "/" + wanted.name + ".device");
   });
-  backend->begin_pass(wanted.mode);
+  backend->begin_pass(wanted.loss.value_or(PassRequest(wanted.mode)));
   backend->submit(0, chunk.view());
   on_launch(nullptr);
 
@@ -298,9 +370,11 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string folder = argv[1];
-  json launches{{"mttkrp", json::array()}, {"frames", record_frames(folder)}};
+  json launches{{"mttkrp", json::array()}, {"loss", json::array()}, {"frames", record_frames(folder)}};
   for (const LaunchCase& wanted : model ? model_cases() : launch_cases())
     launches["mttkrp"].push_back(record(wanted, folder));
+  for (const LaunchCase& wanted : model ? std::vector<LaunchCase>() : loss_cases())
+    launches["loss"].push_back(record(wanted, folder));
   std::ofstream file(folder + "/launches.json");
   file << launches.dump(1) << "\n";
   file.flush();

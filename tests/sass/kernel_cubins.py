@@ -9,7 +9,7 @@ import machine_code
 
 # As the library's, with the source lines beside the code; they change none of it.
 FLAGS = ["-arch=sm_90", "-std=c++20", "-O3", "-DNDEBUG", "-lineinfo", "-cubin", "-Xptxas", "-v"]
-SOURCES = ("kernels/cuda/*.cuh", "kernels/cuda/*.hpp", "blco/*.hpp")
+SOURCES = ("kernels/cuda/*.cuh", "kernels/*.hpp", "kernels/cuda/*.hpp", "blco/*.hpp")
 
 # An H100's multiprocessor.
 REGISTERS_OF_QUARTER = 16384

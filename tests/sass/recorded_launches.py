@@ -93,6 +93,52 @@ class MttkrpLaunch:
         return None, largest
 
 
+class LossLaunch(MttkrpLaunch):
+    """One launch of a loss pass, and its oracle: a rule, the outputs of some modes, and the sum of terms."""
+
+    def expected(self):
+        """({mode: (rows, magnitudes)}, (sum of terms, magnitude))."""
+        coordinates, values, factors = self.truth()
+        factors = [factor.astype(KIND_OF_FACTORS[self.precision]).astype(np.longdouble) for factor in factors]
+        values = values.astype(KIND[self.precision]).astype(np.longdouble)
+        rows = [factor[coordinates[:, mode]] for mode, factor in enumerate(factors)]
+        products = np.prod(rows, axis=0)
+        model, size = products.sum(axis=1), abs(products).sum(axis=1)
+        if self.rule == "ratio":
+            held = np.maximum(model, self.floor)
+            terms, weights = values * np.log(held), values / held
+            # What an error of the model is worth.
+            term_sizes, weight_sizes = abs(terms) + abs(values) * size / held, abs(weights) * (1 + size / held)
+        else:
+            terms, weights, term_sizes, weight_sizes = model, model, size, size
+        outputs = {}
+        for mode in map(int, self.outputs):
+            others = np.prod([row for other, row in enumerate(rows) if other != mode], axis=0)
+            sums = np.zeros_like(factors[mode])
+            sizes = np.zeros_like(sums)
+            np.add.at(sums, coordinates[:, mode], self.scale * weights[:, None] * others)
+            np.add.at(sizes, coordinates[:, mode], abs(self.scale * weight_sizes[:, None] * others))
+            outputs[mode] = (sums, sizes)
+        return outputs, (self.scale * terms.sum(), abs(self.scale) * term_sizes.sum())
+
+    def compare(self, memory):
+        outputs, (terms, size) = self.expected()
+        if memory.read(self.fault, 1, np.uint64)[0] != 0:
+            return "a fault", np.inf
+        warps = self.blocks * self.threads // 32
+        largest = float(abs(memory.read(self.terms, warps, np.float64).astype(np.longdouble).sum() - terms) / size)
+        if not largest <= TOLERANCE[self.precision]:
+            return f"the terms differ from {float(terms)!r} by {largest:.1e} of their size", largest
+        for mode, (rows, sizes) in outputs.items():
+            actual = sum(memory.read(address, rows.size, KIND[self.precision]).astype(np.longdouble).reshape(rows.shape)
+                         for address in self.outputs[str(mode)])
+            errors = abs(actual - rows) / np.where(sizes == 0, np.finfo(np.float64).tiny, sizes)
+            largest = max(largest, float(errors.max()))
+            if not largest <= TOLERANCE[self.precision]:
+                return f"mode {mode} differs by {largest:.1e} of the sums' size", largest
+        return None, largest
+
+
 class FrameLaunches:
     """Single frames for the kernel decode_one_frame, and the values that were packed in them."""
 
@@ -125,7 +171,8 @@ class FrameLaunches:
 
 
 def load(folder):
-    """(MTTKRP launches, FrameLaunches)."""
+    """(MTTKRP launches, launches of loss passes, FrameLaunches)."""
     folder = pathlib.Path(folder)
     records = json.loads((folder / "launches.json").read_text(encoding="utf-8"))
-    return [MttkrpLaunch(record, folder) for record in records["mttkrp"]], FrameLaunches(records["frames"], folder)
+    return ([MttkrpLaunch(record, folder) for record in records["mttkrp"]],
+            [LossLaunch(record, folder) for record in records["loss"]], FrameLaunches(records["frames"], folder))

@@ -13,10 +13,10 @@ RULES = [
     ("line to BLCO index", [r"look_up\(tables, arguments\.index_bytes"]),
     ("decode key", [r"look_up\(tables \+ arguments\.index_bytes"]),
     ("decode key", [r"tile\.keys\[j \* warp_lanes \+ lane\] = indices"]),
-    ("target rows", [r"rows_of\(arguments, part, tile, arguments\.mode"]),
+    ("target rows", [r"rows_of\(arguments, part, tile, mode"]),
     ("sort", [r"sort_positions\(rows"]),
     ("values", [r"place_values<Sum, Share>\("]),
-    ("rows placed", [r"rows_of\(arguments, part, tile, k < arguments\.mode"]),
+    ("rows placed", [r"rows_of\(arguments, part, tile, k < mode"]),
     ("rows placed", [r"tile\.entries \+ at\[j\] \+ 8"]),
     ("rows placed", [r"tile\.targets\[position_of\(positions, j\)\] = rows"]),
     ("rows placed", [r"at\[j\] = place_of<Share>"]),
@@ -33,6 +33,7 @@ RULES = [
     ("add: entries and addresses", [r"add_pipelined<Sum, Factor"]),
     ("add: entries and addresses", [r"add_columns<Sum, Factor"]),
     ("frame loop", [r"for \(std::uint32_t frame ="]),
+    ("frame loop", [r"visit\(part, frame"]),
 ]
 BLOCK = "block"  # what is done once: tables, stash, the sums of the stash
 PHASES = list(dict.fromkeys([*(phase for phase, _ in RULES), BLOCK]))

@@ -88,7 +88,7 @@ def main():
     folder = pathlib.Path(arguments.build) / "model"
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run([arguments.dump_launch, str(folder), "model"], check=True)
-    launches, _ = recorded_launches.load(folder)
+    launches, _, _ = recorded_launches.load(folder)
     kernels = kernel_cubins.load(arguments.nvcc, nvdisasm, ROOT, HERE / "probed_kernels.cu", arguments.build,
                                  {launch.kernel for launch in launches})
     phases = source_phases.SourcePhases(ROOT)

@@ -45,6 +45,7 @@ struct EmulatedOptions {
   std::uint64_t private_bytes = 1 << 20;
   std::uint64_t resident_bytes = 4 << 20;
   ModeSet dual_modes = 0;
+  bool all_outputs = false;
   TraceSink* trace = nullptr;
 };
 
@@ -56,6 +57,7 @@ inline CudaConfig emulated_config(std::span<const std::uint64_t> shape, const Em
   config.backend.private_bytes = options.private_bytes;
   config.backend.keep_previous = true;
   config.backend.dual_modes = options.dual_modes;
+  config.backend.all_outputs = options.all_outputs;
   config.backend.trace = options.trace;
   config.lanes = options.lanes;
   config.lane_bytes = options.lane_bytes;
@@ -106,14 +108,21 @@ class EmulatedBackend {
     return {lane, stage(chunk, ring_[static_cast<std::size_t>(lane)]->bytes())};
   }
 
+  // The next chunk goes to the first lane.
+  void restart_lanes() { next_ = 0; }
+
   std::vector<double> pass(std::span<const EncodedChunk> chunks, int mode) {
-    backend_->begin_pass(mode);
+    run(chunks, mode);
+    return output(mode);
+  }
+
+  void run(std::span<const EncodedChunk> chunks, const PassRequest& request) {
+    backend_->begin_pass(request);
     for (const EncodedChunk& chunk : chunks) {
       const auto [lane, view] = stage_next(chunk);
       backend_->submit(lane, view);
     }
     backend_->finish_pass();
-    return output(mode);
   }
 
   std::vector<double> output(int mode) const {

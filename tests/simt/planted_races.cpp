@@ -42,7 +42,12 @@ __global__ void sum_kernel(const double* given, double* sum) {
   }
 }
 
-enum class Mistake { none, missing_barrier, missing_atomic, refilled_early, missing_wait };
+// sums[b] += 1 for each block b, as launches of one stream may, which follow each other.
+__global__ void count_kernel(double* sums) {
+  if (threadIdx.x == 0) sums[blockIdx.x] += 1;
+}
+
+enum class Mistake { none, missing_barrier, missing_atomic, refilled_early, missing_wait, shared_sums };
 
 void run(Mistake mistake) {
   double* host = nullptr;
@@ -67,6 +72,8 @@ void run(Mistake mistake) {
                       : mistake == Mistake::missing_atomic ? &sum_kernel<true, false>
                                                            : &sum_kernel<true, true>;
   check(simt::launch(kernel, blocks, threads, threads * sizeof(double), kernels, device, sum));
+  check(simt::launch(count_kernel, blocks, threads, 0, kernels, device));
+  check(simt::launch(count_kernel, blocks, threads, 0, mistake == Mistake::shared_sums ? copies : kernels, device));
   if (mistake != Mistake::refilled_early) check(cudaEventSynchronize(copied));
   host[0] = 2;
   check(cudaStreamSynchronize(kernels));
@@ -89,10 +96,13 @@ int main(int argc, char** argv) {
                                                 {"missing_barrier", Mistake::missing_barrier},
                                                 {"missing_atomic", Mistake::missing_atomic},
                                                 {"refilled_early", Mistake::refilled_early},
-                                                {"missing_wait", Mistake::missing_wait}};
+                                                {"missing_wait", Mistake::missing_wait},
+                                                {"shared_sums", Mistake::shared_sums}};
   const auto mistake = mistakes.find(argc == 2 ? argv[1] : "");
   if (mistake == mistakes.end()) {
-    std::fprintf(stderr, "usage: planted_races none|missing_barrier|missing_atomic|refilled_early|missing_wait\n");
+    std::fprintf(stderr, "usage: planted_races MISTAKE, one of");
+    for (const auto& [name, which] : mistakes) std::fprintf(stderr, " %s", name.c_str());
+    std::fprintf(stderr, "\n");
     return 2;
   }
   run(mistake->second);

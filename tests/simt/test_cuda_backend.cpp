@@ -10,50 +10,13 @@
 #include "kernels/reference_backend.hpp"
 #include "kernels/row_solver.hpp"
 #include "tests/kernels/rows_near.hpp"
-#include "tests/simt/emulated_backend.hpp"
+#include "tests/simt/every_schedule.hpp"
 #include "tests/simt/simt_control.hpp"
 
 namespace blco::testing {
 namespace {
 
-constexpr double backend_tolerance = 1e-12;
 constexpr int launch_failure = 719;
-constexpr int backend_rank = 8;
-
-struct Schedule {
-  simt::Policy policy;
-  std::uint64_t seed;
-};
-
-class EverySchedule : public ::testing::TestWithParam<Schedule> {
- protected:
-  EverySchedule()
-      : tensor_(random_tensor({.shape = {40, 3, 57}, .nnz = 2500, .seed = 2})),
-        factors_(random_factors(tensor_.shape, backend_rank, 11)),
-        chunks_(encode(tensor_, 300)) {
-    simt::reset();
-    simt::set_policy(GetParam().policy, GetParam().seed);
-  }
-  ~EverySchedule() override {
-    const simt::Counters left = simt::counters();
-    EXPECT_EQ(left.live_allocations, 0U);
-    EXPECT_EQ(left.live_pinned, 0U);
-    EXPECT_EQ(left.live_streams, 0U);
-    EXPECT_EQ(left.live_events, 0U);
-  }
-
-  EmulatedBackend backend(const EmulatedOptions& options = {.rank = backend_rank}) const {
-    EmulatedBackend made(tensor_.shape, options);
-    made.load(factors_);
-    return made;
-  }
-
-  ExpectedRows expected(std::size_t mode) const { return coordinate_mttkrp(tensor_, factors_, backend_rank, mode); }
-
-  CooTensor tensor_;
-  std::vector<std::vector<double>> factors_;
-  std::vector<EncodedChunk> chunks_;
-};
 
 TEST_P(EverySchedule, AddsUpChunksThatShareLanes) {
   for (const int lanes : {1, 2, 3}) {
@@ -217,16 +180,7 @@ TEST_P(EverySchedule, MovesTheBytesOfTheChunksThatCrossTheLinkAndNoMore) {
   EXPECT_EQ(simt::counters().bytes_to_device - before, payloads);
 }
 
-INSTANTIATE_TEST_SUITE_P(CudaBackend, EverySchedule,
-                         ::testing::Values(Schedule{simt::Policy::eager, 1}, Schedule{simt::Policy::lazy, 1},
-                                           Schedule{simt::Policy::shuffled, 1}, Schedule{simt::Policy::shuffled, 2},
-                                           Schedule{simt::Policy::shuffled, 3}),
-                         [](const auto& which) {
-                           const Schedule& schedule = which.param;
-                           return schedule.policy == simt::Policy::eager  ? std::string("eager")
-                                  : schedule.policy == simt::Policy::lazy ? std::string("lazy")
-                                                                          : "shuffled" + std::to_string(schedule.seed);
-                         });
+INSTANTIATE_TEST_SUITE_P(CudaBackend, EverySchedule, ::testing::ValuesIn(schedules), name_of_schedule);
 
 // Two chunks and one lane, which tests fill themselves.
 struct OneLane {
@@ -312,6 +266,16 @@ TEST(CudaBackend, TakesNoMoreDeviceMemoryThanThePlanCounts) {
       const auto device = make_cuda_backend(config);
 
       EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config) + config.resident_bytes) << "rank " << r;
+    }
+    for (const bool all_outputs : {false, true}) {
+      const CudaConfig config = emulated_config(std::vector<std::uint64_t>{4000, 3, 3500, 2},
+                                                {.rank = r, .private_bytes = 1 << 20, .all_outputs = all_outputs});
+      const auto device = make_cuda_backend(config);
+
+      EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config) + config.resident_bytes) << "rank " << r;
+      const std::uint64_t copied_rows = all_outputs ? 3 + 2 : 3;
+      EXPECT_EQ(cuda_backend_useful_private_bytes(config),
+                7 * copied_rows * static_cast<std::uint64_t>(r) * sizeof(double));
     }
   }
 }

@@ -10,6 +10,7 @@
 
 #include "tests/kernels/rows_near.hpp"
 #include "tests/simt/emulated_backend.hpp"
+#include "tests/simt/loss_cases.hpp"
 #include "tests/simt/simt_control.hpp"
 
 namespace blco::testing {
@@ -73,6 +74,13 @@ TEST_P(EveryPair, ComputesAndUpdatesWithoutRaces) {
     EXPECT_EQ(device->gram(0).size(), entries);
   }
 }
+TEST_P(EveryPair, WeighsForAllOneOrNoOutputWithoutRaces) {
+  const std::vector<PassRequest> requests{{poisson_function(), all_modes(static_cast<int>(tensor_.order()))},
+                                          {poisson_function(), mode_bit(0)},
+                                          {poisson_function(), 0}};
+
+  expect_loss_passes(tensor_, GetParam().chunk_nnz, options_, requests, "races");
+}
 
 INSTANTIATE_TEST_SUITE_P(
     KernelRaces, EveryPair,
@@ -103,13 +111,16 @@ TEST(StreamRaces, AreNotBetweenLanesAndResidents) {
     const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 1500, .seed = 2});
     const auto factors = random_factors(tensor.shape, 5, 11);
     const auto chunks = encode(tensor, 200);
-    EmulatedBackend device(tensor.shape, {.rank = 5, .lanes = 2});
+    const EmulatedOptions options{.rank = 5, .lanes = 2, .all_outputs = true};
+    EmulatedBackend device(tensor.shape, options);
     device.load(factors);
+    LossReference reference(chunks, tensor.shape, options, factors);
     std::vector<std::unique_ptr<HostBuffer>> kept;
     std::vector<std::optional<ResidentId>> residents(chunks.size());
 
-    for (const int mode : {0, 1, 2, 0}) {
-      device->begin_pass(mode);
+    const PassRequest loss_pass({.loss = {LossKind::gaussian}}, all_modes(3));
+    for (const PassRequest& request : {PassRequest(0), loss_pass, PassRequest(2), loss_pass}) {
+      device->begin_pass(request);
       for (std::size_t c = 0; c < chunks.size(); ++c) {
         if (!residents[c] && c % 3 == 1) {
           const auto [lane, view] = device.stage_next(chunks[c]);
@@ -127,8 +138,8 @@ TEST(StreamRaces, AreNotBetweenLanesAndResidents) {
       }
       device->finish_pass();
 
-      const auto expected = coordinate_mttkrp(tensor, factors, 5, static_cast<std::size_t>(mode));
-      EXPECT_THAT(device.output(mode), RowsNear(expected, 1e-12));
+      reference.run(request);
+      reference.expect_same(device, request, tensor.shape, 5, 1e-11, "streams");
     }
   }
 }

@@ -1,0 +1,174 @@
+// How a warp adds a tile to an output: groups of lanes run along the rank, each over its share of the tile, and add in
+// registers while the row stays the same. At the end of a segment, register-based resolution adds to global memory;
+// hierarchical resolution adds to a stash in shared memory, which the block finally adds to one of several copies of
+// the output. Nguyen et al., ICS 2022, section 5.
+#pragma once
+
+#include "kernels/cuda/tile.cuh"
+
+namespace blco::cuda {
+
+// Entries of a tile that each group of `lanes` lanes adds.
+BLCO_HOST_DEVICE constexpr int group_share(int lanes) { return frame_entries * lanes / warp_lanes; }
+
+// Groups of a block's warps that start in turns.
+constexpr unsigned turns = 4;
+
+constexpr int mttkrp_threads = static_cast<int>(max_mttkrp_warps) * warp_lanes;
+constexpr int mttkrp_blocks_per_multiprocessor = static_cast<int>(max_resident_mttkrp_warps / max_mttkrp_warps);
+
+// Destination of a segment's sums. `copy` and `stash` start at the column from which others are counted.
+template <class Sum, bool Stashed>
+struct SegmentSink {
+  Sum* copy;   // of the output, in global memory
+  Sum* stash;  // stash_rows x rank, in shared memory
+  std::uint64_t stash_first;
+  std::uint32_t stash_rows;
+
+  __device__ SegmentSink from_column(int column) const {
+    return {copy + column, stash + column, stash_first, stash_rows};
+  }
+
+  __device__ void add(std::uint32_t row, int column, int rank, Sum sum) const {
+    if constexpr (Stashed) {
+      const std::uint64_t place = row - stash_first;  // wraps around if row < stash_first
+      if (place < stash_rows) {
+        atomicAdd(stash + place * static_cast<std::uint64_t>(rank) + column, sum);
+        return;
+      }
+    }
+    atomicAdd(copy + std::uint64_t{row} * static_cast<std::uint64_t>(rank) + column, sum);
+  }
+};
+
+// The warp that a thread belongs to, and the thread's place in it.
+struct WarpPlace {
+  int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  unsigned warp = threadIdx.x / warp_lanes;
+  unsigned warps = blockDim.x / warp_lanes;
+};
+
+// A block's dynamic shared memory: tables, then what each warp has for itself, then the stash.
+template <class Sum>
+struct BlockMemory {
+  template <class Arguments>
+  __device__ BlockMemory(const Arguments& arguments, const WarpPlace& place, std::size_t bytes_of_warp,
+                         std::byte* shared)
+      : tables(reinterpret_cast<std::uint64_t*>(shared)),
+        of_warps(shared + table_bytes(arguments.index_bytes + arguments.key_bytes)),
+        of_warp(of_warps + place.warp * bytes_of_warp),
+        stash(reinterpret_cast<Sum*>(of_warps + place.warps * bytes_of_warp)),
+        stash_numbers(arguments.stash_rows * static_cast<std::uint32_t>(arguments.rank)) {}
+
+  template <class Arguments>
+  __device__ void load_tables(const Arguments& arguments) const {
+    const auto bytes_of_line = static_cast<unsigned>(arguments.index_bytes + arguments.key_bytes);
+    for (unsigned i = threadIdx.x; i < 256u * bytes_of_line; i += blockDim.x) tables[i] = arguments.tables[i];
+  }
+  __device__ void clear_stash() const {
+    for (std::uint32_t i = threadIdx.x; i < stash_numbers; i += blockDim.x) stash[i] = 0;
+  }
+  // `window`: the rows of the output that are stashed.
+  __device__ void add_stash(Sum* window) const {
+    for (std::uint32_t i = threadIdx.x; i < stash_numbers; i += blockDim.x) {
+      if (stash[i] != Sum{0}) atomicAdd(&window[i], stash[i]);
+    }
+  }
+
+  std::uint64_t* tables;
+  std::byte* of_warps;
+  std::byte* of_warp;
+  Sum* stash;
+  std::uint32_t stash_numbers;
+};
+
+// The copy of an output to which a block adds.
+template <class Sum>
+__device__ inline Sum* copy_of_block(const OutputCopies<Sum>& copies) {
+  const unsigned copy_number = blockIdx.x % static_cast<unsigned>(copies.copy_count);
+  return copy_number == 0 ? copies.output : copies.more_copies + (copy_number - 1) * copies.copy_stride;
+}
+
+// Calls visit(part, frame within the part) for each frame of a warp.
+template <class Arguments, class Visit>
+__device__ inline void for_each_frame(const Arguments& arguments, const WarpPlace& place, const Visit& visit) {
+  // While some warps decode, others wait for factor rows: where all began at once, they would go on doing the same.
+  if (arguments.turn_nanoseconds > 0) __nanosleep(arguments.turn_nanoseconds * (place.warp * turns / place.warps));
+  const std::uint32_t step = gridDim.x * place.warps;
+  int chunk = 0;
+  for (std::uint32_t frame = blockIdx.x * place.warps + place.warp; frame < arguments.frames; frame += step) {
+    while (chunk + 1 < arguments.chunk_count && frame >= arguments.chunks[chunk + 1].first_frame) ++chunk;
+    const ChunkPart& part = arguments.chunks[chunk];
+    visit(part, frame - part.first_frame);
+  }
+}
+
+// Entries whose factor rows are requested together, where the order is not known to the compiler.
+constexpr int in_flight = 4;
+
+// Multiplies each of four entries' products by the rows of all modes but `mode`; a lane has columns column + c * Lanes.
+template <int Lanes, int Columns, bool Exact, class Sum, class Factor>
+__device__ inline void multiply_rows(const FrameArguments<Factor>& arguments, int mode, const std::byte* entries,
+                                     int column, int rank, Sum (&products)[in_flight][Columns]) {
+  const int bytes_of_entry = tile_entry_bytes(arguments.order);
+  const int width = rank - column;
+  for (int k = 0; k < arguments.order - 1; ++k) {
+    const Factor* factor = arguments.factors[k < mode ? k : k + 1] + column;
+    Factor numbers[in_flight][Columns];
+#pragma unroll
+    for (int e = 0; e < in_flight; ++e) {
+      const auto row = *reinterpret_cast<const std::uint32_t*>(entries + e * bytes_of_entry + 8 + 4 * k);
+      const Factor* from = factor + std::uint64_t{row} * static_cast<std::uint64_t>(rank);
+#pragma unroll
+      for (int c = 0; c < Columns; ++c)
+        numbers[e][c] = Exact || c * Lanes < width ? __ldg(from + c * Lanes) : Factor{0};
+    }
+#pragma unroll
+    for (int e = 0; e < in_flight; ++e) {
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) products[e][c] *= static_cast<Sum>(numbers[e][c]);
+    }
+  }
+}
+
+// Adds Lanes * Columns columns of a tile of any order: lane l of a group holds columns first + l + c * Lanes. Exact:
+// the rank equals Lanes * Columns.
+template <class Sum, class Factor, int Lanes, int Columns, bool Exact, bool Stashed>
+__device__ inline void add_columns(const FrameArguments<Factor>& arguments, int mode, const WarpTile& tile, int lane,
+                                   int first, const SegmentSink<Sum, Stashed>& sink) {
+  constexpr int share = group_share(Lanes);
+  const int rank = Exact ? Lanes * Columns : arguments.rank;
+  const int column = first + lane % Lanes;
+  const int width = rank - column;
+  const int begin = lane / Lanes * share;
+  const int bytes_of_entry = tile_entry_bytes(arguments.order);
+  const std::byte* entries =
+      tile.entries + place_of<share>(static_cast<unsigned>(begin)) * static_cast<unsigned>(bytes_of_entry);
+  const SegmentSink<Sum, Stashed> own_sink = sink.from_column(column);
+
+  Sum sums[Columns] = {};
+#pragma unroll 1
+  for (int at = 0; at < share; at += in_flight, entries += in_flight * bytes_of_entry) {
+    Sum products[in_flight][Columns];
+#pragma unroll
+    for (int e = 0; e < in_flight; ++e) {
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) products[e][c] = *reinterpret_cast<const Sum*>(entries + e * bytes_of_entry);
+    }
+    multiply_rows<Lanes, Columns, Exact>(arguments, mode, entries, column, rank, products);
+    const unsigned flags = tile.ends[(begin + at) / 8] >> (at % 8);
+#pragma unroll
+    for (int e = 0; e < in_flight; ++e) {
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) sums[c] += products[e][c];
+      if ((flags >> e & 1) == 0) continue;
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) {
+        if (Exact || c * Lanes < width) own_sink.add(tile.targets[begin + at + e], c * Lanes, rank, sums[c]);
+        sums[c] = 0;
+      }
+    }
+  }
+}
+
+}  // namespace blco::cuda
