@@ -10,7 +10,7 @@
 
 #include "tests/kernels/rows_near.hpp"
 #include "tests/simt/emulated_backend.hpp"
-#include "tests/simt/loss_cases.hpp"
+#include "tests/simt/device_loss_cases.hpp"
 #include "tests/simt/simt_control.hpp"
 
 namespace blco::testing {

@@ -8,7 +8,7 @@
 #include "blco/error.hpp"
 #include "kernels/row_solver.hpp"
 #include "tests/simt/every_schedule.hpp"
-#include "tests/simt/loss_cases.hpp"
+#include "tests/simt/device_loss_cases.hpp"
 
 namespace blco::testing {
 namespace {

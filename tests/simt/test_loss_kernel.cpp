@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
-#include "tests/simt/loss_cases.hpp"
+#include "tests/simt/device_loss_cases.hpp"
 #include "tests/simt/simt_control.hpp"
 
 namespace blco::testing {
