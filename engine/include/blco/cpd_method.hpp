@@ -82,11 +82,11 @@ struct GcpMethod {
 // mode.
 struct CompletionMethod {
   int cg_steps = 2;
-  // Held-out entries, of the same shape; it must outlive the fit. Labels, where both have them, must agree, and neither
-  // may be relabelled. Each sweep then reads them once, to tell the root mean square of x - m over them. The fit stops
-  // once that error has risen twice in a row, and it returns the model of the sweep with the least, whatever stops it;
-  // a checkpoint holds the last model and the best. Further memory: two chunks of these entries, and a copy of all
-  // factors.
+  // Held-out entries, of the same shape; it must outlive the fit. Labels, where both have them, must agree, and so
+  // must the stored indices: relabel neither. Each sweep then reads them once, to tell the root mean square of x - m
+  // over them. The fit stops once that error has risen twice in a row, and it returns the model of the sweep with the
+  // least, whatever stops it; a checkpoint holds the last model and the best. Further memory: two chunks of these
+  // entries, and a copy of all factors.
   const Tensor* validation = nullptr;
 };
 

@@ -60,6 +60,18 @@ TEST_F(HeldOutEntries, EndAFitOnceTheirErrorHasRisenTwiceAndThenTheModelOfTheLea
   EXPECT_NEAR(*least, error_of(model, noisy_cells(shape(), 2000, 4)), 1e-9);
 }
 
+TEST_F(HeldOutEntries, WidenTheLanesOfADeviceIfTheirChunksAreLarger) {
+  const TensorFile small = held_out(4, {.chunk_nnz = 100});
+  const TensorFile large = held_out(5, {.chunk_nnz = 2000});
+  const DeclaredGpu gpu{.memory_bytes = std::uint64_t{1} << 30};
+  const auto planned = [&](const TensorFile& validation) {
+    return plan_cpd(tensor_, {}, completion_options(1, nullptr, {.validation = &validation}), &gpu);
+  };
+
+  EXPECT_GT(planned(large).device_minimum_bytes, planned(small).device_minimum_bytes);
+  EXPECT_GT(planned(large).minimum_bytes, planned(small).minimum_bytes);
+}
+
 TEST_F(HeldOutEntries, WithOtherLabelsAreRefused) {
   const auto ingest_table = [this](const std::string& name, const std::string& text) {
     ingest_files({folder_.write(name + ".csv", text)}, folder_ / (name + ".blco"),
