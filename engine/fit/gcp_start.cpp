@@ -10,13 +10,14 @@
 namespace blco {
 namespace {
 
-void scale_columns(const FitContext& context, int mode, std::span<const double> scales) {
+// Replaces each number by (number - shift) * its column's scale.
+void shift_and_scale(const FitContext& context, int mode, double shift, std::span<const double> scales) {
   std::vector<double> block(numbers_of_block(context.options.rank));
   const std::uint64_t length = context.tensor.summary().shape[static_cast<std::size_t>(mode)];
   for_each_row_block(length, context.options.rank, [&](std::uint64_t first, std::size_t count) {
     const std::span<double> rows = std::span(block).first(count);
     context.backend.store_factor(mode, first, rows);
-    for (std::size_t i = 0; i < count; ++i) rows[i] *= scales[i % scales.size()];
+    for (std::size_t i = 0; i < count; ++i) rows[i] = (rows[i] - shift) * scales[i % scales.size()];
     context.backend.load_factor(mode, first, rows);
     return true;
   });
@@ -64,6 +65,11 @@ void scale_initial_factors(const FitContext& context, const Loss& loss, std::spa
   std::vector<double> scales(static_cast<std::size_t>(context.options.rank), 1.0);
   std::vector<double> signs = scales;
   if (weights.empty()) {
+    // Where the model is a logarithm, most of it is negative at the end; with positive factors all would have to pass
+    // zero, where the gradient vanishes.
+    if (loss.kind == LossKind::poisson_log || loss.kind == LossKind::bernoulli_logit) {
+      for (std::size_t n = 0; n < tensor.shape.size(); ++n) shift_and_scale(context, static_cast<int>(n), 0.5, scales);
+    }
     const double ratio = loss.kind == LossKind::poisson ? sum_of_values(context) / sum_of_model(context)
                                                         : std::sqrt(tensor.sum_of_squares) / norm_of_model(context);
     // A sum of explicit zeros, or a model too small for a double, leaves the factors as they are.
@@ -77,7 +83,7 @@ void scale_initial_factors(const FitContext& context, const Loss& loss, std::spa
     }
   }
   for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
-    scale_columns(context, static_cast<int>(n), n == 0 && !weights.empty() ? signs : scales);
+    shift_and_scale(context, static_cast<int>(n), 0, n == 0 && !weights.empty() ? signs : scales);
   }
 }
 

@@ -47,7 +47,8 @@ struct AprMethod {
 
 // sum over all entries of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent entries are zeros. The model
 // has no weights of its own during the fit; the columns are normalised at the end. Random initial factors are scaled,
-// so that the model's entries add up to the tensor's (poisson), or have its 2-norm (other losses).
+// so that the model's entries add up to the tensor's (poisson), or have its 2-norm (other losses); for poisson-log and
+// bernoulli-logit they are centred at zero before.
 //
 // gaussian and poisson: the sum over all zeros in closed form (evaluate.hpp), and L-BFGS with bounds (Byrd, Lu, Nocedal
 // & Zhu 1995). Host memory beside the backend: about 240 bytes per number of the factors, of which there are at most

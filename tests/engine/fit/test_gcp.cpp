@@ -112,6 +112,21 @@ TEST_P(Gcp, OnOneThreadTheBudgetChangesNoBit) {
   EXPECT_EQ(streamed.weights, in_core.weights);
 }
 
+TEST_P(Gcp, ADeterministicFitIsTheSameToTheBitOnAnyThreads) {
+  const TensorFile tensor = ingest(counts_);
+  CpdOptions wanted = options(2);
+  wanted.deterministic = true;
+  const CpdModel expected = fit_cpd(tensor, {}, wanted);
+  for (const int threads : {2, 5}) {
+    wanted.threads = threads;
+
+    const CpdModel actual = fit_cpd(tensor, {}, wanted);
+
+    EXPECT_EQ(actual.objective_history, expected.objective_history);
+    EXPECT_EQ(actual.factors, expected.factors);
+  }
+}
+
 TEST_P(Gcp, ResumedFromACheckpointItIsTheFitThatNeverStopped) {
   const TensorFile tensor = ingest(counts_);
   for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
@@ -162,7 +177,6 @@ TEST_P(Gcp, StartsFromAModelWithItsWeights) {
   CpdModel initial = fit_cpd(tensor, {}, options(1));
   if (GetParam() == LossKind::gaussian) {
     initial.weights[1] *= -1;
-    for (double& number : initial.factors[1]) number *= 1;
     for (std::size_t i = 1; i < initial.factors[2].size(); i += 3) initial.factors[2][i] *= -1;
   }
   const double before = dense_loss(counts_, weighted(initial), 3, initial.loss, true);

@@ -131,6 +131,26 @@ TEST_F(GcpAdam, OnOneThreadTheBudgetChangesNoBit) {
   EXPECT_EQ(streamed.factors, in_core.factors);
 }
 
+TEST_F(GcpAdam, ADeterministicFitIsTheSameToTheBitOnAnyThreads) {
+  const TensorFile tensor = ingest(planted());
+  CpdOptions wanted = options(odds_, 1);
+  wanted.deterministic = true;
+  const CpdModel expected = fit_cpd(tensor, {}, wanted);
+  wanted.threads = 3;
+
+  EXPECT_EQ(fit_cpd(tensor, {}, wanted).factors, expected.factors);
+}
+
+TEST_F(GcpAdam, StopsWithinAnEpochWhenItsTimeIsUp) {
+  CpdOptions wanted = options(odds_, 100'000);
+  wanted.time_limit_seconds = 0.1;
+
+  const CpdModel model = fit_cpd(ingest(planted()), {}, wanted);
+
+  EXPECT_EQ(model.stop_reason, StopReason::time);
+  EXPECT_TRUE(std::isfinite(model.objective()));
+}
+
 TEST_F(GcpAdam, ResumedFromACheckpointItIsTheFitThatNeverStopped) {
   const TensorFile tensor = ingest(planted());
   CpdOptions first = options(odds_, 2);
