@@ -202,6 +202,7 @@ std::pair<std::unique_ptr<CpdJob>, std::uint64_t> make_core_job(const Tensor& te
 }  // namespace
 
 std::uint64_t core_columns(std::size_t order, int rank) {
+  if (rank > max_core_rank) return max_core_columns + 1;
   std::uint64_t columns = 1;
   for (std::size_t n = 1; n < order && columns <= max_core_columns; ++n) columns *= static_cast<std::uint64_t>(rank);
   return columns;

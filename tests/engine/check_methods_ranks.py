@@ -78,7 +78,8 @@ def check_starts(bench):
         path = bench.folder / f"seed{seed}.h5"
         bench.commands.run("blco-cpd", tensor.container, *options, "--seed", seed, "-o", path)
         singles.append(read_model(path))
-    found = events(bench, tensor, *options[:4], "--sweeps", 40, "--seed", 7, "--starts", 5, "-o", bench.folder / "best.h5")
+    found = events(bench, tensor, "--rank", 4, "--threads", 1, "--sweeps", 40, "--seed", 7, "--starts", 5,
+                   "-o", bench.folder / "best.h5")
     fits = [model.history[-1] for model in singles]
     bench.holds("each start has the fit of its seed", [start["fit"] for start in found["start"]] == fits)
     best = int(np.argmax(fits))

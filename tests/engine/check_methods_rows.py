@@ -63,7 +63,7 @@ def als(tensor, start, kinds, ridge):
     fits = []
     for _ in range(SWEEPS):
         for mode, kind in enumerate(kinds):
-            # Rows that keep their scale are fitted with the weights in the other modes, where there are any to take them.
+            # Rows that keep their scale are fitted with the weights in the others, where one of these may be scaled.
             keeps = kind not in NORMALISED
             carried = np.diag(weights) if keeps and set(kinds) & set(NORMALISED) else np.eye(RANK)
             system = carried @ gram_product(factors, mode) @ carried + ridge * np.eye(RANK)

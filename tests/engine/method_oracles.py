@@ -62,8 +62,8 @@ class Bench:
             for place in zip(*coordinates):
                 file.write(" ".join(str(i + 1) for i in place) + f" {float(array[place])!r}\n")
         shape = "x".join(map(str, array.shape))
-        self.commands.run("blco-ingest", f"{name}.tns", "-o", f"{name}.blco", "--chunk-nnz", chunk_nnz, "--shape", shape,
-                          "--quiet")
+        self.commands.run("blco-ingest", f"{name}.tns", "-o", f"{name}.blco", "--chunk-nnz", chunk_nnz, "--shape",
+                          shape, "--quiet")
         return SmallTensor(f"{name}.blco", np.asarray(array, dtype=float))
 
     def fit(self, tensor, *options):
@@ -163,8 +163,8 @@ def gram_product(factors, left_out=-1):
 
 
 def arranged(factors, weights):
-    """Unit columns with their norms in the weights, by falling weight, each column's sign such that its entry of largest
-    magnitude is positive; and the weights with what sign is left. Models are equal if these are."""
+    """Unit columns, their norms in the weights, by falling weight; the entry of largest magnitude of each column is
+    positive, and the weights have the sign that is left. Models are equal if these are."""
     factors, weights = [np.array(factor) for factor in factors], np.array(weights)
     for factor in factors:
         norms = np.linalg.norm(factor, axis=0)

@@ -170,8 +170,10 @@ class RankSearch {
 
   std::optional<double> measure_core(const CpdModel& model) {
     if (core_columns(model.shape.size(), model.rank) > max_core_columns) {
-      notes_.push_back(fmt::format("the core consistency of rank {} is left out: the core has more than {} columns",
-                                   model.rank, format_count(max_core_columns)));
+      notes_.push_back(
+          fmt::format("the core consistency of rank {} is left out: the core has more than {} columns, or the "
+                      "rank is above {}",
+                      model.rank, format_count(max_core_columns), max_core_rank));
       return std::nullopt;
     }
     try {

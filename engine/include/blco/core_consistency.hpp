@@ -10,10 +10,11 @@
 
 namespace blco {
 
-// Columns of the core, R^(N-1), up to which it is computed.
+// Columns of the core, R^(N-1), and components, up to which it is computed.
 inline constexpr std::uint64_t max_core_columns = 4096;
+inline constexpr int max_core_rank = 256;
 
-// R^(N-1), or a number above max_core_columns.
+// R^(N-1), or a number above max_core_columns, also where R is above max_core_rank.
 std::uint64_t core_columns(std::size_t order, int rank);
 
 // Core consistency (CORCONDIA: Bro & Kiers, A new efficient method for determining the number of components in PARAFAC
@@ -26,10 +27,10 @@ std::uint64_t core_columns(std::size_t order, int rank);
 //
 // G is not kept: an MTTKRP with columns of the pseudo-inverses gives up to 64 of its columns. So there are R^(N-1) / 64
 // passes over the chunks, and more where the budget asks for fewer columns at a time. Returns nothing beyond
-// max_core_columns. In f64; the pseudo-inverse drops singular values that are zero to working precision. Beside the
-// model, which the budget covers too, it takes as much memory again, and that of an MTTKRP. Uses these options: device,
-// resolution, threads, deterministic, time_limit_seconds, on_progress (stage "core"). Throws Error: invalid_argument (a
-// model of another shape), cancelled, and as fit_cpd does.
+// max_core_columns or max_core_rank. In f64; the pseudo-inverse drops singular values that are zero to working
+// precision. Beside the model, which the budget covers too, it takes as much memory again, and that of an MTTKRP. Uses
+// these options: device, resolution, threads, deterministic, time_limit_seconds, on_progress (stage "core"). Throws
+// Error: invalid_argument (a model of another shape), cancelled, and as fit_cpd does.
 std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& model, const MemoryBudget& budget = {},
                                        const CpdOptions& options = {});
 

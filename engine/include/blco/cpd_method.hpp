@@ -17,7 +17,7 @@ class Tensor;
 // |X - M|^2, by alternating least squares (Kolda & Bader 2009, figure 3.3), and with constraints by HALS (Cichocki &
 // Phan 2009) and AO-ADMM (Huang, Sidiropoulos & Liavas 2016). Absent entries are zeros. A sweep is N passes.
 // Columns are scaled to norm 1 where the constraint allows it. A mode with an l1 penalty, a box or a simplex keeps the
-// scale of its columns.
+// scale of its columns; the weights are in the shortest of the scaled modes while it is updated, if there is one.
 struct AlsMethod {
   std::vector<RowConstraint> constraints = {};  // per mode; empty: none
 };

@@ -101,6 +101,8 @@ TEST(CoreConsistency, LeavesLargeCoresOut) {
   EXPECT_EQ(core_columns(4, 16), max_core_columns);
   EXPECT_GT(core_columns(4, 17), max_core_columns);
   EXPECT_FALSE(percent.has_value());
+  EXPECT_EQ(core_columns(2, 256), 256U);
+  EXPECT_GT(core_columns(2, 257), max_core_columns);
 }
 
 TEST(CoreConsistency, TakesVectorsAndMatrices) {

@@ -16,7 +16,8 @@ short() {
   awk '/^ +[0-9]/ { print $1, substr($2, 1, 4), ($4 > 0.95 ? "stable" : "unstable"),
     ($5 > 99 ? "near 100" : ($5 < 50 ? "below 50" : "between")); next } 1'
 }
-fit --rank 1,2,3,4 --sweeps 500 --tolerance 1e-9 --starts 3 -o 'model-{rank}.h5' | grep -vE '^(device|memory|plan)' | short
+fit --rank 1,2,3,4 --sweeps 500 --tolerance 1e-9 --starts 3 -o 'model-{rank}.h5' |
+  grep -vE '^(device|memory|plan)' | short
 blco-info model-3.h5 | grep -E '^rank' | shorten_fits
 fit --rank 3,2 --sweeps 5 --nonnegative | grep -cE '^ +[23] '
 fit --rank 100,2 --sweeps 2 --tolerance 0 | grep -E '^(note|model)'

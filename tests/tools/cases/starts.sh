@@ -20,7 +20,8 @@ kill -INT $!
 wait $!
 echo "exit $?"
 grep -c '^model' log
-interruptible blco-cpd t.blco --rank 1,2,3,40 --device cpu --sweeps 100000000 --tolerance 0 -o 'stopped-{rank}.h5' --json >log 2>err &
+interruptible blco-cpd t.blco --rank 1,2,3,40 --device cpu --sweeps 100000000 --tolerance 0 -o 'stopped-{rank}.h5' \
+  --json >log 2>err &
 while ! grep -qs '"sweep":9' log; do sleep 0.01; done
 kill -INT $!
 wait $!
