@@ -15,6 +15,8 @@ CASES = {
     "long modes, mixed": ("900000x700000x500000", ["--rank", 30, "--precision", "mixed"]),
     "a high rank": ("60x50x40", ["--rank", 1500]),
     "one thread": ("900000x700000x500000", ["--rank", 8, "--threads", 1]),
+    "L-BFGS": ("150000x100000x50000", ["--rank", 8, "--method", "gcp", "--loss", "poisson", "--evaluations", 3]),
+    "Adam": ("150000x100000x50000", ["--rank", 6, "--method", "gcp", "--loss", "gamma", "--learning-rate", "1e-4"]),
 }
 
 
