@@ -1,4 +1,5 @@
-// Householder QR of [R factor so far; next rows], then Jacobi's singular values.
+// A = Q F, F = U S V^T. A V S^-1 has columns that are orthonormal but for rounding, which a second QR decomposition
+// mends.
 #include "kernels/tall_inverse.hpp"
 
 #include <Eigen/Core>
@@ -11,60 +12,58 @@ namespace blco {
 namespace {
 
 using Eigen::Index;
+using Eigen::MatrixXd;
 using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using RowsMap = Eigen::Map<Rows>;
 
-// Of one decomposition, and of one product: they stay in the core's cache.
-constexpr Index min_block_rows = 256;
+// Rows of one decomposition, and of one product: they stay in the core's cache.
+Index block_rows(const RowsMap& matrix) { return std::max<Index>(256, matrix.cols()); }
+
+// Calls visit(block of the first `columns` columns).
+template <class Visit>
+void for_each_block(RowsMap& matrix, Index columns, const Visit& visit) {
+  for (Index at = 0; at < matrix.rows(); at += block_rows(matrix)) {
+    visit(matrix.block(at, 0, std::min(block_rows(matrix), matrix.rows() - at), columns));
+  }
+}
+
+// The triangular factor of the QR decomposition of the first columns: that of [factor so far; next rows], repeatedly.
+MatrixXd triangular_factor(RowsMap& matrix, Index columns) {
+  MatrixXd factor = MatrixXd::Zero(columns, columns);
+  for_each_block(matrix, columns, [&](const auto& block) {
+    MatrixXd stacked(columns + block.rows(), columns);
+    stacked << factor, block;
+    const Eigen::HouseholderQR<MatrixXd> qr(stacked);
+    factor = qr.matrixQR().topRows(columns).template triangularView<Eigen::Upper>();
+  });
+  return factor;
+}
 
 }  // namespace
 
-struct TallInverse::Impl {
-  Index rank;
-  Eigen::MatrixXd factor;  // upper triangular, R x R
-  Eigen::MatrixXd first;   // (A^+)^T = A first second
-  Eigen::MatrixXd second;
-
-  Index block_rows() const { return std::max(min_block_rows, rank); }
-};
-
-TallInverse::TallInverse(int rank) : impl_(std::make_unique<Impl>()) {
-  impl_->rank = rank;
-  impl_->factor = Eigen::MatrixXd::Zero(rank, rank);
-}
-
-TallInverse::~TallInverse() = default;
-
-void TallInverse::add_rows(std::span<const double> rows) {
-  const Index rank = impl_->rank;
-  const Eigen::Map<const Rows> all(rows.data(), static_cast<Index>(rows.size()) / rank, rank);
-  for (Index at = 0; at < all.rows(); at += impl_->block_rows()) {
-    const Index count = std::min(impl_->block_rows(), all.rows() - at);
-    Eigen::MatrixXd stacked(rank + count, rank);
-    stacked << impl_->factor, all.middleRows(at, count);
-    const Eigen::HouseholderQR<Eigen::MatrixXd> qr(stacked);
-    impl_->factor = qr.matrixQR().topRows(rank).triangularView<Eigen::Upper>();
+void invert_tall(std::span<double> numbers, int rank) {
+  RowsMap matrix(numbers.data(), static_cast<Index>(numbers.size()) / rank, rank);
+  const Eigen::JacobiSVD<MatrixXd> svd(triangular_factor(matrix, rank), Eigen::ComputeFullV);
+  const Eigen::VectorXd& values = svd.singularValues();  // falling
+  const double threshold = 16 * static_cast<double>(rank) * std::numeric_limits<double>::epsilon() * values.maxCoeff();
+  const Index kept = (values.array() > threshold).count();
+  if (kept == 0) {
+    matrix.setZero();
+    return;
   }
-}
-
-void TallInverse::finish() {
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(impl_->factor, Eigen::ComputeFullV);
-  const Eigen::VectorXd& values = svd.singularValues();
-  const double threshold =
-      16 * static_cast<double>(impl_->rank) * std::numeric_limits<double>::epsilon() * values.maxCoeff();
-  const Eigen::VectorXd inverted =
-      values.unaryExpr([threshold](double value) { return value > threshold ? 1.0 / value : 0.0; });
-  impl_->first = svd.matrixV() * inverted.asDiagonal();
-  impl_->second = impl_->first.transpose();
-}
-
-void TallInverse::invert_rows(std::span<double> rows) const {
-  const Index rank = impl_->rank;
-  Eigen::Map<Rows> all(rows.data(), static_cast<Index>(rows.size()) / rank, rank);
-  for (Index at = 0; at < all.rows(); at += impl_->block_rows()) {
-    auto block = all.middleRows(at, std::min(impl_->block_rows(), all.rows() - at));
-    const Eigen::MatrixXd basis = block * impl_->first;
-    block = basis * impl_->second;
-  }
+  const MatrixXd scaled = svd.matrixV().leftCols(kept) * values.head(kept).cwiseInverse().asDiagonal();
+  for_each_block(matrix, rank, [&](auto block) {
+    const MatrixXd basis = block * scaled;
+    block.leftCols(kept) = basis;
+  });
+  // With that basis B = Q C, A = B S V^T, and so (A^+)^T = B C^-1 C^-T S^-1 V^T.
+  const MatrixXd mend = triangular_factor(matrix, kept);
+  const auto upper = mend.triangularView<Eigen::Upper>();
+  const MatrixXd last = upper.solve(MatrixXd(upper.transpose().solve(MatrixXd(scaled.transpose()))));
+  for_each_block(matrix, rank, [&](auto block) {
+    const MatrixXd inverse = block.leftCols(kept) * last;
+    block = inverse;
+  });
 }
 
 }  // namespace blco

@@ -57,7 +57,7 @@ void CpApr::check_entries(const Tensor& tensor, const CpdOptions&, ProgressMeter
 }
 
 MethodNeeds CpApr::needs(const TensorSummary&, const CpdOptions& options) {
-  MethodNeeds needs;
+  MethodNeeds needs{.stops_after_pass = true};
   needs.host_bytes = 2 * numbers_of_block(options.rank) * sizeof(double);
   return needs;
 }

@@ -60,7 +60,7 @@ void CpCompletion::check_entries(const Tensor& tensor, const CpdOptions& options
 MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& options) {
   const auto& completion = std::get<CompletionMethod>(options.method);
   const auto rank = static_cast<std::uint64_t>(options.rank);
-  MethodNeeds needs;
+  MethodNeeds needs{.stops_after_pass = true};
   needs.host_bytes = (3 * std::ranges::max(tensor.shape) * rank + numbers_of_block(options.rank)) * sizeof(double);
   if (completion.validation == nullptr) return needs;
   const std::uint64_t rows = std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::uint64_t{0});

@@ -11,9 +11,9 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/number_text.hpp"
-#include "engine/fit/arrange_components.hpp"
+#include "engine/model/arrange_components.hpp"
 #include "engine/fit/initial_factors.hpp"
-#include "engine/fit/model_description.hpp"
+#include "engine/model/model_description.hpp"
 
 namespace blco {
 namespace {
@@ -107,6 +107,7 @@ JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
   const MethodNeeds needs = method_needs(tensor, options);
   request.want_previous = needs.undoes_steps && (options.on_progress || options.time_limit_seconds > 0);
   request.all_outputs = needs.all_outputs;
+  request.loss_passes = !std::holds_alternative<AlsMethod>(options.method);
   request.dual_modes = needs.dual_modes;
   request.lane_bytes = needs.lane_bytes;
   request.caller_bytes = model_bytes_beyond_backend(tensor, options) + needs.host_bytes;

@@ -62,6 +62,7 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
   request_.backend.precision = options.precision;
   request_.backend.stop = request.stop;
   request_.backend.all_outputs = request.all_outputs;
+  request_.backend.loss_passes = request.loss_passes;
   request_.backend.dual_modes = request.dual_modes;
   request_.budget_bytes = host_budget(budget.host_bytes);
   request_.threads = pool_.width();

@@ -25,6 +25,7 @@ struct JobRequest {
   Tier best_tier = Tier::device;   // no chunk stays nearer to the kernels between passes
   bool want_previous = false;      // keep factors for a return to the last finished sweep
   bool all_outputs = false;        // as in BackendConfig
+  bool loss_passes = false;        // as in BackendConfig
   std::uint64_t lane_bytes = 0;    // least size of a lane on a device, for chunks of another tensor
   ModeSet dual_modes = 0;          // as in BackendConfig
   const DeclaredGpu* declared = nullptr;  // plan for this GPU only

@@ -6,7 +6,7 @@
 
 #include "engine/fit/fit_method.hpp"
 #include "engine/fit/gcp_objective.hpp"
-#include "engine/fit/lbfgs_b.hpp"
+#include "engine/common/lbfgs_b.hpp"
 
 namespace blco {
 

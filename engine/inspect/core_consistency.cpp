@@ -68,10 +68,7 @@ Matrices invert_factors(const CpdModel& model) {
   for (std::size_t n = 0; n < inverted.size(); ++n) {
     std::vector<double>& factor = inverted[n];
     for (std::size_t i = 0; i < factor.size(); ++i) factor[i] *= scales[n][i % scales[n].size()];
-    TallInverse inverse(model.rank);
-    inverse.add_rows(factor);
-    inverse.finish();
-    inverse.invert_rows(factor);
+    invert_tall(factor, model.rank);
   }
   return inverted;
 }

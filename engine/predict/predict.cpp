@@ -28,8 +28,6 @@ constexpr std::size_t least_block_entries = std::size_t{1} << 10;
 constexpr std::uint64_t block_part = 8;
 
 // Models are fitted by least squares.
-Loss loss_of(const CpdModel&) { return {}; }
-
 KnownTensor known_of(const CpdModel& model, const PredictOptions& options) {
   KnownTensor known{options.model_name, model.mode_names, model.labels, options.without_values};
   while (known.mode_names.size() < model.shape.size()) {
@@ -155,7 +153,7 @@ class Prediction {
   // Once it is known whether there are values: `nnz` entries, or 0 where their number is not known.
   void plan(std::uint64_t reader_bytes, std::uint64_t nnz) {
     const std::size_t order = model_.shape.size();
-    job_.loss = options_.loss.value_or(loss_of(model_));
+    job_.loss = options_.loss.value_or(model_.loss);
     if (options_.top > 0 && !job_.has_values) {
       refuse(option_name("top") + " needs values to compare the model with, but these entries have none; name their " +
              "column with " + option_name("columns.value"));

@@ -162,6 +162,7 @@ ScatterTask<Sum, Factor> ChunkPass<Sum, Factor>::make_scatter_task(const Task& m
   task.factors = model.factors;
   task.order = layout_.order();
   task.stride = model.stride;
+  task.prefetch = model.prefetch;
   for_each_mode([&](int mode) { task.outputs[static_cast<std::size_t>(mode)] = output(mode).target(part); });
   return task;
 }
@@ -330,6 +331,7 @@ void ChunkPass<Sum, Factor>::add_losses_of_lines(const FrameSource& source, Fram
   for (std::uint64_t frame = frames.first; frame < frames.end; ++frame) {
     const NonzeroSpan nonzeros = decoder_.lines_of(source, frame, ring);
     tasks.model.lines = nonzeros.indices;
+    if (source.decoded != nullptr) tasks.readable = (frames.end - frame) * frame_entries;
     for (Task& task : tasks.outputs) task.lines = nonzeros.indices;
     if (weights != nullptr) tasks.weights = weights + (frame - frames.first) * frame_entries;
     add_losses_of_frame(source, frame, tasks, 0, nonzeros.values);
@@ -345,13 +347,15 @@ void ChunkPass<Sum, Factor>::add_losses_of_frame(const FrameSource& source, std:
   double sum = 0;
   for (std::size_t first = 0; first < count; first += loss_entries) {
     const NonzeroRange range{begin + first, std::min(loss_entries, count - first)};
-    model_values(tasks.model, range, models.data());
+    const std::size_t readable = tasks.readable - first;
+    model_values(tasks.model, range, readable, models.data());
     sum += entry_terms(*request_.function, values != nullptr ? values + first : nullptr, models.data(), range.count,
                        tasks.weights + first);
     for (const Task& task : tasks.outputs) mttkrp_rows(task, range);
     if (tasks.scatter) {
       tasks.scatter->lines = tasks.model.lines + range.begin;
       tasks.scatter->weights = tasks.weights + first;
+      tasks.scatter->readable = readable;
       scatter_rows(*tasks.scatter, range.count);
     }
   }

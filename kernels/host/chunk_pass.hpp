@@ -60,7 +60,8 @@ class ChunkPass {
     Task model;
     std::vector<Task> outputs;  // empty: none, or `scatter` does it
     std::optional<ScatterTask<Sum, Factor>> scatter = {};
-    double* weights = nullptr;  // of the nonzeros of a frame
+    double* weights = nullptr;             // of the nonzeros of a frame
+    std::size_t readable = frame_entries;  // nonzeros from the first one of the frame on
   };
 
   std::size_t output_of(int mode) const { return outputs_.size() == 1 ? 0 : static_cast<std::size_t>(mode); }

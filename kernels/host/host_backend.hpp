@@ -14,8 +14,8 @@ namespace blco {
 // a mode longer than 2^32.
 std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor);
 
-// Memory of the backend: factors, output, Grams, scratch per thread, and config.private_bytes; without
-// config.sorted_bytes.
+// Memory of the backend: factors, outputs, Grams, scratch per thread, weights of loss passes if config says that there
+// are any, and config.private_bytes; without config.sorted_bytes.
 std::uint64_t host_backend_bytes(const BackendConfig& config, int threads);
 
 // Largest private_bytes that the backend makes use of.

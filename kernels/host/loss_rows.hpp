@@ -11,11 +11,12 @@
 namespace blco {
 
 // Writes m = sum_r prod_n A_n[i_n, r] of each nonzero of `range` to models[0 .. range.count). The factors of `task` are
-// those of all modes; its output and values are not used. A value does not depend on how the nonzeros are cut into
-// calls, nor on whether they come as rows or as lines.
-void model_values(const RowsTask<double>& task, NonzeroRange range, double* models);
-void model_values(const RowsTask<float>& task, NonzeroRange range, double* models);
-void model_values(const RowsTask<double, float>& task, NonzeroRange range, double* models);
+// those of all modes; its output and values are not used. `readable`: how many nonzeros, from range.begin on, may be
+// looked at in order to prefetch. A value does not depend on how the nonzeros are cut into calls, nor on whether they
+// come as rows or as lines.
+void model_values(const RowsTask<double>& task, NonzeroRange range, std::size_t readable, double* models);
+void model_values(const RowsTask<float>& task, NonzeroRange range, std::size_t readable, double* models);
+void model_values(const RowsTask<double, float>& task, NonzeroRange range, std::size_t readable, double* models);
 
 // Matrices have a mask for line indices each; those of factors have no `first_row`.
 template <class Sum, class Factor = Sum>
@@ -29,6 +30,8 @@ struct ScatterTask {
   const std::uint64_t* lines = nullptr;
   const double* weights = nullptr;
   std::uint64_t stride = 0;  // as in RowsTask
+  bool prefetch = false;     // rows of the outputs
+  std::size_t readable = 0;  // lines, as for model_values
 };
 
 // True if scatter_rows takes tensors of this order.

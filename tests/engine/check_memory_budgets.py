@@ -13,6 +13,7 @@ CASES = {
     "long modes, f64": ("900000x700000x500000", ["--rank", 16]),
     "long modes, f32": ("900000x700000x500000", ["--rank", 16, "--precision", "f32"]),
     "long modes, mixed": ("900000x700000x500000", ["--rank", 30, "--precision", "mixed"]),
+    "two starts": ("900000x700000x500000", ["--rank", 8, "--starts", 2]),
     "a high rank": ("60x50x40", ["--rank", 1500]),
     "one thread": ("900000x700000x500000", ["--rank", 8, "--threads", 1]),
     "L-BFGS": ("150000x100000x50000", ["--rank", 8, "--method", "gcp", "--loss", "poisson", "--evaluations", 3]),

@@ -32,9 +32,10 @@ MAY_INCLUDE = {
     COMMON: ["io", "kernels", "blco"],
     "engine/ingest": [COMMON, "io", "kernels", "blco"],
     "engine/stream": [COMMON, "io", "kernels", "blco"],
-    "engine/fit": ["engine/stream", COMMON, "io", "kernels", "blco"],
+    "engine/model": [COMMON, "io", "kernels", "blco"],
+    "engine/fit": ["engine/stream", "engine/model", COMMON, "io", "kernels", "blco"],
     "engine/predict": ["engine/ingest", COMMON, "io", "kernels", "blco"],
-    "engine/inspect": ["engine/fit", "engine/stream", COMMON, "io", "kernels", "blco"],
+    "engine/inspect": ["engine/fit", "engine/model", "engine/stream", COMMON, "io", "kernels", "blco"],
     "tools/programs": [],
 }
 # Only folders of the engine name a whole room above: they may include every folder of it.

@@ -22,10 +22,14 @@ constexpr std::string_view rank_mark = "{rank}";
 
 std::vector<int> parse_ranks(const std::string& text) {
   std::vector<int> ranks;
-  for (const std::string& word : parse_names(text)) {
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string word = text.substr(at, comma - at);
+    if (word.empty()) refuse(fmt::format("'{}' is not a list of ranks, such as 4,8,16", text));
     const auto rank = static_cast<int>(parse_whole(word, 1, std::numeric_limits<int>::max()));
     if (std::ranges::count(ranks, rank) > 0) refuse(fmt::format("rank {} is given twice", rank));
     ranks.push_back(rank);
+    at = comma + 1;
   }
   return ranks;
 }
@@ -72,7 +76,7 @@ class RankSearch {
     Json ranks = Json::array();
     Json outputs = Json::array();
     for (const int rank : arguments_.ranks) {
-      if (seconds_left() <= 0) break;
+      if (!ranks.empty() && seconds_left() <= 0) break;
       const std::optional<StartsReport> starts = fit(rank, ranks.empty());
       if (!starts) break;
       const std::filesystem::path output = output_of_rank(arguments_, output_, rank);
@@ -174,7 +178,9 @@ class RankSearch {
       return core_consistency(tensor_, model, budget_, options_of(model.rank));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::out_of_memory && error.kind() != ErrorKind::cancelled) throw;
-      notes_.push_back(fmt::format("the core consistency of rank {} is left out: {}", model.rank, error.what()));
+      const bool stopped = error.kind() == ErrorKind::cancelled;
+      notes_.push_back(fmt::format("the core consistency of rank {} is left out: {}", model.rank,
+                                   stopped ? "the job was stopped" : "it requires more memory; raise --memory"));
       return std::nullopt;
     }
   }

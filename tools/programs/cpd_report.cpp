@@ -46,6 +46,7 @@ Json as_json(const CpdPlan& plan) {
       {"disk_bytes_per_pass", plan.disk_bytes_per_pass},
       {"link_bytes_per_pass", plan.link_bytes_per_pass},
       {"stops_within_sweep", plan.stops_within_sweep},
+      {"stops_after_pass", plan.stops_after_pass},
       {"new_rows", plan.new_rows},
       {"passes", Json::array()}};
   for (const PassSeconds& pass : plan.passes) {
@@ -102,7 +103,10 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
   reporter.print(fmt::format("memory  {} planned of a budget of {}, minimum {}", format_bytes(plan.planned_bytes),
                              format_bytes(plan.budget_bytes), format_bytes(plan.minimum_bytes)));
   if (!plan.memory_note.empty()) reporter.print(fmt::format("memory  {}", plan.memory_note));
-  if (!plan.stops_within_sweep) {
+  if (plan.stops_after_pass) {
+    reporter.print(
+        "stop    an interrupt or a time limit takes effect after the pass in progress; the sweep counts as it is then");
+  } else if (!plan.stops_within_sweep) {
     reporter.print(
         "stop    an interrupt or a time limit takes effect at the end of a sweep: there is no copy of what the sweep "
         "overwrites");

@@ -9,18 +9,21 @@ namespace blco::cli {
 namespace {
 
 // Flags that are not the name of the option with hyphens.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> other_flags{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> other_flags{{
     {"checkpoint_sweeps", "--every"},
     {"device_bytes", "--device-memory"},
     {"formats", "--format"},
     {"host_bytes", "--memory"},
     {"initial", "--init"},
+    {"inner_iterations", "--inner"},
+    {"kkt_tolerance", "--tolerance"},
     {"label_files", "--labels"},
     {"max_sweeps", "--sweeps"},
     {"memory_bytes", "--memory"},
     {"planted_rank", "--rank"},
     {"temporary_directory", "--tmp"},
     {"time_limit_seconds", "--time-limit"},
+    {"validation", "--validate"},
     {"zstd_level", "--compression"},
 }};
 

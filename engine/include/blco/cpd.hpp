@@ -68,6 +68,9 @@ struct CpdPlan {
   // True if memory holds a copy of what a sweep overwrites. A job that is cancelled or out of time then ends at once
   // with its last finished sweep; otherwise it first finishes the sweep in progress.
   bool stops_within_sweep = false;
+  // True if the method itself can end a sweep after the pass in progress; that sweep counts, and its model is the
+  // result.
+  bool stops_after_pass = false;
   // Device memory; zero on the CPU.
   std::uint64_t device_budget_bytes = 0;
   std::uint64_t device_planned_bytes = 0;

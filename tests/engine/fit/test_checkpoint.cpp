@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "engine/fit/arrange_components.hpp"
+#include "engine/model/arrange_components.hpp"
 #include "engine/fit/cp_fit.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"

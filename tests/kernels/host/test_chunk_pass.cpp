@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "blco/error.hpp"
+#include "kernels/highway_targets.hpp"
 #include "tests/kernels/loss_cases.hpp"
 #include "tests/random_tensor.hpp"
+// After the limits on targets:
+#include <hwy/targets.h>
 
 namespace blco::testing {
 namespace {
@@ -60,6 +63,35 @@ TEST(HostLossPass, GivesTheSameBitsOnAnyThreadsWithoutPrivateRows) {
     EXPECT_EQ(run(2), alone);
     EXPECT_EQ(run(3), alone);
   }
+}
+
+TEST(HostLossPass, ComputesTheSameOnEveryInstructionSet) {
+  const auto all = all_modes(3);
+  const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 1000, .seed = 2, .values = Values::counts});
+  const auto chunks = encode(tensor, 700);
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::GetChosenTarget().Update(target);
+    for (const int rank : {1, 3, 4, 7, 16, 24, 40}) {
+      for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+        const BackendCase which{2, precision};
+        const auto factors = which.held(positive_factors(tensor.shape, rank, 11));
+        const double tolerance = precision == Precision::f32 ? 1e-4 : 1e-11;
+        LossBackend backend(which, {.shape = tensor.shape, .rank = rank});
+        backend.load(factors);
+
+        backend.pass(chunks, {poisson_given().function, all});
+
+        const LossSums expected = expected_sums(tensor, factors, rank, poisson_given());
+        EXPECT_NEAR(backend->sum_of_terms(), static_cast<double>(expected.sum),
+                    tolerance * static_cast<double>(expected.sum_size));
+        for (int mode = 0; mode < 3; ++mode) {
+          EXPECT_THAT(backend.output(mode), RowsNear(expected.outputs[static_cast<std::size_t>(mode)], tolerance))
+              << "rank " << rank << " on " << hwy::TargetName(target);
+        }
+      }
+    }
+  }
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 TEST(HostLossPass, AddsTheSameTermsOnAnyThreads) {

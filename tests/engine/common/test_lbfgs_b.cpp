@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "engine/fit/lbfgs_b.hpp"
+#include "engine/common/lbfgs_b.hpp"
 
 namespace blco {
 namespace {

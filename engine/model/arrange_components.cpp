@@ -1,5 +1,5 @@
 // Finds order and signs first, then moves the numbers of each row.
-#include "engine/fit/arrange_components.hpp"
+#include "engine/model/arrange_components.hpp"
 
 #include <algorithm>
 #include <blco/model_summary.hpp>

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "engine/common/number_text.hpp"
-#include "engine/fit/model_description.hpp"
+#include "engine/model/model_description.hpp"
 
 namespace blco {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/fit/lbfgs_b.hpp"
+#include "engine/common/lbfgs_b.hpp"
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <random>
 
-#include "engine/fit/arrange_components.hpp"
+#include "engine/model/arrange_components.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
 
