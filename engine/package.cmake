@@ -5,6 +5,8 @@ include(GNUInstallDirs)
 
 add_library(blco $<TARGET_OBJECTS:blco_blco> $<TARGET_OBJECTS:blco_io> $<TARGET_OBJECTS:blco_kernels>
                  $<TARGET_OBJECTS:blco_engine> ${lbfgsb_object})
+# One target after the other may make the object file that they share.
+add_dependencies(blco blco_engine)
 add_library(blco::blco ALIAS blco)
 set_target_properties(blco PROPERTIES LINKER_LANGUAGE CXX SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                                       VERSION ${PROJECT_VERSION})

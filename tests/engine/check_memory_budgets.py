@@ -16,6 +16,8 @@ CASES = {
     "two starts": ("900000x700000x500000", ["--rank", 8, "--starts", 2]),
     "a high rank": ("60x50x40", ["--rank", 1500]),
     "one thread": ("900000x700000x500000", ["--rank", 8, "--threads", 1]),
+    "L-BFGS": ("150000x100000x50000", ["--rank", 8, "--method", "gcp", "--loss", "poisson", "--evaluations", 3]),
+    "Adam": ("150000x100000x50000", ["--rank", 6, "--method", "gcp", "--loss", "gamma", "--learning-rate", "1e-4"]),
 }
 
 
