@@ -94,7 +94,8 @@ def check_planted_zeros(bench):
     array, clean, planted = planted_zeros()
     tensor = bench.tensor(array)
     for name, start, kappa, expected, tolerance in [
-            ("a clean start", clean, 0, FREED_OBJECTIVE, 1e-5), ("planted zeros stay", planted, 0, STUCK_OBJECTIVE, 1e-7),
+            ("a clean start", clean, 0, FREED_OBJECTIVE, 1e-5),
+            ("planted zeros stay", planted, 0, STUCK_OBJECTIVE, 1e-7),
             ("planted zeros are lifted", planted, KAPPA, FREED_OBJECTIVE, 1e-5)]:
         model, output = bench.fit(tensor, "--method", "apr", "--init", bench.start(start), "--sweeps", 200, "--kappa",
                                   kappa, "--json")
@@ -194,8 +195,8 @@ def check_exact_completion(bench):
         values = (hadamard(places, model.factors) * model.weights).sum(axis=1)
         bench.near(f"completion by {steps} steps beside exact solves, root mean square error",
                    np.sqrt(np.mean((given.values - values) ** 2)), exact[-1], 0.01)
-    model, output = bench.fit(given, "--method", "complete", "--ridge", 0.1, "--init", bench.start(start), "--sweeps", 100,
-                              "--validate", held_out.container, "--json")
+    model, output = bench.fit(given, "--method", "complete", "--ridge", 0.1, "--init", bench.start(start), "--sweeps",
+                              100, "--validate", held_out.container, "--json")
     errors = reported(output, "validation_error")
     values = (hadamard(held_out.coordinates, model.factors) * model.weights).sum(axis=1)
     bench.near("completion: the model of the least held-out error", np.sqrt(np.mean((held_out.values - values) ** 2)),
@@ -224,7 +225,8 @@ def peer_checks(bench):
     def theirs(counts, factors, sweeps, kappa):
         data = pyttb.tensor(counts).to_sptensor()
         initial = pyttb.ktensor([np.array(factor) for factor in factors])
-        model, _, output = pyttb.cp_apr(data, factors[0].shape[1], init=initial, maxiters=sweeps, kappa=kappa, printitn=0)
+        model, _, output = pyttb.cp_apr(data, factors[0].shape[1], init=initial, maxiters=sweeps, kappa=kappa,
+                                        printitn=0)
         return model, output
 
     expected, output = theirs(array, start, 4, 0)
