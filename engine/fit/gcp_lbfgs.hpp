@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "engine/common/lbfgs_b.hpp"
 #include "engine/fit/fit_method.hpp"
 #include "engine/fit/gcp_objective.hpp"
-#include "engine/common/lbfgs_b.hpp"
 
 namespace blco {
 

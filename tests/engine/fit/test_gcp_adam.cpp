@@ -143,6 +143,7 @@ TEST_F(GcpAdam, ADeterministicFitIsTheSameToTheBitOnAnyThreads) {
 
 TEST_F(GcpAdam, StopsWithinAnEpochWhenItsTimeIsUp) {
   CpdOptions wanted = options(odds_, 100'000);
+  std::get<GcpMethod>(wanted.method).learning_rate = 1e-5;
   wanted.time_limit_seconds = 0.1;
 
   const CpdModel model = fit_cpd(ingest(planted()), {}, wanted);
