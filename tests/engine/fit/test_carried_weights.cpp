@@ -57,7 +57,7 @@ CpdOptions mixed_options(const std::vector<RowConstraint>& constraints, int swee
   return options;
 }
 
-void expect_same_bits(const CpdModel& actual, const CpdModel& expected) {
+void expect_equal_models(const CpdModel& actual, const CpdModel& expected) {
   EXPECT_EQ(actual.weights, expected.weights);
   EXPECT_EQ(actual.factors, expected.factors);
   EXPECT_EQ(actual.fit_history, expected.fit_history);
@@ -93,7 +93,7 @@ TEST(CarriedWeights, AreBackWhereTheyWereAfterASweepThatWasCancelled) {
       const CpdModel model = CpFit(tensor, start, job, job.make_streamer(&every_chunk), every_chunk).run();
 
       EXPECT_EQ(model.stop_reason, StopReason::cancelled);
-      expect_same_bits(model, four);
+      expect_equal_models(model, four);
     }
   }
 }
@@ -108,7 +108,7 @@ TEST(CarriedWeights, ComeBackFromACheckpoint) {
   CpdOptions second = mixed_options(constraints, 7);
   second.resume = first.checkpoint;
 
-  expect_same_bits(fit_cpd(tensor, {}, second), fit_cpd(tensor, {}, mixed_options(constraints, 7)));
+  expect_equal_models(fit_cpd(tensor, {}, second), fit_cpd(tensor, {}, mixed_options(constraints, 7)));
 }
 
 }  // namespace
