@@ -76,7 +76,7 @@ def check_lbfgs(bench, loss):
     first, output = bench.fit(tensor, *options, "--init", bench.start(start), "--sweeps", 1, "--evaluations", 2)
     bench.near(f"{loss}, objective of two evaluations", printed_objective(output),
                objective(array, dense_model(weighted(first)), loss), 1e-11)
-    model = bench.everywhere(f"gcp {loss}", tensor, *options, "--sweeps", 3, "--seed", 2)
+    model = bench.everywhere(f"gcp {loss}", tensor, *options, "--sweeps", 3, "--evaluations", 20, "--seed", 2)
     bench.near(f"{loss}, objective after three sweeps", model.history[-1],
                objective(array, dense_model(weighted(model)), loss), 1e-11)
     bench.holds(f"{loss}, the objective falls", np.all(np.diff(model.history) <= 0))

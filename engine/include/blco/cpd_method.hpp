@@ -62,8 +62,9 @@ struct AprMethod {
 struct GcpMethod {
   Loss loss = {};
   // L-BFGS only: evaluations of a sweep, at most, each one pass. The approximation of the Hessian starts anew with each
-  // sweep.
-  int evaluations = 20;
+  // sweep, so that short sweeps make slow progress: on counts of very different sizes the same number of passes went
+  // much further in sweeps of 100 than of 20.
+  int evaluations = 100;
   // Adam only. An epoch takes every chunk once, in random order, up to four chunks a step; or several times, until it
   // has 100 steps.
   double learning_rate = 1e-3;

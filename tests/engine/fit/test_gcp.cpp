@@ -33,7 +33,7 @@ class Gcp : public testing::TestWithParam<LossKind> {
 
   static CpdOptions options(const Loss& loss, int sweeps) {
     CpdOptions chosen{.rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .device = Device::cpu, .threads = 1};
-    chosen.method = GcpMethod{.loss = loss};
+    chosen.method = GcpMethod{.loss = loss, .evaluations = 20};
     return chosen;
   }
   CpdOptions options(int sweeps) const { return options({GetParam(), 0}, sweeps); }
