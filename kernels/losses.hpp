@@ -1,12 +1,14 @@
 // The losses as functions of an entry x and the model's value m; host, device and reference share them.
 //
-// A loss is a struct: value, derivative by m, the least m, and whether zeros have a closed form. To add one, write its
-// struct here, name it in with_loss, and in blco/loss.{hpp,cpp}. T is a number with these operators, log, exp, pow and
-// abs.
+// A loss is a struct: value and derivative by m, with T a number that has these operators, log, exp, pow and abs;
+// whether m has to be 0 or more; which entries it takes; and the excess, twice the difference between the loss at m and
+// at the best m for the entry, without the difference of two large numbers. To add one, write its struct here, name it
+// in with_loss, and in blco/loss.{hpp,cpp}.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "blco/host_device.hpp"
 #include "blco/loss.hpp"
@@ -14,6 +16,9 @@
 namespace blco {
 
 inline constexpr double loss_epsilon = 1e-10;  // as in pyttb and the Tensor Toolbox
+
+// The entries that a loss takes.
+enum class EntryRange { all, at_least_0, above_0, bits };
 
 namespace losses {
 
@@ -32,7 +37,20 @@ BLCO_HOST_DEVICE T greater(T a, T b) {
   return a > b ? a : b;
 }
 
+// y - 1 - log(y) for y > 0: 0 at 1, near which it is small beside its parts.
+inline double above_log(double y) { return (y - 1) - (std::abs(y - 1) < 0.5 ? std::log1p(y - 1) : std::log(y)); }
+
+// x log(x / rate) - x + rate.
+inline double poisson_excess(double x, double rate) {
+  if (x == 0) return rate;
+  const double ratio = rate / x;
+  return ratio > 0 ? x * above_log(ratio) : std::numeric_limits<double>::infinity();
+}
+
+inline double softplus(double m) { return std::max(m, 0.0) + std::log1p(std::exp(-std::abs(m))); }
+
 struct Gaussian {
+  static constexpr EntryRange entries = EntryRange::all;
   static constexpr bool nonnegative = false;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -42,9 +60,11 @@ struct Gaussian {
   BLCO_HOST_DEVICE T derivative(T x, T m) const {
     return T(2) * (m - x);
   }
+  double excess(double x, double m) const { return value(x, m); }
 };
 
 struct Poisson {
+  static constexpr EntryRange entries = EntryRange::at_least_0;
   static constexpr bool nonnegative = true;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -55,9 +75,15 @@ struct Poisson {
   BLCO_HOST_DEVICE T derivative(T x, T m) const {
     return T(1) - x / (m + T(loss_epsilon));
   }
+  // An entry below e is fitted best by m = 0.
+  double excess(double x, double m) const {
+    const double mean = m + loss_epsilon;
+    return 2 * (x < loss_epsilon ? m - x * std::log(mean / loss_epsilon) : poisson_excess(x, mean));
+  }
 };
 
 struct PoissonLog {
+  static constexpr EntryRange entries = EntryRange::at_least_0;
   static constexpr bool nonnegative = false;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -69,9 +95,11 @@ struct PoissonLog {
     using std::exp;
     return exp(m) - x;
   }
+  double excess(double x, double m) const { return 2 * poisson_excess(x, std::exp(m)); }
 };
 
 struct BernoulliOdds {
+  static constexpr EntryRange entries = EntryRange::bits;
   static constexpr bool nonnegative = true;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -82,9 +110,13 @@ struct BernoulliOdds {
   BLCO_HOST_DEVICE T derivative(T x, T m) const {
     return T(1) / (m + T(1)) - x / (m + T(loss_epsilon));
   }
+  double excess(double x, double m) const {
+    return 2 * (x == 0 ? std::log1p(m) : std::log1p((1 - loss_epsilon) / (m + loss_epsilon)));
+  }
 };
 
 struct BernoulliLogit {
+  static constexpr EntryRange entries = EntryRange::bits;
   static constexpr bool nonnegative = false;
   // log(1 + exp(m)) as max(m, 0) + log(1 + exp(-|m|)), which does not overflow.
   template <class T>
@@ -100,9 +132,11 @@ struct BernoulliLogit {
     using std::exp;
     return T(1) / (T(1) + exp(T(0) - m)) - x;
   }
+  double excess(double x, double m) const { return 2 * softplus(x == 0 ? m : -m); }
 };
 
 struct Gamma {
+  static constexpr EntryRange entries = EntryRange::above_0;
   static constexpr bool nonnegative = true;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -114,9 +148,11 @@ struct Gamma {
     const T inverse = T(1) / (m + T(loss_epsilon));
     return inverse - x * square(inverse);
   }
+  double excess(double x, double m) const { return 2 * above_log(x / (m + loss_epsilon)); }
 };
 
 struct Rayleigh {
+  static constexpr EntryRange entries = EntryRange::above_0;
   static constexpr bool nonnegative = true;
   static constexpr double half_pi = 1.57079632679489661923;
   template <class T>
@@ -129,9 +165,14 @@ struct Rayleigh {
     const T inverse = T(1) / (m + T(loss_epsilon));
     return T(2) * inverse - T(half_pi) * square(x * inverse) * inverse;
   }
+  double excess(double x, double m) const {
+    const double scaled = x / (m + loss_epsilon);
+    return 2 * above_log(half_pi / 2 * scaled * scaled);
+  }
 };
 
 struct Huber {
+  static constexpr EntryRange entries = EntryRange::all;
   static constexpr bool nonnegative = false;
   double threshold = 1;
   template <class T>
@@ -145,11 +186,13 @@ struct Huber {
   BLCO_HOST_DEVICE T derivative(T x, T m) const {
     return T(2) * greater(lesser(m - x, T(threshold)), T(-threshold));
   }
+  double excess(double x, double m) const { return value(x, m); }
 };
 
 struct Beta {
   static constexpr bool nonnegative = true;
   double exponent = 2;
+  EntryRange entries = exponent < 0 ? EntryRange::above_0 : EntryRange::at_least_0;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     using std::pow;
@@ -161,6 +204,14 @@ struct Beta {
     using std::pow;
     const T base = m + T(loss_epsilon);
     return pow(base, T(exponent - 1)) - x * pow(base, T(exponent - 2));
+  }
+  // The least lies at m + e = x; where x is smaller than e, at the least m there is.
+  double excess(double x, double m) const {
+    const double mean = m + loss_epsilon;
+    const double best = std::max(x, loss_epsilon);
+    if (exponent == 2) return (mean - best) * (mean + best - 2 * x);
+    const auto loss = [&](double at) { return std::pow(at, exponent - 1) * (at / exponent - x / (exponent - 1)); };
+    return 2 * (loss(mean) - loss(best));
   }
 };
 
@@ -196,6 +247,39 @@ BLCO_HOST_DEVICE auto with_loss(const Loss& loss, const Visit& visit) {
 // True if the loss is defined for m >= 0 only, so that factors must not be negative.
 inline bool needs_nonnegative_model(const Loss& loss) {
   return with_loss(loss, [](const auto& of_kind) { return of_kind.nonnegative; });
+}
+
+inline EntryRange entries_of(const Loss& loss) {
+  return with_loss(loss, [](const auto& of_kind) { return of_kind.entries; });
+}
+
+inline bool takes_value(const Loss& loss, double x) {
+  switch (entries_of(loss)) {
+    case EntryRange::all:
+      break;
+    case EntryRange::at_least_0:
+      return x >= 0;
+    case EntryRange::above_0:
+      return x > 0;
+    case EntryRange::bits:
+      return x == 0 || x == 1;
+  }
+  return true;
+}
+
+// For messages.
+inline const char* values_taken_by(const Loss& loss) {
+  switch (entries_of(loss)) {
+    case EntryRange::all:
+      break;
+    case EntryRange::at_least_0:
+      return "numbers of at least 0";
+    case EntryRange::above_0:
+      return "numbers above 0";
+    case EntryRange::bits:
+      return "0 and 1";
+  }
+  return "any number";
 }
 
 }  // namespace blco

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <string>
 
 #include "blco/error.hpp"
@@ -10,6 +9,7 @@
 #include "engine/fit/gcp_adam.hpp"
 #include "engine/fit/gcp_lbfgs.hpp"
 #include "engine/fit/value_check.hpp"
+#include "kernels/losses.hpp"
 
 namespace blco {
 namespace {
@@ -29,30 +29,6 @@ void check_sign(const CpdModel& initial, const Loss& loss) {
   }
 }
 
-// Which values a loss takes, and the same in words; nothing: all.
-struct Domain {
-  std::function<bool(double)> has = {};
-  std::string words = {};
-};
-
-Domain domain_of(const Loss& loss) {
-  switch (loss.kind) {
-    case LossKind::gaussian:
-    case LossKind::huber:
-      return {};
-    case LossKind::bernoulli_odds:
-    case LossKind::bernoulli_logit:
-      return {[](double x) { return x == 0 || x == 1; }, "0 and 1 only"};
-    case LossKind::poisson:
-    case LossKind::poisson_log:
-    case LossKind::gamma:
-    case LossKind::rayleigh:
-    case LossKind::beta:
-      break;
-  }
-  return {[](double x) { return x >= 0; }, "values of at least 0"};
-}
-
 }  // namespace
 
 void Gcp::check(const TensorSummary& tensor, const CpdOptions& options) {
@@ -69,8 +45,11 @@ void Gcp::check(const TensorSummary& tensor, const CpdOptions& options) {
 
 void Gcp::check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {
   const Loss& loss = method_of(options).loss;
-  const Domain domain = domain_of(loss);
-  if (domain.has) check_values(tensor, domain.has, "loss " + to_string(loss) + " takes " + domain.words, meter);
+  if (entries_of(loss) == EntryRange::all) return;
+  // Absent entries are zeros, so a zero that is given is as good.
+  check_values(
+      tensor, [&](double x) { return x == 0 || takes_value(loss, x); },
+      "loss " + to_string(loss) + " takes " + values_taken_by(loss), meter);
 }
 
 MethodNeeds Gcp::needs(const TensorSummary& tensor, const CpdOptions& options) {

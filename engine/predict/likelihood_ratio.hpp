@@ -1,17 +1,9 @@
 // The likelihood ratio of one entry under a loss: how much worse the model is than one that fits the entry.
 #pragma once
 
-#include <string>
-
 #include "blco/loss.hpp"
 
 namespace blco {
-
-// True if the loss is defined for an entry x.
-bool takes_value(const Loss& loss, double x);
-
-// Such as "numbers of at least 0", for messages.
-std::string values_taken_by(const Loss& loss);
 
 // As <blco/predict.hpp> says; at least 0, and infinite where the loss takes no such m, or m is not finite. Requires:
 // takes_value(loss, x).

@@ -12,6 +12,7 @@
 #include "engine/predict/likelihood_ratio.hpp"
 #include "engine/predict/worst_entries.hpp"
 #include "io/text/quoted_text.hpp"
+#include "kernels/losses.hpp"
 
 namespace blco {
 namespace {

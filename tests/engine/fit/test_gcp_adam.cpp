@@ -218,7 +218,7 @@ TEST_F(GcpAdam, RefusesValuesAndRatesThatDoNotSuit) {
   wanted = options(odds_, 1);
   entries.values[3] = 2;
 
-  EXPECT_THAT(refusal(ingest(entries)), testing::HasSubstr("is 2, but loss bernoulli-odds takes 0 and 1 only"));
+  EXPECT_THAT(refusal(ingest(entries)), testing::HasSubstr("is 2, but loss bernoulli-odds takes 0 and 1"));
 }
 
 }  // namespace

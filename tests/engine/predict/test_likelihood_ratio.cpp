@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "engine/predict/likelihood_ratio.hpp"
+#include "kernels/losses.hpp"
 
 namespace blco {
 namespace {
