@@ -5,14 +5,15 @@
 #include <chrono>
 #include <cmath>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/number_text.hpp"
-#include "engine/model/arrange_components.hpp"
 #include "engine/fit/initial_factors.hpp"
+#include "engine/model/arrange_components.hpp"
 #include "engine/model/model_description.hpp"
 
 namespace blco {
@@ -28,6 +29,13 @@ std::string in_words(const std::vector<std::string>& constraints) {
   std::string words;
   for (const std::string& constraint : constraints) words += (words.empty() ? "" : ", ") + constraint;
   return words.empty() ? "none" : words;
+}
+
+// 2^n is in the sum for each such mode n.
+double set_of_relabelled_modes(const TensorSummary& tensor) {
+  double set = 0;
+  for (const std::uint64_t mode : tensor.relabelled_modes) set += static_cast<double>(mode_bit(static_cast<int>(mode)));
+  return set;
 }
 
 void check_resumed(const ModelFile& model, const TensorSummary& tensor, const CpdOptions& options) {
@@ -164,11 +172,25 @@ void CpFit::restore_method(const ModelFileReader& resumed) {
   model_.weights = header.weights;
   model_.stop_reason = stop_reason_of(header);
   method_->start(model_.weights);
-  if (header.state_numbers.empty() && header.state_matrices.empty()) return;
+  if (header.state_numbers.empty()) return;
+  const std::string name = options_->resume.string();
+  // Rows of the state are in the container's order.
+  if (header.state_numbers.front() != set_of_relabelled_modes(*tensor_)) {
+    refuse(name +
+           ": the checkpoint was saved from a container whose indices are stored in another order; resume it with "
+           "that one, or give it as " +
+           option_name("initial"));
+  }
   resumed.read_state([this](std::size_t matrix, std::size_t mode, std::uint64_t first, std::span<const double> rows) {
     method_->load_rows(matrix, static_cast<int>(mode), first, rows);
   });
-  method_->restore({header.state_numbers, header.state_matrices});
+  try {
+    method_->restore({{header.state_numbers.begin() + 1, header.state_numbers.end()}, header.state_matrices});
+  } catch (const std::out_of_range&) {
+    throw Error(ErrorKind::corrupt,
+                name + ": the state of its method lacks numbers; to start from its factors, give it as " +
+                    option_name("initial"));
+  }
 }
 
 CpdModel CpFit::run() {
@@ -258,8 +280,11 @@ void CpFit::write_checkpoint() {
   try {
     ModelFile file = describe_model(model_);
     const MethodState state = method_->state();
-    file.state_numbers = state.numbers;
-    file.state_matrices = state.matrices;
+    if (!state.numbers.empty() || !state.matrices.empty()) {
+      file.state_numbers = {set_of_relabelled_modes(*tensor_)};
+      file.state_numbers.insert(file.state_numbers.end(), state.numbers.begin(), state.numbers.end());
+      file.state_matrices = state.matrices;
+    }
     write_model_file(
         options_->checkpoint, file,
         [this](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {

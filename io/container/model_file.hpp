@@ -1,13 +1,11 @@
 // A CP model on disk: HDF5, readable with plain h5py.
 //
 //   attributes  format "blco-model", version, rank, shape, fit, sweeps, seed, precision, ridge, method, loss,
-//   constraints,
-//               stop_reason, mode_names, tensor_nnz, tensor_sum_of_squares
-//   /weights f64[R]   /factors/n f64[I_n, R], n from 0   /fit_history f64[sweeps], or
-//   /objective_history f64[sweeps]
+//               constraints, stop_reason, mode_names, tensor_nnz, tensor_sum_of_squares
+//   /weights f64[R]   /factors/n f64[I_n, R], n from 0   /fit_history or /objective_history f64[sweeps]
 //   /modes/n/labels and label_ends, where the mode has labels: as in a container
-//   /state, in a checkpoint: numbers f64[any], and of each matrix /state/NAME/n f64[I_n, R], rows in the order of the
-//   container that was fitted
+//   /state, in a checkpoint: numbers f64[any], the first of them 2^n added up over the relabelled modes n, the others
+//   the method's; and of each matrix /state/NAME/n f64[I_n, R], rows in the order of the container that was fitted
 #pragma once
 
 #include <cstdint>
