@@ -175,7 +175,7 @@ void CpFit::restore_method(const ModelFileReader& resumed) {
   if (header.state_numbers.empty()) return;
   const std::string name = options_->resume.string();
   // Rows of the state are in the container's order.
-  if (header.state_numbers.front() != set_of_relabelled_modes(*tensor_)) {
+  if (!header.state_matrices.empty() && header.state_numbers.front() != set_of_relabelled_modes(*tensor_)) {
     refuse(name +
            ": the checkpoint was saved from a container whose indices are stored in another order; resume it with "
            "that one, or give it as " +

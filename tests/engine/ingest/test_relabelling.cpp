@@ -256,6 +256,26 @@ TEST_P(RelabelledShapes, CheckpointsGoFromOneToTheOther) {
   }
 }
 
+// Duals are saved in the container's order of rows.
+TEST_P(RelabelledShapes, DualsOfACheckpointStayWithTheirContainer) {
+  const TensorFile plain = ingest(Relabel::none);
+  const TensorFile file = ingest(Relabel::frequency);
+  const RowConstraint box{.set = RowSet::box, .lower = -0.3, .upper = 0.4};
+  CpdOptions first = fit_options(2);
+  first.method = AlsMethod{std::vector<RowConstraint>(tensor_.shape.size(), box)};
+  first.checkpoint = folder_ / "duals.h5";
+  fit_cpd(plain, {}, first);
+  CpdOptions second = fit_options(4);
+  second.method = first.method;
+  second.resume = folder_ / "duals.h5";
+  CpdOptions whole = fit_options(4);
+  whole.method = first.method;
+
+  EXPECT_EQ(fit_cpd(plain, {}, second).factors, fit_cpd(plain, {}, whole).factors);
+  if (file.summary().relabelled_modes.empty()) return;
+  expect_error(ErrorKind::invalid_argument, "stored in another order", [&] { fit_cpd(file, {}, second); });
+}
+
 TEST_P(RelabelledShapes, RowsGoToADeviceAndBackByOriginalIndex) {
   const MemoryTensor memory(columns_.arrays(), options(Relabel::frequency));
   constexpr int rank = 3;
