@@ -8,6 +8,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/fit/initial_scale.hpp"
 #include "kernels/row_solver.hpp"
 
 namespace blco {
@@ -71,9 +72,15 @@ int CpAls::carrier_of(const TensorSummary& tensor, const std::vector<RowConstrai
   return shortest;
 }
 
-// The first update of a mode replaces its rows, so only the constrained ones start from the weights.
+// The first update of a mode replaces its rows, so only the constrained ones start from the weights. ADMM starts from
+// the old rows too: random ones far larger than the tensor would end at zero.
 void CpAls::start(std::span<const double> weights) {
-  if (!weights.empty()) weights_.assign(weights.begin(), weights.end());
+  if (!weights.empty()) {
+    weights_.assign(weights.begin(), weights.end());
+  } else if (!std::ranges::all_of(std::get<AlsMethod>(context_.options.method).constraints,
+                                  &RowConstraint::normalises)) {
+    scale_initial_factors(context_, {}, weights);
+  }
 }
 
 void CpAls::run_step(SweepReport& report) {
@@ -91,10 +98,12 @@ void CpAls::run_step(SweepReport& report) {
     RowUpdate update = update_rows(mode, carries);
     carried_.put_down();
     if (!carries) weights_ = std::move(update.norms);
-    if (std::ranges::all_of(weights_, [](double weight) { return weight == 0; })) {
+    if (is_zero(mode)) {
       throw Error(ErrorKind::invalid_argument,
                   "every entry of factor " + std::to_string(mode) + " became zero; scale the values up" +
-                      (context_.options.ridge > 0 ? ", lower " + option_name("ridge") : "") + ", use " +
+                      (context_.options.ridge > 0 ? ", lower " + option_name("ridge") : "") +
+                      (constraint_of(mode).l1 > 0 ? ", lower " + option_name("l1") : "") +
+                      (constraint_of(mode).needs_dual() ? ", leave out the mode's constraint" : "") + ", use " +
                       option_name("precision", "f64") + ", or start from factors that are not zero");
     }
     inner = update.inner;
@@ -102,6 +111,13 @@ void CpAls::run_step(SweepReport& report) {
   report.fit = fit(inner, report.sweep);
   report.objective = (1 - report.fit) * (1 - report.fit) * norm_squared_;
   report.system_ranks = system_ranks_;
+}
+
+// All weights, or all entries of a factor that keeps its scale, are zero.
+bool CpAls::is_zero(int mode) const {
+  const auto zero = [](double number) { return number == 0; };
+  if (std::ranges::all_of(weights_, zero)) return true;
+  return !constraint_of(mode).normalises() && std::ranges::all_of(context_.backend.gram(mode), zero);
 }
 
 RowConstraint CpAls::constraint_of(int mode) const {

@@ -34,6 +34,7 @@ class CpAls final : public FitMethod {
 
  private:
   RowConstraint constraint_of(int mode) const;
+  bool is_zero(int mode) const;
   static int carrier_of(const TensorSummary& tensor, const std::vector<RowConstraint>& constraints);
   // `carried`: the weights belong to another mode, and the old rows are as they are.
   RowUpdate update_rows(int mode, bool carried);

@@ -105,7 +105,8 @@ void CpCompletion::run_step(SweepReport& report) {
   const double squared = squared_error();
   const double rmse = std::sqrt(squared / static_cast<double>(context_.tensor.summary().nnz));
   report.objective = squared + context_.options.ridge * std::accumulate(squares_.begin(), squares_.end(), 0.0);
-  report.converged = last_rmse_ >= 0 && std::abs(last_rmse_ - rmse) < context_.options.tolerance * last_rmse_;
+  report.converged = last_rmse_ >= 0 && context_.options.tolerance > 0 &&
+                     std::abs(last_rmse_ - rmse) <= context_.options.tolerance * last_rmse_;
   last_rmse_ = rmse;
   if (held_out_) validate(report);
 }
@@ -193,22 +194,28 @@ void CpCompletion::validate(SweepReport& report) {
   if (rises_ >= most_rises) report.converged = true;
   if (least_error_ >= 0 && !(error < least_error_)) return;
   least_error_ = error;
+  best_sweep_ = static_cast<std::size_t>(report.sweep);
   for (int mode = 0; mode < order(); ++mode) {
     context_.backend.store_factor(mode, 0, best_[static_cast<std::size_t>(mode)]);
   }
 }
 
-void CpCompletion::finish() {
-  if (least_error_ < 0) return;
+std::size_t CpCompletion::finish() {
+  if (least_error_ < 0) return 0;
   for (int mode = 0; mode < order(); ++mode) {
     context_.backend.load_factor(mode, 0, best_[static_cast<std::size_t>(mode)]);
   }
+  return best_sweep_;
 }
 
 MethodState CpCompletion::state() const {
   MethodState state;
-  state.numbers = {static_cast<double>(context_.passes.next()), last_rmse_, last_error_, least_error_,
-                   static_cast<double>(rises_)};
+  state.numbers = {static_cast<double>(context_.passes.next()),
+                   last_rmse_,
+                   last_error_,
+                   least_error_,
+                   static_cast<double>(rises_),
+                   static_cast<double>(best_sweep_)};
   if (held_out_) state.matrices = {"best"};
   return state;
 }
@@ -220,6 +227,7 @@ void CpCompletion::restore(const MethodState& state) {
   last_error_ = state.numbers.at(2);
   least_error_ = state.numbers.at(3);
   rises_ = static_cast<int>(state.numbers.at(4));
+  best_sweep_ = static_cast<std::size_t>(state.numbers.at(5));
 }
 
 void CpCompletion::store_rows(std::size_t, int mode, std::uint64_t first_row, std::span<double> rows) const {

@@ -27,7 +27,7 @@ class CpCompletion final : public FitMethod {
   // Updates every mode, in order; a stop ends it after the pass in progress, with what the modes have gained so far.
   void run_step(SweepReport& report) override;
   // With held-out entries: back to the model of the least error.
-  void finish() override;
+  std::size_t finish() override;
   const std::vector<double>& weights() const override { return weights_; }
 
   // Errors so far and the number of the next pass; with held-out entries the best factors.
@@ -66,6 +66,7 @@ class CpCompletion final : public FitMethod {
   std::optional<HeldOut> held_out_;
   double least_error_ = -1;  // on the held-out entries; negative: none yet
   double last_error_ = -1;
+  std::size_t best_sweep_ = 0;             // of the least held-out error
   int rises_ = 0;                          // how many sweeps in a row have raised it
   std::vector<std::vector<double>> best_;  // the factors of the least error
 };

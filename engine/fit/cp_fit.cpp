@@ -199,7 +199,10 @@ CpdModel CpFit::run() {
   while (!stop) stop = run_sweep();
   model_.stop_reason = *stop;
   if (!options_->checkpoint.empty()) write_checkpoint();
-  method_->finish();
+  // Of the sweeps after that of the model nothing is left.
+  if (const std::size_t sweep = method_->finish(); sweep > 0 && sweep < model_.objective_history.size()) {
+    model_.objective_history.resize(sweep);
+  }
   model_.weights = method_->weights();
   // Frees the lanes to make room for the model.
   method_.reset();

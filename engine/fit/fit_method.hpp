@@ -59,8 +59,9 @@ class FitMethod {
   virtual void undo_step() {}
   // True if the fit is done: after a step, by its `report`; before the first one of a resumed fit, by the model alone.
   virtual bool has_converged(const CpdModel& so_far, const SweepReport* report) const;
-  // Called once at the end: leaves the model's factors in the backend.
-  virtual void finish() {}
+  // Called once at the end: leaves the model's factors in the backend. Returns the sweep, from 1, whose model that is,
+  // or 0: that of the last one.
+  virtual std::size_t finish() { return 0; }
 
   // R. With the backend's factors they make the model after each step.
   virtual const std::vector<double>& weights() const = 0;

@@ -49,7 +49,9 @@ void Gcp::check_entries(const Tensor& tensor, const CpdOptions& options, Progres
   // Absent entries are zeros, so a zero that is given is as good.
   check_values(
       tensor, [&](double x) { return x == 0 || takes_value(loss, x); },
-      "loss " + to_string(loss) + " takes " + values_taken_by(loss), meter);
+      "loss " + to_string(loss) + " takes " + values_taken_by(loss) + "; correct it, or choose another " +
+          option_name("loss"),
+      meter);
 }
 
 MethodNeeds Gcp::needs(const TensorSummary& tensor, const CpdOptions& options) {

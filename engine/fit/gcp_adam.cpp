@@ -9,7 +9,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
-#include "engine/fit/gcp_start.hpp"
+#include "engine/fit/initial_scale.hpp"
 #include "engine/fit/row_blocks.hpp"
 
 namespace blco {
@@ -87,6 +87,7 @@ void GcpAdam::check(const TensorSummary&, const CpdOptions& options) {
 MethodNeeds GcpAdam::needs(const TensorSummary& tensor, const CpdOptions& options) {
   MethodNeeds needs;
   needs.all_outputs = true;
+  needs.stops_after_pass = true;
   needs.state_matrices = 2;
   constexpr std::uint64_t vectors = 5;  // moments, and copies of these and the factors
   constexpr std::uint64_t blocks = 2;
@@ -238,18 +239,18 @@ void GcpAdam::return_to_copies() {
 }
 
 MethodState GcpAdam::state() const {
+  if (!objective_) return {};
   return {.numbers = {static_cast<double>(context_.passes.next()), steps_, draws_, rate_, failures_, *objective_},
           .matrices = {"first moments", "second moments"}};
 }
 
 void GcpAdam::restore(const MethodState& state) {
-  if (state.numbers.size() != 6) return;
-  context_.passes.set_next(static_cast<std::uint64_t>(state.numbers[0]));
-  steps_ = state.numbers[1];
-  draws_ = state.numbers[2];
-  rate_ = state.numbers[3];
-  failures_ = state.numbers[4];
-  objective_ = state.numbers[5];
+  context_.passes.set_next(static_cast<std::uint64_t>(state.numbers.at(0)));
+  steps_ = state.numbers.at(1);
+  draws_ = state.numbers.at(2);
+  rate_ = state.numbers.at(3);
+  failures_ = state.numbers.at(4);
+  objective_ = state.numbers.at(5);
 }
 
 void GcpAdam::store_rows(std::size_t matrix, int mode, std::uint64_t first_row, std::span<double> rows) const {

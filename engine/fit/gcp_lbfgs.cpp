@@ -8,7 +8,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
-#include "engine/fit/gcp_start.hpp"
+#include "engine/fit/initial_scale.hpp"
 #include "engine/fit/row_blocks.hpp"
 
 namespace blco {
@@ -35,6 +35,7 @@ void GcpLbfgs::check(const TensorSummary& tensor, const CpdOptions& options) {
 MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& options) {
   MethodNeeds needs;
   needs.all_outputs = true;
+  needs.stops_after_pass = true;
   const auto rank = static_cast<std::uint64_t>(options.rank);
   needs.host_bytes = LbfgsB::bytes(factor_numbers(tensor, options.rank)) +
                      (numbers_of_block(options.rank) + rank * rank) * sizeof(double);

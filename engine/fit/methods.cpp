@@ -1,7 +1,5 @@
 // The table of methods: to add one, write its class, and name it here and in CpdMethod.
-#include <array>
 #include <blco/cpd_method.hpp>
-#include <charconv>
 #include <string>
 #include <type_traits>
 

@@ -116,8 +116,15 @@ class Starts {
     model.labels.clear();
     if (!reports_.empty()) report.match = match_components(best_, model).score;
     const bool has_fit = std::holds_alternative<AlsMethod>(options_->method);
-    report.is_best = reports_.empty() || (has_fit ? model.fit() > best_.fit() : model.objective() < best_.objective());
+    if (reports_.empty()) {
+      report.is_best = true;
+    } else if (report.validation_error) {
+      report.is_best = !best_error_ || *report.validation_error < *best_error_;
+    } else {
+      report.is_best = has_fit ? model.fit() > best_.fit() : model.objective() < best_.objective();
+    }
     if (report.is_best) {
+      best_error_ = report.validation_error;
       best_ = std::move(model);
       best_start_ = report.start;
     }
@@ -131,6 +138,7 @@ class Starts {
   Clock::time_point begin_ = Clock::now();
   CpdModel best_;  // without labels
   int best_start_ = 1;
+  std::optional<double> best_error_;  // held-out, if there are such entries
   std::vector<Labels> labels_;
   std::vector<StartReport> reports_;
 };

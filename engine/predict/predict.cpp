@@ -27,7 +27,6 @@ constexpr std::size_t least_block_entries = std::size_t{1} << 10;
 // Of a budget, what blocks may take where it is short.
 constexpr std::uint64_t block_part = 8;
 
-// Models are fitted by least squares.
 KnownTensor known_of(const CpdModel& model, const PredictOptions& options) {
   KnownTensor known{options.model_name, model.mode_names, model.labels, options.without_values};
   while (known.mode_names.size() < model.shape.size()) {

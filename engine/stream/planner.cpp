@@ -83,7 +83,9 @@ std::uint64_t decode_ahead(const TensorSizes& tensor, const TensorLayout& layout
 // Memory for sorted copies or trees of chunks that are decoded anyway.
 std::uint64_t sort_ahead(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room, const Plan& plan) {
   // If one thread owns each row, or a pass fills all outputs, chunks are taken in line order, and neither is of use.
-  if (request.backend.all_outputs || (request.threads > 1 && plan.private_bytes == 0)) return 0;
+  // Loss passes take chunks in line order.
+  if (request.backend.all_outputs || request.backend.loss_passes || (request.threads > 1 && plan.private_bytes == 0))
+    return 0;
   std::vector<std::uint64_t> nnzs;
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
     if (plan.tiers[chunk] == Tier::decoded) nnzs.push_back(tensor.chunks[chunk].nnz);

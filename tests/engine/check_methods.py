@@ -7,7 +7,6 @@ usage: check_methods.py BIN_FOLDER numpy
 PEERS_FOLDER that tools/test.sh makes; skipped where there is none.
 """
 import importlib
-import importlib.util
 import os
 import pathlib
 import sys
@@ -39,8 +38,6 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         bench = Bench(Commands(sys.argv[1]), pathlib.Path(temporary))
         for name in MODULES:
-            if importlib.util.find_spec(name) is None:
-                continue
             checks = getattr(importlib.import_module(name), function, None)
             if checks:
                 checks(bench)

@@ -78,7 +78,7 @@ TEST_P(CudaMethods, GiveTheObjectiveOfTheCpu) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryMethod, CudaMethods, ::testing::ValuesIn(every_method()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& of) { return of.param.name; });
 
 }  // namespace
 }  // namespace blco::testing

@@ -74,7 +74,7 @@ void add_checkpoints(cli::CommandLine& line, Arguments& arguments) {
       {.type = "FILE",
        .description =
            "Continue the fit of this checkpoint or model, with its rank and seed, as if it had not stopped; from a "
-           "model of -o up to rounding"});
+           "model of -o of plain least squares up to rounding"});
   line.add("--time-limit", [&](const std::string& word) { cpd.time_limit_seconds = cli::parse_duration(word); },
            {.type = "TIME",
             .description = "Stop after this time, such as 90s, 30m or 2h, with the model of the last finished sweep"});
@@ -95,11 +95,12 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                  {.type = "N",
                   .description = "Maximum number of sweeps, including those of a resumed model",
                   .fallback = std::to_string(cpd.max_sweeps)});
-  line.add("--tolerance", [&](const std::string& word) { arguments.method.tolerance = cli::parse_real(word); },
-           {.type = "X",
-            .description = "Stop when a sweep changes the fit by less than X; gcp and complete: the objective, "
-                           "relatively; apr: when no entry violates the optimality conditions by X; 0 never stops",
-            .fallback = fmt::format("{}, apr: {}", cpd.tolerance, AprMethod{}.kkt_tolerance)});
+  line.add(
+      "--tolerance", [&](const std::string& word) { arguments.method.tolerance = cli::parse_real(word); },
+      {.type = "X",
+       .description = "Stop when a sweep changes the fit by less than X; gcp: the objective, complete: the error over "
+                      "listed cells, relatively; apr: when no entry violates the optimality conditions by X".fallback =
+           fmt::format("{}, apr: {}", cpd.tolerance, AprMethod{}.kkt_tolerance)});
   cli::add_method_options(line, arguments.method);
   line.add_real("--ridge", cpd.ridge,
                 "With --method als or complete: add X times the sum of the squared weights to what is minimised, so "

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <blco/evaluate.hpp>
 #include <string_view>
 #include <utility>
 
@@ -49,6 +50,19 @@ void check_owners(const MethodArguments& arguments) {
     if (owner == owners.end() || owner->second == arguments.method) continue;
     refuse(
         fmt::format("{} belongs to --method {}, not to {}", option, word_of(owner->second), word_of(arguments.method)));
+  }
+}
+
+// L-BFGS and Adam have options of their own.
+void check_optimizer(const MethodArguments& arguments) {
+  const bool is_exact = sums_over_zeros(arguments.loss);
+  for (const std::string& option : arguments.given) {
+    const bool is_of_exact = option == "--evaluations";
+    const bool is_of_sampled = option == "--learning-rate" || option == "--samples";
+    if (is_exact ? is_of_sampled : is_of_exact) {
+      refuse(fmt::format("{} does not apply to --loss {}, which is fitted by {}", option, to_string(arguments.loss),
+                         is_exact ? "L-BFGS on all cells; leave it out" : "Adam on sampled cells; leave it out"));
+    }
   }
 }
 
@@ -160,7 +174,7 @@ void add_method_options(CommandLine& line, MethodArguments& arguments) {
   add_own(line, arguments, "--loss",
           [&, losses](const std::string& word) {
             const std::optional<Loss> loss = parse_loss(word);
-            if (!loss) refuse(fmt::format("'{}' is not one of {}", word, losses));
+            if (!loss) refuse(fmt::format("'{}' is not one of {}; D is above 0, B neither 0 nor 1", word, losses));
             arguments.loss = *loss;
           },
           {.type = losses, .description = "With --method gcp: what a cell costs", .fallback = "gaussian"});
@@ -168,7 +182,7 @@ void add_method_options(CommandLine& line, MethodArguments& arguments) {
   add_own(line, arguments, "--inner",
           [&](const std::string& word) { arguments.apr.inner_iterations = parse_count(word); },
           {.type = "N",
-           .description = "With --method apr: passes of a mode in a sweep, at most",
+           .description = "With --method apr: updates of a mode in a sweep, at most; each takes a pass",
            .fallback = std::to_string(arguments.apr.inner_iterations)});
   add_own(line, arguments, "--kappa", [&](const std::string& word) { arguments.apr.kappa = parse_real(word); },
           {.type = "X",
@@ -216,6 +230,7 @@ void set_method(const MethodArguments& arguments, const TensorSummary& tensor, c
       break;
     }
     case Method::gcp: {
+      check_optimizer(arguments);
       GcpMethod gcp = arguments.gcp;
       gcp.loss = arguments.loss;
       options.method = gcp;

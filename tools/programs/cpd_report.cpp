@@ -69,6 +69,11 @@ std::string explain_tolerance(const CpdOptions& options) {
   if (std::holds_alternative<AlsMethod>(options.method)) {
     return fmt::format("the fit changed by less than {}", options.tolerance);
   }
+  if (const auto* completion = std::get_if<CompletionMethod>(&options.method)) {
+    const std::string error =
+        fmt::format("the error over the listed cells changed by less than {} of itself", options.tolerance);
+    return completion->validation == nullptr ? error : error + ", or that over held-out cells rose twice in a row";
+  }
   return fmt::format("the objective changed by less than {} of itself, or no longer falls", options.tolerance);
 }
 
@@ -79,9 +84,9 @@ std::string explain(StopReason reason, const CpdOptions& options) {
     case StopReason::sweeps:
       return fmt::format("reached the limit of {} sweep{}", options.max_sweeps, options.max_sweeps == 1 ? "" : "s");
     case StopReason::cancelled:
-      return "interrupted; the model is that of the last finished sweep";
+      return "interrupted; the model is that of the last sweep above";
     case StopReason::time:
-      return "reached the time limit; the model is that of the last finished sweep";
+      return "reached the time limit; the model is that of the last sweep above";
     case StopReason::unfinished:
       break;
   }

@@ -83,7 +83,7 @@ struct CpdPlan {
 // One sweep of the method; cpd_method.hpp says what that is.
 struct SweepReport {
   int sweep = 0;         // counted from 1
-  double objective = 0;  // what the method minimises
+  double objective = 0;  // what the method minimises; of AlsMethod |X - M|^2, without penalties
   double fit = 0;        // AlsMethod only: 1 - |X - M| / |X|
   double fit_change = 0;
   double kkt_violation = 0;                     // AprMethod only: the largest of any entry

@@ -36,7 +36,7 @@ struct StartsReport {
 };
 
 // Runs whole fits with the seeds options.seed, options.seed + 1, ..., and keeps the model of the largest fit, with
-// methods other than AlsMethod of the least objective; of equals the first. options.time_limit_seconds counts for all
+// methods other than AlsMethod of the least objective, with held-out entries of the least error; of equals the first. options.time_limit_seconds counts for all
 // of them together. After a stop, by time or by a callback, no start follows; the best model so far comes back, and
 // that of the stopped fit counts if it has a finished sweep. options.on_plan is called for the first start only.
 // `on_start` is called after each. Memory: as fit_cpd, and with more than one start the best model beside the current

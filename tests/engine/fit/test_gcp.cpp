@@ -8,7 +8,7 @@
 
 #include "blco/error.hpp"
 #include "engine/fit/cp_fit.hpp"
-#include "engine/fit/gcp_start.hpp"
+#include "engine/fit/initial_scale.hpp"
 #include "tests/engine/dense_loss.hpp"
 #include "tests/temporary_folder.hpp"
 

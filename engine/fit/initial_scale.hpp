@@ -1,4 +1,4 @@
-// Where a generalised CP fit starts: factors without weights, of the data's size.
+// Where a fit starts whose columns keep their scale: factors without weights, of the data's size.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-#include "engine/fit/gcp_start.hpp"
+#include "engine/fit/initial_scale.hpp"
 
 #include <algorithm>
 #include <cmath>
