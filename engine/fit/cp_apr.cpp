@@ -45,8 +45,7 @@ void CpApr::check(const TensorSummary&, const CpdOptions& options) {
   check_number(apr.kappa_tolerance, "kappa_tolerance");
   if (!(apr.floor > 0) || !std::isfinite(apr.floor)) refuse(option_name("floor") + " must be above 0");
   if (options.ridge > 0) {
-    refuse(option_name("ridge") + " and " + option_name("method", "apr") +
-           " exclude each other: a ridge belongs to least squares; leave it out");
+    refuse(option_name("ridge") + " belongs to the methods als and complete; leave it out, or use another method");
   }
 }
 

@@ -61,6 +61,8 @@ MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& o
   const auto& completion = std::get<CompletionMethod>(options.method);
   const auto rank = static_cast<std::uint64_t>(options.rank);
   MethodNeeds needs{.stops_after_pass = true};
+  // One at the end for the error.
+  needs.passes_of_step = tensor.shape.size() * (static_cast<std::uint64_t>(completion.cg_steps) + 1) + 1;
   needs.host_bytes = (3 * std::ranges::max(tensor.shape) * rank + numbers_of_block(options.rank)) * sizeof(double);
   if (completion.validation == nullptr) return needs;
   const std::uint64_t rows = std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::uint64_t{0});

@@ -221,7 +221,9 @@ std::optional<StopReason> CpFit::run_sweep() {
   SweepReport report;
   report.sweep = static_cast<int>(model_.sweeps()) + 1;
   const std::uint64_t passes_before = passes_.count();
-  meter_->begin({.name = "sweep", .sweep = report.sweep, .nonzeros = tensor_->nnz * tensor_->shape.size()});
+  meter_->begin({.name = "sweep",
+                 .sweep = report.sweep,
+                 .nonzeros = tensor_->nnz * method_needs(*tensor_, *options_).passes_of_step});
   try {
     method_->run_step(report);
   } catch (const Error& error) {

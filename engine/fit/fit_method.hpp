@@ -28,6 +28,7 @@ struct FitContext {
 
 // What a method needs before it can be made.
 struct MethodNeeds {
+  std::uint64_t passes_of_step = 0;  // 0: not known before
   bool all_outputs = false;          // loss passes to all modes at once
   ModeSet dual_modes = 0;            // that update_rows solves by ADMM
   bool undoes_steps = false;         // by the backend's previous factors

@@ -12,7 +12,7 @@ struct Progress {
   const char* stage = "";
   int sweep = 0;               // sweep of a fit, from 1; else 0
   double share = -1;           // done part of the stage, 0 to 1; negative if its end is unknown
-  std::uint64_t nonzeros = 0;  // done in this stage; a sweep counts them once per mode
+  std::uint64_t nonzeros = 0;  // done in this stage; a sweep counts them once per pass
   std::uint64_t bytes = 0;     // read from or written to disk in this stage
   double seconds = 0;          // since the stage began
 };

@@ -335,7 +335,7 @@ TEST_F(AprBudgets, RefusesWhatDoesNotGoTogether) {
             "factor 1 of the initial model has negative entries; `method = apr` starts from weights and factors of at "
             "least 0");
   EXPECT_EQ(complaint_of(ridge, tensor_),
-            "`ridge` and `method = apr` exclude each other: a ridge belongs to least squares; leave it out");
+            "`ridge` belongs to the methods als and complete; leave it out, or use another method");
   EXPECT_EQ(complaint_of(apr_options(1, nullptr, {.inner_iterations = 0}), tensor_),
             "`inner_iterations` must be at least 1");
   EXPECT_EQ(complaint_of(apr_options(1, nullptr, {.kappa = -1}), tensor_), "`kappa` must be at least 0");
