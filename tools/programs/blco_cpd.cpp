@@ -99,8 +99,8 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "--tolerance", [&](const std::string& word) { arguments.method.tolerance = cli::parse_real(word); },
       {.type = "X",
        .description = "Stop when a sweep changes the fit by less than X; gcp: the objective, complete: the error over "
-                      "listed cells, relatively; apr: when no entry violates the optimality conditions by X".fallback =
-           fmt::format("{}, apr: {}", cpd.tolerance, AprMethod{}.kkt_tolerance)});
+                      "listed cells, relatively; apr: when no entry violates the optimality conditions by X",
+       .fallback = fmt::format("{}, apr: {}", cpd.tolerance, AprMethod{}.kkt_tolerance)});
   cli::add_method_options(line, arguments.method);
   line.add_real("--ridge", cpd.ridge,
                 "With --method als or complete: add X times the sum of the squared weights to what is minimised, so "
