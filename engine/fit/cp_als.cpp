@@ -145,7 +145,7 @@ RowUpdate CpAls::update_rows(int mode, bool carried) {
   ++updated_modes_;
   RowProblem problem(solver);
   problem.system = system;
-  if (!carried) problem.weights = weights_;
+  if (!carried && !constraint.is_least_squares()) problem.weights = weights_;
   problem.constraint = constraint;
   problem.rho = rho;
   return context_.backend.update_rows(mode, problem);

@@ -250,7 +250,7 @@ TEST_F(Gcp, RefusesWhatDoesNotGoTogether) {
   CoordinateTensor other = counts_;
   other.values[7] = -2;
   const TensorFile negative = ingest(other);
-  EXPECT_THAT(refusal(negative, options(poisson, 1)), testing::HasSubstr("is -2, but loss poisson takes values of"));
+  EXPECT_THAT(refusal(negative, options(poisson, 1)), testing::HasSubstr("is -2, but loss poisson takes numbers of"));
   EXPECT_NO_THROW(fit_cpd(negative, {}, options({}, 1)));
 }
 
