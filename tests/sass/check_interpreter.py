@@ -267,7 +267,7 @@ class Counts(unittest.TestCase):
         root = pathlib.Path(__file__).resolve().parents[2]
         phases = source_phases.SourcePhases(root)
         lines = {}
-        for name in ("tile.cuh", "mttkrp.cuh"):
+        for name in ("tile.cuh", "segments.cuh", "mttkrp.cuh"):
             path = root / "kernels/cuda" / name
             lines[name] = (str(path), path.read_text(encoding="utf-8").splitlines())
 
@@ -279,7 +279,7 @@ class Counts(unittest.TestCase):
             place("tile.cuh", "ExclusiveSum(own, before)"), place("tile.cuh", "start = exclusive_sum(own);"),
             place("tile.cuh", "sort_positions(rows, lane"), place("mttkrp.cuh", "prepare_tile<group_share")))
         self.assertEqual(phases.of(instruction), "sort")
-        instruction.lines = (place("mttkrp.cuh", "tables[i] = arguments.tables[i]"),)
+        instruction.lines = (place("segments.cuh", "tables[i] = arguments.tables[i]"),)
         self.assertEqual(phases.of(instruction), source_phases.BLOCK)
 
 
