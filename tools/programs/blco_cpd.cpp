@@ -77,7 +77,7 @@ void add_checkpoints(cli::CommandLine& line, Arguments& arguments) {
            "model of -o of plain least squares up to rounding"});
   line.add("--time-limit", [&](const std::string& word) { cpd.time_limit_seconds = cli::parse_duration(word); },
            {.type = "TIME",
-            .description = "Stop after this time, such as 90s, 30m or 2h, with the model of the last finished sweep"});
+            .description = "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
 }
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
@@ -215,7 +215,7 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   if (!arguments.initial.empty()) initial = load_model(arguments.initial);
   cpd.initial = initial ? &*initial : nullptr;
   cpd.on_progress =
-      reporter.progress(" with the model of the last finished sweep; interrupt again to stop at once without a model");
+      reporter.progress(" with the model of the last sweep; interrupt again to stop at once without a model");
   if (arguments.dry_run) return dry_run(arguments, reporter);
   const TensorFile tensor(arguments.tensor);
   const std::optional<TensorFile> validation = open_validation(arguments);

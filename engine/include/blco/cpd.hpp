@@ -136,8 +136,10 @@ struct CpdOptions {
   const CpdModel* initial = nullptr;
   // A model file (a checkpoint or any other) to continue from: its factors, its seed and its sweep count. The numbers
   // are those of a fit that never stopped: from a checkpoint bit for bit on one CPU thread or with `deterministic`;
-  // from a model that a fit returned up to rounding, because its components are in another order. A model that had
-  // already stopped by tolerance or sweeps is returned as it is, with its components in order.
+  // from a model that plain least squares returned up to rounding, because its components are in another order; from
+  // another model near to them, because what its method keeps beside the factors is lost. A model that had stopped is
+  // returned as it is, with its components in order: least squares if the last change of the fit is below `tolerance`,
+  // other methods if they had stopped by their tolerance, all if they had reached max_sweeps.
   std::filesystem::path resume = {};
   // The model is saved here after every `checkpoint_sweeps` sweeps, and when the fit ends for any reason; empty:
   // nowhere. The file is replaced only by a complete one. If a save fails, the old file stays, the fit goes on, and the
@@ -152,7 +154,7 @@ struct CpdOptions {
   std::function<void(const CpdPlan&)> on_plan = {};                 // called once, before the first sweep
   std::function<bool(const SweepReport&)> on_sweep = {};            // false: stop and keep this sweep's model
   std::function<void(const CheckpointReport&)> on_checkpoint = {};  // called after every attempt to save
-  ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last finished sweep
+  ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last sweep
 };
 
 // Fits a rank-R CP model by options.method, modes in order; cpd_method.hpp says what each minimises. With a ridge the
