@@ -159,18 +159,24 @@ struct CpdOptions {
 
 // Fits a rank-R CP model by options.method, modes in order; cpd_method.hpp says what each minimises. With a ridge the
 // system of each mode has it on its diagonal; from the second sweep on that is the objective's minimum, because the
-// other modes' columns then have norm 1. If the fit is cancelled or out of time, it returns the model of the last
-// finished sweep. The model's components are sorted by falling weight. Their signs are settled: a component stays the
-// same when an even number of its columns change sign, so as many columns as possible get a positive dominant entry
-// (the one of largest magnitude); the one that must stay negative is that whose dominant entry holds the least share of
-// its squares. Reads every chunk that does not stay in memory N times per sweep. Host memory stays under
-// budget.host_bytes, which covers the initial and the returned model, but not what the CUDA driver allocates for
-// itself. On one CPU thread the budget does not change a bit of the model; with options.deterministic, neither do the
-// threads. Otherwise threads and budget change it by rounding. A GPU adds sums in no fixed order. Throws Error:
-// invalid_argument (rank; initial or resumed model of another tensor), out_of_memory (budget below the minimum, which
-// the message names), corrupt (bad checksum; thrown after reads in flight have drained), io (trace, resumed model, a
-// place without room for the model), cancelled (before the first sweep was finished), cuda and not_built
-// (Device::cuda).
+// other modes' columns then have norm 1.
+//
+// If the fit is cancelled or out of time, it returns the model of the last finished sweep, or, of methods other than
+// AlsMethod, of the sweep in progress, which ends after its pass.
+//
+// The model's components are sorted by falling size. Their signs are settled: a component stays the same when an even
+// number of its columns change sign, so as many columns as possible get a positive dominant entry (the one of largest
+// magnitude); the one that must stay negative is that whose dominant entry holds the least share of its squares.
+//
+// Every pass reads the chunks that do not stay in memory. Host memory stays under budget.host_bytes, which covers the
+// initial and the returned model, but not what the CUDA driver allocates for itself. On one CPU thread the budget does
+// not change a bit of the model; with options.deterministic, neither do the threads. Otherwise threads and budget
+// change it by rounding. A GPU adds sums in no fixed order.
+//
+// Throws Error: invalid_argument (rank; values, options or an initial or resumed model that do not suit), out_of_memory
+// (budget below the minimum, which the message names), corrupt (bad checksum; thrown after reads in flight have
+// drained), io (trace, resumed model, a place without room for the model), cancelled (before the first sweep was
+// finished), cuda and not_built (Device::cuda).
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
 // Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that
