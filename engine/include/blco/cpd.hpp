@@ -65,6 +65,9 @@ struct CpdPlan {
   std::uint64_t minimum_bytes = 0;           // the smallest budget that suffices
   std::uint64_t disk_bytes_per_pass = 0;     // read from the container, in every pass but the first
   std::vector<std::uint64_t> new_rows = {};  // per mode, those that CpdOptions::initial lacks; empty: none
+  // Per mode, the entries of CpdOptions::initial outside the mode's box, into which its first update moves them; empty:
+  // none.
+  std::vector<std::uint64_t> outside_box = {};
   // True if memory holds a copy of what a sweep overwrites. A job that is cancelled or out of time then ends at once
   // with its last finished sweep; otherwise it first finishes the sweep in progress.
   bool stops_within_sweep = false;
