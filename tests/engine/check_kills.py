@@ -7,6 +7,7 @@ from its checkpoint each time, gives the model file of a fit that was left alone
 """
 import pathlib
 import random
+import re
 import sys
 import tempfile
 import time
@@ -14,10 +15,11 @@ import time
 from blco_commands import Commands
 from method_jobs import METHOD_JOBS, fit_arguments, make_method_tensors
 
-INGEST_KILLS, FIT_KILLS, MOST_FIT_KILLS = 20, 4, 40
+INGEST_KILLS, FIT_KILLS, MOST_FIT_KILLS = 20, 4, 80
 BUDGET = "24MiB"
 CHUNK = 50000
 RANK, SWEEPS = 6, 12
+LATE = 8  # sweeps of a late checkpoint: one that has a past
 
 
 def names_in(*folders):
@@ -76,8 +78,8 @@ def check_ingest(commands, draw, folder):
 
 
 def check_fit(commands, draw, tensors, work, name):
-    """Kills a fit until enough kills met it under way, with a checkpoint behind it. Resumed, it has the least memory
-    every other time: on one thread that changes no bit."""
+    """Kills a fit until enough kills met it under way, with a checkpoint behind it, the last one late. Resumed, it has
+    the least memory every other time: on one thread that changes no bit."""
     work.mkdir()
     model, checkpoint = work / "model.h5", work / "fit.ckpt"
     job = fit_arguments(name, tensors, RANK, SWEEPS, "--checkpoint", checkpoint, "-o", model)
@@ -91,7 +93,8 @@ def check_fit(commands, draw, tensors, work, name):
     seen = {"before the first checkpoint": 0, "under way": 0, "half a file": 0, "after the end": 0}
     for kill in range(MOST_FIT_KILLS):
         resumed = [*resume, *least[:2 * (kill % 2)]] if checkpoint.exists() else job
-        run_and_kill(commands, seconds * draw.uniform(0, 0.6), "blco-cpd", *resumed)
+        # Ever longer, so that a machine that has become slower gets to the end too.
+        run_and_kill(commands, seconds * draw.uniform(0, 0.5 + kill / 20), "blco-cpd", *resumed)
         seen["half a file"] += any(name.endswith(".blco-tmp") for name in names_in(work))
         if model.exists():
             seen["after the end"] += 1
@@ -100,15 +103,16 @@ def check_fit(commands, draw, tensors, work, name):
             model.unlink()
             checkpoint.unlink()
         elif checkpoint.exists():
-            commands.run("blco-info", checkpoint)
             seen["under way"] += 1
+            information, _ = commands.run("blco-info", checkpoint)
+            sweeps = int(re.search(r"^sweeps +(\d+)", information, re.MULTILINE).group(1))
+            if seen["under way"] >= FIT_KILLS and sweeps >= LATE:
+                break
         else:
             seen["before the first checkpoint"] += 1
-        if seen["under way"] >= FIT_KILLS and checkpoint.exists():
-            break
+    else:
+        sys.exit(f"{name}: too few kills met a fit under way, or none late; the test tests nothing: {in_words(seen)}")
     print(f"{name}: a fit of {seconds:.2f} s, killed: {in_words(seen)}", flush=True)
-    if seen["under way"] < FIT_KILLS or not checkpoint.exists():
-        sys.exit(f"{name}: too few kills met a fit under way; the test tests nothing")
     commands.run("blco-cpd", *resume)
     if names_in(work) != ["fit.ckpt", "model.h5"]:
         sys.exit(f"{name}: left after {kill + 1} kills and a whole run: {names_in(work)}")
