@@ -177,9 +177,9 @@ struct CpdOptions {
 // change it by rounding. A GPU adds sums in no fixed order.
 //
 // Throws Error: invalid_argument (rank; values, options or an initial or resumed model that do not suit), out_of_memory
-// (budget below the minimum, which the message names), corrupt (bad checksum, thrown after reads in flight have drained;
-// a state in the resumed model that no fit has saved), io (trace, resumed model, a place without room for the model), cancelled (before the first sweep was
-// finished), cuda and not_built (Device::cuda).
+// (budget below the minimum, which the message names), corrupt (bad checksum, thrown after reads in flight have
+// drained; a state in the resumed model that no fit has saved), io (trace, resumed model, a place without room for the
+// model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda).
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
 // Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that
