@@ -124,9 +124,8 @@ void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& 
                   const std::filesystem::path& initial, std::uint64_t seed) {
   for (std::size_t n = 0; n < plan.outside_box.size(); ++n) {
     if (plan.outside_box[n] == 0) continue;
-    reporter.print(
-        fmt::format("start   {} entries of {} in {} lie outside --box; the first sweep moves them into it",
-                    format_count(plan.outside_box[n]), tensor.mode_names[n], initial.string()));
+    reporter.print(fmt::format("start   {} entries of {} in {} lie outside --box; the first sweep moves them into it",
+                               format_count(plan.outside_box[n]), tensor.mode_names[n], initial.string()));
   }
   std::string modes;
   for (std::size_t n = 0; n < plan.new_rows.size(); ++n) {
