@@ -176,8 +176,12 @@ void CpAls::store_rows(std::size_t, int mode, std::uint64_t first_row, std::span
   }
 }
 
-void CpAls::load_rows(std::size_t, int mode, std::uint64_t first_row, std::span<const double> rows) {
-  if (constraint_of(mode).needs_dual()) context_.backend.load_dual(mode, first_row, rows);
+void CpAls::restore(ResumedState& resumed) {
+  resumed.require(0, state().matrices);
+  resumed.read_rows([this](std::size_t, std::size_t n, std::uint64_t first_row, std::span<const double> rows) {
+    const int mode = static_cast<int>(n);
+    if (constraint_of(mode).needs_dual()) context_.backend.load_dual(mode, first_row, rows);
+  });
 }
 
 std::vector<double> CpAls::hadamard_of_grams(int left_out) {

@@ -30,7 +30,7 @@ class CpAls final : public FitMethod {
   // The duals of constrained modes.
   MethodState state() const override;
   void store_rows(std::size_t, int mode, std::uint64_t first_row, std::span<double> rows) const override;
-  void load_rows(std::size_t, int mode, std::uint64_t first_row, std::span<const double> rows) override;
+  void restore(ResumedState& state) override;
 
  private:
   RowConstraint constraint_of(int mode) const;

@@ -26,6 +26,8 @@ std::vector<double> inverses(std::vector<double> sums) {
   return sums;
 }
 
+std::string name_in_messages() { return option_name("method", "apr"); }
+
 }  // namespace
 
 CpApr::CpApr(const FitContext& context)
@@ -47,12 +49,13 @@ void CpApr::check(const TensorSummary&, const CpdOptions& options) {
   if (options.ridge > 0) {
     refuse(option_name("ridge") + " belongs to the methods als and complete; leave it out, or use another method");
   }
+  if (options.initial != nullptr) check_initial_signs(*options.initial, name_in_messages());
 }
 
 void CpApr::check_entries(const Tensor& tensor, const CpdOptions&, ProgressMeter& meter) {
   check_values(
       tensor, [](double value) { return value >= 0; },
-      option_name("method", "apr") + " takes counts, which are at least 0; use " + option_name("method", "als"), meter);
+      name_in_messages() + " takes counts, which are at least 0; use " + option_name("method", "als"), meter);
 }
 
 MethodNeeds CpApr::needs(const TensorSummary&, const CpdOptions& options) {
@@ -63,21 +66,14 @@ MethodNeeds CpApr::needs(const TensorSummary&, const CpdOptions& options) {
 
 void CpApr::start(std::span<const double> weights) {
   if (!weights.empty()) weights_.assign(weights.begin(), weights.end());
-  if (std::ranges::any_of(weights_, [](double weight) { return !(weight >= 0); })) {
-    refuse("a weight of the initial model is negative; " + option_name("method", "apr") +
-           " starts from weights and factors of at least 0");
-  }
-  for (int mode = 0; mode < static_cast<int>(context_.tensor.summary().shape.size()); ++mode) {
-    if (least_entry(mode) >= 0) continue;
-    refuse("factor " + std::to_string(mode) + " of the initial model has negative entries; " +
-           option_name("method", "apr") + " starts from weights and factors of at least 0");
-  }
+  if (!context_.options.resume.empty()) check_resumed_signs(context_, weights, name_in_messages());
 }
 
 MethodState CpApr::state() const { return {.numbers = {static_cast<double>(context_.passes.next())}, .matrices = {}}; }
 
-void CpApr::restore(const MethodState& state) {
-  context_.passes.set_next(static_cast<std::uint64_t>(state.numbers.at(0)));
+void CpApr::restore(ResumedState& state) {
+  state.require(1, {});
+  context_.passes.set_next(state.next_count(number_of_next_pass));
   is_normalised_ = true;
 }
 
@@ -203,18 +199,6 @@ std::vector<double> CpApr::column_sums(int mode) {
     return true;
   });
   return sums;
-}
-
-// The least number of a mode's factor.
-double CpApr::least_entry(int mode) {
-  double least = 0;
-  for_each_row_block(rows(mode), context_.options.rank, [&](std::uint64_t first, std::size_t numbers) {
-    const std::span<double> block = std::span(block_).first(numbers);
-    context_.backend.store_factor(mode, first, block);
-    least = std::min(least, std::ranges::min(block));
-    return true;
-  });
-  return least;
 }
 
 }  // namespace blco

@@ -18,7 +18,7 @@ class CpApr final : public FitMethod {
   static void check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
   static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
 
-  // Throws Error{invalid_argument} for negative factors or weights.
+  // Throws Error{invalid_argument} for negative factors or weights of a resumed model.
   void start(std::span<const double> weights) override;
   // Updates every mode, in order; a stop ends it after the pass in progress, with the modes so far. The objective is
   // that of the model at the end of the step, the KKT violation the largest that any mode had before its update. The
@@ -28,7 +28,7 @@ class CpApr final : public FitMethod {
 
   // The number of the next pass, on which the order of sums depends.
   MethodState state() const override;
-  void restore(const MethodState& state) override;
+  void restore(ResumedState& state) override;
 
  private:
   // How far a mode is from the optimality conditions.
@@ -48,7 +48,6 @@ class CpApr final : public FitMethod {
   void free_stuck_zeros(int mode);
   void multiply(int mode);
   std::vector<double> column_sums(int mode);
-  double least_entry(int mode);
   template <class Visit>
   void for_each_block(int mode, const Visit& visit);
   void scale_columns(int mode, std::span<const double> scales);

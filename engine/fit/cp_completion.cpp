@@ -17,6 +17,8 @@
 namespace blco {
 namespace {
 
+constexpr double none_yet = -1;  // of an error
+
 double dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
@@ -222,26 +224,25 @@ MethodState CpCompletion::state() const {
   return state;
 }
 
-void CpCompletion::restore(const MethodState& state) {
-  context_.passes.set_next(static_cast<std::uint64_t>(state.numbers.at(0)));
-  last_rmse_ = state.numbers.at(1);
-  if (!held_out_ || state.matrices.empty()) return;
-  last_error_ = state.numbers.at(2);
-  least_error_ = state.numbers.at(3);
-  rises_ = static_cast<int>(state.numbers.at(4));
-  best_sweep_ = static_cast<std::size_t>(state.numbers.at(5));
-}
-
 void CpCompletion::store_rows(std::size_t, int mode, std::uint64_t first_row, std::span<double> rows) const {
   const auto first = static_cast<std::ptrdiff_t>(first_row * rank_);
   std::copy_n(best_[static_cast<std::size_t>(mode)].begin() + first, rows.size(), rows.begin());
 }
 
-// A fit that goes on without held-out entries needs no best factors.
-void CpCompletion::load_rows(std::size_t, int mode, std::uint64_t first_row, std::span<const double> rows) {
-  if (!held_out_) return;
-  const auto first = static_cast<std::ptrdiff_t>(first_row * rank_);
-  std::ranges::copy(rows, best_[static_cast<std::size_t>(mode)].begin() + first);
+void CpCompletion::restore(ResumedState& state) {
+  // A checkpoint of a fit without held-out entries has the same numbers.
+  state.require(6, state.has_matrices() ? std::vector<std::string>{"best"} : std::vector<std::string>{});
+  context_.passes.set_next(state.next_count(number_of_next_pass));
+  last_rmse_ = state.next_number("the last error over the given entries", none_yet);
+  if (!held_out_ || !state.has_matrices()) return;
+  last_error_ = state.next_number("the last error over held-out entries", none_yet);
+  least_error_ = state.next_number("the least error over held-out entries", none_yet);
+  rises_ = static_cast<int>(state.next_count("the number of rises in a row", state.sweeps()));
+  best_sweep_ = static_cast<std::size_t>(state.next_count("the sweep of the least error", state.sweeps()));
+  state.read_rows([this](std::size_t, std::size_t mode, std::uint64_t first_row, std::span<const double> rows) {
+    const auto first = static_cast<std::ptrdiff_t>(first_row * rank_);
+    std::ranges::copy(rows, best_[mode].begin() + first);
+  });
 }
 
 }  // namespace blco

@@ -32,9 +32,9 @@ class CpCompletion final : public FitMethod {
 
   // Errors so far and the number of the next pass; with held-out entries the best factors.
   MethodState state() const override;
-  void restore(const MethodState& state) override;
   void store_rows(std::size_t, int mode, std::uint64_t first_row, std::span<double> rows) const override;
-  void load_rows(std::size_t, int mode, std::uint64_t first_row, std::span<const double> rows) override;
+  // A fit that goes on without held-out entries needs no best factors.
+  void restore(ResumedState& state) override;
 
  private:
   const CompletionMethod& completion() const { return std::get<CompletionMethod>(context_.options.method); }

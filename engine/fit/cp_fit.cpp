@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <new>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -15,6 +14,8 @@
 #include "engine/fit/initial_factors.hpp"
 #include "engine/model/arrange_components.hpp"
 #include "engine/model/model_description.hpp"
+#include "engine/model/resumed_state.hpp"
+#include "io/text/quoted_text.hpp"
 
 namespace blco {
 namespace {
@@ -27,7 +28,8 @@ CpdModel described(const CpdOptions& options) {
 
 std::string in_words(const std::vector<std::string>& constraints) {
   std::string words;
-  for (const std::string& constraint : constraints) words += (words.empty() ? "" : ", ") + constraint;
+  for (const std::string& constraint : constraints)
+    words += (words.empty() ? "" : ", ") + quoted_for_message(constraint);
   return words.empty() ? "none" : words;
 }
 
@@ -42,6 +44,7 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
   const std::string name = options.resume.string();
   if (options.initial != nullptr)
     refuse("give " + option_name("initial") + " or " + option_name("resume") + ", not both");
+  check_sweeps(model, options.resume);
   if (model.shape != tensor.shape) {
     refuse(name +
            ": the model to resume was fitted to a tensor of another shape; if the tensor has grown since, start " +
@@ -68,6 +71,10 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
            option_name("ridge", in_full(model.ridge)));
   }
   const CpdModel wanted = described(options);
+  if (!is_method(model.method)) {
+    refuse(name + ": the model to resume was fitted by method " + quoted_for_message(model.method) +
+           ", which this build does not have; to start from its factors, give it as " + option_name("initial"));
+  }
   if (model.method != wanted.method) {
     refuse(name + ": the model to resume was fitted by another method; give " + option_name("method", model.method));
   }
@@ -172,25 +179,16 @@ void CpFit::restore_method(const ModelFileReader& resumed) {
   model_.weights = header.weights;
   model_.stop_reason = stop_reason_of(header);
   method_->start(model_.weights);
-  if (header.state_numbers.empty()) return;
-  const std::string name = options_->resume.string();
+  if (header.state_numbers.empty() && header.state_matrices.empty()) return;
+  ResumedState state(resumed, options_->resume);
   // Rows of the state are in the container's order.
-  if (!header.state_matrices.empty() && header.state_numbers.front() != set_of_relabelled_modes(*tensor_)) {
-    refuse(name +
+  if (state.relabelled_modes() != set_of_relabelled_modes(*tensor_) && state.has_matrices()) {
+    refuse(options_->resume.string() +
            ": the checkpoint was saved from a container whose indices are stored in another order; resume it with "
            "that one, or give it as " +
            option_name("initial"));
   }
-  resumed.read_state([this](std::size_t matrix, std::size_t mode, std::uint64_t first, std::span<const double> rows) {
-    method_->load_rows(matrix, static_cast<int>(mode), first, rows);
-  });
-  try {
-    method_->restore({{header.state_numbers.begin() + 1, header.state_numbers.end()}, header.state_matrices});
-  } catch (const std::out_of_range&) {
-    throw Error(ErrorKind::corrupt,
-                name + ": the state of its method lacks numbers; to start from its factors, give it as " +
-                    option_name("initial"));
-  }
+  method_->restore(state);
 }
 
 CpdModel CpFit::run() {

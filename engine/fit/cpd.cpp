@@ -23,7 +23,10 @@ std::uint64_t matrix_bytes(std::span<const std::vector<double>> matrices) {
 CpdPlan describe_fit(const CpdJob& job, const TensorSummary& tensor, const CpdOptions& options) {
   CpdPlan plan = job.describe();
   plan.stops_after_pass = method_needs(tensor, options).stops_after_pass;
-  if (options.initial != nullptr) plan.new_rows = count_new_rows(tensor, *options.initial);
+  if (options.initial != nullptr) {
+    plan.new_rows = count_new_rows(tensor, *options.initial);
+    plan.outside_box = count_outside_box(options);
+  }
   return plan;
 }
 

@@ -7,10 +7,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
+#include "engine/model/resumed_state.hpp"
 #include "engine/stream/pass_sequence.hpp"
 #include "kernels/backend.hpp"
 
@@ -45,6 +47,9 @@ struct MethodState {
   std::vector<std::string> matrices;  // their names
 };
 
+// Of what most of them keep, in words for messages.
+inline constexpr const char* number_of_next_pass = "the number of the next pass";
+
 class FitMethod {
  public:
   virtual ~FitMethod() = default;
@@ -68,12 +73,14 @@ class FitMethod {
   virtual const std::vector<double>& weights() const = 0;
 
   virtual MethodState state() const { return {}; }
-  virtual void restore(const MethodState&) {}
   virtual void store_rows(std::size_t, int, std::uint64_t, std::span<double>) const {}
-  virtual void load_rows(std::size_t, int, std::uint64_t, std::span<const double>) {}
+  // Takes the state of a checkpoint, after start(). Throws Error{corrupt} for one that state() does not return.
+  virtual void restore(ResumedState& state) { state.require(0, {}); }
 };
 
-// The table of methods. Throws Error{invalid_argument} for options that do not go together.
+// Whether the table of methods has one of that name.
+bool is_method(std::string_view name);
+// Throws Error{invalid_argument} for options that do not go together.
 void check_method(const TensorSummary& tensor, const CpdOptions& options);
 // Throws Error{invalid_argument} for values of the tensor that do not suit the method. Reads the tensor only if there
 // may be some.

@@ -1,6 +1,5 @@
 #include "engine/fit/gcp.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -16,18 +15,7 @@ namespace {
 
 const GcpMethod& method_of(const CpdOptions& options) { return std::get<GcpMethod>(options.method); }
 
-// Models of ALS may have negative entries.
-void check_sign(const CpdModel& initial, const Loss& loss) {
-  const auto is_negative = [](double number) { return number < 0; };
-  const bool any = std::ranges::any_of(initial.weights, is_negative) ||
-                   std::ranges::any_of(initial.factors, [&](const std::vector<double>& factor) {
-                     return std::ranges::any_of(factor, is_negative);
-                   });
-  if (any) {
-    refuse("the initial model has negative entries, but loss " + to_string(loss) +
-           " takes factors of at least 0; start from a nonnegative model, or leave out " + option_name("initial"));
-  }
-}
+std::string name_in_messages(const Loss& loss) { return "loss " + to_string(loss); }
 
 }  // namespace
 
@@ -39,7 +27,9 @@ void Gcp::check(const TensorSummary& tensor, const CpdOptions& options) {
   if (options.ridge > 0) {
     refuse(option_name("ridge") + " belongs to the methods als and complete; leave it out, or use another method");
   }
-  if (options.initial != nullptr && needs_nonnegative_model(method.loss)) check_sign(*options.initial, method.loss);
+  if (options.initial != nullptr && needs_nonnegative_model(method.loss)) {
+    check_initial_signs(*options.initial, name_in_messages(method.loss));
+  }
   sums_over_zeros(method.loss) ? GcpLbfgs::check(tensor, options) : GcpAdam::check(tensor, options);
 }
 
@@ -49,9 +39,15 @@ void Gcp::check_entries(const Tensor& tensor, const CpdOptions& options, Progres
   // Absent entries are zeros, so a zero that is given is as good.
   check_values(
       tensor, [&](double x) { return x == 0 || takes_value(loss, x); },
-      "loss " + to_string(loss) + " takes " + values_taken_by(loss) + "; correct it, or choose another " +
+      name_in_messages(loss) + " takes " + values_taken_by(loss) + "; correct it, or choose another " +
           option_name("loss"),
       meter);
+}
+
+void Gcp::check_signs(const FitContext& context, std::span<const double> weights) {
+  const Loss& loss = method_of(context.options).loss;
+  if (context.options.resume.empty() || !needs_nonnegative_model(loss)) return;
+  check_resumed_signs(context, weights, name_in_messages(loss));
 }
 
 MethodNeeds Gcp::needs(const TensorSummary& tensor, const CpdOptions& options) {

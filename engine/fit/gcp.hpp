@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "engine/fit/fit_method.hpp"
 
@@ -10,6 +11,9 @@ namespace blco {
 struct Gcp {
   static void check(const TensorSummary& tensor, const CpdOptions& options);
   static void check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
+  // Throws Error{invalid_argument} for negative weights, or factors in the backend, of a resumed model, unless the loss
+  // takes them.
+  static void check_signs(const FitContext& context, std::span<const double> weights);
   static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
   static std::unique_ptr<FitMethod> make(const FitContext& context);
 };

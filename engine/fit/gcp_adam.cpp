@@ -9,6 +9,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/fit/gcp.hpp"
 #include "engine/fit/initial_scale.hpp"
 #include "engine/fit/row_blocks.hpp"
 
@@ -32,6 +33,8 @@ constexpr std::uint64_t max_default_samples = std::uint64_t{1} << 18;
 constexpr std::uint64_t fixed_stream = std::uint64_t{1} << 62;
 constexpr std::uint64_t order_stream = std::uint64_t{1} << 61;
 constexpr std::uint64_t sample_stream = std::uint64_t{1} << 60;
+
+std::vector<std::string> moment_names() { return {"first moments", "second moments"}; }
 
 std::uint64_t chunks_of_step(std::uint64_t chunk_count) {
   return std::clamp<std::uint64_t>(chunk_count / steps_of_round, 1, max_chunks_of_step);
@@ -99,7 +102,10 @@ MethodNeeds GcpAdam::needs(const TensorSummary& tensor, const CpdOptions& option
   return needs;
 }
 
-void GcpAdam::start(std::span<const double> weights) { scale_initial_factors(context_, method_.loss, weights); }
+void GcpAdam::start(std::span<const double> weights) {
+  Gcp::check_signs(context_, weights);
+  scale_initial_factors(context_, method_.loss, weights);
+}
 
 void GcpAdam::run_step(SweepReport& report) {
   if (!objective_) objective_ = estimate();
@@ -241,16 +247,7 @@ void GcpAdam::return_to_copies() {
 MethodState GcpAdam::state() const {
   if (!objective_) return {};
   return {.numbers = {static_cast<double>(context_.passes.next()), steps_, draws_, rate_, failures_, *objective_},
-          .matrices = {"first moments", "second moments"}};
-}
-
-void GcpAdam::restore(const MethodState& state) {
-  context_.passes.set_next(static_cast<std::uint64_t>(state.numbers.at(0)));
-  steps_ = state.numbers.at(1);
-  draws_ = state.numbers.at(2);
-  rate_ = state.numbers.at(3);
-  failures_ = state.numbers.at(4);
-  objective_ = state.numbers.at(5);
+          .matrices = moment_names()};
 }
 
 void GcpAdam::store_rows(std::size_t matrix, int mode, std::uint64_t first_row, std::span<double> rows) const {
@@ -258,9 +255,23 @@ void GcpAdam::store_rows(std::size_t matrix, int mode, std::uint64_t first_row, 
   std::copy_n(&moments[offset_of(mode, first_row)], rows.size(), rows.begin());
 }
 
-void GcpAdam::load_rows(std::size_t matrix, int mode, std::uint64_t first_row, std::span<const double> rows) {
-  std::vector<double>& moments = matrix == 0 ? first_moments_ : second_moments_;
-  std::ranges::copy(rows, &moments[offset_of(mode, first_row)]);
+void GcpAdam::restore(ResumedState& state) {
+  state.require(6, moment_names());
+  context_.passes.set_next(state.next_count(number_of_next_pass));
+  steps_ = static_cast<double>(state.next_count("the number of steps"));
+  draws_ = static_cast<double>(state.next_count("the number of samples drawn"));
+  rate_ = state.next_number("the learning rate", 0);
+  failures_ =
+      static_cast<double>(state.next_count("the number of sweeps in a row that gained nothing", state.sweeps()));
+  objective_ = state.next_number("the objective");
+  state.read_rows([this](std::size_t matrix, std::size_t mode, std::uint64_t first_row, std::span<const double> rows) {
+    Numbers& moments = matrix == 0 ? first_moments_ : second_moments_;
+    std::ranges::copy(rows, &moments[offset_of(static_cast<int>(mode), first_row)]);
+  });
+  // Their roots are divisors.
+  if (std::ranges::any_of(second_moments_, [](double moment) { return moment < 0; })) {
+    state.fail("state/second moments has negative numbers");
+  }
 }
 
 }  // namespace blco

@@ -32,10 +32,9 @@ class GcpAdam final : public FitMethod {
   const std::vector<double>& weights() const override { return weights_; }
 
   MethodState state() const override;
-  void restore(const MethodState& state) override;
   // The first and the second moments.
   void store_rows(std::size_t matrix, int mode, std::uint64_t first_row, std::span<double> rows) const override;
-  void load_rows(std::size_t matrix, int mode, std::uint64_t first_row, std::span<const double> rows) override;
+  void restore(ResumedState& state) override;
 
  private:
   // All factors in one vector, mode after mode.

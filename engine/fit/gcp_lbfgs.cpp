@@ -8,6 +8,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/fit/gcp.hpp"
 #include "engine/fit/initial_scale.hpp"
 #include "engine/fit/row_blocks.hpp"
 
@@ -43,6 +44,7 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
 }
 
 void GcpLbfgs::start(std::span<const double> weights) {
+  Gcp::check_signs(context_, weights);
   scale_initial_factors(context_, std::get<GcpMethod>(context_.options.method).loss, weights);
 }
 
@@ -97,8 +99,9 @@ MethodState GcpLbfgs::state() const {
   return {.numbers = {static_cast<double>(context_.passes.next())}, .matrices = {}};
 }
 
-void GcpLbfgs::restore(const MethodState& state) {
-  if (!state.numbers.empty()) context_.passes.set_next(static_cast<std::uint64_t>(state.numbers[0]));
+void GcpLbfgs::restore(ResumedState& state) {
+  state.require(1, {});
+  context_.passes.set_next(state.next_count(number_of_next_pass));
 }
 
 }  // namespace blco

@@ -24,7 +24,7 @@ class GcpLbfgs final : public FitMethod {
 
   // The number of the next pass.
   MethodState state() const override;
-  void restore(const MethodState& state) override;
+  void restore(ResumedState& state) override;
 
  private:
   double evaluate(std::span<const double> x, std::span<double> gradient);

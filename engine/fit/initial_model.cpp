@@ -82,4 +82,25 @@ std::vector<std::uint64_t> count_new_rows(const TensorSummary& tensor, const Cpd
   return rows;
 }
 
+std::vector<std::uint64_t> count_outside_box(const CpdOptions& options) {
+  const auto* const als = std::get_if<AlsMethod>(&options.method);
+  if (als == nullptr || als->constraints.empty()) return {};
+  const CpdModel& initial = *options.initial;
+  const auto rank = static_cast<std::size_t>(initial.rank);
+  // Unless a mode is normalised, which then carries them, the weights go into the rows of the first.
+  const bool weighs_first = std::ranges::none_of(als->constraints, &RowConstraint::normalises);
+  std::vector<std::uint64_t> counts;
+  for (std::size_t n = 0; n < initial.factors.size(); ++n) {
+    const RowConstraint& constraint = als->constraints[n];
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; constraint.set == RowSet::box && i < initial.factors[n].size(); ++i) {
+      const double entry = initial.factors[n][i] * (weighs_first && n == 0 ? initial.weights[i % rank] : 1.0);
+      if (entry < constraint.lower || entry > constraint.upper) ++count;
+    }
+    counts.push_back(count);
+  }
+  if (std::ranges::all_of(counts, [](std::uint64_t count) { return count == 0; })) counts.clear();
+  return counts;
+}
+
 }  // namespace blco

@@ -18,4 +18,7 @@ void check_initial_labels(const Tensor& tensor, const CpdModel& initial);
 // Per mode, how many rows the tensor has beyond those of the model; empty if none.
 std::vector<std::uint64_t> count_new_rows(const TensorSummary& tensor, const CpdModel& initial);
 
+// Per mode with a box, how many entries of the rows from which its first update starts lie outside it; empty if none.
+std::vector<std::uint64_t> count_outside_box(const CpdOptions& options);
+
 }  // namespace blco

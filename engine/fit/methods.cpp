@@ -1,7 +1,9 @@
 // The table of methods: to add one, write its class, and name it here and in CpdMethod.
 #include <blco/cpd_method.hpp>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <variant>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
@@ -52,6 +54,13 @@ auto with_method(const CpdMethod& method, const Visit& visit) {
 
 const char* name_of(const CpdMethod& method) {
   return with_method(method, [](auto of) { return decltype(of)::name; });
+}
+
+bool is_method(std::string_view name) {
+  const auto is_name = [&]<class... Options>(std::type_identity<std::variant<Options...>>) {
+    return ((name == MethodOf<Options>::name) || ...);
+  };
+  return is_name(std::type_identity<CpdMethod>());
 }
 
 void check_method(const TensorSummary& tensor, const CpdOptions& options) {

@@ -7,9 +7,11 @@
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
+#include "blco/option_name.hpp"
 #include "blco/payload.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/common/tensor_sizes.hpp"
+#include "engine/fit/row_blocks.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/aligned_buffer.hpp"
 
@@ -57,7 +59,51 @@ void check_chunk(const ChunkSource& tensor, const ChunkView& chunk, const std::f
   }
 }
 
+bool has_negative(std::span<const double> numbers) {
+  return std::ranges::any_of(numbers, [](double number) { return number < 0; });
+}
+
+bool has_negative_rows(const FitContext& context, int mode) {
+  const int rank = context.options.rank;
+  std::vector<double> block(static_cast<std::size_t>(numbers_of_block(rank)));
+  return !for_each_row_block(context.tensor.summary().shape[static_cast<std::size_t>(mode)], rank,
+                             [&](std::uint64_t first, std::size_t count) {
+                               const std::span<double> rows = std::span(block).first(count);
+                               context.backend.store_factor(mode, first, rows);
+                               return !has_negative(rows);
+                             });
+}
+
+// `is_negative(n)` says whether factor n has negative entries. Returns "" or the start of a sentence.
+template <class IsNegative>
+std::string find_negative(std::span<const double> weights, std::size_t order, const std::string& model,
+                          const IsNegative& is_negative) {
+  if (has_negative(weights)) return "a weight of " + model + " is negative";
+  for (std::size_t n = 0; n < order; ++n) {
+    if (is_negative(n)) return "factor " + std::to_string(n) + " of " + model + " has negative entries";
+  }
+  return "";
+}
+
 }  // namespace
+
+void check_initial_signs(const CpdModel& initial, const std::string& taker) {
+  const std::string found = find_negative(initial.weights, initial.factors.size(), "the initial model",
+                                          [&](std::size_t n) { return has_negative(initial.factors[n]); });
+  if (found.empty()) return;
+  refuse(found + ", but " + taker +
+         " takes weights and factors of at least 0; start from a nonnegative model, or leave out " +
+         option_name("initial"));
+}
+
+void check_resumed_signs(const FitContext& context, std::span<const double> weights, const std::string& taker) {
+  const std::string found =
+      find_negative(weights, context.tensor.summary().shape.size(), "the model to resume",
+                    [&](std::size_t n) { return has_negative_rows(context, static_cast<int>(n)); });
+  if (found.empty()) return;
+  refuse(context.options.resume.string() + ": " + found + ", but " + taker +
+         " takes weights and factors of at least 0; resume another checkpoint, or start a new fit");
+}
 
 void check_values(const Tensor& tensor, const std::function<bool(double)>& is_allowed, const std::string& demand,
                   ProgressMeter& meter) {

@@ -259,7 +259,8 @@ std::vector<std::vector<Hdf5Id>> open_state(const Hdf5Place& place, hid_t root, 
   std::vector<std::vector<Hdf5Id>> matrices;
   if (!has_link(place, root, "state")) return matrices;
   const Hdf5Id state = own(H5Gopen2(root, "state", H5P_DEFAULT), H5Gclose, place, "cannot open the group state");
-  model.state_numbers = read_list(place, state.get(), "numbers", max_state_numbers, file_bytes);
+  model.state_numbers = read_list(place, root, "state/numbers", max_state_numbers, file_bytes);
+  if (model.state_numbers.empty()) fail_at(place, "the list state/numbers is missing");
   if (!has_attribute(place, state.get(), "matrices")) return matrices;
   model.state_matrices = read_texts(place, state.get(), "matrices", max_state_matrices, max_word_bytes);
   for (const std::string& name : model.state_matrices) {

@@ -68,7 +68,11 @@ QuietHdf5::~QuietHdf5() {
 
 void fail_at(const Hdf5Place& place, const std::string& what) {
   const char* const remedy = place.on_failure == ErrorKind::corrupt ? "; restore it from a copy, or make it again" : "";
-  throw Error(place.on_failure, place.path.string() + ": " + what + remedy);
+  // Texts of the file may be in it, and a message is one line.
+  std::string shown = what;
+  std::ranges::replace_if(
+      shown, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
+  throw Error(place.on_failure, place.path.string() + ": " + shown + remedy);
 }
 
 void fail_hdf5(const Hdf5Place& place, std::string_view what, std::string_view name) {

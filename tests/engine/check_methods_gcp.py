@@ -1,50 +1,57 @@
 """Generalised CP: objectives and gradients of gaussian and poisson over all cells, and Adam. See check_methods.py.
 
-No program prints a gradient, but where a long fit ends it is zero.
+Gradients are those of blco's evaluate(), which dump_gradients prints; and where a long fit ends, they are zero.
 """
+import json
 import re
 
 import numpy as np
 
-from method_oracles import dense_model, dense_mttkrp, gram_product
+from method_oracles import dense_model, dense_mttkrp
 
 RANK = 3
 SHAPE = (12, 9, 14)
 EPSILON = 1e-10
 
 
-def objective(array, model, loss):
-    if loss == "gaussian":
-        return np.sum((array - model)**2)
-    if loss == "poisson":
-        return np.sum(model - array * np.log(model + EPSILON))
-    if loss == "bernoulli-odds":
-        return np.sum(np.log(model + 1) - array * np.log(model + EPSILON))
-    return np.sum(np.logaddexp(0, model) - array * model)  # bernoulli-logit
+# Hong, Kolda & Duersch 2020, table 1: the loss of an entry, and its derivative by the model's value.
+HUBER, BETA = 0.4, 1.5
+LOSSES = {
+    "gaussian": (lambda x, m: (x - m)**2, lambda x, m: 2 * (m - x)),
+    "poisson": (lambda x, m: m - x * np.log(m + EPSILON), lambda x, m: 1 - x / (m + EPSILON)),
+    "poisson-log": (lambda x, m: np.exp(m) - x * m, lambda x, m: np.exp(m) - x),
+    "bernoulli-odds": (lambda x, m: np.log(m + 1) - x * np.log(m + EPSILON),
+                       lambda x, m: 1 / (m + 1) - x / (m + EPSILON)),
+    "bernoulli-logit": (lambda x, m: np.logaddexp(0, m) - x * m, lambda x, m: 1 / (1 + np.exp(-m)) - x),
+    "gamma": (lambda x, m: x / (m + EPSILON) + np.log(m + EPSILON),
+              lambda x, m: 1 / (m + EPSILON) - x / (m + EPSILON)**2),
+    "rayleigh": (lambda x, m: 2 * np.log(m + EPSILON) + np.pi / 4 * (x / (m + EPSILON))**2,
+                 lambda x, m: 2 / (m + EPSILON) - np.pi / 2 * x**2 / (m + EPSILON)**3),
+    f"huber:{HUBER}": (lambda x, m: np.where(np.abs(x - m) <= HUBER, (x - m)**2, 2 * HUBER * np.abs(x - m) - HUBER**2),
+                       lambda x, m: 2 * np.clip(m - x, -HUBER, HUBER)),
+    f"beta:{BETA}": (lambda x, m: (m + EPSILON)**BETA / BETA - x * (m + EPSILON)**(BETA - 1) / (BETA - 1),
+                     lambda x, m: (m + EPSILON)**(BETA - 1) - x * (m + EPSILON)**(BETA - 2)),
+}
+SUMS_OVER_ZEROS = ("gaussian", "poisson")
 
 
-def gradients(array, factors, loss):
+def objective(array, model, loss, cells=True):
+    """Over all cells, or those for which `cells` holds."""
+    return np.sum(np.where(cells, LOSSES[loss][0](array, model), 0))
+
+
+def gradients(array, factors, loss, cells=True):
     """From the definition: the derivative at every cell, times the other modes' rows."""
-    model = dense_model(factors)
-    derivative = 2 * (model - array) if loss == "gaussian" else 1 - array / (model + EPSILON)
+    derivative = np.where(cells, LOSSES[loss][1](array, dense_model(factors)), 0)
     return [dense_mttkrp(derivative, factors, mode) for mode in range(len(factors))]
 
 
-def sparse_gradients(tensor, factors, loss):
-    """From the given cells alone and the closed form of the rest: what blco's passes compute."""
-    model = dense_model(factors)
-    given = tensor.array != 0
-    result = []
-    for mode, factor in enumerate(factors):
-        if loss == "gaussian":
-            zeros = 2 * factor @ gram_product(factors, mode)
-            beyond = np.where(given, -2 * tensor.array, 0)
-        else:
-            sums = [other.sum(axis=0) for n, other in enumerate(factors) if n != mode]
-            zeros = np.tile(np.prod(sums, axis=0), (len(factor), 1))
-            beyond = np.where(given, -tensor.array / (model + EPSILON), 0)
-        result.append(zeros + dense_mttkrp(beyond, factors, mode))
-    return result
+def evaluated(bench, tensor, factors, loss, absent):
+    """Value and gradients by blco's evaluate()."""
+    output, _ = bench.commands.run("dump_gradients", tensor.container, bench.start(factors), loss, absent)
+    result = json.loads(output)
+    return result["value"], [np.array(slopes).reshape(factor.shape)
+                             for slopes, factor in zip(result["gradients"], factors)]
 
 
 def weighted(model):
@@ -65,13 +72,44 @@ def counts(seed):
     return random.poisson(dense_model(random_factors(seed + 1, low=0.0)) * 0.4).astype(float)
 
 
+def sparse_case(loss, shape, seed):
+    """An array of which a tenth is given, by values that suit the loss, and factors."""
+    random = np.random.default_rng(seed)
+    values = random.gamma(2.0, 1.0, shape) + 0.1
+    if loss.startswith("bernoulli"):
+        values = np.ones(shape)
+    elif loss.startswith("poisson"):
+        values = random.poisson(2.0, shape) + 1.0
+    return np.where(random.random(shape) < 0.1, values, 0), random_factors(seed + 1, shape)
+
+
+def compare_gradients(bench, what, actual, expected):
+    """Pairs of a value and a gradient per mode."""
+    bench.near(f"{what}, value", actual[0], expected[0], 1e-12)
+    for mode, (ours, theirs) in enumerate(zip(actual[1], expected[1], strict=True)):
+        bench.near(f"{what}, gradient of mode {mode}", ours, theirs, 1e-12)
+
+
+def check_evaluate(bench):
+    """blco's evaluate() beside the definition, over all cells where it can, and over the given ones."""
+    for shape in [(12, 9, 14), (30, 20), (6, 5, 7, 4)]:
+        for seed, loss in enumerate(LOSSES):
+            array, factors = sparse_case(loss, shape, seed)
+            tensor = bench.tensor(array, chunk_nnz=32)
+            model = dense_model(factors)
+            for absent, cells in (("unknown", array != 0), ("zeros", True)):
+                if absent == "zeros" and loss not in SUMS_OVER_ZEROS:
+                    continue
+                compare_gradients(bench, f"evaluate, {loss}, {len(shape)} modes, absent cells {absent}",
+                                  evaluated(bench, tensor, factors, loss, absent),
+                                  (objective(array, model, loss, cells), gradients(array, factors, loss, cells)))
+
+
 def check_lbfgs(bench, loss):
     array = counts(3)
     tensor = bench.tensor(array)
     options = ("--method", "gcp", "--loss", loss, "--rank", RANK, "--tolerance", 0)
     start = random_factors(7)
-    for expected, actual in zip(gradients(array, start, loss), sparse_gradients(tensor, start, loss)):
-        bench.near(f"{loss}, the closed form's gradient", actual, expected, 1e-12)
 
     first, output = bench.fit(tensor, *options, "--init", bench.start(start), "--sweeps", 1, "--evaluations", 2)
     bench.near(f"{loss}, objective of two evaluations", printed_objective(output),
@@ -108,6 +146,7 @@ def check_adam(bench, loss):
 
 
 def checks(bench):
+    check_evaluate(bench)
     for loss in ("gaussian", "poisson"):
         check_lbfgs(bench, loss)
     for loss in ("bernoulli-odds", "bernoulli-logit"):
@@ -115,7 +154,7 @@ def checks(bench):
 
 
 def peer_checks(bench):
-    """pyttb's gradients are those of the closed form; from the same start, its L-BFGS-B ends at the same objective."""
+    """blco's gradients are pyttb's; from the same start, both L-BFGS-B end at the same objective."""
     import logging
 
     logging.disable(logging.WARNING)  # one line for each matrix that it copies
@@ -125,20 +164,37 @@ def peer_checks(bench):
     from pyttb.gcp.handles import Objectives
     from pyttb.gcp.optimizers import LBFGSB
 
+    kinds = {"gaussian": Objectives.GAUSSIAN, "poisson": Objectives.POISSON, "poisson-log": Objectives.POISSON_LOG,
+             "bernoulli-odds": Objectives.BERNOULLI_ODDS, "bernoulli-logit": Objectives.BERNOULLI_LOGIT,
+             "gamma": Objectives.GAMMA, "rayleigh": Objectives.RAYLEIGH, f"huber:{HUBER}": Objectives.HUBER,
+             f"beta:{BETA}": Objectives.BETA}
+
+    def ktensor(factors):
+        return ttb.ktensor([np.asfortranarray(factor) for factor in factors])
+
+    def theirs(array, factors, loss, cells):
+        parameter = {f"huber:{HUBER}": HUBER, f"beta:{BETA}": BETA}.get(loss)
+        function, gradient, _ = setup(kinds[loss], None, parameter)
+        weights = None if cells is None else cells.astype(float)
+        return evaluate(ktensor(factors), ttb.tensor(array), weights, function, gradient)
+
+    for seed, loss in enumerate(LOSSES):
+        array, factors = sparse_case(loss, SHAPE, seed)
+        tensor = bench.tensor(array, chunk_nnz=32)
+        compare_gradients(bench, f"evaluate beside pyttb, {loss}, the given cells",
+                          evaluated(bench, tensor, factors, loss, "unknown"), theirs(array, factors, loss, array != 0))
+        if loss in SUMS_OVER_ZEROS:
+            compare_gradients(bench, f"evaluate beside pyttb, {loss}, all cells",
+                              evaluated(bench, tensor, factors, loss, "zeros"), theirs(array, factors, loss, None))
+
     array = counts(3)
     tensor = bench.tensor(array)
-    for loss, kind in (("gaussian", Objectives.GAUSSIAN), ("poisson", Objectives.POISSON)):
+    for loss in SUMS_OVER_ZEROS:
         start = random_factors(7)
-        function, gradient, lower = setup(kind, ttb.tensor(array))
-        value, slopes = evaluate(ttb.ktensor([np.asfortranarray(f) for f in start]), ttb.tensor(array), None, function,
-                                 gradient)
-        bench.near(f"{loss}, pyttb's objective", objective(array, dense_model(start), loss), value, 1e-12)
-        for mode, (ours, theirs) in enumerate(zip(sparse_gradients(tensor, start, loss), slopes)):
-            bench.near(f"{loss}, pyttb's gradient of mode {mode}", ours, theirs, 1e-12)
         model, _ = bench.fit(tensor, "--method", "gcp", "--loss", loss, "--rank", RANK, "--init", bench.start(start),
                              "--sweeps", 40, "--tolerance", 0)
-        _, _, info = ttb.gcp_opt(ttb.tensor(array), RANK, kind, LBFGSB(maxiter=2000, iprint=-1),
-                                 init=ttb.ktensor([np.asfortranarray(f) for f in start]), printitn=0)
-        theirs = float(info["final_f"])
-        bench.holds(f"{loss}: objective {model.history[-1]:.6f} beside pyttb's {theirs:.6f}",
-                    model.history[-1] <= theirs + 1e-3 * abs(theirs))
+        _, _, info = ttb.gcp_opt(ttb.tensor(array), RANK, kinds[loss], LBFGSB(maxiter=2000, iprint=-1),
+                                 init=ktensor(start), printitn=0)
+        expected = float(info["final_f"])
+        bench.holds(f"{loss}: objective {model.history[-1]:.6f} beside pyttb's {expected:.6f}",
+                    model.history[-1] <= expected + 1e-3 * abs(expected))

@@ -131,12 +131,20 @@ def script_inputs(source):
             yield source.randbytes(length)
 
 
+def model_inputs(source):
+    yield from script_inputs(source)
+    # One edit: the 23rd of the names of fuzz_model.cpp, state/numbers, becomes a list of f64; then a matrix of 3x2.
+    for numbers in ((0, 7, 3), (0, -3, 1), (0, 1e300, 1), (0, 0.5, 1), (0, 2.0**53, -2), (0, 7), (0, float("nan"), 1)):
+        yield bytes([1, 22, 1, 7, 1, len(numbers), 0]) + struct.pack(f"<{len(numbers)}d", *numbers)
+    yield bytes([1, 23, 1, 7, 2, 3, 2, 0]) + struct.pack("<6d", *range(5), float("inf"))
+
+
 def main():
     source = random.Random(20220628)
     inputs = {"text": text_inputs(), "matrix_market": matrix_market_inputs(), "csv": csv_inputs(),
               "labels": label_inputs(), "time": time_inputs(), "npz": npz_inputs(), "npy_header": npy_header_inputs(),
               "payload": payload_inputs(source), "trailer": trailer_inputs(), "options": options_inputs(),
-              "hdf5_coo": script_inputs(source), "model": script_inputs(source), "container": script_inputs(source)}
+              "hdf5_coo": script_inputs(source), "model": model_inputs(source), "container": script_inputs(source)}
     for target, cases in inputs.items():
         folder = pathlib.Path(sys.argv[1]) / target
         folder.mkdir(parents=True, exist_ok=True)

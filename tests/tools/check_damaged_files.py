@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Damages small containers and models in thousands of ways, and runs the commands on each.
+"""Damages small containers, models and checkpoints in thousands of ways, and runs the commands on each.
 
 usage: check_damaged_files.py BIN_FOLDER [SCALE [SEED]]
 
@@ -15,6 +15,9 @@ import random
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "engine"))
+from method_jobs import METHOD_JOBS, fit_arguments, make_method_tensors  # noqa: E402
 
 SEED = 20220628
 LIMIT_SECONDS = 60
@@ -107,10 +110,29 @@ class Job:
         return failures
 
 
+def runner(bin_folder, folder):
+    def run(tool, *arguments):
+        subprocess.run([os.path.join(bin_folder, tool), *map(str, arguments)], cwd=folder, check=True,
+                       capture_output=True)
+    return run
+
+
+def checkpoint_jobs(bin_folder, folder):
+    """Per method, a fit that goes on from a checkpoint, and the same from one that another tool has written."""
+    run = runner(bin_folder, folder)
+    make_method_tensors(run, folder, (20, 15, 12), 400, 128)
+    for name in METHOD_JOBS:
+        run("blco-cpd", *fit_arguments(name, folder, 3, 2, "--checkpoint", "fit.ckpt", "-o", "fit.h5"))
+        data = (folder / "fit.ckpt").read_bytes()
+        resume = ["blco-cpd", *map(str, fit_arguments(name, folder, 3, 3, "--resume", "input", "-o", "output"))]
+        yield Job(bin_folder, folder, f"checkpoint of {name}", data, resume), (60, 20)
+        # Its numbers have no checksum and are taken as they are, unless no fit writes such ones.
+        yield Job(bin_folder, folder, "the same without trailer", without_trailer(data), resume, False), (120, 40)
+
+
 def make_inputs(bin_folder, folder):
     """Containers without and with a key column, a model, a container for that model, and both with labels."""
-    def run(tool, *arguments):
-        subprocess.run([os.path.join(bin_folder, tool), *arguments], cwd=folder, check=True, capture_output=True)
+    run = runner(bin_folder, folder)
     run("blco-gen", "--shape", "60x50x40", "--nnz", "900", "--chunk-nnz", "300", "--seed", "3", "-o", "three.blco")
     run("blco-gen", "--shape", "x".join(["20"] * 14), "--nnz", "200", "--counts", "-o", "keys.blco")
     run("blco-cpd", "three.blco", "--rank", "3", "--sweeps", "2", "--threads", "1", "-o", "model.h5")
@@ -156,6 +178,8 @@ def main():
         failures += job("labelled model", whole["labels.h5"], ["blco-info", "input"]).check(counts(60, 20), seed)
         failures += job("labelled model without trailer", bare["labels.h5"], ["blco-info", "input"], False).check(
             counts(200, 100), seed)
+        for resumed, (flips, others) in checkpoint_jobs(bin_folder, folder):
+            failures += resumed.check(counts(flips, others), seed)
     print("\n".join(failures))
     return 1 if failures else 0
 

@@ -155,6 +155,15 @@ std::optional<TensorFile> open_validation(const Arguments& arguments) {
   return std::make_optional<TensorFile>(arguments.method.validation);
 }
 
+// The error over cells that the fit sees falls all the while.
+void note_validation(const Arguments& arguments, cli::Reporter& reporter) {
+  std::error_code failure;
+  if (!std::filesystem::equivalent(arguments.tensor, arguments.method.validation, failure)) return;
+  reporter.note(
+      "--validate names the tensor that is fitted, so that its error says nothing of unknown cells; give cells that "
+      "the fit does not see");
+}
+
 void dry_run(Arguments& arguments, cli::Reporter& reporter) {
   const TensorFile tensor(arguments.tensor);
   const std::optional<TensorFile> validation = open_validation(arguments);
@@ -219,6 +228,7 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   if (arguments.dry_run) return dry_run(arguments, reporter);
   const TensorFile tensor(arguments.tensor);
   const std::optional<TensorFile> validation = open_validation(arguments);
+  note_validation(arguments, reporter);
   cli::set_method(arguments.method, tensor.summary(), validation ? &*validation : nullptr, cpd);
   if (arguments.ranks.is_search()) {
     return cli::fit_ranks(arguments.ranks, tensor, arguments.budget, cpd, arguments.output, reporter);

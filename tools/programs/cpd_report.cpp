@@ -48,6 +48,7 @@ Json as_json(const CpdPlan& plan) {
       {"stops_within_sweep", plan.stops_within_sweep},
       {"stops_after_pass", plan.stops_after_pass},
       {"new_rows", plan.new_rows},
+      {"outside_box", plan.outside_box},
       {"passes", Json::array()}};
   for (const PassSeconds& pass : plan.passes) {
     json["passes"].push_back({{"mode", pass.mode},
@@ -121,6 +122,11 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
 
 void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& tensor,
                   const std::filesystem::path& initial, std::uint64_t seed) {
+  for (std::size_t n = 0; n < plan.outside_box.size(); ++n) {
+    if (plan.outside_box[n] == 0) continue;
+    reporter.print(fmt::format("start   {} entries of {} in {} lie outside --box; the first sweep moves them into it",
+                               format_count(plan.outside_box[n]), tensor.mode_names[n], initial.string()));
+  }
   std::string modes;
   for (std::size_t n = 0; n < plan.new_rows.size(); ++n) {
     if (plan.new_rows[n] == 0) continue;

@@ -65,6 +65,9 @@ struct CpdPlan {
   std::uint64_t minimum_bytes = 0;           // the smallest budget that suffices
   std::uint64_t disk_bytes_per_pass = 0;     // read from the container, in every pass but the first
   std::vector<std::uint64_t> new_rows = {};  // per mode, those that CpdOptions::initial lacks; empty: none
+  // Per mode, the entries of CpdOptions::initial outside the mode's box, into which its first update moves them; empty:
+  // none.
+  std::vector<std::uint64_t> outside_box = {};
   // True if memory holds a copy of what a sweep overwrites. A job that is cancelled or out of time then ends at once
   // with its last finished sweep; otherwise it first finishes the sweep in progress.
   bool stops_within_sweep = false;
@@ -174,9 +177,9 @@ struct CpdOptions {
 // change it by rounding. A GPU adds sums in no fixed order.
 //
 // Throws Error: invalid_argument (rank; values, options or an initial or resumed model that do not suit), out_of_memory
-// (budget below the minimum, which the message names), corrupt (bad checksum; thrown after reads in flight have
-// drained), io (trace, resumed model, a place without room for the model), cancelled (before the first sweep was
-// finished), cuda and not_built (Device::cuda).
+// (budget below the minimum, which the message names), corrupt (bad checksum, thrown after reads in flight have
+// drained; a state in the resumed model that no fit has saved), io (trace, resumed model, a place without room for the
+// model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda).
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
 
 // Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that

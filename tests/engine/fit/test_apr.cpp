@@ -332,8 +332,8 @@ TEST_F(AprBudgets, RefusesWhatDoesNotGoTogether) {
             "the value at (1, 2, 3), counted from 0, is -7.5, but `method = apr` takes counts, which are at least 0; "
             "use `method = als`");
   EXPECT_EQ(complaint_of(apr_options(1, &negative), tensor_),
-            "factor 1 of the initial model has negative entries; `method = apr` starts from weights and factors of at "
-            "least 0");
+            "factor 1 of the initial model has negative entries, but `method = apr` takes weights and factors of at "
+            "least 0; start from a nonnegative model, or leave out `initial`");
   EXPECT_EQ(complaint_of(ridge, tensor_),
             "`ridge` belongs to the methods als and complete; leave it out, or use another method");
   EXPECT_EQ(complaint_of(apr_options(1, nullptr, {.inner_iterations = 0}), tensor_),

@@ -245,7 +245,8 @@ TEST_F(Gcp, RefusesWhatDoesNotGoTogether) {
   initial.factors[2][5] = -0.1;
   wanted = options(poisson, 1);
   wanted.initial = &initial;
-  EXPECT_THAT(refusal(tensor, wanted), testing::HasSubstr("negative entries, but loss poisson takes factors of at"));
+  EXPECT_THAT(refusal(tensor, wanted),
+              testing::HasSubstr("negative entries, but loss poisson takes weights and factors of at"));
 
   CoordinateTensor other = counts_;
   other.values[7] = -2;

@@ -136,6 +136,27 @@ TEST_F(InitialModel, LendsNewRowsTheSizeAndTheSignOfItsColumns) {
   EXPECT_DOUBLE_EQ(new_row_scales(std::vector<double>{-1, -1}, 1)[0], -std::sqrt(3.0));
 }
 
+TEST_F(InitialModel, HasItsEntriesOutsideABoxCounted) {
+  CpdModel initial;
+  initial.shape = {2, 1, 2};
+  initial.rank = 2;
+  initial.weights = {1, 10};
+  initial.factors = {{0.5, 0.2, -1, 0.05}, {0, 2}, {0.5, 1, 1.5, -0.5}};
+  const RowConstraint box{.set = RowSet::box, .lower = 0, .upper = 1};
+  const auto outside = [&](const std::vector<RowConstraint>& constraints) {
+    CpdOptions options{.initial = &initial};
+    options.method = AlsMethod{constraints};
+    return count_outside_box(options);
+  };
+
+  EXPECT_THAT(outside({box, {}, {}}), ElementsAre(1, 0, 0));
+  EXPECT_THAT(outside({{}, {}, box}), ElementsAre(0, 0, 2)) << "its ends are in it";
+  EXPECT_THAT(outside({box, box, box}), ElementsAre(2, 1, 2)) << "the weights are in the first mode: 0.2 is 2";
+  EXPECT_THAT(outside({{}, {.set = RowSet::nonnegative}, {}}), IsEmpty());
+  EXPECT_THAT(outside({{.set = RowSet::box, .lower = -1, .upper = 1}, {}, {}}), IsEmpty());
+  EXPECT_THAT(outside({}), IsEmpty());
+}
+
 TEST_F(InitialModel, IsCompletedByTheRowsOfTheSeedInTheirPlaces) {
   const CpdModel shorter = model({3, 4, 2});
   for (const auto& [relabel, on_device] :
