@@ -56,11 +56,4 @@ double ModelValues::at(std::span<const std::uint64_t> point) const {
   return sums[0];
 }
 
-std::uint64_t ModelValues::memory_bytes(const CpdModel& model) {
-  std::uint64_t bytes = (model.weights.size() + model.sweeps()) * sizeof(double);
-  for (const auto& factor : model.factors) bytes += factor.size() * sizeof(double);
-  for (const Labels& labels : model.labels) bytes += labels.memory_bytes();
-  return bytes;
-}
-
 }  // namespace blco
