@@ -193,8 +193,9 @@ void predict_entries(const Arguments& arguments, cli::Reporter& reporter) {
                     cli::format_count(summary.impossible_entries), to_string(summary.loss)));
   }
   if (summary.entries_without_ratio > 0) {
-    reporter.note(fmt::format("{} entries of 0 have no likelihood ratio: the loss {} takes numbers above 0",
-                              cli::format_count(summary.entries_without_ratio), to_string(summary.loss)));
+    reporter.note(fmt::format("{} entr{} of 0 without a likelihood ratio: the loss {} takes numbers above 0",
+                              cli::format_count(summary.entries_without_ratio),
+                              summary.entries_without_ratio == 1 ? "y" : "ies", to_string(summary.loss)));
   }
   reporter.event("result", summary_json(summary, arguments.output));
 }

@@ -88,6 +88,7 @@ TEST(LikelihoodRatio, HasTheseValues) {
   EXPECT_NEAR(likelihood_ratio({LossKind::poisson}, 0, 2), 4, 0);
   EXPECT_NEAR(likelihood_ratio({LossKind::bernoulli_odds}, 1, 1), 1.3862943611198906, 1e-9);
   EXPECT_EQ(likelihood_ratio({LossKind::gaussian}, 3, 1), 4);
+  EXPECT_TRUE(std::isnan(likelihood_ratio({LossKind::gamma}, 0, 1)));
 }
 
 // As a difference of losses, of which each is about 10^8, it would have no right digit.
