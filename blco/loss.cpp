@@ -79,7 +79,8 @@ std::string loss_parameter_ranges() {
   std::string text;
   for (const LossName& name : names) {
     if (name.parameter == 0) continue;
-    text.append(text.empty() ? "" : ", ").append(1, name.parameter).append(" is ").append(name.range);
+    const std::string range = std::string(1, name.parameter) + " is " + name.range;
+    if (text.find(range) == std::string::npos) text += (text.empty() ? "" : ", ") + range;
   }
   return text;
 }

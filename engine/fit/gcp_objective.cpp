@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <numeric>
 
+#include "blco/raw_vector.hpp"
 #include "engine/fit/factor_steps.hpp"
 #include "engine/fit/row_blocks.hpp"
 
@@ -54,6 +55,7 @@ void GcpObjective::sum_columns() {
 
 void GcpObjective::multiply_others(int left_out) {
   if (at_zero_ == ZeroLoss::square) {
+    free_memory(others_);  // R x R, of which there is room for one
     others_ = product_of_grams(*backend_, order(), rank_, left_out);
     return;
   }

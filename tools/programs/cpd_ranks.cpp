@@ -181,7 +181,7 @@ class RankSearch {
     if (report.is_best && report.start > 1) words += "  best so far";
     if (!is_table()) {
       reporter_.print(words);
-    } else if (arguments_.starts > 1) {
+    } else {
       reporter_.note(fmt::format("rank {}, {}", rank, words));
     }
   }
