@@ -8,15 +8,11 @@
 
 #include "blco/error.hpp"
 #include "tests/engine/dense_loss.hpp"
+#include "tests/every_loss.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
 namespace {
-
-const std::vector<Loss> every_loss{
-    {LossKind::gaussian, 0},       {LossKind::poisson, 0},         {LossKind::poisson_log, 0},
-    {LossKind::bernoulli_odds, 0}, {LossKind::bernoulli_logit, 0}, {LossKind::gamma, 0},
-    {LossKind::rayleigh, 0},       {LossKind::huber, 0.7},         {LossKind::beta, 1.5}};
 
 // Gradients of gaussian and poisson in closed form, from the definition; all of one mode.
 std::vector<double> dense_gradient(const CoordinateTensor& tensor, const Matrices& factors, std::size_t rank,
@@ -84,7 +80,7 @@ TEST_F(Evaluate, EveryLossOverTheGivenEntriesHasTheDerivativesOfItsValue) {
     folded.points.push_back(at);
     folded.values.push_back(x);
   }
-  for (const Loss& loss : every_loss) {
+  for (const Loss& loss : losses_by_name(0.7)) {
     SCOPED_TRACE(to_string(loss));
     Matrices factors = uniform_factors(shape_, rank_, 5, 0.3, 0.9);
 
@@ -157,7 +153,8 @@ TEST_F(Evaluate, RefusesWhatItCannotSum) {
   EXPECT_EQ(message_of({LossKind::huber, 0.5}),
             "loss huber:0.5 has no closed form of its sum over all zeros, as gaussian and poisson have; evaluate it "
             "with `absent = unknown`, over the entries alone");
-  EXPECT_EQ(message_of({LossKind::beta, 1}), "the parameter of loss beta:1 is out of range: D is above 0, B is neither 0 nor 1");
+  EXPECT_EQ(message_of({LossKind::beta, 1}),
+            "the parameter of loss beta:1 is out of range: D is above 0, B is neither 0 nor 1");
   factors[1].pop_back();
   EXPECT_EQ(message_of({}), "factor 1 is not a matrix of 9 x 5");
   factors.pop_back();
