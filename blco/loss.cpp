@@ -1,6 +1,7 @@
 // Names of losses.
 #include "blco/loss.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -9,43 +10,45 @@
 namespace blco {
 namespace {
 
+bool is_positive(double parameter) { return parameter > 0; }
+bool is_neither_0_nor_1(double parameter) { return parameter != 0 && parameter != 1; }
+
 struct LossName {
   LossKind kind;
   std::string_view name;
-  char parameter;  // its letter, or 0
+  char parameter = 0;           // its letter, or 0: none
+  const char* range = nullptr;  // of the parameter, in words
+  bool (*is_legal)(double) = nullptr;
 };
 
 constexpr std::array names = {
-    LossName{LossKind::gaussian, "gaussian", 0},
-    LossName{LossKind::poisson, "poisson", 0},
-    LossName{LossKind::poisson_log, "poisson-log", 0},
-    LossName{LossKind::bernoulli_odds, "bernoulli-odds", 0},
-    LossName{LossKind::bernoulli_logit, "bernoulli-logit", 0},
-    LossName{LossKind::gamma, "gamma", 0},
-    LossName{LossKind::rayleigh, "rayleigh", 0},
-    LossName{LossKind::huber, "huber", 'D'},
-    LossName{LossKind::beta, "beta", 'B'},
+    LossName{LossKind::gaussian, "gaussian"},
+    LossName{LossKind::poisson, "poisson"},
+    LossName{LossKind::poisson_log, "poisson-log"},
+    LossName{LossKind::bernoulli_odds, "bernoulli-odds"},
+    LossName{LossKind::bernoulli_logit, "bernoulli-logit"},
+    LossName{LossKind::gamma, "gamma"},
+    LossName{LossKind::rayleigh, "rayleigh"},
+    LossName{LossKind::huber, "huber", 'D', "above 0", is_positive},
+    LossName{LossKind::beta, "beta", 'B', "neither 0 nor 1", is_neither_0_nor_1},
 };
 
-bool is_legal(const Loss& loss) {
-  if (!std::isfinite(loss.parameter)) return false;
-  if (loss.kind == LossKind::huber) return loss.parameter > 0;
-  if (loss.kind == LossKind::beta) return loss.parameter != 0 && loss.parameter != 1;
-  return true;
-}
+const LossName& name_of(LossKind kind) { return *std::ranges::find(names, kind, &LossName::kind); }
 
 }  // namespace
 
 std::string to_string(const Loss& loss) {
-  for (const LossName& name : names) {
-    if (name.kind != loss.kind) continue;
-    std::string text(name.name);
-    if (name.parameter == 0) return text;
-    std::array<char, 32> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), loss.parameter).ptr;
-    return text.append(":").append(digits.data(), end);
-  }
-  return "gaussian";
+  const LossName& name = name_of(loss.kind);
+  std::string text(name.name);
+  if (name.parameter == 0) return text;
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), loss.parameter).ptr;
+  return text.append(":").append(digits.data(), end);
+}
+
+bool is_valid(const Loss& loss) {
+  const LossName& name = name_of(loss.kind);
+  return name.parameter == 0 || (std::isfinite(loss.parameter) && name.is_legal(loss.parameter));
 }
 
 std::optional<Loss> parse_loss(std::string_view text) {
@@ -57,7 +60,7 @@ std::optional<Loss> parse_loss(std::string_view text) {
     if (name.parameter == 0) return loss;
     const std::string_view number = text.substr(colon + 1);
     const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), loss.parameter);
-    if (failure != std::errc() || end != number.data() + number.size() || !is_legal(loss)) return std::nullopt;
+    if (failure != std::errc() || end != number.data() + number.size() || !is_valid(loss)) return std::nullopt;
     return loss;
   }
   return std::nullopt;
@@ -70,6 +73,16 @@ std::vector<std::string> loss_names() {
     if (name.parameter != 0) all.back().append(":").push_back(name.parameter);
   }
   return all;
+}
+
+std::string loss_parameter_ranges() {
+  std::string text;
+  for (const LossName& name : names) {
+    if (name.parameter == 0) continue;
+    const std::string range = std::string(1, name.parameter) + " is " + name.range;
+    if (text.find(range) == std::string::npos) text += (text.empty() ? "" : ", ") + range;
+  }
+  return text;
 }
 
 }  // namespace blco

@@ -32,10 +32,16 @@ struct Loss {
 // The name as parse_loss reads it, such as "poisson-log" or "huber:0.25".
 std::string to_string(const Loss& loss);
 
+// False if the parameter is out of range.
+bool is_valid(const Loss& loss);
+
 // Nothing if no loss has that name, or if its parameter is missing, superfluous or out of range.
 std::optional<Loss> parse_loss(std::string_view name);
 
 // All names, with "huber:D" and "beta:B" for those with a parameter.
 std::vector<std::string> loss_names();
+
+// For messages: "D is above 0, B is neither 0 nor 1".
+std::string loss_parameter_ranges();
 
 }  // namespace blco

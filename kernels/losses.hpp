@@ -1,9 +1,8 @@
 // The losses as functions of an entry x and the model's value m; host, device and reference share them.
 //
-// A loss is a struct: value and derivative by m, with T a number that has these operators, log, exp, pow and abs;
-// whether m has to be 0 or more; which entries it takes; and the excess, twice the difference between the loss at m and
-// at the best m for the entry, without the difference of two large numbers. To add one, write its struct here, name it
-// in with_loss, and in blco/loss.{hpp,cpp}.
+// A loss is a struct: value and derivative by m, with T a number that has these operators, log, exp, pow and abs; the
+// traits below; and the excess, twice the difference between the loss at m and at the best m for the entry, without the
+// difference of two large numbers. To add one, write its struct here, name it in with_loss, and in blco/loss.{hpp,cpp}.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +16,16 @@ namespace blco {
 
 inline constexpr double loss_epsilon = 1e-10;  // as in pyttb and the Tensor Toolbox
 
-// The entries that a loss takes.
+// Trait `entries`: the entries that a loss takes.
 enum class EntryRange { all, at_least_0, above_0, bits };
+
+// Trait `scale`: what m says of an entry: its size, the odds that it is 1, or the logarithm of one of these.
+enum class ModelScale { size, odds, logarithm };
+
+// Trait `at_zero`: the loss of a cell that is zero where its sum over all cells has a closed form: m or m^2.
+enum class ZeroLoss { other, model, square };
+
+// Trait `nonnegative`: the loss is defined for m >= 0 only, so that factors must not be negative.
 
 namespace losses {
 
@@ -52,6 +59,8 @@ inline double softplus(double m) { return std::max(m, 0.0) + std::log1p(std::exp
 struct Gaussian {
   static constexpr EntryRange entries = EntryRange::all;
   static constexpr bool nonnegative = false;
+  static constexpr ModelScale scale = ModelScale::size;
+  static constexpr ZeroLoss at_zero = ZeroLoss::square;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     return square(x - m);
@@ -66,6 +75,8 @@ struct Gaussian {
 struct Poisson {
   static constexpr EntryRange entries = EntryRange::at_least_0;
   static constexpr bool nonnegative = true;
+  static constexpr ModelScale scale = ModelScale::size;
+  static constexpr ZeroLoss at_zero = ZeroLoss::model;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     using std::log;
@@ -85,6 +96,8 @@ struct Poisson {
 struct PoissonLog {
   static constexpr EntryRange entries = EntryRange::at_least_0;
   static constexpr bool nonnegative = false;
+  static constexpr ModelScale scale = ModelScale::logarithm;
+  static constexpr ZeroLoss at_zero = ZeroLoss::other;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     using std::exp;
@@ -101,6 +114,8 @@ struct PoissonLog {
 struct BernoulliOdds {
   static constexpr EntryRange entries = EntryRange::bits;
   static constexpr bool nonnegative = true;
+  static constexpr ModelScale scale = ModelScale::odds;
+  static constexpr ZeroLoss at_zero = ZeroLoss::other;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     using std::log;
@@ -118,6 +133,8 @@ struct BernoulliOdds {
 struct BernoulliLogit {
   static constexpr EntryRange entries = EntryRange::bits;
   static constexpr bool nonnegative = false;
+  static constexpr ModelScale scale = ModelScale::logarithm;
+  static constexpr ZeroLoss at_zero = ZeroLoss::other;
   // log(1 + exp(m)) as max(m, 0) + log(1 + exp(-|m|)), which does not overflow.
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -138,6 +155,8 @@ struct BernoulliLogit {
 struct Gamma {
   static constexpr EntryRange entries = EntryRange::above_0;
   static constexpr bool nonnegative = true;
+  static constexpr ModelScale scale = ModelScale::size;
+  static constexpr ZeroLoss at_zero = ZeroLoss::other;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
     using std::log;
@@ -154,6 +173,8 @@ struct Gamma {
 struct Rayleigh {
   static constexpr EntryRange entries = EntryRange::above_0;
   static constexpr bool nonnegative = true;
+  static constexpr ModelScale scale = ModelScale::size;
+  static constexpr ZeroLoss at_zero = ZeroLoss::other;
   static constexpr double half_pi = 1.57079632679489661923;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -174,6 +195,8 @@ struct Rayleigh {
 struct Huber {
   static constexpr EntryRange entries = EntryRange::all;
   static constexpr bool nonnegative = false;
+  static constexpr ModelScale scale = ModelScale::size;
+  static constexpr ZeroLoss at_zero = ZeroLoss::other;
   double threshold = 1;
   template <class T>
   BLCO_HOST_DEVICE T value(T x, T m) const {
@@ -191,6 +214,8 @@ struct Huber {
 
 struct Beta {
   static constexpr bool nonnegative = true;
+  static constexpr ModelScale scale = ModelScale::size;
+  static constexpr ZeroLoss at_zero = ZeroLoss::other;
   double exponent = 2;
   EntryRange entries = exponent < 0 ? EntryRange::above_0 : EntryRange::at_least_0;
   template <class T>
@@ -244,13 +269,20 @@ BLCO_HOST_DEVICE auto with_loss(const Loss& loss, const Visit& visit) {
   return visit(losses::Gaussian{});
 }
 
-// True if the loss is defined for m >= 0 only, so that factors must not be negative.
 inline bool needs_nonnegative_model(const Loss& loss) {
   return with_loss(loss, [](const auto& of_kind) { return of_kind.nonnegative; });
 }
 
 inline EntryRange entries_of(const Loss& loss) {
   return with_loss(loss, [](const auto& of_kind) { return of_kind.entries; });
+}
+
+inline ModelScale scale_of(const Loss& loss) {
+  return with_loss(loss, [](const auto& of_kind) { return of_kind.scale; });
+}
+
+inline ZeroLoss loss_at_zero(const Loss& loss) {
+  return with_loss(loss, [](const auto& of_kind) { return of_kind.at_zero; });
 }
 
 inline bool takes_value(const Loss& loss, double x) {
@@ -266,6 +298,9 @@ inline bool takes_value(const Loss& loss, double x) {
   }
   return true;
 }
+
+// Absent cells are zeros, so an entry of 0 is as good as none, whatever the loss.
+inline bool takes_entry(const Loss& loss, double x) { return x == 0 || takes_value(loss, x); }
 
 // For messages.
 inline const char* values_taken_by(const Loss& loss) {

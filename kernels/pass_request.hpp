@@ -19,11 +19,11 @@ BLCO_HOST_DEVICE constexpr bool has_mode(ModeSet modes, int mode) { return (mode
 
 // What a loss pass makes of a nonzero: a term that it adds up, and the weight of the nonzero's rows.
 enum class EntryRule {
-  given,        // f(x, m) and df/dm: absent entries are unknown
-  beyond_zero,  // f(x, m) - f(0, m) and its derivative: absent entries are zeros, whose own terms are added elsewhere
-  zero,         // f(0, m) and its derivative: an entry sampled among the zeros, whatever its value
+  given,        // f(x, m) and df/dm: absent cells are unknown
+  beyond_zero,  // f(x, m) - f(0, m) and its derivative: absent cells are zeros, whose own terms are added elsewhere
+  zero,         // f(0, m) and its derivative: a sampled cell, taken for a zero whatever its value
   ratio,        // x log(max(m, floor)) and x / max(m, floor): multiplicative updates (Chi & Kolda 2012, equation 4.2)
-  model,        // m and m: products with the normal equations of the given entries, for conjugate gradients
+  model,        // m and m: products with the normal equations of the entries, for conjugate gradients
 };
 
 struct EntryFunction {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace blco {
@@ -13,6 +14,13 @@ namespace blco {
 inline std::string in_full(double number) {
   std::array<char, 32> text;
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
+// Such as "3x4x5".
+inline std::string shape_text(std::span<const std::uint64_t> shape) {
+  std::string text;
+  for (const std::uint64_t length : shape) text.append(text.empty() ? "" : "x").append(std::to_string(length));
+  return text;
 }
 
 // For a table, in the shortest form that reads back as the same double: whole numbers below 2^53 as integers, larger

@@ -8,6 +8,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/fit/factor_steps.hpp"
 #include "engine/fit/initial_scale.hpp"
 #include "kernels/row_solver.hpp"
 
@@ -128,7 +129,7 @@ RowConstraint CpAls::constraint_of(int mode) const {
 // The system of a mode is the Grams' product, with the ridge on its diagonal.
 RowUpdate CpAls::update_rows(int mode, bool carried) {
   const auto rank = static_cast<std::size_t>(rank_);
-  std::vector<double> system = hadamard_of_grams(mode);
+  std::vector<double> system = product_of_grams(context_.backend, order_, rank_, mode);
   double trace = 0;
   for (std::size_t r = 0; r < rank; ++r) {
     system[r * rank + r] += context_.options.ridge;
@@ -184,21 +185,11 @@ void CpAls::restore(ResumedState& resumed) {
   });
 }
 
-std::vector<double> CpAls::hadamard_of_grams(int left_out) {
-  std::vector<double> product(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_), 1.0);
-  for (int mode = 0; mode < order_; ++mode) {
-    if (mode == left_out) continue;
-    const std::span<const double> gram = context_.backend.gram(mode);
-    for (std::size_t i = 0; i < product.size(); ++i) product[i] *= gram[i];
-  }
-  return product;
-}
-
 double CpAls::fit(double inner, int sweep) {
   // Relative to the terms added: larger than any rounding error, even with f32.
   constexpr double rounding = 1e-3;
   const std::string where = "the fit of sweep " + std::to_string(sweep);
-  const std::vector<double> grams = hadamard_of_grams(-1);
+  const std::vector<double> grams = product_of_grams(context_.backend, order_, rank_);
   const auto rank = static_cast<std::size_t>(rank_);
   double model_squared = 0;
   double terms = norm_squared_ + 2 * std::abs(inner);

@@ -38,8 +38,6 @@ class CpAls final : public FitMethod {
   static int carrier_of(const TensorSummary& tensor, const std::vector<RowConstraint>& constraints);
   // `carried`: the weights belong to another mode, and the old rows are as they are.
   RowUpdate update_rows(int mode, bool carried);
-  // Elementwise product of the Grams of all modes but `left_out` (-1: all modes). Row-major R x R.
-  std::vector<double> hadamard_of_grams(int left_out);
   double fit(double inner, int sweep);
 
   FitContext context_;

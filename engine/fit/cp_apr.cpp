@@ -14,6 +14,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/fit/factor_steps.hpp"
 #include "engine/fit/row_blocks.hpp"
 #include "engine/fit/value_check.hpp"
 
@@ -82,14 +83,14 @@ void CpApr::run_step(SweepReport& report) {
   if (!is_normalised_) normalise_factors();
   report.converged = true;
   for (int mode = 0; mode < order; ++mode) {
-    scale_columns(mode, weights_);
+    scale(mode, weights_);
     update_mode(mode, report);
     const bool is_cut_short = mode + 1 < order && context_.stop();
     if (is_cut_short) report.converged = false;
     const bool is_last = mode + 1 == order || is_cut_short;
     if (is_last && !has_terms_of_model_) run_pass(0);
-    weights_ = column_sums(mode);
-    scale_columns(mode, inverses(weights_));
+    weights_ = sums_of_columns(mode);
+    scale(mode, inverses(weights_));
     if (is_last) break;
   }
   // The sum of m over all cells is that of the weights, because all columns have the sum 1.
@@ -100,9 +101,9 @@ void CpApr::run_step(SweepReport& report) {
 // Not in start(), because it changes bits: a checkpoint's factors are taken as they are.
 void CpApr::normalise_factors() {
   for (int mode = 0; mode < static_cast<int>(context_.tensor.summary().shape.size()); ++mode) {
-    const std::vector<double> sums = column_sums(mode);
+    const std::vector<double> sums = sums_of_columns(mode);
     for (std::size_t r = 0; r < sums.size(); ++r) weights_[r] *= sums[r];
-    scale_columns(mode, inverses(sums));
+    scale(mode, inverses(sums));
   }
   is_normalised_ = true;
 }
@@ -180,25 +181,12 @@ void CpApr::multiply(int mode) {
   has_terms_of_model_ = false;
 }
 
-void CpApr::scale_columns(int mode, std::span<const double> scales) {
-  for_each_row_block(rows(mode), context_.options.rank, [&](std::uint64_t first, std::size_t numbers) {
-    const std::span<double> block = std::span(block_).first(numbers);
-    context_.backend.store_factor(mode, first, block);
-    for (std::size_t at = 0; at < numbers; ++at) block[at] *= scales[at % scales.size()];
-    context_.backend.load_factor(mode, first, block);
-    return true;
-  });
+void CpApr::scale(int mode, std::span<const double> scales) {
+  scale_columns(context_.backend, mode, rows(mode), scales, block_);
 }
 
-std::vector<double> CpApr::column_sums(int mode) {
-  std::vector<double> sums(weights_.size());
-  for_each_row_block(rows(mode), context_.options.rank, [&](std::uint64_t first, std::size_t numbers) {
-    const std::span<double> block = std::span(block_).first(numbers);
-    context_.backend.store_factor(mode, first, block);
-    for (std::size_t at = 0; at < numbers; ++at) sums[at % sums.size()] += block[at];
-    return true;
-  });
-  return sums;
+std::vector<double> CpApr::sums_of_columns(int mode) {
+  return column_sums(context_.backend, mode, rows(mode), context_.options.rank, block_);
 }
 
 }  // namespace blco

@@ -47,10 +47,10 @@ class CpApr final : public FitMethod {
   Violation measure(int mode, bool until_any);
   void free_stuck_zeros(int mode);
   void multiply(int mode);
-  std::vector<double> column_sums(int mode);
+  std::vector<double> sums_of_columns(int mode);
   template <class Visit>
   void for_each_block(int mode, const Visit& visit);
-  void scale_columns(int mode, std::span<const double> scales);
+  void scale(int mode, std::span<const double> scales);
 
   FitContext context_;
   std::vector<double> weights_;

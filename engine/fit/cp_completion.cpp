@@ -12,6 +12,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/fit/factor_steps.hpp"
 #include "engine/fit/row_blocks.hpp"
 
 namespace blco {
@@ -67,8 +68,8 @@ MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& o
   needs.passes_of_step = tensor.shape.size() * (static_cast<std::uint64_t>(completion.cg_steps) + 1) + 1;
   needs.host_bytes = (3 * std::ranges::max(tensor.shape) * rank + numbers_of_block(options.rank)) * sizeof(double);
   if (completion.validation == nullptr) return needs;
-  const std::uint64_t rows = std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::uint64_t{0});
-  needs.host_bytes += rows * rank * sizeof(double) + HeldOut::host_bytes(*completion.validation);
+  needs.host_bytes +=
+      factor_numbers(tensor, options.rank) * sizeof(double) + HeldOut::host_bytes(*completion.validation);
   needs.lane_bytes = HeldOut::lane_bytes(*completion.validation);
   needs.state_matrices = 1;
   return needs;
@@ -80,10 +81,7 @@ std::size_t CpCompletion::numbers_of(int mode) const {
 
 void CpCompletion::scale_factor(int mode, std::span<const double> scales) {
   if (std::ranges::all_of(scales, [](double scale) { return scale == 1; })) return;
-  const std::span<double> factor = std::span(factor_).first(numbers_of(mode));
-  context_.backend.store_factor(mode, 0, factor);
-  for (std::size_t at = 0; at < factor.size(); ++at) factor[at] *= scales[at % rank_];
-  context_.backend.load_factor(mode, 0, factor);
+  scale_columns(context_.backend, mode, numbers_of(mode) / rank_, scales, block_);
 }
 
 void CpCompletion::start(std::span<const double> weights) {

@@ -1,4 +1,4 @@
-// Tensor completion: least squares over the given entries alone, the others being unknown.
+// Tensor completion: least squares over the entries alone, absent cells being unknown.
 #pragma once
 
 #include <cstdint>

@@ -24,12 +24,14 @@ void check_factors(const TensorSummary& tensor, std::span<const std::vector<doub
   }
 }
 
-void check_loss(const Loss& loss, AbsentEntries absent) {
-  if (parse_loss(to_string(loss)) != loss) refuse("loss " + to_string(loss) + " has a parameter out of range");
-  if (absent == AbsentEntries::zeros && !sums_over_zeros(loss)) {
+void check_loss(const Loss& loss, AbsentCells absent) {
+  if (!is_valid(loss)) {
+    refuse("the parameter of loss " + to_string(loss) + " is out of range: " + loss_parameter_ranges());
+  }
+  if (absent == AbsentCells::zeros && !sums_over_zeros(loss)) {
     refuse("loss " + to_string(loss) +
            " has no closed form of its sum over all zeros, as gaussian and poisson have; evaluate it with " +
-           option_name("absent", "unknown") + ", over the given entries");
+           option_name("absent", "unknown") + ", over the entries alone");
   }
 }
 
@@ -48,7 +50,7 @@ JobRequest evaluation_request(const Tensor& tensor, std::span<const std::vector<
 }  // namespace
 
 LossValue evaluate(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, const Loss& loss,
-                   AbsentEntries absent, const MemoryBudget& budget, const CpdOptions& options) {
+                   AbsentCells absent, const MemoryBudget& budget, const CpdOptions& options) {
   const TensorSummary& summary = tensor.summary();
   CpdOptions fixed = options;
   fixed.method = AlsMethod{};

@@ -21,8 +21,9 @@ std::string name_in_messages(const Loss& loss) { return "loss " + to_string(loss
 
 void Gcp::check(const TensorSummary& tensor, const CpdOptions& options) {
   const GcpMethod& method = method_of(options);
-  if (parse_loss(to_string(method.loss)) != method.loss) {
-    refuse(option_name("loss", to_string(method.loss)) + " has a parameter out of range");
+  if (!is_valid(method.loss)) {
+    refuse("the parameter of " + option_name("loss", to_string(method.loss)) +
+           " is out of range: " + loss_parameter_ranges());
   }
   if (options.ridge > 0) {
     refuse(option_name("ridge") + " belongs to the methods als and complete; leave it out, or use another method");
@@ -36,9 +37,8 @@ void Gcp::check(const TensorSummary& tensor, const CpdOptions& options) {
 void Gcp::check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {
   const Loss& loss = method_of(options).loss;
   if (entries_of(loss) == EntryRange::all) return;
-  // Absent entries are zeros, so a zero that is given is as good.
   check_values(
-      tensor, [&](double x) { return x == 0 || takes_value(loss, x); },
+      tensor, [&](double x) { return takes_entry(loss, x); },
       name_in_messages(loss) + " takes " + values_taken_by(loss) + "; correct it, or choose another " +
           option_name("loss"),
       meter);

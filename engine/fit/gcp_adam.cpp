@@ -9,6 +9,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/fit/factor_steps.hpp"
 #include "engine/fit/gcp.hpp"
 #include "engine/fit/initial_scale.hpp"
 #include "engine/fit/row_blocks.hpp"
@@ -22,7 +23,7 @@ constexpr double epsilon = 1e-8;
 constexpr double rate_decay = 0.1;
 constexpr double max_failures = 3;
 
-// Of an epoch, so that the objective, which costs a pass itself, is not most of the work for a tensor of few chunks.
+// Of a sweep, so that the objective, which costs a pass itself, is not most of the work for a tensor of few chunks.
 constexpr std::uint64_t min_steps = 100;
 // Neighbouring nonzeros lie in one chunk, so that a single one is a poor sample.
 constexpr std::uint64_t max_chunks_of_step = 4;
@@ -47,17 +48,17 @@ std::uint64_t samples_of_step(const TensorSummary& tensor, const CpdOptions& opt
   return std::min(nonzeros, max_default_samples);
 }
 
-// The objective is computed once an epoch, so it can afford more.
+// The objective is computed once a sweep, so it can afford more.
 std::uint64_t samples_of_objective(const TensorSummary& tensor, const CpdOptions& options) {
   constexpr std::uint64_t times = 16;
   const std::uint64_t samples = samples_of_step(tensor, options);
   return std::max(samples, std::min(times * samples, max_default_samples));
 }
 
-double entries_of(const TensorSummary& tensor) {
-  double entries = 1;
-  for (const std::uint64_t length : tensor.shape) entries *= static_cast<double>(length);
-  return entries;
+double count_cells(const TensorSummary& tensor) {
+  double cells = 1;
+  for (const std::uint64_t length : tensor.shape) cells *= static_cast<double>(length);
+  return cells;
 }
 
 }  // namespace
@@ -70,7 +71,7 @@ GcpAdam::GcpAdam(const FitContext& context)
       sample_(context.tensor.chunks(), context.backend, samples_of_step(context.tensor.summary(), context.options)),
       fixed_sample_(context.tensor.chunks(), context.backend,
                     samples_of_objective(context.tensor.summary(), context.options)),
-      entries_(entries_of(context.tensor.summary())),
+      cells_(count_cells(context.tensor.summary())),
       first_moments_(factor_numbers(context.tensor.summary(), context.options.rank)),
       second_moments_(first_moments_.size()),
       factors_before_(first_moments_.size()),
@@ -110,7 +111,7 @@ void GcpAdam::start(std::span<const double> weights) {
 void GcpAdam::run_step(SweepReport& report) {
   if (!objective_) objective_ = estimate();
   keep_copies();
-  run_epoch();
+  take_steps();
   const double before = *objective_;
   const double now = estimate();
   if (now <= before) {
@@ -118,7 +119,7 @@ void GcpAdam::run_step(SweepReport& report) {
   } else {
     return_to_copies();
   }
-  // An epoch that gains next to nothing keeps what it found, but the next one takes smaller steps too.
+  // A sweep that gains next to nothing keeps what it found, but the next one takes smaller steps too.
   const double least_gain = context_.options.tolerance * std::abs(before);
   const bool was_stopped = context_.stop && context_.stop();
   if (now <= before && before - now >= least_gain) {
@@ -140,7 +141,7 @@ double GcpAdam::estimate() {
 void GcpAdam::add_sample(SampledZeros& sample, ModeSet outputs) {
   PassRequest request(
       EntryFunction{
-          .rule = EntryRule::zero, .loss = method_.loss, .scale = entries_ / static_cast<double>(sample.count())},
+          .rule = EntryRule::zero, .loss = method_.loss, .scale = cells_ / static_cast<double>(sample.count())},
       outputs);
   request.continues = true;
   context_.backend.begin_pass(request);
@@ -148,7 +149,7 @@ void GcpAdam::add_sample(SampledZeros& sample, ModeSet outputs) {
   context_.backend.finish_pass();
 }
 
-void GcpAdam::run_epoch() {
+void GcpAdam::take_steps() {
   const std::uint64_t chunk_count = context_.passes.chunk_count();
   const std::uint64_t at_once = chunks_of_step(chunk_count);
   std::vector<std::uint64_t> order(chunk_count);
@@ -226,22 +227,14 @@ void GcpAdam::keep_copies() {
   first_before_ = first_moments_;
   second_before_ = second_moments_;
   steps_before_ = steps_;
-  for (std::size_t n = 0; n < shape().size(); ++n) {
-    const std::size_t numbers = shape()[n] * static_cast<std::size_t>(context_.options.rank);
-    const int mode = static_cast<int>(n);
-    context_.backend.store_factor(mode, 0, std::span(factors_before_).subspan(offset_of(mode, 0), numbers));
-  }
+  store_all_factors(context_.backend, shape(), factors_before_);
 }
 
 void GcpAdam::return_to_copies() {
   first_moments_.swap(first_before_);
   second_moments_.swap(second_before_);
   steps_ = steps_before_;
-  for (std::size_t n = 0; n < shape().size(); ++n) {
-    const std::size_t numbers = shape()[n] * static_cast<std::size_t>(context_.options.rank);
-    const int mode = static_cast<int>(n);
-    context_.backend.load_factor(mode, 0, std::span(factors_before_).subspan(offset_of(mode, 0), numbers));
-  }
+  load_all_factors(context_.backend, shape(), factors_before_);
 }
 
 MethodState GcpAdam::state() const {

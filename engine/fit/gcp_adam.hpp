@@ -13,9 +13,9 @@
 
 namespace blco {
 
-// A step takes some chunks and a sample of all entries, which count as zeros: semi-stratified sampling (Kolda & Hong
+// A step takes some chunks and a sample of all cells, which count as zeros: semi-stratified sampling (Kolda & Hong
 // 2020, section 5.3), whose gradient is
-//   nnz / nnz of the chunks * (the nonzeros' f'(x, m) - f'(0, m)) + entries / samples * (the samples' f'(0, m)).
+//   nnz / nnz of the chunks * (the nonzeros' f'(x, m) - f'(0, m)) + cells / samples * (the samples' f'(0, m)).
 // Moments change in rows that the step touches only.
 class GcpAdam final : public FitMethod {
  public:
@@ -25,7 +25,7 @@ class GcpAdam final : public FitMethod {
   static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
 
   void start(std::span<const double> weights) override;
-  // An epoch: all chunks in random order, as often as it takes for min_steps. It counts only if it lowers the
+  // All chunks in random order, as often as it takes for min_steps. It counts only if it lowers the
   // objective, all nonzeros and the same sample of zeros each time; otherwise factors and moments return to what they
   // were, and the learning rate is divided by 10.
   void run_step(SweepReport& report) override;
@@ -44,7 +44,7 @@ class GcpAdam final : public FitMethod {
   std::size_t offset_of(int mode, std::uint64_t row) const;
   double estimate();
   void add_sample(SampledZeros& sample, ModeSet outputs);
-  void run_epoch();
+  void take_steps();
   void take_step(std::span<const std::uint64_t> chunks);
   void update_mode(int mode);
   // `offset` is that of the rows' moments.
@@ -58,7 +58,7 @@ class GcpAdam final : public FitMethod {
   std::vector<double> weights_;  // all 1: the factors hold them
   SampledZeros sample_;          // of a step
   SampledZeros fixed_sample_;    // of the objective
-  double entries_;               // of the whole tensor
+  double cells_;                 // of the whole tensor
   Numbers first_moments_;
   Numbers second_moments_;
   Numbers factors_before_;
@@ -68,7 +68,7 @@ class GcpAdam final : public FitMethod {
   Numbers rows_;
   double steps_ = 0;  // behind the moments
   double steps_before_ = 0;
-  double draws_ = 0;  // of samples, those of failed epochs included
+  double draws_ = 0;  // of samples, those of failed sweeps included
   double rate_;
   double failures_ = 0;  // in a row
   std::optional<double> objective_;

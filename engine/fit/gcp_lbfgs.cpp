@@ -8,6 +8,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/fit/factor_steps.hpp"
 #include "engine/fit/gcp.hpp"
 #include "engine/fit/initial_scale.hpp"
 #include "engine/fit/row_blocks.hpp"
@@ -18,7 +19,7 @@ GcpLbfgs::GcpLbfgs(const FitContext& context)
     : context_(context),
       weights_(static_cast<std::size_t>(context.options.rank), 1.0),
       objective_(context.backend, context.pool, context.tensor.summary().shape, context.options.rank,
-                 std::get<GcpMethod>(context.options.method).loss, AbsentEntries::zeros),
+                 std::get<GcpMethod>(context.options.method).loss, AbsentCells::zeros),
       minimizer_(factor_numbers(context.tensor.summary(), context.options.rank),
                  needs_nonnegative_model(std::get<GcpMethod>(context.options.method).loss)) {}
 
@@ -29,7 +30,7 @@ void GcpLbfgs::check(const TensorSummary& tensor, const CpdOptions& options) {
   if (numbers > max_lbfgs_numbers) {
     refuse("the factors have " + std::to_string(numbers) + " numbers, but L-BFGS takes at most " +
            std::to_string(max_lbfgs_numbers) + "; lower " + option_name("rank") + ", or use " +
-           option_name("method", method.loss.kind == LossKind::poisson ? "apr" : "als"));
+           option_name("method", loss_at_zero(method.loss) == ZeroLoss::model ? "apr" : "als"));
   }
 }
 
@@ -49,11 +50,11 @@ void GcpLbfgs::start(std::span<const double> weights) {
 }
 
 void GcpLbfgs::run_step(SweepReport& report) {
-  store_factors(minimizer_.x());
+  store_all_factors(context_.backend, shape(), minimizer_.x());
   const LbfgsB::Result result = minimizer_.minimize(
       [this](std::span<const double> x, std::span<double> gradient) { return evaluate(x, gradient); },
       std::get<GcpMethod>(context_.options.method).evaluations, context_.stop);
-  if (!result.is_best_last) load_factors(minimizer_.x());
+  if (!result.is_best_last) load_all_factors(context_.backend, shape(), minimizer_.x());
   report.objective = result.value;
   const double change = result.first_value - result.value;
   const double size = std::max(std::abs(result.first_value), std::abs(result.value));
@@ -62,37 +63,16 @@ void GcpLbfgs::run_step(SweepReport& report) {
 }
 
 double GcpLbfgs::evaluate(std::span<const double> x, std::span<double> gradient) {
-  load_factors(x);
+  load_all_factors(context_.backend, shape(), x);
   context_.passes.run(objective_.pass());
   const double value = objective_.value();
   std::size_t at = 0;
-  const std::vector<std::uint64_t>& shape = context_.tensor.summary().shape;
-  for (std::size_t n = 0; n < shape.size(); ++n) {
-    const std::size_t numbers = shape[n] * static_cast<std::size_t>(context_.options.rank);
+  for (std::size_t n = 0; n < shape().size(); ++n) {
+    const std::size_t numbers = shape()[n] * static_cast<std::size_t>(context_.options.rank);
     objective_.read_gradient(static_cast<int>(n), 0, gradient.subspan(at, numbers));
     at += numbers;
   }
   return value;
-}
-
-void GcpLbfgs::load_factors(std::span<const double> x) {
-  std::size_t at = 0;
-  const std::vector<std::uint64_t>& shape = context_.tensor.summary().shape;
-  for (std::size_t n = 0; n < shape.size(); ++n) {
-    const std::size_t numbers = shape[n] * static_cast<std::size_t>(context_.options.rank);
-    context_.backend.load_factor(static_cast<int>(n), 0, x.subspan(at, numbers));
-    at += numbers;
-  }
-}
-
-void GcpLbfgs::store_factors(std::span<double> x) const {
-  std::size_t at = 0;
-  const std::vector<std::uint64_t>& shape = context_.tensor.summary().shape;
-  for (std::size_t n = 0; n < shape.size(); ++n) {
-    const std::size_t numbers = shape[n] * static_cast<std::size_t>(context_.options.rank);
-    context_.backend.store_factor(static_cast<int>(n), 0, x.subspan(at, numbers));
-    at += numbers;
-  }
 }
 
 MethodState GcpLbfgs::state() const {

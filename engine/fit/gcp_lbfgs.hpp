@@ -28,8 +28,7 @@ class GcpLbfgs final : public FitMethod {
 
  private:
   double evaluate(std::span<const double> x, std::span<double> gradient);
-  void load_factors(std::span<const double> x);
-  void store_factors(std::span<double> x) const;
+  const std::vector<std::uint64_t>& shape() const { return context_.tensor.summary().shape; }
 
   FitContext context_;
   std::vector<double> weights_;  // all 1: the factors hold them

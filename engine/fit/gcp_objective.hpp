@@ -1,4 +1,4 @@
-// The loss over all entries of a tensor and its gradients, from one pass over the given ones.
+// The loss over all cells of a tensor and its gradients, from one pass over its entries.
 #pragma once
 
 #include <blco/evaluate.hpp>
@@ -8,14 +8,15 @@
 
 #include "blco/executor.hpp"
 #include "kernels/backend.hpp"
+#include "kernels/losses.hpp"
 
 namespace blco {
 
 class GcpObjective {
  public:
-  // Arguments must outlive this. Requires: sums_over_zeros(loss) if absent entries are zeros.
+  // Arguments must outlive this. Requires: sums_over_zeros(loss) if absent cells are zeros.
   GcpObjective(Backend& backend, Executor& executor, std::span<const std::uint64_t> shape, int rank, const Loss& loss,
-               AbsentEntries absent);
+               AbsentCells absent);
 
   // The pass to run before value() and read_gradient().
   PassRequest pass() const;
@@ -27,17 +28,19 @@ class GcpObjective {
  private:
   int order() const { return static_cast<int>(shape_.size()); }
   void sum_columns();
-  void multiply_others(int mode);
-  void add_zeros_of_gaussian(int mode, std::uint64_t first_row, std::span<double> rows);
+  // -1: no mode is left out.
+  void multiply_others(int left_out);
+  void add_gradient_of_squares(int mode, std::uint64_t first_row, std::span<double> rows);
 
   Backend* backend_;
   Executor* executor_;
   std::span<const std::uint64_t> shape_;
   int rank_;
   Loss loss_;
-  AbsentEntries absent_;
-  std::vector<std::vector<double>> column_sums_;  // per mode; poisson only
-  // The product over the other modes of their Grams (gaussian, R x R) or column sums (poisson, R).
+  ZeroLoss at_zero_;
+  AbsentCells absent_;
+  std::vector<std::vector<double>> column_sums_;  // per mode; for ZeroLoss::model
+  // The product over the other modes of their Grams (ZeroLoss::square, R x R) or column sums (R).
   std::vector<double> others_;
   int others_mode_ = -1;
   std::vector<double> block_;

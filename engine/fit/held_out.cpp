@@ -8,6 +8,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/common/number_text.hpp"
 #include "engine/common/tensor_sizes.hpp"
 #include "io/container/chunk_source.hpp"
 #include "io/text/quoted_text.hpp"
@@ -24,15 +25,6 @@ Plan streaming_plan(const Tensor& entries) {
   plan.lane_bytes = sizes.largest_buffer();
   plan.scratch_bytes = sizes.largest_scratch();
   return plan;
-}
-
-std::string in_words(const std::vector<std::uint64_t>& shape) {
-  std::string text;
-  for (const std::uint64_t length : shape) {
-    if (!text.empty()) text += 'x';
-    text += std::to_string(length);
-  }
-  return text;
 }
 
 void check_labels(const Tensor& tensor, const Tensor& entries) {
@@ -57,8 +49,8 @@ HeldOut::HeldOut(const Tensor& entries, Backend& backend)
 
 void HeldOut::check_shape(const TensorSummary& tensor, const TensorSummary& entries) {
   if (tensor.shape == entries.shape) return;
-  refuse(option_name("validation") + ": the held-out entries have the shape " + in_words(entries.shape) +
-         ", but the tensor has the shape " + in_words(tensor.shape) + "; ingest both with the same " +
+  refuse(option_name("validation") + ": the held-out entries have the shape " + shape_text(entries.shape) +
+         ", but the tensor has the shape " + shape_text(tensor.shape) + "; ingest both with the same " +
          option_name("IngestOptions.shape"));
 }
 

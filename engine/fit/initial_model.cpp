@@ -8,19 +8,11 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/common/number_text.hpp"
 #include "io/text/quoted_text.hpp"
 
 namespace blco {
 namespace {
-
-std::string describe(const std::vector<std::uint64_t>& shape) {
-  std::string text;
-  for (const std::uint64_t length : shape) {
-    if (!text.empty()) text += 'x';
-    text += std::to_string(length);
-  }
-  return text;
-}
 
 bool holds(const std::vector<std::uint64_t>& longer, const std::vector<std::uint64_t>& shape) {
   return longer.size() == shape.size() && std::ranges::equal(shape, longer, std::ranges::less_equal());
@@ -47,8 +39,8 @@ void check_initial_model(const TensorSummary& tensor, const CpdOptions& options)
            " was asked for; give " + option_name("rank", std::to_string(initial.rank)));
   }
   if (!holds(tensor.shape, initial.shape)) {
-    refuse("the initial model has the shape " + describe(initial.shape) + ", but the tensor has the shape " +
-           describe(tensor.shape) + "; modes of the tensor may be longer than those of the model, but not shorter");
+    refuse("the initial model has the shape " + shape_text(initial.shape) + ", but the tensor has the shape " +
+           shape_text(tensor.shape) + "; modes of the tensor may be longer than those of the model, but not shorter");
   }
   const std::vector<std::string>& names = initial.mode_names;
   if (!names.empty() && names != tensor.mode_names && std::ranges::is_permutation(names, tensor.mode_names)) {

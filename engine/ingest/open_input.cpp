@@ -279,9 +279,9 @@ std::unique_ptr<CoordinateReader> open_entries(const fs::path& input, const Inge
   return make_coo_reader(std::move(sources), max_reader_bytes(host_budget(options.memory_bytes)), executor);
 }
 
-std::uint64_t max_known_key_bytes(const std::vector<Labels>& labels) {
+std::uint64_t max_known_key_bytes(std::span<const LabelSizes> labels) {
   std::uint64_t bytes = 0;
-  for (const Labels& mode : labels) bytes += KeyDictionary::max_memory_bytes(mode.size(), mode.text().size());
+  for (const LabelSizes& mode : labels) bytes += KeyDictionary::max_memory_bytes(mode.count, mode.text_bytes);
   return bytes;
 }
 

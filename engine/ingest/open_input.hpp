@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,14 @@ struct KnownTensor {
 std::unique_ptr<CoordinateReader> open_entries(const std::filesystem::path& input, const IngestOptions& options,
                                                const KnownTensor& known, Executor& executor);
 
-// What the reader of a table takes for the known labels.
-std::uint64_t max_known_key_bytes(const std::vector<Labels>& labels);
+// Of the labels of a mode.
+struct LabelSizes {
+  std::uint64_t count = 0;
+  std::uint64_t text_bytes = 0;
+};
+
+// What the reader of a table takes for the known labels, of which `labels` has one per mode.
+std::uint64_t max_known_key_bytes(std::span<const LabelSizes> labels);
 
 // The least that a reader of one input takes beside that, whatever it is.
 std::uint64_t min_entry_reader_bytes(int threads);

@@ -65,11 +65,11 @@ std::uint64_t host_cache_bytes() {
   return bytes > 0 ? static_cast<std::uint64_t>(bytes) : std::uint64_t{1} << 20;
 }
 
-PassMeasurement measure_pass(Streamer& streamer, const PassLoad& load, int repeats) {
+PassMeasurement measure_pass(Streamer& streamer, const PassRequest& request, const PassLoad& load, int repeats) {
   std::vector<double> seconds;
   for (int i = 0; i < repeats; ++i) {
     const Direction direction = i % 2 == 0 ? Direction::backward : Direction::forward;
-    seconds.push_back(seconds_of([&] { streamer.pass(load.mode, direction); }));
+    seconds.push_back(seconds_of([&] { streamer.pass(request, direction); }));
   }
   PassMeasurement measured;
   measured.mode = load.mode;
@@ -116,6 +116,12 @@ std::array<std::pair<double, const char*>, 4> shares(const PassMeasurement& pass
 double PassMeasurement::largest_share() const { return std::ranges::max(shares(*this)).first; }
 const char* PassMeasurement::bound() const { return std::ranges::max(shares(*this)).second; }
 
+double BenchmarkReport::loss_ratio() const {
+  double seconds = 0;
+  for (const PassMeasurement& pass : passes) seconds += pass.seconds;
+  return loss_pass->seconds / seconds;
+}
+
 double BenchmarkReport::mean_speed() const {
   double logarithms = 0;
   for (const PassMeasurement& pass : passes) logarithms += std::log(pass.nonzeros_per_second);
@@ -126,7 +132,12 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
                                  const CpdOptions& options) {
   if (benchmark.repeats < 1) throw Error(ErrorKind::invalid_argument, option_name("repeats") + " must be at least 1");
   check_options(tensor.summary(), options);
+  if (benchmark.loss && !is_valid(*benchmark.loss)) {
+    refuse("the parameter of " + option_name("loss", to_string(*benchmark.loss)) +
+           " is out of range: " + loss_parameter_ranges());
+  }
   JobRequest request;
+  request.all_outputs = request.loss_passes = benchmark.loss.has_value();
   add_relabelling_bytes(tensor.chunks().info(), options.rank, request);
   CpdJob job(tensor, budget, options, request);
   BenchmarkReport report;
@@ -143,13 +154,19 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
   report.plan = job.describe();
 
   streamer->pass(0, Direction::forward);
-  for (const PassLoad& load : job.loads()) {
+  const auto measure = [&](const PassRequest& pass_request, const PassLoad& load) {
     // Chunks are sorted only after some passes; these come before the measured ones.
     const int warming = report.plan.decoded_chunks > 0 ? passes_before_sorting + 1 : 0;
-    for (int i = 0; i < warming; ++i) streamer->pass(load.mode, Direction::forward);
-    PassMeasurement pass = measure_pass(*streamer, load, benchmark.repeats);
+    for (int i = 0; i < warming; ++i) streamer->pass(pass_request, Direction::forward);
+    PassMeasurement pass = measure_pass(*streamer, pass_request, load, benchmark.repeats);
     set_traffic(traffic_of(load, report.cache_size), report, pass);
-    report.passes.push_back(pass);
+    return pass;
+  };
+  const std::vector<PassLoad> loads = job.loads();
+  for (const PassLoad& load : loads) report.passes.push_back(measure(load.mode, load));
+  if (benchmark.loss) {
+    const ModeSet all = all_modes(static_cast<int>(loads.size()));
+    report.loss_pass = measure(PassRequest({.rule = EntryRule::given, .loss = *benchmark.loss}, all), loss_load(loads));
   }
   job.close_trace();
   return report;

@@ -15,6 +15,7 @@
 #include "engine/stream/pass_sequence.hpp"
 #include "engine/stream/streamer.hpp"
 #include "io/container/chunk_source.hpp"
+#include "kernels/losses.hpp"
 #include "kernels/tall_inverse.hpp"
 
 namespace blco {
@@ -200,6 +201,12 @@ std::pair<std::unique_ptr<CpdJob>, std::uint64_t> make_core_job(const Tensor& te
 }
 
 }  // namespace
+
+bool has_core_consistency(const CpdMethod& method) {
+  if (std::holds_alternative<CompletionMethod>(method)) return false;
+  const auto* const gcp = std::get_if<GcpMethod>(&method);
+  return gcp == nullptr || scale_of(gcp->loss) == ModelScale::size;
+}
 
 std::uint64_t core_columns(std::size_t order, int rank) {
   if (rank > max_core_rank) return max_core_columns + 1;

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "blco/option_name.hpp"
+#include "engine/common/model_check.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "io/arrays/array_file.hpp"
 #include "io/file/output_file.hpp"
@@ -43,24 +44,11 @@ std::string file_name(std::size_t mode, const std::string& name) {
 }
 
 std::vector<NamedArray> list_arrays(const CpdModel& model) {
-  const auto require = [](bool holds, const char* what) {
-    if (!holds) throw Error(ErrorKind::invalid_argument, std::string("cannot export the model: ") + what);
-  };
-  require(model.rank >= 1 && model.weights.size() == static_cast<std::size_t>(model.rank),
-          "it does not have one weight per component");
-  require(!model.shape.empty() && model.factors.size() == model.shape.size(), "it does not have one factor per mode");
-  require(model.mode_names.empty() || model.mode_names.size() == model.shape.size(),
-          "it does not have one name per mode");
-  require(model.labels.empty() || model.labels.size() == model.shape.size(),
-          "it does not have one list of labels per mode");
+  check_sizes(model, "cannot export the model");
   const auto rank = static_cast<std::uint64_t>(model.rank);
   std::vector<NamedArray> arrays = {{"weights", {rank}, model.weights}};
   if (!model.fit_history.empty()) arrays.push_back({"fit_history", {model.fit_history.size()}, model.fit_history});
   for (std::size_t n = 0; n < model.factors.size(); ++n) {
-    require(model.factors[n].size() % rank == 0 && model.factors[n].size() / rank == model.shape[n],
-            "the size of a factor is not the length of its mode times the rank");
-    require(model.labels.empty() || model.labels[n].empty() || model.labels[n].size() == model.shape[n],
-            "a mode does not have one label per index");
     arrays.push_back(
         {file_name(n, model.mode_names.empty() ? "" : model.mode_names[n]), {model.shape[n], rank}, model.factors[n]});
   }

@@ -4,37 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <string>
 
-#include "blco/error.hpp"
+#include "engine/common/model_check.hpp"
 
 namespace blco {
 namespace {
 
 constexpr std::size_t columns_at_once = 16;
 
-void require(bool holds, const char* what) {
-  if (!holds) throw Error(ErrorKind::invalid_argument, std::string("cannot predict by the model: ") + what);
-}
-
 }  // namespace
 
-ModelValues::ModelValues(const CpdModel& model) : model_(&model) {
-  require(model.rank >= 1 && model.weights.size() == static_cast<std::size_t>(model.rank),
-          "it does not have one weight per component");
-  require(!model.shape.empty() && model.factors.size() == model.shape.size(), "it does not have one factor per mode");
-  require(model.mode_names.empty() || model.mode_names.size() == model.shape.size(),
-          "it does not have one name per mode");
-  require(model.labels.empty() || model.labels.size() == model.shape.size(),
-          "it does not have one list of labels per mode");
-  const auto rank = static_cast<std::uint64_t>(model.rank);
-  for (std::size_t n = 0; n < model.factors.size(); ++n) {
-    require(model.factors[n].size() % rank == 0 && model.factors[n].size() / rank == model.shape[n],
-            "the size of a factor is not the length of its mode times the rank");
-    require(model.labels.empty() || model.labels[n].empty() || model.labels[n].size() == model.shape[n],
-            "a mode does not have one label per index");
-  }
-}
+ModelValues::ModelValues(const CpdModel& model) : model_(&model) { check_sizes(model, "cannot predict by the model"); }
 
 double ModelValues::at(std::span<const std::uint64_t> point) const {
   const auto rank = static_cast<std::size_t>(model_->rank);
@@ -54,13 +34,6 @@ double ModelValues::at(std::span<const std::uint64_t> point) const {
     for (std::size_t r = 0; r < half; ++r) sums[r] += sums[r + half];
   }
   return sums[0];
-}
-
-std::uint64_t ModelValues::memory_bytes(const CpdModel& model) {
-  std::uint64_t bytes = (model.weights.size() + model.sweeps()) * sizeof(double);
-  for (const auto& factor : model.factors) bytes += factor.size() * sizeof(double);
-  for (const Labels& labels : model.labels) bytes += labels.memory_bytes();
-  return bytes;
 }
 
 }  // namespace blco

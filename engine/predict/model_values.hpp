@@ -16,9 +16,6 @@ class ModelValues {
   // Thread-safe.
   double at(std::span<const std::uint64_t> point) const;
 
-  // Memory of the model.
-  static std::uint64_t memory_bytes(const CpdModel& model);
-
  private:
   const CpdModel* model_;
 };

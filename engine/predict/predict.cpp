@@ -11,6 +11,7 @@
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/open_input.hpp"
+#include "engine/predict/model_sizes.hpp"
 #include "engine/predict/prediction_pass.hpp"
 #include "engine/predict/prediction_table.hpp"
 #include "engine/predict/tensor_reader.hpp"
@@ -28,10 +29,8 @@ constexpr std::size_t least_block_entries = std::size_t{1} << 10;
 constexpr std::uint64_t block_part = 8;
 
 KnownTensor known_of(const CpdModel& model, const PredictOptions& options) {
-  KnownTensor known{options.model_name, model.mode_names, model.labels, options.without_values};
-  while (known.mode_names.size() < model.shape.size()) {
-    known.mode_names.push_back("mode" + std::to_string(known.mode_names.size()));
-  }
+  KnownTensor known{options.model_name, names_of_modes(model.mode_names, model.shape.size()), model.labels,
+                    options.without_values};
   known.labels.resize(model.shape.size());
   return known;
 }
@@ -60,36 +59,35 @@ void check_options(const PredictOptions& options) {
   if (options.index_base != 0 && options.index_base != 1) {
     refuse(option_name("index_base") + " must be 0 or 1, not " + std::to_string(options.index_base));
   }
-  if (options.loss && !parse_loss(to_string(*options.loss))) {
+  if (options.loss && !is_valid(*options.loss)) {
     refuse("the parameter of " + option_name("loss", to_string(*options.loss)) +
-           " is out of range; huber takes one above 0, beta one that is neither 0 nor 1");
+           " is out of range: " + loss_parameter_ranges());
   }
 }
 
-// One prediction: its threads, its memory, its entries.
+// One prediction: its threads, its memory, its entries. A model in a file is loaded once its memory is planned.
 class Prediction {
  public:
-  Prediction(const CpdModel& model, const PredictOptions& options)
-      : model_(model),
-        options_(options),
-        known_(known_of(model, options)),
-        budget_(host_budget(options.memory_bytes)),
-        fixed_bytes_(ModelValues::memory_bytes(model)),
-        pool_(options.threads) {
-    check_options(options);
+  Prediction(const CpdModel& model, const PredictOptions& options) : Prediction(sizes_of(model), options) {
     static_cast<void>(ModelValues(model));
+    model_ = &model;
+  }
+
+  Prediction(const fs::path& model, const PredictOptions& options) : Prediction(read_model_sizes(model), options) {
+    model_file_ = model;
   }
 
   void open(const Tensor& tensor, const std::string& name) {
     check_container_options(name);
-    const std::uint64_t reader_bytes = TensorReader::memory_bytes(tensor, known_);
+    const std::uint64_t reader_bytes = TensorReader::memory_bytes(tensor, sizes_.labels);
     job_.has_values = true;
     plan(reader_bytes, tensor.summary().nnz);
-    auto reader = std::make_unique<TensorReader>(tensor, name, model_.shape, known_, pool_);
-    if (const std::size_t n = reader->find_longer_mode(); n < model_.shape.size() && !options_.skip_unknown) {
+    load_model_file();
+    auto reader = std::make_unique<TensorReader>(tensor, name, model_->shape, known_, pool_);
+    if (const std::size_t n = reader->find_longer_mode(); n < model_->shape.size() && !options_.skip_unknown) {
       refuse("mode " + std::to_string(n) + " of " + name + " has the length " +
              std::to_string(tensor.summary().shape[n]) + ", but that of " + options_.model_name + " has " +
-             std::to_string(model_.shape[n]) +
+             std::to_string(model_->shape[n]) +
              "; give a tensor of the same shape, or leave entries beyond the model out with " +
              option_name("skip_unknown"));
     }
@@ -102,8 +100,9 @@ class Prediction {
     const bool has_keys = !options_.columns.modes.empty() || is_table_name(entries);
     job_.has_values = has_keys ? !options_.columns.value.empty() : !options_.without_values;
     job_.is_table = has_keys;
-    if (has_keys) fixed_bytes_ += max_known_key_bytes(known_.labels);
+    if (has_keys) fixed_bytes_ += max_known_key_bytes(sizes_.labels);
     plan(min_entry_reader_bytes(pool_.width()), 0);
+    load_model_file();
     IngestOptions ingest;
     ingest.columns = options_.columns;
     ingest.columns.labels_from.clear();
@@ -114,7 +113,8 @@ class Prediction {
   }
 
   PredictSummary run(const PredictionSink& sink, const ProgressCallback& progress) {
-    job_.model = &model_;
+    job_.model = model_;
+    job_.loss = options_.loss.value_or(model_->loss);
     job_.reader = reader_.get();
     job_.mode_names = known_.mode_names;
     job_.model_name = options_.model_name;
@@ -126,7 +126,7 @@ class Prediction {
   }
 
   PredictSummary write(const TextSink& text, char separator, const ProgressCallback& progress) {
-    PredictionTable table(known_.mode_names, model_.labels, separator, options_.index_base, text, pool_);
+    PredictionTable table(known_.mode_names, model_->labels, separator, options_.index_base, text, pool_);
     table.write_header(job_.has_values);
     const PredictSummary summary = run([&](const PredictionBlock& block) { table.write(block); }, progress);
     table.finish();
@@ -134,6 +134,23 @@ class Prediction {
   }
 
  private:
+  Prediction(ModelSizes sizes, const PredictOptions& options)
+      : sizes_(std::move(sizes)),
+        options_(options),
+        budget_(host_budget(options.memory_bytes)),
+        fixed_bytes_(sizes_.bytes),
+        pool_(options.threads) {
+    check_options(options);
+  }
+
+  void load_model_file() {
+    if (!model_file_.empty()) {
+      loaded_ = load_model(model_file_);
+      model_ = &loaded_;
+    }
+    known_ = known_of(*model_, options_);
+  }
+
   void check_container_options(const std::string& name) const {
     const ColumnOptions usual;
     const ColumnOptions& columns = options_.columns;
@@ -151,8 +168,7 @@ class Prediction {
 
   // Once it is known whether there are values: `nnz` entries, or 0 where their number is not known.
   void plan(std::uint64_t reader_bytes, std::uint64_t nnz) {
-    const std::size_t order = model_.shape.size();
-    job_.loss = options_.loss.value_or(model_.loss);
+    const std::size_t order = sizes_.labels.size();
     if (options_.top > 0 && !job_.has_values) {
       refuse(option_name("top") + " needs values to compare the model with, but these entries have none; name their " +
              "column with " + option_name("columns.value"));
@@ -163,16 +179,15 @@ class Prediction {
     if (top > most) refuse(option_name("top") + " is above " + std::to_string(most) + "; ask for fewer entries");
     const std::uint64_t worst_bytes = WorstEntries::memory_bytes(order, top);
     // Of text one block is written while another is made.
-    const std::uint64_t entry_bytes =
-        prediction_bytes(order) + 2 * PredictionTable::line_bytes(known_.mode_names, known_.labels);
+    const std::uint64_t entry_bytes = prediction_bytes(order) + 2 * PredictionTable::line_bytes(sizes_.labels);
     const std::uint64_t fixed = fixed_bytes_ + worst_bytes;
     const std::uint64_t least = fixed + reader_bytes + least_block_entries * entry_bytes;
     // The reader of an input takes an eighth of what is left at most, but for the least.
     if (least > budget_) {
       throw Error(
           ErrorKind::out_of_memory,
-          "the job takes at least " + format_bytes(least) + " of memory, " +
-              format_bytes(ModelValues::memory_bytes(model_)) + " of it for the model" +
+          "the job takes at least " + format_bytes(least) + " of memory, " + format_bytes(sizes_.bytes) +
+              " of it for the model" +
               (top > 0 ? " and " + format_bytes(worst_bytes) + " for the entries of " + option_name("top") : "") +
               ", but the budget is " + format_bytes(budget_) + "; give " +
               option_name("memory_bytes", as_budget(least)));
@@ -182,8 +197,11 @@ class Prediction {
     fixed_bytes_ = fixed;
   }
 
-  const CpdModel& model_;
+  ModelSizes sizes_;
   const PredictOptions& options_;
+  fs::path model_file_;  // empty: the model is in memory
+  CpdModel loaded_;
+  const CpdModel* model_ = nullptr;
   KnownTensor known_;
   std::uint64_t budget_;
   std::uint64_t fixed_bytes_;
@@ -208,13 +226,45 @@ TextFormat format_of(const fs::path& output) {
          ": name a file that ends in .csv or .tsv, optionally followed by .gz or .zst");
 }
 
+// `model` is in memory or a file.
+template <class Model>
+PredictSummary predict_file(const Model& model, const fs::path& entries, const PredictionSink& sink,
+                            const PredictOptions& options, const ProgressCallback& progress) {
+  Prediction prediction(model, options);
+  prediction.open(entries);
+  return prediction.run(sink, progress);
+}
+
+template <class Model>
+PredictSummary write_text(const Model& model, const fs::path& entries, const TextSink& sink, TextFormat format,
+                          const PredictOptions& options, const ProgressCallback& progress) {
+  const char separator = separator_of(format);
+  Prediction prediction(model, options);
+  prediction.open(entries);
+  return prediction.write(sink, separator, progress);
+}
+
+template <class Model>
+PredictSummary write_file(const Model& model, const fs::path& entries, const fs::path& output,
+                          const PredictOptions& options, const ProgressCallback& progress) {
+  const TextFormat format = format_of(output);
+  TnsWriter writer(output);
+  const TextSink sink = [&](std::string_view text) { writer.write(text); };
+  PredictSummary summary = write_text(model, entries, sink, format, options, progress);
+  writer.finish();
+  return summary;
+}
+
 }  // namespace
 
 PredictSummary predict(const CpdModel& model, const fs::path& entries, const PredictionSink& sink,
                        const PredictOptions& options, const ProgressCallback& progress) {
-  Prediction prediction(model, options);
-  prediction.open(entries);
-  return prediction.run(sink, progress);
+  return predict_file(model, entries, sink, options, progress);
+}
+
+PredictSummary predict(const fs::path& model, const fs::path& entries, const PredictionSink& sink,
+                       const PredictOptions& options, const ProgressCallback& progress) {
+  return predict_file(model, entries, sink, options, progress);
 }
 
 PredictSummary predict(const CpdModel& model, const Tensor& entries, const PredictionSink& sink,
@@ -252,20 +302,22 @@ std::vector<double> predict(const CpdModel& model, std::span<const std::uint64_t
 
 PredictSummary write_predictions(const CpdModel& model, const fs::path& entries, const TextSink& sink,
                                  TextFormat format, const PredictOptions& options, const ProgressCallback& progress) {
-  const char separator = separator_of(format);
-  Prediction prediction(model, options);
-  prediction.open(entries);
-  return prediction.write(sink, separator, progress);
+  return write_text(model, entries, sink, format, options, progress);
+}
+
+PredictSummary write_predictions(const fs::path& model, const fs::path& entries, const TextSink& sink,
+                                 TextFormat format, const PredictOptions& options, const ProgressCallback& progress) {
+  return write_text(model, entries, sink, format, options, progress);
 }
 
 PredictSummary write_predictions(const CpdModel& model, const fs::path& entries, const fs::path& output,
                                  const PredictOptions& options, const ProgressCallback& progress) {
-  const TextFormat format = format_of(output);
-  TnsWriter writer(output);
-  const TextSink sink = [&](std::string_view text) { writer.write(text); };
-  PredictSummary summary = write_predictions(model, entries, sink, format, options, progress);
-  writer.finish();
-  return summary;
+  return write_file(model, entries, output, options, progress);
+}
+
+PredictSummary write_predictions(const fs::path& model, const fs::path& entries, const fs::path& output,
+                                 const PredictOptions& options, const ProgressCallback& progress) {
+  return write_file(model, entries, output, options, progress);
 }
 
 }  // namespace blco

@@ -94,7 +94,7 @@ class PredictionPass {
       const std::span<std::uint64_t> point(coordinates_.data() + to * order_, order_);
       for (std::size_t n = 0; n < order_; ++n) point[n] = batch.coordinate(i, static_cast<int>(n));
       const bool is_known = std::ranges::equal(point, job_.model->shape, std::ranges::less());
-      if ((!is_known && !job_.skip_unknown) || (job_.has_values && !takes_value(job_.loss, batch.values[i]))) {
+      if ((!is_known && !job_.skip_unknown) || (job_.has_values && !takes_entry(job_.loss, batch.values[i]))) {
         slice.refused = i;
         return;
       }
@@ -123,6 +123,10 @@ class PredictionPass {
     summary_.sum_of_magnitudes += std::abs(residual);
     summary_.min_residual = std::min(summary_.min_residual, residual);
     summary_.max_residual = std::max(summary_.max_residual, residual);
+    if (std::isnan(ratio)) {
+      ++summary_.entries_without_ratio;
+      return;
+    }
     summary_.sum_of_ratios += ratio;
     summary_.max_ratio = std::max(summary_.max_ratio, ratio);
     summary_.impossible_entries += std::isinf(ratio) ? 1 : 0;
@@ -141,6 +145,7 @@ class PredictionPass {
 
   void keep_worst(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
+      if (std::isnan(ratios_[i])) continue;
       worst_->add({coordinates_.data() + i * order_, order_}, values_[i], model_[i], ratios_[i]);
     }
   }

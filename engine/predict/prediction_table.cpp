@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -83,18 +84,14 @@ void PredictionTable::append_line(const PredictionBlock& block, std::size_t entr
       append_table_number(number, text);
       text += separator_;
     }
-    append_table_number(block.ratios[entry], text);
+    if (!std::isnan(block.ratios[entry])) append_table_number(block.ratios[entry], text);
   }
   text += '\n';
 }
 
-std::uint64_t PredictionTable::line_bytes(const std::vector<std::string>& mode_names,
-                                          const std::vector<Labels>& labels) {
+std::uint64_t PredictionTable::line_bytes(std::span<const LabelSizes> labels) {
   std::uint64_t bytes = column_names.size() * number_bytes;
-  for (std::size_t n = 0; n < mode_names.size(); ++n) {
-    const bool has_labels = n < labels.size() && !labels[n].empty();
-    bytes += has_labels ? 2 * labels[n].text().size() / labels[n].size() + 4 : number_bytes;
-  }
+  for (const LabelSizes& mode : labels) bytes += mode.count > 0 ? 2 * mode.text_bytes / mode.count + 4 : number_bytes;
   return bytes;
 }
 

@@ -5,11 +5,13 @@
 #include <blco/predict.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "blco/executor.hpp"
 #include "blco/labels.hpp"
+#include "engine/ingest/open_input.hpp"
 
 namespace blco {
 
@@ -25,8 +27,9 @@ class PredictionTable {
   // Call after the last block.
   void finish() { write_made(); }
 
-  // Of the text of one block, per entry; with labels of average length, about.
-  static std::uint64_t line_bytes(const std::vector<std::string>& mode_names, const std::vector<Labels>& labels);
+  // Of the text of one block, per entry; with labels, of which there are some or none per mode, of average length,
+  // about.
+  static std::uint64_t line_bytes(std::span<const LabelSizes> labels);
 
  private:
   void append_line(const PredictionBlock& block, std::size_t entry, std::string& text) const;

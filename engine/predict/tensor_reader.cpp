@@ -107,7 +107,7 @@ std::size_t TensorReader::find_longer_mode() const {
   return n;
 }
 
-std::uint64_t TensorReader::memory_bytes(const Tensor& tensor, const KnownTensor& known) {
+std::uint64_t TensorReader::memory_bytes(const Tensor& tensor, std::span<const LabelSizes> known) {
   const ChunkSource& chunks = tensor.chunks();
   const std::vector<std::uint64_t>& shape = chunks.info().shape;
   const auto [buffer, scratch] = chunk_memory(chunks);
@@ -119,9 +119,8 @@ std::uint64_t TensorReader::memory_bytes(const Tensor& tensor, const KnownTensor
   std::uint64_t dictionary = 0;  // of one mode at a time
   for (std::size_t n = 0; n < label_bytes.size(); ++n) {
     bytes += label_bytes[n];
-    if (label_bytes[n] == 0 || !is_labelled(known, n)) continue;
-    const Labels& labels = known.labels[n];
-    dictionary = std::max(dictionary, KeyDictionary::max_memory_bytes(labels.size(), labels.text().size()));
+    if (label_bytes[n] == 0 || n >= known.size() || known[n].count == 0) continue;
+    dictionary = std::max(dictionary, KeyDictionary::max_memory_bytes(known[n].count, known[n].text_bytes));
     bytes += shape[n] * sizeof(std::uint64_t);
   }
   return bytes + dictionary + batch_frames * frame_entries * (shape.size() + 1) * sizeof(std::uint64_t);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,8 @@ class TensorReader final : public CoordinateReader {
   // The first mode that is longer than the model's although it has no labels; the order if there is none.
   std::size_t find_longer_mode() const;
 
-  // What a reader of this tensor takes.
-  static std::uint64_t memory_bytes(const Tensor& tensor, const KnownTensor& known);
+  // What a reader of this tensor takes; `known`: the labels of each mode of the model.
+  static std::uint64_t memory_bytes(const Tensor& tensor, std::span<const LabelSizes> known);
 
  private:
   struct Mode {

@@ -317,7 +317,7 @@ struct ModelFileReader::Impl {
     header.objective_history = read_list(place, file.get(), "objective_history", max_sweeps_kept, file_bytes);
     factors = open_matrices(place, file.get(), "factors", file_bytes, header);
     state = open_state(place, file.get(), file_bytes, header);
-    find_label_bytes(place, file.get(), header.shape, file_bytes);
+    label_bytes = find_label_bytes(place, file.get(), header.shape, file_bytes);
   }
 
   const QuietHdf5 quiet;
@@ -325,6 +325,7 @@ struct ModelFileReader::Impl {
   Hdf5Id file;
   std::uint64_t file_bytes = 0;
   ModelFile header;
+  std::vector<std::uint64_t> label_bytes;
   std::vector<Hdf5Id> factors;
   std::vector<std::vector<Hdf5Id>> state;
 
@@ -335,6 +336,8 @@ ModelFileReader::ModelFileReader(const std::filesystem::path& path) : impl_(std:
 ModelFileReader::~ModelFileReader() = default;
 
 const ModelFile& ModelFileReader::header() const { return impl_->header; }
+
+const std::vector<std::uint64_t>& ModelFileReader::label_bytes() const { return impl_->label_bytes; }
 
 std::vector<Labels> ModelFileReader::read_labels() const {
   return blco::read_labels(impl_->place, impl_->file.get(), impl_->header.shape, impl_->file_bytes);

@@ -82,6 +82,8 @@ class ModelFileReader {
 
   // Without factors and labels.
   const ModelFile& header() const;
+  // Per mode, the memory that its labels take; 0: it has none.
+  const std::vector<std::uint64_t>& label_bytes() const;
   // Labels as ModelFile holds them. Throws Error{corrupt}.
   std::vector<Labels> read_labels() const;
   // Passes the factors to `sink`, modes and rows in order, and checks that each number is finite.

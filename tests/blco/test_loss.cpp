@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "blco/loss.hpp"
 
 namespace blco {
@@ -22,6 +24,16 @@ TEST(LossName, IsRefusedWithoutItsParameterOrWithAnother) {
                            "huber:nan", "huber:inf", "huber:1x", "huber: 1", "beta:0", "beta:1", "beta", ":1"}) {
     EXPECT_FALSE(parse_loss(name).has_value()) << name;
   }
+}
+
+TEST(LossName, SaysWhichParametersItTakes) {
+  EXPECT_EQ(loss_parameter_ranges(), "D is above 0, B is neither 0 nor 1");
+  EXPECT_TRUE(is_valid({LossKind::huber, 0.5}));
+  EXPECT_TRUE(is_valid({LossKind::beta, -1}));
+  EXPECT_TRUE(is_valid({LossKind::poisson, 7}));  // unused
+  EXPECT_FALSE(is_valid({LossKind::huber, 0}));
+  EXPECT_FALSE(is_valid({LossKind::beta, 1}));
+  EXPECT_FALSE(is_valid({LossKind::beta, std::numeric_limits<double>::infinity()}));
 }
 
 TEST(LossName, OfEveryLossIsListed) {

@@ -138,7 +138,7 @@ def check_adam(bench, loss):
     model = bench.everywhere(f"gcp {loss}", tensor, *options, "--sweeps", 1)
     more, _ = bench.fit(tensor, *options, "--sweeps", 10)
     before, after = (objective(array, dense_model(weighted(m)), loss) for m in (model, more))
-    bench.holds(f"{loss}: {before:.1f} after one epoch, {after:.1f} after ten", after < before)
+    bench.holds(f"{loss}: {before:.1f} after one sweep, {after:.1f} after ten", after < before)
     bench.near(f"{loss}: the estimate of the objective", more.history[-1], after, 0.1)
     if loss == "bernoulli-odds":
         constant = objective(array, np.full(SHAPE, array.mean() / (1 - array.mean())), loss)

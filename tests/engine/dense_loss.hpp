@@ -17,8 +17,10 @@ namespace blco {
 using Matrices = std::vector<std::vector<double>>;  // per mode, row-major
 
 // Hong, Kolda & Duersch 2020, table 1.
-inline double dense_term(const Loss& loss, double x, double m) {
-  constexpr double e = 1e-10;
+template <class Number>
+Number dense_term(const Loss& loss, Number x, Number m) {
+  constexpr Number e = static_cast<Number>(1e-10L);
+  const Number parameter = loss.parameter;
   switch (loss.kind) {
     case LossKind::gaussian:
       return (x - m) * (x - m);
@@ -33,14 +35,13 @@ inline double dense_term(const Loss& loss, double x, double m) {
     case LossKind::gamma:
       return x / (m + e) + std::log(m + e);
     case LossKind::rayleigh:
-      return 2 * std::log(m + e) + std::numbers::pi / 4 * (x / (m + e)) * (x / (m + e));
+      return 2 * std::log(m + e) + std::numbers::pi_v<Number> / 4 * (x / (m + e)) * (x / (m + e));
     case LossKind::huber: {
-      const double d = std::abs(x - m);
-      return d <= loss.parameter ? d * d : 2 * loss.parameter * d - loss.parameter * loss.parameter;
+      const Number d = std::abs(x - m);
+      return d <= parameter ? d * d : 2 * parameter * d - parameter * parameter;
     }
     case LossKind::beta:
-      return std::pow(m + e, loss.parameter) / loss.parameter -
-             x * std::pow(m + e, loss.parameter - 1) / (loss.parameter - 1);
+      return std::pow(m + e, parameter) / parameter - x * std::pow(m + e, parameter - 1) / (parameter - 1);
   }
   return 0;
 }

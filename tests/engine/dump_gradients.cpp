@@ -21,7 +21,7 @@ nlohmann::json evaluate_model(const std::string& tensor, const std::string& path
   for (std::size_t i = 0; i < model.factors[0].size(); ++i) model.factors[0][i] *= model.weights[i % rank];
   const blco::LossValue result =
       blco::evaluate(blco::TensorFile(tensor), model.factors, model.rank, blco::parse_loss(loss).value(),
-                     absent == "zeros" ? blco::AbsentEntries::zeros : blco::AbsentEntries::unknown,
+                     absent == "zeros" ? blco::AbsentCells::zeros : blco::AbsentCells::unknown,
                      {.host_bytes = host_bytes}, {.device = blco::Device::cpu, .threads = 1});
   return {{"value", result.value}, {"gradients", result.gradients}};
 }

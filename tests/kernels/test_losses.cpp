@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/losses.hpp"
+#include "tests/every_loss.hpp"
 
 namespace blco::testing {
 namespace {
@@ -18,10 +19,11 @@ double derivative_of(const Loss& loss, double x, double m) {
 }
 
 const std::vector<Loss>& every_kind_of_loss() {
-  static const std::vector<Loss> losses{
-      {LossKind::gaussian},        {LossKind::poisson}, {LossKind::poisson_log}, {LossKind::bernoulli_odds},
-      {LossKind::bernoulli_logit}, {LossKind::gamma},   {LossKind::rayleigh},    {LossKind::huber, 0.5},
-      {LossKind::beta, 0.5},       {LossKind::beta, 3}};
+  static const std::vector<Loss> losses = [] {
+    std::vector<Loss> all = losses_by_name(0.5);
+    all.push_back({LossKind::beta, 3});
+    return all;
+  }();
   return losses;
 }
 
@@ -77,6 +79,34 @@ TEST(Losses, SayWhereTheModelMustNotBeNegative) {
   EXPECT_FALSE(needs_nonnegative_model({LossKind::gaussian}));
   EXPECT_FALSE(needs_nonnegative_model({LossKind::huber, 1}));
   EXPECT_FALSE(needs_nonnegative_model({LossKind::poisson_log}));
+}
+
+TEST(Losses, SayWhatTheirModelStandsFor) {
+  for (const Loss& loss : every_kind_of_loss()) {
+    const bool is_logarithm = loss.kind == LossKind::poisson_log || loss.kind == LossKind::bernoulli_logit;
+    const bool is_odds = loss.kind == LossKind::bernoulli_odds;
+    EXPECT_EQ(scale_of(loss), is_logarithm ? ModelScale::logarithm : is_odds ? ModelScale::odds : ModelScale::size);
+  }
+}
+
+TEST(Losses, OfAZeroAreWhatTheySay) {
+  int closed = 0;
+  for (const Loss& loss : every_kind_of_loss()) {
+    const ZeroLoss at_zero = loss_at_zero(loss);
+    if (at_zero == ZeroLoss::other) continue;
+    ++closed;
+    for (const double m : {0.0, 0.3, 2.5}) {
+      EXPECT_NEAR(value_of(loss, 0, m), at_zero == ZeroLoss::model ? m : m * m, 1e-12) << to_string(loss);
+    }
+  }
+  EXPECT_EQ(closed, 2);
+}
+
+TEST(Losses, TakeZerosAsEntriesWhateverTheirValues) {
+  EXPECT_TRUE(takes_entry({LossKind::gamma}, 0));
+  EXPECT_TRUE(takes_entry({LossKind::gamma}, 2));
+  EXPECT_FALSE(takes_entry({LossKind::gamma}, -2));
+  EXPECT_FALSE(takes_entry({LossKind::bernoulli_odds}, 2));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct Arguments {
   std::optional<Resolution> resolution = {};  // none: every one
   double resident_share = 1;                  // of the chunks, on the device
   double host_share = 1;                      // of the other chunks, in host memory
+  std::optional<Loss> loss = {};              // of the loss passes to measure
   bool disk = false;
   bool roofline = false;
   std::filesystem::path svg;
@@ -73,6 +74,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       {.type = "R",
        .description =
            "Columns of the factor matrices, 1 to 4096; required but for --disk, and --roofline without TENSOR"});
+  line.add("--loss", [&](const std::string& text) { arguments.loss = cli::parse_loss_name(text); },
+           {.type = cli::loss_choices(),
+            .description = "Also measure a loss pass, which fills the outputs of all modes, beside the MTTKRPs of all "
+                           "modes; the plan then has room for these outputs"});
   line.add("--format", [&](const std::string& text) { arguments.formats = formats_of(text); },
            {.type = "LIST",
             .description = "Measure instead these formats beside each other, separated by commas, or all: " +
@@ -116,6 +121,8 @@ void check(const Arguments& arguments) {
   if (arguments.cpd.rank == 0 && !arguments.disk && !arguments.tensor.empty())
     throw Error(ErrorKind::invalid_argument, "--rank is required unless --disk is given");
   if (!arguments.svg.empty()) cli::check_output(arguments.svg, std::span(&arguments.tensor, 1), "--svg");
+  if (arguments.loss && (arguments.disk || arguments.roofline || !arguments.formats.empty()))
+    throw Error(ErrorKind::invalid_argument, "--loss goes without --format, --roofline and --disk");
   if (!arguments.formats.empty() && arguments.disk)
     throw Error(ErrorKind::invalid_argument, "--format and --disk exclude each other");
   if (arguments.resident_share < 1 && (arguments.roofline || !arguments.formats.empty())) {
@@ -167,7 +174,7 @@ std::vector<bench::Run> measure(const Arguments& arguments) {
   const bool on_device = plan.device_budget_bytes > 0;
   const MemoryBudget cap = streaming_budget(arguments, tensor, plan);
   const auto resolutions = resolutions_of(arguments, on_device);
-  const BenchmarkOptions benchmark{.repeats = repeats_of(arguments)};
+  const BenchmarkOptions benchmark{.repeats = repeats_of(arguments), .loss = arguments.loss};
   std::vector<bench::Run> runs;
   for (const auto& [name, resolution] : resolutions) {
     CpdOptions options = arguments.cpd;
@@ -251,6 +258,7 @@ int main(int argc, char** argv) {
       "Measures how fast MTTKRP runs on each mode of a tensor, in memory and streamed, and what limits it.",
       "  blco-bench calls.blco --rank 32\n"
       "  blco-bench calls.blco --rank 32 --device cuda --device-memory 2GiB --json\n"
+      "  blco-bench calls.blco --rank 16 --loss poisson\n"
       "  blco-bench calls.blco --rank 32 --format ours,csf-all,mm-csf\n"
       "  blco-bench calls.blco --rank 32 --format all --roofline --svg roofline.svg\n"
       "  blco-bench calls.blco --disk");

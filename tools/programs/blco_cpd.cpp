@@ -80,32 +80,8 @@ void add_checkpoints(cli::CommandLine& line, Arguments& arguments) {
             .description = "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
 }
 
-void add_options(cli::CommandLine& line, Arguments& arguments) {
+void add_start(cli::CommandLine& line, Arguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
-  line.add_path("TENSOR", arguments.tensor,
-                {.type = "", .description = "A BLCO container from blco-ingest", .required = true});
-  line.add_path(
-      "-o,--output", arguments.output,
-      {.type = "MODEL",
-       .description = "File for the model (HDF5), written only once the fit ends; required unless --dry-run or several "
-                      "ranks are given. With these its name must contain {rank}, such as model-{rank}.h5"});
-  cpd.rank = 0;
-  cli::add_rank_options(line, arguments.ranks, cpd.rank);
-  line.add_whole("--sweeps", cpd.max_sweeps, 1,
-                 {.type = "N",
-                  .description = "Maximum number of sweeps, including those of a resumed model",
-                  .fallback = std::to_string(cpd.max_sweeps)});
-  line.add(
-      "--tolerance", [&](const std::string& word) { arguments.method.tolerance = cli::parse_real(word); },
-      {.type = "X",
-       .description = "Stop when a sweep changes the fit by less than X; gcp: the objective, complete: the error over "
-                      "listed cells, relatively; apr: when no entry violates the optimality conditions by X",
-       .fallback = fmt::format("{}, apr: {}", cpd.tolerance, AprMethod{}.kkt_tolerance)});
-  cli::add_method_options(line, arguments.method);
-  line.add_real("--ridge", cpd.ridge,
-                "With --method als or complete: add X times the sum of the squared weights to what is minimised, so "
-                "that components do not grow against each other; a component that stands alone has its weight divided "
-                "by 1 + X, so 0.01 to 0.1 will do");
   line.add("--seed",
            [&](const std::string& word) {
              cpd.seed = cli::parse_whole(word, 0, std::numeric_limits<std::uint64_t>::max());
@@ -118,7 +94,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
        .description = "Start from the factors of this model, with its rank unless --rank is given, instead of "
                       "random ones. The tensor may have more indices than the model, such as after "
                       "blco-ingest --labels-from; their rows are random"});
-  add_checkpoints(line, arguments);
+}
+
+void add_computing(cli::CommandLine& line, Arguments& arguments) {
+  CpdOptions& cpd = arguments.cpd;
   line.add_choice<Device>("--device", cpd.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
                           "Where to compute; auto takes the GPU if there is one and this build supports it");
@@ -141,6 +120,27 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                                {"register", Resolution::register_based},
                                {"hierarchical", Resolution::hierarchical}},
                               "How the GPU adds up rows of the output; for measurements");
+}
+
+void add_options(cli::CommandLine& line, Arguments& arguments) {
+  CpdOptions& cpd = arguments.cpd;
+  line.add_path("TENSOR", arguments.tensor,
+                {.type = "", .description = "A BLCO container from blco-ingest", .required = true});
+  line.add_path(
+      "-o,--output", arguments.output,
+      {.type = "MODEL",
+       .description = "File for the model (HDF5), written only once the fit ends; required unless --dry-run or several "
+                      "ranks are given. With these its name must contain {rank}, such as model-{rank}.h5"});
+  cpd.rank = 0;
+  cli::add_rank_options(line, arguments.ranks, cpd.rank);
+  line.add_whole("--sweeps", cpd.max_sweeps, 1,
+                 {.type = "N",
+                  .description = "Maximum number of sweeps, including those of a resumed model",
+                  .fallback = std::to_string(cpd.max_sweeps)});
+  cli::add_method_options(line, arguments.method, cpd);
+  add_start(line, arguments);
+  add_checkpoints(line, arguments);
+  add_computing(line, arguments);
   line.add_path(
       "--trace", cpd.trace,
       {.type = "FILE",

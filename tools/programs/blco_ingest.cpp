@@ -54,6 +54,28 @@ void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
                  .fallback = "number all keys from the start"});
 }
 
+void add_mode_options(cli::CommandLine& line, IngestOptions& ingest) {
+  line.add("--shape", [&](const std::string& text) { ingest.shape = cli::parse_shape(text); },
+           {.type = "SHAPE",
+            .description = "Length of each mode, such as 100x200x300",
+            .fallback = "what the input declares, or its largest coordinates"});
+  line.add("--mode-names", [&](const std::string& text) { ingest.mode_names = cli::parse_names(text); },
+           {.type = "NAMES",
+            .description = "One name per mode, such as source,target,day",
+            .fallback = "the names of --modes, or mode0,mode1,..."});
+  line.add_repeated(
+      "--labels", [&](const std::string& text) { ingest.label_files.push_back(parse_label_source(text)); },
+      {.type = "MODE=FILE",
+       .description = "For text and arrays: labels for a mode, which is a name of --mode-names or a number from 0. "
+                      "The file has one label a line, the first for the first index of the mode, as .map files of "
+                      "FROSTT have; it may be compressed with gzip or zstd. May be given once for every mode",
+       .fallback = "coordinates are numbers"});
+  line.add_choice<Relabel>(
+      "--relabel", ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
+      "frequency renumbers the indices of each mode inside the container, most frequent first; this usually makes the "
+      "container smaller but takes longer, and outputs have the original indices");
+}
+
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   IngestOptions& ingest = arguments.ingest;
   line.add_list(
@@ -97,25 +119,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                                     {"count", DuplicatePolicy::count}},
                                    "What becomes of entries of the same coordinates: their sum, an error, the first, "
                                    "the last, the largest, their mean, or their number");
-  line.add("--shape", [&](const std::string& text) { ingest.shape = cli::parse_shape(text); },
-           {.type = "SHAPE",
-            .description = "Length of each mode, such as 100x200x300",
-            .fallback = "what the input declares, or its largest coordinates"});
-  line.add("--mode-names", [&](const std::string& text) { ingest.mode_names = cli::parse_names(text); },
-           {.type = "NAMES",
-            .description = "One name per mode, such as source,target,day",
-            .fallback = "the names of --modes, or mode0,mode1,..."});
-  line.add_repeated(
-      "--labels", [&](const std::string& text) { ingest.label_files.push_back(parse_label_source(text)); },
-      {.type = "MODE=FILE",
-       .description = "For text and arrays: labels for a mode, which is a name of --mode-names or a number from 0. "
-                      "The file has one label a line, the first for the first index of the mode, as .map files of "
-                      "FROSTT have; it may be compressed with gzip or zstd. May be given once for every mode",
-       .fallback = "coordinates are numbers"});
-  line.add_choice<Relabel>(
-      "--relabel", ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
-      "frequency renumbers the indices of each mode inside the container, most frequent first; this usually makes the "
-      "container smaller but takes longer, and outputs have the original indices");
+  add_mode_options(line, ingest);
   line.add_compression(ingest.zstd_level, ingest.zstd_saving_percent);
   line.add_choice<int>("--index-base", ingest.index_base, {{"0", 0}, {"1", 1}},
                        "The smallest coordinate in text; in arrays it is always 0");

@@ -25,13 +25,6 @@ struct Arguments {
   PredictOptions predict;
 };
 
-Loss parse_loss_name(const std::string& word) {
-  if (const auto loss = parse_loss(word)) return *loss;
-  std::string names;
-  for (const std::string& name : loss_names()) names += (names.empty() ? "" : ", ") + name;
-  refuse(fmt::format("'{}' is not one of {}", word, names));
-}
-
 void add_files(cli::CommandLine& line, Arguments& arguments) {
   line.add_path("MODEL", arguments.model, {.type = "", .description = "A model from blco-cpd", .required = true});
   line.add("ENTRIES",
@@ -63,12 +56,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                  {.type = "N",
                   .description = "Write only the N entries of the largest likelihood ratios, the worst first",
                   .fallback = "all entries"});
-  std::string losses;
-  for (const std::string& name : loss_names()) losses += (losses.empty() ? "" : ", ") + name;
-  line.add("--loss", [&](const std::string& word) { predict.loss = parse_loss_name(word); },
-           {.type = "LOSS",
-            .description =
-                "Loss of the likelihood ratio, one of " + losses + "; for gaussian the ratio is the squared residual",
+  line.add("--loss", [&](const std::string& word) { predict.loss = cli::parse_loss_name(word); },
+           {.type = cli::loss_choices(),
+            .description = "Loss of the likelihood ratio; for gaussian the ratio is the squared residual",
             .fallback = "that of the model"});
   line.add_flag("--skip-unknown", predict.skip_unknown,
                 "Leave out entries whose index or label the model does not have, and count them");
@@ -113,13 +103,15 @@ void write_to_stdout(std::string_view text) {
   throw Error(ErrorKind::io, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
 }
 
-PredictSummary run_prediction(const Arguments& arguments, const CpdModel& model, const ProgressCallback& progress) {
-  if (arguments.summary_only) return predict(model, arguments.entries, PredictionSink(), arguments.predict, progress);
-  if (arguments.output == "-") {
-    return write_predictions(model, arguments.entries, TextSink(write_to_stdout), TextFormat::csv, arguments.predict,
-                             progress);
+PredictSummary run_prediction(const Arguments& arguments, const ProgressCallback& progress) {
+  if (arguments.summary_only) {
+    return predict(arguments.model, arguments.entries, PredictionSink(), arguments.predict, progress);
   }
-  return write_predictions(model, arguments.entries, arguments.output, arguments.predict, progress);
+  if (arguments.output == "-") {
+    return write_predictions(arguments.model, arguments.entries, TextSink(write_to_stdout), TextFormat::csv,
+                             arguments.predict, progress);
+  }
+  return write_predictions(arguments.model, arguments.entries, arguments.output, arguments.predict, progress);
 }
 
 cli::Json finite(double number) { return std::isfinite(number) ? cli::Json(number) : cli::Json(); }
@@ -148,7 +140,8 @@ cli::Json summary_json(const PredictSummary& summary, const std::filesystem::pat
   json["likelihood_ratio"] = {{"loss", to_string(summary.loss)},
                               {"sum", finite(summary.sum_of_ratios)},
                               {"max", finite(summary.max_ratio)},
-                              {"infinite", summary.impossible_entries}};
+                              {"infinite", summary.impossible_entries},
+                              {"undefined", summary.entries_without_ratio}};
   return json;
 }
 
@@ -191,14 +184,18 @@ void predict_entries(const Arguments& arguments, cli::Reporter& reporter) {
   const std::string over = budget_note(arguments.predict.memory_bytes);
   if (!over.empty()) reporter.note(over);
   reporter.note(fmt::format("reading {}", arguments.entries.string()));
-  const CpdModel model = load_model(arguments.model);
-  const PredictSummary summary = run_prediction(arguments, model, progress);
+  const PredictSummary summary = run_prediction(arguments, progress);
   print_summary(reporter, summary, arguments.output);
   if (summary.impossible_entries > 0) {
     reporter.note(
         fmt::format("the likelihood ratio of {} entries is infinite: there the model is below 0, which the "
                     "loss {} does not take, or not finite",
                     cli::format_count(summary.impossible_entries), to_string(summary.loss)));
+  }
+  if (summary.entries_without_ratio > 0) {
+    reporter.note(fmt::format("{} entr{} of 0 without a likelihood ratio: the loss {} takes numbers above 0",
+                              cli::format_count(summary.entries_without_ratio),
+                              summary.entries_without_ratio == 1 ? "y" : "ies", to_string(summary.loss)));
   }
   reporter.event("result", summary_json(summary, arguments.output));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <blco/error.hpp>
+#include <blco/loss.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -43,6 +44,8 @@ struct Compression {
 Compression parse_compression(const std::string& text);
 std::uint64_t parse_whole(const std::string& text, std::uint64_t min, std::uint64_t max);
 double parse_real(const std::string& text);  // 0 or above
+Loss parse_loss_name(const std::string& text);
+std::string loss_choices();  // all names, for --help: "gaussian|poisson|..."
 double parse_signed(const std::string& text);
 // Seconds, above 0: 90, 90s, 1.5m, 2h.
 double parse_duration(const std::string& text);

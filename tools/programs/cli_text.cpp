@@ -7,6 +7,7 @@
 #include <blco/ingest.hpp>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <system_error>
 
 #include "tools/programs/cli.hpp"
@@ -97,6 +98,14 @@ double parse_real(const std::string& text) {
   }
   return number;
 }
+
+Loss parse_loss_name(const std::string& text) {
+  const std::optional<Loss> loss = parse_loss(text);
+  if (!loss) refuse(fmt::format("'{}' is not one of {}; {}", text, loss_choices(), loss_parameter_ranges()));
+  return *loss;
+}
+
+std::string loss_choices() { return fmt::format("{}", fmt::join(loss_names(), "|")); }
 
 double parse_signed(const std::string& text) {
   const bool is_negative = text.starts_with('-');

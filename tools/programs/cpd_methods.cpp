@@ -161,33 +161,9 @@ void add_constraints(CommandLine& line, MethodArguments& arguments) {
                           "become 0"});
 }
 
-}  // namespace
-
-void add_method_options(CommandLine& line, MethodArguments& arguments) {
-  line.add_choice<Method>(
-      "--method", arguments.method,
-      {{"als", Method::als}, {"apr", Method::apr}, {"gcp", Method::gcp}, {"complete", Method::complete}},
-      "What is fitted: least squares (als); counts by Poisson's likelihood and multiplicative updates (apr); any of "
-      "the losses of --loss (gcp); least squares over the listed cells alone, the others being unknown (complete)");
-  std::string losses;
-  for (const std::string& name : loss_names()) losses += (losses.empty() ? "" : "|") + name;
-  add_own(line, arguments, "--loss",
-          [&, losses](const std::string& word) {
-            const std::optional<Loss> loss = parse_loss(word);
-            if (!loss) refuse(fmt::format("'{}' is not one of {}; D is above 0, B neither 0 nor 1", word, losses));
-            arguments.loss = *loss;
-          },
-          {.type = losses, .description = "With --method gcp: what a cell costs", .fallback = "gaussian"});
-  add_constraints(line, arguments);
-  add_own(line, arguments, "--inner",
-          [&](const std::string& word) { arguments.apr.inner_iterations = parse_count(word); },
-          {.type = "N",
-           .description = "With --method apr: updates of a mode in a sweep, at most; each takes a pass",
-           .fallback = std::to_string(arguments.apr.inner_iterations)});
-  add_own(line, arguments, "--kappa", [&](const std::string& word) { arguments.apr.kappa = parse_real(word); },
-          {.type = "X",
-           .description = "With --method apr: added to zeros of the factors that ought to grow",
-           .fallback = fmt::format("{}", arguments.apr.kappa)});
+void add_loss_options(CommandLine& line, MethodArguments& arguments) {
+  add_own(line, arguments, "--loss", [&](const std::string& word) { arguments.loss = parse_loss_name(word); },
+          {.type = loss_choices(), .description = "With --method gcp: what a cell costs", .fallback = "gaussian"});
   add_own(line, arguments, "--evaluations",
           [&](const std::string& word) { arguments.gcp.evaluations = parse_count(word); },
           {.type = "N",
@@ -203,6 +179,21 @@ void add_method_options(CommandLine& line, MethodArguments& arguments) {
           {.type = "N",
            .description = "With --method gcp and other losses: zeros that a step of Adam samples",
            .fallback = "as many as it has nonzeros"});
+}
+
+void add_apr_options(CommandLine& line, MethodArguments& arguments) {
+  add_own(line, arguments, "--inner",
+          [&](const std::string& word) { arguments.apr.inner_iterations = parse_count(word); },
+          {.type = "N",
+           .description = "With --method apr: updates of a mode in a sweep, at most; each takes a pass",
+           .fallback = std::to_string(arguments.apr.inner_iterations)});
+  add_own(line, arguments, "--kappa", [&](const std::string& word) { arguments.apr.kappa = parse_real(word); },
+          {.type = "X",
+           .description = "With --method apr: added to zeros of the factors that ought to grow",
+           .fallback = fmt::format("{}", arguments.apr.kappa)});
+}
+
+void add_completion_options(CommandLine& line, MethodArguments& arguments) {
   add_own(line, arguments, "--cg-steps",
           [&](const std::string& word) { arguments.completion.cg_steps = parse_count(word); },
           {.type = "N",
@@ -211,8 +202,34 @@ void add_method_options(CommandLine& line, MethodArguments& arguments) {
   add_own(
       line, arguments, "--validate", [&](const std::string& word) { arguments.validation = word; },
       {.type = "FILE",
-       .description = "With --method complete: a container of held-out cells, of the same shape; the fit stops when "
+       .description = "With --method complete: a container of held-out entries, of the same shape; the fit stops when "
                       "their error has risen twice, and keeps the model of the least"});
+}
+
+}  // namespace
+
+void add_method_options(CommandLine& line, MethodArguments& arguments, CpdOptions& cpd) {
+  line.add(
+      "--tolerance", [&](const std::string& word) { arguments.tolerance = parse_real(word); },
+      {.type = "X",
+       .description = "Stop when a sweep changes the fit by less than X; gcp: the objective, complete: the error over "
+                      "the entries, relatively; apr: when no number of a factor violates the optimality conditions by "
+                      "X",
+       .fallback = fmt::format("{}, apr: {}", cpd.tolerance, AprMethod{}.kkt_tolerance)});
+  line.add_choice<Method>(
+      "--method", arguments.method,
+      {{"als", Method::als}, {"apr", Method::apr}, {"gcp", Method::gcp}, {"complete", Method::complete}},
+      "What is fitted: least squares (als); counts by Poisson's likelihood and multiplicative updates (apr); any of "
+      "the losses of --loss (gcp); least squares over the entries alone, cells that are not listed being unknown "
+      "(complete)");
+  add_constraints(line, arguments);
+  add_apr_options(line, arguments);
+  add_loss_options(line, arguments);
+  add_completion_options(line, arguments);
+  line.add_real("--ridge", cpd.ridge,
+                "With --method als or complete: add X times the sum of the squared weights to what is minimised, so "
+                "that components do not grow against each other; a component that stands alone has its weight divided "
+                "by 1 + X, so 0.01 to 0.1 will do");
 }
 
 void set_method(const MethodArguments& arguments, const TensorSummary& tensor, const Tensor* validation,

@@ -29,7 +29,8 @@ struct MethodArguments {
   std::optional<double> tolerance;
 };
 
-void add_method_options(CommandLine& line, MethodArguments& arguments);
+// Those that CpdOptions has for several methods go into `cpd`.
+void add_method_options(CommandLine& line, MethodArguments& arguments, CpdOptions& cpd);
 
 // Puts the method into `options`. `validation` is the tensor of --validate, or null. Throws Error{invalid_argument} for
 // options of another method, and for modes that the tensor does not have.

@@ -45,12 +45,20 @@ std::string core_words(const std::optional<double>& core) {
   return or_dash(core, core > -1000.0 ? "{:.1f}" : "{:.2g}");
 }
 
-// Of a model of x itself, where absent entries are zeros.
-bool has_core_consistency(const CpdMethod& method) {
-  if (std::holds_alternative<CompletionMethod>(method)) return false;
-  const auto* const gcp = std::get_if<GcpMethod>(&method);
-  return gcp == nullptr || (gcp->loss.kind != LossKind::poisson_log && gcp->loss.kind != LossKind::bernoulli_odds &&
-                            gcp->loss.kind != LossKind::bernoulli_logit);
+const char* end_words(StopReason reason) {
+  switch (reason) {
+    case StopReason::tolerance:
+      return "converged";
+    case StopReason::sweeps:
+      return "the limit";
+    case StopReason::cancelled:
+      return "interrupted";
+    case StopReason::time:
+      return "out of time";
+    case StopReason::unfinished:
+      break;
+  }
+  return to_string(reason);
 }
 
 class RankSearch {
@@ -70,9 +78,8 @@ class RankSearch {
   }
 
   void run() {
-    const bool is_table = arguments_.ranks.size() > 1;
     report_largest_plan();
-    if (is_table) print_head();
+    if (is_table()) print_head();
     Json ranks = Json::array();
     Json outputs = Json::array();
     for (const int rank : arguments_.ranks) {
@@ -83,7 +90,7 @@ class RankSearch {
       if (!output.empty()) save(starts->best, output);
       const std::optional<double> core = has_core_ ? measure_core(starts->best) : std::nullopt;
       reporter_.event("rank", as_json(*starts, core, output));
-      if (is_table) {
+      if (is_table()) {
         print_row(*starts, core);
       } else {
         print_matches(*starts);
@@ -99,6 +106,8 @@ class RankSearch {
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  bool is_table() const { return arguments_.ranks.size() > 1; }
 
   double seconds_left() const {
     if (options_.time_limit_seconds <= 0) return std::numeric_limits<double>::infinity();
@@ -127,13 +136,28 @@ class RankSearch {
   std::optional<StartsReport> fit(int rank, bool is_first) {
     CpdOptions options = options_of(rank);
     options.on_sweep = [](const SweepReport&) { return !is_interrupted(); };
+    if (is_table()) {
+      reporter_.note(fmt::format("fitting rank {}{}", rank,
+                                 arguments_.starts > 1 ? fmt::format(" from {} starts", arguments_.starts) : ""));
+    }
+    begin(rank, 1);
     try {
-      return fit_starts(tensor_, budget_, options, arguments_.starts,
-                        [&](const StartReport& report) { report_one(report, rank); });
+      return fit_starts(tensor_, budget_, options, arguments_.starts, [&](const StartReport& report) {
+        report_one(report, rank);
+        begin(rank, report.start + 1);
+      });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::cancelled || is_first) throw;
       return std::nullopt;
     }
+  }
+
+  void begin(int rank, int start) {
+    std::string words;
+    if (is_table()) words = fmt::format("rank {}", rank);
+    if (arguments_.starts > 1)
+      words += fmt::format("{}start {} of {}", words.empty() ? "" : ", ", start, arguments_.starts);
+    reporter_.set_part(words, {{"rank", rank}, {"start", start}});
   }
 
   std::string value_words(double fit, double objective) const {
@@ -149,14 +173,17 @@ class RankSearch {
     json["stop_reason"] = to_string(report.stop_reason);
     json["seconds"] = report.seconds;
     reporter_.event("start", json);
-    if (arguments_.ranks.size() > 1) return;
-    std::string words = fmt::format("start {:>3}  seed {}  {} sweep{}  {} {}", report.start, report.seed, report.sweeps,
-                                    report.sweeps == 1 ? "" : "s", has_fit_ ? "fit" : "objective",
-                                    value_words(report.fit, report.objective));
+    std::string words = fmt::format("start {:>3}  seed {}  {} sweep{}, {}  {} {}", report.start, report.seed,
+                                    report.sweeps, report.sweeps == 1 ? "" : "s", end_words(report.stop_reason),
+                                    has_fit_ ? "fit" : "objective", value_words(report.fit, report.objective));
     if (report.validation_error) words += fmt::format("  held-out error {:.6g}", *report.validation_error);
     if (report.match) words += fmt::format("  match {:.4f}", *report.match);
     if (report.is_best && report.start > 1) words += "  best so far";
-    reporter_.print(words);
+    if (!is_table()) {
+      reporter_.print(words);
+    } else {
+      reporter_.note(fmt::format("rank {}, {}", rank, words));
+    }
   }
 
   void print_matches(const StartsReport& starts) {
@@ -176,6 +203,7 @@ class RankSearch {
                       model.rank, format_count(max_core_columns), max_core_rank));
       return std::nullopt;
     }
+    reporter_.set_part(fmt::format("rank {}", model.rank), {{"rank", model.rank}, {"start", nullptr}});
     try {
       return core_consistency(tensor_, model, budget_, options_of(model.rank));
     } catch (const Error& error) {

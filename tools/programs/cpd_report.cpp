@@ -65,15 +65,15 @@ Json as_json(const CpdPlan& plan) {
 
 std::string explain_tolerance(const CpdOptions& options) {
   if (const auto* apr = std::get_if<AprMethod>(&options.method)) {
-    return fmt::format("no entry violates the optimality conditions by more than {}", apr->kkt_tolerance);
+    return fmt::format("no number of a factor violates the optimality conditions by more than {}", apr->kkt_tolerance);
   }
   if (std::holds_alternative<AlsMethod>(options.method)) {
     return fmt::format("the fit changed by less than {}", options.tolerance);
   }
   if (const auto* completion = std::get_if<CompletionMethod>(&options.method)) {
     const std::string error =
-        fmt::format("the error over the listed cells changed by less than {} of itself", options.tolerance);
-    return completion->validation == nullptr ? error : error + ", or that over held-out cells rose twice in a row";
+        fmt::format("the error over the entries changed by less than {} of itself", options.tolerance);
+    return completion->validation == nullptr ? error : error + ", or that over held-out entries rose twice in a row";
   }
   return fmt::format("the objective changed by less than {} of itself, or no longer falls", options.tolerance);
 }

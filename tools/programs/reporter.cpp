@@ -96,6 +96,12 @@ void Reporter::event(const char* name, const Json& fields) {
   std::fflush(stdout);
 }
 
+void Reporter::set_part(const std::string& words, const Json& fields) {
+  part_words_ = words.empty() ? words : words + "  ";
+  part_fields_ = fields;
+  last_stage_.clear();  // the next event begins it
+}
+
 ProgressCallback Reporter::progress(const std::string& how) {
   // A live line has no line end, so the note starts with one.
   interrupt_note_ = (terminal_ ? "\n" : "") + name_ + ": stopping" + how + "\n";
@@ -112,7 +118,7 @@ ProgressCallback Reporter::progress(const std::string& how) {
 
 void Reporter::show(const Progress& progress) {
   // One write; the escape code clears the rest of the line.
-  fmt::print(stderr, "\r{}\x1b[K", format_progress(progress));
+  fmt::print(stderr, "\r{}{}\x1b[K", part_words_, format_progress(progress));
   std::fflush(stderr);
   line_shown_ = true;
 }
@@ -123,13 +129,15 @@ void Reporter::show_event(const Progress& progress) {
   next_event_ = Clock::now() + between_events;
   last_stage_ = progress.stage;
   last_sweep_ = progress.sweep;
-  event("progress", {{"stage", progress.stage},
-                     {"sweep", progress.sweep > 0 ? Json(progress.sweep) : Json()},
-                     {"share", or_null(progress.share)},
-                     {"nonzeros", progress.nonzeros},
-                     {"bytes", progress.bytes},
-                     {"seconds", progress.seconds},
-                     {"seconds_left", or_null(seconds_left(progress))}});
+  Json fields = part_fields_;
+  fields.update({{"stage", progress.stage},
+                 {"sweep", progress.sweep > 0 ? Json(progress.sweep) : Json()},
+                 {"share", or_null(progress.share)},
+                 {"nonzeros", progress.nonzeros},
+                 {"bytes", progress.bytes},
+                 {"seconds", progress.seconds},
+                 {"seconds_left", or_null(seconds_left(progress))}});
+  event("progress", fields);
 }
 
 void Reporter::clear_line() {

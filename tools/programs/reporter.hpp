@@ -32,6 +32,10 @@ class Reporter {
   // With --json, prints {"event": name, ...fields} on stdout. Always clears the live line.
   void event(const char* name, const Json& fields);
 
+  // Names the part of the job that runs from here on: in words at the head of the live line, and by the `fields` of a
+  // progress event.
+  void set_part(const std::string& words, const Json& fields);
+
   // Returns a callback that shows progress in the chosen way and ends the job once it is interrupted. From here on a
   // signal is a request to stop, answered by "NAME: stopping" and `how`.
   ProgressCallback progress(const std::string& how = "; interrupt again to stop at once");
@@ -49,6 +53,8 @@ class Reporter {
   bool json_ = false;
   bool terminal_ = false;
   bool line_shown_ = false;
+  std::string part_words_;
+  Json part_fields_ = Json::object();
   std::string last_stage_;
   int last_sweep_ = 0;
   Clock::time_point next_event_ = Clock::now();

@@ -2,20 +2,23 @@
 #pragma once
 
 #include <blco/cpd.hpp>
+#include <blco/loss.hpp>
 #include <blco/memory_budget.hpp>
 #include <blco/tensor.hpp>
 #include <blco/tensor_file.hpp>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace blco {
 
 struct BenchmarkOptions {
-  int repeats = 5;  // passes per mode
+  int repeats = 5;                // passes per mode
+  std::optional<Loss> loss = {};  // also measures loss passes to all modes
 };
 
 struct PassMeasurement {
-  int mode = 0;
+  int mode = 0;        // -1: a loss pass
   double seconds = 0;  // median of the repeats
   double min_seconds = 0;
   double nonzeros_per_second = 0;
@@ -48,14 +51,19 @@ struct BenchmarkReport {
   int multiprocessors = 0;       // as the GPU reports; 0 on the CPU
   std::uint64_t cache_size = 0;  // bytes of the last-level cache, as the device reports
   std::vector<PassMeasurement> passes;
+  std::optional<PassMeasurement> loss_pass = {};  // to all modes, if a loss was asked for
 
+  // The time of the loss pass over that of all modes' MTTKRPs. Requires: loss_pass.
+  double loss_ratio() const;
   // Nonzeros per second, geometric mean over the modes.
   double mean_speed() const;
 };
 
-// Runs the MTTKRP of every mode `repeats` times with uniform random factors. Warm-up passes first bring the resident
-// chunks to their place. The budget decides what is streamed. Uses these options: rank, device, precision, resolution,
-// lanes, variant, seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for repeats below 1.
+// Runs the MTTKRP of every mode `repeats` times with uniform random factors, and then as many loss passes to all modes,
+// if benchmark.loss says which; the plan has room for the outputs of all modes then. Warm-up passes first bring the
+// resident chunks to their place. The budget decides what is streamed. Uses these options: rank, device, precision,
+// resolution, lanes, variant, seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for repeats
+// below 1.
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark = {},
                                  const MemoryBudget& budget = {}, const CpdOptions& options = {});
 

@@ -17,13 +17,17 @@ inline constexpr int max_core_rank = 256;
 // R^(N-1), or a number above max_core_columns, also where R is above max_core_rank.
 std::uint64_t core_columns(std::size_t order, int rank);
 
+// True where it says something of a model that this method fits: the model is of x itself, not of logarithms or odds,
+// and absent cells are zeros, not unknown.
+bool has_core_consistency(const CpdMethod& method);
+
 // Core consistency (CORCONDIA: Bro & Kiers, A new efficient method for determining the number of components in PARAFAC
 // models, J. Chemometrics 2003): 100 (1 - sum (g - t)^2 / R), where G = X x_1 A_1^+ x_2 A_2^+ ... is the core that fits
 // X best with the model's factors, and T, with ones on its superdiagonal, is the core that the model has. The weights
 // are part of the factors, such that all columns of a component have the same norm: so neither the order of the modes
 // nor their scale matters. 100: each component stands for itself. Much less, also below 0: components mix, as they do
 // where there are more of them than the tensor has. It is about least squares: for other losses it says less, and
-// nothing where the model is not of x itself (logarithms, odds) or where absent entries are unknown.
+// nothing without has_core_consistency().
 //
 // G is not kept: an MTTKRP with columns of the pseudo-inverses gives up to 64 of its columns. So there are R^(N-1) / 64
 // passes over the chunks, and more where the budget asks for fewer columns at a time. Returns nothing beyond

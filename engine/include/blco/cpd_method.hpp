@@ -1,6 +1,7 @@
 // The methods of fit_cpd: what each minimises, and its options.
 //
-// X is the tensor, M the model sum_r weights[r] * a_0r o a_1r o ..., x and m their entries.
+// X is the tensor, M the model sum_r weights[r] * a_0r o a_1r o ..., x and m what they say of a cell. A cell is a
+// place of the tensor; an entry is a cell that is listed.
 #pragma once
 
 #include <blco/loss.hpp>
@@ -15,20 +16,20 @@ namespace blco {
 class Tensor;
 
 // |X - M|^2, by alternating least squares (Kolda & Bader 2009, figure 3.3), and with constraints by HALS (Cichocki &
-// Phan 2009) and AO-ADMM (Huang, Sidiropoulos & Liavas 2016). Absent entries are zeros. A sweep is N passes.
+// Phan 2009) and AO-ADMM (Huang, Sidiropoulos & Liavas 2016). Absent cells are zeros. A sweep is N passes.
 // Columns are scaled to norm 1 where the constraint allows it. A mode with an l1 penalty, a box or a simplex keeps the
 // scale of its columns; the weights are in the shortest of the scaled modes while it is updated, if there is one.
 struct AlsMethod {
   std::vector<RowConstraint> constraints = {};  // per mode; empty: none
 };
 
-// sum over all entries of m - x log m, for counts x >= 0 and factors >= 0: CP-APR by multiplicative updates (Chi &
+// sum over all cells of m - x log m, for counts x >= 0 and factors >= 0: CP-APR by multiplicative updates (Chi &
 // Kolda, On Tensors, Sparsity, and Nonnegative Factorizations, SIAM J. Matrix Anal. Appl. 2012, algorithm 3). Absent
-// entries are zeros. Negative values, and negative entries of an initial model, are refused. The values are read once
+// cells are zeros. Negative values, and negative entries of an initial model, are refused. The values are read once
 // before the fit, unless all are 1.
 // A sweep updates the modes in order. For mode n, B = A_n diag(weights), and up to inner_iterations times: one pass
 // gives Phi = (X_(n) / max(B Pi, floor)) Pi^T, where Pi is the Khatri-Rao product of the other factors, whose columns
-// have the sum 1; the violation of the optimality conditions is the largest |min(b, 1 - phi)| over all entries; unless
+// have the sum 1; the violation of the optimality conditions is the largest |min(b, 1 - phi)| of its numbers; unless
 // it is below kkt_tolerance, B = B * Phi, entry by entry. The quotients are computed as the pass goes: no memory per
 // nonzero. Zeros never grow by multiplication. So in the first of these iterations those of A_n below kappa_tolerance
 // whose phi is above 1 + kkt_tolerance get kappa added, and Phi is computed anew, by one more pass. (The paper takes an
@@ -39,24 +40,24 @@ struct AlsMethod {
 // Memory beyond factors and output: two blocks of rows, of 1 MiB each, or of one row if that is longer.
 struct AprMethod {
   int inner_iterations = 10;       // of a mode, at most
-  double kkt_tolerance = 1e-4;     // stop when no entry violates the optimality conditions by more
+  double kkt_tolerance = 1e-4;     // stop when no number violates the optimality conditions by more
   double kappa = 0.01;             // added to zeros that ought to grow ("inadmissible")
   double kappa_tolerance = 1e-10;  // entries below count as zeros for that
   double floor = 1e-10;            // least m in x / m
 };
 
-// sum over all entries of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent entries are zeros. The model
+// sum over all cells of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent cells are zeros. The model
 // has no weights of its own during the fit; the columns are normalised at the end. Random initial factors are scaled,
-// so that the model's entries add up to the tensor's (poisson), or have its 2-norm (other losses); for poisson-log and
+// so that the model adds up to the tensor's sum (poisson), or has its 2-norm (other losses); for poisson-log and
 // bernoulli-logit they are centred at zero before.
 //
 // gaussian and poisson: the sum over all zeros in closed form (evaluate.hpp), and L-BFGS with bounds (Byrd, Lu, Nocedal
 // & Zhu 1995). Host memory beside the backend: about 240 bytes per number of the factors, of which there are at most
 // 190 million.
 //
-// The other losses: Adam on sampled entries, semi-stratified (Kolda & Hong, Stochastic Gradients for Large-Scale Tensor
+// The other losses: Adam on sampled cells, semi-stratified (Kolda & Hong, Stochastic Gradients for Large-Scale Tensor
 // Decomposition, 2020, section 5). The objective is an estimate: all nonzeros, and a sample of the zeros, which `seed`
-// fixes. A sweep is an epoch; one that does not lower the estimate by more than `tolerance` (relatively) divides the
+// fixes. A sweep that does not lower the estimate by more than `tolerance` (relatively) divides the
 // learning rate by 10, and leaves no trace if the estimate has risen; three such in a row end the fit. Host memory
 // beside the backend: 40 bytes per number of the factors, and about 100 per sampled zero.
 struct GcpMethod {
@@ -65,14 +66,14 @@ struct GcpMethod {
   // sweep, so that short sweeps make slow progress: on counts of very different sizes the same number of passes went
   // much further in sweeps of 100 than of 20.
   int evaluations = 100;
-  // Adam only. An epoch takes every chunk once, in random order, up to four chunks a step; or several times, until it
+  // Adam only. A sweep takes every chunk once, in random order, up to four chunks a step; or several times, until it
   // has 100 steps.
   double learning_rate = 1e-3;
   std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros, up to 2^18
 };
 
-// sum over the given entries of (x - m)^2 + CpdOptions::ridge * sum over the modes of |A_n|^2, where the weights are 1:
-// absent entries are unknown, explicit zeros are zeros. The ridge weighs the squares of all entries of all factors as
+// sum over the entries of (x - m)^2 + CpdOptions::ridge * sum over the modes of |A_n|^2, where the weights are 1:
+// absent cells are unknown, explicit zeros are zeros. The ridge weighs the squares of all numbers of all factors as
 // they are; the fit scales no columns, except at its end. Alternating least squares: row i of mode n solves
 // (sum h^T h + ridge I) a = sum x h over its entries, where h is the elementwise product of the other modes' rows. It
 // takes cg_steps steps of conjugate gradients (Hestenes & Stiefel 1952) from the old row, so no matrix of a row is

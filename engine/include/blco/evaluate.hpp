@@ -11,29 +11,29 @@
 
 namespace blco {
 
-// What an entry of the tensor stands for that is not given: a zero, or nothing.
-enum class AbsentEntries { zeros, unknown };
+// What a cell of the tensor stands for that is not listed: a zero, or nothing.
+enum class AbsentCells { zeros, unknown };
 
-// True for gaussian and poisson: for them the loss of all absent entries has a closed form, whatever their number.
+// True for gaussian and poisson: for them the loss of all absent cells has a closed form, whatever their number.
 bool sums_over_zeros(const Loss& loss);
 
 struct LossValue {
-  double value = 0;                            // the sum of the entries' losses
+  double value = 0;                            // the sum of the cells' losses
   std::vector<std::vector<double>> gradients;  // per mode, row-major I_n x R: the derivative by each factor entry
   std::uint64_t passes = 0;                    // over the chunks
 };
 
-// F = sum over entries i of f(x_i, m_i) with m_i = sum_r prod_n factors[n][i_n, r], and for each mode n
-//   dF / d factors[n][j, r] = sum over entries i with i_n = j of f'(x_i, m_i) * prod_{k != n} factors[k][i_k, r]
+// F = sum over cells i of f(x_i, m_i) with m_i = sum_r prod_n factors[n][i_n, r], and for each mode n
+//   dF / d factors[n][j, r] = sum over cells i with i_n = j of f'(x_i, m_i) * prod_{k != n} factors[k][i_k, r]
 // where f' is the derivative by m (Hong, Kolda & Duersch, Generalized Canonical Polyadic Tensor Decomposition, SIAM
-// Review 2020, theorem 3). `absent` says which entries i are: unknown, the given ones only; zeros, all of the tensor,
-// for losses of sums_over_zeros(). The zeros' part is then exact: with 1 for a vector of ones and * between matrices
-// elementwise,
-//   gaussian: sum of m^2 over all entries = 1^T (G_0 * G_1 * ...) 1 with the Grams G_n = A_n^T A_n, its gradients
+// Review 2020, theorem 3). `absent` says which cells i are: unknown, the listed ones only, the entries; zeros, all of
+// the tensor, for losses of sums_over_zeros(). The zeros' part is then exact: with 1 for a vector of ones and * between
+// matrices elementwise,
+//   gaussian: sum of m^2 over all cells = 1^T (G_0 * G_1 * ...) 1 with the Grams G_n = A_n^T A_n, its gradients
 //             2 A_n (product of the other Grams)
-//   poisson:  sum of m over all entries = sum_r prod_n (column sum r of A_n), its gradients the same in all rows, the
+//   poisson:  sum of m over all cells = sum_r prod_n (column sum r of A_n), its gradients the same in all rows, the
 //             products of the other modes' column sums
-// and the given entries add f(x, m) - f(0, m).
+// and the entries add f(x, m) - f(0, m).
 //
 // factors[n] is row-major I_n x rank and finite, in the tensor's own indices; weights belong into one of them. Reads
 // the tensor once. Uses these options: device, precision, resolution, threads, deterministic, trace. Host memory stays
@@ -41,7 +41,7 @@ struct LossValue {
 // the budget changes no bit of the result. Values that do not suit the loss are not looked for. Throws Error as
 // fit_cpd does, and invalid_argument for zeros with another loss.
 LossValue evaluate(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, const Loss& loss,
-                   AbsentEntries absent = AbsentEntries::zeros, const MemoryBudget& budget = {},
+                   AbsentCells absent = AbsentCells::zeros, const MemoryBudget& budget = {},
                    const CpdOptions& options = {});
 
 }  // namespace blco

@@ -23,6 +23,7 @@ namespace blco {
 struct PredictOptions {
   std::optional<Loss> loss = {};  // of the likelihood ratios; nothing: that of the model
   // Above 0: only so many entries, those of the largest likelihood ratios, by falling ratio and then in input order.
+  // Entries without a ratio are not among them.
   std::uint64_t top = 0;
   bool skip_unknown = false;    // leaves out entries whose index or label the model does not have; else they are errors
   bool without_values = false;  // lines of coordinate text hold coordinates alone
@@ -42,7 +43,7 @@ struct PredictionBlock {
   std::span<const std::uint64_t> coordinates;  // n x order, row-major, from 0
   std::span<const double> values = {};         // n, the entries x; empty: the input has none
   std::span<const double> model;               // n, the model's values m
-  std::span<const double> ratios = {};         // n, the likelihood ratios; empty as `values`
+  std::span<const double> ratios = {};         // n, the likelihood ratios, NaN where there is none; empty as `values`
 };
 
 // Calls never overlap. An exception that it throws ends the job and is rethrown.
@@ -68,7 +69,8 @@ struct PredictSummary {
   double max_residual = -std::numeric_limits<double>::infinity();
   double sum_of_ratios = 0;
   double max_ratio = 0;
-  std::uint64_t impossible_entries = 0;  // whose ratio is infinite
+  std::uint64_t impossible_entries = 0;     // whose ratio is infinite
+  std::uint64_t entries_without_ratio = 0;  // zeros that the loss does not take
 
   double rmse() const { return entries == 0 ? 0 : std::sqrt(sum_of_squares / static_cast<double>(entries)); }
   double mean_absolute_error() const { return entries == 0 ? 0 : sum_of_magnitudes / static_cast<double>(entries); }
@@ -91,7 +93,9 @@ struct PredictSummary {
 //   rayleigh         2 (q^2 - 1 - 2 log q), q = x sqrt(pi)/(2 M)           x sqrt(pi)/2
 //   beta:B           2 (M^B/B - x M^(B-1)/(B-1) + x^B/(B(B-1)))            x
 //
-// It is 0 where the model fits the entry. Where the loss takes no m below 0 and the model says one, it is infinite.
+// It is 0 where the model fits the entry. Where the loss takes no m below 0 and the model says one, it is infinite. An
+// entry of 0 has none where the loss takes numbers above 0 only: no m is the best for it. Such an entry is a cell like
+// those that are not listed, which a fit takes for zeros too, so it has a model's value and a residual.
 
 // Of entries in a file: a container, in its stored order, or an input of ingest_files() (text, a table with the model's
 // labels, arrays, a pipe), in its own; each line or row is an entry by itself. A container that has labels is matched
@@ -104,6 +108,12 @@ struct PredictSummary {
 PredictSummary predict(const CpdModel& model, const std::filesystem::path& entries, const PredictionSink& sink,
                        const PredictOptions& options = {}, const ProgressCallback& progress = {});
 
+// The same for the model of a file. It is loaded once the sizes that the file states are known to fit
+// options.memory_bytes. Also throws Error as load_model() does.
+PredictSummary predict(const std::filesystem::path& model, const std::filesystem::path& entries,
+                       const PredictionSink& sink, const PredictOptions& options = {},
+                       const ProgressCallback& progress = {});
+
 // Of the nonzeros of a tensor, in its stored order.
 PredictSummary predict(const CpdModel& model, const Tensor& entries, const PredictionSink& sink,
                        const PredictOptions& options = {}, const ProgressCallback& progress = {});
@@ -115,15 +125,22 @@ std::vector<double> predict(const CpdModel& model, std::span<const std::uint64_t
 // Writes a table: a header, then per entry its labels (or coordinates from index_base), and the columns "value",
 // "model", "residual" and "likelihood ratio", or "model" alone where there are no values; underscores are appended to a
 // name that a mode has. Numbers have the shortest form that reads back as the same double, whole ones below 2^53 as
-// integers; an infinite ratio is "inf". Fields are quoted where needed (RFC 4180), and lines end in LF.
+// integers; an infinite ratio is "inf", one that there is not an
+// empty field. Fields are quoted where needed (RFC 4180), and lines end in LF.
 // The sink receives whole lines in order. `format`: csv or tsv. Throws as predict() does.
 PredictSummary write_predictions(const CpdModel& model, const std::filesystem::path& entries, const TextSink& sink,
                                  TextFormat format, const PredictOptions& options = {},
+                                 const ProgressCallback& progress = {});
+PredictSummary write_predictions(const std::filesystem::path& model, const std::filesystem::path& entries,
+                                 const TextSink& sink, TextFormat format, const PredictOptions& options = {},
                                  const ProgressCallback& progress = {});
 
 // The same into a file, whose name ends in .csv or .tsv, optionally followed by .gz or .zst, else
 // Error{invalid_argument}. It appears, or replaces an older one, only when it is complete. Also throws Error{io}.
 PredictSummary write_predictions(const CpdModel& model, const std::filesystem::path& entries,
+                                 const std::filesystem::path& output, const PredictOptions& options = {},
+                                 const ProgressCallback& progress = {});
+PredictSummary write_predictions(const std::filesystem::path& model, const std::filesystem::path& entries,
                                  const std::filesystem::path& output, const PredictOptions& options = {},
                                  const ProgressCallback& progress = {});
 

@@ -36,12 +36,13 @@ struct StartsReport {
 };
 
 // Runs whole fits with the seeds options.seed, options.seed + 1, ..., and keeps the model of the largest fit, with
-// methods other than AlsMethod of the least objective, with held-out entries of the least error; of equals the first. options.time_limit_seconds counts for all
-// of them together. After a stop, by time or by a callback, no start follows; the best model so far comes back, and
-// that of the stopped fit counts if it has a finished sweep. options.on_plan is called for the first start only.
-// `on_start` is called after each. Memory: as fit_cpd, and with more than one start the best model beside the current
-// one, within the budget. Throws Error as fit_cpd does, and invalid_argument for less than one start, and for more than
-// one with options.initial, resume, checkpoint or trace, which belong to a single fit.
+// methods other than AlsMethod of the least objective, with held-out entries of the least error; of equals the first.
+// options.time_limit_seconds counts for all of them together. After a stop, by time or by a callback, no start follows;
+// the best model so far comes back, and that of the stopped fit counts if it has a finished sweep. options.on_plan is
+// called for the first start only. `on_start` is called after each. Memory: as fit_cpd, and with more than one start
+// the best model beside the current one, within the budget. Throws Error as fit_cpd does, and invalid_argument for less
+// than one start, and for more than one with options.initial, resume, checkpoint or trace, which belong to a single
+// fit.
 StartsReport fit_starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int starts,
                         const std::function<void(const StartReport&)>& on_start = {});
 

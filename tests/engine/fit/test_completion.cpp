@@ -13,7 +13,7 @@ namespace {
 
 using DenseMatrix = std::vector<std::vector<double>>;
 
-// Per row, its matrix of normal equations and its right-hand side, from the given entries one by one.
+// Per row, its matrix of normal equations and its right-hand side, from the entries one by one.
 class DenseCompletion {
  public:
   DenseCompletion(const CoordinateTensor& tensor, CpdModel start, double ridge)

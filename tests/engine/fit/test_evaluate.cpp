@@ -8,15 +8,11 @@
 
 #include "blco/error.hpp"
 #include "tests/engine/dense_loss.hpp"
+#include "tests/every_loss.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
 namespace {
-
-const std::vector<Loss> every_loss{
-    {LossKind::gaussian, 0},       {LossKind::poisson, 0},         {LossKind::poisson_log, 0},
-    {LossKind::bernoulli_odds, 0}, {LossKind::bernoulli_logit, 0}, {LossKind::gamma, 0},
-    {LossKind::rayleigh, 0},       {LossKind::huber, 0.7},         {LossKind::beta, 1.5}};
 
 // Gradients of gaussian and poisson in closed form, from the definition; all of one mode.
 std::vector<double> dense_gradient(const CoordinateTensor& tensor, const Matrices& factors, std::size_t rank,
@@ -84,11 +80,11 @@ TEST_F(Evaluate, EveryLossOverTheGivenEntriesHasTheDerivativesOfItsValue) {
     folded.points.push_back(at);
     folded.values.push_back(x);
   }
-  for (const Loss& loss : every_loss) {
+  for (const Loss& loss : losses_by_name(0.7)) {
     SCOPED_TRACE(to_string(loss));
     Matrices factors = uniform_factors(shape_, rank_, 5, 0.3, 0.9);
 
-    const LossValue actual = evaluate(tensor, factors, rank_, loss, AbsentEntries::unknown);
+    const LossValue actual = evaluate(tensor, factors, rank_, loss, AbsentCells::unknown);
 
     const double expected = dense_loss(folded, factors, rank_, loss, false);
     EXPECT_NEAR(actual.value, expected, 1e-11 * std::abs(expected));
@@ -124,10 +120,10 @@ TEST_F(Evaluate, IsTheSameToTheBitUnderAnyBudgetOnOneThread) {
   const TensorFile tensor = ingest(counts_);
   const Matrices factors = uniform_factors(shape_, rank_, 7);
   const CpdOptions one_thread{.device = Device::cpu, .threads = 1};
-  const LossValue expected = evaluate(tensor, factors, rank_, {}, AbsentEntries::zeros, {}, one_thread);
+  const LossValue expected = evaluate(tensor, factors, rank_, {}, AbsentCells::zeros, {}, one_thread);
   std::uint64_t minimum = 0;
   try {
-    evaluate(tensor, factors, rank_, {}, AbsentEntries::zeros, {.host_bytes = 1000}, one_thread);
+    evaluate(tensor, factors, rank_, {}, AbsentCells::zeros, {.host_bytes = 1000}, one_thread);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
     minimum = 1;
@@ -135,7 +131,7 @@ TEST_F(Evaluate, IsTheSameToTheBitUnderAnyBudgetOnOneThread) {
   EXPECT_EQ(minimum, 1);
 
   const LossValue actual =
-      evaluate(tensor, factors, rank_, {}, AbsentEntries::zeros, {.host_bytes = std::uint64_t{64} << 20}, one_thread);
+      evaluate(tensor, factors, rank_, {}, AbsentCells::zeros, {.host_bytes = std::uint64_t{64} << 20}, one_thread);
 
   EXPECT_EQ(actual.value, expected.value);
   EXPECT_EQ(actual.gradients, expected.gradients);
@@ -156,8 +152,9 @@ TEST_F(Evaluate, RefusesWhatItCannotSum) {
 
   EXPECT_EQ(message_of({LossKind::huber, 0.5}),
             "loss huber:0.5 has no closed form of its sum over all zeros, as gaussian and poisson have; evaluate it "
-            "with `absent = unknown`, over the given entries");
-  EXPECT_EQ(message_of({LossKind::beta, 1}), "loss beta:1 has a parameter out of range");
+            "with `absent = unknown`, over the entries alone");
+  EXPECT_EQ(message_of({LossKind::beta, 1}),
+            "the parameter of loss beta:1 is out of range: D is above 0, B is neither 0 nor 1");
   factors[1].pop_back();
   EXPECT_EQ(message_of({}), "factor 1 is not a matrix of 9 x 5");
   factors.pop_back();

@@ -155,7 +155,7 @@ TEST_F(GcpAdam, StopsWithinAnEpochWhenItsTimeIsUp) {
 TEST_F(GcpAdam, ResumedFromACheckpointItIsTheFitThatNeverStopped) {
   const TensorFile tensor = ingest(planted());
   CpdOptions first = options(odds_, 2);
-  // So large that some epochs fail.
+  // So large that some sweeps fail.
   std::get<GcpMethod>(first.method).learning_rate = 0.5;
   first.checkpoint = folder_ / "checkpoint.h5";
   fit_cpd(tensor, {}, first);
@@ -175,7 +175,7 @@ TEST_F(GcpAdam, ResumedFromACheckpointItIsTheFitThatNeverStopped) {
 
 TEST_F(GcpAdam, AnEpochThatFailsLeavesNoTraceAndThreeEndTheFit) {
   const TensorFile tensor = ingest(planted());
-  // No step of the first epochs is of use.
+  // No step of the first sweeps is of use.
   CpdOptions wanted = options({LossKind::poisson_log, 0}, 20);
   std::get<GcpMethod>(wanted.method).learning_rate = 1e6;
 

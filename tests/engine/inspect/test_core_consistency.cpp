@@ -116,6 +116,15 @@ TEST(CoreConsistency, TakesVectorsAndMatrices) {
   EXPECT_NEAR(core_consistency(matrix, unit_model({2, 3}, 2)).value_or(0), 100 * (1 - 0.25 / 2), 1e-12);
 }
 
+TEST(CoreConsistency, SaysNothingOfLogarithmsOddsAndUnknownCells) {
+  EXPECT_TRUE(has_core_consistency(AlsMethod{}));
+  EXPECT_TRUE(has_core_consistency(AprMethod{}));
+  EXPECT_TRUE(has_core_consistency(GcpMethod{.loss = {LossKind::gamma}}));
+  EXPECT_FALSE(has_core_consistency(GcpMethod{.loss = {LossKind::poisson_log}}));
+  EXPECT_FALSE(has_core_consistency(GcpMethod{.loss = {LossKind::bernoulli_odds}}));
+  EXPECT_FALSE(has_core_consistency(CompletionMethod{}));
+}
+
 TEST(CoreConsistency, RefusesAModelOfAnotherShape) {
   const MemoryTensor tensor = nearly_diagonal();
 

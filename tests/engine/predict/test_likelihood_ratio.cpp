@@ -5,47 +5,20 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <numbers>
 
 #include "engine/predict/likelihood_ratio.hpp"
 #include "kernels/losses.hpp"
+#include "tests/engine/dense_loss.hpp"
 
 namespace blco {
 namespace {
-
-// The losses as Hong, Kolda and Duersch write them (SIAM Review 2020, table 1), with their epsilon.
-long double table_loss(const Loss& loss, long double x, long double m) {
-  const long double e = 1e-10L;
-  const long double b = loss.parameter;
-  switch (loss.kind) {
-    case LossKind::gaussian:
-      return (x - m) * (x - m);
-    case LossKind::poisson:
-      return m - x * std::log(m + e);
-    case LossKind::poisson_log:
-      return std::exp(m) - x * m;
-    case LossKind::bernoulli_odds:
-      return std::log(m + 1) - x * std::log(m + e);
-    case LossKind::bernoulli_logit:
-      return std::log(1 + std::exp(m)) - x * m;
-    case LossKind::gamma:
-      return x / (m + e) + std::log(m + e);
-    case LossKind::rayleigh:
-      return 2 * std::log(m + e) + std::numbers::pi_v<long double> / 4 * (x / (m + e)) * (x / (m + e));
-    case LossKind::huber:
-      return std::abs(x - m) <= b ? (x - m) * (x - m) : 2 * b * std::abs(x - m) - b * b;
-    case LossKind::beta:
-      return std::pow(m + e, b) / b - x * std::pow(m + e, b - 1) / (b - 1);
-  }
-  return 0;
-}
 
 // The infimum over the m that the loss takes. Each loss falls and then rises, so thirds find the least.
 long double least_loss(const Loss& loss, long double x, bool is_nonnegative) {
   long double low = is_nonnegative ? -23.1L : -60;  // exponents of m + e, or m itself
   long double high = is_nonnegative ? 60 : 60;
   const auto at = [&](long double t) {
-    return table_loss(loss, x, is_nonnegative ? std::max(std::exp(t) - 1e-10L, 0.0L) : t);
+    return dense_term<long double>(loss, x, is_nonnegative ? std::max(std::exp(t) - 1e-10L, 0.0L) : t);
   };
   for (int step = 0; step < 400; ++step) {
     const long double first = low + (high - low) / 3;
@@ -78,7 +51,8 @@ TEST_P(EveryLoss, IsTheLossAboveItsMinimum) {
     for (const double m : {0.0, 0.003, 0.5, 0.99, 1.0, 1.3, 2.0, 7.5, 19.0}) {
       for (const double signed_m : {m, -m}) {
         if (is_nonnegative && signed_m < 0) continue;
-        const auto expected = static_cast<double>((counts_once ? 1 : 2) * (table_loss(loss, x, signed_m) - least));
+        const auto expected =
+            static_cast<double>((counts_once ? 1 : 2) * (dense_term<long double>(loss, x, signed_m) - least));
         EXPECT_NEAR(likelihood_ratio(loss, x, signed_m), expected, 1e-9 + 1e-11 * std::abs(expected))
             << "x " << x << " m " << signed_m;
       }
@@ -114,6 +88,7 @@ TEST(LikelihoodRatio, HasTheseValues) {
   EXPECT_NEAR(likelihood_ratio({LossKind::poisson}, 0, 2), 4, 0);
   EXPECT_NEAR(likelihood_ratio({LossKind::bernoulli_odds}, 1, 1), 1.3862943611198906, 1e-9);
   EXPECT_EQ(likelihood_ratio({LossKind::gaussian}, 3, 1), 4);
+  EXPECT_TRUE(std::isnan(likelihood_ratio({LossKind::gamma}, 0, 1)));
 }
 
 // As a difference of losses, of which each is about 10^8, it would have no right digit.

@@ -223,6 +223,67 @@ TEST_F(FourModes, RefusesValuesThatTheLossDoesNotTake) {
                [&] { predict(model_, bad, {}, {.loss = Loss{LossKind::poisson}}); });
 }
 
+TEST_F(FourModes, AZeroHasNoRatioWhereTheLossTakesNumbersAbove0) {
+  const auto with_zero = folder_.write("zero.tns", "1 1 1 1 2\n2 2 2 2 0\n3 3 3 3 5\n");
+  const auto without = folder_.write("without.tns", "1 1 1 1 2\n3 3 3 3 5\n");
+  for (const Loss loss : {Loss{LossKind::gamma}, Loss{LossKind::rayleigh}, Loss{LossKind::beta, -1}}) {
+    CollectedPredictions all, positive, worst;
+    const PredictSummary summary = predict(model_, with_zero, all.sink(), {.loss = loss});
+    const PredictSummary of_positive = predict(model_, without, positive.sink(), {.loss = loss});
+    predict(model_, with_zero, worst.sink(), {.loss = loss, .top = 3});
+
+    ASSERT_EQ(all.model.size(), 3u);
+    EXPECT_NEAR(all.model[1], value_by_loop(model_, {1, 1, 1, 1}), 1e-12);
+    EXPECT_EQ(all.values[1], 0);
+    EXPECT_TRUE(std::isnan(all.ratios[1]));
+    EXPECT_EQ(summary.entries_without_ratio, 1u);
+    EXPECT_EQ(summary.sum_of_ratios, of_positive.sum_of_ratios);
+    EXPECT_EQ(summary.max_ratio, of_positive.max_ratio);
+    EXPECT_NEAR(summary.sum_of_squares, of_positive.sum_of_squares + all.model[1] * all.model[1], 1e-9);
+    EXPECT_EQ(worst.values.size(), 2u);
+  }
+  std::string table;
+  const TextSink append = [&](std::string_view text) { table += text; };
+  write_predictions(model_, with_zero, append, TextFormat::csv, {.loss = Loss{LossKind::gamma}});
+  EXPECT_THAT(table, testing::ContainsRegex("\n2,2,2,2,0,[^,]+,-[^,]+,\n"));
+  const auto bad = folder_.write("bad.tns", "1 1 1 1 -2\n");
+  expect_error(ErrorKind::invalid_argument, "the value is -2, but the loss gamma takes numbers above 0",
+               [&] { predict(model_, bad, {}, {.loss = Loss{LossKind::gamma}}); });
+}
+
+TEST_F(FourModes, AModelInAFilePredictsAsInMemory) {
+  save(model_, folder_ / "model.h5");
+  CollectedPredictions of_memory, of_file;
+  predict(model_, text_, of_memory.sink());
+
+  predict(folder_ / "model.h5", text_, of_file.sink());
+
+  EXPECT_EQ(of_file.model, of_memory.model);
+  EXPECT_EQ(of_file.ratios, of_memory.ratios);
+}
+
+// By labels of many sizes; the least budget that a message names suffices.
+TEST_F(FourModes, AModelInAFileIsRefusedAsOneInMemory) {
+  for (const std::uint64_t length : shape_) {
+    std::vector<std::string> labels;
+    for (std::uint64_t i = 0; i < length; ++i) labels.push_back(std::string(i + 1, 'x'));
+    model_.labels.emplace_back(labels);
+  }
+  save(model_, folder_ / "model.h5");
+  ingest_files({text_}, folder_ / "in.blco", {.shape = shape_});
+  const auto table = folder_.write("in.csv", "m0,m1,m2,m3\nx,xx,x,xxx\n");
+  for (const std::filesystem::path& entries : {text_, table, folder_ / "in.blco"}) {
+    PredictOptions options{.memory_bytes = 1000, .threads = 1};
+    const std::string in_memory =
+        message_of_error(ErrorKind::out_of_memory, [&] { predict(model_, entries, {}, options); });
+    const std::string in_file =
+        message_of_error(ErrorKind::out_of_memory, [&] { predict(folder_ / "model.h5", entries, {}, options); });
+    EXPECT_EQ(in_file, in_memory);
+    options.memory_bytes = 1024 * std::stoull(in_file.substr(in_file.find("memory_bytes = ") + 15));
+    EXPECT_GT(predict(folder_ / "model.h5", entries, {}, options).entries, 0u);
+  }
+}
+
 TEST_F(FourModes, RefusesOtherTensorsAndBudgets) {
   ingest_files({folder_.write("two.tns", "1 1 1\n2 2 2\n")}, folder_ / "two.blco", {});
   expect_error(ErrorKind::invalid_argument, "has 2 modes, but the model has 4",

@@ -8,6 +8,7 @@
 
 #include "kernels/host/entry_terms.hpp"
 #include "kernels/host/lane_number.hpp"
+#include "tests/every_loss.hpp"
 
 namespace blco::testing {
 namespace {
@@ -18,10 +19,9 @@ TEST(EntryTerms, AreThoseOfPlainNumbers) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> unit(0.0, 1.0);
   std::vector<EntryFunction> functions{{EntryRule::ratio, {}, 0.5, 1e-3}, {EntryRule::model, {}, 2.0}};
-  for (const LossKind kind : {LossKind::gaussian, LossKind::poisson, LossKind::poisson_log, LossKind::bernoulli_odds,
-                              LossKind::bernoulli_logit, LossKind::gamma, LossKind::rayleigh, LossKind::huber}) {
+  for (const Loss& loss : losses_by_name(0.75)) {
     for (const EntryRule rule : {EntryRule::given, EntryRule::beyond_zero, EntryRule::zero}) {
-      functions.push_back({rule, {kind, 0.75}, 1.5});
+      functions.push_back({rule, loss, 1.5});
     }
   }
   functions.push_back({EntryRule::given, {LossKind::beta, -1.5}, 1.0});

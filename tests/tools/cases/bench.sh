@@ -9,6 +9,15 @@ report = json.load(sys.stdin)
 print(sorted(report))
 print(len(report["passes"]), sorted(report["passes"][0]))
 assert all(p["seconds"] > 0 and p["nonzeros_per_second"] > 0 for p in report["passes"])'
+run blco-bench tensor.blco --rank 8 --device cpu --threads 2 --repeats 2 --loss poisson | hide_numbers
+blco-bench tensor.blco --rank 8 --device cpu --repeats 1 --loss huber:0.5 --json | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+loss = report["loss_passes"][0]
+assert sorted(loss["pass"]) == sorted(report["passes"][0]) and loss["pass"]["mode"] is None
+ratio = loss["pass"]["seconds"] / sum(p["seconds"] for p in report["passes"])
+assert abs(ratio - loss["ratio"]) < 1e-3 * ratio, (ratio, loss["ratio"])
+print(len(report["loss_passes"]), sorted(loss))'
 run blco-bench tensor.blco --disk --threads 2 --repeats 2 | hide_numbers
 blco-bench tensor.blco --disk --threads 3 --repeats 1 --json | python3 -c '
 import json, sys

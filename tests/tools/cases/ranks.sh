@@ -16,11 +16,13 @@ short() {
   awk '/^ +[0-9]/ { print $1, substr($2, 1, 4), ($4 > 0.95 ? "stable" : "unstable"),
     ($5 > 99 ? "near 100" : ($5 < 50 ? "below 50" : "between")); next } 1'
 }
-fit --rank 1,2,3,4 --sweeps 500 --tolerance 1e-9 --starts 3 -o 'model-{rank}.h5' |
+fit --rank 1,2,3,4 --sweeps 500 --tolerance 1e-9 --starts 3 -o 'model-{rank}.h5' 2>/dev/null |
   grep -vE '^(device|memory|plan)' | short
 blco-info model-3.h5 | grep -E '^rank' | shorten_fits
-fit --rank 3,2 --sweeps 5 --nonnegative | grep -cE '^ +[23] '
-fit --rank 100,2 --sweeps 2 --tolerance 0 | grep -E '^(note|model)'
+# Which rank and start runs, and how it ended, is told on standard error.
+fit --rank 3,2 --sweeps 5 --tolerance 0 --starts 2 2>&1 >/dev/null | sed -E 's/(fit|match) [0-9.]+/\1 X/g; s/  best.*//'
+fit --rank 3,2 --sweeps 5 --nonnegative 2>/dev/null | grep -cE '^ +[23] '
+fit --rank 100,2 --sweeps 2 --tolerance 0 2>/dev/null | grep -E '^(note|model)'
 fit --rank 2,3,4 --time-limit 0.000001 >/dev/null
 echo "exit $?"
 rm make.py t.tns
