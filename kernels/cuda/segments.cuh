@@ -1,7 +1,7 @@
 // How a warp adds a tile to an output: groups of lanes run along the rank, each over its share of the tile, and add in
 // registers while the row stays the same. At the end of a segment, register-based resolution adds to global memory;
 // hierarchical resolution adds to a stash in shared memory, which the block finally adds to one of several copies of
-// the output. Nguyen et al., ICS 2022, section 5.
+// the output. Orders 3 to 5 have a loop of their own at common ranks. Nguyen et al., ICS 2022, section 5.
 #pragma once
 
 #include "kernels/cuda/tile.cuh"
@@ -74,7 +74,10 @@ struct BlockMemory {
   template <class Arguments>
   __device__ void load_tables(const Arguments& arguments) const {
     const auto bytes_of_line = static_cast<unsigned>(arguments.index_bytes + arguments.key_bytes);
-    for (unsigned i = threadIdx.x; i < 256u * bytes_of_line; i += blockDim.x) tables[i] = arguments.tables[i];
+    const auto* from = reinterpret_cast<const FourWords*>(arguments.tables);
+    auto* to = reinterpret_cast<FourWords*>(tables);
+    constexpr unsigned quads_of_table = 256 * sizeof(std::uint64_t) / sizeof(FourWords);
+    for (unsigned i = threadIdx.x; i < quads_of_table * bytes_of_line; i += blockDim.x) to[i] = from[i];
   }
   __device__ void clear_stash() const {
     for (std::uint32_t i = threadIdx.x; i < stash_numbers; i += blockDim.x) stash[i] = 0;

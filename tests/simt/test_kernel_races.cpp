@@ -101,6 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
         RaceCase{{40, 31, 57}, 16, Resolution::register_based, Precision::f64, 300, Values::counts},
         RaceCase{{19, 7, 300, 5}, 32, Resolution::register_based, Precision::f64, 1000, Values::uniform},
         RaceCase{{19, 7, 300, 5}, 16, Resolution::register_based, Precision::f32, 1000, Values::counts},
+        RaceCase{{40, 31, 57}, 64, Resolution::register_based, Precision::f64, 300, Values::ones},
         RaceCase{{8192, 8000, 5000, 8191, 4097}, 16, Resolution::register_based, Precision::f64, 300, Values::counts},
         RaceCase{{8192, 8000, 5000, 8191, 4097}, 32, Resolution::register_based, Precision::f64, 1000, Values::uniform},
         RaceCase{std::vector<std::uint64_t>(8, 1500), 3, Resolution::hierarchical, Precision::f64, 300, Values::ones},

@@ -72,7 +72,7 @@ TEST_P(LossPassTest, ComputesEveryShapeThatHasAKernelOfItsOwn) {
                                       {poisson_function(), 0}};
     for (int mode = 0; mode < order; ++mode) requests.emplace_back(poisson_function(), mode_bit(mode));
     for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
-      for (const int rank : {16, 32}) {
+      for (const int rank : {16, 32, 64}) {
         expect_loss_passes(tensor, 256 + 3, with_rank(rank, precision), requests, "a kernel of its own");
       }
     }
