@@ -115,8 +115,7 @@ __device__ inline void add_parts(const FrameArguments<Factor>& arguments, const 
       Sum products[in_flight][columns];
 #pragma unroll
       for (int e = 0; e < in_flight; ++e) {
-        const Factor* from = arguments.factors[mode] + column +
-                             std::uint64_t{targets[e * model_step]} * static_cast<std::uint64_t>(rank);
+        const Factor* from = number_at(arguments.factors[mode] + column, targets[e * model_step], rank);
 #pragma unroll
         for (int c = 0; c < columns; ++c)
           products[e][c] = column + c * model_lanes < rank ? static_cast<Sum>(__ldg(from + c * model_lanes)) : Sum{0};

@@ -4,6 +4,8 @@
 // the output. Orders 3 to 5 have a loop of their own at common ranks. Nguyen et al., ICS 2022, section 5.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/cuda/tile.cuh"
 
 namespace blco::cuda {
@@ -16,6 +18,14 @@ constexpr unsigned turns = 4;
 
 constexpr int mttkrp_threads = static_cast<int>(max_mttkrp_warps) * warp_lanes;
 constexpr int mttkrp_blocks_per_multiprocessor = static_cast<int>(max_resident_mttkrp_warps / max_mttkrp_warps);
+
+// The first number of a row. In bytes, so that one instruction multiplies and adds.
+template <class Number>
+__device__ inline Number* number_at(Number* matrix, std::uint32_t row, int rank) {
+  using Byte = std::conditional_t<std::is_const_v<Number>, const std::byte, std::byte>;
+  return reinterpret_cast<Number*>(reinterpret_cast<Byte*>(matrix) +
+                                   std::uint64_t{row} * (static_cast<unsigned>(rank) * unsigned{sizeof(Number)}));
+}
 
 // Destination of a segment's sums. `copy` and `stash` start at the column from which others are counted.
 template <class Sum, bool Stashed>
@@ -37,7 +47,7 @@ struct SegmentSink {
         return;
       }
     }
-    atomicAdd(copy + std::uint64_t{row} * static_cast<std::uint64_t>(rank) + column, sum);
+    atomicAdd(number_at(copy, row, rank) + column, sum);
   }
 };
 
@@ -132,7 +142,7 @@ __device__ inline void multiply_rows(const FrameArguments<Factor>& arguments, in
 #pragma unroll
     for (int e = 0; e < in_flight; ++e) {
       const auto row = *reinterpret_cast<const std::uint32_t*>(entries + e * stride + 8 + 4 * k);
-      const Factor* from = factor + std::uint64_t{row} * static_cast<std::uint64_t>(rank);
+      const Factor* from = number_at(factor, row, rank);
 #pragma unroll
       for (int c = 0; c < Columns; ++c)
         numbers[e][c] = Exact || c * Lanes < width ? __ldg(from + c * Lanes) : Factor{0};

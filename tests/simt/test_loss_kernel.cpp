@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -67,13 +68,14 @@ TEST_P(LossPassTest, ComputesEveryOrderAndRank) {
 TEST_P(LossPassTest, ComputesEveryShapeThatHasAKernelOfItsOwn) {
   for (const int order : {3, 4, 5}) {
     const CooTensor tensor = counts_of_order(static_cast<std::size_t>(order), 256 + 3 + 256);
-    std::vector<PassRequest> requests{{poisson_function(), all_modes(order)},
-                                      {poisson_function(), mode_bit(0) | mode_bit(order - 1)},
-                                      {poisson_function(), 0}};
-    for (int mode = 0; mode < order; ++mode) requests.emplace_back(poisson_function(), mode_bit(mode));
-    for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
-      for (const int rank : {16, 32, 64}) {
-        expect_loss_passes(tensor, 256 + 3, with_rank(rank, precision), requests, "a kernel of its own");
+    const std::vector<PassRequest> requests{{poisson_function(), all_modes(order)},
+                                            {poisson_function(), mode_bit(order - 1)},
+                                            {poisson_function(), mode_bit(0) | mode_bit(order - 1)},
+                                            {poisson_function(), 0}};
+    for (const int rank : {16, 32, 64}) {
+      expect_loss_passes(tensor, 256 + 3, with_rank(rank), requests, "f64");
+      for (const Precision precision : {Precision::f32, Precision::mixed}) {
+        expect_loss_passes(tensor, 256 + 3, with_rank(rank, precision), std::span(requests).first(2), "less exact");
       }
     }
   }
