@@ -3,6 +3,6 @@
 
 namespace blco::cuda {
 
-template LossKernel<float, float> loss_kernel_for<float, float>(int, bool);
+template LossKernel<float, float> loss_kernel_for<float, float>(int, int, bool);
 
 }  // namespace blco::cuda

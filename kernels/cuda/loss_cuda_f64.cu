@@ -3,6 +3,6 @@
 
 namespace blco::cuda {
 
-template LossKernel<double, double> loss_kernel_for<double, double>(int, bool);
+template LossKernel<double, double> loss_kernel_for<double, double>(int, int, bool);
 
 }  // namespace blco::cuda

@@ -3,6 +3,6 @@
 
 namespace blco::cuda {
 
-template LossKernel<double, float> loss_kernel_for<double, float>(int, bool);
+template LossKernel<double, float> loss_kernel_for<double, float>(int, int, bool);
 
 }  // namespace blco::cuda

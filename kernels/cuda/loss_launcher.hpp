@@ -17,8 +17,8 @@ class LossLauncher {
       : resolution_(resolution),
         max_warps_(term_slots(limits.multiprocessors)),
         shared_(arguments_of(frames)),
-        kernels_(limits, loss_kernel_for<Sum, Factor>(frames.rank, false),
-                 loss_kernel_for<Sum, Factor>(frames.rank, true), usual_launch()) {}
+        kernels_(limits, loss_kernel_for<Sum, Factor>(frames.order, frames.rank, false),
+                 loss_kernel_for<Sum, Factor>(frames.order, frames.rank, true), usual_launch()) {}
 
   // All launches of a pass share these arguments, but for chunks, stash and terms.
   LossArguments<Sum, Factor>& shared_arguments() { return shared_; }
@@ -29,7 +29,6 @@ class LossLauncher {
     add_chunks(chunks, arguments);
     arguments.terms = terms;
     LaunchRequest request = launch_request<Sum>(arguments);
-    request.more_bytes_of_warp = loss_bytes<Sum>(has_several(arguments.outputs));
     if (arguments.outputs != 0 && !has_several(arguments.outputs)) {
       request.rows = rows_of_mode(chunks, first_mode(arguments.outputs));
       request.resolution = resolution_;
@@ -54,7 +53,6 @@ class LossLauncher {
   LaunchRequest usual_launch() const {
     LaunchRequest request = launch_request<Sum>(shared_);
     request.frames = default_chunk_nnz;
-    request.more_bytes_of_warp = loss_bytes<Sum>(false);
     return request;
   }
 

@@ -24,12 +24,6 @@ BLCO_HOST_DEVICE constexpr int first_mode(ModeSet modes) {
   return mode;
 }
 
-// What a warp needs behind its tile: a number per entry, and of several outputs the BLCO indices.
-template <class Sum>
-BLCO_HOST_DEVICE constexpr std::size_t loss_bytes(bool several_outputs) {
-  return frame_entries * (sizeof(Sum) + (several_outputs ? sizeof(std::uint64_t) : 0));
-}
-
 template <class Sum, class Factor>
 using LossKernel = void (*)(LossArguments<Sum, Factor>);
 
@@ -37,6 +31,6 @@ using LossKernel = void (*)(LossArguments<Sum, Factor>);
 // += scale * weight * prod_{m != n} A_m[i_m] for each mode n of `outputs`, over the chunks. `stashed`: hierarchical
 // resolution, of exactly one output.
 template <class Sum, class Factor>
-LossKernel<Sum, Factor> loss_kernel_for(int rank, bool stashed);
+LossKernel<Sum, Factor> loss_kernel_for(int order, int rank, bool stashed);
 
 }  // namespace blco::cuda

@@ -16,7 +16,7 @@ bool few_rows(const DeviceLimits& device, std::uint64_t rows) {
 
 LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request, const Occupancy& occupancy) {
   const std::uint64_t tables = table_bytes(request.line_bytes);
-  const std::uint64_t tile = tile_bytes(request.order, request.has_key) + request.more_bytes_of_warp;
+  const std::uint64_t tile = tile_bytes(request.order, request.has_key);
 
   LaunchPlan plan;
   if (request.resolution == Resolution::hierarchical) {

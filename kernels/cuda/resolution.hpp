@@ -21,7 +21,6 @@ struct LaunchRequest {
   int order = 1;
   bool has_key = false;
   int line_bytes = 8;                    // of index and key
-  std::uint64_t more_bytes_of_warp = 0;  // of shared memory, beside its tile
   std::uint64_t frames = 0;              // of all chunks
   RowRange rows;                         // of the target mode, in these chunks
   std::uint64_t bytes_of_row = 8;        // of the output

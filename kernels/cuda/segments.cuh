@@ -1,8 +1,10 @@
 // How a warp adds a tile to an output: groups of lanes run along the rank, each over its share of the tile, and add in
 // registers while the row stays the same. At the end of a segment, register-based resolution adds to global memory;
 // hierarchical resolution adds to a stash in shared memory, which the block finally adds to one of several copies of
-// the output. Nguyen et al., ICS 2022, section 5.
+// the output. Orders 3 to 5 have a loop of their own at common ranks. Nguyen et al., ICS 2022, section 5.
 #pragma once
+
+#include <type_traits>
 
 #include "kernels/cuda/tile.cuh"
 
@@ -16,6 +18,14 @@ constexpr unsigned turns = 4;
 
 constexpr int mttkrp_threads = static_cast<int>(max_mttkrp_warps) * warp_lanes;
 constexpr int mttkrp_blocks_per_multiprocessor = static_cast<int>(max_resident_mttkrp_warps / max_mttkrp_warps);
+
+// The first number of a row. In bytes, so that one instruction multiplies and adds.
+template <class Number>
+__device__ inline Number* number_at(Number* matrix, std::uint32_t row, int rank) {
+  using Byte = std::conditional_t<std::is_const_v<Number>, const std::byte, std::byte>;
+  return reinterpret_cast<Number*>(reinterpret_cast<Byte*>(matrix) +
+                                   std::uint64_t{row} * (static_cast<unsigned>(rank) * unsigned{sizeof(Number)}));
+}
 
 // Destination of a segment's sums. `copy` and `stash` start at the column from which others are counted.
 template <class Sum, bool Stashed>
@@ -37,8 +47,19 @@ struct SegmentSink {
         return;
       }
     }
-    atomicAdd(copy + std::uint64_t{row} * static_cast<std::uint64_t>(rank) + column, sum);
+    atomicAdd(number_at(copy, row, rank) + column, sum);
   }
+};
+
+// How a kernel processes a tile. Of orders 3 to 5, `Slots` nonzeros are in flight.
+template <int LaneCount, int ColumnCount, bool IsExact, bool IsStashed, int OrderOrAny = any_order, int SlotCount = 0>
+struct KernelShape {
+  static constexpr int lanes = LaneCount;
+  static constexpr int columns = ColumnCount;
+  static constexpr bool exact = IsExact;
+  static constexpr bool stashed = IsStashed;
+  static constexpr int order = OrderOrAny;
+  static constexpr int slots = SlotCount;
 };
 
 // The warp that a thread belongs to, and the thread's place in it.
@@ -63,7 +84,10 @@ struct BlockMemory {
   template <class Arguments>
   __device__ void load_tables(const Arguments& arguments) const {
     const auto bytes_of_line = static_cast<unsigned>(arguments.index_bytes + arguments.key_bytes);
-    for (unsigned i = threadIdx.x; i < 256u * bytes_of_line; i += blockDim.x) tables[i] = arguments.tables[i];
+    const auto* from = reinterpret_cast<const FourWords*>(arguments.tables);
+    auto* to = reinterpret_cast<FourWords*>(tables);
+    constexpr unsigned quads_of_table = 256 * sizeof(std::uint64_t) / sizeof(FourWords);
+    for (unsigned i = threadIdx.x; i < quads_of_table * bytes_of_line; i += blockDim.x) to[i] = from[i];
   }
   __device__ void clear_stash() const {
     for (std::uint32_t i = threadIdx.x; i < stash_numbers; i += blockDim.x) stash[i] = 0;
@@ -107,18 +131,18 @@ __device__ inline void for_each_frame(const Arguments& arguments, const WarpPlac
 constexpr int in_flight = 4;
 
 // Multiplies each of four entries' products by the rows of all modes but `mode`; a lane has columns column + c * Lanes.
+// The entries lie `stride` bytes apart.
 template <int Lanes, int Columns, bool Exact, class Sum, class Factor>
 __device__ inline void multiply_rows(const FrameArguments<Factor>& arguments, int mode, const std::byte* entries,
-                                     int column, int rank, Sum (&products)[in_flight][Columns]) {
-  const int bytes_of_entry = tile_entry_bytes(arguments.order);
+                                     int stride, int column, int rank, Sum (&products)[in_flight][Columns]) {
   const int width = rank - column;
   for (int k = 0; k < arguments.order - 1; ++k) {
     const Factor* factor = arguments.factors[k < mode ? k : k + 1] + column;
     Factor numbers[in_flight][Columns];
 #pragma unroll
     for (int e = 0; e < in_flight; ++e) {
-      const auto row = *reinterpret_cast<const std::uint32_t*>(entries + e * bytes_of_entry + 8 + 4 * k);
-      const Factor* from = factor + std::uint64_t{row} * static_cast<std::uint64_t>(rank);
+      const auto row = *reinterpret_cast<const std::uint32_t*>(entries + e * stride + 8 + 4 * k);
+      const Factor* from = number_at(factor, row, rank);
 #pragma unroll
       for (int c = 0; c < Columns; ++c)
         numbers[e][c] = Exact || c * Lanes < width ? __ldg(from + c * Lanes) : Factor{0};
@@ -155,7 +179,7 @@ __device__ inline void add_columns(const FrameArguments<Factor>& arguments, int 
 #pragma unroll
       for (int c = 0; c < Columns; ++c) products[e][c] = *reinterpret_cast<const Sum*>(entries + e * bytes_of_entry);
     }
-    multiply_rows<Lanes, Columns, Exact>(arguments, mode, entries, column, rank, products);
+    multiply_rows<Lanes, Columns, Exact>(arguments, mode, entries, bytes_of_entry, column, rank, products);
     const unsigned flags = tile.ends[(begin + at) / 8] >> (at % 8);
 #pragma unroll
     for (int e = 0; e < in_flight; ++e) {
@@ -165,6 +189,77 @@ __device__ inline void add_columns(const FrameArguments<Factor>& arguments, int 
 #pragma unroll
       for (int c = 0; c < Columns; ++c) {
         if (Exact || c * Lanes < width) own_sink.add(tile.targets[begin + at + e], c * Lanes, rank, sums[c]);
+        sums[c] = 0;
+      }
+    }
+  }
+}
+
+// A nonzero whose factor rows are on their way.
+template <class Sum, class Factor, int Others, int Columns>
+struct Slot {
+  Sum value;
+  Factor numbers[Others][Columns];
+};
+
+// Adds a tile of an order known to the compiler, at a rank of Lanes * Columns. Lane l of a group holds columns
+// l + c * Lanes. `Slots` nonzeros are in flight: as soon as one has been added, the rows of another are requested,
+// whose entry was read from the tile a step before.
+template <class Sum, class Factor, int Lanes, int Columns, int Slots, int Order>
+__device__ inline void add_pipelined(const FrameArguments<Factor>& arguments, const int& mode, const WarpTile& tile,
+                                     int lane, const SegmentSink<Sum, false>& sink) {
+  constexpr int share = group_share(Lanes);
+  constexpr int others = Order - 1;
+  constexpr int rank = Lanes * Columns;
+  constexpr int steps_at_once = 8;  // one byte of flags
+  static_assert(steps_at_once % Slots == 0 && frame_entries / share + Slots + 1 <= tile_gaps);
+  const int column = lane % Lanes;
+  const int begin = lane / Lanes * share;
+  const SegmentSink<Sum, false> own_sink = sink.from_column(column);
+  const Factor* factors[others];
+#pragma unroll
+  for (int k = 0; k < others; ++k) factors[k] = arguments.factors[k < mode ? k : k + 1] + column;
+  const auto* entry =
+      reinterpret_cast<const TileEntry<Order>*>(tile.entries) + place_of<share>(static_cast<unsigned>(begin));
+  const std::uint32_t* targets = tile.targets + begin;
+  const std::uint8_t* ends = tile.ends + begin / 8;
+
+  using NextSlot = Slot<Sum, Factor, others, Columns>;
+  const auto request = [&factors](const TileEntry<Order>& next, NextSlot& slot) {
+    slot.value = next.template value<Sum>();
+#pragma unroll
+    for (int k = 0; k < others; ++k) {
+      const Factor* row = factors[k] + std::uint64_t{next.row(k)} * rank;
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) slot.numbers[k][c] = __ldg(row + c * Lanes);
+    }
+  };
+  NextSlot slots[Slots];
+#pragma unroll
+  for (int s = 0; s < Slots; ++s) request(entry[s], slots[s]);
+  TileEntry<Order> next = entry[Slots];
+  entry += Slots + 1;
+
+  Sum sums[Columns] = {};
+#pragma unroll 1
+  for (int at = 0; at < share; at += steps_at_once, entry += steps_at_once, targets += steps_at_once) {
+    const unsigned flags = ends[at / 8];
+#pragma unroll
+    for (int e = 0; e < steps_at_once; ++e) {
+      NextSlot& slot = slots[e % Slots];
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) {
+        Sum product = slot.value;
+#pragma unroll
+        for (int k = 0; k < others; ++k) product *= static_cast<Sum>(slot.numbers[k][c]);
+        sums[c] += product;
+      }
+      request(next, slot);
+      next = entry[e];
+      if ((flags >> e & 1) == 0) continue;
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) {
+        own_sink.add(targets[e], c * Lanes, rank, sums[c]);
         sums[c] = 0;
       }
     }

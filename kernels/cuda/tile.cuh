@@ -1,68 +1,14 @@
-// A tile: one frame of a chunk, decoded by a warp into shared memory and reordered so that equal target rows are
-// adjacent. Nguyen et al., ICS 2022, section 5.1: the processing phase.
+// A warp decodes a frame into its tile: in the order of the target's rows, or in slots, to be weighed first. Nguyen et
+// al., ICS 2022, section 5.1: the processing phase.
 //
-// A lane keeps its eight entries in registers until it knows where they go. Reordering is a stable counting sort by
-// the lowest eight bits of the row. Neighbours in line order agree in the high bits of every mode, so rows in one
-// bucket are nearly always equal; where they are not, a row merely gets more segments. The order depends on the data
-// alone. Frames are always whole: past a chunk's end the last nonzero is repeated with value 0.
+// A lane keeps its eight entries in registers until it knows where they go. Frames are always whole: past a chunk's end
+// the last nonzero is repeated with value 0.
 #pragma once
 
-#include <cub/warp/warp_scan.cuh>
-
 #include "blco/frame_lanes.hpp"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/mttkrp.hpp"
+#include "kernels/cuda/tile_order.cuh"
 
 namespace blco::cuda {
-
-constexpr unsigned all_lanes = 0xffffffffu;
-constexpr unsigned bucket_count = 256;
-
-// Tensors of orders 3 to 5 have kernels of their own at common ranks.
-constexpr int any_order = 0;
-
-// Entry j of a lane is entry lane * lane_entries + j of the frame.
-template <class T>
-using LaneEntries = T[lane_entries];
-
-struct alignas(16) FourWords {
-  std::uint32_t word[4];
-};
-
-// Shared memory of one warp. Positions 0 to 255 are places after reordering.
-struct WarpTile {
-  std::byte* entries;      // by position: value, then the rows of all modes but the target; before: scratch
-  std::uint64_t* keys;     // by slot: fields of the key; null for lines of up to 64 bits
-  std::uint32_t* targets;  // by position; before: the histogram
-  std::uint8_t* ends;      // bit p % 8 of byte p / 8: a segment ends at position p
-};
-
-__device__ inline WarpTile carve_tile(std::byte* memory, int order, bool has_key) {
-  WarpTile tile;
-  tile.entries = memory;
-  memory += tile_entry_bytes(order) * (frame_entries + tile_gaps);
-  tile.targets = reinterpret_cast<std::uint32_t*>(memory);
-  memory += frame_entries * sizeof(std::uint32_t);
-  tile.keys = has_key ? reinterpret_cast<std::uint64_t*>(memory) : nullptr;
-  if (has_key) memory += frame_entries * sizeof(std::uint64_t);
-  tile.ends = reinterpret_cast<std::uint8_t*>(memory);
-  return tile;
-}
-
-// Where the entry of a position lies, counted in entries. Shares of 64 positions or more are followed by a gap each, so
-// that groups of lanes read different banks.
-template <int Share>
-__device__ constexpr std::uint32_t place_of(std::uint32_t position) {
-  return Share >= 64 ? position + position / Share : position;
-}
-
-template <class Number>
-__device__ inline Number exclusive_sum(Number own) {
-  typename cub::WarpScan<Number>::TempStorage none;
-  Number before;
-  cub::WarpScan<Number>(none).ExclusiveSum(own, before);
-  return before;
-}
 
 __device__ inline FrameLanes open_frame(const PayloadView& payload, std::uint32_t frame) {
   const FrameEntry entry = payload.entry(frame);
@@ -145,59 +91,6 @@ __device__ inline void rows_of(const Arguments& arguments, const ChunkPart& part
   atomicCAS(arguments.fault, FaultRecord{0}, (FaultRecord{part.chunk} + 1) << 8 | static_cast<unsigned>(mode));
 }
 
-// The positions of the lane's eight entries, one byte each.
-__device__ inline std::uint64_t sort_positions(const LaneEntries<std::uint32_t>& targets, int lane,
-                                               std::uint32_t* histogram) {
-  auto* quads = reinterpret_cast<FourWords*>(histogram);
-  quads[lane] = quads[lane + warp_lanes] = FourWords{};
-  __syncwarp();
-  const unsigned lower_lanes = (1u << lane) - 1;
-  std::uint64_t positions = 0;  // at first within buckets
-#pragma unroll
-  for (int j = 0; j < lane_entries; ++j) {
-    const unsigned bucket = targets[j] % bucket_count;
-    const unsigned peers = __match_any_sync(all_lanes, bucket);
-    const auto before = static_cast<std::uint32_t>(__popc(peers & lower_lanes));
-    const std::uint32_t earlier = histogram[bucket];
-    __syncwarp();
-    if (before == 0) histogram[bucket] = earlier + static_cast<std::uint32_t>(__popc(peers));
-    __syncwarp();
-    positions |= static_cast<std::uint64_t>(earlier + before) << (8 * j);
-  }
-
-  // A lane scans four buckets of the lower half and four of the upper; sums of the halves share a word.
-  FourWords lower = quads[lane];
-  FourWords upper = quads[lane + warp_lanes];
-  const std::uint32_t own = lower.word[0] + lower.word[1] + lower.word[2] + lower.word[3] +
-                            ((upper.word[0] + upper.word[1] + upper.word[2] + upper.word[3]) << 16);
-  const std::uint32_t start = exclusive_sum(own);
-  std::uint32_t at_lower = start & 0xffff;
-  std::uint32_t at_upper = (start >> 16) + (__shfl_sync(all_lanes, start + own, warp_lanes - 1) & 0xffff);
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const std::uint32_t begin_lower = at_lower;
-    const std::uint32_t begin_upper = at_upper;
-    at_lower += lower.word[i];
-    at_upper += upper.word[i];
-    lower.word[i] = begin_lower;
-    upper.word[i] = begin_upper;
-  }
-  quads[lane] = lower;
-  quads[lane + warp_lanes] = upper;
-  __syncwarp();
-
-#pragma unroll
-  for (int j = 0; j < lane_entries; ++j) {
-    positions += static_cast<std::uint64_t>(histogram[targets[j] % bucket_count]) << (8 * j);
-  }
-  __syncwarp();
-  return positions;
-}
-
-__device__ inline std::uint32_t position_of(std::uint64_t positions, int j) {
-  return static_cast<std::uint32_t>(positions >> (8 * j)) & 255;
-}
-
 // Powers of ten up to the largest decimal exponent, exact.
 __device__ inline double power_of_ten(int exponent) {
   double power = 1;
@@ -268,24 +161,6 @@ __device__ inline void place_values(const PayloadView& payload, std::uint32_t fr
   }
 }
 
-// Marks the last position of each segment. A segment ends at the latest with its share of the tile.
-template <int Share>
-__device__ inline void mark_ends(const WarpTile& tile, int lane) {
-  const auto* quads = reinterpret_cast<const FourWords*>(tile.targets) + 2 * lane;
-  const FourWords lower = quads[0];
-  const FourWords upper = quads[1];
-  const std::uint32_t next = __shfl_down_sync(all_lanes, lower.word[0], 1);
-  unsigned ends = 0;
-#pragma unroll
-  for (int j = 0; j < 3; ++j) {
-    ends |= lower.word[j] != lower.word[j + 1] ? 1u << j : 0;
-    ends |= upper.word[j] != upper.word[j + 1] ? 16u << j : 0;
-  }
-  ends |= lower.word[3] != upper.word[0] ? 8u : 0;
-  ends |= (lane + 1) * lane_entries % Share == 0 || upper.word[3] != next ? 128u : 0;
-  tile.ends[lane] = static_cast<std::uint8_t>(ends);
-}
-
 // Nonzeros of a frame; the rest of it repeats the last one.
 __device__ inline int entries_of(const ChunkPart& part, std::uint32_t frame) {
   const std::uint32_t left = part.nnz - frame * frame_entries;
@@ -308,22 +183,13 @@ __device__ inline void decode_indices(const Arguments& arguments, const ChunkPar
   look_up(tables, arguments.index_bytes, indices);
 }
 
-// Reorders a frame by its rows of `mode`: all of the tile but the values. Each group of lanes adds `Share` entries.
-// Returns the positions of the lane's entries; `at` receives the byte offsets of their places. `mode` by reference: as
-// an argument of the kernel it then takes no register.
-template <int Share, int Order, class Arguments>
-__device__ inline std::uint64_t place_rows(const Arguments& arguments, const ChunkPart& part, const WarpTile& tile,
-                                           const int& mode, int lane, const LaneEntries<std::uint64_t>& indices,
-                                           LaneEntries<std::uint32_t>& at) {
-  const int order = Order == any_order ? arguments.order : Order;
+// Writes the rows of all modes but `mode` to the places of the lane's entries; `at[j]` is the byte offset of entry j's.
+// `mode` by reference: as an argument of the kernel it then takes no register.
+template <class Arguments>
+__device__ inline void place_rows(const Arguments& arguments, const ChunkPart& part, const WarpTile& tile, int order,
+                                  const int& mode, int lane, const LaneEntries<std::uint64_t>& indices,
+                                  const LaneEntries<std::uint32_t>& at) {
   LaneEntries<std::uint32_t> rows;
-  rows_of(arguments, part, tile, mode, lane, indices, rows);
-  const std::uint64_t positions = sort_positions(rows, lane, tile.targets);
-#pragma unroll
-  for (int j = 0; j < lane_entries; ++j) {
-    tile.targets[position_of(positions, j)] = rows[j];
-    at[j] = place_of<Share>(position_of(positions, j)) * static_cast<unsigned>(tile_entry_bytes(order));
-  }
 #pragma unroll
   for (int k = 0; k < order - 1; ++k) {
     rows_of(arguments, part, tile, k < mode ? k : k + 1, lane, indices, rows);
@@ -331,12 +197,10 @@ __device__ inline std::uint64_t place_rows(const Arguments& arguments, const Chu
     for (int j = 0; j < lane_entries; ++j)
       *reinterpret_cast<std::uint32_t*>(tile.entries + at[j] + 8 + 4 * k) = rows[j];
   }
-  __syncwarp();
-  mark_ends<Share>(tile, lane);
-  return positions;
 }
 
-// Decodes and reorders frame `frame` of a chunk. On return, the tile is ready for all lanes.
+// Decodes frame `frame` of a chunk and orders it by the rows of the pass's mode. Each group of lanes adds `Share`
+// entries. On return, the tile is ready for all lanes.
 template <int Share, int Order, class Sum, class Factor>
 __device__ inline void prepare_tile(const MttkrpArguments<Sum, Factor>& arguments, const ChunkPart& part,
                                     const std::uint64_t* tables, const WarpTile& tile, std::uint32_t frame, int lane) {
@@ -344,9 +208,44 @@ __device__ inline void prepare_tile(const MttkrpArguments<Sum, Factor>& argument
   const int count = entries_of(part, frame);
   LaneEntries<std::uint64_t> indices;
   decode_indices(arguments, part, tables, tile, frame, count, lane, indices);
+  LaneEntries<std::uint32_t> rows;
+  rows_of(arguments, part, tile, arguments.mode, lane, indices, rows);
+  const std::uint64_t positions = sort_positions(rows, lane, tile.targets);
   LaneEntries<std::uint32_t> at;
-  const std::uint64_t positions = place_rows<Share, Order>(arguments, part, tile, arguments.mode, lane, indices, at);
+#pragma unroll
+  for (int j = 0; j < lane_entries; ++j) {
+    tile.targets[position_of(positions, j)] = rows[j];
+    at[j] = place_of<Share>(position_of(positions, j)) * static_cast<unsigned>(tile_entry_bytes(order));
+  }
+  place_rows(arguments, part, tile, order, arguments.mode, lane, indices, at);
+  __syncwarp();
+  mark_ends<Share>(tile, lane);
   place_values<Sum, Share>(part.value, frame, count, lane, positions, at, tile_entry_bytes(order), tile.entries);
+  __syncwarp();
+}
+
+// Decodes frame `frame` of a chunk, and leaves it in slots; `mode` is the target. On return, the tile is ready for all
+// lanes.
+template <class Sum, int Share, int Order, class Arguments>
+__device__ inline void lay_out_tile(const Arguments& arguments, const ChunkPart& part, const std::uint64_t* tables,
+                                    const WarpTile& tile, int mode, std::uint32_t frame, int lane) {
+  const int order = Order == any_order ? arguments.order : Order;
+  const int count = entries_of(part, frame);
+  LaneEntries<std::uint64_t> indices;
+  decode_indices(arguments, part, tables, tile, frame, count, lane, indices);
+  LaneEntries<std::uint32_t> rows;
+  rows_of(arguments, part, tile, mode, lane, indices, rows);
+  std::uint64_t slots = 0;
+  LaneEntries<std::uint32_t> at;
+#pragma unroll
+  for (int j = 0; j < lane_entries; ++j) {
+    const auto slot = static_cast<unsigned>(j * warp_lanes + lane);
+    tile.targets[slot] = rows[j];
+    slots |= std::uint64_t{slot} << (8 * j);
+    at[j] = slot_place<Share>(j, lane) * static_cast<unsigned>(tile_entry_bytes(order));
+  }
+  place_rows(arguments, part, tile, order, mode, lane, indices, at);
+  place_values<Sum, Share>(part.value, frame, count, lane, slots, at, tile_entry_bytes(order), tile.entries);
   __syncwarp();
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The interpreter of machine code, on programs of a few instructions whose results were worked out by hand."""
 import pathlib
+import struct
 import sys
 import unittest
 
@@ -34,9 +35,14 @@ def program(lines):
     return machine_code.parse("\n".join(text))["by_hand"]
 
 
-def run(*lines, registers=None, device=bytes(1024), constants=b"", shared_bytes=1024):
+def words(*numbers):
+    return struct.pack(f"<{len(numbers)}I", *numbers)
+
+
+def run(*lines, registers=None, device=bytes(1024), constants=b"", tables=b"", shared_bytes=1024):
     """The warp after it ran. `registers`: {number: 32 numbers, or one for all lanes}."""
     code = program([*lines, "EXIT"])
+    code.tables = tables
     memory = memory_instructions.Memory([(DEVICE, device)])
     block = warp_interpreter.Block(code, memory, warp_interpreter.constant_memory(1, 32, constants), 0, shared_bytes,
                                    warp_interpreter.Counts(code))
@@ -129,6 +135,19 @@ class Reals(unittest.TestCase):
             result = float_instructions.fused_single(np.full(32, a), np.full(32, b), np.full(32, np.float32(c)))
             self.assertEqual(result[0], np.float32(1 + 2**-11 + (2**-23 if c > 0 else 0)))
 
+    def test_divisions_near_the_ends_of_the_range_take_more_steps(self):
+        usual = [(1, 3), (-2e9, 1e-9), (0, 7)]
+        others = [(1, 0), (1, 1e-40), (np.inf, 2), (2, np.nan), (1e30, 1e-20), (1e-38, 1), (1, 3e38)]
+        a, b = np.float32(usual + others).T.copy()
+        pad = np.zeros(32 - len(a), np.float32)
+        warp = run("FCHK P0, R2, R3", "SEL R0, R4, RZ, P0",
+                   registers={2: np.append(a, pad).view(np.uint32), 3: np.append(b, pad + 1).view(np.uint32), 4: 1})
+        self.assertEqual(warp.registers[0][:len(a)].tolist(), [0] * len(usual) + [1] * len(others))
+
+    def test_integers_become_reals_with_their_signs(self):
+        warp = run("I2FP.F32.S32 R0, R2", "I2FP.F32.U32 R1, R2", registers={2: 0xFFFFFF00})
+        self.assertEqual(warp.registers[0:2, 0].view(np.float32).tolist(), [-256, 0xFFFFFF00])
+
     def test_negative_zero_and_immediates(self):
         warp = run("DADD R0, -RZ, R2", "DMUL R4, R2, 10", "FSEL R6, RZ, 1.875, P0", registers=double_registers(2, 1.5))
         self.assertEqual(warp.registers[1][0], 0x3FF80000)
@@ -175,6 +194,27 @@ class Lanes(unittest.TestCase):
                    "RET.REL.NODEC R9 `(by_hand)", registers={0: LANES})
         self.assertEqual(warp.registers[1].tolist(), [2 * lane for lane in LANES])
         self.assertEqual(warp.registers[2].tolist(), [1] * 8 + [2] * 24)
+
+
+    def test_branches_through_a_table(self):
+        lines = ["LDC R8, c[0x2][R0+0x4]", "SHF.R.S32.HI R9, RZ, 0x1f, R8",
+                 'BRX R8 -0x30                     (*"BRANCH_TARGETS .L_one,.L_two"*)',
+                 ".L_two:", "MOV R1, 0x2", "EXIT", ".L_one:", "MOV R1, 0x1"]
+        warp = run(*lines, registers={0: LANES // 10 * 4}, tables=words(0, 0x50, 0x30, 0x30, 0x50))
+        self.assertEqual(warp.registers[1].tolist(), [1] * 10 + [2] * 20 + [1] * 2)
+        warp = run(*(line.replace("BRX R8", "BRXU UR8").replace("LDC R8", "ULDC UR8").replace("R0+", "UR0+")
+                     for line in lines), tables=words(0, 0x30))
+        self.assertEqual(warp.registers[1].tolist(), [2] * 32)
+        with self.assertRaisesRegex(WrongExecution, "jumps to 0x38, where no instruction begins"):
+            run(*lines, registers={0: 0}, tables=words(0, 0x38))
+
+    def test_reads_the_tables_of_a_kernel_from_its_file(self):
+        names, content = b"\0.names\0.nv.constant2.kernel\0", words(0x10, 0x20)
+        headers = [(0, 0, 0, 0), (1, 64, len(names), 0), (8, 64 + len(names), len(content), 0)]
+        table = b"".join(struct.pack("<2I4Q24x", name, 0, 0, 0, at, size) for name, at, size, _ in headers)
+        begin = 64 + len(names) + len(content)
+        elf = bytes(0x28) + struct.pack("<Q10x3H", begin, 64, 3, 1) + names + content + table
+        self.assertEqual(machine_code.sections(elf)[".nv.constant2.kernel"], content)
 
 
 class Memories(unittest.TestCase):
@@ -224,7 +264,7 @@ class Refusals(unittest.TestCase):
         self.expect(unknown, r"by_hand at 0x0010: `HMMA.16816.F32 R0, R4, R8, RZ`", "NOP",
                     "HMMA.16816.F32 R0, R4, R8, RZ")
         self.expect(unknown, r"does not know \.SAT", "FADD.SAT R0, R1, R2")
-        self.expect(unknown, r"is no place in constant bank 0", "MOV R0, c[0x3][0x0]")
+        self.expect(unknown, r"is no place in constant bank 0 or 2", "MOV R0, c[0x3][0x0]")
         self.expect(unknown, r"special register", "S2R R0, SR_CLOCKLO")
 
     def test_stops_at_wrong_addresses(self):
@@ -267,7 +307,7 @@ class Counts(unittest.TestCase):
         root = pathlib.Path(__file__).resolve().parents[2]
         phases = source_phases.SourcePhases(root)
         lines = {}
-        for name in ("tile.cuh", "segments.cuh", "mttkrp.cuh"):
+        for name in ("tile.cuh", "tile_order.cuh", "segments.cuh", "mttkrp.cuh"):
             path = root / "kernels/cuda" / name
             lines[name] = (str(path), path.read_text(encoding="utf-8").splitlines())
 
@@ -276,10 +316,11 @@ class Counts(unittest.TestCase):
             return path, next(number for number, line in enumerate(content, 1) if text in line)
 
         instruction = machine_code.Instruction("by_hand", 0, 0, "NOP", (
-            place("tile.cuh", "ExclusiveSum(own, before)"), place("tile.cuh", "start = exclusive_sum(own);"),
+            place("tile_order.cuh", "ExclusiveSum(own, before)"),
+            place("tile_order.cuh", "start = exclusive_sum(own);"),
             place("tile.cuh", "sort_positions(rows, lane"), place("mttkrp.cuh", "prepare_tile<group_share")))
         self.assertEqual(phases.of(instruction), "sort")
-        instruction.lines = (place("segments.cuh", "tables[i] = arguments.tables[i]"),)
+        instruction.lines = (place("segments.cuh", "to[i] = from[i]"),)
         self.assertEqual(phases.of(instruction), source_phases.BLOCK)
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs the machine code of MTTKRP and of loss passes on frames that the library packed, compares the results with
-numpy, and what MTTKRP executed with counts.json. Exits with 77 where nvcc, nvdisasm or numpy is missing.
+numpy, what they executed with counts.json, and loss passes to all modes with as many MTTKRPs. Exits with 77 where nvcc,
+nvdisasm or numpy is missing.
 
 usage: check_machine_code.py --nvcc=PATH --dump-launch=PATH --build=FOLDER [--record] [--table] [CASE...]
 """
@@ -50,14 +51,13 @@ def find_tools(arguments):
 
 
 def run_launch(launch, kernels, phases):
-    """(what is wrong or None, one line of result, entry for counts.json or None); without phases no entry."""
+    """(what is wrong or None, one line of result, entry for counts.json or None)."""
     import launch_counts
     if launch.kernel not in kernels:
         return f"{launch.kernel} is launched, but probed_kernels.cu does not instantiate it", "", None
     kernel = kernels[launch.kernel]
     wrong, error, counts = launch.run(kernel.program)
-    counted = phases is not None and launch.nnz >= COUNTED_NNZ
-    entry = launch_counts.entry(launch, kernel, counts, phases) if counted else None
+    entry = launch_counts.entry(launch, kernel, counts, phases) if launch.nnz >= COUNTED_NNZ else None
     return wrong, f"{counts.instructions.sum()} warp instructions, largest error {error:.1e}", entry
 
 
@@ -84,13 +84,14 @@ def main():
     phases = source_phases.SourcePhases(ROOT)
     problems, entries = [], {}
     for launch in [*launches, *losses]:
-        wrong, result, entry = run_launch(launch, kernels, phases if launch in launches else None)
+        wrong, result, entry = run_launch(launch, kernels, phases)
         print(f"{launch.name}: {wrong or result}", flush=True)
         if wrong:
             problems.append(f"{launch.name}: {wrong}")
         if entry:
             entries[launch.name] = entry
 
+    problems += launch_counts.put_beside({launch.name: launch.beside for launch in losses}, entries)
     if not arguments.cases:
         [kernel] = kernel_cubins.load(arguments.nvcc, nvdisasm, ROOT, ROOT / "tests/blco/frame_lanes_kernel.cu",
                                       build).values()

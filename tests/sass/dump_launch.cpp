@@ -2,6 +2,7 @@
 // coordinates, values and factors that the result follows from: what check_machine_code.py runs and compares.
 //
 // usage: dump_launch FOLDER [model]
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -11,9 +12,8 @@
 
 #include "kernels/cuda/loss_pass.hpp"
 #include "kernels/cuda/mttkrp.hpp"
-#include "kernels/cuda_backend.hpp"
-#include "tests/random_tensor.hpp"
 #include "tests/sass/frame_launches.hpp"
+#include "tests/sass/launch_cases.hpp"
 #include "tests/sass/launch_files.hpp"
 #include "tests/sass/recording_runtime.hpp"
 
@@ -22,237 +22,11 @@ namespace {
 
 using nlohmann::json;
 
-// An H100, as find_device sees it.
-DeviceLimits hopper() {
-  DeviceLimits limits;
-  limits.name = "recorded";
-  limits.multiprocessors = 132;
-  limits.l2_bytes = 50 << 20;
-  limits.shared_bytes_per_block = 227 << 10;
-  limits.shared_bytes_per_multiprocessor = 228 << 10;
-  limits.memory_bytes = limits.free_bytes = std::uint64_t{80} << 30;
-  return limits;
-}
-
-// Room for one or two warps a block: a few frames take several blocks, or several turns of one.
-DeviceLimits narrow(int multiprocessors) {
-  DeviceLimits limits = hopper();
-  limits.multiprocessors = multiprocessors;
-  limits.shared_bytes_per_block = limits.shared_bytes_per_multiprocessor = 24 << 10;
-  return limits;
-}
-
-struct LaunchCase {
-  std::string name;
-  RandomTensorOptions tensor;
-  double scale = 1;       // of all values: chooses their codec
-  std::size_t first = 0;  // entries [first, first + count) are the chunk
-  std::size_t count = 1024;
-  int mode = 0;
-  int rank = 16;
-  Precision precision = Precision::f64;
-  Resolution resolution = Resolution::automatic;
-  KernelVariant variant = KernelVariant::usual;
-  DeviceLimits limits = hopper();
-  // Where not 0: the length that the backend is told of the mode. Rows from there on are a fault.
-  std::uint64_t told_length = 0;
-  std::optional<PassRequest> loss = {};  // a loss pass, instead of the MTTKRP of `mode`
-};
-
-const std::vector<std::uint64_t> cube(3, 4096);
-const std::vector<std::uint64_t> fourth(4, 2048);
-const std::vector<std::uint64_t> wide{8192, 8000, 5000, 8191, 4097};  // 65 bits
-const std::vector<std::uint64_t> short_mode{24, 1140, 1717};
-const std::vector<std::uint64_t> hundred_rows{100, 1140, 1717};
-
-std::vector<LaunchCase> launch_cases() {
-  const RandomTensorOptions in_cube{.shape = cube, .nnz = 20000, .seed = 1, .skew = 2};
-  const RandomTensorOptions in_fourth{.shape = fourth, .nnz = 20000, .seed = 2, .skew = 3};
-  const RandomTensorOptions in_wide{.shape = wide, .nnz = 4000, .seed = 3, .skew = 12};
-  const RandomTensorOptions dense{.shape = short_mode, .nnz = 40000, .seed = 4};
-  const RandomTensorOptions in_hundred{.shape = hundred_rows, .nnz = 40000, .seed = 4};
-  const auto counts = [](RandomTensorOptions options) {
-    options.values = Values::counts;
-    return options;
-  };
-  const auto ones = [](RandomTensorOptions options) {
-    options.values = Values::ones;
-    return options;
-  };
-  return {
-      {.name = "order_3_f64_rank_16", .tensor = in_cube, .first = 5000, .mode = 1},
-      {.name = "order_3_f64_rank_32_integers", .tensor = counts(in_cube), .first = 5000, .rank = 32},
-      {.name = "order_4_f64_rank_16_ones", .tensor = ones(in_fourth), .first = 3000, .mode = 3},
-      {.name = "order_4_f64_rank_32_decimals",
-       .tensor = counts(in_fourth),
-       .scale = -0.01,
-       .first = 3000,
-       .mode = 2,
-       .rank = 32},
-      {.name = "order_5_f64_rank_16_with_keys", .tensor = in_wide, .first = 600, .mode = 4},
-      {.name = "order_5_f64_rank_32_with_keys", .tensor = ones(in_wide), .first = 600, .mode = 2, .rank = 32},
-      {.name = "order_3_f64_rank_16_hierarchical",
-       .tensor = counts(dense),
-       .first = 9000,
-       .resolution = Resolution::hierarchical},
-      {.name = "order_3_f64_rank_32_hierarchical",
-       .tensor = dense,
-       .first = 9000,
-       .rank = 32,
-       .resolution = Resolution::hierarchical},
-      {.name = "order_3_f64_rank_32_few_rows_by_registers",
-       .tensor = dense,
-       .first = 9000,
-       .rank = 32,
-       .resolution = Resolution::register_based},
-      {.name = "order_3_f64_rank_32_100_rows_hierarchical",
-       .tensor = in_hundred,
-       .first = 9000,
-       .rank = 32,
-       .resolution = Resolution::hierarchical},
-      {.name = "order_3_f64_rank_32_100_rows_by_registers",
-       .tensor = in_hundred,
-       .first = 9000,
-       .rank = 32,
-       .resolution = Resolution::register_based},
-      {.name = "order_3_f64_rank_32_wide",
-       .tensor = counts(in_cube),
-       .first = 5000,
-       .rank = 32,
-       .variant = KernelVariant::wide},
-      {.name = "order_3_f64_rank_32_wide_deep",
-       .tensor = counts(in_cube),
-       .first = 5000,
-       .rank = 32,
-       .variant = KernelVariant::wide_deep},
-      {.name = "order_3_mixed_rank_32_integers",
-       .tensor = counts(in_cube),
-       .first = 5000,
-       .rank = 32,
-       .precision = Precision::mixed},
-      {.name = "order_4_mixed_rank_16_ones",
-       .tensor = ones(in_fourth),
-       .first = 3000,
-       .mode = 3,
-       .precision = Precision::mixed},
-      {.name = "order_3_f32_rank_16_integers",
-       .tensor = counts(in_cube),
-       .first = 5000,
-       .mode = 2,
-       .precision = Precision::f32},
-      {.name = "order_3_f32_rank_32",
-       .tensor = counts(in_cube),
-       .scale = 0x1p-20,
-       .first = 5000,
-       .rank = 32,
-       .precision = Precision::f32},
-      {.name = "order_4_f32_rank_32_ones",
-       .tensor = ones(in_fourth),
-       .first = 3000,
-       .mode = 1,
-       .rank = 32,
-       .precision = Precision::f32},
-      {.name = "order_5_f32_rank_16_with_keys",
-       .tensor = counts(in_wide),
-       .scale = 0.1,
-       .first = 600,
-       .mode = 1,
-       .precision = Precision::f32},
-      {.name = "order_3_f32_rank_16_hierarchical",
-       .tensor = ones(dense),
-       .first = 9000,
-       .precision = Precision::f32,
-       .resolution = Resolution::hierarchical},
-      {.name = "order_3_f64_rank_20", .tensor = in_cube, .first = 5000, .mode = 2, .rank = 20},
-      {.name = "order_1", .tensor = {.shape = {3000}, .nnz = 900, .seed = 5}, .count = 300},
-      {.name = "order_2_f32_rank_24",
-       .tensor = ones({.shape = {700, 3}, .nnz = 900, .seed = 6, .skew = 3}),
-       .count = 300,
-       .rank = 24,
-       .precision = Precision::f32},
-      {.name = "order_16_with_keys_of_64_bits",
-       .tensor = {.shape = std::vector<std::uint64_t>(16, 200), .nnz = 900, .seed = 7, .skew = 4},
-       .count = 300,
-       .mode = 9},
-      {.name = "order_3_f64_rank_64", .tensor = dense, .count = 300, .mode = 1, .rank = 64},
-      {.name = "order_3_f64_rank_100", .tensor = dense, .count = 300, .mode = 2, .rank = 100},
-      {.name = "turns_of_one_block", .tensor = in_cube, .count = 700, .limits = narrow(1)},
-      {.name = "copies_of_the_output", .tensor = dense, .count = 600, .limits = narrow(132)},
-      {.name = "forty_nonzeros", .tensor = in_cube, .count = 40, .mode = 1, .limits = narrow(1)},
-      {.name = "one_nonzero", .tensor = in_cube, .count = 1, .mode = 1},
-      {.name = "coordinate_outside_its_mode", .tensor = in_cube, .count = 40, .mode = 1, .told_length = 2049},
-  };
-}
-
-// Rules without a loss: the interpreter has no branch through a table, by which kernels choose the loss. In f32 without
-// a division, of which it lacks an instruction too.
-std::vector<LaunchCase> loss_cases() {
-  RandomTensorOptions in_cube{.shape = cube, .nnz = 20000, .seed = 1, .values = Values::counts, .skew = 2};
-  RandomTensorOptions in_wide{.shape = wide, .nnz = 4000, .seed = 3, .values = Values::counts, .skew = 12};
-  RandomTensorOptions dense{.shape = short_mode, .nnz = 40000, .seed = 4, .values = Values::counts};
-  const EntryFunction ratio{.rule = EntryRule::ratio, .scale = 0.5, .floor = 0.25};
-  const EntryFunction model{.rule = EntryRule::model, .scale = -2};
-  return {
-      {.name = "loss_f64_rank_16_all_modes",
-       .tensor = in_cube,
-       .first = 5000,
-       .count = 900,
-       .loss = PassRequest(ratio, all_modes(3))},
-      {.name = "loss_f64_rank_16_no_output",
-       .tensor = in_cube,
-       .first = 5000,
-       .count = 300,
-       .loss = PassRequest(model, 0)},
-      {.name = "loss_f64_rank_16_two_modes_with_keys",
-       .tensor = in_wide,
-       .scale = 0.01,
-       .first = 600,
-       .count = 300,
-       .loss = PassRequest(ratio, mode_bit(1) | mode_bit(4))},
-      {.name = "loss_f64_rank_20_hierarchical",
-       .tensor = dense,
-       .first = 9000,
-       .count = 300,
-       .rank = 20,
-       .resolution = Resolution::hierarchical,
-       .loss = PassRequest(ratio, mode_bit(0))},
-      {.name = "loss_f32_rank_7_two_modes",
-       .tensor = in_cube,
-       .count = 300,
-       .rank = 7,
-       .precision = Precision::f32,
-       .loss = PassRequest(model, mode_bit(0) | mode_bit(2))},
-  };
-}
-
-std::string name_of(Precision precision) {
-  return precision == Precision::f64 ? "f64" : precision == Precision::f32 ? "f32" : "mixed";
-}
-
-// Parts of tensors like those that the literature measures, as dense as the whole: a box, and 4096 nonzeros from the
-// middle of its line order. throughput_model.py says which.
-std::vector<LaunchCase> model_cases() {
-  const auto box = [](std::vector<std::uint64_t> shape, double skew) {
-    return RandomTensorOptions{
-        .shape = std::move(shape), .nnz = 1000000, .seed = 9, .values = Values::counts, .skew = skew};
-  };
-  LaunchCase common;
-  common.first = 400000;
-  common.count = 4096;
-  common.rank = 32;
-  std::vector<LaunchCase> cases(3, common);
-  cases[0].name = "nell2_like";
-  cases[0].tensor = box({2843, 2160, 6776}, 1.5);
-  cases[1].name = "enron_like";
-  cases[1].tensor = box({2238, 2103, 90136, 434}, 1.5);
-  cases[2].name = "amazon_like";
-  cases[2].tensor = box({403000, 149000, 151000}, 1);
-  for (std::size_t i = 0; i < 3; ++i) {
-    cases.push_back(cases[i]);
-    cases.back().name += "_mixed";
-    cases.back().precision = Precision::mixed;
-  }
-  return cases;
+// Of the functions of an entry that recorded_launches.py knows.
+std::string function_name(const EntryFunction& function) {
+  if (function.rule == EntryRule::ratio) return "ratio";
+  if (function.rule == EntryRule::model) return "model";
+  return function.loss.kind == LossKind::poisson ? "poisson" : "gaussian";
 }
 
 std::uintptr_t address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
@@ -270,7 +44,7 @@ json places_of(const cuda::OutputCopies<Sum>& copies) {
 template <class Sum, class Factor>
 void add_places(const cuda::LossArguments<Sum, Factor>& arguments, json& found) {
   found["arguments"] = hex(arguments);
-  found["rule"] = arguments.function.rule == EntryRule::ratio ? "ratio" : "model";
+  found["function"] = function_name(arguments.function);
   found["scale"] = arguments.function.scale;
   found["floor"] = arguments.function.floor;
   found["outputs"] = json::object();
@@ -304,7 +78,10 @@ json record(const LaunchCase& wanted, const std::string& folder) {
   const auto mode = static_cast<std::size_t>(wanted.mode);
   std::vector<std::uint64_t> shape = tensor.shape;
   if (wanted.told_length > 0) shape[mode] = wanted.told_length;
-  const auto factors = random_factors(shape, wanted.rank, 11);
+  auto factors = random_factors(shape, wanted.rank, 11);
+  if (wanted.loss && needs_nonnegative_model(wanted.loss->function->loss)) {
+    for (auto& factor : factors) std::ranges::transform(factor, factor.begin(), [](double x) { return 0.7 + x / 2; });
+  }
 
   CudaConfig config{.backend = {.layout = TensorLayout(shape)}, .limits = wanted.limits};
   config.backend.rank = wanted.rank;
@@ -359,6 +136,18 @@ json record(const LaunchCase& wanted, const std::string& folder) {
   return found;
 }
 
+// The MTTKRP of every mode on the tensor of a loss pass, where its case wants them.
+std::vector<LaunchCase> mttkrps_beside(const LaunchCase& loss) {
+  std::vector<LaunchCase> cases;
+  for (int mode = 0; loss.beside_mttkrp && mode < static_cast<int>(loss.tensor.shape.size()); ++mode) {
+    cases.push_back(loss);
+    cases.back().name += "_mode_" + std::to_string(mode);
+    cases.back().mode = mode;
+    cases.back().loss.reset();
+  }
+  return cases;
+}
+
 }  // namespace
 }  // namespace blco::testing
 
@@ -373,8 +162,14 @@ int main(int argc, char** argv) {
   json launches{{"mttkrp", json::array()}, {"loss", json::array()}, {"frames", record_frames(folder)}};
   for (const LaunchCase& wanted : model ? model_cases() : launch_cases())
     launches["mttkrp"].push_back(record(wanted, folder));
-  for (const LaunchCase& wanted : model ? std::vector<LaunchCase>() : loss_cases())
+  for (const LaunchCase& wanted : model ? std::vector<LaunchCase>() : loss_cases()) {
     launches["loss"].push_back(record(wanted, folder));
+    launches["loss"].back()["beside"] = json::array();
+    for (const LaunchCase& beside : mttkrps_beside(wanted)) {
+      launches["loss"].back()["beside"].push_back(beside.name);
+      launches["mttkrp"].push_back(record(beside, folder));
+    }
+  }
   std::ofstream file(folder + "/launches.json");
   file << launches.dump(1) << "\n";
   file.flush();

@@ -164,9 +164,25 @@ def mufu(instruction):
     return lambda warp, mask: put(warp, (np.float32(1) / source(warp)).view(U32), mask)
 
 
+def fchk(instruction):
+    """True where a / b in f32 takes more than the usual steps: no number, infinite, or near the ends of the range."""
+    instruction.only_modifiers()
+    put = read.put_predicate(instruction, instruction.operands[0])
+    a, b = (read.single(instruction, text) for text in instruction.operands[1:])
+
+    def execute(warp, mask):
+        above, below = a(warp), b(warp)
+        usual = np.isfinite(above) & np.isfinite(below) & (below != 0)
+        # Dividend, divisor and quotient keep a margin from subnormal numbers and from infinity.
+        size, divisor = np.frexp(above)[1], np.frexp(below)[1]
+        usual &= (np.abs(divisor) < 125) & ((above == 0) | (np.abs(size) < 100) & (np.abs(size - divisor) < 100))
+        put(warp, ~usual, mask)
+    return execute
+
+
 def i2f(instruction):
     """Integers to reals; RP rounds up."""
-    instruction.only_modifiers("F64", "U64", "S64", "U32", "S32", "RP")
+    instruction.only_modifiers("F64", "F32", "U64", "S64", "U32", "S32", "RP")
     modifiers = instruction.modifiers
     long = "U64" in modifiers or "S64" in modifiers
     kind = {(False, False): np.int32, (False, True): U32, (True, False): np.int64, (True, True): U64}[
@@ -213,4 +229,5 @@ def f2i(instruction):
 
 DECODERS = {"DADD": f64_arithmetic, "DMUL": f64_arithmetic, "DFMA": f64_arithmetic, "FADD": f32_arithmetic,
             "FMUL": f32_arithmetic, "FFMA": f32_arithmetic, "FSEL": fsel, "FSETP": setp, "DSETP": setp, "MUFU": mufu,
+            "FCHK": fchk,
             "I2F": i2f, "F2F": f2f, "F2I": f2i, "I2FP": i2f}

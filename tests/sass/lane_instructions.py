@@ -172,9 +172,9 @@ def s2r(instruction):
 
 
 def ldc(instruction):
-    """Constant memory: the launch's shape and the kernel's parameters."""
+    """Constant memory: the launch's shape, the kernel's parameters, and tables of branches."""
     instruction.only_modifiers("64", "U8", "U16", "32")
-    offset = read.constant_offset(instruction, instruction.operands[1])
+    bank, offset = read.constant_place(instruction, instruction.operands[1])
     kind = (instruction.modifiers or ("32",))[0]
     long = kind == "64"
     put = (read.put_long if long else read.put_word)(instruction, instruction.operands[0])
@@ -185,8 +185,8 @@ def ldc(instruction):
         at = offset(warp)
         if (at[all_of(mask)] & U64(size - 1)).any():
             raise WrongExecution(f"{instruction.place()}: `{instruction.text}` is not aligned")
-        words = warp.constant_words(at) >> ((at & U64(3)) * U64(8)).astype(U32) & keep
-        put(warp, words | wide(warp.constant_words(at + U64(4))) << U64(32) if long else words, mask)
+        words = warp.constant_words(bank, at) >> ((at & U64(3)) * U64(8)).astype(U32) & keep
+        put(warp, words | wide(warp.constant_words(bank, at + U64(4))) << U64(32) if long else words, mask)
     return execute
 
 

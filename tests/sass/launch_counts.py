@@ -10,6 +10,7 @@ from source_phases import BLOCK, PHASES
 NAMES = {"instructions": "instructions", "shared": "shared wavefronts", "device": "sectors", "additions":
          "sectors of additions", "local": "accesses to spilled registers"}
 MAX_RISE = 1.03
+MAX_OF_MTTKRPS = 1.6  # a loss pass to all modes, over the MTTKRPs of all modes
 SMALLEST = 0.005  # per nonzero: below it a rise is not looked at
 
 
@@ -38,6 +39,23 @@ def entry(launch, kernel, counts, phases):
         "phases": {phase: [round(total[name] / launch.nnz, 3) for name in list(NAMES)[:4]]
                    for phase, total in totals.items() if total["instructions"]},
     }
+
+
+def put_beside(beside, entries):
+    """Puts into the entries of loss passes what the MTTKRPs of the same modes executed, whose entries it takes out;
+    returns what is wrong. `beside`: {name of a loss pass: names of its MTTKRPs}, which may be empty."""
+    problems = []
+    for name, mttkrps in beside.items():
+        if not mttkrps or name not in entries or not set(mttkrps) <= set(entries):
+            continue
+        instructions = sum(entries.pop(mttkrp)["per nonzero"]["instructions"] for mttkrp in mttkrps)
+        entries[name]["instructions of MTTKRPs"] = round(instructions, 3)
+        ratio = entries[name]["per nonzero"]["instructions"] / instructions
+        print(f"{name}: {ratio:.2f} times the instructions of {len(mttkrps)} MTTKRPs")
+        if ratio > MAX_OF_MTTKRPS:
+            problems.append(f"{name}: {ratio:.2f} times the instructions of {len(mttkrps)} MTTKRPs, more than "
+                            f"{MAX_OF_MTTKRPS}")
+    return problems
 
 
 def rises(name, old, new):

@@ -2,6 +2,7 @@
 import dataclasses
 import pathlib
 import re
+import struct
 import subprocess
 
 
@@ -45,6 +46,7 @@ class Program:
     instructions: list
     labels: dict  # name -> index of an instruction
     by_address: dict  # address -> index
+    tables: bytes = b""  # constant bank 2: where branches through a table go
     compiled: dict = dataclasses.field(default_factory=dict)  # index -> what the interpreter made of it
 
 
@@ -52,6 +54,7 @@ _SECTION = re.compile(r"^\.text\.(\S+):")
 _LINE = re.compile(r'^\s*//## File "([^"]+)", line (\d+)')
 _LABEL = re.compile(r"^([.$\w]+):")
 _INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]+)\*/\s+(.*?)\s*;")
+_COMMENT = re.compile(r"\s*\(\*.*?\*\)")  # the targets of a branch through a table
 _GUARD = re.compile(r"^@(!?U?P[0-9T]+)\s+(.*)$")
 
 
@@ -108,15 +111,26 @@ def parse(listing, wanted=None):
         if found:
             if pending:
                 lines, pending = tuple(pending), []
-            address = int(found.group(1), 16)
+            address, text = int(found.group(1), 16), _COMMENT.sub("", found.group(2))
             index = len(program.instructions)
             program.by_address[address] = index
-            program.instructions.append(decode(Instruction(program.name, index, address, found.group(2), lines)))
+            program.instructions.append(decode(Instruction(program.name, index, address, text, lines)))
             continue
         label = _LABEL.match(line)
         if label:
             program.labels[label.group(1)] = len(program.instructions)
     return programs
+
+
+def sections(elf):
+    """{name: content} of a file in the format ELF64, little-endian."""
+    begin, = struct.unpack_from("<Q", elf, 0x28)
+    size, count, names = struct.unpack_from("<3H", elf, 0x3A)
+    # Offset of the name; type, flags, address; offset and size of the content.
+    headers = [struct.unpack_from("<2I4Q", elf, begin + size * number) for number in range(count)]
+    first = headers[names][4]
+    return {elf[first + header[0]:elf.index(b"\0", first + header[0])].decode(): elf[header[4]:header[4] + header[5]]
+            for header in headers}
 
 
 def disassemble(nvdisasm, cubin, wanted=None):
@@ -125,4 +139,7 @@ def disassemble(nvdisasm, cubin, wanted=None):
     programs = parse(result.stdout, wanted)
     if not programs:
         raise ValueError(f"{nvdisasm} prints no program of {pathlib.Path(cubin).name}")
+    content = sections(pathlib.Path(cubin).read_bytes())
+    for name, program in programs.items():
+        program.tables = content.get(".nv.constant2." + name, b"")
     return programs

@@ -23,7 +23,7 @@ HIGH_SHIFT = np.uint64(32)
 _REGISTER = re.compile(r"^(U?R)(\d+|Z)$")
 _NUMBER = re.compile(r"^-?(0x[0-9a-f]+)$")
 _DECIMAL = re.compile(r"^[+-]?(\d+\.?\d*(e[+-]?\d+)?|INF|QNAN|NAN)$", re.IGNORECASE)
-_CONSTANT = re.compile(r"^c\[0x0\]\[(.+)\]$")
+_CONSTANT = re.compile(r"^c\[0x([02])\]\[(.+)\]$")
 _PREDICATE = re.compile(r"^(!?)(U?)P([0-9T])$")
 
 
@@ -69,12 +69,12 @@ def _signs(text):
     return (text[1:-1] if bars else text), sign, bars
 
 
-def constant_offset(instruction, text):
-    """Reads the byte offset into constant bank 0."""
+def constant_place(instruction, text):
+    """(bank of constant memory, reader of the byte offset in it)."""
     found = _CONSTANT.match(text)
     if not found:
-        raise UnknownInstruction(instruction, f"{text} is no place in constant bank 0")
-    return address(instruction, "[" + found.group(1) + "]")
+        raise UnknownInstruction(instruction, f"{text} is no place in constant bank 0 or 2")
+    return int(found.group(1)), address(instruction, "[" + found.group(2) + "]")
 
 
 def word(instruction, text):
@@ -86,8 +86,8 @@ def word(instruction, text):
         number = np.full(LANES, int(text, 16) & 0xFFFFFFFF, np.uint32)
         plain = lambda warp: number
     elif text.startswith("c["):
-        offset = constant_offset(instruction, text)
-        plain = lambda warp: warp.constant_words(offset(warp))
+        bank, offset = constant_place(instruction, text)
+        plain = lambda warp: warp.constant_words(bank, offset(warp))
     else:
         row = register_row(instruction, text)
         plain = lambda warp: warp.registers[row]
@@ -107,9 +107,9 @@ def long(instruction, text):
         number = np.full(LANES, int(text, 16) & (2**64 - 1), np.uint64)
         plain = lambda warp: number
     elif text.startswith("c["):
-        offset = constant_offset(instruction, text)
-        plain = lambda warp: warp.constant_words(offset(warp)) | warp.constant_words(
-            offset(warp) + np.uint64(4)).astype(np.uint64) << HIGH_SHIFT
+        bank, offset = constant_place(instruction, text)
+        plain = lambda warp: warp.constant_words(bank, offset(warp)) | warp.constant_words(
+            bank, offset(warp) + np.uint64(4)).astype(np.uint64) << HIGH_SHIFT
     else:
         row = register_row(instruction, text)
         upper = row if row in ZERO_ROWS else row + 1

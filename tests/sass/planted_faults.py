@@ -1,9 +1,10 @@
 """Changes one instruction at a time in a kernel's text: the comparison must see it, or it would see no wrong code."""
+import dataclasses
 import re
 
 import warp_interpreter
 from lane_instructions import WrongExecution
-from machine_code import Instruction, Program, UnknownInstruction, decode
+from machine_code import Instruction, UnknownInstruction, decode
 
 FRAMES = (4, 20, 90, 131)  # of the recorded ones: narrow, wide, with exceptions
 STEP = 12  # of the instructions that the decoder executes, every so many get a fault
@@ -22,7 +23,7 @@ def changed(program, index, text):
     old = program.instructions[index]
     instructions = list(program.instructions)
     instructions[index] = decode(Instruction(old.program, index, old.address, text, old.lines))
-    return Program(program.name, instructions, program.labels, program.by_address)
+    return dataclasses.replace(program, instructions=instructions, compiled={})
 
 
 def faults(instruction):

@@ -18,8 +18,15 @@ template MttkrpKernel<float, float> kernel_of_kind<float, float, 8, 3, true>(boo
 template MttkrpKernel<float, float> kernel_of_common_rank<float, float, 16, 1, 4>(int, bool);
 template MttkrpKernel<float, float> kernel_of_common_rank<float, float, 16, 2, 2>(int, bool);
 
-template LossKernel<double, double> loss_kernel_of_kind<double, double, 16, 1>(bool);
+template LossKernel<double, double> loss_kernel_of_common_rank<double, double, 16, 1, 4>(int);
+template LossKernel<double, double> loss_kernel_of_common_rank<double, double, 16, 2, 2>(int);
 template LossKernel<double, double> loss_kernel_of_kind<double, double, 32, 1>(bool);
 template LossKernel<float, float> loss_kernel_of_kind<float, float, 8, 1>(bool);
+template __global__ void loss_kernel<double, double, KernelShape<32, 2, true, false, 3, 2>>(
+    const __grid_constant__ LossArguments<double, double>);
+template __global__ void loss_kernel<float, float, KernelShape<16, 1, true, false, 3, 4>>(
+    const __grid_constant__ LossArguments<float, float>);
+template __global__ void loss_kernel<double, float, KernelShape<16, 1, true, false, 4, 4>>(
+    const __grid_constant__ LossArguments<double, float>);
 
 }  // namespace blco::cuda

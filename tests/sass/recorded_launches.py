@@ -10,6 +10,7 @@ from memory_instructions import Memory
 
 # Of a sum, over the sum of its terms' magnitudes.
 TOLERANCE = {"f64": 1e-14, "mixed": 1e-14, "f32": 2e-6}
+LOSS_EPSILON = 1e-10  # of the Poisson loss
 KIND = {"f64": np.float64, "mixed": np.float64, "f32": np.float32}  # of sums
 KIND_OF_FACTORS = {"f64": np.float64, "mixed": np.float32, "f32": np.float32}
 
@@ -94,7 +95,21 @@ class MttkrpLaunch:
 
 
 class LossLaunch(MttkrpLaunch):
-    """One launch of a loss pass, and its oracle: a rule, the outputs of some modes, and the sum of terms."""
+    """One launch of a loss pass, and its oracle: outputs of some modes, and the sum of terms."""
+
+    def weigh(self, values, model, size):
+        """Terms and weights; and the sizes of both, in which an error of the model, of so large parts, counts."""
+        if self.function == "model":
+            return model, model, size, size
+        if self.function == "gaussian":
+            off, parts = model - values, abs(values) + size
+            return off**2, 2 * off, parts**2, 2 * parts
+        held = np.maximum(model, self.floor) if self.function == "ratio" else model + LOSS_EPSILON
+        logarithms, quotients = values * np.log(held), values / held
+        log_sizes, quotient_sizes = abs(logarithms) + abs(values) * size / held, abs(quotients) * (1 + size / held)
+        if self.function == "ratio":
+            return logarithms, quotients, log_sizes, quotient_sizes
+        return model - logarithms, 1 - quotients, size + log_sizes, 1 + quotient_sizes
 
     def expected(self):
         """({mode: (rows, magnitudes)}, (sum of terms, magnitude))."""
@@ -104,13 +119,7 @@ class LossLaunch(MttkrpLaunch):
         rows = [factor[coordinates[:, mode]] for mode, factor in enumerate(factors)]
         products = np.prod(rows, axis=0)
         model, size = products.sum(axis=1), abs(products).sum(axis=1)
-        if self.rule == "ratio":
-            held = np.maximum(model, self.floor)
-            terms, weights = values * np.log(held), values / held
-            # What an error of the model is worth.
-            term_sizes, weight_sizes = abs(terms) + abs(values) * size / held, abs(weights) * (1 + size / held)
-        else:
-            terms, weights, term_sizes, weight_sizes = model, model, size, size
+        terms, weights, term_sizes, weight_sizes = self.weigh(values, model, size)
         outputs = {}
         for mode in map(int, self.outputs):
             others = np.prod([row for other, row in enumerate(rows) if other != mode], axis=0)

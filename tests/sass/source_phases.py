@@ -1,9 +1,7 @@
-"""To which part of the MTTKRP kernel an instruction belongs, by the text of the source lines it stems from."""
+"""To which part of MTTKRP or of a loss pass an instruction belongs, by the text of the source lines it stems from."""
 import functools
 import pathlib
 import re
-
-KERNEL = "mttkrp.cuh"
 
 # The first rule whose patterns are all found in the lines of an instruction, in its own or in one that it was inlined
 # at. A line of the sources must match each pattern, so that the rules do not fall behind the kernel.
@@ -13,15 +11,22 @@ RULES = [
     ("line to BLCO index", [r"look_up\(tables, arguments\.index_bytes"]),
     ("decode key", [r"look_up\(tables \+ arguments\.index_bytes"]),
     ("decode key", [r"tile\.keys\[j \* warp_lanes \+ lane\] = indices"]),
+    ("target rows", [r"rows_of\(arguments, part, tile, arguments\.mode"]),
     ("target rows", [r"rows_of\(arguments, part, tile, mode"]),
-    ("sort", [r"sort_positions\(rows"]),
+    ("sort", [r"sort_positions\((rows|targets)"]),
     ("values", [r"place_values<Sum, Share>\("]),
     ("rows placed", [r"rows_of\(arguments, part, tile, k < mode"]),
     ("rows placed", [r"tile\.entries \+ at\[j\] \+ 8"]),
-    ("rows placed", [r"tile\.targets\[position_of\(positions, j\)\] = rows"]),
-    ("rows placed", [r"at\[j\] = place_of<Share>"]),
+    ("rows placed", [r"tile\.targets\[(position_of\(positions, j\)|slot)\] = rows"]),
+    ("rows placed", [r"at\[j\] = (place_of<Share>\(position_of\(positions, j\)\) \* static|slot_place)"]),
     ("segment flags", [r"mark_ends<Share>\(tile"]),
     ("prepare, the rest", [r"prepare_tile<group_share"]),
+    ("prepare, the rest", [r"lay_out_tile<Sum, share"]),
+    ("model", [r"add_parts<Sum, Factor, Shape>\("]),
+    ("model", [r"sum_of_group\(sums"]),
+    ("weigh", [r"weigh_tile<Sum, Factor, Shape>\("]),
+    ("weigh", [r"with_rule\(function"]),
+    ("reorder", [r"reorder_tile<share>\("]),
     ("add: sink", [r"own_sink\.add\("]),
     ("add: sums", [r"sums\[c\] \+= product"]),
     ("add: sums", [r"\(flags >> e & 1\) == 0"]),

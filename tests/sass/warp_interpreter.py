@@ -19,6 +19,7 @@ FULL = 2**32 - 1
 MAX_INSTRUCTIONS = 5_000_000  # of a warp; more is taken for a loop without end
 STACK_POINTER = 0x28  # constant memory: where a thread's stack begins
 PARAMETERS = 0x210  # and the kernel's parameters, on sm_90
+INSTRUCTION_BYTES = 16
 
 DECODERS = {**integer_instructions.DECODERS, **float_instructions.DECODERS, **lane_instructions.DECODERS,
             **memory_instructions.DECODERS}
@@ -77,9 +78,9 @@ class Warp:
         lanes = lane_instructions.NUMBERS.astype(np.uint64)
         return addresses + (lanes if mask is None else lanes[mask]) * np.uint64(memory_instructions.LOCAL_BYTES)
 
-    def constant_words(self, offsets):
-        """The 32 bits of constant memory that a byte offset a lane lies in; zero past its end."""
-        words = self.block.constants
+    def constant_words(self, bank, offsets):
+        """The 32 bits of a bank of constant memory that a byte offset a lane lies in; zero past its end."""
+        words = self.block.constants[bank]
         return words[np.minimum((offsets & np.uint64(0xFFFFFFFF)) >> np.uint64(2), np.uint64(len(words) - 1))]
 
     def count(self, instruction, space, amount):
@@ -226,17 +227,35 @@ def call(warp, instruction, mask):
     return target(warp, instruction), mask
 
 
-def ret(warp, instruction, mask):
-    """Goes on at the address in a register, which may differ between lanes."""
-    instruction.only_modifiers("REL", "NODEC")
-    addresses = warp.registers[read.register_row(instruction, instruction.operands[0].split()[0])]
+def jump(warp, instruction, mask, addresses):
+    """Goes on at addresses that may differ between lanes."""
     groups = {}
     for lane in range(read.LANES):
         if mask >> lane & 1:
-            index = warp.program.by_address[int(addresses[lane])]
+            address = int(addresses[lane])
+            if address not in warp.program.by_address:
+                raise WrongExecution(f"{instruction.place()}: jumps to {address:#x}, where no instruction begins")
+            index = warp.program.by_address[address]
             groups[index] = groups.get(index, 0) | 1 << lane
     warp.ready += groups.items()
     return None, 0
+
+
+def ret(warp, instruction, mask):
+    instruction.only_modifiers("REL", "NODEC")
+    return jump(warp, instruction, mask,
+                warp.registers[read.register_row(instruction, instruction.operands[0].split()[0])])
+
+
+def brx(warp, instruction, mask):
+    """Branches by a register, which the text relates to the next instruction: `BRX R8 -0x19670` at 0x19660."""
+    instruction.only_modifiers()
+    found = re.match(r"^(U?R\d+) (-?0x[0-9a-f]+)$", instruction.operands[0])
+    if instruction.guard is not None or len(instruction.operands) != 1 or not found:
+        raise UnknownInstruction(instruction, "does not know this branch through a table")
+    base = instruction.address + INSTRUCTION_BYTES + int(found.group(2), 16)
+    offsets = warp.registers[read.register_row(instruction, found.group(1))].astype(np.int64)
+    return jump(warp, instruction, mask, offsets + base & 0xFFFFFFFF)
 
 
 def warpsync(warp, instruction, mask):
@@ -287,7 +306,8 @@ def nothing(warp, instruction, mask):
 
 
 CONTROL = {"BRA": bra, "BSSY": bssy, "BSYNC": bsync, "BREAK": break_, "EXIT": exit_, "CALL": call, "RET": ret,
-           "WARPSYNC": warpsync, "ENDCOLLECTIVE": endcollective, "BAR": bar, **dict.fromkeys(NOTHING, nothing)}
+           "BRX": brx, "BRXU": brx, "WARPSYNC": warpsync, "ENDCOLLECTIVE": endcollective, "BAR": bar,
+           **dict.fromkeys(NOTHING, nothing)}
 
 
 class Block:
@@ -295,7 +315,8 @@ class Block:
 
     def __init__(self, program, device, constants, number, shared_bytes, counts):
         self.program, self.device, self.number = program, device, number
-        self.constants = np.frombuffer(bytes(constants) + bytes(-len(constants) % 4 + 4), np.uint32)
+        self.constants = {bank: np.frombuffer(bytes(content) + bytes(-len(content) % 4 + 4), np.uint32)
+                          for bank, content in ((0, constants), (2, program.tables))}
         self.shared = memory_instructions.shared_memory(shared_bytes)
         self.counts = counts
 

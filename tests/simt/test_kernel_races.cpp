@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/kernels/rows_near.hpp"
-#include "tests/simt/emulated_backend.hpp"
 #include "tests/simt/device_loss_cases.hpp"
+#include "tests/simt/emulated_backend.hpp"
 #include "tests/simt/simt_control.hpp"
 
 namespace blco::testing {
@@ -98,6 +98,12 @@ INSTANTIATE_TEST_SUITE_P(
         RaceCase{
             {30, 8192, 8000, 5000, 8191, 4097}, 48, Resolution::register_based, Precision::f64, 300, Values::uniform},
         RaceCase{{40, 31, 57}, 32, Resolution::register_based, Precision::mixed, 300, Values::uniform},
+        RaceCase{{40, 31, 57}, 16, Resolution::register_based, Precision::f64, 300, Values::counts},
+        RaceCase{{19, 7, 300, 5}, 32, Resolution::register_based, Precision::f64, 1000, Values::uniform},
+        RaceCase{{19, 7, 300, 5}, 16, Resolution::register_based, Precision::f32, 1000, Values::counts},
+        RaceCase{{40, 31, 57}, 64, Resolution::register_based, Precision::f64, 300, Values::ones},
+        RaceCase{{8192, 8000, 5000, 8191, 4097}, 16, Resolution::register_based, Precision::f64, 300, Values::counts},
+        RaceCase{{8192, 8000, 5000, 8191, 4097}, 32, Resolution::register_based, Precision::f64, 1000, Values::uniform},
         RaceCase{std::vector<std::uint64_t>(8, 1500), 3, Resolution::hierarchical, Precision::f64, 300, Values::ones},
         RaceCase{std::vector<std::uint64_t>(8, 1500), 16, Resolution::register_based, Precision::f32, 1000,
                  Values::uniform}),

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -63,12 +64,29 @@ TEST_P(LossPassTest, ComputesEveryOrderAndRank) {
   }
 }
 
+// Full frames, whose last shares are followed by gaps; and a chunk that ends in a frame of three entries.
+TEST_P(LossPassTest, ComputesEveryShapeThatHasAKernelOfItsOwn) {
+  for (const int order : {3, 4, 5}) {
+    const CooTensor tensor = counts_of_order(static_cast<std::size_t>(order), 256 + 3 + 256);
+    const std::vector<PassRequest> requests{{poisson_function(), all_modes(order)},
+                                            {poisson_function(), mode_bit(order - 1)},
+                                            {poisson_function(), mode_bit(0) | mode_bit(order - 1)},
+                                            {poisson_function(), 0}};
+    for (const int rank : {16, 32, 64}) {
+      expect_loss_passes(tensor, 256 + 3, with_rank(rank), requests, "f64");
+      for (const Precision precision : {Precision::f32, Precision::mixed}) {
+        expect_loss_passes(tensor, 256 + 3, with_rank(rank, precision), std::span(requests).first(2), "less exact");
+      }
+    }
+  }
+}
+
 TEST_P(LossPassTest, FillsAnyModes) {
   const CooTensor tensor = counts_of_order(4, 350);
   std::vector<PassRequest> requests;
   for (ModeSet modes = 0; modes <= all_modes(4); ++modes) requests.emplace_back(poisson_function(), modes);
 
-  expect_loss_passes(tensor, 200, with_rank(6), requests, "any modes");
+  for (const int rank : {6, 16}) expect_loss_passes(tensor, 200, with_rank(rank), requests, "any modes");
 }
 
 TEST_P(LossPassTest, ComputesInEveryPrecision) {
@@ -89,7 +107,7 @@ TEST_P(LossPassTest, ComputesFramesAstrideAChangeOfKey) {
       const CooTensor tensor =
           random_tensor({.shape = shape, .nnz = 500, .seed = 4, .values = Values::counts, .skew = skew});
       const std::vector<PassRequest> requests{{poisson_function(), all_modes(order)}, {poisson_function(), 4}};
-      expect_loss_passes(tensor, 400, with_rank(5), requests, "keys");
+      for (const int rank : {5, 16}) expect_loss_passes(tensor, 400, with_rank(rank), requests, "keys");
     }
   }
 }
@@ -113,8 +131,10 @@ TEST_P(LossPassTest, ComputesChunksAstrideAWarpAndAFrame) {
   const std::vector<PassRequest> requests{{EntryFunction{.rule = EntryRule::model}, all_modes(3)},
                                           {EntryFunction{.rule = EntryRule::model}, mode_bit(2)}};
   for (const std::uint64_t nnz : {1, 31, 33, 255, 256, 257, 513}) {
-    expect_loss_passes(random_tensor({.shape = {97, 33, 65}, .nnz = nnz, .seed = 8}), nnz, with_rank(3), requests,
-                       "one chunk");
+    for (const int rank : {3, 16}) {
+      expect_loss_passes(random_tensor({.shape = {97, 33, 65}, .nnz = nnz, .seed = 8}), nnz, with_rank(rank), requests,
+                         "one chunk");
+    }
   }
 }
 
