@@ -33,6 +33,7 @@ constexpr std::array names = {
     LossName{LossKind::beta, "beta", 'B', "neither 0 nor 1", is_neither_0_nor_1},
 };
 
+// `kind` must be one of LossKind.
 const LossName& name_of(LossKind kind) { return *std::ranges::find(names, kind, &LossName::kind); }
 
 }  // namespace
@@ -47,6 +48,7 @@ std::string to_string(const Loss& loss) {
 }
 
 bool is_valid(const Loss& loss) {
+  if (std::ranges::find(names, loss.kind, &LossName::kind) == names.end()) return false;
   const LossName& name = name_of(loss.kind);
   return name.parameter == 0 || (std::isfinite(loss.parameter) && name.is_legal(loss.parameter));
 }
@@ -79,8 +81,7 @@ std::string loss_parameter_ranges() {
   std::string text;
   for (const LossName& name : names) {
     if (name.parameter == 0) continue;
-    const std::string range = std::string(1, name.parameter) + " is " + name.range;
-    if (text.find(range) == std::string::npos) text += (text.empty() ? "" : ", ") + range;
+    text += (text.empty() ? "" : ", ") + std::string(1, name.parameter) + " is " + name.range;
   }
   return text;
 }

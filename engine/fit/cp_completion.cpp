@@ -37,7 +37,6 @@ CpCompletion::CpCompletion(const FitContext& context)
       rank_(static_cast<std::size_t>(context.options.rank)),
       weights_(rank_, 1.0),
       block_(static_cast<std::size_t>(numbers_of_block(context.options.rank))),
-      squares_(context.tensor.summary().shape.size()),
       least_cosine_(context.options.precision == Precision::f64 ? 1e-3 : 1e-2),
       solved_(context.options.precision == Precision::f64 ? 1e-10 : 1e-5) {
   const std::uint64_t longest = std::ranges::max(context.tensor.summary().shape);
@@ -100,6 +99,7 @@ void CpCompletion::start(std::span<const double> weights) {
 }
 
 void CpCompletion::run_step(SweepReport& report) {
+  if (squares_.empty()) find_squares();
   for (int mode = 0; mode < order(); ++mode) {
     update_mode(mode);
     if (context_.stop()) break;
@@ -111,6 +111,15 @@ void CpCompletion::run_step(SweepReport& report) {
                      std::abs(last_rmse_ - rmse) <= context_.options.tolerance * last_rmse_;
   last_rmse_ = rmse;
   if (held_out_) validate(report);
+}
+
+// Of the factors as they are: a sweep that is cut short leaves some of them.
+void CpCompletion::find_squares() {
+  for (int mode = 0; mode < order(); ++mode) {
+    const std::span<double> factor = std::span(factor_).first(numbers_of(mode));
+    context_.backend.store_factor(mode, 0, factor);
+    squares_.push_back(dot(factor, factor));
+  }
 }
 
 double CpCompletion::squared_error() {
@@ -231,7 +240,7 @@ void CpCompletion::restore(ResumedState& state) {
   // A checkpoint of a fit without held-out entries has the same numbers.
   state.require(6, state.has_matrices() ? std::vector<std::string>{"best"} : std::vector<std::string>{});
   context_.passes.set_next(state.next_count(number_of_next_pass));
-  last_rmse_ = state.next_number("the last error over the given entries", none_yet);
+  last_rmse_ = state.next_number("the last error over the entries", none_yet);
   if (!held_out_ || !state.has_matrices()) return;
   last_error_ = state.next_number("the last error over held-out entries", none_yet);
   least_error_ = state.next_number("the least error over held-out entries", none_yet);

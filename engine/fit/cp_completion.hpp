@@ -47,6 +47,7 @@ class CpCompletion final : public FitMethod {
   void take_step(int mode);
   template <class Visit>
   void for_each_output_row(int mode, const Visit& visit);
+  void find_squares();
   double squared_error();
   void validate(SweepReport& report);
 
@@ -58,7 +59,7 @@ class CpCompletion final : public FitMethod {
   std::vector<double> residual_;
   std::vector<double> direction_;
   std::vector<double> block_;
-  std::vector<double> squares_;  // per mode, of the factor's entries
+  std::vector<double> squares_;  // per mode, the sum over the factor's entries; empty before the first step
   double least_cosine_;          // of the angle between a direction and its product; above the root of rounding errors
   double solved_;                // a residual that falls by this consists of rounding errors
   double last_rmse_ = -1;        // after the last sweep; negative: none

@@ -4,15 +4,19 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <string>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/common/model_check.hpp"
 #include "engine/common/number_text.hpp"
 #include "io/text/quoted_text.hpp"
 
 namespace blco {
 namespace {
+
+double rounded_to_f32(double number) { return static_cast<double>(static_cast<float>(number)); }
 
 bool holds(const std::vector<std::uint64_t>& longer, const std::vector<std::uint64_t>& shape) {
   return longer.size() == shape.size() && std::ranges::equal(shape, longer, std::ranges::less_equal());
@@ -48,14 +52,14 @@ void check_initial_model(const TensorSummary& tensor, const CpdOptions& options)
         "the modes of the initial model have another order than those of the tensor; ingest the tensor again with "
         "its modes in the order of the model");
   }
-  if (initial.factors.size() != initial.shape.size()) refuse("the initial model does not have one factor per mode");
+  check_sizes(initial, "cannot start from the initial model");
+  const auto check_numbers = [](std::span<const double> numbers, const std::string& name) {
+    if (std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); })) return;
+    refuse(name + " of the initial model has a number that is not finite");
+  };
+  check_numbers(initial.weights, "a weight");
   for (std::size_t n = 0; n < initial.shape.size(); ++n) {
-    const std::vector<double>& factor = initial.factors[n];
-    const bool whole = factor.size() == initial.shape[n] * static_cast<std::uint64_t>(options.rank);
-    if (!whole || !std::all_of(factor.begin(), factor.end(), [](double x) { return std::isfinite(x); })) {
-      refuse("factor " + std::to_string(n) +
-             " of the initial model has the wrong size, or a number that is not finite");
-    }
+    check_numbers(initial.factors[n], "factor " + std::to_string(n));
   }
 }
 
@@ -79,15 +83,18 @@ std::vector<std::uint64_t> count_outside_box(const CpdOptions& options) {
   if (als == nullptr || als->constraints.empty()) return {};
   const CpdModel& initial = *options.initial;
   const auto rank = static_cast<std::size_t>(initial.rank);
-  // Unless a mode is normalised, which then carries them, the weights go into the rows of the first.
+  // The weights go into the rows of the first mode, unless there is a mode that is normalised: it carries them.
   const bool weighs_first = std::ranges::none_of(als->constraints, &RowConstraint::normalises);
   std::vector<std::uint64_t> counts;
   for (std::size_t n = 0; n < initial.factors.size(); ++n) {
     const RowConstraint& constraint = als->constraints[n];
+    // A model of f32 has its entries at a limit rounded.
+    const double lower = std::min(constraint.lower, rounded_to_f32(constraint.lower));
+    const double upper = std::max(constraint.upper, rounded_to_f32(constraint.upper));
     std::uint64_t count = 0;
     for (std::size_t i = 0; constraint.set == RowSet::box && i < initial.factors[n].size(); ++i) {
       const double entry = initial.factors[n][i] * (weighs_first && n == 0 ? initial.weights[i % rank] : 1.0);
-      if (entry < constraint.lower || entry > constraint.upper) ++count;
+      if (entry < lower || entry > upper) ++count;
     }
     counts.push_back(count);
   }

@@ -83,8 +83,10 @@ void ResumedState::read_rows(const StateRowsSink& sink) const { file_->read_stat
 
 void check_sweeps(const ModelFile& model, const std::filesystem::path& path) {
   const std::size_t history = model.fit_history.size() + model.objective_history.size();
-  const bool is_one_history = model.fit_history.empty() || model.objective_history.empty();
-  if (is_one_history && (model.sweeps == history || model.sweeps == 0)) return;
+  if (!model.fit_history.empty() && !model.objective_history.empty()) {
+    refuse_file(path.string(), "it has a history of fits and one of objectives, but a fit has one of them");
+  }
+  if (model.sweeps == history || model.sweeps == 0) return;
   refuse_file(path.string(),
               "it has " + std::to_string(model.sweeps) + " sweeps, but a history of " + std::to_string(history));
 }

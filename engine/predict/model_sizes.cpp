@@ -22,7 +22,6 @@ std::uint64_t number_bytes(std::span<const std::uint64_t> shape, std::uint64_t r
 ModelSizes sizes_of(const CpdModel& model) {
   ModelSizes sizes;
   sizes.bytes = number_bytes(model.shape, static_cast<std::uint64_t>(model.rank), model.sweeps());
-  sizes.mode_names = names_of_modes(model.mode_names, model.shape.size());
   sizes.labels.resize(model.shape.size());
   for (std::size_t n = 0; n < std::min(model.labels.size(), sizes.labels.size()); ++n) {
     const Labels& labels = model.labels[n];
@@ -37,7 +36,6 @@ ModelSizes read_model_sizes(const std::filesystem::path& file) {
   const ModelFile& header = reader.header();
   ModelSizes sizes;
   sizes.bytes = number_bytes(header.shape, header.rank, header.fit_history.size() + header.objective_history.size());
-  sizes.mode_names = names_of_modes(header.mode_names, header.shape.size());
   sizes.labels.resize(header.shape.size());
   const std::vector<std::uint64_t>& label_bytes = reader.label_bytes();
   for (std::size_t n = 0; n < label_bytes.size(); ++n) {

@@ -12,9 +12,8 @@
 namespace blco {
 
 struct ModelSizes {
-  std::uint64_t bytes = 0;              // of the whole model in memory
-  std::vector<std::string> mode_names;  // one per mode
-  std::vector<LabelSizes> labels;       // one per mode
+  std::uint64_t bytes = 0;         // of the whole model in memory
+  std::vector<LabelSizes> labels;  // one per mode
 };
 
 ModelSizes sizes_of(const CpdModel& model);

@@ -119,7 +119,6 @@ class Prediction {
     job_.mode_names = known_.mode_names;
     job_.model_name = options_.model_name;
     job_.skip_unknown = options_.skip_unknown;
-    job_.top = options_.top;
     job_.index_base = options_.index_base;
     ProgressMeter meter(progress);
     return run_prediction(job_, sink, pool_, meter);

@@ -27,8 +27,7 @@ class PredictionTable {
   // Call after the last block.
   void finish() { write_made(); }
 
-  // Of the text of one block, per entry; with labels, of which there are some or none per mode, of average length,
-  // about.
+  // Of the text of one block, per entry: about so many, from the average length of each mode's labels, if it has any.
   static std::uint64_t line_bytes(std::span<const LabelSizes> labels);
 
  private:

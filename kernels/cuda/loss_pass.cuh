@@ -13,7 +13,7 @@
 
 namespace blco::cuda {
 
-// Lanes that compute the model's value of an entry. Each block of 32 slots then takes as many steps.
+// Lanes that compute the model's value of an entry. Each block of 32 slots takes four steps.
 constexpr int model_lanes = 4;
 constexpr int model_step = warp_lanes / model_lanes;  // entries at a time
 static_assert(model_lanes == in_flight);

@@ -4,7 +4,7 @@
 """
 import random
 
-# Name: the tensor and the options. Each keeps a state of its own in a checkpoint.
+# Name: the tensor and the options. All but the first two keep a state in a checkpoint, beside the factors.
 METHOD_JOBS = {
     "als": ("counts.blco", []),
     "als, nonnegative": ("counts.blco", ["--nonnegative"]),

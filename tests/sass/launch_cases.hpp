@@ -234,6 +234,14 @@ inline std::vector<LaunchCase> loss_cases() {
   for (const RandomTensorOptions& tensor : {in_cube, in_fourth, in_wide}) {
     for (const int rank : {16, 32}) add_all_modes(tensor, rank, Precision::f64);
   }
+  // One or two warps a block of one multiprocessor, each with several frames.
+  for (const RandomTensorOptions& tensor : {in_cube, in_fourth, in_wide}) {
+    add_all_modes(tensor, 16, Precision::f64);
+    cases.back().name += "_turns_of_one_block";
+    cases.back().count = 1100;
+    cases.back().limits = narrow(1);
+    cases.back().beside_mttkrp = false;
+  }
   add_all_modes(in_cube, 64, Precision::f64);
   add_all_modes(in_cube, 16, Precision::f32);
   add_all_modes(in_fourth, 16, Precision::mixed);

@@ -35,6 +35,13 @@ inline DeviceLimits small_device() {
   return limits;
 }
 
+inline DeviceLimits narrow_device() {
+  DeviceLimits limits = small_device();
+  limits.multiprocessors = 1;
+  limits.shared_bytes_per_block = limits.shared_bytes_per_multiprocessor = 40 << 10;
+  return limits;
+}
+
 struct EmulatedOptions {
   int rank = 16;
   Precision precision = Precision::f64;
@@ -46,12 +53,14 @@ struct EmulatedOptions {
   std::uint64_t resident_bytes = 4 << 20;
   ModeSet dual_modes = 0;
   bool all_outputs = false;
+  bool narrow = false;  // a device with room for a few warps, each of which takes several frames
   TraceSink* trace = nullptr;
 };
 
 inline CudaConfig emulated_config(std::span<const std::uint64_t> shape, const EmulatedOptions& options) {
   CudaConfig config{.backend = {.layout = TensorLayout(shape)},
                     .limits = on_hardware ? find_device().limits.value() : small_device()};
+  if (options.narrow && !on_hardware) config.limits = narrow_device();
   config.backend.rank = options.rank;
   config.backend.precision = options.precision;
   config.backend.private_bytes = options.private_bytes;

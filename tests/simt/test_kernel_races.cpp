@@ -109,6 +109,17 @@ INSTANTIATE_TEST_SUITE_P(
                  Values::uniform}),
     [](const auto& which) { return name(which.param); });
 
+TEST(LossRaces, AreNotBetweenFramesOfAWarp) {
+  simt::reset();
+  for (const int order : {3, 4, 5}) {
+    const std::vector<std::uint64_t> shape{40, 31, 57, 8, 9};
+    const CooTensor tensor = random_tensor(
+        {.shape = {shape.begin(), shape.begin() + order}, .nnz = 2600, .seed = 3, .values = Values::counts});
+    const EmulatedOptions options{.rank = 16, .narrow = true};
+    expect_loss_passes(tensor, 2600, options, {{{poisson_function(), all_modes(order)}}}, "races between frames");
+  }
+}
+
 // Each policy with chunks that are streamed, kept on the device, and kept packed.
 TEST(StreamRaces, AreNotBetweenLanesAndResidents) {
   for (const simt::Policy policy : {simt::Policy::eager, simt::Policy::lazy, simt::Policy::shuffled}) {

@@ -81,6 +81,19 @@ TEST_P(LossPassTest, ComputesEveryShapeThatHasAKernelOfItsOwn) {
   }
 }
 
+// A warp decodes a frame where the tile of another was.
+TEST_P(LossPassTest, TakesManyFramesPerWarp) {
+  for (const int order : {3, 4, 5, 6}) {
+    const CooTensor tensor = counts_of_order(static_cast<std::size_t>(order), 5000);
+    const std::vector<PassRequest> requests{{poisson_function(), all_modes(order)}, {poisson_function(), mode_bit(1)}};
+    for (const int rank : {16, 20, 32}) {
+      EmulatedOptions options = with_rank(rank);
+      options.narrow = true;
+      expect_loss_passes(tensor, 4000, options, requests, "many frames");
+    }
+  }
+}
+
 TEST_P(LossPassTest, FillsAnyModes) {
   const CooTensor tensor = counts_of_order(4, 350);
   std::vector<PassRequest> requests;

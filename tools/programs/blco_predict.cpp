@@ -1,4 +1,4 @@
-// blco-predict: what a model says of given entries, and where it says it worst.
+// blco-predict: what a model says of entries, and where it says it worst.
 #include <fmt/format.h>
 
 #include <array>
@@ -204,7 +204,7 @@ void predict_entries(const Arguments& arguments, cli::Reporter& reporter) {
 
 int main(int argc, char** argv) {
   cli::CommandLine line("blco-predict",
-                        "Writes what a model says of given entries: its values, residuals and likelihood "
+                        "Writes what a model says of entries: its values, residuals and likelihood "
                         "ratios.",
                         "  blco-predict clicks-model.h5 clicks.blco -o predictions.csv.gz\n"
                         "  blco-predict clicks-model.h5 clicks.blco --top 20 -o -\n"

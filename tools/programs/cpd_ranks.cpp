@@ -144,7 +144,7 @@ class RankSearch {
     try {
       return fit_starts(tensor_, budget_, options, arguments_.starts, [&](const StartReport& report) {
         report_one(report, rank);
-        begin(rank, report.start + 1);
+        if (report.start < arguments_.starts) begin(rank, report.start + 1);
       });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::cancelled || is_first) throw;

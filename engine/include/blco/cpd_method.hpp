@@ -57,9 +57,9 @@ struct AprMethod {
 //
 // The other losses: Adam on sampled cells, semi-stratified (Kolda & Hong, Stochastic Gradients for Large-Scale Tensor
 // Decomposition, 2020, section 5). The objective is an estimate: all nonzeros, and a sample of the zeros, which `seed`
-// fixes. A sweep that does not lower the estimate by more than `tolerance` (relatively) divides the
-// learning rate by 10, and leaves no trace if the estimate has risen; three such in a row end the fit. Host memory
-// beside the backend: 40 bytes per number of the factors, and about 100 per sampled zero.
+// fixes. A sweep that does not lower the estimate by more than `tolerance` (relatively) divides the learning rate by
+// 10, and leaves no trace if the estimate has risen; three such in a row end the fit. Host memory beside the backend:
+// 40 bytes per number of the factors, and about 100 per sampled zero.
 struct GcpMethod {
   Loss loss = {};
   // L-BFGS only: evaluations of a sweep, at most, each one pass. The approximation of the Hessian starts anew with each

@@ -11,7 +11,7 @@
 
 namespace blco {
 
-// What a cell of the tensor stands for that is not listed: a zero, or nothing.
+// What cells that are not listed stand for: zeros, or nothing.
 enum class AbsentCells { zeros, unknown };
 
 // True for gaussian and poisson: for them the loss of all absent cells has a closed form, whatever their number.

@@ -1,4 +1,4 @@
-// What a model says of given entries: its values, residuals and likelihood ratios.
+// What a model says of entries: its values, residuals and likelihood ratios.
 #pragma once
 
 #include <blco/error.hpp>
@@ -125,8 +125,8 @@ std::vector<double> predict(const CpdModel& model, std::span<const std::uint64_t
 // Writes a table: a header, then per entry its labels (or coordinates from index_base), and the columns "value",
 // "model", "residual" and "likelihood ratio", or "model" alone where there are no values; underscores are appended to a
 // name that a mode has. Numbers have the shortest form that reads back as the same double, whole ones below 2^53 as
-// integers; an infinite ratio is "inf", one that there is not an
-// empty field. Fields are quoted where needed (RFC 4180), and lines end in LF.
+// integers; an infinite ratio is "inf". Where there is no ratio
+// the field is empty. Fields are quoted where needed (RFC 4180), and lines end in LF.
 // The sink receives whole lines in order. `format`: csv or tsv. Throws as predict() does.
 PredictSummary write_predictions(const CpdModel& model, const std::filesystem::path& entries, const TextSink& sink,
                                  TextFormat format, const PredictOptions& options = {},
