@@ -57,7 +57,7 @@ void check_initial_model(const TensorSummary& tensor, const CpdOptions& options)
     if (std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); })) return;
     refuse(name + " of the initial model has a number that is not finite");
   };
-  check_numbers(initial.weights, "a weight");
+  check_numbers(initial.weights, "the list of weights");
   for (std::size_t n = 0; n < initial.shape.size(); ++n) {
     check_numbers(initial.factors[n], "factor " + std::to_string(n));
   }

@@ -299,5 +299,23 @@ TEST_F(CompletionBudgets, AFitThatIsCancelledWithinASweepEndsThereWithAModel) {
   EXPECT_LE(model.objective_history[1], model.objective_history[0]);
 }
 
+TEST_F(CompletionBudgets, TheObjectiveOfASweepThatIsCutShortHasTheRidgeOfEveryMode) {
+  const CpdModel start = uniform_model(shape(), 3, 8);
+  CpdOptions options = completion_options(50, &start);
+  options.ridge = 1000;
+  options.on_progress = [](const Progress& progress) { return progress.sweep < 1; };
+
+  const CpdModel model = fit_cpd(tensor_, {}, options);
+
+  // The first mode alone may have changed.
+  double squares = 0;
+  for (std::size_t n = 1; n < start.factors.size(); ++n) {
+    for (const double number : start.factors[n]) squares += number * number;
+  }
+  EXPECT_EQ(model.stop_reason, StopReason::cancelled);
+  ASSERT_EQ(model.objective_history.size(), 1);
+  EXPECT_GE(model.objective_history[0], options.ridge * squares);
+}
+
 }  // namespace
 }  // namespace blco

@@ -5,6 +5,7 @@
 #include <blco/cpd.hpp>
 #include <blco/ingest.hpp>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "engine/fit/initial_factors.hpp"
@@ -90,6 +91,14 @@ TEST_F(InitialModel, IsRefusedWithMoreRowsOrOtherModes) {
   CpdModel broken = model({3, 4, 2});
   broken.factors[2].resize(6);
   expect_refused(tensor, broken, "factor 2");
+  broken = model({3, 4, 2});
+  broken.factors[1][3] = std::numeric_limits<double>::quiet_NaN();
+  expect_refused(tensor, broken, "factor 1 of the initial model has a number that is not finite");
+  broken = model({3, 4, 2});
+  broken.weights.clear();
+  expect_refused(tensor, broken, "one weight per component");
+  broken.weights = {1, std::numeric_limits<double>::infinity()};
+  expect_refused(tensor, broken, "the list of weights of the initial model has a number that is not finite");
 }
 
 TEST_F(InitialModel, HasTheModesInTheOrderOfTheTensor) {
