@@ -7,6 +7,9 @@
 #include <cmath>
 #include <string>
 
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
+
 namespace blco {
 namespace {
 
@@ -48,9 +51,14 @@ std::string to_string(const Loss& loss) {
 }
 
 bool is_valid(const Loss& loss) {
-  if (std::ranges::find(names, loss.kind, &LossName::kind) == names.end()) return false;
-  const LossName& name = name_of(loss.kind);
-  return name.parameter == 0 || (std::isfinite(loss.parameter) && name.is_legal(loss.parameter));
+  const auto name = std::ranges::find(names, loss.kind, &LossName::kind);
+  if (name == names.end()) return false;
+  return name->parameter == 0 || (std::isfinite(loss.parameter) && name->is_legal(loss.parameter));
+}
+
+void check_parameter(const Loss& loss) {
+  if (is_valid(loss)) return;
+  refuse("the parameter of " + option_name("loss", to_string(loss)) + " is out of range: " + loss_parameter_ranges());
 }
 
 std::optional<Loss> parse_loss(std::string_view text) {

@@ -35,6 +35,9 @@ std::string to_string(const Loss& loss);
 // False if the parameter is out of range.
 bool is_valid(const Loss& loss);
 
+// Throws Error{invalid_argument} if it is.
+void check_parameter(const Loss& loss);
+
 // Nothing if no loss has that name, or if its parameter is missing, superfluous or out of range.
 std::optional<Loss> parse_loss(std::string_view name);
 

@@ -1,6 +1,6 @@
 # L-BFGS-B as one object file, ${lbfgsb_object}, from its static library. The library prints to standard output when
 # rounding spoils a step, whatever it is told, and it brings the Fortran runtime and a BLAS, which may start threads. So
-# its few calls of these go to functions of our own (common/lbfgs_b_calls.cpp), and its other names stay within the object:
+# its few calls of these go to functions of our own (fit/methods/lbfgs_b_calls.cpp), and its other names stay within the object:
 # a program that has L-BFGS-B elsewhere does not meet this one.
 find_library(BLCO_LBFGSB_ARCHIVE liblbfgsb.a)
 if(NOT BLCO_LBFGSB_ARCHIVE)

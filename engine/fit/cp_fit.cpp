@@ -179,7 +179,7 @@ void CpFit::restore_method(const ModelFileReader& resumed) {
   model_.weights = header.weights;
   model_.stop_reason = stop_reason_of(header);
   method_->start(model_.weights);
-  if (header.state_numbers.empty() && header.state_matrices.empty()) return;
+  if (header.state_numbers.empty()) return;
   ResumedState state(resumed, options_->resume);
   // Rows of the state are in the container's order.
   if (state.relabelled_modes() != set_of_relabelled_modes(*tensor_) && state.has_matrices()) {

@@ -7,7 +7,7 @@
 
 #include "engine/common/progress_meter.hpp"
 #include "engine/fit/cpd_job.hpp"
-#include "engine/fit/fit_method.hpp"
+#include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/original_rows.hpp"
 #include "engine/stream/pass_sequence.hpp"
 #include "engine/stream/streamer.hpp"

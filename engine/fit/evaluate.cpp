@@ -5,9 +5,9 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
-#include "engine/fit/gcp_objective.hpp"
+#include "engine/fit/methods/gcp_objective.hpp"
+#include "engine/fit/methods/row_blocks.hpp"
 #include "engine/fit/original_rows.hpp"
-#include "engine/fit/row_blocks.hpp"
 #include "engine/stream/streamer.hpp"
 
 namespace blco {
@@ -25,9 +25,7 @@ void check_factors(const TensorSummary& tensor, std::span<const std::vector<doub
 }
 
 void check_loss(const Loss& loss, AbsentCells absent) {
-  if (!is_valid(loss)) {
-    refuse("the parameter of loss " + to_string(loss) + " is out of range: " + loss_parameter_ranges());
-  }
+  check_parameter(loss);
   if (absent == AbsentCells::zeros && !sums_over_zeros(loss)) {
     refuse("loss " + to_string(loss) +
            " has no closed form of its sum over all zeros, as gaussian and poisson have; evaluate it with " +

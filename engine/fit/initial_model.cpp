@@ -9,8 +9,8 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
-#include "engine/common/model_check.hpp"
 #include "engine/common/number_text.hpp"
+#include "engine/model/model_check.hpp"
 #include "io/text/quoted_text.hpp"
 
 namespace blco {

@@ -8,7 +8,7 @@
 
 #include "blco/error.hpp"
 #include "engine/common/memory.hpp"
-#include "engine/fit/fit_method.hpp"
+#include "engine/fit/methods/fit_method.hpp"
 #include "io/container/model_file.hpp"
 #include "io/file/scratch_file.hpp"
 #include "io/file/temporary_file.hpp"

@@ -5,9 +5,9 @@
 #include <bit>
 
 #include "blco/payload.hpp"
-#include "engine/ingest/coordinate_spool.hpp"
-#include "engine/ingest/run_builder.hpp"
-#include "engine/ingest/run_store.hpp"
+#include "engine/ingest/sort/coordinate_spool.hpp"
+#include "engine/ingest/sort/run_builder.hpp"
+#include "engine/ingest/sort/run_store.hpp"
 #include "io/container/container_writer.hpp"
 
 namespace blco {

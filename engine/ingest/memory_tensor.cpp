@@ -3,8 +3,8 @@
 
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
-#include "engine/ingest/array_reader.hpp"
 #include "engine/ingest/ingest_job.hpp"
+#include "engine/ingest/input/array_reader.hpp"
 
 namespace blco {
 namespace {

@@ -132,10 +132,7 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
                                  const CpdOptions& options) {
   if (benchmark.repeats < 1) throw Error(ErrorKind::invalid_argument, option_name("repeats") + " must be at least 1");
   check_options(tensor.summary(), options);
-  if (benchmark.loss && !is_valid(*benchmark.loss)) {
-    refuse("the parameter of " + option_name("loss", to_string(*benchmark.loss)) +
-           " is out of range: " + loss_parameter_ranges());
-  }
+  if (benchmark.loss) check_parameter(*benchmark.loss);
   JobRequest request;
   request.all_outputs = request.loss_passes = benchmark.loss.has_value();
   add_relabelling_bytes(tensor.chunks().info(), options.rank, request);

@@ -11,10 +11,10 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
-#include "engine/common/tensor_sizes.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/inspect/discarding_backend.hpp"
 #include "engine/stream/streamer.hpp"
+#include "engine/tensor/tensor_sizes.hpp"
 #include "io/container/container_reader.hpp"
 #include "io/file/direct_file.hpp"
 #include "io/file/file_descriptor.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "blco/error.hpp"
-#include "engine/inspect/frame_reader.hpp"
+#include "engine/tensor/frame_reader.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/csf/natural_sort.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/ingest/open_input.hpp"
+#include "engine/ingest/input/open_input.hpp"
 
 namespace blco {
 

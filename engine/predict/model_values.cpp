@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "engine/common/model_check.hpp"
+#include "engine/model/model_check.hpp"
 
 namespace blco {
 namespace {

@@ -10,7 +10,7 @@
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
-#include "engine/ingest/open_input.hpp"
+#include "engine/ingest/input/open_input.hpp"
 #include "engine/predict/model_sizes.hpp"
 #include "engine/predict/prediction_pass.hpp"
 #include "engine/predict/prediction_table.hpp"
@@ -59,10 +59,7 @@ void check_options(const PredictOptions& options) {
   if (options.index_base != 0 && options.index_base != 1) {
     refuse(option_name("index_base") + " must be 0 or 1, not " + std::to_string(options.index_base));
   }
-  if (options.loss && !is_valid(*options.loss)) {
-    refuse("the parameter of " + option_name("loss", to_string(*options.loss)) +
-           " is out of range: " + loss_parameter_ranges());
-  }
+  if (options.loss) check_parameter(*options.loss);
 }
 
 // One prediction: its threads, its memory, its entries. A model in a file is loaded once its memory is planned.

@@ -11,7 +11,7 @@
 
 #include "blco/executor.hpp"
 #include "blco/labels.hpp"
-#include "engine/ingest/open_input.hpp"
+#include "engine/ingest/input/open_input.hpp"
 
 namespace blco {
 

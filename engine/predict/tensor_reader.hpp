@@ -12,7 +12,7 @@
 #include "blco/executor.hpp"
 #include "blco/labels.hpp"
 #include "blco/layout.hpp"
-#include "engine/ingest/open_input.hpp"
+#include "engine/ingest/input/open_input.hpp"
 #include "io/container/chunk_source.hpp"
 #include "io/coordinate_reader.hpp"
 #include "kernels/aligned_buffer.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/common/tensor_sizes.hpp"
+#include "engine/tensor/tensor_sizes.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/cuda_backend.hpp"
 

@@ -181,7 +181,7 @@ def peer_checks(bench):
     for seed, loss in enumerate(LOSSES):
         array, factors = sparse_case(loss, SHAPE, seed)
         tensor = bench.tensor(array, chunk_nnz=32)
-        compare_gradients(bench, f"evaluate beside pyttb, {loss}, the given cells",
+        compare_gradients(bench, f"evaluate beside pyttb, {loss}, the entries",
                           evaluated(bench, tensor, factors, loss, "unknown"), theirs(array, factors, loss, array != 0))
         if loss in SUMS_OVER_ZEROS:
             compare_gradients(bench, f"evaluate beside pyttb, {loss}, all cells",

@@ -13,7 +13,7 @@
 
 #include "kernels/backend.hpp"
 #include "kernels/host/host_backend.hpp"
-#include "kernels/reference_backend.hpp"
+#include "kernels/reference/reference_backend.hpp"
 #include "tests/kernels/rows_near.hpp"
 #include "tests/random_tensor.hpp"
 #include "tests/thread_executor.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/host/host_backend.hpp"
-#include "kernels/reference_backend.hpp"
+#include "kernels/reference/reference_backend.hpp"
 #include "tests/kernels/backend_cases.hpp"
 #include "tests/random_tensor.hpp"
 #include "tests/thread_executor.hpp"

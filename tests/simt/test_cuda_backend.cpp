@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
-#include "kernels/reference_backend.hpp"
+#include "kernels/reference/reference_backend.hpp"
 #include "kernels/row_solver.hpp"
 #include "tests/kernels/rows_near.hpp"
 #include "tests/simt/every_schedule.hpp"

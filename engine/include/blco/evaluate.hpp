@@ -26,9 +26,9 @@ struct LossValue {
 // F = sum over cells i of f(x_i, m_i) with m_i = sum_r prod_n factors[n][i_n, r], and for each mode n
 //   dF / d factors[n][j, r] = sum over cells i with i_n = j of f'(x_i, m_i) * prod_{k != n} factors[k][i_k, r]
 // where f' is the derivative by m (Hong, Kolda & Duersch, Generalized Canonical Polyadic Tensor Decomposition, SIAM
-// Review 2020, theorem 3). `absent` says which cells i are: unknown, the listed ones only, the entries; zeros, all of
-// the tensor, for losses of sums_over_zeros(). The zeros' part is then exact: with 1 for a vector of ones and * between
-// matrices elementwise,
+// Review 2020, theorem 3). With `absent` unknown, the sums are over the entries alone. With zeros, which needs a
+// loss of sums_over_zeros(), they are over all cells of the tensor. The zeros' part is then exact: with 1 for a vector
+// of ones and * between matrices elementwise,
 //   gaussian: sum of m^2 over all cells = 1^T (G_0 * G_1 * ...) 1 with the Grams G_n = A_n^T A_n, its gradients
 //             2 A_n (product of the other Grams)
 //   poisson:  sum of m over all cells = sum_r prod_n (column sum r of A_n), its gradients the same in all rows, the

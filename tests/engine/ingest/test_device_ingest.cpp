@@ -12,7 +12,7 @@
 #include "tests/two_to.hpp"
 
 #ifndef BLCO_ON_HARDWARE
-#include "tests/engine/ingest/thrust_runs.hpp"
+#include "tests/engine/ingest/sort/thrust_runs.hpp"
 #endif
 
 namespace blco {

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "engine/ingest/relabelling.hpp"
-#include "tests/engine/ingest/thrust_runs.hpp"
+#include "tests/engine/ingest/sort/thrust_runs.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/thread_executor.hpp"
 

@@ -1,0 +1,220 @@
+// CP-ALS: Kolda & Bader, Tensor Decompositions and Applications, SIAM Review 2009, figure 3.3. Constraints: see
+// RowProblem.
+#include "engine/fit/methods/cp_als.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "engine/fit/methods/factor_steps.hpp"
+#include "engine/fit/methods/initial_scale.hpp"
+#include "kernels/row_solver.hpp"
+
+namespace blco {
+
+CpAls::CpAls(const FitContext& context)
+    : context_(context),
+      order_(static_cast<int>(context.tensor.summary().shape.size())),
+      rank_(context.options.rank),
+      norm_squared_(context.tensor.summary().sum_of_squares),
+      carrier_(carrier_of(context.tensor.summary(), std::get<AlsMethod>(context.options.method).constraints)),
+      weights_(static_cast<std::size_t>(rank_), 1.0),
+      system_ranks_(static_cast<std::size_t>(order_), rank_) {}
+
+void CpAls::check(const TensorSummary& tensor, const CpdOptions& options) {
+  const auto& constraints = std::get<AlsMethod>(options.method).constraints;
+  if (constraints.empty()) return;
+  if (constraints.size() != tensor.shape.size()) {
+    refuse(option_name("constraints") + " has " + std::to_string(constraints.size()) + " entries, but the tensor has " +
+           std::to_string(tensor.shape.size()) + " modes; give one per mode");
+  }
+  for (std::size_t n = 0; n < constraints.size(); ++n) {
+    const RowConstraint& constraint = constraints[n];
+    const std::string mode = "mode " + std::to_string(n);
+    if (!(constraint.l1 >= 0) || !std::isfinite(constraint.l1)) refuse(option_name("l1") + " must be at least 0");
+    if (constraint.set == RowSet::box &&
+        !(constraint.lower < constraint.upper && std::isfinite(constraint.lower) && std::isfinite(constraint.upper))) {
+      refuse(mode + ": " + option_name("box") + " must give two numbers, the first less than the second");
+    }
+    if (constraint.set == RowSet::simplex && constraint.l1 > 0) {
+      refuse(mode + ": " + option_name("simplex") + " and " + option_name("l1") +
+             " exclude each other: the absolute values of a row on the simplex always add up to 1");
+    }
+  }
+}
+
+MethodNeeds CpAls::needs(const TensorSummary& tensor, const CpdOptions& options) {
+  MethodNeeds needs{.passes_of_step = tensor.shape.size(), .undoes_steps = true};
+  const auto& constraints = std::get<AlsMethod>(options.method).constraints;
+  for (std::size_t n = 0; n < constraints.size(); ++n) {
+    if (constraints[n].needs_dual()) needs.dual_modes |= mode_bit(static_cast<int>(n));
+  }
+  needs.state_matrices = needs.dual_modes != 0 ? 1 : 0;
+  if (const int carrier = carrier_of(tensor, constraints); carrier >= 0) {
+    // The factor twice: with the weights and without.
+    needs.host_bytes =
+        2 * tensor.shape[static_cast<std::size_t>(carrier)] * static_cast<std::uint64_t>(options.rank) * sizeof(double);
+  }
+  return needs;
+}
+
+// The shortest of the modes that are normalised, if there is one, and also one that keeps its scale; else -1.
+int CpAls::carrier_of(const TensorSummary& tensor, const std::vector<RowConstraint>& constraints) {
+  if (std::ranges::all_of(constraints, &RowConstraint::normalises)) return -1;
+  int shortest = -1;
+  for (std::size_t n = 0; n < constraints.size(); ++n) {
+    if (!constraints[n].normalises()) continue;
+    if (shortest < 0 || tensor.shape[n] < tensor.shape[static_cast<std::size_t>(shortest)]) {
+      shortest = static_cast<int>(n);
+    }
+  }
+  return shortest;
+}
+
+// The first update of a mode replaces its rows, so only the constrained ones start from the weights. ADMM starts from
+// the old rows too: random ones far larger than the tensor would end at zero.
+void CpAls::start(std::span<const double> weights) {
+  if (!weights.empty()) {
+    weights_.assign(weights.begin(), weights.end());
+  } else if (!std::ranges::all_of(std::get<AlsMethod>(context_.options.method).constraints,
+                                  &RowConstraint::normalises)) {
+    scale_initial_factors(context_, {}, weights);
+  }
+}
+
+void CpAls::run_step(SweepReport& report) {
+  double inner = 0;
+  weights_before_ = weights_;
+  updated_modes_ = 0;
+  context_.passes.set_next(static_cast<std::uint64_t>(report.sweep - 1) * static_cast<std::uint64_t>(order_));
+  for (int mode = 0; mode < order_; ++mode) {
+    const bool carries = carrier_ >= 0 && !constraint_of(mode).normalises();
+    if (carries) {
+      const std::uint64_t length = context_.tensor.summary().shape[static_cast<std::size_t>(carrier_)];
+      carried_.carry(context_.backend, carrier_, length, weights_);
+    }
+    context_.passes.run(mode);
+    RowUpdate update = update_rows(mode, carries);
+    carried_.put_down();
+    if (!carries) weights_ = std::move(update.norms);
+    if (is_zero(mode)) {
+      throw Error(ErrorKind::invalid_argument,
+                  "every entry of factor " + std::to_string(mode) + " became zero; scale the values up" +
+                      (context_.options.ridge > 0 ? ", lower " + option_name("ridge") : "") +
+                      (constraint_of(mode).l1 > 0 ? ", lower " + option_name("l1") : "") +
+                      (constraint_of(mode).needs_dual() ? ", leave out the mode's constraint" : "") + ", use " +
+                      option_name("precision", "f64") + ", or start from factors that are not zero");
+    }
+    inner = update.inner;
+  }
+  report.fit = fit(inner, report.sweep);
+  report.objective = (1 - report.fit) * (1 - report.fit) * norm_squared_;
+  report.system_ranks = system_ranks_;
+}
+
+// All weights, or all entries of a factor that keeps its scale, are zero.
+bool CpAls::is_zero(int mode) const {
+  const auto zero = [](double number) { return number == 0; };
+  if (std::ranges::all_of(weights_, zero)) return true;
+  return !constraint_of(mode).normalises() && std::ranges::all_of(context_.backend.gram(mode), zero);
+}
+
+RowConstraint CpAls::constraint_of(int mode) const {
+  const auto& constraints = std::get<AlsMethod>(context_.options.method).constraints;
+  return constraints.empty() ? RowConstraint{} : constraints[static_cast<std::size_t>(mode)];
+}
+
+// The system of a mode is the Grams' product, with the ridge on its diagonal.
+RowUpdate CpAls::update_rows(int mode, bool carried) {
+  const auto rank = static_cast<std::size_t>(rank_);
+  std::vector<double> system = product_of_grams(context_.backend, order_, rank_, mode);
+  double trace = 0;
+  for (std::size_t r = 0; r < rank; ++r) {
+    system[r * rank + r] += context_.options.ridge;
+    trace += system[r * rank + r];
+  }
+  const RowConstraint constraint = constraint_of(mode);
+  std::vector<double> factored = system;
+  // Where all other columns are zero, any rho will do.
+  const double mean = trace > 0 ? trace / static_cast<double>(rank_) : 1.0;
+  const double rho = constraint.needs_dual() ? mean : 0.0;
+  for (std::size_t r = 0; r < rank; ++r) factored[r * rank + r] += rho;
+  const RowSolver solver(factored, rank_, context_.stop);
+  system_ranks_[static_cast<std::size_t>(mode)] = solver.numerical_rank();
+  ++updated_modes_;
+  RowProblem problem(solver);
+  problem.system = system;
+  if (!carried && !constraint.is_least_squares()) problem.weights = weights_;
+  problem.constraint = constraint;
+  problem.rho = rho;
+  return context_.backend.update_rows(mode, problem);
+}
+
+void CpAls::undo_step() {
+  for (int mode = 0; mode < updated_modes_; ++mode) context_.backend.restore_factor(mode);
+  if (carrier_ >= updated_modes_) carried_.put_down();  // else it has the factor of before the step
+  weights_ = weights_before_;
+}
+
+bool CpAls::has_converged(const CpdModel& so_far, const SweepReport*) const {
+  const std::vector<double>& fits = so_far.fit_history;
+  const std::size_t sweeps = fits.size();
+  return sweeps > 1 && std::abs(fits[sweeps - 1] - fits[sweeps - 2]) < context_.options.tolerance;
+}
+
+MethodState CpAls::state() const {
+  if (needs(context_.tensor.summary(), context_.options).dual_modes == 0) return {};
+  return {.numbers = {}, .matrices = {"dual"}};
+}
+
+void CpAls::store_rows(std::size_t, int mode, std::uint64_t first_row, std::span<double> rows) const {
+  if (constraint_of(mode).needs_dual()) {
+    context_.backend.store_dual(mode, first_row, rows);
+  } else {
+    std::ranges::fill(rows, 0.0);
+  }
+}
+
+void CpAls::restore(ResumedState& resumed) {
+  resumed.require(0, state().matrices);
+  resumed.read_rows([this](std::size_t, std::size_t n, std::uint64_t first_row, std::span<const double> rows) {
+    const int mode = static_cast<int>(n);
+    if (constraint_of(mode).needs_dual()) context_.backend.load_dual(mode, first_row, rows);
+  });
+}
+
+double CpAls::fit(double inner, int sweep) {
+  // Relative to the terms added: larger than any rounding error, even with f32.
+  constexpr double rounding = 1e-3;
+  const std::string where = "the fit of sweep " + std::to_string(sweep);
+  const std::vector<double> grams = product_of_grams(context_.backend, order_, rank_);
+  const auto rank = static_cast<std::size_t>(rank_);
+  double model_squared = 0;
+  double terms = norm_squared_ + 2 * std::abs(inner);
+  for (std::size_t r = 0; r < rank; ++r) {
+    for (std::size_t s = 0; s < rank; ++s) {
+      const double term = weights_[r] * weights_[s] * grams[r * rank + s];
+      model_squared += term;
+      terms += std::abs(term);
+    }
+  }
+  double residual_squared = norm_squared_ + model_squared - 2 * inner;
+  if (residual_squared < -rounding * terms) {
+    throw Error(ErrorKind::corrupt,
+                where + " is above 1: the stored sum of squares does not match the values; ingest the tensor again");
+  }
+  // Cancellation can leave a few rounding errors below zero when the fit is close to 1.
+  if (residual_squared < 0) residual_squared = 0;
+  const double result = 1 - std::sqrt(residual_squared) / std::sqrt(norm_squared_);
+  if (!std::isfinite(result)) {
+    throw Error(
+        ErrorKind::invalid_argument,
+        where + " is not a finite number: the values or the initial factors are too large; scale them down, or use " +
+            option_name("precision", "f64"));
+  }
+  return result;
+}
+
+}  // namespace blco

@@ -1,0 +1,192 @@
+// While a mode is updated, the backend holds B = A_n Lambda as its factor, and the other factors have column sums of 1.
+// Then a pass of EntryRule::ratio gives Phi = (X_(n) / max(B Pi, floor)) Pi^T, without a number per nonzero, and the
+// column sums of B are the weights.
+//
+// Zeros that ought to grow are found by the Phi of the mode's first pass, which needs no copy of an older Phi; only if
+// there are any, it has to be repeated for the changed B.
+#include "engine/fit/methods/cp_apr.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <string>
+
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "engine/fit/methods/factor_steps.hpp"
+#include "engine/fit/methods/row_blocks.hpp"
+#include "engine/fit/methods/value_check.hpp"
+
+namespace blco {
+namespace {
+
+// A column of zeros stays as it is.
+std::vector<double> inverses(std::vector<double> sums) {
+  for (double& sum : sums) sum = sum > 0 ? 1 / sum : 1;
+  return sums;
+}
+
+std::string name_in_messages() { return option_name("method", "apr"); }
+
+}  // namespace
+
+CpApr::CpApr(const FitContext& context)
+    : context_(context),
+      weights_(static_cast<std::size_t>(context.options.rank), 1.0),
+      block_(static_cast<std::size_t>(numbers_of_block(context.options.rank))),
+      phi_(block_.size()) {}
+
+void CpApr::check(const TensorSummary&, const CpdOptions& options) {
+  const auto& apr = std::get<AprMethod>(options.method);
+  const auto check_number = [](double number, const std::string& name) {
+    if (!(number >= 0) || !std::isfinite(number)) refuse(option_name(name) + " must be at least 0");
+  };
+  if (apr.inner_iterations < 1) refuse(option_name("inner_iterations") + " must be at least 1");
+  check_number(apr.kkt_tolerance, "kkt_tolerance");
+  check_number(apr.kappa, "kappa");
+  check_number(apr.kappa_tolerance, "kappa_tolerance");
+  if (!(apr.floor > 0) || !std::isfinite(apr.floor)) refuse(option_name("floor") + " must be above 0");
+  if (options.ridge > 0) {
+    refuse(option_name("ridge") + " belongs to the methods als and complete; leave it out, or use another method");
+  }
+  if (options.initial != nullptr) check_initial_signs(*options.initial, name_in_messages());
+}
+
+void CpApr::check_entries(const Tensor& tensor, const CpdOptions&, ProgressMeter& meter) {
+  check_values(
+      tensor, [](double value) { return value >= 0; },
+      name_in_messages() + " takes counts, which are at least 0; use " + option_name("method", "als"), meter);
+}
+
+MethodNeeds CpApr::needs(const TensorSummary&, const CpdOptions& options) {
+  MethodNeeds needs{.stops_after_pass = true};
+  needs.host_bytes = 2 * numbers_of_block(options.rank) * sizeof(double);
+  return needs;
+}
+
+void CpApr::start(std::span<const double> weights) {
+  if (!weights.empty()) weights_.assign(weights.begin(), weights.end());
+  if (!context_.options.resume.empty()) check_resumed_signs(context_, weights, name_in_messages());
+}
+
+MethodState CpApr::state() const { return {.numbers = {static_cast<double>(context_.passes.next())}, .matrices = {}}; }
+
+void CpApr::restore(ResumedState& state) {
+  state.require(1, {});
+  context_.passes.set_next(state.next_count(number_of_next_pass));
+  is_normalised_ = true;
+}
+
+void CpApr::run_step(SweepReport& report) {
+  const int order = static_cast<int>(context_.tensor.summary().shape.size());
+  if (!is_normalised_) normalise_factors();
+  report.converged = true;
+  for (int mode = 0; mode < order; ++mode) {
+    scale(mode, weights_);
+    update_mode(mode, report);
+    const bool is_cut_short = mode + 1 < order && context_.stop();
+    if (is_cut_short) report.converged = false;
+    const bool is_last = mode + 1 == order || is_cut_short;
+    if (is_last && !has_terms_of_model_) run_pass(0);
+    weights_ = sums_of_columns(mode);
+    scale(mode, inverses(weights_));
+    if (is_last) break;
+  }
+  // The sum of m over all cells is that of the weights, because all columns have the sum 1.
+  const double sum_of_cells = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  report.objective = sum_of_cells - context_.backend.sum_of_terms();
+}
+
+// Not in start(), because it changes bits: a checkpoint's factors are taken as they are.
+void CpApr::normalise_factors() {
+  for (int mode = 0; mode < static_cast<int>(context_.tensor.summary().shape.size()); ++mode) {
+    const std::vector<double> sums = sums_of_columns(mode);
+    for (std::size_t r = 0; r < sums.size(); ++r) weights_[r] *= sums[r];
+    scale(mode, inverses(sums));
+  }
+  is_normalised_ = true;
+}
+
+void CpApr::run_pass(ModeSet outputs) {
+  context_.passes.run(PassRequest({.rule = EntryRule::ratio, .floor = apr().floor}, outputs));
+  has_terms_of_model_ = true;
+}
+
+void CpApr::update_mode(int mode, SweepReport& report) {
+  for (int inner = 0; inner < apr().inner_iterations; ++inner) {
+    run_pass(mode_bit(mode));
+    const Violation violation = measure(mode, inner > 0);
+    if (inner == 0) report.kkt_violation = std::max(report.kkt_violation, violation.largest);
+    if (violation.largest < apr().kkt_tolerance) return;
+    report.converged = false;
+    if (violation.has_stuck_zeros && !context_.stop()) {
+      free_stuck_zeros(mode);
+      run_pass(mode_bit(mode));
+    }
+    multiply(mode);
+    if (context_.stop()) return;
+  }
+}
+
+// A zero whose phi is above 1 would grow if it could. A violation within the tolerance is none.
+bool CpApr::is_stuck(double entry, double weight, double phi) const {
+  const double unweighted = weight > 0 ? entry / weight : entry;
+  return unweighted < apr().kappa_tolerance && phi > 1 + apr().kkt_tolerance;
+}
+
+// Calls visit(b, phi) with each block of rows of B and of Phi, until it returns false.
+template <class Visit>
+void CpApr::for_each_block(int mode, const Visit& visit) {
+  for_each_row_block(rows(mode), context_.options.rank, [&](std::uint64_t first, std::size_t numbers) {
+    const std::span<double> b = std::span(block_).first(numbers);
+    const std::span<double> phi = std::span(phi_).first(numbers);
+    context_.backend.store_factor(mode, first, b);
+    context_.backend.read_output(mode, first, phi);
+    return visit(first, b, phi);
+  });
+}
+
+CpApr::Violation CpApr::measure(int mode, bool until_any) {
+  Violation violation;
+  for_each_block(mode, [&](std::uint64_t, std::span<const double> b, std::span<const double> phi) {
+    for (std::size_t at = 0; at < b.size(); ++at) {
+      violation.largest = std::max(violation.largest, std::abs(std::min(b[at], 1 - phi[at])));
+      if (until_any) continue;
+      violation.has_stuck_zeros |= apr().kappa > 0 && is_stuck(b[at], weights_[at % weights_.size()], phi[at]);
+    }
+    return !until_any || violation.largest < apr().kkt_tolerance;
+  });
+  return violation;
+}
+
+// Kappa is added to the entry of A_n; a component without weight gets it as it is, so that it can come back.
+void CpApr::free_stuck_zeros(int mode) {
+  for_each_block(mode, [&](std::uint64_t first, std::span<double> b, std::span<const double> phi) {
+    for (std::size_t at = 0; at < b.size(); ++at) {
+      const double weight = weights_[at % weights_.size()];
+      if (is_stuck(b[at], weight, phi[at])) b[at] += apr().kappa * (weight > 0 ? weight : 1.0);
+    }
+    context_.backend.load_factor(mode, first, b);
+    return true;
+  });
+}
+
+void CpApr::multiply(int mode) {
+  for_each_block(mode, [&](std::uint64_t first, std::span<double> b, std::span<const double> phi) {
+    for (std::size_t at = 0; at < b.size(); ++at) b[at] *= phi[at];
+    context_.backend.load_factor(mode, first, b);
+    return true;
+  });
+  has_terms_of_model_ = false;
+}
+
+void CpApr::scale(int mode, std::span<const double> scales) {
+  scale_columns(context_.backend, mode, rows(mode), scales, block_);
+}
+
+std::vector<double> CpApr::sums_of_columns(int mode) {
+  return column_sums(context_.backend, mode, rows(mode), context_.options.rank, block_);
+}
+
+}  // namespace blco

@@ -1,0 +1,255 @@
+// Row i of mode n minimises sum over its entries of (x - h a)^2 + ridge |a|^2, where h is the elementwise product of
+// the other modes' rows: (sum h^T h + ridge I) a = sum x h. A pass of EntryRule::given gives the gradient of all rows,
+// and one of EntryRule::model the products of all rows' matrices with the directions, which take the factor's place. So
+// no matrix of a row is ever formed.
+#include "engine/fit/methods/cp_completion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <string>
+
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "engine/fit/methods/factor_steps.hpp"
+#include "engine/fit/methods/row_blocks.hpp"
+
+namespace blco {
+namespace {
+
+constexpr double none_yet = -1;  // of an error
+
+double dot(std::span<const double> a, std::span<const double> b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+// With entries uniform in [0, s) the model's mean square is R (s^2 / 3)^N + R (R - 1) (s^2 / 4)^N. Returns s.
+double scale_of_random_factors(double mean_square, double rank, double order) {
+  const double at_one = rank * std::pow(3.0, -order) + rank * (rank - 1) * std::pow(4.0, -order);
+  return std::pow(mean_square / at_one, 0.5 / order);
+}
+
+}  // namespace
+
+CpCompletion::CpCompletion(const FitContext& context)
+    : context_(context),
+      rank_(static_cast<std::size_t>(context.options.rank)),
+      weights_(rank_, 1.0),
+      block_(static_cast<std::size_t>(numbers_of_block(context.options.rank))),
+      least_cosine_(context.options.precision == Precision::f64 ? 1e-3 : 1e-2),
+      solved_(context.options.precision == Precision::f64 ? 1e-10 : 1e-5) {
+  const std::uint64_t longest = std::ranges::max(context.tensor.summary().shape);
+  for (std::vector<double>* const vector : {&factor_, &residual_, &direction_}) {
+    vector->resize(static_cast<std::size_t>(longest) * rank_);
+  }
+  if (completion().validation == nullptr) return;
+  held_out_.emplace(*completion().validation, context.backend);
+  for (int mode = 0; mode < order(); ++mode) best_.emplace_back(numbers_of(mode));
+}
+
+void CpCompletion::check(const TensorSummary& tensor, const CpdOptions& options) {
+  const auto& completion = std::get<CompletionMethod>(options.method);
+  if (completion.cg_steps < 1) refuse(option_name("cg_steps") + " must be at least 1");
+  if (completion.validation != nullptr) HeldOut::check_shape(tensor, completion.validation->summary());
+}
+
+void CpCompletion::check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter&) {
+  const auto& completion = std::get<CompletionMethod>(options.method);
+  if (completion.validation != nullptr) HeldOut::check_indices(tensor, *completion.validation);
+}
+
+MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& options) {
+  const auto& completion = std::get<CompletionMethod>(options.method);
+  const auto rank = static_cast<std::uint64_t>(options.rank);
+  MethodNeeds needs{.stops_after_pass = true};
+  // One at the end for the error.
+  needs.passes_of_step = tensor.shape.size() * (static_cast<std::uint64_t>(completion.cg_steps) + 1) + 1;
+  needs.host_bytes = (3 * std::ranges::max(tensor.shape) * rank + numbers_of_block(options.rank)) * sizeof(double);
+  if (completion.validation == nullptr) return needs;
+  needs.host_bytes +=
+      factor_numbers(tensor, options.rank) * sizeof(double) + HeldOut::host_bytes(*completion.validation);
+  needs.lane_bytes = HeldOut::lane_bytes(*completion.validation);
+  needs.state_matrices = 1;
+  return needs;
+}
+
+std::size_t CpCompletion::numbers_of(int mode) const {
+  return static_cast<std::size_t>(context_.tensor.summary().shape[static_cast<std::size_t>(mode)]) * rank_;
+}
+
+void CpCompletion::scale_factor(int mode, std::span<const double> scales) {
+  if (std::ranges::all_of(scales, [](double scale) { return scale == 1; })) return;
+  scale_columns(context_.backend, mode, numbers_of(mode) / rank_, scales, block_);
+}
+
+void CpCompletion::start(std::span<const double> weights) {
+  const TensorSummary& tensor = context_.tensor.summary();
+  std::vector<double> scales(rank_, 1.0);
+  if (weights.empty()) {
+    const double mean_square = tensor.sum_of_squares / static_cast<double>(tensor.nnz);
+    std::ranges::fill(scales, scale_of_random_factors(mean_square, context_.options.rank, order()));
+  } else {
+    std::ranges::transform(weights, scales.begin(),
+                           [this](double weight) { return std::pow(std::abs(weight), 1.0 / order()); });
+  }
+  for (int mode = 0; mode < order(); ++mode) scale_factor(mode, scales);
+  std::ranges::transform(weights, scales.begin(), [](double weight) { return weight < 0 ? -1.0 : 1.0; });
+  if (!weights.empty()) scale_factor(0, scales);
+}
+
+void CpCompletion::run_step(SweepReport& report) {
+  if (squares_.empty()) find_squares();
+  for (int mode = 0; mode < order(); ++mode) {
+    update_mode(mode);
+    if (context_.stop()) break;
+  }
+  const double squared = squared_error();
+  const double rmse = std::sqrt(squared / static_cast<double>(context_.tensor.summary().nnz));
+  report.objective = squared + context_.options.ridge * std::accumulate(squares_.begin(), squares_.end(), 0.0);
+  report.converged = last_rmse_ >= 0 && context_.options.tolerance > 0 &&
+                     std::abs(last_rmse_ - rmse) <= context_.options.tolerance * last_rmse_;
+  last_rmse_ = rmse;
+  if (held_out_) validate(report);
+}
+
+// Of the factors as they are: a sweep that is cut short leaves some of them.
+void CpCompletion::find_squares() {
+  for (int mode = 0; mode < order(); ++mode) {
+    const std::span<double> factor = std::span(factor_).first(numbers_of(mode));
+    context_.backend.store_factor(mode, 0, factor);
+    squares_.push_back(dot(factor, factor));
+  }
+}
+
+double CpCompletion::squared_error() {
+  context_.passes.run(PassRequest({.rule = EntryRule::given}, 0));
+  return context_.backend.sum_of_terms();
+}
+
+void CpCompletion::update_mode(int mode) {
+  const std::span<double> factor = std::span(factor_).first(numbers_of(mode));
+  context_.backend.store_factor(mode, 0, factor);
+  context_.passes.run(PassRequest({.rule = EntryRule::given, .scale = 0.5}, mode_bit(mode)));
+  begin_conjugate_gradients(mode);
+  for (int step = 0; step < completion().cg_steps && !context_.stop(); ++step) {
+    context_.backend.load_factor(mode, 0, std::span(direction_).first(factor.size()));
+    context_.passes.run(PassRequest({.rule = EntryRule::model}, mode_bit(mode)));
+    take_step(mode);
+  }
+  context_.backend.load_factor(mode, 0, factor);
+  squares_[static_cast<std::size_t>(mode)] = dot(factor, factor);
+}
+
+// Calls visit(row of the last pass's output, where the row begins in factor_) for each row, on all threads.
+template <class Visit>
+void CpCompletion::for_each_output_row(int mode, const Visit& visit) {
+  const std::uint64_t rows = numbers_of(mode) / rank_;
+  for_each_row_block(rows, context_.options.rank, [&](std::uint64_t first, std::size_t numbers) {
+    context_.backend.read_output(mode, first, std::span(block_).first(numbers));
+    const std::size_t count = numbers / rank_;
+    const auto slices = static_cast<std::size_t>(context_.pool.width());
+    context_.pool.run(slices, [&](std::size_t slice) {
+      for (std::size_t row = count * slice / slices; row < count * (slice + 1) / slices; ++row) {
+        visit(std::span(block_).subspan(row * rank_, rank_), (static_cast<std::size_t>(first) + row) * rank_);
+      }
+    });
+    return true;
+  });
+}
+
+// The output is sum (m - x) h, half the gradient without the ridge.
+void CpCompletion::begin_conjugate_gradients(int mode) {
+  for_each_output_row(mode, [this](std::span<double> output, std::size_t at) {
+    for (std::size_t r = 0; r < rank_; ++r) {
+      residual_[at + r] = direction_[at + r] = -output[r] - context_.options.ridge * factor_[at + r];
+    }
+  });
+}
+
+// The output is sum (h . p) h for the direction p. A row with fewer entries than columns has a singular matrix, in
+// which rounding errors lie that a step would enlarge without bound. So a row that is solved but for these gets a
+// direction of zeros, and no row takes a direction that its matrix turns by nearly a right angle.
+void CpCompletion::take_step(int mode) {
+  for_each_output_row(mode, [this](std::span<double> product, std::size_t at) {
+    const std::span<double> a = std::span(factor_).subspan(at, rank_);
+    const std::span<double> residual = std::span(residual_).subspan(at, rank_);
+    const std::span<double> direction = std::span(direction_).subspan(at, rank_);
+    for (std::size_t r = 0; r < rank_; ++r) product[r] += context_.options.ridge * direction[r];
+    const double before = dot(residual, residual);
+    const double curvature = dot(direction, product);
+    const double lengths = std::sqrt(dot(direction, direction) * dot(product, product));
+    if (!(before > 0 && curvature > least_cosine_ * lengths)) return;
+    const double alpha = before / curvature;
+    for (std::size_t r = 0; r < rank_; ++r) {
+      a[r] += alpha * direction[r];
+      residual[r] -= alpha * product[r];
+    }
+    const double after = dot(residual, residual);
+    const double beta = after / before;
+    if (beta <= solved_ * solved_) {
+      std::ranges::fill(residual, 0.0);
+      std::ranges::fill(direction, 0.0);
+      return;
+    }
+    for (std::size_t r = 0; r < rank_; ++r) direction[r] = residual[r] + beta * direction[r];
+  });
+}
+
+void CpCompletion::validate(SweepReport& report) {
+  constexpr int most_rises = 2;
+  const double error = held_out_->error();
+  report.validation_error = error;
+  rises_ = last_error_ >= 0 && error > last_error_ ? rises_ + 1 : 0;
+  last_error_ = error;
+  if (rises_ >= most_rises) report.converged = true;
+  if (least_error_ >= 0 && !(error < least_error_)) return;
+  least_error_ = error;
+  best_sweep_ = static_cast<std::size_t>(report.sweep);
+  for (int mode = 0; mode < order(); ++mode) {
+    context_.backend.store_factor(mode, 0, best_[static_cast<std::size_t>(mode)]);
+  }
+}
+
+std::size_t CpCompletion::finish() {
+  if (least_error_ < 0) return 0;
+  for (int mode = 0; mode < order(); ++mode) {
+    context_.backend.load_factor(mode, 0, best_[static_cast<std::size_t>(mode)]);
+  }
+  return best_sweep_;
+}
+
+MethodState CpCompletion::state() const {
+  MethodState state;
+  state.numbers = {static_cast<double>(context_.passes.next()),
+                   last_rmse_,
+                   last_error_,
+                   least_error_,
+                   static_cast<double>(rises_),
+                   static_cast<double>(best_sweep_)};
+  if (held_out_) state.matrices = {"best"};
+  return state;
+}
+
+void CpCompletion::store_rows(std::size_t, int mode, std::uint64_t first_row, std::span<double> rows) const {
+  const auto first = static_cast<std::ptrdiff_t>(first_row * rank_);
+  std::copy_n(best_[static_cast<std::size_t>(mode)].begin() + first, rows.size(), rows.begin());
+}
+
+void CpCompletion::restore(ResumedState& state) {
+  // A checkpoint of a fit without held-out entries has the same numbers.
+  state.require(6, state.has_matrices() ? std::vector<std::string>{"best"} : std::vector<std::string>{});
+  context_.passes.set_next(state.next_count(number_of_next_pass));
+  last_rmse_ = state.next_number("the last error over the entries", none_yet);
+  if (!held_out_ || !state.has_matrices()) return;
+  last_error_ = state.next_number("the last error over held-out entries", none_yet);
+  least_error_ = state.next_number("the least error over held-out entries", none_yet);
+  rises_ = static_cast<int>(state.next_count("the number of rises in a row", state.sweeps()));
+  best_sweep_ = static_cast<std::size_t>(state.next_count("the sweep of the least error", state.sweeps()));
+  state.read_rows([this](std::size_t, std::size_t mode, std::uint64_t first_row, std::span<const double> rows) {
+    const auto first = static_cast<std::ptrdiff_t>(first_row * rank_);
+    std::ranges::copy(rows, best_[mode].begin() + first);
+  });
+}
+
+}  // namespace blco

@@ -1,0 +1,76 @@
+#include "engine/fit/methods/factor_steps.hpp"
+
+#include <cstddef>
+#include <numeric>
+
+#include "engine/fit/methods/row_blocks.hpp"
+
+namespace blco {
+namespace {
+
+std::uint64_t sum_of(std::span<const std::uint64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::uint64_t{0});
+}
+
+// Calls visit(mode, its numbers) for each mode.
+template <class Number, class Visit>
+void for_each_factor(std::span<const std::uint64_t> shape, std::span<Number> numbers, const Visit& visit) {
+  const std::uint64_t rank = numbers.size() / sum_of(shape);
+  std::size_t first = 0;
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    const auto count = static_cast<std::size_t>(shape[n] * rank);
+    visit(static_cast<int>(n), numbers.subspan(first, count));
+    first += count;
+  }
+}
+
+}  // namespace
+
+std::vector<double> product_of_grams(Backend& backend, int order, int rank, int left_out) {
+  std::vector<double> product(static_cast<std::size_t>(rank) * static_cast<std::size_t>(rank), 1.0);
+  for (int mode = 0; mode < order; ++mode) {
+    if (mode == left_out) continue;
+    const std::span<const double> gram = backend.gram(mode);
+    for (std::size_t i = 0; i < product.size(); ++i) product[i] *= gram[i];
+  }
+  return product;
+}
+
+std::vector<double> column_sums(Backend& backend, int mode, std::uint64_t length, int rank, std::span<double> block) {
+  std::vector<double> sums(static_cast<std::size_t>(rank));
+  for_each_row_block(length, rank, [&](std::uint64_t first, std::size_t count) {
+    const std::span<double> rows = block.first(count);
+    backend.store_factor(mode, first, rows);
+    for (std::size_t start = 0; start < count; start += sums.size()) {
+      for (std::size_t r = 0; r < sums.size(); ++r) sums[r] += rows[start + r];
+    }
+    return true;
+  });
+  return sums;
+}
+
+void scale_columns(Backend& backend, int mode, std::uint64_t length, std::span<const double> scales,
+                   std::span<double> block, double shift) {
+  for_each_row_block(length, static_cast<int>(scales.size()), [&](std::uint64_t first, std::size_t count) {
+    const std::span<double> rows = block.first(count);
+    backend.store_factor(mode, first, rows);
+    for (std::size_t i = 0; i < count; ++i) rows[i] = (rows[i] - shift) * scales[i % scales.size()];
+    backend.load_factor(mode, first, rows);
+    return true;
+  });
+}
+
+std::uint64_t factor_numbers(const TensorSummary& tensor, int rank) {
+  return sum_of(tensor.shape) * static_cast<std::uint64_t>(rank);
+}
+
+void load_all_factors(Backend& backend, std::span<const std::uint64_t> shape, std::span<const double> numbers) {
+  for_each_factor(shape, numbers,
+                  [&](int mode, std::span<const double> factor) { backend.load_factor(mode, 0, factor); });
+}
+
+void store_all_factors(Backend& backend, std::span<const std::uint64_t> shape, std::span<double> numbers) {
+  for_each_factor(shape, numbers, [&](int mode, std::span<double> factor) { backend.store_factor(mode, 0, factor); });
+}
+
+}  // namespace blco

@@ -1,0 +1,21 @@
+// Generalised CP: chooses how to minimise a loss, and checks its options.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "engine/fit/methods/fit_method.hpp"
+
+namespace blco {
+
+struct Gcp {
+  static void check(const TensorSummary& tensor, const CpdOptions& options);
+  static void check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
+  // Throws Error{invalid_argument} for negative weights, or factors in the backend, of a resumed model, unless the loss
+  // takes them.
+  static void check_signs(const FitContext& context, std::span<const double> weights);
+  static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
+  static std::unique_ptr<FitMethod> make(const FitContext& context);
+};
+
+}  // namespace blco

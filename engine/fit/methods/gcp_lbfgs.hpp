@@ -1,0 +1,39 @@
+// Generalised CP for losses whose sum over the zeros has a closed form: L-BFGS on exact gradients.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/fit/methods/fit_method.hpp"
+#include "engine/fit/methods/gcp_objective.hpp"
+#include "engine/fit/methods/lbfgs_b.hpp"
+
+namespace blco {
+
+class GcpLbfgs final : public FitMethod {
+ public:
+  explicit GcpLbfgs(const FitContext& context);
+
+  static void check(const TensorSummary& tensor, const CpdOptions& options);
+  static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
+
+  void start(std::span<const double> weights) override;
+  // One run of L-BFGS, which starts from the factors alone.
+  void run_step(SweepReport& report) override;
+  const std::vector<double>& weights() const override { return weights_; }
+
+  // The number of the next pass.
+  MethodState state() const override;
+  void restore(ResumedState& state) override;
+
+ private:
+  double evaluate(std::span<const double> x, std::span<double> gradient);
+  const std::vector<std::uint64_t>& shape() const { return context_.tensor.summary().shape; }
+
+  FitContext context_;
+  std::vector<double> weights_;  // all 1: the factors hold them
+  GcpObjective objective_;
+  LbfgsB minimizer_;
+};
+
+}  // namespace blco

@@ -1,0 +1,95 @@
+#include "engine/fit/methods/gcp_objective.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+#include "blco/raw_vector.hpp"
+#include "engine/fit/methods/factor_steps.hpp"
+#include "engine/fit/methods/row_blocks.hpp"
+
+namespace blco {
+
+bool sums_over_zeros(const Loss& loss) { return loss_at_zero(loss) != ZeroLoss::other; }
+
+GcpObjective::GcpObjective(Backend& backend, Executor& executor, std::span<const std::uint64_t> shape, int rank,
+                           const Loss& loss, AbsentCells absent)
+    : backend_(&backend),
+      executor_(&executor),
+      shape_(shape),
+      rank_(rank),
+      loss_(loss),
+      at_zero_(loss_at_zero(loss)),
+      absent_(absent) {}
+
+PassRequest GcpObjective::pass() const {
+  const EntryRule rule = absent_ == AbsentCells::zeros ? EntryRule::beyond_zero : EntryRule::given;
+  return {EntryFunction{.rule = rule, .loss = loss_}, all_modes(order())};
+}
+
+double GcpObjective::value() {
+  others_mode_ = -1;
+  if (absent_ == AbsentCells::unknown) return backend_->sum_of_terms();
+  if (at_zero_ == ZeroLoss::model) sum_columns();
+  // With no mode left out, the product's entries add up to the zeros' term.
+  multiply_others(-1);
+  return std::accumulate(others_.begin(), others_.end(), 0.0) + backend_->sum_of_terms();
+}
+
+void GcpObjective::read_gradient(int mode, std::uint64_t first_row, std::span<double> rows) {
+  backend_->read_output(mode, first_row, rows);
+  if (absent_ == AbsentCells::unknown) return;
+  if (others_mode_ != mode) multiply_others(mode);
+  others_mode_ = mode;
+  if (at_zero_ == ZeroLoss::square) return add_gradient_of_squares(mode, first_row, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] += others_[i % others_.size()];
+}
+
+void GcpObjective::sum_columns() {
+  block_.resize(numbers_of_block(rank_));
+  column_sums_.clear();
+  for (int mode = 0; mode < order(); ++mode) {
+    column_sums_.push_back(column_sums(*backend_, mode, shape_[static_cast<std::size_t>(mode)], rank_, block_));
+  }
+}
+
+void GcpObjective::multiply_others(int left_out) {
+  if (at_zero_ == ZeroLoss::square) {
+    free_memory(others_);  // R x R, of which there is room for one
+    others_ = product_of_grams(*backend_, order(), rank_, left_out);
+    return;
+  }
+  others_.assign(static_cast<std::size_t>(rank_), 1.0);
+  for (std::size_t n = 0; n < column_sums_.size(); ++n) {
+    if (static_cast<int>(n) == left_out) continue;
+    for (std::size_t r = 0; r < others_.size(); ++r) others_[r] *= column_sums_[n][r];
+  }
+}
+
+// rows += 2 A V, where V is symmetric.
+void GcpObjective::add_gradient_of_squares(int mode, std::uint64_t first_row, std::span<double> rows) {
+  const auto rank = static_cast<std::size_t>(rank_);
+  constexpr std::size_t rows_of_task = 256;
+  const auto add = [&](std::span<const double> factor, std::span<double> sums) {
+    for (std::size_t start = 0; start < sums.size(); start += rank) {
+      for (std::size_t s = 0; s < rank; ++s) {
+        const double twice = 2 * factor[start + s];
+        for (std::size_t r = 0; r < rank; ++r) sums[start + r] += twice * others_[s * rank + r];
+      }
+    }
+  };
+  block_.resize(numbers_of_block(rank_));
+  for_each_row_block(rows.size() / rank, rank_, [&](std::uint64_t first, std::size_t count) {
+    const std::span<double> factor = std::span(block_).first(count);
+    const std::span<double> sums = rows.subspan(static_cast<std::size_t>(first) * rank, count);
+    backend_->store_factor(mode, first_row + first, factor);
+    const std::size_t step = rows_of_task * rank;
+    executor_->run((count + step - 1) / step, [&](std::size_t task) {
+      const std::size_t numbers = std::min(step, count - task * step);
+      add(factor.subspan(task * step, numbers), sums.subspan(task * step, numbers));
+    });
+    return true;
+  });
+}
+
+}  // namespace blco

@@ -1,0 +1,80 @@
+// The chunks are read anew for each error, by two lanes of their own.
+#include "engine/fit/methods/held_out.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "engine/common/number_text.hpp"
+#include "engine/tensor/tensor_sizes.hpp"
+#include "io/container/chunk_source.hpp"
+#include "io/text/quoted_text.hpp"
+
+namespace blco {
+namespace {
+
+Plan streaming_plan(const Tensor& entries) {
+  const TensorSizes sizes = measure_tensor(entries.chunks());
+  Plan plan;
+  plan.tiers.assign(sizes.chunks.size(), Tier::streamed);
+  plan.lanes = 2;
+  plan.readers = 1;
+  plan.lane_bytes = sizes.largest_buffer();
+  plan.scratch_bytes = sizes.largest_scratch();
+  return plan;
+}
+
+void check_labels(const Tensor& tensor, const Tensor& entries) {
+  if (tensor.summary().label_bytes.empty() || entries.summary().label_bytes.empty()) return;
+  const std::vector<Labels> fitted = tensor.labels();
+  const std::vector<Labels> held_out = entries.labels();
+  for (std::size_t n = 0; n < fitted.size(); ++n) {
+    for (std::uint64_t i = 0; i < fitted[n].size() && i < held_out[n].size(); ++i) {
+      if (fitted[n][i] == held_out[n][i]) continue;
+      refuse("label " + std::to_string(i + 1) + " of mode " + std::to_string(n) + " is " +
+             quoted_for_message(fitted[n][i]) + " in the tensor, but " + quoted_for_message(held_out[n][i]) +
+             " in the held-out entries; ingest them with the tensor as " +
+             option_name("IngestOptions.columns.labels_from") + ", which keeps the numbers of its labels");
+    }
+  }
+}
+
+}  // namespace
+
+HeldOut::HeldOut(const Tensor& entries, Backend& backend)
+    : nnz_(entries.summary().nnz), backend_(&backend), streamer_(entries.chunks(), streaming_plan(entries), backend) {}
+
+void HeldOut::check_shape(const TensorSummary& tensor, const TensorSummary& entries) {
+  if (tensor.shape == entries.shape) return;
+  refuse(option_name("validation") + ": the held-out entries have the shape " + shape_text(entries.shape) +
+         ", but the tensor has the shape " + shape_text(tensor.shape) + "; ingest both with the same " +
+         option_name("IngestOptions.shape"));
+}
+
+void HeldOut::check_indices(const Tensor& tensor, const Tensor& entries) {
+  check_labels(tensor, entries);
+  for (std::size_t n = 0; n < tensor.summary().shape.size(); ++n) {
+    if (tensor.chunks().relabelling(n) == entries.chunks().relabelling(n)) continue;
+    refuse(option_name("validation") + ": mode " + std::to_string(n) +
+           " of the held-out entries is stored with other indices than that of the tensor; ingest both with " +
+           option_name("IngestOptions.relabel", "none"));
+  }
+}
+
+std::uint64_t HeldOut::host_bytes(const Tensor& entries) {
+  const Plan plan = streaming_plan(entries);
+  return static_cast<std::uint64_t>(plan.lanes) * plan.lane_bytes + plan.scratch_bytes +
+         measure_tensor(entries.chunks()).table_bytes + entries.chunks().held_bytes();
+}
+
+std::uint64_t HeldOut::lane_bytes(const Tensor& entries) { return streaming_plan(entries).lane_bytes; }
+
+double HeldOut::error() {
+  streamer_.pass(PassRequest({.rule = EntryRule::given}, 0), Direction::forward);
+  return std::sqrt(backend_->sum_of_terms() / static_cast<double>(nnz_));
+}
+
+}  // namespace blco

@@ -1,0 +1,94 @@
+#include "engine/fit/methods/sampled_zeros.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "blco/payload.hpp"
+#include "engine/tensor/tensor_sizes.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::uint64_t buffer_alignment = 64;
+
+std::uint64_t slots_of(const TensorLayout& layout, std::uint64_t nnz) {
+  return (layout.has_key() ? 2 : 1) * payload_slot_bytes(max_payload_bytes(nnz));
+}
+
+// Random coordinates pack worse than those of a tensor, and a device has room for the tensor's chunks only.
+std::uint64_t nnz_of_piece(const ChunkSource& tensor, const TensorLayout& layout) {
+  const TensorSizes sizes = measure_tensor(tensor);
+  std::uint64_t frames = 1;
+  std::uint64_t too_many = tensor.info().chunk_nnz / frame_entries + 1;
+  while (frames + 1 < too_many) {
+    const std::uint64_t middle = (frames + too_many) / 2;
+    (slots_of(layout, middle * frame_entries) <= sizes.largest_buffer() ? frames : too_many) = middle;
+  }
+  return frames * frame_entries;
+}
+
+std::uint64_t buffer_bytes(const TensorLayout& layout, std::uint64_t count, std::uint64_t piece_nnz) {
+  return count / piece_nnz * slots_of(layout, piece_nnz) + slots_of(layout, count % piece_nnz) + buffer_alignment;
+}
+
+}  // namespace
+
+SampledZeros::SampledZeros(const ChunkSource& tensor, Backend& backend, std::uint64_t count)
+    : layout_(tensor.info().shape), backend_(&backend), count_(count), piece_nnz_(nnz_of_piece(tensor, layout_)) {
+  buffer_ = backend.allocate_host(buffer_bytes(layout_, count, piece_nnz_));
+}
+
+std::uint64_t SampledZeros::bytes(const TensorLayout& layout, std::uint64_t count) {
+  return buffer_bytes(layout, count, frame_entries) + max_payload_bytes(count) +
+         count * (sizeof(LineIndex) + sizeof(std::uint64_t)) + (count / frame_entries + 1) * sizeof(ChunkView);
+}
+
+void SampledZeros::draw(const RandomStream& random) {
+  std::array<std::uint64_t, max_order> coordinates{};
+  const auto order = static_cast<std::size_t>(layout_.order());
+  lines_.resize(count_);
+  std::uint64_t at = 0;
+  for (LineIndex& line : lines_) {
+    for (std::size_t n = 0; n < order; ++n) coordinates[n] = random.bits(at++) % layout_.shape()[n];
+    line = layout_.linearize(std::span(coordinates).first(order));
+  }
+  std::ranges::sort(lines_);
+  pack();
+}
+
+void SampledZeros::pack() {
+  pieces_.clear();
+  used_ = 0;
+  for (std::uint64_t first = 0; first < count_; first += piece_nnz_) {
+    const std::span<const LineIndex> lines =
+        std::span(lines_).subspan(first, static_cast<std::size_t>(std::min(piece_nnz_, count_ - first)));
+    ChunkView piece;
+    piece.nnz = lines.size();
+    const auto pack_column = [&](Column column, std::uint64_t LineIndex::*word) {
+      column_.resize(lines.size());
+      std::ranges::transform(lines, column_.begin(), word);
+      payload_ = encode_line_column(column_, std::move(payload_));
+      piece.payload[static_cast<std::size_t>(column)] = store(payload_);
+    };
+    pack_column(Column::index, &LineIndex::low);
+    if (layout_.has_key()) pack_column(Column::key, &LineIndex::key);
+    pieces_.push_back(piece);
+  }
+}
+
+std::span<const std::byte> SampledZeros::store(std::span<const std::byte> payload) {
+  const std::span<std::byte> place = buffer_->bytes().subspan(used_, payload.size());
+  std::ranges::copy(payload, place.begin());
+  used_ += payload_slot_bytes(payload.size());
+  return place;
+}
+
+// All by one lane: a device works these off in order, and their memory stays as it is.
+void SampledZeros::submit() {
+  for (const ChunkView& piece : pieces_) backend_->submit(0, piece);
+}
+
+}  // namespace blco

@@ -1,0 +1,23 @@
+// Runs that a device sorts and packs, as ingest sees those of the CPU.
+#pragma once
+
+#include <blco/device.hpp>
+#include <memory>
+#include <vector>
+
+#include "blco/layout.hpp"
+#include "engine/ingest/sort/sorted_run.hpp"
+#include "io/coordinate_reader.hpp"
+#include "kernels/run_device.hpp"
+
+namespace blco {
+
+// The device that sorts runs; null: the CPU does. Throws Error: cuda, not_built (Device::cuda without a GPU).
+std::unique_ptr<RunDevice> find_run_device(Device device);
+
+// Makes a run of all entries, in the memory of `device`, which must outlive it. Throws Error: cuda; out_of_memory if
+// the device does not hold the run.
+std::unique_ptr<MemoryRun> sort_on_device(RunDevice& device, const TensorLayout& layout,
+                                          const std::vector<CoordinateBatch>& batches);
+
+}  // namespace blco

@@ -1,0 +1,167 @@
+// Stable parallel sort of nonzeros by line index. The highest bits come first, so that the rest happens in cache.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "blco/executor.hpp"
+#include "blco/raw_vector.hpp"
+#include "engine/ingest/sort/digit_scatter.hpp"
+#include "engine/ingest/sort/run_entry.hpp"
+#include "engine/ingest/sort/word_sorter.hpp"
+
+namespace blco {
+namespace detail {
+
+// So many entries, with the words that they are sorted by, stay in a core's own cache.
+inline constexpr std::size_t cached_entries = std::size_t{1} << 15;
+// So many or fewer are sorted by insertion.
+inline constexpr std::size_t few_entries = 24;
+
+// Sorts a few entries of `from` into `to`, which may be the same memory.
+template <typename Entry>
+void insert_all(std::span<const Entry> from, std::span<Entry> to) {
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const Entry entry = from[i];
+    std::size_t at = i;
+    for (; at > 0 && is_before(entry, to[at - 1]); --at) to[at] = to[at - 1];
+    to[at] = entry;
+  }
+}
+
+// Sorts buckets on one thread, from an array into itself or into another.
+template <typename Entry>
+class BucketSorter {
+ public:
+  // Sorts `entries` by the lowest `line_bits` bits; the result is in `other` if `into_other`.
+  void sort(std::span<Entry> entries, std::span<Entry> other, int line_bits, bool into_other) {
+    const std::span<Entry> result = into_other ? other : entries;
+    if (entries.size() <= few_entries) return insert_all<Entry>(entries, result);
+    line_bits = std::min(line_bits, differing_bits(entries, entries[0]));
+    const int place_bits = static_cast<int>(std::bit_width(entries.size() - 1));
+    if (line_bits == 0) {
+      if (into_other) std::copy(entries.begin(), entries.end(), other.begin());
+    } else if (entries.size() <= cached_entries && line_bits + place_bits <= 64) {
+      sort_by_words(entries, result, line_bits, place_bits);
+    } else {
+      scatter_and_sort(entries, other, line_bits, into_other);
+    }
+  }
+
+ private:
+  // A word holds the bits of the line that differ, and the entry's place: so words are distinct, and equal lines stay
+  // in order.
+  void sort_by_words(std::span<const Entry> entries, std::span<Entry> result, int line_bits, int place_bits) {
+    const std::uint64_t differing = (std::uint64_t{1} << line_bits) - 1;
+    const std::uint64_t place = (std::uint64_t{1} << place_bits) - 1;
+    const std::span<std::uint64_t> words = std::span(words_).first(entries.size());
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      words[i] = (entries[i].low & differing) << place_bits | i;
+      values_[i] = entries[i].value;
+    }
+    sorter_.sort(words);
+    Entry entry = entries[0];
+    const std::uint64_t common = entry.low & ~differing;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      entry.low = common | words[i] >> place_bits;
+      entry.value = values_[words[i] & place];
+      result[i] = entry;
+    }
+  }
+
+  // Into 256 parts: a cache has lines for so many at a time.
+  void scatter_and_sort(std::span<Entry> entries, std::span<Entry> other, int line_bits, bool into_other) {
+    constexpr int max_bits = 8;
+    const int bits = std::min(line_bits, max_bits);
+    const int from = line_bits - bits;
+    std::array<std::size_t, std::size_t{1} << max_bits> ends{};
+    for (const Entry& entry : entries) ++ends[digit_of(entry, from, bits)];
+    std::size_t position = 0;
+    for (std::size_t& end : ends) position += std::exchange(end, position);
+    for (const Entry& entry : entries) other[ends[digit_of(entry, from, bits)]++] = entry;
+    std::size_t begin = 0;
+    for (const std::size_t end : ends) {
+      if (end > begin) {
+        sort(other.subspan(begin, end - begin), entries.subspan(begin, end - begin), from, !into_other);
+      }
+      begin = end;
+    }
+  }
+
+  WordSorter sorter_;
+  RawVector<std::uint64_t> words_ = RawVector<std::uint64_t>(cached_entries);
+  RawVector<double> values_ = RawVector<double>(cached_entries);
+};
+
+template <typename Entry>
+void sort_buckets(std::span<Entry> entries, std::span<Entry> other, const std::vector<std::size_t>& begins,
+                  int line_bits, bool into_other, Executor& executor);
+
+// Sorts one bucket on all threads.
+template <typename Entry>
+void sort_large(std::span<Entry> entries, std::span<Entry> other, int line_bits, bool into_other, Executor& executor) {
+  const auto parts = static_cast<std::size_t>(executor.width());
+  const auto part_of = [&](std::size_t part) {
+    const std::size_t begin = entries.size() * part / parts;
+    return entries.subspan(begin, entries.size() * (part + 1) / parts - begin);
+  };
+  std::vector<int> differing(parts, 0);
+  executor.run(parts, [&](std::size_t part) { differing[part] = differing_bits(part_of(part), entries[0]); });
+  const Digit digit = first_digit(entries.size(), std::min(line_bits, *std::ranges::max_element(differing)));
+  const auto visit = [&](std::size_t part, const auto& sink) { sink(part_of(part)); };
+  const std::vector<std::size_t> begins = scatter_by_digit<Entry>(parts, visit, other, digit, executor);
+  sort_buckets(other, entries, begins, digit.from, !into_other, executor);
+}
+
+// Sorts each bucket of `entries` by the lowest `line_bits` bits; the result is in `other` if `into_other`.
+template <typename Entry>
+void sort_buckets(std::span<Entry> entries, std::span<Entry> other, const std::vector<std::size_t>& begins,
+                  int line_bits, bool into_other, Executor& executor) {
+  constexpr std::size_t groups_per_thread = 8;
+  const std::size_t groups = groups_per_thread * static_cast<std::size_t>(executor.width());
+  const auto bucket = [&](std::span<Entry> of, std::size_t d) {
+    return of.subspan(begins[d], begins[d + 1] - begins[d]);
+  };
+  // Others would wait for a thread that sorts a large bucket alone.
+  const std::size_t max_alone = std::max(cached_entries, 2 * entries.size() / groups);
+  const auto is_large = [&](std::size_t d) { return line_bits > 0 && begins[d + 1] - begins[d] > max_alone; };
+  for (std::size_t d = 0; d + 1 < begins.size(); ++d) {
+    if (is_large(d)) sort_large(bucket(entries, d), bucket(other, d), line_bits, into_other, executor);
+  }
+  // Each group sorts the buckets that begin in its share of the entries.
+  executor.run(groups, [&](std::size_t group) {
+    const auto first_in = [&](std::size_t g) {
+      const std::size_t at = g == groups ? entries.size() + 1 : entries.size() * g / groups;
+      return static_cast<std::size_t>(std::lower_bound(begins.begin(), begins.end() - 1, at) - begins.begin());
+    };
+    BucketSorter<Entry> sorter;
+    const std::size_t end = first_in(group + 1);
+    for (std::size_t d = first_in(group); d < end; ++d) {
+      if (!is_large(d)) sorter.sort(bucket(entries, d), bucket(other, d), line_bits, into_other);
+    }
+  });
+}
+
+}  // namespace detail
+
+// Memory that a thread takes for scattering or sorting so many entries, beside the arrays of entries.
+constexpr std::uint64_t sorter_bytes(std::uint64_t entries) {
+  return std::min<std::uint64_t>(entries, detail::cached_entries) * (sizeof(std::uint64_t) + sizeof(double));
+}
+
+// Sorts each bucket that scatter_by_digit made, by the `line_bits` bits below its digit; equal lines keep their order.
+// Little of `scratch` is touched where buckets fit a cache. The result does not depend on executor.width().
+// Requires: `scratch` is as long as `entries`.
+template <typename Entry>
+void sort_buckets(std::span<Entry> entries, std::span<Entry> scratch, const std::vector<std::size_t>& begins,
+                  int line_bits, Executor& executor) {
+  detail::sort_buckets(entries, scratch, begins, line_bits, false, executor);
+}
+
+}  // namespace blco

@@ -1,0 +1,96 @@
+// Keeps sorted runs on disk, packed, in input order.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "blco/executor.hpp"
+#include "blco/layout.hpp"
+#include "engine/ingest/sort/sorted_run.hpp"
+#include "io/file/scratch_file.hpp"
+
+namespace blco {
+
+// Called after every few entries that were written, with their number.
+using EntriesWritten = std::function<void(std::uint64_t entries)>;
+
+// Where a block of a run lies.
+struct PackedBlock {
+  LineIndex first;           // its first entry's
+  std::uint64_t offset = 0;  // of the record in the file
+  std::uint32_t bytes = 0;
+  std::uint32_t run = 0;
+  std::uint32_t count = 0;  // of its entries
+};
+
+class RunStore {
+ public:
+  // Creates one file for all runs in `folder`, its name containing `mark`. Throws Error{io}.
+  RunStore(const std::filesystem::path& folder, const std::string& mark, bool has_key)
+      : file_(folder, mark), has_key_(has_key) {}
+
+  bool has_key() const { return has_key_; }
+  std::size_t run_count() const { return runs_.size(); }
+  std::uint64_t entry_count() const;
+  std::uint64_t bytes_written() const { return file_.bytes(); }
+
+  // Writes a run, which becomes the last. Throws Error{io}.
+  void append(const MemoryRun& run, Executor& executor, const EntriesWritten& written);
+
+  // Replaces runs [first, first + count) by one run of their entries, equal lines in input order. Takes reading_bytes()
+  // for each and writing_bytes(). Throws Error: io, corrupt.
+  void merge(std::size_t first, std::size_t count, Executor& executor, const EntriesWritten& written);
+
+  // Opens all runs, in their order, to be read once: reading frees their disk space. Each buffers `buffer_bytes` of
+  // packed entries. The store must outlive them.
+  std::vector<std::unique_ptr<SortedRun>> open(std::uint64_t buffer_bytes) const;
+
+  // Where all blocks lie, run by run.
+  std::vector<PackedBlock> forecast() const;
+  // Memory of the places of all blocks, and of a copy that forecast() returns.
+  std::uint64_t index_bytes() const { return 2 * sizeof(PackedBlock) * block_count_; }
+
+  // Replaces `entries` by the entries of a block. Any thread. Throws Error: io, corrupt.
+  void read(const PackedBlock& block, SortedBatch& entries) const;
+  // Asks the system to read a block ahead.
+  void announce(const PackedBlock& block) const { file_.announce(block.offset, block.bytes); }
+  // Frees the disk space of bytes already consumed.
+  void release(std::uint64_t offset, std::uint64_t bytes) const { file_.release(offset, bytes); }
+
+  // Memory of a run that is read through the smallest buffer, this included.
+  static std::uint64_t reading_bytes(bool has_key) { return block_bytes(has_key) + min_buffer_bytes(has_key); }
+  static std::uint64_t block_bytes(bool has_key);
+  static std::uint64_t min_buffer_bytes(bool has_key);
+  // Peak memory of packing and writing, on so many threads.
+  static std::uint64_t writing_bytes(bool has_key, int threads);
+
+ private:
+  struct Extent {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::uint64_t entries = 0;
+    std::vector<PackedBlock> blocks;
+  };
+
+  // A block on its way to the file.
+  struct Packed {
+    std::vector<std::byte> record;
+    LineIndex first;
+    std::uint32_t count = 0;
+  };
+
+  std::unique_ptr<SortedRun> open(const Extent& extent, std::uint64_t buffer_bytes) const;
+  Packed pack(const SortedBatch& block) const;
+  void write(const std::vector<Packed>& packed, Extent& extent);
+
+  ScratchFile file_;
+  bool has_key_;
+  std::vector<Extent> runs_;
+  std::uint64_t block_count_ = 0;
+};
+
+}  // namespace blco

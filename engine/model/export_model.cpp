@@ -1,0 +1,147 @@
+// Exports a model as one file per array, in a folder.
+#include <blco/export.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <system_error>
+
+#include "blco/option_name.hpp"
+#include "engine/common/progress_meter.hpp"
+#include "engine/model/model_check.hpp"
+#include "io/arrays/array_file.hpp"
+#include "io/file/output_file.hpp"
+#include "io/file/temporary_file.hpp"
+#include "io/table/factor_table.hpp"
+
+namespace blco {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t max_kept_name = 100;
+
+struct NamedArray {
+  std::string name;
+  std::vector<std::uint64_t> extents;
+  std::span<const double> values;
+};
+
+// Letters, digits and bytes outside ASCII stay; other characters might be special to a shell or a file system.
+std::string file_name(std::size_t mode, const std::string& name) {
+  const std::string number = "mode" + std::to_string(mode);
+  if (name.empty() || name == number) return number;
+  std::string kept;
+  for (const char c : name) {
+    const bool stays = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || (static_cast<unsigned char>(c) & 0x80) != 0;
+    // Does not split a UTF-8 character: its later bytes are 10xxxxxx.
+    if (kept.size() >= max_kept_name && (static_cast<unsigned char>(c) & 0xc0) != 0x80) break;
+    kept += stays ? c : '_';
+  }
+  return number + "_" + kept;
+}
+
+std::vector<NamedArray> list_arrays(const CpdModel& model) {
+  check_sizes(model, "cannot export the model");
+  const auto rank = static_cast<std::uint64_t>(model.rank);
+  std::vector<NamedArray> arrays = {{"weights", {rank}, model.weights}};
+  if (!model.fit_history.empty()) arrays.push_back({"fit_history", {model.fit_history.size()}, model.fit_history});
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    arrays.push_back(
+        {file_name(n, model.mode_names.empty() ? "" : model.mode_names[n]), {model.shape[n], rank}, model.factors[n]});
+  }
+  return arrays;
+}
+
+void write_labels(const TemporaryFile& file, const fs::path& name, const Labels& labels) {
+  constexpr std::size_t max_bytes = std::size_t{1} << 20;
+  OutputFile output(file.path(), name);
+  std::string lines;
+  for (std::uint64_t i = 0; i < labels.size(); ++i) {
+    lines.append(labels[i]) += '\n';
+    output.write_from(lines, max_bytes);
+  }
+  output.write(lines);
+  output.close();
+}
+
+bool has_line_breaks(const Labels& labels) { return labels.text().find_first_of("\r\n") != std::string_view::npos; }
+
+// Creates the folder if needed, and then removes it again unless kept.
+class ModelFolder {
+ public:
+  explicit ModelFolder(const fs::path& path) : path_(path) {
+    std::error_code failure;
+    const fs::file_status status = fs::status(path, failure);
+    if (fs::is_directory(status)) return;
+    if (fs::exists(status)) {
+      throw Error(ErrorKind::io, "cannot export the model into " + path.string() + ": it is a file; name a folder");
+    }
+    made_ = fs::create_directory(path, failure);
+    if (failure) {
+      throw Error(ErrorKind::io, "cannot create the folder " + path.string() + ": " + failure.message());
+    }
+  }
+  ~ModelFolder() {
+    std::error_code ignored;
+    if (made_) fs::remove(path_, ignored);
+  }
+  ModelFolder(const ModelFolder&) = delete;
+  ModelFolder& operator=(const ModelFolder&) = delete;
+
+  void keep() { made_ = false; }
+
+ private:
+  fs::path path_;
+  bool made_ = false;
+};
+
+}  // namespace
+
+std::vector<fs::path> export_model(const CpdModel& model, const fs::path& given, ArrayFormat format,
+                                   const ProgressCallback& progress, int index_base) {
+  if (index_base != 0 && index_base != 1)
+    refuse(option_name("index_base") + " must be 0 or 1, not " + std::to_string(index_base));
+  // Without a trailing slash.
+  const fs::path folder = given.has_filename() ? given : given.parent_path();
+  const std::vector<NamedArray> arrays = list_arrays(model);
+  const bool is_npy = format == ArrayFormat::npy;
+  ModelFolder made(folder);
+  std::deque<TemporaryFile> files;
+  std::vector<fs::path> names;
+  ProgressMeter meter(progress);
+  std::uint64_t bytes = 0;
+  for (const NamedArray& array : arrays) bytes += array.values.size_bytes();
+  for (const std::vector<double>& factor : model.factors) bytes += factor.size() * sizeof(double);
+  meter.begin({.name = "export", .bytes = bytes});
+  for (const NamedArray& array : arrays) {
+    const fs::path name = folder / (array.name + (is_npy ? ".npy" : ".txt"));
+    const TemporaryFile& file = files.emplace_back(name);
+    (is_npy ? write_npy : write_text_array)(file.path(), name, array.extents, array.values);
+    names.push_back(name);
+    meter.advance(0, array.values.size_bytes());
+  }
+  const auto mode_name = [&](std::size_t n) { return model.mode_names.empty() ? std::string() : model.mode_names[n]; };
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    const fs::path name = folder / (file_name(n, mode_name(n)) + ".csv");
+    const Labels labels = model.labels.empty() ? Labels() : model.labels[n];
+    write_factor_table(files.emplace_back(name).path(), name,
+                       {mode_name(n), labels, index_base, static_cast<std::uint64_t>(model.rank), model.factors[n]});
+    names.push_back(name);
+    meter.advance(0, model.factors[n].size() * sizeof(double));
+  }
+  meter.end();
+  for (std::size_t n = 0; n < model.labels.size(); ++n) {
+    if (model.labels[n].empty() || has_line_breaks(model.labels[n])) continue;
+    const fs::path name = folder / (file_name(n, mode_name(n)) + ".labels.txt");
+    write_labels(files.emplace_back(name), name, model.labels[n]);
+    names.push_back(name);
+  }
+  for (TemporaryFile& file : files) file.publish();
+  made.keep();
+  return names;
+}
+
+}  // namespace blco

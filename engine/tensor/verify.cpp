@@ -1,0 +1,268 @@
+// Reads all of a container or a model and checks it against its format.
+#include <algorithm>
+#include <array>
+#include <blco/verify.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "blco/padding.hpp"
+#include "engine/common/memory.hpp"
+#include "engine/common/number_text.hpp"
+#include "engine/tensor/chunk_scan.hpp"
+#include "engine/tensor/frame_reader.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::array<const char*, column_count> names_of_columns = {"index", "key", "value"};
+
+// Facts about one chunk, for the checks across chunks.
+struct ChunkFacts {
+  LineIndex first;
+  LineIndex last;
+  long double sum_of_squares = 0;
+};
+
+std::string as_text(std::span<const std::uint64_t> coordinates) {
+  std::string text = "(";
+  for (const std::uint64_t coordinate : coordinates) {
+    if (text.size() > 1) text.append(", ");
+    text.append(std::to_string(coordinate));
+  }
+  return text.append(")");
+}
+
+class ChunkVerifier {
+ public:
+  ChunkVerifier(const ContainerReader& reader, const TensorLayout& layout, const ChunkView& chunk)
+      : reader_(&reader), layout_(&layout), chunk_(&chunk), frames_(chunk), order_(layout.shape().size()) {
+    for (std::size_t n = 0; n < order_; ++n) {
+      low_bits_ |= layout.view().modes[n].low_mask;
+      key_bits_ |= layout.view().modes[n].key_mask;
+    }
+    min_.assign(order_, ~std::uint64_t{0});
+    max_.assign(order_, 0);
+  }
+
+  ChunkFacts run() {
+    check_payloads();
+    for (std::uint64_t frame = 0; frame < frames_.frames(); ++frame) {
+      frames_.read_lines(frame);
+      frames_.read_values(frame);
+      check_lines(frame);
+      check_coordinates(frame);
+      check_values(frame);
+    }
+    check_bounds();
+    facts_.last = previous_;
+    return facts_;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ErrorKind::corrupt, reader_->path().string() + ": chunk " + std::to_string(chunk_->number) + what +
+                                        "; ingest the tensor again");
+  }
+  [[noreturn]] void fail_at(std::uint64_t frame, std::size_t i, const std::string& what) const {
+    std::vector<std::uint64_t> coordinates(order_);
+    layout_->delinearize({frames_.keys[i], frames_.lows[i]}, coordinates);
+    for (std::size_t n = 0; n < order_; ++n) {
+      const std::vector<std::uint32_t> originals = reader_->relabelling(n);
+      if (coordinates[n] < originals.size()) coordinates[n] = originals[static_cast<std::size_t>(coordinates[n])];
+    }
+    fail(", nonzero " + std::to_string(frame * frame_entries + i) + " at " + as_text(coordinates) + ", counted from 0" +
+         what);
+  }
+
+  // The reader has already checked checksums, codecs and frame tables.
+  void check_payloads() const {
+    for (std::size_t c = 0; c < column_count; ++c) {
+      if (chunk_->payload[c].empty()) continue;
+      const std::string column = std::string(", column ") + names_of_columns[c] + ": ";
+      if (view_payload(chunk_->payload[c]).count > reader_->info().chunk_nnz) {
+        fail(column + "the payload holds more entries than a chunk");
+      }
+      try {
+        check_padding(chunk_->payload[c]);
+      } catch (const Error& error) {
+        fail(column + error.what());
+      }
+    }
+  }
+
+  void check_lines(std::uint64_t frame) {
+    for (std::size_t i = 0; i < frames_.entries(frame); ++i) {
+      const LineIndex line{frames_.keys[i], frames_.lows[i]};
+      if ((line.low & ~low_bits_) != 0 || (line.key & ~key_bits_) != 0) {
+        fail_at(frame, i, ": its line index has bits that belong to no mode");
+      }
+      if (started_ && line == previous_) fail_at(frame, i, ": it has the coordinates of the nonzero before it");
+      if (started_ && line < previous_) fail_at(frame, i, ": its line index is below that of the nonzero before it");
+      if (!started_) facts_.first = line;
+      started_ = true;
+      previous_ = line;
+    }
+  }
+
+  void check_coordinates(std::uint64_t frame) {
+    FrameColumn coordinates;
+    const std::size_t entries = frames_.entries(frame);
+    for (std::size_t n = 0; n < order_; ++n) {
+      const ModeLayout& mode = layout_->view().modes[n];
+      frames_.coordinates(mode, entries, coordinates);
+      for (std::size_t i = 0; i < entries; ++i) {
+        if (coordinates[i] >= mode.length) {
+          fail_at(frame, i, ": mode " + std::to_string(n) + " has the length " + std::to_string(mode.length));
+        }
+        if (coordinates[i] < chunk_->lower[n] || coordinates[i] > chunk_->upper[n]) {
+          fail_at(frame, i,
+                  ": it lies outside the chunk's bounds of mode " + std::to_string(n) + ", " +
+                      std::to_string(chunk_->lower[n]) + " to " + std::to_string(chunk_->upper[n]));
+        }
+        min_[n] = std::min(min_[n], coordinates[i]);
+        max_[n] = std::max(max_[n], coordinates[i]);
+      }
+    }
+  }
+
+  void check_values(std::uint64_t frame) {
+    for (std::size_t i = 0; i < frames_.entries(frame); ++i) {
+      const double value = frames_.values[i];
+      if (!std::isfinite(value)) fail_at(frame, i, ": its value is not finite");
+      facts_.sum_of_squares += static_cast<long double>(value) * value;
+    }
+  }
+
+  void check_bounds() const {
+    for (std::size_t n = 0; n < order_; ++n) {
+      if (min_[n] == chunk_->lower[n] && max_[n] == chunk_->upper[n]) continue;
+      fail(": the bounds of mode " + std::to_string(n) + " are " + std::to_string(chunk_->lower[n]) + " to " +
+           std::to_string(chunk_->upper[n]) + ", but the coordinates go from " + std::to_string(min_[n]) + " to " +
+           std::to_string(max_[n]));
+    }
+  }
+
+  const ContainerReader* reader_;
+  const TensorLayout* layout_;
+  const ChunkView* chunk_;
+  FrameReader frames_;
+  std::size_t order_;
+  std::uint64_t low_bits_ = 0;
+  std::uint64_t key_bits_ = 0;
+  std::vector<std::uint64_t> min_;
+  std::vector<std::uint64_t> max_;
+  LineIndex previous_;
+  bool started_ = false;
+  ChunkFacts facts_;
+};
+
+void check_across_chunks(const ContainerReader& reader, const std::vector<ChunkFacts>& facts) {
+  const auto fail = [&](const std::string& what) {
+    throw Error(ErrorKind::corrupt, reader.path().string() + ": " + what + "; ingest the tensor again");
+  };
+  for (std::size_t c = 1; c < facts.size(); ++c) {
+    if (facts[c - 1].last < facts[c].first) continue;
+    fail("chunk " + std::to_string(c) +
+         (facts[c - 1].last == facts[c].first ? " starts at the coordinates at which the chunk before it ends"
+                                              : " starts below the line index at which the chunk before it ends"));
+  }
+  long double sum = 0;
+  for (const ChunkFacts& chunk : facts) sum += chunk.sum_of_squares;
+  const auto stated = static_cast<long double>(reader.info().sum_of_squares);
+  // Nonnegative terms, added in any order, are off by at most their number in units of the last place.
+  const long double tolerance = std::max(1e-12L, 0x1p-52L * static_cast<long double>(reader.info().nnz));
+  if (!(std::abs(sum - stated) <= tolerance * sum)) {
+    fail("sum_of_squares is " + in_full(reader.info().sum_of_squares) + ", but the values give " +
+         in_full(static_cast<double>(sum)));
+  }
+}
+
+// Memory to check the longest relabelling.
+std::uint64_t relabelling_bytes(const ContainerInfo& info) {
+  std::uint64_t bytes = 0;
+  for (const RelabelledMode& relabelled : info.relabelled) {
+    const std::uint64_t length = info.shape[static_cast<std::size_t>(relabelled.mode)];
+    bytes = std::max(bytes, length * sizeof(std::uint32_t) + length / 8);
+  }
+  return bytes;
+}
+
+[[noreturn]] void fail_model(const std::string& what) {
+  throw Error(ErrorKind::corrupt, "the model is invalid: " + what + "; fit it again, or normalise its columns");
+}
+
+// Columns of a checkpoint may have other norms than those of a model.
+bool has_unit_columns(const CpdModel& model, std::size_t n) {
+  if (model.method != "als" && model.stop_reason == StopReason::unfinished) return false;
+  return model.constraints.empty() || model.constraints[n].normalises();
+}
+
+void check_column(const CpdModel& model, std::size_t n, std::size_t r) {
+  constexpr double tolerance = 1e-5;
+  const auto rank = static_cast<std::size_t>(model.rank);
+  const std::string name = "column " + std::to_string(r) + " of factor " + std::to_string(n);
+  long double squares = 0;
+  for (std::size_t at = r; at < model.factors[n].size(); at += rank) {
+    const double entry = model.factors[n][at];
+    if (!std::isfinite(entry)) fail_model("row " + std::to_string(at / rank) + " in " + name + " is not finite");
+    squares += static_cast<long double>(entry) * entry;
+  }
+  const auto norm = static_cast<double>(std::sqrt(squares));
+  if (has_unit_columns(model, n) && norm != 0 && std::abs(norm - 1) > tolerance) {
+    fail_model(name + " has the norm " + std::to_string(norm) + ", not 1");
+  }
+}
+
+}  // namespace
+
+VerifiedTensor verify(const TensorFile& tensor, const MemoryBudget& budget, int threads,
+                      const ProgressCallback& progress) {
+  const ContainerReader& reader = tensor.reader();
+  const TensorLayout layout(reader.info().shape);
+  std::vector<ChunkFacts> facts(reader.info().chunk_count());
+  ScanBudget scan;
+  scan.total_bytes = host_budget(budget.host_bytes);
+  scan.fixed_bytes = facts.size() * sizeof(ChunkFacts) + relabelling_bytes(reader.info());
+  const auto visit = [&](std::size_t, const ChunkView& chunk) {
+    facts[chunk.number] = ChunkVerifier(reader, layout, chunk).run();
+  };
+  const int workers = scan_workers(reader, scan, threads);
+  // Reading a relabelling checks it.
+  for (std::uint64_t mode = 0; mode < layout.shape().size(); ++mode) static_cast<void>(reader.relabelling(mode));
+  ProgressMeter meter(progress);
+  meter.begin({.name = "verify", .nonzeros = reader.info().nnz});
+  scan_chunks(reader, workers, visit, meter);
+  meter.end();
+  check_across_chunks(reader, facts);
+  static_cast<void>(reader.labels());
+
+  const TensorSummary& summary = tensor.summary();
+  return {summary.chunk_count, summary.nnz,
+          summary.index.stored_bytes + summary.key.stored_bytes + summary.value.stored_bytes};
+}
+
+void verify(const CpdModel& model) {
+  const auto rank = static_cast<std::size_t>(std::max(model.rank, 0));
+  if (rank == 0 || model.weights.size() != rank) fail_model("it does not have one weight per component");
+  if (model.shape.empty() || model.factors.size() != model.shape.size())
+    fail_model("it does not have one factor per mode");
+  for (std::size_t r = 0; r < rank; ++r) {
+    if (!std::isfinite(model.weights[r])) fail_model("weight " + std::to_string(r) + " is not finite");
+  }
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    if (model.factors[n].size() / rank != model.shape[n] || model.factors[n].size() % rank != 0) {
+      fail_model("factor " + std::to_string(n) + " does not have one row per coordinate");
+    }
+    for (std::size_t r = 0; r < rank; ++r) check_column(model, n, r);
+  }
+  for (std::size_t sweep = 0; sweep < model.fit_history.size(); ++sweep) {
+    // Rounding may lift a perfect fit slightly above 1.
+    if (!(model.fit_history[sweep] <= 1 + 1e-12)) {
+      fail_model("the fit after sweep " + std::to_string(sweep + 1) + " is " +
+                 std::to_string(model.fit_history[sweep]) + ", but a fit is at most 1");
+    }
+  }
+}
+
+}  // namespace blco

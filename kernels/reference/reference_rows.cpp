@@ -1,0 +1,96 @@
+// Least squares, HALS and ADMM, number by number.
+#include "kernels/reference/reference_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+namespace blco {
+namespace {
+
+// One row of A from one row of M, in place.
+void solve_row(const RowSolver& solver, std::span<double> row) {
+  const std::size_t rank = row.size();
+  if (!solver.is_cholesky()) {
+    const std::vector<double> given(row.begin(), row.end());
+    for (std::size_t j = 0; j < rank; ++j) {
+      row[j] = 0;
+      for (std::size_t k = 0; k < rank; ++k) row[j] += solver.matrix()[j * rank + k] * given[k];
+    }
+    return;
+  }
+  for (std::size_t j = 0; j < rank; ++j) {
+    for (std::size_t k = 0; k < j; ++k) row[j] -= solver.lower()[j * rank + k] * row[k];
+    row[j] *= solver.lower()[j * rank + j];
+  }
+  for (std::size_t j = rank; j-- > 0;) {
+    for (std::size_t k = j + 1; k < rank; ++k) row[j] -= solver.matrix()[j * rank + k] * row[k];
+    row[j] *= solver.matrix()[j * rank + j];
+  }
+}
+
+void project_on_simplex(std::span<double> row) {
+  // Held, Wolfe & Crowder 1974: a threshold is subtracted from the largest entries, and the others become zero. Large
+  // numbers would hide the 1, so the row is shifted first.
+  const double largest = std::ranges::max(row);
+  for (double& number : row) number -= largest;
+  std::vector<double> sorted(row.begin(), row.end());
+  std::ranges::sort(sorted, std::greater<>());
+  double sum = 0;
+  double threshold = 0;
+  for (std::size_t k = 0; k < sorted.size(); ++k) {
+    sum += sorted[k];
+    const double candidate = (sum - 1) / static_cast<double>(k + 1);
+    if (sorted[k] > candidate) threshold = candidate;
+  }
+  for (double& number : row) number = std::max(0.0, number - threshold);
+}
+
+}  // namespace
+
+void least_squares_row(const RowProblem& problem, std::span<const double> given, std::span<double> row) {
+  std::ranges::copy(given, row.begin());
+  solve_row(*problem.solver, row);
+}
+
+void hals_row(const RowProblem& problem, std::span<const double> given, std::span<double> row) {
+  const std::size_t rank = row.size();
+  if (std::ranges::all_of(given, [](double number) { return number == 0; })) {
+    std::ranges::fill(row, 0.0);
+    return;
+  }
+  for (int pass = 0; pass < hals_passes; ++pass) {
+    for (std::size_t r = 0; r < rank; ++r) {
+      const double diagonal = problem.system[r * rank + r];
+      if (!(diagonal > 0)) continue;
+      double step = given[r] - problem.constraint.l1 / 2;
+      for (std::size_t k = 0; k < rank; ++k) step -= row[k] * problem.system[k * rank + r];
+      row[r] = std::max(0.0, row[r] + step / diagonal);
+    }
+  }
+}
+
+void move_to_constraint(const RowConstraint& constraint, double rho, std::span<double> row) {
+  if (constraint.set == RowSet::simplex) return project_on_simplex(row);
+  const double threshold = constraint.l1 / (2 * rho);
+  for (double& number : row) {
+    number = std::copysign(std::max(0.0, std::abs(number) - threshold), number);
+    if (constraint.set == RowSet::box) number = std::clamp(number, constraint.lower, constraint.upper);
+    if (constraint.set == RowSet::nonnegative) number = std::max(0.0, number);
+  }
+}
+
+void admm_row(const RowProblem& problem, std::span<const double> given, std::span<double> row, std::span<double> dual) {
+  const std::size_t rank = row.size();
+  std::vector<double> solution(rank);
+  for (int step = 0; step < admm_steps; ++step) {
+    for (std::size_t r = 0; r < rank; ++r) solution[r] = given[r] + problem.rho * (row[r] + dual[r]);
+    solve_row(*problem.solver, solution);
+    for (std::size_t r = 0; r < rank; ++r) row[r] = solution[r] - dual[r];
+    move_to_constraint(problem.constraint, problem.rho, row);
+    for (std::size_t r = 0; r < rank; ++r) dual[r] += row[r] - solution[r];
+  }
+}
+
+}  // namespace blco

@@ -1,0 +1,259 @@
+// Generalised CP by L-BFGS: its objective is that of a dense loop, and its fits depend on nothing that they should not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <blco/cpd.hpp>
+#include <blco/ingest.hpp>
+#include <string>
+
+#include "blco/error.hpp"
+#include "engine/fit/cp_fit.hpp"
+#include "engine/fit/methods/initial_scale.hpp"
+#include "tests/engine/dense_loss.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace blco {
+namespace {
+
+// The factors with the weights in the first one.
+Matrices weighted(const CpdModel& model) {
+  Matrices factors = model.factors;
+  for (std::size_t i = 0; i < factors[0].size(); ++i) factors[0][i] *= model.weights[i % model.weights.size()];
+  return factors;
+}
+
+class Gcp : public testing::TestWithParam<LossKind> {
+ protected:
+  TensorFile ingest(const CoordinateTensor& tensor, IngestOptions options = {}) {
+    options.chunk_nnz = 500;
+    options.shape = tensor.shape;
+    ingest_files({folder_.write("in.tns", as_text(tensor))}, folder_ / "in.blco", options);
+    return TensorFile(folder_ / "in.blco");
+  }
+
+  static CpdOptions options(const Loss& loss, int sweeps) {
+    CpdOptions chosen{.rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .device = Device::cpu, .threads = 1};
+    chosen.method = GcpMethod{.loss = loss, .evaluations = 20};
+    return chosen;
+  }
+  CpdOptions options(int sweeps) const { return options({GetParam(), 0}, sweeps); }
+
+  std::string refusal(const TensorFile& tensor, const CpdOptions& wanted) {
+    try {
+      fit_cpd(tensor, {}, wanted);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "accepted";
+    return {};
+  }
+
+  TemporaryFolder folder_;
+  const Matrices truth_ = uniform_factors({30, 20, 25}, 3, 2, 0.0, 0.8);
+  const CoordinateTensor counts_ = planted_entries(truth_, 3, 9, true);
+};
+
+INSTANTIATE_TEST_SUITE_P(Gcp, Gcp, testing::Values(LossKind::gaussian, LossKind::poisson), [](const auto& which) {
+  return to_string(Loss{which.param, 0});
+});
+
+TEST_P(Gcp, ItsObjectiveIsThatOfADenseLoopAndFalls) {
+  const TensorFile tensor = ingest(counts_);
+  CpdOptions wanted = options(6);
+  std::vector<std::uint64_t> passes;
+  wanted.on_sweep = [&](const SweepReport& report) {
+    passes.push_back(report.passes);
+    return true;
+  };
+
+  const CpdModel model = fit_cpd(tensor, {}, wanted);
+
+  const double expected = dense_loss(counts_, weighted(model), 3, model.loss, true);
+  EXPECT_NEAR(model.objective(), expected, 1e-11 * std::abs(expected));
+  EXPECT_TRUE(std::ranges::is_sorted(model.objective_history, std::greater<>()));
+  EXPECT_EQ(model.objective_history.size(), 6);
+  EXPECT_THAT(passes, testing::Each(testing::Le(20)));
+  EXPECT_EQ(model.method, "gcp");
+  EXPECT_EQ(model.loss, (Loss{GetParam(), 0}));
+}
+
+TEST_P(Gcp, FitsBetterThanTheModelThatTheDataCameFrom) {
+  const TensorFile tensor = ingest(counts_);
+  CpdOptions wanted = options(50);
+  wanted.tolerance = 1e-7;
+
+  const CpdModel model = fit_cpd(tensor, {}, wanted);
+
+  EXPECT_EQ(model.stop_reason, StopReason::tolerance);
+  EXPECT_LT(model.objective(), dense_loss(counts_, truth_, 3, model.loss, true));
+  if (GetParam() == LossKind::poisson) {
+    for (const std::vector<double>& factor : model.factors) EXPECT_THAT(factor, testing::Each(testing::Ge(0)));
+    // At the minimum over all scales the model's entries add up to the tensor's.
+    double sum = 0;
+    for_each_dense_entry(counts_, [&](const Point& at, double) { sum += dense_model(weighted(model), 3, at); });
+    EXPECT_NEAR(sum, std::accumulate(counts_.values.begin(), counts_.values.end(), 0.0), 1e-3 * sum);
+  }
+}
+
+TEST_P(Gcp, OnOneThreadTheBudgetChangesNoBit) {
+  const TensorFile tensor = ingest(counts_);
+  const CpdOptions wanted = options(3);
+  const CpdPlan whole = plan_cpd(tensor, {}, wanted);
+  ASSERT_EQ(whole.streamed_chunks, 0);
+  const MemoryBudget least{.host_bytes = whole.minimum_bytes};
+  ASSERT_GT(plan_cpd(tensor, least, wanted).streamed_chunks, 0);
+
+  const CpdModel in_core = fit_cpd(tensor, {}, wanted);
+  const CpdModel streamed = fit_cpd(tensor, least, wanted);
+
+  EXPECT_EQ(streamed.objective_history, in_core.objective_history);
+  EXPECT_EQ(streamed.factors, in_core.factors);
+  EXPECT_EQ(streamed.weights, in_core.weights);
+}
+
+TEST_P(Gcp, ADeterministicFitIsTheSameToTheBitOnAnyThreads) {
+  const TensorFile tensor = ingest(counts_);
+  CpdOptions wanted = options(2);
+  wanted.deterministic = true;
+  const CpdModel expected = fit_cpd(tensor, {}, wanted);
+  for (const int threads : {2, 5}) {
+    wanted.threads = threads;
+
+    const CpdModel actual = fit_cpd(tensor, {}, wanted);
+
+    EXPECT_EQ(actual.objective_history, expected.objective_history);
+    EXPECT_EQ(actual.factors, expected.factors);
+  }
+}
+
+TEST_P(Gcp, ResumedFromACheckpointItIsTheFitThatNeverStopped) {
+  const TensorFile tensor = ingest(counts_);
+  for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+    SCOPED_TRACE(to_string(precision));
+    CpdOptions first = options(3);
+    first.precision = precision;
+    first.checkpoint = folder_ / "checkpoint.h5";
+    fit_cpd(tensor, {}, first);
+    CpdOptions second = options(7);
+    second.precision = precision;
+    second.resume = first.checkpoint;
+    CpdOptions unbroken = options(7);
+    unbroken.precision = precision;
+
+    const CpdModel resumed = fit_cpd(tensor, {}, second);
+
+    const CpdModel expected = fit_cpd(tensor, {}, unbroken);
+    EXPECT_EQ(resumed.objective_history, expected.objective_history);
+    EXPECT_EQ(resumed.factors, expected.factors);
+    EXPECT_EQ(resumed.weights, expected.weights);
+  }
+}
+
+TEST_P(Gcp, EveryPrecisionAndSeveralThreadsReachTheSameObjective) {
+  const TensorFile tensor = ingest(counts_);
+  const double expected = fit_cpd(tensor, {}, options(10)).objective();
+  for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+    CpdOptions wanted = options(10);
+    wanted.precision = precision;
+    wanted.threads = 3;
+
+    EXPECT_NEAR(fit_cpd(tensor, {}, wanted).objective(), expected, 1e-4 * std::abs(expected)) << to_string(precision);
+  }
+}
+
+TEST_P(Gcp, ARelabelledTensorGivesTheSameModel) {
+  const CpdModel expected = fit_cpd(ingest(counts_), {}, options(2));
+
+  const CpdModel actual = fit_cpd(ingest(counts_, {.relabel = Relabel::frequency}), {}, options(2));
+
+  for (std::size_t n = 0; n < 3; ++n) {
+    EXPECT_THAT(actual.factors[n], testing::Pointwise(testing::DoubleNear(1e-6), expected.factors[n]));
+  }
+}
+
+TEST_P(Gcp, StartsFromAModelWithItsWeights) {
+  const TensorFile tensor = ingest(counts_);
+  CpdModel initial = fit_cpd(tensor, {}, options(1));
+  if (GetParam() == LossKind::gaussian) {
+    initial.weights[1] *= -1;
+    for (std::size_t i = 1; i < initial.factors[2].size(); i += 3) initial.factors[2][i] *= -1;
+  }
+  const double before = dense_loss(counts_, weighted(initial), 3, initial.loss, true);
+  CpdOptions wanted = options(1);
+  wanted.initial = &initial;
+  double first = 0;
+  std::get<GcpMethod>(wanted.method).evaluations = 2;
+
+  const CpdModel model = fit_cpd(tensor, {}, wanted);
+
+  // The first step is a small one along the gradient.
+  first = model.objective();
+  EXPECT_LE(first, before * (1 + 1e-12));
+  EXPECT_NEAR(first, before, 0.1 * std::abs(before));
+}
+
+TEST_P(Gcp, RandomFactorsStartWithTheSizeOfTheData) {
+  const TensorFile tensor = ingest(counts_);
+  const CpdOptions wanted = options(1);
+  CpdJob job(tensor, {}, wanted, fit_request(tensor, wanted));
+  OriginalRows rows(tensor.chunks(), job.backend(), 3, false);
+  for (int n = 0; n < 3; ++n) rows.load(n, 0, truth_[static_cast<std::size_t>(n)]);
+  const std::unique_ptr<Streamer> streamer = job.make_streamer();
+  PassSequence passes(*streamer);
+
+  scale_initial_factors({tensor, wanted, job.backend(), passes, job.pool(), {}}, {GetParam(), 0}, {});
+
+  Matrices scaled = truth_;
+  for (int n = 0; n < 3; ++n) rows.store(n, 0, scaled[static_cast<std::size_t>(n)]);
+  double of_model = 0;
+  double of_data = 0;
+  for_each_dense_entry(counts_, [&](const Point& at, double x) {
+    const double m = dense_model(scaled, 3, at);
+    of_model += GetParam() == LossKind::poisson ? m : m * m;
+    of_data += GetParam() == LossKind::poisson ? x : x * x;
+  });
+  EXPECT_NEAR(of_model, of_data, 1e-10 * of_data);
+}
+
+TEST_P(Gcp, StopsWithinASweepWhenItsTimeIsUp) {
+  const TensorFile tensor = ingest(counts_);
+  // Once at the minimum, a sweep is a few evaluations.
+  CpdOptions wanted = options(100'000'000);
+  std::get<GcpMethod>(wanted.method).evaluations = 1'000'000;
+  wanted.time_limit_seconds = 0.2;
+
+  const CpdModel model = fit_cpd(tensor, {}, wanted);
+
+  EXPECT_EQ(model.stop_reason, StopReason::time);
+  const double expected = dense_loss(counts_, weighted(model), 3, model.loss, true);
+  EXPECT_NEAR(model.objective(), expected, 1e-11 * std::abs(expected));
+}
+
+TEST_F(Gcp, RefusesWhatDoesNotGoTogether) {
+  const TensorFile tensor = ingest(counts_);
+  const Loss poisson{LossKind::poisson, 0};
+  CpdOptions wanted = options(poisson, 1);
+  wanted.ridge = 1;
+  EXPECT_THAT(refusal(tensor, wanted), testing::HasSubstr("`ridge` belongs to"));
+
+  wanted = options(poisson, 1);
+  std::get<GcpMethod>(wanted.method).evaluations = 1;
+  EXPECT_EQ(refusal(tensor, wanted), "`evaluations` must be at least 2");
+
+  CpdModel initial = fit_cpd(tensor, {}, options(poisson, 1));
+  initial.factors[2][5] = -0.1;
+  wanted = options(poisson, 1);
+  wanted.initial = &initial;
+  EXPECT_THAT(refusal(tensor, wanted),
+              testing::HasSubstr("negative entries, but loss poisson takes weights and factors of at"));
+
+  CoordinateTensor other = counts_;
+  other.values[7] = -2;
+  const TensorFile negative = ingest(other);
+  EXPECT_THAT(refusal(negative, options(poisson, 1)), testing::HasSubstr("is -2, but loss poisson takes numbers of"));
+  EXPECT_NO_THROW(fit_cpd(negative, {}, options({}, 1)));
+}
+
+}  // namespace
+}  // namespace blco

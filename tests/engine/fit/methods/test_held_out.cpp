@@ -1,0 +1,118 @@
+// The error on held-out entries: what it is, and what a fit makes of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "blco/error.hpp"
+#include "tests/engine/fit/methods/completion_case.hpp"
+
+namespace blco {
+namespace {
+
+class HeldOutEntries : public CompletionCase {
+ protected:
+  static double error_of(const CpdModel& model, const CoordinateTensor& entries) {
+    double squares = 0;
+    for (std::size_t i = 0; i < entries.points.size(); ++i) {
+      squares += std::pow(entries.values[i] - model_value(model, entries.points[i]), 2);
+    }
+    return std::sqrt(squares / static_cast<double>(entries.points.size()));
+  }
+};
+
+TEST_F(HeldOutEntries, TellTheModelsError) {
+  const TensorFile validation = held_out(4);
+  CpdOptions options = completion_options(5, nullptr, {.validation = &validation});
+  double error = 0;
+  options.on_sweep = [&](const SweepReport& report) {
+    error = report.validation_error.value();
+    return true;
+  };
+
+  const CpdModel model = fit_cpd(tensor_, {}, options);
+
+  EXPECT_NEAR(error, error_of(model, noisy_cells(shape(), 2000, 4)), 1e-9);
+}
+
+// With many more unknowns than the entries can settle, the fit soon learns noise.
+TEST_F(HeldOutEntries, EndAFitOnceTheirErrorHasRisenTwiceAndThenTheModelOfTheLeastIsTheResult) {
+  const TensorFile validation = held_out(4);
+  CpdOptions options = completion_options(200, nullptr, {.validation = &validation});
+  options.rank = 40;
+  std::vector<double> errors;
+  bool has_converged = false;
+  options.on_sweep = [&](const SweepReport& report) {
+    errors.push_back(report.validation_error.value());
+    has_converged = report.converged;
+    return true;
+  };
+
+  const CpdModel model = fit_cpd(tensor_, {}, options);
+
+  EXPECT_EQ(model.stop_reason, StopReason::tolerance);
+  EXPECT_TRUE(has_converged);
+  ASSERT_GE(errors.size(), 3);
+  EXPECT_GT(errors[errors.size() - 1], errors[errors.size() - 2]);
+  EXPECT_GT(errors[errors.size() - 2], errors[errors.size() - 3]);
+  const auto least = std::ranges::min_element(errors);
+  EXPECT_LT(least, errors.end() - 2);
+  EXPECT_NEAR(*least, error_of(model, noisy_cells(shape(), 2000, 4)), 1e-9);
+}
+
+TEST_F(HeldOutEntries, WidenTheLanesOfADeviceIfTheirChunksAreLarger) {
+  const TensorFile small = held_out(4, {.chunk_nnz = 100});
+  const TensorFile large = held_out(5, {.chunk_nnz = 2000});
+  const DeclaredGpu gpu{.memory_bytes = std::uint64_t{1} << 30};
+  const auto planned = [&](const TensorFile& validation) {
+    return plan_cpd(tensor_, {}, completion_options(1, nullptr, {.validation = &validation}), &gpu);
+  };
+
+  EXPECT_GT(planned(large).device_minimum_bytes, planned(small).device_minimum_bytes);
+  EXPECT_GT(planned(large).minimum_bytes, planned(small).minimum_bytes);
+}
+
+TEST_F(HeldOutEntries, WithOtherLabelsAreRefused) {
+  const auto ingest_table = [this](const std::string& name, const std::string& text) {
+    ingest_files({folder_.write(name + ".csv", text)}, folder_ / (name + ".blco"),
+                 {.columns = {.modes = {"user", "film"}, .value = "stars"}});
+    return TensorFile(folder_ / (name + ".blco"));
+  };
+  const TensorFile given = ingest_table("given", "user,film,stars\nann,up,3\nbob,brazil,4\nann,brazil,5\n");
+  const TensorFile held_out = ingest_table("held-out", "user,film,stars\nbob,up,3\nann,brazil,4\n");
+
+  try {
+    fit_cpd(given, {}, completion_options(1, nullptr, {.validation = &held_out}));
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "label 1 of mode 0 is 'ann' in the tensor, but 'bob' in the held-out entries; ingest them with the "
+                 "tensor as `IngestOptions.columns.labels_from`, which keeps the numbers of its labels");
+  }
+}
+
+TEST_F(HeldOutEntries, OfOtherIndicesAreRefused) {
+  const auto complaint_of = [this](const CompletionMethod& method) -> std::string {
+    try {
+      fit_cpd(tensor_, {}, completion_options(1, nullptr, method));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+      return error.what();
+    }
+    return "accepted";
+  };
+  const TemporaryFolder other;
+  const TensorFile longer = ingest_small_chunks(other, noisy_cells({60, 50, 41}, 500, 3));
+  const TensorFile relabelled = held_out(4, {.relabel = Relabel::frequency});
+
+  EXPECT_EQ(complaint_of({.validation = &longer}),
+            "`validation`: the held-out entries have the shape 60x50x41, but the tensor has the shape 60x50x40; ingest "
+            "both with the same `IngestOptions.shape`");
+  EXPECT_EQ(complaint_of({.validation = &relabelled}),
+            "`validation`: mode 0 of the held-out entries is stored with other indices than that of the tensor; ingest "
+            "both with `IngestOptions.relabel = none`");
+  EXPECT_EQ(complaint_of({.cg_steps = 0}), "`cg_steps` must be at least 1");
+}
+
+}  // namespace
+}  // namespace blco

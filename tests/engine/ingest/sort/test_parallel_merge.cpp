@@ -1,0 +1,114 @@
+// Merging by windows on all threads against a map that folds in input order.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "engine/common/thread_pool.hpp"
+#include "engine/ingest/sort/fold.hpp"
+#include "engine/ingest/sort/parallel_merge.hpp"
+#include "engine/ingest/sort/run_builder.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::size_t run_entries = 30'000;  // some blocks, and part of one
+
+using Folded = std::map<std::pair<std::uint64_t, std::uint64_t>, double>;
+
+class ParallelMergeTest : public testing::Test {
+ protected:
+  std::unique_ptr<MemoryRun> make_run(const TensorLayout& layout, std::uint64_t first, std::uint64_t length) {
+    CoordinateBatch batch;
+    batch.order = 2;
+    for (std::size_t i = 0; i < run_entries; ++i) {
+      const std::vector<std::uint64_t> point = {first + random_() % length, random_() % layout.shape()[1]};
+      batch.wide.insert(batch.wide.end(), point.begin(), point.end());
+      batch.values.push_back(std::normal_distribution<double>()(random_));
+      const LineIndex line = layout.linearize(point);
+      const auto [at, fresh] = expected_.try_emplace({line.key, line.low}, batch.values.back());
+      if (!fresh) at->second += batch.values.back();
+    }
+    batch.upper = {first + length - 1, layout.shape()[1] - 1};
+    RunBuilder builder;
+    builder.add(std::move(batch));
+    return builder.finish(layout, pool_);
+  }
+
+  void store_run(const TensorLayout& layout, std::uint64_t first, std::uint64_t length) {
+    store_->append(*make_run(layout, first, length), pool_, [](std::uint64_t) {});
+  }
+
+  Folded merged(const TensorLayout& layout, std::unique_ptr<MemoryRun> last, std::uint64_t window_blocks, int threads) {
+    ThreadPool pool(threads);
+    const auto source =
+        fold_run(merge_in_parallel(*store_, std::move(last), {DuplicatePolicy::sum, window_blocks}, pool),
+                 DuplicatePolicy::sum, {layout});
+    Folded found;
+    SortedPart part;
+    std::pair<std::uint64_t, std::uint64_t> before;
+    while (source->next(part, 777)) {
+      const SortedBatch& batch = part.entries;
+      EXPECT_EQ(part.count, batch.count());
+      for (std::size_t i = 0; i < batch.count(); ++i) {
+        const std::pair line(layout.has_key() ? batch.key[i] : 0, batch.low[i]);
+        EXPECT_TRUE(found.empty() || before < line) << "out of order, or twice";
+        before = line;
+        found[line] = batch.values[i];
+      }
+    }
+    return found;
+  }
+
+  void make_store(bool has_key) { store_ = std::make_unique<RunStore>(folder_.path(), "test", has_key); }
+
+  std::mt19937_64 random_{31};
+  ThreadPool pool_{2};
+  TemporaryFolder folder_;
+  std::unique_ptr<RunStore> store_;
+  Folded expected_;
+};
+
+TEST_F(ParallelMergeTest, FoldsInInputOrderForEveryWindowAndNumberOfThreads) {
+  const std::vector<std::vector<std::uint64_t>> shapes = {{1000, 300}, {1ull << 40, 1ull << 30}, {300, 1000}};
+  for (const auto& shape : shapes) {
+    const TensorLayout layout(shape);
+    const std::pair<std::uint64_t, int> cases[] = {{1, 3}, {7, 1}, {7, 3}, {500, 3}};
+    for (const auto& [window, threads] : cases) {
+      make_store(layout.has_key());
+      expected_.clear();
+      for (int run = 0; run < 3; ++run) store_run(layout, 0, shape[0]);
+      auto last = make_run(layout, 0, shape[0]);
+
+      EXPECT_TRUE(merged(layout, std::move(last), window, threads) == expected_)
+          << "window " << window << ", " << threads << " threads, " << layout.line_bits() << " bits";
+    }
+  }
+}
+
+// What comes sorted gives runs that do not overlap: a window is of one run.
+TEST_F(ParallelMergeTest, MergesRunsThatDoNotOverlap) {
+  const std::vector<std::uint64_t> shape = {10'000, 200};
+  const TensorLayout layout(shape);
+  make_store(false);
+  for (std::uint64_t run = 0; run < 4; ++run) store_run(layout, 2500 * run, 2500);
+
+  EXPECT_TRUE(merged(layout, nullptr, 5, 2) == expected_);
+}
+
+TEST_F(ParallelMergeTest, WindowsHoldLinesUnlessEqualOnesFillManyBlocks) {
+  constexpr std::uint64_t window = 64;
+  const TensorLayout few(std::vector<std::uint64_t>{1, 2});
+  const TensorLayout many(std::vector<std::uint64_t>{1000, 1000});
+  make_store(false);
+  for (int run = 0; run < 8; ++run) store_run(many, 0, 1000);
+  EXPECT_TRUE(lines_fit_window(*store_, window));
+
+  make_store(false);
+  for (int run = 0; run < 40; ++run) store_run(few, 0, 1);
+  EXPECT_FALSE(lines_fit_window(*store_, window));
+}
+
+}  // namespace
+}  // namespace blco
