@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cuda/device_code.hpp"
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda_backend.hpp"
+#include "tests/bench/machine/device_peaks.hpp"
 
 namespace blco {
 namespace {
@@ -64,13 +64,6 @@ double median_speed(double amount, Stream& stream, const Work& queue_work) {
 }
 
 }  // namespace
-
-int cuda::oldest_architecture() { return std::min({__CUDA_ARCH_LIST__}); }
-
-cudaError_t cuda::find_code() {
-  cudaFuncAttributes attributes{};
-  return cudaFuncGetAttributes(&attributes, read_kernel);
-}
 
 DeviceBandwidths measure_device_bandwidths() {
   const DeviceSearch found = find_device();

@@ -1,4 +1,4 @@
-#include "kernels/machine/host_caches.hpp"
+#include "tests/bench/machine/host_caches.hpp"
 
 #include <unistd.h>
 

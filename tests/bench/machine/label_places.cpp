@@ -1,4 +1,4 @@
-#include "engine/inspect/label_places.hpp"
+#include "tests/bench/machine/label_places.hpp"
 
 #include <algorithm>
 #include <cmath>

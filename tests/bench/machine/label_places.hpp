@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/inspect/svg_writer.hpp"
+#include "tests/bench/machine/svg_writer.hpp"
 
 namespace blco {
 

@@ -1,4 +1,4 @@
-#include "engine/inspect/log_axis.hpp"
+#include "tests/bench/machine/log_axis.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "kernels/machine/machine_peaks.hpp"
+#include "tests/bench/machine/machine_peaks.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,7 @@
 
 #include "blco/error.hpp"
 #include "kernels/aligned_buffer.hpp"
-#include "kernels/machine/peak_loops.hpp"
+#include "tests/bench/machine/peak_loops.hpp"
 
 namespace blco {
 namespace {

@@ -5,9 +5,14 @@
 #include <cstdint>
 
 #include "blco/executor.hpp"
-#include "kernels/peak_effort.hpp"
 
 namespace blco {
+
+// How long a measurement may take. The best repeat counts: whatever else runs on the machine only takes time away.
+struct PeakEffort {
+  double seconds = 0.03;  // of one repeat, at least
+  int repeats = 7;
+};
 
 // Bytes per second that the executor's threads load together, each from memory of its own: `set_bytes`, rounded up to
 // cache lines. All threads begin together; for one that

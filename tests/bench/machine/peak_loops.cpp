@@ -1,9 +1,9 @@
-#include "kernels/machine/peak_loops.hpp"
+#include "tests/bench/machine/peak_loops.hpp"
 
 #include "kernels/highway_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/machine/peak_loops.cpp"
+#define HWY_TARGET_INCLUDE "tests/bench/machine/peak_loops.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 

@@ -1,5 +1,6 @@
+#include "tests/bench/machine/roofline.hpp"
+
 #include <algorithm>
-#include <blco/roofline.hpp>
 #include <fstream>
 
 #include "blco/error.hpp"
@@ -7,8 +8,9 @@
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "kernels/cuda_backend.hpp"
-#include "kernels/machine/host_caches.hpp"
-#include "kernels/machine/machine_peaks.hpp"
+#include "tests/bench/machine/device_peaks.hpp"
+#include "tests/bench/machine/host_caches.hpp"
+#include "tests/bench/machine/machine_peaks.hpp"
 
 namespace blco {
 namespace {

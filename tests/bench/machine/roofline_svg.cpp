@@ -1,14 +1,14 @@
 #include <algorithm>
 #include <array>
-#include <blco/roofline.hpp>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <utility>
 
-#include "engine/inspect/label_places.hpp"
-#include "engine/inspect/log_axis.hpp"
-#include "engine/inspect/svg_writer.hpp"
+#include "tests/bench/machine/label_places.hpp"
+#include "tests/bench/machine/log_axis.hpp"
+#include "tests/bench/machine/roofline.hpp"
+#include "tests/bench/machine/svg_writer.hpp"
 
 namespace blco {
 namespace {

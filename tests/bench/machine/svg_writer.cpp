@@ -1,4 +1,4 @@
-#include "engine/inspect/svg_writer.hpp"
+#include "tests/bench/machine/svg_writer.hpp"
 
 #include <algorithm>
 #include <array>

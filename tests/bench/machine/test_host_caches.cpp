@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "kernels/machine/host_caches.hpp"
+#include "tests/bench/machine/host_caches.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/machine/machine_peaks.hpp"
-#include "kernels/machine/peak_loops.hpp"
+#include "tests/bench/machine/machine_peaks.hpp"
+#include "tests/bench/machine/peak_loops.hpp"
 #include "tests/thread_executor.hpp"
 
 namespace blco {

@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <blco/roofline.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <regex>
 
 #include "blco/error.hpp"
-#include "tests/engine/inspect/xml_reader.hpp"
+#include "tests/bench/machine/roofline.hpp"
+#include "tests/bench/machine/xml_reader.hpp"
 
 namespace blco {
 namespace {

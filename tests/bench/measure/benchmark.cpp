@@ -1,8 +1,9 @@
+#include "tests/bench/measure/benchmark.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <blco/benchmark.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -14,9 +15,10 @@
 #include "blco/option_name.hpp"
 #include "engine/fit/cpd_job.hpp"
 #include "engine/fit/initial_factors.hpp"
-#include "engine/inspect/stopwatch.hpp"
 #include "engine/stream/streamer.hpp"
 #include "kernels/host/sorted_tiles.hpp"
+#include "tests/bench/machine/device_peaks.hpp"
+#include "tests/bench/measure/stopwatch.hpp"
 
 namespace blco {
 namespace {

@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <blco/benchmark.hpp>
 #include <chrono>
 #include <functional>
 #include <utility>
@@ -12,13 +11,14 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/thread_pool.hpp"
-#include "engine/inspect/discarding_backend.hpp"
 #include "engine/stream/streamer.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "io/container/container_reader.hpp"
 #include "io/file/direct_file.hpp"
 #include "io/file/file_descriptor.hpp"
 #include "io/file/transfer.hpp"
+#include "tests/bench/measure/benchmark.hpp"
+#include "tests/bench/measure/discarding_backend.hpp"
 
 namespace blco {
 namespace {

@@ -1,6 +1,7 @@
 // Builds the formats one after the other, then lets their passes of each mode alternate.
+#include "tests/bench/measure/format_benchmark.hpp"
+
 #include <algorithm>
-#include <blco/format_benchmark.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -15,9 +16,9 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/fit/cpd_job.hpp"
 #include "engine/fit/initial_factors.hpp"
-#include "engine/inspect/format_run.hpp"
-#include "engine/inspect/mttkrp_oracle.hpp"
-#include "engine/inspect/stopwatch.hpp"
+#include "tests/bench/measure/format_run.hpp"
+#include "tests/bench/measure/mttkrp_oracle.hpp"
+#include "tests/bench/measure/stopwatch.hpp"
 
 namespace blco {
 namespace {

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <blco/cpd.hpp>
-#include <blco/format_benchmark.hpp>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "engine/inspect/natural_tensor.hpp"
 #include "engine/stream/planner.hpp"
+#include "tests/bench/measure/format_benchmark.hpp"
+#include "tests/bench/measure/natural_tensor.hpp"
 
 namespace blco {
 

@@ -1,4 +1,4 @@
-#include "engine/inspect/mttkrp_oracle.hpp"
+#include "tests/bench/measure/mttkrp_oracle.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "engine/inspect/natural_tensor.hpp"
+#include "tests/bench/measure/natural_tensor.hpp"
 
 #include <cstddef>
 #include <numeric>

@@ -5,9 +5,9 @@
 
 #include "engine/fit/cpd_job.hpp"
 #include "engine/fit/initial_factors.hpp"
-#include "engine/inspect/format_run.hpp"
-#include "engine/inspect/stopwatch.hpp"
 #include "kernels/host/sorted_tiles.hpp"
+#include "tests/bench/measure/format_run.hpp"
+#include "tests/bench/measure/stopwatch.hpp"
 
 namespace blco {
 namespace {

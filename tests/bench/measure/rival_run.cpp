@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "blco/error.hpp"
-#include "engine/inspect/format_run.hpp"
-#include "engine/inspect/stopwatch.hpp"
+#include "tests/bench/measure/format_run.hpp"
+#include "tests/bench/measure/stopwatch.hpp"
 
 namespace blco {
 namespace {

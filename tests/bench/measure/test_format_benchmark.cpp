@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <blco/format_benchmark.hpp>
 #include <blco/ingest.hpp>
 #include <cmath>
 #include <limits>
@@ -11,8 +10,9 @@
 
 #include "blco/error.hpp"
 #include "engine/common/thread_pool.hpp"
-#include "engine/inspect/mttkrp_oracle.hpp"
-#include "engine/inspect/natural_tensor.hpp"
+#include "tests/bench/measure/format_benchmark.hpp"
+#include "tests/bench/measure/mttkrp_oracle.hpp"
+#include "tests/bench/measure/natural_tensor.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
 

@@ -1,7 +1,7 @@
 // Measured reads of a container, as a table or as JSON.
 #include <fmt/format.h>
 
-#include "tools/programs/bench_report.hpp"
+#include "tests/bench/programs/bench_report.hpp"
 
 namespace blco::bench {
 namespace {

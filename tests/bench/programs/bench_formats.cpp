@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tools/programs/bench_report.hpp"
+#include "tests/bench/programs/bench_report.hpp"
 #include "tools/programs/cli.hpp"
 
 namespace blco::bench {

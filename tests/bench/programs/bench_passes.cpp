@@ -1,7 +1,7 @@
 // Measured passes of our own format, as a table or as JSON.
 #include <fmt/format.h>
 
-#include "tools/programs/bench_report.hpp"
+#include "tests/bench/programs/bench_report.hpp"
 #include "tools/programs/cli.hpp"
 
 namespace blco::bench {

@@ -1,14 +1,14 @@
 // Prints what blco-bench measured, as tables or as one JSON object. tools/programs/JSON.md documents the keys.
 #pragma once
 
-#include <blco/benchmark.hpp>
-#include <blco/format_benchmark.hpp>
-#include <blco/roofline.hpp>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tests/bench/machine/roofline.hpp"
+#include "tests/bench/measure/benchmark.hpp"
+#include "tests/bench/measure/format_benchmark.hpp"
 #include "tools/programs/reporter.hpp"
 
 namespace blco::bench {

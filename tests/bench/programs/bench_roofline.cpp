@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "tools/programs/bench_report.hpp"
+#include "tests/bench/programs/bench_report.hpp"
 #include "tools/programs/cli.hpp"
 
 namespace blco::bench {

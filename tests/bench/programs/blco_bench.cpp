@@ -5,7 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "tools/programs/bench_report.hpp"
+#include "tests/bench/programs/bench_report.hpp"
 #include "tools/programs/cli.hpp"
 
 namespace {

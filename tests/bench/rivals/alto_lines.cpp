@@ -1,12 +1,12 @@
 // The loop of ALTO, with order, row length and line index width compiled in, once per instruction set.
-#include "kernels/rivals/alto_lines.hpp"
+#include "tests/bench/rivals/alto_lines.hpp"
 
 #include "blco/bits.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/highway_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/rivals/alto_lines.cpp"
+#define HWY_TARGET_INCLUDE "tests/bench/rivals/alto_lines.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 

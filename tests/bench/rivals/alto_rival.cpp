@@ -4,11 +4,11 @@
 #include <numeric>
 
 #include "kernels/part_ranges.hpp"
-#include "kernels/rivals/alto_lines.hpp"
-#include "kernels/rivals/host_rival.hpp"
-#include "kernels/rivals/private_outputs.hpp"
-#include "kernels/rivals/rival_families.hpp"
-#include "kernels/rivals/sorted_lines.hpp"
+#include "tests/bench/rivals/alto_lines.hpp"
+#include "tests/bench/rivals/host_rival.hpp"
+#include "tests/bench/rivals/private_outputs.hpp"
+#include "tests/bench/rivals/rival_families.hpp"
+#include "tests/bench/rivals/sorted_lines.hpp"
 
 namespace blco {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/rivals/coo_list.hpp"
+#include "tests/bench/rivals/coo_list.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 #include "kernels/csf/natural_sort.hpp"
 #include "kernels/part_ranges.hpp"
-#include "kernels/rivals/sorted_lines.hpp"
+#include "tests/bench/rivals/sorted_lines.hpp"
 
 namespace blco {
 namespace {

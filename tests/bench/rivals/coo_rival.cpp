@@ -4,11 +4,11 @@
 
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/part_ranges.hpp"
-#include "kernels/rivals/coo_list.hpp"
-#include "kernels/rivals/coo_rows.hpp"
-#include "kernels/rivals/host_rival.hpp"
-#include "kernels/rivals/private_outputs.hpp"
-#include "kernels/rivals/rival_families.hpp"
+#include "tests/bench/rivals/coo_list.hpp"
+#include "tests/bench/rivals/coo_rows.hpp"
+#include "tests/bench/rivals/host_rival.hpp"
+#include "tests/bench/rivals/private_outputs.hpp"
+#include "tests/bench/rivals/rival_families.hpp"
 
 namespace blco {
 namespace {

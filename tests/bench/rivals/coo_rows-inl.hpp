@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <atomic>
 
-#include "kernels/rivals/coo_list.hpp"
-#include "kernels/rivals/coo_rows.hpp"
-#include "kernels/rivals/coordinate_columns-inl.hpp"
+#include "tests/bench/rivals/coo_list.hpp"
+#include "tests/bench/rivals/coo_rows.hpp"
+#include "tests/bench/rivals/coordinate_columns-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {

@@ -1,13 +1,13 @@
 // The loops over lists of coordinates for float.
 #include "kernels/highway_targets.hpp"
-#include "kernels/rivals/coo_rows.hpp"
+#include "tests/bench/rivals/coo_rows.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/rivals/coo_rows_f32.cpp"
+#define HWY_TARGET_INCLUDE "tests/bench/rivals/coo_rows_f32.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "kernels/rivals/coo_rows-inl.hpp"
+#include "tests/bench/rivals/coo_rows-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {

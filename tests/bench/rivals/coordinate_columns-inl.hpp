@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "kernels/aligned_buffer.hpp"
-#include "kernels/rivals/coordinate_task.hpp"
+#include "tests/bench/rivals/coordinate_task.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {

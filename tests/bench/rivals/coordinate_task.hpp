@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/rivals/rival.hpp"
+#include "tests/bench/rivals/rival.hpp"
 
 namespace blco {
 

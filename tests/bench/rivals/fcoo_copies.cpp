@@ -1,4 +1,4 @@
-#include "kernels/rivals/fcoo_copies.hpp"
+#include "tests/bench/rivals/fcoo_copies.hpp"
 
 #include <cstddef>
 #include <span>

@@ -6,8 +6,8 @@
 
 #include "blco/executor.hpp"
 #include "kernels/aligned_buffer.hpp"
-#include "kernels/rivals/coo_list.hpp"
-#include "kernels/rivals/rival.hpp"
+#include "tests/bench/rivals/coo_list.hpp"
+#include "tests/bench/rivals/rival.hpp"
 
 namespace blco {
 

@@ -3,10 +3,10 @@
 
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/part_ranges.hpp"
-#include "kernels/rivals/fcoo_copies.hpp"
-#include "kernels/rivals/fcoo_rows.hpp"
-#include "kernels/rivals/host_rival.hpp"
-#include "kernels/rivals/rival_families.hpp"
+#include "tests/bench/rivals/fcoo_copies.hpp"
+#include "tests/bench/rivals/fcoo_rows.hpp"
+#include "tests/bench/rivals/host_rival.hpp"
+#include "tests/bench/rivals/rival_families.hpp"
 
 namespace blco {
 namespace {

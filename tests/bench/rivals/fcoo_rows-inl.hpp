@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernels/rivals/coordinate_columns-inl.hpp"
-#include "kernels/rivals/fcoo_rows.hpp"
+#include "tests/bench/rivals/coordinate_columns-inl.hpp"
+#include "tests/bench/rivals/fcoo_rows.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {

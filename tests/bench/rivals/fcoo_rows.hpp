@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/rivals/coordinate_task.hpp"
+#include "tests/bench/rivals/coordinate_task.hpp"
 
 namespace blco {
 

@@ -1,13 +1,13 @@
 // Segmented sums for float.
 #include "kernels/highway_targets.hpp"
-#include "kernels/rivals/fcoo_rows.hpp"
+#include "tests/bench/rivals/fcoo_rows.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/rivals/fcoo_rows_f32.cpp"
+#define HWY_TARGET_INCLUDE "tests/bench/rivals/fcoo_rows_f32.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "kernels/rivals/fcoo_rows-inl.hpp"
+#include "tests/bench/rivals/fcoo_rows-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {

@@ -11,7 +11,7 @@
 #include "blco/executor.hpp"
 #include "kernels/host/row_matrix.hpp"
 #include "kernels/part_ranges.hpp"
-#include "kernels/rivals/rival.hpp"
+#include "tests/bench/rivals/rival.hpp"
 
 namespace blco {
 

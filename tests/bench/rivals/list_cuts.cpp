@@ -1,4 +1,4 @@
-#include "kernels/rivals/list_cuts.hpp"
+#include "tests/bench/rivals/list_cuts.hpp"
 
 #include "kernels/csf/csf_cuts.hpp"
 

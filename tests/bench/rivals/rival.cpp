@@ -1,4 +1,4 @@
-#include "kernels/rivals/rival.hpp"
+#include "tests/bench/rivals/rival.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
-#include "kernels/rivals/rival_families.hpp"
+#include "tests/bench/rivals/rival_families.hpp"
 
 namespace blco {
 namespace {

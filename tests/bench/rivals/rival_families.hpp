@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "kernels/rivals/rival.hpp"
+#include "tests/bench/rivals/rival.hpp"
 
 namespace blco {
 

@@ -5,10 +5,10 @@
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/csf/row_locks.hpp"
 #include "kernels/host/row_matrix.hpp"
-#include "kernels/rivals/csf_pieces.hpp"
-#include "kernels/rivals/fcoo_copies.hpp"
-#include "kernels/rivals/fcoo_rows.hpp"
-#include "kernels/rivals/rival.hpp"
+#include "tests/bench/rivals/csf/csf_pieces.hpp"
+#include "tests/bench/rivals/fcoo_copies.hpp"
+#include "tests/bench/rivals/fcoo_rows.hpp"
+#include "tests/bench/rivals/rival.hpp"
 
 namespace blco {
 namespace {

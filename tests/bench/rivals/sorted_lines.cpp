@@ -1,4 +1,4 @@
-#include "kernels/rivals/sorted_lines.hpp"
+#include "tests/bench/rivals/sorted_lines.hpp"
 
 #include <array>
 #include <cstddef>

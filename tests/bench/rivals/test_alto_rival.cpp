@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "blco/error.hpp"
-#include "tests/kernels/rivals/rival_cases.hpp"
+#include "tests/bench/rivals/rival_cases.hpp"
 
 namespace blco::testing {
 namespace {

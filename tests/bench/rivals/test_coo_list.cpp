@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/rivals/coo_list.hpp"
-#include "tests/kernels/rivals/rival_cases.hpp"
+#include "tests/bench/rivals/coo_list.hpp"
+#include "tests/bench/rivals/rival_cases.hpp"
 
 namespace blco::testing {
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/kernels/rivals/rival_cases.hpp"
+#include "tests/bench/rivals/rival_cases.hpp"
 
 namespace blco::testing {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "kernels/rivals/rival.hpp"
-#include "tests/kernels/rivals/rival_cases.hpp"
+#include "tests/bench/rivals/rival.hpp"
+#include "tests/bench/rivals/rival_cases.hpp"
 
 namespace blco::testing {
 namespace {

@@ -8,7 +8,8 @@
 
 #include "kernels/csf/csf_tree.hpp"
 #include "kernels/csf/natural_sort.hpp"
-#include "tests/kernels/rivals/rival_cases.hpp"
+#include "tests/kernels/csf/natural_cases.hpp"
+#include "tests/thread_executor.hpp"
 
 namespace blco::testing {
 

@@ -1,4 +1,4 @@
-#include "kernels/rivals/csf_counts.hpp"
+#include "tests/bench/rivals/csf/csf_counts.hpp"
 
 #include <numeric>
 

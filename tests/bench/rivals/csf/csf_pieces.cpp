@@ -1,10 +1,10 @@
-#include "kernels/rivals/csf_pieces.hpp"
+#include "tests/bench/rivals/csf/csf_pieces.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "kernels/csf/natural_sort.hpp"
-#include "kernels/rivals/mm_parts.hpp"
+#include "tests/bench/rivals/csf/mm_parts.hpp"
 
 namespace blco {
 namespace {

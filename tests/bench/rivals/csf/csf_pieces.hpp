@@ -8,9 +8,9 @@
 
 #include "blco/executor.hpp"
 #include "kernels/csf/csf_tree.hpp"
-#include "kernels/rivals/csf_counts.hpp"
-#include "kernels/rivals/hb_parts.hpp"
-#include "kernels/rivals/rival.hpp"
+#include "tests/bench/rivals/csf/csf_counts.hpp"
+#include "tests/bench/rivals/csf/hb_parts.hpp"
+#include "tests/bench/rivals/rival.hpp"
 
 namespace blco {
 

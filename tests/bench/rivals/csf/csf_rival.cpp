@@ -7,11 +7,11 @@
 #include "kernels/csf/csf_kernel.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/part_ranges.hpp"
-#include "kernels/rivals/csf_pieces.hpp"
-#include "kernels/rivals/host_rival.hpp"
-#include "kernels/rivals/list_cuts.hpp"
-#include "kernels/rivals/private_outputs.hpp"
-#include "kernels/rivals/rival_families.hpp"
+#include "tests/bench/rivals/csf/csf_pieces.hpp"
+#include "tests/bench/rivals/host_rival.hpp"
+#include "tests/bench/rivals/list_cuts.hpp"
+#include "tests/bench/rivals/private_outputs.hpp"
+#include "tests/bench/rivals/rival_families.hpp"
 
 namespace blco {
 namespace {

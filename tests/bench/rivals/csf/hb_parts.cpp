@@ -1,4 +1,4 @@
-#include "kernels/rivals/hb_parts.hpp"
+#include "tests/bench/rivals/csf/hb_parts.hpp"
 
 #include <algorithm>
 #include <cstddef>

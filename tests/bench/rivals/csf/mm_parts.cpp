@@ -1,4 +1,4 @@
-#include "kernels/rivals/mm_parts.hpp"
+#include "tests/bench/rivals/csf/mm_parts.hpp"
 
 #include <algorithm>
 #include <cstddef>

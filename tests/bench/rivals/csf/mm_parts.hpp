@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "blco/executor.hpp"
-#include "kernels/rivals/rival.hpp"
+#include "tests/bench/rivals/rival.hpp"
 
 namespace blco {
 

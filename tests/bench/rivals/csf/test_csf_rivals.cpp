@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "tests/kernels/rivals/rival_cases.hpp"
+#include "tests/bench/rivals/rival_cases.hpp"
 
 namespace blco::testing {
 namespace {

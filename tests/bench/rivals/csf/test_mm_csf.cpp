@@ -5,10 +5,10 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/rivals/csf_counts.hpp"
-#include "kernels/rivals/hb_parts.hpp"
-#include "kernels/rivals/mm_parts.hpp"
-#include "tests/kernels/rivals/csf_cases.hpp"
+#include "tests/bench/rivals/csf/csf_counts.hpp"
+#include "tests/bench/rivals/csf/hb_parts.hpp"
+#include "tests/bench/rivals/csf/mm_parts.hpp"
+#include "tests/kernels/csf/csf_cases.hpp"
 
 namespace blco::testing {
 namespace {

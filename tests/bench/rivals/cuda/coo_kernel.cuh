@@ -6,7 +6,7 @@
 // groups may have too, are added atomically.
 #pragma once
 
-#include "kernels/rivals/cuda/lane_columns.cuh"
+#include "tests/bench/rivals/cuda/lane_columns.cuh"
 
 namespace blco::cuda {
 

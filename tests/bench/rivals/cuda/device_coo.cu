@@ -1,9 +1,9 @@
 #include <numeric>
 
-#include "kernels/rivals/coo_list.hpp"
-#include "kernels/rivals/cuda/coo_kernel.cuh"
-#include "kernels/rivals/cuda/device_families.hpp"
-#include "kernels/rivals/cuda/device_rival.hpp"
+#include "tests/bench/rivals/coo_list.hpp"
+#include "tests/bench/rivals/cuda/coo_kernel.cuh"
+#include "tests/bench/rivals/cuda/device_families.hpp"
+#include "tests/bench/rivals/cuda/device_rival.hpp"
 
 namespace blco::cuda {
 namespace {

@@ -1,9 +1,9 @@
 #include <type_traits>
 #include <variant>
 
-#include "kernels/rivals/csf_pieces.hpp"
-#include "kernels/rivals/cuda/device_families.hpp"
-#include "kernels/rivals/cuda/device_tree.hpp"
+#include "tests/bench/rivals/csf/csf_pieces.hpp"
+#include "tests/bench/rivals/cuda/device_families.hpp"
+#include "tests/bench/rivals/cuda/device_tree.hpp"
 
 namespace blco::cuda {
 namespace {

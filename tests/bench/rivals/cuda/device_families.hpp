@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kernels/rivals/rival.hpp"
+#include "tests/bench/rivals/rival.hpp"
 
 namespace blco::cuda {
 

@@ -1,7 +1,7 @@
-#include "kernels/rivals/cuda/device_families.hpp"
-#include "kernels/rivals/cuda/device_rival.hpp"
-#include "kernels/rivals/cuda/fcoo_kernel.cuh"
-#include "kernels/rivals/fcoo_copies.hpp"
+#include "tests/bench/rivals/cuda/device_families.hpp"
+#include "tests/bench/rivals/cuda/device_rival.hpp"
+#include "tests/bench/rivals/cuda/fcoo_kernel.cuh"
+#include "tests/bench/rivals/fcoo_copies.hpp"
 
 namespace blco::cuda {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "blco/error.hpp"
-#include "kernels/rivals/cuda/device_families.hpp"
-#include "kernels/rivals/rival_families.hpp"
+#include "tests/bench/rivals/cuda/device_families.hpp"
+#include "tests/bench/rivals/rival_families.hpp"
 
 namespace blco {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/cuda/staged_transfer.hpp"
-#include "kernels/rivals/rival.hpp"
+#include "tests/bench/rivals/rival.hpp"
 
 namespace blco::cuda {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "kernels/rivals/cuda/device_tree.hpp"
-#include "kernels/rivals/cuda/slice_list_kernel.cuh"
-#include "kernels/rivals/cuda/slice_parts.hpp"
-#include "kernels/rivals/cuda/tree_arguments.hpp"
+#include "tests/bench/rivals/cuda/device_tree.hpp"
+#include "tests/bench/rivals/cuda/slice_list_kernel.cuh"
+#include "tests/bench/rivals/cuda/slice_parts.hpp"
+#include "tests/bench/rivals/cuda/tree_arguments.hpp"
 
 namespace blco::cuda {
 namespace {

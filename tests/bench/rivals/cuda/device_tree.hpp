@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels/csf/csf_tree.hpp"
-#include "kernels/rivals/cuda/device_rival.hpp"
-#include "kernels/rivals/hb_parts.hpp"
+#include "tests/bench/rivals/csf/hb_parts.hpp"
+#include "tests/bench/rivals/cuda/device_rival.hpp"
 
 namespace blco::cuda {
 

@@ -7,7 +7,7 @@
 // scan, so this one is written out.
 #pragma once
 
-#include "kernels/rivals/cuda/lane_columns.cuh"
+#include "tests/bench/rivals/cuda/lane_columns.cuh"
 
 namespace blco::cuda {
 

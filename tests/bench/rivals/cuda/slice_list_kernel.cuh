@@ -5,7 +5,7 @@
 // slice, and a warp adds one row. COO: every nonzero has a row of its own, which is stored; a warp has a few nonzeros.
 #pragma once
 
-#include "kernels/rivals/cuda/lane_columns.cuh"
+#include "tests/bench/rivals/cuda/lane_columns.cuh"
 
 namespace blco::cuda {
 

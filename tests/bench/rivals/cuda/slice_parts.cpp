@@ -1,4 +1,4 @@
-#include "kernels/rivals/cuda/slice_parts.hpp"
+#include "tests/bench/rivals/cuda/slice_parts.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/csf/csf_tree.hpp"
-#include "kernels/rivals/hb_parts.hpp"
+#include "tests/bench/rivals/csf/hb_parts.hpp"
 
 namespace blco {
 

@@ -7,7 +7,7 @@
 // three modes they take fibers in turns.
 #pragma once
 
-#include "kernels/rivals/cuda/tree_walk.cuh"
+#include "tests/bench/rivals/cuda/tree_walk.cuh"
 
 namespace blco::cuda {
 

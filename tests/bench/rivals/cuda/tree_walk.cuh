@@ -4,8 +4,8 @@
 // child's up (of a leaf: value times row): every node of the target level adds down * up to the row of its coordinate.
 #pragma once
 
-#include "kernels/rivals/cuda/lane_columns.cuh"
-#include "kernels/rivals/cuda/tree_arguments.hpp"
+#include "tests/bench/rivals/cuda/lane_columns.cuh"
+#include "tests/bench/rivals/cuda/tree_arguments.hpp"
 
 namespace blco::cuda {
 
