@@ -73,17 +73,6 @@ double RooflinePoint::intensity() const { return quotient(flops, bytes); }
 double RooflinePoint::flops_per_second() const { return quotient(flops, seconds); }
 double RooflinePoint::bytes_per_second() const { return quotient(bytes, seconds); }
 
-double Roofline::peak_flops_per_second(Precision precision) const {
-  const auto found = std::ranges::find(peaks, precision == Precision::f32 ? "f32" : "f64", &RooflinePeak::name);
-  return found != peaks.end() ? found->flops_per_second : 0;
-}
-
-double Roofline::attainable_flops_per_second(const RooflineLevel& level, const RooflinePoint& point) const {
-  const double by_bytes = point.intensity() * level.bytes_per_second;
-  const double peak = peak_flops_per_second(point.precision);
-  return peak > 0 ? std::min(peak, by_bytes) : by_bytes;
-}
-
 const RooflineLevel* Roofline::level_above(const RooflinePoint& point) const {
   const RooflineLevel* above = nullptr;
   for (const RooflineLevel& level : levels) {

@@ -1,11 +1,9 @@
 // The cache-aware roofline of a machine (Ilic, Pratas and Sousa, IEEE CAL 2014): what it computes at most per byte that
-// its cores request, where these bytes come from one level of the memory hierarchy; and a plot of it.
+// its cores request, where these bytes come from one level of the memory hierarchy.
 #pragma once
 
 #include <blco/device.hpp>
-#include <blco/kernel_choice.hpp>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -15,7 +13,6 @@ namespace blco {
 struct RooflinePoint {
   std::string format;
   int mode = 0;
-  Precision precision = Precision::f64;
   double flops = 0;
   double bytes = 0;
   double seconds = 0;
@@ -45,11 +42,6 @@ struct Roofline {
   std::vector<RooflineLevel> levels;  // the fastest kind of memory first
   std::vector<RooflinePeak> peaks;
 
-  // The peak of a precision's sums: that of f64 for mixed. 0: not measured.
-  double peak_flops_per_second(Precision precision) const;
-  // What the point's kernel attains at most in flops per second if all its bytes come from `level`: the peak of its
-  // precision, or intensity times bandwidth if that is less.
-  double attainable_flops_per_second(const RooflineLevel& level, const RooflinePoint& point) const;
   // The last of the levels that is fast enough for the point: its bytes come on average from no farther away. nullptr:
   // none is.
   const RooflineLevel* level_above(const RooflinePoint& point) const;
@@ -71,10 +63,5 @@ struct RooflineOptions {
 // that is no larger than the L2 caches is left out.
 // Throws Error: invalid_argument, out_of_memory, cuda and not_built (Device::cuda).
 Roofline measure_roofline(const RooflineOptions& options = {});
-
-// An SVG image (900 x 600) with logarithmic axes: flops per byte, and GFLOP/s. A line for every level and peak, and a
-// marker for every point, with its mode beside it where there is room; each has a tooltip. Formats differ in colour and
-// shape, up to 16 of them. Points without a finite intensity and speed above 0 are left out. Text is escaped.
-std::string roofline_svg(const Roofline& roofline, std::span<const RooflinePoint> points, const std::string& title);
 
 }  // namespace blco

@@ -72,7 +72,7 @@ class Comparison {
   }
 
   FormatReport run() {
-    if (!plan()) return std::move(report_);
+    if (!list_formats()) return std::move(report_);
     natural_ = read_natural(*setup_.tensor, pool_);
     setup_.natural = &natural_;
     allow_for_rounding();
@@ -116,47 +116,35 @@ class Comparison {
     report_.device_note = plan.device_note;
   }
 
-  // Lists the formats, and refuses those that cannot be built, or for which no memory is left. Returns false if nothing
-  // is left to measure.
-  bool plan() {
-    const std::vector<std::string> names = formats_.formats.empty() ? format_names() : formats_.formats;
-    const std::uint64_t room = default_host_bytes();
-    std::uint64_t taken = shared_bytes();
-    if (taken > room) {
-      throw Error(ErrorKind::out_of_memory, "a comparison of formats takes " + format_bytes(taken) +
-                                                " for coordinates, factors and outputs, but only " +
-                                                format_bytes(room) + " can be had; take a lower rank");
-    }
-    std::vector<FormatMemory> memory;
-    for (const std::string& name : names) {
+  // Refuses those that cannot be built. Returns false if nothing is left to measure.
+  bool list_formats() {
+    bool any = false;
+    for (const std::string& name : formats_.formats.empty() ? format_names() : formats_.formats) {
       report_.formats.push_back({.name = name});
-      MeasuredFormat& format = report_.formats.back();
-      const std::optional<RivalKind> kind = rival_of(name);
-      const RivalOptions options = rival_options(setup_);
-      if (kind) format.refusal = why_no_rival(*kind, report_.shape, report_.nnz, options);
-      if (!format.refusal.empty()) continue;
-      const std::uint64_t bytes = kind ? rival_bytes(*kind, report_.shape, report_.nnz, options, report_.threads)
-                                       : our_run_bytes(setup_, our_tiers.at(name));
-      if (taken + bytes > room) {
-        format.refusal = "it does not fit: it takes up to " + format_bytes(bytes) + ", and of " + format_bytes(room) +
-                         " the formats before it leave " + format_bytes(room - taken);
-        continue;
-      }
-      // A rival that was built for a device leaves host memory again.
-      if (!kind || !setup_.on_device) taken += bytes;
-      memory.push_back({name, bytes});
+      if (const std::optional<RivalKind> kind = rival_of(name))
+        report_.formats.back().refusal = why_no_rival(*kind, report_.shape, report_.nnz, rival_options(setup_));
+      any = any || report_.formats.back().refusal.empty();
     }
-    if (formats_.on_plan) formats_.on_plan(memory);
-    return !memory.empty();
+    if (!any) return false;
+    check_room(shared_bytes());
+    take(shared_bytes());
+    return true;
   }
 
-  // Coordinates; factors in f64; the oracle's two outputs and the one compared with it; matrices of all rivals.
+  void check_room(std::uint64_t bytes) const {
+    if (bytes <= room_) return;
+    throw Error(ErrorKind::out_of_memory,
+                "up to " + format_bytes(bytes) + " of memory are wanted, and " + format_bytes(room_) + " can be had");
+  }
+
+  void take(std::uint64_t bytes) { room_ -= std::min(room_, bytes); }
+
+  // Coordinates; factors in f64, and those of all rivals; their output, the oracle's two and the one compared with it.
   std::uint64_t shared_bytes() const {
-    std::uint64_t rows = 3 * std::ranges::max(report_.shape);
-    for (const std::uint64_t length : report_.shape) rows += length;
+    std::uint64_t rows = 4 * std::ranges::max(report_.shape);
+    for (const std::uint64_t length : report_.shape) rows += 2 * length;
     return natural_bytes(report_.shape.size(), report_.nnz) +
-           rows * static_cast<std::uint64_t>(report_.rank) * sizeof(double) +
-           rival_matrix_bytes(report_.shape, rival_options(setup_));
+           rows * static_cast<std::uint64_t>(report_.rank) * sizeof(double);
   }
 
   void make_factors() {
@@ -172,10 +160,8 @@ class Comparison {
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       MeasuredFormat& format = report_.formats[i];
       if (!format.refusal.empty()) continue;
-      const std::optional<RivalKind> kind = rival_of(format.name);
       try {
-        runs_[i] = kind ? make_rival_run(setup_, *kind, formats_.tune, sibling)
-                        : make_our_run(setup_, our_tiers.at(format.name));
+        runs_[i] = make_run(format.name, sibling);
       } catch (const std::bad_alloc&) {
         format.refusal = "it does not fit: the system gives no more memory";
         continue;
@@ -185,8 +171,19 @@ class Comparison {
         continue;
       }
       runs_[i]->describe(format);
-      if (kind && sibling == nullptr) sibling = runs_[i].get();
+      take(runs_[i]->host_bytes());
+      if (rival_of(format.name) && sibling == nullptr) sibling = runs_[i].get();
     }
+  }
+
+  std::unique_ptr<FormatRun> make_run(const std::string& name, FormatRun* sibling) {
+    if (const std::optional<RivalKind> kind = rival_of(name)) {
+      check_room(most_rival_bytes(report_.shape, report_.nnz, report_.rank, report_.threads));
+      return make_rival_run(setup_, *kind, formats_.tune, sibling);
+    }
+    FormatSetup setup = setup_;
+    if (setup.budget.host_bytes == 0) setup.budget.host_bytes = room_;
+    return make_our_run(setup, our_tiers.at(name));
   }
 
   void measure(int mode, MttkrpOracle& oracle) {
@@ -219,6 +216,7 @@ class Comparison {
   }
 
   const FormatOptions& formats_;
+  std::uint64_t room_ = default_host_bytes();  // not taken yet
   ThreadPool pool_;
   FormatSetup setup_;
   FormatReport report_;

@@ -6,7 +6,6 @@
 #include <blco/memory_budget.hpp>
 #include <blco/tensor.hpp>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,18 +17,10 @@ namespace blco {
 // Nisa et al., IPDPS 2019 (b-csf, hb-csf) and SC 2019 (mm-csf). coo-line is coo-atomic in line order.
 std::vector<std::string> format_names();
 
-// Host memory that a format takes, as estimated before it is built; with a GPU, others take it while they are built.
-struct FormatMemory {
-  std::string name;
-  std::uint64_t bytes = 0;
-};
-
 struct FormatOptions {
   std::vector<std::string> formats = {};  // of format_names(); empty: all
   int repeats = 25;                       // passes of each mode
   bool tune = true;                       // build other formats with each setting that their papers try; take the best
-  // Called before anything is built, for formats that are not refused.
-  std::function<void(const std::vector<FormatMemory>&)> on_plan = {};
 };
 
 // Repeated passes of one mode.
@@ -82,7 +73,7 @@ struct FormatReport {
 
 // Repeats of all formats alternate, so that other load on the machine slows all alike; each timed pass follows an
 // untimed one of the mode before, as in a sweep. Reads the whole tensor into memory, outside the budget, which is for
-// our format alone; formats that would exceed 80% of the available memory are refused in the report. Uses these
+// our format alone; formats that may exceed 80% of the available memory are refused in the report. Uses these
 // options: rank, device, precision (f64 or f32), seed, threads, deterministic, resolution, lanes, variant. Throws Error
 // as fit_cpd does, and invalid_argument for an unknown format, repeats below 1, mixed precision, or 2^32 nonzeros and
 // more.

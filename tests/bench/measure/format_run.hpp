@@ -24,6 +24,7 @@ class FormatRun {
   virtual RivalWork work(int mode) const = 0;
   // Sets settings, bytes, copies and seconds to build.
   virtual void describe(MeasuredFormat& format) const = 0;
+  virtual std::uint64_t host_bytes() const = 0;
 };
 
 // What all formats of a comparison share. Everything must outlive the runs.
@@ -39,8 +40,6 @@ struct FormatSetup {
 
 // Our format with chunks no nearer to the kernels than `best_tier`; brings them there. Throws Error as fit_cpd does.
 std::unique_ptr<FormatRun> make_our_run(const FormatSetup& setup, Tier best_tier);
-// Host memory that this takes. Needs of the setup tensor, options and budget only.
-std::uint64_t our_run_bytes(const FormatSetup& setup, Tier best_tier);
 
 // Builds the format with every setting to be tried, and keeps the fastest. `sibling`, if not null, made by this
 // function too: on the CPU the new one uses its factors and output. Throws Error as make_rival does.

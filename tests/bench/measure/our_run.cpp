@@ -55,6 +55,8 @@ class OurRun final : public FormatRun {
     return {flops, static_cast<double>(stored.index_bytes + stored.value_bytes) + rows * load.rank};
   }
 
+  std::uint64_t host_bytes() const override { return job_.plan().planned_bytes; }
+
   void describe(MeasuredFormat& format) const override {
     const TensorSummary& summary = tensor_.summary();
     const CpdPlan plan = job_.describe();
@@ -124,10 +126,6 @@ class OurRun final : public FormatRun {
 };
 
 }  // namespace
-
-std::uint64_t our_run_bytes(const FormatSetup& setup, Tier best_tier) {
-  return CpdJob(*setup.tensor, setup.budget, setup.options, request_of(setup, best_tier)).plan().planned_bytes;
-}
 
 std::unique_ptr<FormatRun> make_our_run(const FormatSetup& setup, Tier best_tier) {
   return std::make_unique<OurRun>(setup, best_tier);

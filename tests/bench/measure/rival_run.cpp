@@ -28,6 +28,11 @@ class RivalRun final : public FormatRun {
   void read_output(int, std::span<double> rows) override { rival_->read_output(rows); }
   RivalWork work(int mode) const override { return rival_->work(mode); }
 
+  std::uint64_t host_bytes() const override {
+    const RivalStorage storage = rival_->storage();
+    return on_device_ ? 0 : storage.index_bytes + storage.value_bytes + storage.auxiliary_bytes;
+  }
+
   void describe(MeasuredFormat& format) const override {
     const RivalStorage storage = rival_->storage();
     format.index_bytes = storage.index_bytes;

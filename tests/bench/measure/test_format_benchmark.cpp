@@ -84,20 +84,6 @@ TEST_F(FormatBenchmark, TakesF32) {
   }
 }
 
-TEST_F(FormatBenchmark, SaysWhatItWillTakeBeforeItBuilds) {
-  std::vector<FormatMemory> planned;
-  FormatOptions formats{.formats = {"coo-atomic", "csf-all"}, .repeats = 1};
-  formats.on_plan = [&](const std::vector<FormatMemory>& memory) { planned = memory; };
-
-  const FormatReport report = benchmark_formats(tensor(), formats, {}, on_two_threads());
-
-  ASSERT_EQ(planned.size(), 2U);
-  for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(planned[i].name, report.formats[i].name);
-    EXPECT_GE(planned[i].bytes, report.formats[i].index_bytes + report.formats[i].value_bytes);
-  }
-}
-
 // A plain f32 sum of so many terms is off by more than 1e-5.
 TEST_F(FormatBenchmark, AllowsForRoundingInLongRows) {
   std::string text;

@@ -1,7 +1,6 @@
 // Prints what blco-bench measured, as tables or as one JSON object. tools/programs/JSON.md documents the keys.
 #pragma once
 
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,7 +33,5 @@ cli::Json formats_json(const FormatReport& report);
 void print_roofline(const Roofline& roofline, std::span<const RooflinePoint> points);
 cli::Json roofline_json(const Roofline& roofline);
 std::vector<RooflinePoint> roofline_points(const FormatReport& report);
-// Throws Error{io}, and then leaves no file behind.
-void write_svg(const std::filesystem::path& path, const std::string& svg);
 
 }  // namespace blco::bench

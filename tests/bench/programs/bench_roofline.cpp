@@ -1,7 +1,5 @@
-// The machine's roofline and the formats' points under it, as tables, as JSON and as an image.
+// The machine's roofline and the formats' points under it, as tables and as JSON.
 #include <fmt/format.h>
-
-#include <fstream>
 
 #include "tests/bench/programs/bench_report.hpp"
 #include "tools/programs/cli.hpp"
@@ -13,7 +11,7 @@ std::vector<RooflinePoint> roofline_points(const FormatReport& report) {
   for (const MeasuredFormat& format : report.formats) {
     if (!report.is_right(format)) continue;
     for (const FormatPass& pass : format.passes) {
-      points.push_back({format.name, pass.mode, report.precision, pass.flops, pass.bytes, pass.min_seconds});
+      points.push_back({format.name, pass.mode, pass.flops, pass.bytes, pass.min_seconds});
     }
   }
   return points;
@@ -51,21 +49,6 @@ cli::Json roofline_json(const Roofline& roofline) {
     peaks.push_back({{"name", peak.name}, {"flops_per_second", peak.flops_per_second}});
   }
   return {{"device", roofline.device}, {"threads", roofline.threads}, {"levels", levels}, {"peaks", peaks}};
-}
-
-void write_svg(const std::filesystem::path& path, const std::string& svg) {
-  std::filesystem::path part = path;
-  part += ".part";
-  std::ofstream file(part, std::ios::binary);
-  file << svg << std::flush;
-  const bool is_whole = file.good();
-  file.close();
-  std::error_code failed;
-  if (is_whole) std::filesystem::rename(part, path, failed);
-  if (is_whole && !failed) return;
-  std::error_code ignored;
-  std::filesystem::remove(part, ignored);
-  throw Error(ErrorKind::io, path.string() + ": cannot write the image; is there room, and is the folder writable?");
 }
 
 }  // namespace blco::bench

@@ -24,7 +24,6 @@ struct Arguments {
   std::optional<Loss> loss = {};              // of the loss passes to measure
   bool disk = false;
   bool roofline = false;
-  std::filesystem::path svg;
   bool json = false;
 };
 
@@ -85,7 +84,6 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_flag("--roofline", arguments.roofline,
                 "Measure how many bytes a second the cores load from each level of memory, and how fast they multiply "
                 "and add; with TENSOR, also how near the formats of --format (ours, if it is not given) come to that");
-  line.add_path("--svg", arguments.svg, {.type = "FILE", .description = "Also draw --roofline as an SVG image"});
   line.add_whole("--repeats", arguments.repeats, 1,
                  {.type = "K",
                   .description = "Passes over each mode; the median counts, and with --format the minimum",
@@ -112,15 +110,12 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
 }
 
 void check(const Arguments& arguments) {
-  if (!arguments.svg.empty() && !arguments.roofline)
-    throw Error(ErrorKind::invalid_argument, "--svg requires --roofline");
   if (arguments.roofline && arguments.disk)
     throw Error(ErrorKind::invalid_argument, "--roofline and --disk exclude each other");
   if (arguments.tensor.empty() && (!arguments.roofline || !arguments.formats.empty()))
     throw Error(ErrorKind::invalid_argument, "TENSOR is required");
   if (arguments.cpd.rank == 0 && !arguments.disk && !arguments.tensor.empty())
     throw Error(ErrorKind::invalid_argument, "--rank is required unless --disk is given");
-  if (!arguments.svg.empty()) cli::check_output(arguments.svg, std::span(&arguments.tensor, 1), "--svg");
   if (arguments.loss && (arguments.disk || arguments.roofline || !arguments.formats.empty()))
     throw Error(ErrorKind::invalid_argument, "--loss goes without --format, --roofline and --disk");
   if (!arguments.formats.empty() && arguments.disk)
@@ -201,20 +196,11 @@ void measure_disk(const Arguments& arguments) {
   arguments.json ? bench::print_disk_json(report) : bench::print_disk(report);
 }
 
-void announce(const std::vector<FormatMemory>& formats) {
-  if (formats.empty()) return;
-  std::uint64_t bytes = 0;
-  for (const FormatMemory& format : formats) bytes += format.bytes;
-  cli::log_info("blco-bench", "building " + std::to_string(formats.size()) + " format" +
-                                  (formats.size() == 1 ? "" : "s") + ", in up to " + cli::format_bytes(bytes));
-}
-
 FormatReport measure_formats(const Arguments& arguments) {
   FormatOptions formats;
   formats.formats = arguments.formats;
   if (formats.formats.empty()) formats.formats = {"ours"};
   formats.repeats = repeats_of(arguments);
-  formats.on_plan = announce;
   CpdOptions options = arguments.cpd;
   options.resolution = arguments.resolution.value_or(Resolution::automatic);
   FormatReport report = benchmark_formats(TensorFile(arguments.tensor), formats, arguments.cap, options);
@@ -226,12 +212,10 @@ FormatReport measure_formats(const Arguments& arguments) {
 void compare(const Arguments& arguments) {
   cli::Json json;
   std::vector<RooflinePoint> points;
-  std::string title = "Roofline";
   std::string wrong;
   if (!arguments.tensor.empty()) {
     const FormatReport report = measure_formats(arguments);
     points = bench::roofline_points(report);
-    title = "MTTKRP of " + arguments.tensor.filename().string() + ", rank " + std::to_string(report.rank);
     json = bench::formats_json(report);
     for (const MeasuredFormat& format : report.formats) {
       if (!report.is_right(format)) wrong += (wrong.empty() ? "" : ", ") + format.name;
@@ -243,7 +227,6 @@ void compare(const Arguments& arguments) {
     json["roofline"] = bench::roofline_json(roofline);
     if (!arguments.json && !points.empty()) fmt::print("\n");
     if (!arguments.json) bench::print_roofline(roofline, points);
-    if (!arguments.svg.empty()) bench::write_svg(arguments.svg, roofline_svg(roofline, points, title));
   }
   if (arguments.json) fmt::print("{}\n", json.dump());
   if (!wrong.empty())
@@ -260,7 +243,7 @@ int main(int argc, char** argv) {
       "  blco-bench calls.blco --rank 32 --device cuda --device-memory 2GiB --json\n"
       "  blco-bench calls.blco --rank 16 --loss poisson\n"
       "  blco-bench calls.blco --rank 32 --format ours,csf-all,mm-csf\n"
-      "  blco-bench calls.blco --rank 32 --format all --roofline --svg roofline.svg\n"
+      "  blco-bench calls.blco --rank 32 --format all --roofline --json\n"
       "  blco-bench calls.blco --disk");
   Arguments arguments;
   arguments.cpd.rank = 0;

@@ -4,11 +4,13 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
+#include "kernels/host/row_matrix.hpp"
 #include "tests/bench/rivals/rival_families.hpp"
 
 namespace blco {
@@ -20,6 +22,11 @@ constexpr std::array kinds{RivalKind::alto,           RivalKind::coo_atomic, Riv
 constexpr std::array names{"alto", "coo-atomic", "coo-line", "coo-single", "coo-duplicated", "coo-perm",
                            "fcoo", "csf-one",    "csf-all",  "b-csf",      "hb-csf",         "mm-csf"};
 static_assert(kinds.size() == names.size());
+
+// Of each nonzero, while lines are sorted (sorted_lines.hpp).
+constexpr std::uint64_t sorting_bytes = 68;
+// Locks, cuts, counts of digits, and what arrays waste of their last pages.
+constexpr std::uint64_t small_bytes = std::uint64_t{2} << 20;
 
 int line_bits_of(std::span<const std::uint64_t> shape) {
   int bits = 0;
@@ -82,6 +89,16 @@ std::vector<RivalKnobs> knobs_to_try(RivalKind kind, bool on_device) {
   if (splits) vary(&RivalKnobs::block_threads, {512, 128});
   if (kind == RivalKind::mm_csf) vary(&RivalKnobs::warps_per_fiber, {4, 1, 2, 8, 16});
   return tries;
+}
+
+std::uint64_t most_rival_bytes(std::span<const std::uint64_t> shape, std::uint64_t nnz, int rank, int threads) {
+  const std::uint64_t order = shape.size();
+  // A tree and values for every mode, or lines while they are sorted.
+  const std::uint64_t of_nonzero = order * (2 * order * sizeof(std::uint32_t) + sizeof(double)) + sorting_bytes;
+  // Factors, and an output of each thread; arrays are whole pages.
+  const std::uint64_t rows = std::accumulate(shape.begin(), shape.end(), std::uint64_t{0}) +
+                             static_cast<std::uint64_t>(threads + 1) * std::ranges::max(shape);
+  return nnz * of_nonzero + rows * padded_rank<double>(rank) * sizeof(double) + small_bytes;
 }
 
 std::unique_ptr<Rival> make_rival(RivalKind kind, const RivalTensor& tensor, const RivalOptions& options,

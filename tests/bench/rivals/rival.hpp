@@ -114,11 +114,8 @@ std::string why_no_rival(RivalKind kind, std::span<const std::uint64_t> shape, s
 // Settings of the knobs that the papers try, the usual one first.
 std::vector<RivalKnobs> knobs_to_try(RivalKind kind, bool on_device);
 
-// An estimate from above of the memory that the rival takes, with what its construction needs, without matrices.
-std::uint64_t rival_bytes(RivalKind kind, std::span<const std::uint64_t> shape, std::uint64_t nnz,
-                          const RivalOptions& options, int threads);
-// Memory of factors and output, unless they are a sibling's.
-std::uint64_t rival_matrix_bytes(std::span<const std::uint64_t> shape, const RivalOptions& options);
+// Memory that a rival of any kind takes at most, also while it is built.
+std::uint64_t most_rival_bytes(std::span<const std::uint64_t> shape, std::uint64_t nnz, int rank, int threads);
 
 // The rival keeps copies of what it needs of `tensor`; `executor` must outlive it and also builds it. Throws Error:
 // invalid_argument with the words of why_no_rival; out_of_memory, cuda.

@@ -130,24 +130,5 @@ TEST(CsfRivals, CountCopiesOfTheOutputAsAuxiliary) {
   EXPECT_EQ(shared->work(0).bytes, alone->work(0).bytes);
 }
 
-TEST(CsfRivals, TakeAtMostTheEstimate) {
-  // With fibers of one nonzero and of many.
-  for (const std::vector<std::uint64_t>& shape : {std::vector<std::uint64_t>{300, 400, 500}, {6, 3, 4, 5, 700}}) {
-    const NaturalTensor tensor = natural_tensor(random_tensor({.shape = shape, .nnz = 9000, .seed = 2}));
-    ThreadExecutor executor(3);
-    for (const RivalKind kind : every_csf) {
-      for (const std::uint32_t fiber_limit : {0U, 1U, 128U}) {
-        const RivalOptions options{.rank = 17, .knobs = {.fiber_limit = fiber_limit}};
-
-        const RivalStorage storage = make_rival(kind, tensor.view(), options, executor)->storage();
-
-        const std::uint64_t estimate = rival_bytes(kind, shape, tensor.coo.nnz(), options, 3);
-        EXPECT_LE(storage.index_bytes + storage.value_bytes + storage.auxiliary_bytes, estimate)
-            << name_of(kind) << ", limit " << fiber_limit;
-      }
-    }
-  }
-}
-
 }  // namespace
 }  // namespace blco::testing
