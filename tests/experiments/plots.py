@@ -13,8 +13,7 @@ import sys
 try:
     import matplotlib
 except ImportError:
-    print("plots.py: this Python has no matplotlib; Debian's, /usr/bin/python3, has it with python3-matplotlib")
-    sys.exit(77)
+    sys.exit("plots.py: this Python has no matplotlib; Debian's, /usr/bin/python3, has it with python3-matplotlib")
 matplotlib.use("Agg")
 matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text
 from matplotlib import pyplot  # noqa: E402

@@ -1,4 +1,4 @@
-// Prints what blco-bench measured, as tables or as one JSON object. tools/programs/JSON.md documents the keys.
+// Prints what blco-bench measured, as tables or as one JSON object. README.md beside this folder documents the keys.
 #pragma once
 
 #include <span>
