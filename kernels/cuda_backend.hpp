@@ -10,6 +10,7 @@
 
 #include "blco/error.hpp"
 #include "kernels/backend.hpp"
+#include "kernels/kernel_variant.hpp"
 
 namespace blco {
 

@@ -136,6 +136,7 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
   check_options(tensor.summary(), options);
   if (benchmark.loss) check_parameter(*benchmark.loss);
   JobRequest request;
+  request.variant = benchmark.variant;
   request.all_outputs = request.loss_passes = benchmark.loss.has_value();
   add_relabelling_bytes(tensor.chunks().info(), options.rank, request);
   CpdJob job(tensor, budget, options, request);

@@ -10,11 +10,14 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/kernel_variant.hpp"
+
 namespace blco {
 
 struct BenchmarkOptions {
   int repeats = 5;                // passes per mode
   std::optional<Loss> loss = {};  // also measures loss passes to all modes
+  KernelVariant variant = KernelVariant::usual;
 };
 
 struct PassMeasurement {
@@ -62,7 +65,7 @@ struct BenchmarkReport {
 // Runs the MTTKRP of every mode `repeats` times with uniform random factors, and then as many loss passes to all modes,
 // if benchmark.loss says which; the plan has room for the outputs of all modes then. Warm-up passes first bring the
 // resident chunks to their place. The budget decides what is streamed. Uses these options: rank, device, precision,
-// resolution, lanes, variant, seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for repeats
+// resolution, lanes, seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for repeats
 // below 1.
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark = {},
                                  const MemoryBudget& budget = {}, const CpdOptions& options = {});

@@ -61,6 +61,7 @@ class Comparison {
     setup_.options = options;
     setup_.budget = budget;
     setup_.executor = &pool_;
+    setup_.variant = formats.variant;
     report_.threads = pool_.width();
     report_.rank = options.rank;
     report_.precision = options.precision;

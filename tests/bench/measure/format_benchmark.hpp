@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/kernel_variant.hpp"
+
 namespace blco {
 
 // Ours first: "ours" (chunks stay as near to the kernels as memory allows), "ours-packed" (packed, in host memory),
@@ -18,9 +20,10 @@ namespace blco {
 std::vector<std::string> format_names();
 
 struct FormatOptions {
-  std::vector<std::string> formats = {};  // of format_names(); empty: all
-  int repeats = 25;                       // passes of each mode
-  bool tune = true;                       // build other formats with each setting that their papers try; take the best
+  std::vector<std::string> formats = {};         // of format_names(); empty: all
+  int repeats = 25;                              // passes of each mode
+  KernelVariant variant = KernelVariant::usual;  // of ours, on a GPU
+  bool tune = true;  // build other formats with each setting that their papers try; take the best
 };
 
 // Repeated passes of one mode.
@@ -74,7 +77,7 @@ struct FormatReport {
 // Repeats of all formats alternate, so that other load on the machine slows all alike; each timed pass follows an
 // untimed one of the mode before, as in a sweep. Reads the whole tensor into memory, outside the budget, which is for
 // our format alone; formats that may exceed 80% of the available memory are refused in the report. Uses these
-// options: rank, device, precision (f64 or f32), seed, threads, deterministic, resolution, lanes, variant. Throws Error
+// options: rank, device, precision (f64 or f32), seed, threads, deterministic, resolution, lanes. Throws Error
 // as fit_cpd does, and invalid_argument for an unknown format, repeats below 1, mixed precision, or 2^32 nonzeros and
 // more.
 FormatReport benchmark_formats(const Tensor& tensor, const FormatOptions& formats = {}, const MemoryBudget& budget = {},

@@ -15,6 +15,7 @@ namespace {
 JobRequest request_of(const FormatSetup& setup, Tier best_tier) {
   JobRequest request;
   request.best_tier = best_tier;
+  request.variant = setup.variant;
   add_relabelling_bytes(setup.tensor->chunks().info(), setup.options.rank, request);
   return request;
 }

@@ -19,9 +19,10 @@ struct Arguments {
   int repeats = 0;                            // 0: as usual
   std::vector<std::string> formats;           // empty: only ours, and what bounds it
   std::optional<Resolution> resolution = {};  // none: every one
-  double resident_share = 1;                  // of the chunks, on the device
-  double host_share = 1;                      // of the other chunks, in host memory
-  std::optional<Loss> loss = {};              // of the loss passes to measure
+  KernelVariant variant = KernelVariant::usual;
+  double resident_share = 1;      // of the chunks, on the device
+  double host_share = 1;          // of the other chunks, in host memory
+  std::optional<Loss> loss = {};  // of the loss passes to measure
   bool disk = false;
   bool roofline = false;
   bool json = false;
@@ -58,7 +59,7 @@ void add_gpu_options(cli::CommandLine& line, Arguments& arguments) {
        {"hierarchical", Resolution::hierarchical}},
       "On a GPU: how rows of the output are added up; all measures each in turn (with --format: auto)");
   line.add_choice<KernelVariant>(
-      "--variant", cpd.variant,
+      "--variant", arguments.variant,
       {{"usual", KernelVariant::usual}, {"wide", KernelVariant::wide}, {"wide-deep", KernelVariant::wide_deep}},
       "On a GPU, for orders 3 to 5 at rank 32 with f64 sums: half a warp for a nonzero (usual), "
       "a warp (wide), or a warp with four nonzeros in flight (wide-deep)");
@@ -169,7 +170,8 @@ std::vector<bench::Run> measure(const Arguments& arguments) {
   const bool on_device = plan.device_budget_bytes > 0;
   const MemoryBudget cap = streaming_budget(arguments, tensor, plan);
   const auto resolutions = resolutions_of(arguments, on_device);
-  const BenchmarkOptions benchmark{.repeats = repeats_of(arguments), .loss = arguments.loss};
+  const BenchmarkOptions benchmark{
+      .repeats = repeats_of(arguments), .loss = arguments.loss, .variant = arguments.variant};
   std::vector<bench::Run> runs;
   for (const auto& [name, resolution] : resolutions) {
     CpdOptions options = arguments.cpd;
@@ -201,6 +203,7 @@ FormatReport measure_formats(const Arguments& arguments) {
   formats.formats = arguments.formats;
   if (formats.formats.empty()) formats.formats = {"ours"};
   formats.repeats = repeats_of(arguments);
+  formats.variant = arguments.variant;
   CpdOptions options = arguments.cpd;
   options.resolution = arguments.resolution.value_or(Resolution::automatic);
   FormatReport report = benchmark_formats(TensorFile(arguments.tensor), formats, arguments.cap, options);
