@@ -8,6 +8,7 @@
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/part_ranges.hpp"
 #include "tests/bench/rivals/csf/csf_pieces.hpp"
+#include "tests/bench/rivals/csf/slice_kernel.hpp"
 #include "tests/bench/rivals/host_rival.hpp"
 #include "tests/bench/rivals/list_cuts.hpp"
 #include "tests/bench/rivals/private_outputs.hpp"
