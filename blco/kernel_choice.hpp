@@ -19,8 +19,4 @@ enum class Precision { f64, f32, mixed };
 // copies of the output where a mode is short.
 enum class Resolution { automatic, register_based, hierarchical };
 
-// Variants of the GPU kernel for orders 3 to 5 at rank 32 with f64 sums, for measurements: half a warp for a nonzero,
-// two nonzeros in flight (usual); a warp for a nonzero, two in flight (wide) or four (wide_deep).
-enum class KernelVariant { usual, wide, wide_deep };
-
 }  // namespace blco

@@ -66,11 +66,13 @@ without_threads+=':*HaveAKey*:*_f32*:*_mixed*:*RealTensors*'
 run_part() {
   case $1 in
     release) build release "$one_architecture" && run_tests release ;;
-    asan) build asan "${quick[@]}" -- test_blco test_io test_kernels test_engine fuzzers &&
-      run_tests asan -R '^((blco|io|kernels|engine)\.[A-Z]|fuzz\.)' ;;
-    # What streams: ingest, the streamer, fits, scans of chunks, and the host backend, by more than one thread.
-    tsan) build tsan "${quick[@]}" -- test_engine test_kernels &&
-      GTEST_FILTER=$without_threads run_tests tsan -R '^(engine\.[A-Z]|kernels\.(HostBackend|Mttkrp|PassOutput|NOT_))' ;;
+    asan) build asan "${quick[@]}" -- test_blco test_io test_kernels test_engine test_bench fuzzers &&
+      run_tests asan -R '^((blco|io|kernels|engine|bench)\.[A-Z]|fuzz\.)' ;;
+    # What streams: ingest, the streamer, fits, scans of chunks, the host backend, by more than one thread; and formats
+    # of others, on the threads of the engine.
+    tsan) build tsan "${quick[@]}" -- test_engine test_kernels test_bench &&
+      GTEST_FILTER=$without_threads run_tests tsan \
+        -R '^(engine\.[A-Z]|kernels\.(HostBackend|Mttkrp|PassOutput|NOT_)|bench\.(Format|NOT_))' ;;
   esac
 }
 

@@ -104,7 +104,7 @@ void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options
   device.budget_bytes = budget.device_bytes != 0 ? budget.device_bytes : found.limits->free_bytes / 10 * 9;
   device.resolution = options.resolution;
   device.lanes = options.lanes;
-  device.variant = options.variant;
+  device.variant = request.variant;
   request_.device = device;
 }
 

@@ -29,7 +29,8 @@ struct JobRequest {
   std::uint64_t lane_bytes = 0;    // least size of a lane on a device, for chunks of another tensor
   ModeSet dual_modes = 0;          // as in BackendConfig
   const DeclaredGpu* declared = nullptr;  // plan for this GPU only
-  StopPoll stop = {};                     // as in BackendConfig
+  KernelVariant variant = KernelVariant::usual;
+  StopPoll stop = {};  // as in BackendConfig
 };
 
 // Owns what a job needs from its plan to its end.

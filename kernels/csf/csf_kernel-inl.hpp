@@ -253,36 +253,6 @@ struct AnyCsfWalk {
   }
 };
 
-// The walk over slices without fibers.
-template <class Columns>
-struct SliceWalk {
-  using Row = typename Columns::Row;
-
-  template <std::size_t Order>
-  static void run_order(const Columns& columns) {
-    const std::size_t last = Order == 0 ? columns.last() : Order - 1;
-    columns.add_to_roots([&](std::uint32_t slice, Row& sum) {
-      const NodeRange nonzeros = columns.children(0, slice);
-      for (std::uint32_t nonzero = nonzeros.begin; nonzero < nonzeros.end; ++nonzero) {
-        Row product = Columns::set(columns.value(nonzero));
-        for (std::size_t level = 1; level < last; ++level) {
-          columns.template prefetch_after<leaves_ahead>(level, nonzero);
-          product = Columns::multiply(product, columns.load(level, nonzero));
-        }
-        columns.template prefetch_after<leaves_ahead>(last, nonzero);
-        Columns::add_product(product, columns.load(last, nonzero), sum);
-      }
-    });
-  }
-
-  static void run(const CsfTask<typename Columns::Number>& task, const CsfPart& part, std::size_t column) {
-    const Columns columns(task, part, column);
-    if (task.order == 3) return run_order<3>(columns);
-    if (task.order == 4) return run_order<4>(columns);
-    return run_order<0>(columns);
-  }
-};
-
 template <class Columns, std::size_t Order>
 struct CsfOfOrder {
   template <std::size_t Target = Order - 1>
@@ -294,45 +264,35 @@ struct CsfOfOrder {
 
 // `Compiled`: the common orders have loops of their own.
 template <bool Compiled, class Columns>
-void walk_tree(const CsfTask<typename Columns::Number>& task, const CsfPart& part, std::size_t column) {
-  if constexpr (Compiled) {
-    if (task.order == 3) return CsfOfOrder<Columns, 3>::run(task, part, column);
-    if (task.order == 4) return CsfOfOrder<Columns, 4>::run(task, part, column);
-    if (task.order == 5) return CsfOfOrder<Columns, 5>::run(task, part, column);
+struct TreeWalk {
+  static void run(const CsfTask<typename Columns::Number>& task, const CsfPart& part, std::size_t column) {
+    if constexpr (Compiled) {
+      if (task.order == 3) return CsfOfOrder<Columns, 3>::run(task, part, column);
+      if (task.order == 4) return CsfOfOrder<Columns, 4>::run(task, part, column);
+      if (task.order == 5) return CsfOfOrder<Columns, 5>::run(task, part, column);
+    }
+    AnyCsfWalk<Columns>::run(task, part, column);
   }
-  AnyCsfWalk<Columns>::run(task, part, column);
-}
-
-enum class CsfForm { tree, slices };
-
-template <CsfForm Form, bool Compiled, class T, std::size_t Width>
-void walk_columns(const CsfTask<T>& task, const CsfPart& part, std::size_t column) {
-  using Columns = CsfColumns<T, Width>;
-  if constexpr (Form == CsfForm::slices) {
-    SliceWalk<Columns>::run(task, part, column);
-  } else {
-    walk_tree<Compiled, Columns>(task, part, column);
-  }
-}
+};
 
 // Wide rows are cut into tiles of 8, 4, 3, 2 and 1 cache lines, and each is a walk of its own.
-template <CsfForm Form, class T>
+template <template <bool, class> class Walk, class T>
 void walk(const CsfTask<T>& task, const CsfPart& part) {
   constexpr std::size_t line = csf_line<T>;
-  if (task.stride == 1) return walk_columns<Form, false, T, 1>(task, part, 0);
-  if (task.stride == 2) return walk_columns<Form, false, T, 2>(task, part, 0);
-  if (task.stride == 4) return walk_columns<Form, false, T, 4>(task, part, 0);
+  if (task.stride == 1) return Walk<false, CsfColumns<T, 1>>::run(task, part, 0);
+  if (task.stride == 2) return Walk<false, CsfColumns<T, 2>>::run(task, part, 0);
+  if (task.stride == 4) return Walk<false, CsfColumns<T, 4>>::run(task, part, 0);
   if constexpr (line > 8) {
-    if (task.stride == 8) return walk_columns<Form, true, T, 8>(task, part, 0);
+    if (task.stride == 8) return Walk<true, CsfColumns<T, 8>>::run(task, part, 0);
   }
   for (std::size_t column = 0; column < task.stride;) {
     const std::size_t lines = (task.stride - column) / line;
     const std::size_t tile = lines >= 8 ? 8 : std::min<std::size_t>(lines, 4);
-    if (tile == 8) walk_columns<Form, true, T, 8 * line>(task, part, column);
-    if (tile == 4) walk_columns<Form, true, T, 4 * line>(task, part, column);
-    if (tile == 3) walk_columns<Form, false, T, 3 * line>(task, part, column);
-    if (tile == 2) walk_columns<Form, true, T, 2 * line>(task, part, column);
-    if (tile == 1) walk_columns<Form, true, T, line>(task, part, column);
+    if (tile == 8) Walk<true, CsfColumns<T, 8 * line>>::run(task, part, column);
+    if (tile == 4) Walk<true, CsfColumns<T, 4 * line>>::run(task, part, column);
+    if (tile == 3) Walk<false, CsfColumns<T, 3 * line>>::run(task, part, column);
+    if (tile == 2) Walk<true, CsfColumns<T, 2 * line>>::run(task, part, column);
+    if (tile == 1) Walk<true, CsfColumns<T, line>>::run(task, part, column);
     column += tile * line;
   }
 }

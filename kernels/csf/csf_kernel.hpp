@@ -1,4 +1,4 @@
-// MTTKRP on a part of a tree, or of a list of slices, vectorised along the rank.
+// MTTKRP on a part of a tree, vectorised along the rank.
 #pragma once
 
 #include <array>
@@ -42,9 +42,5 @@ struct CsfPart {
 // level 0, the rows of a part other than the first and the last one belong to it alone, and no lock is taken for them.
 void mttkrp_csf(const CsfTask<double>& task, const CsfPart& part);
 void mttkrp_csf(const CsfTask<float>& task, const CsfPart& part);
-
-// out[i] += value * product of the other rows, over the nonzeros of each slice i. Locks as above.
-void mttkrp_slices(const CsfTask<double>& task, const CsfPart& part);
-void mttkrp_slices(const CsfTask<float>& task, const CsfPart& part);
 
 }  // namespace blco

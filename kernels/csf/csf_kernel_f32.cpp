@@ -1,4 +1,4 @@
-// The kernels of the CSF family for float.
+// The kernel of the CSF family for float.
 #include "kernels/csf/csf_kernel.hpp"
 #include "kernels/highway_targets.hpp"
 
@@ -12,8 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {
 
-void mttkrp_csf_f32(const CsfTask<float>& task, const CsfPart& part) { walk<CsfForm::tree>(task, part); }
-void mttkrp_slices_f32(const CsfTask<float>& task, const CsfPart& part) { walk<CsfForm::slices>(task, part); }
+void mttkrp_csf_f32(const CsfTask<float>& task, const CsfPart& part) { walk<TreeWalk>(task, part); }
 
 }  // namespace blco::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -22,12 +21,8 @@ HWY_AFTER_NAMESPACE();
 namespace blco {
 
 HWY_EXPORT(mttkrp_csf_f32);
-HWY_EXPORT(mttkrp_slices_f32);
 
 void mttkrp_csf(const CsfTask<float>& task, const CsfPart& part) { HWY_DYNAMIC_DISPATCH(mttkrp_csf_f32)(task, part); }
-void mttkrp_slices(const CsfTask<float>& task, const CsfPart& part) {
-  HWY_DYNAMIC_DISPATCH(mttkrp_slices_f32)(task, part);
-}
 
 }  // namespace blco
 #endif  // HWY_ONCE

@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "blco/host_device.hpp"
-#include "blco/kernel_choice.hpp"
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
 #include "kernels/cuda/term_slots.hpp"
+#include "kernels/kernel_variant.hpp"
 
 namespace blco::cuda {
 

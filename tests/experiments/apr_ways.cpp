@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "engine/common/thread_pool.hpp"
-#include "engine/inspect/natural_tensor.hpp"
-#include "engine/inspect/stopwatch.hpp"
 #include "kernels/host/row_matrix.hpp"
 #include "kernels/part_ranges.hpp"
-#include "kernels/rivals/private_outputs.hpp"
-#include "kernels/rivals/sorted_lines.hpp"
+#include "tests/bench/measure/natural_tensor.hpp"
+#include "tests/bench/measure/stopwatch.hpp"
+#include "tests/bench/rivals/private_outputs.hpp"
+#include "tests/bench/rivals/sorted_lines.hpp"
 
 namespace {
 

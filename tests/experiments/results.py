@@ -11,7 +11,7 @@ import platform
 import re
 import sys
 
-from bar_plot import bar_plot
+from plots import plot_bars, plot_roofline
 
 OURS = ["ours", "ours-packed", "ours-streamed"]
 
@@ -113,10 +113,10 @@ def section(rank, reports):
     return text
 
 
-def plot(reports, of_format, title, unit, base=None):
+def plot(path, reports, of_format, title, unit, base=None):
     names = names_of(reports)
     values = [[of_format(r, by_name(r)[n]) if n in by_name(r) else None for n in names] for r in reports.values()]
-    return bar_plot(list(reports), names, values, title, unit, base)
+    plot_bars(path, list(reports), names, values, title, unit, base)
 
 
 def main():
@@ -135,10 +135,11 @@ def main():
     text += "nonzeros x rank per mode. Repeats of all formats alternate.\n\n"
     for rank, reports in sorted(of_rank.items()):
         text += section(rank, reports) + "\n"
-        (folder / f"ratios-rank{rank}.svg").write_text(
-            plot(reports, ratio_to_ours, f"Time of all modes, rank {rank}, relative to ours", "times ours", 1))
-        (folder / f"storage-rank{rank}.svg").write_text(
-            plot(reports, bytes_per_nonzero, "Indices and values", "bytes per nonzero"))
+        for name, report in reports.items():
+            plot_roofline(report, folder / f"{name}-rank{rank}-roofline.svg")
+        plot(folder / f"ratios-rank{rank}.svg", reports, ratio_to_ours,
+             f"Time of all modes, rank {rank}, relative to ours", "times ours", 1)
+        plot(folder / f"storage-rank{rank}.svg", reports, bytes_per_nonzero, "Indices and values", "bytes per nonzero")
     (folder / "results.md").write_text(text)
 
 

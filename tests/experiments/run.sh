@@ -63,7 +63,7 @@ for tensor in "$out"/tensors/*.blco; do
   for rank in ${ranks//,/ }; do
     echo "run.sh: $name, rank $rank" >&2
     "$bin/blco-bench" "$tensor" --rank "$rank" --format "$formats" --repeats "${repeats:-$usual_repeats}" --roofline \
-      --svg "$out/$name-rank$rank-roofline.svg" --json ${options[@]+"${options[@]}"} >"$out/$name-rank$rank.json.part"
+      --json ${options[@]+"${options[@]}"} >"$out/$name-rank$rank.json.part"
     mv "$out/$name-rank$rank.json.part" "$out/$name-rank$rank.json"
   done
 done

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/rivals/rival_families.hpp"
-#include "tests/kernels/rivals/rival_cases.hpp"
+#include "tests/bench/rivals/rival_cases.hpp"
+#include "tests/bench/rivals/rival_families.hpp"
 
 namespace blco::testing {
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <blco/benchmark.hpp>
 #include <blco/cpd.hpp>
 #include <blco/generate.hpp>
 #include <blco/memory_tensor.hpp>
@@ -11,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "blco/error.hpp"
+#include "tests/bench/measure/benchmark.hpp"
 #include "tests/simt/emulated_backend.hpp"
 #include "tests/simt/simt_control.hpp"
 #include "tests/temporary_folder.hpp"

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/cuda_backend.hpp"
+#include "tests/bench/machine/device_peaks.hpp"
 #include "tests/simt/emulated_backend.hpp"
 #include "tests/simt/simt_control.hpp"
 

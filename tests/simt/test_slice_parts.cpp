@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/rivals/cuda/slice_parts.hpp"
+#include "tests/bench/rivals/cuda/slice_parts.hpp"
 
 namespace blco {
 namespace {

@@ -25,10 +25,7 @@ MAY_INCLUDE = {
     "kernels/reference": ["kernels", "blco"],
     "kernels/csf": ["kernels", "blco"],
     "kernels/host": ["kernels", "kernels/csf", "blco"],
-    "kernels/machine": ["kernels", "blco"],
     "kernels/cuda": ["kernels", "blco"],
-    "kernels/rivals": ["kernels", "kernels/csf", "kernels/host", "blco"],
-    "kernels/rivals/cuda": ["kernels", "kernels/csf", "kernels/cuda", "kernels/rivals", "blco"],
     "engine/include/blco": [],
     COMMON: ["io", "kernels", "blco"],
     "engine/tensor": [COMMON, "io", "kernels", "blco"],
@@ -40,7 +37,6 @@ MAY_INCLUDE = {
     "engine/fit": ["engine/fit/methods", "engine/stream", "engine/tensor", "engine/model", COMMON, "io", "kernels", "blco"],
     "engine/fit/methods": ["engine/stream", "engine/tensor", "engine/model", COMMON, "io", "kernels", "blco"],
     "engine/predict": ["engine/ingest/input", "engine/tensor", "engine/model", COMMON, "io", "kernels", "blco"],
-    "engine/inspect": ["engine/fit", "engine/stream", "engine/tensor", COMMON, "io", "kernels", "blco"],
     "tools/programs": [],
 }
 # Only folders of the engine name a whole room above: they may include every folder of it.

@@ -131,7 +131,6 @@ struct CpdOptions {
   // GPU only, for measurements: buffers between disk and device, 2 to 64, where memory has room for as many; 0: as the
   // plan chooses.
   int lanes = 0;
-  KernelVariant variant = KernelVariant::usual;  // GPU only, for measurements
   // Start from these factors; AlsMethod ignores its weights. A mode of the tensor may be longer than in this model, as
   // after an ingest of more data with ColumnOptions::labels_from; the further rows are then random, of `seed`, and as
   // large as the others: uniform between zero and a bound that gives them the root mean square of their column, with

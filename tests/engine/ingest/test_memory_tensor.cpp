@@ -2,13 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <blco/benchmark.hpp>
 #include <blco/cpd.hpp>
 #include <blco/memory_tensor.hpp>
 #include <cmath>
 #include <functional>
 #include <limits>
 
+#include "tests/bench/measure/benchmark.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
 #include "tests/engine/stream/named_budget.hpp"
 #include "tests/temporary_folder.hpp"

@@ -1,4 +1,4 @@
-// Trees of the CSF family: what they hold, how limits split them, and how many words they take.
+// Trees of the CSF family: what they hold, and how limits split them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,8 +7,7 @@
 
 #include "kernels/csf/csf_cuts.hpp"
 #include "kernels/csf/csf_tree.hpp"
-#include "kernels/rivals/csf_counts.hpp"
-#include "tests/kernels/rivals/csf_cases.hpp"
+#include "tests/kernels/csf/csf_cases.hpp"
 
 namespace blco::testing {
 namespace {
@@ -36,9 +35,7 @@ TEST(CsfTree, HasTheNodesOfTheWorkedExample) {
   EXPECT_THAT(natural.index[1], ElementsAre(0, 2, 0, 0, 3, 1, 2, 3));
   EXPECT_THAT(natural.child[1], ElementsAre(0, 2, 3, 5, 6, 7, 9, 11, 12));
   EXPECT_THAT(natural.index[2], ElementsAre(0, 1, 2, 1, 2, 1, 3, 0, 1, 2, 3, 3));
-  EXPECT_EQ(csf_words(count_nodes(natural)), 36U);
   EXPECT_THAT(count_nodes(turned), ElementsAre(4, 11, 12));
-  EXPECT_EQ(csf_words(count_nodes(turned)), 42U);
 }
 
 TEST(CsfTree, HoldsEveryNonzeroWhateverLimitsAndThreads) {
@@ -92,7 +89,6 @@ TEST(CsfTree, PairsRootsWithNodesThatCloseAtTheLimit) {
   EXPECT_THAT(nonzeros_below(tree, 1), ElementsAre(6, 2, 1));
   EXPECT_THAT(nonzeros_below(tree, 2), ElementsAre(3, 3, 2, 1));
   EXPECT_THAT(count_nodes(tree), ElementsAre(1, 3, 4, 9));
-  EXPECT_EQ(mm_csf_words(count_nodes(tree)), 3U * 3 + 2U * 4 + 9);
 }
 
 TEST(CsfTree, OrdersModesByLength) {
@@ -101,37 +97,6 @@ TEST(CsfTree, OrdersModesByLength) {
   EXPECT_THAT(ascending_modes(shape), ElementsAre(1, 3, 0, 2));
   EXPECT_THAT(modes_under(2, shape), ElementsAre(2, 1, 3, 0));
   EXPECT_THAT(modes_under(1, shape), ElementsAre(1, 3, 0, 2));
-}
-
-TEST(CsfCounts, GiveThePublishedBytesOfNell2) {
-  // Nisa et al., SC 2019, table 8: 296 MiB.
-  const std::array<std::uint64_t, 3> nodes{12092, 337365, 76879419};
-
-  EXPECT_EQ((csf_words(nodes) * 4 + (1U << 19)) >> 20, 296U);
-}
-
-TEST(CsfCounts, AreThoseOfThePaperAtOrder3) {
-  // Nisa et al., SC 2019, section 5: one slice with two fibers of three nonzeros.
-  const std::array<std::uint64_t, 3> nodes{1, 2, 6};
-  const CsfWork slice = csf_work(nodes, 0);
-  const CsfWork fiber = csf_work(nodes, 1);
-  const CsfWork nonzero = csf_work(nodes, 2);
-
-  EXPECT_THAT((std::array{slice.row_reads, fiber.row_reads, nonzero.row_reads}), ElementsAre(8, 7, 3));
-  EXPECT_THAT((std::array{slice.row_writes, fiber.row_writes, nonzero.row_writes}), ElementsAre(1, 2, 6));
-  EXPECT_EQ(slice.flops, 1U + 2 * 2 + 2 * 6);
-  EXPECT_EQ(fiber.flops, 2U * (2 + 6));
-  EXPECT_EQ(nonzero.flops, 3U * 6);
-}
-
-TEST(CsfCounts, CountListsByTheirNonzeros) {
-  const CsfWork csl = csl_work(2, 7, 4);
-  const CsfWork coo = coo_work(7, 4);
-
-  EXPECT_EQ(csl_words(2, 7, 4), 4U + 21);
-  EXPECT_EQ(coo_words(7, 4), 28U);
-  EXPECT_THAT((std::array{csl.flops, csl.row_reads, csl.row_writes}), ElementsAre(30, 21, 2));
-  EXPECT_THAT((std::array{coo.flops, coo.row_reads, coo.row_writes}), ElementsAre(28, 21, 7));
 }
 
 // One slice of one fiber of 2048 nonzeros, behind one of a single nonzero.

@@ -1,6 +1,6 @@
 # Formats of others beside ours: a table in order of speed, JSON, and formats that are not there.
 blco-gen --shape 60x50x40 --nnz 6000 --counts -o tensor.blco >/dev/null 2>&1
-hide_numbers() { sed -E 's/ +[0-9]+\.[0-9]+/ N/g; s/ +N( +N)*/ N/g; s/up to [0-9.]+ [KM]iB/up to SIZE/'; }
+hide_numbers() { sed -E 's/ +[0-9]+\.[0-9]+/ N/g; s/ +N( +N)*/ N/g'; }
 run blco-bench tensor.blco --rank 8 --device cpu --threads 2 --repeats 2 --format ours,csf-all,coo-single 2>&1 |
   hide_numbers | sed -E 's/^(ours|csf-all|coo-single) +N.*/FORMAT N/'
 blco-bench tensor.blco --rank 8 --device cpu --threads 2 --repeats 1 --format all --json 2>/dev/null | python3 -c '
@@ -14,19 +14,13 @@ print(*(f["format"] for f in report["formats"]))
 assert all(f["right"] and len(f["passes"]) == 3 for f in measured)
 assert len(measured) >= len(report["formats"]) - 1'
 run blco-bench tensor.blco --rank 8 --device cpu --format ours,csf-some
-run blco-bench --roofline --device cpu --threads 2 --svg machine.svg | hide_numbers | sed -E 's/^(L1|L2|L3|memory|f64|f32) .*/\1 N/; /^L3 /d; s/^roofline .*,/roofline CPU,/'
-head -c 40 machine.svg; echo
-blco-bench tensor.blco --rank 8 --device cpu --threads 2 --repeats 1 --roofline --svg tensor.svg --json 2>/dev/null |
+run blco-bench --roofline --device cpu --threads 2 | hide_numbers | sed -E 's/^(L1|L2|L3|memory|f64|f32) .*/\1 N/; /^L3 /d; s/^roofline .*,/roofline CPU,/'
+blco-bench tensor.blco --rank 8 --device cpu --threads 2 --repeats 1 --roofline --json |
   python3 -c '
 import json, sys
-import xml.etree.ElementTree as xml
 report = json.load(sys.stdin)
 print(sorted(report["roofline"]), [f["format"] for f in report["formats"]])
-assert all(level["bytes_per_second"] > 0 for level in report["roofline"]["levels"])
-assert xml.parse("tensor.svg").getroot().tag.endswith("svg")'
-run blco-bench tensor.blco --rank 8 --svg tensor.svg
-run blco-bench tensor.blco --rank 8 --roofline --svg tensor.blco
-run blco-bench --roofline --device cpu --svg nowhere/machine.svg
+assert all(level["bytes_per_second"] > 0 for level in report["roofline"]["levels"])'
 run blco-bench tensor.blco --rank 8 --device cpu --format ours,,csf-all
 run blco-bench tensor.blco --rank 8 --device cpu --format ours --disk
 run blco-bench tensor.blco --format ours

@@ -1,3 +1,0 @@
-#include "kernels/rivals/cuda/tree_kernel.cuh"
-
-template void blco::cuda::launch_tree<float>(TreeTarget, TreeArguments<float>, cudaStream_t);

@@ -1,0 +1,198 @@
+// Measures what a device does at most: bytes loaded from shared memory, the L2 cache and device memory, and fused
+// multiply-adds. Every probe stores what it loaded or computed in sum, and the sums are checked.
+#include <algorithm>
+#include <bit>
+
+#include "kernels/cuda/device_memory.hpp"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda_backend.hpp"
+#include "tests/bench/machine/device_peaks.hpp"
+
+namespace blco {
+namespace {
+
+using namespace cuda;
+
+// Half of the threads that a multiprocessor holds, with some loads or chains of each on their way, hide the latency.
+constexpr unsigned blocks_of_multiprocessor = 4;
+constexpr unsigned probe_threads = 256;
+constexpr unsigned loads_in_flight = 4;
+constexpr unsigned shared_rows = 8;  // of a word for each thread: 16 KiB for a block
+constexpr int chains = 8;
+constexpr int steps_of_round = 64;
+// Little of this is still in the cache when it is loaded again.
+constexpr std::uint64_t large_bytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t max_rounds = std::uint64_t{1} << 24;
+
+using Word = unsigned long long;
+
+// Every word differs, so that one left out, or loaded twice, shows in the sum.
+constexpr Word multiplier = 0x9e3779b97f4a7c15U;
+
+__device__ Word word_at(std::uint64_t i) { return i * multiplier + 1; }
+
+// Sum of word_at(i) over i in [0, count), modulo 2^64.
+Word sum_of_words(std::uint64_t count) {
+  return (count % 2 == 0 ? count / 2 * (count - 1) : (count - 1) / 2 * count) * multiplier + count;
+}
+
+__device__ std::uint64_t grid_thread() { return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+
+__global__ void fill_kernel(Word* to, std::uint64_t count) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = grid_thread(); i < count; i += step) to[i] = word_at(i);
+}
+
+// Past the L1 cache. `count` is a multiple of the grid's loads in flight.
+__global__ void load_kernel(const Word* from, std::uint64_t count, std::uint64_t rounds, Word* sums) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  Word sum = 0;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    for (std::uint64_t i = grid_thread(); i < count; i += loads_in_flight * step)
+      sum += __ldcg(from + i) + __ldcg(from + i + step) + __ldcg(from + i + 2 * step) + __ldcg(from + i + 3 * step);
+  }
+  sums[grid_thread()] = sum;
+}
+
+__global__ void load_shared_kernel(std::uint64_t rounds, Word* sums) {
+  __shared__ Word words[shared_rows * probe_threads];
+  // Volatile: else a thread keeps in registers what it stored.
+  volatile Word* const own = words + threadIdx.x;
+  for (unsigned row = 0; row < shared_rows; ++row)
+    own[row * probe_threads] = word_at(row * probe_threads + threadIdx.x);
+  Word sum = 0;
+#pragma unroll 4
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (unsigned row = 0; row < shared_rows; ++row) sum += own[row * probe_threads];
+  }
+  sums[grid_thread()] = sum;
+}
+
+// x -> x / 2 + 1 in independent chains, each of which comes to 2.
+template <class Float>
+__global__ void multiply_add_kernel(std::uint64_t rounds, double* sums) {
+  Float numbers[chains];
+#pragma unroll
+  for (int c = 0; c < chains; ++c) numbers[c] = static_cast<Float>(threadIdx.x + c);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (int step = 0; step < steps_of_round; ++step) {
+#pragma unroll
+      for (int c = 0; c < chains; ++c) numbers[c] = numbers[c] * Float{0.5} + Float{1};
+    }
+  }
+  Float sum = 0;
+#pragma unroll
+  for (int c = 0; c < chains; ++c) sum += numbers[c];
+  sums[grid_thread()] = static_cast<double>(sum);
+}
+
+class Prober {
+ public:
+  Prober(const DeviceLimits& limits, const PeakEffort& effort)
+      : effort_(effort),
+        shape_{static_cast<unsigned>(limits.multiprocessors) * blocks_of_multiprocessor, probe_threads},
+        threads_(std::uint64_t{shape_.blocks} * shape_.threads),
+        sums_(threads_ * sizeof(Word), "measuring"),
+        host_sums_(threads_ * sizeof(Word)) {}
+
+  // Words that a probe loads of `bytes`: a whole number for every thread.
+  std::uint64_t words_of(std::uint64_t bytes) const {
+    const std::uint64_t at_once = loads_in_flight * threads_;
+    return std::max<std::uint64_t>(bytes / sizeof(Word) / at_once, 1) * at_once;
+  }
+
+  double load(const DeviceBuffer& from, std::uint64_t count) {
+    launch("words to load", fill_kernel, shape_, stream_.get(), from.as<Word>(), count);
+    return measure(static_cast<double>(count) * sizeof(Word), [&](std::uint64_t rounds) {
+      launch("loads", load_kernel, shape_, stream_.get(), from.as<Word>(), count, rounds, sums_.as<Word>());
+      return sum_of_words(count) * rounds;
+    });
+  }
+
+  double load_shared() {
+    const std::uint64_t count = shared_rows * probe_threads;
+    return measure(static_cast<double>(count * shape_.blocks * sizeof(Word)), [&](std::uint64_t rounds) {
+      launch("loads from shared memory", load_shared_kernel, shape_, stream_.get(), rounds, sums_.as<Word>());
+      return sum_of_words(count) * shape_.blocks * rounds;
+    });
+  }
+
+  template <class Float>
+  double multiply_add() {
+    // The bits of a sum, added as a word for each thread.
+    const Word sum = std::bit_cast<Word>(2.0 * chains);
+    return measure(2.0 * chains * steps_of_round * static_cast<double>(threads_), [&](std::uint64_t rounds) {
+      launch("multiply-adds", multiply_add_kernel<Float>, shape_, stream_.get(), rounds, sums_.as<double>());
+      return sum * threads_;
+    });
+  }
+
+ private:
+  // How much is done a second, by the best repeat. `queue` queues some rounds, of `amount` each, and returns the sum of
+  // all threads' sums.
+  template <class Queue>
+  double measure(double amount, const Queue& queue) {
+    std::uint64_t rounds = 1;
+    while (seconds_of(queue, rounds) < effort_.seconds && rounds < max_rounds) rounds *= 2;
+    double best = 0;
+    for (int repeat = 0; repeat < std::max(effort_.repeats, 1); ++repeat) {
+      best = std::max(best, amount * static_cast<double>(rounds) / seconds_of(queue, rounds));
+    }
+    return best;
+  }
+
+  template <class Queue>
+  double seconds_of(const Queue& queue, std::uint64_t rounds) {
+    begin_.record(stream_.get());
+    const Word expected = queue(rounds);
+    end_.record(stream_.get());
+    copy_to_host(host_sums_.bytes(), sums_.as<void>(), stream_.get());
+    copied_.record(stream_.get());
+    copied_.wait("measuring the device");
+    Word sum = 0;
+    for (std::uint64_t i = 0; i < threads_; ++i) sum += host_sums_.as<Word>()[i];
+    if (sum != expected) throw Error(ErrorKind::cuda, "numbers loaded or computed to measure the device are wrong");
+    // An event's clock has a resolution of half a microsecond.
+    return std::max(end_.milliseconds_since(begin_), 1e-3) / 1000;
+  }
+
+  PeakEffort effort_;
+  LaunchShape shape_;
+  std::uint64_t threads_;
+  DeviceBuffer sums_;
+  PinnedBuffer host_sums_;
+  Event begin_{Event::Timing::on};
+  Event end_{Event::Timing::on};
+  Event copied_;
+  Stream stream_;
+};
+
+}  // namespace
+
+DevicePeaks measure_device_peaks(const PeakEffort& effort) {
+  const DeviceSearch found = find_device();
+  if (!found.limits) throw Error(found.kind, "no GPU: " + found.text());
+  const DeviceLimits& limits = *found.limits;
+  Prober prober(limits, effort);
+  const std::uint64_t wanted = std::min(std::max(large_bytes, 16 * limits.l2_bytes), limits.free_bytes / 8);
+  // What the cache could hold would not be read from memory.
+  const std::uint64_t large = std::max(wanted, 4 * limits.l2_bytes);
+  // A quarter stays in the cache even where each half of it holds a copy.
+  const std::uint64_t cached_words = prober.words_of(limits.l2_bytes / 4);
+  const std::uint64_t words = std::max(prober.words_of(large), cached_words);
+  const DeviceBuffer from(words * sizeof(Word), "measuring");
+  DevicePeaks peaks;
+  peaks.shared_bytes = shared_rows * probe_threads * sizeof(Word) * blocks_of_multiprocessor;
+  peaks.shared_bytes_per_second = prober.load_shared();
+  peaks.cache_bytes = cached_words * sizeof(Word);
+  peaks.cache_bytes_per_second = prober.load(from, cached_words);
+  peaks.memory_bytes = words * sizeof(Word);
+  peaks.memory_bytes_per_second = prober.load(from, words);
+  peaks.f64_flops_per_second = prober.multiply_add<double>();
+  peaks.f32_flops_per_second = prober.multiply_add<float>();
+  return peaks;
+}
+
+}  // namespace blco

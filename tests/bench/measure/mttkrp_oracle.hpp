@@ -1,0 +1,37 @@
+// MTTKRP by a plain loop over coordinates, in f64: what outputs of all formats are checked against.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "blco/executor.hpp"
+#include "tests/bench/rivals/rival.hpp"
+
+namespace blco {
+
+class MttkrpOracle {
+ public:
+  // `factors`: per mode I_n x R, row-major. All must outlive this.
+  MttkrpOracle(const RivalTensor& tensor, std::span<const std::vector<double>> factors, int rank, Executor& executor)
+      : tensor_(&tensor), factors_(factors), rank_(static_cast<std::size_t>(rank)), executor_(&executor) {}
+
+  // Computes the output of `mode`, and of each entry the sum of the absolute values added up. Every entry is summed by
+  // one thread, in natural order.
+  void compute(int mode);
+  // The largest error of an entry of `rows` (I_n x R, of the mode computed last) relative to its sum of absolute
+  // values. Infinite for an entry that is not finite, or not 0 where nothing was added.
+  double error_of(std::span<const double> rows) const;
+
+ private:
+  void add_columns(std::size_t mode, std::size_t first, std::size_t last);
+
+  const RivalTensor* tensor_;
+  std::span<const std::vector<double>> factors_;
+  std::size_t rank_;
+  Executor* executor_;
+  std::vector<double> sums_;
+  std::vector<double> absolute_sums_;
+};
+
+}  // namespace blco

@@ -1,0 +1,54 @@
+// The machine's roofline and the formats' points under it, as tables and as JSON.
+#include <fmt/format.h>
+
+#include "tests/bench/programs/bench_report.hpp"
+#include "tools/programs/cli.hpp"
+
+namespace blco::bench {
+
+std::vector<RooflinePoint> roofline_points(const FormatReport& report) {
+  std::vector<RooflinePoint> points;
+  for (const MeasuredFormat& format : report.formats) {
+    if (!report.is_right(format)) continue;
+    for (const FormatPass& pass : format.passes) {
+      points.push_back({format.name, pass.mode, pass.flops, pass.bytes, pass.min_seconds});
+    }
+  }
+  return points;
+}
+
+void print_roofline(const Roofline& roofline, std::span<const RooflinePoint> points) {
+  fmt::print("roofline  {}", roofline.device);
+  if (roofline.threads > 0) fmt::print(", {} thread{}", roofline.threads, roofline.threads == 1 ? "" : "s");
+  fmt::print("\n\n{:<14} {:>10} {:>10}\n", "level", "loads GB/s", "set");
+  for (const RooflineLevel& level : roofline.levels) {
+    fmt::print("{:<14} {:>10.1f} {:>10}\n", level.name, level.bytes_per_second / 1e9, cli::format_bytes(level.bytes));
+  }
+  fmt::print("\n{:<14} {:>10}\n", "multiply-adds", "GFLOP/s");
+  for (const RooflinePeak& peak : roofline.peaks) {
+    fmt::print("{:<14} {:>10.1f}\n", peak.name, peak.flops_per_second / 1e9);
+  }
+  if (points.empty()) return;
+  fmt::print("\n{:<15} {:>4} {:>10} {:>10} {:>10}  {}\n", "format", "mode", "flop/byte", "GFLOP/s", "GB/s",
+             "as fast as");
+  for (const RooflinePoint& point : points) {
+    const RooflineLevel* level = roofline.level_above(point);
+    fmt::print("{:<15} {:>4} {:>10.4f} {:>10.2f} {:>10.1f}  {}\n", point.format, point.mode, point.intensity(),
+               point.flops_per_second() / 1e9, point.bytes_per_second() / 1e9,
+               level == nullptr ? "no level: registers" : level->name);
+  }
+}
+
+cli::Json roofline_json(const Roofline& roofline) {
+  cli::Json levels = cli::Json::array();
+  for (const RooflineLevel& level : roofline.levels) {
+    levels.push_back({{"name", level.name}, {"bytes", level.bytes}, {"bytes_per_second", level.bytes_per_second}});
+  }
+  cli::Json peaks = cli::Json::array();
+  for (const RooflinePeak& peak : roofline.peaks) {
+    peaks.push_back({{"name", peak.name}, {"flops_per_second", peak.flops_per_second}});
+  }
+  return {{"device", roofline.device}, {"threads", roofline.threads}, {"levels", levels}, {"peaks", peaks}};
+}
+
+}  // namespace blco::bench

@@ -1,0 +1,260 @@
+// blco-bench: measures MTTKRP on a tensor, in memory and streamed, what bounds it, and how other formats compare.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#include "tests/bench/programs/bench_report.hpp"
+#include "tools/programs/cli.hpp"
+
+namespace {
+
+using namespace blco;
+
+struct Arguments {
+  std::filesystem::path tensor;
+  MemoryBudget cap;
+  CpdOptions cpd;
+  int repeats = 0;                            // 0: as usual
+  std::vector<std::string> formats;           // empty: only ours, and what bounds it
+  std::optional<Resolution> resolution = {};  // none: every one
+  KernelVariant variant = KernelVariant::usual;
+  double resident_share = 1;      // of the chunks, on the device
+  double host_share = 1;          // of the other chunks, in host memory
+  std::optional<Loss> loss = {};  // of the loss passes to measure
+  bool disk = false;
+  bool roofline = false;
+  bool json = false;
+};
+
+std::string format_list() {
+  std::string text;
+  for (const std::string& name : format_names()) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::vector<std::string> formats_of(const std::string& text) {
+  return text == "all" ? format_names() : cli::parse_names(text);
+}
+
+void add_gpu_options(cli::CommandLine& line, Arguments& arguments) {
+  CpdOptions& cpd = arguments.cpd;
+  line.add_real(
+      "--resident-share", arguments.resident_share,
+      "On a GPU: also measure with this share of the chunks in device memory, from 0 to 1, and the rest streamed");
+  line.add_real(
+      "--host-share", arguments.host_share,
+      "On a GPU: with --resident-share, share of the streamed chunks in host memory, from 0 to 1; the others are "
+      "read from disk in every pass");
+  line.add_whole("--lanes", cpd.lanes, 2,
+                 {.type = "N",
+                  .description = "On a GPU: number of buffers between disk and device, 2 to 64, where memory has room",
+                  .fallback = "as the plan chooses"});
+  line.add_choice<std::optional<Resolution>>(
+      "--resolution", arguments.resolution,
+      {{"all", std::nullopt},
+       {"auto", Resolution::automatic},
+       {"register", Resolution::register_based},
+       {"hierarchical", Resolution::hierarchical}},
+      "On a GPU: how rows of the output are added up; all measures each in turn (with --format: auto)");
+  line.add_choice<KernelVariant>(
+      "--variant", arguments.variant,
+      {{"usual", KernelVariant::usual}, {"wide", KernelVariant::wide}, {"wide-deep", KernelVariant::wide_deep}},
+      "On a GPU, for orders 3 to 5 at rank 32 with f64 sums: half a warp for a nonzero (usual), "
+      "a warp (wide), or a warp with four nonzeros in flight (wide-deep)");
+}
+
+void add_options(cli::CommandLine& line, Arguments& arguments) {
+  CpdOptions& cpd = arguments.cpd;
+  line.add_path("TENSOR", arguments.tensor,
+                {.type = "", .description = "A BLCO container from blco-ingest; may be left out with --roofline"});
+  line.add_whole(
+      "--rank", cpd.rank, 1,
+      {.type = "R",
+       .description =
+           "Columns of the factor matrices, 1 to 4096; required but for --disk, and --roofline without TENSOR"});
+  line.add("--loss", [&](const std::string& text) { arguments.loss = cli::parse_loss_name(text); },
+           {.type = cli::loss_choices(),
+            .description = "Also measure a loss pass, which fills the outputs of all modes, beside the MTTKRPs of all "
+                           "modes; the plan then has room for these outputs"});
+  line.add("--format", [&](const std::string& text) { arguments.formats = formats_of(text); },
+           {.type = "LIST",
+            .description = "Measure instead these formats beside each other, separated by commas, or all: " +
+                           format_list() + "; they are built in memory, outside any budget"});
+  line.add_flag("--roofline", arguments.roofline,
+                "Measure how many bytes a second the cores load from each level of memory, and how fast they multiply "
+                "and add; with TENSOR, also how near the formats of --format (ours, if it is not given) come to that");
+  line.add_whole("--repeats", arguments.repeats, 1,
+                 {.type = "K",
+                  .description = "Passes over each mode; the median counts, and with --format the minimum",
+                  .fallback = "5, and 25 with --format or --roofline"});
+  line.add_choice<Device>("--device", cpd.device,
+                          {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
+                          "Where to compute; auto takes the GPU if there is one and this build supports it");
+  line.add_threads(cpd.threads);
+  line.add_size("--memory", arguments.cap.host_bytes,
+                "Also measure with chunks streamed under this host memory budget; with --format, the budget of ours",
+                "");
+  line.add_size("--device-memory", arguments.cap.device_bytes,
+                "Also measure with chunks streamed under this device memory budget; with --format, that of ours", "");
+  add_gpu_options(line, arguments);
+  line.add_choice<Precision>("--precision", cpd.precision,
+                             {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}},
+                             "Precision of the factors and of MTTKRP; mixed: factors in f32, sums in f64");
+  line.add_flag("--deterministic", cpd.deterministic, "Compute as blco-cpd --deterministic does, on the CPU");
+  line.add_flag("--disk", arguments.disk,
+                "Measure instead how fast the container can be read, decompressed, checked and staged for a GPU, by 1, "
+                "2, 4 ... threads up to --threads: from disk, from disk past the system's cache, and from the cache; "
+                "takes --repeats too");
+  line.add_flag("--json", arguments.json, "Print JSON instead of a table");
+}
+
+void check(const Arguments& arguments) {
+  if (arguments.roofline && arguments.disk)
+    throw Error(ErrorKind::invalid_argument, "--roofline and --disk exclude each other");
+  if (arguments.tensor.empty() && (!arguments.roofline || !arguments.formats.empty()))
+    throw Error(ErrorKind::invalid_argument, "TENSOR is required");
+  if (arguments.cpd.rank == 0 && !arguments.disk && !arguments.tensor.empty())
+    throw Error(ErrorKind::invalid_argument, "--rank is required unless --disk is given");
+  if (arguments.loss && (arguments.disk || arguments.roofline || !arguments.formats.empty()))
+    throw Error(ErrorKind::invalid_argument, "--loss goes without --format, --roofline and --disk");
+  if (!arguments.formats.empty() && arguments.disk)
+    throw Error(ErrorKind::invalid_argument, "--format and --disk exclude each other");
+  if (arguments.resident_share < 1 && (arguments.roofline || !arguments.formats.empty())) {
+    throw Error(ErrorKind::invalid_argument, std::string(arguments.roofline ? "--roofline" : "--format") +
+                                                 " and --resident-share exclude each other");
+  }
+  if (arguments.resident_share > 1) throw Error(ErrorKind::invalid_argument, "--resident-share must be from 0 to 1");
+  if (arguments.host_share > 1) throw Error(ErrorKind::invalid_argument, "--host-share must be from 0 to 1");
+  if (arguments.host_share < 1 && arguments.resident_share == 1)
+    throw Error(ErrorKind::invalid_argument, "--host-share requires --resident-share");
+  if (arguments.host_share < 1 && arguments.cap.host_bytes > 0)
+    throw Error(ErrorKind::invalid_argument, "--host-share and --memory exclude each other");
+}
+
+int repeats_of(const Arguments& arguments) {
+  if (arguments.repeats > 0) return arguments.repeats;
+  const bool compares = arguments.roofline || !arguments.formats.empty();
+  return compares ? FormatOptions{}.repeats : BenchmarkOptions{}.repeats;
+}
+
+// The budgets that leave the shares asked for in device and host memory; zero where none was asked for.
+MemoryBudget streaming_budget(const Arguments& arguments, const TensorFile& tensor, const CpdPlan& plan) {
+  MemoryBudget cap = arguments.cap;
+  if (plan.device_budget_bytes == 0 || arguments.resident_share == 1) return cap;
+  const double off_device = static_cast<double>(plan.resident_bytes) * (1 - arguments.resident_share);
+  cap.device_bytes = plan.device_planned_bytes - static_cast<std::uint64_t>(off_device);
+  if (arguments.host_share == 1) return cap;
+  const CpdPlan streamed = plan_cpd(tensor, cap, arguments.cpd);
+  const double off_host = static_cast<double>(streamed.link_bytes_per_pass) * (1 - arguments.host_share);
+  const std::uint64_t less = std::min(streamed.planned_bytes, static_cast<std::uint64_t>(off_host));
+  cap.host_bytes = std::max(streamed.minimum_bytes, streamed.planned_bytes - less);
+  return cap;
+}
+
+std::vector<std::pair<std::string, Resolution>> resolutions_of(const Arguments& arguments, bool on_device) {
+  if (!on_device) return {{"-", Resolution::automatic}};
+  std::vector<std::pair<std::string, Resolution>> resolutions{{"auto", Resolution::automatic},
+                                                              {"register", Resolution::register_based},
+                                                              {"hierarchical", Resolution::hierarchical}};
+  if (arguments.resolution)
+    std::erase_if(resolutions, [&](const auto& one) { return one.second != *arguments.resolution; });
+  return resolutions;
+}
+
+std::vector<bench::Run> measure(const Arguments& arguments) {
+  const TensorFile tensor(arguments.tensor);
+  const CpdPlan plan = plan_cpd(tensor, {}, arguments.cpd);
+  if (!plan.device_note.empty()) cli::log_info("blco-bench", plan.device_note + "; measuring the CPU");
+  const bool on_device = plan.device_budget_bytes > 0;
+  const MemoryBudget cap = streaming_budget(arguments, tensor, plan);
+  const auto resolutions = resolutions_of(arguments, on_device);
+  const BenchmarkOptions benchmark{
+      .repeats = repeats_of(arguments), .loss = arguments.loss, .variant = arguments.variant};
+  std::vector<bench::Run> runs;
+  for (const auto& [name, resolution] : resolutions) {
+    CpdOptions options = arguments.cpd;
+    options.resolution = resolution;
+    runs.push_back({"memory", name, benchmark_mttkrp(tensor, benchmark, {}, options)});
+  }
+  if (cap.host_bytes > 0 || cap.device_bytes > 0) {
+    const auto& [name, resolution] = resolutions.front();
+    CpdOptions options = arguments.cpd;
+    options.resolution = resolution;
+    runs.push_back({"streamed", name, benchmark_mttkrp(tensor, benchmark, cap, options)});
+  }
+  return runs;
+}
+
+void measure_passes(const Arguments& arguments) {
+  const std::vector<bench::Run> runs = measure(arguments);
+  arguments.json ? bench::print_passes_json(runs) : bench::print_passes(runs);
+}
+
+void measure_disk(const Arguments& arguments) {
+  const DiskReport report =
+      benchmark_disk(TensorFile(arguments.tensor), {repeats_of(arguments), arguments.cpd.threads});
+  arguments.json ? bench::print_disk_json(report) : bench::print_disk(report);
+}
+
+FormatReport measure_formats(const Arguments& arguments) {
+  FormatOptions formats;
+  formats.formats = arguments.formats;
+  if (formats.formats.empty()) formats.formats = {"ours"};
+  formats.repeats = repeats_of(arguments);
+  formats.variant = arguments.variant;
+  CpdOptions options = arguments.cpd;
+  options.resolution = arguments.resolution.value_or(Resolution::automatic);
+  FormatReport report = benchmark_formats(TensorFile(arguments.tensor), formats, arguments.cap, options);
+  if (!report.device_note.empty()) cli::log_info("blco-bench", report.device_note + "; measuring the CPU");
+  return report;
+}
+
+// Formats, or the roofline, or both.
+void compare(const Arguments& arguments) {
+  cli::Json json;
+  std::vector<RooflinePoint> points;
+  std::string wrong;
+  if (!arguments.tensor.empty()) {
+    const FormatReport report = measure_formats(arguments);
+    points = bench::roofline_points(report);
+    json = bench::formats_json(report);
+    for (const MeasuredFormat& format : report.formats) {
+      if (!report.is_right(format)) wrong += (wrong.empty() ? "" : ", ") + format.name;
+    }
+    if (!arguments.json) bench::print_formats(report);
+  }
+  if (arguments.roofline) {
+    const Roofline roofline = measure_roofline({.device = arguments.cpd.device, .threads = arguments.cpd.threads});
+    json["roofline"] = bench::roofline_json(roofline);
+    if (!arguments.json && !points.empty()) fmt::print("\n");
+    if (!arguments.json) bench::print_roofline(roofline, points);
+  }
+  if (arguments.json) fmt::print("{}\n", json.dump());
+  if (!wrong.empty())
+    throw std::runtime_error("the output of " + wrong + " is wrong, which is a defect; please report it");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cli::CommandLine line(
+      "blco-bench",
+      "Measures how fast MTTKRP runs on each mode of a tensor, in memory and streamed, and what limits it.",
+      "  blco-bench calls.blco --rank 32\n"
+      "  blco-bench calls.blco --rank 32 --device cuda --device-memory 2GiB --json\n"
+      "  blco-bench calls.blco --rank 16 --loss poisson\n"
+      "  blco-bench calls.blco --rank 32 --format ours,csf-all,mm-csf\n"
+      "  blco-bench calls.blco --rank 32 --format all --roofline --json\n"
+      "  blco-bench calls.blco --disk");
+  Arguments arguments;
+  arguments.cpd.rank = 0;
+  add_options(line, arguments);
+  return line.run(argc, argv, [&] {
+    check(arguments);
+    if (arguments.disk) return measure_disk(arguments);
+    if (arguments.roofline || !arguments.formats.empty()) return compare(arguments);
+    measure_passes(arguments);
+  });
+}

@@ -1,0 +1,30 @@
+// The kernel of slices for float.
+#include "kernels/highway_targets.hpp"
+#include "tests/bench/rivals/csf/slice_kernel.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tests/bench/rivals/csf/slice_kernel_f32.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "tests/bench/rivals/csf/slice_kernel-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace blco::HWY_NAMESPACE {
+
+void mttkrp_slices_f32(const CsfTask<float>& task, const CsfPart& part) { walk<SliceWalk>(task, part); }
+
+}  // namespace blco::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace blco {
+
+HWY_EXPORT(mttkrp_slices_f32);
+
+void mttkrp_slices(const CsfTask<float>& task, const CsfPart& part) {
+  HWY_DYNAMIC_DISPATCH(mttkrp_slices_f32)(task, part);
+}
+
+}  // namespace blco
+#endif  // HWY_ONCE
