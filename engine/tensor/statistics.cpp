@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/common/memory.hpp"
-#include "engine/tensor/chunk_scan.hpp"
+#include "engine/tensor/nonzero_reader.hpp"
 #include "engine/tensor/slice_counts.hpp"
 #include "engine/tensor/value_counts.hpp"
 

@@ -9,7 +9,7 @@
 #include "blco/padding.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/number_text.hpp"
-#include "engine/tensor/chunk_scan.hpp"
+#include "engine/tensor/nonzero_reader.hpp"
 #include "engine/tensor/frame_reader.hpp"
 
 namespace blco {

@@ -1,5 +1,5 @@
 // Workers take one chunk after another, each with its own buffer.
-#include "engine/tensor/chunk_scan.hpp"
+#include "engine/tensor/nonzero_reader.hpp"
 
 #include <algorithm>
 #include <atomic>
