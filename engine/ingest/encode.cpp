@@ -13,6 +13,7 @@
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
 #include "blco/exact_integers.hpp"
+#include "blco/option_name.hpp"
 #include "blco/payload.hpp"
 #include "engine/ingest/packed_chunks.hpp"
 #include "io/container/container_writer.hpp"
@@ -255,6 +256,15 @@ std::vector<std::uint64_t> store_relabelling(const EncodeInput& input, const Sin
 }
 
 }  // namespace
+
+void check_compression(const Compression& compression) {
+  if (compression.zstd_level < 0 || compression.zstd_level > 19) {
+    refuse(option_name("zstd_level") + " must be from 1 to 19, or 0 for none");
+  }
+  if (compression.saving_percent < 0 || compression.saving_percent > 100) {
+    refuse(option_name("zstd_saving_percent") + " must be from 0 to 100");
+  }
+}
 
 IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const Compression& compression,
                               TemporaryFile output, Executor& executor, ProgressMeter& meter) {

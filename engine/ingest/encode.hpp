@@ -35,6 +35,7 @@ struct Compression {
   int zstd_level = 0;
   int saving_percent = 0;
 };
+void check_compression(const Compression& compression);  // throws Error{invalid_argument}
 
 // Writes the container `output`, which appears when it is whole. Its bytes do not depend on `plan` or on threads.
 // Throws Error: invalid_argument if there are no nonzeros, if all values are zero, or if the sum of their squares is

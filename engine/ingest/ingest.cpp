@@ -66,12 +66,7 @@ void check_options(const IngestOptions& options) {
     throw Error(ErrorKind::invalid_argument,
                 option_name("chunk_nnz") + " must be from 1 to " + std::to_string(max_chunk_nnz));
   }
-  if (options.zstd_level < 0 || options.zstd_level > 19) {
-    throw Error(ErrorKind::invalid_argument, option_name("zstd_level") + " must be from 1 to 19, or 0 for none");
-  }
-  if (options.zstd_saving_percent < 0 || options.zstd_saving_percent > 100) {
-    throw Error(ErrorKind::invalid_argument, option_name("zstd_saving_percent") + " must be from 0 to 100");
-  }
+  check_compression({options.zstd_level, options.zstd_saving_percent});
   if (!options.shape.empty()) static_cast<void>(TensorLayout(options.shape));
   if (!options.shape.empty() && !options.mode_names.empty()) {
     static_cast<void>(decide_mode_names(options.shape.size(), options));

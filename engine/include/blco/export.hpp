@@ -4,7 +4,7 @@
 #include <blco/error.hpp>
 #include <blco/model.hpp>
 #include <blco/progress.hpp>
-#include <blco/tensor_file.hpp>
+#include <blco/tensor.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -42,13 +42,13 @@ using TextSink = std::function<void(std::string_view)>;
 // Memory: one chunk, its compressed form, the labels, up to 60 MB of text (more for long labels), and 4 bytes per index
 // of each relabelled mode. Throws Error: invalid_argument (index_base, threads), corrupt (naming file and chunk),
 // cancelled.
-TextReport export_text(const TensorFile& tensor, const TextSink& sink, const TextOptions& options = {},
+TextReport export_text(const Tensor& tensor, const TextSink& sink, const TextOptions& options = {},
                        const ProgressCallback& progress = {});
 
 // Writes the same text to a file. The name decides the format: it ends in .tns, .csv or .tsv, optionally followed by
 // .gz or .zst, else Error{invalid_argument}. The file appears, or replaces an older one, only when it is complete. Also
 // throws Error{io}.
-TextReport export_text(const TensorFile& tensor, const std::filesystem::path& output, const TextOptions& options = {},
+TextReport export_text(const Tensor& tensor, const std::filesystem::path& output, const TextOptions& options = {},
                        const ProgressCallback& progress = {});
 
 enum class ArrayFormat { npy, text };

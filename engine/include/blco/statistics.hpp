@@ -3,7 +3,7 @@
 
 #include <blco/memory_budget.hpp>
 #include <blco/progress.hpp>
-#include <blco/tensor_file.hpp>
+#include <blco/tensor.hpp>
 #include <cstdint>
 #include <vector>
 
@@ -63,7 +63,7 @@ struct TensorStatistics {
 // time for a part of the coordinates.
 // `threads` 0 means one per processor; fewer are used if the budget holds no more. Throws Error: out_of_memory (naming
 // the smallest budget that suffices), corrupt, io, cancelled.
-TensorStatistics measure_statistics(const TensorFile& tensor, const MemoryBudget& budget = {}, int threads = 0,
+TensorStatistics measure_statistics(const Tensor& tensor, const MemoryBudget& budget = {}, int threads = 0,
                                     const ProgressCallback& progress = {});
 
 }  // namespace blco

@@ -4,7 +4,7 @@
 #include <blco/memory_budget.hpp>
 #include <blco/model.hpp>
 #include <blco/progress.hpp>
-#include <blco/tensor_file.hpp>
+#include <blco/tensor.hpp>
 #include <cstdint>
 
 namespace blco {
@@ -23,7 +23,7 @@ struct VerifiedTensor {
 // mode. `threads` 0 means one per processor; fewer are used if the budget holds no more.
 // Throws Error: corrupt (naming file, chunk, and nonzero counted from 0 in its chunk; of several faults the one in the
 // lowest chunk, for any number of threads), out_of_memory (naming the smallest budget that suffices), io, cancelled.
-VerifiedTensor verify(const TensorFile& tensor, const MemoryBudget& budget = {}, int threads = 0,
+VerifiedTensor verify(const Tensor& tensor, const MemoryBudget& budget = {}, int threads = 0,
                       const ProgressCallback& progress = {});
 
 // Checks a model: shapes that agree, finite numbers, columns of 2-norm 1 (within 1e-5) or 0, a fit of at most 1 after
