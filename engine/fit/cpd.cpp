@@ -4,11 +4,10 @@
 
 #include "blco/error.hpp"
 #include "engine/fit/cp_fit.hpp"
-#include "engine/fit/initial_model.hpp"
+#include "engine/fit/initial_factors.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/model_room.hpp"
 #include "engine/fit/original_rows.hpp"
-#include "engine/fit/run_fit.hpp"
 #include "engine/stream/streamer.hpp"
 
 namespace blco {

@@ -12,7 +12,7 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/ingest/ingest_plan.hpp"
 #include "engine/ingest/relabelling.hpp"
-#include "engine/ingest/sort/sorted_source.hpp"
+#include "engine/ingest/sort/sorted_run.hpp"
 #include "io/container/chunk_source.hpp"
 #include "io/container/container.hpp"
 #include "io/file/temporary_file.hpp"

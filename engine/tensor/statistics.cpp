@@ -6,7 +6,6 @@
 
 #include "engine/common/memory.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
-#include "engine/tensor/slice_counts.hpp"
 #include "engine/tensor/value_counts.hpp"
 
 namespace blco {

@@ -13,7 +13,7 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/model/resumed_state.hpp"
-#include "engine/stream/pass_sequence.hpp"
+#include "engine/stream/streamer.hpp"
 #include "kernels/backend.hpp"
 
 namespace blco {
