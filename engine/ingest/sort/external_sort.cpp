@@ -9,7 +9,7 @@
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/ingest/sort/merged_runs.hpp"
-#include "engine/ingest/sort/parallel_merge.hpp"
+#include "engine/ingest/sort/run_merge.hpp"
 
 namespace blco {
 

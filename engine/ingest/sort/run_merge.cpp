@@ -1,5 +1,5 @@
 // Windows of blocks, cut into parts at lines; every part is merged by itself.
-#include "engine/ingest/sort/parallel_merge.hpp"
+#include "engine/ingest/sort/run_merge.hpp"
 
 #include <algorithm>
 #include <cmath>

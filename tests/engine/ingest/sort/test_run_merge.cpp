@@ -6,7 +6,7 @@
 
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/sort/fold.hpp"
-#include "engine/ingest/sort/parallel_merge.hpp"
+#include "engine/ingest/sort/run_merge.hpp"
 #include "engine/ingest/sort/run_builder.hpp"
 #include "tests/temporary_folder.hpp"
 
