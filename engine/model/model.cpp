@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "engine/common/number_text.hpp"
+#include "engine/model/model_check.hpp"
 
 namespace blco {
 namespace {

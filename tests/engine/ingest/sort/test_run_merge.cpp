@@ -1,4 +1,4 @@
-// Merging by windows on all threads against a map that folds in input order.
+// Merging, on all threads by windows and on one, against a map that folds in input order.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -6,8 +6,8 @@
 
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/sort/fold.hpp"
-#include "engine/ingest/sort/run_merge.hpp"
 #include "engine/ingest/sort/run_builder.hpp"
+#include "engine/ingest/sort/run_merge.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
@@ -17,7 +17,7 @@ constexpr std::size_t run_entries = 30'000;  // some blocks, and part of one
 
 using Folded = std::map<std::pair<std::uint64_t, std::uint64_t>, double>;
 
-class ParallelMergeTest : public testing::Test {
+class RunMergeTest : public testing::Test {
  protected:
   std::unique_ptr<MemoryRun> make_run(const TensorLayout& layout, std::uint64_t first, std::uint64_t length) {
     CoordinateBatch batch;
@@ -42,9 +42,9 @@ class ParallelMergeTest : public testing::Test {
 
   Folded merged(const TensorLayout& layout, std::unique_ptr<MemoryRun> last, std::uint64_t window_blocks, int threads) {
     ThreadPool pool(threads);
-    const auto source =
-        fold_run(merge_in_parallel(*store_, std::move(last), {DuplicatePolicy::sum, window_blocks}, pool),
-                 DuplicatePolicy::sum, {layout});
+    const auto source = fold_run(
+        merge_runs(*store_, 0, store_->run_count(), std::move(last), {DuplicatePolicy::sum, window_blocks}, pool),
+        DuplicatePolicy::sum, {layout});
     Folded found;
     SortedPart part;
     std::pair<std::uint64_t, std::uint64_t> before;
@@ -70,11 +70,11 @@ class ParallelMergeTest : public testing::Test {
   Folded expected_;
 };
 
-TEST_F(ParallelMergeTest, FoldsInInputOrderForEveryWindowAndNumberOfThreads) {
+TEST_F(RunMergeTest, FoldsInInputOrderForEveryWindowAndNumberOfThreads) {
   const std::vector<std::vector<std::uint64_t>> shapes = {{1000, 300}, {1ull << 40, 1ull << 30}, {300, 1000}};
   for (const auto& shape : shapes) {
     const TensorLayout layout(shape);
-    const std::pair<std::uint64_t, int> cases[] = {{1, 3}, {7, 1}, {7, 3}, {500, 3}};
+    const std::pair<std::uint64_t, int> cases[] = {{0, 1}, {1, 3}, {7, 1}, {7, 3}, {500, 3}};
     for (const auto& [window, threads] : cases) {
       make_store(layout.has_key());
       expected_.clear();
@@ -88,16 +88,56 @@ TEST_F(ParallelMergeTest, FoldsInInputOrderForEveryWindowAndNumberOfThreads) {
 }
 
 // What comes sorted gives runs that do not overlap: a window is of one run.
-TEST_F(ParallelMergeTest, MergesRunsThatDoNotOverlap) {
+TEST_F(RunMergeTest, MergesRunsThatDoNotOverlap) {
   const std::vector<std::uint64_t> shape = {10'000, 200};
   const TensorLayout layout(shape);
   make_store(false);
   for (std::uint64_t run = 0; run < 4; ++run) store_run(layout, 2500 * run, 2500);
 
   EXPECT_TRUE(merged(layout, nullptr, 5, 2) == expected_);
+  EXPECT_TRUE(merged(layout, nullptr, 0, 2) == expected_);
 }
 
-TEST_F(ParallelMergeTest, WindowsHoldLinesUnlessEqualOnesFillManyBlocks) {
+// Lines that fill many blocks of every run: one thread still keeps their order, and a block of each run.
+TEST_F(RunMergeTest, OneThreadMergesAnyNumberOfEqualLines) {
+  const TensorLayout layout(std::vector<std::uint64_t>{1, 3});
+  make_store(false);
+  for (int run = 0; run < 5; ++run) store_run(layout, 0, 1);
+
+  EXPECT_TRUE(merged(layout, make_run(layout, 0, 1), 0, 1) == expected_);
+}
+
+TEST_F(RunMergeTest, OneThreadHandsOutWholeBlocks) {
+  const TensorLayout layout(std::vector<std::uint64_t>{1000, 1000});
+  make_store(false);
+  for (int run = 0; run < 3; ++run) store_run(layout, 0, 1000);
+  SerialExecutor executor;
+  const auto run = merge_runs(*store_, 1, 2, nullptr, {}, executor);
+
+  std::size_t left = 2 * run_entries;
+  SortedBatch block;
+  while (run->next(block)) {
+    EXPECT_EQ(block.count(), std::min(left, run_block_entries));
+    left -= block.count();
+  }
+
+  EXPECT_EQ(left, 0);
+  EXPECT_EQ(block.count(), 0);
+}
+
+// Runs on disk that become one are read as the runs that they were.
+TEST_F(RunMergeTest, MergesNeighboursOnDisk) {
+  const TensorLayout layout(std::vector<std::uint64_t>{1ull << 40, 1ull << 30});
+  make_store(true);
+  for (int run = 0; run < 4; ++run) store_run(layout, 0, 500);
+
+  store_->merge(1, 2, pool_, [](std::uint64_t) {});
+
+  EXPECT_EQ(store_->run_count(), 3);
+  EXPECT_TRUE(merged(layout, nullptr, 0, 1) == expected_);
+}
+
+TEST_F(RunMergeTest, WindowsHoldLinesUnlessEqualOnesFillManyBlocks) {
   constexpr std::uint64_t window = 64;
   const TensorLayout few(std::vector<std::uint64_t>{1, 2});
   const TensorLayout many(std::vector<std::uint64_t>{1000, 1000});
