@@ -44,92 +44,64 @@ class CompensatedSum {
 // Keeps the chunks of a tensor packed in memory, as an uncompressed container holds them.
 class PackedChunks final : public ChunkSource {
  public:
-  // Takes the next chunk. Requires: its payloads are stored without zstd.
-  void append(StoredChunk&& chunk);
-  // Sets what info() returns. Requires: all chunks are there; `info` has shape, mode names, nnz, chunk_nnz and sum of
-  // squares.
-  void finish(ContainerInfo info);
-
-  // As ContainerWriter::relabel().
-  void relabel(std::uint64_t mode, std::vector<std::uint32_t> originals);
+  // As ContainerWriter has them; `relabellings` has one list per mode, empty where it is not relabelled. Requires:
+  // chunks whose payloads are stored without zstd.
+  PackedChunks(ContainerInfo info, std::vector<StoredChunk> chunks,
+               std::vector<std::vector<std::uint32_t>> relabellings)
+      : info_(std::move(info)), chunks_(std::move(chunks)), relabellings_(std::move(relabellings)) {
+    for (const StoredChunk& chunk : chunks_) {
+      StoredExtents extents{};
+      for (std::size_t c = 0; c < column_count; ++c) {
+        extents[c].payload_bytes = chunk.columns[c].payload_bytes;
+        extents[c].filter_mask = chunk.columns[c].filter_mask;
+        held_bytes_ += chunk.columns[c].bytes.capacity();
+      }
+      extents_.push_back(extents);
+    }
+    for (std::uint64_t mode = 0; mode < relabellings_.size(); ++mode) {
+      held_bytes_ += relabellings_[mode].size() * sizeof(std::uint32_t);
+      if (!relabellings_[mode].empty()) info_.relabelled.push_back({mode, 0});
+    }
+  }
 
   const ContainerInfo& info() const override { return info_; }
-  std::vector<std::uint32_t> relabelling(std::uint64_t mode) const override;
-  const StoredExtents& extents(std::uint64_t chunk) const override { return at(chunk).extents; }
-  std::span<const std::uint64_t> lower(std::uint64_t chunk) const override { return at(chunk).stored.lower; }
-  std::span<const std::uint64_t> upper(std::uint64_t chunk) const override { return at(chunk).stored.upper; }
+  std::vector<std::uint32_t> relabelling(std::uint64_t mode) const override { return relabellings_[mode]; }
+  const StoredExtents& extents(std::uint64_t chunk) const override { return extents_[chunk]; }
+  std::span<const std::uint64_t> lower(std::uint64_t chunk) const override { return chunks_[chunk].lower; }
+  std::span<const std::uint64_t> upper(std::uint64_t chunk) const override { return chunks_[chunk].upper; }
   std::uint64_t file_bytes() const override { return 0; }
   std::uint64_t held_bytes() const override { return held_bytes_; }
 
-  std::uint64_t buffer_bytes(std::uint64_t chunk) const override;
+  std::uint64_t buffer_bytes(std::uint64_t chunk) const override {
+    std::uint64_t bytes = 0;
+    for (const StoredExtent& extent : extents_[chunk]) bytes += payload_slot_bytes(extent.payload_bytes);
+    return bytes;
+  }
   std::uint64_t scratch_bytes(std::uint64_t) const override { return 0; }
   ChunkView read_chunk(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte> scratch) const override;
 
  private:
-  struct Chunk {
-    StoredChunk stored;
-    StoredExtents extents{};
-  };
-  const Chunk& at(std::uint64_t chunk) const { return chunks_.at(static_cast<std::size_t>(chunk)); }
-
   ContainerInfo info_;
-  std::vector<Chunk> chunks_;
-  std::vector<std::vector<std::uint32_t>> relabellings_;  // per mode; modes behind the last relabelled one are left out
+  std::vector<StoredChunk> chunks_;
+  std::vector<StoredExtents> extents_;  // per chunk
+  std::vector<std::vector<std::uint32_t>> relabellings_;
   std::uint64_t held_bytes_ = 0;
 };
-
-void PackedChunks::append(StoredChunk&& chunk) {
-  Chunk added;
-  for (std::size_t c = 0; c < column_count; ++c) {
-    const StoredPayload& column = chunk.columns[c];
-    if (column.bytes.size() != column.payload_bytes) {
-      throw Error(ErrorKind::invalid_argument, "a chunk in memory must hold payloads that are not compressed");
-    }
-    added.extents[c].payload_bytes = column.payload_bytes;
-    added.extents[c].filter_mask = column.filter_mask;
-    held_bytes_ += column.bytes.capacity();
-  }
-  added.stored = std::move(chunk);
-  chunks_.push_back(std::move(added));
-}
-
-void PackedChunks::relabel(std::uint64_t mode, std::vector<std::uint32_t> originals) {
-  held_bytes_ += originals.size() * sizeof(std::uint32_t);
-  relabellings_.resize(std::max<std::size_t>(relabellings_.size(), mode + 1));
-  relabellings_[mode] = std::move(originals);
-}
-
-void PackedChunks::finish(ContainerInfo info) {
-  info_ = std::move(info);
-  for (std::uint64_t mode = 0; mode < relabellings_.size(); ++mode) {
-    if (!relabellings_[mode].empty()) info_.relabelled.push_back({mode, 0});
-  }
-}
-
-std::vector<std::uint32_t> PackedChunks::relabelling(std::uint64_t mode) const {
-  return mode < relabellings_.size() ? relabellings_[mode] : std::vector<std::uint32_t>();
-}
-
-std::uint64_t PackedChunks::buffer_bytes(std::uint64_t chunk) const {
-  std::uint64_t bytes = 0;
-  for (const StoredExtent& extent : extents(chunk)) bytes += payload_slot_bytes(extent.payload_bytes);
-  return bytes;
-}
 
 // Copied rather than shown: a device takes chunks from pinned memory, and the plan is the same as for a container.
 ChunkView PackedChunks::read_chunk(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte>) const {
   if (buffer.size() < buffer_bytes(chunk)) {
     throw Error(ErrorKind::invalid_argument, "chunk " + std::to_string(chunk) + " does not fit into the given buffer");
   }
-  const Chunk& from = at(chunk);
+  const StoredChunk& from = chunks_[chunk];
   ChunkView view;
   view.number = chunk;
   view.nnz = info_.nnz_of_chunk(chunk);
-  view.lower = from.stored.lower;
-  view.upper = from.stored.upper;
+  view.lower = from.lower;
+  view.upper = from.upper;
   std::size_t offset = 0;
   for (std::size_t c = 0; c < column_count; ++c) {
-    const std::vector<std::byte>& bytes = from.stored.columns[c].bytes;
+    const std::vector<std::byte>& bytes = from.columns[c].bytes;
     if (bytes.empty()) continue;
     std::memcpy(buffer.data() + offset, bytes.data(), bytes.size());
     view.payload[c] = buffer.subspan(offset, bytes.size());
@@ -382,17 +354,17 @@ IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const C
 
 std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePlan& plan, Executor& executor,
                                               ProgressMeter& meter) {
-  auto chunks = std::make_unique<PackedChunks>();
+  std::vector<StoredChunk> chunks;
   meter.begin({.name = "pack", .nonzeros = input.max_nnz});
   constexpr Compression no_compression;
   encode_chunks(
-      input, plan, no_compression, [&](StoredChunk&& chunk) { chunks->append(std::move(chunk)); }, executor, meter);
+      input, plan, no_compression, [&](StoredChunk&& chunk) { chunks.push_back(std::move(chunk)); }, executor, meter);
   meter.end();
+  std::vector<std::vector<std::uint32_t>> relabellings(input.info.shape.size());
   store_relabelling(input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) {
-    chunks->relabel(mode, std::move(originals));
+    relabellings[mode] = std::move(originals);
   });
-  chunks->finish(std::move(input.info));
-  return chunks;
+  return std::make_unique<PackedChunks>(std::move(input.info), std::move(chunks), std::move(relabellings));
 }
 
 }  // namespace blco

@@ -23,37 +23,6 @@ double lower_bound_of(std::size_t exponent) { return std::ldexp(1.0, static_cast
 
 }  // namespace
 
-void DistinctValues::add(double value) {
-  if (overflowed_ || value == last_) return;
-  last_ = value;
-  if (value == 0) {
-    count_ += has_zero_ ? 0 : 1;
-    has_zero_ = true;
-  } else {
-    const auto bits = std::bit_cast<std::uint64_t>(value);
-    std::size_t slot = (bits * 0x9e3779b97f4a7c15ULL >> 32) % slots_.size();
-    while (slots_[slot] != 0 && slots_[slot] != bits) slot = (slot + 1) % slots_.size();
-    if (slots_[slot] == bits) return;
-    slots_[slot] = bits;
-    ++count_;
-  }
-  if (count_ > max_distinct_values) {
-    overflowed_ = true;
-    count_ = max_distinct_values;
-  }
-}
-
-void DistinctValues::add_all(const DistinctValues& other) {
-  for (const std::uint64_t bits : other.slots_) {
-    if (bits != 0) add(std::bit_cast<double>(bits));
-  }
-  if (other.has_zero_) add(0.0);
-  if (other.overflowed_) {
-    overflowed_ = true;
-    count_ = max_distinct_values;
-  }
-}
-
 ValueCounts::ValueCounts() : positive_(exponents), negative_(exponents) {}
 
 void ValueCounts::add(std::span<const double> values) {

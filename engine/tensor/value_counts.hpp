@@ -1,11 +1,13 @@
 // What statistics count: values by size, and nonzeros per slice for a part of the coordinates at a time.
 #pragma once
 
+#include <algorithm>
 #include <blco/statistics.hpp>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "blco/layout.hpp"
@@ -14,19 +16,22 @@
 
 namespace blco {
 
-// Counts up to max_distinct_values different numbers, by open addressing.
+// Counts up to max_distinct_values different numbers.
 class DistinctValues {
  public:
-  void add(double value);
-  void add_all(const DistinctValues& other);
-  std::uint64_t count() const { return count_; }
-  bool overflowed() const { return overflowed_; }
+  void add(double value) {
+    if (value == last_ || overflowed()) return;  // mostly one of them
+    last_ = value;
+    values_.insert(value);
+  }
+  void add_all(const DistinctValues& other) {
+    for (const double value : other.values_) add(value);
+  }
+  std::uint64_t count() const { return std::min<std::uint64_t>(values_.size(), max_distinct_values); }
+  bool overflowed() const { return values_.size() > max_distinct_values; }
 
  private:
-  std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(4 * max_distinct_values);  // bits; 0: free
-  bool has_zero_ = false;
-  bool overflowed_ = false;
-  std::uint64_t count_ = 0;
+  std::unordered_set<double> values_;  // 0 and -0 are equal
   double last_ = std::numeric_limits<double>::quiet_NaN();
 };
 

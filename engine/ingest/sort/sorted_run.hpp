@@ -104,15 +104,17 @@ class SortedRun {
 };
 
 // A run in the memory of the host or of a device.
-class MemoryRun : public SortedRun {
+class MemoryRun {
  public:
+  virtual ~MemoryRun() = default;
+
   virtual std::uint64_t count() const = 0;
 
-  // Folds equal lines if that changes no result. Requires: no next() yet.
+  // Folds equal lines if that changes no result.
   virtual void fold(EarlyFolding& folding, Executor& executor) = 0;
 
   // Folds all equal lines, on all threads. Returns the first line that cannot be folded: it occurs twice under
-  // DuplicatePolicy::error, or its sum is not finite. Requires: no next() yet.
+  // DuplicatePolicy::error, or its sum is not finite.
   [[nodiscard]] virtual std::optional<LineIndex> fold_all(DuplicatePolicy policy, Executor& executor) = 0;
 
   // Replaces `block` by the entries [first, first + entries). Any thread.

@@ -1,7 +1,9 @@
 // Merging, on all threads by windows and on one, against a map that folds in input order.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "engine/common/thread_pool.hpp"
@@ -148,6 +150,62 @@ TEST_F(RunMergeTest, WindowsHoldLinesUnlessEqualOnesFillManyBlocks) {
   make_store(false);
   for (int run = 0; run < 40; ++run) store_run(few, 0, 1);
   EXPECT_FALSE(lines_fit_window(*store_, window));
+}
+
+// Lines with the number of their run as value, so that the order of equal ones shows.
+class ListedRun final : public MemoryRun {
+ public:
+  ListedRun(std::vector<LineIndex> lines, double value) : lines_(std::move(lines)), value_(value) {}
+
+  std::uint64_t count() const override { return lines_.size(); }
+  void fold(EarlyFolding&, Executor&) override {}
+  std::optional<LineIndex> fold_all(DuplicatePolicy, Executor&) override { return std::nullopt; }
+  void copy(std::uint64_t first, std::uint64_t entries, SortedBatch& block) const override {
+    block.clear();
+    for (std::uint64_t i = first; i < first + entries; ++i) {
+      block.low.push_back(lines_[i].low);
+      block.key.push_back(lines_[i].key);
+      block.values.push_back(value_ + static_cast<double>(i) / 16'384);
+    }
+  }
+
+ private:
+  std::vector<LineIndex> lines_;
+  double value_;
+};
+
+// Of equal lines there are more than a block holds, in one run and over all of them.
+TEST_F(RunMergeTest, GivesAStableSortOfAllRunsInTheirOrder) {
+  for (const std::size_t run_count : {1, 2, 3, 4, 5, 7, 8, 9, 33}) {
+    using Entry = std::pair<LineIndex, double>;
+    std::vector<Entry> expected;
+    make_store(true);
+    std::unique_ptr<ListedRun> last;
+    for (std::size_t r = 0; r < run_count; ++r) {
+      std::vector<LineIndex> lines(random_() % 2 == 0 ? random_() % 40 : 300 + random_() % 15'000);
+      for (LineIndex& line : lines) {
+        line = {random_() % 3, random_() % 7};
+        // The largest line there is, which must not be taken for an end.
+        if (random_() % 5 == 0) line = {~std::uint64_t{0}, ~std::uint64_t{0}};
+      }
+      std::sort(lines.begin(), lines.end());
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        expected.emplace_back(lines[i], static_cast<double>(r) + static_cast<double>(i) / 16'384);
+      }
+      last = std::make_unique<ListedRun>(lines, static_cast<double>(r));
+      if (r + 1 < run_count) store_->append(*last, pool_, [](std::uint64_t) {});
+    }
+    std::stable_sort(expected.begin(), expected.end(),
+                     [](const Entry& a, const Entry& b) { return a.first < b.first; });
+
+    const auto merged = merge_runs(*store_, 0, run_count - 1, std::move(last), {}, pool_);
+    std::vector<Entry> actual;
+    for (SortedBatch block; merged->next(block);) {
+      for (std::size_t i = 0; i < block.count(); ++i) actual.push_back({{block.key[i], block.low[i]}, block.values[i]});
+    }
+
+    EXPECT_TRUE(actual == expected) << run_count << " runs";
+  }
 }
 
 }  // namespace
