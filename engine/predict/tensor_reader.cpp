@@ -114,10 +114,7 @@ bool TensorReader::next(CoordinateBatch& batch) {
   if (!nonzeros_->next(batch_frames)) return false;
   const std::size_t order = modes_.size();
   const std::size_t count = nonzeros_->count();
-  batch.order = static_cast<int>(order);
-  batch.narrow.resize(is_narrow_ ? count * order : 0);
-  batch.wide.resize(is_narrow_ ? 0 : count * order);
-  batch.values.resize(count);
+  batch.resize(count, order, is_narrow_);
   const std::size_t frames = nonzeros_->frames();
   executor_.run((frames + task_frames - 1) / task_frames, [&](std::size_t task) {
     NonzeroFrame nonzeros;
@@ -138,18 +135,11 @@ bool TensorReader::next(CoordinateBatch& batch) {
 
 // From entry `first` of the batch on.
 void TensorReader::add(const NonzeroFrame& nonzeros, std::size_t first, CoordinateBatch& batch) const {
-  const std::size_t order = modes_.size();
-  for (std::size_t n = 0; n < order; ++n) {
+  for (std::size_t n = 0; n < modes_.size(); ++n) {
     const std::vector<std::uint64_t>& places = modes_[n].places;
     for (std::size_t i = 0; i < nonzeros.count; ++i) {
       const std::uint64_t index = nonzeros.coordinates[n][i];
-      const std::uint64_t coordinate = places.empty() ? index : places[static_cast<std::size_t>(index)];
-      const std::size_t at = (first + i) * order + n;
-      if (is_narrow_) {
-        batch.narrow[at] = static_cast<std::uint32_t>(coordinate);
-      } else {
-        batch.wide[at] = coordinate;
-      }
+      batch.set(first + i, n, places.empty() ? index : places[static_cast<std::size_t>(index)]);
     }
   }
   std::copy_n(nonzeros.values.begin(), nonzeros.count, batch.values.begin() + static_cast<std::ptrdiff_t>(first));

@@ -56,7 +56,6 @@ class Streamer {
   bool needs_read(std::uint64_t chunk) const { return !residents_[chunk].has_value(); }
   std::unique_ptr<ReadAhead> read(std::vector<std::uint64_t> chunks);
   void submit_read(std::uint64_t chunk, std::size_t lane, const ChunkView& view);
-  std::uint64_t stored_bytes(std::uint64_t chunk) const;
   void trace(const std::string& track, std::string_view name, TraceTime begin, std::uint64_t chunk,
              std::uint64_t bytes) const;
 

@@ -57,7 +57,7 @@ class Scan {
       const ChunkView view = tensor_->read_chunk(chunk, buffer, scratch);
       (*visit_)(worker, view);
       nonzeros_ += view.nnz;
-      for (const StoredExtent& extent : tensor_->extents(chunk)) bytes_ += extent.stored_bytes;
+      bytes_ += tensor_->stored_bytes(chunk);
     } catch (...) {
       const std::lock_guard lock(mutex_);
       stopped_ = true;
@@ -137,7 +137,7 @@ std::span<const ChunkView> ChunkWindow::next() {
   while (whole < count && !places_[whole].failure) ++whole;
   if (whole == 0 && count > 0) std::rethrow_exception(places_[0].failure);
   for (std::uint64_t chunk = next_; chunk < next_ + whole; ++chunk) {
-    for (const StoredExtent& extent : tensor_.extents(chunk)) bytes_read_ += extent.stored_bytes;
+    bytes_read_ += tensor_.stored_bytes(chunk);
   }
   next_ += whole;
   // The system reads on while these are worked on.
