@@ -4,7 +4,7 @@
 #include <blco/error.hpp>
 #include <blco/model.hpp>
 #include <blco/progress.hpp>
-#include <blco/tensor.hpp>
+#include <blco/tensor_file.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -32,7 +32,7 @@ struct TextReport {
 // throws ends the export and is rethrown on the caller's thread.
 using TextSink = std::function<void(std::string_view)>;
 
-// Writes one line per nonzero, its coordinates and its value, in the order of the container. Relabelled modes get their
+// Writes one line per nonzero, its coordinates and its value, in the stored order. Relabelled modes get their
 // original coordinates back, so the lines then follow the order of the stored indices.
 // A table has a header: the mode names, and the name of the column that the values came from or "value" (with
 // underscores appended if a mode has that name). Labels replace coordinates where a mode has them; such a table,
