@@ -29,6 +29,22 @@ struct CoordinateBatch {
     const std::size_t at = entry * static_cast<std::size_t>(order) + static_cast<std::size_t>(mode);
     return wide.empty() ? narrow[at] : wide[at];
   }
+
+  // Makes room for entries that set() and `values` are then given.
+  void resize(std::size_t entries, std::size_t modes, bool is_narrow) {
+    order = static_cast<int>(modes);
+    narrow.resize(is_narrow ? entries * modes : 0);
+    wide.resize(is_narrow ? 0 : entries * modes);
+    values.resize(entries);
+  }
+  void set(std::size_t entry, std::size_t mode, std::uint64_t coordinate) {
+    const std::size_t at = entry * static_cast<std::size_t>(order) + mode;
+    if (wide.empty()) {
+      narrow[at] = static_cast<std::uint32_t>(coordinate);
+    } else {
+      wide[at] = coordinate;
+    }
+  }
 };
 
 // Total size of an input; 0 where unknown.

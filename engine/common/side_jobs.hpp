@@ -33,4 +33,14 @@ class SideJobs final : public Executor {
   std::vector<std::function<void()>> jobs_;
 };
 
+inline void SideJobs::run(std::size_t count, const std::function<void(std::size_t)>& task) {
+  const auto jobs = std::exchange(jobs_, {});
+  if (jobs.empty()) return inner_.run(count, task);
+  inner_.run(count + jobs.size(), [&](std::size_t i) { i < count ? task(i) : jobs[i - count](); });
+}
+
+inline void SideJobs::finish() {
+  run(0, [](std::size_t) {});
+}
+
 }  // namespace blco

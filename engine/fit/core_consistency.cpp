@@ -12,7 +12,6 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/fit/cpd_job.hpp"
 #include "engine/fit/original_rows.hpp"
-#include "engine/stream/pass_sequence.hpp"
 #include "engine/stream/streamer.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/losses.hpp"

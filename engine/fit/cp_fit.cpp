@@ -13,7 +13,7 @@
 #include "engine/common/number_text.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/model/arrange_components.hpp"
-#include "engine/model/model_description.hpp"
+#include "engine/model/model_check.hpp"
 #include "engine/model/resumed_state.hpp"
 #include "io/text/quoted_text.hpp"
 

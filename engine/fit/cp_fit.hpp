@@ -2,6 +2,7 @@
 #pragma once
 
 #include <blco/cpd.hpp>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -9,7 +10,6 @@
 #include "engine/fit/cpd_job.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/original_rows.hpp"
-#include "engine/stream/pass_sequence.hpp"
 #include "engine/stream/streamer.hpp"
 #include "io/container/model_file.hpp"
 
@@ -57,5 +57,16 @@ class CpFit {
   PassSequence passes_;
   std::unique_ptr<FitMethod> method_;
 };
+
+// As fit_cpd; the budget also covers `held_bytes` of the caller.
+CpdModel run_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, std::uint64_t held_bytes);
+// As plan_cpd.
+CpdPlan plan_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
+                 const DeclaredGpu* declared, std::uint64_t held_bytes);
+
+// Throws Error{io} unless models of this rank can be written to options.checkpoint and options.output, as far as one
+// can tell beforehand: that they name files in folders that may be written, that the disks have room, and that the
+// limit for the size of a file (RLIMIT_FSIZE) is not below. A model is written beside the file that it replaces.
+void check_model_room(const TensorSummary& tensor, const CpdOptions& options);
 
 }  // namespace blco

@@ -6,7 +6,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
-#include "engine/fit/initial_model.hpp"
+#include "engine/fit/initial_factors.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/stream/pass_estimate.hpp"
 #include "io/container/chunk_source.hpp"

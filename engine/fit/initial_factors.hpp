@@ -1,5 +1,5 @@
-// The initial factors of a fit: random ones (determined by seed, shape and rank), those of a model in memory, or those
-// of a model file. Rows that a model in memory lacks are random.
+// What a fit starts from: random factors (determined by seed, shape and rank), those of a model in memory, whose tensor
+// may have grown since, or those of a model file. Rows that a model in memory lacks are random.
 #pragma once
 
 #include <blco/cpd.hpp>
@@ -25,5 +25,19 @@ std::vector<double> new_row_scales(std::span<const double> factor, int rank);
 // random factors, times new_row_scales().
 void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options, const ModelFileReader* resumed,
                           OriginalRows& rows);
+
+// Checks rank, sizes and numbers of options.initial, and that no mode of the tensor is shorter than in it. Throws
+// Error{invalid_argument}.
+void check_initial_model(const TensorSummary& tensor, const CpdOptions& options);
+
+// Where both have labels for a mode, those of the model must be the first ones of the tensor, in the same order. Reads
+// the tensor's labels if both have some. Throws Error: invalid_argument naming mode and label, io, corrupt.
+void check_initial_labels(const Tensor& tensor, const CpdModel& initial);
+
+// Per mode, how many rows the tensor has beyond those of the model; empty if none.
+std::vector<std::uint64_t> count_new_rows(const TensorSummary& tensor, const CpdModel& initial);
+
+// Per mode with a box, how many entries of the rows from which its first update starts lie outside it; empty if none.
+std::vector<std::uint64_t> count_outside_box(const CpdOptions& options);
 
 }  // namespace blco

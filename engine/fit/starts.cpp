@@ -8,7 +8,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
-#include "engine/fit/run_fit.hpp"
+#include "engine/fit/cp_fit.hpp"
 
 namespace blco {
 namespace {

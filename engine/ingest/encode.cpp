@@ -5,16 +5,18 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
 #include "blco/exact_integers.hpp"
+#include "blco/option_name.hpp"
 #include "blco/payload.hpp"
-#include "engine/ingest/packed_chunks.hpp"
 #include "io/container/container_writer.hpp"
 #include "kernels/bit_range.hpp"
 
@@ -38,6 +40,75 @@ class CompensatedSum {
   double sum_ = 0;
   double carry_ = 0;
 };
+
+// Keeps the chunks of a tensor packed in memory, as an uncompressed container holds them.
+class PackedChunks final : public ChunkSource {
+ public:
+  // As ContainerWriter has them; `relabellings` has one list per mode, empty where it is not relabelled. Requires:
+  // chunks whose payloads are stored without zstd.
+  PackedChunks(ContainerInfo info, std::vector<StoredChunk> chunks,
+               std::vector<std::vector<std::uint32_t>> relabellings)
+      : info_(std::move(info)), chunks_(std::move(chunks)), relabellings_(std::move(relabellings)) {
+    for (const StoredChunk& chunk : chunks_) {
+      StoredExtents extents{};
+      for (std::size_t c = 0; c < column_count; ++c) {
+        extents[c].payload_bytes = chunk.columns[c].payload_bytes;
+        extents[c].filter_mask = chunk.columns[c].filter_mask;
+        held_bytes_ += chunk.columns[c].bytes.capacity();
+      }
+      extents_.push_back(extents);
+    }
+    for (std::uint64_t mode = 0; mode < relabellings_.size(); ++mode) {
+      held_bytes_ += relabellings_[mode].size() * sizeof(std::uint32_t);
+      if (!relabellings_[mode].empty()) info_.relabelled.push_back({mode, 0});
+    }
+  }
+
+  const ContainerInfo& info() const override { return info_; }
+  std::vector<std::uint32_t> relabelling(std::uint64_t mode) const override { return relabellings_[mode]; }
+  const StoredExtents& extents(std::uint64_t chunk) const override { return extents_[chunk]; }
+  std::span<const std::uint64_t> lower(std::uint64_t chunk) const override { return chunks_[chunk].lower; }
+  std::span<const std::uint64_t> upper(std::uint64_t chunk) const override { return chunks_[chunk].upper; }
+  std::uint64_t file_bytes() const override { return 0; }
+  std::uint64_t held_bytes() const override { return held_bytes_; }
+
+  std::uint64_t buffer_bytes(std::uint64_t chunk) const override {
+    std::uint64_t bytes = 0;
+    for (const StoredExtent& extent : extents_[chunk]) bytes += payload_slot_bytes(extent.payload_bytes);
+    return bytes;
+  }
+  std::uint64_t scratch_bytes(std::uint64_t) const override { return 0; }
+  ChunkView read_chunk(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte> scratch) const override;
+
+ private:
+  ContainerInfo info_;
+  std::vector<StoredChunk> chunks_;
+  std::vector<StoredExtents> extents_;  // per chunk
+  std::vector<std::vector<std::uint32_t>> relabellings_;
+  std::uint64_t held_bytes_ = 0;
+};
+
+// Copied rather than shown: a device takes chunks from pinned memory, and the plan is the same as for a container.
+ChunkView PackedChunks::read_chunk(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte>) const {
+  if (buffer.size() < buffer_bytes(chunk)) {
+    throw Error(ErrorKind::invalid_argument, "chunk " + std::to_string(chunk) + " does not fit into the given buffer");
+  }
+  const StoredChunk& from = chunks_[chunk];
+  ChunkView view;
+  view.number = chunk;
+  view.nnz = info_.nnz_of_chunk(chunk);
+  view.lower = from.lower;
+  view.upper = from.upper;
+  std::size_t offset = 0;
+  for (std::size_t c = 0; c < column_count; ++c) {
+    const std::vector<std::byte>& bytes = from.columns[c].bytes;
+    if (bytes.empty()) continue;
+    std::memcpy(buffer.data() + offset, bytes.data(), bytes.size());
+    view.payload[c] = buffer.subspan(offset, bytes.size());
+    offset += static_cast<std::size_t>(payload_slot_bytes(bytes.size()));
+  }
+  return view;
+}
 
 struct EncodedChunk {
   StoredChunk stored;
@@ -256,6 +327,15 @@ std::vector<std::uint64_t> store_relabelling(const EncodeInput& input, const Sin
 
 }  // namespace
 
+void check_compression(const Compression& compression) {
+  if (compression.zstd_level < 0 || compression.zstd_level > 19) {
+    refuse(option_name("zstd_level") + " must be from 1 to 19, or 0 for none");
+  }
+  if (compression.saving_percent < 0 || compression.saving_percent > 100) {
+    refuse(option_name("zstd_saving_percent") + " must be from 0 to 100");
+  }
+}
+
 IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const Compression& compression,
                               TemporaryFile output, Executor& executor, ProgressMeter& meter) {
   ContainerWriter writer(std::move(output), input.info);
@@ -274,17 +354,17 @@ IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const C
 
 std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePlan& plan, Executor& executor,
                                               ProgressMeter& meter) {
-  auto chunks = std::make_unique<PackedChunks>();
+  std::vector<StoredChunk> chunks;
   meter.begin({.name = "pack", .nonzeros = input.max_nnz});
   constexpr Compression no_compression;
   encode_chunks(
-      input, plan, no_compression, [&](StoredChunk&& chunk) { chunks->append(std::move(chunk)); }, executor, meter);
+      input, plan, no_compression, [&](StoredChunk&& chunk) { chunks.push_back(std::move(chunk)); }, executor, meter);
   meter.end();
+  std::vector<std::vector<std::uint32_t>> relabellings(input.info.shape.size());
   store_relabelling(input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) {
-    chunks->relabel(mode, std::move(originals));
+    relabellings[mode] = std::move(originals);
   });
-  chunks->finish(std::move(input.info));
-  return chunks;
+  return std::make_unique<PackedChunks>(std::move(input.info), std::move(chunks), std::move(relabellings));
 }
 
 }  // namespace blco

@@ -12,7 +12,7 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/ingest/ingest_plan.hpp"
 #include "engine/ingest/relabelling.hpp"
-#include "engine/ingest/sort/sorted_source.hpp"
+#include "engine/ingest/sort/sorted_run.hpp"
 #include "io/container/chunk_source.hpp"
 #include "io/container/container.hpp"
 #include "io/file/temporary_file.hpp"
@@ -35,6 +35,7 @@ struct Compression {
   int zstd_level = 0;
   int saving_percent = 0;
 };
+void check_compression(const Compression& compression);  // throws Error{invalid_argument}
 
 // Writes the container `output`, which appears when it is whole. Its bytes do not depend on `plan` or on threads.
 // Throws Error: invalid_argument if there are no nonzeros, if all values are zero, or if the sum of their squares is

@@ -187,10 +187,7 @@ class GeneratedReader final : public CoordinateReader {
     if (drawn_ == nnz_) return false;
     const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(batch_entries, nnz_ - drawn_));
     const std::size_t order = static_cast<std::size_t>(source_.order());
-    batch.order = source_.order();
-    batch.narrow.resize(narrow_ ? count * order : 0);
-    batch.wide.resize(narrow_ ? 0 : count * order);
-    batch.values.resize(count);
+    batch.resize(count, order, narrow_);
     executor_.run((count + task_entries - 1) / task_entries, [&](std::size_t task) {
       const std::size_t first = task * task_entries;
       draw(batch, task, first, std::min(first + task_entries, count));
@@ -221,11 +218,7 @@ class GeneratedReader final : public CoordinateReader {
       for (std::size_t n = 0; n < order; ++n) {
         at[n] = source_.coordinate(drawn_ + i, n);
         upper[n] = std::max(upper[n], at[n]);
-        if (narrow_) {
-          batch.narrow[i * order + n] = static_cast<std::uint32_t>(at[n]);
-        } else {
-          batch.wide[i * order + n] = at[n];
-        }
+        batch.set(i, n, at[n]);
       }
       batch.values[i] = source_.value(drawn_ + i, at.data());
     }

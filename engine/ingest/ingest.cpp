@@ -1,6 +1,6 @@
 // Ingest: read, sort, fold, encode.
 #include <algorithm>
-#include <blco/ingest.hpp>
+#include <blco/memory_tensor.hpp>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,7 +11,6 @@
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/encode.hpp"
-#include "engine/ingest/final_coordinates.hpp"
 #include "engine/ingest/ingest_job.hpp"
 #include "engine/ingest/input/array_reader.hpp"
 #include "engine/ingest/input/labelled_reader.hpp"
@@ -66,12 +65,7 @@ void check_options(const IngestOptions& options) {
     throw Error(ErrorKind::invalid_argument,
                 option_name("chunk_nnz") + " must be from 1 to " + std::to_string(max_chunk_nnz));
   }
-  if (options.zstd_level < 0 || options.zstd_level > 19) {
-    throw Error(ErrorKind::invalid_argument, option_name("zstd_level") + " must be from 1 to 19, or 0 for none");
-  }
-  if (options.zstd_saving_percent < 0 || options.zstd_saving_percent > 100) {
-    throw Error(ErrorKind::invalid_argument, option_name("zstd_saving_percent") + " must be from 0 to 100");
-  }
+  check_compression({options.zstd_level, options.zstd_saving_percent});
   if (!options.shape.empty()) static_cast<void>(TensorLayout(options.shape));
   if (!options.shape.empty() && !options.mode_names.empty()) {
     static_cast<void>(decide_mode_names(options.shape.size(), options));
@@ -294,8 +288,13 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   return report;
 }
 
-std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const IngestOptions& options,
-                                              Executor& executor, const ProgressCallback& progress) {
+// Makes the chunks that run_ingest() would write, and keeps them in memory without zstd. Writes no files: throws
+// Error{out_of_memory} if the entries and the result do not fit the budget together.
+static std::unique_ptr<ChunkSource> ingest_in_memory(const CoordinateArrays& arrays, IngestOptions options,
+                                                     const ProgressCallback& progress) {
+  ThreadPool executor(options.threads);
+  options.index_base = 0;
+  ArrayReader reader(arrays, options.shape, executor);
   check_options(options);
   const std::unique_ptr<RunDevice> device = find_run_device(options.device);
   ProgressMeter meter(progress);
@@ -305,6 +304,12 @@ std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const In
   ExternalSort sort(setup, options.duplicates, executor, meter);
   const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
   return encode_in_memory(sorted->input(sort.entry_count()), sorted->plan, executor, meter);
+}
+
+MemoryTensor::MemoryTensor(const CoordinateArrays& arrays, const IngestOptions& options,
+                           const ProgressCallback& progress)
+    : Tensor(ingest_in_memory(arrays, options, progress)) {
+  release_freed_memory();
 }
 
 IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,

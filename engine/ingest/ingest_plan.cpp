@@ -20,9 +20,6 @@ constexpr std::uint64_t key_part = 2;
 // Smaller blocks of text cost more to hand out than to read.
 constexpr std::size_t min_block_bytes = std::size_t{16} << 10;
 
-// Reading more of a run at a time than this gains nothing.
-constexpr std::uint64_t max_buffer_bytes = std::uint64_t{1} << 20;
-
 // Larger windows gain nothing; in smaller ones threads wait for each other.
 constexpr std::uint64_t max_blocks_in_window = 512;
 constexpr std::uint64_t min_blocks_per_thread = 8;
@@ -48,6 +45,14 @@ std::uint64_t max_chunks_at_once(const EncodeSizes& sizes) {
 // Entries and result of a job that keeps both in memory.
 std::uint64_t kept_bytes(const IngestSizes& sizes, const EntrySizes& entries) {
   return run_bytes(sizes.has_key(), entries.count) + max_packed_bytes(encode_sizes(sizes, entries.count));
+}
+
+// The largest window that `memory_bytes` hold; 0 where that is too small to be worth it.
+std::uint64_t max_window_blocks(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t memory_bytes) {
+  const std::uint64_t kept = parallel_merge_bytes(encode, runs, 0);
+  const std::uint64_t one = parallel_merge_bytes(encode, runs, 1) - kept;
+  const std::uint64_t blocks = std::min(saturating_subtract(memory_bytes, kept) / one, max_blocks_in_window);
+  return blocks < min_blocks_per_thread * static_cast<std::uint64_t>(encode.threads) ? 0 : blocks;
 }
 
 }  // namespace
@@ -179,27 +184,21 @@ std::uint64_t plan_merged_runs(const MergeLimits& limits, std::uint64_t run_coun
   return std::min({limits.max_merged_runs, run_count - limits.max_final_runs + 1, run_count - first});
 }
 
-std::optional<MergePlan> plan_parallel_merge(const EncodeSizes& encode, const RunSizes& runs,
-                                             std::uint64_t memory_bytes) {
-  if (runs.count() < 2) return std::nullopt;
-  const std::uint64_t available = saturating_subtract(memory_bytes, run_bytes(encode.has_key, runs.last_entries));
-  const std::uint64_t blocks = max_window_blocks(encode, runs, available / 2);
-  if (blocks == 0) return std::nullopt;
-  const std::uint64_t merging = parallel_merge_bytes(encode, runs, blocks);
-  const std::optional<EncodePlan> plan = plan_encode(encode, saturating_subtract(available, merging));
-  if (!plan || plan->chunks_at_once < max_chunks_at_once(encode)) return std::nullopt;
-  return MergePlan{.encode = *plan, .window_blocks = blocks};
+MergePlan plan_serial_merge(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t memory_bytes) {
+  const std::uint64_t merging = runs.spilled_count * RunStore::reading_bytes(encode.has_key);
+  const std::uint64_t kept = run_bytes(encode.has_key, runs.last_entries) + merging;
+  return {.encode = plan_encode(encode, saturating_subtract(memory_bytes, kept)).value()};
 }
 
-MergePlan plan_serial_merge(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t memory_bytes) {
-  const std::uint64_t reading = RunStore::reading_bytes(encode.has_key);
-  const std::uint64_t kept = run_bytes(encode.has_key, runs.last_entries) + runs.spilled_count * reading;
-  const std::uint64_t available = saturating_subtract(memory_bytes, kept);
-  MergePlan plan{.encode = plan_encode(encode, available).value()};
-  if (runs.spilled_count == 0) return plan;
-  const std::uint64_t spare = (available - encode_bytes(encode, plan.encode)) / runs.spilled_count;
-  plan.buffer_bytes = RunStore::min_buffer_bytes(encode.has_key) + std::min(spare, max_buffer_bytes);
-  return plan;
+MergePlan plan_merge(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t memory_bytes) {
+  const std::uint64_t available = saturating_subtract(memory_bytes, run_bytes(encode.has_key, runs.last_entries));
+  const std::uint64_t blocks = runs.count() < 2 ? 0 : max_window_blocks(encode, runs, available / 2);
+  if (blocks > 0) {
+    const std::uint64_t merging = parallel_merge_bytes(encode, runs, blocks);
+    const std::optional<EncodePlan> plan = plan_encode(encode, saturating_subtract(available, merging));
+    if (plan && plan->chunks_at_once == max_chunks_at_once(encode)) return {*plan, blocks};
+  }
+  return plan_serial_merge(encode, runs, memory_bytes);
 }
 
 std::uint64_t parallel_merge_bytes(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t window_blocks) {
@@ -208,13 +207,6 @@ std::uint64_t parallel_merge_bytes(const EncodeSizes& encode, const RunSizes& ru
   const std::uint64_t block = RunStore::block_bytes(encode.has_key);
   const std::uint64_t working = RunStore::reading_bytes(encode.has_key) * static_cast<std::uint64_t>(encode.threads);
   return 4 * window_blocks * block + runs.count() * 2 * block + working + runs.index_bytes;
-}
-
-std::uint64_t max_window_blocks(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t memory_bytes) {
-  const std::uint64_t kept = parallel_merge_bytes(encode, runs, 0);
-  const std::uint64_t one = parallel_merge_bytes(encode, runs, 1) - kept;
-  const std::uint64_t blocks = std::min(saturating_subtract(memory_bytes, kept) / one, max_blocks_in_window);
-  return blocks < min_blocks_per_thread * static_cast<std::uint64_t>(encode.threads) ? 0 : blocks;
 }
 
 }  // namespace blco

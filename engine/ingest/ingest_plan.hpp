@@ -145,21 +145,15 @@ std::uint64_t plan_merged_runs(const MergeLimits& limits, std::uint64_t run_coun
 struct MergePlan {
   EncodePlan encode;
   std::uint64_t window_blocks = 0;  // that all threads merge at a time; 0: one thread merges
-  std::uint64_t buffer_bytes = 0;   // of packed entries of each spilled run, where one thread merges
 };
 
-// For a merge on all threads; nothing if a useful window does not fit beside a chunk for every thread.
-std::optional<MergePlan> plan_parallel_merge(const EncodeSizes& encode, const RunSizes& runs,
-                                             std::uint64_t memory_bytes);
-
-// For a merge on one thread, or for a single run. Requires: at most max_final_runs spilled runs, and a last run only if
-// keeps_last_run().
+// All threads merge where a useful window fits beside a chunk for every thread, else one. Requires: at most
+// max_final_runs spilled runs, and a last run only if keeps_last_run(). plan_serial_merge(): with one thread in any
+// case.
+MergePlan plan_merge(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t memory_bytes);
 MergePlan plan_serial_merge(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t memory_bytes);
 
 // Peak memory of merging on all threads, with windows of so many blocks.
 std::uint64_t parallel_merge_bytes(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t window_blocks);
-
-// The largest window that `memory_bytes` hold; 0 where that is too small to be worth it.
-std::uint64_t max_window_blocks(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t memory_bytes);
 
 }  // namespace blco

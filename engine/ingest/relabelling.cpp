@@ -2,6 +2,7 @@
 #include "engine/ingest/relabelling.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <string>
 #include <utility>
@@ -19,6 +20,28 @@ constexpr std::uint32_t large_count = std::uint32_t{1} << 16;
 constexpr std::uint32_t max_counted = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
+
+bool FinalCoordinates::is_empty() const {
+  return std::ranges::all_of(modes_, [](const auto& mode) { return mode.empty(); });
+}
+
+std::uint64_t FinalCoordinates::memory_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& mode : modes_) bytes += mode.size() * sizeof(std::uint32_t);
+  return bytes;
+}
+
+void FinalCoordinates::apply(CoordinateBatch& batch) const {
+  const auto order = static_cast<std::size_t>(batch.order);
+  const auto replace = [&](auto& coordinates) {
+    for (std::size_t n = 0; n < order; ++n) {
+      if (!has(n)) continue;
+      for (std::size_t at = n; at < coordinates.size(); at += order) coordinates[at] = modes_[n][coordinates[at]];
+    }
+  };
+  replace(batch.narrow);
+  replace(batch.wide);
+}
 
 void Relabelling::Column::extend(std::uint64_t rows) {
   rows_ = std::max(rows_, rows);

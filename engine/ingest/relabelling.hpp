@@ -1,17 +1,36 @@
-// Gives the indices of each mode new numbers, by falling count of their entries: counts while the input is read, and
-// renumbers before line indices are made.
+// New numbers for the indices of a mode: those that are known only at the end of the input, and those of relabelling,
+// by falling count of their entries.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "blco/executor.hpp"
-#include "engine/ingest/final_coordinates.hpp"
 #include "io/coordinate_reader.hpp"
 
 namespace blco {
+
+class FinalCoordinates {
+ public:
+  // Per mode the final coordinate of each coordinate that was read, as CoordinateReader::take_final_coordinates() gives
+  // them.
+  explicit FinalCoordinates(std::vector<std::vector<std::uint32_t>> modes) : modes_(std::move(modes)) {}
+
+  bool is_empty() const;
+  // Whether the mode's coordinates change; then the final one of each.
+  bool has(std::size_t mode) const { return mode < modes_.size() && !modes_[mode].empty(); }
+  const std::vector<std::uint32_t>& of(std::size_t mode) const { return modes_[mode]; }
+  std::uint64_t memory_bytes() const;
+
+  // Replaces each coordinate by the final one; `upper` keeps its values. Any thread.
+  void apply(CoordinateBatch& batch) const;
+
+ private:
+  std::vector<std::vector<std::uint32_t>> modes_;
+};
 
 class Relabelling {
  public:

@@ -1,13 +1,21 @@
-// Whether the parts of a model agree, which a caller may have put together by hand.
+// Of a model in memory: whether its parts agree, which a caller may have put together by hand, and its file header, for
+// writers that keep the factors elsewhere.
 #pragma once
 
 #include <blco/model.hpp>
 #include <string>
+
+#include "io/container/model_file.hpp"
 
 namespace blco {
 
 // Throws Error{invalid_argument} that begins with `failure`, such as "cannot export the model", if the numbers of
 // weights, factors, names and labels do not suit shape and rank.
 void check_sizes(const CpdModel& model, const std::string& failure);
+
+ModelFile describe_model(const CpdModel& model);
+StopReason stop_reason_of(const ModelFile& file);
+// As a model file has them: one per mode, empty where no mode has a constraint.
+std::vector<std::string> to_strings(const std::vector<RowConstraint>& constraints);
 
 }  // namespace blco

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "engine/model/model_check.hpp"
+#include "kernels/losses.hpp"
 
 namespace blco {
 namespace {
@@ -34,6 +37,14 @@ double ModelValues::at(std::span<const std::uint64_t> point) const {
     for (std::size_t r = 0; r < half; ++r) sums[r] += sums[r + half];
   }
   return sums[0];
+}
+
+double likelihood_ratio(const Loss& loss, double x, double m) {
+  if (!takes_value(loss, x)) return std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  if (m < 0 && needs_nonnegative_model(loss)) return infinite;
+  const double ratio = with_loss(loss, [&](const auto& of_kind) { return of_kind.excess(x, m); });
+  return std::isnan(ratio) ? infinite : std::max(ratio, 0.0);
 }
 
 }  // namespace blco

@@ -1,9 +1,11 @@
-// The values of a CP model at single entries.
+// What a model says of a single entry: its value, and how much worse it is there than one that fits the entry alone.
 #pragma once
 
 #include <blco/model.hpp>
 #include <cstdint>
 #include <span>
+
+#include "blco/loss.hpp"
 
 namespace blco {
 
@@ -19,5 +21,9 @@ class ModelValues {
  private:
   const CpdModel* model_;
 };
+
+// As <blco/predict.hpp> says; at least 0, and infinite where the loss takes no such m, or m is not finite. NaN for a
+// zero that the loss does not take. Requires: takes_entry(loss, x).
+double likelihood_ratio(const Loss& loss, double x, double m);
 
 }  // namespace blco

@@ -11,11 +11,11 @@
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/input/open_input.hpp"
-#include "engine/predict/model_sizes.hpp"
 #include "engine/predict/prediction_pass.hpp"
 #include "engine/predict/prediction_table.hpp"
 #include "engine/predict/tensor_reader.hpp"
 #include "engine/predict/worst_entries.hpp"
+#include "io/container/model_file.hpp"
 #include "io/text/tns_writer.hpp"
 
 namespace blco {
@@ -27,6 +27,53 @@ constexpr std::size_t most_block_entries = std::size_t{1} << 15;
 constexpr std::size_t least_block_entries = std::size_t{1} << 10;
 // Of a budget, what blocks may take where it is short.
 constexpr std::uint64_t block_part = 8;
+
+// What must be known of a model to plan the memory of a prediction, before the model itself is loaded.
+struct ModelSizes {
+  std::uint64_t bytes = 0;         // of the whole model in memory
+  std::vector<LabelSizes> labels;  // one per mode
+};
+
+// Weights, factors and the history; labels not.
+std::uint64_t number_bytes(std::span<const std::uint64_t> shape, std::uint64_t rank, std::uint64_t sweeps) {
+  std::uint64_t numbers = rank + sweeps;
+  for (const std::uint64_t length : shape) numbers += length * rank;
+  return numbers * sizeof(double);
+}
+
+ModelSizes sizes_of(const CpdModel& model) {
+  ModelSizes sizes;
+  sizes.bytes = number_bytes(model.shape, static_cast<std::uint64_t>(model.rank), model.sweeps());
+  sizes.labels.resize(model.shape.size());
+  for (std::size_t n = 0; n < std::min(model.labels.size(), sizes.labels.size()); ++n) {
+    const Labels& labels = model.labels[n];
+    sizes.labels[n] = {labels.size(), labels.text().size()};
+    sizes.bytes += labels.memory_bytes();
+  }
+  return sizes;
+}
+
+// Of a model's file: reads no factors and no labels. Throws Error as load_model() does.
+ModelSizes read_model_sizes(const std::filesystem::path& file) {
+  const ModelFileReader reader(file);
+  const ModelFile& header = reader.header();
+  ModelSizes sizes;
+  sizes.bytes = number_bytes(header.shape, header.rank, header.fit_history.size() + header.objective_history.size());
+  sizes.labels.resize(header.shape.size());
+  const std::vector<std::uint64_t>& label_bytes = reader.label_bytes();
+  for (std::size_t n = 0; n < label_bytes.size(); ++n) {
+    if (label_bytes[n] == 0) continue;
+    sizes.labels[n] = {header.shape[n], label_bytes[n] - Labels::memory_bytes(header.shape[n], 0)};
+    sizes.bytes += label_bytes[n];
+  }
+  return sizes;
+}
+
+// Per mode, "mode0" and so on where the model has no names.
+std::vector<std::string> names_of_modes(std::vector<std::string> names, std::size_t order) {
+  while (names.size() < order) names.push_back("mode" + std::to_string(names.size()));
+  return names;
+}
 
 KnownTensor known_of(const CpdModel& model, const PredictOptions& options) {
   KnownTensor known{options.model_name, names_of_modes(model.mode_names, model.shape.size()), model.labels,

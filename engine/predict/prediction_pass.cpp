@@ -9,7 +9,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/number_text.hpp"
-#include "engine/predict/likelihood_ratio.hpp"
+#include "engine/predict/model_values.hpp"
 #include "engine/predict/worst_entries.hpp"
 #include "io/text/quoted_text.hpp"
 #include "kernels/losses.hpp"

@@ -4,18 +4,17 @@
 #include <blco/tensor.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "blco/executor.hpp"
 #include "blco/labels.hpp"
-#include "blco/layout.hpp"
 #include "engine/ingest/input/open_input.hpp"
+#include "engine/tensor/nonzero_reader.hpp"
 #include "io/container/chunk_source.hpp"
 #include "io/coordinate_reader.hpp"
-#include "kernels/aligned_buffer.hpp"
 
 namespace blco {
 
@@ -29,7 +28,7 @@ class TensorReader final : public CoordinateReader {
 
   bool next(CoordinateBatch& batch) override;
   std::string name() const override { return name_; }
-  std::uint64_t bytes_read() const override { return bytes_read_; }
+  std::uint64_t bytes_read() const override { return nonzeros_->bytes_read(); }
   InputSize size() const override { return {.entries = chunks_.info().nnz}; }
   std::string format() const override { return chunks_.file_bytes() > 0 ? "BLCO container" : ""; }
   bool counts_from_zero() const override { return false; }
@@ -44,33 +43,24 @@ class TensorReader final : public CoordinateReader {
 
  private:
   struct Mode {
-    std::vector<std::uint32_t> originals;  // of stored indices; empty: the same
-    std::vector<std::uint64_t> places;     // per index, its coordinate; empty: the same
-    Labels labels;                         // empty: there are none to be matched
+    std::vector<std::uint64_t> places;  // per index, its coordinate; empty: the same
+    Labels labels;                      // empty: there are none to be matched
   };
 
   void check_modes(const KnownTensor& known) const;
   void match_labels(const KnownTensor& known);
   std::vector<std::uint64_t> find_places(std::size_t mode, const Labels& labels, const KnownTensor& known) const;
-  bool read_chunk();
-  void decode(CoordinateBatch& batch, std::size_t frame, std::size_t first, std::size_t count) const;
-  std::uint64_t coordinate_of(std::size_t mode, std::uint64_t stored) const;
+  void add(const NonzeroFrame& nonzeros, std::size_t first, CoordinateBatch& batch) const;
 
   const ChunkSource& chunks_;
   std::string name_;
   std::vector<std::uint64_t> model_shape_;
   Executor& executor_;
-  TensorLayout layout_;
   std::vector<Mode> modes_;
   bool is_narrow_ = true;
-  AlignedBuffer<std::byte> buffer_;
-  AlignedBuffer<std::byte> scratch_;
-  std::uint64_t next_chunk_ = 0;
-  ChunkView chunk_;
-  std::uint64_t taken_ = 0;   // entries of the chunk
-  std::uint64_t before_ = 0;  // entries before the last batch
+  std::optional<NonzeroReader> nonzeros_;  // once it is known that the modes suit
+  std::uint64_t before_ = 0;               // entries before the last batch
   std::uint64_t batch_count_ = 0;
-  std::uint64_t bytes_read_ = 0;
 };
 
 }  // namespace blco

@@ -1,6 +1,7 @@
 // The entries of the largest likelihood ratios, in memory that does not grow with the input.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -36,11 +37,38 @@ class WorstEntries {
   }
 
  private:
+  static bool is_worse(const Entry& a, const Entry& b) {
+    return a.ratio != b.ratio ? a.ratio > b.ratio : a.number < b.number;
+  }
+
   std::size_t order_;
   AlignedBuffer<Entry> entries_;  // a heap; the first is the least bad
   AlignedBuffer<std::uint64_t> points_;
   std::uint64_t count_ = 0;
   std::uint64_t seen_ = 0;
 };
+
+inline WorstEntries::WorstEntries(std::size_t order, std::uint64_t most)
+    : order_(order), entries_(most), points_(most * order) {}
+
+inline void WorstEntries::add(std::span<const std::uint64_t> point, double value, double model, double ratio) {
+  Entry* const begin = entries_.data();
+  Entry entry{.ratio = ratio, .value = value, .model = model, .number = seen_++, .slot = count_};
+  if (count_ == entries_.size()) {
+    if (count_ == 0 || !is_worse(entry, *begin)) return;
+    entry.slot = begin->slot;
+    std::pop_heap(begin, begin + count_, is_worse);
+    begin[count_ - 1] = entry;
+  } else {
+    begin[count_++] = entry;
+  }
+  std::ranges::copy(point, points_.data() + entry.slot * order_);
+  std::push_heap(begin, begin + count_, is_worse);
+}
+
+inline std::span<const WorstEntries::Entry> WorstEntries::sort() {
+  std::sort_heap(entries_.data(), entries_.data() + count_, is_worse);
+  return {entries_.data(), static_cast<std::size_t>(count_)};
+}
 
 }  // namespace blco

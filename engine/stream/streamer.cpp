@@ -34,7 +34,7 @@ void Streamer::allocate_packed() {
   for (std::uint64_t chunk = 0; chunk < bytes.size(); ++chunk) {
     if (bytes[chunk] == 0 || !packed_->of(chunk).empty()) continue;
     plan_.tiers[chunk] = Tier::streamed;
-    plan_.disk_bytes_per_pass += stored_bytes(chunk);
+    plan_.disk_bytes_per_pass += tensor_->stored_bytes(chunk);
     plan_.planned_bytes -= std::min(plan_.planned_bytes, mapped_bytes(bytes[chunk]));
     ++plan_.demoted_chunks;
   }
@@ -97,7 +97,7 @@ void Streamer::run_pass(const PassRequest& request, std::span<const std::uint64_
     trace("caller", "wait for a read", wait_begin, chunk, 0);
     submit_read(chunk, reads_taken++ % lanes_.size(), view);
     read_ahead->submitted();
-    if (meter_ != nullptr) meter_->advance(nnz, stored_bytes(chunk));
+    if (meter_ != nullptr) meter_->advance(nnz, tensor_->stored_bytes(chunk));
   }
   backend_->finish_pass();
   const int mode = request.only_mode();
@@ -113,7 +113,7 @@ std::unique_ptr<ReadAhead> Streamer::read(std::vector<std::uint64_t> chunks) {
   };
   setup.ended = [this](std::size_t reader, std::uint64_t chunk, TraceTime begin, TraceTime end) {
     if (trace_ == nullptr) return;
-    trace_->add({"reader " + std::to_string(reader), "read", begin, end, chunk, stored_bytes(chunk)});
+    trace_->add({"reader " + std::to_string(reader), "read", begin, end, chunk, tensor_->stored_bytes(chunk)});
   };
   return jobs_ != nullptr ? read_cooperatively(setup, std::move(chunks), *jobs_)
                           : read_by_threads(setup, std::move(chunks));
@@ -121,7 +121,7 @@ std::unique_ptr<ReadAhead> Streamer::read(std::vector<std::uint64_t> chunks) {
 
 void Streamer::submit_read(std::uint64_t chunk, std::size_t at, const ChunkView& view) {
   const auto lane = static_cast<int>(at);
-  bytes_read_ += stored_bytes(chunk);
+  bytes_read_ += tensor_->stored_bytes(chunk);
   if (plan_.tiers[chunk] == Tier::streamed) {
     backend_->submit(lane, view);
     return;
@@ -132,12 +132,6 @@ void Streamer::submit_read(std::uint64_t chunk, std::size_t at, const ChunkView&
                                                    : ResidentForm::decoded;
   residents_[chunk] = backend_->keep(lane, view, form);
   backend_->submit_resident(*residents_[chunk]);
-}
-
-std::uint64_t Streamer::stored_bytes(std::uint64_t chunk) const {
-  std::uint64_t bytes = 0;
-  for (const StoredExtent& extent : tensor_->extents(chunk)) bytes += extent.stored_bytes;
-  return bytes;
 }
 
 void Streamer::trace(const std::string& track, std::string_view name, TraceTime begin, std::uint64_t chunk,

@@ -15,6 +15,7 @@
 #include "engine/stream/packed_memory.hpp"
 #include "engine/stream/planner.hpp"
 #include "engine/stream/read_ahead.hpp"
+#include "engine/stream/streamer.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/backend.hpp"
 
@@ -55,7 +56,6 @@ class Streamer {
   bool needs_read(std::uint64_t chunk) const { return !residents_[chunk].has_value(); }
   std::unique_ptr<ReadAhead> read(std::vector<std::uint64_t> chunks);
   void submit_read(std::uint64_t chunk, std::size_t lane, const ChunkView& view);
-  std::uint64_t stored_bytes(std::uint64_t chunk) const;
   void trace(const std::string& track, std::string_view name, TraceTime begin, std::uint64_t chunk,
              std::uint64_t bytes) const;
 
@@ -70,6 +70,36 @@ class Streamer {
   std::vector<std::vector<std::byte>> scratch_;       // per reader
   std::vector<std::optional<ResidentId>> residents_;  // per chunk; set once it has been read, if it stays
   std::uint64_t bytes_read_ = 0;
+};
+
+class PassSequence {
+ public:
+  // `streamer` must outlive this.
+  explicit PassSequence(Streamer& streamer) : streamer_(&streamer) {}
+
+  // Runs the next pass, forward if its number is even.
+  void run(const PassRequest& request) {
+    const bool is_even = next_++ % 2 == 0;
+    ++run_;
+    streamer_->pass(request, is_even ? Direction::forward : Direction::backward);
+  }
+  // Runs a pass over some chunks, in the order given; the numbers do not change.
+  void run(const PassRequest& request, std::span<const std::uint64_t> chunks) {
+    ++run_;
+    streamer_->pass(request, chunks);
+  }
+
+  // The number of the next pass, counted since the very first, also after a resume.
+  std::uint64_t next() const { return next_; }
+  void set_next(std::uint64_t number) { next_ = number; }
+  // How many have been run.
+  std::uint64_t count() const { return run_; }
+  std::uint64_t chunk_count() const { return streamer_->plan().tiers.size(); }
+
+ private:
+  Streamer* streamer_;
+  std::uint64_t next_ = 0;
+  std::uint64_t run_ = 0;
 };
 
 }  // namespace blco

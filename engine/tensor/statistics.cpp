@@ -5,8 +5,7 @@
 #include <string>
 
 #include "engine/common/memory.hpp"
-#include "engine/tensor/chunk_scan.hpp"
-#include "engine/tensor/slice_counts.hpp"
+#include "engine/tensor/nonzero_reader.hpp"
 #include "engine/tensor/value_counts.hpp"
 
 namespace blco {
@@ -20,7 +19,7 @@ constexpr std::uint64_t min_counters = std::uint64_t{1} << 16;
 
 class Measurement {
  public:
-  Measurement(const ContainerReader& reader, std::uint64_t budget_bytes, int threads, const ProgressCallback& progress)
+  Measurement(const ChunkSource& reader, std::uint64_t budget_bytes, int threads, const ProgressCallback& progress)
       : reader_(&reader), layout_(reader.info().shape), meter_(progress), chunk_means_(reader.info().chunk_count()) {
     const std::span<const std::uint64_t> shape = layout_.shape();
     scan_.total_bytes = budget_bytes;
@@ -59,7 +58,7 @@ class Measurement {
     for (const CountDistribution& distribution : distributions_) {
       if (distribution.nonzeros() != nnz()) {
         throw Error(ErrorKind::corrupt,
-                    reader_->path().string() + ": it holds coordinates outside its shape; ingest the tensor again");
+                    reader_->name() + ": it holds coordinates outside its shape; ingest the tensor again");
       }
       result.modes.push_back(distribution.result());
     }
@@ -97,13 +96,13 @@ class Measurement {
 
   void check_finite(std::uint64_t chunk, std::span<const double> values) const {
     if (std::ranges::all_of(values, [](double value) { return std::isfinite(value); })) return;
-    throw Error(ErrorKind::corrupt, reader_->path().string() + ": chunk " + std::to_string(chunk) +
+    throw Error(ErrorKind::corrupt, reader_->name() + ": chunk " + std::to_string(chunk) +
                                         " holds a value that is not finite; ingest the tensor again");
   }
 
   std::uint64_t nnz() const { return reader_->info().nnz; }
 
-  const ContainerReader* reader_;
+  const ChunkSource* reader_;
   TensorLayout layout_;
   ProgressMeter meter_;
   ScanBudget scan_;
@@ -116,9 +115,9 @@ class Measurement {
 
 }  // namespace
 
-TensorStatistics measure_statistics(const TensorFile& tensor, const MemoryBudget& budget, int threads,
+TensorStatistics measure_statistics(const Tensor& tensor, const MemoryBudget& budget, int threads,
                                     const ProgressCallback& progress) {
-  return Measurement(tensor.reader(), host_budget(budget.host_bytes), threads, progress).run();
+  return Measurement(tensor.chunks(), host_budget(budget.host_bytes), threads, progress).run();
 }
 
 }  // namespace blco

@@ -1,13 +1,16 @@
 // Converts the metadata of chunks to the public summary.
 #include <algorithm>
 #include <blco/tensor.hpp>
+#include <blco/tensor_file.hpp>
 #include <charconv>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "io/container/chunk_source.hpp"
+#include "io/container/container_reader.hpp"
 
 namespace blco {
 namespace {
@@ -62,5 +65,10 @@ std::size_t find_mode(const TensorSummary& tensor, const std::string& word) {
   if (failure == std::errc() && end == word.data() + word.size() && number < tensor.shape.size()) return number;
   throw Error(ErrorKind::invalid_argument, "'" + word + "' is not a mode of the tensor; its modes are " + list);
 }
+
+TensorFile::TensorFile(const std::filesystem::path& path) : Tensor(std::make_unique<ContainerReader>(path)) {}
+
+// Safe: no other constructor sets the chunks, and a handle is only assigned from its own type.
+const ContainerReader& TensorFile::reader() const { return static_cast<const ContainerReader&>(chunks()); }
 
 }  // namespace blco

@@ -9,8 +9,8 @@
 #include "blco/padding.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/number_text.hpp"
-#include "engine/tensor/chunk_scan.hpp"
 #include "engine/tensor/frame_reader.hpp"
+#include "engine/tensor/nonzero_reader.hpp"
 
 namespace blco {
 namespace {
@@ -35,7 +35,7 @@ std::string as_text(std::span<const std::uint64_t> coordinates) {
 
 class ChunkVerifier {
  public:
-  ChunkVerifier(const ContainerReader& reader, const TensorLayout& layout, const ChunkView& chunk)
+  ChunkVerifier(const ChunkSource& reader, const TensorLayout& layout, const ChunkView& chunk)
       : reader_(&reader), layout_(&layout), chunk_(&chunk), frames_(chunk), order_(layout.shape().size()) {
     for (std::size_t n = 0; n < order_; ++n) {
       low_bits_ |= layout.view().modes[n].low_mask;
@@ -61,8 +61,8 @@ class ChunkVerifier {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorKind::corrupt, reader_->path().string() + ": chunk " + std::to_string(chunk_->number) + what +
-                                        "; ingest the tensor again");
+    throw Error(ErrorKind::corrupt,
+                reader_->name() + ": chunk " + std::to_string(chunk_->number) + what + "; ingest the tensor again");
   }
   [[noreturn]] void fail_at(std::uint64_t frame, std::size_t i, const std::string& what) const {
     std::vector<std::uint64_t> coordinates(order_);
@@ -143,7 +143,7 @@ class ChunkVerifier {
     }
   }
 
-  const ContainerReader* reader_;
+  const ChunkSource* reader_;
   const TensorLayout* layout_;
   const ChunkView* chunk_;
   FrameReader frames_;
@@ -157,9 +157,9 @@ class ChunkVerifier {
   ChunkFacts facts_;
 };
 
-void check_across_chunks(const ContainerReader& reader, const std::vector<ChunkFacts>& facts) {
+void check_across_chunks(const ChunkSource& reader, const std::vector<ChunkFacts>& facts) {
   const auto fail = [&](const std::string& what) {
-    throw Error(ErrorKind::corrupt, reader.path().string() + ": " + what + "; ingest the tensor again");
+    throw Error(ErrorKind::corrupt, reader.name() + ": " + what + "; ingest the tensor again");
   };
   for (std::size_t c = 1; c < facts.size(); ++c) {
     if (facts[c - 1].last < facts[c].first) continue;
@@ -216,9 +216,8 @@ void check_column(const CpdModel& model, std::size_t n, std::size_t r) {
 
 }  // namespace
 
-VerifiedTensor verify(const TensorFile& tensor, const MemoryBudget& budget, int threads,
-                      const ProgressCallback& progress) {
-  const ContainerReader& reader = tensor.reader();
+VerifiedTensor verify(const Tensor& tensor, const MemoryBudget& budget, int threads, const ProgressCallback& progress) {
+  const ChunkSource& reader = tensor.chunks();
   const TensorLayout layout(reader.info().shape);
   std::vector<ChunkFacts> facts(reader.info().chunk_count());
   ScanBudget scan;

@@ -1,4 +1,4 @@
-// Reads a chunk in one piece, for sources that cannot split it.
+// What sources have in common; reads a chunk in one piece, for those that cannot split it.
 #include "io/container/chunk_source.hpp"
 
 #include <exception>
@@ -36,6 +36,12 @@ class WholeRead final : public ChunkRead {
 };
 
 }  // namespace
+
+std::uint64_t ChunkSource::stored_bytes(std::uint64_t chunk) const {
+  std::uint64_t bytes = 0;
+  for (const StoredExtent& extent : extents(chunk)) bytes += extent.stored_bytes;
+  return bytes;
+}
 
 std::unique_ptr<ChunkRead> ChunkSource::begin_read(std::uint64_t chunk, std::span<std::byte> buffer,
                                                    std::span<std::byte> scratch) const {

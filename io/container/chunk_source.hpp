@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "blco/chunk.hpp"
@@ -30,8 +31,12 @@ class ChunkSource {
   virtual ~ChunkSource() = default;
 
   virtual const ContainerInfo& info() const = 0;
+  // What messages call the tensor: the path of its file.
+  virtual std::string name() const { return "the tensor in memory"; }
   // `stored_bytes` is what read_chunk reads from disk; 0 for chunks in memory.
   virtual const StoredExtents& extents(std::uint64_t chunk) const = 0;
+  // Of all its columns.
+  std::uint64_t stored_bytes(std::uint64_t chunk) const;
   // Per mode, the smallest and the largest coordinate in the chunk.
   virtual std::span<const std::uint64_t> lower(std::uint64_t chunk) const = 0;
   virtual std::span<const std::uint64_t> upper(std::uint64_t chunk) const = 0;

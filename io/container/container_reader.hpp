@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "blco/chunk.hpp"
@@ -25,6 +26,7 @@ class ContainerReader final : public ChunkSource {
 
   const std::filesystem::path& path() const;
   const ContainerInfo& info() const override;
+  std::string name() const override { return path().string(); }
   std::uint64_t file_bytes() const override;
   const StoredExtents& extents(std::uint64_t chunk) const override;
   std::span<const std::uint64_t> lower(std::uint64_t chunk) const override;

@@ -13,7 +13,7 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/model/resumed_state.hpp"
-#include "engine/stream/pass_sequence.hpp"
+#include "engine/stream/streamer.hpp"
 #include "kernels/backend.hpp"
 
 namespace blco {
@@ -77,6 +77,23 @@ class FitMethod {
   // Takes the state of a checkpoint, after start(). Throws Error{corrupt} for one that state() does not return.
   virtual void restore(ResumedState& state) { state.require(0, {}); }
 };
+
+// What the table of methods has of each.
+struct MethodEntry {
+  const char* name;
+  void (*check)(const TensorSummary&, const CpdOptions&);                   // see check_method()
+  void (*check_entries)(const Tensor&, const CpdOptions&, ProgressMeter&);  // see below; null: it takes any values
+  MethodNeeds (*needs)(const TensorSummary&, const CpdOptions&);
+  std::unique_ptr<FitMethod> (*make)(const FitContext&);
+};
+extern const MethodEntry als_method;
+extern const MethodEntry apr_method;
+extern const MethodEntry completion_method;
+
+template <class Method>
+std::unique_ptr<FitMethod> make_of(const FitContext& context) {
+  return std::make_unique<Method>(context);
+}
 
 // Whether the table of methods has one of that name.
 bool is_method(std::string_view name);

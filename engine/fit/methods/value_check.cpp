@@ -1,59 +1,38 @@
 #include "engine/fit/methods/value_check.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "blco/error.hpp"
-#include "blco/layout.hpp"
 #include "blco/option_name.hpp"
-#include "blco/payload.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/fit/methods/row_blocks.hpp"
-#include "engine/tensor/tensor_sizes.hpp"
-#include "io/container/chunk_source.hpp"
-#include "kernels/aligned_buffer.hpp"
+#include "engine/tensor/nonzero_reader.hpp"
 
 namespace blco {
 namespace {
 
 // Of entry `at` of the chunk, by the tensor's own indices: "(4, 0, 17)".
 std::string place_of(const ChunkSource& tensor, const ChunkView& chunk, std::uint64_t at) {
-  const TensorLayout layout(tensor.info().shape);
-  const std::uint64_t frame = at / frame_entries;
-  std::array<std::uint64_t, frame_entries> lows{};
-  std::array<std::uint64_t, frame_entries> keys{};
-  decode_line_frame(view_payload(chunk[Column::index]), frame, lows.data());
-  if (layout.has_key()) decode_line_frame(view_payload(chunk[Column::key]), frame, keys.data());
-  std::vector<std::uint64_t> coordinates(layout.shape().size());
-  const std::size_t i = at % frame_entries;
-  layout.delinearize({keys[i], lows[i]}, coordinates);
+  NonzeroFrame nonzeros;
+  NonzeroDecoder(tensor).decode(chunk, at / frame_entries, nonzeros);
   std::string text;
-  for (std::size_t n = 0; n < coordinates.size(); ++n) {
-    const std::vector<std::uint32_t> originals = tensor.relabelling(n);
-    const std::uint64_t stored = coordinates[n];
-    const std::uint64_t original = stored < originals.size() ? originals[static_cast<std::size_t>(stored)] : stored;
-    text += (n == 0 ? "(" : ", ") + std::to_string(original);
+  for (std::size_t n = 0; n < tensor.info().shape.size(); ++n) {
+    text += (n == 0 ? "(" : ", ") + std::to_string(nonzeros.coordinates[n][at % frame_entries]);
   }
   return text + ")";
 }
 
 void check_chunk(const ChunkSource& tensor, const ChunkView& chunk, const std::function<bool(double)>& is_allowed,
                  const std::string& demand) {
-  if (chunk[Column::value].empty()) {
-    if (is_allowed(1.0)) return;
-    refuse("the value at " + place_of(tensor, chunk, 0) + ", counted from 0, is 1, but " + demand);
-  }
-  const PayloadView payload = view_payload(chunk[Column::value]);
-  std::array<double, frame_entries> values{};
-  for (std::uint64_t first = 0; first < chunk.nnz; first += frame_entries) {
-    decode_value_frame(payload, first / frame_entries, values.data());
-    const auto end =
-        values.begin() + std::min<std::ptrdiff_t>(frame_entries, static_cast<std::ptrdiff_t>(chunk.nnz - first));
-    const auto wrong = std::find_if_not(values.begin(), end, is_allowed);
-    if (wrong == end) continue;
-    const std::uint64_t at = first + static_cast<std::uint64_t>(wrong - values.begin());
+  FrameReader frames(chunk);
+  for (std::uint64_t frame = 0; frame < frames.frames(); ++frame) {
+    frames.read_values(frame);
+    const auto values = std::span(frames.values).first(frames.entries(frame));
+    const auto wrong = std::ranges::find_if_not(values, is_allowed);
+    if (wrong == values.end()) continue;
+    const std::uint64_t at = frame * frame_entries + static_cast<std::uint64_t>(wrong - values.begin());
     refuse("the value at " + place_of(tensor, chunk, at) + ", counted from 0, is " + in_full(*wrong) + ", but " +
            demand);
   }
@@ -110,14 +89,14 @@ void check_values(const Tensor& tensor, const std::function<bool(double)>& is_al
   const bool all_are_one = tensor.summary().value.streamed_bytes == 0;
   if (all_are_one && is_allowed(1.0)) return;
   const ChunkSource& chunks = tensor.chunks();
-  const TensorSizes sizes = measure_tensor(chunks);
-  AlignedBuffer<std::byte> buffer(sizes.largest_buffer());
-  std::vector<std::byte> scratch(static_cast<std::size_t>(sizes.largest_scratch()));
+  SerialExecutor executor;
+  ChunkWindow window(chunks, 1, executor);
   meter.begin({.name = "check", .nonzeros = tensor.summary().nnz});
-  for (std::uint64_t chunk = 0; chunk < sizes.chunks.size(); ++chunk) {
-    if (chunk + 1 < sizes.chunks.size()) chunks.announce_read(chunk + 1);
-    check_chunk(chunks, chunks.read_chunk(chunk, buffer.span(), scratch), is_allowed, demand);
-    meter.advance(sizes.chunks[chunk].nnz, sizes.chunks[chunk].stored_bytes);
+  std::uint64_t bytes_before = 0;
+  for (std::span<const ChunkView> chunk = window.next(); !chunk.empty(); chunk = window.next()) {
+    check_chunk(chunks, chunk[0], is_allowed, demand);
+    meter.advance(chunk[0].nnz, window.bytes_read() - bytes_before);
+    bytes_before = window.bytes_read();
   }
   meter.end();
 }

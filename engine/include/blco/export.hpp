@@ -32,7 +32,7 @@ struct TextReport {
 // throws ends the export and is rethrown on the caller's thread.
 using TextSink = std::function<void(std::string_view)>;
 
-// Writes one line per nonzero, its coordinates and its value, in the order of the container. Relabelled modes get their
+// Writes one line per nonzero, its coordinates and its value, in the stored order. Relabelled modes get their
 // original coordinates back, so the lines then follow the order of the stored indices.
 // A table has a header: the mode names, and the name of the column that the values came from or "value" (with
 // underscores appended if a mode has that name). Labels replace coordinates where a mode has them; such a table,
@@ -42,13 +42,13 @@ using TextSink = std::function<void(std::string_view)>;
 // Memory: one chunk, its compressed form, the labels, up to 60 MB of text (more for long labels), and 4 bytes per index
 // of each relabelled mode. Throws Error: invalid_argument (index_base, threads), corrupt (naming file and chunk),
 // cancelled.
-TextReport export_text(const TensorFile& tensor, const TextSink& sink, const TextOptions& options = {},
+TextReport export_text(const Tensor& tensor, const TextSink& sink, const TextOptions& options = {},
                        const ProgressCallback& progress = {});
 
 // Writes the same text to a file. The name decides the format: it ends in .tns, .csv or .tsv, optionally followed by
 // .gz or .zst, else Error{invalid_argument}. The file appears, or replaces an older one, only when it is complete. Also
 // throws Error{io}.
-TextReport export_text(const TensorFile& tensor, const std::filesystem::path& output, const TextOptions& options = {},
+TextReport export_text(const Tensor& tensor, const std::filesystem::path& output, const TextOptions& options = {},
                        const ProgressCallback& progress = {});
 
 enum class ArrayFormat { npy, text };

@@ -7,9 +7,9 @@
 
 namespace blco {
 
-// Takes the memory that summary() tells for its columns (streamed_bytes): at most 25 bytes per nonzero, often 2 to 4. A
-// job counts it in its host budget. Fits and products are those of a container with the same entries, bit for bit on
-// one thread.
+// save() of <blco/tensor_file.hpp> writes it as a container. Takes the memory that summary() tells for its columns
+// (streamed_bytes): at most 25 bytes per nonzero, often 2 to 4. A job counts it in its host budget. Fits and products
+// are those of a container with the same entries, bit for bit on one thread.
 class MemoryTensor final : public Tensor {
  public:
   // Packs the arrays, which are not needed afterwards. Uses these options: memory_bytes (for everything but the

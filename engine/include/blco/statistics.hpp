@@ -58,12 +58,11 @@ struct TensorStatistics {
 };
 
 // Reads every chunk, in parallel. The numbers do not depend on threads or budget.
-// Memory, within the budget: one chunk per thread, 8 bytes per coordinate of each mode, and half a MiB per mode and
-// thread. If the budget does not hold the counts of all coordinates at once, the chunks are read several times, each
-// time for a part of the coordinates.
-// `threads` 0 means one per processor; fewer are used if the budget holds no more. Throws Error: out_of_memory (naming
-// the smallest budget that suffices), corrupt, io, cancelled.
-TensorStatistics measure_statistics(const TensorFile& tensor, const MemoryBudget& budget = {}, int threads = 0,
+// Memory, within the budget: one chunk per thread, 8 bytes per coordinate of each mode, half a MiB per mode and thread,
+// and a tensor in memory itself. If the budget does not hold the counts of all coordinates at once, the chunks are read
+// several times, each time for a part of the coordinates. `threads` 0 means one per processor; fewer are used if the
+// budget holds no more. Throws Error: out_of_memory (naming the smallest budget that suffices), corrupt, io, cancelled.
+TensorStatistics measure_statistics(const Tensor& tensor, const MemoryBudget& budget = {}, int threads = 0,
                                     const ProgressCallback& progress = {});
 
 }  // namespace blco

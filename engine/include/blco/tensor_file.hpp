@@ -2,7 +2,9 @@
 #pragma once
 
 #include <blco/error.hpp>
+#include <blco/progress.hpp>
 #include <blco/tensor.hpp>
+#include <cstdint>
 #include <filesystem>
 
 namespace blco {
@@ -18,5 +20,21 @@ class TensorFile final : public Tensor {
   // Internal: for the library only.
   const ContainerReader& reader() const;
 };
+
+struct SaveOptions {
+  int zstd_level = 3;              // as in IngestOptions
+  int zstd_saving_percent = 10;    // likewise
+  std::uint64_t memory_bytes = 0;  // of the whole job; 0: 80% of what is available
+  int threads = 0;                 // 0: one per processor; fewer are used if memory_bytes holds no more
+};
+
+// Writes a tensor in memory, or in another container, as a container with the same chunks, names and labels: the bytes
+// that ingest_coordinates() writes for the arrays of a MemoryTensor, given the same options. Replaces `output` only
+// when the new file is complete.
+// Memory, within memory_bytes: per thread a chunk packed and compressed, the labels, and a tensor in memory itself.
+// Throws Error: invalid_argument (options), out_of_memory (naming the smallest budget that suffices), io, corrupt,
+// cancelled (by `progress`; stage "write"; nothing is left on disk).
+void save(const Tensor& tensor, const std::filesystem::path& output, const SaveOptions& options = {},
+          const ProgressCallback& progress = {});
 
 }  // namespace blco

@@ -1,4 +1,4 @@
-// Checks that a container or a model fully conforms to its format.
+// Checks that a tensor or a model fully conforms to its format.
 #pragma once
 
 #include <blco/memory_budget.hpp>
@@ -12,18 +12,18 @@ namespace blco {
 struct VerifiedTensor {
   std::uint64_t chunks = 0;
   std::uint64_t nonzeros = 0;
-  std::uint64_t stored_bytes = 0;  // size of the chunks on disk
+  std::uint64_t stored_bytes = 0;  // size of the chunks on disk; 0 in memory
 };
 
-// Reads every chunk once and checks what opening a container does not: payload checksums; line indices that rise
-// strictly within and across chunks (so that no coordinates repeat); coordinates within shape and bounds, and tight
-// bounds; finite values; their sum of squares; zeros where the format requires them; relabellings that are
-// permutations.
-// Memory, within the budget: one chunk per thread, 48 bytes per chunk, and 4 bytes per index of the longest relabelled
-// mode. `threads` 0 means one per processor; fewer are used if the budget holds no more.
-// Throws Error: corrupt (naming file, chunk, and nonzero counted from 0 in its chunk; of several faults the one in the
-// lowest chunk, for any number of threads), out_of_memory (naming the smallest budget that suffices), io, cancelled.
-VerifiedTensor verify(const TensorFile& tensor, const MemoryBudget& budget = {}, int threads = 0,
+// Of a container or of a tensor in memory: reads every chunk once and checks what opening a container does not: payload
+// checksums; line indices that rise strictly within and across chunks (so that no coordinates repeat); coordinates
+// within shape and bounds, and tight bounds; finite values; their sum of squares; zeros where the format requires them;
+// relabellings that are permutations. Memory, within the budget: one chunk per thread, 48 bytes per chunk, and 4 bytes
+// per index of the longest relabelled mode; and a tensor in memory itself. `threads` 0 means one per processor; fewer
+// are used if the budget holds no more. Throws Error: corrupt (naming file, chunk, and nonzero counted from 0 in its
+// chunk; of several faults the one in the lowest chunk, for any number of threads), out_of_memory (naming the smallest
+// budget that suffices), io, cancelled.
+VerifiedTensor verify(const Tensor& tensor, const MemoryBudget& budget = {}, int threads = 0,
                       const ProgressCallback& progress = {});
 
 // Checks a model: shapes that agree, finite numbers, columns of 2-norm 1 (within 1e-5) or 0, a fit of at most 1 after

@@ -75,10 +75,7 @@ bool ArrayReader::next(CoordinateBatch& batch) {
     return wide == nullptr ||
            std::ranges::all_of(wide->subspan(taken_, count), [](std::uint64_t x) { return x < narrow_limit; });
   });
-  batch.order = static_cast<int>(order);
-  batch.narrow.resize(narrow ? count * order : 0);
-  batch.wide.resize(narrow ? 0 : count * order);
-  batch.values.resize(count);
+  batch.resize(count, order, narrow);
   std::vector<Slice> slices((count + slice_entries - 1) / slice_entries);
   executor_->run(slices.size(), [&](std::size_t task) {
     const std::size_t first = task * slice_entries;
@@ -105,11 +102,7 @@ void ArrayReader::copy(CoordinateBatch& batch, std::size_t first, std::size_t co
           for (std::size_t i = 0; i < count; ++i) {
             const std::uint64_t at = numbers[begin + i];
             slice.upper[n] = std::max(slice.upper[n], at);
-            if (batch.wide.empty()) {
-              batch.narrow[(first + i) * order + n] = static_cast<std::uint32_t>(at);
-            } else {
-              batch.wide[(first + i) * order + n] = at;
-            }
+            batch.set(first + i, n, at);
           }
         },
         arrays_->coordinates[n]);

@@ -36,13 +36,6 @@ class RunOnDevice final : public MemoryRun {
 
   std::uint64_t count() const override { return run_->count(); }
 
-  bool next(SortedBatch& block) override {
-    const std::uint64_t entries = std::min<std::uint64_t>(run_block_entries, count() - taken_);
-    copy(taken_, entries, block);
-    taken_ += entries;
-    return entries > 0;
-  }
-
   void fold(EarlyFolding& folding, Executor& executor) override {
     // What is admitted has finite sums.
     if (folding.admits([&] { return on_device([&] { return run_->magnitude(); }); })) {
@@ -71,7 +64,6 @@ class RunOnDevice final : public MemoryRun {
  private:
   std::unique_ptr<DeviceRun> run_;
   bool has_key_;
-  std::uint64_t taken_ = 0;
   mutable std::mutex mutex_;
 };
 

@@ -8,8 +8,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
-#include "engine/ingest/sort/merged_runs.hpp"
-#include "engine/ingest/sort/parallel_merge.hpp"
+#include "engine/ingest/sort/run_merge.hpp"
 
 namespace blco {
 
@@ -195,17 +194,13 @@ ExternalSort::Result ExternalSort::open(std::unique_ptr<MemoryRun> last) {
     merge_surplus_runs();
   }
   const RunSizes runs = run_sizes(last.get());
-  const std::optional<MergePlan> parallel = plan_parallel_merge(encode, runs, memory_bytes);
-  if (parallel && lines_fit_window(*store_, parallel->window_blocks)) {
-    const MergeSetup setup{folding_.policy(), parallel->window_blocks};
-    return {nullptr, merge_in_parallel(*store_, std::move(last), setup, *executor_), parallel->encode};
-  }
-  const MergePlan plan = plan_serial_merge(encode, runs, memory_bytes);
+  MergePlan plan = plan_merge(encode, runs, memory_bytes);
   if (!store_) return {std::move(last), nullptr, plan.encode};
-  std::vector<std::unique_ptr<SortedRun>> sources = store_->open(plan.buffer_bytes);
-  if (last) sources.push_back(std::move(last));
-  if (sources.size() == 1) return {nullptr, std::move(sources[0]), plan.encode};
-  return {nullptr, std::make_unique<MergedRuns>(std::move(sources), encode.has_key), plan.encode};
+  if (plan.window_blocks > 0 && !lines_fit_window(*store_, plan.window_blocks)) {
+    plan = plan_serial_merge(encode, runs, memory_bytes);
+  }
+  const MergeSetup setup{folding_.policy(), plan.window_blocks};
+  return {nullptr, merge_runs(*store_, 0, store_->run_count(), std::move(last), setup, *executor_), plan.encode};
 }
 
 // Merges neighbours until all runs can be read beside the encoder.

@@ -9,7 +9,6 @@
 #include "blco/layout.hpp"
 #include "engine/ingest/relabelling.hpp"
 #include "engine/ingest/sort/sorted_run.hpp"
-#include "engine/ingest/sort/sorted_source.hpp"
 
 namespace blco {
 

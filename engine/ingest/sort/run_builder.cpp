@@ -38,13 +38,6 @@ class EntryRun final : public MemoryRun {
 
   std::uint64_t count() const override { return count_; }
 
-  bool next(SortedBatch& block) override {
-    const std::uint64_t entries = std::min<std::uint64_t>(run_block_entries, count_ - taken_);
-    copy(taken_, entries, block);
-    taken_ += entries;
-    return entries > 0;
-  }
-
   void fold(EarlyFolding& folding, Executor& executor) override {
     const std::span<Entry> entries = entries_.span().first(count_);
     // What is admitted has finite sums.
@@ -122,7 +115,6 @@ class EntryRun final : public MemoryRun {
 
   AlignedBuffer<Entry> entries_;
   std::uint64_t count_;
-  std::uint64_t taken_ = 0;
 };
 
 // `Deposit` spreads the low bits of a number over a mask. `Order` is the tensor's, or 0 where it is known only now.

@@ -7,7 +7,6 @@
 
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
-#include "engine/ingest/final_coordinates.hpp"
 #include "engine/ingest/relabelling.hpp"
 #include "engine/ingest/sort/device_run.hpp"
 #include "engine/ingest/sort/run_entry.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +23,6 @@ struct PackedBlock {
   LineIndex first;           // its first entry's
   std::uint64_t offset = 0;  // of the record in the file
   std::uint32_t bytes = 0;
-  std::uint32_t run = 0;
   std::uint32_t count = 0;  // of its entries
 };
 
@@ -35,7 +34,6 @@ class RunStore {
 
   bool has_key() const { return has_key_; }
   std::size_t run_count() const { return runs_.size(); }
-  std::uint64_t entry_count() const;
   std::uint64_t bytes_written() const { return file_.bytes(); }
 
   // Writes a run, which becomes the last. Throws Error{io}.
@@ -45,13 +43,9 @@ class RunStore {
   // for each and writing_bytes(). Throws Error: io, corrupt.
   void merge(std::size_t first, std::size_t count, Executor& executor, const EntriesWritten& written);
 
-  // Opens all runs, in their order, to be read once: reading frees their disk space. Each buffers `buffer_bytes` of
-  // packed entries. The store must outlive them.
-  std::vector<std::unique_ptr<SortedRun>> open(std::uint64_t buffer_bytes) const;
-
-  // Where all blocks lie, run by run.
-  std::vector<PackedBlock> forecast() const;
-  // Memory of the places of all blocks, and of a copy that forecast() returns.
+  // Where the blocks of a run lie, in order.
+  std::span<const PackedBlock> blocks(std::size_t run) const { return runs_[run]; }
+  // Memory of the places of all blocks, and of what is sorted of them.
   std::uint64_t index_bytes() const { return 2 * sizeof(PackedBlock) * block_count_; }
 
   // Replaces `entries` by the entries of a block. Any thread. Throws Error: io, corrupt.
@@ -61,21 +55,14 @@ class RunStore {
   // Frees the disk space of bytes already consumed.
   void release(std::uint64_t offset, std::uint64_t bytes) const { file_.release(offset, bytes); }
 
-  // Memory of a run that is read through the smallest buffer, this included.
-  static std::uint64_t reading_bytes(bool has_key) { return block_bytes(has_key) + min_buffer_bytes(has_key); }
+  // Memory of a run that is merged on one thread: a block, and its record.
+  static std::uint64_t reading_bytes(bool has_key) { return block_bytes(has_key) + record_bytes(has_key); }
   static std::uint64_t block_bytes(bool has_key);
-  static std::uint64_t min_buffer_bytes(bool has_key);
+  static std::uint64_t record_bytes(bool has_key);
   // Peak memory of packing and writing, on so many threads.
   static std::uint64_t writing_bytes(bool has_key, int threads);
 
  private:
-  struct Extent {
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-    std::uint64_t entries = 0;
-    std::vector<PackedBlock> blocks;
-  };
-
   // A block on its way to the file.
   struct Packed {
     std::vector<std::byte> record;
@@ -83,13 +70,12 @@ class RunStore {
     std::uint32_t count = 0;
   };
 
-  std::unique_ptr<SortedRun> open(const Extent& extent, std::uint64_t buffer_bytes) const;
   Packed pack(const SortedBatch& block) const;
-  void write(const std::vector<Packed>& packed, Extent& extent);
+  void write(const std::vector<Packed>& packed, std::vector<PackedBlock>& blocks);
 
   ScratchFile file_;
   bool has_key_;
-  std::vector<Extent> runs_;
+  std::vector<std::vector<PackedBlock>> runs_;
   std::uint64_t block_count_ = 0;
 };
 

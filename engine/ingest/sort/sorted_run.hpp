@@ -1,17 +1,92 @@
-// A run: nonzeros in line order, equal lines in input order.
+// Nonzeros in line order: as runs, with equal lines in input order, and as the encoder takes them, all distinct.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
+#include "blco/duplicate_policy.hpp"
+#include "blco/exact_integers.hpp"
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
-#include "engine/ingest/sort/duplicates.hpp"
-#include "engine/ingest/sort/sorted_source.hpp"
+#include "blco/raw_vector.hpp"
 #include "kernels/run_device.hpp"
 
 namespace blco {
+
+// Tells whether the duplicates within a run may be folded early, before runs are merged, without changing a bit of the
+// result. Requires: admits() is called for each run, in input order.
+class EarlyFolding {
+ public:
+  explicit EarlyFolding(DuplicatePolicy policy) : policy_(policy) {}
+
+  DuplicatePolicy policy() const { return policy_; }
+
+  // `values` is a range, and get(element) its value. Sums of integers are exact in any order while none exceeds 2^53.
+  template <class Values, class Get>
+  bool admits(const Values& values, const Get& get) {
+    return admits([&] {
+      double sum = 0;
+      for (const auto& entry : values) {
+        if (!(sum <= exact_integer_limit)) break;
+        const double value = get(entry);
+        sum = value == std::trunc(value) ? sum + std::abs(value) : 2 * exact_integer_limit;
+      }
+      return sum;
+    });
+  }
+
+  // The same where `magnitudes` returns the sum of all magnitudes, or more than 2^53 if a value is no integer.
+  template <class Magnitudes>
+  bool admits(const Magnitudes& magnitudes) {
+    if (policy_ == DuplicatePolicy::error || policy_ == DuplicatePolicy::mean) return false;
+    const bool adds = policy_ == DuplicatePolicy::sum || policy_ == DuplicatePolicy::count;
+    if (adds && total_ <= exact_integer_limit) total_ += magnitudes();
+    return !adds || total_ <= exact_integer_limit;
+  }
+
+ private:
+  DuplicatePolicy policy_;
+  double total_ = 0;  // of the magnitudes of all values so far
+};
+
+// Nonzeros in columns; `key` is empty for tensors without a key column.
+struct SortedBatch {
+  RawVector<std::uint64_t> low;
+  RawVector<std::uint64_t> key;
+  RawVector<double> values;
+
+  std::size_t count() const { return values.size(); }
+  void clear() {
+    low.clear();
+    key.clear();
+    values.clear();
+  }
+};
+
+// Nonzeros [first, first + count) of a source. They are in `entries` once its fetch() has put them there.
+struct SortedPart {
+  SortedBatch entries;
+  std::uint64_t first = 0;
+  std::size_t count = 0;
+};
+
+class SortedSource {
+ public:
+  virtual ~SortedSource() = default;
+
+  // Replaces `part` by the next `max_count` nonzeros, or by the rest; reuses its memory. Returns false when none are
+  // left. May use all threads.
+  virtual bool next(SortedPart& part, std::size_t max_count) = 0;
+
+  // Puts the nonzeros of a part into its `entries`. Any thread, each with another part.
+  virtual void fetch(SortedPart&) const {}
+
+  // Packs a part on the device that holds it; then fetch() is not needed. Returns nothing if the part is in host
+  // memory. Any thread.
+  virtual std::optional<DevicePackedChunk> pack(const SortedPart&) const { return std::nullopt; }
+};
 
 // Enough entries to make a call cheap, and few enough to stay in a cache.
 inline constexpr std::size_t run_block_entries = 4096;
@@ -29,15 +104,17 @@ class SortedRun {
 };
 
 // A run in the memory of the host or of a device.
-class MemoryRun : public SortedRun {
+class MemoryRun {
  public:
+  virtual ~MemoryRun() = default;
+
   virtual std::uint64_t count() const = 0;
 
-  // Folds equal lines if that changes no result. Requires: no next() yet.
+  // Folds equal lines if that changes no result.
   virtual void fold(EarlyFolding& folding, Executor& executor) = 0;
 
   // Folds all equal lines, on all threads. Returns the first line that cannot be folded: it occurs twice under
-  // DuplicatePolicy::error, or its sum is not finite. Requires: no next() yet.
+  // DuplicatePolicy::error, or its sum is not finite.
   [[nodiscard]] virtual std::optional<LineIndex> fold_all(DuplicatePolicy policy, Executor& executor) = 0;
 
   // Replaces `block` by the entries [first, first + entries). Any thread.

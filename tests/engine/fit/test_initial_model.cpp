@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "engine/fit/initial_factors.hpp"
-#include "engine/fit/initial_model.hpp"
 #include "kernels/reference/reference_backend.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/io/expect_error.hpp"

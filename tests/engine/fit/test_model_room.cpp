@@ -7,7 +7,7 @@
 #include <csignal>
 #include <string>
 
-#include "engine/fit/model_room.hpp"
+#include "engine/fit/cp_fit.hpp"
 #include "io/container/model_file.hpp"
 #include "io/file/scratch_file.hpp"
 #include "tests/temporary_folder.hpp"

@@ -20,7 +20,6 @@ namespace {
 using ::testing::Optional;
 
 constexpr std::uint64_t read_one_run = 65'536 + 66'168;
-constexpr std::uint64_t pack_on_one_thread = 4 * (2 * 65'536 + 3 * 66'168);
 // A chunk of 4096 nonzeros without zstd: two columns, a payload, and two more while it is made; and where it overlaps,
 // two payloads of each column.
 constexpr std::uint64_t encode_one_chunk = 2 * 8 * 4096 + 3 * 33'064;
@@ -38,6 +37,8 @@ IngestSizes small_job() {
   sizes.chunk_nnz = 4096;
   return sizes;
 }
+
+std::uint64_t sorted_bytes(const IngestSizes& sizes) { return sizes.has_key() ? 24 : 16; }  // an entry of a run
 
 IngestBudget ingest_budget(std::uint64_t total_bytes, std::uint64_t reader_bytes = 0) {
   IngestBudget budget;
@@ -74,65 +75,32 @@ TEST(IngestPlan, GivesTheReaderAnEighthAndKeysAHalf) {
   EXPECT_EQ(plan_block_bytes(1, mebibyte, 16), mebibyte / 64) << "blocks of 16 KiB are the smallest";
 }
 
-// 10'000 entries of 16 bytes beside 200'000 bytes of coordinates, and 16 bytes an entry for a thread that sorts. A
-// thread sorts 32'768 at a time at most.
-TEST(IngestPlan, SortsBesideTheCoordinatesOrAnotherRun) {
-  IngestSizes sizes = small_job();
-  EXPECT_TRUE(can_sort(ingest_budget(520'000), sizes, {10'000, 200'000}));
-  EXPECT_FALSE(can_sort(ingest_budget(519'999), sizes, {10'000, 200'000}));
-  EXPECT_TRUE(can_sort(ingest_budget(480'000), sizes, {10'000, 100'000})) << "two runs take more than coordinates";
-  EXPECT_FALSE(can_sort(ingest_budget(479'999), sizes, {10'000, 100'000}));
-  sizes.threads = 2;
-  EXPECT_TRUE(can_sort(ingest_budget(3'200'000 + 2 * 32'768 * 16), sizes, {100'000, 0}));
-  EXPECT_FALSE(can_sort(ingest_budget(3'200'000 + 2 * 32'768 * 16 - 1), sizes, {100'000, 0}));
-  sizes.threads = 1;
-  sizes.line_bits = 64;
-  EXPECT_TRUE(can_sort(ingest_budget(480'000), sizes, {10'000, 0}));
-  sizes.line_bits = 65;
-  EXPECT_TRUE(can_sort(ingest_budget(640'000), sizes, {10'000, 0}));
-  EXPECT_FALSE(can_sort(ingest_budget(639'999), sizes, {10'000, 0}));
-}
-
-TEST(IngestPlan, CollectsEntriesUntilTheyCouldNotBeSpilled) {
-  const EntrySizes waiting{1000, 20'000};
+// So that the next batch, which the reader has made, can still be taken in.
+TEST(IngestPlan, WhatIsCollectedCanBeSortedBesideTheReaderAndTheNextBatch) {
   const EntrySizes next{500, 10'000};
   constexpr std::uint64_t index_bytes = 700;
-  IngestSizes sizes = small_job();
-  const std::uint64_t spilling = 1500 * 16 + pack_on_one_thread + 10'000 + 5000 + index_bytes;
-
-  EXPECT_TRUE(fits_in_memory(ingest_budget(spilling, 5000), sizes, waiting, next, index_bytes));
-  EXPECT_FALSE(fits_in_memory(ingest_budget(spilling - 1, 5000), sizes, waiting, next, index_bytes));
-
-  // Without a layout they must be spooled: two pieces of 16'384 entries with 3 columns, each beside three records.
-  sizes.has_layout = false;
-  constexpr std::uint64_t record = 24 + 4 * 8 + 4 * (40 + 64 * 2064);
-  const std::uint64_t spooling = 30'000 + 2 * (3 * 8 * 16'384 + 3 * record) + 10'000 + 5000 + index_bytes;
-  EXPECT_TRUE(fits_in_memory(ingest_budget(spooling, 5000), sizes, waiting, next, index_bytes));
-  EXPECT_FALSE(fits_in_memory(ingest_budget(spooling - 1, 5000), sizes, waiting, next, index_bytes));
-}
-
-TEST(IngestPlan, NeedsAtLeastTwoRunsBesideTheEncoderOrThePacking) {
-  IngestSizes sizes = small_job();
-  EXPECT_EQ(min_spilling_bytes({}, sizes, 1'000'000), pack_on_one_thread + 2 * read_one_run);
-
-  // 65'536 entries a chunk: two columns and three payloads.
-  sizes.chunk_nnz = 65'536;
-  const std::uint64_t payload = 40 + 256 * 2064;
-  EXPECT_EQ(min_spilling_bytes({}, sizes, 1'000'000), 2 * 8 * 65'536 + 3 * payload + 2 * read_one_run);
-  EXPECT_EQ(min_spilling_bytes({}, sizes, 4096), pack_on_one_thread + 2 * read_one_run) << "a chunk is not full";
-
-  sizes.line_bits = 65;
-  EXPECT_EQ(min_spilling_bytes({}, sizes, 1'000'000), 3 * 8 * 65'536 + 3 * payload + 2 * (98'304 + 99'240));
-}
-
-TEST(IngestPlan, NeedsTwiceTheReaderAndOneBatchBesideIt) {
-  const IngestSizes sizes = small_job();
-  constexpr std::uint64_t reader_bytes = std::uint64_t{4} << 20;
-
-  EXPECT_EQ(min_spilling_bytes(ingest_budget(0, reader_bytes), sizes, 1'000'000), 2 * reader_bytes);
-  // A batch is sorted beside its coordinates, while the reader has the next.
-  EXPECT_EQ(min_spilling_bytes(ingest_budget(0, reader_bytes), sizes, 1'000'000, {100'000, 4'000'000}),
-            1'600'000 + 4'000'000 + 32'768 * 16 + 4'000'000 + reader_bytes);
+  for (const bool has_layout : {false, true}) {
+    for (const int threads : {1, 7}) {
+      for (const int line_bits : {40, 65}) {
+        IngestSizes sizes = small_job();
+        sizes.has_layout = has_layout;
+        sizes.threads = threads;
+        sizes.line_bits = line_bits;
+        bool fitted_before = false;
+        for (std::uint64_t total = 100'000; total < 40'000'000; total += total / 5) {
+          const EntrySizes waiting{100'000, 2'000'000};
+          const bool fits = fits_in_memory(ingest_budget(total, 5000), sizes, waiting, next, index_bytes);
+          EXPECT_TRUE(fits || !fitted_before) << "more memory holds less";
+          fitted_before = fits;
+          if (!fits) continue;
+          const std::uint64_t left = total - 5000 - index_bytes - next.coordinate_bytes;
+          EXPECT_TRUE(can_sort(ingest_budget(left), sizes, waiting + next)) << total;
+          EXPECT_GE(left, (waiting + next).coordinate_bytes + (waiting + next).count * sorted_bytes(sizes));
+        }
+        EXPECT_TRUE(fitted_before);
+      }
+    }
+  }
 }
 
 TEST(IngestPlan, ExpectsTheEntriesOfTheInputAndAWholeChunk) {
@@ -176,23 +144,6 @@ TEST(IngestPlan, CutsEntriesIntoChunks) {
   EXPECT_EQ(encode_sizes(sizes, 1).zstd_level, 0) << "in memory nothing is compressed";
 }
 
-TEST(EncodePlan, TakesSoMuch) {
-  EXPECT_EQ(encode_bytes(small_chunks(), {1, false}), 164'728);
-  EXPECT_EQ(encode_bytes(small_chunks(), {1, true}), 296'984);
-  EXPECT_EQ(encode_bytes(small_chunks(10, 2), {2, true}), 2 * 296'984);
-  EXPECT_EQ(encode_bytes(small_chunks(10, 1), {2, false}), 164'728 + 2 * 8 * 4096) << "one waits";
-
-  EncodeSizes wide = small_chunks();
-  wide.has_key = true;
-  EXPECT_EQ(encode_bytes(wide, {1, false}), 3 * 8 * 4096 + 3 * 33'064);
-  EXPECT_EQ(encode_bytes(wide, {1, true}), 3 * 8 * 4096 + 9 * 33'064);
-  EXPECT_EQ(max_packed_bytes(wide), 10 * 3 * 33'064);
-
-  EncodeSizes compressed = small_chunks();
-  compressed.zstd_level = 19;
-  EXPECT_GT(encode_bytes(compressed, {1, false}), encode_bytes(small_chunks(), {1, false}));
-}
-
 TEST(EncodePlan, IsTheFastestThatFits) {
   const EncodeSizes sizes = small_chunks(10, 2);
   EXPECT_EQ(plan_encode(sizes, encode_one_chunk - 1), std::nullopt);
@@ -227,18 +178,20 @@ TEST(EncodePlan, KeepsItsMemoryAndMoreNeverGivesFewerChunksAtOnce) {
   }
 }
 
-// 10'000 entries: a run of 160'000 bytes, and three chunks of two columns.
-TEST(PackingPlan, HoldsEntriesAndResultBesideOneChunk) {
+TEST(PackingPlan, TheMinimumIsTheMinimum) {
   IngestSizes sizes = small_job();
   sizes.packs_in_memory = true;
-  constexpr std::uint64_t kept = 160'000 + 6 * 33'064;
-  const EntrySizes entries{10'000, 200'000};
+  for (const std::uint64_t count : {1, 4096, 4097, 100'000}) {
+    for (const std::uint64_t coordinate_bytes : {count * 12, count * 500}) {
+      const EntrySizes entries{count, coordinate_bytes};
+      const std::uint64_t least = min_packing_bytes(sizes, entries);
 
-  EXPECT_EQ(min_packing_bytes(sizes, entries), kept + encode_one_chunk);
-  EXPECT_EQ(plan_packing(sizes, entries, kept + encode_one_chunk - 1), std::nullopt);
-  EXPECT_THAT(plan_packing(sizes, entries, kept + encode_one_chunk), Optional(EncodePlan{1, false}));
-  EXPECT_THAT(plan_packing(sizes, entries, kept + overlap_one_chunk), Optional(EncodePlan{1, true}));
-  EXPECT_EQ(min_packing_bytes(sizes, {10'000, 300'000}), 620'000) << "sorting takes more";
+      EXPECT_TRUE(plan_packing(sizes, entries, least));
+      EXPECT_FALSE(plan_packing(sizes, entries, least - 1));
+      EXPECT_TRUE(can_sort(ingest_budget(least), sizes, entries));
+      EXPECT_GE(least, count * sorted_bytes(sizes) + max_packed_bytes(encode_sizes(sizes, count)));
+    }
+  }
 }
 
 TEST(MergePlan, KeepsTheLastRunWhereTheEncoderIsNoSlower) {
@@ -255,64 +208,10 @@ TEST(MergePlan, KeepsTheLastRunWhereTheEncoderIsNoSlower) {
   EXPECT_TRUE(keeps_last_run(small_chunks(10, 2), {2, 0, 10'000}, 2 * (read_one_run + overlap_one_chunk)));
 }
 
-TEST(MergePlan, MergesAsManyRunsAsFitBesideTheEncoderOrThePacking) {
-  const MergeLimits limits = plan_merge_limits(small_chunks(), pack_on_one_thread + 2 * read_one_run);
-
-  EXPECT_EQ(limits.max_merged_runs, 2);
-  EXPECT_EQ(limits.max_final_runs, 10);
-  EXPECT_EQ(plan_merge_limits(small_chunks(), encode_one_chunk + 3 * read_one_run).max_final_runs, 3);
-  EXPECT_EQ(plan_merge_limits(small_chunks(), encode_one_chunk + 3 * read_one_run - 1).max_final_runs, 2);
-}
-
 TEST(MergePlan, MergesNoMoreRunsThanItMust) {
   EXPECT_EQ(plan_merged_runs({.max_final_runs = 10, .max_merged_runs = 8}, 12, 0), 3);
   EXPECT_EQ(plan_merged_runs({.max_final_runs = 10, .max_merged_runs = 8}, 30, 0), 8);
   EXPECT_EQ(plan_merged_runs({.max_final_runs = 10, .max_merged_runs = 8}, 12, 10), 2) << "only two are left";
-}
-
-TEST(MergePlan, SharesWhatTheEncoderLeavesAmongTheBuffers) {
-  const RunSizes two{.spilled_count = 2};
-  const MergePlan plan = plan_serial_merge(small_chunks(), two, 2 * read_one_run + overlap_one_chunk + 2000);
-  EXPECT_EQ(plan.encode, (EncodePlan{1, true}));
-  EXPECT_EQ(plan.buffer_bytes, 66'168 + 1000);
-
-  const MergePlan smallest = plan_serial_merge(small_chunks(), two, 2 * read_one_run + encode_one_chunk);
-  EXPECT_EQ(smallest.encode, (EncodePlan{1, false}));
-  EXPECT_EQ(smallest.buffer_bytes, 66'168);
-
-  EXPECT_EQ(plan_serial_merge(small_chunks(), two, std::uint64_t{1} << 40).buffer_bytes, 66'168 + (1 << 20));
-  const RunSizes alone{.last_entries = 1000};
-  EXPECT_EQ(plan_serial_merge(small_chunks(), alone, 16'000 + overlap_one_chunk).encode, (EncodePlan{1, true}));
-}
-
-// Of each run two blocks may wait, beside a block that is being read. A block of a window takes four times its size.
-TEST(MergePlan, MergesOnAllThreadsWhereWindowsAreLargeEnough) {
-  const RunSizes runs{.spilled_count = 1, .index_bytes = 500, .last_entries = 1000};
-  constexpr std::uint64_t block = 65'536;
-  const std::uint64_t eight = 2 * 2 * block + read_one_run + 500 + 8 * 4 * block;
-
-  EXPECT_EQ(parallel_merge_bytes(small_chunks(), runs, 8), eight);
-  EXPECT_EQ(max_window_blocks(small_chunks(), runs, eight), 8);
-  EXPECT_EQ(max_window_blocks(small_chunks(), runs, std::uint64_t{1} << 40), 512);
-  EXPECT_EQ(max_window_blocks(small_chunks(10, 2), runs, eight + read_one_run + 7 * 4 * block), 0) << "8 a thread";
-  EXPECT_EQ(max_window_blocks(small_chunks(10, 2), runs, eight + read_one_run + 8 * 4 * block), 16);
-
-  // Half of the memory is for windows; the run in memory counts beforehand.
-  const std::optional<MergePlan> plan = plan_parallel_merge(small_chunks(), runs, 16'000 + 2 * eight);
-  ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->window_blocks, 8);
-  EXPECT_EQ(plan->encode, (EncodePlan{1, true}));
-  EXPECT_FALSE(plan_parallel_merge(small_chunks(), runs, 16'000 + 2 * eight - 1));
-  EXPECT_FALSE(plan_parallel_merge(small_chunks(), {.spilled_count = 1}, std::uint64_t{1} << 40)) << "nothing to merge";
-}
-
-TEST(MergePlan, MergesOnAllThreadsOnlyBesideAChunkForEach) {
-  const EncodeSizes large{.chunk_nnz = 1 << 20, .chunk_count = 10, .threads = 2};
-  const RunSizes runs{.spilled_count = 3};
-  const std::uint64_t two_chunks = encode_bytes(large, {2, false});
-
-  EXPECT_TRUE(plan_parallel_merge(large, runs, 2 * two_chunks));
-  EXPECT_FALSE(plan_parallel_merge(large, runs, 2 * two_chunks - (4 << 20)));
 }
 
 // What the external sort does with the runs that are there at the end.
@@ -333,14 +232,14 @@ struct EndOfInput {
         runs.spilled_count -= merged - 1;
       }
     }
-    merge = plan_parallel_merge(encode, runs, memory_bytes).value_or(MergePlan{});
-    if (merge.window_blocks == 0) merge = plan_serial_merge(encode, runs, memory_bytes);
+    merge = plan_merge(encode, runs, memory_bytes);
   }
 
   std::uint64_t planned_bytes(const EncodeSizes& encode) const {
-    const std::uint64_t block = (encode.has_key ? 24 : 16) * 4096;
-    const std::uint64_t merging = merge.window_blocks > 0 ? parallel_merge_bytes(encode, runs, merge.window_blocks)
-                                                          : runs.spilled_count * (block + merge.buffer_bytes);
+    // Decoded, and packed at most.
+    const std::uint64_t block = encode.has_key ? 98'304 + 99'240 : read_one_run;
+    const std::uint64_t merging =
+        merge.window_blocks > 0 ? parallel_merge_bytes(encode, runs, merge.window_blocks) : runs.spilled_count * block;
     return merging + runs.last_entries * (encode.has_key ? 24 : 16) + encode_bytes(encode, merge.encode);
   }
 };

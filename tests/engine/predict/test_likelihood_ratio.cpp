@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "engine/predict/likelihood_ratio.hpp"
+#include "engine/predict/model_values.hpp"
 #include "kernels/losses.hpp"
 #include "tests/engine/dense_loss.hpp"
 

@@ -9,7 +9,6 @@
 #include "engine/stream/planner.hpp"
 #include "engine/stream/streamer.hpp"
 #include "io/file/direct_file.hpp"
-#include "kernels/cuda/term_slots.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/stream/count_tier.hpp"
 #include "tests/engine/stream/linked_bytes.hpp"
@@ -151,28 +150,23 @@ TEST(DevicePlan, SmallBudgetsHaveFewerReaders) {
   PlanRequest request = request_of({5'000'000, 20'000, 300}, 32);
   request.threads = 48;
   const Plan ample = make_plan(sixty_gigabytes(), request);
-  const std::uint64_t page = 4096;
-  const std::uint64_t lane = (chunk_payload_bytes + page - 1) / page * page;
-
-  // An eighth of what is left above the minimum holds three more lanes, and scratch for two more readers; or not.
-  PlanRequest host = request;
-  host.budget_bytes = ample.minimum_bytes + 8 * (3 * lane + 2 * chunk_stored_bytes);
-  EXPECT_EQ(make_plan(sixty_gigabytes(), host).readers, 3);
-  EXPECT_EQ(make_plan(sixty_gigabytes(), host).direct_bytes, 0) << "lanes come first";
-  --host.budget_bytes;
-  EXPECT_EQ(make_plan(sixty_gigabytes(), host).readers, 2);
-  host.budget_bytes = ample.minimum_bytes;
-  EXPECT_EQ(make_plan(sixty_gigabytes(), host).readers, 1);
-  EXPECT_EQ(make_plan(sixty_gigabytes(), host).lanes, 2);
   EXPECT_EQ(ample.direct_bytes, direct_room_bytes);
+  for (const bool of_host : {true, false}) {
+    PlanRequest small = request;
+    std::uint64_t& budget = of_host ? small.budget_bytes : small.device->budget_bytes;
+    budget = of_host ? ample.minimum_bytes : ample.device_minimum_bytes;
+    int readers_before = 1;
+    for (; readers_before < ample.readers && budget < 24 * gibibyte; budget += 10'000'019) {
+      const Plan plan = make_plan(sixty_gigabytes(), small);
 
-  PlanRequest device = request;
-  const std::uint64_t terms = cuda::term_slots(device.device->limits.multiprocessors) * sizeof(double);
-  device.device->budget_bytes = ample.device_minimum_bytes + 8 * 5 * (lane + page + terms);
-  const Plan narrow = make_plan(sixty_gigabytes(), device);
-  EXPECT_EQ(narrow.readers, 5);
-  EXPECT_EQ(narrow.lanes, 7);
-  EXPECT_LE(narrow.device_planned_bytes, device.device->budget_bytes);
+      EXPECT_GE(plan.readers, readers_before);
+      EXPECT_GE(plan.lanes, plan.readers == 1 ? 2 : plan.readers + 1);
+      EXPECT_LE(plan.planned_bytes, small.budget_bytes);
+      EXPECT_LE(plan.device_planned_bytes, small.device->budget_bytes);
+      readers_before = plan.readers;
+    }
+    EXPECT_EQ(readers_before, ample.readers);
+  }
 }
 
 TEST(DevicePlan, HasNoMoreReadersThanChunks) {

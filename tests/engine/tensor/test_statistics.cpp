@@ -10,7 +10,6 @@
 #include <map>
 #include <set>
 
-#include "engine/tensor/slice_counts.hpp"
 #include "engine/tensor/value_counts.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/io/expect_error.hpp"

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <set>
 
-#include "engine/ingest/sort/merged_runs.hpp"
+#include "blco/error.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
 #include "tests/temporary_folder.hpp"
@@ -307,59 +307,6 @@ TEST_F(SpillTest, LeavesNothingWhereTheDiskIsFull) {
     const FileLimit limit(100'000);
 
     expect_error_and_nothing_left(ErrorKind::io, "temporary file", [&] { run(text, options); });
-  }
-}
-
-// Lines with the number of their run as value, so that the order of equal ones shows.
-class ListedRun final : public SortedRun {
- public:
-  ListedRun(std::vector<LineIndex> lines, double value) : lines_(std::move(lines)), value_(value) {}
-
-  bool next(SortedBatch& block) override {
-    block.clear();
-    for (; at_ < lines_.size() && block.count() < 3; ++at_) {
-      block.low.push_back(lines_[at_].low);
-      block.key.push_back(lines_[at_].key);
-      block.values.push_back(value_ + static_cast<double>(at_) / 1024);
-    }
-    return block.count() > 0;
-  }
-
- private:
-  std::vector<LineIndex> lines_;
-  double value_;
-  std::size_t at_ = 0;
-};
-
-TEST(MergedRuns, GiveAStableSortOfAllRunsInTheirOrder) {
-  std::mt19937_64 random(4);
-  for (const std::size_t run_count : {1, 2, 3, 4, 5, 7, 8, 9, 33}) {
-    using Entry = std::pair<LineIndex, double>;
-    std::vector<Entry> expected;
-    std::vector<std::unique_ptr<SortedRun>> runs;
-    for (std::size_t r = 0; r < run_count; ++r) {
-      std::vector<LineIndex> lines(random() % 2 == 0 ? random() % 40 : 300);
-      for (LineIndex& line : lines) {
-        line = {random() % 3, random() % 7};
-        // The largest line there is, which must not be taken for an end.
-        if (random() % 5 == 0) line = {~std::uint64_t{0}, ~std::uint64_t{0}};
-      }
-      std::sort(lines.begin(), lines.end());
-      for (std::size_t i = 0; i < lines.size(); ++i) {
-        expected.emplace_back(lines[i], static_cast<double>(r) + static_cast<double>(i) / 1024);
-      }
-      runs.push_back(std::make_unique<ListedRun>(lines, static_cast<double>(r)));
-    }
-    std::stable_sort(expected.begin(), expected.end(),
-                     [](const Entry& a, const Entry& b) { return a.first < b.first; });
-
-    MergedRuns merged(std::move(runs), /*has_key=*/true);
-    std::vector<Entry> actual;
-    for (SortedBatch block; merged.next(block);) {
-      for (std::size_t i = 0; i < block.count(); ++i) actual.push_back({{block.key[i], block.low[i]}, block.values[i]});
-    }
-
-    EXPECT_EQ(actual, expected) << run_count << " runs";
   }
 }
 
