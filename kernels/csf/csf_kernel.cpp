@@ -1,18 +1,17 @@
-// The kernels of the CSF family, included once per instruction set by csf_kernel_f32.cpp and csf_kernel_f64.cpp.
-#if defined(BLCO_CSF_KERNEL_INL) == defined(HWY_TARGET_TOGGLE)
-#ifdef BLCO_CSF_KERNEL_INL
-#undef BLCO_CSF_KERNEL_INL
-#else
-#define BLCO_CSF_KERNEL_INL
-#endif
-
-#include <hwy/cache_control.h>
-#include <hwy/highway.h>
+// The kernels of the CSF family, compiled once per precision and instruction set.
+#include "kernels/csf/csf_kernel.hpp"
 
 #include <algorithm>
 
 #include "kernels/aligned_buffer.hpp"
-#include "kernels/csf/csf_kernel.hpp"
+#include "kernels/highway_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/csf/csf_kernel.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+// Must come after foreach_target.h:
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {
@@ -338,6 +337,31 @@ void walk(const CsfTask<T>& task, const CsfPart& part) {
 }
 
 }  // namespace
+
+void walk_part_of_tree(const CsfTask<BLCO_SUM>& task, const CsfPart& part) { walk<CsfForm::tree>(task, part); }
+void walk_part_of_slices(const CsfTask<BLCO_SUM>& task, const CsfPart& part) { walk<CsfForm::slices>(task, part); }
+
 }  // namespace blco::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-#endif
+
+#if HWY_ONCE
+namespace blco {
+
+HWY_EXPORT(walk_part_of_tree);
+HWY_EXPORT(walk_part_of_slices);
+
+template <class T>
+void mttkrp_csf(const CsfTask<T>& task, const CsfPart& part) {
+  HWY_DYNAMIC_DISPATCH(walk_part_of_tree)(task, part);
+}
+
+template <class T>
+void mttkrp_slices(const CsfTask<T>& task, const CsfPart& part) {
+  HWY_DYNAMIC_DISPATCH(walk_part_of_slices)(task, part);
+}
+
+template void mttkrp_csf(const CsfTask<BLCO_SUM>&, const CsfPart&);
+template void mttkrp_slices(const CsfTask<BLCO_SUM>&, const CsfPart&);
+
+}  // namespace blco
+#endif  // HWY_ONCE
