@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "kernels/aligned_buffer.hpp"
-#include "kernels/csf/row_locks.hpp"
+#include "kernels/csf/csf_kernel.hpp"
 #include "kernels/host/row_matrix.hpp"
 #include "tests/bench/rivals/csf/csf_pieces.hpp"
 #include "tests/bench/rivals/fcoo_copies.hpp"
