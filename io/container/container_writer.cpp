@@ -271,13 +271,13 @@ void ContainerWriter::Impl::write_table() {
 
 void ContainerWriter::Impl::write_attributes() {
   const hid_t root = output.root();
-  write_fixed_text(place, root, "format", container_format);
+  write_text(place, root, "format", container_format);
   write_attribute(place, root, "version", container_version);
   write_attribute(place, root, "shape", info.shape);
   write_attribute(place, root, "nnz", info.nnz);
   write_attribute(place, root, "chunk_nnz", info.chunk_nnz);
-  write_fixed_texts(place, root, "mode_names", info.mode_names);
-  if (!info.value_name.empty()) write_fixed_text(place, root, "value_name", info.value_name);
+  write_texts(place, root, "mode_names", info.mode_names);
+  if (!info.value_name.empty()) write_text(place, root, "value_name", info.value_name);
   write_attribute(place, root, "sum_of_squares", info.sum_of_squares);
   write_attribute(place, root, "crc32c", metadata_crc(info, table));
   write_attribute(place, root, "complete", std::uint8_t{1});

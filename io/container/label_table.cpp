@@ -37,9 +37,9 @@ Hdf5Id write_deflated(const Hdf5Place& place, hid_t group, const char* name, std
   if (sizeof(T) > 1) checked(H5Pset_shuffle(creation.get()), place, "cannot set the filters of", name);
   checked(H5Pset_deflate(creation.get(), deflate_level), place, "cannot set the filters of", name);
   const Hdf5Id space = own(H5Screate_simple(1, &count, nullptr), H5Sclose, place, "cannot make a space");
-  Hdf5Id dataset = own(H5Dcreate2(group, name, file_type<T>(), space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+  Hdf5Id dataset = own(H5Dcreate2(group, name, number_type<T>(), space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
                        H5Dclose, place, "cannot create the dataset", name);
-  checked(H5Dwrite(dataset.get(), memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), place,
+  checked(H5Dwrite(dataset.get(), number_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), place,
           "cannot write the dataset", name);
   return dataset;
 }

@@ -87,12 +87,12 @@ void write_matrix(const Hdf5Place& place, hid_t group, const ModelFile& model, s
                   const FactorRows& factor_rows) {
   const std::string name = std::to_string(mode);
   const Hdf5Id dataset =
-      create_dataset(place, group, name.c_str(), file_type<double>(), {model.shape[mode], model.rank});
+      create_dataset(place, group, name.c_str(), number_type<double>(), {model.shape[mode], model.rank});
   for_each_block(model, mode, [&](std::uint64_t first, std::vector<double>& block) {
     factor_rows(mode, first, block);
     const RowSelection rows(place, dataset.get(), first, block.size() / model.rank, model.rank);
     checked(
-        H5Dwrite(dataset.get(), memory_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
+        H5Dwrite(dataset.get(), number_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
         place, "cannot write factor", name);
   });
 }
@@ -347,7 +347,7 @@ void ModelFileReader::Impl::read_matrix(hid_t dataset, std::size_t mode, const s
                                         const FactorRowsSink& sink) const {
   for_each_block(header, mode, [&](std::uint64_t first, std::vector<double>& block) {
     const RowSelection rows(place, dataset, first, block.size() / header.rank, header.rank);
-    checked(H5Dread(dataset, memory_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
+    checked(H5Dread(dataset, number_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
             place, "cannot read", name);
     require_finite(place, block, name, header.rank, first);
     sink(mode, first, block);

@@ -60,10 +60,10 @@ std::uint32_t write_relabelling(const Hdf5Place& place, hid_t root, std::uint64_
   checked(H5Pset_shuffle(creation.get()), place, "cannot set the filters of", dataset_name);
   checked(H5Pset_deflate(creation.get(), deflate_level), place, "cannot set the filters of", dataset_name);
   const Hdf5Id space = own(H5Screate_simple(1, &length, nullptr), H5Sclose, place, "cannot make a space");
-  const Hdf5Id dataset = own(H5Dcreate2(group.get(), dataset_name, file_type<std::uint32_t>(), space.get(), H5P_DEFAULT,
-                                        creation.get(), H5P_DEFAULT),
+  const Hdf5Id dataset = own(H5Dcreate2(group.get(), dataset_name, number_type<std::uint32_t>(), space.get(),
+                                        H5P_DEFAULT, creation.get(), H5P_DEFAULT),
                              H5Dclose, place, "cannot create the dataset", dataset_name);
-  checked(H5Dwrite(dataset.get(), memory_type<std::uint32_t>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, originals.data()), place,
+  checked(H5Dwrite(dataset.get(), number_type<std::uint32_t>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, originals.data()), place,
           "cannot write the dataset", dataset_name);
   const std::uint32_t checksum = checksum_of(originals);
   write_attribute(place, dataset.get(), checksum_name, checksum);
@@ -100,7 +100,7 @@ std::vector<std::uint32_t> read_relabelling(const std::filesystem::path& path, c
     fail_at(place, "the dataset " + name + " was rewritten after the file was opened");
   }
   std::vector<std::uint32_t> originals(static_cast<std::size_t>(length));
-  checked(H5Dread(dataset.get(), memory_type<std::uint32_t>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, originals.data()), place,
+  checked(H5Dread(dataset.get(), number_type<std::uint32_t>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, originals.data()), place,
           "cannot read the dataset", name);
   if (checksum_of(originals) != relabelled.crc32c) {
     fail_at(place, "the checksum of the dataset " + name + " does not match");
