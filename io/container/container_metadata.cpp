@@ -10,7 +10,6 @@
 
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
-#include "io/container/chunk_finder.hpp"
 #include "io/container/label_table.hpp"
 #include "io/container/relabelling_data.hpp"
 #include "io/file/transfer.hpp"
@@ -211,10 +210,9 @@ std::uint64_t find_payload_bytes(int descriptor, const StoredExtent& extent) {
 std::vector<StoredExtents> rebuild(const Hdf5Place& place, const Datasets& datasets, int descriptor,
                                    std::uint64_t file_bytes, const ContainerInfo& info, const ChunkTable& table) {
   std::vector<StoredExtents> extents(table.extents.size());
-  const ChunkFinder finder(place);
   for (std::size_t c = 0; c < column_count; ++c) {
     if (!datasets[c].is_open()) continue;
-    for (const IndexedChunk& found : finder.find(column_names[c], info)) {
+    for (const IndexedChunk& found : read_chunk_index(place, datasets[c].get(), info)) {
       // If the table has no values, all are 1, even if some tool has since written them out.
       if (is_absent(table.extents[found.chunk][c])) continue;
       StoredExtent extent = found.extent;
