@@ -12,7 +12,7 @@
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
-#include "blco/exact_integers.hpp"
+#include "blco/fold_values.hpp"
 #include "blco/payload.hpp"
 #include "engine/ingest/packed_chunks.hpp"
 #include "io/container/container_writer.hpp"

@@ -16,9 +16,7 @@
 #include "engine/stream/streamer.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "io/container/container_reader.hpp"
-#include "io/file/direct_file.hpp"
 #include "io/file/file_descriptor.hpp"
-#include "io/file/transfer.hpp"
 
 namespace blco {
 namespace {

@@ -2,16 +2,14 @@
 #include "io/container/model_file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <exception>
-#include <system_error>
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/loss.hpp"
 #include "io/container/container_table.hpp"
-#include "io/container/label_table.hpp"
+#include "io/container/mode_data.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 #include "io/hdf5/hdf5_output.hpp"
 
@@ -57,21 +55,6 @@ void check_factors(const std::filesystem::path& path, const ModelFile& model, Fa
   }
 }
 
-// The rows of an I x R matrix from `first` on: a selection in its dataset, and a space in memory.
-struct RowSelection {
-  RowSelection(const Hdf5Place& place, hid_t dataset, std::uint64_t first, std::uint64_t count, std::uint64_t columns)
-      : file(own(H5Dget_space(dataset), H5Sclose, place, "cannot describe a factor")) {
-    const std::array<hsize_t, 2> start = {first, 0};
-    const std::array<hsize_t, 2> extents = {count, columns};
-    memory = own(H5Screate_simple(2, extents.data(), nullptr), H5Sclose, place, "cannot describe rows of a factor");
-    checked(H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, start.data(), nullptr, extents.data(), nullptr), place,
-            "cannot select rows of a factor");
-  }
-
-  Hdf5Id file;
-  Hdf5Id memory;
-};
-
 // Calls visit(first row, block) for all rows of a factor, in blocks of about 1 MiB.
 template <class Visit>
 void for_each_block(const ModelFile& model, std::size_t mode, const Visit& visit) {
@@ -90,7 +73,7 @@ void write_matrix(const Hdf5Place& place, hid_t group, const ModelFile& model, s
       create_dataset(place, group, name.c_str(), number_type<double>(), {model.shape[mode], model.rank});
   for_each_block(model, mode, [&](std::uint64_t first, std::vector<double>& block) {
     factor_rows(mode, first, block);
-    const RowSelection rows(place, dataset.get(), first, block.size() / model.rank, model.rank);
+    const Selection rows(place, dataset.get(), {first, 0}, {block.size() / model.rank, model.rank}, name);
     checked(
         H5Dwrite(dataset.get(), number_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
         place, "cannot write factor", name);
@@ -176,6 +159,36 @@ void require_finite(const Hdf5Place& place, std::span<const double> values, cons
   fail_at(place, name + "[" + where + "] is " + std::to_string(*bad) + ", but the numbers of a model must be finite");
 }
 
+// Reads attributes of a model, each of which may be absent: the field then keeps its default.
+class OptionalAttributes {
+ public:
+  OptionalAttributes(const Hdf5Place& place, hid_t object, std::size_t order)
+      : place_(place), object_(object), order_(order) {}
+
+  void read(const char* name, std::uint64_t& value) const {
+    if (has_attribute(place_, object_, name)) value = read_integer(place_, object_, name);
+  }
+  void read(const char* name, double& value) const {
+    if (!has_attribute(place_, object_, name)) return;
+    value = read_real(place_, object_, name);
+    if (!std::isfinite(value)) fail_at(place_, std::string("the attribute ") + name + " is not finite");
+  }
+  void read(const char* name, std::string& text) const {
+    if (has_attribute(place_, object_, name)) text = read_text(place_, object_, name, max_word_bytes);
+  }
+  // One text per mode.
+  void read(const char* name, std::vector<std::string>& texts, std::uint64_t max_bytes) const {
+    if (!has_attribute(place_, object_, name)) return;
+    texts = read_texts(place_, object_, name, static_cast<std::uint64_t>(max_order), max_bytes);
+    if (texts.size() != order_) fail_at(place_, std::string(name) + " and shape differ in length");
+  }
+
+ private:
+  const Hdf5Place& place_;
+  hid_t object_;
+  std::size_t order_;
+};
+
 void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
   model.rank = read_integer(place, root, "rank");
   model.shape = read_integers(place, root, "shape", static_cast<std::uint64_t>(max_order));
@@ -185,43 +198,24 @@ void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
   if (std::find(model.shape.begin(), model.shape.end(), 0) != model.shape.end()) {
     fail_at(place, "the shape has a mode of length 0");
   }
-  if (has_attribute(place, root, "fit")) {
-    model.fit = read_real(place, root, "fit");
-    if (!std::isfinite(model.fit)) fail_at(place, "the attribute fit is not finite");
+  const OptionalAttributes attributes(place, root, model.shape.size());
+  attributes.read("fit", model.fit);
+  attributes.read("sweeps", model.sweeps);
+  attributes.read("seed", model.seed);
+  attributes.read("stop_reason", model.stop_reason);
+  attributes.read("precision", model.precision);
+  if (!model.precision.empty() && model.precision != "f64" && model.precision != "f32" && model.precision != "mixed") {
+    fail_at(place, "the attribute precision is \"" + model.precision + "\", not f64, f32 or mixed");
   }
-  if (has_attribute(place, root, "sweeps")) model.sweeps = read_integer(place, root, "sweeps");
-  if (has_attribute(place, root, "seed")) model.seed = read_integer(place, root, "seed");
-  if (has_attribute(place, root, "stop_reason")) {
-    model.stop_reason = read_text(place, root, "stop_reason", max_word_bytes);
-  }
-  if (has_attribute(place, root, "precision")) {
-    model.precision = read_text(place, root, "precision", max_word_bytes);
-    if (model.precision != "f64" && model.precision != "f32" && model.precision != "mixed") {
-      fail_at(place, "the attribute precision is \"" + model.precision + "\", not f64, f32 or mixed");
-    }
-  }
-  if (has_attribute(place, root, "ridge")) {
-    model.ridge = read_real(place, root, "ridge");
-    if (!std::isfinite(model.ridge) || model.ridge < 0)
-      fail_at(place, "the attribute ridge is not a number of 0 or more");
-  }
-  if (has_attribute(place, root, "method")) model.method = read_text(place, root, "method", max_word_bytes);
-  if (has_attribute(place, root, "loss")) model.loss = read_text(place, root, "loss", max_word_bytes);
+  attributes.read("ridge", model.ridge);
+  if (model.ridge < 0) fail_at(place, "the attribute ridge is not a number of 0 or more");
+  attributes.read("method", model.method);
+  attributes.read("loss", model.loss);
   if (!parse_loss(model.loss)) fail_at(place, "the attribute loss is \"" + model.loss + "\", which is no loss");
-  if (has_attribute(place, root, "constraints")) {
-    model.constraints = read_texts(place, root, "constraints", static_cast<std::uint64_t>(max_order), max_word_bytes);
-    if (model.constraints.size() != model.shape.size()) fail_at(place, "constraints and shape differ in length");
-  }
-  if (has_attribute(place, root, "tensor_nnz")) model.tensor_nnz = read_integer(place, root, "tensor_nnz");
-  if (has_attribute(place, root, "tensor_sum_of_squares")) {
-    model.tensor_sum_of_squares = read_real(place, root, "tensor_sum_of_squares");
-    if (!std::isfinite(model.tensor_sum_of_squares))
-      fail_at(place, "the attribute tensor_sum_of_squares is not finite");
-  }
-  if (has_attribute(place, root, "mode_names")) {
-    model.mode_names = read_texts(place, root, "mode_names", static_cast<std::uint64_t>(max_order), max_name_bytes);
-    if (model.mode_names.size() != model.shape.size()) fail_at(place, "mode_names and shape differ in length");
-  }
+  attributes.read("constraints", model.constraints, max_word_bytes);
+  attributes.read("tensor_nnz", model.tensor_nnz);
+  attributes.read("tensor_sum_of_squares", model.tensor_sum_of_squares);
+  attributes.read("mode_names", model.mode_names, max_name_bytes);
 }
 
 // A list of finite numbers, or none.
@@ -305,10 +299,7 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model,
 
 struct ModelFileReader::Impl {
   explicit Impl(const std::filesystem::path& path)
-      : place{path, ErrorKind::corrupt}, file(open_hdf5_file({path, ErrorKind::io})) {
-    std::error_code failure;
-    file_bytes = std::filesystem::file_size(path, failure);
-    if (failure) throw Error(ErrorKind::io, path.string() + ": cannot read the file's size: " + failure.message());
+      : place{path, ErrorKind::corrupt}, file(open_hdf5_file({path, ErrorKind::io}, &file_bytes)) {
     check_format(place, file.get());
     read_attributes(place, file.get(), header);
     header.weights = read_dataset<double>(place, file.get(), "weights", {header.rank}, file_bytes);
@@ -322,8 +313,8 @@ struct ModelFileReader::Impl {
 
   const QuietHdf5 quiet;
   Hdf5Place place;
-  Hdf5Id file;
   std::uint64_t file_bytes = 0;
+  Hdf5Id file;
   ModelFile header;
   std::vector<std::uint64_t> label_bytes;
   std::vector<Hdf5Id> factors;
@@ -346,7 +337,7 @@ std::vector<Labels> ModelFileReader::read_labels() const {
 void ModelFileReader::Impl::read_matrix(hid_t dataset, std::size_t mode, const std::string& name,
                                         const FactorRowsSink& sink) const {
   for_each_block(header, mode, [&](std::uint64_t first, std::vector<double>& block) {
-    const RowSelection rows(place, dataset, first, block.size() / header.rank, header.rank);
+    const Selection rows(place, dataset, {first, 0}, {block.size() / header.rank, header.rank}, name);
     checked(H5Dread(dataset, number_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
             place, "cannot read", name);
     require_finite(place, block, name, header.rank, first);

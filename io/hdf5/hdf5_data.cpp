@@ -5,6 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "io/hdf5/frame_filter.hpp"
 #include "io/hdf5/hdf5_trailer.hpp"
 
 namespace blco {
@@ -121,7 +122,7 @@ std::vector<std::string> read_all_texts(const Hdf5Place& place, const Attribute&
   std::vector<std::string> texts;
   if (checked(H5Tis_variable_str(type), place, "cannot read the type of", name) > 0) {
     std::uint64_t file_bytes = 0;
-    const FileDescriptor file = open_readable(place, file_bytes);
+    const FileDescriptor file = open_readable(place.path, file_bytes);
     check_global_heaps(file.get(), place.path, file_bytes);
     TextPointers read(attribute, count);
     checked(H5Aread(attribute.id.get(), type, read.pointers.data()), place, "cannot read the attribute", name);
@@ -253,6 +254,16 @@ Extents dataset_extents(const Hdf5Place& place, hid_t dataset, const char* name)
   return space_extents(place, space.get(), name);
 }
 
+Selection::Selection(const Hdf5Place& place, hid_t dataset, const Extents& first, const Extents& extents,
+                     const std::string& name)
+    : file(own(H5Dget_space(dataset), H5Sclose, place, "cannot read the extents of", name)),
+      memory(make_space(place, extents)) {
+  const std::vector<hsize_t> start(first.begin(), first.end());
+  const std::vector<hsize_t> count(extents.begin(), extents.end());
+  checked(H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), place,
+          "cannot select a part of", name);
+}
+
 Hdf5Id open_checked_dataset(const Hdf5Place& place, hid_t parent, const char* name, bool reals, const Extents& extents,
                             std::uint64_t file_bytes) {
   Hdf5Id dataset = open_dataset(place, parent, name);
@@ -284,5 +295,10 @@ std::vector<T> read_dataset(const Hdf5Place& place, hid_t parent, const char* na
 template std::vector<std::uint32_t> read_dataset(const Hdf5Place&, hid_t, const char*, const Extents&, std::uint64_t);
 template std::vector<std::uint64_t> read_dataset(const Hdf5Place&, hid_t, const char*, const Extents&, std::uint64_t);
 template std::vector<double> read_dataset(const Hdf5Place&, hid_t, const char*, const Extents&, std::uint64_t);
+
+bool register_filters() {
+  if (H5Zregister(&frame_filter_class()) < 0) return false;
+  return H5Zfilter_avail(zstd_filter_id) > 0 || H5Zregister(&zstd_filter_class()) >= 0;
+}
 
 }  // namespace blco

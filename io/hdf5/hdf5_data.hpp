@@ -74,6 +74,15 @@ std::vector<std::string> read_texts(const Hdf5Place& place, hid_t object, const 
 Hdf5Id open_dataset(const Hdf5Place& place, hid_t parent, const char* name);
 Extents dataset_extents(const Hdf5Place& place, hid_t dataset, const char* name);
 
+// A part of a dataset, from `first` on, and a space in memory for it.
+struct Selection {
+  Selection(const Hdf5Place& place, hid_t dataset, const Extents& first, const Extents& extents,
+            const std::string& name);
+
+  Hdf5Id file;
+  Hdf5Id memory;
+};
+
 // Opens a dataset and checks its class (reals or integers), its extents, and that a file of `file_bytes` can hold that
 // much.
 Hdf5Id open_checked_dataset(const Hdf5Place& place, hid_t parent, const char* name, bool reals, const Extents& extents,

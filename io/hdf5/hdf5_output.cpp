@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "io/file/transfer.hpp"
+#include "io/file/file_descriptor.hpp"
 
 namespace blco {
 namespace {

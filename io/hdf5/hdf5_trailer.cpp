@@ -15,7 +15,6 @@
 #include "blco/crc32c.hpp"
 #include "blco/error.hpp"
 #include "io/file/file_descriptor.hpp"
-#include "io/file/transfer.hpp"
 
 namespace blco {
 namespace {

@@ -1,11 +1,11 @@
 // One pass over the text for ISO 8601; numbers are looked at as a whole.
-#include "io/table/time_point.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <system_error>
+
+#include "io/table/time_unit.hpp"
 
 namespace blco {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "blco/duplicate_policy.hpp"
-#include "blco/exact_integers.hpp"
+#include "blco/fold_values.hpp"
 
 namespace blco {
 

@@ -9,7 +9,6 @@
 
 #include "engine/ingest/sort/merged_runs.hpp"
 #include "io/file/packed_record.hpp"
-#include "io/file/record_stream.hpp"
 
 namespace blco {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "io/container/container_table.hpp"
 #include "io/file/file_descriptor.hpp"
-#include "io/file/transfer.hpp"
 #include "io/hdf5/frame_filter.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 #include "tests/io/container/stored_tensor.hpp"
