@@ -48,13 +48,7 @@ void visit_number(NumberType type, Visit&& visit) {
       visit([](const std::byte* bytes) { return load_number<T, false>(bytes); });
     }
   };
-  const auto with_width = [&]<class Byte, class Two, class Four, class Eight>(Byte one, Two two, Four four,
-                                                                              Eight eight) {
-    if (type.bytes == 1) return with(one);
-    if (type.bytes == 2) return with(two);
-    if (type.bytes == 4) return with(four);
-    with(eight);
-  };
+  const auto with_width = [&]<class... T>(T... widths) { ((sizeof(T) == type.bytes ? with(widths) : void()), ...); };
   switch (type.kind) {
     case NumberKind::boolean:
       return visit([](const std::byte* bytes) -> std::uint8_t { return *bytes != std::byte{0}; });
@@ -63,7 +57,7 @@ void visit_number(NumberType type, Visit&& visit) {
     case NumberKind::unsigned_integer:
       return with_width(std::uint8_t{}, std::uint16_t{}, std::uint32_t{}, std::uint64_t{});
     case NumberKind::real:
-      return type.bytes == 4 ? with(float{}) : with(double{});
+      return with_width(float{}, double{});
   }
 }
 

@@ -108,16 +108,6 @@ void check_labels(const ContainerInfo& info, std::span<const Labels> labels) {
   if (!fitting) refuse("a mode must have no labels, or one per coordinate");
 }
 
-template <class T, class Get>
-std::vector<T> gather(const ChunkTable& table, Get get) {
-  std::vector<T> values;
-  values.reserve(table.extents.size() * column_count);
-  for (const StoredExtents& row : table.extents) {
-    for (const StoredExtent& extent : row) values.push_back(get(extent));
-  }
-  return values;
-}
-
 }  // namespace
 
 StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level, int saving_percent) {
@@ -257,7 +247,10 @@ void ContainerWriter::Impl::write_table() {
   const Extents by_mode = {info.chunk_count(), info.shape.size()};
   const auto write = [&](const char* name, auto member) {
     using T = std::remove_cvref_t<decltype(StoredExtent{}.*member)>;
-    const std::vector<T> values = gather<T>(table, [&](const StoredExtent& extent) { return extent.*member; });
+    std::vector<T> values;
+    for (const StoredExtents& row : table.extents) {
+      for (const StoredExtent& extent : row) values.push_back(extent.*member);
+    }
     write_dataset<T>(place, group.get(), name, by_column, values);
   };
   write("address", &StoredExtent::address);

@@ -159,36 +159,6 @@ void require_finite(const Hdf5Place& place, std::span<const double> values, cons
   fail_at(place, name + "[" + where + "] is " + std::to_string(*bad) + ", but the numbers of a model must be finite");
 }
 
-// Reads attributes of a model, each of which may be absent: the field then keeps its default.
-class OptionalAttributes {
- public:
-  OptionalAttributes(const Hdf5Place& place, hid_t object, std::size_t order)
-      : place_(place), object_(object), order_(order) {}
-
-  void read(const char* name, std::uint64_t& value) const {
-    if (has_attribute(place_, object_, name)) value = read_integer(place_, object_, name);
-  }
-  void read(const char* name, double& value) const {
-    if (!has_attribute(place_, object_, name)) return;
-    value = read_real(place_, object_, name);
-    if (!std::isfinite(value)) fail_at(place_, std::string("the attribute ") + name + " is not finite");
-  }
-  void read(const char* name, std::string& text) const {
-    if (has_attribute(place_, object_, name)) text = read_text(place_, object_, name, max_word_bytes);
-  }
-  // One text per mode.
-  void read(const char* name, std::vector<std::string>& texts, std::uint64_t max_bytes) const {
-    if (!has_attribute(place_, object_, name)) return;
-    texts = read_texts(place_, object_, name, static_cast<std::uint64_t>(max_order), max_bytes);
-    if (texts.size() != order_) fail_at(place_, std::string(name) + " and shape differ in length");
-  }
-
- private:
-  const Hdf5Place& place_;
-  hid_t object_;
-  std::size_t order_;
-};
-
 void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
   model.rank = read_integer(place, root, "rank");
   model.shape = read_integers(place, root, "shape", static_cast<std::uint64_t>(max_order));
@@ -198,24 +168,43 @@ void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
   if (std::find(model.shape.begin(), model.shape.end(), 0) != model.shape.end()) {
     fail_at(place, "the shape has a mode of length 0");
   }
-  const OptionalAttributes attributes(place, root, model.shape.size());
-  attributes.read("fit", model.fit);
-  attributes.read("sweeps", model.sweeps);
-  attributes.read("seed", model.seed);
-  attributes.read("stop_reason", model.stop_reason);
-  attributes.read("precision", model.precision);
-  if (!model.precision.empty() && model.precision != "f64" && model.precision != "f32" && model.precision != "mixed") {
-    fail_at(place, "the attribute precision is \"" + model.precision + "\", not f64, f32 or mixed");
+  if (has_attribute(place, root, "fit")) {
+    model.fit = read_real(place, root, "fit");
+    if (!std::isfinite(model.fit)) fail_at(place, "the attribute fit is not finite");
   }
-  attributes.read("ridge", model.ridge);
-  if (model.ridge < 0) fail_at(place, "the attribute ridge is not a number of 0 or more");
-  attributes.read("method", model.method);
-  attributes.read("loss", model.loss);
+  if (has_attribute(place, root, "sweeps")) model.sweeps = read_integer(place, root, "sweeps");
+  if (has_attribute(place, root, "seed")) model.seed = read_integer(place, root, "seed");
+  if (has_attribute(place, root, "stop_reason")) {
+    model.stop_reason = read_text(place, root, "stop_reason", max_word_bytes);
+  }
+  if (has_attribute(place, root, "precision")) {
+    model.precision = read_text(place, root, "precision", max_word_bytes);
+    if (model.precision != "f64" && model.precision != "f32" && model.precision != "mixed") {
+      fail_at(place, "the attribute precision is \"" + model.precision + "\", not f64, f32 or mixed");
+    }
+  }
+  if (has_attribute(place, root, "ridge")) {
+    model.ridge = read_real(place, root, "ridge");
+    if (!std::isfinite(model.ridge) || model.ridge < 0)
+      fail_at(place, "the attribute ridge is not a number of 0 or more");
+  }
+  if (has_attribute(place, root, "method")) model.method = read_text(place, root, "method", max_word_bytes);
+  if (has_attribute(place, root, "loss")) model.loss = read_text(place, root, "loss", max_word_bytes);
   if (!parse_loss(model.loss)) fail_at(place, "the attribute loss is \"" + model.loss + "\", which is no loss");
-  attributes.read("constraints", model.constraints, max_word_bytes);
-  attributes.read("tensor_nnz", model.tensor_nnz);
-  attributes.read("tensor_sum_of_squares", model.tensor_sum_of_squares);
-  attributes.read("mode_names", model.mode_names, max_name_bytes);
+  if (has_attribute(place, root, "constraints")) {
+    model.constraints = read_texts(place, root, "constraints", static_cast<std::uint64_t>(max_order), max_word_bytes);
+    if (model.constraints.size() != model.shape.size()) fail_at(place, "constraints and shape differ in length");
+  }
+  if (has_attribute(place, root, "tensor_nnz")) model.tensor_nnz = read_integer(place, root, "tensor_nnz");
+  if (has_attribute(place, root, "tensor_sum_of_squares")) {
+    model.tensor_sum_of_squares = read_real(place, root, "tensor_sum_of_squares");
+    if (!std::isfinite(model.tensor_sum_of_squares))
+      fail_at(place, "the attribute tensor_sum_of_squares is not finite");
+  }
+  if (has_attribute(place, root, "mode_names")) {
+    model.mode_names = read_texts(place, root, "mode_names", static_cast<std::uint64_t>(max_order), max_name_bytes);
+    if (model.mode_names.size() != model.shape.size()) fail_at(place, "mode_names and shape differ in length");
+  }
 }
 
 // A list of finite numbers, or none.
@@ -272,11 +261,8 @@ std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64
   return numbers * sizeof(double) + label_bytes + Hdf5Output::metadata_bytes;
 }
 
-void write_model_file(const std::filesystem::path& path, const ModelFile& model) {
-  write_model_file(path, model, model.factors);
-}
-
 void write_model_file(const std::filesystem::path& path, const ModelFile& model, Factors factors) {
+  if (factors.empty()) factors = model.factors;
   check_model(path, model);
   check_factors(path, model, factors);
   write_model_file(path, model, [&](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {

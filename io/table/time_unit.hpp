@@ -29,6 +29,9 @@ enum class TimeFault {
   too_coarse,        // of a unit alone: the text does not say in which one it lies; a month has no day
 };
 
+// The number that some digits are, of which an int has room for; nothing for any other text.
+std::optional<int> number_of_digits(std::string_view text);
+
 // The seconds of the first and the last moment that a TimePoint may have: of the years 1 to 9999.
 inline constexpr std::int64_t min_time_seconds = -62'135'596'800;
 inline constexpr std::int64_t max_time_seconds = 253'402'300'799;
