@@ -1,4 +1,4 @@
-// Chooses the widths of a frame, and writes its parts.
+// Chooses the widths of a frame, and writes its parts; packs and decodes it on any processor.
 #include "blco/frame.hpp"
 
 #include <algorithm>
@@ -6,12 +6,111 @@
 #include <bit>
 #include <cstring>
 
-#include "blco/frame_avx512.hpp"
 #include "blco/frame_encoder.hpp"
-#include "blco/frame_portable.hpp"
+#include "blco/frame_loops.hpp"
 
 namespace blco {
 namespace {
+
+std::uint64_t get_bits(const std::uint64_t* words, std::uint64_t bit, int width) {
+  if (width == 0) return 0;
+  const std::uint64_t word = bit / 64;
+  const int shift = static_cast<int>(bit % 64);
+  std::uint64_t value = words[word] >> shift;
+  if (shift + width > 64) value |= words[word + 1] << (64 - shift);
+  return value & low_ones(width);
+}
+
+constexpr int widest_in_one_word = 57;  // leaves room for a shift of up to 7 bits
+
+// Eight entries take `width` bytes, so every group of eight starts at a byte. Stores whole words: up to seven bytes
+// past the end become zero.
+void pack_bytes(const std::uint64_t* entries, int width, std::byte* packed) {
+  const std::uint64_t mask = low_ones(width);
+  for (std::size_t group = 0; group < frame_entries; group += 8, packed += width) {
+    std::byte* at = packed;
+    std::uint64_t word = 0;
+    int filled = 0;
+    for (std::size_t j = 0; j < 8; ++j) {
+      word |= (entries[group + j] & mask) << filled;
+      std::memcpy(at, &word, 8);
+      filled += width;
+      at += filled / 8;
+      word = filled < 64 ? word >> (filled & ~7) : 0;
+      filled &= 7;
+    }
+  }
+}
+
+void pack_words(const std::uint64_t* entries, int width, std::uint64_t* words) {
+  std::fill_n(words, 4 * width, 0);
+  for (std::size_t i = 0; i < frame_entries; ++i) {
+    put_bits(words, i * static_cast<std::uint64_t>(width), width, entries[i] & low_ones(width));
+  }
+}
+
+// Eight entries take `width` bytes, so their offsets and shifts are the same in every group of eight.
+__attribute__((always_inline)) inline void unpack_body(const std::byte* packed, int width, std::uint64_t* values) {
+  std::array<int, 8> offset;
+  std::array<int, 8> shift;
+  for (int j = 0; j < 8; ++j) {
+    offset[static_cast<std::size_t>(j)] = j * width / 8;
+    shift[static_cast<std::size_t>(j)] = j * width % 8;
+  }
+  const std::uint64_t mask = low_ones(width);
+  for (int group = 0; group < frame_entries / 8; ++group, packed += width, values += 8) {
+#pragma GCC unroll 8
+    for (std::size_t j = 0; j < 8; ++j) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, packed + offset[j], 8);
+      values[j] = (word >> shift[j]) & mask;
+    }
+  }
+}
+
+using Unpack = void (*)(const std::byte*, int, std::uint64_t*);
+
+void unpack_portable(const std::byte* packed, int width, std::uint64_t* values) { unpack_body(packed, width, values); }
+
+#if defined(__x86_64__)
+__attribute__((target("bmi2"))) void unpack_bmi2(const std::byte* packed, int width, std::uint64_t* values) {
+  unpack_body(packed, width, values);
+}
+#endif
+
+Unpack choose_unpack() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("bmi2")) return unpack_bmi2;
+#endif
+  return unpack_portable;
+}
+
+void unpack(const std::byte* packed, int width, std::uint64_t* values) {
+  if (width == 0) {
+    std::fill_n(values, frame_entries, 0);
+  } else if (width == 64) {
+    std::memcpy(values, packed, 8 * frame_entries);
+  } else if (width <= widest_in_one_word) {
+    static const Unpack chosen = choose_unpack();
+    chosen(packed, width, values);
+  } else {
+    const auto* words = reinterpret_cast<const std::uint64_t*>(packed);
+    for (std::uint64_t i = 0; i < frame_entries; ++i) {
+      values[i] = get_bits(words, i * static_cast<std::uint64_t>(width), width);
+    }
+  }
+}
+
+// Adds the high bits of the exceptions.
+void patch(const std::byte* frame, FrameShape shape, std::uint64_t* values) {
+  const auto* high = reinterpret_cast<const std::uint64_t*>(frame + high_offset(shape));
+  const auto* positions = reinterpret_cast<const std::uint8_t*>(frame + positions_offset(shape));
+  for (int e = 0; e < shape.exceptions; ++e) {
+    const std::uint64_t bit = static_cast<std::uint64_t>(e) * static_cast<std::uint64_t>(shape.high_width);
+    values[positions[e]] |= get_bits(high, bit, shape.high_width) << shape.width;
+  }
+}
 
 static_assert(std::endian::native == std::endian::little, "payloads are little-endian and used in place");
 
@@ -62,6 +161,26 @@ void write_frame(const Entries& entries, FrameShape shape, std::uint64_t base, s
 }
 
 }  // namespace
+
+void pack_portable(const std::uint64_t* entries, int width, std::byte* packed) {
+  if (width > widest_in_one_word) {
+    pack_words(entries, width, reinterpret_cast<std::uint64_t*>(packed));
+  } else {
+    pack_bytes(entries, width, packed);
+  }
+}
+
+void decode_frame_portable(const std::byte* frame, FrameShape shape, FrameCoding coding, std::uint64_t base,
+                           std::uint64_t* values) {
+  if (shape.own_base) std::memcpy(&base, frame, 8);
+  unpack(frame + packed_offset(shape), shape.width, values);
+  patch(frame, shape, values);
+  if (coding == FrameCoding::plain) {
+    for (int i = 0; i < frame_entries; ++i) values[i] += base;
+  } else {
+    for (int i = 0; i < frame_entries; ++i) values[i] = base += values[i];
+  }
+}
 
 FrameShape encode_frame(std::span<const std::uint64_t> values, FrameCoding coding, std::uint64_t base,
                         std::vector<std::byte>& out) {

@@ -4,9 +4,8 @@
 // Libraries that pack integers (FastPFor, simdcomp) write layouts of their own, not FORMAT.md's frames. Highway could
 // express these loops, but the format is built on the standard library alone, so that a plugin for HDF5 brings nothing
 // else along.
-#include "blco/frame_avx512.hpp"
 
-#include "blco/frame_portable.hpp"
+#include "blco/frame_loops.hpp"
 
 #if defined(__x86_64__)
 // GCC 12 warns about the undefined vectors in its own header (GCC bug 105593).

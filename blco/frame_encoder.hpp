@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "blco/frame.hpp"
-#include "blco/frame_portable.hpp"
+#include "blco/frame_loops.hpp"
 #include "blco/host_device.hpp"
 
 namespace blco {

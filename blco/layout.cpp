@@ -116,29 +116,17 @@ void TensorLayout::delinearize(LineIndex line, std::span<std::uint64_t> coordina
   }
 }
 
-std::uint64_t TensorLayout::blco_index(std::uint64_t low) const {
-  std::uint64_t index = 0;
-  for (std::size_t n = 0; n < shape_.size(); ++n) {
-    index |= pext(low, view_.modes[n].low_mask) << view_.modes[n].shift;
-  }
-  return index;
-}
-
-std::uint64_t TensorLayout::key_fields(std::uint64_t key) const {
-  std::uint64_t fields = 0;
-  for (std::size_t n = 0; n < shape_.size(); ++n) {
-    fields |= pext(key, view_.modes[n].key_mask) << view_.modes[n].key_shift;
-  }
-  return fields;
-}
-
 namespace {
 
-template <class Recode>
-ByteTables make_tables(const Recode& recode) {
-  ByteTables tables;
+ByteTables make_tables(const TensorLayout& layout, std::uint64_t ModeLayout::*mask, int ModeLayout::*shift) {
+  ByteTables tables{};
   for (std::size_t byte = 0; byte < 8; ++byte) {
-    for (std::uint64_t value = 0; value < 256; ++value) tables.byte[byte][value] = recode(value << (8 * byte));
+    for (std::uint64_t value = 0; value < 256; ++value) {
+      for (int n = 0; n < layout.order(); ++n) {
+        const ModeLayout& mode = layout.mode(n);
+        tables.byte[byte][value] |= pext(value << (8 * byte), mode.*mask) << mode.*shift;
+      }
+    }
   }
   return tables;
 }
@@ -146,11 +134,11 @@ ByteTables make_tables(const Recode& recode) {
 }  // namespace
 
 ByteTables make_index_tables(const TensorLayout& layout) {
-  return make_tables([&](std::uint64_t low) { return layout.blco_index(low); });
+  return make_tables(layout, &ModeLayout::low_mask, &ModeLayout::shift);
 }
 
 ByteTables make_key_tables(const TensorLayout& layout) {
-  return make_tables([&](std::uint64_t key) { return layout.key_fields(key); });
+  return make_tables(layout, &ModeLayout::key_mask, &ModeLayout::key_shift);
 }
 
 }  // namespace blco

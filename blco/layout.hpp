@@ -79,18 +79,14 @@ class TensorLayout {
   LineIndex linearize(std::span<const std::uint64_t> coordinates) const;
   void delinearize(LineIndex line, std::span<std::uint64_t> coordinates) const;
 
-  // Re-encodes the 64 in-block bits as contiguous fields, mode 0 lowest.
-  std::uint64_t blco_index(std::uint64_t low) const;
-  // The same for the bits of a key.
-  std::uint64_t key_fields(std::uint64_t key) const;
-
  private:
   std::vector<std::uint64_t> shape_;
   LayoutView view_;
   int line_bits_ = 0;
 };
 
-// blco_index or key_fields as one table look-up per byte; a device keeps these tables in shared memory.
+// Re-encodes the low word of a line index as a BLCO index, contiguous fields with mode 0 lowest, or the bits of a key
+// likewise: one look-up per byte. A device keeps these tables in shared memory.
 struct ByteTables {
   std::array<std::array<std::uint64_t, 256>, 8> byte;
 };

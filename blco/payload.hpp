@@ -106,4 +106,9 @@ void decode_line_frame(const PayloadView& payload, std::uint64_t frame, std::uin
 // Same for values of any codec; entries past the end are unspecified.
 void decode_value_frame(const PayloadView& payload, std::uint64_t frame, double* out);
 
+// Checks a payload that check_payload has accepted: tail and alignment bytes, fields past the count in the last frame,
+// the exponent of codecs that have none, and that exception positions ascend and lie below the count. None of this
+// changes the decoded entries, but a decoder may rely on it. Throws Error{corrupt}; the caller adds file and chunk.
+void check_padding(std::span<const std::byte> payload);
+
 }  // namespace blco

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "blco/exact_integers.hpp"
-#include "blco/frame_avx512.hpp"
+#include "blco/fold_values.hpp"
+#include "blco/frame_loops.hpp"
 #include "blco/payload.hpp"
 #include "blco/payload_builder.hpp"
 

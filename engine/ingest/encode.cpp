@@ -14,7 +14,7 @@
 
 #include "blco/bits.hpp"
 #include "blco/error.hpp"
-#include "blco/exact_integers.hpp"
+#include "blco/fold_values.hpp"
 #include "blco/option_name.hpp"
 #include "blco/payload.hpp"
 #include "io/container/container_writer.hpp"

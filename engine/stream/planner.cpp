@@ -8,7 +8,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
-#include "io/file/direct_file.hpp"
+#include "io/file/file_descriptor.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/host/host_backend.hpp"
 #include "kernels/host/sorted_tiles.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "blco/padding.hpp"
+#include "blco/payload.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/tensor/frame_reader.hpp"

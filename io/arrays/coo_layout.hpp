@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "io/arrays/coo_source.hpp"
-#include "io/arrays/number_type.hpp"
 
 namespace blco {
 

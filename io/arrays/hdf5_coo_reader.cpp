@@ -1,14 +1,12 @@
 // Reads datasets of coordinates and values by hyperslabs.
-#include "io/arrays/hdf5_coo_reader.hpp"
-
 #include <algorithm>
 #include <array>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "blco/error.hpp"
 #include "io/arrays/coo_layout.hpp"
+#include "io/arrays/coo_reader.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 #include "io/hdf5/hdf5_handle.hpp"
 
@@ -23,62 +21,38 @@ constexpr std::uint64_t max_cache_bytes = std::uint64_t{256} << 20;
 // The most that deflate can shrink data.
 constexpr std::uint64_t max_compression = 1032;
 
-// The memory type for numbers of a file, in this machine's byte order.
-struct MemoryType {
-  NumberType number;
-  hid_t id = H5I_INVALID_HID;
-};
-
-std::uint8_t width_of(std::size_t file_bytes) {
-  for (const std::uint8_t bytes : std::array<std::uint8_t, 4>{1, 2, 4, 8}) {
-    if (file_bytes <= bytes) return bytes;
-  }
-  return 0;
-}
-
-MemoryType integer_type(hid_t type) {
-  const std::uint8_t bytes = width_of(H5Tget_size(type));
-  const std::size_t at = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
-  if (bytes == 0) return {};
-  if (H5Tget_sign(type) == H5T_SGN_NONE) {
-    const std::array ids = {H5T_NATIVE_UINT8, H5T_NATIVE_UINT16, H5T_NATIVE_UINT32, H5T_NATIVE_UINT64};
-    return {{NumberKind::unsigned_integer, bytes}, ids[at]};
-  }
-  const std::array ids = {H5T_NATIVE_INT8, H5T_NATIVE_INT16, H5T_NATIVE_INT32, H5T_NATIVE_INT64};
-  return {{NumberKind::signed_integer, bytes}, ids[at]};
-}
-
-// Without an id if there is no such type. `type` must outlive it, since h5py's boolean enumeration is read as it is.
-MemoryType memory_type_of(hid_t type) {
-  switch (H5Tget_class(type)) {
-    case H5T_INTEGER:
-      return integer_type(type);
-    case H5T_FLOAT:
-      if (H5Tget_size(type) > sizeof(double)) return {};
-      if (H5Tget_size(type) <= sizeof(float)) return {{NumberKind::real, 4}, H5T_NATIVE_FLOAT};
-      return {{NumberKind::real, 8}, H5T_NATIVE_DOUBLE};
-    case H5T_ENUM:
-      return H5Tget_size(type) == 1 ? MemoryType{{NumberKind::boolean, 1}, type} : MemoryType{};
-    default:
-      return {};
-  }
+// The type in memory for numbers of a file, in this machine's byte order; not open if there is none. h5py's boolean
+// enumeration is read as it is.
+Hdf5Id memory_type_of(const Hdf5Place& place, hid_t type, NumberType& number) {
+  const H5T_class_t kind = H5Tget_class(type);
+  const std::size_t bytes = H5Tget_size(type);
+  const bool is_boolean = kind == H5T_ENUM && bytes == 1;
+  if (!is_boolean && ((kind != H5T_INTEGER && kind != H5T_FLOAT) || bytes > sizeof(double))) return {};
+  Hdf5Id memory = own(is_boolean ? H5Tcopy(type) : H5Tget_native_type(type, H5T_DIR_ASCEND), H5Tclose, place,
+                      "cannot read the type of numbers");
+  number.kind = is_boolean                                  ? NumberKind::boolean
+                : kind == H5T_FLOAT                         ? NumberKind::real
+                : H5Tget_sign(memory.get()) == H5T_SGN_NONE ? NumberKind::unsigned_integer
+                                                            : NumberKind::signed_integer;
+  number.bytes = static_cast<std::uint8_t>(H5Tget_size(memory.get()));
+  return memory;
 }
 
 // A dataset, or an attribute that takes the place of one.
 struct Dataset {
   Hdf5Id id;
   Hdf5Id type;
-  MemoryType memory;
+  Hdf5Id memory_type;
+  NumberType number;
   Extents extents;
 };
 
 class Hdf5Group final : public NamedArrays {
  public:
   Hdf5Group(const fs::path& path, const std::string& group)
-      : place_{path, ErrorKind::corrupt}, group_name_(group), file_(open_hdf5_file({path, ErrorKind::io})) {
-    std::error_code failure;
-    file_bytes_ = fs::file_size(path, failure);
-    if (failure) throw_system_error("read", path, failure.value());
+      : place_{path, ErrorKind::corrupt},
+        group_name_(group),
+        file_(open_hdf5_file({path, ErrorKind::io}, &file_bytes_)) {
     if (!has_object(group, H5O_TYPE_GROUP)) {
       throw Error(ErrorKind::invalid_argument,
                   path.string() + ": there is no group " + group + "; name one that h5ls lists");
@@ -96,7 +70,7 @@ class Hdf5Group final : public NamedArrays {
 
   Description describe(const std::string& name) override {
     const Dataset dataset = open(name);
-    return {dataset.extents, dataset.memory.number};
+    return {dataset.extents, dataset.number};
   }
 
   std::vector<std::byte> read_small(const std::string& name) override {
@@ -107,10 +81,11 @@ class Hdf5Group final : public NamedArrays {
       count *= std::max<std::uint64_t>(extent, 1);
     }
     if (count > max_small_numbers) fail_at({place_.path, ErrorKind::invalid_argument}, name + " is too large");
-    std::vector<std::byte> bytes(static_cast<std::size_t>(count) * dataset.memory.number.bytes);
-    const herr_t done = has_object(name, H5O_TYPE_DATASET)
-                            ? H5Dread(dataset.id.get(), dataset.memory.id, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data())
-                            : H5Aread(dataset.id.get(), dataset.memory.id, bytes.data());
+    std::vector<std::byte> bytes(static_cast<std::size_t>(count) * dataset.number.bytes);
+    const herr_t done =
+        has_object(name, H5O_TYPE_DATASET)
+            ? H5Dread(dataset.id.get(), dataset.memory_type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data())
+            : H5Aread(dataset.id.get(), dataset.memory_type.get(), bytes.data());
     checked(done, place_, "cannot read", name);
     return bytes;
   }
@@ -137,8 +112,8 @@ class Hdf5Group final : public NamedArrays {
                                "cannot read the extents of", name);
       dataset.extents.assign(sizes.begin(), sizes.begin() + rank);
     }
-    dataset.memory = memory_type_of(dataset.type.get());
-    if (dataset.memory.id < 0) {
+    dataset.memory_type = memory_type_of(place_, dataset.type.get(), dataset.number);
+    if (!dataset.memory_type.is_open()) {
       throw Error(ErrorKind::invalid_argument,
                   place() + ": the dataset '" + name +
                       "' has a type that is not supported; convert it to integers or reals "
@@ -183,9 +158,9 @@ class Hdf5Group final : public NamedArrays {
   const QuietHdf5 quiet_;
   Hdf5Place place_;
   std::string group_name_;
+  std::uint64_t file_bytes_ = 0;
   Hdf5Id file_;
   Hdf5Id group_;
-  std::uint64_t file_bytes_ = 0;
 };
 
 // The next part of one dataset to read.
@@ -217,20 +192,16 @@ class Hdf5CooSource final : public CooSource {
     const QuietHdf5 quiet;
     const Hdf5Place& place = group_.hdf5_place();
     Cursor& cursor = cursors_[part];
-    std::vector<hsize_t> start(cursor.dataset.extents.size(), 0);
-    std::vector<hsize_t> extents(cursor.dataset.extents.begin(), cursor.dataset.extents.end());
+    Extents start(cursor.dataset.extents.size(), 0);
+    Extents extents = cursor.dataset.extents;
     start[cursor.entry_axis] = cursor.next;
     extents[cursor.entry_axis] = count;
     const std::string& name = parts_[part].array;
-    const Hdf5Id space =
-        own(H5Dget_space(cursor.dataset.id.get()), H5Sclose, place, "cannot read the extents of", name);
-    checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, extents.data(), nullptr), place,
-            "cannot select entries of", name);
-    const Hdf5Id memory = own(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
-                              place, "cannot describe entries of", name);
-    checked(
-        H5Dread(cursor.dataset.id.get(), cursor.dataset.memory.id, memory.get(), space.get(), H5P_DEFAULT, out.data()),
-        place, "cannot read", name);
+    const hid_t dataset = cursor.dataset.id.get();
+    const Selection entries(place, dataset, start, extents, name);
+    checked(H5Dread(dataset, cursor.dataset.memory_type.get(), entries.memory.get(), entries.file.get(), H5P_DEFAULT,
+                    out.data()),
+            place, "cannot read", name);
     cursor.next += count;
   }
 

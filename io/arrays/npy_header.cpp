@@ -5,6 +5,7 @@
 #include "io/arrays/npy_header.hpp"
 
 #include <charconv>
+#include <set>
 
 #include "blco/error.hpp"
 
@@ -20,26 +21,25 @@ class DictionaryParser {
 
   NpyHeader parse() {
     NpyHeader header;
+    std::set<std::string> seen;
     expect('{');
     while (!accept('}')) {
       const std::string key = quoted();
       expect(':');
+      seen.insert(key);
       if (key == "descr") {
         if (peek() != '\'' && peek() != '"') refuse("it has several fields; save each as an array of its own");
         header.descr = quoted();
-        has_descr_ = true;
       } else if (key == "fortran_order") {
         header.is_fortran_order = boolean();
-        has_order_ = true;
       } else if (key == "shape") {
         header.shape = tuple();
-        has_shape_ = true;
       } else {
         malformed();
       }
       if (!accept(',') && peek() != '}') malformed();
     }
-    if (!has_descr_ || !has_order_ || !has_shape_) malformed();
+    if (seen.size() != 3) malformed();
     return header;
   }
 
@@ -98,9 +98,6 @@ class DictionaryParser {
   }
 
   std::string_view text_;
-  bool has_descr_ = false;
-  bool has_order_ = false;
-  bool has_shape_ = false;
 };
 
 }  // namespace

@@ -1,9 +1,4 @@
 // Opens the arrays of a NumPy archive as parts of a coordinate list, each with its own stream.
-#include "io/arrays/npz_reader.hpp"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -11,6 +6,7 @@
 
 #include "blco/error.hpp"
 #include "io/arrays/coo_layout.hpp"
+#include "io/arrays/coo_reader.hpp"
 #include "io/arrays/npy_header.hpp"
 #include "io/arrays/zip_stream.hpp"
 #include "io/file/file_descriptor.hpp"
@@ -53,11 +49,7 @@ struct NpyArray {
 
 class NpzArchive final : public NamedArrays {
  public:
-  explicit NpzArchive(const fs::path& path) : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (!file_.is_open()) throw_system_error("open", path);
-    struct stat status {};
-    if (::fstat(file_.get(), &status) != 0) throw_system_error("read", path);
-    file_bytes_ = static_cast<std::uint64_t>(status.st_size);
+  explicit NpzArchive(const fs::path& path) : path_(path), file_(open_readable(path, file_bytes_)) {
     members_ = read_zip_directory(file_.get(), path_, file_bytes_);
     for (const ZipMember& member : members_) {
       constexpr std::string_view suffix = ".npy";
@@ -136,8 +128,8 @@ class NpzArchive final : public NamedArrays {
   }
 
   fs::path path_;
-  FileDescriptor file_;
   std::uint64_t file_bytes_ = 0;
+  FileDescriptor file_;
   std::vector<ZipMember> members_;
   std::map<std::string, const ZipMember*> by_name_;
 };

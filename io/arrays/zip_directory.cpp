@@ -2,8 +2,6 @@
 //
 // No library serves, since readers go on from these places by themselves (zip_stream.cpp) and only the directory is
 // wanted: libzip does not tell where a member's bytes lie, and minizip says of a damaged file no more than a number.
-#include "io/arrays/zip_directory.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -13,7 +11,8 @@
 #include <span>
 
 #include "blco/error.hpp"
-#include "io/file/transfer.hpp"
+#include "io/arrays/zip_stream.hpp"
+#include "io/file/file_descriptor.hpp"
 
 namespace blco {
 namespace {

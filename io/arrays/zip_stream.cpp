@@ -11,7 +11,7 @@
 #include <string>
 
 #include "blco/error.hpp"
-#include "io/file/transfer.hpp"
+#include "io/file/file_descriptor.hpp"
 
 namespace blco {
 namespace {

@@ -10,10 +10,8 @@
 
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
-#include "io/container/chunk_finder.hpp"
-#include "io/container/label_table.hpp"
-#include "io/container/relabelling_data.hpp"
-#include "io/file/transfer.hpp"
+#include "io/container/mode_data.hpp"
+#include "io/file/file_descriptor.hpp"
 #include "io/hdf5/frame_filter.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 
@@ -211,10 +209,9 @@ std::uint64_t find_payload_bytes(int descriptor, const StoredExtent& extent) {
 std::vector<StoredExtents> rebuild(const Hdf5Place& place, const Datasets& datasets, int descriptor,
                                    std::uint64_t file_bytes, const ContainerInfo& info, const ChunkTable& table) {
   std::vector<StoredExtents> extents(table.extents.size());
-  const ChunkFinder finder(place);
   for (std::size_t c = 0; c < column_count; ++c) {
     if (!datasets[c].is_open()) continue;
-    for (const IndexedChunk& found : finder.find(column_names[c], info)) {
+    for (const IndexedChunk& found : read_chunk_index(place, datasets[c].get(), info)) {
       // If the table has no values, all are 1, even if some tool has since written them out.
       if (is_absent(table.extents[found.chunk][c])) continue;
       StoredExtent extent = found.extent;
@@ -249,6 +246,18 @@ bool check_extents(const Hdf5Place& place, const ContainerInfo& info, const Chun
   }
   return possible;
 }
+
+struct OpenColumns {
+  OpenColumns(const std::filesystem::path& path, const ContainerInfo& info)
+      : place{path, ErrorKind::corrupt},
+        file(open_hdf5_file(place)),
+        datasets(open_columns(place, file.get(), TensorLayout(info.shape).has_key())) {}
+
+  const QuietHdf5 quiet;
+  Hdf5Place place;
+  Hdf5Id file;
+  Datasets datasets;
+};
 
 }  // namespace
 
@@ -288,20 +297,14 @@ std::vector<Labels> read_container_labels(const std::filesystem::path& path, con
 
 bool is_chunk_in_place(const std::filesystem::path& path, const ContainerInfo& info, std::uint64_t chunk,
                        const StoredExtents& extents) {
-  const QuietHdf5 quiet;
-  const Hdf5Place place = {path, ErrorKind::corrupt};
-  const Hdf5Id file = open_hdf5_file(place);
-  const Datasets datasets = open_columns(place, file.get(), TensorLayout(info.shape).has_key());
-  return is_current(place, datasets, info, chunk, extents);
+  const OpenColumns open(path, info);
+  return is_current(open.place, open.datasets, info, chunk, extents);
 }
 
 std::vector<StoredExtents> rebuild_extents(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes,
                                            const ContainerInfo& info, const ChunkTable& table) {
-  const QuietHdf5 quiet;
-  const Hdf5Place place = {path, ErrorKind::corrupt};
-  const Hdf5Id file = open_hdf5_file(place);
-  const Datasets datasets = open_columns(place, file.get(), TensorLayout(info.shape).has_key());
-  return rebuild(place, datasets, descriptor, file_bytes, info, table);
+  const OpenColumns open(path, info);
+  return rebuild(open.place, open.datasets, descriptor, file_bytes, info, table);
 }
 
 }  // namespace blco

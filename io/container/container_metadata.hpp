@@ -23,7 +23,7 @@ struct ContainerMetadata {
 // reading. Throws Error as ContainerReader's constructor does.
 ContainerMetadata read_container_metadata(const std::filesystem::path& path, int descriptor, std::uint64_t file_bytes);
 
-// Labels of all modes, as in label_table.hpp. Throws Error: corrupt, io.
+// Labels of all modes, as in mode_data.hpp. Throws Error: corrupt, io.
 std::vector<Labels> read_container_labels(const std::filesystem::path& path, const ContainerInfo& info,
                                           std::uint64_t file_bytes);
 

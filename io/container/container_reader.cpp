@@ -2,7 +2,6 @@
 #include "io/container/container_reader.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,12 +10,10 @@
 #include <utility>
 
 #include "blco/error.hpp"
-#include "io/container/chunk_pieces.hpp"
 #include "io/container/container_metadata.hpp"
 #include "io/container/container_table.hpp"
-#include "io/container/relabelling_data.hpp"
+#include "io/container/mode_data.hpp"
 #include "io/container/stored_column.hpp"
-#include "io/file/direct_file.hpp"
 #include "io/file/file_descriptor.hpp"
 
 namespace blco {
@@ -53,9 +50,9 @@ struct ContainerReader::Impl {
   }
 
   std::filesystem::path path;
+  std::uint64_t file_bytes = 0;
   FileDescriptor file;
   DirectFile direct;
-  std::uint64_t file_bytes = 0;
   std::uint64_t largest_scratch = 0;  // of any chunk
   ContainerMetadata metadata;
   std::atomic<const std::vector<StoredExtents>*> current{nullptr};
@@ -64,12 +61,8 @@ struct ContainerReader::Impl {
   std::vector<StoredExtents> repaired;
 };
 
-ContainerReader::Impl::Impl(const std::filesystem::path& file_path) : path(file_path) {
-  file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.is_open()) throw_system_error("open", path);
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) throw_system_error("read", path);
-  file_bytes = static_cast<std::uint64_t>(status.st_size);
+ContainerReader::Impl::Impl(const std::filesystem::path& file_path)
+    : path(file_path), file(open_readable(path, file_bytes)) {
   metadata = read_container_metadata(path, file.get(), file_bytes);
   current = &metadata.table.extents;
   for (std::uint64_t chunk = 0; chunk < metadata.table.extents.size(); ++chunk) {

@@ -19,8 +19,7 @@ inline constexpr std::uint64_t max_format_bytes = 64;
 inline constexpr std::uint64_t max_name_bytes = 4096;
 
 inline constexpr std::array<const char*, column_count> column_names = {"index", "key", "value"};
-inline constexpr std::uint32_t frame_filter_skipped = 1;  // bits of a filter mask
-inline constexpr std::uint32_t zstd_skipped = 2;
+inline constexpr std::uint32_t zstd_skipped = 2;  // a bit of a filter mask
 
 // The rows of the group /chunks.
 struct ChunkTable {

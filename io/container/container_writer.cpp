@@ -14,8 +14,7 @@
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
 #include "io/container/container_table.hpp"
-#include "io/container/label_table.hpp"
-#include "io/container/relabelling_data.hpp"
+#include "io/container/mode_data.hpp"
 #include "io/hdf5/frame_filter.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 #include "io/hdf5/hdf5_output.hpp"
@@ -107,16 +106,6 @@ void check_labels(const ContainerInfo& info, std::span<const Labels> labels) {
     fitting = labels[n].empty() || labels[n].size() == info.shape[n];
   }
   if (!fitting) refuse("a mode must have no labels, or one per coordinate");
-}
-
-template <class T, class Get>
-std::vector<T> gather(const ChunkTable& table, Get get) {
-  std::vector<T> values;
-  values.reserve(table.extents.size() * column_count);
-  for (const StoredExtents& row : table.extents) {
-    for (const StoredExtent& extent : row) values.push_back(get(extent));
-  }
-  return values;
 }
 
 }  // namespace
@@ -258,7 +247,10 @@ void ContainerWriter::Impl::write_table() {
   const Extents by_mode = {info.chunk_count(), info.shape.size()};
   const auto write = [&](const char* name, auto member) {
     using T = std::remove_cvref_t<decltype(StoredExtent{}.*member)>;
-    const std::vector<T> values = gather<T>(table, [&](const StoredExtent& extent) { return extent.*member; });
+    std::vector<T> values;
+    for (const StoredExtents& row : table.extents) {
+      for (const StoredExtent& extent : row) values.push_back(extent.*member);
+    }
     write_dataset<T>(place, group.get(), name, by_column, values);
   };
   write("address", &StoredExtent::address);
@@ -271,13 +263,13 @@ void ContainerWriter::Impl::write_table() {
 
 void ContainerWriter::Impl::write_attributes() {
   const hid_t root = output.root();
-  write_fixed_text(place, root, "format", container_format);
+  write_text(place, root, "format", container_format);
   write_attribute(place, root, "version", container_version);
   write_attribute(place, root, "shape", info.shape);
   write_attribute(place, root, "nnz", info.nnz);
   write_attribute(place, root, "chunk_nnz", info.chunk_nnz);
-  write_fixed_texts(place, root, "mode_names", info.mode_names);
-  if (!info.value_name.empty()) write_fixed_text(place, root, "value_name", info.value_name);
+  write_texts(place, root, "mode_names", info.mode_names);
+  if (!info.value_name.empty()) write_text(place, root, "value_name", info.value_name);
   write_attribute(place, root, "sum_of_squares", info.sum_of_squares);
   write_attribute(place, root, "crc32c", metadata_crc(info, table));
   write_attribute(place, root, "complete", std::uint8_t{1});

@@ -2,16 +2,14 @@
 #include "io/container/model_file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <exception>
-#include <system_error>
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/loss.hpp"
 #include "io/container/container_table.hpp"
-#include "io/container/label_table.hpp"
+#include "io/container/mode_data.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 #include "io/hdf5/hdf5_output.hpp"
 
@@ -57,21 +55,6 @@ void check_factors(const std::filesystem::path& path, const ModelFile& model, Fa
   }
 }
 
-// The rows of an I x R matrix from `first` on: a selection in its dataset, and a space in memory.
-struct RowSelection {
-  RowSelection(const Hdf5Place& place, hid_t dataset, std::uint64_t first, std::uint64_t count, std::uint64_t columns)
-      : file(own(H5Dget_space(dataset), H5Sclose, place, "cannot describe a factor")) {
-    const std::array<hsize_t, 2> start = {first, 0};
-    const std::array<hsize_t, 2> extents = {count, columns};
-    memory = own(H5Screate_simple(2, extents.data(), nullptr), H5Sclose, place, "cannot describe rows of a factor");
-    checked(H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, start.data(), nullptr, extents.data(), nullptr), place,
-            "cannot select rows of a factor");
-  }
-
-  Hdf5Id file;
-  Hdf5Id memory;
-};
-
 // Calls visit(first row, block) for all rows of a factor, in blocks of about 1 MiB.
 template <class Visit>
 void for_each_block(const ModelFile& model, std::size_t mode, const Visit& visit) {
@@ -87,12 +70,12 @@ void write_matrix(const Hdf5Place& place, hid_t group, const ModelFile& model, s
                   const FactorRows& factor_rows) {
   const std::string name = std::to_string(mode);
   const Hdf5Id dataset =
-      create_dataset(place, group, name.c_str(), file_type<double>(), {model.shape[mode], model.rank});
+      create_dataset(place, group, name.c_str(), number_type<double>(), {model.shape[mode], model.rank});
   for_each_block(model, mode, [&](std::uint64_t first, std::vector<double>& block) {
     factor_rows(mode, first, block);
-    const RowSelection rows(place, dataset.get(), first, block.size() / model.rank, model.rank);
+    const Selection rows(place, dataset.get(), {first, 0}, {block.size() / model.rank, model.rank}, name);
     checked(
-        H5Dwrite(dataset.get(), memory_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
+        H5Dwrite(dataset.get(), number_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
         place, "cannot write factor", name);
   });
 }
@@ -278,11 +261,8 @@ std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64
   return numbers * sizeof(double) + label_bytes + Hdf5Output::metadata_bytes;
 }
 
-void write_model_file(const std::filesystem::path& path, const ModelFile& model) {
-  write_model_file(path, model, model.factors);
-}
-
 void write_model_file(const std::filesystem::path& path, const ModelFile& model, Factors factors) {
+  if (factors.empty()) factors = model.factors;
   check_model(path, model);
   check_factors(path, model, factors);
   write_model_file(path, model, [&](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
@@ -305,10 +285,7 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model,
 
 struct ModelFileReader::Impl {
   explicit Impl(const std::filesystem::path& path)
-      : place{path, ErrorKind::corrupt}, file(open_hdf5_file({path, ErrorKind::io})) {
-    std::error_code failure;
-    file_bytes = std::filesystem::file_size(path, failure);
-    if (failure) throw Error(ErrorKind::io, path.string() + ": cannot read the file's size: " + failure.message());
+      : place{path, ErrorKind::corrupt}, file(open_hdf5_file({path, ErrorKind::io}, &file_bytes)) {
     check_format(place, file.get());
     read_attributes(place, file.get(), header);
     header.weights = read_dataset<double>(place, file.get(), "weights", {header.rank}, file_bytes);
@@ -322,8 +299,8 @@ struct ModelFileReader::Impl {
 
   const QuietHdf5 quiet;
   Hdf5Place place;
-  Hdf5Id file;
   std::uint64_t file_bytes = 0;
+  Hdf5Id file;
   ModelFile header;
   std::vector<std::uint64_t> label_bytes;
   std::vector<Hdf5Id> factors;
@@ -346,8 +323,8 @@ std::vector<Labels> ModelFileReader::read_labels() const {
 void ModelFileReader::Impl::read_matrix(hid_t dataset, std::size_t mode, const std::string& name,
                                         const FactorRowsSink& sink) const {
   for_each_block(header, mode, [&](std::uint64_t first, std::vector<double>& block) {
-    const RowSelection rows(place, dataset, first, block.size() / header.rank, header.rank);
-    checked(H5Dread(dataset, memory_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
+    const Selection rows(place, dataset, {first, 0}, {block.size() / header.rank, header.rank}, name);
+    checked(H5Dread(dataset, number_type<double>(), rows.memory.get(), rows.file.get(), H5P_DEFAULT, block.data()),
             place, "cannot read", name);
     require_finite(place, block, name, header.rank, first);
     sink(mode, first, block);

@@ -1,11 +1,6 @@
-// A CP model on disk: HDF5, readable with plain h5py.
-//
-//   attributes  format "blco-model", version, rank, shape, fit, sweeps, seed, precision, ridge, method, loss,
-//               constraints, stop_reason, mode_names, tensor_nnz, tensor_sum_of_squares
-//   /weights f64[R]   /factors/n f64[I_n, R], n from 0   /fit_history or /objective_history f64[sweeps]
-//   /modes/n/labels and label_ends, where the mode has labels: as in a container
-//   /state, in a checkpoint: numbers f64[any], the first of them 2^n added up over the relabelled modes n, the others
-//   the method's; and of each matrix /state/NAME/n f64[I_n, R], rows in the order of the container that was fitted
+// A CP model on disk, as blco/FORMAT.md specifies it. A checkpoint keeps more in /state: the first of its numbers is
+// 2^n added up over the relabelled modes n, and the rows of its matrices are in the order of the container that was
+// fitted.
 #pragma once
 
 #include <cstdint>
@@ -61,10 +56,9 @@ using StateRows =
 // blocks of about 1 MiB, which is all the memory needed; model.factors is not read. Throws Error{io}.
 void write_model_file(const std::filesystem::path& path, const ModelFile& model, const FactorRows& factor_rows,
                       const StateRows& state_rows = {});
-// Same with factors in memory: those of `model`, or those given.
-void write_model_file(const std::filesystem::path& path, const ModelFile& model);
+// Same with factors in memory; none: those of `model`.
 void write_model_file(const std::filesystem::path& path, const ModelFile& model,
-                      std::span<const std::vector<double>> factors);
+                      std::span<const std::vector<double>> factors = {});
 
 // Receives whole rows of the factor of `mode` from `first_row` on, row-major.
 using FactorRowsSink = std::function<void(std::size_t mode, std::uint64_t first_row, std::span<const double> rows)>;

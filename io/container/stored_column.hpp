@@ -1,12 +1,14 @@
-// Reads one stored payload of a container into a usable form.
+// Reads stored payloads of a container into a usable form.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
+#include "io/container/chunk_source.hpp"
 #include "io/container/container.hpp"
-#include "io/file/direct_file.hpp"
+#include "io/file/file_descriptor.hpp"
 
 namespace blco {
 
@@ -34,5 +36,11 @@ void load_column(const StoredFile& file, const StoredExtent& extent, std::size_t
 
 // Checks a payload that was read, and unshuffles raw doubles through the scratch.
 void accept_column(std::size_t column, std::uint64_t nnz, std::span<std::byte> payload, std::span<std::byte> scratch);
+
+// Reads one chunk with several threads. `view` has the chunk's number, size and bounds, and the places of its payloads
+// in `buffer`. On a failed read or a stale address, `source` rereads the chunk.
+std::unique_ptr<ChunkRead> read_in_pieces(const ChunkSource& source, int descriptor, const StoredExtents& row,
+                                          const ChunkView& view, std::span<std::byte> buffer,
+                                          std::span<std::byte> scratch);
 
 }  // namespace blco

@@ -1,10 +1,15 @@
-// Owns a POSIX file descriptor, and turns system errors into messages.
+// A POSIX file descriptor and its owner; loops that transfer all bytes, despite partial transfers and signals; system
+// errors in words.
 #pragma once
 
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -58,6 +63,51 @@ class FileDescriptor {
 
  private:
   int descriptor_;
+};
+
+// Opens a regular file that is not empty for reading, and sets its size. Throws Error: io, invalid_argument (empty).
+FileDescriptor open_readable(const std::filesystem::path& path, std::uint64_t& file_bytes);
+
+// Repeats a system call while a signal interrupts it. A negative result means failure, with errno set.
+template <class Call>
+ssize_t uninterrupted(const Call& call) {
+  for (;;) {
+    const ssize_t result = call();
+    if (result >= 0 || errno != EINTR) return result;
+  }
+}
+
+// Reads exactly out.size() bytes. Throws Error: io, or corrupt if the file ends earlier; the caller adds the place.
+void read_at(int descriptor, std::uint64_t offset, std::span<std::byte> out);
+
+// Same; the message names the file.
+void read_at(int descriptor, const std::filesystem::path& path, std::uint64_t offset, std::span<std::byte> out);
+
+// Write all of `bytes`, at an offset or at the current position. Return 0 or the system's error number.
+[[nodiscard]] int write_at(int descriptor, std::uint64_t offset, std::span<const std::byte> bytes);
+[[nodiscard]] int write_next(int descriptor, std::span<const std::byte> bytes);
+
+// Transfers begin and end at multiples of this, on disk and in memory.
+inline constexpr std::uint64_t direct_block_bytes = 4096;
+// Most of one transfer: a disk needs no more to be busy, and a core's cache holds it.
+inline constexpr std::uint64_t direct_piece_bytes = std::uint64_t{1} << 20;
+// Room for a transfer, wherever the memory begins.
+inline constexpr std::uint64_t direct_room_bytes = direct_piece_bytes + direct_block_bytes;
+
+// Reads past the system's cache (O_DIRECT), for files of which it holds little.
+class DirectFile {
+ public:
+  DirectFile() = default;  // not open
+  // Not open if the file system knows no such reads.
+  explicit DirectFile(const std::filesystem::path& path);
+
+  bool is_open() const { return file_.is_open(); }
+  // Reads some of the `bytes` from `offset` on into `room`, of direct_room_bytes, and returns them; nothing on any
+  // failure, which a read through the cache then describes.
+  std::span<const std::byte> read(std::uint64_t offset, std::uint64_t bytes, std::span<std::byte> room) const;
+
+ private:
+  FileDescriptor file_;
 };
 
 }  // namespace blco

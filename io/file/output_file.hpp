@@ -10,7 +10,6 @@
 
 #include "blco/error.hpp"
 #include "io/file/file_descriptor.hpp"
-#include "io/file/transfer.hpp"
 
 namespace blco {
 

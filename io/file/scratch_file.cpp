@@ -16,8 +16,8 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
-#include "io/file/lock_file.hpp"
-#include "io/file/transfer.hpp"
+#include "io/file/file_descriptor.hpp"
+#include "io/file/temporary_file.hpp"
 
 namespace blco {
 namespace {

@@ -2,6 +2,7 @@
 #include "io/file/temporary_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,14 +110,23 @@ void remove_stale(const fs::path& target) {
   for (const fs::path& path : stale) ::unlink(path.c_str());
 }
 
-LockFile take_lock(const fs::path& target) {
-  std::optional<LockFile> lock =
-      LockFile::try_take(target.parent_path() / (hidden_prefix(target) + "blco-lock"), target);
-  if (!lock) {
-    throw Error(ErrorKind::io, "cannot write " + target.string() +
-                                   ": another job is writing it; wait until that has ended, or name another file");
+// Opens and locks `path`, and removes what dead jobs left for the target. On a file system without locks, excludes
+// nobody and removes nothing.
+FileDescriptor take_lock(const fs::path& path, const fs::path& target) {
+  for (;;) {
+    FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (!file.is_open()) throw_system_error("write", target);
+    const Lock lock = try_lock(file, path);
+    if (lock == Lock::held_by_another) {
+      throw Error(ErrorKind::io, "cannot write " + target.string() +
+                                     ": another job is writing it; wait until that has ended, or name another file");
+    }
+    // The last owner may have removed the file in the meantime; the lock would then be on a file that nobody else
+    // finds.
+    if (lock == Lock::taken && !is_still_named(file, path)) continue;
+    if (lock == Lock::taken) remove_stale(target);
+    return file;
   }
-  return std::move(*lock);
 }
 
 void sync(const fs::path& path, int flags) {
@@ -131,26 +141,46 @@ void sync(const fs::path& path, int flags) {
 
 }  // namespace
 
+Lock try_lock(const FileDescriptor& file, const std::filesystem::path& path) {
+  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EWOULDBLOCK) return Lock::held_by_another;
+    if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) return Lock::not_supported;
+    throw_system_error("lock", path);
+  }
+  return Lock::taken;
+}
+
+bool is_still_named(const FileDescriptor& file, const std::filesystem::path& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(file.get(), &opened) == 0 && ::lstat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
 fs::path checked_target(fs::path target) {
   fs::path file = resolve(std::move(target));
   check_target(file);
   return file;
 }
 
-TemporaryFile::TemporaryFile(fs::path target) : target_(checked_target(std::move(target))) {
-  lock_.emplace(take_lock(target_));
-  if (lock_->excludes_others()) remove_stale(target_);
-  path_ = unused_name(target_);
-}
+TemporaryFile::TemporaryFile(fs::path target)
+    : target_(checked_target(std::move(target))),
+      lock_path_(target_.parent_path() / (hidden_prefix(target_) + "blco-lock")),
+      lock_(take_lock(lock_path_, target_)),
+      path_(unused_name(target_)) {}
 
 TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
     : target_(std::move(other.target_)),
+      lock_path_(std::move(other.lock_path_)),
       lock_(std::move(other.lock_)),
       path_(std::move(other.path_)),
       is_mine_(std::exchange(other.is_mine_, false)) {}
 
 TemporaryFile::~TemporaryFile() {
   if (is_mine_) ::unlink(path_.c_str());
+  // Removed while still locked, so it is certainly this job's file.
+  if (lock_.is_open()) ::unlink(lock_path_.c_str());
 }
 
 void TemporaryFile::publish() {

@@ -2,11 +2,19 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 
-#include "io/file/lock_file.hpp"
+#include "io/file/file_descriptor.hpp"
 
 namespace blco {
+
+// Locks end with the process that holds them, even if it is killed.
+enum class Lock { taken, held_by_another, not_supported };
+
+// Takes an exclusive lock of an open file (flock) without waiting. Throws Error{io} naming `path`.
+Lock try_lock(const FileDescriptor& file, const std::filesystem::path& path);
+
+// True if `path` still names the open file, which may have been removed before it was locked.
+bool is_still_named(const FileDescriptor& file, const std::filesystem::path& path);
 
 // `target`, or the file that it points to if it is a symbolic link. Throws Error{io} if its folder does not exist or is
 // not writable, or if it exists and is not a regular file (a folder, a device).
@@ -32,7 +40,8 @@ class TemporaryFile {
 
  private:
   std::filesystem::path target_;
-  std::optional<LockFile> lock_;
+  std::filesystem::path lock_path_;
+  FileDescriptor lock_;
   std::filesystem::path path_;
   bool is_mine_ = true;  // and is removed by the destructor
 };

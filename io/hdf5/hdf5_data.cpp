@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "io/hdf5/hdf5_heap.hpp"
+#include "io/hdf5/frame_filter.hpp"
 #include "io/hdf5/hdf5_trailer.hpp"
 
 namespace blco {
@@ -25,7 +25,7 @@ Hdf5Id text_type(const Hdf5Place& place, std::size_t size) {
   Hdf5Id type = own(H5Tcopy(H5T_C_S1), H5Tclose, place, "cannot make a text type");
   checked(H5Tset_size(type.get(), size), place, "cannot make a text type");
   checked(H5Tset_cset(type.get(), H5T_CSET_UTF8), place, "cannot make a text type");
-  if (size != H5T_VARIABLE) checked(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), place, "cannot make a text type");
+  checked(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), place, "cannot make a text type");
   return type;
 }
 
@@ -80,7 +80,7 @@ T read_scalar(const Hdf5Place& place, hid_t object, const char* name) {
   }
   require_scalar(place, attribute, name);
   T value{};
-  checked(H5Aread(attribute.id.get(), memory_type<T>(), &value), place, "cannot read the attribute", name);
+  checked(H5Aread(attribute.id.get(), number_type<T>(), &value), place, "cannot read the attribute", name);
   return value;
 }
 
@@ -111,13 +111,6 @@ std::string trimmed(const char* bytes, std::size_t size, H5T_str_t padding) {
   return text;
 }
 
-// Checks the heaps if no trailer covers them.
-void check_heaps(const Hdf5Place& place) {
-  std::uint64_t file_bytes = 0;
-  const FileDescriptor file = open_readable(place, file_bytes);
-  if (!has_trailer(file.get(), place.path, file_bytes)) check_global_heaps(file.get(), place.path, file_bytes);
-}
-
 std::vector<std::string> read_all_texts(const Hdf5Place& place, const Attribute& attribute, const char* name,
                                         std::uint64_t count, std::uint64_t max_bytes) {
   const auto too_long = [&] {
@@ -128,7 +121,9 @@ std::vector<std::string> read_all_texts(const Hdf5Place& place, const Attribute&
   if (H5Tget_class(type) != H5T_STRING) fail_at(place, "the attribute " + std::string(name) + " is not text");
   std::vector<std::string> texts;
   if (checked(H5Tis_variable_str(type), place, "cannot read the type of", name) > 0) {
-    check_heaps(place);
+    std::uint64_t file_bytes = 0;
+    const FileDescriptor file = open_readable(place.path, file_bytes);
+    check_global_heaps(file.get(), place.path, file_bytes);
     TextPointers read(attribute, count);
     checked(H5Aread(attribute.id.get(), type, read.pointers.data()), place, "cannot read the attribute", name);
     for (const char* text : read.pointers) {
@@ -161,77 +156,52 @@ std::uint64_t checked_count(const Hdf5Place& place, hid_t dataset, const char* n
   return count;
 }
 
-void require_no_zero_byte(const Hdf5Place& place, const char* name, const std::string& text) {
-  if (text.find('\0') != std::string::npos) {
-    throw Error(ErrorKind::invalid_argument,
-                place.path.string() + ": the text for the attribute " + name + " has a zero byte in it");
-  }
-}
-
-void write_variable(const Hdf5Place& place, hid_t object, const char* name, const Extents& extents,
-                    std::span<const std::string> values) {
-  std::vector<const char*> texts;
-  for (const std::string& value : values) {
-    require_no_zero_byte(place, name, value);
-    texts.push_back(value.c_str());
-  }
-  const Hdf5Id type = text_type(place, H5T_VARIABLE);
-  write_attribute_bytes(place, object, name, type.get(), type.get(), extents, texts.data());
-}
-
-void write_fixed(const Hdf5Place& place, hid_t object, const char* name, const Extents& extents,
-                 std::span<const std::string> values) {
+void write_padded(const Hdf5Place& place, hid_t object, const char* name, const Extents& extents,
+                  std::span<const std::string> values) {
   std::size_t size = 1;
   for (const std::string& value : values) {
-    require_no_zero_byte(place, name, value);
+    if (value.find('\0') != std::string::npos) {
+      throw Error(ErrorKind::invalid_argument,
+                  place.path.string() + ": the text for the attribute " + name + " has a zero byte in it");
+    }
     size = std::max(size, value.size());
   }
   std::string bytes;
   for (const std::string& value : values) bytes += value + std::string(size - value.size(), '\0');
-  const Hdf5Id type = text_type(place, size);
-  write_attribute_bytes(place, object, name, type.get(), type.get(), extents, bytes.data());
+  write_attribute_bytes(place, object, name, text_type(place, size).get(), extents, bytes.data());
 }
 
 }  // namespace
 
-void write_attribute_bytes(const Hdf5Place& place, hid_t object, const char* name, hid_t file_type, hid_t memory_type,
-                           const Extents& extents, const void* data) {
+void write_attribute_bytes(const Hdf5Place& place, hid_t object, const char* name, hid_t type, const Extents& extents,
+                           const void* data) {
   const Hdf5Id space = make_space(place, extents);
-  const Hdf5Id attribute = own(H5Acreate2(object, name, file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                               place, "cannot create the attribute", name);
-  checked(H5Awrite(attribute.get(), memory_type, data), place, "cannot write the attribute", name);
+  const Hdf5Id attribute = own(H5Acreate2(object, name, type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, place,
+                               "cannot create the attribute", name);
+  checked(H5Awrite(attribute.get(), type, data), place, "cannot write the attribute", name);
 }
 
 void write_text(const Hdf5Place& place, hid_t object, const char* name, const std::string& value) {
-  write_variable(place, object, name, {}, std::span(&value, 1));
+  write_padded(place, object, name, {}, std::span(&value, 1));
 }
 
 void write_texts(const Hdf5Place& place, hid_t object, const char* name, const std::vector<std::string>& values) {
-  write_variable(place, object, name, {values.size()}, values);
+  write_padded(place, object, name, {values.size()}, values);
 }
 
-void write_fixed_text(const Hdf5Place& place, hid_t object, const char* name, const std::string& value) {
-  write_fixed(place, object, name, {}, std::span(&value, 1));
-}
-
-void write_fixed_texts(const Hdf5Place& place, hid_t object, const char* name, const std::vector<std::string>& values) {
-  write_fixed(place, object, name, {values.size()}, values);
-}
-
-Hdf5Id create_dataset(const Hdf5Place& place, hid_t parent, const char* name, hid_t file_type, const Extents& extents) {
+Hdf5Id create_dataset(const Hdf5Place& place, hid_t parent, const char* name, hid_t type, const Extents& extents) {
   const Hdf5Id space = make_space(place, extents);
   const Hdf5Id creation = make_properties(place, H5P_DATASET_CREATE);
   checked(H5Pset_obj_track_times(creation.get(), false), place, "cannot turn object times off");
   checked(H5Pset_layout(creation.get(), H5D_CONTIGUOUS), place, "cannot set the layout of", name);
-  return own(H5Dcreate2(parent, name, file_type, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT), H5Dclose,
-             place, "cannot create the dataset", name);
+  return own(H5Dcreate2(parent, name, type, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT), H5Dclose, place,
+             "cannot create the dataset", name);
 }
 
-void write_dataset_bytes(const Hdf5Place& place, hid_t parent, const char* name, hid_t file_type, hid_t memory_type,
-                         const Extents& extents, const void* data) {
-  const Hdf5Id dataset = create_dataset(place, parent, name, file_type, extents);
-  checked(H5Dwrite(dataset.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), place, "cannot write the dataset",
-          name);
+void write_dataset_bytes(const Hdf5Place& place, hid_t parent, const char* name, hid_t type, const Extents& extents,
+                         const void* data) {
+  const Hdf5Id dataset = create_dataset(place, parent, name, type, extents);
+  checked(H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), place, "cannot write the dataset", name);
 }
 
 bool has_attribute(const Hdf5Place& place, hid_t object, const char* name) {
@@ -257,7 +227,8 @@ std::vector<std::uint64_t> read_integers(const Hdf5Place& place, hid_t object, c
     fail_at(place, "the attribute " + std::string(name) + " is not a list of integers");
   }
   std::vector<std::uint64_t> values(static_cast<std::size_t>(list_length(place, attribute, name, max_count)));
-  checked(H5Aread(attribute.id.get(), H5T_NATIVE_UINT64, values.data()), place, "cannot read the attribute", name);
+  checked(H5Aread(attribute.id.get(), number_type<std::uint64_t>(), values.data()), place, "cannot read the attribute",
+          name);
   return values;
 }
 
@@ -283,6 +254,16 @@ Extents dataset_extents(const Hdf5Place& place, hid_t dataset, const char* name)
   return space_extents(place, space.get(), name);
 }
 
+Selection::Selection(const Hdf5Place& place, hid_t dataset, const Extents& first, const Extents& extents,
+                     const std::string& name)
+    : file(own(H5Dget_space(dataset), H5Sclose, place, "cannot read the extents of", name)),
+      memory(make_space(place, extents)) {
+  const std::vector<hsize_t> start(first.begin(), first.end());
+  const std::vector<hsize_t> count(extents.begin(), extents.end());
+  checked(H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), place,
+          "cannot select a part of", name);
+}
+
 Hdf5Id open_checked_dataset(const Hdf5Place& place, hid_t parent, const char* name, bool reals, const Extents& extents,
                             std::uint64_t file_bytes) {
   Hdf5Id dataset = open_dataset(place, parent, name);
@@ -306,7 +287,7 @@ std::vector<T> read_dataset(const Hdf5Place& place, hid_t parent, const char* na
   std::uint64_t count = 1;
   for (const std::uint64_t extent : extents) count *= extent;
   std::vector<T> values(static_cast<std::size_t>(count));
-  checked(H5Dread(dataset.get(), memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), place,
+  checked(H5Dread(dataset.get(), number_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), place,
           "cannot read the dataset", name);
   return values;
 }
@@ -314,5 +295,10 @@ std::vector<T> read_dataset(const Hdf5Place& place, hid_t parent, const char* na
 template std::vector<std::uint32_t> read_dataset(const Hdf5Place&, hid_t, const char*, const Extents&, std::uint64_t);
 template std::vector<std::uint64_t> read_dataset(const Hdf5Place&, hid_t, const char*, const Extents&, std::uint64_t);
 template std::vector<double> read_dataset(const Hdf5Place&, hid_t, const char*, const Extents&, std::uint64_t);
+
+bool register_filters() {
+  if (H5Zregister(&frame_filter_class()) < 0) return false;
+  return H5Zfilter_avail(zstd_filter_id) > 0 || H5Zregister(&zstd_filter_class()) >= 0;
+}
 
 }  // namespace blco

@@ -12,76 +12,49 @@
 
 namespace blco {
 
-// The types in our files, little-endian.
+// The type of a number in our files and in memory, which are both little-endian (hdf5_trailer.cpp asserts it).
 template <class T>
-hid_t file_type();
-template <class T>
-hid_t memory_type();
-
-template <>
-inline hid_t file_type<std::uint8_t>() {
-  return H5T_STD_U8LE;
-}
-template <>
-inline hid_t file_type<std::uint32_t>() {
-  return H5T_STD_U32LE;
-}
-template <>
-inline hid_t file_type<std::uint64_t>() {
-  return H5T_STD_U64LE;
-}
-template <>
-inline hid_t file_type<double>() {
-  return H5T_IEEE_F64LE;
-}
-template <>
-inline hid_t memory_type<std::uint8_t>() {
-  return H5T_NATIVE_UINT8;
-}
-template <>
-inline hid_t memory_type<std::uint32_t>() {
-  return H5T_NATIVE_UINT32;
-}
-template <>
-inline hid_t memory_type<std::uint64_t>() {
-  return H5T_NATIVE_UINT64;
-}
-template <>
-inline hid_t memory_type<double>() {
-  return H5T_NATIVE_DOUBLE;
+hid_t number_type() {
+  if constexpr (std::same_as<T, std::uint8_t>) {
+    return H5T_STD_U8LE;
+  } else if constexpr (std::same_as<T, std::uint32_t>) {
+    return H5T_STD_U32LE;
+  } else if constexpr (std::same_as<T, std::uint64_t>) {
+    return H5T_STD_U64LE;
+  } else {
+    static_assert(std::same_as<T, double>);
+    return H5T_IEEE_F64LE;
+  }
 }
 
 using Extents = std::vector<std::uint64_t>;
 
 // Empty `extents` mean a scalar.
-void write_attribute_bytes(const Hdf5Place& place, hid_t object, const char* name, hid_t file_type, hid_t memory_type,
-                           const Extents& extents, const void* data);
+void write_attribute_bytes(const Hdf5Place& place, hid_t object, const char* name, hid_t type, const Extents& extents,
+                           const void* data);
 // Datasets are contiguous.
-Hdf5Id create_dataset(const Hdf5Place& place, hid_t parent, const char* name, hid_t file_type, const Extents& extents);
-void write_dataset_bytes(const Hdf5Place& place, hid_t parent, const char* name, hid_t file_type, hid_t memory_type,
-                         const Extents& extents, const void* data);
+Hdf5Id create_dataset(const Hdf5Place& place, hid_t parent, const char* name, hid_t type, const Extents& extents);
+void write_dataset_bytes(const Hdf5Place& place, hid_t parent, const char* name, hid_t type, const Extents& extents,
+                         const void* data);
 
 template <class T>
 void write_attribute(const Hdf5Place& place, hid_t object, const char* name, T value) {
-  write_attribute_bytes(place, object, name, file_type<T>(), memory_type<T>(), {}, &value);
+  write_attribute_bytes(place, object, name, number_type<T>(), {}, &value);
 }
 template <class T>
 void write_attribute(const Hdf5Place& place, hid_t object, const char* name, const std::vector<T>& values) {
-  write_attribute_bytes(place, object, name, file_type<T>(), memory_type<T>(), {values.size()}, values.data());
+  write_attribute_bytes(place, object, name, number_type<T>(), {values.size()}, values.data());
 }
-// UTF-8 of variable length, which h5py reads as str. It lies in HDF5's global heap, which only the trailer's checksum
-// covers. Here and below: throws Error{invalid_argument} for a text that contains a zero byte.
+// UTF-8 padded with zeros to the length of the longest text: unlike one of variable length, it lies with the object,
+// under its checksum. Throws Error{invalid_argument} for a text that contains a zero byte.
 void write_text(const Hdf5Place& place, hid_t object, const char* name, const std::string& value);
 void write_texts(const Hdf5Place& place, hid_t object, const char* name, const std::vector<std::string>& values);
-// UTF-8 padded with zeros to the length of the longest text; it lies with the object, under its checksum.
-void write_fixed_text(const Hdf5Place& place, hid_t object, const char* name, const std::string& value);
-void write_fixed_texts(const Hdf5Place& place, hid_t object, const char* name, const std::vector<std::string>& values);
 
 // Contiguous, row-major. Requires: the size of `data` is the product of `extents`.
 template <class T>
 void write_dataset(const Hdf5Place& place, hid_t parent, const char* name, const Extents& extents,
                    std::span<const T> data) {
-  write_dataset_bytes(place, parent, name, file_type<T>(), memory_type<T>(), extents, data.data());
+  write_dataset_bytes(place, parent, name, number_type<T>(), extents, data.data());
 }
 
 bool has_attribute(const Hdf5Place& place, hid_t object, const char* name);
@@ -93,13 +66,22 @@ std::uint64_t read_integer(const Hdf5Place& place, hid_t object, const char* nam
 double read_real(const Hdf5Place& place, hid_t object, const char* name);
 std::vector<std::uint64_t> read_integers(const Hdf5Place& place, hid_t object, const char* name,
                                          std::uint64_t max_count);
-// Texts of fixed or variable length, at most `max_bytes` each.
+// Texts of fixed length, or of variable length as h5py and earlier builds write them; at most `max_bytes` each.
 std::string read_text(const Hdf5Place& place, hid_t object, const char* name, std::uint64_t max_bytes);
 std::vector<std::string> read_texts(const Hdf5Place& place, hid_t object, const char* name, std::uint64_t max_count,
                                     std::uint64_t max_bytes);
 
 Hdf5Id open_dataset(const Hdf5Place& place, hid_t parent, const char* name);
 Extents dataset_extents(const Hdf5Place& place, hid_t dataset, const char* name);
+
+// A part of a dataset, from `first` on, and a space in memory for it.
+struct Selection {
+  Selection(const Hdf5Place& place, hid_t dataset, const Extents& first, const Extents& extents,
+            const std::string& name);
+
+  Hdf5Id file;
+  Hdf5Id memory;
+};
 
 // Opens a dataset and checks its class (reals or integers), its extents, and that a file of `file_bytes` can hold that
 // much.

@@ -2,14 +2,13 @@
 #include "io/hdf5/hdf5_handle.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <exception>
 
-#include "io/file/transfer.hpp"
+#include "io/file/file_descriptor.hpp"
 #include "io/hdf5/hdf5_trailer.hpp"
 
 namespace blco {
@@ -78,8 +77,8 @@ void fail_at(const Hdf5Place& place, const std::string& what) {
 void fail_hdf5(const Hdf5Place& place, std::string_view what, std::string_view name) {
   const std::string stack = error_stack();
   std::string text(what);
-  if (!name.empty()) text += " " + std::string(name);
-  if (!stack.empty()) text += " (HDF5: " + stack + ")";
+  if (!name.empty()) text.append(" ").append(name);
+  if (!stack.empty()) text.append(" (HDF5: ").append(stack).append(")");
   fail_at(place, text);
 }
 
@@ -112,22 +111,10 @@ Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& pat
              "cannot create the file");
 }
 
-FileDescriptor open_readable(const Hdf5Place& place, std::uint64_t& file_bytes) {
-  FileDescriptor file(::open(place.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.is_open()) throw_system_error("open", place.path);
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) throw_system_error("read", place.path);
-  if (!S_ISREG(status.st_mode)) {
-    throw Error(ErrorKind::io, "cannot read " + place.path.string() + ": it is not a regular file");
-  }
-  if (status.st_size == 0) throw Error(ErrorKind::invalid_argument, place.path.string() + ": the file is empty");
-  file_bytes = static_cast<std::uint64_t>(status.st_size);
-  return file;
-}
-
-Hdf5Id open_hdf5_file(const Hdf5Place& place) {
+Hdf5Id open_hdf5_file(const Hdf5Place& place, std::uint64_t* size) {
   std::uint64_t file_bytes = 0;
-  const FileDescriptor descriptor = open_readable(place, file_bytes);
+  const FileDescriptor descriptor = open_readable(place.path, file_bytes);
+  if (size != nullptr) *size = file_bytes;
   if (H5Fis_hdf5(place.path.c_str()) == 0) {
     throw Error(ErrorKind::invalid_argument,
                 place.path.string() + ": not an HDF5 file; convert text to a container with blco-ingest");

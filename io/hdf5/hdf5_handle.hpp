@@ -88,14 +88,10 @@ Hdf5Id make_properties(const Hdf5Place& place, hid_t type);
 // file lock, so that equal contents give equal bytes.
 Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& path);
 
-// Opens the file as plain bytes for reading, and sets its size. Throws Error: io (cannot be read or is not a regular
-// file), invalid_argument (empty).
-FileDescriptor open_readable(const Hdf5Place& place, std::uint64_t& file_bytes);
-
-// Opens place.path for reading, without a file lock, after reading all that its trailer covers. Throws Error: io
-// (cannot be read), invalid_argument (not HDF5), corrupt (the trailer's checksum fails, or HDF5 does not accept the
-// file).
-Hdf5Id open_hdf5_file(const Hdf5Place& place);
+// Opens place.path for reading, without a file lock, after reading all that its trailer covers; may set its size.
+// Throws Error: io (cannot be read), invalid_argument (not HDF5), corrupt (the trailer's checksum fails, or HDF5 does
+// not accept the file).
+Hdf5Id open_hdf5_file(const Hdf5Place& place, std::uint64_t* size = nullptr);
 
 Hdf5Id create_group(const Hdf5Place& place, hid_t parent, const char* name);
 

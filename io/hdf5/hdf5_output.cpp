@@ -7,13 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
-#include "io/file/transfer.hpp"
+#include "io/file/file_descriptor.hpp"
 
 namespace blco {
 namespace {
@@ -68,19 +67,13 @@ std::uint64_t Hdf5Output::end() const {
 }
 
 bool Hdf5Output::has_bytes(std::uint64_t address, std::span<const std::byte> bytes) const {
-  std::array<std::byte, 4096> found;
-  while (!bytes.empty()) {
-    const ssize_t count = uninterrupted([&] {
-      return ::pread(descriptor_.get(), found.data(), std::min(found.size(), bytes.size()),
-                     static_cast<off_t>(address));
-    });
-    if (count <= 0) return false;
-    const auto length = static_cast<std::size_t>(count);
-    if (!std::equal(found.begin(), found.begin() + count, bytes.begin())) return false;
-    bytes = bytes.subspan(length);
-    address += length;
+  std::vector<std::byte> found(bytes.size());
+  try {
+    read_at(descriptor_.get(), address, found);
+  } catch (const Error&) {
+    return false;
   }
-  return true;
+  return std::ranges::equal(found, bytes);
 }
 
 void Hdf5Output::abandon() noexcept {

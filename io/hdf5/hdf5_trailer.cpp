@@ -1,4 +1,4 @@
-// Writes and checks the trailer after the HDF5 data.
+// Writes and checks the trailer; walks over global heaps as section III.E of the HDF5 file format describes them.
 #include "io/hdf5/hdf5_trailer.hpp"
 
 #include <unistd.h>
@@ -10,11 +10,11 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "blco/crc32c.hpp"
 #include "blco/error.hpp"
 #include "io/file/file_descriptor.hpp"
-#include "io/file/transfer.hpp"
 
 namespace blco {
 namespace {
@@ -38,6 +38,13 @@ constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
 [[noreturn]] void fail_corrupt(const fs::path& path, const std::string& what) {
   throw Error(ErrorKind::corrupt, path.string() + ": " + what + "; restore it from a copy, or make it again");
+}
+
+template <class T>
+T load(std::span<const std::byte> bytes, std::size_t at) {
+  T value{};
+  std::memcpy(&value, &bytes[at], sizeof(T));
+  return value;
 }
 
 std::uint32_t checksum(int descriptor, const fs::path& path, std::span<const ByteRange> ranges) {
@@ -67,13 +74,10 @@ std::optional<std::uint64_t> find_hdf5_end(int descriptor, const fs::path& path,
   if (file_bytes < block.size()) return {};
   read_at(descriptor, path, 0, block);
   const auto version = static_cast<int>(block[version_at]);
-  std::uint64_t base = 0;
-  std::uint64_t end = 0;
-  std::memcpy(&base, &block[base_at], sizeof(base));
-  std::memcpy(&end, &block[end_at], sizeof(end));
   const bool is_known = std::memcmp(block.data(), signature.data(), signature.size()) == 0 &&
-                        (version == 2 || version == 3) && static_cast<int>(block[offset_size_at]) == 8 && base == 0;
-  return is_known ? std::optional(end) : std::nullopt;
+                        (version == 2 || version == 3) && static_cast<int>(block[offset_size_at]) == 8 &&
+                        load<std::uint64_t>(block, base_at) == 0;
+  return is_known ? std::optional(load<std::uint64_t>(block, end_at)) : std::nullopt;
 }
 
 // Reads the header and the ranges, and verifies their checksum.
@@ -98,6 +102,36 @@ TrailerHeader read_trailer(int descriptor, const fs::path& path, ByteRange place
   const std::uint32_t crc = crc32c(std::as_bytes(std::span(ranges)), crc32c(std::as_bytes(std::span(&header, 1))));
   if (stored != crc) fail_corrupt(path, damaged);
   return header;
+}
+
+// A global heap's signature, version 1 and three bytes of zero. Its header and those of its objects have 16 bytes, the
+// last 8 of which are a size.
+constexpr std::string_view heap_start("GCOL\1\0\0\0", 8);
+constexpr std::uint64_t heap_header_bytes = 16;
+constexpr std::uint64_t max_heap_bytes = std::uint64_t{1} << 30;
+
+// Objects are contiguous up to the free space, which is object 0 and extends to the heap's end.
+bool is_whole_heap(std::span<const std::byte> heap) {
+  std::uint64_t at = heap_header_bytes;
+  while (at <= heap.size() && heap.size() - at >= heap_header_bytes) {
+    const auto size = load<std::uint64_t>(heap, at + 8);
+    const std::uint64_t room = heap.size() - at;
+    if (load<std::uint16_t>(heap, at) == 0) return size == room;
+    if (size > room - heap_header_bytes) return false;
+    at += heap_header_bytes + (size + 7) / 8 * 8;
+  }
+  return at <= heap.size();
+}
+
+bool is_whole_heap_at(int descriptor, const fs::path& path, std::uint64_t file_bytes, std::uint64_t at) {
+  std::vector<std::byte> heap(heap_header_bytes);
+  if (file_bytes - at < heap.size()) return false;
+  read_at(descriptor, path, at, heap);
+  const auto size = load<std::uint64_t>(heap, 8);
+  if (size < heap_header_bytes || size > file_bytes - at || size > max_heap_bytes) return false;
+  heap.resize(static_cast<std::size_t>(size));
+  read_at(descriptor, path, at, heap);
+  return is_whole_heap(heap);
 }
 
 }  // namespace
@@ -134,11 +168,6 @@ std::uint64_t append_trailer(int descriptor, const fs::path& path, std::uint64_t
   return hdf5_bytes + sizeof(header) + list.size() + end_bytes;
 }
 
-bool has_trailer(int descriptor, const fs::path& path, std::uint64_t file_bytes) {
-  const std::optional<std::uint64_t> end = find_hdf5_end(descriptor, path, file_bytes);
-  return end && *end < file_bytes;
-}
-
 void check_trailer(int descriptor, const fs::path& path, std::uint64_t file_bytes) {
   const std::optional<std::uint64_t> end = find_hdf5_end(descriptor, path, file_bytes);
   if (!end || *end == file_bytes) return;
@@ -163,6 +192,21 @@ void check_trailer(int descriptor, const fs::path& path, std::uint64_t file_byte
   if (checksum(descriptor, path, ranges) != header.crc) {
     fail_corrupt(path, "the checksum over the " + std::to_string(*end) +
                            " bytes of the file (payloads have their own) does not match: it is damaged");
+  }
+}
+
+void check_global_heaps(int descriptor, const fs::path& path, std::uint64_t file_bytes) {
+  const std::optional<std::uint64_t> end = find_hdf5_end(descriptor, path, file_bytes);
+  if (end && *end < file_bytes) return;  // the trailer covers them
+  std::string part;
+  for (std::uint64_t first = 0; first < file_bytes; first += buffer_bytes) {
+    part.resize(
+        static_cast<std::size_t>(std::min<std::uint64_t>(buffer_bytes + heap_start.size() - 1, file_bytes - first)));
+    read_at(descriptor, path, first, std::as_writable_bytes(std::span(part)));
+    for (std::size_t at = part.find(heap_start); at != std::string::npos; at = part.find(heap_start, at + 1)) {
+      if (is_whole_heap_at(descriptor, path, file_bytes, first + at)) continue;
+      fail_corrupt(path, "the texts at byte " + std::to_string(first + at) + " (a global heap of HDF5) are damaged");
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-// The trailer after the HDF5 data of our files: a checksum over all bytes but the payloads, so that HDF5 never sees a
-// damaged file. blco/FORMAT.md specifies it.
+// What is looked at before HDF5, so that it never sees a damaged file: the trailer after the HDF5 data of our files, a
+// checksum over all bytes but the payloads (blco/FORMAT.md specifies it), and the heaps of texts in files of others.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,10 @@ std::uint64_t append_trailer(int descriptor, const std::filesystem::path& path, 
 // io. Memory: 1 MiB and the trailer.
 void check_trailer(int descriptor, const std::filesystem::path& path, std::uint64_t file_bytes);
 
-// True if the file has a trailer. Requires: it has passed check_trailer.
-bool has_trailer(int descriptor, const std::filesystem::path& path, std::uint64_t file_bytes);
+// Call it before HDF5 reads texts of variable length. They lie in global heaps, which have no checksum, and some
+// damaged ones make HDF5 1.10 loop for ever or write past its memory. So in a file without a trailer this finds every
+// heap by its signature and walks over its objects; it reads the whole file, 1 MiB at a time. Throws Error: corrupt (an
+// object exceeds its heap), io. Requires: the file has passed check_trailer.
+void check_global_heaps(int descriptor, const std::filesystem::path& path, std::uint64_t file_bytes);
 
 }  // namespace blco

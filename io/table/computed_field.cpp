@@ -2,8 +2,7 @@
 #include "io/table/computed_field.hpp"
 
 #include "blco/option_name.hpp"
-#include "io/table/csv_value.hpp"
-#include "io/table/key_word.hpp"
+#include "io/table/csv_field.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/tns_value.hpp"
 
@@ -17,22 +16,22 @@ std::string explain_time(std::string_view field, TimeUnit unit) {
   const std::string shown = quoted_for_message(field);
   std::int64_t number = 0;
   switch (parse_time_unit(field, unit, number)) {
-    case TimeUnitFault::no_such_time:
+    case TimeFault::no_such_time:
       return shown + " is a date or time that does not exist; correct it, or remove the row";
-    case TimeUnitFault::outside_years:
+    case TimeFault::outside_years:
       return shown + " lies outside of the years 0001 to 9999; correct it, or remove the row";
-    case TimeUnitFault::month_or_seconds:
+    case TimeFault::month_or_seconds:
       return shown + " may be a month or seconds since 1970; write a month as " + std::string(field.substr(0, 4)) +
              "-" + std::string(field.substr(4));
-    case TimeUnitFault::too_coarse:
+    case TimeFault::too_coarse:
       return shown + " does not say which " + unit_name +
              " it means; give the date with its day, or use a longer unit" + " than " + unit_name;
-    case TimeUnitFault::small_number:
+    case TimeFault::small_number:
       return shown + " is no " + unit_name + (unit == TimeUnit::hour_of_day ? " from 0 to 23," : "") +
              " and has too few digits for seconds since 1970; leave out :" + unit_name +
              " to take the fields as they are, or write times as ISO 8601 has them";
-    case TimeUnitFault::unknown_form:
-    case TimeUnitFault::none:
+    case TimeFault::unknown_form:
+    case TimeFault::none:
       break;
   }
   return shown + " is no time in the form of ISO 8601, such as 2024-03-05T14:07:33+01:00, and no number of seconds " +
@@ -73,7 +72,7 @@ bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64
   const std::string_view text = trimmed(field);
   if (form.reading.kind == Kind::time) {
     std::int64_t number = 0;
-    if (parse_time_unit(text, form.reading.unit, number) != TimeUnitFault::none) return false;
+    if (parse_time_unit(text, form.reading.unit, number) != TimeFault::none) return false;
     word = word_of_integer(number);
     return true;
   }

@@ -10,13 +10,10 @@
 #include <utility>
 
 #include "blco/option_name.hpp"
-#include "io/table/block_words.hpp"
 #include "io/table/csv_field.hpp"
-#include "io/table/csv_value.hpp"
 #include "io/table/key_dictionary.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/tns_block.hpp"
-#include "io/text/utf8.hpp"
 
 namespace blco {
 namespace {
@@ -47,60 +44,100 @@ TextCensus take_census(std::span<const char> text) {
   return census;
 }
 
-// Numbers the keys of one mode within a block.
-class LocalKeys {
+std::uint32_t hash_of(const CsvKey& key) { return key.hash; }
+std::uint32_t hash_of(std::uint64_t word) {
+  constexpr std::uint64_t multiplier = 0x9e3779b97f4a7c15;
+  return static_cast<std::uint32_t>(((word ^ word >> 32) * multiplier) >> 32);
+}
+
+// Numbers the keys or words of one mode within a block, by first appearance.
+template <class Entry>
+class LocalNumbers {
+ public:
+  // Of the entry that `is_same`, or of a new one.
+  template <class IsSame>
+  std::uint32_t number_of(const Entry& entry, const IsSame& is_same) {
+    std::size_t at = place_of(entry);
+    for (; slots_[at] != 0; at = next(at)) {
+      if (is_same(entries_[slots_[at] - 1])) return slots_[at] - 1;
+    }
+    slots_[at] = append(entry) + 1;
+    if (2 * entries_.size() > slots_.size()) grow();
+    return static_cast<std::uint32_t>(entries_.size()) - 1;
+  }
+
+  // Of an entry that number_of() never finds.
+  std::uint32_t append(const Entry& entry) {
+    entries_.push_back(entry);
+    return static_cast<std::uint32_t>(entries_.size()) - 1;
+  }
+
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  std::vector<Entry> take() {
+    entries_.shrink_to_fit();
+    return std::move(entries_);
+  }
+
+ private:
+  std::size_t place_of(const Entry& entry) const { return hash_of(entry) & (slots_.size() - 1); }
+  std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
+
+  void grow() {
+    const std::vector<std::uint32_t> old = std::exchange(slots_, std::vector<std::uint32_t>(2 * slots_.size()));
+    for (const std::uint32_t number_from_one : old) {
+      if (number_from_one == 0) continue;
+      std::size_t at = place_of(entries_[number_from_one - 1]);
+      while (slots_[at] != 0) at = next(at);
+      slots_[at] = number_from_one;
+    }
+  }
+
+  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(256);  // number plus one; 0: free
+  std::vector<Entry> entries_;
+};
+
+class LocalWords : public LocalNumbers<std::uint64_t> {
+ public:
+  std::uint32_t number_of(std::uint64_t word) {
+    const auto is_same = [word](std::uint64_t other) { return other == word; };
+    // Neighbouring rows often have the same day.
+    if (entries().empty() || entries()[last_] != word) last_ = LocalNumbers::number_of(word, is_same);
+    return last_;
+  }
+
+ private:
+  std::uint32_t last_ = 0;
+};
+
+class LocalKeys : public LocalNumbers<CsvKey> {
  public:
   // `is_ascii`: all keys are.
-  explicit LocalKeys(bool is_ascii) : is_ascii_(is_ascii), slots_(first_slots) {}
+  explicit LocalKeys(bool is_ascii) : is_ascii_(is_ascii) {}
 
   std::uint32_t number_of(std::string_view key, const char* block) {
-    const std::uint32_t hash = hash_key(key);
-    std::size_t at = hash & (slots_.size() - 1);
-    for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
-      const CsvKey& other = keys_[slots_[at] - 1];
-      if (other.hash == hash && std::string_view(block + other.begin, other.length) == key) return slots_[at] - 1;
-    }
-    keys_.push_back({static_cast<std::uint32_t>(key.data() - block), static_cast<std::uint32_t>(key.size()), hash});
-    slots_[at] = static_cast<std::uint32_t>(keys_.size());
-    has_invalid_ = has_invalid_ || (!is_ascii_ && find_invalid_utf8(key));
-    if (2 * keys_.size() > slots_.size()) grow();
-    return static_cast<std::uint32_t>(keys_.size()) - 1;
+    const CsvKey entry = {static_cast<std::uint32_t>(key.data() - block), static_cast<std::uint32_t>(key.size()),
+                          hash_key(key)};
+    const std::size_t known = entries().size();
+    const std::uint32_t number = LocalNumbers::number_of(entry, [&](const CsvKey& other) {
+      return other.hash == entry.hash && std::string_view(block + other.begin, other.length) == key;
+    });
+    if (number == known && !is_ascii_ && find_invalid_utf8(key)) has_invalid_ = true;
+    return number;
   }
 
   // The key that stands for missing ones; `key` is its text.
   std::uint32_t number_of_missing(std::string_view key) {
-    if (!missing_) {
-      missing_ = static_cast<std::uint32_t>(keys_.size());
-      keys_.push_back({CsvKey::missing, 0, hash_key(key)});
-    }
+    if (!missing_) missing_ = append({CsvKey::missing, 0, hash_key(key)});
     return *missing_;
   }
 
   // A key that is not UTF-8 has been numbered.
   bool has_invalid() const { return has_invalid_; }
 
-  std::vector<CsvKey> take() {
-    keys_.shrink_to_fit();
-    return std::move(keys_);
-  }
-
  private:
-  static constexpr std::size_t first_slots = 256;
-
-  void grow() {
-    slots_.assign(2 * slots_.size(), 0);
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      if (keys_[i].begin == CsvKey::missing) continue;
-      std::size_t at = keys_[i].hash & (slots_.size() - 1);
-      while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = static_cast<std::uint32_t>(i + 1);
-    }
-  }
-
   bool is_ascii_;
   bool has_invalid_ = false;
-  std::vector<std::uint32_t> slots_;  // number plus one; 0: free
-  std::vector<CsvKey> keys_;
   std::optional<std::uint32_t> missing_;
 };
 
@@ -137,7 +174,7 @@ class CsvParser {
     block_.batch.values.shrink_to_fit();
     block_.batch.narrow.shrink_to_fit();
     for (LocalKeys& keys : keys_) block_.keys.push_back(keys.take());
-    for (BlockWords& words : words_) block_.words.push_back(words.take());
+    for (LocalWords& words : words_) block_.words.push_back(words.take());
     return std::move(block_);
   }
 
@@ -304,7 +341,7 @@ class CsvParser {
   std::vector<std::size_t> used_;         // columns of modes and values, in the order of the file
   std::vector<std::string_view> fields_;  // of these columns, in the row being parsed
   std::vector<LocalKeys> keys_;
-  std::vector<BlockWords> words_;
+  std::vector<LocalWords> words_;
   std::vector<std::uint32_t> row_;
   CsvBlock block_;
   const char* row_begin_ = nullptr;

@@ -1,8 +1,12 @@
-// Finds the header of a delimited text, its separator, and the requested columns.
+// Finds the header of each file, its separator, and the requested columns; where a separator was guessed, tries others.
 #include "io/table/csv_header.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
@@ -12,7 +16,7 @@
 #include "io/text/foreign_format.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/tns_block.hpp"
-#include "io/text/utf8.hpp"
+#include "io/text/tns_value.hpp"
 
 namespace blco {
 namespace {
@@ -123,6 +127,13 @@ ComputedForm make_reading(const FieldReading& reading, char decimal, const std::
   return form;
 }
 
+bool looks_like_name(std::string_view field) {
+  const auto first = static_cast<unsigned char>(field.empty() ? '\0' : field[0]);
+  double value = 0;
+  return parse_tns_value(field, value) == TnsValueFault::no_number &&
+         (first >= 0x80 || first == '_' || std::isalpha(first) != 0);
+}
+
 }  // namespace
 
 std::optional<CsvHeader> find_csv_header(std::string_view text, bool is_whole, const CsvDialect& dialect,
@@ -205,6 +216,88 @@ std::string list_columns(const std::vector<std::string>& names) {
   }
   if (names.size() > max_listed) list += ", and " + std::to_string(names.size() - max_listed) + " more";
   return list;
+}
+
+std::optional<std::string> explain_table_header(std::string_view line, const std::filesystem::path& file) {
+  std::vector<std::string> names;
+  try {
+    const auto header = find_csv_header(line, /*is_whole=*/true, {}, file, 0);
+    if (header) names = header->names;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(names, looks_like_name));
+  const bool is_tab = line.find_first_of(",;") == std::string_view::npos;  // coordinates may have tabs between them too
+  if (names.size() < 2 || count < (is_tab ? names.size() : 1)) return std::nullopt;
+  if (line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
+  return quoted_for_message(line) + " looks like the header of a table; name the columns that become modes with " +
+         option_name("columns.modes") + ", and the column of values, if there is one, with " +
+         option_name("columns.value") +
+         (is_tab ? ", or give " + option_name("skip_lines", "1") + " if coordinates follow" : "") +
+         "; its columns are: " + list_columns(names);
+}
+
+TableHeaders::TableHeaders(std::vector<fs::path> files, CsvColumns columns, const CsvDialect& dialect,
+                           MissingFields missing, bool keeps_places)
+    : files_(std::move(files)),
+      columns_(std::move(columns)),
+      dialect_(dialect),
+      missing_(std::move(missing)),
+      keeps_places_(keeps_places) {}
+
+std::optional<TextPreamble> TableHeaders::find(std::string_view text, bool is_whole, std::size_t file,
+                                               std::uint64_t lines_before) {
+  const auto found = find_csv_header(text, is_whole, dialect_, files_[file], lines_before);
+  if (!found) return std::nullopt;
+  CsvHeader header = *found;
+  CsvForm form;
+  try {
+    form = make_form(header, file);
+  } catch (const Error&) {
+    // Names may contain separators, so that another one than the most frequent may be meant.
+    auto other = dialect_.separator == 0 ? find_other(text, is_whole, file, lines_before) : std::nullopt;
+    if (!other) throw;
+    std::tie(header, form) = std::move(*other);
+  }
+  form.keeps_places = keeps_places_;
+  if (!readings_.empty()) take_readings(form, file);
+  forms_.push_back(std::move(form));
+  return TextPreamble{.format = "CSV", .bytes = header.bytes, .lines = header.lines, .separator = header.separator};
+}
+
+void TableHeaders::set_readings(std::vector<ComputedForm> readings) {
+  readings_ = std::move(readings);
+  for (CsvForm& form : forms_) form.readings = readings_;
+}
+
+CsvForm TableHeaders::make_form(const CsvHeader& header, std::size_t file) const {
+  return make_csv_form(header, columns_, dialect_.decimal, missing_, files_[file]);
+}
+
+void TableHeaders::take_readings(CsvForm& form, std::size_t file) const {
+  for (std::size_t n = 0; n < readings_.size(); ++n) {
+    if (form.readings[n].reading.kind == readings_[n].reading.kind) continue;
+    refuse(option_name("columns.modes") + " asks for " + quoted_for_message(columns_.modes[n]) +
+           ", which is a column of " + files_[readings_[n].is_computed() ? file : 0].string() +
+           ", but a way to read one of " + files_[readings_[n].is_computed() ? 0 : file].string() +
+           "; rename the column");
+  }
+  form.readings = readings_;
+}
+
+// The header with another separator, where that has all columns that are asked for.
+std::optional<std::pair<CsvHeader, CsvForm>> TableHeaders::find_other(std::string_view text, bool is_whole,
+                                                                      std::size_t file,
+                                                                      std::uint64_t lines_before) const {
+  for (const char separator : guessed_separators) {
+    try {
+      const CsvDialect dialect{separator, dialect_.decimal};
+      const auto header = find_csv_header(text, is_whole, dialect, files_[file], lines_before);
+      if (header) return std::pair(*header, make_form(*header, file));
+    } catch (const Error&) {
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace blco

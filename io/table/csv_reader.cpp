@@ -11,12 +11,11 @@
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
+#include "io/table/csv_header.hpp"
 #include "io/table/mode_keys.hpp"
-#include "io/table/table_headers.hpp"
 #include "io/text/block_reader.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/text_source.hpp"
-#include "io/text/utf8.hpp"
 
 namespace blco {
 namespace {

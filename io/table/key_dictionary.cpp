@@ -25,32 +25,34 @@ void KeyDictionary::prefetch(std::uint32_t hash) const {
   __builtin_prefetch(&part.slots[hash & (part.slots.size() - 1)]);
 }
 
-std::uint32_t KeyDictionary::number_of(std::string_view wanted, std::uint32_t hash) {
-  Part& part = parts_[hash >> (32 - part_bits)];
+std::size_t KeyDictionary::place_of(const Part& part, std::string_view wanted, std::uint32_t hash) const {
   std::size_t at = hash & (part.slots.size() - 1);
   for (; part.slots[at].number_from_one != 0; at = (at + 1) & (part.slots.size() - 1)) {
     const Slot& slot = part.slots[at];
-    if (slot.hash == hash && key(slot.number_from_one - 1).view() == wanted) return slot.number_from_one - 1;
+    if (slot.hash == hash && key(slot.number_from_one - 1).view() == wanted) break;
   }
+  return at;
+}
+
+std::uint32_t KeyDictionary::number_of(std::string_view wanted, std::uint32_t hash) {
+  Part& part = parts_[hash >> (32 - part_bits)];
+  Slot& slot = part.slots[place_of(part, wanted, hash)];
+  if (slot.number_from_one != 0) return slot.number_from_one - 1;
   if (size_ == std::numeric_limits<std::uint32_t>::max()) {
     throw Error(ErrorKind::invalid_argument,
                 "a mode has more than 2^32 - 1 keys; leave out its column, or merge some of its keys");
   }
   const auto number = static_cast<std::uint32_t>(size_);
   add(wanted);
-  part.slots[at] = {number + 1, hash};
+  slot = {number + 1, hash};
   if (2 * ++part.used > part.slots.size()) grow(part);
   return number;
 }
 
 std::uint32_t KeyDictionary::find(std::string_view wanted, std::uint32_t hash) const {
   const Part& part = parts_[hash >> (32 - part_bits)];
-  std::size_t at = hash & (part.slots.size() - 1);
-  for (; part.slots[at].number_from_one != 0; at = (at + 1) & (part.slots.size() - 1)) {
-    const Slot& slot = part.slots[at];
-    if (slot.hash == hash && key(slot.number_from_one - 1).view() == wanted) return slot.number_from_one - 1;
-  }
-  return static_cast<std::uint32_t>(size_);
+  const Slot& slot = part.slots[place_of(part, wanted, hash)];
+  return slot.number_from_one != 0 ? slot.number_from_one - 1 : static_cast<std::uint32_t>(size_);
 }
 
 std::uint64_t KeyDictionary::max_memory_bytes(std::uint64_t keys, std::uint64_t text_bytes) {

@@ -70,6 +70,8 @@ class KeyDictionary {
   static constexpr std::size_t text_piece_bytes = std::size_t{64} << 10;
 
   const Key& key(std::uint32_t number) const { return keys_[number / keys_per_piece][number % keys_per_piece]; }
+  // Of the key, or where it would go.
+  std::size_t place_of(const Part& part, std::string_view key, std::uint32_t hash) const;
   void add(std::string_view key);
   void grow(Part& part);
 

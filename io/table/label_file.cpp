@@ -13,9 +13,9 @@
 
 #include "blco/error.hpp"
 #include "io/table/key_dictionary.hpp"
+#include "io/text/quoted_text.hpp"
 #include "io/text/text_source.hpp"
 #include "io/text/tns_block.hpp"
-#include "io/text/utf8.hpp"
 
 namespace blco {
 namespace {

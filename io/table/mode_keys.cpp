@@ -8,7 +8,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
-#include "io/table/key_word.hpp"
+#include "io/table/computed_field.hpp"
 #include "io/text/quoted_text.hpp"
 
 namespace blco {

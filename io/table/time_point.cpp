@@ -1,11 +1,11 @@
 // One pass over the text for ISO 8601; numbers are looked at as a whole.
-#include "io/table/time_point.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <system_error>
+
+#include "io/table/time_unit.hpp"
 
 namespace blco {
 namespace {
@@ -13,13 +13,6 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool are_digits(std::string_view text) { return std::ranges::all_of(text, is_digit); }
-
-// Digits only, few enough.
-int small_number(std::string_view digits) {
-  int number = 0;
-  for (const char c : digits) number = 10 * number + (c - '0');
-  return number;
-}
 
 TimeFault take_day(int year, int month, int day, TimePoint& point) {
   if (year == 0) return TimeFault::outside_years;
@@ -52,9 +45,9 @@ class IsoScanner {
 
   bool take_number(std::size_t digits, int& number) {
     if (static_cast<std::size_t>(end_ - at_) < digits) return false;
-    const std::string_view text(at_, digits);
-    if (!are_digits(text)) return false;
-    number = small_number(text);
+    const auto found = number_of_digits({at_, digits});
+    if (!found) return false;
+    number = *found;
     at_ += digits;
     return true;
   }
@@ -166,14 +159,14 @@ TimeFault take_whole(std::string_view digits, TimePoint& point) {
   TimePoint found;
   if (digits.size() == 4) {
     found.precision = TimePrecision::year;
-    const TimeFault fault = take_day(small_number(digits), 1, 1, found);
+    const TimeFault fault = take_day(*number_of_digits(digits), 1, 1, found);
     if (fault == TimeFault::none) point = found;
     return fault;
   }
   const bool is_year_first = digits.size() >= 4 && digits >= "1900" && digits < "2200";
   if (digits.size() == 8 && is_year_first) {
-    const TimeFault fault = take_day(small_number(digits.substr(0, 4)), small_number(digits.substr(4, 2)),
-                                     small_number(digits.substr(6)), found);
+    const TimeFault fault = take_day(*number_of_digits(digits.substr(0, 4)), *number_of_digits(digits.substr(4, 2)),
+                                     *number_of_digits(digits.substr(6)), found);
     if (fault == TimeFault::none) point = found;
     return fault;
   }
@@ -186,6 +179,13 @@ TimeFault take_whole(std::string_view digits, TimePoint& point) {
 }
 
 }  // namespace
+
+std::optional<int> number_of_digits(std::string_view text) {
+  if (text.empty() || !are_digits(text)) return std::nullopt;
+  int number = 0;
+  for (const char c : text) number = 10 * number + (c - '0');
+  return number;
+}
 
 TimeFault parse_time(std::string_view text, TimePoint& point) {
   if (text.size() > 4 && text[4] == '-') return parse_iso(text, point);

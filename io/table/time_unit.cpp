@@ -59,17 +59,11 @@ void append_week(std::int64_t week, std::string& text) {
 
 // Of the week "2024-W10", or of the quarter "2024-Q1".
 bool parse_part_of_year(std::string_view field, TimeUnit unit, std::int64_t& number) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const std::string_view mark = unit == TimeUnit::week ? "-W" : "-Q";
   const std::size_t digits = unit == TimeUnit::week ? 2 : 1;
   if (field.size() != 6 + digits || field.substr(4, 2) != mark) return false;
-  if (!std::ranges::all_of(field.substr(0, 4), is_digit) || !std::ranges::all_of(field.substr(6), is_digit)) {
-    return false;
-  }
-  int year = 0;
-  int part = 0;
-  for (const char c : field.substr(0, 4)) year = 10 * year + (c - '0');
-  for (const char c : field.substr(6)) part = 10 * part + (c - '0');
+  const int year = number_of_digits(field.substr(0, 4)).value_or(0);
+  const int part = number_of_digits(field.substr(6)).value_or(0);
   if (year == 0 || part == 0) return false;
   if (unit == TimeUnit::quarter) {
     number = std::int64_t{4} * year + part - 1;
@@ -91,34 +85,12 @@ bool parse_own_form(std::string_view field, TimeUnit unit, std::int64_t& number)
 }
 
 // One or two digits for a unit that recurs.
-std::optional<TimeUnitFault> parse_small_number(std::string_view field, TimeUnit unit, std::int64_t& number) {
-  if (!recurs(unit) || field.empty() || field.size() > 2) return std::nullopt;
-  int found = 0;
-  for (const char c : field) {
-    if (c < '0' || c > '9') return std::nullopt;
-    found = 10 * found + (c - '0');
-  }
-  if (unit == TimeUnit::weekday || found > 23) return TimeUnitFault::small_number;
-  number = found;
-  return TimeUnitFault::none;
-}
-
-TimeUnitFault unit_fault(TimeFault fault) {
-  switch (fault) {
-    case TimeFault::none:
-      return TimeUnitFault::none;
-    case TimeFault::unknown_form:
-      return TimeUnitFault::unknown_form;
-    case TimeFault::no_such_time:
-      return TimeUnitFault::no_such_time;
-    case TimeFault::outside_years:
-      return TimeUnitFault::outside_years;
-    case TimeFault::small_number:
-      return TimeUnitFault::small_number;
-    case TimeFault::month_or_seconds:
-      return TimeUnitFault::month_or_seconds;
-  }
-  return TimeUnitFault::unknown_form;
+std::optional<TimeFault> parse_small_number(std::string_view field, TimeUnit unit, std::int64_t& number) {
+  const auto found = !recurs(unit) || field.size() > 2 ? std::nullopt : number_of_digits(field);
+  if (!found) return std::nullopt;
+  if (unit == TimeUnit::weekday || *found > 23) return TimeFault::small_number;
+  number = *found;
+  return TimeFault::none;
 }
 
 bool is_said(TimePrecision precision, TimeUnit unit) {
@@ -202,24 +174,24 @@ std::string time_unit_label(std::int64_t number, TimeUnit unit) {
   return text;
 }
 
-TimeUnitFault parse_time_unit(std::string_view field, TimeUnit unit, std::int64_t& number) {
+TimeFault parse_time_unit(std::string_view field, TimeUnit unit, std::int64_t& number) {
   if (const auto small = parse_small_number(field, unit, number)) return *small;
   TimePoint point;
   const TimeFault fault = parse_time(field, point);
   if (fault != TimeFault::none) {
     std::int64_t found = 0;
-    if (!parse_own_form(field, unit, found)) return unit_fault(fault);
+    if (!parse_own_form(field, unit, found)) return fault;
     number = found;
-    return TimeUnitFault::none;
+    return TimeFault::none;
   }
-  if (!is_said(point.precision, unit)) return TimeUnitFault::too_coarse;
+  if (!is_said(point.precision, unit)) return TimeFault::too_coarse;
   number = time_unit_at(point.seconds, unit);
-  return TimeUnitFault::none;
+  return TimeFault::none;
 }
 
 std::optional<std::int64_t> number_of_time_label(std::string_view label, TimeUnit unit) {
   std::int64_t number = 0;
-  if (parse_time_unit(label, unit, number) != TimeUnitFault::none) return std::nullopt;
+  if (parse_time_unit(label, unit, number) != TimeFault::none) return std::nullopt;
   if (time_unit_label(number, unit) != label) return std::nullopt;
   return number;
 }

@@ -1,19 +1,93 @@
-// Shared by the text readers: waves of blocks; one wave is parsed in parallel while the next is read.
+// Shared by the text readers: files are cut into blocks of whole lines, or of whole rows of a table; one wave of blocks
+// is parsed in parallel while the next is read.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <exception>
 #include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "blco/executor.hpp"
 #include "io/coordinate_reader.hpp"
-#include "io/text/text_blocks.hpp"
+#include "io/text/text_preamble.hpp"
+#include "io/text/text_source.hpp"
 
 namespace blco {
+
+// Scans a text that grows at its end. A quote opens a field only where the field starts: at the start of the text,
+// after a separator or after a line end. Within the field, two quotes are one, and a single one closes it. Any other
+// quote is an ordinary character. Text without quotes costs a search for a quote, and for the last line end.
+class RowScan {
+ public:
+  explicit RowScan(char separator) : separator_(separator) {}
+
+  // `text` starts with a row, and with what it was in the last call. Returns the position after its last row that has
+  // an end; 0 if there is none.
+  std::size_t find_end(std::string_view text);
+
+ private:
+  char separator_;
+  bool is_open_ = false;
+  std::size_t at_ = 0;   // scanned so far
+  std::size_t end_ = 0;  // of the last row
+};
+
+struct TextBlock {
+  std::vector<char> text;  // the block, followed by readable padding
+  std::size_t text_bytes = 0;
+  std::size_t file = 0;
+  bool first_of_file = false;
+  std::uint64_t skipped_lines = 0;         // before the block, if it is the first of its file; its header's too
+  std::uint64_t bytes_read = 0;            // of all files, up to the end of this block
+  const TextPreamble* preamble = nullptr;  // of its file; owned by the cutter
+};
+
+// Finds the header at the start of `text`, the start of file number `file` after `lines_before` lines. Returns nothing
+// if more text is needed to tell; `is_whole` says that there is no more.
+using HeaderFinder = std::function<std::optional<TextPreamble>(std::string_view text, bool is_whole, std::size_t file,
+                                                               std::uint64_t lines_before)>;
+
+struct CutOptions {
+  std::uint64_t skip_lines = 0;  // at the start of every file
+  std::size_t block_bytes = 0;
+  HeaderFinder find_header = {};  // empty: find_preamble, where no lines are skipped
+};
+
+// The block boundaries depend on the input and the options alone.
+class BlockCutter {
+ public:
+  // `files` must outlive this.
+  BlockCutter(const std::vector<std::filesystem::path>& files, const CutOptions& options)
+      : files_(files), options_(options) {}
+
+  // Returns false at the end of the last file. Throws as TextSource and the finder of headers do.
+  bool fill(TextBlock& block);
+
+ private:
+  void open_file();
+  void find_header();
+  void skip_lines();
+  bool read_more(std::size_t bytes);
+  bool fill_from_file(TextBlock& block);
+
+  const std::vector<std::filesystem::path>& files_;
+  CutOptions options_;
+  std::size_t file_ = 0;
+  std::unique_ptr<TextSource> source_;
+  std::vector<char> carry_;  // text of the file after the last block
+  std::uint64_t skipped_lines_ = 0;
+  std::uint64_t earlier_bytes_ = 0;  // of earlier files
+  std::deque<TextPreamble> preambles_;
+};
 
 // Enough that all threads finish a wave at about the same time, although one of them first reads the next wave.
 inline constexpr std::size_t blocks_per_thread = 4;

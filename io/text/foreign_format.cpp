@@ -11,31 +11,30 @@ namespace {
 
 using namespace std::string_view_literals;
 
+std::string by_pandas(const std::string& reader) {
+  return "python3 -c \"import pandas; pandas." + reader + "('FILE').to_csv('FILE.csv', index=False)\"";
+}
+
 struct ForeignFormat {
   std::string_view first_bytes;
   const char* name;
-  const char* command;  // makes a table of FILE
+  std::string command;  // makes a table of FILE
 };
 
-constexpr std::array foreign_formats = {
-    ForeignFormat{"PAR1"sv, "Parquet",
-                  "python3 -c \"import pandas; pandas.read_parquet('FILE').to_csv('FILE.csv', index=False)\""},
-    ForeignFormat{"ARROW1"sv, "Arrow or Feather",
-                  "python3 -c \"import pandas; pandas.read_feather('FILE').to_csv('FILE.csv', index=False)\""},
-    ForeignFormat{"FEA1"sv, "Feather",
-                  "python3 -c \"import pandas; pandas.read_feather('FILE').to_csv('FILE.csv', index=False)\""},
-    ForeignFormat{"ORC"sv, "ORC",
-                  "python3 -c \"import pandas; pandas.read_orc('FILE').to_csv('FILE.csv', index=False)\""},
+const std::array foreign_formats = {
+    ForeignFormat{"PAR1"sv, "Parquet", by_pandas("read_parquet")},
+    ForeignFormat{"ARROW1"sv, "Arrow or Feather", by_pandas("read_feather")},
+    ForeignFormat{"FEA1"sv, "Feather", by_pandas("read_feather")},
+    ForeignFormat{"ORC"sv, "ORC", by_pandas("read_orc")},
     ForeignFormat{"Obj\x01"sv, "Avro",
                   "python3 -c \"import fastavro, pandas; pandas.DataFrame(fastavro.reader(open('FILE', 'rb')))"
                   ".to_csv('FILE.csv', index=False)\""},
     ForeignFormat{"SQLite format 3\0"sv, "an SQLite database",
                   "sqlite3 -header -csv FILE 'SELECT * FROM the_table' >FILE.csv"},
-    ForeignFormat{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv, "an old Excel file",
-                  "python3 -c \"import pandas; pandas.read_excel('FILE').to_csv('FILE.csv', index=False)\""},
+    ForeignFormat{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv, "an old Excel file", by_pandas("read_excel")},
 };
 
-std::string explain_table(const char* name, const char* command) {
+std::string explain_table(const char* name, const std::string& command) {
   return std::string("this is ") + name + ", which is not read; make CSV of it (for example: " + command +
          ") and name its columns with " + option_name("columns.modes");
 }
@@ -66,8 +65,7 @@ std::optional<std::string> explain_foreign_format(std::string_view head) {
     }
   }
   if (head.starts_with("PK\x03\x04") && head.find("[Content_Types].xml") != std::string_view::npos) {
-    return explain_table("an Excel file",
-                         "python3 -c \"import pandas; pandas.read_excel('FILE').to_csv('FILE.csv', index=False)\"");
+    return explain_table("an Excel file", by_pandas("read_excel"));
   }
   if (is_json(head)) {
     return explain_table("JSON", head[0] == '{'

@@ -9,7 +9,7 @@
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
-#include "io/text/split_fields.hpp"
+#include "io/text/tns_value.hpp"
 
 namespace blco {
 namespace {

@@ -17,7 +17,6 @@
 
 #include "blco/error.hpp"
 #include "io/file/file_descriptor.hpp"
-#include "io/file/transfer.hpp"
 
 namespace blco {
 namespace {

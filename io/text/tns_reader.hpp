@@ -4,15 +4,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "blco/executor.hpp"
 #include "io/coordinate_reader.hpp"
-#include "io/text/tns_fault.hpp"
 
 namespace blco {
+
+// What a first line is that names the columns of a table, and what to do; nothing if it does not.
+using ExplainTable =
+    std::function<std::optional<std::string>(std::string_view line, const std::filesystem::path& file)>;
 
 struct TnsOptions {
   int index_base = 1;                                // smallest coordinate in the file: 0 or 1

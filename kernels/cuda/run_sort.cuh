@@ -18,7 +18,6 @@
 #include <cmath>
 #include <utility>
 
-#include "blco/exact_integers.hpp"
 #include "blco/fold_values.hpp"
 #include "blco/frame_encoder.hpp"
 #include "blco/payload_builder.hpp"

@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "blco/frame.hpp"
-#include "blco/frame_avx512.hpp"
-#include "blco/frame_portable.hpp"
+#include "blco/frame_loops.hpp"
 
 namespace blco {
 namespace {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "blco/error.hpp"
-#include "blco/padding.hpp"
 #include "blco/payload.hpp"
 
 namespace blco {

@@ -1,7 +1,7 @@
 // Fuzzes the reader of delimited text, read twice: the size of the blocks that it is cut into does not matter.
 #include "blco/executor.hpp"
 #include "io/table/csv_reader.hpp"
-#include "io/text/utf8.hpp"
+#include "io/text/quoted_text.hpp"
 #include "tests/fuzz/batch_rules.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,6 @@
 // Fuzzes the reader of coordinate lists in HDF5 files: lists, matrices and groups of any types, extents and storage.
 #include "blco/executor.hpp"
 #include "io/arrays/coo_reader.hpp"
-#include "io/arrays/hdf5_coo_reader.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 #include "tests/fuzz/batch_rules.hpp"
 #include "tests/fuzz/hdf5_script.hpp"

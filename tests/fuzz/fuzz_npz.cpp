@@ -1,7 +1,6 @@
 // Fuzzes the reader of NumPy archives: zip directory, deflate, array headers, and which array is what.
 #include "blco/executor.hpp"
 #include "io/arrays/coo_reader.hpp"
-#include "io/arrays/npz_reader.hpp"
 #include "tests/fuzz/batch_rules.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -13,19 +13,19 @@ using namespace blco;
 
 void require_unit(std::string_view field, TimeUnit unit) {
   std::int64_t number = 0;
-  const TimeUnitFault fault = parse_time_unit(field, unit, number);
+  const TimeFault fault = parse_time_unit(field, unit, number);
   const ComputedForm form{.reading = {.kind = FieldReading::Kind::time, .unit = unit}};
   std::uint64_t word = 0;
   // Blanks around a field do not count.
   const bool is_taken = word_of_field(field, form, word);
-  fuzz::require(is_taken || (fault != TimeUnitFault::none && !explain_refused_field(field, form).empty()));
-  if (fault != TimeUnitFault::none) return;
+  fuzz::require(is_taken || (fault != TimeFault::none && !explain_refused_field(field, form).empty()));
+  if (fault != TimeFault::none) return;
   const std::string label = time_unit_label(number, unit);
   fuzz::require(number_of_time_label(label, unit) == number);
   // Labels have the order of time.
   std::int64_t next = 0;
   const std::string next_label = time_unit_label(number + 1, unit == TimeUnit::weekday ? TimeUnit::day : unit);
-  if (!recurs(unit) && parse_time_unit(next_label, unit, next) == TimeUnitFault::none) {
+  if (!recurs(unit) && parse_time_unit(next_label, unit, next) == TimeFault::none) {
     fuzz::require(next == number + 1 && label < next_label);
   }
 }

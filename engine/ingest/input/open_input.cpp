@@ -16,12 +16,10 @@
 #include "engine/common/memory.hpp"
 #include "engine/ingest/ingest_plan.hpp"
 #include "io/arrays/coo_reader.hpp"
-#include "io/arrays/hdf5_coo_reader.hpp"
-#include "io/arrays/npz_reader.hpp"
 #include "io/container/model_file.hpp"
+#include "io/table/csv_header.hpp"
 #include "io/table/csv_reader.hpp"
 #include "io/table/key_dictionary.hpp"
-#include "io/table/table_hint.hpp"
 #include "io/text/foreign_format.hpp"
 #include "io/text/tns_reader.hpp"
 

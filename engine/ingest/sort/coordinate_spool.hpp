@@ -9,7 +9,7 @@
 
 #include "blco/executor.hpp"
 #include "io/coordinate_reader.hpp"
-#include "io/file/record_stream.hpp"
+#include "io/file/packed_record.hpp"
 #include "io/file/scratch_file.hpp"
 
 namespace blco {

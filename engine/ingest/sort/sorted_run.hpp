@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "blco/duplicate_policy.hpp"
-#include "blco/exact_integers.hpp"
+#include "blco/fold_values.hpp"
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
 #include "blco/raw_vector.hpp"

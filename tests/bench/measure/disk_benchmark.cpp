@@ -14,9 +14,7 @@
 #include "engine/stream/streamer.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "io/container/container_reader.hpp"
-#include "io/file/direct_file.hpp"
 #include "io/file/file_descriptor.hpp"
-#include "io/file/transfer.hpp"
 #include "tests/bench/measure/benchmark.hpp"
 #include "tests/bench/measure/discarding_backend.hpp"
 

@@ -8,7 +8,7 @@
 #include "blco/error.hpp"
 #include "engine/stream/planner.hpp"
 #include "engine/stream/streamer.hpp"
-#include "io/file/direct_file.hpp"
+#include "io/file/file_descriptor.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/stream/count_tier.hpp"
 #include "tests/engine/stream/linked_bytes.hpp"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "io/arrays/coo_reader.hpp"
-#include "io/arrays/npz_reader.hpp"
 #include "io/arrays/zip_stream.hpp"
 #include "tests/io/expect_error.hpp"
 #include "tests/temporary_folder.hpp"

@@ -14,7 +14,7 @@
 #include "blco/payload.hpp"
 #include "io/container/container_reader.hpp"
 #include "io/container/container_writer.hpp"
-#include "io/file/direct_file.hpp"
+#include "io/file/file_descriptor.hpp"
 #include "io/hdf5/frame_filter.hpp"
 #include "io/hdf5/hdf5_handle.hpp"
 #include "tests/io/container/stored_tensor.hpp"

@@ -10,8 +10,10 @@
 
 #include "io/container/model_file.hpp"
 #include "io/hdf5/hdf5_data.hpp"
+#include "io/hdf5/hdf5_output.hpp"
 #include "tests/io/container/stored_tensor.hpp"
 #include "tests/io/expect_error.hpp"
+#include "tests/io/hdf5/variable_texts.hpp"
 
 namespace blco::tests {
 namespace {
@@ -104,16 +106,22 @@ TEST(ModelFile, IsReadableWithPlainH5py) {
   write_model_file(folder / "m.h5", model);
 
   const int status = run_python(folder, R"(
-import h5py, numpy as np
+import h5py, numpy as np, subprocess
 with h5py.File('m.h5', 'r') as f:
-    assert f.attrs['format'] == 'blco-model' and f.attrs['version'] == 1
+    for name, length in (('format', 10), ('stop_reason', 9), ('mode_names', 7)):
+        kind = h5py.check_string_dtype(f.attrs.get_id(name).dtype)
+        assert kind.length == length and kind.encoding == 'utf-8', name
+    assert f.attrs['format'].decode() == 'blco-model' and f.attrs['version'] == 1
     assert f.attrs['rank'] == 2 and list(f.attrs['shape']) == [3, 2]
     assert f.attrs['fit'] == 0.75 and f.attrs['sweeps'] == 3 and f.attrs['seed'] == 2**64 - 1
-    assert f.attrs['stop_reason'] == 'tolerance' and list(f.attrs['mode_names']) == ['zürich'] * 2
+    assert f.attrs['stop_reason'].decode() == 'tolerance'
+    assert [name.decode() for name in f.attrs['mode_names']] == ['zürich'] * 2
     assert f['weights'].dtype == '<f8' and list(f['weights']) == [2, 0.5]
     assert np.array_equal(f['factors/0'], [[1, 2], [3, 4], [5, 6]])
     assert np.array_equal(f['factors/1'], [[-1, 0], [1, 0.25]])
     assert list(f['fit_history']) == [0.25, 0.5, 0.75]
+shown = subprocess.run(['h5dump', '-a', 'stop_reason', 'm.h5'], check=True, stdout=subprocess.PIPE, text=True).stdout
+assert 'H5T_STR_NULLPAD' in shown and 'H5T_CSET_UTF8' in shown and '"tolerance"' in shown, shown
 )");
 
   EXPECT_EQ(status, 0);
@@ -154,6 +162,41 @@ with h5py.File('fixed.h5', 'w') as f:
   EXPECT_EQ(fixed.stop_reason, "sweeps");
   EXPECT_EQ(fixed.seed, 5u);
   EXPECT_THAT(fixed.factors[0], testing::ElementsAre(1));
+}
+
+// As earlier builds wrote them: the trailer covers the heap that such texts lie in.
+TEST(ModelFile, IsReadWithTextsOfVariableLength) {
+  const TemporaryFolder folder;
+  const Hdf5Place place{folder / "m.h5", ErrorKind::io};
+  Hdf5Output output(place);
+  write_variable_texts(place, output.root(), "format", {}, {"blco-model"});
+  write_variable_texts(place, output.root(), "method", {}, {"apr"});
+  write_variable_texts(place, output.root(), "mode_names", {2}, {"", "zürich"});
+  write_attribute(place, output.root(), "rank", std::uint64_t{1});
+  write_attribute(place, output.root(), "shape", std::vector<std::uint64_t>{1, 2});
+  const std::vector<double> numbers = {1, 2};
+  write_dataset<double>(place, output.root(), "weights", {1}, std::span(numbers).first(1));
+  Hdf5Id factors = create_group(place, output.root(), "factors");
+  write_dataset<double>(place, factors.get(), "0", {1, 1}, std::span(numbers).first(1));
+  write_dataset<double>(place, factors.get(), "1", {2, 1}, numbers);
+  factors.reset();
+  output.publish();
+
+  const ModelFile model = read_model_file(folder / "m.h5");
+
+  EXPECT_EQ(model.method, "apr");
+  EXPECT_THAT(model.mode_names, testing::ElementsAre("", "zürich"));
+}
+
+TEST(ModelFile, KeepsSixteenLongNames) {
+  const TemporaryFolder folder;
+  ModelFile model = random_model(std::vector<std::uint64_t>(16, 1), 1);
+  model.mode_names.assign(16, std::string(4096, 'n'));
+  model.mode_names[3] = "";
+
+  write_model_file(folder / "m.h5", model);
+
+  EXPECT_EQ(read_model_file(folder / "m.h5").mode_names, model.mode_names);
 }
 
 // Opens a model that was just written, for a change that makes it wrong.

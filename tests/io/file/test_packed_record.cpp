@@ -7,7 +7,6 @@
 
 #include "blco/error.hpp"
 #include "io/file/packed_record.hpp"
-#include "io/file/record_stream.hpp"
 #include "tests/io/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
 

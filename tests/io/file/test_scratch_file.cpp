@@ -2,11 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <random>
 
-#include "io/file/lock_file.hpp"
 #include "io/file/scratch_file.hpp"
+#include "io/file/temporary_file.hpp"
 #include "tests/io/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -70,19 +69,6 @@ TEST(ScratchFile, SaysWhereItCannotLie) {
   expect_error(ErrorKind::io, "no folder", [&] { check_writable(folder / "absent"); });
   EXPECT_NO_THROW(check_writable(folder.path()));
   EXPECT_GT(free_disk_bytes(folder.path()), 0);
-}
-
-TEST(LockFile, ExcludesASecondUntilItEnds) {
-  const TemporaryFolder folder;
-  std::optional<LockFile> first = LockFile::try_take(folder / "lock", folder / "out");
-
-  const bool second_meanwhile = LockFile::try_take(folder / "lock", folder / "out").has_value();
-  first.reset();
-  const bool second_afterwards = LockFile::try_take(folder / "lock", folder / "out").has_value();
-
-  EXPECT_FALSE(second_meanwhile);
-  EXPECT_TRUE(second_afterwards);
-  EXPECT_TRUE(folder.is_empty());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "io/hdf5/hdf5_trailer.hpp"
 #include "tests/io/container/stored_tensor.hpp"
 #include "tests/io/expect_error.hpp"
+#include "tests/io/hdf5/variable_texts.hpp"
 
 namespace blco::tests {
 namespace {
@@ -132,8 +133,15 @@ TEST_F(Hdf5Trailer, RefusesALaterVersionAndRangesBeyondTheFile) {
 }
 
 TEST_F(Hdf5Trailer, LeavesHeapsOfTextsToBeWalkedWhereItIsAbsent) {
-  const std::string whole = file_contents(model_);
-  const std::string hdf5 = whole.substr(0, hdf5_end(whole));
+  {
+    const Hdf5Place place{model_, ErrorKind::io};
+    const Hdf5Id file = own(H5Fopen(model_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, place, "open");
+    checked(H5Adelete(file.get(), "stop_reason"), place, "delete");
+    write_variable_texts(place, file.get(), "stop_reason", {}, {"after so many sweeps that the text is long"});
+  }
+  const std::string hdf5 = file_contents(model_);
+  ASSERT_EQ(hdf5.size(), hdf5_end(hdf5));
+  EXPECT_THAT(read_model_file(model_).stop_reason, testing::StartsWith("after so many"));
   const std::size_t heap = hdf5.find("GCOL");
   ASSERT_NE(heap, std::string::npos);
   const std::size_t first_size = heap + 16 + 8;

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "io/table/csv_reader.hpp"
-#include "io/text/row_scan.hpp"
+#include "io/text/block_reader.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/thread_executor.hpp"
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "io/table/key_word.hpp"
+#include "io/table/computed_field.hpp"
 #include "io/table/number_bins.hpp"
 
 namespace blco {

@@ -12,12 +12,11 @@ namespace {
 
 std::string time_label(std::string_view field, TimeUnit unit) {
   std::int64_t number = 0;
-  const TimeUnitFault fault = parse_time_unit(field, unit, number);
-  return fault == TimeUnitFault::none ? time_unit_label(number, unit)
-                                      : "fault " + std::to_string(static_cast<int>(fault));
+  const TimeFault fault = parse_time_unit(field, unit, number);
+  return fault == TimeFault::none ? time_unit_label(number, unit) : "fault " + std::to_string(static_cast<int>(fault));
 }
 
-std::string refused_by(TimeUnitFault fault) { return "fault " + std::to_string(static_cast<int>(fault)); }
+std::string refused_by(TimeFault fault) { return "fault " + std::to_string(static_cast<int>(fault)); }
 
 std::int64_t seconds_of(std::string_view text) {
   TimePoint point;
@@ -170,10 +169,10 @@ TEST(TimeUnit, RefusesADateThatDoesNotSayTheUnit) {
   EXPECT_EQ(time_label("2024-05", TimeUnit::month), "2024-05");
   EXPECT_EQ(time_label("2024-05-01", TimeUnit::minute), "2024-05-01T00:00");
   for (const TimeUnit unit : {TimeUnit::quarter, TimeUnit::month, TimeUnit::week, TimeUnit::day, TimeUnit::weekday}) {
-    EXPECT_EQ(time_label("2024", unit), refused_by(TimeUnitFault::too_coarse));
+    EXPECT_EQ(time_label("2024", unit), refused_by(TimeFault::too_coarse));
   }
   for (const TimeUnit unit : {TimeUnit::week, TimeUnit::day, TimeUnit::minute, TimeUnit::hour_of_day}) {
-    EXPECT_EQ(time_label("2024-05", unit), refused_by(TimeUnitFault::too_coarse));
+    EXPECT_EQ(time_label("2024-05", unit), refused_by(TimeFault::too_coarse));
   }
 }
 
@@ -183,14 +182,14 @@ TEST(TimeUnit, TakesItsOwnLabels) {
   EXPECT_EQ(time_label("Sunday", TimeUnit::weekday), "Sunday");
   EXPECT_EQ(time_label("7", TimeUnit::hour_of_day), "07");
   EXPECT_EQ(time_label("23", TimeUnit::hour_of_day), "23");
-  EXPECT_EQ(time_label("24", TimeUnit::hour_of_day), refused_by(TimeUnitFault::small_number));
-  EXPECT_EQ(time_label("3", TimeUnit::weekday), refused_by(TimeUnitFault::small_number));
+  EXPECT_EQ(time_label("24", TimeUnit::hour_of_day), refused_by(TimeFault::small_number));
+  EXPECT_EQ(time_label("3", TimeUnit::weekday), refused_by(TimeFault::small_number));
   EXPECT_EQ(time_label("100000", TimeUnit::weekday), "Friday");
-  EXPECT_EQ(time_label("100", TimeUnit::weekday), refused_by(TimeUnitFault::small_number));
-  EXPECT_EQ(time_label("45352", TimeUnit::day), refused_by(TimeUnitFault::small_number));
-  EXPECT_EQ(time_label("2024-W53", TimeUnit::week), refused_by(TimeUnitFault::unknown_form));
-  EXPECT_EQ(time_label("2024-Q5", TimeUnit::quarter), refused_by(TimeUnitFault::unknown_form));
-  EXPECT_EQ(time_label("2024-Q1", TimeUnit::year), refused_by(TimeUnitFault::unknown_form));
+  EXPECT_EQ(time_label("100", TimeUnit::weekday), refused_by(TimeFault::small_number));
+  EXPECT_EQ(time_label("45352", TimeUnit::day), refused_by(TimeFault::small_number));
+  EXPECT_EQ(time_label("2024-W53", TimeUnit::week), refused_by(TimeFault::unknown_form));
+  EXPECT_EQ(time_label("2024-Q5", TimeUnit::quarter), refused_by(TimeFault::unknown_form));
+  EXPECT_EQ(time_label("2024-Q1", TimeUnit::year), refused_by(TimeFault::unknown_form));
   EXPECT_EQ(number_of_time_label("2024-1", TimeUnit::month), std::nullopt);
   EXPECT_EQ(number_of_time_label("20240305", TimeUnit::day), std::nullopt);
   EXPECT_EQ(number_of_time_label("1970-01-02", TimeUnit::day), 1);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/text/utf8.hpp"
+#include "io/text/quoted_text.hpp"
 
 namespace blco {
 namespace {

@@ -1,4 +1,4 @@
-// The quick way to find chunks says what HDF5's own list says, and what lies there is what HDF5 reads.
+// What lies where the chunk index says is what HDF5 reads.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,10 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "io/container/chunk_finder.hpp"
-#include "io/container/container_metadata.hpp"
+#include "io/container/container_table.hpp"
 #include "io/file/file_descriptor.hpp"
-#include "io/file/transfer.hpp"
 #include "io/hdf5/frame_filter.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 #include "tests/io/container/stored_tensor.hpp"
@@ -19,38 +17,31 @@
 namespace blco::tests {
 namespace {
 
-class ChunkFinding : public testing::Test {
+class ChunkIndex : public testing::Test {
  protected:
-  ChunkFinding() {
+  ChunkIndex() {
     // Chunks of ones, which are not in the file, between others.
     for (std::size_t i = 300; i < 900; ++i) tensor_.columns.value[i] = 1;
     write_tensor(tensor_, path_);
     EXPECT_TRUE(register_filters());
   }
 
-  void expect_same_as_hdf5(const Hdf5Place& place, const std::string& column, std::size_t count) const {
-    const ChunkFinder finder(place);
-    const std::vector<IndexedChunk> found = finder.find(column.c_str(), tensor_.info);
+  void expect_chunks_there(const Hdf5Place& place, const std::string& column, std::size_t count) const {
     const Hdf5Id file = open_hdf5_file(place);
     const Hdf5Id dataset = open_dataset(place, file.get(), column.c_str());
     const std::vector<IndexedChunk> listed = read_chunk_index(place, dataset.get(), tensor_.info);
     const FileDescriptor bytes(::open(place.path.c_str(), O_RDONLY));
 
-    EXPECT_EQ(found.size(), count);
-    ASSERT_EQ(found.size(), listed.size());
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      const StoredExtent& extent = found[i].extent;
-      EXPECT_EQ(found[i].chunk, listed[i].chunk);
-      EXPECT_EQ(extent.address, listed[i].extent.address);
-      EXPECT_EQ(extent.stored_bytes, listed[i].extent.stored_bytes);
-      EXPECT_EQ(extent.filter_mask, listed[i].extent.filter_mask);
+    ASSERT_EQ(listed.size(), count);
+    for (const auto& [chunk, extent] : listed) {
       std::vector<std::byte> there(extent.stored_bytes);
       read_at(bytes.get(), extent.address, there);
       std::vector<std::byte> read(extent.stored_bytes);
-      const hsize_t first = found[i].chunk * tensor_.info.chunk_nnz;
+      const hsize_t first = chunk * tensor_.info.chunk_nnz;
       std::uint32_t mask = 0;
       checked(H5Dread_chunk(dataset.get(), H5P_DEFAULT, &first, &mask, read.data()), place, "read");
       EXPECT_EQ(there, read);
+      EXPECT_EQ(mask, extent.filter_mask);
     }
   }
 
@@ -79,14 +70,14 @@ class ChunkFinding : public testing::Test {
   fs::path path_ = folder_ / "t.blco";
 };
 
-TEST_F(ChunkFinding, AgreesOnAContainer) {
+TEST_F(ChunkIndex, IsThatOfAContainer) {
   const Hdf5Place place = {path_, ErrorKind::corrupt};
-  expect_same_as_hdf5(place, "index", 7);
-  expect_same_as_hdf5(place, "key", 7);
-  expect_same_as_hdf5(place, "value", 5);
+  expect_chunks_there(place, "index", 7);
+  expect_chunks_there(place, "key", 7);
+  expect_chunks_there(place, "value", 5);
 }
 
-TEST_F(ChunkFinding, AgreesOnEveryKindOfChunkIndexAndBehindAUserBlock) {
+TEST_F(ChunkIndex, IsReadInEveryFormAndBehindAUserBlock) {
   const Hdf5Place place = {path_, ErrorKind::corrupt};
   for (const H5F_libver_t version : {H5F_LIBVER_EARLIEST, H5F_LIBVER_V110}) {
     for (const hsize_t max_entries : {hsize_t{2000}, H5S_UNLIMITED}) {
@@ -96,47 +87,37 @@ TEST_F(ChunkFinding, AgreesOnEveryKindOfChunkIndexAndBehindAUserBlock) {
         const Hdf5Id access = make_properties(place, H5P_FILE_ACCESS);
         checked(H5Pset_libver_bounds(access.get(), version, H5F_LIBVER_LATEST), place, "version");
 
-        expect_same_as_hdf5(write_column(creation.get(), access.get(), max_entries), "index", 7);
+        expect_chunks_there(write_column(creation.get(), access.get(), max_entries), "index", 7);
       }
     }
   }
 }
 
 // HDF5 puts blocks of its own between the chunks, so that some are not where the writer expects them.
-TEST_F(ChunkFinding, AgreesWithTheTableOfAContainerOfManyChunks) {
+TEST_F(ChunkIndex, AgreesWithTheTableOfAContainerOfManyChunks) {
   tensor_ = random_tensor({{1ULL << 33, 1ULL << 32, 50}, 6000, 2, Values::tenths});
   write_tensor(tensor_, path_);
   const ContainerReader reader(path_);
-  const ChunkFinder finder({path_, ErrorKind::corrupt});
+  const Hdf5Place place = {path_, ErrorKind::corrupt};
+  const Hdf5Id file = open_hdf5_file(place);
 
   for (std::size_t c = 0; c < column_count; ++c) {
-    const std::vector<IndexedChunk> found = finder.find(column_names[c], tensor_.info);
+    const Hdf5Id dataset = open_dataset(place, file.get(), column_names[c]);
+    const std::vector<IndexedChunk> found = read_chunk_index(place, dataset.get(), tensor_.info);
     ASSERT_EQ(found.size(), 3000u);
     for (const IndexedChunk& one : found) EXPECT_EQ(one.extent.address, reader.extents(one.chunk)[c].address);
   }
   EXPECT_EQ(read_columns(reader), tensor_.columns);
 }
 
-TEST_F(ChunkFinding, LeavesTheDefaultDriverAsItWas) {
-  for (int i = 0; i < 3; ++i) {
-    const ChunkFinder finder({path_, ErrorKind::corrupt});
-    EXPECT_EQ(read_columns(ContainerReader(path_)), tensor_.columns);
-  }
-  EXPECT_EQ(read_columns(ContainerReader(path_)), tensor_.columns);
-}
-
-TEST_F(ChunkFinding, RefusesAColumnOfMoreChunks) {
+TEST_F(ChunkIndex, IsRefusedWhereItHasMoreChunks) {
   ContainerInfo shorter = tensor_.info;
   shorter.nnz = 600;
-  const ChunkFinder finder({path_, ErrorKind::corrupt});
+  const Hdf5Place place = {path_, ErrorKind::corrupt};
+  const Hdf5Id file = open_hdf5_file(place);
+  const Hdf5Id dataset = open_dataset(place, file.get(), "index");
 
-  expect_error(ErrorKind::corrupt, "more chunks", [&] { finder.find("index", shorter); });
-}
-
-TEST_F(ChunkFinding, FailsInWordsOnAFileThatIsNotThere) {
-  expect_error(ErrorKind::corrupt, "cannot open the file", [&] {
-    ChunkFinder({folder_ / "none", ErrorKind::corrupt});
-  });
+  expect_error(ErrorKind::corrupt, "more chunks", [&] { read_chunk_index(place, dataset.get(), shorter); });
 }
 
 }  // namespace

@@ -1,16 +1,23 @@
 // Cuts blocks after the last end of a line or row, and carries the rest over to the next block.
-#include "io/text/text_blocks.hpp"
+#include "io/text/block_reader.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <span>
 #include <string_view>
 
-#include "io/text/row_scan.hpp"
 #include "io/text/tns_block.hpp"
 
 namespace blco {
 namespace {
+
+const char* find_byte(const char* at, const char* end, char wanted) {
+  return static_cast<const char*>(std::memchr(at, wanted, static_cast<std::size_t>(end - at)));
+}
+
+const char* find_last_byte(const char* at, const char* end, char wanted) {
+  return static_cast<const char*>(::memrchr(at, wanted, static_cast<std::size_t>(end - at)));
+}
 
 constexpr std::size_t growth_bytes = std::size_t{64} << 10;
 constexpr std::size_t first_bytes = 512;
@@ -24,6 +31,41 @@ void end_block(TextBlock& block, std::size_t size) {
 }
 
 }  // namespace
+
+// Jumps from quote to quote.
+std::size_t RowScan::find_end(std::string_view text) {
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const char* at = begin + at_;
+  const auto open = [&](const char* quote) {
+    is_open_ = true;
+    at = quote + 1;
+  };
+  while (at != end) {
+    if (is_open_) {
+      const char* const quote = find_byte(at, end, '"');
+      at = quote == nullptr ? end : quote;
+      if (quote == nullptr || quote + 1 == end) break;  // the next byte tells whether a last quote closes the field
+      at = quote + (quote[1] == '"' ? 2 : 1);
+      if (quote[1] == '"') continue;
+      is_open_ = false;
+      // Most often a quoted field or the end of the row comes next.
+      if (*at == '\n') end_ = static_cast<std::size_t>(at - begin) + 1;
+      if ((*at == separator_ || *at == '\n') && at + 1 != end && at[1] == '"') {
+        open(at + 1);
+        continue;
+      }
+    }
+    const char* const quote = find_byte(at, end, '"');
+    const char* const newline = find_last_byte(at, quote == nullptr ? end : quote, '\n');
+    if (newline != nullptr) end_ = static_cast<std::size_t>(newline - begin) + 1;
+    at = quote == nullptr ? end : quote + 1;
+    if (quote == nullptr) break;
+    if (quote == begin || quote[-1] == separator_ || quote[-1] == '\n') open(quote);
+  }
+  at_ = static_cast<std::size_t>(at - begin);
+  return end_;
+}
 
 bool BlockCutter::fill(TextBlock& block) {
   while (source_ || file_ < files_.size()) {
