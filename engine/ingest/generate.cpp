@@ -14,6 +14,7 @@
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/counter_random.hpp"
+#include "engine/common/ordered_text.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/ingest_job.hpp"
@@ -263,7 +264,6 @@ void format_entries(const CoordinateBatch& batch, std::size_t first, std::size_t
   // 20 digits and a blank per coordinate; the shortest form of a double takes at most 24 characters.
   std::array<char, max_order * 21 + 32> line{};
   char* const end = line.data() + line.size();
-  text.clear();
   for (std::size_t i = first; i < last; ++i) {
     char* at = line.data();
     for (int n = 0; n < batch.order; ++n) {
@@ -285,23 +285,22 @@ void generate_text(const GenerateOptions& options, const std::filesystem::path& 
   ThreadPool pool(threads);
   GeneratedReader reader(options, pool);
   TnsWriter writer(output);
+  const std::function<void(std::string_view)> sink = [&](std::string_view text) { writer.write(text); };
+  OrderedText text(pool, sink);
   CoordinateBatch batch;
-  std::array<std::string, task_count> texts;
   ProgressMeter meter(progress);
   meter.begin({.name = "write", .nonzeros = options.nnz});
+  std::uint64_t bytes_before = 0;
   while (reader.next(batch)) {
-    const std::size_t tasks = (batch.count() + task_entries - 1) / task_entries;
-    pool.run(tasks, [&](std::size_t task) {
+    text.add_round((batch.count() + task_entries - 1) / task_entries, [&](std::size_t task, std::string& lines) {
       const std::size_t first = task * task_entries;
-      format_entries(batch, first, std::min(first + task_entries, batch.count()), options.counts, texts[task]);
+      format_entries(batch, first, std::min(first + task_entries, batch.count()), options.counts, lines);
     });
-    std::uint64_t bytes = 0;
-    for (std::size_t task = 0; task < tasks; ++task) {
-      writer.write(texts[task]);
-      bytes += texts[task].size();
-    }
-    meter.advance(batch.count(), bytes);
+    meter.advance(batch.count(), text.bytes() - bytes_before);
+    bytes_before = text.bytes();
   }
+  text.finish();
+  meter.advance(0, text.bytes() - bytes_before);
   meter.end();
   writer.finish();
 }

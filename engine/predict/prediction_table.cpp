@@ -25,8 +25,7 @@ PredictionTable::PredictionTable(const std::vector<std::string>& mode_names, std
       labels_(std::move(labels)),
       separator_(separator),
       index_base_(static_cast<std::uint64_t>(index_base)),
-      sink_(sink),
-      executor_(executor) {
+      text_(executor, sink) {
   labels_.resize(mode_names_.size());
 }
 
@@ -43,26 +42,15 @@ void PredictionTable::write_header(bool has_values) {
     line += separator_;
   }
   line.back() = '\n';
-  sink_(line);
+  text_.write(line);
 }
 
 void PredictionTable::write(const PredictionBlock& block) {
-  const std::size_t tasks = (block.model.size() + slice_entries - 1) / slice_entries;
-  making_.resize(std::max(making_.size(), tasks));
-  executor_.run(tasks + 1, [&](std::size_t task) {
-    if (task == 0) return write_made();
-    std::string& text = making_[task - 1];
-    text.clear();
-    const std::size_t first = (task - 1) * slice_entries;
-    const std::size_t last = std::min(block.model.size(), first + slice_entries);
-    for (std::size_t i = first; i < last; ++i) append_line(block, i, text);
+  const std::size_t entries = block.model.size();
+  text_.add_round((entries + slice_entries - 1) / slice_entries, [&](std::size_t task, std::string& text) {
+    const std::size_t first = task * slice_entries;
+    for (std::size_t i = first; i < std::min(entries, first + slice_entries); ++i) append_line(block, i, text);
   });
-  std::swap(made_, making_);
-  made_count_ = tasks;
-}
-
-void PredictionTable::write_made() {
-  for (const std::string& text : std::span(made_).first(std::exchange(made_count_, 0))) sink_(text);
 }
 
 void PredictionTable::append_line(const PredictionBlock& block, std::size_t entry, std::string& text) const {

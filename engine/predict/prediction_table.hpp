@@ -11,6 +11,7 @@
 
 #include "blco/executor.hpp"
 #include "blco/labels.hpp"
+#include "engine/common/ordered_text.hpp"
 #include "engine/ingest/input/open_input.hpp"
 
 namespace blco {
@@ -25,24 +26,19 @@ class PredictionTable {
   // Writes the text of the block before, while that of this one is made.
   void write(const PredictionBlock& block);
   // Call after the last block.
-  void finish() { write_made(); }
+  void finish() { text_.finish(); }
 
   // Of the text of one block, per entry: about so many, from the average length of each mode's labels, if it has any.
   static std::uint64_t line_bytes(std::span<const LabelSizes> labels);
 
  private:
   void append_line(const PredictionBlock& block, std::size_t entry, std::string& text) const;
-  void write_made();
 
   std::vector<std::string> mode_names_;
   std::vector<Labels> labels_;
   char separator_;
   std::uint64_t index_base_;
-  const TextSink& sink_;
-  Executor& executor_;
-  std::vector<std::string> made_;
-  std::vector<std::string> making_;
-  std::size_t made_count_ = 0;
+  OrderedText text_;
 };
 
 }  // namespace blco

@@ -7,7 +7,6 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
-#include "engine/tensor/tensor_sizes.hpp"
 #include "io/table/csv_header.hpp"
 #include "io/table/key_dictionary.hpp"
 #include "io/text/quoted_text.hpp"
@@ -95,8 +94,13 @@ std::size_t TensorReader::find_longer_mode() const {
 std::uint64_t TensorReader::memory_bytes(const Tensor& tensor, std::span<const LabelSizes> known) {
   const ChunkSource& chunks = tensor.chunks();
   const std::vector<std::uint64_t>& shape = chunks.info().shape;
-  const TensorSizes sizes = measure_tensor(chunks);
-  std::uint64_t bytes = sizes.largest_buffer() + sizes.largest_scratch() + NonzeroDecoder::memory_bytes(chunks.info());
+  std::uint64_t buffer = 0;
+  std::uint64_t scratch = 0;
+  for (std::uint64_t c = 0; c < chunks.info().chunk_count(); ++c) {
+    buffer = std::max(buffer, chunks.buffer_bytes(c));
+    scratch = std::max(scratch, chunks.scratch_bytes(c));
+  }
+  std::uint64_t bytes = buffer + scratch + NonzeroDecoder::memory_bytes(chunks.info());
   const std::vector<std::uint64_t> label_bytes = chunks.label_bytes();
   std::uint64_t dictionary = 0;  // of one mode at a time
   for (std::size_t n = 0; n < label_bytes.size(); ++n) {

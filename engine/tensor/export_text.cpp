@@ -5,13 +5,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "blco/option_name.hpp"
+#include "engine/common/ordered_text.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
@@ -46,9 +45,9 @@ class TextExport {
   TextExport(const Tensor& tensor, const TextSink& sink, const TextOptions& options, const ProgressCallback& progress)
       : info_(tensor.chunks().info()),
         base_(static_cast<std::uint64_t>(options.index_base)),
-        sink_(sink),
         meter_(progress),
         pool_(options.threads),
+        text_(pool_, sink),
         reader_(tensor.chunks(), 1, pool_) {
     if (options.format == TextFormat::tns) return;
     separator_ = options.format == TextFormat::csv ? ',' : '\t';
@@ -62,11 +61,16 @@ class TextExport {
     if (is_table_) write_header();
     std::uint64_t bytes_before = 0;
     while (reader_.next(round_tasks * task_frames)) {
-      write_round();
+      text_.add_round((reader_.frames() + task_frames - 1) / task_frames, [&](std::size_t task, std::string& text) {
+        const std::size_t first = task * task_frames;
+        format_frames(first, std::min(first + task_frames, reader_.frames()), text);
+      });
+      report_.nnz += reader_.count();
       meter_.advance(reader_.count(), reader_.bytes_read() - bytes_before);
       bytes_before = reader_.bytes_read();
     }
-    write_made();
+    text_.finish();
+    report_.text_bytes = text_.bytes();
     meter_.end();
     return report_;
   }
@@ -80,33 +84,11 @@ class TextExport {
     }
     append_csv_field(value_column_name(info_), separator_, line);
     line += '\n';
-    sink_(line);
-    report_.text_bytes += line.size();
-  }
-
-  // Writes the last round's text while this round's is formatted.
-  void write_round() {
-    const std::size_t tasks = (reader_.frames() + task_frames - 1) / task_frames;
-    pool_.run(tasks + 1, [&](std::size_t task) {
-      if (task == 0) return write_made();
-      const std::size_t first = (task - 1) * task_frames;
-      format_frames(first, std::min(first + task_frames, reader_.frames()), making_[task - 1]);
-    });
-    std::swap(made_, making_);
-    made_count_ = tasks;
-    report_.nnz += reader_.count();
-  }
-
-  void write_made() {
-    for (const std::string& text : std::span(made_).first(std::exchange(made_count_, 0))) {
-      sink_(text);
-      report_.text_bytes += text.size();
-    }
+    text_.write(line);
   }
 
   void format_frames(std::size_t first, std::size_t last, std::string& text) const {
     NonzeroFrame nonzeros;
-    text.clear();
     for (std::size_t frame = first; frame < last; ++frame) {
       reader_.decode(frame, nonzeros);
       for (std::size_t i = 0; i < nonzeros.count; ++i) append_line(nonzeros, i, text);
@@ -139,13 +121,10 @@ class TextExport {
   char separator_ = ' ';
   bool is_table_ = false;
   std::vector<Labels> labels_;  // per mode; for tables only
-  const TextSink& sink_;
   ProgressMeter meter_;
   ThreadPool pool_;
+  OrderedText text_;
   NonzeroReader reader_;
-  std::array<std::string, round_tasks> made_;
-  std::array<std::string, round_tasks> making_;
-  std::size_t made_count_ = 0;
   TextReport report_;
 };
 

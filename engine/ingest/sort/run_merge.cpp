@@ -343,7 +343,7 @@ class RunMerge final : public SortedRun {
   void release(Sequence& run, const PackedBlock& block) const {
     if (run.read == 0) run.released = block.offset;
     run.read = block.offset + block.bytes;
-    if (run.read - run.released < release_step_bytes) return;
+    if (run.read - run.released < release_step_bytes && !run.unread.empty()) return;
     store_->release(run.released, run.read - run.released);
     run.released = run.read;
   }
