@@ -18,6 +18,7 @@
 #include "blco/trace.hpp"
 #include "kernels/pass_request.hpp"
 #include "kernels/row_solver.hpp"
+#include "kernels/stop_poll.hpp"
 
 namespace blco {
 

@@ -4,19 +4,18 @@
 #include <span>
 #include <vector>
 
-#include "kernels/stop_poll.hpp"
-
 namespace blco {
 
 // V is symmetric positive semidefinite. Uses Cholesky if V is positive definite to working precision (every squared
 // pivot above R * eps * the largest diagonal entry). Otherwise uses the pseudo-inverse from V's eigenvalues, and treats
 // those up to R * eps * the largest as zero.
+//
+// One thread, and nothing stops it: at rank 4096 Cholesky takes 1.5 seconds and the pseudo-inverse 70.
 class RowSolver {
  public:
   // `v` is row-major R x R; only its lower triangle is read. Throws Error{invalid_argument} if that holds a number that
   // is not finite, or if `v` has not rank * rank numbers.
-  // Throws Error{cancelled} once `stop` says so.
-  RowSolver(std::span<const double> v, int rank, const StopPoll& stop = {});
+  RowSolver(std::span<const double> v, int rank);
 
   int rank() const { return rank_; }
   bool is_cholesky() const { return cholesky_; }

@@ -26,7 +26,7 @@ std::vector<double> random_gram(int rank, std::uint64_t inner, std::uint64_t see
 }
 
 TEST(RowSolver, FactorsADefiniteMatrix) {
-  for (const int rank : {1, 2, 3, 16, 33, 70}) {
+  for (const int rank : {1, 2, 3, 16, 33, 70, 131}) {
     const auto n = static_cast<std::size_t>(rank);
     const auto v = random_gram(rank, 2 * n + 1, 1);
 
@@ -61,7 +61,7 @@ TEST(RowSolver, ReadsOnlyTheLowerTriangle) {
 }
 
 TEST(RowSolver, TakesThePseudoInverseOfASingularMatrix) {
-  for (const int rank : {2, 7, 33}) {
+  for (const int rank : {2, 7, 33, 131}) {
     const auto n = static_cast<std::size_t>(rank);
     const auto v = random_gram(rank, n - 1, 3);
 

@@ -141,7 +141,7 @@ RowUpdate CpAls::update_rows(int mode, bool carried) {
   const double mean = trace > 0 ? trace / static_cast<double>(rank_) : 1.0;
   const double rho = constraint.needs_dual() ? mean : 0.0;
   for (std::size_t r = 0; r < rank; ++r) factored[r * rank + r] += rho;
-  const RowSolver solver(factored, rank_, context_.stop);
+  const RowSolver solver(factored, rank_);
   system_ranks_[static_cast<std::size_t>(mode)] = solver.numerical_rank();
   ++updated_modes_;
   RowProblem problem(solver);
