@@ -1,31 +1,88 @@
-// Rules over arrays of numbers, compiled once per instruction set for the compiler to vectorise.
+// Rules over vectors of numbers, compiled once per instruction set.
 #include "kernels/host/entry_terms.hpp"
 
 #include <array>
+#include <limits>
 
 #include "kernels/highway_targets.hpp"
-#include "kernels/host/lane_number.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/host/entry_terms.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
+// Must come after foreach_target.h:
+#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {
 namespace {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<double, 8>;
+using Vector = hn::Vec<Tag>;
+
 constexpr std::size_t partial_sums = 8;
+
+// A vector of numbers where the rules of pass_request.hpp take one number. These are compiled for any processor and so
+// must not pass a vector in registers: copies that are not trivial go through memory, or none is left after inlining.
+struct LaneNumber {
+  LaneNumber() = default;
+  HWY_ATTR LaneNumber(const LaneNumber& other) : lanes(other.lanes) {}
+  HWY_ATTR LaneNumber& operator=(const LaneNumber& other) {
+    lanes = other.lanes;
+    return *this;
+  }
+  HWY_ATTR explicit LaneNumber(Vector numbers) : lanes(numbers) {}
+  HWY_ATTR explicit LaneNumber(double number) : lanes(hn::Set(Tag(), number)) {}
+
+  Vector lanes;
+};
+
+LaneNumber operator+(const LaneNumber& a, const LaneNumber& b) { return LaneNumber(hn::Add(a.lanes, b.lanes)); }
+LaneNumber operator-(const LaneNumber& a, const LaneNumber& b) { return LaneNumber(hn::Sub(a.lanes, b.lanes)); }
+LaneNumber operator*(const LaneNumber& a, const LaneNumber& b) { return LaneNumber(hn::Mul(a.lanes, b.lanes)); }
+LaneNumber operator/(const LaneNumber& a, const LaneNumber& b) { return LaneNumber(hn::Div(a.lanes, b.lanes)); }
+
+LaneNumber lesser(const LaneNumber& a, const LaneNumber& b) {
+  return LaneNumber(hn::IfThenElse(hn::Lt(a.lanes, b.lanes), a.lanes, b.lanes));
+}
+LaneNumber greater(const LaneNumber& a, const LaneNumber& b) {
+  return LaneNumber(hn::IfThenElse(hn::Gt(a.lanes, b.lanes), a.lanes, b.lanes));
+}
+LaneNumber abs(const LaneNumber& x) { return LaneNumber(hn::Abs(x.lanes)); }
+
+// Highway's takes finite numbers above 0.
+LaneNumber log(const LaneNumber& x) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Vector zero = hn::Zero(Tag());
+  const Vector above = hn::IfThenElse(hn::Eq(x.lanes, zero), hn::Set(Tag(), -infinity), hn::Log(Tag(), x.lanes));
+  const Vector not_a_number = hn::Set(Tag(), std::numeric_limits<double>::quiet_NaN());
+  const Vector finite = hn::IfThenElse(hn::Lt(x.lanes, zero), not_a_number, above);
+  // Of infinity and of what is not a number: the argument itself.
+  return LaneNumber(hn::IfThenElse(hn::Lt(x.lanes, hn::Set(Tag(), infinity)), finite, x.lanes));
+}
+
+// Highway's takes numbers, but none so large that their exponents overflow.
+LaneNumber exp(const LaneNumber& x) {
+  const Vector far = hn::Set(Tag(), 1000.0);  // and beyond: the result overflows or vanishes
+  const Vector held = hn::Clamp(x.lanes, hn::Neg(far), far);
+  return LaneNumber(hn::IfThenElse(hn::Eq(x.lanes, x.lanes), hn::Exp(Tag(), held), x.lanes));
+}
+
+// Of x >= 0 only.
+LaneNumber pow(const LaneNumber& x, const LaneNumber& y) { return exp(y * log(x)); }
 
 // Always whole arrays, so that a nonzero's numbers do not depend on how many there are.
 template <class Rule>
-void apply_rule(const Rule& rule, const double* values, const double* models, double* terms, double* weights) {
-  for (std::size_t i = 0; i < most_entries; ++i) {
+HWY_FLATTEN void apply_rule(const Rule& rule, const double* values, const double* models, double* terms,
+                            double* weights) {
+  for (std::size_t i = 0; i < most_entries; i += hn::MaxLanes(Tag())) {
     LaneNumber term;
     LaneNumber weight;
-    rule(LaneNumber(values[i]), LaneNumber(models[i]), term, weight);
-    terms[i] = term.value;
-    weights[i] = weight.value;
+    rule(LaneNumber(hn::Load(Tag(), values + i)), LaneNumber(hn::Load(Tag(), models + i)), term, weight);
+    hn::Store(term.lanes, Tag(), terms + i);
+    hn::Store(weight.lanes, Tag(), weights + i);
   }
 }
 

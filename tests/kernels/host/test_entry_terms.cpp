@@ -1,13 +1,13 @@
-// Rules in vector code against the same rules in plain numbers, and functions without branches at their limits.
+// Rules in vector code against the same rules in plain numbers, and their functions at their limits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
 
 #include "kernels/host/entry_terms.hpp"
-#include "kernels/host/lane_number.hpp"
 #include "tests/every_loss.hpp"
 
 namespace blco::testing {
@@ -62,36 +62,55 @@ TEST(EntryTerms, TakeOnesWhereThereAreNoValues) {
   EXPECT_EQ(weights, (std::vector<double>{1.0, -1.5}));
 }
 
-TEST(LaneNumber, HasLogarithmAndExponentialToTheLastDigits) {
+// Term and weight of one nonzero, whose value is 0 unless given.
+struct Made {
+  double term;
+  double weight;
+};
+Made apply(const EntryFunction& function, double model, double value = 0) {
+  Made made{};
+  made.term = entry_terms(function, &value, &model, 1, &made.weight);
+  return made;
+}
+
+TEST(EntryTerms, HaveLogarithmAndExponentialToTheLastDigits) {
+  const EntryFunction exponential{EntryRule::given, {LossKind::poisson_log}};  // of an entry 0: exp(m)
+  const EntryFunction logarithm{EntryRule::ratio, {}, 1.0, 0.0};               // of an entry 1: log(m)
   std::mt19937_64 random(2);
   std::uniform_real_distribution<double> exponent(-700, 700);
   for (int i = 0; i < 20'000; ++i) {
     const double x = exponent(random);
-    const long double of_x = std::exp(static_cast<long double>(x));
-    const auto y = static_cast<double>(of_x);
+    const auto y = static_cast<double>(std::exp(static_cast<long double>(x)));
 
-    EXPECT_NEAR(exp(LaneNumber(x)).value / y, 1, 1e-15) << x;
-    EXPECT_NEAR(log(LaneNumber(y)).value, static_cast<double>(std::log(static_cast<long double>(y))),
+    EXPECT_NEAR(apply(exponential, x).term / y, 1, 1e-15) << x;
+    EXPECT_NEAR(apply(logarithm, y, 1).term, static_cast<double>(std::log(static_cast<long double>(y))),
                 1e-15 * std::max(1.0, std::abs(x)))
         << y;
   }
 }
 
-TEST(LaneNumber, KeepsTheLimitsOfItsFunctions) {
-  EXPECT_EQ(log(LaneNumber(1)).value, 0);
-  EXPECT_EQ(log(LaneNumber(0)).value, -infinite);
-  EXPECT_EQ(log(LaneNumber(infinite)).value, infinite);
-  EXPECT_TRUE(std::isnan(log(LaneNumber(-1)).value));
-  EXPECT_TRUE(std::isnan(log(LaneNumber(std::nan(""))).value));
-  EXPECT_EQ(exp(LaneNumber(0)).value, 1);
-  EXPECT_EQ(exp(LaneNumber(-infinite)).value, 0);
-  EXPECT_EQ(exp(LaneNumber(-2000)).value, 0);
-  EXPECT_EQ(exp(LaneNumber(710)).value, infinite);
-  EXPECT_EQ(exp(LaneNumber(infinite)).value, infinite);
-  EXPECT_TRUE(std::isnan(exp(LaneNumber(std::nan(""))).value));
-  EXPECT_EQ(pow(LaneNumber(0), LaneNumber(0.5)).value, 0);
-  EXPECT_NEAR(pow(LaneNumber(4), LaneNumber(-1.5)).value, 0.125, 1e-16);
-  EXPECT_EQ(abs(LaneNumber(-3)).value, 3);
+TEST(EntryTerms, KeepTheLimitsOfTheirFunctions) {
+  const EntryFunction ratio{EntryRule::ratio, {}, 1.0, 0.0};                   // of an entry 1: log(m)
+  const EntryFunction gamma{EntryRule::given, {LossKind::gamma}};              // of an entry 0: log(m + epsilon)
+  const EntryFunction exponential{EntryRule::given, {LossKind::poisson_log}};  // of an entry 0: exp(m)
+  const EntryFunction power{EntryRule::given, {LossKind::beta, 1.5}};          // of an entry 0: (m + epsilon)^1.5 / 1.5
+  const double not_a_number = std::nan("");
+
+  EXPECT_EQ(apply(ratio, 1, 1).term, 0);
+  EXPECT_EQ(apply(ratio, 0, 1).term, -infinite);
+  EXPECT_EQ(apply(ratio, infinite, 1).term, infinite);
+  EXPECT_TRUE(std::isnan(apply(gamma, -1).term));
+  EXPECT_TRUE(std::isnan(apply(gamma, not_a_number).term));
+  EXPECT_EQ(apply(exponential, 0).term, 1);
+  EXPECT_EQ(apply(exponential, -2000).term, 0);
+  EXPECT_EQ(apply(exponential, -infinite).weight, 0);
+  EXPECT_EQ(apply(exponential, 710).term, infinite);
+  EXPECT_EQ(apply(exponential, 1e300).term, infinite);
+  EXPECT_EQ(apply(exponential, infinite).weight, infinite);
+  EXPECT_TRUE(std::isnan(apply(exponential, not_a_number).term));
+  EXPECT_EQ(apply(power, -loss_epsilon).term, 0);
+  EXPECT_NEAR(apply(power, 4).term, 8 / 1.5, 1e-9);
+  EXPECT_EQ(apply({EntryRule::given, {LossKind::huber, 10}}, -3).term, 9);
 }
 
 }  // namespace
