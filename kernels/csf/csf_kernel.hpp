@@ -40,7 +40,7 @@ struct CsfPart {
 
 // out[i] += (product of the rows above) * (sum over the subtree below) at each node i of the target level. If that is
 // level 0, the rows of a part other than the first and the last one belong to it alone, and no lock is taken for them.
-void mttkrp_csf(const CsfTask<double>& task, const CsfPart& part);
-void mttkrp_csf(const CsfTask<float>& task, const CsfPart& part);
+template <class T>
+void mttkrp_csf(const CsfTask<T>& task, const CsfPart& part);
 
 }  // namespace blco

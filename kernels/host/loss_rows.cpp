@@ -306,21 +306,12 @@ void scatter_all(const Task& task, std::size_t count) {
 
 }  // namespace
 
-void model_values_f64(const RowsTask<double>& task, NonzeroRange range, std::size_t readable, double* models) {
+void find_values(const RowsTask<BLCO_SUM, BLCO_FACTOR>& task, NonzeroRange range, std::size_t readable,
+                 double* models) {
   find_all_models(task, range, readable, models);
 }
 
-void model_values_f32(const RowsTask<float>& task, NonzeroRange range, std::size_t readable, double* models) {
-  find_all_models(task, range, readable, models);
-}
-
-void model_values_mixed(const RowsTask<double, float>& task, NonzeroRange range, std::size_t readable, double* models) {
-  find_all_models(task, range, readable, models);
-}
-
-void scatter_rows_f64(const ScatterTask<double>& task, std::size_t count) { scatter_all(task, count); }
-void scatter_rows_f32(const ScatterTask<float>& task, std::size_t count) { scatter_all(task, count); }
-void scatter_rows_mixed(const ScatterTask<double, float>& task, std::size_t count) { scatter_all(task, count); }
+void scatter_nonzeros(const ScatterTask<BLCO_SUM, BLCO_FACTOR>& task, std::size_t count) { scatter_all(task, count); }
 
 }  // namespace blco::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -328,37 +319,21 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace blco {
 
-HWY_EXPORT(model_values_f64);
-HWY_EXPORT(model_values_f32);
-HWY_EXPORT(model_values_mixed);
+HWY_EXPORT(find_values);
+HWY_EXPORT(scatter_nonzeros);
 
-void model_values(const RowsTask<double>& task, NonzeroRange range, std::size_t readable, double* models) {
-  HWY_DYNAMIC_DISPATCH(model_values_f64)(task, range, readable, models);
+template <class Sum, class Factor>
+void model_values(const RowsTask<Sum, Factor>& task, NonzeroRange range, std::size_t readable, double* models) {
+  HWY_DYNAMIC_DISPATCH(find_values)(task, range, readable, models);
 }
 
-void model_values(const RowsTask<float>& task, NonzeroRange range, std::size_t readable, double* models) {
-  HWY_DYNAMIC_DISPATCH(model_values_f32)(task, range, readable, models);
+template <class Sum, class Factor>
+void scatter_rows(const ScatterTask<Sum, Factor>& task, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(scatter_nonzeros)(task, count);
 }
 
-void model_values(const RowsTask<double, float>& task, NonzeroRange range, std::size_t readable, double* models) {
-  HWY_DYNAMIC_DISPATCH(model_values_mixed)(task, range, readable, models);
-}
-
-HWY_EXPORT(scatter_rows_f64);
-HWY_EXPORT(scatter_rows_f32);
-HWY_EXPORT(scatter_rows_mixed);
-
-void scatter_rows(const ScatterTask<double>& task, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(scatter_rows_f64)(task, count);
-}
-
-void scatter_rows(const ScatterTask<float>& task, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(scatter_rows_f32)(task, count);
-}
-
-void scatter_rows(const ScatterTask<double, float>& task, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(scatter_rows_mixed)(task, count);
-}
+template void model_values(const RowsTask<BLCO_SUM, BLCO_FACTOR>&, NonzeroRange, std::size_t, double*);
+template void scatter_rows(const ScatterTask<BLCO_SUM, BLCO_FACTOR>&, std::size_t);
 
 }  // namespace blco
 #endif  // HWY_ONCE

@@ -14,9 +14,8 @@ namespace blco {
 // those of all modes; its output and values are not used. `readable`: how many nonzeros, from range.begin on, may be
 // looked at in order to prefetch. A value does not depend on how the nonzeros are cut into calls, nor on whether they
 // come as rows or as lines.
-void model_values(const RowsTask<double>& task, NonzeroRange range, std::size_t readable, double* models);
-void model_values(const RowsTask<float>& task, NonzeroRange range, std::size_t readable, double* models);
-void model_values(const RowsTask<double, float>& task, NonzeroRange range, std::size_t readable, double* models);
+template <class Sum, class Factor>
+void model_values(const RowsTask<Sum, Factor>& task, NonzeroRange range, std::size_t readable, double* models);
 
 // Matrices have a mask for line indices each; those of factors have no `first_row`.
 template <class Sum, class Factor = Sum>
@@ -40,8 +39,7 @@ constexpr bool can_scatter(int order) { return order == 3 || order == 4; }
 // out_n[i_n] += weight * prod_{m != n} A_m[i_m] for every mode n, of nonzeros [0, count), one after the other. The
 // numbers equal those of mttkrp_rows for each mode. A nonzero's rows are loaded once for all modes, and the additions
 // to the rows of one mode overlap with those of the others. Requires: can_scatter(task.order).
-void scatter_rows(const ScatterTask<double>& task, std::size_t count);
-void scatter_rows(const ScatterTask<float>& task, std::size_t count);
-void scatter_rows(const ScatterTask<double, float>& task, std::size_t count);
+template <class Sum, class Factor>
+void scatter_rows(const ScatterTask<Sum, Factor>& task, std::size_t count);
 
 }  // namespace blco

@@ -1,4 +1,4 @@
-// The row kernels, included once per instruction set by mttkrp_f32.cpp, mttkrp_f64.cpp and mttkrp_mixed.cpp.
+// The row kernels, included once per instruction set.
 #if defined(BLCO_MTTKRP_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BLCO_MTTKRP_ROWS_INL
 #undef BLCO_MTTKRP_ROWS_INL

@@ -55,8 +55,7 @@ struct NonzeroRange {
 
 // Adds the nonzeros of `range` to the output, one after the other. The numbers do not depend on how the nonzeros are
 // cut into calls, nor on whether they come as rows, as lines or sorted by row.
-void mttkrp_rows(const RowsTask<double>& task, NonzeroRange range);
-void mttkrp_rows(const RowsTask<float>& task, NonzeroRange range);
-void mttkrp_rows(const RowsTask<double, float>& task, NonzeroRange range);
+template <class Sum, class Factor>
+void mttkrp_rows(const RowsTask<Sum, Factor>& task, NonzeroRange range);
 
 }  // namespace blco
