@@ -2,14 +2,42 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
-#include "kernels/csf/row_locks.hpp"
+#include "kernels/aligned_buffer.hpp"
+#include "kernels/csf/csf_tree.hpp"
 
 namespace blco {
 
-inline constexpr std::size_t max_csf_levels = 8;
+// Locks for rows of an output that several threads add to. Rows share a pool of spin locks, each in a cache line of its
+// own. A lock is held for a few additions.
+class RowLocks {
+ public:
+  RowLocks() : locks_(std::make_unique<Lock[]>(count)) {}
+
+  static constexpr std::uint64_t bytes() { return count * sizeof(Lock); }
+
+  void lock(std::uint64_t row) {
+    std::atomic_flag& flag = locks_[row % count].flag;
+    while (flag.test_and_set(std::memory_order_acquire)) flag.wait(true, std::memory_order_relaxed);
+  }
+  void unlock(std::uint64_t row) {
+    std::atomic_flag& flag = locks_[row % count].flag;
+    flag.clear(std::memory_order_release);
+    flag.notify_one();
+  }
+
+ private:
+  static constexpr std::size_t count = 1024;
+  struct alignas(cache_line_bytes) Lock {
+    std::atomic_flag flag;
+  };
+
+  std::unique_ptr<Lock[]> locks_;
+};
 
 template <class T>
 struct CsfLevel {
@@ -29,13 +57,6 @@ struct CsfTask {
   T* output = nullptr;
   std::uint64_t stride = 0;   // elements from one row to the next, in every matrix: padded_rank<T>
   RowLocks* locks = nullptr;  // for rows that other parts may add to; nullptr: none do
-};
-
-// Per level the nodes [begin, end) that have nonzeros in the part; its first and last ones may have nonzeros in other
-// parts too.
-struct CsfPart {
-  std::array<std::uint32_t, max_csf_levels> begin{};
-  std::array<std::uint32_t, max_csf_levels> end{};
 };
 
 // out[i] += (product of the rows above) * (sum over the subtree below) at each node i of the target level. If that is

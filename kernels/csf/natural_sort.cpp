@@ -4,9 +4,8 @@
 #include <cstddef>
 #include <numeric>
 
-#include "kernels/csf/counting_scatter.hpp"
-
 namespace blco {
+
 std::vector<std::uint32_t> sorted_by(const CoordinateLists& tensor, std::span<const int> modes, Executor& executor) {
   std::vector<std::uint32_t> order(tensor.nnz());
   std::iota(order.begin(), order.end(), std::uint32_t{0});

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/csf/csf_kernel.hpp"
 #include "kernels/csf/natural_sort.hpp"
 #include "kernels/host/sorted_tiles.hpp"
 #include "kernels/part_ranges.hpp"

@@ -10,7 +10,6 @@
 #include "blco/executor.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/backend.hpp"
-#include "kernels/csf/csf_cuts.hpp"
 #include "kernels/csf/csf_tree.hpp"
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/mttkrp_rows.hpp"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/csf/coordinate_lists.hpp"
+#include "kernels/csf/natural_sort.hpp"
 #include "tests/random_tensor.hpp"
 
 namespace blco::testing {

@@ -5,7 +5,6 @@
 #include <array>
 #include <vector>
 
-#include "kernels/csf/csf_cuts.hpp"
 #include "kernels/csf/csf_tree.hpp"
 #include "tests/kernels/csf/csf_cases.hpp"
 

@@ -3,8 +3,8 @@
 #include <atomic>
 #include <utility>
 
-#include "kernels/csf/csf_cuts.hpp"
 #include "kernels/csf/csf_kernel.hpp"
+#include "kernels/csf/csf_tree.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/part_ranges.hpp"
 #include "tests/bench/rivals/csf/csf_pieces.hpp"
