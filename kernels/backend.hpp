@@ -140,6 +140,20 @@ constexpr std::uint64_t output_number_bytes(Precision precision) {
   return precision == Precision::f32 ? sizeof(float) : sizeof(double);
 }
 
+// Calls visit.operator()<Sum, Factor>() with these two types.
+template <class Visit>
+auto with_precision(Precision precision, const Visit& visit) {
+  switch (precision) {
+    case Precision::f32:
+      return visit.template operator()<float, float>();
+    case Precision::mixed:
+      return visit.template operator()<double, float>();
+    case Precision::f64:
+      break;
+  }
+  return visit.template operator()<double, double>();
+}
+
 struct BackendConfig {
   TensorLayout layout;
   int rank = 1;
