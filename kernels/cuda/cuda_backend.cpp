@@ -7,30 +7,126 @@
 #include "kernels/cuda_backend.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "blco/bits.hpp"
+#include "blco/trace.hpp"
 #include "kernels/backend_checks.hpp"
 #include "kernels/cuda/dense.hpp"
 #include "kernels/cuda/device_chunk.hpp"
-#include "kernels/cuda/device_lane.hpp"
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/device_outputs.hpp"
-#include "kernels/cuda/device_trace.hpp"
-#include "kernels/cuda/loss_launcher.hpp"
-#include "kernels/cuda/mttkrp_launcher.hpp"
-#include "kernels/cuda/nvtx_range.hpp"
+#include "kernels/cuda/frame_launcher.hpp"
 #include "kernels/cuda/resolution.hpp"
 #include "kernels/cuda/staged_transfer.hpp"
 #include "kernels/factor_set.hpp"
+
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#endif
 
 namespace blco {
 namespace {
 
 using namespace cuda;
+
+// A device buffer, its stream, and the event recorded after the copy from the staging buffer of the same number.
+struct Lane {
+  explicit Lane(std::uint64_t bytes) : memory(bytes, "a lane"), stream(Stream::Priority::urgent) {}
+
+  DeviceBuffer memory;
+  Stream stream;
+  Event staged{Event::Timing::off, cudaEventBlockingSync};  // readers wait for it, and must not spin meanwhile
+};
+
+struct Resident {
+  DeviceChunk chunk;  // in device memory, or packed
+  ChunkView packed;   // in the caller's pinned memory, if sent over the link in every pass
+  bool crosses_link = false;
+  std::size_t lane = 0;  // whose stream copies it, until the end of the pass that keeps it
+};
+
+// Says what a pass has found.
+[[noreturn]] void throw_fault(FaultRecord fault) {
+  throw Error(ErrorKind::corrupt, "chunk " + std::to_string((fault >> 8) - 1) + ": a coordinate of mode " +
+                                      std::to_string(fault & 255) +
+                                      " lies outside the tensor; the file is damaged, ingest it again");
+}
+
+// Times the copies and kernels of one pass by events, and reports them when the pass has ended. Does nothing without
+// a sink. Call from one thread.
+class DeviceTrace {
+ public:
+  using Mark = std::size_t;
+
+  explicit DeviceTrace(TraceSink* sink) : sink_(sink) {}
+
+  // Sets time zero. Against the host's clock, times are off by the delay of this event on its way to the device.
+  void begin_pass(cudaStream_t stream) {
+    used_ = 0;
+    spans_.clear();
+    begin_ = std::chrono::steady_clock::now();
+    mark(stream);
+  }
+
+  Mark mark(cudaStream_t stream) {
+    if (sink_ == nullptr) return 0;
+    if (used_ == events_.size()) events_.emplace_back(Event::Timing::on);
+    events_[used_].record(stream);
+    return used_++;
+  }
+
+  void add(std::string track, const char* name, std::uint64_t chunk, std::uint64_t bytes, Mark from, Mark to) {
+    if (sink_ != nullptr) spans_.push_back({std::move(track), name, chunk, bytes, from, to});
+  }
+
+  // Requires: all marks have passed.
+  void report() {
+    for (const Span& span : spans_) {
+      sink_->add({span.track, span.name, time_of(span.from), time_of(span.to), span.chunk, span.bytes});
+    }
+    spans_.clear();
+  }
+
+ private:
+  struct Span {
+    std::string track;
+    const char* name;
+    std::uint64_t chunk;
+    std::uint64_t bytes;
+    Mark from;
+    Mark to;
+  };
+
+  std::chrono::steady_clock::time_point time_of(Mark mark) const {
+    const std::chrono::duration<double, std::milli> since(events_[mark].milliseconds_since(events_[0]));
+    return begin_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(since);
+  }
+
+  TraceSink* sink_;
+  std::chrono::steady_clock::time_point begin_;
+  std::vector<Event> events_;  // the first marks the beginning of the pass
+  std::size_t used_ = 0;
+  std::vector<Span> spans_;
+};
+
+// A named range on the profiler's timeline, if NVTX is available.
+class NvtxRange {
+ public:
+#ifdef NVTX_VERSION
+  explicit NvtxRange(const char* name) { nvtxRangePushA(name); }
+  ~NvtxRange() { nvtxRangePop(); }
+#else
+  explicit NvtxRange(const char*) {}
+  ~NvtxRange() {}
+#endif
+  NvtxRange(const NvtxRange&) = delete;
+  NvtxRange& operator=(const NvtxRange&) = delete;
+};
 
 template <class Sum, class Factor>
 class CudaBackend final : public Backend {

@@ -9,7 +9,7 @@
 #include "engine/stream/planner.hpp"
 #include "engine/stream/streamer.hpp"
 #include "io/file/direct_file.hpp"
-#include "kernels/cuda/term_slots.hpp"
+#include "kernels/cuda/device_sizes.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/stream/count_tier.hpp"
 #include "tests/engine/stream/linked_bytes.hpp"
