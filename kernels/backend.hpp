@@ -88,8 +88,14 @@ class Backend {
   virtual void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
   // Same for scattered rows: `rows` lists their numbers, each once, and `values` holds the rows in that order. Takes
   // one call per row unless a backend does better.
-  virtual void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values);
-  virtual void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const;
+  virtual void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) {
+    const std::size_t rank = rows.empty() ? 0 : values.size() / rows.size();
+    for (std::size_t i = 0; i < rows.size(); ++i) load_factor(mode, rows[i], values.subspan(i * rank, rank));
+  }
+  virtual void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const {
+    const std::size_t rank = rows.empty() ? 0 : values.size() / rows.size();
+    for (std::size_t i = 0; i < rows.size(); ++i) store_factor(mode, rows[i], values.subspan(i * rank, rank));
+  }
   // Returns all rows, I_n x R, in new memory; first frees the output, at the end the backend's matrix. No passes may
   // follow.
   virtual std::vector<double> take_factor(int mode) = 0;
@@ -138,6 +144,20 @@ constexpr std::uint64_t factor_number_bytes(Precision precision) {
 }
 constexpr std::uint64_t output_number_bytes(Precision precision) {
   return precision == Precision::f32 ? sizeof(float) : sizeof(double);
+}
+
+// Calls visit.operator()<Sum, Factor>() with these two types.
+template <class Visit>
+auto with_precision(Precision precision, const Visit& visit) {
+  switch (precision) {
+    case Precision::f32:
+      return visit.template operator()<float, float>();
+    case Precision::mixed:
+      return visit.template operator()<double, float>();
+    case Precision::f64:
+      break;
+  }
+  return visit.template operator()<double, double>();
 }
 
 struct BackendConfig {

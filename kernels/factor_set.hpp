@@ -12,11 +12,11 @@ namespace blco {
 template <class Matrix>
 class FactorSet {
  public:
-  void add(Matrix current) { current_.push_back(std::move(current)); }
-  // `previous` has the same size; its contents do not matter.
-  void add(Matrix current, Matrix previous) {
-    add(std::move(current));
-    previous_.push_back(std::move(previous));
+  // Adds make(), and if previous factors are kept, another one for the factor before.
+  template <class Make>
+  void add(bool keep_previous, const Make& make) {
+    current_.push_back(make());
+    if (keep_previous) previous_.push_back(make());
   }
 
   Matrix& operator[](int mode) { return current_[static_cast<std::size_t>(mode)]; }

@@ -1,4 +1,4 @@
-// The kernels of the CSF family, included once per instruction set by csf_kernel.cpp and by those of slices.
+// The loops of the CSF family, included once per instruction set.
 #if defined(BLCO_CSF_KERNEL_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BLCO_CSF_KERNEL_INL
 #undef BLCO_CSF_KERNEL_INL

@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {
 
-void walk_part_of_tree(const CsfTask<BLCO_SUM>& task, const CsfPart& part) { walk<TreeWalk>(task, part); }
+void walk_part(const CsfTask<BLCO_SUM>& task, const CsfPart& part) { walk<TreeWalk>(task, part); }
 
 }  // namespace blco::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -21,11 +21,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace blco {
 
-HWY_EXPORT(walk_part_of_tree);
+HWY_EXPORT(walk_part);
 
 template <class T>
 void mttkrp_csf(const CsfTask<T>& task, const CsfPart& part) {
-  HWY_DYNAMIC_DISPATCH(walk_part_of_tree)(task, part);
+  HWY_DYNAMIC_DISPATCH(walk_part)(task, part);
 }
 
 template void mttkrp_csf(const CsfTask<BLCO_SUM>&, const CsfPart&);

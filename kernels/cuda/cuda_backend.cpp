@@ -7,63 +7,302 @@
 #include "kernels/cuda_backend.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "blco/bits.hpp"
+#include "blco/trace.hpp"
 #include "kernels/backend_checks.hpp"
 #include "kernels/cuda/dense.hpp"
 #include "kernels/cuda/device_chunk.hpp"
-#include "kernels/cuda/device_lane.hpp"
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/device_outputs.hpp"
-#include "kernels/cuda/device_trace.hpp"
-#include "kernels/cuda/loss_launcher.hpp"
-#include "kernels/cuda/mttkrp_launcher.hpp"
-#include "kernels/cuda/nvtx_range.hpp"
+#include "kernels/cuda/frame_launcher.hpp"
 #include "kernels/cuda/resolution.hpp"
 #include "kernels/cuda/staged_transfer.hpp"
 #include "kernels/factor_set.hpp"
+
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#endif
 
 namespace blco {
 namespace {
 
 using namespace cuda;
 
+// A device buffer, its stream, and the event recorded after the copy from the staging buffer of the same number.
+struct Lane {
+  explicit Lane(std::uint64_t bytes) : memory(bytes, "a lane"), stream(Stream::Priority::urgent) {}
+
+  DeviceBuffer memory;
+  Stream stream;
+  Event staged{Event::Timing::off, cudaEventBlockingSync};  // readers wait for it, and must not spin meanwhile
+};
+
+struct Resident {
+  DeviceChunk chunk;  // in device memory, or packed
+  ChunkView packed;   // in the caller's pinned memory, if sent over the link in every pass
+  bool crosses_link = false;
+  std::size_t lane = 0;  // whose stream copies it, until the end of the pass that keeps it
+};
+
+// Says what a pass has found.
+[[noreturn]] void throw_fault(FaultRecord fault) {
+  throw Error(ErrorKind::corrupt, "chunk " + std::to_string((fault >> 8) - 1) + ": a coordinate of mode " +
+                                      std::to_string(fault & 255) +
+                                      " lies outside the tensor; the file is damaged, ingest it again");
+}
+
+// Times the copies and kernels of one pass by events, and reports them when the pass has ended. Does nothing without
+// a sink. Call from one thread.
+class DeviceTrace {
+ public:
+  using Mark = std::size_t;
+
+  explicit DeviceTrace(TraceSink* sink) : sink_(sink) {}
+
+  // Sets time zero. Against the host's clock, times are off by the delay of this event on its way to the device.
+  void begin_pass(cudaStream_t stream) {
+    used_ = 0;
+    spans_.clear();
+    begin_ = std::chrono::steady_clock::now();
+    mark(stream);
+  }
+
+  Mark mark(cudaStream_t stream) {
+    if (sink_ == nullptr) return 0;
+    if (used_ == events_.size()) events_.emplace_back(Event::Timing::on);
+    events_[used_].record(stream);
+    return used_++;
+  }
+
+  void add(std::string track, const char* name, std::uint64_t chunk, std::uint64_t bytes, Mark from, Mark to) {
+    if (sink_ != nullptr) spans_.push_back({std::move(track), name, chunk, bytes, from, to});
+  }
+
+  // Requires: all marks have passed.
+  void report() {
+    for (const Span& span : spans_) {
+      sink_->add({span.track, span.name, time_of(span.from), time_of(span.to), span.chunk, span.bytes});
+    }
+    spans_.clear();
+  }
+
+ private:
+  struct Span {
+    std::string track;
+    const char* name;
+    std::uint64_t chunk;
+    std::uint64_t bytes;
+    Mark from;
+    Mark to;
+  };
+
+  std::chrono::steady_clock::time_point time_of(Mark mark) const {
+    const std::chrono::duration<double, std::milli> since(events_[mark].milliseconds_since(events_[0]));
+    return begin_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(since);
+  }
+
+  TraceSink* sink_;
+  std::chrono::steady_clock::time_point begin_;
+  std::vector<Event> events_;  // the first marks the beginning of the pass
+  std::size_t used_ = 0;
+  std::vector<Span> spans_;
+};
+
+// A named range on the profiler's timeline, if NVTX is available.
+class NvtxRange {
+ public:
+#ifdef NVTX_VERSION
+  explicit NvtxRange(const char* name) { nvtxRangePushA(name); }
+  ~NvtxRange() { nvtxRangePop(); }
+#else
+  explicit NvtxRange(const char*) {}
+  ~NvtxRange() {}
+#endif
+  NvtxRange(const NvtxRange&) = delete;
+  NvtxRange& operator=(const NvtxRange&) = delete;
+};
+
 template <class Sum, class Factor>
 class CudaBackend final : public Backend {
  public:
-  explicit CudaBackend(const CudaConfig& config);
+  explicit CudaBackend(const CudaConfig& config)
+      : config_(config),
+        layout_(config.backend.layout),
+        outputs_(config),
+        terms_(config.lanes, config.limits.multiprocessors),
+        dense_sizes_(std::ranges::max(layout_.shape()), config.backend.rank, sizeof(Sum), sizeof(Factor),
+                     config.backend.dual_modes != 0),
+        scratch_(dense_sizes_.bytes, "scratch"),
+        small_(line_table_bytes(layout_) + sizeof(FaultRecord), "tables"),
+        launcher_(layout_, config.backend.rank, config.limits, config.resolution, config.variant),
+        trace_(config.backend.trace),
+        dense_(dense_sizes_, scratch_.as<void>(), main_, transfer_) {
+    for (int mode = 0; mode < layout_.order(); ++mode) {
+      add_factor(mode);
+      grams_.emplace_back();
+    }
+    fault_ = reinterpret_cast<FaultRecord*>(small_.as<std::byte>() + line_table_bytes(layout_));
+    arena_ = DeviceBuffer(config.resident_bytes, "chunks that stay on the device");
+    for (int i = 0; i < resident_streams; ++i) resident_streams_.emplace_back();
+    for (int lane = 0; lane < config.lanes; ++lane) lanes_.emplace_back(config.lane_bytes);
+
+    MttkrpArguments<Sum, Factor>& shared = launcher_.shared_arguments();
+    shared.tables = small_.as<std::uint64_t>();
+    shared.fault = fault_;
+    std::uint64_t* tables = small_.as<std::uint64_t>();
+    const auto upload = [&](const ByteTables& all, std::size_t bytes) {
+      transfer_.upload(std::as_bytes(std::span(all.byte)).first(bytes), tables, main_);
+      tables += bytes / sizeof(std::uint64_t);
+    };
+    upload(make_index_tables(layout_), table_bytes(index_bytes(layout_)));
+    upload(make_key_tables(layout_), table_bytes(key_bytes(layout_)));
+  }
 
   std::string name() const override { return "cuda: " + config_.limits.name; }
   std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override {
     return std::make_unique<PinnedBuffer>(bytes);
   }
 
-  void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
-  void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override;
-  std::vector<double> take_factor(int mode) override;
+  void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override {
+    const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
+    transfer_.upload_numbers(rows, factors_[mode].template as<Factor>() + offset, main_);
+    grams_[index(mode)].clear();
+  }
 
-  void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) override;
-  void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const override;
-  void begin_pass(const PassRequest& request) override;
-  void submit(int lane, const ChunkView& chunk) override;
+  void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override {
+    const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
+    transfer_.download_numbers(factors_[mode].template as<const Factor>() + offset, rows, main_);
+  }
+
+  std::vector<double> take_factor(int mode) override {
+    std::vector<double> rows(static_cast<std::size_t>(numbers(mode)));
+    transfer_.download_numbers(factors_.take(mode).template as<const Factor>(), rows, main_);
+    return rows;
+  }
+
+  void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) override {
+    require(has_dual(mode), "load_dual: mode " + std::to_string(mode) + " is not one of dual_modes");
+    const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
+    transfer_.upload_numbers(rows, duals_[mode].template as<Factor>() + offset, main_);
+  }
+
+  void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const override {
+    require(has_dual(mode), "store_dual: mode " + std::to_string(mode) + " is not one of dual_modes");
+    const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
+    transfer_.download_numbers(duals_[mode].template as<const Factor>() + offset, rows, main_);
+  }
+
+  void begin_pass(const PassRequest& request) override {
+    require(config_.backend.all_outputs || !has_several(request.outputs),
+            "begin_pass: a backend without all_outputs has room for one output");
+    require(!request.continues || (!request.is_mttkrp() && request.outputs == pass_.outputs),
+            "begin_pass: a loss pass continues one with the same outputs");
+    // After a pass that failed midway, its chunks may still be adding to the output.
+    if (pass_runs_) join_streams();
+    pending_.clear();
+    pass_runs_ = true;
+    pass_ = request;
+    next_lane_ = next_resident_stream_ = 0;  // so that terms add up in the same order in every pass
+    trace_.begin_pass(main_.get());
+    outputs_.begin(request.outputs, request.continues, main_.get());
+    if (request.is_mttkrp()) {
+      MttkrpArguments<Sum, Factor>& shared = launcher_.shared_arguments();
+      shared.mode = request.only_mode();
+      static_cast<OutputCopies<Sum>&>(shared) = outputs_[shared.mode];
+      set_factors(shared);
+    } else {
+      begin_loss_pass(request);
+    }
+    fill_zero(fault_, sizeof(FaultRecord), main_.get());
+    zeroed_.record(main_.get());
+    for (std::size_t i = 0; i < lanes_.size() + resident_streams_.size(); ++i) stream_of(i).wait(zeroed_);
+  }
+
+  void submit(int lane, const ChunkView& chunk) override {
+    copy_and_compute(static_cast<std::size_t>(lane), chunk, /*staged=*/true);
+  }
+
   void wait_lane(int lane) override { lanes_.at(static_cast<std::size_t>(lane)).staged.wait("copying a chunk"); }
-  ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override;
-  void submit_resident(ResidentId chunk) override;
-  void finish_pass() override;
-  double sum_of_terms() const override { return sum_of_terms_; }
-  void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override;
+  ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override {
+    Resident resident;
+    resident.lane = static_cast<std::size_t>(lane);
+    resident.crosses_link = form == ResidentForm::packed;
+    if (resident.crosses_link) {
+      resident.packed = chunk;
+    } else {
+      Lane& used = lanes_.at(resident.lane);
+      resident.chunk = place_chunk(chunk, layout_, arena_.as<std::byte>() + arena_used_);
+      const std::uint64_t bytes = cuda_chunk_bytes(resident.chunk.payload_bytes);
+      require(bytes <= arena_.bytes() - arena_used_,
+              "the room planned for chunks on the device is used up at chunk " + std::to_string(chunk.number));
+      copy_payloads(chunk, resident.chunk, used.stream.get());
+      used.staged.record(used.stream.get());
+      arena_used_ += bytes;
+    }
+    residents_.push_back(std::move(resident));
+    return residents_.size() - 1;
+  }
 
-  RowUpdate update_rows(int mode, const RowProblem& problem) override;
+  void submit_resident(ResidentId chunk) override {
+    const Resident& resident = residents_.at(chunk);
+    if (resident.crosses_link) {
+      next_lane_ = (next_lane_ + 1) % lanes_.size();
+      copy_and_compute(next_lane_, resident.packed, /*staged=*/false);
+    } else if (chunk >= settled_residents_) {
+      compute({{&resident.chunk}}, resident.lane);
+    } else {
+      pending_.push_back(chunk);
+      if (pending_.size() == max_chunks_of_launch) compute_pending();
+    }
+  }
+
+  void finish_pass() override {
+    const NvtxRange range("finish pass");
+    compute_pending();
+    join_streams();
+    outputs_.merge(main_.get());
+    FaultRecord fault = 0;
+    transfer_.download(fault_, std::as_writable_bytes(std::span(&fault, 1)), main_);
+    sum_of_terms_ = pass_.is_mttkrp() ? 0 : terms_.total(transfer_, main_);
+    pass_runs_ = false;
+    settled_residents_ = residents_.size();
+    trace_.report();
+    if (fault != 0) throw_fault(fault);
+  }
+
+  double sum_of_terms() const override { return sum_of_terms_; }
+  void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override {
+    require(has_mode(pass_.outputs, mode), "read_output: the last pass has not filled mode " + std::to_string(mode));
+    transfer_.download_numbers<Sum>(outputs_.data(mode) + offset_of_rows(mode, first_row, rows.size()), rows, main_);
+  }
+
+  RowUpdate update_rows(int mode, const RowProblem& problem) override {
+    check_row_problem(problem, config_.backend.rank, has_dual(mode));
+    const NvtxRange range("update rows");
+    Factor* factor = factors_.begin_update(mode).template as<Factor>();
+    if (problem.constraint.needs_dual()) duals_.begin_update(mode);
+    const OldDeviceRows<Factor> old{factors_.before_update(mode).template as<const Factor>(),
+                                    duals_.before_update(mode).template as<const Factor>(),
+                                    duals_[mode].template as<Factor>()};
+    return dense_.update_rows(outputs_.data(mode), length(mode), problem, old, factor, grams_[index(mode)]);
+  }
+
   void restore_factor(int mode) override {
     factors_.restore(mode);
     duals_.restore(mode);
     grams_[index(mode)].clear();
   }
-  std::span<const double> gram(int mode) override;
+  std::span<const double> gram(int mode) override {
+    std::vector<double>& gram = grams_[index(mode)];
+    if (gram.empty()) gram = dense_.gram(factors_[mode].template as<const Factor>(), length(mode));
+    return gram;
+  }
 
  private:
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
@@ -71,23 +310,78 @@ class CudaBackend final : public Backend {
   std::uint64_t numbers(int mode) const { return length(mode) * static_cast<std::uint64_t>(config_.backend.rank); }
 
   bool has_dual(int mode) const { return has_mode(config_.backend.dual_modes, mode); }
-  void add_factor(int mode);
+  void add_factor(int mode) {
+    const auto allocate = [&] { return DeviceBuffer(numbers(mode) * sizeof(Factor), "a factor"); };
+    const auto allocate_dual = [&] {
+      return DeviceBuffer(has_dual(mode) ? numbers(mode) * sizeof(Factor) : 0, "a dual");
+    };
+    factors_.add(config_.backend.keep_previous, allocate);
+    duals_.add(config_.backend.keep_previous, allocate_dual);
+    if (has_dual(mode)) fill_zero(duals_[mode].template as<Factor>(), duals_[mode].bytes(), main_.get());
+  }
+
   std::uint64_t offset_of_rows(int mode, std::uint64_t first_row, std::size_t count) const {
     check_row_block(length(mode), config_.backend.rank, first_row, count);
     return first_row * static_cast<std::uint64_t>(config_.backend.rank);
   }
-  void copy_and_compute(std::size_t lane, const ChunkView& chunk, bool staged);
-  void begin_loss_pass(const PassRequest& request);
+  void copy_and_compute(std::size_t lane, const ChunkView& chunk, bool staged) {
+    Lane& used = lanes_.at(lane);
+    const DeviceChunk placed = place_chunk(chunk, layout_, used.memory.template as<std::byte>());
+    const auto begin = trace_.mark(used.stream.get());
+    copy_payloads(chunk, placed, used.stream.get());
+    if (staged) used.staged.record(used.stream.get());
+    trace_.add("copy " + std::to_string(lane), "copy", chunk.number, placed.payload_bytes, begin,
+               trace_.mark(used.stream.get()));
+    compute({{&placed}}, lane);
+  }
+
+  void begin_loss_pass(const PassRequest& request) {
+    if (!loss_launcher_) loss_launcher_.emplace(launcher_.shared_arguments(), config_.limits, config_.resolution);
+    LossArguments<Sum, Factor>& shared = loss_launcher_->shared_arguments();
+    shared.function = *request.function;
+    shared.outputs = request.outputs;
+    for (int mode = 0; mode < layout_.order(); ++mode) {
+      if (has_mode(request.outputs, mode)) shared.output[mode] = outputs_[mode];
+    }
+    set_factors(shared);
+    if (!request.continues) terms_.clear(main_.get());
+  }
+
   void set_factors(FrameArguments<Factor>& arguments) const {
     for (int m = 0; m < layout_.order(); ++m) arguments.factors[m] = factors_[m].template as<const Factor>();
   }
-  void compute(std::span<const DeviceChunk* const> chunks, std::size_t stream);
-  void compute_pending();
+  void compute(std::span<const DeviceChunk* const> chunks, std::size_t stream) {
+    const NvtxRange range(pass_.is_mttkrp() ? "mttkrp" : "loss pass");
+    cudaStream_t queue = stream_of(stream).get();
+    const auto begin = trace_.mark(queue);
+    const char* name = pass_.is_mttkrp() ? launcher_.launch(chunks, queue)
+                                         : loss_launcher_->launch(chunks, terms_.of_stream(stream), queue);
+    trace_.add(stream < lanes_.size() ? "kernel " + std::to_string(stream)
+                                      : "kernel of residents " + std::to_string(stream - lanes_.size()),
+               name, chunks.front()->number, 0, begin, trace_.mark(queue));
+  }
+
+  // A launch of many chunks has many frames for each warp, and few warps that wait for the last of them.
+  void compute_pending() {
+    if (pending_.empty()) return;
+    std::vector<const DeviceChunk*> chunks;
+    for (const ResidentId id : pending_) chunks.push_back(&residents_[id].chunk);
+    pending_.clear();
+    next_resident_stream_ = (next_resident_stream_ + 1) % resident_streams_.size();
+    compute(chunks, lanes_.size() + next_resident_stream_);
+  }
+
   // Those of lanes, then those of residents.
   Stream& stream_of(std::size_t number) {
     return number < lanes_.size() ? lanes_[number].stream : resident_streams_[number - lanes_.size()];
   }
-  void join_streams();
+  // Makes the main stream wait for all others.
+  void join_streams() {
+    for (std::size_t i = 0; i < lanes_.size() + resident_streams_.size(); ++i) {
+      joined_.record(stream_of(i).get());
+      main_.wait(joined_);
+    }
+  }
 
   CudaConfig config_;
   TensorLayout layout_;
@@ -125,267 +419,14 @@ class CudaBackend final : public Backend {
   std::vector<Lane> lanes_;
 };
 
-template <class Sum, class Factor>
-CudaBackend<Sum, Factor>::CudaBackend(const CudaConfig& config)
-    : config_(config),
-      layout_(config.backend.layout),
-      outputs_(config),
-      terms_(config.lanes, config.limits.multiprocessors),
-      dense_sizes_(std::ranges::max(layout_.shape()), config.backend.rank, sizeof(Sum), sizeof(Factor),
-                   config.backend.dual_modes != 0),
-      scratch_(dense_sizes_.bytes, "scratch"),
-      small_(line_table_bytes(layout_) + sizeof(FaultRecord), "tables"),
-      launcher_(layout_, config.backend.rank, config.limits, config.resolution, config.variant),
-      trace_(config.backend.trace),
-      dense_(dense_sizes_, scratch_.as<void>(), main_, transfer_) {
-  for (int mode = 0; mode < layout_.order(); ++mode) {
-    add_factor(mode);
-    grams_.emplace_back();
-  }
-  fault_ = reinterpret_cast<FaultRecord*>(small_.as<std::byte>() + line_table_bytes(layout_));
-  arena_ = DeviceBuffer(config.resident_bytes, "chunks that stay on the device");
-  for (int i = 0; i < resident_streams; ++i) resident_streams_.emplace_back();
-  for (int lane = 0; lane < config.lanes; ++lane) lanes_.emplace_back(config.lane_bytes);
-
-  MttkrpArguments<Sum, Factor>& shared = launcher_.shared_arguments();
-  shared.tables = small_.as<std::uint64_t>();
-  shared.fault = fault_;
-  std::uint64_t* tables = small_.as<std::uint64_t>();
-  const auto upload = [&](const ByteTables& all, std::size_t bytes) {
-    transfer_.upload(std::as_bytes(std::span(all.byte)).first(bytes), tables, main_);
-    tables += bytes / sizeof(std::uint64_t);
-  };
-  upload(make_index_tables(layout_), table_bytes(index_bytes(layout_)));
-  upload(make_key_tables(layout_), table_bytes(key_bytes(layout_)));
-}
-
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::add_factor(int mode) {
-  const auto allocate = [&] { return DeviceBuffer(numbers(mode) * sizeof(Factor), "a factor"); };
-  const auto allocate_dual = [&] {
-    return DeviceBuffer(has_dual(mode) ? numbers(mode) * sizeof(Factor) : 0, "a dual");
-  };
-  if (config_.backend.keep_previous) {
-    factors_.add(allocate(), allocate());
-    duals_.add(allocate_dual(), allocate_dual());
-  } else {
-    factors_.add(allocate());
-    duals_.add(allocate_dual());
-  }
-  if (has_dual(mode)) fill_zero(duals_[mode].template as<Factor>(), duals_[mode].bytes(), main_.get());
-}
-
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
-  const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
-  transfer_.upload_numbers(rows, factors_[mode].template as<Factor>() + offset, main_);
-  grams_[index(mode)].clear();
-}
-
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
-  transfer_.download_numbers(factors_[mode].template as<const Factor>() + offset, rows, main_);
-}
-
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) {
-  require(has_dual(mode), "load_dual: mode " + std::to_string(mode) + " is not one of dual_modes");
-  const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
-  transfer_.upload_numbers(rows, duals_[mode].template as<Factor>() + offset, main_);
-}
-
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  require(has_dual(mode), "store_dual: mode " + std::to_string(mode) + " is not one of dual_modes");
-  const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
-  transfer_.download_numbers(duals_[mode].template as<const Factor>() + offset, rows, main_);
-}
-
-template <class Sum, class Factor>
-std::vector<double> CudaBackend<Sum, Factor>::take_factor(int mode) {
-  std::vector<double> rows(static_cast<std::size_t>(numbers(mode)));
-  transfer_.download_numbers(factors_.take(mode).template as<const Factor>(), rows, main_);
-  return rows;
-}
-
-// Makes the main stream wait for all others.
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::join_streams() {
-  for (std::size_t i = 0; i < lanes_.size() + resident_streams_.size(); ++i) {
-    joined_.record(stream_of(i).get());
-    main_.wait(joined_);
-  }
-}
-
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::begin_pass(const PassRequest& request) {
-  require(config_.backend.all_outputs || !has_several(request.outputs),
-          "begin_pass: a backend without all_outputs has room for one output");
-  require(!request.continues || (!request.is_mttkrp() && request.outputs == pass_.outputs),
-          "begin_pass: a loss pass continues one with the same outputs");
-  // After a pass that failed midway, its chunks may still be adding to the output.
-  if (pass_runs_) join_streams();
-  pending_.clear();
-  pass_runs_ = true;
-  pass_ = request;
-  next_lane_ = next_resident_stream_ = 0;  // so that terms add up in the same order in every pass
-  trace_.begin_pass(main_.get());
-  outputs_.begin(request.outputs, request.continues, main_.get());
-  if (request.is_mttkrp()) {
-    MttkrpArguments<Sum, Factor>& shared = launcher_.shared_arguments();
-    shared.mode = request.only_mode();
-    static_cast<OutputCopies<Sum>&>(shared) = outputs_[shared.mode];
-    set_factors(shared);
-  } else {
-    begin_loss_pass(request);
-  }
-  fill_zero(fault_, sizeof(FaultRecord), main_.get());
-  zeroed_.record(main_.get());
-  for (std::size_t i = 0; i < lanes_.size() + resident_streams_.size(); ++i) stream_of(i).wait(zeroed_);
-}
-
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::begin_loss_pass(const PassRequest& request) {
-  if (!loss_launcher_) loss_launcher_.emplace(launcher_.shared_arguments(), config_.limits, config_.resolution);
-  LossArguments<Sum, Factor>& shared = loss_launcher_->shared_arguments();
-  shared.function = *request.function;
-  shared.outputs = request.outputs;
-  for (int mode = 0; mode < layout_.order(); ++mode) {
-    if (has_mode(request.outputs, mode)) shared.output[mode] = outputs_[mode];
-  }
-  set_factors(shared);
-  if (!request.continues) terms_.clear(main_.get());
-}
-
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::submit(int lane, const ChunkView& chunk) {
-  copy_and_compute(static_cast<std::size_t>(lane), chunk, /*staged=*/true);
-}
-
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::copy_and_compute(std::size_t lane, const ChunkView& chunk, bool staged) {
-  Lane& used = lanes_.at(lane);
-  const DeviceChunk placed = place_chunk(chunk, layout_, used.memory.template as<std::byte>());
-  const auto begin = trace_.mark(used.stream.get());
-  copy_payloads(chunk, placed, used.stream.get());
-  if (staged) used.staged.record(used.stream.get());
-  trace_.add("copy " + std::to_string(lane), "copy", chunk.number, placed.payload_bytes, begin,
-             trace_.mark(used.stream.get()));
-  compute({{&placed}}, lane);
-}
-
-template <class Sum, class Factor>
-ResidentId CudaBackend<Sum, Factor>::keep(int lane, const ChunkView& chunk, ResidentForm form) {
-  Resident resident;
-  resident.lane = static_cast<std::size_t>(lane);
-  resident.crosses_link = form == ResidentForm::packed;
-  if (resident.crosses_link) {
-    resident.packed = chunk;
-  } else {
-    Lane& used = lanes_.at(resident.lane);
-    resident.chunk = place_chunk(chunk, layout_, arena_.as<std::byte>() + arena_used_);
-    const std::uint64_t bytes = cuda_chunk_bytes(resident.chunk.payload_bytes);
-    require(bytes <= arena_.bytes() - arena_used_,
-            "the room planned for chunks on the device is used up at chunk " + std::to_string(chunk.number));
-    copy_payloads(chunk, resident.chunk, used.stream.get());
-    used.staged.record(used.stream.get());
-    arena_used_ += bytes;
-  }
-  residents_.push_back(std::move(resident));
-  return residents_.size() - 1;
-}
-
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::submit_resident(ResidentId chunk) {
-  const Resident& resident = residents_.at(chunk);
-  if (resident.crosses_link) {
-    next_lane_ = (next_lane_ + 1) % lanes_.size();
-    copy_and_compute(next_lane_, resident.packed, /*staged=*/false);
-  } else if (chunk >= settled_residents_) {
-    compute({{&resident.chunk}}, resident.lane);
-  } else {
-    pending_.push_back(chunk);
-    if (pending_.size() == max_chunks_of_launch) compute_pending();
-  }
-}
-
-// A launch of many chunks has many frames for each warp, and few warps that wait for the last of them.
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::compute_pending() {
-  if (pending_.empty()) return;
-  std::vector<const DeviceChunk*> chunks;
-  for (const ResidentId id : pending_) chunks.push_back(&residents_[id].chunk);
-  pending_.clear();
-  next_resident_stream_ = (next_resident_stream_ + 1) % resident_streams_.size();
-  compute(chunks, lanes_.size() + next_resident_stream_);
-}
-
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::compute(std::span<const DeviceChunk* const> chunks, std::size_t stream) {
-  const NvtxRange range(pass_.is_mttkrp() ? "mttkrp" : "loss pass");
-  cudaStream_t queue = stream_of(stream).get();
-  const auto begin = trace_.mark(queue);
-  const char* name = pass_.is_mttkrp() ? launcher_.launch(chunks, queue)
-                                       : loss_launcher_->launch(chunks, terms_.of_stream(stream), queue);
-  trace_.add(stream < lanes_.size() ? "kernel " + std::to_string(stream)
-                                    : "kernel of residents " + std::to_string(stream - lanes_.size()),
-             name, chunks.front()->number, 0, begin, trace_.mark(queue));
-}
-
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::finish_pass() {
-  const NvtxRange range("finish pass");
-  compute_pending();
-  join_streams();
-  outputs_.merge(main_.get());
-  FaultRecord fault = 0;
-  transfer_.download(fault_, std::as_writable_bytes(std::span(&fault, 1)), main_);
-  sum_of_terms_ = pass_.is_mttkrp() ? 0 : terms_.total(transfer_, main_);
-  pass_runs_ = false;
-  settled_residents_ = residents_.size();
-  trace_.report();
-  if (fault != 0) throw_fault(fault);
-}
-
-template <class Sum, class Factor>
-void CudaBackend<Sum, Factor>::read_output(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  require(has_mode(pass_.outputs, mode), "read_output: the last pass has not filled mode " + std::to_string(mode));
-  transfer_.download_numbers<Sum>(outputs_.data(mode) + offset_of_rows(mode, first_row, rows.size()), rows, main_);
-}
-
-template <class Sum, class Factor>
-RowUpdate CudaBackend<Sum, Factor>::update_rows(int mode, const RowProblem& problem) {
-  check_row_problem(problem, config_.backend.rank, has_dual(mode));
-  const NvtxRange range("update rows");
-  Factor* factor = factors_.begin_update(mode).template as<Factor>();
-  if (problem.constraint.needs_dual()) duals_.begin_update(mode);
-  const OldDeviceRows<Factor> old{factors_.before_update(mode).template as<const Factor>(),
-                                  duals_.before_update(mode).template as<const Factor>(),
-                                  duals_[mode].template as<Factor>()};
-  return dense_.update_rows(outputs_.data(mode), length(mode), problem, old, factor, grams_[index(mode)]);
-}
-
-template <class Sum, class Factor>
-std::span<const double> CudaBackend<Sum, Factor>::gram(int mode) {
-  std::vector<double>& gram = grams_[index(mode)];
-  if (gram.empty()) gram = dense_.gram(factors_[mode].template as<const Factor>(), length(mode));
-  return gram;
-}
-
 }  // namespace
 
 std::unique_ptr<Backend> make_cuda_backend(const CudaConfig& config) {
   check_backend_config(config.backend, "CUDA");
   require(config.lanes >= 1, "the device needs at least one lane");
-  switch (config.backend.precision) {
-    case Precision::f32:
-      return std::make_unique<CudaBackend<float, float>>(config);
-    case Precision::mixed:
-      return std::make_unique<CudaBackend<double, float>>(config);
-    default:
-      return std::make_unique<CudaBackend<double, double>>(config);
-  }
+  return with_precision(config.backend.precision, [&]<class Sum, class Factor>() -> std::unique_ptr<Backend> {
+    return std::make_unique<CudaBackend<Sum, Factor>>(config);
+  });
 }
 
 }  // namespace blco

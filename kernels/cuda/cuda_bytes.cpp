@@ -1,8 +1,7 @@
 // Device memory of the CUDA backend: arithmetic that plans need even without CUDA.
 #include <algorithm>
 
-#include "kernels/cuda/dense_sizes.hpp"
-#include "kernels/cuda/term_slots.hpp"
+#include "kernels/cuda/device_sizes.hpp"
 #include "kernels/cuda_backend.hpp"
 
 namespace blco {

@@ -10,7 +10,7 @@
 
 #include "kernels/backend.hpp"
 #include "kernels/cuda/cublas.hpp"
-#include "kernels/cuda/dense_sizes.hpp"
+#include "kernels/cuda/device_sizes.hpp"
 #include "kernels/cuda/staged_transfer.hpp"
 #include "kernels/row_solver.hpp"
 

@@ -10,10 +10,10 @@
 
 #include "kernels/cuda/dense.hpp"
 #include "kernels/cuda/device_memory.hpp"
+#include "kernels/cuda/device_sizes.hpp"
 #include "kernels/cuda/mttkrp.hpp"
 #include "kernels/cuda/resolution.hpp"
 #include "kernels/cuda/staged_transfer.hpp"
-#include "kernels/cuda/term_slots.hpp"
 
 namespace blco::cuda {
 

@@ -1,16 +1,18 @@
-// What launches of kernels on frames share: arguments that follow from the layout, the chunks of a launch, and a kernel
-// in both resolutions.
+// Launches kernels on frames, MTTKRP and loss passes: chooses kernels once, and for each launch its resolution, shape
+// and arguments.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <span>
 
 #include "blco/frame_lanes.hpp"
 #include "kernels/cuda/device_chunk.hpp"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/loss_pass.hpp"
 #include "kernels/cuda/mttkrp.hpp"
 #include "kernels/cuda/resolution.hpp"
 
@@ -74,37 +76,68 @@ inline RowRange rows_of_mode(std::span<const DeviceChunk* const> chunks, int mod
   return rows;
 }
 
-// A launch of the frames in `arguments`, register-based.
-template <class Sum, class Factor>
-LaunchRequest launch_request(const FrameArguments<Factor>& arguments) {
-  LaunchRequest request;
-  request.order = arguments.order;
-  request.has_key = arguments.has_key;
-  request.line_bytes = arguments.index_bytes + arguments.key_bytes;
-  request.frames = arguments.frames;
-  request.bytes_of_row = static_cast<std::uint64_t>(arguments.rank) * sizeof(Sum);
-  request.resolution = Resolution::register_based;
-  return request;
-}
-
-// A kernel in both resolutions.
-template <class Kernel>
-class KernelPair {
+// A kernel in both resolutions, and the arguments that its launches share.
+template <class Sum, class Arguments>
+class FrameLauncher {
  public:
-  // `usual`: the launch that is made most. Sets once how much shared memory a block may ask for, and the part of a
-  // multiprocessor's memory that is not L1 cache: as much as the blocks of such a launch need.
-  KernelPair(const DeviceLimits& limits, Kernel register_based, Kernel hierarchical, const LaunchRequest& usual)
-      : limits_(limits), kernels_{register_based, hierarchical} {
+  using Kernel = void (*)(Arguments);
+
+  // All launches of a pass share these arguments, but for chunks, stash and terms. Device memory: line_table_bytes at
+  // `tables`.
+  Arguments& shared_arguments() { return shared_; }
+
+ protected:
+  // `shared` has all that no pass changes. Sets once how much shared memory a block may ask for, and the part of a
+  // multiprocessor's memory that is not L1 cache: as much as the blocks of a launch of usual size need.
+  FrameLauncher(const DeviceLimits& limits, Resolution resolution, const Arguments& shared, Kernel register_based,
+                Kernel hierarchical)
+      : limits_(limits), resolution_(resolution), shared_(shared), kernels_{register_based, hierarchical} {
     for (const bool stashed : {false, true}) {
       set(stashed, cudaFuncAttributeMaxDynamicSharedMemorySize, limits.shared_bytes_per_block);
     }
     constexpr std::uint64_t reserved_bytes_per_block = 1 << 10;  // the runtime's
+    LaunchRequest usual = request_for(shared_);
+    usual.frames = default_chunk_nnz;
     const LaunchPlan planned = plan(usual);
     const std::uint64_t needed =
         planned.blocks_per_multiprocessor * (planned.shape.shared_bytes + reserved_bytes_per_block);
     const std::uint64_t all = limits.shared_bytes_per_multiprocessor;
     set(false, cudaFuncAttributePreferredSharedMemoryCarveout,
         std::min<std::uint64_t>((100 * needed + all - 1) / all, 100));
+  }
+
+  // Queues the kernel on one to max_chunks_of_launch chunks, by at most `max_warps` warps. `target`: the mode of the
+  // only output; -1: several or none, and register-based. Returns the name, of the two, of what is launched.
+  const char* queue(const std::array<const char*, 2>& names, std::span<const DeviceChunk* const> chunks, int target,
+                    std::uint64_t max_warps, Arguments arguments, cudaStream_t stream) const {
+    add_chunks(chunks, arguments);
+    LaunchRequest request = request_for(arguments);
+    if (target >= 0) {
+      request.rows = rows_of_mode(chunks, target);
+      request.resolution = resolution_;
+    }
+    const LaunchPlan planned = plan(request);
+    const MttkrpShape& shape = planned.shape;
+    const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(shape.blocks, max_warps / shape.warps));
+    arguments.stash_first = planned.stash_first;
+    arguments.stash_rows = planned.stash_rows;
+    const bool stashed = planned.stash_rows > 0;
+    launch(names[stashed], kernels_[stashed], {blocks, shape.warps * warp_lanes, shape.shared_bytes}, stream,
+           arguments);
+    return names[stashed];
+  }
+
+ private:
+  // The frames in `arguments`, register-based.
+  static LaunchRequest request_for(const Arguments& arguments) {
+    LaunchRequest request;
+    request.order = arguments.order;
+    request.has_key = arguments.has_key;
+    request.line_bytes = arguments.index_bytes + arguments.key_bytes;
+    request.frames = arguments.frames;
+    request.bytes_of_row = static_cast<std::uint64_t>(arguments.rank) * sizeof(Sum);
+    request.resolution = Resolution::register_based;
+    return request;
   }
 
   LaunchPlan plan(const LaunchRequest& request) const {
@@ -117,22 +150,63 @@ class KernelPair {
     });
   }
 
-  // Queues the kernel of the plan's resolution. `name` is for messages.
-  template <class Arguments>
-  void launch(const char* name, const LaunchPlan& planned, const Arguments& arguments, cudaStream_t stream) const {
-    const MttkrpShape& shape = planned.shape;
-    cuda::launch(name, kernels_[planned.stash_rows > 0], {shape.blocks, shape.warps * warp_lanes, shape.shared_bytes},
-                 stream, arguments);
-  }
-
- private:
   void set(bool stashed, cudaFuncAttribute attribute, std::uint64_t value) const {
     check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernels_[stashed]), attribute, static_cast<int>(value)),
           "cudaFuncSetAttribute");
   }
 
   DeviceLimits limits_;
+  Resolution resolution_;
+  Arguments shared_;
   std::array<Kernel, 2> kernels_;  // register-based, hierarchical
+};
+
+template <class Sum, class Factor>
+class MttkrpLauncher : public FrameLauncher<Sum, MttkrpArguments<Sum, Factor>> {
+ public:
+  MttkrpLauncher(const TensorLayout& layout, int rank, const DeviceLimits& limits, Resolution resolution,
+                 KernelVariant variant)
+      : MttkrpLauncher::FrameLauncher(limits, resolution, arguments_of(layout, rank, limits),
+                                      mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, false, variant),
+                                      mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, true, variant)) {}
+
+  // Queues the MTTKRP of one to max_chunks_of_launch chunks; returns the kernel's name.
+  const char* launch(std::span<const DeviceChunk* const> chunks, cudaStream_t stream) {
+    const MttkrpArguments<Sum, Factor>& arguments = this->shared_arguments();
+    return this->queue({"mttkrp (register-based)", "mttkrp (hierarchical)"}, chunks, arguments.mode,
+                       std::numeric_limits<std::uint64_t>::max(), arguments, stream);
+  }
+
+ private:
+  static MttkrpArguments<Sum, Factor> arguments_of(const TensorLayout& layout, int rank, const DeviceLimits& limits) {
+    MttkrpArguments<Sum, Factor> arguments;
+    describe(layout, rank, limits, arguments);
+    return arguments;
+  }
+};
+
+// Hierarchical only where there is one output.
+template <class Sum, class Factor>
+class LossLauncher : public FrameLauncher<Sum, LossArguments<Sum, Factor>> {
+ public:
+  // `frames`: the arguments that no pass changes.
+  LossLauncher(const FrameArguments<Factor>& frames, const DeviceLimits& limits, Resolution resolution)
+      : LossLauncher::FrameLauncher(limits, resolution, {frames, {}},
+                                    loss_kernel_for<Sum, Factor>(frames.order, frames.rank, false),
+                                    loss_kernel_for<Sum, Factor>(frames.order, frames.rank, true)),
+        max_warps_(term_slots(limits.multiprocessors)) {}
+
+  // Queues one to max_chunks_of_launch chunks; returns the kernel's name. Adds to the term_slots at `terms`.
+  const char* launch(std::span<const DeviceChunk* const> chunks, double* terms, cudaStream_t stream) {
+    LossArguments<Sum, Factor> arguments = this->shared_arguments();
+    arguments.terms = terms;
+    const bool has_one = arguments.outputs != 0 && !has_several(arguments.outputs);
+    return this->queue({"loss pass (register-based)", "loss pass (hierarchical)"}, chunks,
+                       has_one ? first_mode(arguments.outputs) : -1, max_warps_, arguments, stream);
+  }
+
+ private:
+  std::uint64_t max_warps_;
 };
 
 }  // namespace blco::cuda

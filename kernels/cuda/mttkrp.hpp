@@ -8,7 +8,7 @@
 #include "blco/host_device.hpp"
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
-#include "kernels/cuda/term_slots.hpp"
+#include "kernels/cuda/device_sizes.hpp"
 #include "kernels/kernel_variant.hpp"
 
 namespace blco::cuda {

@@ -9,13 +9,13 @@
 
 #include "kernels/backend.hpp"
 #include "kernels/factor_set.hpp"
-#include "kernels/host/factor_matrix.hpp"
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/loss_rows.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/host/pass_output.hpp"
 #include "kernels/host/resident_chunks.hpp"
 #include "kernels/host/row_exchange.hpp"
+#include "kernels/host/row_matrix.hpp"
 
 namespace blco {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/backend.hpp"
 #include "kernels/host/row_tiles.hpp"
-#include "kernels/row_solver.hpp"
 
 namespace blco {
 
@@ -35,6 +35,15 @@ class Ahead {
 // Solves solution * V = given for one solve tile (row_tiles.hpp) and adds to `sums`; meanwhile prefetches from `ahead`.
 // Requires: tiles do not overlap and are aligned to cache lines.
 void solve_tile(const RowSolver& solver, const double* given, double* solution, double* sums, Ahead& ahead);
+
+// HALS and ADMM, the steps of RowProblem: each turns `rows`, a tile of old rows of problem.solver's rank, into the new
+// ones, adds to `sums` as solve_tile does, and meanwhile prefetches from `ahead`. Requires: tiles do not overlap and
+// are aligned to cache lines; padding rows of `given` are zero, and so add nothing to products.
+void hals_tile(const RowProblem& problem, const double* given, double* rows, double* sums, Ahead& ahead);
+// `scratch` is one more tile. Padding rows add to the squares, which have no use where a dual is needed: see
+// RowConstraint::normalises.
+void admm_tile(const RowProblem& problem, const double* given, double* rows, double* dual, double* scratch,
+               double* sums, Ahead& ahead);
 
 // Adds the lower triangle of A^T A to `gram`, both row-major with `columns` (a multiple of gram_padding) per row; A is
 // `rows` x `columns`. Entries above the diagonal become unspecified.

@@ -45,11 +45,8 @@ class ChunkCoordinates {
       lists_.shape.push_back(std::uint64_t{range.upper} - range.lower + 1);
       lists_.coordinates.emplace_back(column(mode), nnz_);
     }
-    const std::size_t parts = rings.size();
-    executor.run(parts, [&](std::size_t part) {
-      for (std::uint64_t f = source.frames() * part / parts; f < source.frames() * (part + 1) / parts; ++f) {
-        write_frame(decoder, source, f, rings[part]);
-      }
+    run_parts(executor, rings.size(), source.frames(), [&](std::size_t part, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t f = begin; f < end; ++f) write_frame(decoder, source, f, rings[part]);
     });
   }
 
@@ -85,10 +82,9 @@ std::vector<double> estimate_fibers(const CoordinateLists& lists, Executor& exec
   const auto parts = static_cast<std::size_t>(executor.width());
   const std::uint64_t words = bitmap_words(lists.nnz());
   AlignedBuffer<std::uint64_t> bits(parts * order * words);
-  executor.run(parts, [&](std::size_t part) {
+  run_parts(executor, parts, lists.nnz(), [&](std::size_t part, std::uint64_t begin, std::uint64_t end) {
     std::uint64_t* own = bits.data() + part * order * words;
-    const std::uint64_t end = lists.nnz() * (part + 1) / parts;
-    for (std::uint64_t i = lists.nnz() * part / parts; i < end; ++i) {
+    for (std::uint64_t i = begin; i < end; ++i) {
       std::uint64_t all = 0;
       for (std::size_t mode = 0; mode < order; ++mode) all += lists.coordinates[mode][i] * multipliers[mode];
       for (std::size_t mode = 0; mode < order; ++mode) {

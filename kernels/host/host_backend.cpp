@@ -1,4 +1,4 @@
-// The CPU backend: factors, their Gram matrices and row updates; chunk_pass.hpp has the passes.
+// The CPU backend: factors, their Gram matrices and row updates, and the memory of all; chunk_pass.hpp has the passes.
 #include "kernels/host/host_backend.hpp"
 
 #include <algorithm>
@@ -14,15 +14,67 @@
 #include "kernels/backend_checks.hpp"
 #include "kernels/factor_set.hpp"
 #include "kernels/host/chunk_pass.hpp"
-#include "kernels/host/factor_matrix.hpp"
-#include "kernels/host/flushing_executor.hpp"
+#include "kernels/host/fiber_tree.hpp"
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/host_dense.hpp"
 #include "kernels/host/resident_chunks.hpp"
-#include "kernels/host/row_matrix.hpp"
+#include "kernels/host/sorted_tiles.hpp"
+#include "kernels/part_ranges.hpp"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 namespace blco {
 namespace {
+
+// While it lives, this thread reads and writes numbers below 2.2e-308 (f32: 1.2e-38) as zero.
+class FlushDenormals {
+ public:
+#if defined(__SSE2__)
+  FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | flush_to_zero | denormals_are_zero); }
+  ~FlushDenormals() { _mm_setcsr(saved_); }
+#elif defined(__aarch64__)
+  FlushDenormals() {
+    asm volatile("mrs %0, fpcr" : "=r"(saved_));
+    asm volatile("msr fpcr, %0" : : "r"(saved_ | flush_to_zero));
+  }
+  ~FlushDenormals() { asm volatile("msr fpcr, %0" : : "r"(saved_)); }
+#else
+  FlushDenormals() {}
+#endif
+  FlushDenormals(const FlushDenormals&) = delete;
+  FlushDenormals& operator=(const FlushDenormals&) = delete;
+
+ private:
+#if defined(__SSE2__)
+  static constexpr unsigned flush_to_zero = 1u << 15;
+  static constexpr unsigned denormals_are_zero = 1u << 6;
+  unsigned saved_;
+#elif defined(__aarch64__)
+  static constexpr unsigned long flush_to_zero = 1ul << 24;
+  unsigned long saved_;
+#endif
+};
+
+// Runs tasks with denormal numbers treated as zero: factors that decay towards zero would otherwise slow arithmetic
+// down a hundredfold.
+class FlushingExecutor final : public Executor {
+ public:
+  // `inner` must outlive this.
+  explicit FlushingExecutor(Executor& inner) : inner_(inner) {}
+
+  int width() const override { return inner_.width(); }
+  void run(std::size_t count, const std::function<void(std::size_t)>& task) override {
+    inner_.run(count, [&](std::size_t i) {
+      const FlushDenormals flush;
+      task(i);
+    });
+  }
+
+ private:
+  Executor& inner_;
+};
 
 class MappedBuffer final : public HostBuffer {
  public:
@@ -40,45 +92,134 @@ RowsView<T> solution_rows(RowsView<T>, const FactorView<T>& factor) {
 // Until its columns are normalised, a solution may exceed the range of f32: it waits where the output was.
 RowsView<double> solution_rows(RowsView<double> output, const FactorView<float>&) { return output; }
 
-template <class Sum, class Factor = Sum>
+template <class Sum, class Factor>
 class HostBackend final : public Backend {
  public:
-  HostBackend(const BackendConfig& config, Executor& executor);
+  HostBackend(const BackendConfig& config, Executor& executor)
+      : layout_(config.layout),
+        rank_(config.rank),
+        executor_(executor),
+        decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
+        pass_(config, decoder_, factors_, executor_),
+        dense_(config.rank, std::ranges::max(config.layout.shape()), config.dual_modes != 0, executor_, config.stop),
+        residents_(decoder_, config, executor_),
+        trace_(config.trace) {
+    for (int mode = 0; mode < layout_.order(); ++mode) {
+      const std::uint64_t length = layout_.mode(mode).length;
+      const std::uint64_t dual_rows = has_mode(config.dual_modes, mode) ? length : 0;
+      factors_.add(config.keep_previous, [&] { return Matrix(length, rank_); });
+      duals_.add(config.keep_previous, [&] { return Dual(dual_rows, rank_); });
+      grams_.emplace_back();
+    }
+  }
 
   std::string name() const override { return "host"; }
   std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override {
     return std::make_unique<MappedBuffer>(bytes);
   }
 
-  void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
-  void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override;
-  void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override;
-  void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override;
-  std::vector<double> take_factor(int mode) override;
+  void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override {
+    copy_in(rows, factors_[mode].view().rows, first_row);
+    factors_[mode].mark_all_live();
+    grams_[static_cast<std::size_t>(mode)].clear();
+  }
+
+  void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override {
+    copy_out(view(factors_[mode].matrix()), first_row, rows);
+  }
+
+  void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override {
+    const RowsView<Factor> to = factors_[mode].view().rows;
+    const auto rank = static_cast<std::size_t>(rank_);
+    check_row_list(to.rows, rank_, rows, values.size());
+    for_each(rows.size(), [&](std::size_t i) {
+      for (std::size_t r = 0; r < rank; ++r) to.row(rows[i])[r] = static_cast<Factor>(values[i * rank + r]);
+    });
+    factors_[mode].mark_all_live();
+    grams_[static_cast<std::size_t>(mode)].clear();
+  }
+
+  void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override {
+    const auto& from = factors_[mode].matrix();
+    check_row_list(from.rows(), rank_, rows, values.size());
+    const auto rank = static_cast<std::size_t>(rank_);
+    for_each(rows.size(), [&](std::size_t i) {
+      for (std::size_t r = 0; r < rank; ++r) values[i * rank + r] = static_cast<double>(from.row(rows[i])[r]);
+    });
+  }
+
+  std::vector<double> take_factor(int mode) override {
+    pass_.release();
+    const Matrix taken = factors_.take(mode);
+    std::vector<double> rows(taken.matrix().rows() * static_cast<std::uint64_t>(rank_));
+    copy_out(view(taken.matrix()), 0, rows);
+    return rows;
+  }
+
   void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) override {
     copy_in(rows, view(duals_[mode]), first_row);
   }
   void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const override {
     copy_out(view(duals_[mode]), first_row, rows);
   }
-  void begin_pass(const PassRequest& request) override;
+  void begin_pass(const PassRequest& request) override {
+    pass_.begin(request);
+    adds_losses_ = !request.is_mttkrp();
+    pass_mode_ = request.only_mode();
+  }
+
   void submit(int, const ChunkView& chunk) override { add_chunk(decoder_.open(chunk), {}); }
   void wait_lane(int) override {}
   ResidentId keep(int, const ChunkView& chunk, ResidentForm form) override {
     return residents_.keep(chunk, form, pass_.rings());
   }
-  void submit_resident(ResidentId chunk) override;
+  void submit_resident(ResidentId chunk) override {
+    // Terms are added up in line order.
+    const ChunkForm<Sum> form = adds_losses_ ? ChunkForm<Sum>{} : residents_.form_for(chunk, pass_mode_, pass_.rings());
+    add_chunk(residents_.source(chunk), form);
+  }
+
   std::uint64_t tree_chunks() const override { return residents_.trees(); }
   void finish_pass() override { pass_.finish(); }
   double sum_of_terms() const override { return pass_.sum_of_terms(); }
-  void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override;
+  void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override {
+    const PassOutput<Sum>& output = pass_.output(mode);
+    copy_out(output.rows(), first_row, rows);
+  }
 
-  RowUpdate update_rows(int mode, const RowProblem& problem) override;
+  RowUpdate update_rows(int mode, const RowProblem& problem) override {
+    const bool needs_dual = problem.constraint.needs_dual();
+    const auto begin = std::chrono::steady_clock::now();
+    const RowsView<Sum> given = pass_.output(mode).rows();
+    check_row_problem(problem, rank_, std::as_const(duals_)[mode].rows() > 0);
+    require(mode == pass_mode_ && given.rows == layout_.mode(mode).length,
+            "update_rows: the last pass was not one of mode " + std::to_string(mode));
+    factors_.begin_update(mode);
+    if (needs_dual) duals_.begin_update(mode);
+    const FactorView<Factor> factor = factors_[mode].view();
+    const OldRows<Factor> old{view(factors_.before_update(mode).matrix()), view(duals_.before_update(mode)),
+                              view(duals_[mode])};
+    std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
+    gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
+    RowUpdate update = dense_.update_rows(problem, given, old, factor, solution_rows(given, factor), gram);
+    pass_.output(mode).set_zeroed();
+    trace("row update", begin, 0);
+    return update;
+  }
+
   void restore_factor(int mode) override {
     factors_.restore(mode);
     duals_.restore(mode);
   }
-  std::span<const double> gram(int mode) override;
+  std::span<const double> gram(int mode) override {
+    std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
+    if (gram.empty()) {
+      gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
+      const FactorView<Factor> factor = factors_[mode].view();
+      dense_.scale_and_gram(factor.rows, factor, {}, gram);
+    }
+    return gram;
+  }
 
  private:
   using Matrix = FactorMatrix<Factor, Sum>;
@@ -87,16 +228,34 @@ class HostBackend final : public Backend {
   // Calls visit(i) for i from 0 to count - 1, on all threads.
   template <class Visit>
   void for_each(std::uint64_t count, const Visit& visit) const {
-    const auto slices = static_cast<std::size_t>(executor_.width());
-    executor_.run(slices, [&](std::size_t slice) {
-      for (std::uint64_t i = count * slice / slices; i < count * (slice + 1) / slices; ++i) visit(i);
+    run_shares(executor_, count, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) visit(i);
     });
   }
-  void copy_in(std::span<const double> from, RowsView<Factor> to, std::uint64_t first_row) const;
+  void copy_in(std::span<const double> from, RowsView<Factor> to, std::uint64_t first_row) const {
+    const auto rank = static_cast<std::uint64_t>(rank_);
+    for_each(check_row_block(to.rows, rank_, first_row, from.size()), [&](std::uint64_t i) {
+      for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<Factor>(from[i * rank + r]);
+    });
+  }
+
   template <class Number>
-  void copy_out(RowsView<const Number> from, std::uint64_t first_row, std::span<double> to) const;
-  void add_chunk(const FrameSource& source, const ChunkForm<Sum>& form);
-  void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const;
+  void copy_out(RowsView<const Number> from, std::uint64_t first_row, std::span<double> to) const {
+    const auto rank = static_cast<std::uint64_t>(rank_);
+    for_each(check_row_block(from.rows, rank_, first_row, to.size()), [&](std::uint64_t i) {
+      for (std::uint64_t r = 0; r < rank; ++r) to[i * rank + r] = static_cast<double>(from.row(first_row + i)[r]);
+    });
+  }
+
+  void add_chunk(const FrameSource& source, const ChunkForm<Sum>& form) {
+    const auto begin = std::chrono::steady_clock::now();
+    pass_.add(source, form);
+    trace(adds_losses_ ? "loss pass" : "mttkrp", begin, source.chunk);
+  }
+
+  void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const {
+    if (trace_ != nullptr) trace_->add({"compute", name, begin, std::chrono::steady_clock::now(), chunk, 0});
+  }
 
   TensorLayout layout_;
   int rank_;
@@ -113,172 +272,69 @@ class HostBackend final : public Backend {
   TraceSink* trace_;
 };
 
+// Objects, layout tables, and bookkeeping of resident chunks.
+constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
+
 template <class Sum, class Factor>
-HostBackend<Sum, Factor>::HostBackend(const BackendConfig& config, Executor& executor)
-    : layout_(config.layout),
-      rank_(config.rank),
-      executor_(executor),
-      decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
-      pass_(config, decoder_, factors_, executor_),
-      dense_(config.rank, std::ranges::max(config.layout.shape()), config.dual_modes != 0, executor_, config.stop),
-      residents_(decoder_, config, executor_),
-      trace_(config.trace) {
-  for (int mode = 0; mode < layout_.order(); ++mode) {
-    const std::uint64_t length = layout_.mode(mode).length;
-    const std::uint64_t dual_rows = has_mode(config.dual_modes, mode) ? length : 0;
-    if (config.keep_previous) {
-      factors_.add(Matrix(length, rank_), Matrix(length, rank_));
-      duals_.add(Dual(dual_rows, rank_), Dual(dual_rows, rank_));
-    } else {
-      factors_.add(Matrix(length, rank_));
-      duals_.add(Dual(dual_rows, rank_));
-    }
-    grams_.emplace_back();
+std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
+  const std::uint64_t longest = std::ranges::max(config.layout.shape());
+  const auto rank = static_cast<std::uint64_t>(config.rank);
+  std::uint64_t bytes = small_bytes + ChunkPass<Sum, Factor>::bytes(config, threads) +
+                        DenseKernels::bytes(config.rank, longest, config.dual_modes != 0, threads);
+  for (int mode = 0; mode < config.layout.order(); ++mode) {
+    const std::uint64_t length = config.layout.mode(mode).length;
+    std::uint64_t matrices = FactorMatrix<Factor, Sum>::bytes(length, config.rank);
+    if (has_mode(config.dual_modes, mode)) matrices += RowMatrix<Factor, Sum>::bytes(length, config.rank);
+    bytes += (config.keep_previous ? 2 : 1) * matrices + rank * rank * sizeof(double);
   }
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
-  copy_in(rows, factors_[mode].view().rows, first_row);
-  factors_[mode].mark_all_live();
-  grams_[static_cast<std::size_t>(mode)].clear();
-}
-
-template <class Sum, class Factor>
-std::span<const double> HostBackend<Sum, Factor>::gram(int mode) {
-  std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
-  if (gram.empty()) {
-    gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
-    const FactorView<Factor> factor = factors_[mode].view();
-    dense_.scale_and_gram(factor.rows, factor, {}, gram);
-  }
-  return gram;
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::copy_in(std::span<const double> from, RowsView<Factor> to,
-                                       std::uint64_t first_row) const {
-  const auto rank = static_cast<std::uint64_t>(rank_);
-  for_each(check_row_block(to.rows, rank_, first_row, from.size()), [&](std::uint64_t i) {
-    for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<Factor>(from[i * rank + r]);
-  });
-}
-
-template <class Sum, class Factor>
-template <class Number>
-void HostBackend<Sum, Factor>::copy_out(RowsView<const Number> from, std::uint64_t first_row,
-                                        std::span<double> to) const {
-  const auto rank = static_cast<std::uint64_t>(rank_);
-  for_each(check_row_block(from.rows, rank_, first_row, to.size()), [&](std::uint64_t i) {
-    for (std::uint64_t r = 0; r < rank; ++r) to[i * rank + r] = static_cast<double>(from.row(first_row + i)[r]);
-  });
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  copy_out(view(factors_[mode].matrix()), first_row, rows);
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::load_rows(int mode, std::span<const std::uint32_t> rows,
-                                         std::span<const double> values) {
-  const RowsView<Factor> to = factors_[mode].view().rows;
-  const auto rank = static_cast<std::size_t>(rank_);
-  check_row_list(to.rows, rank_, rows, values.size());
-  for_each(rows.size(), [&](std::size_t i) {
-    for (std::size_t r = 0; r < rank; ++r) to.row(rows[i])[r] = static_cast<Factor>(values[i * rank + r]);
-  });
-  factors_[mode].mark_all_live();
-  grams_[static_cast<std::size_t>(mode)].clear();
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::store_rows(int mode, std::span<const std::uint32_t> rows,
-                                          std::span<double> values) const {
-  const auto& from = factors_[mode].matrix();
-  check_row_list(from.rows(), rank_, rows, values.size());
-  const auto rank = static_cast<std::size_t>(rank_);
-  for_each(rows.size(), [&](std::size_t i) {
-    for (std::size_t r = 0; r < rank; ++r) values[i * rank + r] = static_cast<double>(from.row(rows[i])[r]);
-  });
-}
-
-template <class Sum, class Factor>
-std::vector<double> HostBackend<Sum, Factor>::take_factor(int mode) {
-  pass_.release();
-  const Matrix taken = factors_.take(mode);
-  std::vector<double> rows(taken.matrix().rows() * static_cast<std::uint64_t>(rank_));
-  copy_out(view(taken.matrix()), 0, rows);
-  return rows;
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::read_output(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  const PassOutput<Sum>& output = pass_.output(mode);
-  copy_out(output.rows(), first_row, rows);
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::begin_pass(const PassRequest& request) {
-  pass_.begin(request);
-  adds_losses_ = !request.is_mttkrp();
-  pass_mode_ = request.only_mode();
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::submit_resident(ResidentId chunk) {
-  // Terms are added up in line order.
-  const ChunkForm<Sum> form = adds_losses_ ? ChunkForm<Sum>{} : residents_.form_for(chunk, pass_mode_, pass_.rings());
-  add_chunk(residents_.source(chunk), form);
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::add_chunk(const FrameSource& source, const ChunkForm<Sum>& form) {
-  const auto begin = std::chrono::steady_clock::now();
-  pass_.add(source, form);
-  trace(adds_losses_ ? "loss pass" : "mttkrp", begin, source.chunk);
-}
-
-template <class Sum, class Factor>
-void HostBackend<Sum, Factor>::trace(std::string_view name, std::chrono::steady_clock::time_point begin,
-                                     std::uint64_t chunk) const {
-  if (trace_ != nullptr) trace_->add({"compute", name, begin, std::chrono::steady_clock::now(), chunk, 0});
-}
-
-template <class Sum, class Factor>
-RowUpdate HostBackend<Sum, Factor>::update_rows(int mode, const RowProblem& problem) {
-  const bool needs_dual = problem.constraint.needs_dual();
-  const auto begin = std::chrono::steady_clock::now();
-  const RowsView<Sum> given = pass_.output(mode).rows();
-  check_row_problem(problem, rank_, std::as_const(duals_)[mode].rows() > 0);
-  require(mode == pass_mode_ && given.rows == layout_.mode(mode).length,
-          "update_rows: the last pass was not one of mode " + std::to_string(mode));
-  factors_.begin_update(mode);
-  if (needs_dual) duals_.begin_update(mode);
-  const FactorView<Factor> factor = factors_[mode].view();
-  const OldRows<Factor> old{view(factors_.before_update(mode).matrix()), view(duals_.before_update(mode)),
-                            view(duals_[mode])};
-  std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
-  gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
-  RowUpdate update = dense_.update_rows(problem, given, old, factor, solution_rows(given, factor), gram);
-  pass_.output(mode).set_zeroed();
-  trace("row update", begin, 0);
-  return update;
+  return bytes;
 }
 
 }  // namespace
 
 std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor) {
   check_backend_config(config, "CPU");
-  switch (config.precision) {
-    case Precision::f32:
-      return std::make_unique<HostBackend<float>>(config, executor);
-    case Precision::mixed:
-      return std::make_unique<HostBackend<double, float>>(config, executor);
-    case Precision::f64:
-      break;
+  return with_precision(config.precision, [&]<class Sum, class Factor>() -> std::unique_ptr<Backend> {
+    return std::make_unique<HostBackend<Sum, Factor>>(config, executor);
+  });
+}
+
+bool host_backend_needs_exchange(const BackendConfig& config, int threads) {
+  return config.private_bytes < host_backend_useful_private_bytes(config, threads);
+}
+
+std::uint64_t host_backend_bytes(const BackendConfig& config, int threads) {
+  check_backend_config(config, "CPU");
+  return with_precision(config.precision,
+                        [&]<class Sum, class Factor>() { return backend_bytes<Sum, Factor>(config, threads); });
+}
+
+std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int threads) {
+  return with_precision(config.precision, [&]<class Sum, class Factor>() {
+    return ChunkPass<Sum, Factor>::useful_private_bytes(config, threads);
+  });
+}
+
+std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {
+  if (nnzs.empty()) return 0;
+  const auto order = static_cast<std::uint64_t>(config.layout.order());
+  const bool sorts = can_sort(config);
+  const bool keeps_trees = can_keep_trees(config, threads);
+  std::uint64_t bytes = sorts ? sort_scratch_bytes(threads) : 0;
+  if (keeps_trees) {
+    bytes = std::max(bytes, fiber_scratch_bytes(config.layout.order(), std::ranges::max(nnzs), threads));
   }
-  return std::make_unique<HostBackend<double>>(config, executor);
+  for (const std::uint64_t nnz : nnzs) {
+    // A tree serves all modes but one.
+    const std::uint64_t tree = keeps_trees ? most_fiber_tree_bytes(config, nnz) : 0;
+    const std::uint64_t copy = sorts ? sorted_chunk_bytes(nnz) : 0;
+    bytes += std::max(order * copy, tree + copy);
+  }
+  return bytes;
+}
+
+std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz) {
+  return ResidentChunks<double>::decoded_bytes(layout, nnz);
 }
 
 }  // namespace blco

@@ -11,7 +11,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernels/host/constrained_tiles.hpp"
 #include "kernels/host/dense_tiles.hpp"
 #include "kernels/host/row_tiles.hpp"
 

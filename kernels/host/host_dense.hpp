@@ -9,7 +9,6 @@
 #include "blco/executor.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/backend.hpp"
-#include "kernels/host/factor_matrix.hpp"
 #include "kernels/host/row_matrix.hpp"
 
 namespace blco {

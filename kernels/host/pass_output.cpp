@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/part_ranges.hpp"
+
 namespace blco {
 
 template <class T>
@@ -36,9 +38,7 @@ void PassOutput<T>::begin(std::uint64_t rows) {
   const std::uint64_t used = std::min(rows, used_rows_);
   used_rows_ = std::max(rows, used_rows_);
   if (used == 0) return;
-  executor_.run(static_cast<std::size_t>(parts()), [&](std::size_t part) {
-    const std::uint64_t first = used * part / parts();
-    const std::uint64_t end = used * (part + 1) / parts();
+  run_shares(executor_, used, [&](std::uint64_t first, std::uint64_t end) {
     std::memset(static_cast<void*>(matrix_.row(first)), 0, (end - first) * matrix_.stride() * sizeof(T));
   });
 }
@@ -114,9 +114,9 @@ template <class T>
 void PassOutput<T>::merge(RowRange range, std::uint64_t first_row, std::uint64_t row_count) {
   const std::uint64_t stride = matrix_.stride();
   const std::uint64_t span = std::uint64_t{range.upper} - range.lower + 1;
-  executor_.run(static_cast<std::size_t>(parts()), [&](std::size_t slice) {
-    const std::uint64_t first = range.lower + span * slice / parts();
-    const std::uint64_t end = range.lower + span * (slice + 1) / parts();
+  run_shares(executor_, span, [&](std::uint64_t from, std::uint64_t to) {
+    const std::uint64_t first = range.lower + from;
+    const std::uint64_t end = range.lower + to;
     // In strips, so that the output is read only once for all copies.
     constexpr std::uint64_t strip_elements = 2048;
     const std::uint64_t strip = std::max<std::uint64_t>(strip_elements / stride, 1);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/host/row_matrix.hpp"
+#include "kernels/part_ranges.hpp"
 
 namespace blco {
 
@@ -24,11 +25,8 @@ ResidentId ResidentChunks<T>::keep(const ChunkView& chunk, ResidentForm form, st
   if (form != ResidentForm::packed) {
     const FrameSource source = resident.source;
     resident.decoded = decoder_->make_decoded(source);
-    const std::size_t slices = rings.size();
-    executor_->run(slices, [&](std::size_t slice) {
-      for (std::uint64_t f = source.frames() * slice / slices; f < source.frames() * (slice + 1) / slices; ++f) {
-        decoder_->decode_into(source, f, rings[slice], resident.decoded);
-      }
+    run_parts(*executor_, rings.size(), source.frames(), [&](std::size_t part, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t f = begin; f < end; ++f) decoder_->decode_into(source, f, rings[part], resident.decoded);
     });
     resident.source.index = resident.source.key = resident.source.value = {};
     if (sorted_bytes_left_ > 0) resident.copies.resize(static_cast<std::size_t>(order_));

@@ -38,31 +38,135 @@ struct Entry {
 
 class ReferenceBackend final : public Backend {
  public:
-  explicit ReferenceBackend(const BackendConfig& config);
+  explicit ReferenceBackend(const BackendConfig& config)
+      : layout_(config.layout), rank_(config.rank), rounds_factors_(config.precision == Precision::mixed) {
+    if (rank_ < 1) {
+      throw Error(ErrorKind::invalid_argument, "rank " + std::to_string(rank_) + " is not supported; give at least 1");
+    }
+    for (int mode = 0; mode < layout_.order(); ++mode) {
+      const std::size_t numbers = row_start(layout_.mode(mode).length);
+      const std::size_t dual_numbers = has_mode(config.dual_modes, mode) ? numbers : 0;
+      factors_.add(config.keep_previous, [&] { return std::vector<double>(numbers); });
+      duals_.add(config.keep_previous, [&] { return std::vector<double>(dual_numbers); });
+      grams_.emplace_back(row_start(static_cast<std::uint64_t>(rank_)));
+      outputs_.emplace_back();
+    }
+  }
 
   std::string name() const override { return "reference"; }
   std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override {
     return std::make_unique<VectorBuffer>(bytes);
   }
 
-  void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override;
-  void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override;
-  std::vector<double> take_factor(int mode) override;
+  void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override {
+    std::vector<double>& factor = factors_[mode];
+    if (row_start(first_row) + rows.size() > factor.size()) {
+      throw Error(ErrorKind::invalid_argument, "more rows than mode " + std::to_string(mode) + " has");
+    }
+    std::ranges::transform(rows, factor.begin() + static_cast<std::ptrdiff_t>(row_start(first_row)),
+                           [this](double number) { return stored(number); });
+    refresh_gram(mode);
+  }
 
-  void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) override;
-  void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const override;
+  void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override {
+    const auto first = factors_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(first_row));
+    std::copy_n(first, rows.size(), rows.begin());
+  }
 
-  void begin_pass(const PassRequest& request) override;
-  void submit(int lane, const ChunkView& chunk) override;
+  std::vector<double> take_factor(int mode) override {
+    for (std::vector<double>& output : outputs_) output = {};
+    return factors_.take(mode);
+  }
+
+  void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) override {
+    std::ranges::copy(rows, duals_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(first_row)));
+  }
+
+  void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const override {
+    std::copy_n(duals_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(first_row)), rows.size(), rows.begin());
+  }
+
+  void begin_pass(const PassRequest& request) override {
+    pass_ = request;
+    if (request.continues) return;
+    sum_of_terms_ = 0;
+    for (int mode = 0; mode < layout_.order(); ++mode) {
+      if (has_mode(request.outputs, mode)) outputs_[index(mode)].assign(row_start(layout_.mode(mode).length), 0.0);
+    }
+  }
+
+  void submit(int, const ChunkView& chunk) override {
+    for_each_entry(chunk, [this](const Entry& entry) { add(entry); });
+  }
+
   void wait_lane(int) override {}
-  ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override;
-  void submit_resident(ResidentId chunk) override;
+  ResidentId keep(int, const ChunkView& chunk, ResidentForm form) override {
+    Resident resident;
+    resident.is_decoded = form != ResidentForm::packed;
+    if (resident.is_decoded) {
+      for_each_entry(chunk, [&resident](const Entry& entry) { resident.decoded.push_back(entry); });
+    } else {
+      resident.packed = chunk;
+    }
+    residents_.push_back(std::move(resident));
+    return residents_.size() - 1;
+  }
+
+  void submit_resident(ResidentId chunk) override {
+    const Resident& resident = residents_.at(chunk);
+    if (!resident.is_decoded) {
+      submit(0, resident.packed);
+      return;
+    }
+    for (const Entry& entry : resident.decoded) add(entry);
+  }
+
   void finish_pass() override {}
   double sum_of_terms() const override { return sum_of_terms_; }
-  void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override;
+  void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override {
+    const std::vector<double>& output = outputs_[index(mode)];
+    if (row_start(first_row) + rows.size() > output.size()) {
+      throw Error(ErrorKind::invalid_argument, "more rows than the output of mode " + std::to_string(mode) + " has");
+    }
+    std::copy_n(output.begin() + static_cast<std::ptrdiff_t>(row_start(first_row)), rows.size(), rows.begin());
+  }
 
-  RowUpdate update_rows(int mode, const RowProblem& problem) override;
-  void restore_factor(int mode) override;
+  RowUpdate update_rows(int mode, const RowProblem& problem) override {
+    check_row_problem(problem, rank_, !std::as_const(duals_)[mode].empty());
+    const auto rank = static_cast<std::size_t>(rank_);
+    const std::vector<double>& output = outputs_[index(mode)];
+    const std::vector<double> before = factors_[mode];
+    std::vector<double>& factor = factors_.begin_update(mode);
+    factor = before;
+    if (problem.constraint.needs_dual()) {
+      const std::vector<double> dual_before = duals_[mode];
+      duals_.begin_update(mode) = dual_before;
+    }
+    solve_rows(mode, problem, factor);
+    RowUpdate update{std::vector<double>(rank), 0.0};
+    for (std::size_t at = 0; at < factor.size(); ++at) {
+      update.inner += output[at] * factor[at];
+      update.norms[at % rank] += factor[at] * factor[at];
+    }
+    for (double& norm : update.norms) norm = problem.constraint.normalises() ? std::sqrt(norm) : 1.0;
+    const double equal_entry = std::sqrt(1.0 / static_cast<double>(layout_.mode(mode).length));
+    for (std::size_t at = 0; at < factor.size(); ++at) {
+      const double norm = update.norms[at % rank];
+      if (norm > 0) {
+        factor[at] = stored(factor[at] / norm);
+      } else if (problem.constraint.set == RowSet::nonnegative) {
+        factor[at] = stored(equal_entry);
+      }
+    }
+    refresh_gram(mode);
+    return update;
+  }
+
+  void restore_factor(int mode) override {
+    factors_.restore(mode);
+    duals_.restore(mode);
+  }
+
   std::span<const double> gram(int mode) override { return grams_[index(mode)]; }
 
  private:
@@ -80,11 +184,96 @@ class ReferenceBackend final : public Backend {
   double stored(double number) const { return rounds_factors_ ? static_cast<float>(number) : number; }
 
   template <class Visit>
-  void for_each_entry(const ChunkView& chunk, const Visit& visit) const;
-  void add(const Entry& entry);
-  void add_to_output(const Entry& entry, int mode, double weight);
-  void solve_rows(int mode, const RowProblem& problem, std::vector<double>& factor);
-  void refresh_gram(int mode);
+  void for_each_entry(const ChunkView& chunk, const Visit& visit) const {
+    const PayloadView low = view_payload(chunk[Column::index]);
+    const PayloadView key = layout_.has_key() ? view_payload(chunk[Column::key]) : PayloadView{};
+    const PayloadView value = chunk[Column::value].empty() ? PayloadView{} : view_payload(chunk[Column::value]);
+    std::array<std::uint64_t, frame_entries> lows{};
+    std::array<std::uint64_t, frame_entries> keys{};
+    std::array<double, frame_entries> values{};
+    values.fill(1.0);
+    for (std::uint64_t first = 0; first < chunk.nnz; first += frame_entries) {
+      const std::uint64_t frame = first / frame_entries;
+      decode_line_frame(low, frame, lows.data());
+      if (key.bytes != nullptr) decode_line_frame(key, frame, keys.data());
+      if (value.bytes != nullptr) decode_value_frame(value, frame, values.data());
+      for (std::size_t i = 0; i < std::min<std::uint64_t>(frame_entries, chunk.nnz - first); ++i) {
+        Entry entry;
+        entry.value = values[i];
+        layout_.delinearize({keys[i], lows[i]}, std::span(entry.coordinates).first(layout_.shape().size()));
+        for (std::size_t mode = 0; mode < layout_.shape().size(); ++mode) {
+          if (entry.coordinates[mode] >= layout_.shape()[mode]) {
+            throw Error(ErrorKind::corrupt, "chunk " + std::to_string(chunk.number) + ": a coordinate of mode " +
+                                                std::to_string(mode) +
+                                                " lies outside the tensor; the file is damaged, ingest it again");
+          }
+        }
+        visit(entry);
+      }
+    }
+  }
+
+  void add(const Entry& entry) {
+    if (pass_.is_mttkrp()) return add_to_output(entry, pass_.only_mode(), entry.value);
+    double model = 0;
+    for (std::size_t r = 0; r < static_cast<std::size_t>(rank_); ++r) {
+      double product = 1;
+      for (int mode = 0; mode < layout_.order(); ++mode) {
+        product *= factors_[mode][row_start(entry.coordinates[index(mode)]) + r];
+      }
+      model += product;
+    }
+    double term = 0;
+    double weight = 0;
+    with_rule(*pass_.function, [&](const auto& rule) { rule(entry.value, model, term, weight); });
+    sum_of_terms_ += pass_.function->scale * term;
+    for (int mode = 0; mode < layout_.order(); ++mode) {
+      if (has_mode(pass_.outputs, mode)) add_to_output(entry, mode, pass_.function->scale * weight);
+    }
+  }
+
+  void add_to_output(const Entry& entry, int target, double weight) {
+    const std::size_t out = row_start(entry.coordinates[index(target)]);
+    for (std::size_t r = 0; r < static_cast<std::size_t>(rank_); ++r) {
+      double product = weight;
+      for (int mode = 0; mode < layout_.order(); ++mode) {
+        if (mode != target) product *= factors_[mode][row_start(entry.coordinates[index(mode)]) + r];
+      }
+      outputs_[index(target)][out + r] += product;
+    }
+  }
+
+  // Turns the old factor into the solution, row by row.
+  void solve_rows(int mode, const RowProblem& problem, std::vector<double>& factor) {
+    const auto rank = static_cast<std::size_t>(rank_);
+    const std::vector<double>& output = outputs_[index(mode)];
+    for (std::size_t at = 0; at < factor.size() && !problem.weights.empty(); ++at) {
+      factor[at] *= problem.weights[at % rank];
+    }
+    for (std::size_t start = 0; start < factor.size(); start += rank) {
+      const std::span<const double> given = std::span(output).subspan(start, rank);
+      const std::span<double> row = std::span(factor).subspan(start, rank);
+      if (problem.constraint.is_least_squares()) {
+        least_squares_row(problem, given, row);
+      } else if (problem.constraint.needs_dual()) {
+        admm_row(problem, given, row, std::span(duals_[mode]).subspan(start, rank));
+      } else {
+        hals_row(problem, given, row);
+      }
+    }
+  }
+
+  void refresh_gram(int mode) {
+    const auto rank = static_cast<std::size_t>(rank_);
+    const std::vector<double>& factor = factors_[mode];
+    std::vector<double>& gram = grams_[index(mode)];
+    std::ranges::fill(gram, 0.0);
+    for (std::size_t start = 0; start < factor.size(); start += rank) {
+      for (std::size_t j = 0; j < rank; ++j) {
+        for (std::size_t k = 0; k < rank; ++k) gram[j * rank + k] += factor[start + j] * factor[start + k];
+      }
+    }
+  }
 
   TensorLayout layout_;
   int rank_;
@@ -97,224 +286,6 @@ class ReferenceBackend final : public Backend {
   std::vector<std::vector<double>> outputs_;  // per mode; of those of the last pass
   std::vector<Resident> residents_;
 };
-
-ReferenceBackend::ReferenceBackend(const BackendConfig& config)
-    : layout_(config.layout), rank_(config.rank), rounds_factors_(config.precision == Precision::mixed) {
-  if (rank_ < 1) {
-    throw Error(ErrorKind::invalid_argument, "rank " + std::to_string(rank_) + " is not supported; give at least 1");
-  }
-  for (int mode = 0; mode < layout_.order(); ++mode) {
-    const std::size_t numbers = row_start(layout_.mode(mode).length);
-    const std::size_t dual_numbers = has_mode(config.dual_modes, mode) ? numbers : 0;
-    if (config.keep_previous) {
-      factors_.add(std::vector<double>(numbers), {});
-      duals_.add(std::vector<double>(dual_numbers), {});
-    } else {
-      factors_.add(std::vector<double>(numbers));
-      duals_.add(std::vector<double>(dual_numbers));
-    }
-    grams_.emplace_back(row_start(static_cast<std::uint64_t>(rank_)));
-    outputs_.emplace_back();
-  }
-}
-
-void ReferenceBackend::load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) {
-  std::vector<double>& factor = factors_[mode];
-  if (row_start(first_row) + rows.size() > factor.size()) {
-    throw Error(ErrorKind::invalid_argument, "more rows than mode " + std::to_string(mode) + " has");
-  }
-  std::ranges::transform(rows, factor.begin() + static_cast<std::ptrdiff_t>(row_start(first_row)),
-                         [this](double number) { return stored(number); });
-  refresh_gram(mode);
-}
-
-void ReferenceBackend::store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  const auto first = factors_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(first_row));
-  std::copy_n(first, rows.size(), rows.begin());
-}
-
-std::vector<double> ReferenceBackend::take_factor(int mode) {
-  for (std::vector<double>& output : outputs_) output = {};
-  return factors_.take(mode);
-}
-
-void ReferenceBackend::load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) {
-  std::ranges::copy(rows, duals_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(first_row)));
-}
-
-void ReferenceBackend::store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  std::copy_n(duals_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(first_row)), rows.size(), rows.begin());
-}
-
-void ReferenceBackend::restore_factor(int mode) {
-  factors_.restore(mode);
-  duals_.restore(mode);
-}
-
-void ReferenceBackend::begin_pass(const PassRequest& request) {
-  pass_ = request;
-  if (request.continues) return;
-  sum_of_terms_ = 0;
-  for (int mode = 0; mode < layout_.order(); ++mode) {
-    if (has_mode(request.outputs, mode)) outputs_[index(mode)].assign(row_start(layout_.mode(mode).length), 0.0);
-  }
-}
-
-template <class Visit>
-void ReferenceBackend::for_each_entry(const ChunkView& chunk, const Visit& visit) const {
-  const PayloadView low = view_payload(chunk[Column::index]);
-  const PayloadView key = layout_.has_key() ? view_payload(chunk[Column::key]) : PayloadView{};
-  const PayloadView value = chunk[Column::value].empty() ? PayloadView{} : view_payload(chunk[Column::value]);
-  std::array<std::uint64_t, frame_entries> lows{};
-  std::array<std::uint64_t, frame_entries> keys{};
-  std::array<double, frame_entries> values{};
-  values.fill(1.0);
-  for (std::uint64_t first = 0; first < chunk.nnz; first += frame_entries) {
-    const std::uint64_t frame = first / frame_entries;
-    decode_line_frame(low, frame, lows.data());
-    if (key.bytes != nullptr) decode_line_frame(key, frame, keys.data());
-    if (value.bytes != nullptr) decode_value_frame(value, frame, values.data());
-    for (std::size_t i = 0; i < std::min<std::uint64_t>(frame_entries, chunk.nnz - first); ++i) {
-      Entry entry;
-      entry.value = values[i];
-      layout_.delinearize({keys[i], lows[i]}, std::span(entry.coordinates).first(layout_.shape().size()));
-      for (std::size_t mode = 0; mode < layout_.shape().size(); ++mode) {
-        if (entry.coordinates[mode] >= layout_.shape()[mode]) {
-          throw Error(ErrorKind::corrupt, "chunk " + std::to_string(chunk.number) + ": a coordinate of mode " +
-                                              std::to_string(mode) +
-                                              " lies outside the tensor; the file is damaged, ingest it again");
-        }
-      }
-      visit(entry);
-    }
-  }
-}
-
-void ReferenceBackend::add(const Entry& entry) {
-  if (pass_.is_mttkrp()) return add_to_output(entry, pass_.only_mode(), entry.value);
-  double model = 0;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(rank_); ++r) {
-    double product = 1;
-    for (int mode = 0; mode < layout_.order(); ++mode) {
-      product *= factors_[mode][row_start(entry.coordinates[index(mode)]) + r];
-    }
-    model += product;
-  }
-  double term = 0;
-  double weight = 0;
-  with_rule(*pass_.function, [&](const auto& rule) { rule(entry.value, model, term, weight); });
-  sum_of_terms_ += pass_.function->scale * term;
-  for (int mode = 0; mode < layout_.order(); ++mode) {
-    if (has_mode(pass_.outputs, mode)) add_to_output(entry, mode, pass_.function->scale * weight);
-  }
-}
-
-void ReferenceBackend::add_to_output(const Entry& entry, int target, double weight) {
-  const std::size_t out = row_start(entry.coordinates[index(target)]);
-  for (std::size_t r = 0; r < static_cast<std::size_t>(rank_); ++r) {
-    double product = weight;
-    for (int mode = 0; mode < layout_.order(); ++mode) {
-      if (mode != target) product *= factors_[mode][row_start(entry.coordinates[index(mode)]) + r];
-    }
-    outputs_[index(target)][out + r] += product;
-  }
-}
-
-void ReferenceBackend::submit(int, const ChunkView& chunk) {
-  for_each_entry(chunk, [this](const Entry& entry) { add(entry); });
-}
-
-ResidentId ReferenceBackend::keep(int, const ChunkView& chunk, ResidentForm form) {
-  Resident resident;
-  resident.is_decoded = form != ResidentForm::packed;
-  if (resident.is_decoded) {
-    for_each_entry(chunk, [&resident](const Entry& entry) { resident.decoded.push_back(entry); });
-  } else {
-    resident.packed = chunk;
-  }
-  residents_.push_back(std::move(resident));
-  return residents_.size() - 1;
-}
-
-void ReferenceBackend::submit_resident(ResidentId chunk) {
-  const Resident& resident = residents_.at(chunk);
-  if (!resident.is_decoded) {
-    submit(0, resident.packed);
-    return;
-  }
-  for (const Entry& entry : resident.decoded) add(entry);
-}
-
-void ReferenceBackend::read_output(int mode, std::uint64_t first_row, std::span<double> rows) const {
-  const std::vector<double>& output = outputs_[index(mode)];
-  if (row_start(first_row) + rows.size() > output.size()) {
-    throw Error(ErrorKind::invalid_argument, "more rows than the output of mode " + std::to_string(mode) + " has");
-  }
-  std::copy_n(output.begin() + static_cast<std::ptrdiff_t>(row_start(first_row)), rows.size(), rows.begin());
-}
-
-// Turns the old factor into the solution, row by row.
-void ReferenceBackend::solve_rows(int mode, const RowProblem& problem, std::vector<double>& factor) {
-  const auto rank = static_cast<std::size_t>(rank_);
-  const std::vector<double>& output = outputs_[index(mode)];
-  for (std::size_t at = 0; at < factor.size() && !problem.weights.empty(); ++at) {
-    factor[at] *= problem.weights[at % rank];
-  }
-  for (std::size_t start = 0; start < factor.size(); start += rank) {
-    const std::span<const double> given = std::span(output).subspan(start, rank);
-    const std::span<double> row = std::span(factor).subspan(start, rank);
-    if (problem.constraint.is_least_squares()) {
-      least_squares_row(problem, given, row);
-    } else if (problem.constraint.needs_dual()) {
-      admm_row(problem, given, row, std::span(duals_[mode]).subspan(start, rank));
-    } else {
-      hals_row(problem, given, row);
-    }
-  }
-}
-
-RowUpdate ReferenceBackend::update_rows(int mode, const RowProblem& problem) {
-  check_row_problem(problem, rank_, !std::as_const(duals_)[mode].empty());
-  const auto rank = static_cast<std::size_t>(rank_);
-  const std::vector<double>& output = outputs_[index(mode)];
-  const std::vector<double> before = factors_[mode];
-  std::vector<double>& factor = factors_.begin_update(mode);
-  factor = before;
-  if (problem.constraint.needs_dual()) {
-    const std::vector<double> dual_before = duals_[mode];
-    duals_.begin_update(mode) = dual_before;
-  }
-  solve_rows(mode, problem, factor);
-  RowUpdate update{std::vector<double>(rank), 0.0};
-  for (std::size_t at = 0; at < factor.size(); ++at) {
-    update.inner += output[at] * factor[at];
-    update.norms[at % rank] += factor[at] * factor[at];
-  }
-  for (double& norm : update.norms) norm = problem.constraint.normalises() ? std::sqrt(norm) : 1.0;
-  const double equal_entry = std::sqrt(1.0 / static_cast<double>(layout_.mode(mode).length));
-  for (std::size_t at = 0; at < factor.size(); ++at) {
-    const double norm = update.norms[at % rank];
-    if (norm > 0) {
-      factor[at] = stored(factor[at] / norm);
-    } else if (problem.constraint.set == RowSet::nonnegative) {
-      factor[at] = stored(equal_entry);
-    }
-  }
-  refresh_gram(mode);
-  return update;
-}
-
-void ReferenceBackend::refresh_gram(int mode) {
-  const auto rank = static_cast<std::size_t>(rank_);
-  const std::vector<double>& factor = factors_[mode];
-  std::vector<double>& gram = grams_[index(mode)];
-  std::ranges::fill(gram, 0.0);
-  for (std::size_t start = 0; start < factor.size(); start += rank) {
-    for (std::size_t j = 0; j < rank; ++j) {
-      for (std::size_t k = 0; k < rank; ++k) gram[j * rank + k] += factor[start + j] * factor[start + k];
-    }
-  }
-}
 
 }  // namespace
 

@@ -307,7 +307,7 @@ class Counts(unittest.TestCase):
         root = pathlib.Path(__file__).resolve().parents[2]
         phases = source_phases.SourcePhases(root)
         lines = {}
-        for name in ("tile.cuh", "tile_order.cuh", "segments.cuh", "mttkrp.cuh"):
+        for name in ("tile.cuh", "segments.cuh", "mttkrp.cuh"):
             path = root / "kernels/cuda" / name
             lines[name] = (str(path), path.read_text(encoding="utf-8").splitlines())
 
@@ -316,8 +316,8 @@ class Counts(unittest.TestCase):
             return path, next(number for number, line in enumerate(content, 1) if text in line)
 
         instruction = machine_code.Instruction("by_hand", 0, 0, "NOP", (
-            place("tile_order.cuh", "ExclusiveSum(own, before)"),
-            place("tile_order.cuh", "start = exclusive_sum(own);"),
+            place("tile.cuh", "ExclusiveSum(own, before)"),
+            place("tile.cuh", "start = exclusive_sum(own);"),
             place("tile.cuh", "sort_positions(rows, lane"), place("mttkrp.cuh", "prepare_tile<group_share")))
         self.assertEqual(phases.of(instruction), "sort")
         instruction.lines = (place("segments.cuh", "to[i] = from[i]"),)
