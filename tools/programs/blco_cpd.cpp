@@ -37,9 +37,6 @@ void add_start(cli::CommandLine& line, CpdArguments& arguments) {
                  "Start from the factors of this model, a warm start, with its rank unless --rank is given, instead of "
                  "random ones. The tensor may have more indices than the model, such as after blco-ingest "
                  "--labels-from; their rows are random"});
-}
-
-void add_checkpoints(cli::CommandLine& line, CpdOptions& cpd) {
   line.add_path("--checkpoint", cpd.checkpoint,
                 {"FILE", "Also save the model to this file, every K sweeps (see --every) and at the end"});
   line.add_whole("--every", cpd.checkpoint_sweeps, 1,
@@ -92,7 +89,6 @@ void add_options(cli::CommandLine& line, CpdArguments& arguments) {
   line.add_whole("--sweeps", cpd.max_sweeps, 1, {"N", "Maximum number of sweeps, including those of a resumed model"});
   cli::add_method_options(line, arguments);
   add_start(line, arguments);
-  add_checkpoints(line, cpd);
   add_computing(line, arguments);
   line.add_path("--trace", cpd.trace,
                 {"FILE", "Write a Chrome trace of reads, copies and kernels to this file; view it on ui.perfetto.dev"});

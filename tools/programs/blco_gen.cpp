@@ -1,6 +1,4 @@
 // blco-gen: makes seeded synthetic tensors, as text or directly as a container.
-#include <algorithm>
-#include <array>
 #include <blco/generate.hpp>
 
 #include "tools/programs/ingest_options.hpp"
@@ -44,8 +42,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
 
 bool is_text(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
-  return std::ranges::any_of(std::array{".tns", ".tns.gz", ".tns.zst"},
-                             [&](const char* ending) { return name.ends_with(ending); });
+  return name.ends_with(".tns") || name.ends_with(".tns.gz") || name.ends_with(".tns.zst");
 }
 
 void generate(const Arguments& arguments, cli::Reporter& reporter) {

@@ -81,17 +81,16 @@ void note_ingest(cli::Reporter& reporter, const IngestReport& report, const std:
 }
 
 cli::Json report_json(const IngestReport& report, const std::filesystem::path& output) {
-  const auto column = [](const ColumnBytes& bytes) {
-    return cli::Json{{"stored_bytes", bytes.stored}, {"streamed_bytes", bytes.streamed}};
+  using cli::Json;
+  const auto column = [](const ColumnBytes& c) {
+    return Json{{"stored_bytes", c.stored}, {"streamed_bytes", c.streamed}};
   };
-  const auto labels = [](const LabelCounts& mode) {
-    return cli::Json{{"mode", mode.mode}, {"labels", mode.labels}, {"repeated", mode.repeated}};
+  const auto labels = [](const LabelCounts& m) {
+    return Json{{"mode", m.mode}, {"labels", m.labels}, {"repeated", m.repeated}};
   };
-  const auto crowded = [](const CrowdedMode& mode) { return cli::Json{{"mode", mode.mode}, {"keys", mode.keys}}; };
-  const auto bins = [](const FewerBins& mode) {
-    return cli::Json{{"mode", mode.mode}, {"wanted", mode.wanted}, {"made", mode.made}};
-  };
-  const auto stage = [](const StageTime& time) { return cli::Json{{"stage", time.stage}, {"seconds", time.seconds}}; };
+  const auto crowded = [](const CrowdedMode& m) { return Json{{"mode", m.mode}, {"keys", m.keys}}; };
+  const auto bins = [](const FewerBins& m) { return Json{{"mode", m.mode}, {"wanted", m.wanted}, {"made", m.made}}; };
+  const auto stage = [](const StageTime& t) { return Json{{"stage", t.stage}, {"seconds", t.seconds}}; };
   return {{"output", output.string()},
           {"input_format", report.input_format},
           {"shape", report.shape},

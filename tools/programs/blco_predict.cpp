@@ -20,7 +20,8 @@ struct Arguments {
   PredictOptions predict;
 };
 
-void add_files(cli::CommandLine& line, Arguments& arguments) {
+void add_options(cli::CommandLine& line, Arguments& arguments) {
+  PredictOptions& predict = arguments.predict;
   line.add_path("MODEL", arguments.model, {"", "A model from blco-cpd", cli::required});
   line.add("ENTRIES", arguments.entries, cli::parse_input,
            {"",
@@ -36,11 +37,6 @@ void add_files(cli::CommandLine& line, Arguments& arguments) {
        "residual (value - model), and the deviance: how much worse than a model that fits this entry alone, "
        "2 (f(value, model) - f(value, best model)) for the loss f"});
   line.add_flag("--summary", arguments.summary_only, "Print the summary alone, and write no entries");
-}
-
-void add_options(cli::CommandLine& line, Arguments& arguments) {
-  PredictOptions& predict = arguments.predict;
-  add_files(line, arguments);
   line.add_whole("--top", predict.top, 1,
                  {"N", "Write only the N entries of the largest deviances, the worst first", "all entries"});
   line.excludes("--summary", {"--output", "--top"});

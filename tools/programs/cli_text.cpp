@@ -50,7 +50,6 @@ constexpr Flag other_flags[] = {
     {"memory_bytes", "--memory"},
     {"planted_rank", "--rank"},
     {"relabel", "--reorder"},
-    {"resolution", "--conflict-resolution"},
     {"temporary_directory", "--tmp"},
     {"time_limit_seconds", "--time-limit"},
     {"validation", "--validate"},
@@ -69,6 +68,13 @@ std::string flag_of(std::string_view option) {
   flag += option;
   std::ranges::replace(flag, '_', '-');
   return flag;
+}
+
+// The number in the largest unit that leaves it at 1 or more, and which of six units that is.
+std::pair<double, std::size_t> scale(double number, double step, double limit) {
+  std::size_t unit = 0;
+  for (; number >= (unit == 0 ? step : limit) && unit < 5; ++unit) number /= step;
+  return {number, unit};
 }
 
 // The text between the quote at `at` and its closing quote, behind which `at` is then; two quotes are one.
@@ -181,7 +187,7 @@ std::filesystem::path parse_input(const std::string& text) {
   return text == "-" ? "/dev/stdin" : text;
 }
 
-Compression parse_compression(const std::string& text) {
+std::pair<int, int> parse_compression(const std::string& text) {
   const IngestOptions usual;
   constexpr int high_level = 12;
   if (text == "none") return {0, usual.zstd_saving_percent};
@@ -198,26 +204,16 @@ Compression parse_compression(const std::string& text) {
 }
 
 std::string format_bytes(std::uint64_t bytes) {
-  static constexpr std::array<const char*, 5> units{"KiB", "MiB", "GiB", "TiB", "PiB"};
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  double number = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
   // A number that would print as 1024.0 moves to the next unit.
-  while (number >= 1023.95 && unit + 1 < units.size()) {
-    number /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.1f} {}", number, units[unit]);
+  const auto [number, unit] = scale(static_cast<double>(bytes), 1024, 1023.95);
+  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", number, units[unit]);
 }
 
 std::string format_decimal_bytes(double bytes) {
-  static constexpr std::array<const char*, 5> units{"B", "KB", "MB", "GB", "TB"};
-  std::size_t unit = 0;
-  while (bytes >= 1000 && unit + 1 < units.size()) {
-    bytes /= 1000;
-    ++unit;
-  }
-  return fmt::format("{:.3g}{}", bytes, units[unit]);
+  const auto [number, unit] = scale(bytes, 1000, 1000);
+  static constexpr const char* units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
+  return fmt::format("{:.3g}{}", number, units[unit]);
 }
 
 std::string format_count(std::uint64_t count) {

@@ -105,15 +105,13 @@ void add_constraints(CommandLine& line, CpdArguments& arguments) {
            {"X", "Add X times the sum of the factors' absolute entries to what is minimised, so that many become 0"});
 }
 
-void add_apr_options(CommandLine& line, CpdArguments& arguments) {
+// Of the methods other than least squares.
+void add_own_options(CommandLine& line, CpdArguments& arguments) {
   line.add_whole("--inner", arguments.apr.inner_iterations, 1,
                  {"N", "With --method apr: updates of a mode in a sweep, at most; each takes a pass"});
   line.add_real("--kappa", arguments.apr.kappa,
                 "With --method apr: added to inadmissible zeros, which are numbers of a factor that are 0 although the "
                 "objective would fall if they grew");
-}
-
-void add_loss_options(CommandLine& line, CpdArguments& arguments) {
   GcpMethod& gcp = arguments.gcp;
   line.add("--loss", gcp.loss, parse_loss_name, {loss_choices(), "With --method gcp: what a cell costs", "gaussian"});
   line.add_whole("--evaluations", gcp.evaluations, 1,
@@ -125,9 +123,6 @@ void add_loss_options(CommandLine& line, CpdArguments& arguments) {
       "--samples", gcp.sampled_zeros,
       [](const std::string& word) { return parse_whole(word, 1, std::uint64_t{1} << 24); },
       {"N", "With --method gcp and other losses: zeros that a step of Adam samples", "as many as it has nonzeros"});
-}
-
-void add_completion_options(CommandLine& line, CpdArguments& arguments) {
   line.add_whole("--cg-steps", arguments.completion.cg_steps, 1,
                  {"N", "With --method complete: steps of conjugate gradients per mode and sweep, each one pass"});
   line.add_path("--validate", arguments.validation,
@@ -152,9 +147,7 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
       "the losses of --loss (gcp); least squares over the entries alone, cells that are not listed being unknown "
       "(complete)");
   add_constraints(line, arguments);
-  add_apr_options(line, arguments);
-  add_loss_options(line, arguments);
-  add_completion_options(line, arguments);
+  add_own_options(line, arguments);
   line.add_real("--ridge", cpd.ridge,
                 "With --method als or complete: add X times the sum of the squared weights to what is minimised, so "
                 "that components do not grow against each other; a component that stands alone has its weight divided "

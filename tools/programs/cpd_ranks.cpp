@@ -50,21 +50,9 @@ std::string core_words(const std::optional<double>& core) {
   return or_dash(core, core > -1000.0 ? "{:.1f}" : "{:.2g}");
 }
 
-const char* end_words(StopReason reason) {
-  switch (reason) {
-    case StopReason::tolerance:
-      return "converged";
-    case StopReason::sweeps:
-      return "the limit";
-    case StopReason::cancelled:
-      return "interrupted";
-    case StopReason::time:
-      return "out of time";
-    case StopReason::unfinished:
-      break;
-  }
-  return to_string(reason);
-}
+// By StopReason.
+constexpr const char* end_words[] = {"converged", "the limit", "interrupted", "out of time", "unfinished"};
+static_assert(static_cast<std::size_t>(StopReason::unfinished) + 1 == std::size(end_words));
 
 class RankSearch {
  public:
@@ -175,9 +163,10 @@ class RankSearch {
     json["stop_reason"] = to_string(report.stop_reason);
     json["seconds"] = report.seconds;
     reporter_.event("start", json);
-    std::string words = fmt::format("start {:>3}  seed {}  {} sweep{}, {}  {} {}", report.start, report.seed,
-                                    report.sweeps, report.sweeps == 1 ? "" : "s", end_words(report.stop_reason),
-                                    has_fit_ ? "fit" : "objective", value_words(report.fit, report.objective));
+    std::string words =
+        fmt::format("start {:>3}  seed {}  {}, {}  {} {}", report.start, report.seed,
+                    format_count(report.sweeps, "sweep"), end_words[static_cast<std::size_t>(report.stop_reason)],
+                    has_fit_ ? "fit" : "objective", value_words(report.fit, report.objective));
     if (report.validation_error) words += fmt::format("  held-out error {:.6g}", *report.validation_error);
     if (report.match) words += fmt::format("  match {:.4f}", *report.match);
     if (report.is_best && report.start > 1) words += "  best so far";

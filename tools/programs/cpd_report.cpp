@@ -11,7 +11,7 @@ namespace {
 
 // The part of a plan that only a GPU has.
 void print_device_plan(Reporter& reporter, const CpdPlan& plan) {
-  reporter.print("device  {} planned of a budget of {}, minimum {}; {} lanes, {} of resident chunks",
+  reporter.print("device  {} planned of a budget of {}, minimum {}; {} slots, {} of resident chunks",
                  format_bytes(plan.device_planned_bytes), format_bytes(plan.device_budget_bytes),
                  format_bytes(plan.device_minimum_bytes), plan.lanes, format_bytes(plan.resident_bytes));
   reporter.print("link    {} sent per pass", format_bytes(plan.link_bytes_per_pass));
@@ -23,13 +23,18 @@ void print_device_plan(Reporter& reporter, const CpdPlan& plan) {
   }
 }
 
+Json pass_json(const PassSeconds& pass) {
+  return {{"mode", pass.mode}, {"seconds", pass.longest()}, {"bound", pass.bound()}, {"link", pass.link},
+          {"disk", pass.disk}, {"memory", pass.memory},     {"cache", pass.cache},   {"additions", pass.additions}};
+}
+
 Json as_json(const CpdPlan& plan) {
-  Json json = {
+  return {
       {"device", plan.device},
       {"device_note", plan.device_note},
       {"memory_note", plan.memory_note},
       {"threads", plan.threads},
-      {"lanes", plan.lanes},
+      {"slots", plan.lanes},
       {"chunks",
        {{"total", plan.chunk_count},
         {"device", plan.device_chunks},
@@ -48,18 +53,7 @@ Json as_json(const CpdPlan& plan) {
       {"stops_after_pass", plan.stops_after_pass},
       {"new_rows", plan.new_rows},
       {"outside_box", plan.outside_box},
-      {"passes", Json::array()}};
-  for (const PassSeconds& pass : plan.passes) {
-    json["passes"].push_back({{"mode", pass.mode},
-                              {"seconds", pass.longest()},
-                              {"bound", pass.bound()},
-                              {"link", pass.link},
-                              {"disk", pass.disk},
-                              {"memory", pass.memory},
-                              {"cache", pass.cache},
-                              {"additions", pass.additions}});
-  }
-  return json;
+      {"passes", list_json(plan.passes, pass_json)}};
 }
 
 std::string explain_tolerance(const CpdOptions& options) {
@@ -82,7 +76,8 @@ std::string explain(StopReason reason, const CpdOptions& options) {
     case StopReason::tolerance:
       return explain_tolerance(options);
     case StopReason::sweeps:
-      return fmt::format("reached the limit of {} sweep{}", options.max_sweeps, options.max_sweeps == 1 ? "" : "s");
+      return fmt::format("reached the limit of {}",
+                         format_count(static_cast<std::uint64_t>(options.max_sweeps), "sweep"));
     case StopReason::cancelled:
       return "interrupted; the model is that of the last sweep above";
     case StopReason::time:
@@ -99,9 +94,10 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
   reporter.event("plan", as_json(plan));
   if (!plan.device_note.empty()) reporter.print("device  {}; computing on the CPU", plan.device_note);
   const bool has_device = plan.device_budget_bytes > 0;
-  reporter.print("plan    {}, {} thread{}; {} chunk{}: {} {}, {} packed in memory, {} streamed; {} read per pass",
-                 plan.device, plan.threads, plan.threads == 1 ? "" : "s", format_count(plan.chunk_count),
-                 plan.chunk_count == 1 ? "" : "s", format_count(has_device ? plan.device_chunks : plan.decoded_chunks),
+  reporter.print("plan    {}, {}; {}: {} {}, {} packed in memory, {} streamed; {} read per pass", plan.device,
+                 format_count(static_cast<std::uint64_t>(plan.threads), "thread"),
+                 format_count(plan.chunk_count, "chunk"),
+                 format_count(has_device ? plan.device_chunks : plan.decoded_chunks),
                  has_device ? "on the device" : "decoded in memory", format_count(plan.packed_chunks),
                  format_count(plan.streamed_chunks), format_bytes(plan.disk_bytes_per_pass));
   reporter.print("memory  {} planned of a budget of {}, minimum {}", format_bytes(plan.planned_bytes),

@@ -86,19 +86,16 @@ std::vector<ValueBucket> merge_buckets(std::vector<ValueBucket> buckets) {
   return buckets;
 }
 
-std::string bucket_label(const ValueBucket& bucket) {
-  if (bucket.lower == 0) return "0";
-  return fmt::format("{} {:.4g}", bucket.lower > 0 ? "from" : "to", bucket.lower);
-}
-
 void print_values(const ValueStatistics& values) {
   print_row("values",
             fmt::format("{:.6g} to {:.6g}, mean {:.6g}; {}{} distinct; {}", values.minimum, values.maximum, values.mean,
                         values.more_distinct ? "more than " : "", cli::format_count(values.distinct),
                         values.whole_numbers ? "all whole numbers" : "not all whole numbers"));
   std::vector<Bar> bars;
-  for (const ValueBucket& bucket : merge_buckets(values.histogram))
-    bars.push_back({bucket_label(bucket), bucket.count});
+  for (const ValueBucket& bucket : merge_buckets(values.histogram)) {
+    const char* const side = bucket.lower > 0 ? "from" : "to";
+    bars.push_back({bucket.lower == 0 ? "0" : fmt::format("{} {:.4g}", side, bucket.lower), bucket.count});
+  }
   print_bars(bars);
 }
 

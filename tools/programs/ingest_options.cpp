@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 namespace blco::cli {
 namespace {
 
@@ -28,9 +30,7 @@ void add_container_options(CommandLine& line, IngestOptions& ingest) {
       "container smaller but takes longer, and outputs have the original indices");
   line.add("--compression",
            [&](const std::string& word) {
-             const Compression given = parse_compression(word);
-             ingest.zstd_level = given.zstd_level;
-             ingest.zstd_saving_percent = given.saving_percent;
+             std::tie(ingest.zstd_level, ingest.zstd_saving_percent) = parse_compression(word);
            },
            {"CODEC",
             "Further compression of chunks: none; fast, where it saves 10%; small, harder and wherever it saves "

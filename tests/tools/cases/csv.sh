@@ -32,7 +32,7 @@ sed -n 's/^\("[^"]*"\|[^,]*\),.*/\1/p' factors/mode0_user.csv | sed -n '1,2p;6p'
 # Relabelled: the same table comes out of it, and the same labels out of its model.
 sed '2,6d' clicks.csv >fewer.csv
 for relabel in none frequency; do
-  blco-ingest fewer.csv --modes user,item,day --value count --relabel $relabel -o $relabel.blco --quiet
+  blco-ingest fewer.csv --modes user,item,day --value count --reorder $relabel -o $relabel.blco --quiet
   blco-info $relabel.blco | grep '^relabelled'
   blco-export $relabel.blco -o - --format csv | sort >$relabel.csv
   blco-cpd $relabel.blco --rank 3 --threads 1 --seed 1 --sweeps 200 --tolerance 1e-12 -o $relabel.h5 >/dev/null 2>&1

@@ -28,7 +28,7 @@ import numpy as np
 rows = np.loadtxt('zero.tns')
 np.savez('small.npz', coords=rows[:, :3].T.astype('u8'), values=rows[:, 3])"
 again small.npz && echo 'and from arrays'
-blco-ingest small.tns -o other.blco --mode-names who,what,when --labels who=who.map --labels what=what.map.gz --relabel frequency --quiet
+blco-ingest small.tns -o other.blco --mode-names who,what,when --labels who=who.map --labels what=what.map.gz --reorder frequency --quiet
 blco-export other.blco -o - --format csv | sort >other.csv
 blco-export small.blco -o - --format csv | sort | cmp - other.csv && echo 'the same table, relabelled'
 

@@ -49,7 +49,7 @@ blco-ingest weeks.csv --modes when:week,price:quantiles=3 -o weeks.blco --json |
 modes=shop,when:minute,price:quantiles=7
 blco-ingest sales.csv --modes $modes -o one.blco --threads 1 --quiet
 blco-ingest sales.csv --modes $modes -o two.blco --threads 3 --memory 64MiB --quiet && cmp one.blco two.blco && echo 'the same container'
-blco-ingest sales.csv --modes $modes -o two.blco --relabel frequency --quiet
+blco-ingest sales.csv --modes $modes -o two.blco --reorder frequency --quiet
 cmp <(blco-export one.blco -o - --format csv | sort) <(blco-export two.blco -o - --format csv | sort) && echo 'the same table'
 rm ./*.blco
 list_folder

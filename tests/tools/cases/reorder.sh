@@ -1,6 +1,6 @@
 printf '%s\n' '3 1 1 1' '3 1 2 2' '1 2 2 -1.5' '2 3 2 0.25' '3 3 2 4' >in.tns
-blco-ingest in.tns -o plain.blco --relabel none >/dev/null 2>&1
-run blco-ingest in.tns -o relabelled.blco --relabel frequency 2>/dev/null | hide_sizes
+blco-ingest in.tns -o plain.blco --reorder none >/dev/null 2>&1
+run blco-ingest in.tns -o relabelled.blco --reorder frequency 2>/dev/null | hide_sizes
 blco-info relabelled.blco | grep relabelled
 blco-info plain.blco | grep relabelled
 blco-info relabelled.blco --verify >/dev/null && echo 'verified'
@@ -20,8 +20,8 @@ assert all(abs(x - y) < 1e-10 for p, q in zip(a, b) for x, y in zip(p, q))' plai
   echo 'the same factors'
 
 printf '1 1 1\n1 4294967297 1\n' >long.tns
-run blco-ingest long.tns -o long.blco --relabel frequency 2>&1 | grep -v reading
+run blco-ingest long.tns -o long.blco --reorder frequency 2>&1 | grep -v reading
 printf '1 1 1\n1 x 1\n' >bad.tns
-run blco-ingest bad.tns -o bad.blco --relabel frequency 2>&1 | grep -v reading
+run blco-ingest bad.tns -o bad.blco --reorder frequency 2>&1 | grep -v reading
 rm -r plain relabelled
 list_folder
