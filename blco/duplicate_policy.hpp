@@ -3,8 +3,8 @@
 
 namespace blco {
 
-// How entries with equal coordinates become one nonzero: folded left to right in input order. `mean` divides their sum
-// by their number; `count` takes their number, whatever their values.
+// How entries with equal coordinates become one nonzero: coalesced left to right in input order. `mean` divides
+// their sum by their number; `count` takes their number, whatever their values.
 enum class DuplicatePolicy { sum, error, first, last, max, mean, count };
 
 }  // namespace blco

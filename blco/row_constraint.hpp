@@ -15,7 +15,7 @@ struct RowConstraint {
 
   bool operator==(const RowConstraint&) const = default;
 
-  // Columns may be scaled to norm 1: neither the set nor the penalty changes by that.
+  // Columns may be normalised: that changes neither the set nor the penalty.
   bool normalises() const { return l1 == 0 && (set == RowSet::all || set == RowSet::nonnegative); }
   // Solved by plain least squares, by HALS, or by ADMM with a dual variable per entry.
   bool is_least_squares() const { return l1 == 0 && set == RowSet::all; }

@@ -151,7 +151,7 @@ def main():
             print(f"no real tensors: {data} is not there")
         container = folder / "out.blco"
         for text in [*real, generated]:
-            commands.run("blco-ingest", text, "-o", container, "--relabel", "frequency")
+            commands.run("blco-ingest", text, "-o", container, "--reorder", "frequency")
             check_contents(container, text)
             print(f"{text.name}: {commands.run('blco-info', container)[0].split('relabelled')[1].splitlines()[0].strip()}")
         check_damage(commands, container)

@@ -204,7 +204,7 @@ def try_table(bin_folder, seed):
             writer.writerow([f"c{i}" for i in range(len(cases))])
             writer.writerows(zip(*(fields for _, fields, _, _ in cases)))
         modes = ",".join(f"c{i}:{how}" for i, (how, _, _, _) in enumerate(cases))
-        options = ["--threads", str(source.randint(1, 2)), "--relabel", source.choice(["none", "frequency"])]
+        options = ["--threads", str(source.randint(1, 2)), "--reorder", source.choice(["none", "frequency"])]
 
         def run(*arguments):
             subprocess.run([os.path.join(bin_folder, arguments[0]), *arguments[1:], "--quiet"], cwd=folder, check=True)

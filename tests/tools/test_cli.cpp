@@ -76,13 +76,14 @@ TEST(ParseNames, KeepsOrderAndRefusesEmptyOnes) {
 }
 
 TEST(ParseCompression, TakesWordsAndLevelsFrom1To19) {
-  EXPECT_EQ(parse_compression("none").zstd_level, 0);
+  using LevelAndSaving = std::pair<int, int>;
+  EXPECT_EQ(parse_compression("none").first, 0);
   EXPECT_EQ(parse_compression("fast"), parse_compression("zstd:3"));
-  EXPECT_EQ(parse_compression("fast"), (Compression{3, 10}));
-  EXPECT_EQ(parse_compression("small").saving_percent, 0);
-  EXPECT_GT(parse_compression("small").zstd_level, 3);
-  EXPECT_EQ(parse_compression("zstd:1"), (Compression{1, 10}));
-  EXPECT_EQ(parse_compression("zstd:19"), (Compression{19, 10}));
+  EXPECT_EQ(parse_compression("fast"), LevelAndSaving(3, 10));
+  EXPECT_EQ(parse_compression("small").second, 0);
+  EXPECT_GT(parse_compression("small").first, 3);
+  EXPECT_EQ(parse_compression("zstd:1"), LevelAndSaving(1, 10));
+  EXPECT_EQ(parse_compression("zstd:19"), LevelAndSaving(19, 10));
 
   for (const char* text :
        {"", "zstd", "zstd:", "zstd:0", "zstd:20", "zstd:-1", "zstd:3x", "None", "Fast", "smaller", "gzip:3"}) {

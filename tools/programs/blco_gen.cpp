@@ -1,11 +1,7 @@
 // blco-gen: makes seeded synthetic tensors, as text or directly as a container.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
 #include <blco/generate.hpp>
 
-#include "tools/programs/cli.hpp"
+#include "tools/programs/ingest_options.hpp"
 #include "tools/programs/reporter.hpp"
 
 namespace {
@@ -20,28 +16,18 @@ struct Arguments {
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   GenerateOptions& generate = arguments.generate;
-  line.add_path(
-      "-o,--output", arguments.output,
-      {.type = "OUT",
-       .description = "Output file: text if its name ends in .tns, .tns.gz or .tns.zst, otherwise a BLCO container",
-       .required = true});
-  line.add("--shape", [&](const std::string& text) { generate.shape = cli::parse_shape(text); },
-           {.type = "SHAPE", .description = "Length of each mode, such as 100x200x300", .required = true});
-  line.add_whole(
-      "--nnz", generate.nnz, 1,
-      {.type = "N",
-       .description = "Entries to draw; a container sums entries with equal coordinates, so it has fewer nonzeros",
-       .required = true});
-  line.add_whole("--seed", generate.seed, 0,
-                 {.type = "N",
-                  .description = "Seed; the same seed and options give the same tensor",
-                  .fallback = std::to_string(generate.seed)});
+  line.add_path("-o,--output", arguments.output,
+                {"OUT", "Output file: text if its name ends in .tns, .tns.gz or .tns.zst, otherwise a BLCO container",
+                 cli::required});
+  line.add("--shape", generate.shape, cli::parse_shape,
+           {"SHAPE", "Length of each mode, such as 100x200x300", cli::required});
+  line.add_whole("--nnz", generate.nnz, 1,
+                 {"N", "Entries to draw; a container sums entries with equal coordinates, so it has fewer nonzeros",
+                  cli::required});
+  line.add_whole("--seed", generate.seed, 0, {"N", "Seed; the same seed and options give the same tensor"});
   line.add_whole(
       "--rank", generate.planted_rank, 0,
-      {.type = "R",
-       .description =
-           "Rank of the CP model that the values follow; 0 for noise only (all values are 1 if --noise is 0)",
-       .fallback = std::to_string(generate.planted_rank)});
+      {"R", "Rank of the CP model that the values follow; 0 for noise only (all values are 1 if --noise is 0)"});
   line.add_real(
       "--skew", generate.skew,
       "How unevenly nonzeros spread over the indices of a mode, up to 64: 1 is uniform, 3 is like event logs");
@@ -51,29 +37,19 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_threads(arguments.ingest.threads);
   line.add_size("--memory", arguments.ingest.memory_bytes,
                 "Memory budget for writing a container; entries that do not fit are sorted with temporary files");
-  line.add_path("--tmp", arguments.ingest.temporary_directory,
-                {.type = "DIR",
-                 .description = "Folder for the temporary files of entries that do not fit in --memory",
-                 .fallback = "the folder of OUT"});
-  line.add_choice<Relabel>(
-      "--relabel", arguments.ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
-      "frequency renumbers the indices of each mode inside the container, most frequent first; this usually makes the "
-      "container smaller but takes longer, and outputs have the original indices");
-  line.add_compression(arguments.ingest.zstd_level, arguments.ingest.zstd_saving_percent);
-  line.add_chunk_nnz(arguments.ingest.chunk_nnz);
+  cli::add_container_options(line, arguments.ingest);
 }
 
 bool is_text(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
-  return std::ranges::any_of(std::array{".tns", ".tns.gz", ".tns.zst"},
-                             [&](const char* ending) { return name.ends_with(ending); });
+  return name.ends_with(".tns") || name.ends_with(".tns.gz") || name.ends_with(".tns.zst");
 }
 
 void generate(const Arguments& arguments, cli::Reporter& reporter) {
   cli::check_output(arguments.output, {});
   const ProgressCallback progress = reporter.progress();
-  reporter.note(fmt::format("drawing {} entries of {}", cli::format_count(arguments.generate.nnz),
-                            cli::format_shape(arguments.generate.shape)));
+  reporter.note("drawing {} entries of {}", cli::format_count(arguments.generate.nnz),
+                cli::format_shape(arguments.generate.shape));
   std::string what = "entries of text";
   std::uint64_t nnz = arguments.generate.nnz;
   if (is_text(arguments.output)) {
@@ -84,8 +60,8 @@ void generate(const Arguments& arguments, cli::Reporter& reporter) {
   }
   const std::uint64_t file_bytes = std::filesystem::file_size(arguments.output);
   reporter.event("result", {{"output", arguments.output.string()}, {"nonzeros", nnz}, {"file_bytes", file_bytes}});
-  reporter.print(fmt::format("{} ({} {}, {})", arguments.output.string(), cli::format_count(nnz), what,
-                             cli::format_bytes(file_bytes)));
+  reporter.print("{} ({} {}, {})", arguments.output.string(), cli::format_count(nnz), what,
+                 cli::format_bytes(file_bytes));
 }
 
 }  // namespace

@@ -1,11 +1,8 @@
 // blco-info: describes a BLCO container or a model, and verifies it.
-#include <fmt/format.h>
-
+#include <blco/verify.hpp>
 #include <limits>
 
-#include "tools/programs/cli.hpp"
 #include "tools/programs/info.hpp"
-#include "tools/programs/reporter.hpp"
 
 namespace {
 
@@ -22,42 +19,30 @@ struct Arguments {
   int threads = 0;
 };
 
-const char* plural(std::uint64_t count) { return count == 1 ? "" : "s"; }
-
-void show_tensor(const Arguments& arguments, cli::Reporter& reporter) {
+void show(const Arguments& arguments, bool model, cli::Reporter& reporter) {
+  if (model) {
+    return info::report_model(reporter, arguments.path, load_model(arguments.path), arguments.summary,
+                              arguments.index_base);
+  }
   const TensorFile file(arguments.path);
   std::optional<TensorStatistics> statistics;
   if (arguments.histogram) {
     statistics = measure_statistics(file, arguments.budget, arguments.threads, reporter.progress());
   }
-  reporter.event("result", info::tensor_json(arguments.path, file.summary(), statistics));
-  if (reporter.is_text()) info::print_tensor(arguments.path, file.summary(), statistics);
-}
-
-void show_model(const Arguments& arguments, cli::Reporter& reporter) {
-  const CpdModel model = load_model(arguments.path);
-  const std::vector<ComponentSummary> components = summarize_components(model, arguments.summary);
-  const info::CoordinateNames names{arguments.index_base, model.labels};
-  reporter.event("result", info::model_json(arguments.path, model, components, names));
-  if (reporter.is_text()) info::print_model(arguments.path, model, components, arguments.summary, names);
-}
-
-void compare_models(const Arguments& arguments, cli::Reporter& reporter) {
-  const CpdModel model = load_model(arguments.path);
-  const CpdModel other = load_model(arguments.other);
-  const ModelMatch match = match_components(model, other);
-  reporter.event("result", info::match_json(arguments.path, arguments.other, match));
-  if (reporter.is_text()) info::print_match(arguments.path, model, arguments.other, other, match);
+  info::report_tensor(reporter, arguments.path, file.summary(), statistics);
 }
 
 void verify_tensor(const Arguments& arguments, cli::Reporter& reporter) {
   const VerifiedTensor verified =
       verify(TensorFile(arguments.path), arguments.budget, arguments.threads, reporter.progress());
-  reporter.event("result", info::verified_json(arguments.path, verified));
-  reporter.print(fmt::format("verified {}: {} chunk{}, {} nonzero{}, {} read, ok", arguments.path.string(),
-                             cli::format_count(verified.chunks), plural(verified.chunks),
-                             cli::format_count(verified.nonzeros), plural(verified.nonzeros),
-                             cli::format_bytes(verified.stored_bytes)));
+  reporter.event("result", {{"type", "verified"},
+                            {"file", arguments.path.string()},
+                            {"chunks", verified.chunks},
+                            {"nonzeros", verified.nonzeros},
+                            {"bytes", verified.stored_bytes}});
+  reporter.print("verified {}: {}, {}, {} read, ok", arguments.path.string(),
+                 cli::format_count(verified.chunks, "chunk"), cli::format_count(verified.nonzeros, "nonzero"),
+                 cli::format_bytes(verified.stored_bytes));
 }
 
 void verify_model(const Arguments& arguments, cli::Reporter& reporter) {
@@ -67,26 +52,24 @@ void verify_model(const Arguments& arguments, cli::Reporter& reporter) {
   } catch (const Error& error) {
     throw Error(error.kind(), arguments.path.string() + ": " + error.what());
   }
-  reporter.event("result", info::verified_json(arguments.path, model));
-  reporter.print(fmt::format("verified {}: model of rank {}, {} mode{}, {} sweep{}, ok", arguments.path.string(),
-                             model.rank, model.shape.size(), plural(model.shape.size()), model.sweeps(),
-                             plural(model.sweeps())));
+  const auto sweeps = static_cast<std::uint64_t>(model.sweeps());
+  reporter.event("result",
+                 {{"type", "verified"}, {"file", arguments.path.string()}, {"rank", model.rank}, {"sweeps", sweeps}});
+  reporter.print("verified {}: model of rank {}, {}, {}, ok", arguments.path.string(), model.rank,
+                 cli::format_count(model.shape.size(), "mode"), cli::format_count(sweeps, "sweep"));
 }
 
 void run(const Arguments& arguments, cli::Reporter& reporter) {
   const bool model = is_model(arguments.path);
-  if (arguments.histogram && (model || arguments.verify)) {
-    throw Error(ErrorKind::invalid_argument, model ? "--histogram applies to tensors, but the file is a model"
-                                                   : "give --histogram or --verify, not both");
-  }
+  if (arguments.histogram && model) refuse("--histogram applies to tensors, but the file is a model");
   if (!arguments.other.empty()) {
     if (!model) refuse("--compare applies to models, but " + arguments.path.string() + " is none");
-    if (arguments.verify) refuse("give --compare or --verify, not both");
-    compare_models(arguments, reporter);
+    info::report_match(reporter, arguments.path, load_model(arguments.path), arguments.other,
+                       load_model(arguments.other));
   } else if (arguments.verify) {
     model ? verify_model(arguments, reporter) : verify_tensor(arguments, reporter);
   } else {
-    model ? show_model(arguments, reporter) : show_tensor(arguments, reporter);
+    show(arguments, model, reporter);
   }
 }
 
@@ -107,28 +90,20 @@ constexpr const char* help_end =
 int main(int argc, char** argv) {
   cli::CommandLine line("blco-info", about, help_end);
   Arguments arguments;
-  line.add_path("FILE", arguments.path,
-                {.type = "", .description = "A container from blco-ingest or a model from blco-cpd", .required = true});
+  line.add_path("FILE", arguments.path, {"", "A container from blco-ingest or a model from blco-cpd", cli::required});
   line.add_flag("--histogram", arguments.histogram,
                 "Read the whole tensor, and show histograms of its values and of the nonzeros per slice");
   line.add_flag("--verify", arguments.verify, "Read and check the whole file; the exit code is 4 if it is damaged");
   line.add_path("--compare", arguments.other,
-                {.type = "MODEL",
-                 .description = "Pair the components of FILE with those of another model, and show how alike they are",
-                 .fallback = "show FILE alone"});
-  const auto components = [&](const std::string& word) {
-    arguments.summary.components =
-        word == "all" ? std::numeric_limits<std::size_t>::max()
-                      : static_cast<std::size_t>(cli::parse_whole(word, 0, std::numeric_limits<std::uint32_t>::max()));
-  };
-  line.add("--components", components,
-           {.type = "N",
-            .description = "Number of components of a model to show, those of largest weight first, or all",
-            .fallback = "10"});
+                {"MODEL", "Pair the components of FILE with those of another model, and show how alike they are",
+                 "show FILE alone"});
+  line.excludes("--verify", {"--histogram", "--compare"});
+  constexpr std::uint64_t max = std::numeric_limits<std::uint32_t>::max();
+  line.add("--components", arguments.summary.components,
+           [](const std::string& word) { return word == "all" ? max : cli::parse_whole(word, 0, max); },
+           {"N", "Number of components of a model to show, those of largest weight first, or all", "10"});
   line.add_whole("--top", arguments.summary.entries, 0,
-                 {.type = "N",
-                  .description = "Number of entries to show per mode of a component, largest first",
-                  .fallback = "3"});
+                 {"N", "Number of entries to show per mode of a component, largest first"});
   line.add_choice("--index-base", arguments.index_base, {{"0", 0}, {"1", 1}},
                   "Number of the first coordinate of a mode without labels, as in the ingested text");
   line.add_size(

@@ -7,9 +7,8 @@
 #include <chrono>
 
 #include "tools/programs/cli.hpp"
-#include "tools/programs/ingest_report.hpp"
+#include "tools/programs/ingest_options.hpp"
 #include "tools/programs/reporter.hpp"
-#include "tools/programs/table_options.hpp"
 
 namespace {
 
@@ -25,11 +24,112 @@ struct Arguments {
 LabelSource parse_label_source(const std::string& text) {
   const std::size_t sign = text.find('=');
   if (sign == std::string::npos || sign == 0 || sign + 1 == text.size()) {
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("'{}' is not MODE=FILE, such as word=words.map or 2=words.map.gz", text));
+    refuse(fmt::format("'{}' is not MODE=FILE, such as word=words.map or 2=words.map.gz", text));
   }
-  const std::string file = text.substr(sign + 1);
-  return {text.substr(0, sign), file == "-" ? "/dev/stdin" : file};
+  return {text.substr(0, sign), cli::parse_input(text.substr(sign + 1))};
+}
+
+std::string column_text(const ColumnBytes& column, std::uint64_t nnz) {
+  return fmt::format("{} bits per nonzero stored, {} cached and streamed", cli::format_bits(column.stored, nnz),
+                     cli::format_bits(column.streamed, nnz));
+}
+
+std::string stages_text(const std::vector<StageTime>& stages) {
+  std::string text;
+  for (const StageTime& time : stages) {
+    text += fmt::format("{}{} {:.2f} s", text.empty() ? "" : ", ", time.stage, time.seconds);
+  }
+  const auto longest = std::ranges::max_element(stages, {}, &StageTime::seconds);
+  return fmt::format("{}; {} took longest", text, longest->stage);
+}
+
+// "1,234 rows: 1,000 without 'price', 234 without 'user'"
+std::string skipped_text(const IngestReport& report) {
+  std::uint64_t rows = 0;
+  std::string columns;
+  for (const SkippedRowCount& skipped : report.skipped_rows) {
+    rows += skipped.rows;
+    columns +=
+        fmt::format("{}{} without '{}'", columns.empty() ? "" : ", ", cli::format_count(skipped.rows), skipped.column);
+  }
+  return fmt::format("{}: {}", cli::format_count(rows, "row"), columns);
+}
+
+std::string labels_text(const LabelCounts& labels, const std::vector<std::string>& names) {
+  const std::string mode = labels.mode < names.size() ? names[labels.mode] : fmt::format("mode {}", labels.mode);
+  const std::string text = fmt::format("{} of {}", cli::format_count(labels.labels), mode);
+  if (labels.repeated == 0) return text;
+  return fmt::format("{}; {} {} more than once", text, cli::format_count(labels.repeated),
+                     labels.repeated == 1 ? "label occurs" : "labels occur");
+}
+
+// How long it took, and what is odd about the modes.
+void note_ingest(cli::Reporter& reporter, const IngestReport& report, const std::vector<std::string>& columns,
+                 double seconds) {
+  if (report.input_format != "FROSTT text") reporter.note("the input is {}", report.input_format);
+  reporter.note("done in {:.2f} s: {}", seconds, stages_text(report.stages));
+  for (const CrowdedMode& mode : report.crowded_modes) {
+    reporter.note(
+        "--modes {}: {} keys for {} rows, so a model says little of them; take times by their day (COLUMN:day), "
+        "numbers in bins (COLUMN:bins=20), or leave the column out",
+        columns[mode.mode], cli::format_count(mode.keys), cli::format_count(report.entries_read));
+  }
+  for (const FewerBins& mode : report.fewer_bins) {
+    reporter.note("--modes {}: {} instead of {}, because equal numbers share one", columns[mode.mode],
+                  cli::format_count(mode.made, "bin"), cli::format_count(mode.wanted));
+  }
+}
+
+cli::Json report_json(const IngestReport& report, const std::filesystem::path& output) {
+  using cli::Json;
+  const auto column = [](const ColumnBytes& c) {
+    return Json{{"stored_bytes", c.stored}, {"streamed_bytes", c.streamed}};
+  };
+  const auto labels = [](const LabelCounts& m) {
+    return Json{{"mode", m.mode}, {"labels", m.labels}, {"repeated", m.repeated}};
+  };
+  const auto crowded = [](const CrowdedMode& m) { return Json{{"mode", m.mode}, {"keys", m.keys}}; };
+  const auto bins = [](const FewerBins& m) { return Json{{"mode", m.mode}, {"wanted", m.wanted}, {"made", m.made}}; };
+  const auto stage = [](const StageTime& t) { return Json{{"stage", t.stage}, {"seconds", t.seconds}}; };
+  return {{"output", output.string()},
+          {"input_format", report.input_format},
+          {"shape", report.shape},
+          {"labels", cli::list_json(report.labels, labels)},
+          {"reordered_modes", report.relabelled_modes},
+          {"crowded_modes", cli::list_json(report.crowded_modes, crowded)},
+          {"fewer_bins", cli::list_json(report.fewer_bins, bins)},
+          {"entries_read", report.entries_read},
+          {"skipped_rows", cli::skipped_json(report.skipped_rows)},
+          {"nonzeros", report.nnz},
+          {"chunks", report.chunk_count},
+          {"index", column(report.index)},
+          {"value", column(report.value)},
+          {"file_bytes", report.file_bytes},
+          {"stages", cli::list_json(report.stages, stage)}};
+}
+
+void print_report(cli::Reporter& reporter, const IngestReport& report, const IngestOptions& options,
+                  const std::filesystem::path& output) {
+  const auto row = [&](const char* name, const std::string& text) { reporter.print("{:<10}{}", name, text); };
+  row("container", output.string());
+  row("shape", cli::format_shape(report.shape));
+  const std::vector<std::string>& columns = options.columns.modes;
+  for (std::size_t n = 0; n < columns.size(); ++n) {
+    row(n == 0 ? "keys" : "", fmt::format("{} of {}", cli::format_count(report.shape[n]), columns[n]));
+  }
+  for (std::size_t i = 0; i < report.labels.size(); ++i) {
+    row(i == 0 ? "labels" : "", labels_text(report.labels[i], options.mode_names));
+  }
+  if (!report.relabelled_modes.empty()) {
+    row("reordered", cli::format_modes(report.relabelled_modes, report.shape.size()));
+  }
+  row("nonzeros",
+      fmt::format("{} of {} entries read", cli::format_count(report.nnz), cli::format_count(report.entries_read)));
+  if (!report.skipped_rows.empty()) row("skipped", skipped_text(report));
+  row("index", column_text(report.index, report.nnz));
+  row("value", column_text(report.value, report.nnz));
+  row("file",
+      fmt::format("{} in {}", cli::format_bytes(report.file_bytes), cli::format_count(report.chunk_count, "chunk")));
 }
 
 constexpr const char* modes_text =
@@ -41,63 +141,42 @@ constexpr const char* modes_text =
     "intervals of equal width, COLUMN:quantiles=20 in 20 of nearly equal numbers of rows. A name with a "
     "comma needs quotes of its own: 'user,\"day, hour\"'";
 
-void add_column_options(cli::CommandLine& line, ColumnOptions& columns) {
-  cli::add_table_options(line, columns,
-                         {.modes = {.type = "COLUMNS", .description = modes_text},
-                          .value = {.type = "COLUMN",
-                                    .description = "For CSV: name of the column of values",
-                                    .fallback = "every row has the value 1"}});
-  line.add_path("--labels-from", columns.labels_from,
-                {.type = "FILE",
-                 .description = "For CSV: give keys the same indices as in this container or model; new keys follow, "
-                                "and numbers get its bins",
-                 .fallback = "number all keys from the start"});
-}
-
 void add_mode_options(cli::CommandLine& line, IngestOptions& ingest) {
-  line.add("--shape", [&](const std::string& text) { ingest.shape = cli::parse_shape(text); },
-           {.type = "SHAPE",
-            .description = "Length of each mode, such as 100x200x300",
-            .fallback = "what the input declares, or its largest coordinates"});
-  line.add("--mode-names", [&](const std::string& text) { ingest.mode_names = cli::parse_names(text); },
-           {.type = "NAMES",
-            .description = "One name per mode, such as source,target,day",
-            .fallback = "the names of --modes, or mode0,mode1,..."});
-  line.add_repeated(
+  line.add(
+      "--shape", ingest.shape, cli::parse_shape,
+      {"SHAPE", "Length of each mode, such as 100x200x300", "what the input declares, or its largest coordinates"});
+  line.add("--mode-names", ingest.mode_names, cli::parse_names,
+           {"NAMES", "One name per mode, such as source,target,day", "the names of --modes, or mode0,mode1,..."});
+  line.add(
       "--labels", [&](const std::string& text) { ingest.label_files.push_back(parse_label_source(text)); },
-      {.type = "MODE=FILE",
-       .description = "For text and arrays: labels for a mode, which is a name of --mode-names or a number from 0. "
-                      "The file has one label a line, the first for the first index of the mode, as .map files of "
-                      "FROSTT have; it may be compressed with gzip or zstd. May be given once for every mode",
-       .fallback = "coordinates are numbers"});
-  line.add_choice<Relabel>(
-      "--relabel", ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
-      "frequency renumbers the indices of each mode inside the container, most frequent first; this usually makes the "
-      "container smaller but takes longer, and outputs have the original indices");
+      {"MODE=FILE",
+       "For text and arrays: labels for a mode, which is a name of --mode-names or a number from 0. The file has "
+       "one label a line, the first for the first index of the mode, as .map files of FROSTT have; it may be "
+       "compressed with gzip or zstd. May be given once for every mode",
+       "coordinates are numbers"},
+      cli::Takes::a_word_each_time);
 }
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   IngestOptions& ingest = arguments.ingest;
-  line.add_list(
-      "INPUT",
-      [&](const std::vector<std::string>& names) {
-        if (std::ranges::find(names, "") != names.end()) {
-          throw Error(ErrorKind::invalid_argument, "a file name must not be empty");
-        }
-        for (const std::string& name : names) arguments.inputs.emplace_back(name == "-" ? "/dev/stdin" : name);
-      },
-      {.type = "",
-       .description =
-           "One or more files that together, in this order, hold one tensor. Each is text, plain or compressed with "
-           "gzip "
-           "or zstd: FROSTT (.tns, also with a header of GenTen or ParTI), Matrix Market (.mtx), or CSV with a header "
-           "(requires --modes); - is standard input. Or each holds arrays of coordinates that start at 0: a NumPy "
-           "archive (.npz, also from scipy.sparse or sparse) or an HDF5 file (FILE:/GROUP for a group in it)",
-       .required = true});
-  line.add_path(
-      "-o,--output", arguments.output,
-      {.type = "OUT", .description = "File for the container, written only once it is complete", .required = true});
-  add_column_options(line, ingest.columns);
+  line.add(
+      "INPUT", [&](const std::string& name) { arguments.inputs.push_back(cli::parse_input(name)); },
+      {"",
+       "One or more files that together, in this order, hold one tensor. Each is text, plain or compressed with "
+       "gzip or zstd: FROSTT (.tns, also with a header of GenTen or ParTI), Matrix Market (.mtx), or CSV with a "
+       "header (requires --modes); - is standard input. Or each holds arrays of coordinates that start at 0: a "
+       "NumPy archive (.npz, also from scipy.sparse or sparse) or an HDF5 file (FILE:/GROUP for a group in it)",
+       cli::required},
+      cli::Takes::words);
+  line.add_path("-o,--output", arguments.output,
+                {"OUT", "File for the container, written only once it is complete", cli::required});
+  cli::add_table_options(line, ingest.columns, {"COLUMNS", modes_text},
+                         {"COLUMN", "For CSV: name of the column of values", "every row has the value 1"});
+  line.add_path("--labels-from", ingest.columns.labels_from,
+                {"FILE",
+                 "For CSV: give keys the same indices as in this container or model; new keys follow, and numbers get "
+                 "its bins",
+                 "number all keys from the start"});
   line.add_size("--memory", ingest.memory_bytes,
                 "Memory budget of the whole job; entries that do not fit are sorted with temporary files");
   line.add_threads(ingest.threads);
@@ -105,10 +184,6 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "--device", ingest.device, {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
       "Where to sort, fold and pack; the container is the same. auto takes the CPU, as long as no hardware has shown "
       "that a GPU is faster");
-  line.add_path("--tmp", ingest.temporary_directory,
-                {.type = "DIR",
-                 .description = "Folder for the temporary files of entries that do not fit in --memory",
-                 .fallback = "the folder of OUT"});
   line.add_choice<DuplicatePolicy>("--duplicates", ingest.duplicates,
                                    {{"sum", DuplicatePolicy::sum},
                                     {"error", DuplicatePolicy::error},
@@ -120,21 +195,18 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                                    "What becomes of entries of the same coordinates: their sum, an error, the first, "
                                    "the last, the largest, their mean, or their number");
   add_mode_options(line, ingest);
-  line.add_compression(ingest.zstd_level, ingest.zstd_saving_percent);
   line.add_choice<int>("--index-base", ingest.index_base, {{"0", 0}, {"1", 1}},
                        "The smallest coordinate in text; in arrays it is always 0");
-  line.add_whole(
-      "--skip-lines", ingest.skip_lines, 0,
-      {.type = "N", .description = "Number of lines to skip at the start of every text file", .fallback = "0"});
-  line.add_chunk_nnz(ingest.chunk_nnz);
+  line.add_whole("--skip-lines", ingest.skip_lines, 0,
+                 {"N", "Number of lines to skip at the start of every text file"});
+  cli::add_container_options(line, ingest);
 }
 
 void check(const Arguments& arguments) {
   const std::filesystem::path& folder = arguments.ingest.temporary_directory;
   std::error_code ignored;
   if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("there is no folder {}; create it, or choose another with --tmp", folder.string()));
+    refuse(fmt::format("there is no folder {}; create it, or choose another with --tmp", folder.string()));
   }
   std::vector<std::filesystem::path> read = arguments.inputs;
   if (const auto& labels = arguments.ingest.columns.labels_from; !labels.empty()) read.push_back(labels);
@@ -146,14 +218,14 @@ void ingest(const Arguments& arguments, cli::Reporter& reporter) {
   check(arguments);
   const ProgressCallback progress = reporter.progress();
   const auto start = std::chrono::steady_clock::now();
-  reporter.note(fmt::format("reading {} file{}", arguments.inputs.size(), arguments.inputs.size() == 1 ? "" : "s"));
+  reporter.note("reading {}", cli::format_count(arguments.inputs.size(), "file"));
   const std::string over = budget_note(arguments.ingest.memory_bytes);
   if (!over.empty()) reporter.note(over);
   const IngestReport report = ingest_files(arguments.inputs, arguments.output, arguments.ingest, progress);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  if (report.input_format != "FROSTT text") reporter.note(fmt::format("the input is {}", report.input_format));
-  cli::note_ingest(reporter, report, arguments.ingest, seconds.count());
-  cli::report_container(reporter, report, arguments.ingest, arguments.output);
+  note_ingest(reporter, report, arguments.ingest.columns.modes, seconds.count());
+  reporter.event("result", report_json(report, arguments.output));
+  print_report(reporter, report, arguments.ingest, arguments.output);
 }
 
 }  // namespace

@@ -4,14 +4,9 @@
 #include <array>
 #include <blco/memory_budget.hpp>
 #include <blco/predict.hpp>
-#include <cerrno>
-#include <cmath>
-#include <cstdio>
-#include <cstring>
 
-#include "tools/programs/cli.hpp"
+#include "tools/programs/ingest_options.hpp"
 #include "tools/programs/reporter.hpp"
-#include "tools/programs/table_options.hpp"
 
 namespace {
 
@@ -25,57 +20,43 @@ struct Arguments {
   PredictOptions predict;
 };
 
-void add_files(cli::CommandLine& line, Arguments& arguments) {
-  line.add_path("MODEL", arguments.model, {.type = "", .description = "A model from blco-cpd", .required = true});
-  line.add("ENTRIES",
-           [&](const std::string& name) {
-             if (name.empty()) refuse("a file name must not be empty");
-             arguments.entries = name == "-" ? "/dev/stdin" : name;
-           },
-           {.type = "",
-            .description =
-                "A container, or what blco-ingest reads: coordinate text, CSV with the labels of the model, plain "
-                "or compressed with gzip or zstd, - for standard input; a NumPy archive or an HDF5 file of "
-                "coordinates. Each line or row is an entry by itself",
-            .required = true});
-  line.add_path(
-      "-o,--output", arguments.output,
-      {.type = "OUT",
-       .description =
-           "A file that ends in .csv or .tsv, optionally followed by .gz or .zst; - is CSV on standard output. "
-           "It has the labels or coordinates of each entry, in the order of the input, then its value, the "
-           "model's value, the residual (value - model), and the likelihood ratio: how much worse than a "
-           "model that fits this entry alone, 2 (f(value, model) - f(value, best model)) for the loss f"});
-  line.add_flag("--summary", arguments.summary_only, "Print the summary alone, and write no entries");
-}
-
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   PredictOptions& predict = arguments.predict;
-  add_files(line, arguments);
+  line.add_path("MODEL", arguments.model, {"", "A model from blco-cpd", cli::required});
+  line.add("ENTRIES", arguments.entries, cli::parse_input,
+           {"",
+            "A container, or what blco-ingest reads: coordinate text, CSV with the labels of the model, plain or "
+            "compressed with gzip or zstd, - for standard input; a NumPy archive or an HDF5 file of coordinates. Each "
+            "line or row is an entry by itself",
+            cli::required});
+  line.add_path(
+      "-o,--output", arguments.output,
+      {"OUT",
+       "A file that ends in .csv or .tsv, optionally followed by .gz or .zst; - is CSV on standard output. It has the "
+       "labels or coordinates of each entry, in the order of the input, then its value, the model's value, the "
+       "residual (value - model), and the deviance: how much worse than a model that fits this entry alone, "
+       "2 (f(value, model) - f(value, best model)) for the loss f"});
+  line.add_flag("--summary", arguments.summary_only, "Print the summary alone, and write no entries");
   line.add_whole("--top", predict.top, 1,
-                 {.type = "N",
-                  .description = "Write only the N entries of the largest likelihood ratios, the worst first",
-                  .fallback = "all entries"});
+                 {"N", "Write only the N entries of the largest deviances, the worst first", "all entries"});
+  line.excludes("--summary", {"--output", "--top"});
   line.add("--loss", [&](const std::string& word) { predict.loss = cli::parse_loss_name(word); },
-           {.type = cli::loss_choices(),
-            .description = "Loss of the likelihood ratio; for gaussian the ratio is the squared residual",
-            .fallback = "that of the model"});
+           {cli::loss_choices(), "Loss of the deviance; for gaussian the deviance is the squared residual",
+            "that of the model"});
   line.add_flag("--skip-unknown", predict.skip_unknown,
                 "Leave out entries whose index or label the model does not have, and count them");
   line.add_flag("--without-values", predict.without_values,
                 "Lines of coordinate text have coordinates alone; only the model's values are written");
-  cli::add_table_options(line, predict.columns,
-                         {.modes = {.type = "COLUMNS",
-                                    .description = "For CSV: the columns of the model's modes, in their order, each as "
-                                                   "blco-ingest takes it, such as user,item,when:day",
-                                    .fallback = "for .csv and .tsv, the names of the modes"},
-                          .value = {.type = "COLUMN",
-                                    .description = "For CSV: name of the column of values",
-                                    .fallback = "none, and only the model's values are written"}});
+  cli::add_table_options(
+      line, predict.columns,
+      {"COLUMNS",
+       "For CSV: the columns of the model's modes, in their order, each as blco-ingest takes it, "
+       "such as user,item,when:day",
+       "for .csv and .tsv, the names of the modes"},
+      {"COLUMN", "For CSV: name of the column of values", "none, and only the model's values are written"});
   line.add_choice<int>("--index-base", predict.index_base, {{"0", 0}, {"1", 1}},
                        "The smallest coordinate in text, read and written; in arrays it is always 0");
-  line.add_whole("--skip-lines", predict.skip_lines, 0,
-                 {.type = "N", .description = "Number of lines to skip at the start of text", .fallback = "0"});
+  line.add_whole("--skip-lines", predict.skip_lines, 0, {"N", "Number of lines to skip at the start of text"});
   line.add_size("--memory", predict.memory_bytes,
                 "Memory budget of the whole job, with the model, its labels and the entries of --top");
   line.add_threads(predict.threads);
@@ -85,12 +66,6 @@ void check(const Arguments& arguments, const cli::Reporter& reporter) {
   if (arguments.output.empty() && !arguments.summary_only) {
     refuse("-o is required: name a file for the entries with -o, or give --summary");
   }
-  if (!arguments.output.empty() && arguments.summary_only) {
-    refuse("--summary writes no entries; leave it out, or leave out -o");
-  }
-  if (arguments.summary_only && arguments.predict.top > 0) {
-    refuse("--top chooses the entries to write, but --summary writes none; give one of them");
-  }
   if (arguments.output == "-") {
     if (reporter.is_json()) refuse("-o - and --json both write to standard output; give one of them");
     return;
@@ -98,50 +73,39 @@ void check(const Arguments& arguments, const cli::Reporter& reporter) {
   if (!arguments.output.empty()) cli::check_output(arguments.output, std::array{arguments.model, arguments.entries});
 }
 
-void write_to_stdout(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return;
-  throw Error(ErrorKind::io, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
-}
-
 PredictSummary run_prediction(const Arguments& arguments, const ProgressCallback& progress) {
   if (arguments.summary_only) {
     return predict(arguments.model, arguments.entries, PredictionSink(), arguments.predict, progress);
   }
   if (arguments.output == "-") {
-    return write_predictions(arguments.model, arguments.entries, TextSink(write_to_stdout), TextFormat::csv,
+    return write_predictions(arguments.model, arguments.entries, TextSink(cli::write_to_stdout), TextFormat::csv,
                              arguments.predict, progress);
   }
   return write_predictions(arguments.model, arguments.entries, arguments.output, arguments.predict, progress);
 }
 
-cli::Json finite(double number) { return std::isfinite(number) ? cli::Json(number) : cli::Json(); }
-
+// Numbers that are not finite are null in JSON.
 cli::Json summary_json(const PredictSummary& summary, const std::filesystem::path& output) {
-  cli::Json skipped = cli::Json::array();
-  for (const SkippedRowCount& rows : summary.skipped_rows) {
-    skipped.push_back({{"column", rows.column}, {"rows", rows.rows}});
-  }
   cli::Json json = {{"output", output.empty() ? cli::Json() : cli::Json(output.string())},
                     {"input_format", summary.input_format},
                     {"entries", summary.entries},
                     {"written_entries", output.empty() ? 0 : summary.written_entries},
                     {"unknown_entries", summary.unknown_entries},
-                    {"skipped_rows", skipped},
-                    {"model", {{"min", finite(summary.min_model)}, {"max", finite(summary.max_model)}}}};
-  if (!summary.has_values) {
-    json.update({{"residual", nullptr}, {"likelihood_ratio", nullptr}});
-    return json;
-  }
-  json["residual"] = {{"sum_of_squares", finite(summary.sum_of_squares)},
-                      {"rmse", finite(summary.rmse())},
-                      {"mean_absolute_error", finite(summary.mean_absolute_error())},
-                      {"min", finite(summary.min_residual)},
-                      {"max", finite(summary.max_residual)}};
-  json["likelihood_ratio"] = {{"loss", to_string(summary.loss)},
-                              {"sum", finite(summary.sum_of_ratios)},
-                              {"max", finite(summary.max_ratio)},
-                              {"infinite", summary.impossible_entries},
-                              {"undefined", summary.entries_without_ratio}};
+                    {"skipped_rows", cli::skipped_json(summary.skipped_rows)},
+                    {"model", {{"min", summary.min_model}, {"max", summary.max_model}}},
+                    {"residual", nullptr},
+                    {"deviance", nullptr}};
+  if (!summary.has_values) return json;
+  json["residual"] = {{"sum_of_squares", summary.sum_of_squares},
+                      {"rmse", summary.rmse()},
+                      {"mean_absolute_error", summary.mean_absolute_error()},
+                      {"min", summary.min_residual},
+                      {"max", summary.max_residual}};
+  json["deviance"] = {{"loss", to_string(summary.loss)},
+                      {"sum", summary.sum_of_ratios},
+                      {"max", summary.max_ratio},
+                      {"infinite", summary.impossible_entries},
+                      {"undefined", summary.entries_without_ratio}};
   return json;
 }
 
@@ -152,8 +116,7 @@ std::string entries_text(const PredictSummary& summary) {
   }
   std::uint64_t rows = 0;
   for (const SkippedRowCount& skipped : summary.skipped_rows) rows += skipped.rows;
-  if (rows > 0)
-    text += fmt::format("; {} row{} with missing fields left out", cli::format_count(rows), rows == 1 ? "" : "s");
+  if (rows > 0) text += fmt::format("; {} with missing fields left out", cli::format_count(rows, "row"));
   return text;
 }
 
@@ -174,7 +137,7 @@ void print_summary(cli::Reporter& reporter, const PredictSummary& summary, const
   row("residual", fmt::format("{:.6g} to {:.6g}", summary.min_residual, summary.max_residual));
   row("", fmt::format("root mean square {:.6g}, mean magnitude {:.6g}, sum of squares {:.6g}", summary.rmse(),
                       summary.mean_absolute_error(), summary.sum_of_squares));
-  row("likelihood ratio",
+  row("deviance",
       fmt::format("{}: sum {:.6g}, largest {:.6g}", to_string(summary.loss), summary.sum_of_ratios, summary.max_ratio));
 }
 
@@ -183,19 +146,19 @@ void predict_entries(const Arguments& arguments, cli::Reporter& reporter) {
   const ProgressCallback progress = reporter.progress();
   const std::string over = budget_note(arguments.predict.memory_bytes);
   if (!over.empty()) reporter.note(over);
-  reporter.note(fmt::format("reading {}", arguments.entries.string()));
+  reporter.note("reading {}", arguments.entries.string());
   const PredictSummary summary = run_prediction(arguments, progress);
   print_summary(reporter, summary, arguments.output);
   if (summary.impossible_entries > 0) {
     reporter.note(
-        fmt::format("the likelihood ratio of {} entries is infinite: there the model is below 0, which the "
-                    "loss {} does not take, or not finite",
-                    cli::format_count(summary.impossible_entries), to_string(summary.loss)));
+        "the deviance of {} entries is infinite: there the model is below 0, which the loss {} does not take, or not "
+        "finite",
+        cli::format_count(summary.impossible_entries), to_string(summary.loss));
   }
   if (summary.entries_without_ratio > 0) {
-    reporter.note(fmt::format("{} entr{} of 0 without a likelihood ratio: the loss {} takes numbers above 0",
-                              cli::format_count(summary.entries_without_ratio),
-                              summary.entries_without_ratio == 1 ? "y" : "ies", to_string(summary.loss)));
+    reporter.note("{} entr{} of 0 without a deviance: the loss {} takes numbers above 0",
+                  cli::format_count(summary.entries_without_ratio), summary.entries_without_ratio == 1 ? "y" : "ies",
+                  to_string(summary.loss));
   }
   reporter.event("result", summary_json(summary, arguments.output));
 }
@@ -203,9 +166,7 @@ void predict_entries(const Arguments& arguments, cli::Reporter& reporter) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  cli::CommandLine line("blco-predict",
-                        "Writes what a model says of entries: its values, residuals and likelihood "
-                        "ratios.",
+  cli::CommandLine line("blco-predict", "Writes what a model says of entries: its values, residuals and deviances.",
                         "  blco-predict clicks-model.h5 clicks.blco -o predictions.csv.gz\n"
                         "  blco-predict clicks-model.h5 clicks.blco --top 20 -o -\n"
                         "  blco-predict clicks-model.h5 new.csv --value count --skip-unknown -o predictions.csv\n"

@@ -2,6 +2,7 @@
 #include "tools/programs/cli.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -9,12 +10,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
 #include <blco/version.hpp>
 #include <cerrno>
-#include <charconv>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -56,49 +54,15 @@ class HelpFormatter final : public CLI::Formatter {
   }
 };
 
-void describe(CLI::Option& option, const OptionText& text) {
-  option.type_name(text.type)->default_str(text.fallback)->required(text.required);
-}
-
-int exit_code(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::invalid_argument:
-      return exit_usage;
-    case ErrorKind::io:
-      return exit_io;
-    case ErrorKind::corrupt:
-      return exit_corrupt;
-    case ErrorKind::out_of_memory:
-      return exit_out_of_memory;
-    case ErrorKind::cuda:
-      return exit_cuda;
-    case ErrorKind::not_built:
-      return exit_not_built;
-    case ErrorKind::cancelled:
-      return exit_cancelled;
-  }
-  return exit_unexpected;
-}
-
-const char* word_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::invalid_argument:
-      return "invalid_argument";
-    case ErrorKind::io:
-      return "io";
-    case ErrorKind::corrupt:
-      return "corrupt";
-    case ErrorKind::out_of_memory:
-      return "out_of_memory";
-    case ErrorKind::cuda:
-      return "cuda";
-    case ErrorKind::not_built:
-      return "not_built";
-    case ErrorKind::cancelled:
-      return "cancelled";
-  }
-  return "unexpected";
-}
+// By ErrorKind: the word in JSON, and the exit code.
+constexpr std::array<std::pair<const char*, int>, 7> kinds{{{"invalid_argument", exit_usage},
+                                                            {"io", exit_io},
+                                                            {"corrupt", exit_corrupt},
+                                                            {"out_of_memory", exit_out_of_memory},
+                                                            {"cuda", exit_cuda},
+                                                            {"not_built", exit_not_built},
+                                                            {"cancelled", exit_cancelled}}};
+static_assert(static_cast<std::size_t>(ErrorKind::cancelled) + 1 == kinds.size());
 
 struct Failure {
   std::string kind;
@@ -134,7 +98,8 @@ Failure describe_failure(const CLI::App& app) {
     return usage(error.what());
   } catch (const Error& error) {
     const auto is_flag = [&](const std::string& flag) { return app.get_option_no_throw(flag) != nullptr; };
-    return {word_of(error.kind()), name_flags(error.what(), is_flag), exit_code(error.kind())};
+    const auto& [word, code] = kinds[static_cast<std::size_t>(error.kind())];
+    return {word, name_flags(error.what(), is_flag), code};
   } catch (const std::bad_alloc&) {
     const bool has_budget = app.get_option_no_throw("--memory") != nullptr;
     return {"out_of_memory",
@@ -195,54 +160,33 @@ CommandLine::~CommandLine() = default;
 
 std::string CommandLine::name() const { return impl_->app.get_name(); }
 
-void CommandLine::add(const std::string& name, std::function<void(const std::string&)> assign, const OptionText& text) {
-  const auto checked = [name, assign = std::move(assign)](const std::string& word) {
-    try {
-      assign(word);
-    } catch (const Error& error) {
-      throw CLI::ValidationError(name.substr(name.find(',') + 1), error.what());
-    }
-  };
-  describe(*impl_->app.add_option_function<std::string>(name, checked, text.description), text);
-}
-
-void CommandLine::add_list(const std::string& name, std::function<void(const std::vector<std::string>&)> assign,
-                           const OptionText& text) {
-  const auto checked = [assign = std::move(assign), name](const std::vector<std::string>& words) {
-    try {
-      assign(words);
-    } catch (const Error& error) {
-      throw CLI::ValidationError(name.substr(name.find(',') + 1), error.what());
-    }
-  };
-  describe(*impl_->app.add_option_function<std::vector<std::string>>(name, checked, text.description), text);
-}
-
-void CommandLine::add_repeated(const std::string& name, std::function<void(const std::string&)> assign,
-                               const OptionText& text) {
-  const auto assign_all = [assign = std::move(assign), name](const std::vector<std::string>& words) {
+void CommandLine::add(const std::string& name, std::function<void(const std::string&)> assign, const OptionText& text,
+                      Takes takes) {
+  const auto assign_all = [name, assign = std::move(assign)](const std::vector<std::string>& words) {
     try {
       for (const std::string& word : words) assign(word);
     } catch (const Error& error) {
       throw CLI::ValidationError(name.substr(name.find(',') + 1), error.what());
     }
   };
+  const auto assign_one = [assign_all](const std::string& word) { assign_all({word}); };
+  CLI::App& app = impl_->app;
   CLI::Option* const option =
-      impl_->app.add_option_function<std::vector<std::string>>(name, assign_all, text.description);
-  // One text for each time that it is given: the next argument may be a positional one.
-  describe(*option->allow_extra_args(false), text);
+      takes == Takes::words || takes == Takes::a_word_each_time
+          ? app.add_option_function<std::vector<std::string>>(name, assign_all, text.description)
+          : app.add_option_function<std::string>(name, assign_one, text.description);
+  const bool is_required = text.fallback == required;
+  option->type_name(text.type)->default_str(is_required ? "" : text.fallback)->required(is_required);
+  if (takes == Takes::one_word_or_none) option->expected(0, 1);
+  // The next argument may be a positional one.
+  if (takes == Takes::a_word_each_time) option->allow_extra_args(false);
 }
 
-void CommandLine::add_optional(const std::string& name, std::function<void(const std::string&)> assign,
-                               const OptionText& text) {
-  const auto checked = [name, assign = std::move(assign)](const std::string& word) {
-    try {
-      assign(word);
-    } catch (const Error& error) {
-      throw CLI::ValidationError(name, error.what());
-    }
-  };
-  describe(*impl_->app.add_option_function<std::string>(name, checked, text.description)->expected(0, 1), text);
+void CommandLine::add_one_of(const std::string& name, const std::vector<std::string>& words,
+                             std::function<void(const std::string&)> assign, OptionText text) {
+  text.type = fmt::format("{}", fmt::join(words, "|"));
+  add(name, std::move(assign), text);
+  impl_->app.get_option(name)->check(CLI::IsMember(words).description(""));
 }
 
 void CommandLine::add_flag(const std::string& name, bool& value, const std::string& description) {
@@ -250,50 +194,36 @@ void CommandLine::add_flag(const std::string& name, bool& value, const std::stri
 }
 
 void CommandLine::add_path(const std::string& name, std::filesystem::path& path, const OptionText& text) {
-  const auto assign = [&path](const std::string& word) {
+  const auto parse = [](const std::string& word) {
     if (word.empty()) refuse("a file name must not be empty");
-    path = word;
+    return word;
   };
-  add(name, assign, text);
+  add(name, path, parse, text);
 }
 
 void CommandLine::add_size(const std::string& name, std::uint64_t& bytes, const std::string& description,
                            const std::string& fallback) {
-  add(name, [&bytes](const std::string& word) { bytes = parse_size(word); },
-      {.type = "SIZE", .description = description, .fallback = fallback});
+  add(name, bytes, parse_size, {"SIZE", description, fallback});
 }
 
 void CommandLine::add_threads(int& threads) {
-  constexpr std::uint64_t max = 4096;
-  add("--threads", [&threads](const std::string& word) { threads = static_cast<int>(parse_whole(word, 1, max)); },
-      {.type = "N", .description = "Number of threads", .fallback = "one per processor"});
-}
-
-void CommandLine::add_compression(int& zstd_level, int& saving_percent) {
-  const auto assign = [&](const std::string& word) {
-    const Compression given = parse_compression(word);
-    zstd_level = given.zstd_level;
-    saving_percent = given.saving_percent;
-  };
-  add("--compression", assign,
-      {.type = "CODEC",
-       .description = "Further compression of chunks: none; fast, where it saves 10%; small, harder and wherever it "
-                      "saves anything, which takes longer to write; or zstd:N, like fast with N from 1 to 19. Reading "
-                      "what is compressed takes a core about ten times as long",
-       .fallback = "fast"});
-}
-
-void CommandLine::add_chunk_nnz(std::uint64_t& chunk_nnz) {
-  add_whole("--chunk-nnz", chunk_nnz, 1,
-            {.type = "N",
-             .description = "Nonzeros per chunk, the unit of reading and writing; smaller chunks require less memory",
-             .fallback = std::to_string(chunk_nnz)});
+  const auto parse = [](const std::string& word) { return static_cast<int>(parse_whole(word, 1, 4096)); };
+  add("--threads", threads, parse, {"N", "Number of threads", "one per processor"});
 }
 
 void CommandLine::add_real(const std::string& name, double& value, const std::string& description) {
-  add(name, [&value](const std::string& word) { value = parse_real(word); },
-      {.type = "X", .description = description, .fallback = fmt::format("{}", value)});
+  add(name, value, parse_real, {"X", description, fmt::format("{}", value)});
 }
+
+void CommandLine::needs(const std::string& option, const std::string& other) {
+  impl_->app.get_option(option)->needs(impl_->app.get_option(other));
+}
+
+void CommandLine::excludes(const std::string& option, const std::vector<std::string>& others) {
+  for (const std::string& other : others) impl_->app.get_option(option)->excludes(impl_->app.get_option(other));
+}
+
+bool CommandLine::has(const std::string& option) const { return impl_->app.count(option) > 0; }
 
 void CommandLine::on_failure(std::function<void(const std::string& kind, const std::string& message, int code)> tell) {
   impl_->tell_failure = std::move(tell);
@@ -327,6 +257,11 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
 
 void log_info(const std::string& program, const std::string& message) {
   static_cast<void>(std::fputs(fmt::format("{}: {}\n", program, message).c_str(), stderr));
+}
+
+void write_to_stdout(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return;
+  throw Error(ErrorKind::io, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
 }
 
 void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs,

@@ -1,4 +1,4 @@
-// Parses arguments, and formats numbers.
+// Parses arguments, formats numbers, and puts flags in the place of what the library calls its options.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "tools/programs/cli.hpp"
@@ -21,16 +22,59 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
+using Unit = std::pair<std::string_view, double>;
+
+// A number without sign and exponent, then the name of a unit.
+std::optional<double> parse_with_unit(const std::string& text, std::span<const Unit> units) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  const auto unit = std::ranges::find(units, std::string_view(rest, end), &Unit::first);
+  const bool digit_first = !text.empty() && text.front() >= '0' && text.front() <= '9';
+  if (!digit_first || failure != std::errc{} || unit == units.end()) return std::nullopt;
+  return number * unit->second;
+}
+
+// Flags that are not the name of the option with hyphens.
+using Flag = std::pair<std::string_view, std::string_view>;
+constexpr Flag other_flags[] = {
+    {"checkpoint_sweeps", "--every"},
+    {"device_bytes", "--device-memory"},
+    {"formats", "--format"},
+    {"host_bytes", "--memory"},
+    {"initial", "--init"},
+    {"inner_iterations", "--inner"},
+    {"kkt_tolerance", "--tolerance"},
+    {"label_files", "--labels"},
+    {"max_sweeps", "--sweeps"},
+    {"memory_bytes", "--memory"},
+    {"planted_rank", "--rank"},
+    {"relabel", "--reorder"},
+    {"temporary_directory", "--tmp"},
+    {"time_limit_seconds", "--time-limit"},
+    {"validation", "--validate"},
+    {"zstd_level", "--compression"},
+};
+
+// Begins an option that another program has.
+constexpr std::string_view ingest_options = "IngestOptions.";
+
+std::string flag_of(std::string_view option) {
+  option.remove_prefix(option.rfind('.') + 1);  // "columns.modes" is --modes
+  for (const auto& [name, flag] : other_flags) {
+    if (name == option) return std::string(flag);
   }
-  return parts;
+  std::string flag = "--";
+  flag += option;
+  std::ranges::replace(flag, '_', '-');
+  return flag;
+}
+
+// The number in the largest unit that leaves it at 1 or more, and which of six units that is.
+std::pair<double, std::size_t> scale(double number, double step, double limit) {
+  std::size_t unit = 0;
+  for (; number >= (unit == 0 ? step : limit) && unit < 5; ++unit) number /= step;
+  return {number, unit};
 }
 
 // The text between the quote at `at` and its closing quote, behind which `at` is then; two quotes are one.
@@ -46,34 +90,14 @@ std::string take_quoted_name(const std::string& text, std::size_t& at) {
 }  // namespace
 
 std::uint64_t parse_size(const std::string& text) {
-  static constexpr std::array<std::pair<const char*, double>, 14> units{{{"", 1},
-                                                                         {"b", 1},
-                                                                         {"k", 0x1p10},
-                                                                         {"kib", 0x1p10},
-                                                                         {"kb", 1e3},
-                                                                         {"m", 0x1p20},
-                                                                         {"mib", 0x1p20},
-                                                                         {"mb", 1e6},
-                                                                         {"g", 0x1p30},
-                                                                         {"gib", 0x1p30},
-                                                                         {"gb", 1e9},
-                                                                         {"t", 0x1p40},
-                                                                         {"tib", 0x1p40},
-                                                                         {"tb", 1e12}}};
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  const bool digit_first = !text.empty() && text.front() >= '0' && text.front() <= '9';
-  if (digit_first && failure == std::errc{}) {
-    const std::string name = lower_case(std::string(rest, end));
-    for (const auto& [unit, bytes] : units) {
-      if (name != unit) continue;
-      // No budget exceeds 2^60 bytes, and below that a double holds every size exactly enough.
-      if (number * bytes >= 1 && number * bytes <= 0x1p60) return static_cast<std::uint64_t>(number * bytes);
-      refuse(fmt::format("'{}' is not from 1 to 2^60 bytes", text));
-    }
-  }
-  refuse(fmt::format("'{}' is not a size, such as 512MiB, 2GiB, 64M or 1048576", text));
+  static constexpr Unit units[] = {{"", 1},       {"b", 1},        {"k", 0x1p10},   {"kib", 0x1p10}, {"kb", 1e3},
+                                   {"m", 0x1p20}, {"mib", 0x1p20}, {"mb", 1e6},     {"g", 0x1p30},   {"gib", 0x1p30},
+                                   {"gb", 1e9},   {"t", 0x1p40},   {"tib", 0x1p40}, {"tb", 1e12}};
+  const std::optional<double> bytes = parse_with_unit(lower_case(text), units);
+  if (!bytes) refuse(fmt::format("'{}' is not a size, such as 512MiB, 2GiB, 64M or 1048576", text));
+  // No budget exceeds 2^60 bytes, and below that a double holds every size exactly enough.
+  if (*bytes < 1 || *bytes > 0x1p60) refuse(fmt::format("'{}' is not from 1 to 2^60 bytes", text));
+  return static_cast<std::uint64_t>(*bytes);
 }
 
 std::uint64_t parse_whole(const std::string& text, std::uint64_t min, std::uint64_t max) {
@@ -117,26 +141,25 @@ double parse_signed(const std::string& text) {
 }
 
 double parse_duration(const std::string& text) {
-  static constexpr std::array<std::pair<const char*, double>, 4> units{{{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}}};
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  for (const auto& [unit, seconds] : units) {
-    if (failure == std::errc{} && std::string(rest, end) == unit && number * seconds > 0 && number * seconds < 1e9) {
-      return number * seconds;
-    }
+  static constexpr Unit units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  const std::optional<double> seconds = parse_with_unit(text, units);
+  if (!seconds || *seconds <= 0 || *seconds >= 1e9) {
+    refuse(fmt::format("'{}' is not a time, such as 90s, 30m or 2h", text));
   }
-  refuse(fmt::format("'{}' is not a time, such as 90s, 30m or 2h", text));
+  return *seconds;
 }
 
 std::vector<std::uint64_t> parse_shape(const std::string& text) {
   std::vector<std::uint64_t> shape;
-  for (const std::string& length : split(text, 'x')) {
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('x', at), text.size());
+    const std::string length = text.substr(at, end - at);
     try {
       shape.push_back(parse_whole(length, 1, std::numeric_limits<std::uint64_t>::max()));
     } catch (const Error&) {
       refuse(fmt::format("'{}' is not a shape, such as 100x200x300: '{}' is not the length of a mode", text, length));
     }
+    at = end + 1;
   }
   return shape;
 }
@@ -159,7 +182,12 @@ std::vector<std::string> parse_names(const std::string& text) {
   return names;
 }
 
-Compression parse_compression(const std::string& text) {
+std::filesystem::path parse_input(const std::string& text) {
+  if (text.empty()) refuse("a file name must not be empty");
+  return text == "-" ? "/dev/stdin" : text;
+}
+
+std::pair<int, int> parse_compression(const std::string& text) {
   const IngestOptions usual;
   constexpr int high_level = 12;
   if (text == "none") return {0, usual.zstd_saving_percent};
@@ -176,32 +204,26 @@ Compression parse_compression(const std::string& text) {
 }
 
 std::string format_bytes(std::uint64_t bytes) {
-  static constexpr std::array<const char*, 5> units{"KiB", "MiB", "GiB", "TiB", "PiB"};
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  double number = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
   // A number that would print as 1024.0 moves to the next unit.
-  while (number >= 1023.95 && unit + 1 < units.size()) {
-    number /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.1f} {}", number, units[unit]);
+  const auto [number, unit] = scale(static_cast<double>(bytes), 1024, 1023.95);
+  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", number, units[unit]);
 }
 
 std::string format_decimal_bytes(double bytes) {
-  static constexpr std::array<const char*, 5> units{"B", "KB", "MB", "GB", "TB"};
-  std::size_t unit = 0;
-  while (bytes >= 1000 && unit + 1 < units.size()) {
-    bytes /= 1000;
-    ++unit;
-  }
-  return fmt::format("{:.3g}{}", bytes, units[unit]);
+  const auto [number, unit] = scale(bytes, 1000, 1000);
+  static constexpr const char* units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
+  return fmt::format("{:.3g}{}", number, units[unit]);
 }
 
 std::string format_count(std::uint64_t count) {
   std::string text = std::to_string(count);
   for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
   return text;
+}
+
+std::string format_count(std::uint64_t count, const char* noun) {
+  return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
 }
 
 std::string format_shape(std::span<const std::uint64_t> shape) { return fmt::format("{}", fmt::join(shape, "x")); }
@@ -213,6 +235,28 @@ std::string format_modes(std::span<const std::uint64_t> modes, std::size_t order
 
 std::string format_bits(std::uint64_t bytes, std::uint64_t nnz) {
   return fmt::format("{:.2f}", nnz == 0 ? 0.0 : 8 * static_cast<double>(bytes) / static_cast<double>(nnz));
+}
+
+std::string name_flags(const std::string& message, const std::function<bool(const std::string& flag)>& is_flag) {
+  std::string text;
+  std::size_t at = 0;
+  for (std::size_t open = 0; (open = message.find('`', at)) != std::string::npos;) {
+    text += message.substr(at, open - at);
+    const std::size_t close = message.find('`', open + 1);
+    const std::string quoted = close == std::string::npos ? "" : message.substr(open + 1, close - open - 1);
+    const std::size_t sign = quoted.find(" = ");
+    const std::string flag = flag_of(quoted.substr(0, sign));
+    const bool is_of_ingest = quoted.starts_with(ingest_options);
+    if (is_of_ingest || is_flag(flag)) {
+      text += is_of_ingest ? "blco-ingest " + flag : flag;
+      if (sign != std::string::npos) text.append(" ").append(quoted, sign + 3);
+      at = close + 1;
+    } else {  // a backtick of something else, such as the name of a file
+      text += '`';
+      at = open + 1;
+    }
+  }
+  return text + message.substr(at);
 }
 
 }  // namespace blco::cli

@@ -1,68 +1,36 @@
-// Each option of one method notes that it was given, so that it can be refused with another.
-#include "tools/programs/cpd_methods.hpp"
-
+// Which option belongs to which method, and what becomes of them once the tensor is open.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <blco/evaluate.hpp>
 #include <string_view>
 #include <utility>
 
+#include "tools/programs/cpd_program.hpp"
+
 namespace blco::cli {
 namespace {
 
-using Method = MethodArguments::Method;
+using Owner = std::pair<const char*, std::string_view>;
+constexpr Owner owners[] = {
+    {"--nonnegative", "als"}, {"--simplex", "als"},       {"--box", "als"},           {"--l1", "als"},
+    {"--inner", "apr"},       {"--kappa", "apr"},         {"--loss", "gcp"},          {"--evaluations", "gcp"},
+    {"--samples", "gcp"},     {"--learning-rate", "gcp"}, {"--cg-steps", "complete"}, {"--validate", "complete"}};
 
-constexpr std::array<std::pair<std::string_view, Method>, 12> owners{{
-    {"--nonnegative", Method::als},
-    {"--l1", Method::als},
-    {"--box", Method::als},
-    {"--simplex", Method::als},
-    {"--inner", Method::apr},
-    {"--kappa", Method::apr},
-    {"--loss", Method::gcp},
-    {"--evaluations", Method::gcp},
-    {"--learning-rate", Method::gcp},
-    {"--samples", Method::gcp},
-    {"--cg-steps", Method::complete},
-    {"--validate", Method::complete},
-}};
-
-const char* word_of(Method method) {
-  switch (method) {
-    case Method::apr:
-      return "apr";
-    case Method::gcp:
-      return "gcp";
-    case Method::complete:
-      return "complete";
-    case Method::als:
-      break;
-  }
-  return "als";
-}
-
-void check_owners(const MethodArguments& arguments) {
-  for (const std::string& option : arguments.given) {
-    const auto* const owner =
-        std::ranges::find(owners, std::string_view(option), [](const auto& o) { return o.first; });
-    if (owner == owners.end() || owner->second == arguments.method) continue;
-    refuse(
-        fmt::format("{} belongs to --method {}, not to {}", option, word_of(owner->second), word_of(arguments.method)));
+void check_owners(const CommandLine& line, const std::string& method) {
+  for (const auto& [option, owner] : owners) {
+    if (!line.has(option) || owner == method) continue;
+    refuse(fmt::format("{} belongs to --method {}, not to {}", option, owner, method));
   }
 }
 
 // L-BFGS and Adam have options of their own.
-void check_optimizer(const MethodArguments& arguments) {
-  const bool is_exact = sums_over_zeros(arguments.loss);
-  for (const std::string& option : arguments.given) {
-    const bool is_of_exact = option == "--evaluations";
-    const bool is_of_sampled = option == "--learning-rate" || option == "--samples";
-    if (is_exact ? is_of_sampled : is_of_exact) {
-      refuse(fmt::format("{} does not apply to --loss {}, which is fitted by {}", option, to_string(arguments.loss),
-                         is_exact ? "L-BFGS on all cells; leave it out" : "Adam on sampled cells; leave it out"));
-    }
+void check_optimizer(const CommandLine& line, const Loss& loss) {
+  const bool is_exact = sums_over_zeros(loss);
+  for (const char* option : {"--evaluations", "--learning-rate", "--samples"}) {
+    const bool is_of_exact = option == std::string_view("--evaluations");
+    if (!line.has(option) || is_of_exact == is_exact) continue;
+    refuse(fmt::format("{} does not apply to --loss {}, which is fitted by {}", option, to_string(loss),
+                       is_exact ? "L-BFGS on all cells; leave it out" : "Adam on sampled cells; leave it out"));
   }
 }
 
@@ -86,9 +54,7 @@ void constrain(const std::string& option, const std::string& list, const TensorS
                       "--simplex",
                       option, mode));
     }
-    constraints[mode].set = wanted.set;
-    constraints[mode].lower = wanted.lower;
-    constraints[mode].upper = wanted.upper;
+    constraints[mode] = wanted;
   }
 }
 
@@ -102,7 +68,7 @@ void add_box(const std::string& text, const TensorSummary& tensor, std::vector<R
   constrain("--box", second == std::string::npos ? "" : text.substr(second + 1), tensor, box, constraints);
 }
 
-std::vector<RowConstraint> constraints_of(const MethodArguments& arguments, const TensorSummary& tensor) {
+std::vector<RowConstraint> constraints_of(const CpdArguments& arguments, const TensorSummary& tensor) {
   std::vector<RowConstraint> constraints;
   if (arguments.nonnegative) {
     constrain("--nonnegative", *arguments.nonnegative, tensor, {.set = RowSet::nonnegative}, constraints);
@@ -116,150 +82,88 @@ std::vector<RowConstraint> constraints_of(const MethodArguments& arguments, cons
   return constraints;
 }
 
-// Adds an option that only one method has.
-template <class Assign>
-void add_own(CommandLine& line, MethodArguments& arguments, const std::string& name, const Assign& assign,
-             const OptionText& text) {
-  line.add(
-      name,
-      [&arguments, name, assign](const std::string& word) {
-        assign(word);
-        arguments.given.push_back(name);
-      },
-      text);
-}
-
 double parse_positive(const std::string& word) {
   const double number = parse_real(word);
   if (!(number > 0)) refuse("must be above 0");
   return number;
 }
 
-int parse_count(const std::string& word) { return static_cast<int>(parse_whole(word, 1, 1'000'000)); }
-
-void add_constraints(CommandLine& line, MethodArguments& arguments) {
+void add_constraints(CommandLine& line, CpdArguments& arguments) {
   const auto add_modes = [&](const std::string& name, std::optional<std::string>& modes, const std::string& what) {
-    line.add_optional(name,
-                      [&arguments, &modes, name](const std::string& word) {
-                        modes = word;
-                        arguments.given.push_back(name);
-                      },
-                      {.type = "[MODES]", .description = what});
+    line.add(
+        name, [&modes](const std::string& word) { modes = word; }, {"[MODES]", what}, Takes::one_word_or_none);
   };
   add_modes("--nonnegative", arguments.nonnegative,
             "Keep the factors of these modes at 0 or above (HALS); modes by name or number from 0, separated by "
             "commas; all without MODES");
   add_modes("--simplex", arguments.simplex,
             "Keep each row of these modes' factors at 0 or above with the sum 1: shares of the components (AO-ADMM)");
-  add_own(line, arguments, "--box", [&](const std::string& word) { arguments.box = word; },
-          {.type = "LO:HI[:MODES]",
-           .description = "Keep the entries of these modes' factors between LO and HI (AO-ADMM); all modes without "
-                          ":MODES"});
-  add_own(line, arguments, "--l1", [&](const std::string& word) { arguments.l1 = parse_positive(word); },
-          {.type = "X",
-           .description = "Add X times the sum of the factors' absolute entries to what is minimised, so that many "
-                          "become 0"});
+  line.add("--box", [&](const std::string& word) { arguments.box = word; },
+           {"LO:HI[:MODES]",
+            "Keep the entries of these modes' factors between LO and HI (AO-ADMM); all modes without :MODES"});
+  line.add("--l1", arguments.l1, parse_positive,
+           {"X", "Add X times the sum of the factors' absolute entries to what is minimised, so that many become 0"});
 }
 
-void add_loss_options(CommandLine& line, MethodArguments& arguments) {
-  add_own(line, arguments, "--loss", [&](const std::string& word) { arguments.loss = parse_loss_name(word); },
-          {.type = loss_choices(), .description = "With --method gcp: what a cell costs", .fallback = "gaussian"});
-  add_own(line, arguments, "--evaluations",
-          [&](const std::string& word) { arguments.gcp.evaluations = parse_count(word); },
-          {.type = "N",
-           .description = "With --method gcp and gaussian or poisson: evaluations of a sweep, each one pass",
-           .fallback = std::to_string(arguments.gcp.evaluations)});
-  add_own(line, arguments, "--learning-rate",
-          [&](const std::string& word) { arguments.gcp.learning_rate = parse_positive(word); },
-          {.type = "X",
-           .description = "With --method gcp and other losses: step size of Adam at the start",
-           .fallback = fmt::format("{}", arguments.gcp.learning_rate)});
-  add_own(line, arguments, "--samples",
-          [&](const std::string& word) { arguments.gcp.sampled_zeros = parse_whole(word, 1, std::uint64_t{1} << 24); },
-          {.type = "N",
-           .description = "With --method gcp and other losses: zeros that a step of Adam samples",
-           .fallback = "as many as it has nonzeros"});
-}
-
-void add_apr_options(CommandLine& line, MethodArguments& arguments) {
-  add_own(line, arguments, "--inner",
-          [&](const std::string& word) { arguments.apr.inner_iterations = parse_count(word); },
-          {.type = "N",
-           .description = "With --method apr: updates of a mode in a sweep, at most; each takes a pass",
-           .fallback = std::to_string(arguments.apr.inner_iterations)});
-  add_own(line, arguments, "--kappa", [&](const std::string& word) { arguments.apr.kappa = parse_real(word); },
-          {.type = "X",
-           .description = "With --method apr: added to zeros of the factors that ought to grow",
-           .fallback = fmt::format("{}", arguments.apr.kappa)});
-}
-
-void add_completion_options(CommandLine& line, MethodArguments& arguments) {
-  add_own(line, arguments, "--cg-steps",
-          [&](const std::string& word) { arguments.completion.cg_steps = parse_count(word); },
-          {.type = "N",
-           .description = "With --method complete: steps of conjugate gradients per mode and sweep, each one pass",
-           .fallback = std::to_string(arguments.completion.cg_steps)});
-  add_own(
-      line, arguments, "--validate", [&](const std::string& word) { arguments.validation = word; },
-      {.type = "FILE",
-       .description = "With --method complete: a container of held-out entries, of the same shape; the fit stops when "
-                      "their error has risen twice, and keeps the model of the least"});
+// Of the methods other than least squares.
+void add_own_options(CommandLine& line, CpdArguments& arguments) {
+  line.add_whole("--inner", arguments.apr.inner_iterations, 1,
+                 {"N", "With --method apr: updates of a mode in a sweep, at most; each takes a pass"});
+  line.add_real("--kappa", arguments.apr.kappa,
+                "With --method apr: added to inadmissible zeros, which are numbers of a factor that are 0 although the "
+                "objective would fall if they grew");
+  GcpMethod& gcp = arguments.gcp;
+  line.add("--loss", gcp.loss, parse_loss_name, {loss_choices(), "With --method gcp: what a cell costs", "gaussian"});
+  line.add_whole("--evaluations", gcp.evaluations, 1,
+                 {"N", "With --method gcp and gaussian or poisson: evaluations of a sweep, each one pass"});
+  line.add("--learning-rate", gcp.learning_rate, parse_positive,
+           {"X", "With --method gcp and other losses: step size of Adam at the start",
+            fmt::format("{}", gcp.learning_rate)});
+  line.add(
+      "--samples", gcp.sampled_zeros,
+      [](const std::string& word) { return parse_whole(word, 1, std::uint64_t{1} << 24); },
+      {"N", "With --method gcp and other losses: zeros that a step of Adam samples", "as many as it has nonzeros"});
+  line.add_whole("--cg-steps", arguments.completion.cg_steps, 1,
+                 {"N", "With --method complete: steps of conjugate gradients per mode and sweep, each one pass"});
+  line.add_path("--validate", arguments.validation,
+                {"FILE",
+                 "With --method complete: a container of held-out entries, of the same shape; the fit stops when their "
+                 "error has risen twice in a row, and keeps the model with the smallest error"});
 }
 
 }  // namespace
 
-void add_method_options(CommandLine& line, MethodArguments& arguments, CpdOptions& cpd) {
-  line.add(
-      "--tolerance", [&](const std::string& word) { arguments.tolerance = parse_real(word); },
-      {.type = "X",
-       .description = "Stop when a sweep changes the fit by less than X; gcp: the objective, complete: the error over "
-                      "the entries, relatively; apr: when no number of a factor violates the optimality conditions by "
-                      "X",
-       .fallback = fmt::format("{}, apr: {}", cpd.tolerance, AprMethod{}.kkt_tolerance)});
-  line.add_choice<Method>(
-      "--method", arguments.method,
-      {{"als", Method::als}, {"apr", Method::apr}, {"gcp", Method::gcp}, {"complete", Method::complete}},
+void add_method_options(CommandLine& line, CpdArguments& arguments) {
+  CpdOptions& cpd = arguments.cpd;
+  line.add("--tolerance",
+           [&](const std::string& word) { cpd.tolerance = arguments.apr.kkt_tolerance = parse_real(word); },
+           {"X",
+            "Stop when a sweep changes the fit by less than X; gcp: the objective, complete: the error over the "
+            "entries, relatively; apr: when the KKT violation of every number of the factors is below X",
+            fmt::format("{}, apr: {}", cpd.tolerance, arguments.apr.kkt_tolerance)});
+  line.add_choice<std::string>(
+      "--method", arguments.method, {{"als", "als"}, {"apr", "apr"}, {"gcp", "gcp"}, {"complete", "complete"}},
       "What is fitted: least squares (als); counts by Poisson's likelihood and multiplicative updates (apr); any of "
       "the losses of --loss (gcp); least squares over the entries alone, cells that are not listed being unknown "
       "(complete)");
   add_constraints(line, arguments);
-  add_apr_options(line, arguments);
-  add_loss_options(line, arguments);
-  add_completion_options(line, arguments);
+  add_own_options(line, arguments);
   line.add_real("--ridge", cpd.ridge,
                 "With --method als or complete: add X times the sum of the squared weights to what is minimised, so "
                 "that components do not grow against each other; a component that stands alone has its weight divided "
                 "by 1 + X, so 0.01 to 0.1 will do");
 }
 
-void set_method(const MethodArguments& arguments, const TensorSummary& tensor, const Tensor* validation,
-                CpdOptions& options) {
-  check_owners(arguments);
-  if (arguments.tolerance) options.tolerance = *arguments.tolerance;
-  switch (arguments.method) {
-    case Method::als:
-      options.method = AlsMethod{constraints_of(arguments, tensor)};
-      break;
-    case Method::apr: {
-      AprMethod apr = arguments.apr;
-      if (arguments.tolerance) apr.kkt_tolerance = *arguments.tolerance;
-      options.method = apr;
-      break;
-    }
-    case Method::gcp: {
-      check_optimizer(arguments);
-      GcpMethod gcp = arguments.gcp;
-      gcp.loss = arguments.loss;
-      options.method = gcp;
-      break;
-    }
-    case Method::complete: {
-      CompletionMethod completion = arguments.completion;
-      completion.validation = validation;
-      options.method = completion;
-      break;
-    }
-  }
+void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSummary& tensor,
+                const Tensor* validation) {
+  check_owners(line, arguments.method);
+  if (arguments.method == "gcp") check_optimizer(line, arguments.gcp.loss);
+  CpdMethod& method = arguments.cpd.method;
+  if (arguments.method == "als") method = AlsMethod{constraints_of(arguments, tensor)};
+  if (arguments.method == "apr") method = arguments.apr;
+  if (arguments.method == "gcp") method = arguments.gcp;
+  arguments.completion.validation = validation;
+  if (arguments.method == "complete") method = arguments.completion;
 }
 
 }  // namespace blco::cli

@@ -1,6 +1,4 @@
 // One rank: a line per start. Several: a table with a row per rank.
-#include "tools/programs/cpd_ranks.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "tools/programs/cpd_report.hpp"
-#include "tools/programs/interrupt.hpp"
+#include "tools/programs/cpd_program.hpp"
 
 namespace blco::cli {
 namespace {
@@ -34,7 +31,15 @@ std::vector<int> parse_ranks(const std::string& text) {
   return ranks;
 }
 
-Json or_null(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
+// Where the model of one of the ranks goes; empty: nowhere.
+std::filesystem::path output_of_rank(const CpdArguments& arguments, int rank) {
+  if (arguments.ranks.size() < 2) return arguments.output;
+  std::string name = arguments.output.string();
+  if (const std::size_t at = name.find(rank_mark); at != std::string::npos) {
+    name.replace(at, rank_mark.size(), std::to_string(rank));
+  }
+  return name;
+}
 
 std::string or_dash(const std::optional<double>& number, const char* format) {
   return number ? fmt::format(fmt::runtime(format), *number) : "-";
@@ -45,35 +50,20 @@ std::string core_words(const std::optional<double>& core) {
   return or_dash(core, core > -1000.0 ? "{:.1f}" : "{:.2g}");
 }
 
-const char* end_words(StopReason reason) {
-  switch (reason) {
-    case StopReason::tolerance:
-      return "converged";
-    case StopReason::sweeps:
-      return "the limit";
-    case StopReason::cancelled:
-      return "interrupted";
-    case StopReason::time:
-      return "out of time";
-    case StopReason::unfinished:
-      break;
-  }
-  return to_string(reason);
-}
+// By StopReason.
+constexpr const char* end_words[] = {"converged", "the limit", "interrupted", "out of time", "unfinished"};
+static_assert(static_cast<std::size_t>(StopReason::unfinished) + 1 == std::size(end_words));
 
 class RankSearch {
  public:
-  RankSearch(const RankArguments& arguments, const Tensor& tensor, const MemoryBudget& budget,
-             const CpdOptions& options, std::filesystem::path output, Reporter& reporter)
+  RankSearch(const CpdArguments& arguments, const Tensor& tensor, Reporter& reporter)
       : arguments_(arguments),
+        options_(arguments.cpd),
         tensor_(tensor),
-        budget_(budget),
-        options_(options),
-        output_(std::move(output)),
         reporter_(reporter),
-        has_fit_(std::holds_alternative<AlsMethod>(options.method)),
-        has_core_(arguments.ranks.size() > 1 && has_core_consistency(options.method)) {
-    const auto* const completion = std::get_if<CompletionMethod>(&options.method);
+        has_fit_(std::holds_alternative<AlsMethod>(options_.method)),
+        has_core_(arguments.ranks.size() > 1 && has_core_consistency(options_.method)) {
+    const auto* const completion = std::get_if<CompletionMethod>(&options_.method);
     is_validated_ = completion != nullptr && completion->validation != nullptr;
   }
 
@@ -86,7 +76,7 @@ class RankSearch {
       if (!ranks.empty() && seconds_left() <= 0) break;
       const std::optional<StartsReport> starts = fit(rank, ranks.empty());
       if (!starts) break;
-      const std::filesystem::path output = output_of_rank(arguments_, output_, rank);
+      const std::filesystem::path output = output_of_rank(arguments_, rank);
       if (!output.empty()) save(starts->best, output);
       const std::optional<double> core = has_core_ ? measure_core(starts->best) : std::nullopt;
       reporter_.event("rank", as_json(*starts, core, output));
@@ -117,7 +107,7 @@ class RankSearch {
   CpdOptions options_of(int rank) const {
     CpdOptions options = options_;
     options.rank = rank;
-    options.output = output_of_rank(arguments_, output_, rank);
+    options.output = output_of_rank(arguments_, rank);
     // A limit of 0 would be none.
     if (options.time_limit_seconds > 0) options.time_limit_seconds = std::max(1e-9, seconds_left());
     return options;
@@ -125,10 +115,10 @@ class RankSearch {
 
   // Finds out before the first fit whether the budget suffices for all, and what else the library refuses.
   void report_largest_plan() {
-    if (arguments_.ranks.empty()) plan_starts(tensor_, budget_, options_, arguments_.starts);
+    if (arguments_.ranks.empty()) plan_starts(tensor_, arguments_.budget, options_, arguments_.starts);
     const int largest = arguments_.ranks.empty() ? 0 : std::ranges::max(arguments_.ranks);
     for (const int rank : arguments_.ranks) {
-      const CpdPlan plan = plan_starts(tensor_, budget_, options_of(rank), arguments_.starts);
+      const CpdPlan plan = plan_starts(tensor_, arguments_.budget, options_of(rank), arguments_.starts);
       if (rank == largest) report_plan(reporter_, plan);
     }
   }
@@ -137,12 +127,12 @@ class RankSearch {
     CpdOptions options = options_of(rank);
     options.on_sweep = [](const SweepReport&) { return !is_interrupted(); };
     if (is_table()) {
-      reporter_.note(fmt::format("fitting rank {}{}", rank,
-                                 arguments_.starts > 1 ? fmt::format(" from {} starts", arguments_.starts) : ""));
+      reporter_.note("fitting rank {}{}", rank,
+                     arguments_.starts > 1 ? fmt::format(" from {} starts", arguments_.starts) : "");
     }
     begin(rank, 1);
     try {
-      return fit_starts(tensor_, budget_, options, arguments_.starts, [&](const StartReport& report) {
+      return fit_starts(tensor_, arguments_.budget, options, arguments_.starts, [&](const StartReport& report) {
         report_one(report, rank);
         if (report.start < arguments_.starts) begin(rank, report.start + 1);
       });
@@ -173,16 +163,17 @@ class RankSearch {
     json["stop_reason"] = to_string(report.stop_reason);
     json["seconds"] = report.seconds;
     reporter_.event("start", json);
-    std::string words = fmt::format("start {:>3}  seed {}  {} sweep{}, {}  {} {}", report.start, report.seed,
-                                    report.sweeps, report.sweeps == 1 ? "" : "s", end_words(report.stop_reason),
-                                    has_fit_ ? "fit" : "objective", value_words(report.fit, report.objective));
+    std::string words =
+        fmt::format("start {:>3}  seed {}  {}, {}  {} {}", report.start, report.seed,
+                    format_count(report.sweeps, "sweep"), end_words[static_cast<std::size_t>(report.stop_reason)],
+                    has_fit_ ? "fit" : "objective", value_words(report.fit, report.objective));
     if (report.validation_error) words += fmt::format("  held-out error {:.6g}", *report.validation_error);
     if (report.match) words += fmt::format("  match {:.4f}", *report.match);
     if (report.is_best && report.start > 1) words += "  best so far";
     if (!is_table()) {
       reporter_.print(words);
     } else {
-      reporter_.note(fmt::format("rank {}, {}", rank, words));
+      reporter_.note("rank {}, {}", rank, words);
     }
   }
 
@@ -205,7 +196,7 @@ class RankSearch {
     }
     reporter_.set_part(fmt::format("rank {}", model.rank), {{"rank", model.rank}, {"start", nullptr}});
     try {
-      return core_consistency(tensor_, model, budget_, options_of(model.rank));
+      return core_consistency(tensor_, model, arguments_.budget, options_of(model.rank));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::out_of_memory && error.kind() != ErrorKind::cancelled) throw;
       const bool stopped = error.kind() == ErrorKind::cancelled;
@@ -258,16 +249,14 @@ class RankSearch {
     reporter_.event("result", {{"ranks", ranks}, {"outputs", outputs}});
     for (const std::string& note : notes_) reporter_.print("note    " + note);
     if (ranks.size() < arguments_.ranks.size()) {
-      reporter_.print(fmt::format("stopped: {} of {} ranks were fitted", ranks.size(), arguments_.ranks.size()));
+      reporter_.print("stopped: {} of {} ranks were fitted", ranks.size(), arguments_.ranks.size());
     }
-    for (const Json& output : outputs) reporter_.print(fmt::format("model   {}", output.get<std::string>()));
+    for (const Json& output : outputs) reporter_.print("model   {}", output.get<std::string>());
   }
 
-  const RankArguments& arguments_;
-  const Tensor& tensor_;
-  MemoryBudget budget_;
+  const CpdArguments& arguments_;
   const CpdOptions& options_;
-  std::filesystem::path output_;
+  const Tensor& tensor_;
   Reporter& reporter_;
   bool has_fit_;
   bool has_core_;
@@ -278,57 +267,39 @@ class RankSearch {
 
 }  // namespace
 
-void add_rank_options(CommandLine& line, RankArguments& arguments, int& rank) {
+void add_rank_options(CommandLine& line, CpdArguments& arguments) {
   line.add("--rank",
            [&](const std::string& word) {
              arguments.ranks = parse_ranks(word);
-             rank = arguments.ranks.front();
+             arguments.cpd.rank = arguments.ranks.front();
            },
-           {.type = "R[,R...]",
-            .description =
-                "Number of components, 1 to 4096; required unless --init or --resume is given. Several are fitted one "
-                "after the other and compared in a table. Its core consistency is 100 where each component stands for "
-                "itself, and far less, also below 0, where there are more components than the tensor has"});
+           {"R[,R...]",
+            "Number of components, 1 to 4096; required unless --init or --resume is given. Several are fitted one "
+            "after the other and compared in a table. Its core consistency is 100 where each component stands for "
+            "itself, and far less, also below 0, where there are more components than the tensor has"});
   line.add_whole("--starts", arguments.starts, 1,
-                 {.type = "K",
-                  .description = "Fit K times, from the seeds N, N + 1, ... of --seed, and keep the best model; the "
-                                 "factor match scores between the models, 1 for the same components, say whether the "
-                                 "answer is stable",
-                  .fallback = "1"});
+                 {"K",
+                  "Fit K times, from the seeds N, N + 1, ... of --seed, and keep the best model; the factor match "
+                  "scores between the models, 1 for the same components, say whether the answer is stable"});
 }
 
-std::filesystem::path output_of_rank(const RankArguments& arguments, const std::filesystem::path& output, int rank) {
-  if (arguments.ranks.size() < 2) return output;
-  std::string name = output.string();
-  if (const std::size_t at = name.find(rank_mark); at != std::string::npos) {
-    name.replace(at, rank_mark.size(), std::to_string(rank));
-  }
-  return name;
-}
-
-void check_ranks(const RankArguments& arguments, const CpdOptions& options, const std::filesystem::path& initial,
-                 const std::filesystem::path& output, std::span<const std::filesystem::path> inputs, bool dry_run) {
+void check_ranks(const CommandLine& line, const CpdArguments& arguments,
+                 std::span<const std::filesystem::path> inputs) {
   if (arguments.ranks.size() < 2) return;
-  const std::pair<const char*, bool> single[] = {{"--init", !initial.empty()},
-                                                 {"--resume", !options.resume.empty()},
-                                                 {"--checkpoint", !options.checkpoint.empty()},
-                                                 {"--trace", !options.trace.empty()},
-                                                 {"--dry-run", dry_run}};
-  for (const auto& [option, is_given] : single) {
-    if (is_given) refuse(fmt::format("{} is about one fit, but --rank names several; give one rank", option));
+  for (const char* option : {"--init", "--resume", "--checkpoint", "--trace", "--dry-run"}) {
+    if (line.has(option)) refuse(fmt::format("{} is about one fit, but --rank names several; give one rank", option));
   }
-  if (output.empty()) return;
-  if (output.string().find(rank_mark) == std::string::npos) {
+  if (arguments.output.empty()) return;
+  if (arguments.output.string().find(rank_mark) == std::string::npos) {
     refuse(
         "-o: with several ranks the name must contain {rank}, such as model-{rank}.h5; without -o the models are not "
         "kept");
   }
-  for (const int rank : arguments.ranks) check_output(output_of_rank(arguments, output, rank), inputs);
+  for (const int rank : arguments.ranks) check_output(output_of_rank(arguments, rank), inputs);
 }
 
-void fit_ranks(const RankArguments& arguments, const Tensor& tensor, const MemoryBudget& budget,
-               const CpdOptions& options, const std::filesystem::path& output, Reporter& reporter) {
-  RankSearch(arguments, tensor, budget, options, output, reporter).run();
+void fit_ranks(const CpdArguments& arguments, const Tensor& tensor, Reporter& reporter) {
+  RankSearch(arguments, tensor, reporter).run();
 }
 
 }  // namespace blco::cli

@@ -1,36 +1,40 @@
 // Prints plans, sweeps and models as text and as JSON.
-#include "tools/programs/cpd_report.hpp"
-
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <blco/model_summary.hpp>
 
-#include "tools/programs/cancellation_words.hpp"
+#include "tools/programs/cpd_program.hpp"
 
 namespace blco::cli {
 namespace {
 
 // The part of a plan that only a GPU has.
 void print_device_plan(Reporter& reporter, const CpdPlan& plan) {
-  reporter.print(fmt::format("device  {} planned of a budget of {}, minimum {}; {} lanes, {} of resident chunks",
-                             format_bytes(plan.device_planned_bytes), format_bytes(plan.device_budget_bytes),
-                             format_bytes(plan.device_minimum_bytes), plan.lanes, format_bytes(plan.resident_bytes)));
-  reporter.print(fmt::format("link    {} sent per pass", format_bytes(plan.link_bytes_per_pass)));
+  reporter.print("device  {} planned of a budget of {}, minimum {}; {} slots, {} of resident chunks",
+                 format_bytes(plan.device_planned_bytes), format_bytes(plan.device_budget_bytes),
+                 format_bytes(plan.device_minimum_bytes), plan.lanes, format_bytes(plan.resident_bytes));
+  reporter.print("link    {} sent per pass", format_bytes(plan.link_bytes_per_pass));
   for (const PassSeconds& pass : plan.passes) {
-    reporter.print(fmt::format(
+    reporter.print(
         "pass    mode {}: about {:.3g} s, bound by {} (link {:.3g}, disk {:.3g}, memory {:.3g}, cache {:.3g}, "
         "additions {:.3g})",
-        pass.mode, pass.longest(), pass.bound(), pass.link, pass.disk, pass.memory, pass.cache, pass.additions));
+        pass.mode, pass.longest(), pass.bound(), pass.link, pass.disk, pass.memory, pass.cache, pass.additions);
   }
 }
 
+Json pass_json(const PassSeconds& pass) {
+  return {{"mode", pass.mode}, {"seconds", pass.longest()}, {"bound", pass.bound()}, {"link", pass.link},
+          {"disk", pass.disk}, {"memory", pass.memory},     {"cache", pass.cache},   {"additions", pass.additions}};
+}
+
 Json as_json(const CpdPlan& plan) {
-  Json json = {
+  return {
       {"device", plan.device},
       {"device_note", plan.device_note},
       {"memory_note", plan.memory_note},
       {"threads", plan.threads},
-      {"lanes", plan.lanes},
+      {"slots", plan.lanes},
       {"chunks",
        {{"total", plan.chunk_count},
         {"device", plan.device_chunks},
@@ -49,18 +53,7 @@ Json as_json(const CpdPlan& plan) {
       {"stops_after_pass", plan.stops_after_pass},
       {"new_rows", plan.new_rows},
       {"outside_box", plan.outside_box},
-      {"passes", Json::array()}};
-  for (const PassSeconds& pass : plan.passes) {
-    json["passes"].push_back({{"mode", pass.mode},
-                              {"seconds", pass.longest()},
-                              {"bound", pass.bound()},
-                              {"link", pass.link},
-                              {"disk", pass.disk},
-                              {"memory", pass.memory},
-                              {"cache", pass.cache},
-                              {"additions", pass.additions}});
-  }
-  return json;
+      {"passes", list_json(plan.passes, pass_json)}};
 }
 
 std::string explain_tolerance(const CpdOptions& options) {
@@ -83,7 +76,8 @@ std::string explain(StopReason reason, const CpdOptions& options) {
     case StopReason::tolerance:
       return explain_tolerance(options);
     case StopReason::sweeps:
-      return fmt::format("reached the limit of {} sweep{}", options.max_sweeps, options.max_sweeps == 1 ? "" : "s");
+      return fmt::format("reached the limit of {}",
+                         format_count(static_cast<std::uint64_t>(options.max_sweeps), "sweep"));
     case StopReason::cancelled:
       return "interrupted; the model is that of the last sweep above";
     case StopReason::time:
@@ -98,17 +92,17 @@ std::string explain(StopReason reason, const CpdOptions& options) {
 
 void report_plan(Reporter& reporter, const CpdPlan& plan) {
   reporter.event("plan", as_json(plan));
-  if (!plan.device_note.empty()) reporter.print(fmt::format("device  {}; computing on the CPU", plan.device_note));
+  if (!plan.device_note.empty()) reporter.print("device  {}; computing on the CPU", plan.device_note);
   const bool has_device = plan.device_budget_bytes > 0;
-  reporter.print(
-      fmt::format("plan    {}, {} thread{}; {} chunk{}: {} {}, {} packed in memory, {} streamed; {} read per pass",
-                  plan.device, plan.threads, plan.threads == 1 ? "" : "s", format_count(plan.chunk_count),
-                  plan.chunk_count == 1 ? "" : "s", format_count(has_device ? plan.device_chunks : plan.decoded_chunks),
-                  has_device ? "on the device" : "decoded in memory", format_count(plan.packed_chunks),
-                  format_count(plan.streamed_chunks), format_bytes(plan.disk_bytes_per_pass)));
-  reporter.print(fmt::format("memory  {} planned of a budget of {}, minimum {}", format_bytes(plan.planned_bytes),
-                             format_bytes(plan.budget_bytes), format_bytes(plan.minimum_bytes)));
-  if (!plan.memory_note.empty()) reporter.print(fmt::format("memory  {}", plan.memory_note));
+  reporter.print("plan    {}, {}; {}: {} {}, {} packed in memory, {} streamed; {} read per pass", plan.device,
+                 format_count(static_cast<std::uint64_t>(plan.threads), "thread"),
+                 format_count(plan.chunk_count, "chunk"),
+                 format_count(has_device ? plan.device_chunks : plan.decoded_chunks),
+                 has_device ? "on the device" : "decoded in memory", format_count(plan.packed_chunks),
+                 format_count(plan.streamed_chunks), format_bytes(plan.disk_bytes_per_pass));
+  reporter.print("memory  {} planned of a budget of {}, minimum {}", format_bytes(plan.planned_bytes),
+                 format_bytes(plan.budget_bytes), format_bytes(plan.minimum_bytes));
+  if (!plan.memory_note.empty()) reporter.print("memory  {}", plan.memory_note);
   if (plan.stops_after_pass) {
     reporter.print(
         "stop    an interrupt or a time limit takes effect after the pass in progress; the sweep counts as it is then");
@@ -124,8 +118,8 @@ void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& 
                   const std::filesystem::path& initial, std::uint64_t seed) {
   for (std::size_t n = 0; n < plan.outside_box.size(); ++n) {
     if (plan.outside_box[n] == 0) continue;
-    reporter.print(fmt::format("start   {} entries of {} in {} lie outside --box; the first sweep moves them into it",
-                               format_count(plan.outside_box[n]), tensor.mode_names[n], initial.string()));
+    reporter.print("start   {} entries of {} in {} lie outside --box; the first sweep moves them into it",
+                   format_count(plan.outside_box[n]), tensor.mode_names[n], initial.string());
   }
   std::string modes;
   for (std::size_t n = 0; n < plan.new_rows.size(); ++n) {
@@ -134,7 +128,7 @@ void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& 
                          format_count(tensor.shape[n]), tensor.mode_names[n]);
   }
   if (modes.empty()) return;
-  reporter.print(fmt::format("start   rows of {}; new and random (seed {}): {}", initial.string(), seed, modes));
+  reporter.print("start   rows of {}; new and random (seed {}): {}", initial.string(), seed, modes);
 }
 
 void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOptions& options) {
@@ -161,8 +155,8 @@ void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOption
     words += fmt::format("  held-out error {:.6g}", *report.validation_error);
   }
   reporter.event("sweep", json);
-  reporter.print(fmt::format("sweep {:>3}  {}  {:.2f} s  read {}", report.sweep, words, report.seconds,
-                             format_bytes(report.bytes_read)));
+  reporter.print("sweep {:>3}  {}  {:.2f} s  read {}", report.sweep, words, report.seconds,
+                 format_bytes(report.bytes_read));
 }
 
 void report_checkpoint(Reporter& reporter, const CheckpointReport& report) {
@@ -170,6 +164,23 @@ void report_checkpoint(Reporter& reporter, const CheckpointReport& report) {
   reporter.event("checkpoint", {{"sweep", report.sweep}, {"failure", report.failure->what()}});
   reporter.warn(fmt::format("the checkpoint of sweep {} is not saved, and the fit goes on: {}", report.sweep,
                             report.failure->what()));
+}
+
+void report_system_ranks(Reporter& reporter, const std::vector<std::vector<int>>& system_ranks, int rank) {
+  const std::size_t modes = system_ranks.empty() ? 0 : system_ranks.front().size();
+  for (std::size_t n = 0; n < modes; ++n) {
+    int min = rank;
+    int sweeps = 0;
+    for (const std::vector<int>& ranks : system_ranks) {
+      min = std::min(min, ranks[n]);
+      sweeps += ranks[n] < rank ? 1 : 0;
+    }
+    if (sweeps == 0) continue;
+    reporter.print(
+        "note    the normal equations of mode {} were rank-deficient (rank {} instead of {}) in {} "
+        "sweep{}: a smaller --rank would fit as well",
+        n, min, rank, sweeps, sweeps == 1 ? "" : "s");
+  }
 }
 
 void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& options,
@@ -185,11 +196,11 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
                {"cancellation", cancellation_json(cancellation)}};
   json[has_fit ? "fit" : "objective"] = has_fit ? model.fit() : model.objective();
   reporter.event("result", json);
-  if (cancellation) reporter.print(fmt::format("note    {}", describe_cancellation(*cancellation)));
-  reporter.print(fmt::format("stopped: {}", explain(model.stop_reason, options)));
+  if (cancellation) reporter.print("note    {}", describe_cancellation(*cancellation));
+  reporter.print("stopped: {}", explain(model.stop_reason, options));
   const std::string value =
       has_fit ? fmt::format("fit {:.6f}", model.fit()) : fmt::format("objective {:.6e}", model.objective());
-  reporter.print(fmt::format("model   {} (rank {}, {})", output.string(), model.rank, value));
+  reporter.print("model   {} (rank {}, {})", output.string(), model.rank, value);
 }
 
 }  // namespace blco::cli

@@ -1,17 +1,25 @@
-// Prints a model as text: how the fit went, and what its components consist of.
-#include <fmt/format.h>
-
+// Models as text and as JSON: how the fit went, what the components consist of, and how alike two models are.
 #include <algorithm>
 #include <blco/cpd_method.hpp>
 #include <cmath>
 
-#include "tools/programs/cancellation_words.hpp"
-#include "tools/programs/cli.hpp"
 #include "tools/programs/info.hpp"
-#include "tools/programs/info_rows.hpp"
 
 namespace blco::info {
 namespace {
+
+using cli::Json;
+
+// How the output names coordinates: by label or by number.
+struct CoordinateNames {
+  int index_base = 1;
+  const std::vector<Labels>& labels;  // per mode, empty for a mode without; empty: no mode has labels
+
+  std::string name(std::size_t mode, std::uint64_t row) const {
+    if (mode < labels.size() && !labels[mode].empty()) return std::string(labels[mode][row]);
+    return std::to_string(row + static_cast<std::uint64_t>(index_base));
+  }
+};
 
 constexpr std::size_t line_width = 100;
 
@@ -89,13 +97,6 @@ void print_method(const CpdModel& model) {
             fmt::format("{:.12f} (1 - |X - model| / |X|; cells that are not listed count as zero)", model.fit()));
 }
 
-}  // namespace
-
-std::string CoordinateNames::name(std::size_t mode, std::uint64_t row) const {
-  if (mode < labels.size() && !labels[mode].empty()) return std::string(labels[mode][row]);
-  return std::to_string(row + static_cast<std::uint64_t>(index_base));
-}
-
 void print_model(const std::filesystem::path& path, const CpdModel& model,
                  const std::vector<ComponentSummary>& components, const SummaryOptions& options,
                  const CoordinateNames& names) {
@@ -126,6 +127,86 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
   std::vector<std::string> modes;
   for (std::size_t n = 0; n < model.shape.size(); ++n) modes.push_back(mode_name(model.mode_names, n));
   for (const ComponentSummary& component : components) print_component(component, modes, options.small, names);
+}
+
+Json component_json(const ComponentSummary& component, const CoordinateNames& names) {
+  Json modes = Json::array();
+  for (std::size_t n = 0; n < component.modes.size(); ++n) {
+    const auto entry = [&](const FactorEntry& e) {
+      return Json{{"row", e.row}, {"name", names.name(n, e.row)}, {"value", e.value}};
+    };
+    modes.push_back(
+        {{"sparsity", component.modes[n].sparsity}, {"largest", cli::list_json(component.modes[n].largest, entry)}});
+  }
+  return {
+      {"component", component.component}, {"weight", component.weight}, {"share", component.share}, {"modes", modes}};
+}
+
+Json model_json(const std::filesystem::path& path, const CpdModel& model,
+                const std::vector<ComponentSummary>& components, const CoordinateNames& names) {
+  const auto component = [&](const ComponentSummary& one) { return component_json(one, names); };
+  return {{"type", "model"},
+          {"file", path.string()},
+          {"shape", model.shape},
+          {"mode_names", model.mode_names},
+          {"rank", model.rank},
+          {"method", model.method},
+          {"loss", to_string(model.loss)},
+          {"constraints", cli::list_json(model.constraints, [](const RowConstraint& c) { return Json(to_string(c)); })},
+          {"fit", model.method == "als" ? Json(model.fit()) : Json()},
+          {"fit_history", model.fit_history},
+          {"objective_history", model.objective_history},
+          {"sweeps", model.sweeps()},
+          {"stop_reason", to_string(model.stop_reason)},
+          {"seed", model.seed},
+          {"precision", to_string(model.precision)},
+          {"ridge", model.ridge},
+          {"cancellation", cli::cancellation_json(find_cancellation(model))},
+          {"components", cli::list_json(components, component)}};
+}
+
+Json match_json(const std::filesystem::path& path, const std::filesystem::path& other, const ModelMatch& match) {
+  const auto pair = [](const ComponentMatch& p) {
+    return Json{{"component", p.component}, {"other", p.other}, {"score", p.score}, {"congruence", p.congruence}};
+  };
+  return {{"type", "match"},
+          {"file", path.string()},
+          {"other", other.string()},
+          {"score", match.score},
+          {"pairs", cli::list_json(match.pairs, pair)}};
+}
+
+void print_match(const std::filesystem::path& path, const CpdModel& model, const std::filesystem::path& other,
+                 const CpdModel& second, const ModelMatch& match) {
+  print_row("model", fmt::format("{} (rank {}, fit {:.6f})", path.string(), model.rank, model.fit()));
+  print_row("other", fmt::format("{} (rank {}, fit {:.6f})", other.string(), second.rank, second.fit()));
+  print_row("score",
+            fmt::format("{:.4f}: factor match score, the mean over the pairs; 1: the same model", match.score));
+  print_row("pairs", fmt::format("{} of {} and {} components", match.pairs.size(), model.rank, second.rank));
+  fmt::print("\n{:>10}{:>10}{:>14}{:>14}{:>14}{:>10}\n", "component", "other", "weight", "other weight", "congruence",
+             "score");
+  for (const ComponentMatch& pair : match.pairs) {
+    fmt::print("{:>10}{:>10}{:>14.6g}{:>14.6g}{:>14.4f}{:>10.4f}\n", pair.component, pair.other,
+               model.weights[static_cast<std::size_t>(pair.component)],
+               second.weights[static_cast<std::size_t>(pair.other)], pair.congruence, pair.score);
+  }
+}
+
+}  // namespace
+
+void report_model(cli::Reporter& reporter, const std::filesystem::path& path, const CpdModel& model,
+                  const SummaryOptions& options, int index_base) {
+  const std::vector<ComponentSummary> components = summarize_components(model, options);
+  const CoordinateNames names{index_base, model.labels};
+  reporter.event("result", model_json(path, model, components, names));
+  if (reporter.is_text()) print_model(path, model, components, options, names);
+}
+
+void report_match(cli::Reporter& reporter, const std::filesystem::path& path, const CpdModel& model,
+                  const std::filesystem::path& other, const CpdModel& second) {
+  const ModelMatch match = match_components(model, second);
+  reporter.event("result", match_json(path, other, match));
+  if (reporter.is_text()) print_match(path, model, other, second, match);
 }
 
 }  // namespace blco::info

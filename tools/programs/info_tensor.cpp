@@ -1,18 +1,56 @@
-// Prints a tensor as text: its shape and sizes, and histograms of its values and slices.
-#include <fmt/format.h>
-
+// A tensor as text and as JSON: its shape and sizes, and histograms of its values and slices.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "tools/programs/cli.hpp"
 #include "tools/programs/info.hpp"
-#include "tools/programs/info_rows.hpp"
 
 namespace blco::info {
 namespace {
 
+using cli::Json;
+
+// Nonzeros per cell.
+double density(const TensorSummary& summary) {
+  double share = static_cast<double>(summary.nnz);
+  for (const std::uint64_t length : summary.shape) share /= static_cast<double>(length);
+  return share;
+}
+
+// Bytes of the whole file.
+double bytes_per_nonzero(const TensorSummary& summary) {
+  return static_cast<double>(summary.file_bytes) / static_cast<double>(summary.nnz);
+}
+
 constexpr std::size_t max_bars = 24;
+
+struct Bar {
+  std::string label;
+  std::uint64_t count = 0;
+};
+
+// Prints one line per bar: label, count, share of the total, and a bar in proportion to the largest.
+void print_bars(const std::vector<Bar>& bars) {
+  constexpr double widest = 40;
+  std::size_t label_width = 0;
+  std::size_t count_width = 0;
+  std::uint64_t max = 1;
+  std::uint64_t total = 0;
+  for (const Bar& bar : bars) {
+    label_width = std::max(label_width, bar.label.size());
+    count_width = std::max(count_width, cli::format_count(bar.count).size());
+    max = std::max(max, bar.count);
+    total += bar.count;
+  }
+  for (const Bar& bar : bars) {
+    // Rounds up, so that every nonzero count is visible.
+    const double length = std::ceil(widest * static_cast<double>(bar.count) / static_cast<double>(max));
+    const std::string line =
+        fmt::format("  {:>{}}  {:>{}} {:5.1f}%  {}", bar.label, label_width, cli::format_count(bar.count), count_width,
+                    100 * static_cast<double>(bar.count) / static_cast<double>(std::max<std::uint64_t>(total, 1)),
+                    std::string(static_cast<std::size_t>(length), '#'));
+    fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
+  }
+}
 
 void print_column(const char* name, const TensorColumn& column, std::uint64_t nnz) {
   const std::string streamed = cli::format_bits(column.streamed_bytes, nnz);
@@ -48,19 +86,16 @@ std::vector<ValueBucket> merge_buckets(std::vector<ValueBucket> buckets) {
   return buckets;
 }
 
-std::string bucket_label(const ValueBucket& bucket) {
-  if (bucket.lower == 0) return "0";
-  return fmt::format("{} {:.4g}", bucket.lower > 0 ? "from" : "to", bucket.lower);
-}
-
 void print_values(const ValueStatistics& values) {
   print_row("values",
             fmt::format("{:.6g} to {:.6g}, mean {:.6g}; {}{} distinct; {}", values.minimum, values.maximum, values.mean,
                         values.more_distinct ? "more than " : "", cli::format_count(values.distinct),
                         values.whole_numbers ? "all whole numbers" : "not all whole numbers"));
   std::vector<Bar> bars;
-  for (const ValueBucket& bucket : merge_buckets(values.histogram))
-    bars.push_back({bucket_label(bucket), bucket.count});
+  for (const ValueBucket& bucket : merge_buckets(values.histogram)) {
+    const char* const side = bucket.lower > 0 ? "from" : "to";
+    bars.push_back({bucket.lower == 0 ? "0" : fmt::format("{} {:.4g}", side, bucket.lower), bucket.count});
+  }
   print_bars(bars);
 }
 
@@ -78,54 +113,59 @@ void print_slices(const std::string& name, const SliceStatistics& mode) {
   print_bars(bars);
 }
 
-}  // namespace
-
-std::string mode_name(const std::vector<std::string>& names, std::size_t mode) {
-  return mode < names.size() ? names[mode] : fmt::format("mode {}", mode);
+Json column_json(const TensorColumn& column) {
+  return {{"stored_bytes", column.stored_bytes}, {"streamed_bytes", column.streamed_bytes}};
 }
 
-double density(const TensorSummary& summary) {
-  double share = static_cast<double>(summary.nnz);
-  for (const std::uint64_t length : summary.shape) share /= static_cast<double>(length);
-  return share;
+Json values_json(const ValueStatistics& values) {
+  const auto bucket = [](const ValueBucket& b) {
+    return Json{{"lower", b.lower}, {"upper", b.upper}, {"count", b.count}};
+  };
+  return {{"min", values.minimum},
+          {"max", values.maximum},
+          {"mean", values.mean},
+          {"whole_numbers", values.whole_numbers},
+          {"distinct", values.distinct},
+          {"more_distinct", values.more_distinct},
+          {"histogram", cli::list_json(values.histogram, bucket)}};
 }
 
-double bytes_per_nonzero(const TensorSummary& summary) {
-  return static_cast<double>(summary.file_bytes) / static_cast<double>(summary.nnz);
+Json slices_json(const SliceStatistics& mode) {
+  const auto bucket = [](const SliceBucket& b) { return Json{{"min", b.min}, {"max", b.max}, {"slices", b.slices}}; };
+  return {{"slices", mode.slices},
+          {"empty", mode.empty},
+          {"min", mode.minimum},
+          {"max", mode.maximum},
+          {"mean", mode.mean},
+          {"median", mode.median},
+          {"histogram", cli::list_json(mode.histogram, bucket)}};
 }
 
-void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names,
-                 const std::vector<std::uint64_t>& label_bytes) {
-  print_row("shape", cli::format_shape(shape));
-  for (std::size_t n = 0; n < shape.size(); ++n) {
-    const bool labelled = n < label_bytes.size() && label_bytes[n] > 0;
-    fmt::print(
-        "  mode {:<5}{}{}{}\n", n, cli::format_count(shape[n]), n < names.size() ? fmt::format("  {}", names[n]) : "",
-        labelled ? fmt::format("  {} labels, {}", cli::format_count(shape[n]), cli::format_bytes(label_bytes[n])) : "");
+Json tensor_json(const std::filesystem::path& path, const TensorSummary& summary,
+                 const std::optional<TensorStatistics>& statistics) {
+  Json json = {{"type", "tensor"},
+               {"file", path.string()},
+               {"shape", summary.shape},
+               {"mode_names", summary.mode_names},
+               {"value_name", summary.value_name},
+               {"reordered_modes", summary.relabelled_modes},
+               {"label_bytes", summary.label_bytes},
+               {"nonzeros", summary.nnz},
+               {"density", density(summary)},
+               {"norm", std::sqrt(summary.sum_of_squares)},
+               {"line_bits", summary.line_bits},
+               {"chunks", summary.chunk_count},
+               {"chunk_nonzeros", summary.chunk_nnz},
+               {"file_bytes", summary.file_bytes},
+               {"bytes_per_nonzero", bytes_per_nonzero(summary)},
+               {"index", column_json(summary.index)},
+               {"high_word", column_json(summary.key)},
+               {"value", column_json(summary.value)}};
+  if (statistics) {
+    json["values"] = values_json(statistics->values);
+    json["slices"] = cli::list_json(statistics->modes, slices_json);
   }
-}
-
-void print_bars(const std::vector<Bar>& bars) {
-  constexpr double widest = 40;
-  std::size_t label_width = 0;
-  std::size_t count_width = 0;
-  std::uint64_t max = 1;
-  std::uint64_t total = 0;
-  for (const Bar& bar : bars) {
-    label_width = std::max(label_width, bar.label.size());
-    count_width = std::max(count_width, cli::format_count(bar.count).size());
-    max = std::max(max, bar.count);
-    total += bar.count;
-  }
-  for (const Bar& bar : bars) {
-    // Rounds up, so that every nonzero count is visible.
-    const double length = std::ceil(widest * static_cast<double>(bar.count) / static_cast<double>(max));
-    const std::string line =
-        fmt::format("  {:>{}}  {:>{}} {:5.1f}%  {}", bar.label, label_width, cli::format_count(bar.count), count_width,
-                    100 * static_cast<double>(bar.count) / static_cast<double>(std::max<std::uint64_t>(total, 1)),
-                    std::string(static_cast<std::size_t>(length), '#'));
-    fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
-  }
+  return json;
 }
 
 void print_tensor(const std::filesystem::path& path, const TensorSummary& summary,
@@ -134,7 +174,7 @@ void print_tensor(const std::filesystem::path& path, const TensorSummary& summar
   print_modes(summary.shape, summary.mode_names, summary.label_bytes);
   if (!summary.value_name.empty()) print_row("value name", summary.value_name);
   if (!summary.relabelled_modes.empty()) {
-    print_row("relabelled", cli::format_modes(summary.relabelled_modes, summary.shape.size()));
+    print_row("reordered", cli::format_modes(summary.relabelled_modes, summary.shape.size()));
   }
   print_row("nonzeros", cli::format_count(summary.nnz));
   print_row("density", fmt::format("{:.3g}", density(summary)));
@@ -148,7 +188,7 @@ void print_tensor(const std::filesystem::path& path, const TensorSummary& summar
   const TensorColumn index = sum(summary.index, summary.key);
   fmt::print("\n{:<12}{:>9}{:>9}{:>10}   bits per nonzero\n", "", "stored", "cached", "streamed");
   print_column("index", index, summary.nnz);
-  if (summary.key.streamed_bytes != 0) print_column("  its key", summary.key, summary.nnz);
+  if (summary.key.streamed_bytes != 0) print_column("  high word", summary.key, summary.nnz);
   print_column("value", summary.value, summary.nnz);
   print_column("both", sum(index, summary.value), summary.nnz);
   if (!statistics) return;
@@ -160,6 +200,29 @@ void print_tensor(const std::filesystem::path& path, const TensorSummary& summar
     const std::string name = mode_name(summary.mode_names, n);
     print_slices(n < summary.mode_names.size() ? fmt::format("mode {} {}", n, name) : name, statistics->modes[n]);
   }
+}
+
+}  // namespace
+
+std::string mode_name(const std::vector<std::string>& names, std::size_t mode) {
+  return mode < names.size() ? names[mode] : fmt::format("mode {}", mode);
+}
+
+void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names,
+                 const std::vector<std::uint64_t>& label_bytes) {
+  print_row("shape", cli::format_shape(shape));
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    const bool labelled = n < label_bytes.size() && label_bytes[n] > 0;
+    fmt::print(
+        "  mode {:<5}{}{}{}\n", n, cli::format_count(shape[n]), n < names.size() ? fmt::format("  {}", names[n]) : "",
+        labelled ? fmt::format("  {} labels, {}", cli::format_count(shape[n]), cli::format_bytes(label_bytes[n])) : "");
+  }
+}
+
+void report_tensor(cli::Reporter& reporter, const std::filesystem::path& path, const TensorSummary& summary,
+                   const std::optional<TensorStatistics>& statistics) {
+  reporter.event("result", tensor_json(path, summary, statistics));
+  if (reporter.is_text()) print_tensor(path, summary, statistics);
 }
 
 }  // namespace blco::info

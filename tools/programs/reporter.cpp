@@ -1,14 +1,17 @@
-// Prints text, the live line and JSON.
+// Prints text, the live line and JSON, and catches signals.
 #include "tools/programs/reporter.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <string_view>
-
-#include "tools/programs/interrupt.hpp"
 
 namespace blco::cli {
 namespace {
@@ -36,10 +39,10 @@ double per_second(std::uint64_t count, const Progress& progress) {
   return progress.seconds > 0 ? static_cast<double>(count) / progress.seconds : 0;
 }
 
-Json or_null(double value) { return value < 0 ? Json() : Json(value); }
+// Null if negative.
+Json known(double value) { return value < 0 ? Json() : Json(value); }
 
-}  // namespace
-
+// The live line: stage, share, nonzeros and bytes per second, time left; unknown parts are omitted.
 std::string format_progress(const Progress& progress) {
   std::string text = progress.stage;
   if (progress.sweep > 0) text += fmt::format(" {}", progress.sweep);
@@ -54,6 +57,58 @@ std::string format_progress(const Progress& progress) {
   const double left = seconds_left(progress);
   if (left >= 0) text += "  " + format_duration(left) + " left";
   return text;
+}
+
+constexpr std::array caught_signals{SIGINT, SIGTERM, SIGHUP};
+
+// The handler may run on any thread.
+std::atomic<bool> interrupted = false;
+std::atomic<const char*> interrupt_note = "";
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<const char*>::is_always_lock_free);
+
+void remember(int) {
+  const int errno_before = errno;
+  interrupted = true;
+  const char* const note = interrupt_note;
+  static_cast<void>(!write(STDERR_FILENO, note, std::strlen(note)));
+  for (const int caught : caught_signals) std::signal(caught, SIG_DFL);
+  errno = errno_before;
+}
+
+// From here on the first signal prints `note`, a string that must stay valid, on stderr.
+void catch_interrupts(const char* note) {
+  interrupt_note = note;
+  for (const int caught : caught_signals) {
+    struct sigaction action {};
+    sigaction(caught, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;  // as under nohup
+    action = {};
+    action.sa_handler = remember;
+    action.sa_flags = SA_RESTART;
+    sigaction(caught, &action, nullptr);
+  }
+}
+
+}  // namespace
+
+bool is_interrupted() { return interrupted; }
+
+std::string describe_cancellation(const Cancellation& found) {
+  return fmt::format(
+      "components cancel each other, most of all {} and {} (congruence {:.3f}): the largest has {:.3g} times the norm "
+      "of the tensor, so a component by itself means little; fit again with a smaller rank, or with a ridge (--ridge)",
+      found.first, found.second, found.congruence, found.excess);
+}
+
+Json cancellation_json(const std::optional<Cancellation>& found) {
+  if (!found) return nullptr;
+  return {{"components", {found->first, found->second}}, {"congruence", found->congruence}, {"excess", found->excess}};
+}
+
+Json skipped_json(const std::vector<SkippedRowCount>& skipped) {
+  return list_json(skipped, [](const SkippedRowCount& rows) {
+    return Json{{"column", rows.column}, {"rows", rows.rows}};
+  });
 }
 
 Reporter::Reporter(CommandLine& line, int argc, char** argv)
@@ -132,11 +187,11 @@ void Reporter::show_event(const Progress& progress) {
   Json fields = part_fields_;
   fields.update({{"stage", progress.stage},
                  {"sweep", progress.sweep > 0 ? Json(progress.sweep) : Json()},
-                 {"share", or_null(progress.share)},
+                 {"share", known(progress.share)},
                  {"nonzeros", progress.nonzeros},
                  {"bytes", progress.bytes},
                  {"seconds", progress.seconds},
-                 {"seconds_left", or_null(seconds_left(progress))}});
+                 {"seconds_left", known(seconds_left(progress))}});
   event("progress", fields);
 }
 

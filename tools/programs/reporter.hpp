@@ -1,10 +1,17 @@
-// A command's output: text, a live line on a terminal, or JSON, one object per line.
+// A command's output: text, a live line on a terminal, or JSON, one object per line; and the wish to end it.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <blco/ingest.hpp>
+#include <blco/model_summary.hpp>
 #include <blco/progress.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tools/programs/cli.hpp"
 
@@ -12,6 +19,20 @@ namespace blco::cli {
 
 // Keys keep the order in which they are set. tools/programs/JSON.md documents every object.
 using Json = nlohmann::ordered_json;
+
+// What is not known is null.
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+// A list of objects, one per item.
+template <class Items, class AsJson>
+Json list_json(const Items& items, AsJson as_json) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(as_json(item));
+  return list;
+}
 
 class Reporter {
  public:
@@ -25,8 +46,16 @@ class Reporter {
 
   // Prints a result line on stdout, if is_text().
   void print(const std::string& text);
+  template <class... Args>
+  void print(fmt::format_string<Args...> format, Args&&... args) {
+    print(fmt::format(format, std::forward<Args>(args)...));
+  }
   // Prints a status line on stderr, if is_text().
   void note(const std::string& text);
+  template <class... Args>
+  void note(fmt::format_string<Args...> format, Args&&... args) {
+    note(fmt::format(format, std::forward<Args>(args)...));
+  }
   // Prints a line on stderr, also with --quiet and --json.
   void warn(const std::string& text);
   // With --json, prints {"event": name, ...fields} on stdout. Always clears the live line.
@@ -60,7 +89,17 @@ class Reporter {
   Clock::time_point next_event_ = Clock::now();
 };
 
-// The live line: stage, share, nonzeros and bytes per second, time left; unknown parts are omitted.
-std::string format_progress(const Progress& progress);
+// Whether a signal (SIGINT, SIGTERM, SIGHUP) has asked the job to end. Since Reporter::progress was called, the first
+// such signal is recorded and answered, and the second ends the process at once; a signal that was ignored at the start
+// of the process stays ignored.
+bool is_interrupted();
+
+// One sentence about components that cancel each other, with what to do about it.
+std::string describe_cancellation(const Cancellation& found);
+// Null if there is none.
+Json cancellation_json(const std::optional<Cancellation>& found);
+
+// The rows of a table that were left out, by column.
+Json skipped_json(const std::vector<SkippedRowCount>& skipped);
 
 }  // namespace blco::cli

@@ -49,9 +49,9 @@ struct PassSeconds {
 // Where the chunks stay between passes, and what a pass reads.
 struct CpdPlan {
   std::string device;
-  std::string device_note;  // why the CPU is used although a GPU was looked for; else empty
-  // That the budget exceeds the machine's memory, and why fewer chunks stay in host memory than the budget allows; else
-  // empty.
+  std::string device_note;  // why no GPU is used although the job looked for one; else empty
+  // Says that the budget exceeds the machine's memory, or why fewer chunks stay in host memory than the budget allows;
+  // else empty.
   std::string memory_note;
   int threads = 0;
   int lanes = 0;
@@ -112,10 +112,10 @@ struct CpdOptions {
   // Stop when a sweep changes the fit by less; GcpMethod: the objective, relatively; CompletionMethod: the root mean
   // square error, relatively. 0: never. AprMethod has a tolerance of its own.
   double tolerance = 1e-5;
-  // AlsMethod, and CompletionMethod, which says what it means there. Minimises |X - M|^2 + ridge * (the sum of the
-  // squared weights) instead of |X - M|^2, the fit being reported as ever. Weights then stay small, so that components
-  // do not grow against each other. A number without a unit: a component that stands alone has its weight divided by 1
-  // + ridge. 0: none.
+  // AlsMethod: minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2; the reported fit
+  // has no such term. Weights then stay small, so that components do not grow against each other. It has no unit: the
+  // weight of a component that stands alone is divided by 1 + ridge. CompletionMethod says what it means there. 0:
+  // none.
   double ridge = 0;
   std::uint64_t seed = 1;                         // of the initial factors, which depend on seed, shape and rank alone
   Device device = Device::automatic;              // automatic: a GPU if there is one, else the CPU
@@ -131,26 +131,26 @@ struct CpdOptions {
   // GPU only, for measurements: buffers between disk and device, 2 to 64, where memory has room for as many; 0: as the
   // plan chooses.
   int lanes = 0;
-  // Start from these factors; AlsMethod ignores its weights. A mode of the tensor may be longer than in this model, as
-  // after an ingest of more data with ColumnOptions::labels_from; the further rows are then random, of `seed`, and as
-  // large as the others: uniform between zero and a bound that gives them the root mean square of their column, with
-  // the sign of its sum. Labels, where tensor and model have them, must agree as far as the model goes.
+  // A warm start: the fit starts from these factors; AlsMethod ignores the weights. A mode of the tensor may be longer
+  // than in this model, as after an ingest of more data with ColumnOptions::labels_from. Rows that the model lacks are
+  // drawn from `seed`: uniform between zero and a bound, with the sign of their column's sum and with its root mean
+  // square. If tensor and model both have labels, those of the model must be the first ones of the tensor.
   const CpdModel* initial = nullptr;
-  // A model file (a checkpoint or any other) to continue from: its factors, its seed and its sweep count. The numbers
-  // are those of a fit that never stopped: from a checkpoint bit for bit on one CPU thread or with `deterministic`;
-  // from a model that plain least squares returned up to rounding, because its components are in another order; from
-  // another model near to them, because what its method keeps beside the factors is lost. A model that had stopped is
-  // returned as it is, with its components in order: least squares if the last change of the fit is below `tolerance`,
-  // other methods if they had stopped by their tolerance, all if they had reached max_sweeps.
+  // A model file (a checkpoint or a saved model) to continue from: its factors, its seed and its sweep count. From a
+  // checkpoint the numbers are those of a fit that never stopped, bit for bit on one CPU thread or with
+  // `deterministic`. From a model that plain least squares returned they are so up to rounding, because its components
+  // are sorted. From other models they differ more, because what the method keeps beside the factors is lost. A fit
+  // that is already at its end is returned as it is, with its components sorted: least squares if the fit last changed
+  // by less than `tolerance`, other methods if they had stopped by their tolerance, all of them at max_sweeps.
   std::filesystem::path resume = {};
   // The model is saved here after every `checkpoint_sweeps` sweeps, and when the fit ends for any reason; empty:
-  // nowhere. The file is replaced only by a complete one. If a save fails, the old file stays, the fit goes on, and the
-  // next save is tried when it is due; `on_checkpoint` tells.
+  // nowhere. The file is replaced only by a complete one. If a save fails, `on_checkpoint` is told, the old file stays,
+  // the fit goes on, and the next save is tried when it is due.
   std::filesystem::path checkpoint = {};
   int checkpoint_sweeps = 1;      // more: less writing, more work lost in a crash
   double time_limit_seconds = 0;  // counted from the call; 0: no limit
-  // Where the caller will save the returned model; empty: unknown. The fit does not write it, but refuses a place that
-  // has no room for it, as it does for `checkpoint`, before the first sweep.
+  // Where the caller will save the returned model; empty: unknown. The fit does not write it, but checks before the
+  // first sweep that the disk has room for it, as it does for `checkpoint`.
   std::filesystem::path output = {};
   std::filesystem::path trace = {};  // Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
   std::function<void(const CpdPlan&)> on_plan = {};                 // called once, before the first sweep
@@ -159,16 +159,16 @@ struct CpdOptions {
   ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last sweep
 };
 
-// Fits a rank-R CP model by options.method, modes in order; cpd_method.hpp says what each minimises. With a ridge the
-// system of each mode has it on its diagonal; from the second sweep on that is the objective's minimum, because the
-// other modes' columns then have norm 1.
+// Fits a rank-R CP model by options.method, modes in order; cpd_method.hpp says what each minimises. A ridge is added
+// to the diagonal of each mode's system; from the second sweep on this minimises the objective, because the columns of
+// the other modes are then normalised.
 //
-// If the fit is cancelled or out of time, it returns the model of the last finished sweep, or, of methods other than
-// AlsMethod, of the sweep in progress, which ends after its pass.
+// If the fit is cancelled or out of time, AlsMethod returns the model of the last finished sweep. The other methods
+// finish the pass in progress, end the sweep there, and return its model.
 //
-// The model's components are sorted by falling size. Their signs are settled: a component stays the same when an even
-// number of its columns change sign, so as many columns as possible get a positive dominant entry (the one of largest
-// magnitude); the one that must stay negative is that whose dominant entry holds the least share of its squares.
+// The model's components are sorted by falling size. A component stays the same when an even number of its columns
+// change sign. So as many columns as possible get a positive dominant entry (the one of largest magnitude). If one must
+// stay negative, it is the column whose dominant entry has the smallest share of the column's squares.
 //
 // Every pass reads the chunks that do not stay in memory. Host memory stays under budget.host_bytes, which covers the
 // initial and the returned model, but not what the CUDA driver allocates for itself. On one CPU thread the budget does

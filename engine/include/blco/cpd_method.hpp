@@ -17,8 +17,8 @@ class Tensor;
 
 // |X - M|^2, by alternating least squares (Kolda & Bader 2009, figure 3.3), and with constraints by HALS (Cichocki &
 // Phan 2009) and AO-ADMM (Huang, Sidiropoulos & Liavas 2016). Absent cells are zeros. A sweep is N passes.
-// Columns are scaled to norm 1 where the constraint allows it. A mode with an l1 penalty, a box or a simplex keeps the
-// scale of its columns; the weights are in the shortest of the scaled modes while it is updated, if there is one.
+// Columns are normalised where the constraint allows it. A mode with an l1 penalty, a box or a simplex keeps the scale
+// of its columns; while it is updated, the shortest normalised mode, if there is one, carries the weights.
 struct AlsMethod {
   std::vector<RowConstraint> constraints = {};  // per mode; empty: none
 };
@@ -40,10 +40,10 @@ struct AlsMethod {
 // Memory beyond factors and output: two blocks of rows, of 1 MiB each, or of one row if that is longer.
 struct AprMethod {
   int inner_iterations = 10;       // of a mode, at most
-  double kkt_tolerance = 1e-4;     // stop when no number violates the optimality conditions by more
-  double kappa = 0.01;             // added to zeros that ought to grow ("inadmissible")
-  double kappa_tolerance = 1e-10;  // entries below count as zeros for that
-  double floor = 1e-10;            // least m in x / m
+  double kkt_tolerance = 1e-4;     // stop when no number has a larger KKT violation
+  double kappa = 0.01;             // added to inadmissible zeros: those that the KKT conditions ask to grow
+  double kappa_tolerance = 1e-10;  // entries below this count as zeros for that
+  double floor = 1e-10;            // smallest m in x / m
 };
 
 // sum over all cells of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent cells are zeros. The model
@@ -73,8 +73,8 @@ struct GcpMethod {
 };
 
 // sum over the entries of (x - m)^2 + CpdOptions::ridge * sum over the modes of |A_n|^2, where the weights are 1:
-// absent cells are unknown, explicit zeros are zeros. The ridge weighs the squares of all numbers of all factors as
-// they are; the fit scales no columns, except at its end. Alternating least squares: row i of mode n solves
+// absent cells are unknown, explicit zeros are zeros. The ridge applies to the squares of all numbers of all factors;
+// the fit scales no columns, except at its end. Alternating least squares: row i of mode n solves
 // (sum h^T h + ridge I) a = sum x h over its entries, where h is the elementwise product of the other modes' rows. It
 // takes cg_steps steps of conjugate gradients (Hestenes & Stiefel 1952) from the old row, so no matrix of a row is
 // formed, and no step raises the sum. A row without entries keeps its start without a ridge, and with one becomes 0. A

@@ -32,15 +32,15 @@ struct TextReport {
 // throws ends the export and is rethrown on the caller's thread.
 using TextSink = std::function<void(std::string_view)>;
 
-// Writes one line per nonzero, its coordinates and its value, in the stored order. Relabelled modes get their
-// original coordinates back, so the lines then follow the order of the stored indices.
+// Writes one line per nonzero, its coordinates and its value, in the order of the container. Reordered modes have their
+// original coordinates in the text, while the lines follow the order of the stored indices.
 // A table has a header: the mode names, and the name of the column that the values came from or "value" (with
 // underscores appended if a mode has that name). Labels replace coordinates where a mode has them; such a table,
 // ingested again with labels_from, gives the same container. Whole
 // values below 2^53 in magnitude are written as integers, others in the shortest form that reads back as the same
 // double. The text does not hold the shape: pass trailing empty slices to blco-ingest by --shape.
 // Memory: one chunk, its compressed form, the labels, up to 60 MB of text (more for long labels), and 4 bytes per index
-// of each relabelled mode. Throws Error: invalid_argument (index_base, threads), corrupt (naming file and chunk),
+// of each reordered mode. Throws Error: invalid_argument (index_base, threads), corrupt (naming file and chunk),
 // cancelled.
 TextReport export_text(const Tensor& tensor, const TextSink& sink, const TextOptions& options = {},
                        const ProgressCallback& progress = {});

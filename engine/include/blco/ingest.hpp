@@ -76,9 +76,9 @@ struct IngestOptions {
   std::filesystem::path temporary_directory = {};    // for data beyond memory_bytes; empty: the output's folder
   ColumnOptions columns = {};
   std::vector<LabelSource> label_files = {};  // for coordinates; the keys of a table are its labels
-  // cuda: linearises, sorts, folds and packs on the GPU; the container's bytes are the same. What the GPU's free memory
-  // does not hold at a time is sorted in shorter runs, through temporary files. automatic means the CPU, as long as no
-  // hardware has shown that a GPU is faster.
+  // cuda: linearises, sorts, coalesces and packs on the GPU; the container has the same bytes. If the GPU's free memory
+  // does not hold all entries, they are sorted in shorter runs, through temporary files. automatic means the CPU, as
+  // long as no hardware has shown that a GPU is faster.
   Device device = Device::automatic;
 };
 
@@ -118,7 +118,7 @@ struct IngestReport {
   std::string input_format = {};   // "FROSTT text", "CSV", ...; empty for arrays in memory and generated tensors
   std::uint64_t entries_read = 0;  // includes entries implied by a symmetric matrix; not rows that were left out
   std::vector<SkippedRowCount> skipped_rows = {};  // in the order of options.columns
-  std::uint64_t nnz = 0;                           // after folding
+  std::uint64_t nnz = 0;                           // after coalescing
   std::uint64_t chunk_count = 0;
   ColumnBytes index;  // index and key columns together
   ColumnBytes value;

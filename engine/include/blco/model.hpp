@@ -21,7 +21,7 @@ struct CpdModel {
   std::vector<std::uint64_t> shape;
   int rank = 0;
   std::vector<double> weights;  // R; falling in a model that fit_cpd returned
-  // Per mode, row-major I_n x R; columns of 2-norm 1 (or 0), unless the mode's constraint forbids to scale them.
+  // Per mode, row-major I_n x R; columns have 2-norm 1 (or 0), unless the mode's constraint forbids to scale them.
   std::vector<std::vector<double>> factors;
   std::string method = "als";                   // see CpdMethod
   Loss loss = {};                               // what the method minimises

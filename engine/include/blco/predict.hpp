@@ -1,4 +1,4 @@
-// What a model says of entries: its values, residuals and likelihood ratios.
+// What a model says of entries: its values, residuals and deviances.
 #pragma once
 
 #include <blco/error.hpp>
@@ -21,9 +21,9 @@
 namespace blco {
 
 struct PredictOptions {
-  std::optional<Loss> loss = {};  // of the likelihood ratios; nothing: that of the model
-  // Above 0: only so many entries, those of the largest likelihood ratios, by falling ratio and then in input order.
-  // Entries without a ratio are not among them.
+  std::optional<Loss> loss = {};  // of the deviances; nothing: that of the model
+  // Above 0: only so many entries, those with the largest deviances, by falling deviance and then in input order.
+  // Entries without a deviance are not among them.
   std::uint64_t top = 0;
   bool skip_unknown = false;    // leaves out entries whose index or label the model does not have; else they are errors
   bool without_values = false;  // lines of coordinate text hold coordinates alone
@@ -43,7 +43,7 @@ struct PredictionBlock {
   std::span<const std::uint64_t> coordinates;  // n x order, row-major, from 0
   std::span<const double> values = {};         // n, the entries x; empty: the input has none
   std::span<const double> model;               // n, the model's values m
-  std::span<const double> ratios = {};         // n, the likelihood ratios, NaN where there is none; empty as `values`
+  std::span<const double> ratios = {};         // n, the deviances, NaN where there is none; empty as `values`
 };
 
 // Calls never overlap. An exception that it throws ends the job and is rethrown.
@@ -69,7 +69,7 @@ struct PredictSummary {
   double max_residual = -std::numeric_limits<double>::infinity();
   double sum_of_ratios = 0;
   double max_ratio = 0;
-  std::uint64_t impossible_entries = 0;     // whose ratio is infinite
+  std::uint64_t impossible_entries = 0;     // whose deviance is infinite
   std::uint64_t entries_without_ratio = 0;  // zeros that the loss does not take
 
   double rmse() const { return entries == 0 ? 0 : std::sqrt(sum_of_squares / static_cast<double>(entries)); }
@@ -77,12 +77,12 @@ struct PredictSummary {
 };
 
 // The model's value of an entry i is m = sum_r w_r prod_n A_n[i_n, r], for weights w and factors A_n (Kolda & Bader
-// 2009, section 3); the residual of its value x is x - m. The likelihood ratio compares the model with one that fits
-// this entry alone: 2 (f(x, m) - f(x, best m for x)) for the loss f, the deviance of the entry (McCullagh & Nelder
+// 2009, section 3); the residual of its value x is x - m. The deviance compares the model with one that fits this
+// entry alone: it is 2 (f(x, m) - f(x, best m for x)) for the loss f (McCullagh & Nelder
 // 1989, section 2.3). For gaussian and huber it is the loss itself: (x - m)^2 is the deviance for a variance of 1,
 // because the negative log-likelihood is half of that. With e = 1e-10 as in <blco/loss.hpp>, and M = m + e:
 //
-//   loss             ratio                                                 best m
+//   loss             deviance                                              best m
 //   gaussian         (x - m)^2                                             x
 //   huber:D          (x - m)^2; beyond a distance d = D, 2 D d - D^2       x
 //   poisson          2 (x log(x/M) - x + M); for x = 0, 2 m                x
@@ -93,15 +93,15 @@ struct PredictSummary {
 //   rayleigh         2 (q^2 - 1 - 2 log q), q = x sqrt(pi)/(2 M)           x sqrt(pi)/2
 //   beta:B           2 (M^B/B - x M^(B-1)/(B-1) + x^B/(B(B-1)))            x
 //
-// It is 0 where the model fits the entry. Where the loss takes no m below 0 and the model says one, it is infinite. An
-// entry of 0 has none where the loss takes numbers above 0 only: no m is the best for it. Such an entry is a cell like
-// those that are not listed, which a fit takes for zeros too, so it has a model's value and a residual.
+// It is 0 where the model fits the entry, and infinite where m is below 0 and the loss does not take that. An entry of
+// 0 has no deviance if the loss takes only numbers above 0: no m is the best for it. A fit takes such an entry as it
+// takes cells that are not listed, so it has a model's value and a residual.
 
 // Of entries in a file: a container, in its stored order, or an input of ingest_files() (text, a table with the model's
 // labels, arrays, a pipe), in its own; each line or row is an entry by itself. A container that has labels is matched
 // with the model by them, otherwise by its own (not the stored) indices. Passes blocks of entries to the sink. Memory:
 // within options.memory_bytes, of which the model, a table's or container's labels and `top` entries of 8 N + 40 bytes
-// take what they take.
+// are the largest parts.
 // Throws Error: invalid_argument (a model whose sizes disagree; another number of modes; an index or label that the
 // model does not have, naming the line; a value that the loss does not take; otherwise bad input as ingest_files()
 // says; `top` without values), out_of_memory (naming a budget that suffices), io, corrupt, cancelled (by `progress`).

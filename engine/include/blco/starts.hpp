@@ -17,7 +17,7 @@ struct StartReport {
   std::size_t sweeps = 0;
   double fit = 0;                               // AlsMethod only
   double objective = 0;                         // of the other methods
-  std::optional<double> validation_error = {};  // CompletionMethod with held-out entries: the least of its sweeps
+  std::optional<double> validation_error = {};  // CompletionMethod with held-out entries: the smallest of its sweeps
   StopReason stop_reason = StopReason::sweeps;
   double seconds = 0;
   bool is_best = false;  // so far
@@ -35,18 +35,18 @@ struct StartsReport {
   std::optional<double> mean_match;
 };
 
-// Runs whole fits with the seeds options.seed, options.seed + 1, ..., and keeps the model of the largest fit, with
-// methods other than AlsMethod of the least objective, with held-out entries of the least error; of equals the first.
-// options.time_limit_seconds counts for all of them together. After a stop, by time or by a callback, no start follows;
-// the best model so far comes back, and that of the stopped fit counts if it has a finished sweep. options.on_plan is
-// called for the first start only. `on_start` is called after each. Memory: as fit_cpd, and with more than one start
-// the best model beside the current one, within the budget. Throws Error as fit_cpd does, and invalid_argument for less
-// than one start, and for more than one with options.initial, resume, checkpoint or trace, which belong to a single
-// fit.
+// Runs whole fits with the seeds options.seed, options.seed + 1, ..., and keeps the best model. The best has the
+// largest fit; with other methods than AlsMethod the smallest objective; with held-out entries the smallest error. Of
+// equals it is the first. options.time_limit_seconds limits all fits together. After a stop, by time or by a callback,
+// no other start begins and the best model so far is returned; the stopped fit counts if it has finished a sweep.
+// options.on_plan is called for the first start only, `on_start` after each start. Memory: that of fit_cpd, and with
+// more than one start the best model beside the current one, all within the budget. Throws Error as fit_cpd does, and
+// invalid_argument for less than one start, and for several with options.initial, resume, checkpoint or trace, which
+// belong to a single fit.
 StartsReport fit_starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int starts,
                         const std::function<void(const StartReport&)>& on_start = {});
 
-// Returns the plan that each of the fits would have: plan_cpd with the best model beside.
+// Returns the plan that each of the fits would have: that of plan_cpd, with room for the best model.
 CpdPlan plan_starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int starts,
                     const DeclaredGpu* declared = nullptr);
 

@@ -29,14 +29,14 @@ run blco-export clicks.blco -o - | head -3
 blco-export model.h5 -o factors >/dev/null && run head -2 factors/mode0_user.labels.txt
 sed -n 's/^\("[^"]*"\|[^,]*\),.*/\1/p' factors/mode0_user.csv | sed -n '1,2p;6p'
 
-# Relabelled: the same table comes out of it, and the same labels out of its model.
+# Reordered: the same table comes out of it, and the same labels out of its model.
 sed '2,6d' clicks.csv >fewer.csv
-for relabel in none frequency; do
-  blco-ingest fewer.csv --modes user,item,day --value count --relabel $relabel -o $relabel.blco --quiet
-  blco-info $relabel.blco | grep '^relabelled'
-  blco-export $relabel.blco -o - --format csv | sort >$relabel.csv
-  blco-cpd $relabel.blco --rank 3 --threads 1 --seed 1 --sweeps 200 --tolerance 1e-12 -o $relabel.h5 >/dev/null 2>&1
-  blco-info $relabel.h5 --top 10 | grep -A 40 '^component' >$relabel.top
+for order in none frequency; do
+  blco-ingest fewer.csv --modes user,item,day --value count --reorder $order -o $order.blco --quiet
+  blco-info $order.blco | grep '^reordered'
+  blco-export $order.blco -o - --format csv | sort >$order.csv
+  blco-cpd $order.blco --rank 3 --threads 1 --seed 1 --sweeps 200 --tolerance 1e-12 -o $order.h5 >/dev/null 2>&1
+  blco-info $order.h5 --top 10 | grep -A 40 '^component' >$order.top
 done
 cmp none.csv frequency.csv && echo 'the same table, but for its order'
 cmp none.top frequency.top && echo 'the same labels on top'

@@ -18,7 +18,7 @@ run /usr/bin/python3 h5.py small.blco
 run /usr/bin/python3 h5.py model.h5
 blco-export model.h5 -o factors --quiet && run cat factors/mode0_who.labels.txt && cut -d , -f 1 factors/mode1_what.csv | paste -sd ' '
 
-# The list that was exported serves again; text that counts from 0, threads, relabelling and arrays change nothing.
+# The list that was exported serves again; text that counts from 0, threads, reordering and arrays change nothing.
 awk '{ print $1 - 1, $2 - 1, $3 - 1, $4 }' small.tns >zero.tns
 again() { blco-ingest -o again.blco --quiet --mode-names who,what,when --labels who=factors/mode0_who.labels.txt --labels what=<(zcat what.map.gz) "$@" && cmp again.blco small.blco; }
 again small.tns && echo 'the same container'
@@ -28,9 +28,9 @@ import numpy as np
 rows = np.loadtxt('zero.tns')
 np.savez('small.npz', coords=rows[:, :3].T.astype('u8'), values=rows[:, 3])"
 again small.npz && echo 'and from arrays'
-blco-ingest small.tns -o other.blco --mode-names who,what,when --labels who=who.map --labels what=what.map.gz --relabel frequency --quiet
+blco-ingest small.tns -o other.blco --mode-names who,what,when --labels who=who.map --labels what=what.map.gz --reorder frequency --quiet
 blco-export other.blco -o - --format csv | sort >other.csv
-blco-export small.blco -o - --format csv | sort | cmp - other.csv && echo 'the same table, relabelled'
+blco-export small.blco -o - --format csv | sort | cmp - other.csv && echo 'the same table, reordered'
 
 # A message names labels; a line break within a label has no place in a list.
 run blco-ingest small.tns small.tns --duplicates error -o out.blco --labels 0=who.map 2>&1 | grep -o 'the coordinates .* once'

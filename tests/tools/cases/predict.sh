@@ -22,7 +22,7 @@ run cat out.csv
 run blco-predict model.h5 new.csv -o out.tsv | hide_sizes
 run cat out.tsv
 run blco-predict model.h5 new.csv --value n --loss poisson --top 2 -o - --quiet | sed -E 's/([0-9]\.[0-9]{4})[0-9]+/\1/'
-# A zero has no likelihood ratio where the loss takes numbers above 0.
+# A zero has no deviance where the loss takes numbers above 0.
 run blco-predict model.h5 new.csv --value n --loss gamma -o - 2>&1 | sed -E 's/([0-9]\.[0-9]{4})[0-9]+/\1/'
 run blco-predict model.h5 new.csv --value n --loss huber:1 --summary
 printf 'user;item;n\nann;pen;1,5\n\nzoe;pen;1\nNA;cup;2\nbob;cap;2\n' >odd.csv

@@ -45,11 +45,11 @@ run blco-ingest weeks.csv --modes when:week,price:quantiles=3 -o weeks.blco 2>&1
 run blco-export weeks.blco -o - --format csv
 blco-ingest weeks.csv --modes when:week,price:quantiles=3 -o weeks.blco --json | grep -o '"fewer_bins":[^]]*]'
 
-# The same bytes for any threads and memory, and the same table when relabelled.
+# The same bytes for any threads and memory, and the same table when reordered.
 modes=shop,when:minute,price:quantiles=7
 blco-ingest sales.csv --modes $modes -o one.blco --threads 1 --quiet
 blco-ingest sales.csv --modes $modes -o two.blco --threads 3 --memory 64MiB --quiet && cmp one.blco two.blco && echo 'the same container'
-blco-ingest sales.csv --modes $modes -o two.blco --relabel frequency --quiet
+blco-ingest sales.csv --modes $modes -o two.blco --reorder frequency --quiet
 cmp <(blco-export one.blco -o - --format csv | sort) <(blco-export two.blco -o - --format csv | sort) && echo 'the same table'
 rm ./*.blco
 list_folder

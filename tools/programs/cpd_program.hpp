@@ -1,0 +1,67 @@
+// The parts of blco-cpd: its arguments, the options of the methods, several starts or ranks, and what it prints.
+#pragma once
+
+#include <blco/cpd.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tools/programs/cli.hpp"
+#include "tools/programs/reporter.hpp"
+
+namespace blco::cli {
+
+struct CpdArguments {
+  std::filesystem::path tensor;
+  std::filesystem::path output;
+  std::filesystem::path initial;
+  std::filesystem::path validation;
+  MemoryBudget budget;
+  CpdOptions cpd;
+  std::vector<int> ranks;  // empty: not given
+  int starts = 1;
+  bool dry_run = false;
+  DeclaredGpu gpu;
+
+  // Of the methods, as given; modes are found once the tensor is open.
+  std::string method = "als";
+  std::optional<std::string> nonnegative;  // modes; empty: all
+  std::optional<std::string> simplex;
+  std::optional<std::string> box;  // LO:HI, then :MODES if not all
+  double l1 = 0;
+  AprMethod apr = {};
+  GcpMethod gcp = {};
+  CompletionMethod completion = {};
+};
+
+void add_method_options(CommandLine& line, CpdArguments& arguments);
+// Puts the method into arguments.cpd. `validation` is the tensor of --validate, or null. Throws Error{invalid_argument}
+// for options of another method, and for modes that the tensor does not have.
+void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSummary& tensor,
+                const Tensor* validation);
+
+// Adds --rank, of which cpd.rank becomes the first, and --starts.
+void add_rank_options(CommandLine& line, CpdArguments& arguments);
+// Checks what goes with several ranks, and the outputs. Throws Error{invalid_argument}.
+void check_ranks(const CommandLine& line, const CpdArguments& arguments, std::span<const std::filesystem::path> inputs);
+// Fits several starts or ranks, compares them, and saves the best model of each rank.
+void fit_ranks(const CpdArguments& arguments, const Tensor& tensor, Reporter& reporter);
+
+void report_plan(Reporter& reporter, const CpdPlan& plan);
+// Says which rows the initial model lacks, if any.
+void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& tensor,
+                  const std::filesystem::path& initial, std::uint64_t seed);
+void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOptions& options);
+// Prints a failure, also with --quiet; a checkpoint that was saved is not mentioned.
+void report_checkpoint(Reporter& reporter, const CheckpointReport& report);
+// Prints one line per mode whose normal equations were rank-deficient, from the ranks per sweep and mode: the lowest
+// rank seen, and in how many sweeps.
+void report_system_ranks(Reporter& reporter, const std::vector<std::vector<int>>& system_ranks, int rank);
+// `options` are those of the fit.
+void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& options,
+                  const std::filesystem::path& output);
+
+}  // namespace blco::cli

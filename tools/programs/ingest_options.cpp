@@ -1,0 +1,64 @@
+// Compression, reordering, and how a table is written.
+#include "tools/programs/ingest_options.hpp"
+
+#include <fmt/format.h>
+
+#include <tuple>
+
+namespace blco::cli {
+namespace {
+
+// "tab", or the character itself.
+char parse_separator(const std::string& word) {
+  static const std::vector<std::pair<std::string, char>> words = {
+      {"comma", ','}, {"tab", '\t'}, {"semicolon", ';'}, {"bar", '|'}, {"blank", ' '}};
+  for (const auto& [name, character] : words) {
+    if (word == name) return character;
+  }
+  if (word.size() == 1 && word != "\"" && word != "\n" && word != "\r") return word[0];
+  refuse(fmt::format("'{}' is neither comma, tab, semicolon, bar or blank, nor a single character", word));
+}
+
+}  // namespace
+
+void add_container_options(CommandLine& line, IngestOptions& ingest) {
+  line.add_path("--tmp", ingest.temporary_directory,
+                {"DIR", "Folder for the temporary files of entries that do not fit in --memory", "the folder of OUT"});
+  line.add_choice<Relabel>(
+      "--reorder", ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
+      "frequency renumbers the indices of each mode inside the container, most frequent first; this usually makes the "
+      "container smaller but takes longer, and outputs have the original indices");
+  line.add("--compression",
+           [&](const std::string& word) {
+             std::tie(ingest.zstd_level, ingest.zstd_saving_percent) = parse_compression(word);
+           },
+           {"CODEC",
+            "Further compression of chunks: none; fast, where it saves 10%; small, harder and wherever it saves "
+            "anything, which takes longer to write; or zstd:N, like fast with N from 1 to 19. Reading what is "
+            "compressed takes a core about ten times as long",
+            "fast"});
+  line.add_whole("--chunk-nnz", ingest.chunk_nnz, 1,
+                 {"N", "Nonzeros per chunk, the unit of reading and writing; smaller chunks require less memory"});
+}
+
+void add_table_options(CommandLine& line, ColumnOptions& columns, const OptionText& modes, const OptionText& value) {
+  line.add("--modes", columns.modes, parse_names, modes);
+  line.add(
+      "--value", [&](const std::string& word) { columns.value = word; }, value);
+  line.add("--separator", columns.separator, parse_separator,
+           {"CHAR", "For CSV: what separates fields: comma, tab, semicolon, bar, blank, or any other character",
+            "tab for .tsv; otherwise comma, tab or semicolon, whichever the header has most"});
+  line.add_choice<char>("--decimal", columns.decimal, {{".", '.'}, {",", ','}},
+                        "For CSV: what stands before the decimals of values, and of numbers that become bins");
+  line.add("--missing",
+           [&](const std::string& word) {
+             columns.missing = word == "error" ? Missing::error : word == "skip" ? Missing::skip : Missing::key;
+             if (columns.missing == Missing::key) columns.missing_key = word;
+           },
+           {"error|skip|KEY",
+            "For CSV: what to do with rows that lack a key or a value (an empty field, NA, NaN, null and the like): "
+            "stop, leave them out, or make any other word the key of all that lack one",
+            "error"});
+}
+
+}  // namespace blco::cli
