@@ -36,7 +36,6 @@ FileDescriptor open_readable(const std::filesystem::path& path, std::uint64_t& f
   if (!S_ISREG(status.st_mode)) {
     throw Error(ErrorKind::io, "cannot read " + path.string() + ": it is not a regular file");
   }
-  if (status.st_size == 0) throw Error(ErrorKind::invalid_argument, path.string() + ": the file is empty");
   file_bytes = static_cast<std::uint64_t>(status.st_size);
   return file;
 }

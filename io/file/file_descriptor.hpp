@@ -65,7 +65,7 @@ class FileDescriptor {
   int descriptor_;
 };
 
-// Opens a regular file that is not empty for reading, and sets its size. Throws Error: io, invalid_argument (empty).
+// Opens a regular file for reading, and sets its size. Throws Error{io}.
 FileDescriptor open_readable(const std::filesystem::path& path, std::uint64_t& file_bytes);
 
 // Repeats a system call while a signal interrupts it. A negative result means failure, with errno set.

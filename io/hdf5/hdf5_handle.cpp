@@ -114,6 +114,7 @@ Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& pat
 Hdf5Id open_hdf5_file(const Hdf5Place& place, std::uint64_t* size) {
   std::uint64_t file_bytes = 0;
   const FileDescriptor descriptor = open_readable(place.path, file_bytes);
+  if (file_bytes == 0) throw Error(ErrorKind::invalid_argument, place.path.string() + ": the file is empty");
   if (size != nullptr) *size = file_bytes;
   if (H5Fis_hdf5(place.path.c_str()) == 0) {
     throw Error(ErrorKind::invalid_argument,

@@ -89,8 +89,8 @@ Hdf5Id make_properties(const Hdf5Place& place, hid_t type);
 Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& path);
 
 // Opens place.path for reading, without a file lock, after reading all that its trailer covers; may set its size.
-// Throws Error: io (cannot be read), invalid_argument (not HDF5), corrupt (the trailer's checksum fails, or HDF5 does
-// not accept the file).
+// Throws Error: io (cannot be read), invalid_argument (empty, not HDF5), corrupt (the trailer's checksum fails, or HDF5
+// does not accept the file).
 Hdf5Id open_hdf5_file(const Hdf5Place& place, std::uint64_t* size = nullptr);
 
 Hdf5Id create_group(const Hdf5Place& place, hid_t parent, const char* name);
