@@ -2,14 +2,22 @@
 // and adds their nonzeros to the outputs.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/backend.hpp"
+#include "kernels/backend_checks.hpp"
 #include "kernels/factor_set.hpp"
+#include "kernels/host/entry_terms.hpp"
+#include "kernels/host/fiber_tree.hpp"
 #include "kernels/host/frame_rows.hpp"
+#include "kernels/host/host_backend.hpp"
 #include "kernels/host/loss_rows.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/host/pass_output.hpp"
@@ -31,20 +39,81 @@ class ChunkPass {
   using Factors = FactorSet<FactorMatrix<Factor, Sum>>;
 
   // Decoder, factors and executor must outlive this.
-  ChunkPass(const BackendConfig& config, const FrameDecoder& decoder, const Factors& factors, Executor& executor);
+  ChunkPass(const BackendConfig& config, const FrameDecoder& decoder, const Factors& factors, Executor& executor)
+      : layout_(config.layout), rank_(config.rank), decoder_(decoder), factors_(factors), executor_(executor) {
+    const int threads = executor.width();
+    for (const std::uint64_t length : output_lengths(config)) {
+      outputs_.emplace_back(length, rank_, private_share(config, length, threads), executor_);
+    }
+    if (host_backend_needs_exchange(config, threads)) {
+      exchange_.emplace(config.layout, decoder_, executor_);
+    }
+    for (int part = 0; part < threads; ++part) rings_.emplace_back(layout_.order());
+    for (const std::uint64_t length : layout_.shape()) {
+      matrix_bytes_ += length * padded_rank<Sum>(rank_) * sizeof(Factor);
+    }
+  }
 
   // Memory of outputs, private copies and scratch; the largest config.private_bytes of use.
-  static std::uint64_t bytes(const BackendConfig& config, int threads);
-  static std::uint64_t useful_private_bytes(const BackendConfig& config, int threads);
+  static std::uint64_t bytes(const BackendConfig& config, int threads) {
+    std::uint64_t bytes = static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order());
+    for (const std::uint64_t length : output_lengths(config)) {
+      bytes += PassOutput<Sum>::bytes(length, config.rank) + mapped_bytes(private_share(config, length, threads));
+    }
+    if (!host_backend_needs_exchange(config, threads)) return bytes;
+    if (config.all_outputs || config.loss_passes) {
+      bytes += mapped_bytes(weighed_frames(threads) * frame_entries * sizeof(double));
+    }
+    return bytes + RowExchange::bytes(config.layout, threads);
+  }
 
-  void begin(const PassRequest& request);
+  static std::uint64_t useful_private_bytes(const BackendConfig& config, int threads) {
+    std::uint64_t bytes = 0;
+    for (const std::uint64_t length : output_lengths(config)) {
+      bytes += PassOutput<Sum>::useful_private_bytes(length, config.rank, threads);
+    }
+    return bytes;
+  }
+
+  void begin(const PassRequest& request) {
+    require(request.outputs >> layout_.order() == 0, "begin_pass: a mode that the tensor does not have");
+    require(request.only_mode() >= 0 || (!request.is_mttkrp() && (request.outputs == 0 || outputs_.size() > 1)),
+            "begin_pass: several outputs, but the backend was made for one");
+    require(!request.continues || request.outputs == request_.outputs,
+            "begin_pass: the pass continues one with other outputs");
+    request_ = request;
+    if (request.continues) return;
+    sum_of_terms_ = 0;
+    for_each_mode([&](int mode) { output(mode).begin(layout_.mode(mode).length); });
+  }
+
   // `form` is of the same chunk, and set for MTTKRP only.
-  void add(const FrameSource& source, const ChunkForm<Sum>& form);
-  void finish();
+  void add(const FrameSource& source, const ChunkForm<Sum>& form) {
+    form_ = form;
+    for_each_mode([&](int mode) { output(mode).open_chunk(source.range[static_cast<std::size_t>(mode)], source.nnz); });
+    if (request_.is_mttkrp()) {
+      add_mode(source, request_.only_mode(), source.all_frames());
+    } else {
+      add_losses(source);
+    }
+    for_each_mode([&](int mode) { output(mode).close_chunk(); });
+  }
+
+  void finish() {
+    for_each_mode([&](int mode) { output(mode).finish(); });
+  }
 
   // Throws Error{invalid_argument} unless the last pass filled the output of `mode`.
-  PassOutput<Sum>& output(int mode);
-  const PassOutput<Sum>& output(int mode) const;
+  PassOutput<Sum>& output(int mode) {
+    require(has_mode(request_.outputs, mode), "the last pass was not one of mode " + std::to_string(mode));
+    return outputs_[output_of(mode)];
+  }
+
+  const PassOutput<Sum>& output(int mode) const {
+    require(has_mode(request_.outputs, mode), "the last pass was not one of mode " + std::to_string(mode));
+    return outputs_[output_of(mode)];
+  }
+
   double sum_of_terms() const { return sum_of_terms_; }
   // One per thread.
   std::span<FrameRing> rings() { return rings_; }
@@ -54,6 +123,35 @@ class ChunkPass {
   }
 
  private:
+  // Nonzeros of a loss pass whose rows stay in the L1 cache from the model's values to the last output.
+  static constexpr std::size_t loss_entries = most_entries;
+  static_assert(frame_entries % loss_entries == 0);
+
+  // Rounds of an exchange whose weights are in memory at once: enough that the first and the last, in which the threads
+  // do half the work, matter little.
+  static constexpr std::uint64_t weighed_rounds = 4;
+
+  static std::uint64_t weighed_frames(int threads) { return weighed_rounds * RowExchange::frames_of_a_round(threads); }
+
+  static std::vector<std::uint64_t> output_lengths(const BackendConfig& config) {
+    const auto shape = config.layout.shape();
+    if (config.all_outputs) return {shape.begin(), shape.end()};
+    return {std::ranges::max(shape)};
+  }
+
+  // The part of config.private_bytes that the output of `length` rows gets: all that is of use to it, or whole pages in
+  // proportion to that.
+  static std::uint64_t private_share(const BackendConfig& config, std::uint64_t length, int threads) {
+    std::uint64_t all = 0;
+    for (const std::uint64_t other : output_lengths(config)) {
+      all += PassOutput<Sum>::useful_private_bytes(other, config.rank, threads);
+    }
+    const std::uint64_t useful = PassOutput<Sum>::useful_private_bytes(length, config.rank, threads);
+    if (config.private_bytes >= all) return useful;
+    const double share = static_cast<double>(config.private_bytes) / static_cast<double>(all);
+    return std::min(useful, static_cast<std::uint64_t>(share * static_cast<double>(useful)) / page_bytes * page_bytes);
+  }
+
   using Task = RowsTask<Sum, Factor>;
   // What a part reads and where it adds in a loss pass.
   struct LossTasks {
@@ -66,25 +164,226 @@ class ChunkPass {
 
   std::size_t output_of(int mode) const { return outputs_.size() == 1 ? 0 : static_cast<std::size_t>(mode); }
   template <class Visit>
-  void for_each_mode(const Visit& visit) const;
-  Task make_task(const FrameSource& source, ModeSet read, std::size_t part);
-  ScatterTask<Sum, Factor> make_scatter_task(const Task& model, std::size_t part);
-  Task make_output_task(const FrameSource& source, int mode, std::size_t part);
+  void for_each_mode(const Visit& visit) const {
+    for (int mode = 0; mode < layout_.order(); ++mode) {
+      if (has_mode(request_.outputs, mode)) visit(mode);
+    }
+  }
 
-  void add_mode(const FrameSource& source, int mode, FrameRange frames);
-  void add_part(const FrameSource& source, int mode, FrameRange frames, std::size_t part);
-  void add_lines(const FrameSource& source, Task task, FrameRange frames, std::size_t part);
-  void add_owned(const FrameSource& source, int mode, std::size_t part, const NonzeroSpan& nonzeros);
-  void add_sorted(const FrameSource& source, int mode, FrameRange frames, std::size_t part);
-  void add_fibers(const FrameSource& source, int mode, std::size_t part);
+  // The modes of `read` as factors.
+  RowsTask<Sum, Factor> make_task(const FrameSource& source, ModeSet read, std::size_t part) {
+    FrameRing& ring = rings_[part];
+    Task task;
+    const std::uint64_t stride = padded_rank<Sum>(rank_);
+    std::uint64_t bytes = 0;  // of the rows that nonzeros of the chunk can have
+    for (int mode = 0; mode < layout_.order(); ++mode) {
+      const RowRange range = source.range[static_cast<std::size_t>(mode)];
+      const std::uint64_t rows = std::uint64_t{range.upper} - range.lower + 1;
+      bytes += rows * stride * (has_mode(read, mode) ? sizeof(Factor) : sizeof(Sum));
+      if (!has_mode(read, mode)) continue;
+      task.factors[static_cast<std::size_t>(task.factor_count++)] = {factors_[mode].matrix().row(0), ring.rows(mode),
+                                                                     decoder_.row_mask(mode), 0};
+    }
+    task.prefetch = bytes > prefetched_bytes(stride * sizeof(Factor));
+    task.values = ring.values();
+    task.stride = stride;
+    return task;
+  }
 
-  void add_losses(const FrameSource& source);
-  void add_losses_by_mode(const FrameSource& source);
-  void add_losses_of_part(const FrameSource& source, FrameRange frames, std::size_t part, double* weights);
+  // Adds to all modes; the factors are those of `model`.
+  ScatterTask<Sum, Factor> make_scatter_task(const Task& model, std::size_t part) {
+    ScatterTask<Sum, Factor> task;
+    task.factors = model.factors;
+    task.order = layout_.order();
+    task.stride = model.stride;
+    task.prefetch = model.prefetch;
+    for_each_mode([&](int mode) { task.outputs[static_cast<std::size_t>(mode)] = output(mode).target(part); });
+    return task;
+  }
+
+  // Adds to `mode`, and reads the others.
+  RowsTask<Sum, Factor> make_output_task(const FrameSource& source, int mode, std::size_t part) {
+    Task task = make_task(source, all_modes(layout_.order()) & ~mode_bit(mode), part);
+    task.output = output(mode).target(part);
+    task.output.rows = rings_[part].rows(mode);
+    task.output.mask = decoder_.row_mask(mode);
+    return task;
+  }
+
+  void add_mode(const FrameSource& source, int mode, FrameRange frames) {
+    if (output(mode).is_owned_by_rows()) {
+      exchange_->run(source, frames, mode, bits_within_a_line(padded_rank<Sum>(rank_) * sizeof(Sum)), rings_,
+                     [&](std::size_t part, const NonzeroSpan& nonzeros) { add_owned(source, mode, part, nonzeros); });
+    } else {
+      executor_.run(rings_.size(), [&](std::size_t part) { add_part(source, mode, frames, part); });
+    }
+  }
+
+  void add_part(const FrameSource& source, int mode, FrameRange frames, std::size_t part) {
+    if (form_.tree != nullptr) return add_fibers(source, mode, part);
+    const FrameRange own = frames.cut(part, rings_.size());
+    if (own.count() == 0) return;
+    if (form_.sorted != nullptr) return add_sorted(source, mode, own, part);
+    const Task task = make_output_task(source, mode, part);
+    if (decoder_.decodes_to_lines()) return add_lines(source, task, own, part);
+    decoder_.decode(source, own.first, rings_[part]);
+    for (std::uint64_t frame = own.first; frame < own.end; ++frame) {
+      if (frame + 1 < own.end) decoder_.decode(source, frame + 1, rings_[part]);
+      mttkrp_rows(task, {frame % 2 * frame_entries, static_cast<std::size_t>(source.entries_of(frame))});
+    }
+  }
+
+  void add_lines(const FrameSource& source, Task task, FrameRange frames, std::size_t part) {
+    if (source.decoded != nullptr) {
+      const std::uint64_t begin = frames.first * frame_entries;
+      task.lines = source.decoded->indices.data() + begin;
+      task.values = source.values_of(frames.first);
+      return mttkrp_rows(task, {0, std::min(frames.end * frame_entries, source.nnz) - begin});
+    }
+    FrameRing& ring = rings_[part];
+    task.lines = ring.tile_indices();
+    task.values = source.has_values() ? ring.tile_values() : nullptr;
+    for (std::uint64_t from = frames.first; from < frames.end; from += tile_frames) {
+      const std::uint64_t to = std::min(frames.end, from + tile_frames);
+      for (std::uint64_t frame = from; frame < to; ++frame) {
+        const std::uint64_t at = (frame - from) * frame_entries;
+        decoder_.decode_bits(source, frame, ring, ring.tile_indices() + at, nullptr, ring.tile_values() + at);
+      }
+      mttkrp_rows(task, {0, std::min(to * frame_entries, source.nnz) - from * frame_entries});
+    }
+  }
+
+  void add_owned(const FrameSource& source, int mode, std::size_t part, const NonzeroSpan& nonzeros) {
+    Task task = make_output_task(source, mode, part);
+    if (decoder_.decodes_to_lines()) {
+      task.lines = nonzeros.indices;
+      task.values = nonzeros.values;
+      return mttkrp_rows(task, {0, nonzeros.count});
+    }
+    for (std::size_t first = 0; first < nonzeros.count; first += frame_entries) {
+      const std::size_t count = std::min<std::size_t>(frame_entries, nonzeros.count - first);
+      decoder_.expand({nonzeros.indices + first, nonzeros.keys != nullptr ? nonzeros.keys + first : nullptr,
+                       nonzeros.values != nullptr ? nonzeros.values + first : nullptr, count},
+                      rings_[part]);
+      mttkrp_rows(task, {0, count});
+    }
+  }
+
+  void add_sorted(const FrameSource& source, int mode, FrameRange frames, std::size_t part) {
+    Task task = make_output_task(source, mode, part);
+    task.lines = form_.sorted->lines.data();
+    task.values = form_.sorted->values.data();
+    task.sorted = true;
+    task.prefetch_stream = matrix_bytes_ > stream_prefetched_bytes;
+    const std::uint64_t begin = frames.first * frame_entries;
+    mttkrp_rows(task, {begin, std::min(frames.end * frame_entries, source.nnz) - begin});
+  }
+
+  void add_fibers(const FrameSource& source, int mode, std::size_t part) {
+    if constexpr (std::is_same_v<Sum, Factor>) {
+      std::array<const Sum*, max_order> factors{};
+      for (int other = 0; other < layout_.order(); ++other) {
+        factors[static_cast<std::size_t>(other)] = factors_[other].matrix().row(0);
+      }
+      mttkrp_fibers<Sum>(*form_.tree, source, {mode, factors, output(mode).target(part), padded_rank<Sum>(rank_)},
+                         part);
+    }
+  }
+
+  void add_losses(const FrameSource& source) {
+    frame_sums_.assign(source.frames(), 0.0);
+    bool has_owners = false;
+    for_each_mode([&](int mode) { has_owners = has_owners || output(mode).is_owned_by_rows(); });
+    if (has_owners) {
+      add_losses_by_mode(source);
+    } else {
+      executor_.run(rings_.size(), [&](std::size_t part) {
+        add_losses_of_part(source, source.all_frames().cut(part, rings_.size()), part, nullptr);
+      });
+    }
+    for (const double sum : frame_sums_) sum_of_terms_ += sum;
+  }
+
+  void add_losses_by_mode(const FrameSource& source) {
+    const std::uint64_t most = weighed_frames(executor_.width());
+    if (weights_.size() == 0) weights_ = AlignedBuffer<double>(most * frame_entries);
+    FrameSource weighed = source;
+    weighed.weights = weights_.data();
+    for (std::uint64_t first = 0; first < source.frames(); first += most) {
+      const FrameRange frames{first, std::min(first + most, source.frames())};
+      executor_.run(rings_.size(), [&](std::size_t part) {
+        const FrameRange own = frames.cut(part, rings_.size());
+        add_losses_of_part(source, own, part, weights_.data() + (own.first - first) * frame_entries);
+      });
+      weighed.weights_frame = first;
+      for_each_mode([&](int mode) { add_mode(weighed, mode, frames); });
+    }
+  }
+
+  // Adds to all outputs; or, if `weights` is set, only writes the weights of the frames there.
+  void add_losses_of_part(const FrameSource& source, FrameRange frames, std::size_t part, double* weights) {
+    if (frames.count() == 0) return;
+    LossTasks tasks{make_task(source, all_modes(layout_.order()), part), {}, {}, weights};
+    std::array<double, ring_entries> own_weights;
+    if (weights == nullptr) {
+      tasks.weights = own_weights.data();
+      if (request_.outputs == all_modes(layout_.order()) && can_scatter(layout_.order()) &&
+          decoder_.decodes_to_lines()) {
+        tasks.scatter = make_scatter_task(tasks.model, part);
+      } else {
+        for_each_mode([&](int mode) {
+          tasks.outputs.push_back(make_output_task(source, mode, part));
+          tasks.outputs.back().values = own_weights.data();
+        });
+      }
+    }
+    if (decoder_.decodes_to_lines()) return add_losses_of_lines(source, frames, part, tasks, weights);
+    FrameRing& ring = rings_[part];
+    decoder_.decode(source, frames.first, ring);
+    for (std::uint64_t frame = frames.first; frame < frames.end; ++frame) {
+      if (frame + 1 < frames.end) decoder_.decode(source, frame + 1, ring);
+      const std::size_t begin = frame % 2 * frame_entries;
+      tasks.weights =
+          weights != nullptr ? weights + (frame - frames.first) * frame_entries : own_weights.data() + begin;
+      add_losses_of_frame(source, frame, tasks, begin, ring.values() + begin);
+    }
+  }
+
   void add_losses_of_lines(const FrameSource& source, FrameRange frames, std::size_t part, LossTasks& tasks,
-                           double* weights);
+                           double* weights) {
+    FrameRing& ring = rings_[part];
+    for (std::uint64_t frame = frames.first; frame < frames.end; ++frame) {
+      const NonzeroSpan nonzeros = decoder_.lines_of(source, frame, ring);
+      tasks.model.lines = nonzeros.indices;
+      if (source.decoded != nullptr) tasks.readable = (frames.end - frame) * frame_entries;
+      for (Task& task : tasks.outputs) task.lines = nonzeros.indices;
+      if (weights != nullptr) tasks.weights = weights + (frame - frames.first) * frame_entries;
+      add_losses_of_frame(source, frame, tasks, 0, nonzeros.values);
+    }
+  }
+
+  // The nonzeros of the frame begin at `begin` of the ring or of the lines; their values may be nullptr, if all are 1.
   void add_losses_of_frame(const FrameSource& source, std::uint64_t frame, LossTasks& tasks, std::size_t begin,
-                           const double* values);
+                           const double* values) {
+    const auto count = static_cast<std::size_t>(source.entries_of(frame));
+    std::array<double, loss_entries> models;
+    double sum = 0;
+    for (std::size_t first = 0; first < count; first += loss_entries) {
+      const NonzeroRange range{begin + first, std::min(loss_entries, count - first)};
+      const std::size_t readable = tasks.readable - first;
+      model_values(tasks.model, range, readable, models.data());
+      sum += entry_terms(*request_.function, values != nullptr ? values + first : nullptr, models.data(), range.count,
+                         tasks.weights + first);
+      for (const Task& task : tasks.outputs) mttkrp_rows(task, range);
+      if (tasks.scatter) {
+        tasks.scatter->lines = tasks.model.lines + range.begin;
+        tasks.scatter->weights = tasks.weights + first;
+        tasks.scatter->readable = readable;
+        scatter_rows(*tasks.scatter, range.count);
+      }
+    }
+    frame_sums_[frame] = sum;
+  }
 
   TensorLayout layout_;
   int rank_;

@@ -1,12 +1,15 @@
 // The output of one pass, and how several threads add to it: each to its own rows, or to private copies or blocks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "blco/executor.hpp"
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/host/row_matrix.hpp"
+#include "kernels/part_ranges.hpp"
 
 namespace blco {
 
@@ -20,26 +23,99 @@ class PassOutput {
  public:
   // For passes of up to `max_rows` rows, with one part per thread of `executor`, which must outlive this. Copies and
   // blocks take at most `private_bytes`.
-  PassOutput(std::uint64_t max_rows, int rank, std::uint64_t private_bytes, Executor& executor);
+  PassOutput(std::uint64_t max_rows, int rank, std::uint64_t private_bytes, Executor& executor)
+      : executor_(executor),
+        matrix_(max_rows, rank),
+        private_(std::min(private_bytes, useful_private_bytes(max_rows, rank, executor.width())) / sizeof(T)) {}
 
   // Memory without the private bytes, and the largest private bytes of use.
-  static std::uint64_t bytes(std::uint64_t max_rows, int rank);
-  static std::uint64_t useful_private_bytes(std::uint64_t max_rows, int rank, int threads);
+  static std::uint64_t bytes(std::uint64_t max_rows, int rank) {
+    return mapped_bytes(max_rows * padded_rank<T>(rank) * sizeof(T));
+  }
+
+  static std::uint64_t useful_private_bytes(std::uint64_t max_rows, int rank, int threads) {
+    return static_cast<std::uint64_t>(threads - 1) * max_rows * padded_rank<T>(rank) * sizeof(T);
+  }
 
   // Zeroes the first `rows` rows where needed, also after a pass that failed.
-  void begin(std::uint64_t rows);
+  void begin(std::uint64_t rows) {
+    rows_ = rows;
+    whole_copies_ = fits(rows);
+    if (private_used_) std::fill_n(private_.data(), private_.size(), T{0});
+    private_used_ = false;
+    const std::uint64_t used = std::min(rows, used_rows_);
+    used_rows_ = std::max(rows, used_rows_);
+    if (used == 0) return;
+    run_shares(executor_, used, [&](std::uint64_t first, std::uint64_t end) {
+      std::memset(static_cast<void*>(matrix_.row(first)), 0, (end - first) * matrix_.stride() * sizeof(T));
+    });
+  }
+
   // Per chunk: open_chunk(), then the parts add through target(), then close_chunk().
-  void open_chunk(RowRange range, std::uint64_t nnz);
+  void open_chunk(RowRange range, std::uint64_t nnz) {
+    chunk_range_ = range;
+    const std::uint64_t row_count = std::uint64_t{range.upper} - range.lower + 1;
+    if (parts() == 1) {
+      sharing_ = Sharing::alone;
+    } else if (whole_copies_) {
+      sharing_ = Sharing::copies;
+      touched_ = private_used_ ? RowRange{std::min(touched_.lower, range.lower), std::max(touched_.upper, range.upper)}
+                               : range;
+      private_used_ = true;
+    } else if (fits(row_count) && row_count * (parts() - 1) < nnz) {
+      sharing_ = Sharing::blocks;
+      private_used_ = true;
+    } else {
+      sharing_ = Sharing::owners;
+    }
+  }
+
   // Where `part` adds; the caller fills in the rows of the nonzeros. is_owned_by_rows(): each part adds only to rows
   // that it owns.
-  IndexedRows<T> target(std::size_t part);
+  IndexedRows<T> target(std::size_t part) {
+    const std::uint64_t stride = matrix_.stride();
+    IndexedRows<T> whole;
+    whole.matrix = matrix_.row(0);
+    if (part == 0) return whole;
+    if (sharing_ == Sharing::copies) {
+      whole.matrix = private_.data() + (part - 1) * rows_ * stride;
+      return whole;
+    }
+    if (sharing_ == Sharing::blocks) {
+      const std::uint64_t elements = (std::uint64_t{chunk_range_.upper} - chunk_range_.lower + 1) * stride;
+      IndexedRows<T> block;
+      block.matrix = private_.data() + (part - 1) * elements;
+      block.first_row = chunk_range_.lower;
+      return block;
+    }
+    return whole;
+  }
+
   bool is_owned_by_rows() const { return sharing_ == Sharing::owners; }
-  void close_chunk();
-  void finish();
+  void close_chunk() {
+    if (sharing_ != Sharing::blocks) return;
+    merge(chunk_range_, chunk_range_.lower, std::uint64_t{chunk_range_.upper} - chunk_range_.lower + 1);
+    private_used_ = false;
+  }
+
+  void finish() {
+    // The next begin() clears the blocks of a chunk that failed.
+    if (!private_used_ || !whole_copies_) return;
+    merge(touched_, 0, rows_);
+    private_used_ = false;
+  }
+
   // The caller has zeroed all rows() while consuming them.
-  void set_zeroed();
+  void set_zeroed() {
+    if (used_rows_ <= rows_) used_rows_ = 0;
+  }
+
   // Frees the memory. No passes may follow.
-  void release();
+  void release() {
+    rows_ = used_rows_ = 0;
+    matrix_ = {};
+    private_ = {};
+  }
 
   RowsView<T> rows() { return {matrix_.row(0), rows_, matrix_.stride()}; }
   RowsView<const T> rows() const { return {matrix_.row(0), rows_, matrix_.stride()}; }
@@ -48,8 +124,29 @@ class PassOutput {
   enum class Sharing { alone, copies, blocks, owners };
 
   std::uint64_t parts() const { return static_cast<std::uint64_t>(executor_.width()); }
-  bool fits(std::uint64_t row_count) const;
-  void merge(RowRange range, std::uint64_t first_row, std::uint64_t row_count);
+  bool fits(std::uint64_t row_count) const { return (parts() - 1) * row_count * matrix_.stride() <= private_.size(); }
+
+  // Adds the rows of `range` of every part's matrix, which holds `row_count` rows from `first_row` on, and zeroes them.
+  void merge(RowRange range, std::uint64_t first_row, std::uint64_t row_count) {
+    const std::uint64_t stride = matrix_.stride();
+    const std::uint64_t span = std::uint64_t{range.upper} - range.lower + 1;
+    run_shares(executor_, span, [&](std::uint64_t from, std::uint64_t to) {
+      const std::uint64_t first = range.lower + from;
+      const std::uint64_t end = range.lower + to;
+      // In strips, so that the output is read only once for all copies.
+      constexpr std::uint64_t strip_elements = 2048;
+      const std::uint64_t strip = std::max<std::uint64_t>(strip_elements / stride, 1);
+      for (std::uint64_t row = first; row < end; row += strip) {
+        const std::uint64_t elements = std::min(strip, end - row) * stride;
+        T* out = matrix_.row(row);
+        for (std::uint64_t part = 1; part < parts(); ++part) {
+          T* copy = private_.data() + ((part - 1) * row_count + row - first_row) * stride;
+          for (std::uint64_t i = 0; i < elements; ++i) out[i] += copy[i];
+          std::memset(static_cast<void*>(copy), 0, elements * sizeof(T));
+        }
+      }
+    });
+  }
 
   Executor& executor_;
   RowMatrix<T> matrix_;
