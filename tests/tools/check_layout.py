@@ -61,19 +61,6 @@ HEAD_LINES = 20
 REASON = re.compile(rf"Over {MAX_LINES} lines: \S")
 MAX_SOURCES = 45  # in a folder, before it wants sub-folders by meaning
 
-# Parts of other files that are still to be merged with them.
-OPEN = {
-    "engine/ingest/sort/digit_scatter.hpp", "engine/ingest/sort/duplicates.hpp", "engine/inspect/discarding_backend.hpp",
-    "kernels/cuda/constrained_rows.cuh", "kernels/cuda/device_lane.hpp", "kernels/cuda/device_trace.hpp",
-    "kernels/cuda/loss_cuda_f32.cu", "kernels/cuda/loss_cuda_f64.cu", "kernels/cuda/loss_cuda_mixed.cu",
-    "kernels/cuda/loss_launcher.hpp", "kernels/cuda/mttkrp_cuda_f32.cu", "kernels/cuda/mttkrp_cuda_f64.cu",
-    "kernels/cuda/mttkrp_cuda_mixed.cu", "kernels/cuda/mttkrp_launcher.hpp", "kernels/cuda/nvtx_range.hpp",
-    "kernels/cuda/tile_order.cuh", "kernels/cuda/warp_tile.cuh", "kernels/host/flushing_executor.hpp",
-    "kernels/rivals/cuda/coo_kernel.cuh", "kernels/rivals/cuda/fcoo_kernel.cuh",
-    "kernels/rivals/cuda/slice_list_kernel.cuh", "kernels/rivals/cuda/tree_cuda_f32.cu",
-    "kernels/rivals/cuda/tree_cuda_f64.cu", "kernels/rivals/cuda/tree_walk.cuh",
-}
-
 # CUDA lives in folders of kernels/ that are called cuda; blco/ has loops that both compilers see.
 CUDA_HEADER = re.compile(r"(cuda|cublas|cusolver|cooperative_groups|nvtx|nvToolsExt|cub/|thrust/)")
 CUDA_CODE = re.compile(r"\bcu(da|blas)[A-Z]\w*|\b__(global|device|shared|host)__|#[ \t]*if.*CUDA")
@@ -248,9 +235,7 @@ def main():
         wrong = header_problem(header, users[header], lines)
         if wrong:
             parts[header] = wrong
-    problems += [f"{place}: {wrong}" for place, wrong in sorted(parts.items()) if place.as_posix() not in OPEN]
-    notes += [f"note: {name}: is in OPEN, and need not be" for name in sorted(OPEN & {place.as_posix() for place in lines})
-              if pathlib.Path(name) not in parts]
+    problems += [f"{place}: {wrong}" for place, wrong in sorted(parts.items())]
     problems += [f"{name}: the name of {' and '.join(places)}" for name, places in sorted(named.items()) if len(places) > 1]
     for folder, count in sorted(sources.items()):
         if not folder.startswith("tests") and folder not in MAY_INCLUDE:
