@@ -2,7 +2,6 @@
 #include "tools/programs/cli.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -180,13 +179,6 @@ void CommandLine::add(const std::string& name, std::function<void(const std::str
   if (takes == Takes::one_word_or_none) option->expected(0, 1);
   // The next argument may be a positional one.
   if (takes == Takes::a_word_each_time) option->allow_extra_args(false);
-}
-
-void CommandLine::add_one_of(const std::string& name, const std::vector<std::string>& words,
-                             std::function<void(const std::string&)> assign, OptionText text) {
-  text.type = fmt::format("{}", fmt::join(words, "|"));
-  add(name, std::move(assign), text);
-  impl_->app.get_option(name)->check(CLI::IsMember(words).description(""));
 }
 
 void CommandLine::add_flag(const std::string& name, bool& value, const std::string& description) {

@@ -28,6 +28,7 @@ inline constexpr int exit_cancelled = 8;  // stopped before there was a result
 
 // Parsers throw Error{invalid_argument} that says what is accepted. They are stricter than those of CLI11, which take
 // -1 for 2^64 - 1, 010 for 8, and no size such as 1.5GiB.
+
 // Bytes: 1048576, 64M, 512MiB, 1.5GiB; K, M, G, T are binary like KiB, and KB, MB, GB, TB are decimal.
 std::uint64_t parse_size(const std::string& text);
 // Mode lengths: 1x2x3.
@@ -99,22 +100,22 @@ class CommandLine {
         name, value, [min](const std::string& word) { return static_cast<Whole>(parse_whole(word, min, max)); }, text);
   }
 
-  // Adds an option with a fixed set of words; --help lists them.
+  // Adds an option with a fixed set of words; --help and messages list them.
   template <class Value>
   void add_choice(const std::string& name, Value& value, const std::vector<std::pair<std::string, Value>>& words,
                   const std::string& description) {
-    std::vector<std::string> names;
-    std::string fallback;
+    OptionText text{"", description};
     for (const auto& [word, meaning] : words) {
-      names.push_back(word);
-      if (meaning == value) fallback = word;
+      text.type += (text.type.empty() ? "" : "|") + word;
+      if (meaning == value) text.fallback = word;
     }
-    const auto assign = [&value, words](const std::string& given) {
+    const auto parse = [words, list = text.type](const std::string& given) -> Value {
       for (const auto& [word, meaning] : words) {
-        if (word == given) value = meaning;
+        if (word == given) return meaning;
       }
+      refuse("'" + given + "' is not one of " + list);
     };
-    add_one_of(name, names, assign, {"", description, fallback});
+    add(name, value, parse, text);
   }
 
   // An option that wants another, and one that does not go with others.
@@ -131,9 +132,6 @@ class CommandLine {
   int run(int argc, char** argv, const std::function<void()>& job);
 
  private:
-  void add_one_of(const std::string& name, const std::vector<std::string>& words,
-                  std::function<void(const std::string&)> assign, OptionText text);
-
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
