@@ -52,8 +52,8 @@ def plot_roofline(report, path):
     figure, axes = pyplot.subplots(figsize=(10, 6.5))
     for name, speed in levels.items():
         axes.plot([left, top / speed], [left * speed, top], color="gray", linewidth=1)
-        axes.annotate(f"{name}, {speed:.3g} GB/s", (left, left * speed), xytext=(4, 5), textcoords="offset points",
-                      color="dimgray", fontsize=8)
+        axes.annotate(f"{name}, {speed:.3g} GB/s", (left, left * speed), xytext=(4, -3), textcoords="offset points",
+                      color="dimgray", fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
     for name, speed in peaks.items():
         axes.plot([speed / max(levels.values()), right], [speed, speed], color="black", linewidth=1)
         axes.annotate(f"{name}, {speed:.3g} GFLOP/s", (right, speed), xytext=(-4, 4), textcoords="offset points",
