@@ -54,8 +54,6 @@ struct HalsRows {
   int passes;
 };
 
-// What a block may have without asking for more.
-constexpr std::size_t hals_shared_bytes = std::size_t{48} << 10;
 constexpr unsigned hals_threads = 32;
 
 namespace {

@@ -137,7 +137,7 @@ void DenseWork::upload_system(const RowProblem& problem) {
 void DenseWork::run_hals(const RowProblem& problem, const double* given, std::uint64_t rows, double* made) const {
   const HalsRows update{given, at(sizes_.system), made, sizes_.columns, problem.constraint.l1 / 2, hals_passes};
   const std::size_t shared_bytes = sizes_.columns * hals_threads * sizeof(double);
-  if (shared_bytes > hals_shared_bytes) {
+  if (shared_bytes > usual_shared_bytes) {
     check(cub::DeviceFor::Bulk(rows, update, stream_.get()), "HALS");
     return;
   }
