@@ -46,6 +46,7 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
     refuse(option_name("lanes") + " must be 0, or from 2 to " + std::to_string(max_lanes) + ", not " +
            std::to_string(options.lanes));
   }
+  if (options.blocks_per_multiprocessor < 0) refuse(option_name("blocks_per_multiprocessor") + " must be at least 0");
   check_method(tensor, options);
   if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
   if (options.initial != nullptr) check_initial_model(tensor, options);
@@ -68,6 +69,7 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
   request_.threads = pool_.width();
   request_.deterministic = options.deterministic;
   request_.best_tier = request.best_tier;
+  request_.shares = request.shares;
   request_.lane_bytes = request.lane_bytes;
   request_.want_previous = request.want_previous;
   choose_device(budget, options, request);
@@ -105,6 +107,7 @@ void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options
   device.resolution = options.resolution;
   device.lanes = options.lanes;
   device.variant = options.variant;
+  device.blocks_per_multiprocessor = options.blocks_per_multiprocessor;
   request_.device = device;
 }
 

@@ -30,6 +30,7 @@ struct JobRequest {
   ModeSet dual_modes = 0;          // as in BackendConfig
   const DeclaredGpu* declared = nullptr;  // plan for this GPU only
   StopPoll stop = {};                     // as in BackendConfig
+  TierShares shares = {};                 // as in PlanRequest
 };
 
 // Owns what a job needs from its plan to its end.

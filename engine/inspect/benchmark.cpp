@@ -136,8 +136,12 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
     refuse("the parameter of " + option_name("loss", to_string(*benchmark.loss)) +
            " is out of range: " + loss_parameter_ranges());
   }
+  for (const double share : {benchmark.device_share, benchmark.host_share}) {
+    if (!(share >= 0 && share <= 1)) refuse("a share of the chunks must be from 0 to 1");
+  }
   JobRequest request;
   request.all_outputs = request.loss_passes = benchmark.loss.has_value();
+  request.shares = {benchmark.device_share, benchmark.host_share};
   add_relabelling_bytes(tensor.chunks().info(), options.rank, request);
   CpdJob job(tensor, budget, options, request);
   BenchmarkReport report;

@@ -9,8 +9,9 @@ template <class Sum, class Factor>
 class MttkrpLauncher {
  public:
   MttkrpLauncher(const TensorLayout& layout, int rank, const DeviceLimits& limits, Resolution resolution,
-                 KernelVariant variant)
+                 KernelVariant variant, int blocks_per_multiprocessor)
       : resolution_(resolution),
+        blocks_per_multiprocessor_(blocks_per_multiprocessor),
         shared_(arguments_of(layout, rank, limits)),
         kernels_(limits, mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, false, variant),
                  mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, true, variant), usual_launch()) {}
@@ -26,6 +27,7 @@ class MttkrpLauncher {
     LaunchRequest request = launch_request<Sum>(arguments);
     request.rows = rows_of_mode(chunks, arguments.mode);
     request.resolution = resolution_;
+    request.blocks_per_multiprocessor = blocks_per_multiprocessor_;
     const LaunchPlan plan = kernels_.plan(request);
     arguments.stash_first = plan.stash_first;
     arguments.stash_rows = plan.stash_rows;
@@ -44,10 +46,12 @@ class MttkrpLauncher {
   LaunchRequest usual_launch() const {
     LaunchRequest request = launch_request<Sum>(shared_);
     request.frames = default_chunk_nnz;
+    request.blocks_per_multiprocessor = blocks_per_multiprocessor_;
     return request;
   }
 
   Resolution resolution_;
+  int blocks_per_multiprocessor_;  // at most; 0: as many as fit
   MttkrpArguments<Sum, Factor> shared_;
   KernelPair<MttkrpKernel<Sum, Factor>> kernels_;
 };

@@ -132,6 +132,9 @@ struct CpdOptions {
   // plan chooses.
   int lanes = 0;
   KernelVariant variant = KernelVariant::usual;  // GPU only, for measurements
+  // GPU only, for measurements: MTTKRP runs in at most so many blocks a multiprocessor, the fewer of which leave it
+  // more L1 cache; 0: as many as fit.
+  int blocks_per_multiprocessor = 0;
   // Start from these factors; AlsMethod ignores its weights. A mode of the tensor may be longer than in this model, as
   // after an ingest of more data with ColumnOptions::labels_from; the further rows are then random, of `seed`, and as
   // large as the others: uniform between zero and a bound that gives them the root mean square of their column, with
