@@ -47,6 +47,7 @@ struct CudaConfig {
   std::uint64_t resident_bytes = 0;  // for chunks kept on the device: the sum of their cuda_chunk_bytes
   Resolution resolution = Resolution::automatic;
   KernelVariant variant = KernelVariant::usual;
+  int blocks_per_multiprocessor = 0;  // of the MTTKRP kernel, at most; 0: as many as fit
 };
 
 // Throws Error: not_built, cuda (naming the call that failed), out_of_memory, invalid_argument (a mode longer than

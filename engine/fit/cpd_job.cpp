@@ -68,6 +68,7 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
   request_.threads = pool_.width();
   request_.deterministic = options.deterministic;
   request_.best_tier = request.best_tier;
+  request_.shares = request.shares;
   request_.lane_bytes = request.lane_bytes;
   request_.want_previous = request.want_previous;
   choose_device(budget, options, request);
@@ -105,6 +106,7 @@ void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options
   device.resolution = options.resolution;
   device.lanes = options.lanes;
   device.variant = request.variant;
+  device.blocks_per_multiprocessor = request.blocks_per_multiprocessor;
   request_.device = device;
 }
 

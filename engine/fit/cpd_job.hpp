@@ -30,7 +30,9 @@ struct JobRequest {
   ModeSet dual_modes = 0;          // as in BackendConfig
   const DeclaredGpu* declared = nullptr;  // plan for this GPU only
   KernelVariant variant = KernelVariant::usual;
-  StopPoll stop = {};  // as in BackendConfig
+  int blocks_per_multiprocessor = 0;  // as in CudaConfig
+  TierShares shares = {};             // as in PlanRequest
+  StopPoll stop = {};                 // as in BackendConfig
 };
 
 // Owns what a job needs from its plan to its end.

@@ -39,16 +39,16 @@ constexpr std::uint64_t device_staging_bytes = std::uint64_t{2} << 20;
 // Copies of the output in device memory are a multiple of this, the granularity of cudaMalloc.
 constexpr std::uint64_t device_granule = 512;
 
-// Moves streamed chunks to `tier`, the same share of every stretch of the pass, so that they alternate with the others.
-// Returns the bytes taken.
+// Moves streamed chunks to `tier`, the same share of every stretch of the pass, so that they alternate with the others,
+// and at most `most_share` of them. Returns the bytes taken.
 template <class BytesOf>
-std::uint64_t keep_evenly(const TensorSizes& tensor, Tier tier, std::uint64_t room, const BytesOf& bytes_of,
-                          std::vector<Tier>& tiers) {
+std::uint64_t keep_evenly(const TensorSizes& tensor, Tier tier, std::uint64_t room, double most_share,
+                          const BytesOf& bytes_of, std::vector<Tier>& tiers) {
   std::uint64_t wanted = 0;
   for (std::size_t chunk = 0; chunk < tiers.size(); ++chunk) {
     if (tiers[chunk] == Tier::streamed) wanted += bytes_of(tensor.chunks[chunk]);
   }
-  const double share = wanted == 0 ? 0 : std::min(1.0, static_cast<double>(room) / static_cast<double>(wanted));
+  const double share = wanted == 0 ? 0 : std::min(most_share, static_cast<double>(room) / static_cast<double>(wanted));
   double due = 0;
   std::uint64_t used = 0;
   for (std::size_t chunk = 0; chunk < tiers.size(); ++chunk) {
@@ -196,13 +196,14 @@ void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& pl
   if (cuda_backend_bytes(cuda_config(request, plan)) > without + room / 4) plan.keep_previous = false;
   const std::uint64_t min_bytes = cuda_backend_bytes(cuda_config(request, plan));
   plan.lanes = lanes;
-  const std::uint64_t most_bytes = min_bytes + room_for_lanes(device, room);
+  const std::uint64_t most_bytes = std::min(min_bytes + room_for_lanes(device, room), device.budget_bytes);
   while (plan.lanes > min_lanes && cuda_backend_bytes(cuda_config(request, plan)) > most_bytes) {
     set_readers(plan.lanes - min_lanes - 1, plan);
   }
   const std::uint64_t taken = cuda_backend_bytes(cuda_config(request, plan));
   if (request.best_tier == Tier::device) {
-    plan.resident_bytes = keep_evenly(tensor, Tier::device, device.budget_bytes - taken, device_bytes_of, plan.tiers);
+    plan.resident_bytes = keep_evenly(tensor, Tier::device, device.budget_bytes - taken, request.shares.device,
+                                      device_bytes_of, plan.tiers);
   }
   plan.device_planned_bytes = taken + plan.resident_bytes;
 }
@@ -255,7 +256,7 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
     room -= more_ring_bytes(plan);
   }
   if (request.best_tier != Tier::streamed) {
-    room -= keep_evenly(tensor, Tier::packed, room, buffer_of, plan.tiers);
+    room -= keep_evenly(tensor, Tier::packed, room, request.device ? request.shares.host : 1, buffer_of, plan.tiers);
     if (!request.device && request.best_tier != Tier::packed && all_kept(plan)) {
       room -= decode_ahead(tensor, request.backend.layout, room, plan.tiers);
       plan.sorted_bytes = sort_ahead(tensor, request, room, plan);
@@ -276,6 +277,7 @@ CudaConfig cuda_config(const PlanRequest& request, const Plan& plan) {
   config.resident_bytes = plan.resident_bytes;
   config.resolution = request.device->resolution;
   config.variant = request.device->variant;
+  config.blocks_per_multiprocessor = request.device->blocks_per_multiprocessor;
   return config;
 }
 

@@ -26,6 +26,14 @@ struct DeviceRequest {
   Resolution resolution = Resolution::automatic;
   int lanes = 0;  // as in CpdOptions
   KernelVariant variant = KernelVariant::usual;
+  int blocks_per_multiprocessor = 0;  // as in CudaConfig
+};
+
+// With a device: most of the chunks' bytes that stay on it, and of the others' that stay in host memory, for
+// measurements; from 0 to 1.
+struct TierShares {
+  double device = 1;
+  double host = 1;
 };
 
 struct PlanRequest {
@@ -39,6 +47,7 @@ struct PlanRequest {
   // No chunk stays nearer to the kernels than this. streamed: as for a single pass, where keeping chunks does not pay.
   Tier best_tier = Tier::device;
   std::optional<DeviceRequest> device = {};  // none: the CPU computes
+  TierShares shares = {};
 };
 
 struct Plan {

@@ -140,7 +140,8 @@ class CudaBackend final : public Backend {
                      config.backend.dual_modes != 0),
         scratch_(dense_sizes_.bytes, "scratch"),
         small_(line_table_bytes(layout_) + sizeof(FaultRecord), "tables"),
-        launcher_(layout_, config.backend.rank, config.limits, config.resolution, config.variant),
+        launcher_(layout_, config.backend.rank, config.limits, config.resolution, config.variant,
+                  config.blocks_per_multiprocessor),
         trace_(config.backend.trace),
         dense_(dense_sizes_, scratch_.as<void>(), main_, transfer_) {
     for (int mode = 0; mode < layout_.order(); ++mode) {

@@ -57,8 +57,6 @@ struct HalsRows {
   int passes;
 };
 
-// What a block may have without asking for more.
-constexpr std::size_t hals_shared_bytes = std::size_t{48} << 10;
 constexpr unsigned hals_threads = 32;
 
 // Each thread's row lies in shared memory, where threads that read the same column of their rows read neighbours: R^2
@@ -263,7 +261,7 @@ void DenseWork::upload_system(const RowProblem& problem) {
 void DenseWork::run_hals(const RowProblem& problem, const double* given, std::uint64_t rows, double* made) const {
   const HalsRows update{given, at(sizes_.system), made, sizes_.columns, problem.constraint.l1 / 2, hals_passes};
   const std::size_t shared_bytes = sizes_.columns * hals_threads * sizeof(double);
-  if (shared_bytes > hals_shared_bytes) {
+  if (shared_bytes > usual_shared_bytes) {
     check(cub::DeviceFor::Bulk(rows, update, stream_.get()), "HALS");
     return;
   }

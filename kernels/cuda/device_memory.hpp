@@ -14,6 +14,10 @@
 
 namespace blco::cuda {
 
+// Shared memory of a block, static and dynamic, for which a kernel need not set
+// cudaFuncAttributeMaxDynamicSharedMemorySize.
+inline constexpr std::size_t usual_shared_bytes = std::size_t{48} << 10;
+
 // Uninitialised device memory, aligned to 256 bytes. Its destructor does not throw.
 class DeviceBuffer {
  public:

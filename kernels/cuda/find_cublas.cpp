@@ -1,24 +1,14 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
-#include <glob.h>
 
+#include <utility>
 #include <vector>
 
+#include "kernels/cublas_files.hpp"
 #include "kernels/cuda/cublas.hpp"
 
 namespace blco::cuda {
 namespace {
-
-// Searched after the loader's path, in this order. Wheels for CUDA 12 and 13 have folders of different names.
-constexpr const char* folders[] = {
-    "/usr/local/cuda/lib64/",
-    "/usr/local/cuda-*/lib64/",
-    "/opt/cuda/lib64/",
-    "~/.local/lib/python3*/site-packages/nvidia/*/lib/",
-    "/usr/local/lib/python3*/*-packages/nvidia/*/lib/",
-    "/usr/lib/python3*/*-packages/nvidia/*/lib/",
-    "/opt/*/lib/python3*/site-packages/nvidia/*/lib/",
-};
 
 template <class Call>
 bool find(void* library, const char* name, Call& call) {
@@ -39,16 +29,10 @@ std::optional<CublasCalls> calls_of(void* library) {
   return all ? std::optional(calls) : std::nullopt;
 }
 
-// The name itself, for the loader to find, then every file of that name in the folders.
+// The name itself, for the loader to find, then every file of that name where it usually lies.
 std::vector<std::string> candidates(const std::string& name) {
   std::vector<std::string> paths{name};
-  for (const char* folder : folders) {
-    glob_t found{};
-    if (glob((folder + name).c_str(), GLOB_TILDE, nullptr, &found) == 0) {
-      paths.insert(paths.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    }
-    globfree(&found);
-  }
+  for (std::string& file : cublas_files(name)) paths.push_back(std::move(file));
   return paths;
 }
 

@@ -90,8 +90,12 @@ class FrameLauncher {
   // `shared` has all that no pass changes. Sets once how much shared memory a block may ask for, and the part of a
   // multiprocessor's memory that is not L1 cache: as much as the blocks of a launch of usual size need.
   FrameLauncher(const DeviceLimits& limits, Resolution resolution, const Arguments& shared, Kernel register_based,
-                Kernel hierarchical)
-      : limits_(limits), resolution_(resolution), shared_(shared), kernels_{register_based, hierarchical} {
+                Kernel hierarchical, int blocks_per_multiprocessor = 0)
+      : limits_(limits),
+        resolution_(resolution),
+        blocks_per_multiprocessor_(blocks_per_multiprocessor),
+        shared_(shared),
+        kernels_{register_based, hierarchical} {
     for (const bool stashed : {false, true}) {
       set(stashed, cudaFuncAttributeMaxDynamicSharedMemorySize, limits.shared_bytes_per_block);
     }
@@ -129,7 +133,7 @@ class FrameLauncher {
 
  private:
   // The frames in `arguments`, register-based.
-  static LaunchRequest request_for(const Arguments& arguments) {
+  LaunchRequest request_for(const Arguments& arguments) const {
     LaunchRequest request;
     request.order = arguments.order;
     request.has_key = arguments.has_key;
@@ -137,6 +141,7 @@ class FrameLauncher {
     request.frames = arguments.frames;
     request.bytes_of_row = static_cast<std::uint64_t>(arguments.rank) * sizeof(Sum);
     request.resolution = Resolution::register_based;
+    request.blocks_per_multiprocessor = blocks_per_multiprocessor_;
     return request;
   }
 
@@ -157,6 +162,7 @@ class FrameLauncher {
 
   DeviceLimits limits_;
   Resolution resolution_;
+  int blocks_per_multiprocessor_;  // at most; 0: as many as fit
   Arguments shared_;
   std::array<Kernel, 2> kernels_;  // register-based, hierarchical
 };
@@ -165,10 +171,11 @@ template <class Sum, class Factor>
 class MttkrpLauncher : public FrameLauncher<Sum, MttkrpArguments<Sum, Factor>> {
  public:
   MttkrpLauncher(const TensorLayout& layout, int rank, const DeviceLimits& limits, Resolution resolution,
-                 KernelVariant variant)
+                 KernelVariant variant, int blocks_per_multiprocessor)
       : MttkrpLauncher::FrameLauncher(limits, resolution, arguments_of(layout, rank, limits),
                                       mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, false, variant),
-                                      mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, true, variant)) {}
+                                      mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, true, variant),
+                                      blocks_per_multiprocessor) {}
 
   // Queues the MTTKRP of one to max_chunks_of_launch chunks; returns the kernel's name.
   const char* launch(std::span<const DeviceChunk* const> chunks, cudaStream_t stream) {

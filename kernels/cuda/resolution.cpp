@@ -33,8 +33,9 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request,
   for (unsigned warps = 1; warps <= max_mttkrp_warps; warps *= 2) {
     const std::uint64_t bytes = tables + warps * tile + stash;
     if (bytes > device.shared_bytes_per_block && warps > 1) break;
-    const auto blocks =
-        static_cast<unsigned>(std::max(1, occupancy(plan.stash_rows > 0, warps, static_cast<std::size_t>(bytes))));
+    int fitting = std::max(1, occupancy(plan.stash_rows > 0, warps, static_cast<std::size_t>(bytes)));
+    if (request.blocks_per_multiprocessor > 0) fitting = std::min(fitting, request.blocks_per_multiprocessor);
+    const auto blocks = static_cast<unsigned>(fitting);
     if (warps * blocks < max_resident) continue;
     max_resident = warps * blocks;
     plan.blocks_per_multiprocessor = blocks;

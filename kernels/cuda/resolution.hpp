@@ -20,11 +20,12 @@ struct RowRange {
 struct LaunchRequest {
   int order = 1;
   bool has_key = false;
-  int line_bytes = 8;                    // of index and key
-  std::uint64_t frames = 0;              // of all chunks
-  RowRange rows;                         // of the target mode, in these chunks
-  std::uint64_t bytes_of_row = 8;        // of the output
+  int line_bytes = 8;              // of index and key
+  std::uint64_t frames = 0;        // of all chunks
+  RowRange rows;                   // of the target mode, in these chunks
+  std::uint64_t bytes_of_row = 8;  // of the output
   Resolution resolution = Resolution::automatic;
+  int blocks_per_multiprocessor = 0;  // at most; 0: as many as fit
 };
 
 struct LaunchPlan {

@@ -55,7 +55,7 @@ cublasStatus_t queue(const char* name, cublasHandle_t handle, bool is_known, cub
         return refuse(cudaErrorInvalidValue, std::string(name) + " on numbers that are not in one device allocation");
       }
     }
-    return simt::queue_kernel(1, 1, 0, handle->stream,
+    return simt::queue_kernel(nullptr, 1, 1, 0, handle->stream,
                               [work, workspace = handle->workspace, bytes = handle->workspace_bytes] {
                                 std::memset(workspace, 0xA5, bytes);
                                 work();

@@ -34,6 +34,7 @@ struct FakeDevice {
   FakeMemory memory;
   FakeMemory pinned;
   FakeStreams streams;
+  std::map<const void*, std::size_t> shared_bytes;  // that a kernel has opted in to
   std::vector<std::unique_ptr<CUevent_st>> events;
 
   Order order = Order::forward;

@@ -21,6 +21,7 @@ using simt::refuse;
 namespace {
 
 constexpr unsigned max_threads_of_block = 1024;
+constexpr std::size_t usual_shared_bytes = 48 << 10;  // of a kernel that has not opted in to more
 
 cudaError_t queue(FakeDevice& device, cudaStream_t stream, Operation operation) {
   if (stream == nullptr) return refuse(cudaErrorInvalidResourceHandle, "work for the default stream");
@@ -292,10 +293,13 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
   });
 }
 
-cudaError_t simt::check_shared_bytes(std::size_t bytes) {
+cudaError_t simt::opt_in_to_shared_bytes(const void* kernel, std::size_t bytes) {
   return call("cudaFuncSetAttribute", [&](FakeDevice& device) {
-    if (bytes <= device.properties.shared_bytes_per_block) return cudaSuccess;
-    return refuse(cudaErrorInvalidValue, std::to_string(bytes) + " bytes of shared memory are more than a block has");
+    if (bytes > device.properties.shared_bytes_per_block) {
+      return refuse(cudaErrorInvalidValue, std::to_string(bytes) + " bytes of shared memory are more than a block has");
+    }
+    device.shared_bytes[kernel] = bytes;
+    return cudaSuccess;
   });
 }
 
@@ -306,16 +310,18 @@ cudaError_t simt::find_attributes(cudaFuncAttributes* attributes) {
   });
 }
 
-cudaError_t simt::queue_kernel(unsigned blocks, unsigned threads, std::size_t shared_bytes, cudaStream_t stream,
-                               std::function<void()> thread) {
+cudaError_t simt::queue_kernel(const void* kernel, unsigned blocks, unsigned threads, std::size_t shared_bytes,
+                               cudaStream_t stream, std::function<void()> thread) {
   return call("launch", [&](FakeDevice& device) {
     if (blocks == 0) return refuse(cudaErrorInvalidValue, "a kernel of no blocks");
     if (threads == 0 || threads > max_threads_of_block) {
       return refuse(cudaErrorInvalidValue, "a kernel of " + std::to_string(threads) + " threads a block");
     }
-    if (shared_bytes > device.properties.shared_bytes_per_block) {
-      return refuse(cudaErrorInvalidValue,
-                    "a kernel of " + std::to_string(shared_bytes) + " bytes of shared memory, more than a block has");
+    const auto opted_in = device.shared_bytes.find(kernel);
+    const std::size_t most = opted_in != device.shared_bytes.end() ? opted_in->second : usual_shared_bytes;
+    if (shared_bytes > most) {
+      return refuse(cudaErrorInvalidValue, "a kernel of " + std::to_string(shared_bytes) +
+                                               " bytes of shared memory, which may have " + std::to_string(most));
     }
     ++device.counts.kernels;
     const GridShape grid{blocks, threads, shared_bytes};

@@ -8,6 +8,7 @@
 #include <blco/memory_tensor.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "blco/error.hpp"
 #include "tests/bench/measure/benchmark.hpp"
@@ -18,35 +19,56 @@
 namespace blco::testing {
 namespace {
 
-class CudaFit : public ::testing::Test {
+// Of a device, and of the host that feeds it. On hardware the device is what it is.
+struct Machine {
+  std::string name;
+  int multiprocessors;
+  int threads;
+};
+
+std::ostream& operator<<(std::ostream& out, const Machine& machine) { return out << machine.name; }
+
+class CudaFit : public ::testing::TestWithParam<Machine> {
  protected:
   CudaFit() {
-    simt::reset();
-    simt::set_policy(simt::Policy::shuffled, 5);
+    reset(simt::Policy::shuffled);
     generate_container({.shape = {60, 3, 90}, .nnz = 4000, .seed = 3}, folder_ / "in.blco", {.chunk_nnz = 300});
     tensor_.emplace(folder_ / "in.blco");
+  }
+
+  static simt::DeviceProperties device() { return {.multiprocessors = GetParam().multiprocessors}; }
+
+  static void reset(simt::Policy policy) {
+    simt::reset();
+    simt::set_policy(policy, 5);
+    simt::set_device(device());
   }
 
   static CpdOptions on(Device device) {
     CpdOptions options;
     options.rank = 5;
+    options.threads = GetParam().threads;
     options.max_sweeps = 3;
     options.tolerance = 0;
     options.device = device;
     return options;
   }
 
+  // A benchmark measures the device's speeds by copies of up to a share of its memory, and in as many blocks as it has
+  // multiprocessors.
+  static void make_probes_short() { simt::set_device({.memory_bytes = 32 << 20}); }
+
   // The least device memory that does, and a third of what all chunks would take.
   std::uint64_t narrow_budget() const {
     const CpdPlan ample = plan_cpd(*tensor_, {}, on(Device::cuda));
-    return ample.device_planned_bytes - ample.resident_bytes * 2 / 3;
+    return ample.device_minimum_bytes + ample.resident_bytes / 3;
   }
 
   TemporaryFolder folder_;
   std::optional<TensorFile> tensor_;
 };
 
-TEST_F(CudaFit, GivesTheModelOfTheCpu) {
+TEST_P(CudaFit, GivesTheModelOfTheCpu) {
   const CpdModel expected = fit_cpd(*tensor_, {}, on(Device::cpu));
 
   const CpdModel actual = fit_cpd(*tensor_, {}, on(Device::cuda));
@@ -58,7 +80,7 @@ TEST_F(CudaFit, GivesTheModelOfTheCpu) {
   }
 }
 
-TEST_F(CudaFit, GivesTheSameModelWhereTheDeviceHoldsLittleOfTheTensor) {
+TEST_P(CudaFit, GivesTheSameModelWhereTheDeviceHoldsLittleOfTheTensor) {
   const CpdModel expected = fit_cpd(*tensor_, {}, on(Device::cpu));
   CpdPlan plan;
   CpdOptions options = on(Device::cuda);
@@ -72,7 +94,7 @@ TEST_F(CudaFit, GivesTheSameModelWhereTheDeviceHoldsLittleOfTheTensor) {
   EXPECT_THAT(actual.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
 }
 
-TEST_F(CudaFit, TakesATensorFromMemory) {
+TEST_P(CudaFit, TakesATensorFromMemory) {
   std::array<std::vector<std::uint32_t>, 3> at;
   std::vector<double> values;
   for (std::uint32_t i = 0; i < 3000; ++i) {
@@ -92,7 +114,7 @@ TEST_F(CudaFit, TakesATensorFromMemory) {
   EXPECT_THAT(streamed.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
 }
 
-TEST_F(CudaFit, SinglePrecisionComesNear) {
+TEST_P(CudaFit, SinglePrecisionComesNear) {
   CpdOptions options = on(Device::cuda);
   options.precision = Precision::f32;
 
@@ -101,7 +123,7 @@ TEST_F(CudaFit, SinglePrecisionComesNear) {
   EXPECT_NEAR(actual.fit(), fit_cpd(*tensor_, {}, on(Device::cpu)).fit(), 1e-5);
 }
 
-TEST_F(CudaFit, AutomaticTakesTheDeviceThatIsThereAndElseSaysWhyNot) {
+TEST_P(CudaFit, AutomaticTakesTheDeviceThatIsThereAndElseSaysWhyNot) {
   SKIP_ON_HARDWARE();
   CpdPlan plan = plan_cpd(*tensor_, {}, on(Device::automatic));
   EXPECT_EQ(plan.device, "emulated");
@@ -118,7 +140,7 @@ TEST_F(CudaFit, AutomaticTakesTheDeviceThatIsThereAndElseSaysWhyNot) {
   EXPECT_THAT(plan.device_note, ::testing::HasSubstr("cuBLAS"));
 }
 
-TEST_F(CudaFit, SaysWhatToDoWhereADeviceThatIsAskedForCannotBeUsed) {
+TEST_P(CudaFit, SaysWhatToDoWhereADeviceThatIsAskedForCannotBeUsed) {
   SKIP_ON_HARDWARE();
   const auto refusal = [&](const simt::DeviceProperties& properties) -> std::string {
     simt::set_device(properties);
@@ -138,7 +160,7 @@ TEST_F(CudaFit, SaysWhatToDoWhereADeviceThatIsAskedForCannotBeUsed) {
 }
 
 // What a pass moves is what the plan says: the payload bytes of all chunks that are not on the device.
-TEST_F(CudaFit, MovesWhatThePlanCounts) {
+TEST_P(CudaFit, MovesWhatThePlanCounts) {
   SKIP_ON_HARDWARE();
   const std::uint64_t budget = narrow_budget();
   CpdPlan plan;
@@ -159,7 +181,7 @@ TEST_F(CudaFit, MovesWhatThePlanCounts) {
   EXPECT_EQ(moved[3] - moved[2], 3 * plan.link_bytes_per_pass + solvers);
 }
 
-TEST_F(CudaFit, StreamsTheChunksForWhichNoMemoryCanBePinned) {
+TEST_P(CudaFit, StreamsTheChunksForWhichNoMemoryCanBePinned) {
   SKIP_ON_HARDWARE();
   const MemoryBudget budget{.host_bytes = 0, .device_bytes = narrow_budget()};
   std::uint64_t pinned = 0;
@@ -178,7 +200,9 @@ TEST_F(CudaFit, StreamsTheChunksForWhichNoMemoryCanBePinned) {
   ASSERT_GT(planned.packed_chunks, 4);
 
   for (const std::uint64_t missing : {1, 5000}) {
-    simt::set_device({.pinned_bytes = needed - missing});
+    simt::DeviceProperties short_of_memory = device();
+    short_of_memory.pinned_bytes = needed - missing;
+    simt::set_device(short_of_memory);
     const CpdModel actual = fit_cpd(*tensor_, budget, options);
 
     EXPECT_GT(plan.packed_chunks, 0);
@@ -192,7 +216,7 @@ TEST_F(CudaFit, StreamsTheChunksForWhichNoMemoryCanBePinned) {
   }
 }
 
-TEST_F(CudaFit, TracesReadsCopiesAndKernels) {
+TEST_P(CudaFit, TracesReadsCopiesAndKernels) {
   CpdOptions options = on(Device::cuda);
   options.trace = folder_ / "trace.json";
 
@@ -212,8 +236,23 @@ TEST_F(CudaFit, TracesReadsCopiesAndKernels) {
   EXPECT_GT(names["copy"], 0);
 }
 
-TEST_F(CudaFit, BenchmarkReportsWhatCrossesTheLink) {
-  simt::set_device({.memory_bytes = 32 << 20});  // which bounds the copies that measure its bandwidth
+// tools/gpu_measure.sh skips as many launches as there are chunks, to have a profile of a launch of many.
+TEST_P(CudaFit, LaunchesResidentsOneByOneInTheFirstPassAndTogetherLater) {
+  CpdOptions options = on(Device::cuda);
+  options.trace = folder_ / "trace.json";
+
+  fit_cpd(*tensor_, {}, options);
+
+  int launches = 0;
+  const nlohmann::json trace = nlohmann::json::parse(std::ifstream(options.trace));
+  for (const auto& event : trace["traceEvents"]) launches += event["name"] == "mttkrp (register-based)" ? 1 : 0;
+  const auto chunks = static_cast<int>(tensor_->summary().chunk_count);
+  ASSERT_LE(chunks, 16);
+  EXPECT_EQ(launches, chunks + 8) << "of nine passes";
+}
+
+TEST_P(CudaFit, BenchmarkReportsWhatCrossesTheLink) {
+  make_probes_short();
   const BenchmarkReport report =
       benchmark_mttkrp(*tensor_, {.repeats = 2}, {.host_bytes = 0, .device_bytes = narrow_budget()}, on(Device::cuda));
 
@@ -233,7 +272,7 @@ TEST_F(CudaFit, BenchmarkReportsWhatCrossesTheLink) {
   }
 }
 
-TEST_F(CudaFit, TakesTheLanesThatAreAskedForWhereThereIsRoom) {
+TEST_P(CudaFit, TakesTheLanesThatAreAskedForWhereThereIsRoom) {
   CpdOptions options = on(Device::cuda);
   for (const int lanes : {2, 3, 7}) {
     options.lanes = lanes;
@@ -243,24 +282,36 @@ TEST_F(CudaFit, TakesTheLanesThatAreAskedForWhereThereIsRoom) {
   EXPECT_EQ(plan_cpd(*tensor_, {.host_bytes = 0, .device_bytes = least}, options).lanes, 2);
 }
 
-// The budgets by which blco-bench leaves chunks on disk: nearly all of them, and more than half where chunks are as
-// small as here, because buffers are whole pages.
-TEST_F(CudaFit, KeepsTheLanesThatAreAskedForWhereChunksComeFromDisk) {
-  CpdOptions options = on(Device::cuda);
-  options.lanes = 4;
-  const CpdPlan ample = plan_cpd(*tensor_, {}, options);
-  MemoryBudget cap{.host_bytes = 0, .device_bytes = ample.device_planned_bytes - ample.resident_bytes};
-  const CpdPlan packed = plan_cpd(*tensor_, cap, options);
-  EXPECT_EQ(packed.packed_chunks, packed.chunk_count);
-  cap.host_bytes = packed.minimum_bytes + packed.link_bytes_per_pass;  // two more lanes, and little else
+// By these shares blco-bench leaves all chunks to the host, or to the disk.
+TEST_P(CudaFit, BenchmarkStreamsWhatItsSharesLeave) {
+  make_probes_short();
+  generate_container({.shape = {120, 90, 280}, .nnz = 3800, .seed = 3}, folder_ / "38.blco", {.chunk_nnz = 100});
+  const TensorFile tensor(folder_ / "38.blco");
+  const auto plan_of = [&](const BenchmarkOptions& benchmark, const CpdOptions& options) {
+    return benchmark_mttkrp(tensor, benchmark, {}, options).plan;
+  };
+  for (const int lanes : {0, 4}) {
+    CpdOptions options = on(Device::cuda);
+    options.lanes = lanes;
+    const CpdPlan resident = plan_of({.repeats = 1}, options);
+    ASSERT_EQ(resident.chunk_count, 38);
+    EXPECT_EQ(resident.device_chunks, 38);
 
-  const CpdPlan streamed = plan_cpd(*tensor_, cap, options);
+    const CpdPlan pinned = plan_of({.repeats = 1, .device_share = 0}, options);
+    const CpdPlan from_disk = plan_of({.repeats = 1, .device_share = 0, .host_share = 0}, options);
 
-  EXPECT_EQ(streamed.lanes, 4);
-  EXPECT_GT(streamed.streamed_chunks, streamed.chunk_count / 2);
+    EXPECT_EQ(pinned.device_chunks, 0);
+    EXPECT_EQ(pinned.packed_chunks, 38);
+    EXPECT_EQ(from_disk.device_chunks, 0);
+    EXPECT_EQ(from_disk.streamed_chunks, 38);
+    EXPECT_EQ(pinned.lanes, resident.lanes);
+    EXPECT_EQ(from_disk.lanes, resident.lanes);
+  }
+  EXPECT_THROW(plan_of({.device_share = -0.5}, on(Device::cuda)), Error);
+  EXPECT_THROW(plan_of({.host_share = 1.5}, on(Device::cuda)), Error);
 }
 
-TEST_F(CudaFit, SaysWhatDeviceMemoryWouldDo) {
+TEST_P(CudaFit, SaysWhatDeviceMemoryWouldDo) {
   try {
     fit_cpd(*tensor_, {.host_bytes = 0, .device_bytes = 1000}, on(Device::cuda));
     FAIL() << "accepted a budget of 1000 bytes";
@@ -270,12 +321,11 @@ TEST_F(CudaFit, SaysWhatDeviceMemoryWouldDo) {
   }
 }
 
-TEST_F(CudaFit, LeavesNothingBehindAfterACallThatFails) {
+TEST_P(CudaFit, LeavesNothingBehindAfterACallThatFails) {
   SKIP_ON_HARDWARE();
   for (const char* call : {"cudaMemcpyAsync", "launch", "cudaEventRecord", "cudaMalloc", "cudaHostAlloc"}) {
     for (const int nth : {1, 4, 30}) {
-      simt::reset();
-      simt::set_policy(simt::Policy::lazy);
+      reset(simt::Policy::lazy);
       simt::fail_call(call, nth, 2);
       try {
         fit_cpd(*tensor_, {}, on(Device::cuda));
@@ -288,6 +338,9 @@ TEST_F(CudaFit, LeavesNothingBehindAfterACallThatFails) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Machines, CudaFit, ::testing::Values(Machine{"small", 4, 0}, Machine{"large", 132, 16}),
+                         [](const auto& machine) { return machine.param.name; });
 
 }  // namespace
 }  // namespace blco::testing

@@ -222,10 +222,19 @@ TEST_F(FakeRuntime, RefusesTheDefaultStream) {
 TEST_F(FakeRuntime, RefusesLaunchesThatTheDeviceHasNoRoomFor) {
   EXPECT_EQ(launch(&double_kernel, 1, 1025, 0, first_, device_), cudaErrorInvalidValue);
   EXPECT_EQ(launch(&double_kernel, 0, 32, 0, first_, device_), cudaErrorInvalidValue);
-  EXPECT_EQ(launch(&double_kernel, 1, 4, (160 << 10) + 1, first_, device_), cudaErrorInvalidValue);
-  EXPECT_EQ(cudaFuncSetAttribute(double_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (160 << 10) + 1),
-            cudaErrorInvalidValue);
+}
+
+TEST_F(FakeRuntime, RefusesSharedMemoryThatAKernelHasNotOptedInTo) {
+  constexpr auto most = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  EXPECT_EQ(launch(&double_kernel, 1, 4, 48 << 10, first_, device_), cudaSuccess);
+  EXPECT_EQ(launch(&double_kernel, 1, 4, (48 << 10) + 1, first_, device_), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFuncSetAttribute(double_kernel, most, (160 << 10) + 1), cudaErrorInvalidValue);
+
+  EXPECT_EQ(cudaFuncSetAttribute(double_kernel, most, 160 << 10), cudaSuccess);
+
   EXPECT_EQ(launch(&double_kernel, 1, 4, 160 << 10, first_, device_), cudaSuccess);
+  EXPECT_EQ(launch(&double_kernel, 1, 4, (160 << 10) + 1, first_, device_), cudaErrorInvalidValue);
+  EXPECT_EQ(launch(&set_kernel, 1, 4, (48 << 10) + 1, first_, device_, 1), cudaErrorInvalidValue);
 }
 
 TEST_F(FakeRuntime, RefusesMoreMemoryThanThereIs) {

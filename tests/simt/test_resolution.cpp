@@ -84,6 +84,17 @@ TEST(Resolution, KeepsMultiprocessorsBusyInTheUsualCase) {
   EXPECT_EQ(chosen.shape.blocks, 132U * 3) << "by shared memory alone four blocks would fit, by registers three do";
 }
 
+TEST(Resolution, LeavesMemoryToTheCacheWhereTwoBlocksAreAskedFor) {
+  LaunchRequest request = chunk_of_rows(5000);
+  request.blocks_per_multiprocessor = 2;
+
+  const LaunchPlan chosen = plan(request);
+
+  EXPECT_EQ(chosen.shape.warps, 8U);
+  EXPECT_EQ(chosen.blocks_per_multiprocessor, 2U);
+  EXPECT_EQ(chosen.shape.blocks, 132U * 2);
+}
+
 TEST(Resolution, TakesSmallBlocksWhereTilesAreLarge) {
   LaunchRequest request = chunk_of_rows(5000);
   request.order = 16;

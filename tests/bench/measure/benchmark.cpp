@@ -135,9 +135,16 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
   if (benchmark.repeats < 1) throw Error(ErrorKind::invalid_argument, option_name("repeats") + " must be at least 1");
   check_options(tensor.summary(), options);
   if (benchmark.loss) check_parameter(*benchmark.loss);
+  for (const double share : {benchmark.device_share, benchmark.host_share}) {
+    if (!(share >= 0 && share <= 1)) {
+      throw Error(ErrorKind::invalid_argument, "a share of the chunks must be from 0 to 1");
+    }
+  }
   JobRequest request;
   request.variant = benchmark.variant;
+  request.blocks_per_multiprocessor = benchmark.blocks_per_multiprocessor;
   request.all_outputs = request.loss_passes = benchmark.loss.has_value();
+  request.shares = {benchmark.device_share, benchmark.host_share};
   add_relabelling_bytes(tensor.chunks().info(), options.rank, request);
   CpdJob job(tensor, budget, options, request);
   BenchmarkReport report;

@@ -18,6 +18,13 @@ struct BenchmarkOptions {
   int repeats = 5;                // passes per mode
   std::optional<Loss> loss = {};  // also measures loss passes to all modes
   KernelVariant variant = KernelVariant::usual;
+  // On a GPU: MTTKRP runs in at most so many blocks a multiprocessor, the fewer of which leave it more L1 cache; 0: as
+  // many as fit.
+  int blocks_per_multiprocessor = 0;
+  // On a GPU, from 0 to 1: most of the chunks' bytes that stay in its memory, and of the others' that stay in host
+  // memory.
+  double device_share = 1;
+  double host_share = 1;
 };
 
 struct PassMeasurement {
@@ -64,9 +71,9 @@ struct BenchmarkReport {
 
 // Runs the MTTKRP of every mode `repeats` times with uniform random factors, and then as many loss passes to all modes,
 // if benchmark.loss says which; the plan has room for the outputs of all modes then. Warm-up passes first bring the
-// resident chunks to their place. The budget decides what is streamed. Uses these options: rank, device, precision,
-// resolution, lanes, seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for repeats
-// below 1.
+// resident chunks to their place. Budget and shares decide what is streamed. Uses these options: rank, device,
+// precision, resolution, lanes, seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for repeats
+// below 1 and for shares that are none.
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark = {},
                                  const MemoryBudget& budget = {}, const CpdOptions& options = {});
 

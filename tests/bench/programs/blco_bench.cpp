@@ -20,6 +20,7 @@ struct Arguments {
   std::vector<std::string> formats;           // empty: only ours, and what bounds it
   std::optional<Resolution> resolution = {};  // none: every one
   KernelVariant variant = KernelVariant::usual;
+  int blocks_per_multiprocessor = 0;
   double resident_share = 1;      // of the chunks, on the device
   double host_share = 1;          // of the other chunks, in host memory
   std::optional<Loss> loss = {};  // of the loss passes to measure
@@ -63,6 +64,12 @@ void add_gpu_options(cli::CommandLine& line, Arguments& arguments) {
       {{"usual", KernelVariant::usual}, {"wide", KernelVariant::wide}, {"wide-deep", KernelVariant::wide_deep}},
       "On a GPU, for orders 3 to 5 at rank 32 with f64 sums: half a warp for a nonzero (usual), "
       "a warp (wide), or a warp with four nonzeros in flight (wide-deep)");
+  line.add_whole(
+      "--blocks", arguments.blocks_per_multiprocessor, 1,
+      {.type = "N",
+       .description = "On a GPU: at most so many blocks of the kernel a multiprocessor; fewer leave it more L1 "
+                      "cache",
+       .fallback = "as many as fit"});
 }
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
@@ -139,20 +146,6 @@ int repeats_of(const Arguments& arguments) {
   return compares ? FormatOptions{}.repeats : BenchmarkOptions{}.repeats;
 }
 
-// The budgets that leave the shares asked for in device and host memory; zero where none was asked for.
-MemoryBudget streaming_budget(const Arguments& arguments, const TensorFile& tensor, const CpdPlan& plan) {
-  MemoryBudget cap = arguments.cap;
-  if (plan.device_budget_bytes == 0 || arguments.resident_share == 1) return cap;
-  const double off_device = static_cast<double>(plan.resident_bytes) * (1 - arguments.resident_share);
-  cap.device_bytes = plan.device_planned_bytes - static_cast<std::uint64_t>(off_device);
-  if (arguments.host_share == 1) return cap;
-  const CpdPlan streamed = plan_cpd(tensor, cap, arguments.cpd);
-  const double off_host = static_cast<double>(streamed.link_bytes_per_pass) * (1 - arguments.host_share);
-  const std::uint64_t less = std::min(streamed.planned_bytes, static_cast<std::uint64_t>(off_host));
-  cap.host_bytes = std::max(streamed.minimum_bytes, streamed.planned_bytes - less);
-  return cap;
-}
-
 std::vector<std::pair<std::string, Resolution>> resolutions_of(const Arguments& arguments, bool on_device) {
   if (!on_device) return {{"-", Resolution::automatic}};
   std::vector<std::pair<std::string, Resolution>> resolutions{{"auto", Resolution::automatic},
@@ -168,17 +161,21 @@ std::vector<bench::Run> measure(const Arguments& arguments) {
   const CpdPlan plan = plan_cpd(tensor, {}, arguments.cpd);
   if (!plan.device_note.empty()) cli::log_info("blco-bench", plan.device_note + "; measuring the CPU");
   const bool on_device = plan.device_budget_bytes > 0;
-  const MemoryBudget cap = streaming_budget(arguments, tensor, plan);
   const auto resolutions = resolutions_of(arguments, on_device);
-  const BenchmarkOptions benchmark{
-      .repeats = repeats_of(arguments), .loss = arguments.loss, .variant = arguments.variant};
+  BenchmarkOptions benchmark{.repeats = repeats_of(arguments),
+                             .loss = arguments.loss,
+                             .variant = arguments.variant,
+                             .blocks_per_multiprocessor = arguments.blocks_per_multiprocessor};
   std::vector<bench::Run> runs;
   for (const auto& [name, resolution] : resolutions) {
     CpdOptions options = arguments.cpd;
     options.resolution = resolution;
     runs.push_back({"memory", name, benchmark_mttkrp(tensor, benchmark, {}, options)});
   }
-  if (cap.host_bytes > 0 || cap.device_bytes > 0) {
+  const MemoryBudget& cap = arguments.cap;
+  if (cap.host_bytes > 0 || cap.device_bytes > 0 || (on_device && arguments.resident_share < 1)) {
+    benchmark.device_share = arguments.resident_share;
+    benchmark.host_share = arguments.host_share;
     const auto& [name, resolution] = resolutions.front();
     CpdOptions options = arguments.cpd;
     options.resolution = resolution;

@@ -169,6 +169,45 @@ TEST(DevicePlan, SmallBudgetsHaveFewerReaders) {
   }
 }
 
+// Copies of short modes' outputs and previous factors come before lanes, which share what is left.
+TEST(DevicePlan, LanesThatAreAskedForKeepWithinTheBudget) {
+  PlanRequest request = request_of({5'000'000, 100, 100}, 32);
+  request.want_previous = true;
+  request.device->lanes = 64;
+  const std::uint64_t minimum = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
+
+  for (const std::uint64_t more : {10, 50, 150, 250, 400, 6000}) {
+    request.device->budget_bytes = minimum + (more << 20);
+    const Plan plan = make_plan(sixty_gigabytes(), request);
+
+    EXPECT_LE(plan.device_planned_bytes, request.device->budget_bytes);
+    EXPECT_LE(plan.resident_bytes, more << 20);
+  }
+  EXPECT_EQ(make_plan(sixty_gigabytes(), request).lanes, 64);
+}
+
+// So that a pass can be measured with lanes and all else as in device memory, but chunks streamed.
+TEST(DevicePlan, SharesLimitWhatStaysAndNothingElse) {
+  PlanRequest request = request_of({50'000, 20'000, 300}, 32);
+  request.device->budget_bytes = 80 * gibibyte;
+  request.budget_bytes = 80 * gibibyte;
+  const Plan ample = make_plan(sixty_gigabytes(), request);
+  ASSERT_EQ(count_tier(ample, Tier::device), chunk_count);
+
+  for (const double device : {0.0, 0.25, 1.0}) {
+    for (const double host : {0.0, 0.5, 1.0}) {
+      request.shares = {device, host};
+      const Plan plan = make_plan(sixty_gigabytes(), request);
+
+      const double off_device = (1 - device) * chunk_count;
+      EXPECT_NEAR(static_cast<double>(count_tier(plan, Tier::device)), device * chunk_count, 1);
+      EXPECT_NEAR(static_cast<double>(count_tier(plan, Tier::packed)), host * off_device, 1);
+      EXPECT_EQ(plan.lanes, ample.lanes);
+      EXPECT_EQ(plan.device_planned_bytes - plan.resident_bytes, ample.device_planned_bytes - ample.resident_bytes);
+    }
+  }
+}
+
 TEST(DevicePlan, HasNoMoreReadersThanChunks) {
   TensorSizes tensor;
   tensor.chunks.assign(3, {1000, 4096, 0, 4096, 4096});

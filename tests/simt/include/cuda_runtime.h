@@ -42,16 +42,17 @@
 
 namespace simt {
 
-// Queues `thread`, to be called by every thread of every block.
-cudaError_t queue_kernel(unsigned blocks, unsigned threads, std::size_t shared_bytes, cudaStream_t stream,
-                         std::function<void()> thread);
+// Queues `thread`, what `kernel` does, to be called by every thread of every block.
+cudaError_t queue_kernel(const void* kernel, unsigned blocks, unsigned threads, std::size_t shared_bytes,
+                         cudaStream_t stream, std::function<void()> thread);
 
 // What kernel<<<blocks, threads, shared_bytes, stream>>>(arguments...) does: arguments are copied when they are queued.
 template <class... Parameters, class... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, std::size_t shared_bytes,
                    cudaStream_t stream, Arguments&&... arguments) {
   const std::tuple<Parameters...> copies{std::forward<Arguments>(arguments)...};
-  return queue_kernel(blocks, threads, shared_bytes, stream, [kernel, copies] { std::apply(kernel, copies); });
+  return queue_kernel(reinterpret_cast<const void*>(kernel), blocks, threads, shared_bytes, stream,
+                      [kernel, copies] { std::apply(kernel, copies); });
 }
 
 }  // namespace simt

@@ -101,7 +101,7 @@ cudaError_t cudaMalloc(T** memory, std::size_t bytes) {
 }
 
 namespace simt {
-cudaError_t check_shared_bytes(std::size_t bytes);
+cudaError_t opt_in_to_shared_bytes(const void* kernel, std::size_t bytes);
 cudaError_t find_attributes(cudaFuncAttributes* attributes);
 }  // namespace simt
 
@@ -111,15 +111,15 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Kernel*) {
 }
 
 template <class Kernel>
-cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute attribute, int value) {
+cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute attribute, int value) {
   if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) {
     return value >= 0 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue;
   }
-  return simt::check_shared_bytes(static_cast<std::size_t>(value));
+  return simt::opt_in_to_shared_bytes(reinterpret_cast<const void*>(kernel), static_cast<std::size_t>(value));
 }
 
 template <class Kernel>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, int, std::size_t shared_bytes) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, int, std::size_t) {
   *blocks = 2;
-  return simt::check_shared_bytes(shared_bytes);
+  return cudaSuccess;
 }

@@ -7,6 +7,7 @@
 // scan, so this one is written out.
 #pragma once
 
+#include "kernels/cuda/device_memory.hpp"
 #include "tests/bench/rivals/cuda/lane_columns.cuh"
 
 namespace blco::cuda {
@@ -45,6 +46,14 @@ struct OpenSegment {
     has_ended = before.has_ended;
   }
 };
+
+// The scan's dynamic shared memory: of each thread an element that is read and one that is written.
+template <class T, int Columns>
+constexpr std::size_t fcoo_shared_bytes(unsigned threads) {
+  return 2 * threads * sizeof(OpenSegment<T, Columns>);
+}
+// More than this a kernel would have to opt in to.
+static_assert(fcoo_shared_bytes<double, 2>(most_fcoo_threads) <= usual_shared_bytes);
 
 // What a group of nonzeros leaves to the scan.
 template <class T, int Columns>
@@ -179,10 +188,10 @@ void launch_fcoo(FcooArguments<T> arguments, cudaStream_t stream) {
   LaunchShape grid{.blocks = static_cast<unsigned>((arguments.nnz + block_nonzeros - 1) / block_nonzeros),
                    .threads = arguments.threads};
   FcooKernel<T> kernel = fcoo_kernel_for<T, 1>(arguments.others + 1);
-  grid.shared_bytes = 2 * arguments.threads * sizeof(OpenSegment<T, 1>);
+  grid.shared_bytes = fcoo_shared_bytes<T, 1>(arguments.threads);
   if (shape.columns == 2) {
     kernel = fcoo_kernel_for<T, 2>(arguments.others + 1);
-    grid.shared_bytes = 2 * arguments.threads * sizeof(OpenSegment<T, 2>);
+    grid.shared_bytes = fcoo_shared_bytes<T, 2>(arguments.threads);
   }
   launch("launching the kernel of F-COO", kernel, grid, stream, arguments);
 }

@@ -11,7 +11,7 @@ struct DeviceFor {
     constexpr unsigned threads = 256;
     if (count == 0) return cudaSuccess;
     const auto blocks = static_cast<unsigned>((count + threads - 1) / threads);
-    return simt::queue_kernel(blocks, threads, 0, stream, [count, operation] {
+    return simt::queue_kernel(nullptr, blocks, threads, 0, stream, [count, operation] {
       const Shape index = Shape{blockIdx.x} * threads + threadIdx.x;
       if (index < count) operation(index);
     });
