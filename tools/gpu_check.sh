@@ -2,33 +2,42 @@
 # Proves blco on a machine with a GPU and writes what it saw to tests/gpu/RESULTS.md.
 #
 #   tools/gpu_check.sh                 builds here, then checks
-#   tools/gpu_check.sh --pack FOLDER   builds here and gathers programs and libraries in FOLDER, to be carried elsewhere
-#   tools/gpu_check.sh --run FOLDER    checks with the programs of FOLDER: needs a driver, no compiler, no packages
+#   tools/gpu_check.sh --pack FILE     builds here and packs the programs into FILE, to be carried elsewhere; its name
+#                                      ends in .tar.zst, or .tar.gz for a machine without zstd
+#   tools/gpu_check.sh --run PACK      checks with the programs of PACK, such a file or the folder that it was unpacked
+#                                      to: needs a driver, no compiler, no packages
 #
-# It ends within eight minutes.
+# It ends within eight minutes: each step has a limit of its own. RESULTS.md is written anew after every step.
 #
-#   --full                  compute-sanitizer and the whole tensors too; within ten minutes
-#   --architectures LIST    what the device's code is compiled for, as CMake lists it (90-real;80-virtual)
-#   --results FILE          what to write (tests/gpu/RESULTS.md)
+#   --full                  counters, sizes of chunks and compute-sanitizer too; within ten minutes
+#   --architectures LIST    what the device's code is compiled for, as CMake lists it (90-real;80-virtual); on another
+#                           device the driver compiles it when a program starts, for which steps have too little time
+#   --built FOLDER          with --pack: packs what is in this build folder, and compiles nothing
+#   --results PATH          what to write (tests/gpu/RESULTS.md); into a folder the logs of all steps go too
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 usage() {
-  sed -n '2,12s/^# \{0,1\}//p' "$0"
+  sed -n '2,20s/^# \{0,1\}//p' "$0"
   exit "$1"
 }
 
 mode=all
-folder=build/gpu_check
+pack=$root/build/gpu_check
+built=
 full=
 architectures='90-real;80-virtual'
-results=tests/gpu/RESULTS.md
+results=$root/tests/gpu/RESULTS.md
 while [ $# -gt 0 ]; do
   case "$1" in
-    --pack | --run | --architectures | --results) [ $# -ge 2 ] || usage 2 >&2 ;;&
+    --pack | --run | --built | --architectures | --results) [ $# -ge 2 ] || usage 2 >&2 ;;&
     --pack | --run)
       mode=${1#--}
-      folder=$2
+      pack=$(realpath -m "$2")
+      shift
+      ;;
+    --built)
+      built=$(realpath -m "$2")
       shift
       ;;
     --architectures)
@@ -36,7 +45,8 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --results)
-      results=$2
+      results=$(realpath -m "$2")
+      [[ $2 != */ ]] || mkdir -p "$results"
       shift
       ;;
     --full) full=1 ;;
@@ -45,9 +55,10 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+[ -z "$built" ] || [ "$mode" = pack ] || usage 2 >&2
 
 if [ "$mode" != run ]; then
-  tools/gpu_pack.sh "$folder" "$architectures"
+  "$root/tools/gpu_pack.sh" "$pack" "$architectures" "$built"
   [ "$mode" = all ] || exit 0
 fi
-exec tools/gpu_measure.sh "$folder" "$results" ${full:+--full}
+exec "$root/tools/gpu_measure.sh" "$pack" "$results" ${full:+--full}

@@ -1,27 +1,23 @@
 #!/usr/bin/env bash
-# Tests and measures on a GPU with the programs that gpu_pack.sh gathered. RESULTS is written anew after every few
-# steps, so that a run which is cut short leaves what it has seen. A step that fails is noted there, the others still
-# run, and the exit code is 1 at the end.
+# Tests and measures on a GPU with the programs that gpu_pack.sh packed. Every step has a limit of its own, and the
+# results are written anew between steps, so that a step which fails, hangs or crashes takes nothing but itself; the exit
+# code is 1 then. Without a GPU that the programs can use it is 77.
 #
-# usage: gpu_measure.sh FOLDER RESULTS [--full]
+# usage: gpu_measure.sh PACK RESULTS [--full]     a file or a folder each
 set -uo pipefail
 
-folder=$(cd "$1" && pwd) || exit 2
-results=$(realpath "$2") || exit 2
 full=${3-}
-limit=$([ -n "$full" ] && echo 570 || echo 470)
+limit=$([ -n "$full" ] && echo 590 || echo 475)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+folder=$1
+results=$2
+logs=
 failed=0
+sum_of_limits=0
 rank=32
 
-# Programs look for cuBLAS on this path first: that of the Python in use, since they know no folder of a virtual
-# environment. The libraries of the pack they find by themselves.
-for python in "${VIRTUAL_ENV-}/bin" "$(dirname "$(command -v python3 || echo /none)")"; do
-  for library in "$python"/../lib/python3*/site-packages/nvidia/*/lib/libcublas.so.*; do
-    [ ! -e "$library" ] || export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$(dirname "$library")
-  done
-done
+source "$(dirname "${BASH_SOURCE[0]}")/gpu_results.sh"
 
 say() { echo "gpu_check.sh: $*" >&2; }
 
@@ -33,308 +29,280 @@ limited() {
   timeout -k 5 "$((seconds < left ? seconds : left))" "$@"
 }
 
-# What a step that ended with a code has to say; its errors are in a file.
-excuse() {
-  local code=$1 errors=$2
-  if [ "$code" -eq 124 ] || [ "$code" -eq 137 ]; then
-    echo "FAILED: no time was left for it, or it took too long"
+# How a command ended, with the last line of the files that it printed to.
+outcome() {
+  local code=$1
+  shift
+  if [ "$code" -eq 0 ]; then
+    echo ok
+  elif [ "$code" -eq 124 ] || [ "$code" -eq 137 ]; then
+    echo "FAILED: it took too long"
+  elif [ "$code" -gt 128 ]; then
+    echo "FAILED: it crashed by signal $((code - 128))"
   else
-    echo "FAILED with exit code $code: $(tail -n 1 "$errors")"
+    echo "FAILED with exit code $code: $(cat "$@" | tail -n 1)"
   fi
 }
 
-# The programs of the CUDA release that the driver supports: each says why it cannot use a GPU, and ends with 77.
-choose_programs() {
-  local code=1
-  echo "no test_gpu in $folder" >"$work/probe"
-  for bin in "$folder" "$folder/cuda12"; do
-    [ -x "$bin/test_gpu" ] || continue
-    "$bin/test_gpu" --gtest_filter=- >"$work/probe" 2>&1
-    code=$?
-    [ "$code" -ne 0 ] || return 0
-    [ "$code" -ne 77 ] || say "$(tail -n 1 "$work/probe")"
+problem() {
+  failed=1
+  echo "- $*" >>"$work/problems"
+}
+
+# Also writes what is known so far, whatever becomes of the step.
+begin_step() {
+  publish
+  step=$1 step_limit=$2 step_begin=$SECONDS
+  sum_of_limits=$((sum_of_limits + step_limit))
+}
+
+end_step() {
+  echo "| $step | $step_limit | $((SECONDS - step_begin)) | $1 |" >>"$work/steps"
+  [[ $1 != FAILED* ]] || problem "$step: $1"
+}
+
+# Runs a command as a step of so many seconds at most. Its output is NAME.log, its errors NAME.err.
+run_step() {
+  local code
+  say "$1, up to $2 s, after $SECONDS s"
+  begin_step "$1" "$2"
+  limited "$2" "${@:3}" >"$work/$1.log" 2>"$work/$1.err"
+  code=$?
+  end_step "$(outcome "$code" "$work/$1.log" "$work/$1.err")"
+  return "$code"
+}
+
+unpack() {
+  [ -f "$folder" ] || return 0
+  mkdir "$work/pack"
+  if ! tar -C "$work/pack" -xf "$folder" 2>"$work/unpack.err"; then
+    say "$folder cannot be unpacked: $(tail -n 1 "$work/unpack.err"); where zstd is missing, take a pack in .tar.gz"
+    exit 1
+  fi
+  folder=$work/pack
+}
+
+# The loader's own words for a C library that is too old name none of this.
+check_glibc() {
+  local needed have
+  needed=$(cat "$folder/glibc" 2>/dev/null)
+  have=$(ldd --version 2>/dev/null | head -n 1 | grep -oE '[0-9]+\.[0-9]+$')
+  if [ -n "$needed" ] && [ -n "$have" ] && [ "$(printf '%s\n' "$needed" "$have" | sort -V | head -n 1)" != "$needed" ]; then
+    say "the programs need glibc $needed, but this machine has $have: pack them on a system that is as old"
+    exit 1
+  fi
+}
+
+# Programs look for cuBLAS on this path first: that of the Python in use. The libraries of the pack they find by
+# themselves.
+find_cublas() {
+  local python library
+  python=$(dirname "$(command -v python3 || echo /none)")
+  for library in "$python"/../lib/python3*/site-packages/nvidia/*/lib/libcublas.so.*; do
+    [ ! -e "$library" ] || export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$(dirname "$library")
   done
-  [ "$code" -ne 77 ] || exit 6
-  say "$(tail -n 1 "$work/probe")"
+}
+
+# The programs of the CUDA release that the driver supports: each says why it cannot use a GPU, and ends with 77. What
+# starts is taken, also if something else is wrong with it.
+choose_programs() {
+  local candidate code last=1
+  echo "no test_gpu in $folder" >"$work/probe"
+  for candidate in "$folder" "$folder/cuda12"; do
+    [ -x "$candidate/test_gpu" ] || continue
+    begin_step probe 15
+    limited 15 "$candidate/test_gpu" '--gtest_filter=-*' >"$work/probe" 2>&1
+    code=$?
+    case $code in
+      77 | 126 | 127)
+        say "$(tail -n 1 "$work/probe")"
+        [ "$last" -eq 77 ] || last=$code
+        continue
+        ;;
+    esac
+    bin=$candidate
+    device=$(sed -n 's/^on //p' "$work/probe")
+    end_step "$(outcome "$code" "$work/probe")"
+    return
+  done
+  [ "$last" -ne 1 ] || say "$(tail -n 1 "$work/probe")"
+  [ "$last" -ne 77 ] || exit 77
   exit 1
 }
 
-ask_gpu() {
-  command -v nvidia-smi >/dev/null || { echo "unknown: no nvidia-smi here"; return; }
-  limited 20 nvidia-smi "--query-gpu=$1" --format=csv,noheader 2>/dev/null | head -n 1 | grep . ||
-    echo "unknown to nvidia-smi"
-}
-
-# Rows of a table: what the driver says of the GPU. No model of it is known here.
+# What the driver says of the GPU. No model of it is known here.
 describe_gpu() {
-  cat <<END
-| GPU | $(ask_gpu name) |
-| driver, compute capability, memory | $(ask_gpu driver_version,compute_cap,memory.total) |
-| clocks of multiprocessors and memory, at most | $(ask_gpu clocks.max.sm,clocks.max.memory) |
-| link: generation, lanes | $(ask_gpu pcie.link.gen.max,pcie.link.width.max) |
-END
+  command -v nvidia-smi >/dev/null || return 0
+  run_step describe 10 nvidia-smi --format=csv,noheader \
+    --query-gpu=driver_version,compute_cap,memory.total,clocks.max.sm,clocks.max.memory,pcie.link.gen.max,pcie.link.width.max
 }
 
+# A process for each suite: after an invalid access no test of a process passes. A device has its own order of threads
+# and streams, so that one of each that the emulator tries is enough.
 run_tests() {
-  say "tests"
-  # A device has its own order of threads and streams: one of each that the emulator tries is enough.
-  limited 200 "$bin/test_gpu" --gtest_brief=1 --gtest_filter='*:-*/reverse*:*/shuffled*:*/lazy*' >"$work/tests.log" 2>&1
-  local code=$?
-  tail -n 25 "$work/tests.log" >&2
-  tests=$(grep -E '^\[  (PASSED|FAILED)  \] [0-9]' "$work/tests.log" | paste -sd ' ')
-  [ "$code" -ne 0 ] || return 0
-  failed=1
-  echo "tests: $(excuse "$code" "$work/tests.log")" >>"$work/problems"
-  grep -E '^\[  FAILED  \] [A-Za-z]' "$work/tests.log" | sort -u | head -n 20 >>"$work/problems"
+  local seconds=90 suite suites left code passed=0 bad=0 skipped=0 without='-*/reverse*:*/shuffled*:*/lazy*'
+  say "tests, up to $seconds s, after $SECONDS s"
+  begin_step tests $seconds
+  limited 10 "$bin/test_gpu" --gtest_list_tests "--gtest_filter=*$without" >"$work/list" 2>&1 ||
+    problem "tests: the list: $(outcome $? "$work/list")"
+  mapfile -t suites < <(grep -oE '^[A-Za-z0-9_/]+\.' "$work/list")
+  for suite in ${suites[@]+"${suites[@]}"}; do
+    left=$((step_begin + seconds - SECONDS))
+    if [ "$left" -le 0 ]; then
+      problem "tests: no time was left for ${suite%.}"
+      continue
+    fi
+    limited $((left < 30 ? left : 30)) "$bin/test_gpu" --gtest_color=no "--gtest_filter=$suite*$without" \
+      >"$work/suite" 2>&1
+    code=$?
+    cat "$work/suite" >>"$work/tests.log"
+    passed=$((passed + $(grep -c '^\[       OK \]' "$work/suite")))
+    skipped=$((skipped + $(grep -c '^\[  SKIPPED \].*ms)' "$work/suite")))
+    [ "$code" -ne 0 ] || continue
+    grep -oE '^\[  FAILED  \] [A-Za-z][^ ,]*' "$work/suite" | sort -u | sed 's/.*\] //' >"$work/names"
+    bad=$((bad + $(wc -l <"$work/names")))
+    while read -r name; do problem "tests: $name failed"; done <"$work/names"
+    [ "$code" -eq 1 ] && [ -s "$work/names" ] ||
+      problem "tests: $(grep '^\[ RUN' "$work/suite" | tail -n 1 | sed 's/.*\] //'): $(outcome "$code" "$work/suite")"
+    grep -A 8 -E 'Failure$|^unknown file|what\(\)' "$work/suite" | head -n 40 >>"$work/failures"
+  done
+  tests="$passed passed, $bad failed, $skipped skipped, of ${#suites[@]} suites"
+  end_step "$tests"
 }
 
 # Makes a container and writes its number of nonzeros into a file beside it.
 generate() {
-  local name=$1 shape=$2 nnz=$3
-  shift 3
-  say "making $name, $shape, after $SECONDS s"
-  if ! limited 120 "$bin/blco-gen" --shape "$shape" --nnz "$nnz" --skew 2 --counts -o "$work/$name.blco" "$@" \
-    >"$work/$name.gen" 2>"$work/$name.err"; then
-    failed=1
-    echo "$name could not be made: $(tail -n 1 "$work/$name.err")" >>"$work/problems"
-    return 1
-  fi
-  sed -n 's/.*(\([0-9,]*\) nonzeros.*/\1/p' "$work/$name.gen" >"$work/$name.nnz"
+  local name=$1 seconds=$2 shape=$3 nnz=$4
+  shift 4
+  rm -f "$work/$name.blco"
+  run_step "$name-make" "$seconds" "$bin/blco-gen" --shape "$shape" --nnz "$nnz" --skew 2 --counts \
+    -o "$work/$name.blco" "$@" || return
+  sed -n 's/.*(\([0-9,]*\) nonzeros.*/\1/p' "$work/$name-make.log" >"$work/$name.nnz"
 }
 
-# Measures a container and keeps the table under a label. What this program has no word for is no failure.
+# Measures a container as the step NAME-KIND and keeps the table.
 bench() {
-  local label=$1 name=$2 code
-  shift 2
+  local name=$1 kind=$2 seconds=$3
+  shift 3
   [ -s "$work/$name.blco" ] || return 0
-  say "measuring $label after $SECONDS s"
-  limited 100 "$bin/blco-bench" "$work/$name.blco" --rank $rank --device cuda "$@" \
-    >"$work/$label.log" 2>"$work/$label.err"
-  code=$?
-  {
-    printf '\n### %s: %s\n\n' "$label" "$*"
-    if [ "$code" -eq 0 ]; then
-      printf '```\n%s\n```\n' "$(cat "$work/$label.log")"
-    elif grep -qE 'is not one of|unknown argument' "$work/$label.err"; then
-      echo "Not measured: $(tail -n 1 "$work/$label.err")"
-    else
-      failed=1
-      excuse "$code" "$work/$label.err"
-      echo "$label: $(excuse "$code" "$work/$label.err")" >>"$work/problems"
-    fi
-  } >>"$work/details.md"
+  run_step "$name-$kind" "$seconds" "$bin/blco-bench" "$work/$name.blco" --rank $rank --device cuda "$@"
+  read_speeds "$name-$kind"
+  printf '\n### %s: %s\n\n```\n%s\n```\n' "$name-$kind" "$*" "$(cat "$work/$name-$kind.log")" >>"$work/details"
 }
 
-# Millions of nonzeros a second, the mean over the modes, from the table under a label; "-" where it is not there.
-speed() {
-  awk -v place="$2" -v resolution="$3" '
-    $1 == place && ($2 == resolution || resolution == "*") && $3 == "mean" { value = $4 }
-    END { print value == "" ? "-" : value }' "$work/$1.log" 2>/dev/null || echo -
+# How fast a container's file is read without the page cache, and where it lies.
+describe_disk() {
+  local file=$work/A.blco raw
+  [ -s "$file" ] || return 0
+  sum_of_limits=$((sum_of_limits + 5))
+  raw=$(limited 5 dd if="$file" of=/dev/null bs=4M iflag=direct 2>&1 | sed -n 's/.*, //p' | tail -n 1)
+  disk="The file of $(($(stat -c %s "$file") >> 20)) MiB has just been written, so most of it may lie in the page cache;
+dd reads it past the cache from $(stat -f -c %T "$file") at ${raw:-an unknown speed}."
 }
 
-share() { awk -v a="$1" -v b="$2" 'BEGIN { if (a + 0 > 0 && b + 0 > 0) printf "%.2f", a / b; else printf "-" }'; }
-
-# Nonzeros a second of a label in device memory and streamed, as two cells and their ratio.
-two_places() {
-  local memory streamed
-  memory=$(speed "$1" memory '*')
-  streamed=$(speed "$1" streamed '*')
-  printf '%s | %s | %s |\n' "$memory" "$streamed" "$(share "$streamed" "$memory")"
-}
-
-print_speeds() {
-  local name kind values=()
-  printf '| tensor | nonzeros | precision or variant | auto | register | hierarchical | streamed | streamed / auto |\n'
-  printf '| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |\n'
-  for name in "${tensors[@]}"; do
-    for kind in "${kinds[@]}"; do
-      local label=$name-$kind memory streamed
-      memory=$(speed "$label" memory auto)
-      streamed=$(speed "$label" streamed auto)
-      [ "$kind" != f64 ] || values+=("$memory")
-      printf '| %s | %s | %s | %s | %s | %s | %s | %s |\n' "$name" "$(cat "$work/$name.nnz" 2>/dev/null || echo -)" \
-        "$kind" "$memory" "$(speed "$label" memory register)" "$(speed "$label" memory hierarchical)" "$streamed" \
-        "$(share "$streamed" "$memory")"
-    done
+# Our kernel and its variants in device memory, each a step of so many seconds at most.
+measure_kernels() {
+  local name=$1 seconds=$2 kind
+  for kind in "${kinds[@]}"; do
+    case $kind in
+      blocks-*) bench "$name" "$kind" "$seconds" --resolution auto --blocks "${kind#*-}" ;;
+      wide*) bench "$name" "$kind" "$seconds" --resolution auto --variant "$kind" ;;
+      mixed | f32) bench "$name" "$kind" "$seconds" --resolution auto --precision "$kind" ;;
+      *) bench "$name" "$kind" "$seconds" --resolution "$([ "$name" = A ] && echo all || echo auto)" ;;
+    esac
   done
-  printf '%s\n' "${values[@]}" | awk '
-    $1 + 0 <= 0 { lacks = 1 }
-    { sum += log($1 + 0 > 0 ? $1 : 1); count++ }
-    END { if (!lacks) printf "\nGeometric mean of the tensors in f64, auto, in memory: %.1f\n", exp(sum / count) }'
 }
 
-print_table() {
-  local heading=$1 prefix=$2 one
-  shift 2
-  printf '| %s | in memory | streamed | ratio |\n| ---: | ---: | ---: | ---: |\n' "$heading"
-  for one in "$@"; do printf '| %s | %s\n' "$one" "$(two_places "$prefix$one")"; done
-}
-
-publish() {
-  {
-    cat <<END
-# What GPUs have seen
-
-Written by \`tools/gpu_check.sh${full:+ $full}\` in $SECONDS s.
-
-| | |
-| --- | --- |
-| date | $(date -u +%F) |
-$gpu
-| programs | $(cat "$folder/commit"), in ${bin#"$(dirname "$folder")"/} |
-| tests | $tests |
-| compute-sanitizer memcheck | $memcheck |
-| compute-sanitizer racecheck | $racecheck |
-
-Measured speeds, of f64 and then of f32, which shares below are relative to:
-
-$(for precision in f64 f32; do sed -n 's/^device */- /p' "$work/${tensors[0]}-$precision.log" 2>/dev/null; done)
-
-END
-    if [ -s "$work/problems" ]; then printf '## Problems\n\n%s\n\n' "$(sed 's/^/- /' "$work/problems")"; fi
-    cat <<END
-## Speeds
-
-Millions of nonzeros a second and mode, rank $rank: all chunks in device memory with each resolution; then all of them
-streamed from pinned host memory. Variants are f64; \`blco-bench --help\` says what they are.
-
-$(print_speeds)
-
-## Nonzeros a launch
-
-${tensors[0]}, f64, auto.
-
-$(print_table 'chunk' chunk- "${chunks[@]}")
-
-## Lanes
-
-${tensors[0]}, f64, auto, streamed from pinned memory.
-
-$(print_table 'lanes' lanes- "${lanes[@]}")
-
-## From disk
-
-${tensors[0]}, f64, auto, nothing kept in device or host memory. $disk
-
-$(print_table 'lanes' disk- 4)
-
-## Counters of one launch
-
-${tensors[0]}, f64, the MTTKRP kernel by itself.
-
-$counters
-
-## Tables
-END
-    cat "$work/details.md"
-  } >"$results.new" && mv "$results.new" "$results"
-}
-
-# What ncu prints of one launch, as far as it concerns caches, memory, issue slots and stalls.
+# What ncu prints of one launch, as far as it concerns caches, memory, issue slots and stalls. The first pass launches
+# every chunk by itself, later ones 16 together.
 profile() {
-  local what=$1 wanted=$2 code
+  local name=$1 wanted=$2 nnz chunks
   shift 2
-  limited 60 ncu --clock-control none --kernel-name regex:mttkrp --launch-skip 3 --launch-count 1 "$@" \
-    "$bin/blco-bench" "$work/${tensors[0]}.blco" --rank $rank --device cuda --resolution auto --repeats 1 \
-    >"$work/ncu.log" 2>&1
-  code=$?
-  if grep -q ERR_NVGPUCTRPERM "$work/ncu.log"; then
-    echo "$what: not measured, the driver does not permit counters to this user."
-  elif ! grep -E "$wanted" "$work/ncu.log" >"$work/ncu.lines"; then
-    echo "$what: not measured, ncu ended with code $code: $(grep -E '==(ERROR|WARNING)==' "$work/ncu.log" | tail -n 1)"
+  nnz=$(tr -d , <"$work/A.nnz")
+  chunks=$(((nnz + (1 << 20) - 1) >> 20))
+  run_step "$name" 25 ncu --clock-control none --kernel-name regex:mttkrp --launch-skip "$chunks" --launch-count 1 "$@" \
+    "$bin/blco-bench" "$work/A.blco" --rank $rank --device cuda --resolution auto --repeats 1
+  if grep -q ERR_NVGPUCTRPERM "$work/$name.log"; then
+    counters+=${counters:+$'\n\n'}"$name: not measured, the driver does not permit counters to this user."
+  elif ! grep -E "$wanted" "$work/$name.log" >"$work/lines"; then
+    counters+=${counters:+$'\n\n'}"$name: not measured: $(grep -E '==(ERROR|WARNING)==' "$work/$name.log" | tail -n 1)"
   else
-    printf '%s:\n\n```\n%s\n```\n' "$what" "$(cat "$work/ncu.lines")"
+    counters+=${counters:+$'\n\n'}"$name:"$'\n\n```\n'"$(cat "$work/lines")"$'\n```'
   fi
 }
 
 profile_kernel() {
+  [ -s "$work/A.blco" ] || return 0
   if ! command -v ncu >/dev/null; then
-    echo "Not measured: no ncu here."
+    counters='Not measured: no ncu here.'
     return
   fi
+  counters=
   local stalls=() reason
   for reason in long_scoreboard short_scoreboard wait barrier lg_throttle mio_throttle math_pipe_throttle not_selected \
     no_instruction membar; do
     stalls+=("smsp__average_warps_issue_stalled_${reason}_per_issue_active.ratio")
   done
-  profile 'Throughput, hit rates, issue slots, occupancy' \
+  profile throughput \
     'mttkrp|Hit Rate|Throughput|Issue|Eligible|Occupancy|Registers|Duration|Max Bandwidth|Mem Busy' \
     --section SpeedOfLight --section MemoryWorkloadAnalysis --section SchedulerStats --section WarpStateStats \
     --section Occupancy --section LaunchStats
-  echo
-  profile 'Warps that wait per instruction issued, by reason' 'stalled' --metrics "$(IFS=,; echo "${stalls[*]}")"
+  profile stalls stalled --metrics "$(IFS=,; echo "${stalls[*]}")"
 }
 
 sanitize() {
-  local tool=$1
   if ! command -v compute-sanitizer >/dev/null; then
-    echo "not run: no compute-sanitizer here"
-  elif limited 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$bin/test_gpu" --gtest_brief=1 \
-    --gtest_filter='*EveryRankThatHasAKernelOfItsOwn/forward*:*AChangeOfKey/forward*:*UpdatesRows*/eager' \
-    >"$work/$tool.log" 2>&1; then
-    echo "clean"
-  else
-    excuse $? "$work/$tool.log"
+    sanitized[$1]="not run: no compute-sanitizer here"
+    return
   fi
+  run_step "$1" 30 compute-sanitizer --tool "$1" --error-exitcode 9 "$bin/test_gpu" --gtest_brief=1 \
+    "--gtest_filter=$sanitized_tests" && sanitized[$1]=clean || sanitized[$1]="FAILED, see below"
 }
 
-# How fast the container's file is read without the page cache, and where it lies.
-describe_disk() {
-  local file=$work/${tensors[0]}.blco raw
-  raw=$(limited 30 dd if="$file" of=/dev/null bs=4M iflag=direct 2>&1 | sed -n 's/.*, //p' | tail -n 1)
-  echo "The file of $(($(stat -c %s "$file") >> 20)) MiB has just been written, so most of it may lie in the page" \
-    "cache; dd reads it past the cache from $(stat -f -c %T "$file") at ${raw:-an unknown speed}."
-}
+tests='not run yet' counters='Not measured: give --full.' disk=''
+declare -A sanitized=([memcheck]='not run' [racecheck]='not run')
+sanitized_tests='*EveryRankThatHasAKernelOfItsOwn/forward*:*AChangeOfKey/forward*:*UpdatesRows*/eager'
+tensors=(A words H)
+kinds=(usual blocks-2 blocks-3 wide wide-deep mixed f32)
+: >"$work/details"
+: >"$work/steps"
 
-tests='' counters='Not measured yet.' disk='' memcheck='not run: give --full' racecheck='not run: give --full'
-tensors=(NELL-2 Enron Amazon)
-# What is measured of each tensor: a precision, or another variant of the kernel in f64.
-kinds=(f64 wide wide-deep mixed f32)
-chunks=(262144 1048576 4194304)
-lanes=(2 4 8)
-declare -A shapes=([NELL-2]=12092x9184x28818 [Enron]=6066x5699x244268x1176 [Amazon]=4821207x1774269x1805187)
-declare -A entries=([NELL-2]=77000000 [Enron]=54000000 [Amazon]=80000000)
-: >"$work/details.md"
-
+unpack
+check_glibc
+find_cublas
+if [[ $results == */ ]] || [ -d "$results" ]; then
+  logs=$results
+  results=$results/RESULTS.md
+fi
 choose_programs
-gpu=$(describe_gpu)
+mkdir -p "$(dirname "$results")" || exit 2
+describe_gpu
 run_tests
-publish
 
-# Tensors with the shapes of NELL-2, Enron and Amazon reviews, and half of these nonzeros unless --full is given.
-for name in "${tensors[@]}"; do
-  [ -n "$full" ] || entries[$name]=$((entries[$name] / 2))
-  generate "$name" "${shapes[$name]}" "${entries[$name]}" || continue
-  for kind in "${kinds[@]}"; do
-    case $kind in
-      f64) bench "$name-f64" "$name" --precision f64 --resolution all --resident-share 0 ;;
-      wide*) bench "$name-$kind" "$name" --precision f64 --variant "$kind" --resolution auto ;;
-      *) bench "$name-$kind" "$name" --precision "$kind" --resolution auto --resident-share 0 ;;
-    esac
-  done
-  [ "$name" = "${tensors[0]}" ] || rm "$work/$name.blco"
-  publish
-done
+# A has the shape of NELL-2, words that of counted words, H modes whose factors no cache holds.
+shape_of_a=12092x9184x28818
+generate A 12 $shape_of_a 38500000 && measure_kernels A 10
+generate words 12 200x79x28600 20000000 && measure_kernels words 8
+generate H 15 2000000x1000000x3000000 40000000 && measure_kernels H 8
+rm -f "$work/words.blco" "$work/H.blco"
 
-first=${tensors[0]}
-counters=$(profile_kernel)
-for count in "${lanes[@]}"; do
-  bench "lanes-$count" "$first" --resolution auto --lanes "$count" --resident-share 0
-done
-publish
-if [ -s "$work/$first.blco" ]; then disk=$(describe_disk); fi
-bench disk-4 "$first" --resolution auto --lanes 4 --resident-share 0 --host-share 0
-publish
-for nnz in "${chunks[@]}"; do
-  generate "$first" "${shapes[$first]}" "${entries[$first]}" --chunk-nnz "$nnz" || continue
-  bench "chunk-$nnz" "$first" --resolution auto --resident-share 0
-done
+run_step A-roofline 15 "$bin/blco-bench" --roofline --device cuda
+bench A streamed 10 --resolution auto --resident-share 0
+bench A lanes-2 8 --resolution auto --resident-share 0 --lanes 2
+bench A lanes-8 8 --resolution auto --resident-share 0 --lanes 8
+describe_disk
+bench A disk 12 --resolution auto --resident-share 0 --host-share 0
+bench A loss 8 --resolution auto --loss poisson
+generate formats 8 $shape_of_a 4000000 && bench formats all 40 --format all --repeats 10
 
 if [ -n "$full" ]; then
-  memcheck=$(sanitize memcheck)
-  racecheck=$(sanitize racecheck)
-  [[ $memcheck$racecheck != *FAILED* ]] || failed=1
+  profile_kernel
+  sanitize memcheck
+  sanitize racecheck
+  for nnz in 262144 4194304; do
+    generate A 12 $shape_of_a 38500000 --chunk-nnz $nnz && bench A "chunk-$nnz" 8 --resolution auto --resident-share 0
+  done
 fi
 publish
-say "wrote $2 after $SECONDS s"
+say "wrote $results after $SECONDS s; all limits together: $sum_of_limits s"
 exit "$failed"

@@ -1,18 +1,27 @@
 #!/usr/bin/env bash
-# Gathers what tools/gpu_check.sh --run needs on a machine without a compiler: programs, libraries, the commit's name.
-# With a CUDA 12 compiler here, programs for drivers of CUDA 12 too; else it compiles the device's code against the
-# headers of CUDA 12 as a check.
+# Packs what tools/gpu_check.sh --run needs on a machine without a compiler: programs, libraries, the commit's name, the
+# C library's version that they need. With a CUDA 12 compiler here, programs for drivers of CUDA 12 too; else it
+# compiles the device's code against the headers of CUDA 12 as a check.
 #
-# usage: gpu_pack.sh FOLDER ARCHITECTURES     the latter as in CMAKE_CUDA_ARCHITECTURES
+# usage: gpu_pack.sh PACK ARCHITECTURES [BUILT]
 #
-# NVCC12 names the compiler of CUDA 12; without it, /usr/local/cuda-12* is looked at.
+# PACK is a folder to fill, or a file named *.tar.*. ARCHITECTURES are as in CMAKE_CUDA_ARCHITECTURES. With BUILT, a build
+# folder, nothing is compiled. NVCC12 names the compiler of CUDA 12; without it, /usr/local/cuda-12* is looked at.
 set -euo pipefail
+pack=$1
+architectures=$2
+built=${3-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-folder=$1
-architectures=$2
 programs=(test_gpu blco-gen blco-bench)
-max_mib=64
+max_mib=40  # what can be carried, with room for the working tree
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+folder=$work/pack
+case "$pack" in
+  *.tar.*) ;;
+  *) folder=$pack ;;
+esac
 
 say() { echo "gpu_check.sh: $*" >&2; }
 
@@ -20,27 +29,31 @@ say() { echo "gpu_check.sh: $*" >&2; }
 build() {
   local where=$1
   shift
-  # Programs find the libraries beside them by themselves: an LD_LIBRARY_PATH would be that of ncu and nvidia-smi too.
-  cmake --preset cuda -B "$where" -DBLCO_TESTS=ON "-DCMAKE_CUDA_ARCHITECTURES=$architectures" \
-    '-DCMAKE_BUILD_RPATH=$ORIGIN/lib;$ORIGIN/../lib' '-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags' "$@" >&2
-  cmake --build "$where" -j"$(nproc)" --target "${programs[@]}" >&2
+  cmake --preset cuda -B "$where" -DBLCO_TESTS=ON "-DCMAKE_CUDA_ARCHITECTURES=$architectures" "$@" >&2
+  cmake --build "$where" -j"$(nproc)" --target "${programs[@]/#/packed_}" >&2
 }
 
-# The programs of a build, and all shared libraries that they load but those of the C library and the driver. cuBLAS, of
-# some hundred MB, is found where they run.
+# The programs of a build, as tests/gpu links them to travel, and the shared libraries that they load but those of the C
+# library and the driver. cuBLAS, of some hundred MB, is found where they run.
 gather() {
-  local from=$1 to=$2
+  local from=$1/bin/packed to=$2
   mkdir -p "$to" "$folder/lib"
   for program in "${programs[@]}"; do
-    strip -o "$to/$program" "$from/bin/$program"
-    if ldd "$from/bin/$program" | grep -q libcublas; then
+    strip -o "$to/$program" "$from/$program"
+    if ldd "$from/$program" | grep -q libcublas; then
       say "$program links cuBLAS, and would not start where that is missing"
       exit 1
     fi
-    ldd "$from/bin/$program" | awk '$3 ~ /^\// { print $3 }' |
+    ldd "$from/$program" | awk '$3 ~ /^\// { print $3 }' |
       { grep -Ev '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*|libcuda)\.so' || true; } |
-      while read -r library; do cp -Lu "$library" "$folder/lib/"; done
+      while read -r library; do strip -o "$folder/lib/$(basename "$library")" "$library"; done
   done
+}
+
+# The newest version of the C library whose symbols the pack uses.
+glibc_version() {
+  find "$folder" -type f -exec objdump -T {} + | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1 |
+    sed 's/.*_//'
 }
 
 find_nvcc12() {
@@ -98,29 +111,39 @@ check_headers12() {
     "PyPI has no nvcc 12 to make programs with: set NVCC12"
 }
 
-nvcc=${CUDACXX:-nvcc}
-command -v "$nvcc" >/dev/null || {
-  say "no nvcc here; build with --pack where there is one, and run with --run"
-  exit 7
+build_all() {
+  local nvcc=${CUDACXX:-nvcc} nvcc12 small=
+  command -v "$nvcc" >/dev/null || {
+    say "no nvcc here; build with --pack where there is one, and run with --run"
+    exit 7
+  }
+  tools/install_dependencies.sh --tests
+  # Of machine code, what zstd leaves is a tenth. Drivers of CUDA 13 know how to read it.
+  if "$nvcc" --help | grep -q -e --compress-mode; then small=--compress-mode=size; fi
+  build build/cuda "-DCMAKE_CUDA_FLAGS=$small"
+  gather build/cuda "$folder"
+  nvcc12=$(find_nvcc12)
+  if [ -n "$nvcc12" ]; then
+    build build/cuda12 "-DCMAKE_CUDA_COMPILER=$nvcc12"
+    gather build/cuda12 "$folder/cuda12"
+  else
+    check_headers12
+  fi
 }
-tools/install_dependencies.sh --tests
-# Of machine code, what zstd leaves is a tenth. Drivers of CUDA 13 know how to read it.
-small=
-if "$nvcc" --help | grep -q -e --compress-mode; then small=--compress-mode=size; fi
-build build/cuda "-DCMAKE_CUDA_FLAGS=$small"
-rm -rf "${folder:?}/lib" "$folder/cuda12"
-gather build/cuda "$folder"
-nvcc12=$(find_nvcc12)
-if [ -n "$nvcc12" ]; then
-  build build/cuda12 "-DCMAKE_CUDA_COMPILER=$nvcc12"
-  gather build/cuda12 "$folder/cuda12"
-else
-  check_headers12
-fi
+
+if [ "$folder" = "$pack" ]; then rm -rf "${folder:?}/lib" "$folder/cuda12"; fi
+if [ -n "$built" ]; then gather "$built" "$folder"; else build_all; fi
+glibc=$(glibc_version)
+echo "$glibc" >"$folder/glibc"
 git rev-parse --short HEAD >"$folder/commit"
 [ -z "$(git status --porcelain)" ] || echo "$(cat "$folder/commit") and changes" >"$folder/commit"
-du -k "$folder" "$folder"/* | sort -rn | awk '{ printf "gpu_check.sh: %6.1f MiB  %s\n", $1 / 1024, $2 }' >&2
-if [ "$(du -sk "$folder" | cut -f1)" -gt $((max_mib << 10)) ]; then
+[ "$folder" != "$pack" ] || exit 0
+
+mkdir -p "$(dirname "$pack")"
+ZSTD_CLEVEL=12 tar -C "$folder" --owner=0 --group=0 -caf "$pack" .
+bytes=$(stat -c %s "$pack")
+say "$pack: $(awk "BEGIN { printf \"%.1f\", $bytes / 1048576 }") MiB, for glibc $glibc or newer"
+if [ "$bytes" -gt $((max_mib << 20)) ]; then
   say "over $max_mib MiB, which may be more than can be carried: give fewer --architectures"
   exit 1
 fi

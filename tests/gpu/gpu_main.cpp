@@ -1,4 +1,4 @@
-// Runs the tests if there is a GPU, and else says why it does not.
+// Runs the tests if there is a GPU, and else says why it does not. Lists them anywhere.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -8,6 +8,7 @@
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  if (GTEST_FLAG_GET(list_tests)) return RUN_ALL_TESTS();
   const blco::DeviceSearch found = blco::find_device();
   if (!found.limits) {
     std::printf("SKIPPED: no GPU: %s\n", found.text().c_str());
