@@ -89,7 +89,8 @@ check_headers12() {
   toolkit=$(dirname "$(dirname "$(readlink -f "$(command -v "$nvcc")")")")
   # The header of cuBLAS comes only with all of the library: the emulator's stands in, with the few calls.
   install -D tests/simt/include/cublas_v2.h "$wheels/cublas/cublas_v2.h"
-  local include=(-I. -I"$wheels/nvidia/cuda_runtime/include" -I"$wheels/nvidia/cuda_nvcc/include"
+  # One precision stands for all in sources that are compiled once for each.
+  local include=(-DBLCO_SUM=double -DBLCO_FACTOR=double -I. -I"$wheels/nvidia/cuda_runtime/include" -I"$wheels/nvidia/cuda_nvcc/include"
                  -I"$wheels/nvidia/cuda_cccl/include" -I"$wheels/cublas")
   for source in kernels/cuda/*.cu kernels/cuda/*.cpp; do
     count=$((count + 1))
