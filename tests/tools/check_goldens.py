@@ -28,7 +28,7 @@ def plant(folder):
     """Differences, and what must be said of each."""
     with h5py.File(folder / "als/m.h5", "r+") as file:
         file["weights"][0] *= 1 + 1e-9
-        file.attrs["seed"] += 1
+        file.attrs.modify("seed", file.attrs["seed"] + 1)
     yield "als/m.h5: @seed by 5.0e-01; weights by 1.0e-09"
     container = bytearray((folder / "gen-counts/t.blco").read_bytes())
     container[len(container) // 2] ^= 1

@@ -29,7 +29,7 @@ gen-spilled    blco-gen --shape 3000x2000x1000 --nnz 1000000 --skew 2 --chunk-nn
 line           blco-gen --shape 5000 --nnz 9000 --counts --chunk-nnz 999 -o @/t.blco
 flat           blco-gen --shape 4000x300 --nnz 30000 --counts --chunk-nnz 7000 -o @/t.blco
 deep           blco-gen --shape 30x20x10x12x7x5 --nnz 30000 --counts --chunk-nnz 7000 -o @/t.blco
-wide           blco-gen --shape 2000000x1500000x3000000x500 --nnz 30000 --skew 4 --counts --chunk-nnz 7000 -o @/t.blco
+wide           blco-gen --shape 120000x110000x130000x70000 --nnz 30000 --skew 4 --counts --chunk-nnz 7000 -o @/t.blco
 large-labelled blco-ingest large-text/t.tns --labels 0=inputs/3000.map --relabel frequency --chunk-nnz 50000 -o @/t.blco
 
 text           blco-ingest inputs/t.tns --chunk-nnz 5000 -o @/t.blco
@@ -50,7 +50,7 @@ table-bins     blco-ingest inputs/orders.csv --modes 'customer,ordered at:day:ev
                --missing unknown -o @/t.blco
 table-times    blco-ingest inputs/orders.csv --modes 'city,ordered at:month,ordered at:week,ordered at:minute'
                --missing skip -o @/t.blco --json
-table-spilled  blco-ingest inputs/orders.csv --modes 'order,note,product' --value price --missing none
+table-least    blco-ingest inputs/orders.csv --modes 'order,note,product' --value price --missing none
                --memory LEAST -o @/t.blco
 table-grown    blco-ingest inputs/orders.csv inputs/more.csv ORDERS --labels-from table/t.blco -o @/t.blco
 table-german   blco-ingest inputs/german.csv --modes 'user name,"item, long"' --value price --decimal ,
@@ -61,12 +61,11 @@ refused-model  blco-cpd large/t.blco --rank 4 --memory 1M -o @/m.h5
 
 large-als      blco-cpd large/t.blco --rank 16 --sweeps 6 -o @/m.h5
 large-least    blco-cpd large/t.blco --rank 16 --sweeps 3 --memory LEAST -o @/m.h5
+large-mixture  blco-cpd large/t.blco --rank 16 --sweeps 6 --memory 13MiB -o @/m.h5
+large-packed   blco-cpd large/t.blco --rank 16 --sweeps 6 --memory 18MiB -o @/m.h5 --json
 large-f32      blco-cpd large/t.blco --rank 16 --sweeps 6 --precision f32 -o @/m.h5
 large-two      blco-cpd large/t.blco --rank 9 --sweeps 4 --deterministic --threads 2 --memory LEAST -o @/m.h5 --json
-large-apr      blco-cpd large-labelled/t.blco --rank 7 --sweeps 2 --method apr --inner 3 -o @/m.h5
-large-gcp      blco-cpd large-labelled/t.blco --rank 7 --sweeps 1 --method gcp --loss poisson --evaluations 6 -o @/m.h5
 large-adam     blco-cpd large/t.blco --rank 7 --sweeps 2 --method gcp --loss huber:0.5 -o @/m.h5
-large-complete blco-cpd large/t.blco --rank 7 --sweeps 2 --method complete --ridge 0.5 -o @/m.h5
 high-rank      blco-cpd methods/counts.blco --rank 150 --sweeps 2 -o @/m.h5
 orders         blco-cpd table/t.blco --rank 4 -o @/m.h5
 orders-grown   blco-cpd table-grown/t.blco --init orders/m.h5 --sweeps 9 -o @/m.h5
@@ -83,6 +82,9 @@ ranks          blco-cpd methods/counts.blco --rank 1,2,5 --starts 2 --sweeps 5 -
 ranks-json     blco-cpd methods/counts.blco --rank 3,2 --sweeps 4 --nonnegative --json
 ranks-complete blco-cpd methods/ratings.blco --rank 2,3 --starts 2 --sweeps 6 --method complete
                --ridge 3 --validate methods/held-out.blco -o @/m-{rank}.h5
+rated          blco-gen --shape 60x50x40 --nnz 8000 --rank 2 --seed 3 --chunk-nnz 3000 -o @/t.blco
+rated-held-out blco-gen --shape 60x50x40 --nnz 900 --rank 2 --seed 3 --noise 0.1 -o @/t.blco
+validated      blco-cpd rated/t.blco --rank 2 --method complete --ridge 0.1 --validate rated-held-out/t.blco -o @/m.h5
 plan           blco-cpd large/t.blco --rank 16 --dry-run
 plan-least     blco-cpd large/t.blco --rank 16 --dry-run --memory LEAST --json
 plan-apr       blco-cpd large/t.blco --rank 16 --dry-run --method apr --memory LEAST --starts 3
@@ -117,7 +119,7 @@ predict-npz    blco-predict als/m.h5 inputs/small.npz -o @/p.csv --json
 predict-hdf5   blco-predict als/m.h5 inputs/t.h5:/list --summary
 predict-bare   blco-predict als/m.h5 inputs/bare.tns --without-values -o -
 predict-least  blco-predict large-als/m.h5 large/t.blco -o @/p.csv.zst --memory LEAST
-predict-labels blco-predict large-apr/m.h5 large-labelled/t.blco --top 50 -o @/p.csv --threads 2
+predict-label  blco-predict large-labelled-apr/m.h5 large-labelled/t.blco --top 50 -o @/p.csv --threads 2
 """
 REAL_JOBS = r"""
 uber           blco-ingest data/uber-head.tns.gz --mode-names date,hour,latitude,longitude -o @/t.blco
@@ -139,6 +141,7 @@ unhcr-complete blco-cpd unhcr/t.blco --rank 4 --sweeps 2 --method complete --rid
 uber-predict   blco-predict uber-apr/m.h5 uber/t.blco --top 100 --loss poisson -o @/p.csv
 uber-export    blco-export uber/t.blco -o @/t.tns
 """
+METHODS = {"als": "", "apr": "--inner 2", "gcp": "--loss poisson --evaluations 3", "complete": "--ridge 1"}
 # As METHOD_JOBS, which they extend.
 FITS = METHOD_JOBS | {
     "als, ridge and l1": ("counts.blco", ["--ridge", "0.5", "--l1", "0.3"]),
@@ -168,11 +171,11 @@ def make_jobs(has_data):
         jobs[f"compression-{word}"] = f"blco-ingest large-text/t.tns --compression {word} -o @/t.blco"
     for word in ("sum", "first", "last", "max", "mean", "count"):
         jobs[f"duplicates-{word}"] = f"blco-ingest inputs/t.tns --duplicates {word} -o @/t.blco"
-    for tensor in ("line", "flat", "deep", "wide", "gen-counts", "spilled-two"):
-        for method, options in {"als": "", "apr": "--inner 2", "gcp": "--loss poisson --evaluations 3",
-                                "complete": "--ridge 1"}.items():
-            jobs[f"{tensor}-{method}"] = (f"blco-cpd {tensor}/t.blco --rank 3 --sweeps 2 --method {method} {options}"
-                                          " -o @/m.h5")
+    for tensor in ("line", "flat", "deep", "wide", "gen-counts", "spilled-two", "large-labelled"):
+        for method, options in METHODS.items():
+            for ending, more in {"": "", "-least": "--memory LEAST", "-f32": "--precision f32"}.items():
+                jobs[f"{tensor}-{method}{ending}"] = (f"blco-cpd {tensor}/t.blco --rank 7 --sweeps 3 --method {method}"
+                                                      f" {options} {more} -o @/m.h5")
     for name, (tensor, options) in FITS.items():
         first = re.sub(r"[ ,:]+", "-", name)
         words = shlex.join(f"methods/{word}" if word.endswith(".blco") else word for word in options)
@@ -212,7 +215,7 @@ def make_inputs(folder):
     values = np.round(source.normal(2, 3, len(points)), 3)
     np.savetxt(folder / "t.tns", np.column_stack([points, values]), fmt="%d %d %d %.17g")
     np.savetxt(folder / "bare.tns", points[:500], fmt="%d")
-    wide = np.column_stack([np.floor(2.0**length * source.random(3000)**9) + 1 for length in (23, 24, 22, 25)])
+    wide = np.column_stack([np.floor(2.0**length * source.random(3000)**9) + 1 for length in (19, 20, 18, 21)])
     np.savetxt(folder / "wide.tns", np.column_stack([wide, np.abs(values[:3000]) + 1]), fmt="%d %d %d %d %.17g")
     cells = np.unique(points[:, :2], axis=0)
     np.savetxt(folder / "t.mtx", np.column_stack([cells, values[:len(cells)]]), fmt="%d %d %.17g", comments="",

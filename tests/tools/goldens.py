@@ -41,7 +41,7 @@ def run_program(programs, root, name, command):
         return result.returncode, result.stdout + result.stderr
     if "LEAST" in words:
         _, text = run("1K")
-        found = re.search(rb"give at least --memory ([\d.]+[KMG]iB)", text)
+        found = re.search(rb"give (?:at least )?--memory ([\d.]+[KMG]iB)", text)
         if not found:
             return f"{name}: no least memory is named: {text.decode(errors='replace')}"
         asked = found.group(1).decode()
@@ -121,7 +121,7 @@ def compare_hdf5(path_a, path_b):
              for name in sorted(names)]
     for name in sorted(a.keys() & b.keys()):
         if a[name].shape != b[name].shape or a[name].dtype != b[name].dtype:
-            parts.append(f"{name}: {a[name].dtype}{a[name].shape} or {b[name].dtype}{b[name].shape}")
+            parts.append(f"{name}: {a[name].dtype} {a[name].shape} or {b[name].dtype} {b[name].shape}")
         elif a[name].dtype.kind not in "fiu":
             parts += [f"{name}: {a[name]} or {b[name]}"] * (a[name].tolist() != b[name].tolist())
         elif a[name].tobytes() != b[name].tobytes() and "crc" not in name:
@@ -156,7 +156,8 @@ def compare_files(a, b):
     text_a, text_b = read_text(a), read_text(b)
     if text_a == text_b:
         return None if a.name == "print.txt" else ("the same text, in other bytes", False)
-    return compare_text(text_a, text_b)
+    words, is_words_alone = compare_text(text_a, text_b)
+    return words, is_words_alone and a.name == "print.txt"
 
 
 def compare_sides(a, b, names):
@@ -189,30 +190,30 @@ def main():
     arguments = parser.parse_args()
     if len(arguments.sides) != (1 if arguments.save else 2):
         parser.error("give two sides to compare, or one folder of programs and --save")
+    if arguments.save and arguments.save.exists():
+        parser.error(f"{arguments.save} is there already; remove it, or choose another")
     data = arguments.data.resolve()
     if not data.exists() and not arguments.quick:
         print(f"no real tensors: {data} is not there; --data names another folder")
     jobs = choose_jobs(make_jobs(data.exists()), QUICK if arguments.quick else arguments.only)
-    with tempfile.TemporaryDirectory(prefix="blco-goldens-") as temporary:
-        folders, failures = [], []
-        with ThreadPoolExecutor() as pool:
-            running = []
-            for number, side in enumerate(arguments.sides):
-                if not (side / "blco-cpd").exists():
-                    if not any((side / name).is_dir() for name in jobs):
-                        parser.error(f"{side} has neither programs nor what --save keeps of them")
-                    folders.append(side)
-                    continue
-                folders.append(arguments.save or pathlib.Path(temporary, str(number)))
+    are_programs = [(side / "blco-cpd").exists() for side in arguments.sides]
+    for side, is_build in zip(arguments.sides, are_programs):
+        if not is_build and (arguments.save or not any((side / name).is_dir() for name in jobs)):
+            parser.error(f"{side} has no programs" + ", nor what --save keeps of these jobs" * (not arguments.save))
+    with tempfile.TemporaryDirectory(prefix="blco-goldens-") as temporary, ThreadPoolExecutor() as pool:
+        folders, running = [], []
+        for number, (side, is_build) in enumerate(zip(arguments.sides, are_programs)):
+            folders.append(side)
+            if is_build:
+                folders[-1] = arguments.save or pathlib.Path(temporary, str(number))
                 folders[-1].mkdir(parents=True)
                 running.append(pool.submit(run_jobs, side.resolve(), folders[-1], jobs, data))
-            for run in running:
-                failures += run.result()
+        failures = [failure for run in running for failure in run.result()]
         print("\n".join(failures), end="\n" * bool(failures))
-        if arguments.save:
-            print(f"{len(jobs)} jobs are in {arguments.save}")
-            return 1 if failures else 0
-        return 0 if compare_sides(*folders, jobs) and not failures else 1
+        if not arguments.save:
+            return 0 if compare_sides(*folders, jobs) and not failures else 1
+    print(f"{len(jobs)} jobs are in {arguments.save}")
+    return 1 if failures else 0
 
 
 sys.exit(main())
