@@ -22,7 +22,7 @@ JOBS = r"""
 gen-text       blco-gen --shape 300x200x100 --nnz 20000 --seed 2 --noise 0.5 -o @/t.tns
 gen-gzip       blco-gen --shape 300x200x100 --nnz 20000 --skew 3 -o @/t.tns.gz
 gen-zstd       blco-gen --shape 300x200x100 --nnz 20000 --rank 0 -o @/t.tns.zst
-gen-counts     blco-gen --shape 300x200x100 --nnz 20000 --counts --relabel frequency --compression small -o @/t.blco
+gen-counts     blco-gen --shape 300x200x100 --nnz 20000 --counts --reorder frequency --compression small -o @/t.blco
 large          blco-gen --shape 3000x2000x1000 --nnz 500000 --skew 2 --noise 1 --chunk-nnz 30000 -o @/t.blco
 large-text     blco-gen --shape 3000x2000x1000 --nnz 1000000 --skew 2 --counts -o @/t.tns
 gen-spilled    blco-gen --shape 3000x2000x1000 --nnz 1000000 --skew 2 --chunk-nnz 30000 --memory LEAST -o @/t.blco
@@ -30,17 +30,17 @@ line           blco-gen --shape 5000 --nnz 9000 --counts --chunk-nnz 999 -o @/t.
 flat           blco-gen --shape 4000x300 --nnz 30000 --counts --chunk-nnz 7000 -o @/t.blco
 deep           blco-gen --shape 30x20x10x12x7x5 --nnz 30000 --counts --chunk-nnz 7000 -o @/t.blco
 wide           blco-gen --shape 120000x110000x130000x70000 --nnz 30000 --skew 4 --counts --chunk-nnz 7000 -o @/t.blco
-large-labelled blco-ingest large-text/t.tns --labels 0=inputs/3000.map --relabel frequency --chunk-nnz 50000 -o @/t.blco
+large-labelled blco-ingest large-text/t.tns --labels 0=inputs/3000.map --reorder frequency --chunk-nnz 50000 -o @/t.blco
 
 text           blco-ingest inputs/t.tns --chunk-nnz 5000 -o @/t.blco
 text-from-0    blco-ingest inputs/t.tns inputs/t.tns --index-base 0 --skip-lines 7 --shape 999x999x999 -o @/t.blco
 text-market    blco-ingest inputs/t.mtx --mode-names row,column -o @/t.blco --json
 text-labels    blco-ingest inputs/t.tns --mode-names who,what,when --labels who=inputs/3000.map -o @/t.blco
-text-relabel   blco-ingest inputs/t.tns --relabel frequency --chunk-nnz 5000 --labels 0=inputs/3000.map -o @/t.blco
-relabel-wide   blco-ingest inputs/wide.tns --relabel frequency --chunk-nnz 1000 -o @/t.blco --threads 2
+text-relabel   blco-ingest inputs/t.tns --reorder frequency --chunk-nnz 5000 --labels 0=inputs/3000.map -o @/t.blco
+relabel-wide   blco-ingest inputs/wide.tns --reorder frequency --chunk-nnz 1000 -o @/t.blco --threads 2
 spilled        blco-ingest large-text/t.tns --chunk-nnz 50000 --memory LEAST -o @/t.blco
 spilled-two    blco-ingest large-text/t.tns --chunk-nnz 50000 --memory LEAST --threads 2 --duplicates last -o @/t.blco
-spilled-names  blco-ingest large-text/t.tns --relabel frequency --chunk-nnz 50000 --memory LEAST -o @/t.blco
+spilled-names  blco-ingest large-text/t.tns --reorder frequency --chunk-nnz 50000 --memory LEAST -o @/t.blco
 in-memory-two  blco-ingest large-text/t.tns --chunk-nnz 50000 --threads 2 -o @/t.blco
 arrays         blco-ingest inputs/t.npz -o @/t.blco
 arrays-two     blco-ingest inputs/t.npz inputs/t.npz --memory LEAST -o @/t.blco
@@ -123,11 +123,11 @@ predict-label  blco-predict large-labelled-apr/m.h5 large-labelled/t.blco --top 
 """
 REAL_JOBS = r"""
 uber           blco-ingest data/uber-head.tns.gz --mode-names date,hour,latitude,longitude -o @/t.blco
-unhcr          blco-ingest data/unhcr.tns.gz --relabel frequency -o @/t.blco
+unhcr          blco-ingest data/unhcr.tns.gz --reorder frequency -o @/t.blco
 icews          blco-ingest data/icews18.tns.gz --chunk-nnz 60000 --compression small -o @/t.blco
 nips           blco-ingest data/nips12.tns.gz --chunk-nnz 200000 -o @/t.blco --threads 2
 darpa          blco-ingest data/darpa1998-3d-events.tns.gz -o @/t.blco --memory LEAST
-darpa-5d       blco-ingest data/darpa1998-5d.tns.gz -o @/t.blco --relabel frequency
+darpa-5d       blco-ingest data/darpa1998-5d.tns.gz -o @/t.blco --reorder frequency
 nips-info      blco-info nips/t.blco --histogram
 nips-als       blco-cpd nips/t.blco --rank 8 --sweeps 4 -o @/m.h5
 nips-least     blco-cpd nips/t.blco --rank 8 --sweeps 2 --nonnegative --memory LEAST -o @/m.h5

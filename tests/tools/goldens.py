@@ -90,13 +90,22 @@ def read_text(path):
     return printed_figures(text) if path.name == "print.txt" else text
 
 
+def as_array(value):
+    """Texts as such, whether of fixed or of variable length."""
+    array = np.asarray(value)
+    if array.dtype.kind in "fiu":
+        return array
+    flat = [text.decode() if isinstance(text, bytes) else text for text in array.ravel().tolist()]
+    return np.array(flat, object).reshape(array.shape)
+
+
 def read_hdf5(path):
     """Datasets, and attributes as an array each; those that need a filter are left out."""
     found = {}
 
     def visit(name, thing):
         for key, value in thing.attrs.items():
-            found[f"{name}@{key}"] = np.asarray(value)
+            found[f"{name}@{key}"] = as_array(value)
         if isinstance(thing, h5py.Dataset):
             try:
                 found[name] = np.asarray(thing[()])
