@@ -11,7 +11,7 @@ namespace blco {
 inline constexpr std::uint64_t default_chunk_nnz = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t max_chunk_nnz = std::uint64_t{1} << 24;
 
-enum class Column : int { index = 0, key = 1, value = 2 };
+enum class Column : int { index = 0, high_word = 1, value = 2 };
 inline constexpr std::size_t column_count = 3;
 
 // In memory that a chunk is read into, and in device memory, its payloads follow each other and begin at multiples of

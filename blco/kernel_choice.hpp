@@ -17,6 +17,6 @@ enum class Precision { f64, f32, mixed };
 // adds every segment to global memory. hierarchical collects them in a stash in shared memory, then adds that to one of
 // several copies of the output. automatic is register_based, which takes half the instructions, with
 // copies of the output where a mode is short.
-enum class Resolution { automatic, register_based, hierarchical };
+enum class ConflictResolution { automatic, register_based, hierarchical };
 
 }  // namespace blco

@@ -53,8 +53,8 @@ void place_bits(std::span<const int> bits, LayoutView& view) {
         mode.low_mask |= std::uint64_t{1} << position;
         ++mode.low_bits;
       } else {
-        mode.key_mask |= std::uint64_t{1} << (position - 64);
-        ++mode.key_bits;
+        mode.high_mask |= std::uint64_t{1} << (position - 64);
+        ++mode.high_bits;
       }
       ++position;
     }
@@ -67,7 +67,7 @@ __attribute__((target("bmi2"))) LineIndex linearize_bmi2(const LayoutView& view,
   for (int n = 0; n < view.order; ++n) {
     const ModeLayout& mode = view.modes[static_cast<std::size_t>(n)];
     line.low |= _pdep_u64(coordinates[n], mode.low_mask);
-    if (mode.key_mask != 0) line.key |= _pdep_u64(coordinates[n] >> mode.low_bits, mode.key_mask);
+    if (mode.high_mask != 0) line.key |= _pdep_u64(coordinates[n] >> mode.low_bits, mode.high_mask);
   }
   return line;
 }
@@ -89,12 +89,12 @@ TensorLayout::TensorLayout(std::span<const std::uint64_t> shape) : shape_(shape.
   view_.order = static_cast<int>(shape.size());
   place_bits(bits, view_);
   int shift = 0;
-  int key_shift = 0;
+  int high_shift = 0;
   for (std::size_t n = 0; n < shape.size(); ++n) {
     ModeLayout& mode = view_.modes[n];
     mode.length = shape[n];
-    mode.key_shift = mode.key_bits == 0 ? 0 : key_shift;
-    key_shift += mode.key_bits;
+    mode.high_shift = mode.high_bits == 0 ? 0 : high_shift;
+    high_shift += mode.high_bits;
     mode.shift = mode.low_bits == 0 ? 0 : shift;
     mode.field = mode.low_bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << mode.low_bits) - 1;
     shift += mode.low_bits;
@@ -112,7 +112,7 @@ void TensorLayout::delinearize(LineIndex line, std::span<std::uint64_t> coordina
   for (std::size_t n = 0; n < shape_.size(); ++n) {
     const ModeLayout& mode = view_.modes[n];
     coordinates[n] = pext(line.low, mode.low_mask);
-    if (mode.key_mask != 0) coordinates[n] |= pext(line.key, mode.key_mask) << mode.low_bits;
+    if (mode.high_mask != 0) coordinates[n] |= pext(line.key, mode.high_mask) << mode.low_bits;
   }
 }
 
@@ -138,7 +138,7 @@ ByteTables make_index_tables(const TensorLayout& layout) {
 }
 
 ByteTables make_key_tables(const TensorLayout& layout) {
-  return make_tables(layout, &ModeLayout::key_mask, &ModeLayout::key_shift);
+  return make_tables(layout, &ModeLayout::high_mask, &ModeLayout::high_shift);
 }
 
 }  // namespace blco

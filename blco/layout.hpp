@@ -26,18 +26,18 @@ struct LineIndex {
 };
 
 // The bits of one mode. A coordinate is
-//   pext(low, low_mask) | pext(key, key_mask) << low_bits
-// Its low part is, in a BLCO index, (blco >> shift) & field. Its high part is key_bits bits of the key's fields, from
-// key_shift on.
+//   pext(low, low_mask) | pext(key, high_mask) << low_bits
+// Its low part is, in a BLCO index, (blco >> shift) & field. Its high part is high_bits bits of the key's fields, from
+// high_shift on.
 struct ModeLayout {
   std::uint64_t length = 0;
   std::uint64_t low_mask = 0;
-  std::uint64_t key_mask = 0;
+  std::uint64_t high_mask = 0;
   std::uint64_t field = 0;  // low_bits ones; 0 for a field of width zero
   int low_bits = 0;
-  int key_bits = 0;
+  int high_bits = 0;
   int shift = 0;
-  int key_shift = 0;
+  int high_shift = 0;
 };
 
 // Trivially copyable; kernels take it by value.
@@ -56,7 +56,7 @@ BLCO_HOST_DEVICE LineIndex linearize_portable(const LayoutView& view, const Coor
     line.low |= pdep_portable(coordinate, mode.low_mask);
     // A mode with bits in the key has at most 63 in the low word, except a single mode: then low_bits is 64 and its key
     // is empty.
-    if (mode.key_mask != 0) line.key |= pdep_portable(coordinate >> mode.low_bits, mode.key_mask);
+    if (mode.high_mask != 0) line.key |= pdep_portable(coordinate >> mode.low_bits, mode.high_mask);
   }
   return line;
 }
@@ -69,7 +69,7 @@ class TensorLayout {
 
   int order() const { return view_.order; }
   int line_bits() const { return line_bits_; }
-  bool has_key() const { return line_bits_ > 64; }
+  bool has_high_word() const { return line_bits_ > 64; }
   const std::vector<std::uint64_t>& shape() const { return shape_; }
   const ModeLayout& mode(int n) const { return view_.modes[static_cast<std::size_t>(n)]; }
   const LayoutView& view() const { return view_; }

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "blco/fold_values.hpp"
+#include "blco/coalesce_values.hpp"
 #include "blco/frame_loops.hpp"
 #include "blco/payload.hpp"
 #include "blco/payload_builder.hpp"

@@ -107,13 +107,13 @@ class Backend {
   // Starts a pass: sums over all submitted chunks. Submit each chunk once, in the desired order. More than one output
   // requires BackendConfig::all_outputs.
   virtual void begin_pass(const PassRequest& request) = 0;
-  // The payloads lie in staging buffer `lane`, which must not change until wait_lane(lane) returns. wait_lane is
+  // The payloads lie in staging buffer `slot`, which must not change until wait_slot(slot) returns. wait_slot is
   // thread-safe, so that whoever refills the buffer may call it.
-  virtual void submit(int lane, const ChunkView& chunk) = 0;
-  virtual void wait_lane(int lane) = 0;
+  virtual void submit(int slot, const ChunkView& chunk) = 0;
+  virtual void wait_slot(int slot) = 0;
   // Keeps a chunk for all later passes; legal at any time. Unless `form` is packed, the payloads lie in staging buffer
-  // `lane`, which must not change until wait_lane(lane) returns.
-  virtual ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) = 0;
+  // `slot`, which must not change until wait_slot(slot) returns.
+  virtual ResidentId keep(int slot, const ChunkView& chunk, ResidentForm form) = 0;
   virtual void submit_resident(ResidentId chunk) = 0;
   // How many of the chunks that are kept have become trees so far: after some passes, decoded ones with long fibers do.
   virtual std::uint64_t tree_chunks() const { return 0; }

@@ -1,4 +1,4 @@
-// The CUDA backend: packed chunks cross the link on lanes and are decoded inside the MTTKRP kernel.
+// The CUDA backend: packed chunks cross the link on slots and are decoded inside the MTTKRP kernel.
 //
 // These functions exist without CUDA too: find_device then reports that, and make_cuda_backend throws.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace blco {
 
-// Properties of a device that the plan and the choice of resolution depend on.
+// Properties of a device that the plan and the choice of conflict resolution depend on.
 struct DeviceLimits {
   std::string name;
   int multiprocessors = 0;
@@ -42,10 +42,10 @@ DeviceSearch find_device() noexcept;
 struct CudaConfig {
   BackendConfig backend;  // private_bytes: device memory for copies of outputs beyond the first
   DeviceLimits limits;
-  int lanes = 2;                     // device buffers, each with its stream; at least as many as staging buffers
-  std::uint64_t lane_bytes = 0;      // of each lane: at least cuda_chunk_bytes of any chunk that crosses the link
+  int slots = 2;                     // device buffers, each with its stream; at least as many as staging buffers
+  std::uint64_t slot_bytes = 0;      // of each slot: at least cuda_chunk_bytes of any chunk that crosses the link
   std::uint64_t resident_bytes = 0;  // for chunks kept on the device: the sum of their cuda_chunk_bytes
-  Resolution resolution = Resolution::automatic;
+  ConflictResolution conflict_resolution = ConflictResolution::automatic;
   KernelVariant variant = KernelVariant::usual;
   int blocks_per_multiprocessor = 0;  // of the MTTKRP kernel, at most; 0: as many as fit
 };
@@ -54,7 +54,7 @@ struct CudaConfig {
 // 2^32).
 std::unique_ptr<Backend> make_cuda_backend(const CudaConfig& config);
 
-// Device memory of the backend: factors, outputs and their copies, sums of terms, scratch, lanes; without
+// Device memory of the backend: factors, outputs and their copies, sums of terms, scratch, slots; without
 // config.resident_bytes.
 std::uint64_t cuda_backend_bytes(const CudaConfig& config);
 

@@ -1,4 +1,4 @@
-// Sorts, folds and packs nonzeros on a device: all that ingest knows of it.
+// Sorts, coalesces and packs nonzeros on a device: all that ingest knows of it.
 //
 // make_run_device() exists without CUDA too, and throws then.
 #pragma once
@@ -48,9 +48,9 @@ class DeviceRun {
   // The sum of all values' magnitudes; more than 2^53 if a value is no integer.
   virtual double magnitude() const = 0;
 
-  // Folds equal lines left to right. Returns the first line that cannot be folded: it occurs twice under
+  // Coalesces equal lines left to right. Returns the first line that cannot be coalesced: it occurs twice under
   // DuplicatePolicy::error, or its sum is not finite.
-  [[nodiscard]] virtual std::optional<LineIndex> fold(DuplicatePolicy policy) = 0;
+  [[nodiscard]] virtual std::optional<LineIndex> coalesce(DuplicatePolicy policy) = 0;
 
   // Copies entries [first, first + count) to host memory; `key` is null for lines of up to 64 bits.
   virtual void copy(std::uint64_t first, std::uint64_t count, std::uint64_t* low, std::uint64_t* key,
@@ -66,7 +66,7 @@ class RunDevice {
   virtual ~RunDevice() = default;
 
   // The longest run that the device memory which was free at the start can sort.
-  virtual std::uint64_t max_entries(bool has_key) const = 0;
+  virtual std::uint64_t max_entries(bool has_high_word) const = 0;
 
   // Copies all entries to the device and sorts them by line. Requires: no more than max_entries(), and no other run.
   virtual std::unique_ptr<DeviceRun> sort(const TensorLayout& layout, std::span<const CoordinateSlice> entries) = 0;

@@ -39,24 +39,24 @@ struct RandomTensorOptions {
 };
 
 // Sorts by line index and sums entries of the same coordinates in the order given (ones stay ones).
-inline CooTensor fold(const CooTensor& tensor, bool keep_first = false) {
+inline CooTensor coalesce(const CooTensor& tensor, bool keep_first = false) {
   const TensorLayout layout(tensor.shape);
   std::vector<std::pair<LineIndex, std::size_t>> lines;
   for (std::size_t i = 0; i < tensor.nnz(); ++i) {
     lines.emplace_back(layout.linearize(std::span(tensor.coordinates).subspan(i * tensor.order(), tensor.order())), i);
   }
   std::ranges::sort(lines);
-  CooTensor folded{tensor.shape, {}, {}};
+  CooTensor coalesced{tensor.shape, {}, {}};
   for (std::size_t at = 0; at < lines.size(); ++at) {
     const auto [line, entry] = lines[at];
     if (at > 0 && lines[at - 1].first == line) {
-      if (!keep_first) folded.values.back() += tensor.values[entry];
+      if (!keep_first) coalesced.values.back() += tensor.values[entry];
       continue;
     }
-    for (std::size_t m = 0; m < tensor.order(); ++m) folded.coordinates.push_back(tensor.coordinate(entry, m));
-    folded.values.push_back(tensor.values[entry]);
+    for (std::size_t m = 0; m < tensor.order(); ++m) coalesced.coordinates.push_back(tensor.coordinate(entry, m));
+    coalesced.values.push_back(tensor.values[entry]);
   }
-  return folded;
+  return coalesced;
 }
 
 inline CooTensor random_tensor(const RandomTensorOptions& options) {
@@ -73,7 +73,7 @@ inline CooTensor random_tensor(const RandomTensorOptions& options) {
                             : options.values == Values::counts ? 1.0 + static_cast<int>(5 * u)
                                                                : 2 * u - 1);
   }
-  return fold(tensor, options.values == Values::ones);
+  return coalesce(tensor, options.values == Values::ones);
 }
 
 // Row-major rows x rank, uniform in [-1, 1).
@@ -128,7 +128,7 @@ inline EncodedChunk encode_chunk(const CooTensor& tensor, std::size_t first, std
     }
   }
   chunk.index = encode_line_column(lows);
-  if (layout.has_key()) chunk.key = encode_line_column(keys);
+  if (layout.has_high_word()) chunk.key = encode_line_column(keys);
   chunk.value = encode_values(std::span(tensor.values).subspan(first, count));
   return chunk;
 }

@@ -205,10 +205,10 @@ measure_kernels() {
   local name=$1 seconds=$2 kind
   for kind in "${kinds[@]}"; do
     case $kind in
-      blocks-*) bench "$name" "$kind" "$seconds" --resolution auto --blocks "${kind#*-}" ;;
-      wide*) bench "$name" "$kind" "$seconds" --resolution auto --variant "$kind" ;;
-      mixed | f32) bench "$name" "$kind" "$seconds" --resolution auto --precision "$kind" ;;
-      *) bench "$name" "$kind" "$seconds" --resolution "$([ "$name" = A ] && echo all || echo auto)" ;;
+      blocks-*) bench "$name" "$kind" "$seconds" --conflict-resolution auto --blocks "${kind#*-}" ;;
+      wide*) bench "$name" "$kind" "$seconds" --conflict-resolution auto --variant "$kind" ;;
+      mixed | f32) bench "$name" "$kind" "$seconds" --conflict-resolution auto --precision "$kind" ;;
+      *) bench "$name" "$kind" "$seconds" --conflict-resolution "$([ "$name" = A ] && echo all || echo auto)" ;;
     esac
   done
 }
@@ -221,7 +221,7 @@ profile() {
   nnz=$(tr -d , <"$work/A.nnz")
   chunks=$(((nnz + (1 << 20) - 1) >> 20))
   run_step "$name" 25 ncu --clock-control none --kernel-name regex:mttkrp --launch-skip "$chunks" --launch-count 1 "$@" \
-    "$bin/blco-bench" "$work/A.blco" --rank $rank --device cuda --resolution auto --repeats 1
+    "$bin/blco-bench" "$work/A.blco" --rank $rank --device cuda --conflict-resolution auto --repeats 1
   if grep -q ERR_NVGPUCTRPERM "$work/$name.log"; then
     counters+=${counters:+$'\n\n'}"$name: not measured, the driver does not permit counters to this user."
   elif ! grep -E "$wanted" "$work/$name.log" >"$work/lines"; then
@@ -287,12 +287,12 @@ generate H 15 2000000x1000000x3000000 40000000 && measure_kernels H 8
 rm -f "$work/words.blco" "$work/H.blco"
 
 run_step A-roofline 15 "$bin/blco-bench" --roofline --device cuda
-bench A streamed 10 --resolution auto --resident-share 0
-bench A lanes-2 8 --resolution auto --resident-share 0 --lanes 2
-bench A lanes-8 8 --resolution auto --resident-share 0 --lanes 8
+bench A streamed 10 --conflict-resolution auto --resident-share 0
+bench A slots-2 8 --conflict-resolution auto --resident-share 0 --slots 2
+bench A slots-8 8 --conflict-resolution auto --resident-share 0 --slots 8
 describe_disk
-bench A disk 12 --resolution auto --resident-share 0 --host-share 0
-bench A loss 8 --resolution auto --loss poisson
+bench A disk 12 --conflict-resolution auto --resident-share 0 --host-share 0
+bench A loss 8 --conflict-resolution auto --loss poisson
 generate formats 8 $shape_of_a 4000000 && bench formats all 40 --format all --repeats 10
 
 if [ -n "$full" ]; then
@@ -300,7 +300,7 @@ if [ -n "$full" ]; then
   sanitize memcheck
   sanitize racecheck
   for nnz in 262144 4194304; do
-    generate A 12 $shape_of_a 38500000 --chunk-nnz $nnz && bench A "chunk-$nnz" 8 --resolution auto --resident-share 0
+    generate A 12 $shape_of_a 38500000 --chunk-nnz $nnz && bench A "chunk-$nnz" 8 --conflict-resolution auto --resident-share 0
   done
 fi
 publish

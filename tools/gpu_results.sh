@@ -83,9 +83,9 @@ $(show A-roofline)
 
 ## Streamed
 
-A, f64. The lanes are as planned, 2 or 8; chunks come from pinned memory, or from disk. $disk
+A, f64. The slots are as planned, 2 or 8; chunks come from pinned memory, or from disk. $disk
 
-$(print_places step A-streamed A-lanes-2 A-lanes-8 A-disk)
+$(print_places step A-streamed A-slots-2 A-slots-8 A-disk)
 
 ## Formats of others
 

@@ -190,7 +190,7 @@ std::pair<std::unique_ptr<CpdJob>, std::uint64_t> make_core_job(const Tensor& te
     JobRequest request;
     request.caller_bytes = label_bytes + (numbers + short_length * slab) * sizeof(double);
     request.stop = stop;
-    add_relabelling_bytes(tensor.chunks().info(), options.rank, request);
+    add_reordering_bytes(tensor.chunks().info(), options.rank, request);
     try {
       return {std::make_unique<CpdJob>(tensor, budget, options, request), slab};
     } catch (const Error& error) {
@@ -221,7 +221,7 @@ std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& mod
   if (columns > max_core_columns) return std::nullopt;
   CpdOptions fixed;
   fixed.device = options.device;
-  fixed.resolution = options.resolution;
+  fixed.conflict_resolution = options.conflict_resolution;
   fixed.threads = options.threads;
   fixed.deterministic = options.deterministic;
   const auto short_mode = static_cast<std::size_t>(std::ranges::min_element(model.shape) - model.shape.begin());

@@ -34,9 +34,9 @@ std::string in_words(const std::vector<std::string>& constraints) {
 }
 
 // 2^n is in the sum for each such mode n.
-double set_of_relabelled_modes(const TensorSummary& tensor) {
+double set_of_reordered_modes(const TensorSummary& tensor) {
   double set = 0;
-  for (const std::uint64_t mode : tensor.relabelled_modes) set += static_cast<double>(mode_bit(static_cast<int>(mode)));
+  for (const std::uint64_t mode : tensor.reordered_modes) set += static_cast<double>(mode_bit(static_cast<int>(mode)));
   return set;
 }
 
@@ -50,7 +50,7 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
            ": the model to resume was fitted to a tensor of another shape; if the tensor has grown since, start " +
            "a new fit from the model by giving it as " + option_name("initial"));
   }
-  // Relabelling leaves a tensor the same, but its squares are added in another order.
+  // Reordering leaves a tensor the same, but its squares are added in another order.
   constexpr double rounding = 1e-12;
   const bool other = model.tensor_nnz != 0 &&
                      (model.tensor_nnz != tensor.nnz ||
@@ -124,7 +124,7 @@ JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
   request.all_outputs = needs.all_outputs;
   request.loss_passes = !std::holds_alternative<AlsMethod>(options.method);
   request.dual_modes = needs.dual_modes;
-  request.lane_bytes = needs.lane_bytes;
+  request.slot_bytes = needs.slot_bytes;
   request.caller_bytes = model_bytes_beyond_backend(tensor, options) + needs.host_bytes;
   for (const std::uint64_t bytes : tensor.label_bytes) request.caller_bytes += bytes;
   if (options.initial != nullptr) {
@@ -138,7 +138,7 @@ JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
   }
   // With factors of f32, half of the model is already counted as beyond the backend.
   request.model_bytes -= std::min(request.model_bytes, model_bytes_beyond_backend(tensor, options));
-  add_relabelling_bytes(given.chunks().info(), options.rank, request);
+  add_reordering_bytes(given.chunks().info(), options.rank, request);
   return request;
 }
 
@@ -182,7 +182,7 @@ void CpFit::restore_method(const ModelFileReader& resumed) {
   if (header.state_numbers.empty()) return;
   ResumedState state(resumed, options_->resume);
   // Rows of the state are in the container's order.
-  if (state.relabelled_modes() != set_of_relabelled_modes(*tensor_) && state.has_matrices()) {
+  if (state.reordered_modes() != set_of_reordered_modes(*tensor_) && state.has_matrices()) {
     refuse(options_->resume.string() +
            ": the checkpoint was saved from a container whose indices are stored in another order; resume it with "
            "that one, or give it as " +
@@ -202,7 +202,7 @@ CpdModel CpFit::run() {
     model_.objective_history.resize(sweep);
   }
   model_.weights = method_->weights();
-  // Frees the lanes to make room for the model.
+  // Frees the slots to make room for the model.
   method_.reset();
   streamer_.reset();
   for (std::size_t n = 0; n < tensor_->shape.size(); ++n) {
@@ -284,7 +284,7 @@ void CpFit::write_checkpoint() {
     ModelFile file = describe_model(model_);
     const MethodState state = method_->state();
     if (!state.numbers.empty() || !state.matrices.empty()) {
-      file.state_numbers = {set_of_relabelled_modes(*tensor_)};
+      file.state_numbers = {set_of_reordered_modes(*tensor_)};
       file.state_numbers.insert(file.state_numbers.end(), state.numbers.begin(), state.numbers.end());
       file.state_matrices = state.matrices;
     }

@@ -161,7 +161,7 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<dou
   JobRequest request;
   request.caller_bytes = matrix_bytes(factors) + output_size * sizeof(double);
   request.best_tier = Tier::streamed;
-  add_relabelling_bytes(tensor.chunks().info(), rank, request);
+  add_reordering_bytes(tensor.chunks().info(), rank, request);
   CpdJob job(tensor, budget, fixed, request);
   OriginalRows rows(tensor.chunks(), job.backend(), rank, job.device() != nullptr);
   for (std::size_t n = 0; n < order; ++n) {

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t declared_shared_bytes = 163 << 10;
 
 // More chunks than any overlap of reading, copying and computing has on their way.
-constexpr int max_lanes = 64;
+constexpr int max_slots = 64;
 
 DeviceLimits limits_of(const DeclaredGpu& gpu) {
   DeviceLimits limits;
@@ -42,9 +42,9 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   if (!(options.tolerance >= 0)) refuse(option_name("tolerance") + " must be at least 0");
   if (!(options.ridge >= 0) || !std::isfinite(options.ridge)) refuse(option_name("ridge") + " must be at least 0");
   if (!(options.time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
-  if (options.lanes != 0 && (options.lanes < 2 || options.lanes > max_lanes)) {
-    refuse(option_name("lanes") + " must be 0, or from 2 to " + std::to_string(max_lanes) + ", not " +
-           std::to_string(options.lanes));
+  if (options.slots != 0 && (options.slots < 2 || options.slots > max_slots)) {
+    refuse(option_name("slots") + " must be 0, or from 2 to " + std::to_string(max_slots) + ", not " +
+           std::to_string(options.slots));
   }
   check_method(tensor, options);
   if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
@@ -69,7 +69,7 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
   request_.deterministic = options.deterministic;
   request_.best_tier = request.best_tier;
   request_.shares = request.shares;
-  request_.lane_bytes = request.lane_bytes;
+  request_.slot_bytes = request.slot_bytes;
   request_.want_previous = request.want_previous;
   choose_device(budget, options, request);
   request_.caller_bytes =
@@ -103,8 +103,8 @@ void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options
   DeviceRequest device;
   device.limits = *found.limits;
   device.budget_bytes = budget.device_bytes != 0 ? budget.device_bytes : found.limits->free_bytes / 10 * 9;
-  device.resolution = options.resolution;
-  device.lanes = options.lanes;
+  device.conflict_resolution = options.conflict_resolution;
+  device.slots = options.slots;
   device.variant = request.variant;
   device.blocks_per_multiprocessor = request.blocks_per_multiprocessor;
   request_.device = device;
@@ -200,7 +200,7 @@ CpdPlan CpdJob::describe() const {
                         " must be streamed, because no more can be had: " + plan_.shortage;
   }
   plan.threads = pool_.width();
-  plan.lanes = plan_.lanes;
+  plan.slots = plan_.slots;
   plan.chunk_count = plan_.tiers.size();
   for (const Tier tier : plan_.tiers) {
     plan.device_chunks += tier == Tier::device ? 1 : 0;

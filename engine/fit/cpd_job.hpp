@@ -26,7 +26,7 @@ struct JobRequest {
   bool want_previous = false;      // keep factors for a return to the last finished sweep
   bool all_outputs = false;        // as in BackendConfig
   bool loss_passes = false;        // as in BackendConfig
-  std::uint64_t lane_bytes = 0;    // least size of a lane on a device, for chunks of another tensor
+  std::uint64_t slot_bytes = 0;    // least size of a slot on a device, for chunks of another tensor
   ModeSet dual_modes = 0;          // as in BackendConfig
   const DeclaredGpu* declared = nullptr;  // plan for this GPU only
   KernelVariant variant = KernelVariant::usual;
@@ -47,7 +47,7 @@ class CpdJob {
   void make_backend();
   // Made on the first call, unless it was made before.
   Backend& backend();
-  // Allocates the lanes and the chunks' host memory. If there is less of it than planned, describe() says so
+  // Allocates the slots and the chunks' host memory. If there is less of it than planned, describe() says so
   // afterwards.
   std::unique_ptr<Streamer> make_streamer(ProgressMeter* meter = nullptr);
   TraceSink* trace() { return trace_.get(); }

@@ -41,7 +41,7 @@ JobRequest evaluation_request(const Tensor& tensor, std::span<const std::vector<
   request.caller_bytes = 2 * factor_bytes + (numbers_of_block(rank) + columns * columns) * sizeof(double);
   request.best_tier = Tier::streamed;
   request.all_outputs = true;
-  add_relabelling_bytes(tensor.chunks().info(), rank, request);
+  add_reordering_bytes(tensor.chunks().info(), rank, request);
   return request;
 }
 

@@ -8,10 +8,10 @@
 
 namespace blco {
 
-void add_relabelling_bytes(const ContainerInfo& tensor, int rank, JobRequest& request) {
+void add_reordering_bytes(const ContainerInfo& tensor, int rank, JobRequest& request) {
   std::uint64_t longest = 0;
-  for (const RelabelledMode& relabelled : tensor.relabelled) {
-    longest = std::max(longest, tensor.shape[static_cast<std::size_t>(relabelled.mode)]);
+  for (const ReorderedMode& reordered : tensor.reordered) {
+    longest = std::max(longest, tensor.shape[static_cast<std::size_t>(reordered.mode)]);
   }
   request.caller_bytes += 2 * longest * sizeof(std::uint32_t);
   request.model_bytes = std::max(request.model_bytes, longest * static_cast<std::uint64_t>(rank) * sizeof(double));
@@ -26,7 +26,7 @@ void OriginalRows::release() {
 std::span<const std::uint32_t> OriginalRows::stored_rows(int mode) {
   if (mode_ == mode) return stored_;
   release();
-  const std::vector<std::uint32_t> originals = tensor_->relabelling(static_cast<std::uint64_t>(mode));
+  const std::vector<std::uint32_t> originals = tensor_->reordering(static_cast<std::uint64_t>(mode));
   stored_.resize(originals.size());
   for (std::size_t i = 0; i < originals.size(); ++i) stored_[originals[i]] = static_cast<std::uint32_t>(i);
   mode_ = mode;

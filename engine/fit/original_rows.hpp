@@ -14,9 +14,9 @@
 
 namespace blco {
 
-// Adds the memory of an OriginalRows to a request: 8 bytes per index of the longest relabelled mode and, with a device,
+// Adds the memory of an OriginalRows to a request: 8 bytes per index of the longest reordered mode and, with a device,
 // one factor of such a mode on the host.
-void add_relabelling_bytes(const ContainerInfo& tensor, int rank, JobRequest& request);
+void add_reordering_bytes(const ContainerInfo& tensor, int rank, JobRequest& request);
 
 class OriginalRows {
  public:

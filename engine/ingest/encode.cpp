@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "blco/bits.hpp"
+#include "blco/coalesce_values.hpp"
 #include "blco/error.hpp"
-#include "blco/fold_values.hpp"
 #include "blco/option_name.hpp"
 #include "blco/payload.hpp"
 #include "io/container/container_writer.hpp"
@@ -44,11 +44,10 @@ class CompensatedSum {
 // Keeps the chunks of a tensor packed in memory, as an uncompressed container holds them.
 class PackedChunks final : public ChunkSource {
  public:
-  // As ContainerWriter has them; `relabellings` has one list per mode, empty where it is not relabelled. Requires:
+  // As ContainerWriter has them; `reorderings` has one list per mode, empty where it is not reordered. Requires:
   // chunks whose payloads are stored without zstd.
-  PackedChunks(ContainerInfo info, std::vector<StoredChunk> chunks,
-               std::vector<std::vector<std::uint32_t>> relabellings)
-      : info_(std::move(info)), chunks_(std::move(chunks)), relabellings_(std::move(relabellings)) {
+  PackedChunks(ContainerInfo info, std::vector<StoredChunk> chunks, std::vector<std::vector<std::uint32_t>> reorderings)
+      : info_(std::move(info)), chunks_(std::move(chunks)), reorderings_(std::move(reorderings)) {
     for (const StoredChunk& chunk : chunks_) {
       StoredExtents extents{};
       for (std::size_t c = 0; c < column_count; ++c) {
@@ -58,14 +57,14 @@ class PackedChunks final : public ChunkSource {
       }
       extents_.push_back(extents);
     }
-    for (std::uint64_t mode = 0; mode < relabellings_.size(); ++mode) {
-      held_bytes_ += relabellings_[mode].size() * sizeof(std::uint32_t);
-      if (!relabellings_[mode].empty()) info_.relabelled.push_back({mode, 0});
+    for (std::uint64_t mode = 0; mode < reorderings_.size(); ++mode) {
+      held_bytes_ += reorderings_[mode].size() * sizeof(std::uint32_t);
+      if (!reorderings_[mode].empty()) info_.reordered.push_back({mode, 0});
     }
   }
 
   const ContainerInfo& info() const override { return info_; }
-  std::vector<std::uint32_t> relabelling(std::uint64_t mode) const override { return relabellings_[mode]; }
+  std::vector<std::uint32_t> reordering(std::uint64_t mode) const override { return reorderings_[mode]; }
   const StoredExtents& extents(std::uint64_t chunk) const override { return extents_[chunk]; }
   std::span<const std::uint64_t> lower(std::uint64_t chunk) const override { return chunks_[chunk].lower; }
   std::span<const std::uint64_t> upper(std::uint64_t chunk) const override { return chunks_[chunk].upper; }
@@ -84,7 +83,7 @@ class PackedChunks final : public ChunkSource {
   ContainerInfo info_;
   std::vector<StoredChunk> chunks_;
   std::vector<StoredExtents> extents_;  // per chunk
-  std::vector<std::vector<std::uint32_t>> relabellings_;
+  std::vector<std::vector<std::uint32_t>> reorderings_;
   std::uint64_t held_bytes_ = 0;
 };
 
@@ -121,7 +120,7 @@ void widen_bounds(std::span<const std::uint64_t> lines, std::uint64_t key, const
   for (int n = 0; n < layout.order(); ++n) {
     const ModeLayout& mode = layout.mode(n);
     const BitRange low = range_of_bits(lines, mode.low_mask);
-    const std::uint64_t high = mode.key_mask == 0 ? 0 : pext(key, mode.key_mask) << mode.low_bits;
+    const std::uint64_t high = mode.high_mask == 0 ? 0 : pext(key, mode.high_mask) << mode.low_bits;
     const auto at = static_cast<std::size_t>(n);
     chunk.lower[at] = std::min(chunk.lower[at], high | pext(low.lower, mode.low_mask));
     chunk.upper[at] = std::max(chunk.upper[at], high | pext(low.upper, mode.low_mask));
@@ -134,8 +133,8 @@ void find_bounds(const SortedBatch& batch, const TensorLayout& layout, StoredChu
   chunk.upper.assign(static_cast<std::size_t>(layout.order()), 0);
   for (std::size_t first = 0, last; first < batch.count(); first = last) {
     last = std::min(batch.count(), first + max_lines);
-    const std::uint64_t key = layout.has_key() ? batch.key[first] : 0;
-    if (layout.has_key()) {
+    const std::uint64_t key = layout.has_high_word() ? batch.key[first] : 0;
+    if (layout.has_high_word()) {
       last = static_cast<std::size_t>(std::find_if_not(&batch.key[first], batch.key.data() + last,
                                                        [&](std::uint64_t other) { return other == key; }) -
                                       batch.key.data());
@@ -197,7 +196,7 @@ EncodedChunk encode_chunk(EncodeBuffers& buffers, const TensorLayout& layout, co
     if (keeps) buffers.payload = std::move(payload);
   };
   store(Column::index, encode_line_column, batch.low);
-  if (layout.has_key()) store(Column::key, encode_line_column, batch.key);
+  if (layout.has_high_word()) store(Column::high_word, encode_line_column, batch.key);
   store(Column::value, encode_values, batch.values);
   return chunk;
 }
@@ -311,13 +310,13 @@ IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, const Com
   return totals.finish(nnz, input.info);
 }
 
-// Returns the modes that are relabelled.
+// Returns the modes that are reordered.
 template <class Sink>
-std::vector<std::uint64_t> store_relabelling(const EncodeInput& input, const Sink& sink) {
+std::vector<std::uint64_t> store_reordering(const EncodeInput& input, const Sink& sink) {
   std::vector<std::uint64_t> modes;
-  if (input.relabelling == nullptr) return modes;
+  if (input.reordering == nullptr) return modes;
   for (std::size_t mode = 0; mode < input.info.shape.size(); ++mode) {
-    std::vector<std::uint32_t> originals = input.relabelling->take_originals(mode);
+    std::vector<std::uint32_t> originals = input.reordering->take_originals(mode);
     if (originals.empty()) continue;
     sink(mode, std::move(originals));
     modes.push_back(mode);
@@ -343,8 +342,8 @@ IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const C
   IngestReport report = encode_chunks(
       input, plan, compression, [&](StoredChunk&& chunk) { writer.append(chunk); }, executor, meter);
   meter.end();
-  report.relabelled_modes = store_relabelling(
-      input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) { writer.relabel(mode, originals); });
+  report.reordered_modes = store_reordering(
+      input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) { writer.reorder(mode, originals); });
   const auto start = std::chrono::steady_clock::now();
   report.file_bytes = writer.finish(input.info, input.labels);
   report.stages = meter.stage_times();
@@ -360,11 +359,11 @@ std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePla
   encode_chunks(
       input, plan, no_compression, [&](StoredChunk&& chunk) { chunks.push_back(std::move(chunk)); }, executor, meter);
   meter.end();
-  std::vector<std::vector<std::uint32_t>> relabellings(input.info.shape.size());
-  store_relabelling(input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) {
-    relabellings[mode] = std::move(originals);
+  std::vector<std::vector<std::uint32_t>> reorderings(input.info.shape.size());
+  store_reordering(input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) {
+    reorderings[mode] = std::move(originals);
   });
-  return std::make_unique<PackedChunks>(std::move(input.info), std::move(chunks), std::move(relabellings));
+  return std::make_unique<PackedChunks>(std::move(input.info), std::move(chunks), std::move(reorderings));
 }
 
 }  // namespace blco

@@ -11,7 +11,7 @@
 #include "blco/layout.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/ingest/ingest_plan.hpp"
-#include "engine/ingest/relabelling.hpp"
+#include "engine/ingest/reordering.hpp"
 #include "engine/ingest/sort/sorted_run.hpp"
 #include "io/container/chunk_source.hpp"
 #include "io/container/container.hpp"
@@ -25,9 +25,9 @@ struct EncodeInput {
   SortedSource& source;
   const TensorLayout& layout;
   ContainerInfo info;
-  std::uint64_t max_nnz = 0;           // entries before folding; only progress is measured by it
-  Relabelling* relabelling = nullptr;  // null: not relabelled; the original indices are taken out
-  std::vector<Labels> labels = {};     // per mode, of the original indices; empty: none
+  std::uint64_t max_nnz = 0;         // entries before coalescing; only progress is measured by it
+  Reordering* reordering = nullptr;  // null: not reordered; the original indices are taken out
+  std::vector<Labels> labels = {};   // per mode, of the original indices; empty: none
 };
 
 // As IngestOptions has it.

@@ -1,4 +1,4 @@
-// Ingest: read, sort, fold, encode.
+// Ingest: read, sort, coalesce, encode.
 #include <algorithm>
 #include <blco/memory_tensor.hpp>
 #include <memory>
@@ -15,10 +15,10 @@
 #include "engine/ingest/input/array_reader.hpp"
 #include "engine/ingest/input/labelled_reader.hpp"
 #include "engine/ingest/input/open_input.hpp"
-#include "engine/ingest/relabelling.hpp"
+#include "engine/ingest/reordering.hpp"
+#include "engine/ingest/sort/coalesce.hpp"
 #include "engine/ingest/sort/device_run.hpp"
 #include "engine/ingest/sort/external_sort.hpp"
-#include "engine/ingest/sort/fold.hpp"
 #include "io/file/scratch_file.hpp"
 #include "io/file/temporary_file.hpp"
 
@@ -110,16 +110,16 @@ double share_read(const CoordinateReader& reader, const InputSize& size, std::ui
 }
 
 // Makes room for the counts of a batch's indices, before they are made.
-void count_indices(const CoordinateBatch& batch, ExternalSort& sort, Relabelling& relabelling, Executor& executor) {
+void count_indices(const CoordinateBatch& batch, ExternalSort& sort, Reordering& reordering, Executor& executor) {
   std::vector<std::uint64_t> lengths = sort.extent();
   lengths.resize(batch.upper.size(), 0);
   for (std::size_t n = 0; n < lengths.size(); ++n) lengths[n] = std::max(lengths[n], batch.upper[n] + 1);
-  Relabelling::check_lengths(lengths);
-  sort.reserve_for_relabelling(Relabelling::memory_bytes(lengths));
-  relabelling.count(batch, executor);
+  Reordering::check_lengths(lengths);
+  sort.reserve_for_reordering(Reordering::memory_bytes(lengths));
+  reordering.count(batch, executor);
 }
 
-void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSort& sort, Relabelling* relabelling,
+void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSort& sort, Reordering* reordering,
               Executor& executor, ProgressMeter& meter) {
   CoordinateBatch batch;
   const InputSize size = reader.size();
@@ -130,7 +130,7 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
     check_coordinates(batch, options, reader.name());
     if (options.duplicates == DuplicatePolicy::count) std::ranges::fill(batch.values, 1.0);
     const std::uint64_t entries = batch.count();
-    if (relabelling != nullptr) count_indices(batch, sort, *relabelling, executor);
+    if (reordering != nullptr) count_indices(batch, sort, *reordering, executor);
     sort.set_key_bytes(reader.kept_bytes());
     sort.add(std::exchange(batch, {}), share_read(reader, size, sort.entry_count() + entries));
     meter.advance(entries, reader.bytes_read() - bytes_before);
@@ -171,14 +171,14 @@ std::vector<std::uint64_t> decide_shape(const std::vector<std::uint64_t>& extent
 struct SortedEntries {
   ContainerInfo info;
   TensorLayout layout;  // the source refers to it, and to the next
-  std::unique_ptr<Relabelling> relabelling;
+  std::unique_ptr<Reordering> reordering;
   std::unique_ptr<SortedSource> source;
   EncodePlan plan;
   std::vector<Labels> labels;
   std::vector<KeyedMode> keyed_modes;
 
   EncodeInput input(std::uint64_t entries_read) {
-    return {*source, layout, std::move(info), entries_read, relabelling.get(), std::move(labels)};
+    return {*source, layout, std::move(info), entries_read, reordering.get(), std::move(labels)};
   }
 };
 
@@ -195,38 +195,38 @@ std::uint64_t memory_of(const std::vector<Labels>& labels) {
 
 std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const IngestOptions& options, ExternalSort& sort,
                                             Executor& executor, ProgressMeter& meter) {
-  std::unique_ptr<Relabelling> relabelling;
-  if (options.relabel == Relabel::frequency) {
-    relabelling = std::make_unique<Relabelling>();
-    Relabelling::check_lengths(options.shape);
-    if (!options.shape.empty()) sort.reserve_for_relabelling(Relabelling::memory_bytes(options.shape));
+  std::unique_ptr<Reordering> reordering;
+  if (options.reorder == Reorder::frequency) {
+    reordering = std::make_unique<Reordering>();
+    Reordering::check_lengths(options.shape);
+    if (!options.shape.empty()) sort.reserve_for_reordering(Reordering::memory_bytes(options.shape));
   } else if (!options.shape.empty()) {
     sort.set_layout(TensorLayout(options.shape));
   }
-  read_all(reader, options, sort, relabelling.get(), executor, meter);
+  read_all(reader, options, sort, reordering.get(), executor, meter);
   const FinalCoordinates final_ones(reader.take_final_coordinates());
   const std::vector<std::uint64_t> shape = decide_shape(sort.extent(), options, reader, final_ones);
   auto sorted = std::make_unique<SortedEntries>(
-      SortedEntries{{}, TensorLayout(shape), std::move(relabelling), nullptr, {}, {}, reader.keyed_modes()});
+      SortedEntries{{}, TensorLayout(shape), std::move(reordering), nullptr, {}, {}, reader.keyed_modes()});
   sorted->info.shape = shape;
   sorted->info.mode_names = decide_mode_names(shape.size(), options, sorted->keyed_modes);
   sorted->info.value_name = kept_value_name(sorted->info.mode_names, options);
   sorted->info.chunk_nnz = options.chunk_nnz;
   sorted->labels = reader.take_labels();
   sort.reserve_at_end(memory_of(sorted->labels) + final_ones.memory_bytes(), sorted->layout.line_bits());
-  if (sorted->relabelling) {
-    Relabelling::check_lengths(shape);
-    sort.reserve_for_relabelling(Relabelling::memory_bytes(longer_of(shape, sort.extent())));
-    sorted->relabelling->take_final(final_ones);
-    sorted->relabelling->finish(shape);
+  if (sorted->reordering) {
+    Reordering::check_lengths(shape);
+    sort.reserve_for_reordering(Reordering::memory_bytes(longer_of(shape, sort.extent())));
+    sorted->reordering->take_final(final_ones);
+    sorted->reordering->finish(shape);
   }
   ExternalSort::Result result =
-      sort.finish(sorted->layout, {final_ones.is_empty() ? nullptr : &final_ones, sorted->relabelling.get()});
+      sort.finish(sorted->layout, {final_ones.is_empty() ? nullptr : &final_ones, sorted->reordering.get()});
   sorted->plan = result.plan;
-  LineNames names{sorted->layout, options.index_base, sorted->relabelling.get(), sorted->labels};
+  LineNames names{sorted->layout, options.index_base, sorted->reordering.get(), sorted->labels};
   sorted->source = result.memory
-                       ? fold_in_memory(std::move(result.memory), options.duplicates, std::move(names), executor)
-                       : fold_run(std::move(result.run), options.duplicates, std::move(names));
+                       ? coalesce_in_memory(std::move(result.memory), options.duplicates, std::move(names), executor)
+                       : coalesce_run(std::move(result.run), options.duplicates, std::move(names));
   return sorted;
 }
 

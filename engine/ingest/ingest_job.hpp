@@ -1,4 +1,4 @@
-// Runs a whole ingest from any reader: sort, fold, encode.
+// Runs a whole ingest from any reader: sort, coalesce, encode.
 #pragma once
 
 #include <blco/ingest.hpp>

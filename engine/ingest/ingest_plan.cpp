@@ -31,12 +31,14 @@ std::uint64_t saturating_subtract(std::uint64_t bytes, std::uint64_t taken) {
 }
 
 std::uint64_t sorting_bytes(const IngestSizes& sizes, const EntrySizes& entries) {
-  return RunBuilder::memory_bytes(entries.count, entries.coordinate_bytes, sizes.has_key(), sizes.threads);
+  return RunBuilder::memory_bytes(entries.count, entries.coordinate_bytes, sizes.has_high_word(), sizes.threads);
 }
 
-std::uint64_t run_bytes(bool has_key, std::uint64_t entries) { return entries * sorted_entry_bytes(has_key); }
+std::uint64_t run_bytes(bool has_high_word, std::uint64_t entries) {
+  return entries * sorted_entry_bytes(has_high_word);
+}
 
-std::uint64_t columns_of(const EncodeSizes& sizes) { return sizes.has_key ? 3 : 2; }
+std::uint64_t columns_of(const EncodeSizes& sizes) { return sizes.has_high_word ? 3 : 2; }
 
 std::uint64_t max_chunks_at_once(const EncodeSizes& sizes) {
   return std::min(sizes.chunk_count, static_cast<std::uint64_t>(sizes.threads));
@@ -44,7 +46,7 @@ std::uint64_t max_chunks_at_once(const EncodeSizes& sizes) {
 
 // Entries and result of a job that keeps both in memory.
 std::uint64_t kept_bytes(const IngestSizes& sizes, const EntrySizes& entries) {
-  return run_bytes(sizes.has_key(), entries.count) + max_packed_bytes(encode_sizes(sizes, entries.count));
+  return run_bytes(sizes.has_high_word(), entries.count) + max_packed_bytes(encode_sizes(sizes, entries.count));
 }
 
 // The largest window that `memory_bytes` hold; 0 where that is too small to be worth it.
@@ -58,10 +60,10 @@ std::uint64_t max_window_blocks(const EncodeSizes& encode, const RunSizes& runs,
 }  // namespace
 
 std::uint64_t IngestBudget::available_bytes() const {
-  return saturating_subtract(total_bytes, relabelling_bytes + key_bytes);
+  return saturating_subtract(total_bytes, reordering_bytes + key_bytes);
 }
 
-std::uint64_t IngestBudget::total_for(std::uint64_t bytes) const { return bytes + relabelling_bytes + 2 * key_bytes; }
+std::uint64_t IngestBudget::total_for(std::uint64_t bytes) const { return bytes + reordering_bytes + 2 * key_bytes; }
 
 std::uint64_t max_reader_bytes(std::uint64_t budget_bytes) { return budget_bytes / reader_part; }
 
@@ -80,8 +82,8 @@ bool can_sort(const IngestBudget& budget, const IngestSizes& sizes, const EntryS
 bool fits_in_memory(const IngestBudget& budget, const IngestSizes& sizes, const EntrySizes& waiting,
                     const EntrySizes& next, std::uint64_t index_bytes) {
   const EntrySizes all = waiting + next;
-  const std::uint64_t packing = RunStore::writing_bytes(sizes.has_key(), sizes.threads);
-  std::uint64_t needed = std::max(sorting_bytes(sizes, all), run_bytes(sizes.has_key(), all.count) + packing);
+  const std::uint64_t packing = RunStore::writing_bytes(sizes.has_high_word(), sizes.threads);
+  std::uint64_t needed = std::max(sorting_bytes(sizes, all), run_bytes(sizes.has_high_word(), all.count) + packing);
   if (!sizes.has_layout) {
     needed = std::max(needed, all.coordinate_bytes + CoordinateSpool::working_bytes(sizes.order, sizes.threads));
   }
@@ -96,9 +98,9 @@ std::uint64_t likely_entries(const IngestSizes& sizes, std::uint64_t entries_so_
 std::uint64_t min_spilling_bytes(const IngestBudget& budget, const IngestSizes& sizes, std::uint64_t entries,
                                  const EntrySizes& next) {
   const EncodeSizes encode = encode_sizes(sizes, entries);
-  const std::uint64_t two_runs = 2 * RunStore::reading_bytes(encode.has_key);
+  const std::uint64_t two_runs = 2 * RunStore::reading_bytes(encode.has_high_word);
   const std::uint64_t encoding = encode_bytes(encode, min_encode_plan) + two_runs;
-  const std::uint64_t merging = RunStore::writing_bytes(encode.has_key, encode.threads) + two_runs;
+  const std::uint64_t merging = RunStore::writing_bytes(encode.has_high_word, encode.threads) + two_runs;
   const std::uint64_t one_batch = sorting_bytes(sizes, next) + next.coordinate_bytes + budget.reader_bytes;
   return std::max({encoding, merging, one_batch, 2 * budget.reader_bytes});
 }
@@ -106,7 +108,7 @@ std::uint64_t min_spilling_bytes(const IngestBudget& budget, const IngestSizes& 
 // Coordinates that are far from uniform pack better than uniform ones, about by half.
 std::uint64_t min_disk_bytes(const IngestBudget& budget, const IngestSizes& sizes) {
   const std::uint64_t entries = sizes.expected_entries;
-  const std::uint64_t sorting = 2 * run_bytes(sizes.has_key(), entries);
+  const std::uint64_t sorting = 2 * run_bytes(sizes.has_high_word(), entries);
   if (sizes.packs_in_memory || sorting <= budget.available_bytes()) return 0;
   const int bits = std::max(1, sizes.line_bits - static_cast<int>(std::bit_width(entries)));
   return entries / 16 * static_cast<std::uint64_t>(bits);
@@ -119,7 +121,7 @@ std::uint64_t remaining_disk_bytes(std::uint64_t written_bytes, double share_rea
 
 EncodeSizes encode_sizes(const IngestSizes& sizes, std::uint64_t entries) {
   EncodeSizes encode;
-  encode.has_key = sizes.has_key();
+  encode.has_high_word = sizes.has_high_word();
   encode.chunk_nnz = std::min(sizes.chunk_nnz, entries);
   encode.chunk_count = (entries + encode.chunk_nnz - 1) / encode.chunk_nnz;
   encode.zstd_level = sizes.packs_in_memory ? 0 : sizes.zstd_level;
@@ -166,16 +168,16 @@ std::optional<EncodePlan> plan_packing(const IngestSizes& sizes, const EntrySize
 }
 
 bool keeps_last_run(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t memory_bytes) {
-  const std::uint64_t reading = RunStore::reading_bytes(encode.has_key);
-  const std::uint64_t kept = run_bytes(encode.has_key, runs.last_entries) + runs.spilled_count * reading;
+  const std::uint64_t reading = RunStore::reading_bytes(encode.has_high_word);
+  const std::uint64_t kept = run_bytes(encode.has_high_word, runs.last_entries) + runs.spilled_count * reading;
   const std::optional<EncodePlan> beside = plan_encode(encode, saturating_subtract(memory_bytes, kept));
   if (!beside || runs.spilled_count == 0) return beside.has_value();
   return beside == plan_encode(encode, saturating_subtract(memory_bytes, (runs.spilled_count + 1) * reading));
 }
 
 MergeLimits plan_merge_limits(const EncodeSizes& encode, std::uint64_t memory_bytes) {
-  const std::uint64_t reading = RunStore::reading_bytes(encode.has_key);
-  const std::uint64_t writing = RunStore::writing_bytes(encode.has_key, encode.threads);
+  const std::uint64_t reading = RunStore::reading_bytes(encode.has_high_word);
+  const std::uint64_t writing = RunStore::writing_bytes(encode.has_high_word, encode.threads);
   return {.max_final_runs = saturating_subtract(memory_bytes, encode_bytes(encode, min_encode_plan)) / reading,
           .max_merged_runs = saturating_subtract(memory_bytes, writing) / reading};
 }
@@ -185,13 +187,13 @@ std::uint64_t plan_merged_runs(const MergeLimits& limits, std::uint64_t run_coun
 }
 
 MergePlan plan_serial_merge(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t memory_bytes) {
-  const std::uint64_t merging = runs.spilled_count * RunStore::reading_bytes(encode.has_key);
-  const std::uint64_t kept = run_bytes(encode.has_key, runs.last_entries) + merging;
+  const std::uint64_t merging = runs.spilled_count * RunStore::reading_bytes(encode.has_high_word);
+  const std::uint64_t kept = run_bytes(encode.has_high_word, runs.last_entries) + merging;
   return {.encode = plan_encode(encode, saturating_subtract(memory_bytes, kept)).value()};
 }
 
 MergePlan plan_merge(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t memory_bytes) {
-  const std::uint64_t available = saturating_subtract(memory_bytes, run_bytes(encode.has_key, runs.last_entries));
+  const std::uint64_t available = saturating_subtract(memory_bytes, run_bytes(encode.has_high_word, runs.last_entries));
   const std::uint64_t blocks = runs.count() < 2 ? 0 : max_window_blocks(encode, runs, available / 2);
   if (blocks > 0) {
     const std::uint64_t merging = parallel_merge_bytes(encode, runs, blocks);
@@ -204,8 +206,9 @@ MergePlan plan_merge(const EncodeSizes& encode, const RunSizes& runs, std::uint6
 std::uint64_t parallel_merge_bytes(const EncodeSizes& encode, const RunSizes& runs, std::uint64_t window_blocks) {
   // A window's entries lie there decoded, and merged. Vectors grow by doubling, and half a window may wait: equal
   // lines.
-  const std::uint64_t block = RunStore::block_bytes(encode.has_key);
-  const std::uint64_t working = RunStore::reading_bytes(encode.has_key) * static_cast<std::uint64_t>(encode.threads);
+  const std::uint64_t block = RunStore::block_bytes(encode.has_high_word);
+  const std::uint64_t working =
+      RunStore::reading_bytes(encode.has_high_word) * static_cast<std::uint64_t>(encode.threads);
   return 4 * window_blocks * block + runs.count() * 2 * block + working + runs.index_bytes;
 }
 

@@ -1,9 +1,9 @@
 // How an ingest shares out its memory budget, and how much disk it needs: sizes in, plan out; no files, no threads.
 //
 // The budget covers what grows with the input, the chunks or the threads: the reader with its next batch and its keys,
-// coordinates, sorted entries, the tables of relabelling, temporary files while they are packed, read and merged, the
+// coordinates, sorted entries, the tables of reordering, temporary files while they are packed, read and merged, the
 // chunks being encoded, and a result that stays in memory. It does not cover the program itself, its stacks, what
-// malloc keeps per thread, and arrays of the caller. RunBuilder, RunStore, CoordinateSpool and Relabelling say
+// malloc keeps per thread, and arrays of the caller. RunBuilder, RunStore, CoordinateSpool and Reordering say
 // themselves what they take. All that depends on a decision is here.
 #pragma once
 
@@ -16,18 +16,18 @@ namespace blco {
 // Who has how much of the memory of a job.
 struct IngestBudget {
   std::uint64_t total_bytes = 0;
-  std::uint64_t relabelling_bytes = 0;  // for the counts of all indices, later their new numbers
-  std::uint64_t key_bytes = 0;          // for the keys read so far, later the labels of the modes
-  std::uint64_t reader_bytes = 0;       // for the reader beside its keys; 0 once the input has ended
+  std::uint64_t reordering_bytes = 0;  // for the counts of all indices, later their new numbers
+  std::uint64_t key_bytes = 0;         // for the keys read so far, later the labels of the modes
+  std::uint64_t reader_bytes = 0;      // for the reader beside its keys; 0 once the input has ended
 
-  // What relabelling and keys leave: for sorting, merging and encoding, and for the reader.
+  // What reordering and keys leave: for sorting, merging and encoding, and for the reader.
   std::uint64_t available_bytes() const;
 
   // A total that makes so many bytes available, also if the keys double: half of a budget is for keys at most.
   std::uint64_t total_for(std::uint64_t available_bytes) const;
 };
 
-// Sizes of the job that are known before its end. Entries are counted before duplicates are folded.
+// Sizes of the job that are known before its end. Entries are counted before duplicates are coalesced.
 struct IngestSizes {
   int threads = 1;
   int order = 0;
@@ -38,7 +38,7 @@ struct IngestSizes {
   bool packs_in_memory = false;        // the result stays in memory, and no files are written
   std::uint64_t expected_entries = 0;  // of the input; 0: unknown
 
-  bool has_key() const { return line_bits > 64; }
+  bool has_high_word() const { return line_bits > 64; }
 };
 
 // Entries as the reader gives them.
@@ -84,7 +84,7 @@ std::uint64_t remaining_disk_bytes(std::uint64_t written_bytes, double share_rea
 
 // Sizes that the encoder's memory depends on.
 struct EncodeSizes {
-  bool has_key = false;
+  bool has_high_word = false;
   std::uint64_t chunk_nnz = 0;  // of the largest chunk
   std::uint64_t chunk_count = 1;
   int zstd_level = 0;

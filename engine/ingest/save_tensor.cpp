@@ -16,7 +16,7 @@ ScanBudget budget_of(const ChunkSource& tensor, const SaveOptions& options) {
   const std::uint64_t packed = measure_tensor(tensor).largest_buffer();
   ScanBudget budget{.option = "memory_bytes"};
   budget.total_bytes = host_budget(options.memory_bytes);
-  budget.fixed_bytes = NonzeroDecoder::memory_bytes(tensor.info());  // one mode's relabelling at a time
+  budget.fixed_bytes = NonzeroDecoder::memory_bytes(tensor.info());  // one mode's reordering at a time
   for (const std::uint64_t bytes : tensor.label_bytes()) budget.fixed_bytes += bytes;
   // What is stored of a column, and of those before it.
   budget.worker_bytes = packed + store_payload_bytes(packed, options.zstd_level);
@@ -56,8 +56,8 @@ void save(const Tensor& tensor, const std::filesystem::path& output, const SaveO
     }
   }
   meter.end();
-  for (const RelabelledMode& relabelled : chunks.info().relabelled) {
-    writer.relabel(relabelled.mode, chunks.relabelling(relabelled.mode));
+  for (const ReorderedMode& reordered : chunks.info().reordered) {
+    writer.reorder(reordered.mode, chunks.reordering(reordered.mode));
   }
   writer.finish(chunks.info(), chunks.labels());
 }

@@ -46,7 +46,7 @@ void ResumedState::require(std::size_t numbers, const std::vector<std::string>& 
        header.method + " with loss " + header.loss + " keeps " + in_words(numbers + 1, matrices));
 }
 
-double ResumedState::relabelled_modes() const { return file_->header().state_numbers.front(); }
+double ResumedState::reordered_modes() const { return file_->header().state_numbers.front(); }
 
 std::uint64_t ResumedState::next_count(const std::string& what, std::uint64_t most) {
   const double number = next();

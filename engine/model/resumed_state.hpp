@@ -22,15 +22,15 @@ class ResumedState {
   // remedy.
   ResumedState(const ModelFileReader& file, const std::filesystem::path& path);
 
-  // Refuses a state that does not have, beside the relabelled modes, so many numbers and just these matrices.
+  // Refuses a state that does not have, beside the reordered modes, so many numbers and just these matrices.
   void require(std::size_t numbers, const std::vector<std::string>& matrices) const;
   bool has_matrices() const { return !file_->header().state_matrices.empty(); }
-  // 2^n added up over the relabelled modes n.
-  double relabelled_modes() const;
+  // 2^n added up over the reordered modes n.
+  double reordered_modes() const;
   // Of the fit that was saved.
   std::uint64_t sweeps() const;
 
-  // The next of the numbers that require() has counted; the first call gives the one behind the relabelled modes.
+  // The next of the numbers that require() has counted; the first call gives the one behind the reordered modes.
   // `what` says what it is, such as "the number of steps". Refuses all but whole numbers up to `most`, or numbers from
   // `least` on.
   std::uint64_t next_count(const std::string& what, std::uint64_t most = largest_count);

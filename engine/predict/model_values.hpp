@@ -24,6 +24,6 @@ class ModelValues {
 
 // As <blco/predict.hpp> says; at least 0, and infinite where the loss takes no such m, or m is not finite. NaN for a
 // zero that the loss does not take. Requires: takes_entry(loss, x).
-double likelihood_ratio(const Loss& loss, double x, double m);
+double deviance(const Loss& loss, double x, double m);
 
 }  // namespace blco

@@ -106,7 +106,7 @@ class PredictionPass {
       model_[to] = at_.at(point);
       if (!job_.has_values) continue;
       values_[to] = batch.values[i];
-      ratios_[to] = likelihood_ratio(job_.loss, values_[to], model_[to]);
+      ratios_[to] = deviance(job_.loss, values_[to], model_[to]);
     }
   }
 
@@ -118,18 +118,18 @@ class PredictionPass {
     summary_.max_model = std::max(summary_.max_model, model);
     if (!job_.has_values) return;
     const double residual = values_[at] - model;
-    const double ratio = ratios_[at];
+    const double deviance = ratios_[at];
     summary_.sum_of_squares += residual * residual;
     summary_.sum_of_magnitudes += std::abs(residual);
     summary_.min_residual = std::min(summary_.min_residual, residual);
     summary_.max_residual = std::max(summary_.max_residual, residual);
-    if (std::isnan(ratio)) {
-      ++summary_.entries_without_ratio;
+    if (std::isnan(deviance)) {
+      ++summary_.entries_without_deviance;
       return;
     }
-    summary_.sum_of_ratios += ratio;
-    summary_.max_ratio = std::max(summary_.max_ratio, ratio);
-    summary_.impossible_entries += std::isinf(ratio) ? 1 : 0;
+    summary_.sum_of_deviances += deviance;
+    summary_.max_deviance = std::max(summary_.max_deviance, deviance);
+    summary_.impossible_entries += std::isinf(deviance) ? 1 : 0;
   }
 
   void move_slice(std::size_t from, std::size_t to, std::size_t count) {
@@ -159,7 +159,7 @@ class PredictionPass {
         std::ranges::copy(worst_->point(entry), coordinates_.data() + i * order_);
         model_[i] = entry.model;
         values_[i] = entry.value;
-        ratios_[i] = entry.ratio;
+        ratios_[i] = entry.deviance;
       }
       pass_on(count);
     }
@@ -173,7 +173,7 @@ class PredictionPass {
            .coordinates = std::span<const std::uint64_t>(coordinates_).first(count * order_),
            .values = std::span<const double>(values_).first(of_values),
            .model = std::span<const double>(model_).first(count),
-           .ratios = std::span<const double>(ratios_).first(of_values)});
+           .deviances = std::span<const double>(ratios_).first(of_values)});
   }
 
   [[noreturn]] void refuse_entry(const CoordinateBatch& batch, std::size_t entry) const {

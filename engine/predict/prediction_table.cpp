@@ -14,7 +14,7 @@ namespace blco {
 namespace {
 
 constexpr std::size_t slice_entries = 1024;
-constexpr std::array column_names = {"value", "model", "residual", "likelihood ratio"};
+constexpr std::array column_names = {"value", "model", "residual", "deviance"};
 constexpr std::uint64_t number_bytes = 25;  // of a double or an index, and a separator
 
 }  // namespace
@@ -72,7 +72,7 @@ void PredictionTable::append_line(const PredictionBlock& block, std::size_t entr
       append_table_number(number, text);
       text += separator_;
     }
-    if (!std::isnan(block.ratios[entry])) append_table_number(block.ratios[entry], text);
+    if (!std::isnan(block.deviances[entry])) append_table_number(block.deviances[entry], text);
   }
   text += '\n';
 }

@@ -1,4 +1,4 @@
-// The entries of the largest likelihood ratios, in memory that does not grow with the input.
+// The entries of the largest deviances, in memory that does not grow with the input.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace blco {
 class WorstEntries {
  public:
   struct Entry {
-    double ratio = 0;
+    double deviance = 0;
     double value = 0;
     double model = 0;
     std::uint64_t number = 0;  // in input order
@@ -23,10 +23,10 @@ class WorstEntries {
 
   WorstEntries(std::size_t order, std::uint64_t most);
 
-  // Entries come in input order; of equal ratios the earlier ones stay. Requires: no ratio is NaN.
-  void add(std::span<const std::uint64_t> point, double value, double model, double ratio);
+  // Entries come in input order; of equal deviances the earlier ones stay. Requires: no deviance is NaN.
+  void add(std::span<const std::uint64_t> point, double value, double model, double deviance);
 
-  // By falling ratio, then in input order. Call once, at the end.
+  // By falling deviance, then in input order. Call once, at the end.
   std::span<const Entry> sort();
   std::span<const std::uint64_t> point(const Entry& entry) const {
     return {points_.data() + entry.slot * order_, order_};
@@ -38,7 +38,7 @@ class WorstEntries {
 
  private:
   static bool is_worse(const Entry& a, const Entry& b) {
-    return a.ratio != b.ratio ? a.ratio > b.ratio : a.number < b.number;
+    return a.deviance != b.deviance ? a.deviance > b.deviance : a.number < b.number;
   }
 
   std::size_t order_;
@@ -51,9 +51,9 @@ class WorstEntries {
 inline WorstEntries::WorstEntries(std::size_t order, std::uint64_t most)
     : order_(order), entries_(most), points_(most * order) {}
 
-inline void WorstEntries::add(std::span<const std::uint64_t> point, double value, double model, double ratio) {
+inline void WorstEntries::add(std::span<const std::uint64_t> point, double value, double model, double deviance) {
   Entry* const begin = entries_.data();
-  Entry entry{.ratio = ratio, .value = value, .model = model, .number = seen_++, .slot = count_};
+  Entry entry{.deviance = deviance, .value = value, .model = model, .number = seen_++, .slot = count_};
   if (count_ == entries_.size()) {
     if (count_ == 0 || !is_worse(entry, *begin)) return;
     entry.slot = begin->slot;

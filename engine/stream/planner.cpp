@@ -19,9 +19,9 @@ namespace {
 // The library itself, its HDF5 handles, thread stacks in use and small tables.
 constexpr std::uint64_t overhead_bytes = std::uint64_t{8} << 20;
 
-// One lane is computed on (or copied from) while another is filled. On the CPU the computing threads read the next
-// chunk themselves. With a device, readers fill lanes, and every reader has one beside these two.
-constexpr int min_lanes = 2;
+// One slot is computed on (or copied from) while another is filled. On the CPU the computing threads read the next
+// chunk themselves. With a device, readers fill slots, and every reader has one beside these two.
+constexpr int min_slots = 2;
 
 // A reader keeps a core busy: it copies, sums up and decompresses. So more readers than threads fill the ring no
 // faster. With two, one works while the other waits for the disk. At 4 GB/s each, 62 exceed what a machine's memory
@@ -151,35 +151,35 @@ std::uint64_t previous_factor_bytes(const PlanRequest& request) {
 // Host memory of the ring beyond its minimum.
 std::uint64_t more_ring_bytes(const Plan& plan) {
   const auto readers = static_cast<std::uint64_t>(plan.readers);
-  return static_cast<std::uint64_t>(plan.lanes - min_lanes) * plan.lane_bytes + (readers - 1) * plan.scratch_bytes +
+  return static_cast<std::uint64_t>(plan.slots - min_slots) * plan.slot_bytes + (readers - 1) * plan.scratch_bytes +
          readers * plan.direct_bytes;
 }
 
 void set_readers(int readers, Plan& plan) {
-  plan.lanes = min_lanes + readers;
+  plan.slots = min_slots + readers;
   plan.readers = std::max(1, readers);
 }
 
-// What more lanes and readers may take of `room`: little, because a small budget is better spent on keeping chunks; all
-// of it where the caller has asked for lanes.
+// What more slots and readers may take of `room`: little, because a small budget is better spent on keeping chunks; all
+// of it where the caller has asked for slots.
 std::uint64_t room_for_lanes(const DeviceRequest& device, std::uint64_t room) {
-  return device.lanes > 0 ? room : room / 8;
+  return device.slots > 0 ? room : room / 8;
 }
 
-// As many readers as are of use, or as the lanes asked for have, if there is room.
+// As many readers as are of use, or as the slots asked for have, if there is room.
 void deepen_ring(const PlanRequest& request, std::uint64_t room, Plan& plan) {
   int readers = std::clamp(request.threads, min_useful_readers, max_useful_readers);
   readers = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(readers), plan.tiers.size()));
-  if (request.device->lanes > 0) readers = request.device->lanes - min_lanes;
+  if (request.device->slots > 0) readers = request.device->slots - min_slots;
   set_readers(readers, plan);
   while (readers > 0 && more_ring_bytes(plan) > room_for_lanes(*request.device, room)) set_readers(--readers, plan);
 }
 
-// Plans device memory: lanes, copies of the output and resident chunks.
+// Plans device memory: slots, copies of the output and resident chunks.
 void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& plan) {
   const DeviceRequest& device = *request.device;
-  const int lanes = plan.lanes;
-  plan.lanes = min_lanes;
+  const int slots = plan.slots;
+  plan.slots = min_slots;
   plan.device_minimum_bytes = cuda_backend_bytes(cuda_config(request, plan));
   if (device.budget_bytes < plan.device_minimum_bytes) {
     throw Error(ErrorKind::out_of_memory,
@@ -195,10 +195,10 @@ void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& pl
   plan.keep_previous = request.want_previous;
   if (cuda_backend_bytes(cuda_config(request, plan)) > without + room / 4) plan.keep_previous = false;
   const std::uint64_t min_bytes = cuda_backend_bytes(cuda_config(request, plan));
-  plan.lanes = lanes;
+  plan.slots = slots;
   const std::uint64_t most_bytes = std::min(min_bytes + room_for_lanes(device, room), device.budget_bytes);
-  while (plan.lanes > min_lanes && cuda_backend_bytes(cuda_config(request, plan)) > most_bytes) {
-    set_readers(plan.lanes - min_lanes - 1, plan);
+  while (plan.slots > min_slots && cuda_backend_bytes(cuda_config(request, plan)) > most_bytes) {
+    set_readers(plan.slots - min_slots - 1, plan);
   }
   const std::uint64_t taken = cuda_backend_bytes(cuda_config(request, plan));
   if (request.best_tier == Tier::device) {
@@ -224,10 +224,10 @@ bool all_kept(const Plan& plan) {
 
 Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
   Plan plan;
-  plan.lane_bytes = tensor.largest_buffer();
-  if (request.device) plan.lane_bytes = std::max(plan.lane_bytes, request.lane_bytes);
+  plan.slot_bytes = tensor.largest_buffer();
+  if (request.device) plan.slot_bytes = std::max(plan.slot_bytes, request.slot_bytes);
   plan.scratch_bytes = tensor.largest_scratch();
-  const std::uint64_t taken = fixed_bytes(tensor, request) + min_lanes * plan.lane_bytes + plan.scratch_bytes;
+  const std::uint64_t taken = fixed_bytes(tensor, request) + min_slots * plan.slot_bytes + plan.scratch_bytes;
   plan.minimum_bytes = taken;
   if (request.budget_bytes < plan.minimum_bytes) {
     throw Error(ErrorKind::out_of_memory, "this job requires at least " + format_bytes(plan.minimum_bytes) +
@@ -239,7 +239,7 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
 
   std::uint64_t room = request.budget_bytes - taken;
   plan.tiers.assign(tensor.chunks.size(), Tier::streamed);
-  plan.lanes = min_lanes;
+  plan.slots = min_slots;
   plan.readers = 1;
   if (!request.device) {
     plan.private_bytes = choose_private_bytes(tensor, request, room);
@@ -272,10 +272,10 @@ CudaConfig cuda_config(const PlanRequest& request, const Plan& plan) {
   CudaConfig config{.backend = request.backend, .limits = request.device->limits};
   config.backend.private_bytes = plan.private_bytes;
   config.backend.keep_previous = plan.keep_previous;
-  config.lanes = plan.lanes;
-  config.lane_bytes = plan.lane_bytes;
+  config.slots = plan.slots;
+  config.slot_bytes = plan.slot_bytes;
   config.resident_bytes = plan.resident_bytes;
-  config.resolution = request.device->resolution;
+  config.conflict_resolution = request.device->conflict_resolution;
   config.variant = request.device->variant;
   config.blocks_per_multiprocessor = request.device->blocks_per_multiprocessor;
   return config;

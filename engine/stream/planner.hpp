@@ -23,8 +23,8 @@ enum class Tier : std::uint8_t {
 struct DeviceRequest {
   DeviceLimits limits;
   std::uint64_t budget_bytes = 0;
-  Resolution resolution = Resolution::automatic;
-  int lanes = 0;  // as in CpdOptions
+  ConflictResolution conflict_resolution = ConflictResolution::automatic;
+  int slots = 0;  // as in CpdOptions
   KernelVariant variant = KernelVariant::usual;
   int blocks_per_multiprocessor = 0;  // as in CudaConfig
 };
@@ -40,7 +40,7 @@ struct PlanRequest {
   BackendConfig backend;  // private_bytes is set by the plan
   std::uint64_t budget_bytes = 0;
   std::uint64_t caller_bytes = 0;  // caller's inputs, and the part of its results that exceeds what is freed before
-  std::uint64_t lane_bytes = 0;    // least size of a lane on a device, for chunks of another tensor
+  std::uint64_t slot_bytes = 0;    // least size of a slot on a device, for chunks of another tensor
   int threads = 1;
   bool want_previous = false;  // keep the factors before each update, if there is room
   bool deterministic = false;  // no private outputs, whose sums depend on the number of threads
@@ -52,9 +52,9 @@ struct PlanRequest {
 
 struct Plan {
   std::vector<Tier> tiers;       // per chunk
-  int lanes = 0;                 // staging buffers; also the number of device buffers
-  int readers = 0;               // threads that fill the lanes for a device; on the CPU 1: the computing threads read
-  std::uint64_t lane_bytes = 0;  // of each lane
+  int slots = 0;                 // staging buffers; also the number of device buffers
+  int readers = 0;               // threads that fill the slots for a device; on the CPU 1: the computing threads read
+  std::uint64_t slot_bytes = 0;  // of each slot
   std::uint64_t scratch_bytes = 0;  // of each reader
   std::uint64_t direct_bytes = 0;   // of each reader beside: to read past the system's cache; 0: read through it
   std::uint64_t private_bytes = 0;  // for copies of the output, on the device if there is one

@@ -19,8 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A lane is free once the read `lanes` before has been submitted. The ring is the bounded queue between disk and
-// compute, as deep as there are lanes.
+// A slot is free once the read `slots` before has been submitted. The ring is the bounded queue between disk and
+// compute, as deep as there are slots.
 class ThreadedReads final : public ReadAhead {
  public:
   ThreadedReads(ReadSetup setup, std::vector<std::uint64_t> chunks)
@@ -68,7 +68,7 @@ class ThreadedReads final : public ReadAhead {
 
   void fill(std::size_t read, std::size_t reader) {
     const std::uint64_t chunk = chunks_[read];
-    const std::span<std::byte> destination = setup_.destination(chunk, read % setup_.lanes);
+    const std::span<std::byte> destination = setup_.destination(chunk, read % setup_.slots);
     const auto begin = Clock::now();
     const ChunkView view = setup_.tensor->read_chunk(chunk, destination, setup_.scratch[reader]);
     setup_.ended(reader, chunk, begin, Clock::now());
@@ -78,14 +78,14 @@ class ThreadedReads final : public ReadAhead {
     changed_.notify_all();
   }
 
-  // The next read, once its lane is free; none at the end of the pass or after a stop.
+  // The next read, once its slot is free; none at the end of the pass or after a stop.
   std::optional<std::size_t> take() {
     std::unique_lock lock(mutex_);
     if (stopped_ || next_ == chunks_.size()) return std::nullopt;
     const std::size_t read = next_++;
-    const auto lane_is_free = [&] { return read < submitted_ + setup_.lanes; };
-    changed_.wait(lock, [&] { return stopped_ || lane_is_free(); });
-    return lane_is_free() ? std::optional(read) : std::nullopt;
+    const auto slot_is_free = [&] { return read < submitted_ + setup_.slots; };
+    changed_.wait(lock, [&] { return stopped_ || slot_is_free(); });
+    return slot_is_free() ? std::optional(read) : std::nullopt;
   }
 
   void fail(std::size_t read, std::exception_ptr failure) {
@@ -137,22 +137,22 @@ class CooperativeReads final : public ReadAhead {
     const ChunkView view = current_->finish();
     setup_.ended(0, chunks_[read], begun_, ended_);
     next_ = read + 1;
-    if (setup_.lanes > 1) start_next();
+    if (setup_.slots > 1) start_next();
     return view;
   }
 
   void submitted() override {
-    if (setup_.lanes == 1) start_next();
+    if (setup_.slots == 1) start_next();
   }
 
  private:
   void announce(std::size_t read) const { setup_.tensor->announce_read(chunks_[read]); }
 
-  // Its lane is free: all earlier reads but at most one are submitted.
+  // Its slot is free: all earlier reads but at most one are submitted.
   void start_next() {
     if (next_ == chunks_.size()) return;
     if (next_ + announced_reads < chunks_.size()) announce(next_ + announced_reads);
-    const std::span<std::byte> destination = setup_.destination(chunks_[next_], next_ % setup_.lanes);
+    const std::span<std::byte> destination = setup_.destination(chunks_[next_], next_ % setup_.slots);
     current_ = setup_.tensor->begin_read(chunks_[next_], destination, setup_.scratch.front());
     pieces_left_ = current_->pieces();
     has_begun_ = false;

@@ -18,23 +18,23 @@ namespace blco {
 // What the reads need. All of it outlives them.
 struct ReadSetup {
   const ChunkSource* tensor = nullptr;
-  std::size_t lanes = 0;
+  std::size_t slots = 0;
   std::span<std::vector<std::byte>> scratch = {};  // one per reader
-  // Destination of a chunk read through `lane`; waits until the lane's previous contents have been used.
-  std::function<std::span<std::byte>(std::uint64_t chunk, std::size_t lane)> destination = {};
+  // Destination of a chunk read through `slot`; waits until the slot's previous contents have been used.
+  std::function<std::span<std::byte>(std::uint64_t chunk, std::size_t slot)> destination = {};
   // Called when a read has ended, on any thread.
   using Time = std::chrono::steady_clock::time_point;
   std::function<void(std::size_t reader, std::uint64_t chunk, Time begin, Time end)> ended = {};
 };
 
-// Read j of the pass uses lane j modulo the number of lanes.
+// Read j of the pass uses slot j modulo the number of slots.
 class ReadAhead {
  public:
   virtual ~ReadAhead() = default;
 
   // Waits for a read to end. If a read fails, the reads before it still succeed; from it on, its error is thrown.
   virtual ChunkView wait(std::size_t read) = 0;
-  // Call after submitting the chunk waited for last; its lane may then be reused.
+  // Call after submitting the chunk waited for last; its slot may then be reused.
   virtual void submitted() {}
 };
 

@@ -1,4 +1,4 @@
-// Reads fill the ring of lanes in the order of the pass; the caller's thread submits in the same order.
+// Reads fill the ring of slots in the order of the pass; the caller's thread submits in the same order.
 #include "engine/stream/streamer.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ Streamer::Streamer(const ChunkSource& tensor, const Plan& plan, Backend& backend
       trace_(trace),
       meter_(meter),
       residents_(plan.tiers.size()) {
-  for (int lane = 0; lane < plan.lanes; ++lane) lanes_.push_back(backend.allocate_host(plan.lane_bytes));
+  for (int slot = 0; slot < plan.slots; ++slot) slots_.push_back(backend.allocate_host(plan.slot_bytes));
   scratch_.assign(static_cast<std::size_t>(plan.readers),
                   std::vector<std::byte>(plan.scratch_bytes + plan.direct_bytes));
   allocate_packed();
@@ -41,9 +41,9 @@ void Streamer::allocate_packed() {
 }
 
 Streamer::~Streamer() {
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     try {
-      backend_->wait_lane(static_cast<int>(lane));
+      backend_->wait_slot(static_cast<int>(slot));
     } catch (...) {
       // A failed device copies nothing more, and the pass has already thrown its error.
     }
@@ -66,7 +66,7 @@ void Streamer::pass(const PassRequest& request, std::span<const std::uint64_t> c
   }
 }
 
-// Waits for copies in flight, which read the lanes and the packed chunks; a finished pass has none.
+// Waits for copies in flight, which read the slots and the packed chunks; a finished pass has none.
 void Streamer::drain() noexcept {
   try {
     backend_->finish_pass();
@@ -95,7 +95,7 @@ void Streamer::run_pass(const PassRequest& request, std::span<const std::uint64_
     const auto wait_begin = std::chrono::steady_clock::now();
     const ChunkView view = read_ahead->wait(reads_taken);
     trace("caller", "wait for a read", wait_begin, chunk, 0);
-    submit_read(chunk, reads_taken++ % lanes_.size(), view);
+    submit_read(chunk, reads_taken++ % slots_.size(), view);
     read_ahead->submitted();
     if (meter_ != nullptr) meter_->advance(nnz, tensor_->stored_bytes(chunk));
   }
@@ -105,11 +105,11 @@ void Streamer::run_pass(const PassRequest& request, std::span<const std::uint64_
 }
 
 std::unique_ptr<ReadAhead> Streamer::read(std::vector<std::uint64_t> chunks) {
-  ReadSetup setup{tensor_, lanes_.size(), scratch_};
-  setup.destination = [this](std::uint64_t chunk, std::size_t lane) {
-    backend_->wait_lane(static_cast<int>(lane));
+  ReadSetup setup{tensor_, slots_.size(), scratch_};
+  setup.destination = [this](std::uint64_t chunk, std::size_t slot) {
+    backend_->wait_slot(static_cast<int>(slot));
     const std::span<std::byte> own = packed_->of(chunk);
-    return own.empty() ? lanes_[lane]->bytes() : own;
+    return own.empty() ? slots_[slot]->bytes() : own;
   };
   setup.ended = [this](std::size_t reader, std::uint64_t chunk, TraceTime begin, TraceTime end) {
     if (trace_ == nullptr) return;
@@ -120,17 +120,17 @@ std::unique_ptr<ReadAhead> Streamer::read(std::vector<std::uint64_t> chunks) {
 }
 
 void Streamer::submit_read(std::uint64_t chunk, std::size_t at, const ChunkView& view) {
-  const auto lane = static_cast<int>(at);
+  const auto slot = static_cast<int>(at);
   bytes_read_ += tensor_->stored_bytes(chunk);
   if (plan_.tiers[chunk] == Tier::streamed) {
-    backend_->submit(lane, view);
+    backend_->submit(slot, view);
     return;
   }
   const Tier tier = plan_.tiers[chunk];
   const ResidentForm form = tier == Tier::packed   ? ResidentForm::packed
                             : tier == Tier::device ? ResidentForm::device
                                                    : ResidentForm::decoded;
-  residents_[chunk] = backend_->keep(lane, view, form);
+  residents_[chunk] = backend_->keep(slot, view, form);
   backend_->submit_resident(*residents_[chunk]);
 }
 

@@ -25,12 +25,12 @@ enum class Direction { forward, backward };
 
 class Streamer {
  public:
-  // Allocates the lanes and the room for packed chunks; plan() says which of these have to be streamed because the
+  // Allocates the slots and the room for packed chunks; plan() says which of these have to be streamed because the
   // backend gives no more memory. Arguments but the plan must outlive the streamer. With `jobs`, the executor of a
   // backend that computes on the host, chunks are read between its tasks; without, by reader threads.
   Streamer(const ChunkSource& tensor, const Plan& plan, Backend& backend, SideJobs* jobs = nullptr,
            TraceSink* trace = nullptr, ProgressMeter* meter = nullptr);
-  // Waits for copies from the lanes.
+  // Waits for copies from the slots.
   ~Streamer();
   Streamer(const Streamer&) = delete;
   Streamer& operator=(const Streamer&) = delete;
@@ -55,7 +55,7 @@ class Streamer {
   void drain() noexcept;
   bool needs_read(std::uint64_t chunk) const { return !residents_[chunk].has_value(); }
   std::unique_ptr<ReadAhead> read(std::vector<std::uint64_t> chunks);
-  void submit_read(std::uint64_t chunk, std::size_t lane, const ChunkView& view);
+  void submit_read(std::uint64_t chunk, std::size_t slot, const ChunkView& view);
   void trace(const std::string& track, std::string_view name, TraceTime begin, std::uint64_t chunk,
              std::uint64_t bytes) const;
 
@@ -65,7 +65,7 @@ class Streamer {
   SideJobs* jobs_;
   TraceSink* trace_;
   ProgressMeter* meter_;
-  std::vector<std::unique_ptr<HostBuffer>> lanes_;
+  std::vector<std::unique_ptr<HostBuffer>> slots_;
   std::optional<PackedMemory> packed_;
   std::vector<std::vector<std::byte>> scratch_;       // per reader
   std::vector<std::optional<ResidentId>> residents_;  // per chunk; set once it has been read, if it stays

@@ -19,7 +19,7 @@ using FrameColumn = std::array<std::uint64_t, frame_entries>;
 class FrameReader {
  public:
   explicit FrameReader(const ChunkView& chunk) : chunk_(&chunk), index_(view_payload(chunk[Column::index])) {
-    if (has_key()) key_ = view_payload(chunk[Column::key]);
+    if (has_high_word()) key_ = view_payload(chunk[Column::high_word]);
     if (has_values()) value_ = view_payload(chunk[Column::value]);
     values.fill(1.0);
   }
@@ -31,7 +31,7 @@ class FrameReader {
 
   void read_lines(std::uint64_t frame) {
     decode_line_frame(index_, frame, lows.data());
-    if (has_key()) decode_line_frame(key_, frame, keys.data());
+    if (has_high_word()) decode_line_frame(key_, frame, keys.data());
   }
   void read_values(std::uint64_t frame) {
     if (has_values()) decode_value_frame(value_, frame, values.data());
@@ -39,8 +39,8 @@ class FrameReader {
   // Computes one mode's coordinates from the lines read last.
   void coordinates(const ModeLayout& mode, std::size_t entries, FrameColumn& out) const {
     for (std::size_t i = 0; i < entries; ++i) out[i] = pext(lows[i], mode.low_mask);
-    if (mode.key_mask == 0) return;
-    for (std::size_t i = 0; i < entries; ++i) out[i] |= pext(keys[i], mode.key_mask) << mode.low_bits;
+    if (mode.high_mask == 0) return;
+    for (std::size_t i = 0; i < entries; ++i) out[i] |= pext(keys[i], mode.high_mask) << mode.low_bits;
   }
 
   FrameColumn lows{};
@@ -48,7 +48,7 @@ class FrameReader {
   std::array<double, frame_entries> values{};
 
  private:
-  bool has_key() const { return !(*chunk_)[Column::key].empty(); }
+  bool has_high_word() const { return !(*chunk_)[Column::high_word].empty(); }
   bool has_values() const { return !(*chunk_)[Column::value].empty(); }
 
   const ChunkView* chunk_;

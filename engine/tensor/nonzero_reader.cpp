@@ -148,13 +148,13 @@ std::span<const ChunkView> ChunkWindow::next() {
 }
 
 NonzeroDecoder::NonzeroDecoder(const ChunkSource& tensor) : tensor_(tensor), layout_(tensor.info().shape) {
-  for (std::size_t n = 0; n < layout_.shape().size(); ++n) originals_.push_back(tensor.relabelling(n));
+  for (std::size_t n = 0; n < layout_.shape().size(); ++n) originals_.push_back(tensor.reordering(n));
 }
 
 std::uint64_t NonzeroDecoder::memory_bytes(const ContainerInfo& info) {
   std::uint64_t bytes = 0;
-  for (const RelabelledMode& relabelled : info.relabelled) {
-    bytes += info.shape[static_cast<std::size_t>(relabelled.mode)] * sizeof(std::uint32_t);
+  for (const ReorderedMode& reordered : info.reordered) {
+    bytes += info.shape[static_cast<std::size_t>(reordered.mode)] * sizeof(std::uint32_t);
   }
   return bytes;
 }

@@ -75,7 +75,7 @@ struct NonzeroFrame {
 // Decodes frames of chunks.
 class NonzeroDecoder {
  public:
-  // Reads the relabellings: 4 bytes per index of each relabelled mode, as memory_bytes() tells. `tensor` must outlive
+  // Reads the reorderings: 4 bytes per index of each reordered mode, as memory_bytes() tells. `tensor` must outlive
   // this. Throws Error: io, corrupt.
   explicit NonzeroDecoder(const ChunkSource& tensor);
   static std::uint64_t memory_bytes(const ContainerInfo& info);

@@ -21,7 +21,7 @@ TensorSummary summarize(const ChunkSource& chunks) {
   summary.shape = info.shape;
   summary.mode_names = info.mode_names;
   summary.value_name = info.value_name;
-  for (const RelabelledMode& relabelled : info.relabelled) summary.relabelled_modes.push_back(relabelled.mode);
+  for (const ReorderedMode& reordered : info.reordered) summary.reordered_modes.push_back(reordered.mode);
   summary.nnz = info.nnz;
   summary.line_bits = TensorLayout(info.shape).line_bits();
   summary.chunk_nnz = info.chunk_nnz;
@@ -39,7 +39,7 @@ TensorSummary summarize(const ChunkSource& chunks) {
       column.streamed_bytes += extents[static_cast<std::size_t>(which)].payload_bytes;
     };
     add(summary.index, Column::index);
-    add(summary.key, Column::key);
+    add(summary.high_word, Column::high_word);
     add(summary.value, Column::value);
   }
   return summary;

@@ -39,7 +39,7 @@ class ChunkVerifier {
       : reader_(&reader), layout_(&layout), chunk_(&chunk), frames_(chunk), order_(layout.shape().size()) {
     for (std::size_t n = 0; n < order_; ++n) {
       low_bits_ |= layout.view().modes[n].low_mask;
-      key_bits_ |= layout.view().modes[n].key_mask;
+      high_bits_ |= layout.view().modes[n].high_mask;
     }
     min_.assign(order_, ~std::uint64_t{0});
     max_.assign(order_, 0);
@@ -68,7 +68,7 @@ class ChunkVerifier {
     std::vector<std::uint64_t> coordinates(order_);
     layout_->delinearize({frames_.keys[i], frames_.lows[i]}, coordinates);
     for (std::size_t n = 0; n < order_; ++n) {
-      const std::vector<std::uint32_t> originals = reader_->relabelling(n);
+      const std::vector<std::uint32_t> originals = reader_->reordering(n);
       if (coordinates[n] < originals.size()) coordinates[n] = originals[static_cast<std::size_t>(coordinates[n])];
     }
     fail(", nonzero " + std::to_string(frame * frame_entries + i) + " at " + as_text(coordinates) + ", counted from 0" +
@@ -94,7 +94,7 @@ class ChunkVerifier {
   void check_lines(std::uint64_t frame) {
     for (std::size_t i = 0; i < frames_.entries(frame); ++i) {
       const LineIndex line{frames_.keys[i], frames_.lows[i]};
-      if ((line.low & ~low_bits_) != 0 || (line.key & ~key_bits_) != 0) {
+      if ((line.low & ~low_bits_) != 0 || (line.key & ~high_bits_) != 0) {
         fail_at(frame, i, ": its line index has bits that belong to no mode");
       }
       if (started_ && line == previous_) fail_at(frame, i, ": it has the coordinates of the nonzero before it");
@@ -149,7 +149,7 @@ class ChunkVerifier {
   FrameReader frames_;
   std::size_t order_;
   std::uint64_t low_bits_ = 0;
-  std::uint64_t key_bits_ = 0;
+  std::uint64_t high_bits_ = 0;
   std::vector<std::uint64_t> min_;
   std::vector<std::uint64_t> max_;
   LineIndex previous_;
@@ -178,11 +178,11 @@ void check_across_chunks(const ChunkSource& reader, const std::vector<ChunkFacts
   }
 }
 
-// Memory to check the longest relabelling.
-std::uint64_t relabelling_bytes(const ContainerInfo& info) {
+// Memory to check the longest reordering.
+std::uint64_t reordering_bytes(const ContainerInfo& info) {
   std::uint64_t bytes = 0;
-  for (const RelabelledMode& relabelled : info.relabelled) {
-    const std::uint64_t length = info.shape[static_cast<std::size_t>(relabelled.mode)];
+  for (const ReorderedMode& reordered : info.reordered) {
+    const std::uint64_t length = info.shape[static_cast<std::size_t>(reordered.mode)];
     bytes = std::max(bytes, length * sizeof(std::uint32_t) + length / 8);
   }
   return bytes;
@@ -222,13 +222,13 @@ VerifiedTensor verify(const Tensor& tensor, const MemoryBudget& budget, int thre
   std::vector<ChunkFacts> facts(reader.info().chunk_count());
   ScanBudget scan;
   scan.total_bytes = host_budget(budget.host_bytes);
-  scan.fixed_bytes = facts.size() * sizeof(ChunkFacts) + relabelling_bytes(reader.info());
+  scan.fixed_bytes = facts.size() * sizeof(ChunkFacts) + reordering_bytes(reader.info());
   const auto visit = [&](std::size_t, const ChunkView& chunk) {
     facts[chunk.number] = ChunkVerifier(reader, layout, chunk).run();
   };
   const int workers = scan_workers(reader, scan, threads);
-  // Reading a relabelling checks it.
-  for (std::uint64_t mode = 0; mode < layout.shape().size(); ++mode) static_cast<void>(reader.relabelling(mode));
+  // Reading a reordering checks it.
+  for (std::uint64_t mode = 0; mode < layout.shape().size(); ++mode) static_cast<void>(reader.reordering(mode));
   ProgressMeter meter(progress);
   meter.begin({.name = "verify", .nonzeros = reader.info().nnz});
   scan_chunks(reader, workers, visit, meter);
@@ -238,7 +238,7 @@ VerifiedTensor verify(const Tensor& tensor, const MemoryBudget& budget, int thre
 
   const TensorSummary& summary = tensor.summary();
   return {summary.chunk_count, summary.nnz,
-          summary.index.stored_bytes + summary.key.stored_bytes + summary.value.stored_bytes};
+          summary.index.stored_bytes + summary.high_word.stored_bytes + summary.value.stored_bytes};
 }
 
 void verify(const CpdModel& model) {

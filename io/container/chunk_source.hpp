@@ -42,7 +42,7 @@ class ChunkSource {
   virtual std::span<const std::uint64_t> upper(std::uint64_t chunk) const = 0;
   // Original index of each stored index of `mode`; empty if they are the same. Reads and checks at each call. Memory: 4
   // bytes per index, and an eighth of a byte more during the call. Throws Error: io, corrupt.
-  virtual std::vector<std::uint32_t> relabelling(std::uint64_t mode) const = 0;
+  virtual std::vector<std::uint32_t> reordering(std::uint64_t mode) const = 0;
   // Size on disk; 0 for chunks in memory.
   virtual std::uint64_t file_bytes() const = 0;
   // Host memory that the payloads occupy before any chunk is read.

@@ -10,13 +10,13 @@
 
 namespace blco {
 
-// Longer modes cannot be relabelled: their indices do not fit 32 bits.
-inline constexpr std::uint64_t max_relabelled_rows = std::uint64_t{1} << 32;
+// Longer modes cannot be reordered: their indices do not fit 32 bits.
+inline constexpr std::uint64_t max_reordered_rows = std::uint64_t{1} << 32;
 
 // A mode whose stored indices differ from the original ones.
-struct RelabelledMode {
+struct ReorderedMode {
   std::uint64_t mode = 0;
-  std::uint32_t crc32c = 0;  // of its relabelling: the original index of each stored index, as u32
+  std::uint32_t crc32c = 0;  // of its reordering: the original index of each stored index, as u32
 };
 
 struct ContainerInfo {
@@ -25,7 +25,7 @@ struct ContainerInfo {
   std::uint64_t nnz = 0;
   std::uint64_t chunk_nnz = default_chunk_nnz;
   double sum_of_squares = 0;
-  std::vector<RelabelledMode> relabelled = {};  // by rising mode
+  std::vector<ReorderedMode> reordered = {};  // by rising mode
   // Of the column that the values came from; empty: default_value_name().
   std::string value_name = {};
 

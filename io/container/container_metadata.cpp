@@ -159,16 +159,16 @@ bool is_absent(const StoredExtent& extent) { return extent.payload_bytes == 0; }
 bool is_empty(const StoredExtent& extent) { return is_absent(extent) && extent.stored_bytes == 0; }
 
 // True if a row of the table has exactly the columns that it must have.
-bool has_right_columns(const StoredExtents& row, bool has_key) {
-  return !is_absent(row[0]) && is_absent(row[1]) != has_key;
+bool has_right_columns(const StoredExtents& row, bool has_high_word) {
+  return !is_absent(row[0]) && is_absent(row[1]) != has_high_word;
 }
 
 using Datasets = std::array<Hdf5Id, column_count>;
 
-Datasets open_columns(const Hdf5Place& place, hid_t root, bool has_key) {
+Datasets open_columns(const Hdf5Place& place, hid_t root, bool has_high_word) {
   Datasets datasets;
   for (std::size_t c = 0; c < column_count; ++c) {
-    if (c != static_cast<std::size_t>(Column::key) || has_key) {
+    if (c != static_cast<std::size_t>(Column::high_word) || has_high_word) {
       datasets[c] = open_dataset(place, root, column_names[c]);
     }
   }
@@ -232,12 +232,12 @@ std::vector<StoredExtents> rebuild(const Hdf5Place& place, const Datasets& datas
 }
 
 // Throws for damage that h5repack cannot have caused; returns whether all addresses and sizes are possible.
-bool check_extents(const Hdf5Place& place, const ContainerInfo& info, const ChunkTable& table, bool has_key,
+bool check_extents(const Hdf5Place& place, const ContainerInfo& info, const ChunkTable& table, bool has_high_word,
                    std::uint64_t file_bytes) {
   bool possible = true;
   for (std::uint64_t chunk = 0; chunk < info.chunk_count(); ++chunk) {
     const StoredExtents& row = table.extents[chunk];
-    if (!has_right_columns(row, has_key)) {
+    if (!has_right_columns(row, has_high_word)) {
       fail_at(place, "chunk " + std::to_string(chunk) + ": the chunk table has the wrong columns for it");
     }
     for (const StoredExtent& extent : row) {
@@ -251,7 +251,7 @@ struct OpenColumns {
   OpenColumns(const std::filesystem::path& path, const ContainerInfo& info)
       : place{path, ErrorKind::corrupt},
         file(open_hdf5_file(place)),
-        datasets(open_columns(place, file.get(), TensorLayout(info.shape).has_key())) {}
+        datasets(open_columns(place, file.get(), TensorLayout(info.shape).has_high_word())) {}
 
   const QuietHdf5 quiet;
   Hdf5Place place;
@@ -268,19 +268,19 @@ ContainerMetadata read_container_metadata(const std::filesystem::path& path, int
   check_format(place, file.get());
   ContainerMetadata metadata;
   metadata.info = read_info(place, file.get(), file_bytes);
-  metadata.info.relabelled = find_relabelled(place, file.get(), metadata.info.shape, file_bytes);
+  metadata.info.reordered = find_reordered(place, file.get(), metadata.info.shape, file_bytes);
   metadata.table = read_table(place, file.get(), metadata.info, file_bytes);
   const ContainerInfo& info = metadata.info;
   if (read_integer(place, file.get(), "crc32c") != metadata_crc(info, metadata.table)) {
     fail_at(place, "the checksum of attributes and chunk table does not match");
   }
-  const bool has_key = make_layout(place, info).has_key();
+  const bool has_high_word = make_layout(place, info).has_high_word();
   check_bounds(place, info, metadata.table);
-  const Datasets datasets = open_columns(place, file.get(), has_key);
+  const Datasets datasets = open_columns(place, file.get(), has_high_word);
   for (std::size_t c = 0; c < column_count; ++c) {
     if (datasets[c].is_open()) check_column(place, datasets[c].get(), c, info);
   }
-  if (!check_extents(place, info, metadata.table, has_key, file_bytes) ||
+  if (!check_extents(place, info, metadata.table, has_high_word, file_bytes) ||
       !is_current(place, datasets, info, metadata.table)) {
     metadata.table.extents = rebuild(place, datasets, descriptor, file_bytes, info, metadata.table);
   }

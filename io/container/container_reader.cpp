@@ -140,9 +140,9 @@ const std::filesystem::path& ContainerReader::path() const { return impl_->path;
 const ContainerInfo& ContainerReader::info() const { return impl_->metadata.info; }
 std::uint64_t ContainerReader::file_bytes() const { return impl_->file_bytes; }
 
-std::vector<std::uint32_t> ContainerReader::relabelling(std::uint64_t mode) const {
-  for (const RelabelledMode& relabelled : info().relabelled) {
-    if (relabelled.mode == mode) return read_relabelling(path(), relabelled, info().shape.at(mode));
+std::vector<std::uint32_t> ContainerReader::reordering(std::uint64_t mode) const {
+  for (const ReorderedMode& reordered : info().reordered) {
+    if (reordered.mode == mode) return read_reordering(path(), reordered, info().shape.at(mode));
   }
   return {};
 }

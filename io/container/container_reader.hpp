@@ -31,7 +31,7 @@ class ContainerReader final : public ChunkSource {
   const StoredExtents& extents(std::uint64_t chunk) const override;
   std::span<const std::uint64_t> lower(std::uint64_t chunk) const override;
   std::span<const std::uint64_t> upper(std::uint64_t chunk) const override;
-  std::vector<std::uint32_t> relabelling(std::uint64_t mode) const override;
+  std::vector<std::uint32_t> reordering(std::uint64_t mode) const override;
   std::uint64_t held_bytes() const override { return 0; }
   std::vector<std::uint64_t> label_bytes() const override;
   std::vector<Labels> labels() const override;

@@ -79,9 +79,9 @@ std::uint32_t metadata_crc(const ContainerInfo& info, const ChunkTable& table) {
   add_member(checksum, table, &StoredExtent::filter_mask);
   checksum.add_list(std::span<const std::uint64_t>(table.lower));
   checksum.add_list(std::span<const std::uint64_t>(table.upper));
-  for (const RelabelledMode& relabelled : info.relabelled) {
-    checksum.add(relabelled.mode);
-    checksum.add(relabelled.crc32c);
+  for (const ReorderedMode& reordered : info.reordered) {
+    checksum.add(reordered.mode);
+    checksum.add(reordered.crc32c);
   }
   if (!info.value_name.empty()) {
     checksum.add(std::uint64_t{info.value_name.size()});

@@ -153,7 +153,7 @@ struct ContainerWriter::Impl {
 
   TensorLayout layout;
   ContainerInfo info;
-  std::vector<RelabelledMode> relabelled;
+  std::vector<ReorderedMode> reordered;
   ChunkTable table;
   Hdf5Output output;
   const Hdf5Place& place = output.place();
@@ -162,7 +162,7 @@ struct ContainerWriter::Impl {
 
 void ContainerWriter::Impl::create() {
   datasets[0] = create_column(place, output.root(), Column::index, info.chunk_nnz);
-  if (layout.has_key()) datasets[1] = create_column(place, output.root(), Column::key, info.chunk_nnz);
+  if (layout.has_high_word()) datasets[1] = create_column(place, output.root(), Column::high_word, info.chunk_nnz);
   datasets[2] = create_column(place, output.root(), Column::value, info.chunk_nnz);
 }
 
@@ -176,7 +176,7 @@ void ContainerWriter::Impl::check(const StoredChunk& chunk) const {
     }
   }
   if (chunk.columns[0].bytes.empty()) refuse("a chunk requires an index column");
-  if (chunk.columns[1].bytes.empty() == layout.has_key())
+  if (chunk.columns[1].bytes.empty() == layout.has_high_word())
     refuse("a chunk must have a key column if and only if its lines are longer than 64 bits");
   for (const StoredPayload& column : chunk.columns) {
     if (column.payload_bytes > max_payload_bytes(info.chunk_nnz)) refuse("a payload is larger than its chunk can be");
@@ -297,15 +297,15 @@ void ContainerWriter::append(const StoredChunk& chunk) {
   impl_->append(chunk);
 }
 
-void ContainerWriter::relabel(std::uint64_t mode, std::span<const std::uint32_t> originals) {
+void ContainerWriter::reorder(std::uint64_t mode, std::span<const std::uint32_t> originals) {
   const QuietHdf5 quiet;
   Impl& impl = *impl_;
   const bool fits = mode < impl.info.shape.size() && originals.size() == impl.info.shape[mode];
-  if (!fits || (!impl.relabelled.empty() && impl.relabelled.back().mode >= mode)) {
-    refuse("a relabelling must have one entry per index of its mode, and modes must be relabelled in order");
+  if (!fits || (!impl.reordered.empty() && impl.reordered.back().mode >= mode)) {
+    refuse("a reordering must have one entry per index of its mode, and modes must be reordered in order");
   }
   impl.output.reserve(originals.size_bytes());
-  impl.relabelled.push_back({mode, write_relabelling(impl.place, impl.output.root(), mode, originals)});
+  impl.reordered.push_back({mode, write_reordering(impl.place, impl.output.root(), mode, originals)});
 }
 
 std::uint64_t ContainerWriter::finish(const ContainerInfo& info, std::span<const Labels> labels) {
@@ -314,7 +314,7 @@ std::uint64_t ContainerWriter::finish(const ContainerInfo& info, std::span<const
   impl.check(info);
   check_labels(info, labels);
   impl.info = info;
-  impl.info.relabelled = impl.relabelled;
+  impl.info.reordered = impl.reordered;
   impl.output.reserve(0);
   impl.fix_extents();
   impl.write_table();

@@ -58,7 +58,7 @@ class ContainerWriter {
 
   // Records that stored index i of `mode` is the original index originals[i]. `originals` is a permutation of the mode.
   // Modes come in order.
-  void relabel(std::uint64_t mode, std::span<const std::uint32_t> originals);
+  void reorder(std::uint64_t mode, std::span<const std::uint32_t> originals);
 
   // Writes nnz, sum of squares, names, the chunk table and the labels (none, or one list per mode, empty or as
   // long as the mode); then closes, syncs, and renames over `output`. Returns the file size in bytes.

@@ -1,5 +1,5 @@
 // Datasets behind filters that every HDF5 has, so that any program reads them without a plugin: labels as bytes and
-// offsets, relabellings as indices.
+// offsets, reorderings as indices.
 #include "io/container/mode_data.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr std::uint64_t max_rows_per_byte = 1024;
 constexpr const char* modes_group = "modes";
 constexpr const char* text_name = "labels";
 constexpr const char* ends_name = "label_ends";
-constexpr const char* relabelling_name = "relabelling";
+constexpr const char* reordering_name = "relabelling";
 constexpr const char* checksum_name = "crc32c";
 
 struct Deflation {
@@ -35,7 +35,7 @@ struct Deflation {
 template <class T>
 constexpr Deflation label_deflation = {chunk_bytes / sizeof(T), 4, H5D_FILL_TIME_IFSET};
 // Above this level original indices hardly shrink.
-constexpr Deflation relabelling_deflation = {std::uint64_t{1} << 16, 1, H5D_FILL_TIME_NEVER};
+constexpr Deflation reordering_deflation = {std::uint64_t{1} << 16, 1, H5D_FILL_TIME_NEVER};
 
 std::uint32_t checksum(std::string_view text, std::span<const std::uint64_t> ends) {
   return crc32c(std::as_bytes(std::span(text)), crc32c(std::as_bytes(ends)));
@@ -123,8 +123,8 @@ Labels read_mode(const Hdf5Place& place, hid_t group, std::uint64_t length, std:
   }
 }
 
-std::string relabelling_of(std::uint64_t mode) {
-  return std::string(modes_group) + "/" + std::to_string(mode) + "/" + relabelling_name;
+std::string reordering_of(std::uint64_t mode) {
+  return std::string(modes_group) + "/" + std::to_string(mode) + "/" + reordering_name;
 }
 
 bool is_permutation(std::span<const std::uint32_t> originals) {
@@ -180,27 +180,27 @@ std::vector<Labels> read_labels(const Hdf5Place& place, hid_t root, std::span<co
   return std::ranges::all_of(labels, &Labels::empty) ? std::vector<Labels>{} : labels;
 }
 
-std::uint32_t write_relabelling(const Hdf5Place& place, hid_t root, std::uint64_t mode,
-                                std::span<const std::uint32_t> originals) {
+std::uint32_t write_reordering(const Hdf5Place& place, hid_t root, std::uint64_t mode,
+                               std::span<const std::uint32_t> originals) {
   const Hdf5Id modes = open_or_create_group(place, root, modes_group);
   const Hdf5Id group = open_or_create_group(place, modes.get(), std::to_string(mode));
-  const Hdf5Id dataset = write_deflated(place, group.get(), relabelling_name, originals, relabelling_deflation);
+  const Hdf5Id dataset = write_deflated(place, group.get(), reordering_name, originals, reordering_deflation);
   const std::uint32_t checksum = crc32c(std::as_bytes(originals));
   write_attribute(place, dataset.get(), checksum_name, checksum);
   return checksum;
 }
 
-std::vector<RelabelledMode> find_relabelled(const Hdf5Place& place, hid_t root, std::span<const std::uint64_t> shape,
-                                            std::uint64_t file_bytes) {
-  std::vector<RelabelledMode> found;
+std::vector<ReorderedMode> find_reordered(const Hdf5Place& place, hid_t root, std::span<const std::uint64_t> shape,
+                                          std::uint64_t file_bytes) {
+  std::vector<ReorderedMode> found;
   for (std::uint64_t mode = 0; mode < shape.size(); ++mode) {
-    if (!open_mode_with(place, root, mode, relabelling_name).is_open()) continue;
-    const std::string name = relabelling_of(mode);
+    if (!open_mode_with(place, root, mode, reordering_name).is_open()) continue;
+    const std::string name = reordering_of(mode);
     const Hdf5Id dataset = open_dataset(place, root, name.c_str());
     const Hdf5Id type = own(H5Dget_type(dataset.get()), H5Tclose, place, "cannot read the type of", name);
     const bool is_whole = H5Tget_class(type.get()) == H5T_INTEGER;
     if (!is_whole || dataset_extents(place, dataset.get(), name.c_str()) != Extents{shape[mode]} ||
-        shape[mode] > max_relabelled_rows || shape[mode] / max_rows_per_byte > file_bytes) {
+        shape[mode] > max_reordered_rows || shape[mode] / max_rows_per_byte > file_bytes) {
       fail_at(place, "the dataset " + name + " does not have one entry per index of mode " + std::to_string(mode));
     }
     const std::uint64_t checksum = read_integer(place, dataset.get(), checksum_name);
@@ -209,12 +209,12 @@ std::vector<RelabelledMode> find_relabelled(const Hdf5Place& place, hid_t root, 
   return found;
 }
 
-std::vector<std::uint32_t> read_relabelling(const std::filesystem::path& path, const RelabelledMode& relabelled,
-                                            std::uint64_t length) {
+std::vector<std::uint32_t> read_reordering(const std::filesystem::path& path, const ReorderedMode& reordered,
+                                           std::uint64_t length) {
   const QuietHdf5 quiet;
   const Hdf5Id file = open_hdf5_file({path, ErrorKind::io});
   const Hdf5Place place = {path, ErrorKind::corrupt};
-  const std::string name = relabelling_of(relabelled.mode);
+  const std::string name = reordering_of(reordered.mode);
   const Hdf5Id dataset = open_dataset(place, file.get(), name.c_str());
   if (dataset_extents(place, dataset.get(), name.c_str()) != Extents{length}) {
     fail_at(place, "the dataset " + name + " was rewritten after the file was opened");
@@ -222,12 +222,12 @@ std::vector<std::uint32_t> read_relabelling(const std::filesystem::path& path, c
   std::vector<std::uint32_t> originals(static_cast<std::size_t>(length));
   checked(H5Dread(dataset.get(), number_type<std::uint32_t>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, originals.data()), place,
           "cannot read the dataset", name);
-  if (crc32c(std::as_bytes(std::span(originals))) != relabelled.crc32c) {
+  if (crc32c(std::as_bytes(std::span(originals))) != reordered.crc32c) {
     fail_at(place, "the checksum of the dataset " + name + " does not match");
   }
   if (!is_permutation(originals)) {
     fail_at(place,
-            "the dataset " + name + " is not a permutation of the indices of mode " + std::to_string(relabelled.mode));
+            "the dataset " + name + " is not a permutation of the indices of mode " + std::to_string(reordered.mode));
   }
   return originals;
 }

@@ -1,5 +1,5 @@
 // What our HDF5 files keep of a mode in /modes/n, as blco/FORMAT.md specifies it: labels, in containers and models, and
-// the relabelling, in containers.
+// the reordering, in containers.
 #pragma once
 
 #include <cstdint>
@@ -29,17 +29,17 @@ std::vector<Labels> read_labels(const Hdf5Place& place, hid_t root, std::span<co
                                 std::uint64_t file_bytes);
 
 // Writes the dataset and returns its checksum. Throws Error{place.on_failure}.
-std::uint32_t write_relabelling(const Hdf5Place& place, hid_t root, std::uint64_t mode,
-                                std::span<const std::uint32_t> originals);
+std::uint32_t write_reordering(const Hdf5Place& place, hid_t root, std::uint64_t mode,
+                               std::span<const std::uint32_t> originals);
 
-// Relabelled modes of a container of this shape, with their checksums. Checks extents and types, but reads no indices.
+// Reordered modes of a container of this shape, with their checksums. Checks extents and types, but reads no indices.
 // Throws Error{place.on_failure}.
-std::vector<RelabelledMode> find_relabelled(const Hdf5Place& place, hid_t root, std::span<const std::uint64_t> shape,
-                                            std::uint64_t file_bytes);
+std::vector<ReorderedMode> find_reordered(const Hdf5Place& place, hid_t root, std::span<const std::uint64_t> shape,
+                                          std::uint64_t file_bytes);
 
 // Reads the indices and checks the checksum and that they are a permutation. `length` is the mode's length, which
-// find_relabelled has checked. Throws Error: io, corrupt.
-std::vector<std::uint32_t> read_relabelling(const std::filesystem::path& path, const RelabelledMode& relabelled,
-                                            std::uint64_t length);
+// find_reordered has checked. Throws Error: io, corrupt.
+std::vector<std::uint32_t> read_reordering(const std::filesystem::path& path, const ReorderedMode& reordered,
+                                           std::uint64_t length);
 
 }  // namespace blco

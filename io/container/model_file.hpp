@@ -1,5 +1,5 @@
 // A CP model on disk, as blco/FORMAT.md specifies it. A checkpoint keeps more in /state: the first of its numbers is
-// 2^n added up over the relabelled modes n, and the rows of its matrices are in the order of the container that was
+// 2^n added up over the reordered modes n, and the rows of its matrices are in the order of the container that was
 // fitted.
 #pragma once
 

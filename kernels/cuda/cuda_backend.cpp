@@ -1,7 +1,7 @@
-// The CUDA backend: lanes carry chunks across the link and compute them; dense work has its own stream.
+// The CUDA backend: slots carry chunks across the link and compute them; dense work has its own stream.
 //
 // Order of streams: a pass begins on the main stream, which zeroes the outputs; every other stream waits for that. A
-// lane's copy, kernel and next copy are ordered by the lane's stream. To end a pass, the main stream waits for all
+// slot's copy, kernel and next copy are ordered by the slot's stream. To end a pass, the main stream waits for all
 // others, merges the copies of outputs and reads back fault record and terms. Nothing in a pass waits for the whole
 // device.
 #include "kernels/cuda_backend.hpp"
@@ -16,12 +16,12 @@
 #include "blco/bits.hpp"
 #include "blco/trace.hpp"
 #include "kernels/backend_checks.hpp"
+#include "kernels/cuda/conflict_resolution.hpp"
 #include "kernels/cuda/dense.hpp"
 #include "kernels/cuda/device_chunk.hpp"
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/device_outputs.hpp"
 #include "kernels/cuda/frame_launcher.hpp"
-#include "kernels/cuda/resolution.hpp"
 #include "kernels/cuda/staged_transfer.hpp"
 #include "kernels/factor_set.hpp"
 
@@ -35,8 +35,8 @@ namespace {
 using namespace cuda;
 
 // A device buffer, its stream, and the event recorded after the copy from the staging buffer of the same number.
-struct Lane {
-  explicit Lane(std::uint64_t bytes) : memory(bytes, "a lane"), stream(Stream::Priority::urgent) {}
+struct Slot {
+  explicit Slot(std::uint64_t bytes) : memory(bytes, "a slot"), stream(Stream::Priority::urgent) {}
 
   DeviceBuffer memory;
   Stream stream;
@@ -47,7 +47,7 @@ struct Resident {
   DeviceChunk chunk;  // in device memory, or packed
   ChunkView packed;   // in the caller's pinned memory, if sent over the link in every pass
   bool crosses_link = false;
-  std::size_t lane = 0;  // whose stream copies it, until the end of the pass that keeps it
+  std::size_t slot = 0;  // whose stream copies it, until the end of the pass that keeps it
 };
 
 // Says what a pass has found.
@@ -135,12 +135,12 @@ class CudaBackend final : public Backend {
       : config_(config),
         layout_(config.backend.layout),
         outputs_(config),
-        terms_(config.lanes, config.limits.multiprocessors),
+        terms_(config.slots, config.limits.multiprocessors),
         dense_sizes_(std::ranges::max(layout_.shape()), config.backend.rank, sizeof(Sum), sizeof(Factor),
                      config.backend.dual_modes != 0),
         scratch_(dense_sizes_.bytes, "scratch"),
         small_(line_table_bytes(layout_) + sizeof(FaultRecord), "tables"),
-        launcher_(layout_, config.backend.rank, config.limits, config.resolution, config.variant,
+        launcher_(layout_, config.backend.rank, config.limits, config.conflict_resolution, config.variant,
                   config.blocks_per_multiprocessor),
         trace_(config.backend.trace),
         dense_(dense_sizes_, scratch_.as<void>(), main_, transfer_) {
@@ -151,7 +151,7 @@ class CudaBackend final : public Backend {
     fault_ = reinterpret_cast<FaultRecord*>(small_.as<std::byte>() + line_table_bytes(layout_));
     arena_ = DeviceBuffer(config.resident_bytes, "chunks that stay on the device");
     for (int i = 0; i < resident_streams; ++i) resident_streams_.emplace_back();
-    for (int lane = 0; lane < config.lanes; ++lane) lanes_.emplace_back(config.lane_bytes);
+    for (int slot = 0; slot < config.slots; ++slot) slots_.emplace_back(config.slot_bytes);
 
     MttkrpArguments<Sum, Factor>& shared = launcher_.shared_arguments();
     shared.tables = small_.as<std::uint64_t>();
@@ -209,7 +209,7 @@ class CudaBackend final : public Backend {
     pending_.clear();
     pass_runs_ = true;
     pass_ = request;
-    next_lane_ = next_resident_stream_ = 0;  // so that terms add up in the same order in every pass
+    next_slot_ = next_resident_stream_ = 0;  // so that terms add up in the same order in every pass
     trace_.begin_pass(main_.get());
     outputs_.begin(request.outputs, request.continues, main_.get());
     if (request.is_mttkrp()) {
@@ -222,22 +222,22 @@ class CudaBackend final : public Backend {
     }
     fill_zero(fault_, sizeof(FaultRecord), main_.get());
     zeroed_.record(main_.get());
-    for (std::size_t i = 0; i < lanes_.size() + resident_streams_.size(); ++i) stream_of(i).wait(zeroed_);
+    for (std::size_t i = 0; i < slots_.size() + resident_streams_.size(); ++i) stream_of(i).wait(zeroed_);
   }
 
-  void submit(int lane, const ChunkView& chunk) override {
-    copy_and_compute(static_cast<std::size_t>(lane), chunk, /*staged=*/true);
+  void submit(int slot, const ChunkView& chunk) override {
+    copy_and_compute(static_cast<std::size_t>(slot), chunk, /*staged=*/true);
   }
 
-  void wait_lane(int lane) override { lanes_.at(static_cast<std::size_t>(lane)).staged.wait("copying a chunk"); }
-  ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override {
+  void wait_slot(int slot) override { slots_.at(static_cast<std::size_t>(slot)).staged.wait("copying a chunk"); }
+  ResidentId keep(int slot, const ChunkView& chunk, ResidentForm form) override {
     Resident resident;
-    resident.lane = static_cast<std::size_t>(lane);
+    resident.slot = static_cast<std::size_t>(slot);
     resident.crosses_link = form == ResidentForm::packed;
     if (resident.crosses_link) {
       resident.packed = chunk;
     } else {
-      Lane& used = lanes_.at(resident.lane);
+      Slot& used = slots_.at(resident.slot);
       resident.chunk = place_chunk(chunk, layout_, arena_.as<std::byte>() + arena_used_);
       const std::uint64_t bytes = cuda_chunk_bytes(resident.chunk.payload_bytes);
       require(bytes <= arena_.bytes() - arena_used_,
@@ -253,10 +253,10 @@ class CudaBackend final : public Backend {
   void submit_resident(ResidentId chunk) override {
     const Resident& resident = residents_.at(chunk);
     if (resident.crosses_link) {
-      next_lane_ = (next_lane_ + 1) % lanes_.size();
-      copy_and_compute(next_lane_, resident.packed, /*staged=*/false);
+      next_slot_ = (next_slot_ + 1) % slots_.size();
+      copy_and_compute(next_slot_, resident.packed, /*staged=*/false);
     } else if (chunk >= settled_residents_) {
-      compute({{&resident.chunk}}, resident.lane);
+      compute({{&resident.chunk}}, resident.slot);
     } else {
       pending_.push_back(chunk);
       if (pending_.size() == max_chunks_of_launch) compute_pending();
@@ -325,19 +325,20 @@ class CudaBackend final : public Backend {
     check_row_block(length(mode), config_.backend.rank, first_row, count);
     return first_row * static_cast<std::uint64_t>(config_.backend.rank);
   }
-  void copy_and_compute(std::size_t lane, const ChunkView& chunk, bool staged) {
-    Lane& used = lanes_.at(lane);
+  void copy_and_compute(std::size_t slot, const ChunkView& chunk, bool staged) {
+    Slot& used = slots_.at(slot);
     const DeviceChunk placed = place_chunk(chunk, layout_, used.memory.template as<std::byte>());
     const auto begin = trace_.mark(used.stream.get());
     copy_payloads(chunk, placed, used.stream.get());
     if (staged) used.staged.record(used.stream.get());
-    trace_.add("copy " + std::to_string(lane), "copy", chunk.number, placed.payload_bytes, begin,
+    trace_.add("copy " + std::to_string(slot), "copy", chunk.number, placed.payload_bytes, begin,
                trace_.mark(used.stream.get()));
-    compute({{&placed}}, lane);
+    compute({{&placed}}, slot);
   }
 
   void begin_loss_pass(const PassRequest& request) {
-    if (!loss_launcher_) loss_launcher_.emplace(launcher_.shared_arguments(), config_.limits, config_.resolution);
+    if (!loss_launcher_)
+      loss_launcher_.emplace(launcher_.shared_arguments(), config_.limits, config_.conflict_resolution);
     LossArguments<Sum, Factor>& shared = loss_launcher_->shared_arguments();
     shared.function = *request.function;
     shared.outputs = request.outputs;
@@ -357,8 +358,8 @@ class CudaBackend final : public Backend {
     const auto begin = trace_.mark(queue);
     const char* name = pass_.is_mttkrp() ? launcher_.launch(chunks, queue)
                                          : loss_launcher_->launch(chunks, terms_.of_stream(stream), queue);
-    trace_.add(stream < lanes_.size() ? "kernel " + std::to_string(stream)
-                                      : "kernel of residents " + std::to_string(stream - lanes_.size()),
+    trace_.add(stream < slots_.size() ? "kernel " + std::to_string(stream)
+                                      : "kernel of residents " + std::to_string(stream - slots_.size()),
                name, chunks.front()->number, 0, begin, trace_.mark(queue));
   }
 
@@ -369,16 +370,16 @@ class CudaBackend final : public Backend {
     for (const ResidentId id : pending_) chunks.push_back(&residents_[id].chunk);
     pending_.clear();
     next_resident_stream_ = (next_resident_stream_ + 1) % resident_streams_.size();
-    compute(chunks, lanes_.size() + next_resident_stream_);
+    compute(chunks, slots_.size() + next_resident_stream_);
   }
 
-  // Those of lanes, then those of residents.
+  // Those of slots, then those of residents.
   Stream& stream_of(std::size_t number) {
-    return number < lanes_.size() ? lanes_[number].stream : resident_streams_[number - lanes_.size()];
+    return number < slots_.size() ? slots_[number].stream : resident_streams_[number - slots_.size()];
   }
   // Makes the main stream wait for all others.
   void join_streams() {
-    for (std::size_t i = 0; i < lanes_.size() + resident_streams_.size(); ++i) {
+    for (std::size_t i = 0; i < slots_.size() + resident_streams_.size(); ++i) {
       joined_.record(stream_of(i).get());
       main_.wait(joined_);
     }
@@ -389,7 +390,7 @@ class CudaBackend final : public Backend {
   bool pass_runs_ = false;
   PassRequest pass_ = 0;
   double sum_of_terms_ = 0;
-  std::size_t next_lane_ = 0;
+  std::size_t next_slot_ = 0;
   std::size_t next_resident_stream_ = 0;
   std::size_t settled_residents_ = 0;  // whose copies had ended when the pass began
   std::vector<ResidentId> pending_;    // settled residents that wait to be launched together
@@ -417,14 +418,14 @@ class CudaBackend final : public Backend {
   mutable Stream main_;
   DenseWork dense_;
   std::vector<Stream> resident_streams_;
-  std::vector<Lane> lanes_;
+  std::vector<Slot> slots_;
 };
 
 }  // namespace
 
 std::unique_ptr<Backend> make_cuda_backend(const CudaConfig& config) {
   check_backend_config(config.backend, "CUDA");
-  require(config.lanes >= 1, "the device needs at least one lane");
+  require(config.slots >= 1, "the device needs at least one slot");
   return with_precision(config.backend.precision, [&]<class Sum, class Factor>() -> std::unique_ptr<Backend> {
     return std::make_unique<CudaBackend<Sum, Factor>>(config);
   });

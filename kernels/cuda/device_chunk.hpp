@@ -8,8 +8,8 @@
 #include "blco/chunk.hpp"
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
+#include "kernels/cuda/conflict_resolution.hpp"
 #include "kernels/cuda/device_memory.hpp"
-#include "kernels/cuda/resolution.hpp"
 
 namespace blco::cuda {
 

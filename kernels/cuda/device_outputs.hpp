@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
+#include "kernels/cuda/conflict_resolution.hpp"
 #include "kernels/cuda/dense.hpp"
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/device_sizes.hpp"
 #include "kernels/cuda/mttkrp.hpp"
-#include "kernels/cuda/resolution.hpp"
 #include "kernels/cuda/staged_transfer.hpp"
 
 namespace blco::cuda {
@@ -44,8 +44,8 @@ class DeviceOutputs {
     Sum* more = copies_memory_.template as<Sum>();
     for (int mode = 0; mode < order(); ++mode) {
       if (!has_mode(modes, mode)) continue;
-      const int copies =
-          copies_of_output(config_.limits, config_.resolution, rows(mode), copied_bytes, copies_memory_.bytes());
+      const int copies = copies_of_output(config_.limits, config_.conflict_resolution, rows(mode), copied_bytes,
+                                          copies_memory_.bytes());
       copies_[index(mode)] = {data(mode), more, numbers(rows(mode)), copies};
       if (!continues) fill_zero(data(mode), bytes(mode), stream);
       const std::uint64_t more_bytes = static_cast<std::uint64_t>(copies - 1) * bytes(mode);
@@ -76,7 +76,9 @@ class DeviceOutputs {
   std::uint64_t rows(int mode) const { return shape()[index(mode)]; }
   std::uint64_t numbers(std::uint64_t rows) const { return rows * static_cast<std::uint64_t>(config_.backend.rank); }
   std::uint64_t bytes(int mode) const { return numbers(rows(mode)) * sizeof(Sum); }
-  bool takes_copies(int mode) const { return cuda::takes_copies(config_.limits, config_.resolution, rows(mode)); }
+  bool takes_copies(int mode) const {
+    return cuda::takes_copies(config_.limits, config_.conflict_resolution, rows(mode));
+  }
 
   CudaConfig config_;
   std::vector<DeviceBuffer> outputs_;

@@ -1,5 +1,5 @@
-// Launches kernels on frames, MTTKRP and loss passes: chooses kernels once, and for each launch its resolution, shape
-// and arguments.
+// Launches kernels on frames, MTTKRP and loss passes: chooses kernels once, and for each launch its conflict
+// resolution, shape and arguments.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 #include <span>
 
 #include "blco/frame_lanes.hpp"
+#include "kernels/cuda/conflict_resolution.hpp"
 #include "kernels/cuda/device_chunk.hpp"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/loss_pass.hpp"
 #include "kernels/cuda/mttkrp.hpp"
-#include "kernels/cuda/resolution.hpp"
 
 namespace blco::cuda {
 
@@ -34,16 +34,16 @@ void describe(const TensorLayout& layout, int rank, const DeviceLimits& limits, 
   const auto ones = [](int bits) { return static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1); };
   arguments.order = layout.order();
   arguments.rank = rank;
-  arguments.has_key = layout.has_key();
+  arguments.has_high_word = layout.has_high_word();
   arguments.index_bytes = index_bytes(layout);
   arguments.key_bytes = key_bytes(layout);
   for (int mode = 0; mode < layout.order(); ++mode) {
     const ModeLayout& bits = layout.mode(mode);
     arguments.rows[mode] = {.field = ones(bits.low_bits),
-                            .key_field = ones(bits.key_bits),
+                            .high_field = ones(bits.high_bits),
                             .last = static_cast<std::uint32_t>(bits.length - 1),
                             .shift = bits.shift,
-                            .key_shift = bits.key_shift,
+                            .high_shift = bits.high_shift,
                             .low_bits = bits.low_bits};
   }
   const std::uint64_t rows = std::accumulate(layout.shape().begin(), layout.shape().end(), std::uint64_t{0});
@@ -57,7 +57,7 @@ template <class Factor>
 void add_chunks(std::span<const DeviceChunk* const> chunks, FrameArguments<Factor>& arguments) {
   for (const DeviceChunk* chunk : chunks) {
     arguments.chunks[arguments.chunk_count++] = {.index = chunk->payload[static_cast<std::size_t>(Column::index)],
-                                                 .key = chunk->payload[static_cast<std::size_t>(Column::key)],
+                                                 .key = chunk->payload[static_cast<std::size_t>(Column::high_word)],
                                                  .value = chunk->payload[static_cast<std::size_t>(Column::value)],
                                                  .chunk = chunk->number,
                                                  .nnz = static_cast<std::uint32_t>(chunk->nnz),
@@ -89,10 +89,10 @@ class FrameLauncher {
  protected:
   // `shared` has all that no pass changes. Sets once how much shared memory a block may ask for, and the part of a
   // multiprocessor's memory that is not L1 cache: as much as the blocks of a launch of usual size need.
-  FrameLauncher(const DeviceLimits& limits, Resolution resolution, const Arguments& shared, Kernel register_based,
-                Kernel hierarchical, int blocks_per_multiprocessor = 0)
+  FrameLauncher(const DeviceLimits& limits, ConflictResolution conflict_resolution, const Arguments& shared,
+                Kernel register_based, Kernel hierarchical, int blocks_per_multiprocessor = 0)
       : limits_(limits),
-        resolution_(resolution),
+        conflict_resolution_(conflict_resolution),
         blocks_per_multiprocessor_(blocks_per_multiprocessor),
         shared_(shared),
         kernels_{register_based, hierarchical} {
@@ -118,7 +118,7 @@ class FrameLauncher {
     LaunchRequest request = request_for(arguments);
     if (target >= 0) {
       request.rows = rows_of_mode(chunks, target);
-      request.resolution = resolution_;
+      request.conflict_resolution = conflict_resolution_;
     }
     const LaunchPlan planned = plan(request);
     const MttkrpShape& shape = planned.shape;
@@ -136,11 +136,11 @@ class FrameLauncher {
   LaunchRequest request_for(const Arguments& arguments) const {
     LaunchRequest request;
     request.order = arguments.order;
-    request.has_key = arguments.has_key;
+    request.has_high_word = arguments.has_high_word;
     request.line_bytes = arguments.index_bytes + arguments.key_bytes;
     request.frames = arguments.frames;
     request.bytes_of_row = static_cast<std::uint64_t>(arguments.rank) * sizeof(Sum);
-    request.resolution = Resolution::register_based;
+    request.conflict_resolution = ConflictResolution::register_based;
     request.blocks_per_multiprocessor = blocks_per_multiprocessor_;
     return request;
   }
@@ -161,7 +161,7 @@ class FrameLauncher {
   }
 
   DeviceLimits limits_;
-  Resolution resolution_;
+  ConflictResolution conflict_resolution_;
   int blocks_per_multiprocessor_;  // at most; 0: as many as fit
   Arguments shared_;
   std::array<Kernel, 2> kernels_;  // register-based, hierarchical
@@ -170,9 +170,9 @@ class FrameLauncher {
 template <class Sum, class Factor>
 class MttkrpLauncher : public FrameLauncher<Sum, MttkrpArguments<Sum, Factor>> {
  public:
-  MttkrpLauncher(const TensorLayout& layout, int rank, const DeviceLimits& limits, Resolution resolution,
-                 KernelVariant variant, int blocks_per_multiprocessor)
-      : MttkrpLauncher::FrameLauncher(limits, resolution, arguments_of(layout, rank, limits),
+  MttkrpLauncher(const TensorLayout& layout, int rank, const DeviceLimits& limits,
+                 ConflictResolution conflict_resolution, KernelVariant variant, int blocks_per_multiprocessor)
+      : MttkrpLauncher::FrameLauncher(limits, conflict_resolution, arguments_of(layout, rank, limits),
                                       mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, false, variant),
                                       mttkrp_kernel_for<Sum, Factor>(layout.order(), rank, true, variant),
                                       blocks_per_multiprocessor) {}
@@ -197,8 +197,8 @@ template <class Sum, class Factor>
 class LossLauncher : public FrameLauncher<Sum, LossArguments<Sum, Factor>> {
  public:
   // `frames`: the arguments that no pass changes.
-  LossLauncher(const FrameArguments<Factor>& frames, const DeviceLimits& limits, Resolution resolution)
-      : LossLauncher::FrameLauncher(limits, resolution, {frames, {}},
+  LossLauncher(const FrameArguments<Factor>& frames, const DeviceLimits& limits, ConflictResolution conflict_resolution)
+      : LossLauncher::FrameLauncher(limits, conflict_resolution, {frames, {}},
                                     loss_kernel_for<Sum, Factor>(frames.order, frames.rank, false),
                                     loss_kernel_for<Sum, Factor>(frames.order, frames.rank, true)),
         max_warps_(term_slots(limits.multiprocessors)) {}

@@ -7,7 +7,7 @@
 
 namespace blco::cuda {
 
-// The stash is that of the only output; with several or none, resolution is register-based.
+// The stash is that of the only output; with several or none, conflict resolution is register-based.
 template <class Sum, class Factor>
 struct LossArguments : FrameArguments<Factor>, StashedRows {
   EntryFunction function = {};
@@ -29,7 +29,7 @@ using LossKernel = void (*)(LossArguments<Sum, Factor>);
 
 // term, weight = the entry function of the entry and the model's value; sum of terms += scale * term, and output_n[i_n]
 // += scale * weight * prod_{m != n} A_m[i_m] for each mode n of `outputs`, over the chunks. `stashed`: hierarchical
-// resolution, of exactly one output.
+// conflict resolution, of exactly one output.
 template <class Sum, class Factor>
 LossKernel<Sum, Factor> loss_kernel_for(int order, int rank, bool stashed);
 

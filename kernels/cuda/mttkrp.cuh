@@ -15,8 +15,8 @@ __global__ void __launch_bounds__(mttkrp_threads, mttkrp_blocks_per_multiprocess
   const WarpPlace place;
   const int lane = place.lane;
   const int order = Shape::order == any_order ? arguments.order : Shape::order;
-  const BlockMemory<Sum> memory(arguments, place, tile_bytes(order, arguments.has_key), shared);
-  const WarpTile tile = carve_tile(memory.of_warp, order, arguments.has_key);
+  const BlockMemory<Sum> memory(arguments, place, tile_bytes(order, arguments.has_high_word), shared);
+  const WarpTile tile = carve_tile(memory.of_warp, order, arguments.has_high_word);
   memory.load_tables(arguments);
   if constexpr (Shape::order != any_order) clear_gaps<group_share(Shape::lanes), Shape::order>(tile, lane);
   if constexpr (Shape::stashed) memory.clear_stash();

@@ -13,14 +13,14 @@
 
 namespace blco::cuda {
 
-// Position of a mode's row: `field` at `shift` of the BLCO index; above its low_bits, `key_field` at key_shift of the
+// Position of a mode's row: `field` at `shift` of the BLCO index; above its low_bits, `high_field` at high_shift of the
 // key's fields.
 struct RowBits {
   std::uint32_t field = 0;
-  std::uint32_t key_field = 0;  // 0: all bits are in the index
-  std::uint32_t last = 0;       // the largest legal row
+  std::uint32_t high_field = 0;  // 0: all bits are in the index
+  std::uint32_t last = 0;        // the largest legal row
   int shift = 0;
-  int key_shift = 0;
+  int high_shift = 0;
   int low_bits = 0;
 };
 
@@ -49,7 +49,7 @@ struct FrameArguments {
 
   int order = 0;
   int rank = 0;
-  bool has_key = false;
+  bool has_high_word = false;
   RowBits rows[max_order] = {};
   const Factor* factors[max_order] = {};  // row-major I_n x rank
   const std::uint64_t* tables = nullptr;  // of the index (ByteTables), then of the key
@@ -94,9 +94,9 @@ inline constexpr int tile_gaps = 12;
 
 // Dynamic shared memory of a block, in order: byte tables of index and key, one tile per warp, the stash. A tile:
 // entries, target rows, fields of keys, flags of segment ends.
-BLCO_HOST_DEVICE constexpr std::size_t tile_bytes(int order, bool has_key) {
+BLCO_HOST_DEVICE constexpr std::size_t tile_bytes(int order, bool has_high_word) {
   const std::size_t entries = static_cast<std::size_t>(tile_entry_bytes(order)) * (frame_entries + tile_gaps);
-  const std::size_t bytes = entries + (has_key ? frame_entries * sizeof(std::uint64_t) : 0) +
+  const std::size_t bytes = entries + (has_high_word ? frame_entries * sizeof(std::uint64_t) : 0) +
                             frame_entries * sizeof(std::uint32_t) + frame_entries / 8;
   return (bytes + 15) / 16 * 16;
 }
@@ -104,11 +104,11 @@ BLCO_HOST_DEVICE constexpr std::size_t table_bytes(int bytes) {
   return static_cast<std::size_t>(bytes) * 256 * sizeof(std::uint64_t);
 }
 
-// Kernels of one choice of order, rank and resolution; the caller launches them.
+// Kernels of one choice of order, rank and conflict resolution; the caller launches them.
 template <class Sum, class Factor>
 using MttkrpKernel = void (*)(MttkrpArguments<Sum, Factor>);
 
-// output[i_mode] += value * prod_{m != mode} A_m[i_m] over the chunks. `stashed`: hierarchical resolution.
+// output[i_mode] += value * prod_{m != mode} A_m[i_m] over the chunks. `stashed`: hierarchical conflict_resolution.
 template <class Sum, class Factor>
 MttkrpKernel<Sum, Factor> mttkrp_kernel_for(int order, int rank, bool stashed, KernelVariant variant);
 

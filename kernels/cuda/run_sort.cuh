@@ -1,7 +1,7 @@
-// Sorts, folds and packs runs of nonzeros by Thrust: on a GPU, and by Thrust's CPU backend in tests.
+// Sorts, coalesces and packs runs of nonzeros by Thrust: on a GPU, and by Thrust's CPU backend in tests.
 //
 // Coordinates become lines by bit deposit; stable radix sorts of 64-bit words order them, the low word first; one
-// thread folds the duplicates of a line, left to right; one thread packs a frame.
+// thread coalesces the duplicates of a line, left to right; one thread packs a frame.
 #pragma once
 
 #include <thrust/find.h>
@@ -18,7 +18,7 @@
 #include <cmath>
 #include <utility>
 
-#include "blco/fold_values.hpp"
+#include "blco/coalesce_values.hpp"
 #include "blco/frame_encoder.hpp"
 #include "blco/payload_builder.hpp"
 #include "kernels/run_device.hpp"
@@ -67,7 +67,7 @@ void find_bounds(Device& device, const LayoutView& view, const Word* low, const 
   for (std::size_t n = 0; n < static_cast<std::size_t>(view.order); ++n) {
     const ModeLayout mode = view.modes[n];
     const auto coordinate = [=] BLCO_HOST_DEVICE(Word i) -> Word {
-      const Word high = mode.key_mask == 0 ? 0 : pext_portable(key[i], mode.key_mask) << mode.low_bits;
+      const Word high = mode.high_mask == 0 ? 0 : pext_portable(key[i], mode.high_mask) << mode.low_bits;
       return high | pext_portable(low[i], mode.low_mask);
     };
     const auto reduce = [&](Word from, auto by) {
@@ -136,7 +136,7 @@ class Run final : public DeviceRun {
       : device_(&device), view_(layout.view()) {
     for (const CoordinateSlice& slice : slices) count_ += slice.values.size();
     low_ = make_array<Word>(device, count_);
-    if (layout.has_key()) key_ = make_array<Word>(device, count_);
+    if (layout.has_high_word()) key_ = make_array<Word>(device, count_);
     values_ = make_array<double>(device, count_);
     Word *low = low_.get(), *key = key_.get();
     double* values = values_.get();
@@ -166,20 +166,20 @@ class Run final : public DeviceRun {
     return thrust::transform_reduce(device_->policy(), values, values + count_, of, 0.0, thrust::plus<double>());
   }
 
-  std::optional<LineIndex> fold(DuplicatePolicy policy) override {
+  std::optional<LineIndex> coalesce(DuplicatePolicy policy) override {
     const LineColumns lines{low_.get(), key_.get(), count_};
     auto results = make_array<double>(*device_, count_);
-    double* folded = results.get();
+    double* coalesced = results.get();
     const double* values = values_.get();
     thrust::for_each_n(device_->policy(), Index(0), count_,
-                       [=] BLCO_HOST_DEVICE(Word i) { folded[i] = lines.fold(policy, values, i); });
+                       [=] BLCO_HOST_DEVICE(Word i) { coalesced[i] = lines.coalesce(policy, values, i); });
     const auto is_refused = [=] BLCO_HOST_DEVICE(Word i) -> bool {
-      return policy == DuplicatePolicy::error ? !lines.is_first(i) : folded[i] - folded[i] != 0;
+      return policy == DuplicatePolicy::error ? !lines.is_first(i) : coalesced[i] - coalesced[i] != 0;
     };
     const Word refused = *thrust::find_if(device_->policy(), Index(0), Index(count_), is_refused);
     if (refused < count_) return line(refused);
     const auto keep_first_of = [&](auto first) {  // of equal lines, with what has become of them
-      return thrust::unique_by_key(device_->policy(), first, first + count_, folded).second - folded;
+      return thrust::unique_by_key(device_->policy(), first, first + count_, coalesced).second - coalesced;
     };
     count_ = static_cast<Word>(key_ ? keep_first_of(thrust::make_zip_iterator(low_.get(), key_.get()))
                                     : keep_first_of(low_.get()));
@@ -199,7 +199,7 @@ class Run final : public DeviceRun {
     const Word *low = low_.get() + first, *key = key_ ? key_.get() + first : nullptr;
     find_bounds(*device_, view_, low, key, count, chunk);
     chunk[Column::index] = pack_column(*device_, low, count, Codec::line, base.low);
-    if (key_) chunk[Column::key] = pack_column(*device_, key, count, Codec::line, base.key);
+    if (key_) chunk[Column::high_word] = pack_column(*device_, key, count, Codec::line, base.key);
     pack_values(*device_, values_.get() + first, count, chunk);
     return chunk;
   }
@@ -222,9 +222,9 @@ class Run final : public DeviceRun {
 template <class Device>
 class Sorter final : public RunDevice {
  public:
-  Word max_entries(bool has_key) const override {
+  Word max_entries(bool has_high_word) const override {
     const Word room = std::max(device_.free_bytes(), fixed_bytes) - fixed_bytes;
-    return std::min(max_run_entries, room / (has_key ? wide_entry_bytes : narrow_entry_bytes));
+    return std::min(max_run_entries, room / (has_high_word ? wide_entry_bytes : narrow_entry_bytes));
   }
   std::unique_ptr<DeviceRun> sort(const TensorLayout& layout, std::span<const CoordinateSlice> entries) override {
     return std::make_unique<Run<Device>>(device_, layout, entries);

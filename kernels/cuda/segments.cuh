@@ -1,7 +1,8 @@
 // How a warp adds a tile to an output: groups of lanes run along the rank, each over its share of the tile, and add in
-// registers while the row stays the same. At the end of a segment, register-based resolution adds to global memory;
-// hierarchical resolution adds to a stash in shared memory, which the block finally adds to one of several copies of
-// the output. Orders 3 to 5 have a loop of their own at common ranks. Nguyen et al., ICS 2022, section 5.
+// registers while the row stays the same. At the end of a segment, register-based conflict resolution adds to global
+// memory; hierarchical conflict resolution adds to a stash in shared memory, which the block finally adds to one of
+// several copies of the output. Orders 3 to 5 have a loop of their own at common ranks. Nguyen et al., ICS 2022,
+// section 5.
 #pragma once
 
 #include <type_traits>

@@ -34,14 +34,14 @@ struct WarpTile {
   std::uint8_t* ends;      // bit p % 8 of byte p / 8: a segment ends at position p
 };
 
-__device__ inline WarpTile carve_tile(std::byte* memory, int order, bool has_key) {
+__device__ inline WarpTile carve_tile(std::byte* memory, int order, bool has_high_word) {
   WarpTile tile;
   tile.entries = memory;
   memory += tile_entry_bytes(order) * (frame_entries + tile_gaps);
   tile.targets = reinterpret_cast<std::uint32_t*>(memory);
   memory += frame_entries * sizeof(std::uint32_t);
-  tile.keys = has_key ? reinterpret_cast<std::uint64_t*>(memory) : nullptr;
-  if (has_key) memory += frame_entries * sizeof(std::uint64_t);
+  tile.keys = has_high_word ? reinterpret_cast<std::uint64_t*>(memory) : nullptr;
+  if (has_high_word) memory += frame_entries * sizeof(std::uint64_t);
   tile.ends = reinterpret_cast<std::uint8_t*>(memory);
   return tile;
 }
@@ -275,11 +275,11 @@ __device__ inline void rows_of(const Arguments& arguments, const ChunkPart& part
   const RowBits bits = arguments.rows[mode];
 #pragma unroll
   for (int j = 0; j < lane_entries; ++j) rows[j] = static_cast<std::uint32_t>(indices[j] >> bits.shift) & bits.field;
-  if (bits.key_field != 0) {
+  if (bits.high_field != 0) {
 #pragma unroll
     for (int j = 0; j < lane_entries; ++j) {
-      const auto high = static_cast<std::uint32_t>(tile.keys[j * warp_lanes + lane] >> bits.key_shift);
-      rows[j] |= (high & bits.key_field) << bits.low_bits;
+      const auto high = static_cast<std::uint32_t>(tile.keys[j * warp_lanes + lane] >> bits.high_shift);
+      rows[j] |= (high & bits.high_field) << bits.low_bits;
     }
   }
   bool outside = false;

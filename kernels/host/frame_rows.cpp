@@ -30,7 +30,7 @@ void rows_of_fields(const std::uint64_t* indices, const std::uint64_t* keys, Fie
   }
   if (keys == nullptr) return;
   for (std::size_t i = 0; i < frame_entries; ++i) {
-    rows[i] |= static_cast<std::uint32_t>((keys[i] >> place.key_shift & place.key_field) << place.low_bits);
+    rows[i] |= static_cast<std::uint32_t>((keys[i] >> place.high_shift & place.high_field) << place.low_bits);
   }
 }
 
@@ -136,13 +136,14 @@ PayloadView open_column(const ChunkView& chunk, Column column, const char* name)
 
 FrameDecoder::FrameDecoder(const TensorLayout& layout, BitExtraction extraction)
     : layout_(layout.view()),
-      has_key_(layout.has_key()),
+      has_high_word_(layout.has_high_word()),
       extraction_(extraction),
       low_tables_(make_index_tables(layout)),
       key_tables_(make_key_tables(layout)) {
   for (std::size_t n = 0; n < layout.shape().size(); ++n) {
     const ModeLayout& mode = layout_.modes[n];
-    places_[n] = {mode.field, ones(mode.key_bits), mode.shift, mode.key_shift, mode.key_bits == 0 ? 0 : mode.low_bits};
+    places_[n] = {mode.field, ones(mode.high_bits), mode.shift, mode.high_shift,
+                  mode.high_bits == 0 ? 0 : mode.low_bits};
   }
 }
 
@@ -151,7 +152,7 @@ FrameSource FrameDecoder::open(const ChunkView& chunk) const {
   source.chunk = chunk.number;
   source.nnz = chunk.nnz;
   source.index = open_column(chunk, Column::index, "index");
-  if (has_key_) source.key = open_column(chunk, Column::key, "key");
+  if (has_high_word_) source.key = open_column(chunk, Column::high_word, "key");
   if (!chunk[Column::value].empty()) source.value = open_column(chunk, Column::value, "value");
   const auto order = static_cast<std::size_t>(layout_.order);
   const bool bounded = chunk.lower.size() == order && chunk.upper.size() == order;
@@ -175,7 +176,8 @@ void FrameDecoder::decode(const FrameSource& source, std::uint64_t frame, FrameR
 FrameDecoder::FrameBits FrameDecoder::read_bits(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const {
   const std::uint64_t first = frame * frame_entries;
   if (source.decoded != nullptr) {
-    return bits_of(source.decoded->indices.data() + first, has_key_ ? source.decoded->keys.data() + first : nullptr);
+    return bits_of(source.decoded->indices.data() + first,
+                   has_high_word_ ? source.decoded->keys.data() + first : nullptr);
   }
   FrameBits bits;
   bits.by_pext = extraction_ == BitExtraction::pext;
@@ -183,7 +185,7 @@ FrameDecoder::FrameBits FrameDecoder::read_bits(const FrameSource& source, std::
   decode_line_frame(source.index, frame, lows);
   if (!bits.by_pext) look_up_all(low_tables_, lows);
   bits.lows = lows;
-  if (!has_key_) return bits;
+  if (!has_high_word_) return bits;
   std::uint64_t* keys = ring.scratch(1);
   decode_line_frame(source.key, frame, keys);
   if (HWY_DYNAMIC_DISPATCH(differing_bits)(keys) == 0) {
@@ -199,7 +201,7 @@ FrameDecoder::FrameBits FrameDecoder::bits_of(const std::uint64_t* indices, cons
   FrameBits bits;
   bits.by_pext = extraction_ == BitExtraction::pext;
   bits.lows = indices;
-  if (!has_key_) return bits;
+  if (!has_high_word_) return bits;
   bits.keys = keys;
   if (HWY_DYNAMIC_DISPATCH(differing_bits)(keys) != 0) return bits;
   bits.keys = nullptr;
@@ -211,13 +213,13 @@ void FrameDecoder::write_rows(const FrameBits& bits, std::uint64_t frame, FrameR
   for (int n = 0; n < layout_.order; ++n) {
     const ModeLayout& mode = layout_.modes[static_cast<std::size_t>(n)];
     const FieldPlace& place = places_[static_cast<std::size_t>(n)];
-    const std::uint64_t* keys = mode.key_bits > 0 ? bits.keys : nullptr;
+    const std::uint64_t* keys = mode.high_bits > 0 ? bits.keys : nullptr;
     const auto fixed =
-        static_cast<std::uint32_t>((bits.fixed_key >> place.key_shift & place.key_field) << place.low_bits);
+        static_cast<std::uint32_t>((bits.fixed_key >> place.high_shift & place.high_field) << place.low_bits);
     std::uint32_t* rows = ring.rows(n) + frame % 2 * frame_entries;
     if (bits.by_pext) {
       rows_by_pext(bits.lows, mode.low_mask, fixed, rows);
-      if (keys != nullptr) add_key_by_pext(keys, mode.key_mask, place.low_bits, rows);
+      if (keys != nullptr) add_key_by_pext(keys, mode.high_mask, place.low_bits, rows);
     } else {
       HWY_DYNAMIC_DISPATCH(rows_of_fields)(bits.lows, keys, place, fixed, rows);
     }
@@ -251,7 +253,7 @@ DecodedChunk FrameDecoder::make_decoded(const FrameSource& source) const {
   const std::uint64_t entries = whole_frames(source.nnz);
   DecodedChunk chunk;
   chunk.indices = AlignedBuffer<std::uint64_t>(entries);
-  if (has_key_) chunk.keys = AlignedBuffer<std::uint64_t>(entries);
+  if (has_high_word_) chunk.keys = AlignedBuffer<std::uint64_t>(entries);
   if (source.value.bytes != nullptr) chunk.values = AlignedBuffer<double>(entries);
   return chunk;
 }
@@ -259,7 +261,7 @@ DecodedChunk FrameDecoder::make_decoded(const FrameSource& source) const {
 void FrameDecoder::decode_into(const FrameSource& source, std::uint64_t frame, FrameRing& ring,
                                DecodedChunk& out) const {
   const std::uint64_t first = frame * frame_entries;
-  decode_bits(source, frame, ring, out.indices.data() + first, out.keys.data() + (has_key_ ? first : 0),
+  decode_bits(source, frame, ring, out.indices.data() + first, out.keys.data() + (has_high_word_ ? first : 0),
               out.values.data() + (source.has_values() ? first : 0));
 }
 
@@ -269,13 +271,13 @@ void FrameDecoder::decode_bits(const FrameSource& source, std::uint64_t frame, F
   if (source.decoded != nullptr) {
     const std::uint64_t first = frame * frame_entries;
     std::copy_n(source.decoded->indices.data() + first, frame_entries, indices);
-    if (has_key_) std::copy_n(source.decoded->keys.data() + first, frame_entries, keys);
+    if (has_high_word_) std::copy_n(source.decoded->keys.data() + first, frame_entries, keys);
   } else {
     decode_line_frame(source.index, frame, indices);
-    if (has_key_) decode_line_frame(source.key, frame, keys);
+    if (has_high_word_) decode_line_frame(source.key, frame, keys);
     if (extraction_ == BitExtraction::tables) {
       look_up_all(low_tables_, indices);
-      if (has_key_) look_up_all(key_tables_, keys);
+      if (has_high_word_) look_up_all(key_tables_, keys);
     }
   }
   if (source.has_values()) decode_values(source, frame, values);
@@ -327,7 +329,7 @@ void FrameDecoder::expand(const NonzeroSpan& nonzeros, FrameRing& ring) const {
 }
 
 std::uint64_t decoded_chunk_bytes(const TensorLayout& layout, std::uint64_t nnz) {
-  const std::uint64_t columns = layout.has_key() ? 3 : 2;
+  const std::uint64_t columns = layout.has_high_word() ? 3 : 2;
   return columns * mapped_bytes(whole_frames(nnz) * sizeof(std::uint64_t));
 }
 

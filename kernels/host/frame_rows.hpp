@@ -116,12 +116,12 @@ struct NonzeroSpan {
 };
 
 // Position of a mode's coordinate in a BLCO index and in a key re-encoded likewise:
-// (index >> shift & field) | (key >> key_shift & key_field) << low_bits.
+// (index >> shift & field) | (key >> high_shift & high_field) << low_bits.
 struct FieldPlace {
   std::uint64_t field = 0;
-  std::uint64_t key_field = 0;
+  std::uint64_t high_field = 0;
   int shift = 0;
-  int key_shift = 0;
+  int high_shift = 0;
   int low_bits = 0;
 };
 
@@ -159,7 +159,7 @@ class FrameDecoder {
   void expand(const NonzeroSpan& nonzeros, FrameRing& ring) const;
 
   // True if indices alone give all rows: the row of mode n is pext(index, row_mask(n)).
-  bool decodes_to_lines() const { return extraction_ == BitExtraction::pext && !has_key_; }
+  bool decodes_to_lines() const { return extraction_ == BitExtraction::pext && !has_high_word_; }
   std::uint64_t row_mask(int mode) const { return layout_.modes[static_cast<std::size_t>(mode)].low_mask; }
 
  private:
@@ -179,7 +179,7 @@ class FrameDecoder {
   void check_rows(const FrameSource& source, std::uint64_t frame, FrameRing& ring) const;
 
   LayoutView layout_;
-  bool has_key_ = false;
+  bool has_high_word_ = false;
   BitExtraction extraction_;
   std::array<FieldPlace, max_order> places_{};
   ByteTables low_tables_;

@@ -169,7 +169,7 @@ class HostBackend final : public Backend {
   }
 
   void submit(int, const ChunkView& chunk) override { add_chunk(decoder_.open(chunk), {}); }
-  void wait_lane(int) override {}
+  void wait_slot(int) override {}
   ResidentId keep(int, const ChunkView& chunk, ResidentForm form) override {
     return residents_.keep(chunk, form, pass_.rings());
   }

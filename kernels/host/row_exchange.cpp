@@ -33,7 +33,7 @@ int bits_within_a_line(std::uint64_t row_bytes) {
 }
 
 RowExchange::RowExchange(const TensorLayout& layout, const FrameDecoder& decoder, Executor& executor)
-    : decoder_(decoder), executor_(executor), has_key_(layout.has_key()) {
+    : decoder_(decoder), executor_(executor), has_high_word_(layout.has_high_word()) {
   const int threads = executor.width();
   if (threads == 1) return;
   const bool halves = by_halves(decoder, threads);
@@ -42,11 +42,11 @@ RowExchange::RowExchange(const TensorLayout& layout, const FrameDecoder& decoder
     Part part;
     for (Tile& tile : part.tiles) {
       // Either half may receive all entries.
-      tile.entries = Entries(halves ? 2 * entries : entries, has_key_);
+      tile.entries = Entries(halves ? 2 * entries : entries, has_high_word_);
       tile.segments.resize(static_cast<std::size_t>(threads));
     }
     if (!halves) {
-      part.staged = Entries(entries, has_key_);
+      part.staged = Entries(entries, has_high_word_);
       part.owners.resize(tile_entries(threads));
     }
     parts_.push_back(std::move(part));
@@ -55,7 +55,7 @@ RowExchange::RowExchange(const TensorLayout& layout, const FrameDecoder& decoder
 
 std::uint64_t RowExchange::bytes(const TensorLayout& layout, int threads) {
   if (threads == 1) return 0;
-  const std::uint64_t columns = layout.has_key() ? 3 : 2;
+  const std::uint64_t columns = layout.has_high_word() ? 3 : 2;
   const std::uint64_t array = mapped_bytes((tile_entries(threads) + slack) * sizeof(std::uint64_t));
   const std::uint64_t segments = static_cast<std::uint64_t>(threads) * sizeof(Segment);
   return static_cast<std::uint64_t>(threads) *
@@ -115,7 +115,7 @@ void RowExchange::split_by_owners(const Job& job, FrameRange frames, FrameRing& 
     const auto count = static_cast<std::size_t>(job.source.entries_of(frame));
     std::uint64_t* indices = part.staged.indices.data() + staged;
     std::uint16_t* to = part.owners.data() + staged;
-    decoder_.decode_bits(job.source, frame, ring, indices, has_key_ ? part.staged.keys.data() + staged : nullptr,
+    decoder_.decode_bits(job.source, frame, ring, indices, has_high_word_ ? part.staged.keys.data() + staged : nullptr,
                          job.has_values ? part.staged.values.data() + staged : nullptr);
     if (decoder_.decodes_to_lines()) {
       find_owners(indices, count, job.mask, owners, to);
@@ -135,7 +135,7 @@ void RowExchange::split_by_owners(const Job& job, FrameRange frames, FrameRing& 
     Segment& segment = tile.segments[part.owners[i]];
     const std::size_t at = segment.begin + segment.count++;
     tile.entries.indices.data()[at] = part.staged.indices.data()[i];
-    if (has_key_) tile.entries.keys.data()[at] = part.staged.keys.data()[i];
+    if (has_high_word_) tile.entries.keys.data()[at] = part.staged.keys.data()[i];
     if (job.has_values) tile.entries.values.data()[at] = part.staged.values.data()[i];
   }
 }
@@ -145,9 +145,9 @@ void RowExchange::add_owned(const Job& job, std::uint64_t round, std::size_t own
     const Tile& tile = part.tiles[round % 2];
     const Segment segment = tile.segments[owner];
     if (segment.count == 0) continue;
-    add(owner,
-        {tile.entries.indices.data() + segment.begin, has_key_ ? tile.entries.keys.data() + segment.begin : nullptr,
-         job.has_values ? tile.entries.values.data() + segment.begin : nullptr, segment.count});
+    add(owner, {tile.entries.indices.data() + segment.begin,
+                has_high_word_ ? tile.entries.keys.data() + segment.begin : nullptr,
+                job.has_values ? tile.entries.values.data() + segment.begin : nullptr, segment.count});
   }
 }
 

@@ -40,7 +40,7 @@ class RowExchange {
  private:
   struct Entries {
     Entries() = default;
-    Entries(std::uint64_t count, bool has_key) : indices(count), keys(has_key ? count : 0), values(count) {}
+    Entries(std::uint64_t count, bool has_high_word) : indices(count), keys(has_high_word ? count : 0), values(count) {}
     AlignedBuffer<std::uint64_t> indices;
     AlignedBuffer<std::uint64_t> keys;
     AlignedBuffer<double> values;
@@ -75,7 +75,7 @@ class RowExchange {
 
   const FrameDecoder& decoder_;
   Executor& executor_;
-  bool has_key_;
+  bool has_high_word_;
   std::vector<Part> parts_;
 };
 

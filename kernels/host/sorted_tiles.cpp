@@ -120,7 +120,7 @@ bool has_small_matrices(const BackendConfig& config) {
 bool can_sort(const BackendConfig& config) {
   int bits = 0;
   for (int mode = 0; mode < config.layout.order(); ++mode) {
-    bits += config.layout.mode(mode).low_bits + config.layout.mode(mode).key_bits;
+    bits += config.layout.mode(mode).low_bits + config.layout.mode(mode).high_bits;
   }
   return has_fast_pext() && bits < 64 && has_small_matrices(config);
 }

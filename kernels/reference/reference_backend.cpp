@@ -99,7 +99,7 @@ class ReferenceBackend final : public Backend {
     for_each_entry(chunk, [this](const Entry& entry) { add(entry); });
   }
 
-  void wait_lane(int) override {}
+  void wait_slot(int) override {}
   ResidentId keep(int, const ChunkView& chunk, ResidentForm form) override {
     Resident resident;
     resident.is_decoded = form != ResidentForm::packed;
@@ -186,7 +186,7 @@ class ReferenceBackend final : public Backend {
   template <class Visit>
   void for_each_entry(const ChunkView& chunk, const Visit& visit) const {
     const PayloadView low = view_payload(chunk[Column::index]);
-    const PayloadView key = layout_.has_key() ? view_payload(chunk[Column::key]) : PayloadView{};
+    const PayloadView key = layout_.has_high_word() ? view_payload(chunk[Column::high_word]) : PayloadView{};
     const PayloadView value = chunk[Column::value].empty() ? PayloadView{} : view_payload(chunk[Column::value]);
     std::array<std::uint64_t, frame_entries> lows{};
     std::array<std::uint64_t, frame_entries> keys{};

@@ -71,10 +71,10 @@ TEST_P(EveryLineWidth, RoundTripsAndFollowsTheRule) {
     std::vector<std::uint64_t> back(shape.size());
     layout.delinearize(line, back);
     std::uint64_t blco = 0;
-    std::uint64_t key_fields = 0;
+    std::uint64_t high_fields = 0;
     for (std::size_t byte = 0; byte < 8; ++byte) {
       blco |= tables.byte[byte][line.low >> (8 * byte) & 255];
-      key_fields |= key_tables.byte[byte][line.key >> (8 * byte) & 255];
+      high_fields |= key_tables.byte[byte][line.key >> (8 * byte) & 255];
     }
 
     ASSERT_EQ(back, point);
@@ -82,9 +82,9 @@ TEST_P(EveryLineWidth, RoundTripsAndFollowsTheRule) {
     for (std::size_t n = 0; n < shape.size(); ++n) {
       const ModeLayout& mode = layout.mode(static_cast<int>(n));
       ASSERT_EQ(blco >> mode.shift & mode.field, point[n] & mode.field);
-      if (mode.key_bits > 0) {
-        const std::uint64_t field = ~std::uint64_t{0} >> (64 - mode.key_bits);
-        ASSERT_EQ(key_fields >> mode.key_shift & field, point[n] >> mode.low_bits);
+      if (mode.high_bits > 0) {
+        const std::uint64_t field = ~std::uint64_t{0} >> (64 - mode.high_bits);
+        ASSERT_EQ(high_fields >> mode.high_shift & field, point[n] >> mode.low_bits);
       }
     }
   }

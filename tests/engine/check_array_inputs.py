@@ -156,7 +156,7 @@ np.savez_compressed(sys.argv[1], coords=source.integers(0, (5000, 300, 200), (co
 
 
 def check_budget(checker, folder):
-    """The same bytes whatever the memory; duplicates fold in the order of the file."""
+    """The same bytes whatever the memory; duplicates coalesce in the order of the file."""
     path, output, digests = folder / "b.npz", folder / "b.blco", set()
     # A child's peak memory begins with that of its parent: what takes much is done by another.
     subprocess.run([sys.executable, "-c", MAKE_DUPLICATES, path], check=True)

@@ -40,8 +40,8 @@ def main():
             "text, shape": ["blco-ingest", text, text, "--shape", "500000x300000x200000"],
             "labels": ["blco-ingest", text, text, "--labels", f"1={labels}"],
             "generated, wide": ["blco-gen", *wide],
-            "relabelled": ["blco-ingest", text, text, "--reorder", "frequency"],
-            "relabelled, shape": ["blco-ingest", text, text, "--reorder", "frequency", "--shape", "500000x300000x200000"],
+            "reordered": ["blco-ingest", text, text, "--reorder", "frequency"],
+            "reordered, shape": ["blco-ingest", text, text, "--reorder", "frequency", "--shape", "500000x300000x200000"],
         }
         for name, job in cases.items():
             digests = set()

@@ -45,7 +45,7 @@ def read_text(path, base=1):
     return table["c"] - np.uint64(base), np.ascontiguousarray(table["v"])
 
 
-def fold(coordinates, values):
+def coalesce(coordinates, values):
     """Sorted by coordinates, the first mode first; equal ones summed in the order of the input."""
     order = np.lexsort(coordinates.T[::-1])
     coordinates, values = coordinates[order], values[order]
@@ -93,7 +93,7 @@ def check(commands, folder, text):
     """What is wrong with one tensor."""
     container = folder / "t.blco"
     commands.run("blco-ingest", text, "-o", container, "--chunk-nnz", 65536)
-    expected = fold(*read_text(text))
+    expected = coalesce(*read_text(text))
     coordinates, values = read(container)
     order = np.lexsort(coordinates.T[::-1])
     if not same((coordinates[order], values[order]), expected):

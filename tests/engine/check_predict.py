@@ -1,5 +1,5 @@
 """What blco-predict writes is what numpy computes from the model file: of text, a table with labels, containers (plain,
-relabelled, with labels in another order), arrays and a pipe; the worst entries are those of a full sort.
+reordered, with labels in another order), arrays and a pipe; the worst entries are those of a full sort.
 
 usage: check_predict.py BIN_FOLDER
 """
@@ -21,7 +21,7 @@ except ImportError as error:
     skip(f"numpy and h5py are needed: {error}")
 
 SEED = 271828
-NUMBERS = ["value", "model", "residual", "likelihood ratio"]
+NUMBERS = ["value", "model", "residual", "deviance"]
 LABELS = {"user": ['ann', 'bob, "b"', "line\nbreak", "7", "ü", " eve "], "item": ["pen", "cup", "a;b"]}
 
 
@@ -56,7 +56,7 @@ class Checks:
         self.text = folder / "t.tns"
         np.savetxt(self.text, np.column_stack([self.points + 1, self.values]), fmt="%d")
         shape = "x".join(map(str, self.shape))
-        for name, options in {"plain": [], "relabelled": ["--reorder", "frequency"]}.items():
+        for name, options in {"plain": [], "reordered": ["--reorder", "frequency"]}.items():
             commands.run("blco-ingest", self.text, "-o", folder / f"{name}.blco", "--shape", shape, "--chunk-nnz", 9000,
                          *options)
         self.model = folder / "m.h5"
@@ -100,7 +100,7 @@ class Checks:
         keys, where = np.unique(self.points, axis=0, return_inverse=True)
         sums = np.bincount(where.ravel(), weights=self.values)
         model = values_of(self.model, keys)
-        for name in ("plain", "relabelled"):
+        for name in ("plain", "reordered"):
             _, rows, _ = self.predict(self.model, self.folder / f"{name}.blco")
             exported = self.commands.run("blco-export", self.folder / f"{name}.blco", "-o", "-")[0].splitlines()
             if [" ".join(row[:3]) for row in rows] != [line.rsplit(" ", 1)[0] for line in exported]:

@@ -57,7 +57,7 @@ inline std::string as_text(const CoordinateTensor& tensor) {
   return text.str();
 }
 
-// Left to right, as ingest folds by default.
+// Left to right, as ingest coalesces by default.
 inline std::map<Point, double> summed(const CoordinateTensor& tensor) {
   std::map<Point, double> sums;
   for (std::size_t i = 0; i < tensor.points.size(); ++i) {
@@ -87,7 +87,7 @@ inline CoordinateTensor read_container(const std::filesystem::path& path) {
       return lines;
     };
     const auto low = decode_lines(Column::index);
-    const auto key = decode_lines(Column::key);
+    const auto key = decode_lines(Column::high_word);
     std::vector<double> values(low.size(), 1.0);
     if (!chunk[Column::value].empty()) {
       const PayloadView view = view_payload(chunk[Column::value]);

@@ -26,15 +26,16 @@ struct Whole {
   ContainerMetadata metadata;
 };
 
-Whole make_container(bool has_key) {
+Whole make_container(bool has_high_word) {
   const TemporaryFolder folder;
   const auto path = folder / "t.blco";
   const std::vector<std::uint64_t> narrow = {60, 50, 40};
   const std::vector<std::uint64_t> wide = {1ULL << 33, 1ULL << 32, 50};
   // The second has values that are not compressed, so that edits reach the payloads.
-  write_tensor(tests::random_tensor({has_key ? wide : narrow, 500, 200,
-                                     has_key ? tests::Values::doubles : tests::Values::counts, has_key ? 0 : 3}),
-               path);
+  write_tensor(
+      tests::random_tensor({has_high_word ? wide : narrow, 500, 200,
+                            has_high_word ? tests::Values::doubles : tests::Values::counts, has_high_word ? 0 : 3}),
+      path);
   const FileDescriptor file(::open(path.c_str(), O_RDONLY));
   const std::string bytes = file_contents(path);
   return {fuzz::without_trailer(bytes), read_container_metadata(path, file.get(), bytes.size())};

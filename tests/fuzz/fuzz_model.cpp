@@ -43,7 +43,7 @@ void resume(const std::filesystem::path& path) {
   check_sweeps(reader.header(), path);
   ResumedState state(reader, path);
   state.require(2, {"moments"});
-  fuzz::require(std::isfinite(state.relabelled_modes()));
+  fuzz::require(std::isfinite(state.reordered_modes()));
   fuzz::require(state.next_count("the number of steps") <= ResumedState::largest_count);
   const double number = state.next_number("the error", -1);
   fuzz::require(number >= -1 && std::isfinite(number));

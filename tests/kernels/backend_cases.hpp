@@ -94,7 +94,7 @@ class BackendUnderTest {
     backend_->begin_pass(mode);
     for (const EncodedChunk& chunk : chunks) {
       backend_->submit(0, chunk.view());
-      backend_->wait_lane(0);
+      backend_->wait_slot(0);
     }
     backend_->finish_pass();
     return output(mode);

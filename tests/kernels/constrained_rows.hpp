@@ -85,7 +85,7 @@ class UpdatedRows {
       tensor.coordinates.insert(tensor.coordinates.end(), {i / shape_[1], i % shape_[1]});
       tensor.values.push_back(output[i]);
     }
-    return backend_.pass(encode(fold(tensor), 1000), 0);
+    return backend_.pass(encode(coalesce(tensor), 1000), 0);
   }
 
  private:

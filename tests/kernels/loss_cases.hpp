@@ -100,7 +100,7 @@ class LossBackend {
     backend_->begin_pass(request);
     for (const EncodedChunk& chunk : chunks) {
       backend_->submit(0, chunk.view());
-      backend_->wait_lane(0);
+      backend_->wait_slot(0);
     }
     backend_->finish_pass();
   }

@@ -123,7 +123,7 @@ TEST_P(EveryBackend, AddsRowsThatChunksShareInNarrowBlocks) {
 }
 
 TEST_P(EveryBackend, LeavesRowsOfEmptySlicesZero) {
-  const CooTensor tensor = fold({{5, 9}, {1, 2, 3, 8}, {2.0, -4.0}});
+  const CooTensor tensor = coalesce({{5, 9}, {1, 2, 3, 8}, {2.0, -4.0}});
   const std::vector<std::vector<double>> factors{std::vector<double>(5, 1.0), std::vector<double>(9, 0.5)};
   BackendUnderTest backend(GetParam(), tensor.shape, 1);
   backend.load(factors);

@@ -113,7 +113,7 @@ TEST_P(RowUpdateOf, FollowsRowsThatComeAndGo) {
         tensor.coordinates.insert(tensor.coordinates.end(), {row, (row * row + step) % 300});
         tensor.values.push_back(1.0 + static_cast<double>(row % 7));
       }
-      const auto chunks = encode(fold(tensor), 64);
+      const auto chunks = encode(coalesce(tensor), 64);
       const std::vector<std::vector<double>> factors{backend.factor(0), backend.factor(1)};
       // A longer mode, whose rows are left in the output.
       const auto longer = backend.pass(chunks, 1);

@@ -88,7 +88,7 @@ json record(const LaunchCase& wanted, const std::string& folder) {
   config.backend.precision = wanted.precision;
   config.backend.private_bytes = 1 << 20;
   config.backend.all_outputs = wanted.loss.has_value();
-  config.resolution = wanted.resolution;
+  config.conflict_resolution = wanted.conflict_resolution;
   config.variant = wanted.variant;
   config.lanes = 1;
   config.lane_bytes = cuda_chunk_bytes(chunk.index.size() + chunk.key.size() + chunk.value.size() + 3 * 256);

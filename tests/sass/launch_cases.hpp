@@ -44,7 +44,7 @@ struct LaunchCase {
   int mode = 0;
   int rank = 16;
   Precision precision = Precision::f64;
-  Resolution resolution = Resolution::automatic;
+  ConflictResolution conflict_resolution = ConflictResolution::automatic;
   KernelVariant variant = KernelVariant::usual;
   DeviceLimits limits = hopper();
   // Where not 0: the length that the backend is told of the mode. Rows from there on are a fault.
@@ -88,27 +88,27 @@ inline std::vector<LaunchCase> launch_cases() {
       {.name = "order_3_f64_rank_16_hierarchical",
        .tensor = counts(dense),
        .first = 9000,
-       .resolution = Resolution::hierarchical},
+       .conflict_resolution = ConflictResolution::hierarchical},
       {.name = "order_3_f64_rank_32_hierarchical",
        .tensor = dense,
        .first = 9000,
        .rank = 32,
-       .resolution = Resolution::hierarchical},
+       .conflict_resolution = ConflictResolution::hierarchical},
       {.name = "order_3_f64_rank_32_few_rows_by_registers",
        .tensor = dense,
        .first = 9000,
        .rank = 32,
-       .resolution = Resolution::register_based},
+       .conflict_resolution = ConflictResolution::register_based},
       {.name = "order_3_f64_rank_32_100_rows_hierarchical",
        .tensor = in_hundred,
        .first = 9000,
        .rank = 32,
-       .resolution = Resolution::hierarchical},
+       .conflict_resolution = ConflictResolution::hierarchical},
       {.name = "order_3_f64_rank_32_100_rows_by_registers",
        .tensor = in_hundred,
        .first = 9000,
        .rank = 32,
-       .resolution = Resolution::register_based},
+       .conflict_resolution = ConflictResolution::register_based},
       {.name = "order_3_f64_rank_32_wide",
        .tensor = counts(in_cube),
        .first = 5000,
@@ -156,7 +156,7 @@ inline std::vector<LaunchCase> launch_cases() {
        .tensor = ones(dense),
        .first = 9000,
        .precision = Precision::f32,
-       .resolution = Resolution::hierarchical},
+       .conflict_resolution = ConflictResolution::hierarchical},
       {.name = "order_3_f64_rank_20", .tensor = in_cube, .first = 5000, .mode = 2, .rank = 20},
       {.name = "order_1", .tensor = {.shape = {3000}, .nnz = 900, .seed = 5}, .count = 300},
       {.name = "order_2_f32_rank_24",
@@ -209,7 +209,7 @@ inline std::vector<LaunchCase> loss_cases() {
        .first = 9000,
        .count = 512,
        .rank = 20,
-       .resolution = Resolution::hierarchical,
+       .conflict_resolution = ConflictResolution::hierarchical,
        .loss = PassRequest(ratio, mode_bit(0))},
       {.name = "loss_f32_rank_7_two_modes",
        .tensor = in_cube,

@@ -45,10 +45,10 @@ inline DeviceLimits narrow_device() {
 struct EmulatedOptions {
   int rank = 16;
   Precision precision = Precision::f64;
-  Resolution resolution = Resolution::automatic;
+  ConflictResolution conflict_resolution = ConflictResolution::automatic;
   KernelVariant variant = KernelVariant::usual;
-  int lanes = 2;
-  std::uint64_t lane_bytes = 1 << 20;
+  int slots = 2;
+  std::uint64_t slot_bytes = 1 << 20;
   std::uint64_t private_bytes = 1 << 20;
   std::uint64_t resident_bytes = 4 << 20;
   ModeSet dual_modes = 0;
@@ -68,10 +68,10 @@ inline CudaConfig emulated_config(std::span<const std::uint64_t> shape, const Em
   config.backend.dual_modes = options.dual_modes;
   config.backend.all_outputs = options.all_outputs;
   config.backend.trace = options.trace;
-  config.lanes = options.lanes;
-  config.lane_bytes = options.lane_bytes;
+  config.slots = options.slots;
+  config.slot_bytes = options.slot_bytes;
   config.resident_bytes = options.resident_bytes;
-  config.resolution = options.resolution;
+  config.conflict_resolution = options.conflict_resolution;
   config.variant = options.variant;
   return config;
 }
@@ -101,7 +101,7 @@ class EmulatedBackend {
       : shape_(shape.begin(), shape.end()),
         rank_(options.rank),
         backend_(make_cuda_backend(emulated_config(shape, options))) {
-    for (int lane = 0; lane < options.lanes; ++lane) ring_.push_back(backend_->allocate_host(options.lane_bytes));
+    for (int slot = 0; slot < options.slots; ++slot) ring_.push_back(backend_->allocate_host(options.slot_bytes));
   }
 
   Backend* operator->() { return backend_.get(); }
@@ -110,15 +110,15 @@ class EmulatedBackend {
     for (std::size_t n = 0; n < factors.size(); ++n) backend_->load_factor(static_cast<int>(n), 0, factors[n]);
   }
 
-  // Waits for the next lane, fills it, and returns it with a view of the chunk in it.
+  // Waits for the next slot, fills it, and returns it with a view of the chunk in it.
   std::pair<int, ChunkView> stage_next(const EncodedChunk& chunk) {
-    const int lane = static_cast<int>(next_++ % ring_.size());
-    backend_->wait_lane(lane);
-    return {lane, stage(chunk, ring_[static_cast<std::size_t>(lane)]->bytes())};
+    const int slot = static_cast<int>(next_++ % ring_.size());
+    backend_->wait_slot(slot);
+    return {slot, stage(chunk, ring_[static_cast<std::size_t>(slot)]->bytes())};
   }
 
-  // The next chunk goes to the first lane.
-  void restart_lanes() { next_ = 0; }
+  // The next chunk goes to the first slot.
+  void restart_slots() { next_ = 0; }
 
   std::vector<double> pass(std::span<const EncodedChunk> chunks, int mode) {
     run(chunks, mode);
@@ -128,8 +128,8 @@ class EmulatedBackend {
   void run(std::span<const EncodedChunk> chunks, const PassRequest& request) {
     backend_->begin_pass(request);
     for (const EncodedChunk& chunk : chunks) {
-      const auto [lane, view] = stage_next(chunk);
-      backend_->submit(lane, view);
+      const auto [slot, view] = stage_next(chunk);
+      backend_->submit(slot, view);
     }
     backend_->finish_pass();
   }

@@ -19,8 +19,8 @@ namespace {
 constexpr int launch_failure = 719;
 
 TEST_P(EverySchedule, AddsUpChunksThatShareLanes) {
-  for (const int lanes : {1, 2, 3}) {
-    EmulatedBackend streamed = backend({.rank = backend_rank, .lanes = lanes});
+  for (const int slots : {1, 2, 3}) {
+    EmulatedBackend streamed = backend({.rank = backend_rank, .slots = slots});
     for (const int mode : {0, 1, 2, 1}) {
       EXPECT_THAT(streamed.pass(chunks_, mode), RowsNear(expected(static_cast<std::size_t>(mode)), backend_tolerance));
     }
@@ -28,7 +28,7 @@ TEST_P(EverySchedule, AddsUpChunksThatShareLanes) {
 }
 
 TEST_P(EverySchedule, MixesChunksOfTheDeviceOfHostMemoryAndOfTheStream) {
-  EmulatedBackend mixed = backend({.rank = backend_rank, .lanes = 2});
+  EmulatedBackend mixed = backend({.rank = backend_rank, .slots = 2});
   std::vector<std::unique_ptr<HostBuffer>> kept;
   std::vector<std::optional<ResidentId>> residents(chunks_.size());
 
@@ -39,11 +39,11 @@ TEST_P(EverySchedule, MixesChunksOfTheDeviceOfHostMemoryAndOfTheStream) {
       if (residents[c]) {
         mixed->submit_resident(*residents[c]);
       } else if (c % 3 == 0) {
-        const auto [lane, view] = mixed.stage_next(chunks_[c]);
-        mixed->submit(lane, view);
+        const auto [slot, view] = mixed.stage_next(chunks_[c]);
+        mixed->submit(slot, view);
       } else if (c % 3 == 1) {
-        const auto [lane, view] = mixed.stage_next(chunks_[c]);
-        residents[c] = mixed->keep(lane, view, ResidentForm::device);
+        const auto [slot, view] = mixed.stage_next(chunks_[c]);
+        residents[c] = mixed->keep(slot, view, ResidentForm::device);
         mixed->submit_resident(*residents[c]);
       } else {
         kept.push_back(mixed->allocate_host(payload_bytes(chunks_[c])));
@@ -59,15 +59,15 @@ TEST_P(EverySchedule, MixesChunksOfTheDeviceOfHostMemoryAndOfTheStream) {
 }
 
 TEST_P(EverySchedule, LaunchesResidentsTogether) {
-  EmulatedBackend device = backend({.rank = backend_rank, .lanes = 1});
+  EmulatedBackend device = backend({.rank = backend_rank, .slots = 1});
   const auto small_chunks = encode(tensor_, 50);
   ASSERT_GT(small_chunks.size(), 32U);
   ASSERT_LE(small_chunks.size(), 48U);
   std::vector<ResidentId> residents;
   for (const EncodedChunk& chunk : small_chunks) {
-    const auto [lane, view] = device.stage_next(chunk);
-    residents.push_back(device->keep(lane, view, ResidentForm::device));
-    device->wait_lane(lane);
+    const auto [slot, view] = device.stage_next(chunk);
+    residents.push_back(device->keep(slot, view, ResidentForm::device));
+    device->wait_slot(slot);
   }
   device.pass(chunks_, 0);
 
@@ -122,8 +122,8 @@ TEST_P(EverySchedule, TakesAnUpdateBackAfterAPassThatWasGivenUp) {
   device->update_rows(0, identity(5));
   ASSERT_NE(device.factor(0), before);
   device->begin_pass(1);
-  const auto [lane, view] = device.stage_next(chunks_[0]);
-  device->submit(lane, view);
+  const auto [slot, view] = device.stage_next(chunks_[0]);
+  device->submit(slot, view);
   device->finish_pass();
 
   device->restore_factor(0);
@@ -182,7 +182,7 @@ TEST_P(EverySchedule, MovesTheBytesOfTheChunksThatCrossTheLinkAndNoMore) {
 
 INSTANTIATE_TEST_SUITE_P(CudaBackend, EverySchedule, ::testing::ValuesIn(schedules), name_of_schedule);
 
-// Two chunks and one lane, which tests fill themselves.
+// Two chunks and one slot, which tests fill themselves.
 struct OneLane {
   OneLane() { device.load(factors); }
 
@@ -193,20 +193,20 @@ struct OneLane {
   std::unique_ptr<HostBuffer> memory = device->allocate_host(1 << 20);
 };
 
-// What a schedule proves is worth as much as its lateness: a lane that is not waited for must show.
+// What a schedule proves is worth as much as its lateness: a slot that is not waited for must show.
 TEST(CudaBackend, ReadsALaneThatIsRefilledTooEarlyWrongly) {
   SKIP_ON_HARDWARE();
   simt::reset();
   simt::set_policy(simt::Policy::lazy);
-  OneLane lane;
-  EmulatedBackend& device = lane.device;
+  OneLane slot;
+  EmulatedBackend& device = slot.device;
 
   device->begin_pass(0);
-  for (const EncodedChunk& chunk : lane.chunks) device->submit(0, stage(chunk, lane.memory->bytes()));
+  for (const EncodedChunk& chunk : slot.chunks) device->submit(0, stage(chunk, slot.memory->bytes()));
   try {
     device->finish_pass();
     EXPECT_THAT(device.output(0),
-                ::testing::Not(RowsNear(coordinate_mttkrp(lane.tensor, lane.factors, backend_rank, 0), 1e-3)));
+                ::testing::Not(RowsNear(coordinate_mttkrp(slot.tensor, slot.factors, backend_rank, 0), 1e-3)));
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::corrupt);  // headers of one chunk and frames of another
   }
@@ -215,30 +215,30 @@ TEST(CudaBackend, ReadsALaneThatIsRefilledTooEarlyWrongly) {
 TEST(CudaBackend, SendsAChunkInOneCopyWhereItsPayloadsFollowEachOther) {
   SKIP_ON_HARDWARE();
   simt::reset();
-  OneLane lane;
-  EmulatedBackend& device = lane.device;
+  OneLane slot;
+  EmulatedBackend& device = slot.device;
   const auto copies_of_pass = [&](bool apart) {
     const std::uint64_t before = simt::counters().copies_to_device;
     device->begin_pass(0);
-    for (const EncodedChunk& chunk : lane.chunks) {
-      ChunkView view = stage(chunk, lane.memory->bytes());
+    for (const EncodedChunk& chunk : slot.chunks) {
+      ChunkView view = stage(chunk, slot.memory->bytes());
       auto& value = view.payload[static_cast<std::size_t>(Column::value)];
       const std::span<std::byte> elsewhere =
-          lane.memory->bytes().subspan(lane.memory->bytes().size() / 2, value.size());
+          slot.memory->bytes().subspan(slot.memory->bytes().size() / 2, value.size());
       std::ranges::copy(value, elsewhere.begin());
       if (apart) value = elsewhere;
       device->submit(0, view);
-      device->wait_lane(0);
+      device->wait_slot(0);
     }
     device->finish_pass();
     return simt::counters().copies_to_device - before;
   };
 
-  EXPECT_EQ(copies_of_pass(false), lane.chunks.size());
+  EXPECT_EQ(copies_of_pass(false), slot.chunks.size());
   const std::vector<double> together = device.output(0);
-  EXPECT_EQ(copies_of_pass(true), 2 * lane.chunks.size());
+  EXPECT_EQ(copies_of_pass(true), 2 * slot.chunks.size());
   EXPECT_THAT(device.output(0), ::testing::Pointwise(::testing::DoubleNear(1e-10), together));
-  EXPECT_THAT(together, RowsNear(coordinate_mttkrp(lane.tensor, lane.factors, backend_rank, 0), backend_tolerance));
+  EXPECT_THAT(together, RowsNear(coordinate_mttkrp(slot.tensor, slot.factors, backend_rank, 0), backend_tolerance));
 }
 
 TEST(CudaBackend, SaysWhatHasNoRoomOnTheDevice) {

@@ -274,12 +274,12 @@ TEST_P(CudaFit, BenchmarkReportsWhatCrossesTheLink) {
 
 TEST_P(CudaFit, TakesTheLanesThatAreAskedForWhereThereIsRoom) {
   CpdOptions options = on(Device::cuda);
-  for (const int lanes : {2, 3, 7}) {
-    options.lanes = lanes;
-    EXPECT_EQ(plan_cpd(*tensor_, {}, options).lanes, lanes);
+  for (const int slots : {2, 3, 7}) {
+    options.slots = slots;
+    EXPECT_EQ(plan_cpd(*tensor_, {}, options).slots, slots);
   }
   const std::uint64_t least = plan_cpd(*tensor_, {}, options).device_minimum_bytes;
-  EXPECT_EQ(plan_cpd(*tensor_, {.host_bytes = 0, .device_bytes = least}, options).lanes, 2);
+  EXPECT_EQ(plan_cpd(*tensor_, {.host_bytes = 0, .device_bytes = least}, options).slots, 2);
 }
 
 // By these shares blco-bench leaves all chunks to the host, or to the disk.
@@ -290,9 +290,9 @@ TEST_P(CudaFit, BenchmarkStreamsWhatItsSharesLeave) {
   const auto plan_of = [&](const BenchmarkOptions& benchmark, const CpdOptions& options) {
     return benchmark_mttkrp(tensor, benchmark, {}, options).plan;
   };
-  for (const int lanes : {0, 4}) {
+  for (const int slots : {0, 4}) {
     CpdOptions options = on(Device::cuda);
-    options.lanes = lanes;
+    options.slots = slots;
     const CpdPlan resident = plan_of({.repeats = 1}, options);
     ASSERT_EQ(resident.chunk_count, 38);
     EXPECT_EQ(resident.device_chunks, 38);
@@ -304,8 +304,8 @@ TEST_P(CudaFit, BenchmarkStreamsWhatItsSharesLeave) {
     EXPECT_EQ(pinned.packed_chunks, 38);
     EXPECT_EQ(from_disk.device_chunks, 0);
     EXPECT_EQ(from_disk.streamed_chunks, 38);
-    EXPECT_EQ(pinned.lanes, resident.lanes);
-    EXPECT_EQ(from_disk.lanes, resident.lanes);
+    EXPECT_EQ(pinned.slots, resident.slots);
+    EXPECT_EQ(from_disk.slots, resident.slots);
   }
   EXPECT_THROW(plan_of({.device_share = -0.5}, on(Device::cuda)), Error);
   EXPECT_THROW(plan_of({.host_share = 1.5}, on(Device::cuda)), Error);

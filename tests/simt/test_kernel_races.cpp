@@ -1,5 +1,5 @@
 // Under ThreadSanitizer, which ends the program with an error where it saw a race: every kernel, and the streams of the
-// backend, in one order of threads. Pairs of order, rank, resolution, precision and kind of tensor, not all.
+// backend, in one order of threads. Pairs of order, rank, conflict resolution, precision and kind of tensor, not all.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ static_assert(simt::finds_races);
 struct RaceCase {
   std::vector<std::uint64_t> shape;
   int rank;
-  Resolution resolution;
+  ConflictResolution conflict_resolution;
   Precision precision;
   std::uint64_t chunk_nnz;
   Values values;
@@ -29,7 +29,7 @@ struct RaceCase {
 
 std::string name(const RaceCase& chosen) {
   return "order" + std::to_string(chosen.shape.size()) + "_rank" + std::to_string(chosen.rank) +
-         (chosen.resolution == Resolution::hierarchical ? "_hierarchical" : "_register") +
+         (chosen.conflict_resolution == ConflictResolution::hierarchical ? "_hierarchical" : "_register") +
          (chosen.precision == Precision::f64   ? "_f64"
           : chosen.precision == Precision::f32 ? "_f32"
                                                : "_mixed");
@@ -44,7 +44,7 @@ class EveryPair : public ::testing::TestWithParam<RaceCase> {
     simt::set_order(simt::Order::shuffled, 3);
     simt::set_policy(simt::Policy::shuffled, 4);
     options_.rank = GetParam().rank;
-    options_.resolution = GetParam().resolution;
+    options_.conflict_resolution = GetParam().conflict_resolution;
     options_.precision = GetParam().precision;
   }
 
@@ -85,27 +85,46 @@ TEST_P(EveryPair, WeighsForAllOneOrNoOutputWithoutRaces) {
 INSTANTIATE_TEST_SUITE_P(
     KernelRaces, EveryPair,
     ::testing::Values(
-        RaceCase{{300}, 16, Resolution::hierarchical, Precision::f64, 300, Values::counts},
-        RaceCase{{300}, 33, Resolution::register_based, Precision::f32, 1000, Values::ones},
-        RaceCase{{3, 400, 2}, 1, Resolution::hierarchical, Precision::f32, 300, Values::uniform},
-        RaceCase{{3, 400, 2}, 7, Resolution::register_based, Precision::f64, 1000, Values::counts},
-        RaceCase{{40, 31, 57}, 100, Resolution::hierarchical, Precision::f64, 1000, Values::ones},
-        RaceCase{{40, 31, 57}, 64, Resolution::register_based, Precision::f32, 300, Values::counts},
-        RaceCase{{19, 7, 300, 5}, 32, Resolution::hierarchical, Precision::f64, 1000, Values::uniform},
-        RaceCase{{19, 7, 300, 5}, 8, Resolution::register_based, Precision::f64, 300, Values::ones},
-        RaceCase{
-            {30, 8192, 8000, 5000, 8191, 4097}, 24, Resolution::hierarchical, Precision::f32, 1000, Values::counts},
-        RaceCase{
-            {30, 8192, 8000, 5000, 8191, 4097}, 48, Resolution::register_based, Precision::f64, 300, Values::uniform},
-        RaceCase{{40, 31, 57}, 32, Resolution::register_based, Precision::mixed, 300, Values::uniform},
-        RaceCase{{40, 31, 57}, 16, Resolution::register_based, Precision::f64, 300, Values::counts},
-        RaceCase{{19, 7, 300, 5}, 32, Resolution::register_based, Precision::f64, 1000, Values::uniform},
-        RaceCase{{19, 7, 300, 5}, 16, Resolution::register_based, Precision::f32, 1000, Values::counts},
-        RaceCase{{40, 31, 57}, 64, Resolution::register_based, Precision::f64, 300, Values::ones},
-        RaceCase{{8192, 8000, 5000, 8191, 4097}, 16, Resolution::register_based, Precision::f64, 300, Values::counts},
-        RaceCase{{8192, 8000, 5000, 8191, 4097}, 32, Resolution::register_based, Precision::f64, 1000, Values::uniform},
-        RaceCase{std::vector<std::uint64_t>(8, 1500), 3, Resolution::hierarchical, Precision::f64, 300, Values::ones},
-        RaceCase{std::vector<std::uint64_t>(8, 1500), 16, Resolution::register_based, Precision::f32, 1000,
+        RaceCase{{300}, 16, ConflictResolution::hierarchical, Precision::f64, 300, Values::counts},
+        RaceCase{{300}, 33, ConflictResolution::register_based, Precision::f32, 1000, Values::ones},
+        RaceCase{{3, 400, 2}, 1, ConflictResolution::hierarchical, Precision::f32, 300, Values::uniform},
+        RaceCase{{3, 400, 2}, 7, ConflictResolution::register_based, Precision::f64, 1000, Values::counts},
+        RaceCase{{40, 31, 57}, 100, ConflictResolution::hierarchical, Precision::f64, 1000, Values::ones},
+        RaceCase{{40, 31, 57}, 64, ConflictResolution::register_based, Precision::f32, 300, Values::counts},
+        RaceCase{{19, 7, 300, 5}, 32, ConflictResolution::hierarchical, Precision::f64, 1000, Values::uniform},
+        RaceCase{{19, 7, 300, 5}, 8, ConflictResolution::register_based, Precision::f64, 300, Values::ones},
+        RaceCase{{30, 8192, 8000, 5000, 8191, 4097},
+                 24,
+                 ConflictResolution::hierarchical,
+                 Precision::f32,
+                 1000,
+                 Values::counts},
+        RaceCase{{30, 8192, 8000, 5000, 8191, 4097},
+                 48,
+                 ConflictResolution::register_based,
+                 Precision::f64,
+                 300,
+                 Values::uniform},
+        RaceCase{{40, 31, 57}, 32, ConflictResolution::register_based, Precision::mixed, 300, Values::uniform},
+        RaceCase{{40, 31, 57}, 16, ConflictResolution::register_based, Precision::f64, 300, Values::counts},
+        RaceCase{{19, 7, 300, 5}, 32, ConflictResolution::register_based, Precision::f64, 1000, Values::uniform},
+        RaceCase{{19, 7, 300, 5}, 16, ConflictResolution::register_based, Precision::f32, 1000, Values::counts},
+        RaceCase{{40, 31, 57}, 64, ConflictResolution::register_based, Precision::f64, 300, Values::ones},
+        RaceCase{{8192, 8000, 5000, 8191, 4097},
+                 16,
+                 ConflictResolution::register_based,
+                 Precision::f64,
+                 300,
+                 Values::counts},
+        RaceCase{{8192, 8000, 5000, 8191, 4097},
+                 32,
+                 ConflictResolution::register_based,
+                 Precision::f64,
+                 1000,
+                 Values::uniform},
+        RaceCase{std::vector<std::uint64_t>(8, 1500), 3, ConflictResolution::hierarchical, Precision::f64, 300,
+                 Values::ones},
+        RaceCase{std::vector<std::uint64_t>(8, 1500), 16, ConflictResolution::register_based, Precision::f32, 1000,
                  Values::uniform}),
     [](const auto& which) { return name(which.param); });
 

@@ -7,8 +7,8 @@
 
 #include "blco/error.hpp"
 #include "kernels/row_solver.hpp"
-#include "tests/simt/every_schedule.hpp"
 #include "tests/simt/device_loss_cases.hpp"
+#include "tests/simt/every_schedule.hpp"
 
 namespace blco::testing {
 namespace {
@@ -18,7 +18,7 @@ class LossSchedule : public EverySchedule {};
 // Chunks of the stream, of host memory and of the device, whose terms add up in the same order every time.
 TEST_P(LossSchedule, FillsAllOutputsByLossPassesOverChunksOfEveryTier) {
   const auto chunks = encode(tensor_, 60);
-  const EmulatedOptions options{.rank = backend_rank, .lanes = 2, .all_outputs = true};
+  const EmulatedOptions options{.rank = backend_rank, .slots = 2, .all_outputs = true};
   EmulatedBackend mixed = backend(options);
   LossReference reference(chunks, tensor_.shape, options, factors_);
   const PassRequest request({.loss = {LossKind::gaussian}}, all_modes(3));
@@ -30,19 +30,19 @@ TEST_P(LossSchedule, FillsAllOutputsByLossPassesOverChunksOfEveryTier) {
       kept.push_back(mixed->allocate_host(payload_bytes(chunks[c])));
       residents.push_back(mixed->keep(0, stage(chunks[c], kept.back()->bytes()), ResidentForm::packed));
     } else {
-      const auto [lane, view] = mixed.stage_next(chunks[c]);
-      residents.push_back(mixed->keep(lane, view, ResidentForm::device));
+      const auto [slot, view] = mixed.stage_next(chunks[c]);
+      residents.push_back(mixed->keep(slot, view, ResidentForm::device));
     }
   }
 
   std::vector<double> terms;
   for (int pass = 0; pass < 3; ++pass) {
-    mixed.restart_lanes();
+    mixed.restart_slots();
     mixed->begin_pass(request);
     for (const ResidentId resident : residents) mixed->submit_resident(resident);
     for (std::size_t c = residents.size(); c < chunks.size(); ++c) {
-      const auto [lane, view] = mixed.stage_next(chunks[c]);
-      mixed->submit(lane, view);
+      const auto [slot, view] = mixed.stage_next(chunks[c]);
+      mixed->submit(slot, view);
     }
     mixed->finish_pass();
     terms.push_back(mixed->sum_of_terms());

@@ -14,7 +14,7 @@
 namespace blco::testing {
 namespace {
 
-class LossPassTest : public ::testing::TestWithParam<std::tuple<simt::Order, Resolution>> {
+class LossPassTest : public ::testing::TestWithParam<std::tuple<simt::Order, ConflictResolution>> {
  protected:
   LossPassTest() {
     simt::reset();
@@ -22,7 +22,7 @@ class LossPassTest : public ::testing::TestWithParam<std::tuple<simt::Order, Res
   }
 
   EmulatedOptions with_rank(int rank, Precision precision = Precision::f64) const {
-    return {.rank = rank, .precision = precision, .resolution = std::get<1>(GetParam())};
+    return {.rank = rank, .precision = precision, .conflict_resolution = std::get<1>(GetParam())};
   }
 };
 
@@ -177,14 +177,14 @@ TEST_P(LossPassTest, TakesTurnsWithMttkrp) {
   expect_loss_passes(tensor, 300, with_rank(16), requests, "turns");
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryOrder, LossPassTest,
-                         ::testing::Combine(::testing::Values(simt::Order::forward, simt::Order::reverse,
-                                                              simt::Order::shuffled),
-                                            ::testing::Values(Resolution::automatic, Resolution::hierarchical)),
-                         [](const auto& which) {
-                           return name_of(std::get<0>(which.param)) +
-                                  (std::get<1>(which.param) == Resolution::automatic ? "_automatic" : "_hierarchical");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    EveryOrder, LossPassTest,
+    ::testing::Combine(::testing::Values(simt::Order::forward, simt::Order::reverse, simt::Order::shuffled),
+                       ::testing::Values(ConflictResolution::automatic, ConflictResolution::hierarchical)),
+    [](const auto& which) {
+      return name_of(std::get<0>(which.param)) +
+             (std::get<1>(which.param) == ConflictResolution::automatic ? "_automatic" : "_hierarchical");
+    });
 
 }  // namespace
 }  // namespace blco::testing

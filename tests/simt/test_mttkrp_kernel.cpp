@@ -17,8 +17,8 @@ namespace {
 constexpr double f64_tolerance = 1e-12;
 constexpr double f32_tolerance = 1e-5;
 
-std::string name_of(Resolution resolution) {
-  return resolution == Resolution::register_based ? "register" : "hierarchical";
+std::string name_of(ConflictResolution conflict_resolution) {
+  return conflict_resolution == ConflictResolution::register_based ? "register" : "hierarchical";
 }
 
 void expect_all_modes(const CooTensor& tensor, std::uint64_t chunk_nnz, const EmulatedOptions& options) {
@@ -42,12 +42,12 @@ std::vector<std::uint64_t> shape_of_order(std::size_t order) {
   return {lengths.begin(), lengths.begin() + static_cast<std::ptrdiff_t>(order)};
 }
 
-class MttkrpKernelTest : public ::testing::TestWithParam<std::tuple<simt::Order, Resolution>> {
+class MttkrpKernelTest : public ::testing::TestWithParam<std::tuple<simt::Order, ConflictResolution>> {
  protected:
   MttkrpKernelTest() {
     simt::reset();
     simt::set_order(std::get<0>(GetParam()));
-    options_.resolution = std::get<1>(GetParam());
+    options_.conflict_resolution = std::get<1>(GetParam());
   }
 
   EmulatedOptions with_rank(int rank, Precision precision = Precision::f64) const {
@@ -166,7 +166,7 @@ TEST_P(MttkrpKernelTest, AddsRowsThatDoNotFitTheStash) {
 INSTANTIATE_TEST_SUITE_P(
     EveryOrder, MttkrpKernelTest,
     ::testing::Combine(::testing::Values(simt::Order::forward, simt::Order::reverse, simt::Order::shuffled),
-                       ::testing::Values(Resolution::register_based, Resolution::hierarchical)),
+                       ::testing::Values(ConflictResolution::register_based, ConflictResolution::hierarchical)),
     [](const auto& which) { return name_of(std::get<0>(which.param)) + "_" + name_of(std::get<1>(which.param)); });
 
 }  // namespace

@@ -36,8 +36,8 @@ text           blco-ingest inputs/t.tns --chunk-nnz 5000 -o @/t.blco
 text-from-0    blco-ingest inputs/t.tns inputs/t.tns --index-base 0 --skip-lines 7 --shape 999x999x999 -o @/t.blco
 text-market    blco-ingest inputs/t.mtx --mode-names row,column -o @/t.blco --json
 text-labels    blco-ingest inputs/t.tns --mode-names who,what,when --labels who=inputs/3000.map -o @/t.blco
-text-relabel   blco-ingest inputs/t.tns --reorder frequency --chunk-nnz 5000 --labels 0=inputs/3000.map -o @/t.blco
-relabel-wide   blco-ingest inputs/wide.tns --reorder frequency --chunk-nnz 1000 -o @/t.blco --threads 2
+text-reorder   blco-ingest inputs/t.tns --reorder frequency --chunk-nnz 5000 --labels 0=inputs/3000.map -o @/t.blco
+reorder-wide   blco-ingest inputs/wide.tns --reorder frequency --chunk-nnz 1000 -o @/t.blco --threads 2
 spilled        blco-ingest large-text/t.tns --chunk-nnz 50000 --memory LEAST -o @/t.blco
 spilled-two    blco-ingest large-text/t.tns --chunk-nnz 50000 --memory LEAST --threads 2 --duplicates last -o @/t.blco
 spilled-names  blco-ingest large-text/t.tns --reorder frequency --chunk-nnz 50000 --memory LEAST -o @/t.blco
@@ -92,7 +92,7 @@ plan-gpu       blco-cpd large/t.blco --rank 16 --dry-run --declare-gpu 16GiB
 plan-gpu-json  blco-cpd large/t.blco --rank 16 --dry-run --declare-gpu 20MiB --link-bandwidth 10GB --json
 
 info           blco-info large/t.blco
-info-wide      blco-info relabel-wide/t.blco --json
+info-wide      blco-info reorder-wide/t.blco --json
 info-labels    blco-info table/t.blco --histogram
 info-histogram blco-info large/t.blco --histogram --memory LEAST --json
 info-wider     blco-info wide/t.blco --histogram --threads 2
@@ -104,11 +104,11 @@ info-checked   blco-info apr/m.h5 --verify
 info-compare   blco-info als/m.h5 --compare als-f32/m.h5
 info-matched   blco-info large-als/m.h5 --compare large-als/m.h5 --json
 export         blco-export large/t.blco -o @/t.tns
-export-two     blco-export text-relabel/t.blco -o @/t.tns.gz --index-base 0 --threads 2
+export-two     blco-export text-reorder/t.blco -o @/t.tns.gz --index-base 0 --threads 2
 export-table   blco-export table/t.blco -o @/t.csv
 export-zstd    blco-export table-bins/t.blco -o @/t.tsv.zst
-export-pipe    blco-export text-relabel/t.blco -o - --format csv
-export-wide    blco-export relabel-wide/t.blco -o @/t.tns --json
+export-pipe    blco-export text-reorder/t.blco -o - --format csv
+export-wide    blco-export reorder-wide/t.blco -o @/t.tns --json
 export-factors blco-export als/m.h5 -o @/out
 export-labels  blco-export orders/m.h5 -o @/out --format txt --index-base 0
 predict        blco-predict als/m.h5 methods/counts.blco -o @/p.csv

@@ -70,11 +70,11 @@ void add_computing(cli::CommandLine& line, CpdArguments& arguments) {
   line.add_flag("--deterministic", cpd.deterministic,
                 "Give the same model, bit for bit, with any number of threads and any memory budget; on the CPU only, "
                 "and slower");
-  line.add_choice<Resolution>("--conflict-resolution", cpd.resolution,
-                              {{"auto", Resolution::automatic},
-                               {"register", Resolution::register_based},
-                               {"hierarchical", Resolution::hierarchical}},
-                              "How the threads of a GPU add to the same row of the output; for measurements");
+  line.add_choice<ConflictResolution>("--conflict-resolution", cpd.conflict_resolution,
+                                      {{"auto", ConflictResolution::automatic},
+                                       {"register", ConflictResolution::register_based},
+                                       {"hierarchical", ConflictResolution::hierarchical}},
+                                      "How the threads of a GPU add to the same row of the output; for measurements");
 }
 
 void add_options(cli::CommandLine& line, CpdArguments& arguments) {

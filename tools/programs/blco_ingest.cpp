@@ -95,7 +95,7 @@ cli::Json report_json(const IngestReport& report, const std::filesystem::path& o
           {"input_format", report.input_format},
           {"shape", report.shape},
           {"labels", cli::list_json(report.labels, labels)},
-          {"reordered_modes", report.relabelled_modes},
+          {"reordered_modes", report.reordered_modes},
           {"crowded_modes", cli::list_json(report.crowded_modes, crowded)},
           {"fewer_bins", cli::list_json(report.fewer_bins, bins)},
           {"entries_read", report.entries_read},
@@ -120,8 +120,8 @@ void print_report(cli::Reporter& reporter, const IngestReport& report, const Ing
   for (std::size_t i = 0; i < report.labels.size(); ++i) {
     row(i == 0 ? "labels" : "", labels_text(report.labels[i], options.mode_names));
   }
-  if (!report.relabelled_modes.empty()) {
-    row("reordered", cli::format_modes(report.relabelled_modes, report.shape.size()));
+  if (!report.reordered_modes.empty()) {
+    row("reordered", cli::format_modes(report.reordered_modes, report.shape.size()));
   }
   row("nonzeros",
       fmt::format("{} of {} entries read", cli::format_count(report.nnz), cli::format_count(report.entries_read)));

@@ -102,10 +102,10 @@ cli::Json summary_json(const PredictSummary& summary, const std::filesystem::pat
                       {"min", summary.min_residual},
                       {"max", summary.max_residual}};
   json["deviance"] = {{"loss", to_string(summary.loss)},
-                      {"sum", summary.sum_of_ratios},
-                      {"max", summary.max_ratio},
+                      {"sum", summary.sum_of_deviances},
+                      {"max", summary.max_deviance},
                       {"infinite", summary.impossible_entries},
-                      {"undefined", summary.entries_without_ratio}};
+                      {"undefined", summary.entries_without_deviance}};
   return json;
 }
 
@@ -137,8 +137,8 @@ void print_summary(cli::Reporter& reporter, const PredictSummary& summary, const
   row("residual", fmt::format("{:.6g} to {:.6g}", summary.min_residual, summary.max_residual));
   row("", fmt::format("root mean square {:.6g}, mean magnitude {:.6g}, sum of squares {:.6g}", summary.rmse(),
                       summary.mean_absolute_error(), summary.sum_of_squares));
-  row("deviance",
-      fmt::format("{}: sum {:.6g}, largest {:.6g}", to_string(summary.loss), summary.sum_of_ratios, summary.max_ratio));
+  row("deviance", fmt::format("{}: sum {:.6g}, largest {:.6g}", to_string(summary.loss), summary.sum_of_deviances,
+                              summary.max_deviance));
 }
 
 void predict_entries(const Arguments& arguments, cli::Reporter& reporter) {
@@ -155,10 +155,10 @@ void predict_entries(const Arguments& arguments, cli::Reporter& reporter) {
         "finite",
         cli::format_count(summary.impossible_entries), to_string(summary.loss));
   }
-  if (summary.entries_without_ratio > 0) {
+  if (summary.entries_without_deviance > 0) {
     reporter.note("{} entr{} of 0 without a deviance: the loss {} takes numbers above 0",
-                  cli::format_count(summary.entries_without_ratio), summary.entries_without_ratio == 1 ? "y" : "ies",
-                  to_string(summary.loss));
+                  cli::format_count(summary.entries_without_deviance),
+                  summary.entries_without_deviance == 1 ? "y" : "ies", to_string(summary.loss));
   }
   reporter.event("result", summary_json(summary, arguments.output));
 }

@@ -49,7 +49,6 @@ constexpr Flag other_flags[] = {
     {"max_sweeps", "--sweeps"},
     {"memory_bytes", "--memory"},
     {"planted_rank", "--rank"},
-    {"relabel", "--reorder"},
     {"temporary_directory", "--tmp"},
     {"time_limit_seconds", "--time-limit"},
     {"validation", "--validate"},

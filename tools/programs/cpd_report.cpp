@@ -13,7 +13,7 @@ namespace {
 void print_device_plan(Reporter& reporter, const CpdPlan& plan) {
   reporter.print("device  {} planned of a budget of {}, minimum {}; {} slots, {} of resident chunks",
                  format_bytes(plan.device_planned_bytes), format_bytes(plan.device_budget_bytes),
-                 format_bytes(plan.device_minimum_bytes), plan.lanes, format_bytes(plan.resident_bytes));
+                 format_bytes(plan.device_minimum_bytes), plan.slots, format_bytes(plan.resident_bytes));
   reporter.print("link    {} sent per pass", format_bytes(plan.link_bytes_per_pass));
   for (const PassSeconds& pass : plan.passes) {
     reporter.print(
@@ -34,7 +34,7 @@ Json as_json(const CpdPlan& plan) {
       {"device_note", plan.device_note},
       {"memory_note", plan.memory_note},
       {"threads", plan.threads},
-      {"slots", plan.lanes},
+      {"slots", plan.slots},
       {"chunks",
        {{"total", plan.chunk_count},
         {"device", plan.device_chunks},

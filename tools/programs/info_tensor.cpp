@@ -148,7 +148,7 @@ Json tensor_json(const std::filesystem::path& path, const TensorSummary& summary
                {"shape", summary.shape},
                {"mode_names", summary.mode_names},
                {"value_name", summary.value_name},
-               {"reordered_modes", summary.relabelled_modes},
+               {"reordered_modes", summary.reordered_modes},
                {"label_bytes", summary.label_bytes},
                {"nonzeros", summary.nnz},
                {"density", density(summary)},
@@ -159,7 +159,7 @@ Json tensor_json(const std::filesystem::path& path, const TensorSummary& summary
                {"file_bytes", summary.file_bytes},
                {"bytes_per_nonzero", bytes_per_nonzero(summary)},
                {"index", column_json(summary.index)},
-               {"high_word", column_json(summary.key)},
+               {"high_word", column_json(summary.high_word)},
                {"value", column_json(summary.value)}};
   if (statistics) {
     json["values"] = values_json(statistics->values);
@@ -173,8 +173,8 @@ void print_tensor(const std::filesystem::path& path, const TensorSummary& summar
   print_row("tensor", path.string());
   print_modes(summary.shape, summary.mode_names, summary.label_bytes);
   if (!summary.value_name.empty()) print_row("value name", summary.value_name);
-  if (!summary.relabelled_modes.empty()) {
-    print_row("reordered", cli::format_modes(summary.relabelled_modes, summary.shape.size()));
+  if (!summary.reordered_modes.empty()) {
+    print_row("reordered", cli::format_modes(summary.reordered_modes, summary.shape.size()));
   }
   print_row("nonzeros", cli::format_count(summary.nnz));
   print_row("density", fmt::format("{:.3g}", density(summary)));
@@ -185,10 +185,10 @@ void print_tensor(const std::filesystem::path& path, const TensorSummary& summar
   print_row("file", fmt::format("{}, {:.2f} bytes per nonzero", cli::format_bytes(summary.file_bytes),
                                 bytes_per_nonzero(summary)));
 
-  const TensorColumn index = sum(summary.index, summary.key);
+  const TensorColumn index = sum(summary.index, summary.high_word);
   fmt::print("\n{:<12}{:>9}{:>9}{:>10}   bits per nonzero\n", "", "stored", "cached", "streamed");
   print_column("index", index, summary.nnz);
-  if (summary.key.streamed_bytes != 0) print_column("  high word", summary.key, summary.nnz);
+  if (summary.high_word.streamed_bytes != 0) print_column("  high word", summary.high_word, summary.nnz);
   print_column("value", summary.value, summary.nnz);
   print_column("both", sum(index, summary.value), summary.nnz);
   if (!statistics) return;

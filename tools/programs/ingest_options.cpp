@@ -24,8 +24,8 @@ char parse_separator(const std::string& word) {
 void add_container_options(CommandLine& line, IngestOptions& ingest) {
   line.add_path("--tmp", ingest.temporary_directory,
                 {"DIR", "Folder for the temporary files of entries that do not fit in --memory", "the folder of OUT"});
-  line.add_choice<Relabel>(
-      "--reorder", ingest.relabel, {{"none", Relabel::none}, {"frequency", Relabel::frequency}},
+  line.add_choice<Reorder>(
+      "--reorder", ingest.reorder, {{"none", Reorder::none}, {"frequency", Reorder::frequency}},
       "frequency renumbers the indices of each mode inside the container, most frequent first; this usually makes the "
       "container smaller but takes longer, and outputs have the original indices");
   line.add("--compression",

@@ -134,7 +134,7 @@ MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& o
   if (completion.validation == nullptr) return needs;
   needs.host_bytes +=
       factor_numbers(tensor, options.rank) * sizeof(double) + HeldOut::host_bytes(*completion.validation);
-  needs.lane_bytes = HeldOut::lane_bytes(*completion.validation);
+  needs.slot_bytes = HeldOut::slot_bytes(*completion.validation);
   needs.state_matrices = 1;
   return needs;
 }

@@ -1,4 +1,4 @@
-// The chunks are read anew for each error, by two lanes of their own.
+// The chunks are read anew for each error, by two slots of their own.
 #include "engine/fit/methods/held_out.hpp"
 
 #include <cmath>
@@ -20,9 +20,9 @@ Plan streaming_plan(const Tensor& entries) {
   const TensorSizes sizes = measure_tensor(entries.chunks());
   Plan plan;
   plan.tiers.assign(sizes.chunks.size(), Tier::streamed);
-  plan.lanes = 2;
+  plan.slots = 2;
   plan.readers = 1;
-  plan.lane_bytes = sizes.largest_buffer();
+  plan.slot_bytes = sizes.largest_buffer();
   plan.scratch_bytes = sizes.largest_scratch();
   return plan;
 }
@@ -57,20 +57,20 @@ void HeldOut::check_shape(const TensorSummary& tensor, const TensorSummary& entr
 void HeldOut::check_indices(const Tensor& tensor, const Tensor& entries) {
   check_labels(tensor, entries);
   for (std::size_t n = 0; n < tensor.summary().shape.size(); ++n) {
-    if (tensor.chunks().relabelling(n) == entries.chunks().relabelling(n)) continue;
+    if (tensor.chunks().reordering(n) == entries.chunks().reordering(n)) continue;
     refuse(option_name("validation") + ": mode " + std::to_string(n) +
            " of the held-out entries is stored with other indices than that of the tensor; ingest both with " +
-           option_name("IngestOptions.relabel", "none"));
+           option_name("IngestOptions.reorder", "none"));
   }
 }
 
 std::uint64_t HeldOut::host_bytes(const Tensor& entries) {
   const Plan plan = streaming_plan(entries);
-  return static_cast<std::uint64_t>(plan.lanes) * plan.lane_bytes + plan.scratch_bytes +
+  return static_cast<std::uint64_t>(plan.slots) * plan.slot_bytes + plan.scratch_bytes +
          measure_tensor(entries.chunks()).table_bytes + entries.chunks().held_bytes();
 }
 
-std::uint64_t HeldOut::lane_bytes(const Tensor& entries) { return streaming_plan(entries).lane_bytes; }
+std::uint64_t HeldOut::slot_bytes(const Tensor& entries) { return streaming_plan(entries).slot_bytes; }
 
 double HeldOut::error() {
   streamer_.pass(PassRequest({.rule = EntryRule::given}, 0), Direction::forward);

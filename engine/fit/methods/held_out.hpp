@@ -20,8 +20,8 @@ class HeldOut {
   static void check_indices(const Tensor& tensor, const Tensor& entries);
   // Host memory, that of the entries themselves included.
   static std::uint64_t host_bytes(const Tensor& entries);
-  // Of the largest chunk, for which the lanes of a device must have room.
-  static std::uint64_t lane_bytes(const Tensor& entries);
+  // Of the largest chunk, for which the slots of a device must have room.
+  static std::uint64_t slot_bytes(const Tensor& entries);
 
   // Root mean square of x - m over all entries, by one pass over them.
   double error();

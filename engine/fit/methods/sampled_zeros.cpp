@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t buffer_alignment = 64;
 
 std::uint64_t slots_of(const TensorLayout& layout, std::uint64_t nnz) {
-  return (layout.has_key() ? 2 : 1) * payload_slot_bytes(max_payload_bytes(nnz));
+  return (layout.has_high_word() ? 2 : 1) * payload_slot_bytes(max_payload_bytes(nnz));
 }
 
 // Random coordinates pack worse than those of a tensor, and a device has room for the tensor's chunks only.
@@ -74,7 +74,7 @@ void SampledZeros::pack() {
       piece.payload[static_cast<std::size_t>(column)] = store(payload_);
     };
     pack_column(Column::index, &LineIndex::low);
-    if (layout_.has_key()) pack_column(Column::key, &LineIndex::key);
+    if (layout_.has_high_word()) pack_column(Column::high_word, &LineIndex::key);
     pieces_.push_back(piece);
   }
 }

@@ -33,8 +33,8 @@ bool has_core_consistency(const CpdMethod& method);
 // passes over the chunks, and more where the budget asks for fewer columns at a time. Returns nothing beyond
 // max_core_columns or max_core_rank. In f64; the pseudo-inverse drops singular values that are zero to working
 // precision. Beside the model, which the budget covers too, it takes as much memory again, and that of an MTTKRP. Uses
-// these options: device, resolution, threads, deterministic, time_limit_seconds, on_progress (stage "core"). Throws
-// Error: invalid_argument (a model of another shape), cancelled, and as fit_cpd does.
+// these options: device, conflict resolution, threads, deterministic, time_limit_seconds, on_progress (stage "core").
+// Throws Error: invalid_argument (a model of another shape), cancelled, and as fit_cpd does.
 std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& model, const MemoryBudget& budget = {},
                                        const CpdOptions& options = {});
 

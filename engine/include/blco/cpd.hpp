@@ -54,7 +54,7 @@ struct CpdPlan {
   // else empty.
   std::string memory_note;
   int threads = 0;
-  int lanes = 0;
+  int slots = 0;
   std::uint64_t chunk_count = 0;
   std::uint64_t device_chunks = 0;    // in device memory, packed as on disk
   std::uint64_t decoded_chunks = 0;   // in host memory, ready to use
@@ -117,9 +117,9 @@ struct CpdOptions {
   // weight of a component that stands alone is divided by 1 + ridge. CompletionMethod says what it means there. 0:
   // none.
   double ridge = 0;
-  std::uint64_t seed = 1;                         // of the initial factors, which depend on seed, shape and rank alone
-  Device device = Device::automatic;              // automatic: a GPU if there is one, else the CPU
-  Resolution resolution = Resolution::automatic;  // GPU only; for measurements
+  std::uint64_t seed = 1;             // of the initial factors, which depend on seed, shape and rank alone
+  Device device = Device::automatic;  // automatic: a GPU if there is one, else the CPU
+  ConflictResolution conflict_resolution = ConflictResolution::automatic;  // GPU only; for measurements
   // Of factors and products; f32 halves their memory and rounds more; mixed halves that of the factors alone.
   Precision precision = Precision::f64;
   int threads = 0;  // 1 to 4096; 0: one per processor
@@ -130,7 +130,7 @@ struct CpdOptions {
   bool deterministic = false;
   // GPU only, for measurements: buffers between disk and device, 2 to 64, where memory has room for as many; 0: as the
   // plan chooses.
-  int lanes = 0;
+  int slots = 0;
   // A warm start: the fit starts from these factors; AlsMethod ignores the weights. A mode of the tensor may be longer
   // than in this model, as after an ingest of more data with ColumnOptions::labels_from. Rows that the model lacks are
   // drawn from `seed`: uniform between zero and a bound, with the sign of their column's sum and with its root mean
@@ -188,7 +188,7 @@ CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const Cp
 
 // out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]. Returns a row-major I_n x rank matrix.
 // factors[m] is row-major I_m x rank and finite; factors[mode] is not read and may be empty. Uses these options:
-// device, precision, resolution, threads, deterministic, trace. Memory and errors are those of fit_cpd.
+// device, precision, conflict resolution, threads, deterministic, trace. Memory and errors are those of fit_cpd.
 std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
                            const MemoryBudget& budget = {}, const CpdOptions& options = {});
 

@@ -29,7 +29,7 @@ struct AlsMethod {
 // before the fit, unless all are 1.
 // A sweep updates the modes in order. For mode n, B = A_n diag(weights), and up to inner_iterations times: one pass
 // gives Phi = (X_(n) / max(B Pi, floor)) Pi^T, where Pi is the Khatri-Rao product of the other factors, whose columns
-// have the sum 1; the violation of the optimality conditions is the largest |min(b, 1 - phi)| of its numbers; unless
+// have the sum 1; the KKT violation is the largest |min(b, 1 - phi)| of its numbers; unless
 // it is below kkt_tolerance, B = B * Phi, entry by entry. The quotients are computed as the pass goes: no memory per
 // nonzero. Zeros never grow by multiplication. So in the first of these iterations those of A_n below kappa_tolerance
 // whose phi is above 1 + kkt_tolerance get kappa added, and Phi is computed anew, by one more pass. (The paper takes an
@@ -85,7 +85,7 @@ struct GcpMethod {
 struct CompletionMethod {
   int cg_steps = 2;
   // Held-out entries, of the same shape; it must outlive the fit. Labels, where both have them, must agree, and so
-  // must the stored indices: relabel neither. Each sweep then reads them once, to tell the root mean square of x - m
+  // must the stored indices: reorder neither. Each sweep then reads them once, to tell the root mean square of x - m
   // over them. The fit stops once that error has risen twice in a row, and it returns the model of the sweep with the
   // least, whatever stops it; a checkpoint holds the last model and the best. Further memory: two chunks of these
   // entries, and a copy of all factors.

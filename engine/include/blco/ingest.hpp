@@ -18,7 +18,7 @@ namespace blco {
 // read, ties by rising index, so that indices without entries come last. Nonzeros that follow each other in the
 // container then differ less, and the index column takes fewer bits. Models, exports and messages show the original
 // indices.
-enum class Relabel { none, frequency };
+enum class Reorder { none, frequency };
 
 // What becomes of a row of a table with a missing key or value: a field that is empty, or one of NA, N/A, n/a, <NA>,
 // #NA, #N/A, #N/A N/A, NaN, nan, -NaN, -nan, NULL, null, None, 1.#IND, -1.#IND, 1.#QNAN, -1.#QNAN. `error` refuses it.
@@ -69,7 +69,7 @@ struct IngestOptions {
   std::vector<std::uint64_t> shape = {};     // empty: as the input declares it, else from its largest coordinates
   std::vector<std::string> mode_names = {};  // empty: those of the columns, with ":day" where several modes have one;
                                              // without columns "mode0", "mode1", ...
-  Relabel relabel = Relabel::none;           // frequency: smaller container, slower ingest
+  Reorder reorder = Reorder::none;           // frequency: smaller container, slower ingest
   int zstd_level = 3;                        // 0 to 19; higher: smaller file, slower ingest; 0: packed, not compressed
   int zstd_saving_percent = 10;              // a column of a chunk is compressed if that saves so much; 0: anything
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;  // unit of reads and transfers; larger: fewer of them, more memory
@@ -123,10 +123,10 @@ struct IngestReport {
   ColumnBytes index;  // index and key columns together
   ColumnBytes value;
   std::uint64_t file_bytes = 0;
-  std::vector<std::uint64_t> relabelled_modes = {};  // modes whose new numbers differ from the old ones
-  std::vector<LabelCounts> labels = {};              // by rising mode
-  std::vector<StageTime> stages = {};                // in order; "sync" lasts until all data is on disk
-  std::vector<CrowdedMode> crowded_modes = {};       // of 1000 rows or more: more than half as many keys as rows
+  std::vector<std::uint64_t> reordered_modes = {};  // modes whose new numbers differ from the old ones
+  std::vector<LabelCounts> labels = {};             // by rising mode
+  std::vector<StageTime> stages = {};               // in order; "sync" lasts until all data is on disk
+  std::vector<CrowdedMode> crowded_modes = {};      // of 1000 rows or more: more than half as many keys as rows
   std::vector<FewerBins> fewer_bins = {};
 };
 
@@ -140,7 +140,7 @@ struct IngestReport {
 //   or order x nnz (where both fit, "coords" is order x nnz and "indices" is nnz x order), or lists "row" and "col", or
 //   lists "mode0", "mode1", ... There may be a "shape".
 // The first bytes tell what a file is; text may be plain, gzip or zstd.
-// The container's bytes depend only on the input and on shape, names, labels, policy, relabel, zstd_level,
+// The container's bytes depend only on the input and on shape, names, labels, policy, reorder, zstd_level,
 // zstd_saving_percent and chunk_nnz, not on threads or memory.
 // Data beyond memory_bytes is sorted through packed temporary files: once if the shape is given, twice if it is not or
 // if indices are renumbered. These files are locked; those that killed jobs left in the same folder are removed.

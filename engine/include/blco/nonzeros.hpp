@@ -14,7 +14,7 @@ namespace blco {
 // Some neighbours in the stored order, at most 4096. Spans are valid during the call that passes them.
 struct NonzeroBlock {
   std::uint64_t first = 0;  // the number of the first of them in the stored order
-  // Per mode a column with one index per nonzero: the tensor's own indices, also of a relabelled mode, from 0.
+  // Per mode a column with one index per nonzero: the tensor's own indices, also of a reordered mode, from 0.
   std::span<const std::span<const std::uint64_t>> coordinates;
   std::span<const double> values;  // explicit zeros among them
 
@@ -31,10 +31,10 @@ struct NonzeroOptions {
 };
 
 // Calls visit(block) once for every block of nonzeros. In order, calls come on the caller's thread, one after the
-// other, by rising line index: that of the stored indices, where the tensor is relabelled. Chunks are read, and blocks
+// other, by rising line index: that of the stored indices, where the tensor is reordered. Chunks are read, and blocks
 // decoded, by all threads in either case; which blocks there are depends on no option.
 // Memory, within memory_bytes: per thread a chunk and some blocks of 8 (N + 1) bytes a nonzero, 4 bytes per index of
-// each relabelled mode, and a tensor in memory itself. Throws Error: out_of_memory (naming the smallest budget that
+// each reordered mode, and a tensor in memory itself. Throws Error: out_of_memory (naming the smallest budget that
 // suffices), corrupt (in order, after all blocks before the bad chunk), io, cancelled (by `progress`; stage "read").
 void for_each_nonzero(const Tensor& tensor, const NonzeroVisitor& visit, const NonzeroOptions& options = {},
                       const ProgressCallback& progress = {});

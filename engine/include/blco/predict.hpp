@@ -43,7 +43,7 @@ struct PredictionBlock {
   std::span<const std::uint64_t> coordinates;  // n x order, row-major, from 0
   std::span<const double> values = {};         // n, the entries x; empty: the input has none
   std::span<const double> model;               // n, the model's values m
-  std::span<const double> ratios = {};         // n, the deviances, NaN where there is none; empty as `values`
+  std::span<const double> deviances = {};      // n, the deviances, NaN where there is none; empty as `values`
 };
 
 // Calls never overlap. An exception that it throws ends the job and is rethrown.
@@ -67,10 +67,10 @@ struct PredictSummary {
   double sum_of_magnitudes = 0;  // of residuals
   double min_residual = std::numeric_limits<double>::infinity();
   double max_residual = -std::numeric_limits<double>::infinity();
-  double sum_of_ratios = 0;
-  double max_ratio = 0;
-  std::uint64_t impossible_entries = 0;     // whose deviance is infinite
-  std::uint64_t entries_without_ratio = 0;  // zeros that the loss does not take
+  double sum_of_deviances = 0;
+  double max_deviance = 0;
+  std::uint64_t impossible_entries = 0;        // whose deviance is infinite
+  std::uint64_t entries_without_deviance = 0;  // zeros that the loss does not take
 
   double rmse() const { return entries == 0 ? 0 : std::sqrt(sum_of_squares / static_cast<double>(entries)); }
   double mean_absolute_error() const { return entries == 0 ? 0 : sum_of_magnitudes / static_cast<double>(entries); }
@@ -123,9 +123,9 @@ PredictSummary predict(const CpdModel& model, const Tensor& entries, const Predi
 std::vector<double> predict(const CpdModel& model, std::span<const std::uint64_t> coordinates, int threads = 0);
 
 // Writes a table: a header, then per entry its labels (or coordinates from index_base), and the columns "value",
-// "model", "residual" and "likelihood ratio", or "model" alone where there are no values; underscores are appended to a
+// "model", "residual" and "deviance", or "model" alone where there are no values; underscores are appended to a
 // name that a mode has. Numbers have the shortest form that reads back as the same double, whole ones below 2^53 as
-// integers; an infinite ratio is "inf". Where there is no ratio
+// integers; an infinite deviance is "inf". Where there is no deviance
 // the field is empty. Fields are quoted where needed (RFC 4180), and lines end in LF.
 // The sink receives whole lines in order. `format`: csv or tsv. Throws as predict() does.
 PredictSummary write_predictions(const CpdModel& model, const std::filesystem::path& entries, const TextSink& sink,

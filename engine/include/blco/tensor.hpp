@@ -22,14 +22,14 @@ struct TensorSummary {
   std::vector<std::string> mode_names;
   std::string value_name = {};  // of the column that the values came from; empty: not kept
   std::uint64_t nnz = 0;
-  std::vector<std::uint64_t> relabelled_modes;  // modes stored with other indices than the tensor's own
+  std::vector<std::uint64_t> reordered_modes;  // modes stored with other indices than the tensor's own
   int line_bits = 0;
   std::uint64_t chunk_nnz = 0;
   std::uint64_t chunk_count = 0;
   double sum_of_squares = 0;
   std::uint64_t file_bytes = 0;  // 0: in memory
   TensorColumn index;            // low 64 bits of the line index
-  TensorColumn key;              // the remaining bits, if any
+  TensorColumn high_word;        // the remaining bits, if any
   TensorColumn value;
   std::vector<std::uint64_t> label_bytes;  // memory of each mode's labels, or 0; empty: no mode has labels
 };

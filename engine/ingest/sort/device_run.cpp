@@ -32,24 +32,25 @@ auto on_device(const Work& work) {
 
 class RunOnDevice final : public MemoryRun {
  public:
-  RunOnDevice(std::unique_ptr<DeviceRun> run, bool has_key) : run_(std::move(run)), has_key_(has_key) {}
+  RunOnDevice(std::unique_ptr<DeviceRun> run, bool has_high_word)
+      : run_(std::move(run)), has_high_word_(has_high_word) {}
 
   std::uint64_t count() const override { return run_->count(); }
 
-  void fold(EarlyFolding& folding, Executor& executor) override {
+  void coalesce(EarlyCoalescing& coalescing, Executor& executor) override {
     // What is admitted has finite sums.
-    if (folding.admits([&] { return on_device([&] { return run_->magnitude(); }); })) {
-      static_cast<void>(fold_all(folding.policy(), executor));
+    if (coalescing.admits([&] { return on_device([&] { return run_->magnitude(); }); })) {
+      static_cast<void>(coalesce_all(coalescing.policy(), executor));
     }
   }
 
-  std::optional<LineIndex> fold_all(DuplicatePolicy policy, Executor&) override {
-    return on_device([&] { return run_->fold(policy); });
+  std::optional<LineIndex> coalesce_all(DuplicatePolicy policy, Executor&) override {
+    return on_device([&] { return run_->coalesce(policy); });
   }
 
   void copy(std::uint64_t first, std::uint64_t entries, SortedBatch& block) const override {
     block.low.resize(entries);
-    block.key.resize(has_key_ ? entries : 0);
+    block.key.resize(has_high_word_ ? entries : 0);
     block.values.resize(entries);
     if (entries == 0) return;
     const std::lock_guard lock(mutex_);
@@ -63,7 +64,7 @@ class RunOnDevice final : public MemoryRun {
 
  private:
   std::unique_ptr<DeviceRun> run_;
-  bool has_key_;
+  bool has_high_word_;
   mutable std::mutex mutex_;
 };
 
@@ -82,13 +83,13 @@ std::unique_ptr<MemoryRun> sort_on_device(RunDevice& device, const TensorLayout&
     slices.push_back({batch.narrow, batch.wide, batch.values});
     count += batch.count();
   }
-  const std::uint64_t max_entries = device.max_entries(layout.has_key());
+  const std::uint64_t max_entries = device.max_entries(layout.has_high_word());
   if (count > max_entries) {
     throw Error(ErrorKind::out_of_memory, "a run of " + std::to_string(count) +
                                               " entries is to be sorted on the GPU, whose free memory holds " +
                                               std::to_string(max_entries) + avoids_device());
   }
-  return on_device([&] { return std::make_unique<RunOnDevice>(device.sort(layout, slices), layout.has_key()); });
+  return on_device([&] { return std::make_unique<RunOnDevice>(device.sort(layout, slices), layout.has_high_word()); });
 }
 
 }  // namespace blco

@@ -62,9 +62,9 @@ void ExternalSort::add(CoordinateBatch&& batch, double share) {
   check_disk_for_rest(share);
 }
 
-void ExternalSort::reserve_for_relabelling(std::uint64_t bytes) {
-  if (bytes <= budget_.relabelling_bytes) return;
-  budget_.relabelling_bytes = bytes;
+void ExternalSort::reserve_for_reordering(std::uint64_t bytes) {
+  if (bytes <= budget_.reordering_bytes) return;
+  budget_.reordering_bytes = bytes;
   if (budget_.available_bytes() < budget_.reader_bytes) {
     refuse_budget(min_spilling_bytes(budget_, sizes_, likely_entries(sizes_, read_.count)));
   }
@@ -86,7 +86,7 @@ void ExternalSort::make_room_for_waiting() {
 
 bool ExternalSort::has_room(const CoordinateBatch& next) const {
   const EntrySizes waiting{builder_.entry_count(), builder_.coordinate_bytes()};
-  if (device_ != nullptr && waiting.count + next.count() > device_->max_entries(sizes_.has_key())) return false;
+  if (device_ != nullptr && waiting.count + next.count() > device_->max_entries(sizes_.has_high_word())) return false;
   return fits_in_memory(budget_, sizes_, waiting, sizes_of(next), store_ ? store_->index_bytes() : 0);
 }
 
@@ -98,14 +98,14 @@ void ExternalSort::check_budget(const EntrySizes& next) const {
 void ExternalSort::refuse_budget(std::uint64_t needed) const {
   const std::string job =
       sizes_.packs_in_memory ? std::to_string(read_.count) + " entries" : std::string("with temporary files");
-  const std::uint64_t numbers = budget_.relabelling_bytes;
-  const std::string relabelling = numbers == 0 ? ""
-                                               : ", and relabelling requires " + format_bytes(numbers) + " (" +
-                                                     option_name("relabel", "none") + " avoids this)";
+  const std::uint64_t numbers = budget_.reordering_bytes;
+  const std::string reordering = numbers == 0 ? ""
+                                              : ", and reordering requires " + format_bytes(numbers) + " (" +
+                                                    option_name("reorder", "none") + " avoids this)";
   const std::string labels =
       budget_.key_bytes == 0 ? "" : ", and the labels require " + format_bytes(budget_.key_bytes);
   throw Error(ErrorKind::out_of_memory, "sorting " + job + " requires " + format_bytes(needed) + " of memory" +
-                                            relabelling + labels + ", but the budget is " +
+                                            reordering + labels + ", but the budget is " +
                                             format_bytes(budget_.total_bytes) + "; give at least " +
                                             option_name("memory_bytes", as_budget(budget_.total_for(needed))) +
                                             (sizes_.packs_in_memory ? "" : ", or lower " + option_name("chunk_nnz")));
@@ -138,8 +138,8 @@ void ExternalSort::make_room() {
 void ExternalSort::spill_run(const TensorLayout& layout) { spill(*builder_.finish(layout, *executor_, coordinates_)); }
 
 void ExternalSort::spill(MemoryRun& run) {
-  if (!store_) store_ = std::make_unique<RunStore>(folder_, mark_, sizes_.has_key());
-  run.fold(folding_, *executor_);
+  if (!store_) store_ = std::make_unique<RunStore>(folder_, mark_, sizes_.has_high_word());
+  run.coalesce(coalescing_, *executor_);
   store_->append(run, *executor_, [this](std::uint64_t) { meter_->advance(0, 0); });
 }
 
@@ -199,7 +199,7 @@ ExternalSort::Result ExternalSort::open(std::unique_ptr<MemoryRun> last) {
   if (plan.window_blocks > 0 && !lines_fit_window(*store_, plan.window_blocks)) {
     plan = plan_serial_merge(encode, runs, memory_bytes);
   }
-  const MergeSetup setup{folding_.policy(), plan.window_blocks};
+  const MergeSetup setup{coalescing_.policy(), plan.window_blocks};
   return {nullptr, merge_runs(*store_, 0, store_->run_count(), std::move(last), setup, *executor_), plan.encode};
 }
 

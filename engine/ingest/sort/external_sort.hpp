@@ -12,7 +12,7 @@
 #include "blco/layout.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/ingest/ingest_plan.hpp"
-#include "engine/ingest/relabelling.hpp"
+#include "engine/ingest/reordering.hpp"
 #include "engine/ingest/sort/coordinate_spool.hpp"
 #include "engine/ingest/sort/run_builder.hpp"
 #include "engine/ingest/sort/run_store.hpp"
@@ -39,7 +39,7 @@ class ExternalSort {
         folder_(setup.folder),
         mark_(setup.mark),
         device_(setup.device),
-        folding_(policy),
+        coalescing_(policy),
         executor_(&executor),
         meter_(&meter),
         builder_(setup.device) {
@@ -57,8 +57,8 @@ class ExternalSort {
   // the layout, which may both be more than before; makes room for them. Throws as add() does.
   void reserve_at_end(std::uint64_t key_bytes, int line_bits);
 
-  // Sets what relabelling takes of the budget; a smaller number than before changes nothing. Throws as add() does.
-  void reserve_for_relabelling(std::uint64_t bytes);
+  // Sets what reordering takes of the budget; a smaller number than before changes nothing. Throws as add() does.
+  void reserve_for_reordering(std::uint64_t bytes);
 
   // Takes the next entries of the input. `share` of it has been read, these included; negative: unknown.
   // Throws Error: out_of_memory naming the budget that would do; io where a disk is, or will be, full.
@@ -103,7 +103,7 @@ class ExternalSort {
   std::string mark_;
   RunDevice* device_;
   NewCoordinates coordinates_;
-  EarlyFolding folding_;
+  EarlyCoalescing coalescing_;
   Executor* executor_;
   ProgressMeter* meter_;
   std::optional<TensorLayout> layout_;

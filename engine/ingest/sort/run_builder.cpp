@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "blco/bits.hpp"
+#include "blco/coalesce_values.hpp"
 #include "blco/error.hpp"
-#include "blco/fold_values.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/ingest/sort/line_sort.hpp"
 #include "kernels/aligned_buffer.hpp"
@@ -19,7 +19,7 @@
 namespace blco {
 namespace {
 
-// Parts of a run that are sorted or folded at a time: enough that threads end together.
+// Parts of a run that are sorted or coalesced at a time: enough that threads end together.
 constexpr std::size_t parts_per_thread = 4;
 
 // Entries that are linearised at a time: few enough to stay in the first cache.
@@ -38,16 +38,16 @@ class EntryRun final : public MemoryRun {
 
   std::uint64_t count() const override { return count_; }
 
-  void fold(EarlyFolding& folding, Executor& executor) override {
+  void coalesce(EarlyCoalescing& coalescing, Executor& executor) override {
     const std::span<Entry> entries = entries_.span().first(count_);
     // What is admitted has finite sums.
-    if (folding.admits(entries, [](const Entry& entry) { return entry.value; })) {
-      static_cast<void>(fold_all(folding.policy(), executor));
+    if (coalescing.admits(entries, [](const Entry& entry) { return entry.value; })) {
+      static_cast<void>(coalesce_all(coalescing.policy(), executor));
     }
   }
 
-  std::optional<LineIndex> fold_all(DuplicatePolicy policy, Executor& executor) override {
-    std::vector<Folded> parts(parts_per_thread * static_cast<std::size_t>(executor.width()));
+  std::optional<LineIndex> coalesce_all(DuplicatePolicy policy, Executor& executor) override {
+    std::vector<Coalesced> parts(parts_per_thread * static_cast<std::size_t>(executor.width()));
     // Equal lines belong to one part.
     const Entry* entries = entries_.data();
     std::uint64_t begin = 0;
@@ -57,9 +57,9 @@ class EntryRun final : public MemoryRun {
       parts[part].entries = entries_.span().subspan(begin, end - begin);
       begin = end;
     }
-    executor.run(parts.size(), [&](std::size_t part) { fold_part(policy, parts[part]); });
+    executor.run(parts.size(), [&](std::size_t part) { coalesce_part(policy, parts[part]); });
     count_ = 0;
-    for (const Folded& part : parts) {
+    for (const Coalesced& part : parts) {
       if (part.refused) return part.refused;
       Entry* to = entries_.data() + count_;
       if (to != part.entries.data()) std::move(part.entries.begin(), part.entries.end(), to);
@@ -82,28 +82,28 @@ class EntryRun final : public MemoryRun {
   }
 
  private:
-  struct Folded {
+  struct Coalesced {
     std::span<Entry> entries;
     std::optional<LineIndex> refused;
   };
 
-  static void fold_part(DuplicatePolicy policy, Folded& part) {
+  static void coalesce_part(DuplicatePolicy policy, Coalesced& part) {
     const std::span<Entry> entries = part.entries;
     std::size_t kept = 0;
-    std::uint64_t folded = 0;  // into the last one kept
+    std::uint64_t coalesced = 0;  // into the last one kept
     const auto finish_last = [&] {
-      if (folded > 1) entries[kept - 1].value = finish_fold(policy, entries[kept - 1].value, folded);
+      if (coalesced > 1) entries[kept - 1].value = finish_coalesce(policy, entries[kept - 1].value, coalesced);
     };
     for (const Entry& entry : entries) {
       if (kept == 0 || !same_line(entries[kept - 1], entry)) {
         finish_last();
         entries[kept++] = entry;
-        folded = 1;
+        coalesced = 1;
         continue;
       }
-      ++folded;
+      ++coalesced;
       double& value = entries[kept - 1].value;
-      if (policy != DuplicatePolicy::error) value = fold_values(policy, value, entry.value);
+      if (policy != DuplicatePolicy::error) value = coalesce_values(policy, value, entry.value);
       if (policy == DuplicatePolicy::error || !std::isfinite(value)) {
         part.refused = line_of(entry);
         return;
@@ -131,7 +131,7 @@ void linearize_order(const LayoutView& view, const Coordinate* coordinates, std:
       low |= deposit(coordinates[n], modes[n].low_mask);
       // A mode whose low bits are 64 has none in the key.
       if constexpr (is_wide)
-        key |= deposit(std::uint64_t{coordinates[n]} >> (modes[n].low_bits & 63), modes[n].key_mask);
+        key |= deposit(std::uint64_t{coordinates[n]} >> (modes[n].low_bits & 63), modes[n].high_mask);
     }
     if constexpr (is_wide) {
       entries[i] = {low, key, values[i]};
@@ -227,9 +227,9 @@ void RunBuilder::add(CoordinateBatch&& batch) {
   batches_.push_back(std::move(batch));
 }
 
-std::uint64_t RunBuilder::memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, bool has_key,
+std::uint64_t RunBuilder::memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, bool has_high_word,
                                        int threads) {
-  const std::uint64_t run = entries * sorted_entry_bytes(has_key);
+  const std::uint64_t run = entries * sorted_entry_bytes(has_high_word);
   return run + std::max(coordinate_bytes, run) + static_cast<std::uint64_t>(threads) * sorter_bytes(entries);
 }
 
@@ -237,11 +237,11 @@ std::unique_ptr<MemoryRun> RunBuilder::finish(const TensorLayout& layout, Execut
                                               const NewCoordinates& coordinates) {
   const std::uint64_t count = entry_count_;
   std::vector<CoordinateBatch> batches = take_coordinates();
-  if (coordinates.final_ones != nullptr || coordinates.relabelling != nullptr) {
+  if (coordinates.final_ones != nullptr || coordinates.reordering != nullptr) {
     executor.run(batches.size(), [&](std::size_t b) { coordinates.apply(batches[b]); });
   }
   if (device_ != nullptr) return sort_on_device(*device_, layout, batches);
-  if (layout.has_key()) return build_run<WideEntry>(layout, std::move(batches), count, executor);
+  if (layout.has_high_word()) return build_run<WideEntry>(layout, std::move(batches), count, executor);
   return build_run<NarrowEntry>(layout, std::move(batches), count, executor);
 }
 

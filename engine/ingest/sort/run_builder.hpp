@@ -7,7 +7,7 @@
 
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
-#include "engine/ingest/relabelling.hpp"
+#include "engine/ingest/reordering.hpp"
 #include "engine/ingest/sort/device_run.hpp"
 #include "engine/ingest/sort/run_entry.hpp"
 #include "engine/ingest/sort/sorted_run.hpp"
@@ -16,17 +16,19 @@
 namespace blco {
 
 // Memory of an entry of a run in memory; sorting takes as much again.
-constexpr std::uint64_t sorted_entry_bytes(bool has_key) { return has_key ? sizeof(WideEntry) : sizeof(NarrowEntry); }
+constexpr std::uint64_t sorted_entry_bytes(bool has_high_word) {
+  return has_high_word ? sizeof(WideEntry) : sizeof(NarrowEntry);
+}
 
-// How coordinates change before lines are made of them: first to the final ones, then to those of relabelling.
+// How coordinates change before lines are made of them: first to the final ones, then to those of reordering.
 struct NewCoordinates {
   const FinalCoordinates* final_ones = nullptr;  // null: they stay as they were read
-  const Relabelling* relabelling = nullptr;      // null: they are not relabelled
+  const Reordering* reordering = nullptr;        // null: they are not reordered
 
   // Any thread.
   void apply(CoordinateBatch& batch) const {
     if (final_ones != nullptr) final_ones->apply(batch);
-    if (relabelling != nullptr) relabelling->apply(batch);
+    if (reordering != nullptr) reordering->apply(batch);
   }
 };
 
@@ -44,7 +46,8 @@ class RunBuilder {
   std::uint64_t coordinate_bytes() const { return coordinate_bytes_; }
 
   // Peak memory of finish(), on so many threads, for entries whose coordinates and values take `coordinate_bytes`.
-  static std::uint64_t memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, bool has_key, int threads);
+  static std::uint64_t memory_bytes(std::uint64_t entries, std::uint64_t coordinate_bytes, bool has_high_word,
+                                    int threads);
 
   // Makes a run of all entries, with new coordinates. The builder is empty afterwards.
   std::unique_ptr<MemoryRun> finish(const TensorLayout& layout, Executor& executor,

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "blco/fold_values.hpp"
+#include "blco/coalesce_values.hpp"
 
 namespace blco {
 namespace {
@@ -147,7 +147,8 @@ class Range {
   Place end_;
 };
 
-// Appends in line order, folding unless duplicates are errors. A sum that is not finite stays so, and is found later.
+// Appends in line order, coalescing unless duplicates are errors. A sum that is not finite stays so, and is found
+// later.
 template <bool is_wide>
 class Appender {
  public:
@@ -168,15 +169,15 @@ class Appender {
     if constexpr (is_wide) same = same && out_->key[count_ - 1] == from.key[i];
     if (same) {
       double& value = out_->values[count_ - 1];
-      if (std::isfinite(value)) value = fold_values(policy_, value, from.values[i]);
-      ++folded_;
+      if (std::isfinite(value)) value = coalesce_values(policy_, value, from.values[i]);
+      ++coalesced_;
       return;
     }
     finish_last();
     out_->low[count_] = low;
     if constexpr (is_wide) out_->key[count_] = from.key[i];
     out_->values[count_++] = from.values[i];
-    folded_ = 1;
+    coalesced_ = 1;
   }
 
  private:
@@ -186,13 +187,13 @@ class Appender {
     out_->values.resize(count);
   }
   void finish_last() {
-    if (folded_ > 1) out_->values[count_ - 1] = finish_fold(policy_, out_->values[count_ - 1], folded_);
+    if (coalesced_ > 1) out_->values[count_ - 1] = finish_coalesce(policy_, out_->values[count_ - 1], coalesced_);
   }
 
   SortedBatch* out_;
   DuplicatePolicy policy_;
   std::size_t count_;
-  std::uint64_t folded_ = 0;  // entries in the last one
+  std::uint64_t coalesced_ = 0;  // entries in the last one
 };
 
 // Merges ranges, which are in input order. `Line` holds a whole line index.
@@ -211,7 +212,7 @@ class RangeMerger {
     return total;
   }
 
-  // Appends the next `max_count` entries, or the rest, folded.
+  // Appends the next `max_count` entries, or the rest, coalesced.
   void merge(SortedBatch& out, std::size_t max_count, DuplicatePolicy policy) {
     Appender<is_wide> appender(out, max_count, policy);
     for (std::size_t taken = 0; taken < max_count && !tree_.is_at_end(); ++taken) {
@@ -250,7 +251,7 @@ class RunMerge final : public SortedRun {
     plan_window();
   }
 
-  bool is_folded() const override { return setup_.window_blocks > 0 && setup_.policy != DuplicatePolicy::error; }
+  bool is_coalesced() const override { return setup_.window_blocks > 0 && setup_.policy != DuplicatePolicy::error; }
 
   bool next(SortedBatch& block) override { return setup_.window_blocks > 0 ? next_part(block) : next_piece(block); }
 
@@ -334,9 +335,10 @@ class RunMerge final : public SortedRun {
     plan_window();
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       Sequence& run = runs_[r];
-      // Of equal lines, those of earlier runs need not wait for the next block; where threads fold, they stay together.
+      // Of equal lines, those of earlier runs need not wait for the next block; where threads coalesce, they stay
+      // together.
       run.ready = window_.empty() ? Place{run.blocks.size(), 0}
-                                  : find_place(run, window_[0].block.first, !is_folded() && r <= window_[0].run);
+                                  : find_place(run, window_[0].block.first, !is_coalesced() && r <= window_[0].run);
     }
   }
 
@@ -407,7 +409,7 @@ class RunMerge final : public SortedRun {
 
 std::unique_ptr<SortedRun> merge_runs(const RunStore& store, std::size_t first, std::size_t count,
                                       std::unique_ptr<MemoryRun> last, const MergeSetup& setup, Executor& executor) {
-  if (store.has_key()) {
+  if (store.has_high_word()) {
     return std::make_unique<RunMerge<WideLine>>(store, first, count, std::move(last), setup, executor);
   }
   return std::make_unique<RunMerge<std::uint64_t>>(store, first, count, std::move(last), setup, executor);

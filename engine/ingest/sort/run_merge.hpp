@@ -16,8 +16,8 @@ namespace blco {
 
 struct MergeSetup {
   DuplicatePolicy policy = DuplicatePolicy::sum;
-  // Read and merged at a time by all threads, which fold duplicates too unless they are errors. 0: one thread merges,
-  // and folds nothing.
+  // Read and merged at a time by all threads, which coalesce duplicates too unless they are errors. 0: one thread
+  // merges, and coalesces nothing.
   std::uint64_t window_blocks = 0;
 };
 

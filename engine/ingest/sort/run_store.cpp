@@ -15,7 +15,7 @@ namespace {
 // Blocks at work per thread: enough that threads wait little for each other.
 constexpr std::size_t blocks_per_thread = 4;
 
-std::uint64_t columns_of(bool has_key) { return has_key ? 2 : 1; }
+std::uint64_t columns_of(bool has_high_word) { return has_high_word ? 2 : 1; }
 
 }  // namespace
 
@@ -79,10 +79,11 @@ void RunStore::merge(std::size_t first, std::size_t count, Executor& executor, c
 
 RunStore::Packed RunStore::pack(const SortedBatch& block) const {
   Packed packed;
-  packed.first = {has_key_ ? block.key[0] : 0, block.low[0]};
+  packed.first = {has_high_word_ ? block.key[0] : 0, block.low[0]};
   packed.count = static_cast<std::uint32_t>(block.count());
   const std::array<std::span<const std::uint64_t>, 2> columns = {block.low, block.key};
-  append_record(std::span(columns).first(columns_of(has_key_)), FrameCoding::differences, block.values, packed.record);
+  append_record(std::span(columns).first(columns_of(has_high_word_)), FrameCoding::differences, block.values,
+                packed.record);
   return packed;
 }
 
@@ -98,17 +99,21 @@ void RunStore::read(const PackedBlock& block, SortedBatch& entries) const {
   file_.read(block.offset, std::as_writable_bytes(std::span(record)));
   const std::array columns = {&entries.low, &entries.key};
   read_record(std::as_bytes(std::span(record)), FrameCoding::differences,
-              std::span(columns).first(columns_of(has_key_)), entries.values);
+              std::span(columns).first(columns_of(has_high_word_)), entries.values);
 }
 
 // The frames are decoded whole, and the columns of a block are as many as its values and keys.
-std::uint64_t RunStore::block_bytes(bool has_key) { return (columns_of(has_key) + 1) * 8 * run_block_entries; }
+std::uint64_t RunStore::block_bytes(bool has_high_word) {
+  return (columns_of(has_high_word) + 1) * 8 * run_block_entries;
+}
 
-std::uint64_t RunStore::record_bytes(bool has_key) { return max_record_bytes(columns_of(has_key), run_block_entries); }
+std::uint64_t RunStore::record_bytes(bool has_high_word) {
+  return max_record_bytes(columns_of(has_high_word), run_block_entries);
+}
 
 // Blocks and records of two waves, and records while they grow.
-std::uint64_t RunStore::writing_bytes(bool has_key, int threads) {
-  return (2 * block_bytes(has_key) + 3 * record_bytes(has_key)) * blocks_per_thread *
+std::uint64_t RunStore::writing_bytes(bool has_high_word, int threads) {
+  return (2 * block_bytes(has_high_word) + 3 * record_bytes(has_high_word)) * blocks_per_thread *
          static_cast<std::uint64_t>(threads);
 }
 

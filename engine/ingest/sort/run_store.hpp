@@ -29,10 +29,10 @@ struct PackedBlock {
 class RunStore {
  public:
   // Creates one file for all runs in `folder`, its name containing `mark`. Throws Error{io}.
-  RunStore(const std::filesystem::path& folder, const std::string& mark, bool has_key)
-      : file_(folder, mark), has_key_(has_key) {}
+  RunStore(const std::filesystem::path& folder, const std::string& mark, bool has_high_word)
+      : file_(folder, mark), has_high_word_(has_high_word) {}
 
-  bool has_key() const { return has_key_; }
+  bool has_high_word() const { return has_high_word_; }
   std::size_t run_count() const { return runs_.size(); }
   std::uint64_t bytes_written() const { return file_.bytes(); }
 
@@ -56,11 +56,13 @@ class RunStore {
   void release(std::uint64_t offset, std::uint64_t bytes) const { file_.release(offset, bytes); }
 
   // Memory of a run that is merged on one thread: a block, and its record.
-  static std::uint64_t reading_bytes(bool has_key) { return block_bytes(has_key) + record_bytes(has_key); }
-  static std::uint64_t block_bytes(bool has_key);
-  static std::uint64_t record_bytes(bool has_key);
+  static std::uint64_t reading_bytes(bool has_high_word) {
+    return block_bytes(has_high_word) + record_bytes(has_high_word);
+  }
+  static std::uint64_t block_bytes(bool has_high_word);
+  static std::uint64_t record_bytes(bool has_high_word);
   // Peak memory of packing and writing, on so many threads.
-  static std::uint64_t writing_bytes(bool has_key, int threads);
+  static std::uint64_t writing_bytes(bool has_high_word, int threads);
 
  private:
   // A block on its way to the file.
@@ -74,7 +76,7 @@ class RunStore {
   void write(const std::vector<Packed>& packed, std::vector<PackedBlock>& blocks);
 
   ScratchFile file_;
-  bool has_key_;
+  bool has_high_word_;
   std::vector<std::vector<PackedBlock>> runs_;
   std::uint64_t block_count_ = 0;
 };

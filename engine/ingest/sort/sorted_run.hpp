@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "blco/coalesce_values.hpp"
 #include "blco/duplicate_policy.hpp"
-#include "blco/fold_values.hpp"
 #include "blco/executor.hpp"
 #include "blco/layout.hpp"
 #include "blco/raw_vector.hpp"
@@ -15,11 +15,11 @@
 
 namespace blco {
 
-// Tells whether the duplicates within a run may be folded early, before runs are merged, without changing a bit of the
-// result. Requires: admits() is called for each run, in input order.
-class EarlyFolding {
+// Tells whether the duplicates within a run may be coalesced early, before runs are merged, without changing a bit of
+// the result. Requires: admits() is called for each run, in input order.
+class EarlyCoalescing {
  public:
-  explicit EarlyFolding(DuplicatePolicy policy) : policy_(policy) {}
+  explicit EarlyCoalescing(DuplicatePolicy policy) : policy_(policy) {}
 
   DuplicatePolicy policy() const { return policy_; }
 
@@ -99,8 +99,8 @@ class SortedRun {
   // Replaces `block` by the next entries. Returns false, and an empty block, at the end.
   virtual bool next(SortedBatch& block) = 0;
 
-  // Whether duplicates have been folded, so that all lines are distinct. Sums may be infinite then.
-  virtual bool is_folded() const { return false; }
+  // Whether duplicates have been coalesced, so that all lines are distinct. Sums may be infinite then.
+  virtual bool is_coalesced() const { return false; }
 };
 
 // A run in the memory of the host or of a device.
@@ -110,12 +110,12 @@ class MemoryRun {
 
   virtual std::uint64_t count() const = 0;
 
-  // Folds equal lines if that changes no result.
-  virtual void fold(EarlyFolding& folding, Executor& executor) = 0;
+  // Coalesces equal lines if that changes no result.
+  virtual void coalesce(EarlyCoalescing& coalescing, Executor& executor) = 0;
 
-  // Folds all equal lines, on all threads. Returns the first line that cannot be folded: it occurs twice under
+  // Coalesces all equal lines, on all threads. Returns the first line that cannot be coalesced: it occurs twice under
   // DuplicatePolicy::error, or its sum is not finite.
-  [[nodiscard]] virtual std::optional<LineIndex> fold_all(DuplicatePolicy policy, Executor& executor) = 0;
+  [[nodiscard]] virtual std::optional<LineIndex> coalesce_all(DuplicatePolicy policy, Executor& executor) = 0;
 
   // Replaces `block` by the entries [first, first + entries). Any thread.
   virtual void copy(std::uint64_t first, std::uint64_t entries, SortedBatch& block) const = 0;

@@ -154,7 +154,7 @@ class Prober {
     Word sum = 0;
     for (std::uint64_t i = 0; i < threads_; ++i) sum += host_sums_.as<Word>()[i];
     if (sum != expected) throw Error(ErrorKind::cuda, "numbers loaded or computed to measure the device are wrong");
-    // An event's clock has a resolution of half a microsecond.
+    // An event's clock has a conflict resolution of half a microsecond.
     return std::max(end_.milliseconds_since(begin_), 1e-3) / 1000;
   }
 

@@ -145,7 +145,7 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
   request.blocks_per_multiprocessor = benchmark.blocks_per_multiprocessor;
   request.all_outputs = request.loss_passes = benchmark.loss.has_value();
   request.shares = {benchmark.device_share, benchmark.host_share};
-  add_relabelling_bytes(tensor.chunks().info(), options.rank, request);
+  add_reordering_bytes(tensor.chunks().info(), options.rank, request);
   CpdJob job(tensor, budget, options, request);
   BenchmarkReport report;
   if (job.device() != nullptr) {

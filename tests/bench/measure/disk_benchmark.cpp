@@ -75,7 +75,7 @@ Plan plan_of(const TensorSizes& sizes, const DiskMeasurement& labels) {
   Plan plan;
   plan.tiers.assign(sizes.chunks.size(), Tier::streamed);
   plan.readers = labels.readers;
-  plan.lanes = labels.readers + 2;
+  plan.slots = labels.readers + 2;
   plan.lane_bytes = sizes.largest_buffer();
   plan.scratch_bytes = sizes.largest_scratch();
   plan.direct_bytes = labels.direct ? direct_room_bytes : 0;

@@ -20,7 +20,7 @@ class Decoder {
   explicit Decoder(const Tensor& tensor) : chunks_(tensor.chunks()), layout_(tensor.summary().shape) {
     result_.shape = tensor.summary().shape;
     result_.coordinates.resize(result_.shape.size());
-    for (std::size_t n = 0; n < result_.shape.size(); ++n) originals_.push_back(chunks_.relabelling(n));
+    for (std::size_t n = 0; n < result_.shape.size(); ++n) originals_.push_back(chunks_.reordering(n));
     for (auto& of_mode : result_.coordinates) of_mode.reserve(tensor.summary().nnz);
     result_.values.reserve(tensor.summary().nnz);
   }

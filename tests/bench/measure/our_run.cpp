@@ -16,7 +16,7 @@ JobRequest request_of(const FormatSetup& setup, Tier best_tier) {
   JobRequest request;
   request.best_tier = best_tier;
   request.variant = setup.variant;
-  add_relabelling_bytes(setup.tensor->chunks().info(), setup.options.rank, request);
+  add_reordering_bytes(setup.tensor->chunks().info(), setup.options.rank, request);
   return request;
 }
 
@@ -62,11 +62,11 @@ class OurRun final : public FormatRun {
     const TensorSummary& summary = tensor_.summary();
     const CpdPlan plan = job_.describe();
     if (plan.decoded_chunks == plan.chunk_count) {
-      const std::uint64_t words = TensorLayout(summary.shape).has_key() ? 2 : 1;
+      const std::uint64_t words = TensorLayout(summary.shape).has_high_word() ? 2 : 1;
       format.index_bytes = summary.nnz * words * sizeof(std::uint64_t);
       format.value_bytes = summary.value.streamed_bytes == 0 ? 0 : summary.nnz * sizeof(double);
     } else {
-      format.index_bytes = summary.index.streamed_bytes + summary.key.streamed_bytes;
+      format.index_bytes = summary.index.streamed_bytes + summary.high_word.streamed_bytes;
       format.value_bytes = summary.value.streamed_bytes;
     }
     format.auxiliary_bytes = job_.plan().private_bytes + job_.plan().sorted_bytes;

@@ -164,12 +164,12 @@ TEST(MttkrpOracle, AddsByHand) {
 
 TEST_F(FormatBenchmark, DecodesToNaturalOrderWithTheTensorsOwnIndices) {
   const auto given = random_coordinates({.shape = {30, 20, 50}, .nnz = 900, .seed = 8});
-  ingest_files({folder_.write("in.tns", as_text(given))}, folder_ / "relabelled.blco",
-               {.relabel = Relabel::frequency, .chunk_nnz = 200});
+  ingest_files({folder_.write("in.tns", as_text(given))}, folder_ / "reordered.blco",
+               {.reorder = Reorder::frequency, .chunk_nnz = 200});
   const std::set<Point> expected(given.points.begin(), given.points.end());
   ThreadPool pool(2);
 
-  const NaturalTensor natural = read_natural(TensorFile(folder_ / "relabelled.blco"), pool);
+  const NaturalTensor natural = read_natural(TensorFile(folder_ / "reordered.blco"), pool);
 
   std::vector<Point> decoded;
   for (std::size_t i = 0; i < natural.values.size(); ++i) {

@@ -23,21 +23,21 @@ void print_speeds(const BenchmarkReport& report) {
 void print_row(const Run& run, const std::string& mode, const PassMeasurement& pass) {
   fmt::print(
       "{:<9} {:<12} {:>4} {:>10.3f} {:>10.1f} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.2f} {:>8.2f} {:>8.2f} {:>8.2f}  {}\n",
-      run.place, run.resolution, mode, pass.seconds * 1e3, pass.nonzeros_per_second / 1e6, pass.disk_bytes / 1e6,
-      pass.link_bytes / 1e6, pass.memory_bytes / 1e6, pass.link_share, pass.memory_share, pass.cache_share,
-      pass.additions_share, pass.bound());
+      run.place, run.conflict_resolution, mode, pass.seconds * 1e3, pass.nonzeros_per_second / 1e6,
+      pass.disk_bytes / 1e6, pass.link_bytes / 1e6, pass.memory_bytes / 1e6, pass.link_share, pass.memory_share,
+      pass.cache_share, pass.additions_share, pass.bound());
 }
 
 std::string as_json(const Run& run, const PassMeasurement& pass) {
-  return fmt::format(R"({{"chunks":"{}","resolution":"{}","mode":{},"seconds":{:.6g},"min_seconds":{:.6g},)", run.place,
-                     run.resolution, pass.mode < 0 ? "null" : std::to_string(pass.mode), pass.seconds,
-                     pass.min_seconds) +
+  return fmt::format(R"({{"chunks":"{}","conflict_resolution":"{}","mode":{},"seconds":{:.6g},"min_seconds":{:.6g},)",
+                     run.place, run.conflict_resolution, pass.mode < 0 ? "null" : std::to_string(pass.mode),
+                     pass.seconds, pass.min_seconds) +
          fmt::format(R"("nonzeros_per_second":{:.6g},"link_bytes":{:.0f},"disk_bytes":{:.0f},"memory_bytes":{:.0f},)"
                      R"("link_share":{:.4f},"memory_share":{:.4f},"cache_bytes":{:.0f},"cache_share":{:.4f},)"
-                     R"("additions":{:.0f},"additions_share":{:.4f},"bound":"{}","lanes":{}}})",
+                     R"("additions":{:.0f},"additions_share":{:.4f},"bound":"{}","slots":{}}})",
                      pass.nonzeros_per_second, pass.link_bytes, pass.disk_bytes, pass.memory_bytes, pass.link_share,
                      pass.memory_share, pass.cache_bytes, pass.cache_share, pass.additions, pass.additions_share,
-                     pass.bound(), run.report.plan.lanes);
+                     pass.bound(), run.report.plan.slots);
 }
 
 }  // namespace
@@ -46,18 +46,18 @@ void print_passes(std::span<const Run> runs) {
   const BenchmarkReport& first = runs.front().report;
   print_speeds(first);
   fmt::print("\n{:<9} {:<12} {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8}  {}\n", "chunks",
-             "resolution", "mode", "ms", "M nnz/s", "disk MB", "link MB", "memory MB", "of link", "of mem", "of cache",
-             "of adds", "bound");
+             "conflict_resolution", "mode", "ms", "M nnz/s", "disk MB", "link MB", "memory MB", "of link", "of mem",
+             "of cache", "of adds", "bound");
   for (const Run& run : runs) {
     for (const PassMeasurement& pass : run.report.passes) print_row(run, std::to_string(pass.mode), pass);
-    fmt::print("{:<9} {:<12} {:>4} {:>10} {:>10.1f}\n", run.place, run.resolution, "mean", "",
+    fmt::print("{:<9} {:<12} {:>4} {:>10} {:>10.1f}\n", run.place, run.conflict_resolution, "mean", "",
                run.report.mean_speed() / 1e6);
     if (run.report.loss_pass) print_row(run, "loss", *run.report.loss_pass);
   }
   for (const Run& run : runs) {
     if (!run.report.loss_pass) continue;
-    fmt::print("\nchunks: {}, resolution: {}: a loss pass to all modes takes {:.2f} of the time of {} MTTKRPs",
-               run.place, run.resolution, run.report.loss_ratio(), run.report.passes.size());
+    fmt::print("\nchunks: {}, conflict_resolution: {}: a loss pass to all modes takes {:.2f} of the time of {} MTTKRPs",
+               run.place, run.conflict_resolution, run.report.loss_ratio(), run.report.passes.size());
   }
   if (first.loss_pass) fmt::print("\n");
   if (runs.back().place == "streamed") {

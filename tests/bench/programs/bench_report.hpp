@@ -13,8 +13,8 @@
 namespace blco::bench {
 
 struct Run {
-  std::string place;       // "memory", "streamed"
-  std::string resolution;  // "-" on the CPU
+  std::string place;                // "memory", "streamed"
+  std::string conflict_resolution;  // "-" on the CPU
   BenchmarkReport report;
 };
 

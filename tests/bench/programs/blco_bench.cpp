@@ -16,9 +16,9 @@ struct Arguments {
   std::filesystem::path tensor;
   MemoryBudget cap;
   CpdOptions cpd;
-  int repeats = 0;                            // 0: as usual
-  std::vector<std::string> formats;           // empty: only ours, and what bounds it
-  std::optional<Resolution> resolution = {};  // none: every one
+  int repeats = 0;                                             // 0: as usual
+  std::vector<std::string> formats;                            // empty: only ours, and what bounds it
+  std::optional<ConflictResolution> conflict_resolution = {};  // none: every one
   KernelVariant variant = KernelVariant::usual;
   int blocks_per_multiprocessor = 0;
   double resident_share = 1;      // of the chunks, on the device
@@ -48,16 +48,16 @@ void add_gpu_options(cli::CommandLine& line, Arguments& arguments) {
       "--host-share", arguments.host_share,
       "On a GPU: with --resident-share, share of the streamed chunks in host memory, from 0 to 1; the others are "
       "read from disk in every pass");
-  line.add_whole("--lanes", cpd.lanes, 2,
+  line.add_whole("--slots", cpd.slots, 2,
                  {.type = "N",
                   .description = "On a GPU: number of buffers between disk and device, 2 to 64, where memory has room",
                   .fallback = "as the plan chooses"});
-  line.add_choice<std::optional<Resolution>>(
-      "--resolution", arguments.resolution,
+  line.add_choice<std::optional<ConflictResolution>>(
+      "--conflict-resolution", arguments.conflict_resolution,
       {{"all", std::nullopt},
-       {"auto", Resolution::automatic},
-       {"register", Resolution::register_based},
-       {"hierarchical", Resolution::hierarchical}},
+       {"auto", ConflictResolution::automatic},
+       {"register", ConflictResolution::register_based},
+       {"hierarchical", ConflictResolution::hierarchical}},
       "On a GPU: how rows of the output are added up; all measures each in turn (with --format: auto)");
   line.add_choice<KernelVariant>(
       "--variant", arguments.variant,
@@ -146,13 +146,14 @@ int repeats_of(const Arguments& arguments) {
   return compares ? FormatOptions{}.repeats : BenchmarkOptions{}.repeats;
 }
 
-std::vector<std::pair<std::string, Resolution>> resolutions_of(const Arguments& arguments, bool on_device) {
-  if (!on_device) return {{"-", Resolution::automatic}};
-  std::vector<std::pair<std::string, Resolution>> resolutions{{"auto", Resolution::automatic},
-                                                              {"register", Resolution::register_based},
-                                                              {"hierarchical", Resolution::hierarchical}};
-  if (arguments.resolution)
-    std::erase_if(resolutions, [&](const auto& one) { return one.second != *arguments.resolution; });
+std::vector<std::pair<std::string, ConflictResolution>> resolutions_of(const Arguments& arguments, bool on_device) {
+  if (!on_device) return {{"-", ConflictResolution::automatic}};
+  std::vector<std::pair<std::string, ConflictResolution>> resolutions{
+      {"auto", ConflictResolution::automatic},
+      {"register", ConflictResolution::register_based},
+      {"hierarchical", ConflictResolution::hierarchical}};
+  if (arguments.conflict_resolution)
+    std::erase_if(resolutions, [&](const auto& one) { return one.second != *arguments.conflict_resolution; });
   return resolutions;
 }
 
@@ -167,18 +168,18 @@ std::vector<bench::Run> measure(const Arguments& arguments) {
                              .variant = arguments.variant,
                              .blocks_per_multiprocessor = arguments.blocks_per_multiprocessor};
   std::vector<bench::Run> runs;
-  for (const auto& [name, resolution] : resolutions) {
+  for (const auto& [name, conflict_resolution] : resolutions) {
     CpdOptions options = arguments.cpd;
-    options.resolution = resolution;
+    options.conflict_resolution = conflict_resolution;
     runs.push_back({"memory", name, benchmark_mttkrp(tensor, benchmark, {}, options)});
   }
   const MemoryBudget& cap = arguments.cap;
   if (cap.host_bytes > 0 || cap.device_bytes > 0 || (on_device && arguments.resident_share < 1)) {
     benchmark.device_share = arguments.resident_share;
     benchmark.host_share = arguments.host_share;
-    const auto& [name, resolution] = resolutions.front();
+    const auto& [name, conflict_resolution] = resolutions.front();
     CpdOptions options = arguments.cpd;
-    options.resolution = resolution;
+    options.conflict_resolution = conflict_resolution;
     runs.push_back({"streamed", name, benchmark_mttkrp(tensor, benchmark, cap, options)});
   }
   return runs;
@@ -202,7 +203,7 @@ FormatReport measure_formats(const Arguments& arguments) {
   formats.repeats = repeats_of(arguments);
   formats.variant = arguments.variant;
   CpdOptions options = arguments.cpd;
-  options.resolution = arguments.resolution.value_or(Resolution::automatic);
+  options.conflict_resolution = arguments.conflict_resolution.value_or(ConflictResolution::automatic);
   FormatReport report = benchmark_formats(TensorFile(arguments.tensor), formats, arguments.cap, options);
   if (!report.device_note.empty()) cli::log_info("blco-bench", report.device_note + "; measuring the CPU");
   return report;

@@ -40,7 +40,7 @@ void alto_loop(const AltoLines<T>& given) {
   for (std::uint64_t i = task.begin; i < task.end; ++i) {
     const auto row_of = [&](std::size_t k) HWY_ATTR {
       std::uint64_t row = extract(task.lows[i], task.modes[k].low_mask);
-      if constexpr (HasKey) row |= extract(task.keys[i], task.modes[k].key_mask) << task.modes[k].low_bits;
+      if constexpr (HasKey) row |= extract(task.keys[i], task.modes[k].high_mask) << task.modes[k].low_bits;
       return row * length;
     };
     std::array<const T*, Order - 1> rows;

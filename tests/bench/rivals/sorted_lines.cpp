@@ -21,7 +21,7 @@ struct ShortEntry {
   std::uint64_t low = 0;
   std::uint32_t nonzero = 0;
 
-  static constexpr bool has_key = false;
+  static constexpr bool has_high_word = false;
   std::uint64_t key() const { return 0; }
   void set_key(std::uint64_t) {}
 };
@@ -31,7 +31,7 @@ struct LongEntry {
   std::uint64_t high = 0;
   std::uint32_t nonzero = 0;
 
-  static constexpr bool has_key = true;
+  static constexpr bool has_high_word = true;
   std::uint64_t key() const { return high; }
   void set_key(std::uint64_t key) { high = key; }
 };
@@ -72,13 +72,13 @@ SortedLines sort_entries(const RivalTensor& tensor, const TensorLayout& layout, 
   }
   SortedLines sorted;
   sorted.lows = AlignedBuffer<std::uint64_t>(tensor.nnz());
-  if (Entry::has_key) sorted.keys = AlignedBuffer<std::uint64_t>(tensor.nnz());
+  if (Entry::has_high_word) sorted.keys = AlignedBuffer<std::uint64_t>(tensor.nnz());
   sorted.nonzeros = AlignedBuffer<std::uint32_t>(tensor.nnz());
   run_shares(executor, tensor.nnz(), [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       const Entry& entry = entries.data()[i];
       sorted.lows.data()[i] = entry.low;
-      if (Entry::has_key) sorted.keys.data()[i] = entry.key();
+      if (Entry::has_high_word) sorted.keys.data()[i] = entry.key();
       sorted.nonzeros.data()[i] = entry.nonzero;
     }
   });
@@ -89,8 +89,8 @@ SortedLines sort_entries(const RivalTensor& tensor, const TensorLayout& layout, 
 
 SortedLines sort_lines(const RivalTensor& tensor, Executor& executor) {
   const TensorLayout layout(tensor.shape);
-  return layout.has_key() ? sort_entries<LongEntry>(tensor, layout, executor)
-                          : sort_entries<ShortEntry>(tensor, layout, executor);
+  return layout.has_high_word() ? sort_entries<LongEntry>(tensor, layout, executor)
+                                : sort_entries<ShortEntry>(tensor, layout, executor);
 }
 
 }  // namespace blco

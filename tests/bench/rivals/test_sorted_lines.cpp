@@ -25,11 +25,11 @@ void expect_lines_sorted(const std::vector<std::uint64_t>& shape, int threads) {
   const SortedLines sorted = sort_lines(tensor.view(), executor);
 
   ASSERT_EQ(sorted.lows.size(), lines.size());
-  ASSERT_EQ(sorted.keys.size(), layout.has_key() ? lines.size() : 0);
+  ASSERT_EQ(sorted.keys.size(), layout.has_high_word() ? lines.size() : 0);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     ASSERT_EQ(sorted.nonzeros.data()[i], expected[i]);
     ASSERT_EQ(sorted.lows.data()[i], lines[expected[i]].low);
-    if (layout.has_key()) {
+    if (layout.has_high_word()) {
       ASSERT_EQ(sorted.keys.data()[i], lines[expected[i]].key);
     }
   }

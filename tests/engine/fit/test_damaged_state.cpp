@@ -45,19 +45,22 @@ struct WholeCheckpoint {
 struct StatefulMethod {
   std::string name;
   CpdMethod method;
-  std::size_t numbers;  // with that of the relabelled modes
+  std::size_t numbers;  // with that of the reordered modes
   std::vector<std::string> matrices;
   std::vector<std::size_t> large = {};  // numbers that may be of any size: a rate, an objective, errors
 };
 
 std::vector<StatefulMethod> stateful_methods() {
   const RowConstraint simplex{.set = RowSet::simplex};
-  return {
-      {"admm", AlsMethod{{{}, simplex, {}}}, 1, {"dual"}},
-      {"apr", AprMethod{.inner_iterations = 2}, 2, {}},
-      {"lbfgs", GcpMethod{.loss = {LossKind::poisson, 0}, .evaluations = 3}, 2, {}},
-      {"adam", GcpMethod{.loss = {LossKind::huber, 0.5}, .sampled_zeros = 50}, 7, {"first moments", "second moments"}, {4, 6}},
-      {"complete", CompletionMethod{}, 7, {"best"}, {2, 3, 4}}};
+  return {{"admm", AlsMethod{{{}, simplex, {}}}, 1, {"dual"}},
+          {"apr", AprMethod{.inner_iterations = 2}, 2, {}},
+          {"lbfgs", GcpMethod{.loss = {LossKind::poisson, 0}, .evaluations = 3}, 2, {}},
+          {"adam",
+           GcpMethod{.loss = {LossKind::huber, 0.5}, .sampled_zeros = 50},
+           7,
+           {"first moments", "second moments"},
+           {4, 6}},
+          {"complete", CompletionMethod{}, 7, {"best"}, {2, 3, 4}}};
 }
 
 class DamagedState : public testing::TestWithParam<StatefulMethod> {
@@ -121,8 +124,8 @@ TEST_P(DamagedState, IsRefusedNumberByNumber) {
 
       const std::string complaint = complaint_of(damaged);
 
-      const bool is_right = std::ranges::count(GetParam().large, at) > 0 &&
-                            (wrong > 0 || (GetParam().name == "adam" && at == 6));
+      const bool is_right =
+          std::ranges::count(GetParam().large, at) > 0 && (wrong > 0 || (GetParam().name == "adam" && at == 6));
       if (is_right) {
         EXPECT_EQ(complaint, "") << at << ' ' << wrong;
       } else {

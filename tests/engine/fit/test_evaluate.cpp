@@ -75,10 +75,10 @@ TEST_F(Evaluate, EveryLossOverTheGivenEntriesHasTheDerivativesOfItsValue) {
   const TensorFile tensor = ingest(ones, {.duplicates = DuplicatePolicy::first});
   std::map<Point, double> given;
   for (const auto& [at, x] : summed(ones)) given[at] = 1;
-  CoordinateTensor folded{shape_, {}, {}};
+  CoordinateTensor coalesced{shape_, {}, {}};
   for (const auto& [at, x] : given) {
-    folded.points.push_back(at);
-    folded.values.push_back(x);
+    coalesced.points.push_back(at);
+    coalesced.values.push_back(x);
   }
   for (const Loss& loss : losses_by_name(0.7)) {
     SCOPED_TRACE(to_string(loss));
@@ -86,16 +86,16 @@ TEST_F(Evaluate, EveryLossOverTheGivenEntriesHasTheDerivativesOfItsValue) {
 
     const LossValue actual = evaluate(tensor, factors, rank_, loss, AbsentCells::unknown);
 
-    const double expected = dense_loss(folded, factors, rank_, loss, false);
+    const double expected = dense_loss(coalesced, factors, rank_, loss, false);
     EXPECT_NEAR(actual.value, expected, 1e-11 * std::abs(expected));
     for (const auto& [mode, entry] : std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}, {1, 44}, {2, 60}}) {
       constexpr double step = 1e-5;
       double& number = factors[mode][entry];
       const double middle = number;
       number = middle + step;
-      const double above = dense_loss(folded, factors, rank_, loss, false);
+      const double above = dense_loss(coalesced, factors, rank_, loss, false);
       number = middle - step;
-      const double below = dense_loss(folded, factors, rank_, loss, false);
+      const double below = dense_loss(coalesced, factors, rank_, loss, false);
       number = middle;
       const double slope = (above - below) / (2 * step);
       EXPECT_NEAR(actual.gradients[mode][entry], slope, 1e-6 * std::max(1.0, std::abs(slope))) << mode << ' ' << entry;
@@ -103,12 +103,12 @@ TEST_F(Evaluate, EveryLossOverTheGivenEntriesHasTheDerivativesOfItsValue) {
   }
 }
 
-TEST_F(Evaluate, UsesTheIndicesOfTheInputAlsoOfARelabelledTensor) {
+TEST_F(Evaluate, UsesTheIndicesOfTheInputAlsoOfAReorderedTensor) {
   const Matrices factors = uniform_factors(shape_, rank_, 6);
   const LossValue expected = evaluate(ingest(counts_), factors, rank_, {LossKind::poisson, 0});
 
   const LossValue actual =
-      evaluate(ingest(counts_, {.relabel = Relabel::frequency}), factors, rank_, {LossKind::poisson, 0});
+      evaluate(ingest(counts_, {.reorder = Reorder::frequency}), factors, rank_, {LossKind::poisson, 0});
 
   EXPECT_NEAR(actual.value, expected.value, 1e-12 * std::abs(expected.value));
   for (std::size_t n = 0; n < shape_.size(); ++n) {

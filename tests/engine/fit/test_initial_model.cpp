@@ -25,12 +25,12 @@ using LabelLists = std::vector<std::vector<std::string>>;
 class InitialModel : public testing::Test {
  protected:
   // 5x4x3, its last indices included; a list that is not empty names a mode's indices.
-  TensorFile grown(const LabelLists& labels = {{}, {}, {}}, Relabel relabel = Relabel::none) {
+  TensorFile grown(const LabelLists& labels = {{}, {}, {}}, Reorder reorder = Reorder::none) {
     const CoordinateTensor tensor = random_coordinates({.shape = {5, 4, 3}, .nnz = 40, .seed = 3, .counts = true});
     IngestOptions options;
     options.mode_names = {"user", "item", "day"};
     options.shape = tensor.shape;
-    options.relabel = relabel;
+    options.reorder = reorder;
     for (std::size_t n = 0; n < labels.size(); ++n) {
       std::string lines;
       for (const std::string& label : labels[n]) lines += label + '\n';
@@ -167,9 +167,9 @@ TEST_F(InitialModel, HasItsEntriesOutsideABoxCounted) {
 
 TEST_F(InitialModel, IsCompletedByTheRowsOfTheSeedInTheirPlaces) {
   const CpdModel shorter = model({3, 4, 2});
-  for (const auto& [relabel, on_device] :
-       {std::pair{Relabel::none, false}, {Relabel::frequency, false}, {Relabel::frequency, true}}) {
-    const TensorFile tensor = grown({}, relabel);
+  for (const auto& [reorder, on_device] :
+       {std::pair{Reorder::none, false}, {Reorder::frequency, false}, {Reorder::frequency, true}}) {
+    const TensorFile tensor = grown({}, reorder);
     const auto backend = make_reference_backend({.layout = TensorLayout(tensor.summary().shape), .rank = 2});
     OriginalRows rows(tensor.chunks(), *backend, 2, on_device);
 

@@ -119,7 +119,7 @@ TEST_F(DeviceIngest, GivesTheBytesOfTheCpuForFramesOfAnyLength) {
   }
 }
 
-TEST_F(DeviceIngest, FoldsDuplicatesByEveryPolicyAsTheCpuDoes) {
+TEST_F(DeviceIngest, CoalescesDuplicatesByEveryPolicyAsTheCpuDoes) {
   for (const Values values : {Values::counts, Values::decimals, Values::doubles}) {
     for (const std::vector<std::uint64_t>& shape :
          {std::vector<std::uint64_t>{9, 8, 7}, std::vector<std::uint64_t>{two_to(40), 1, two_to(30)}}) {
@@ -150,12 +150,12 @@ TEST_F(DeviceIngest, RefusesWhatTheCpuRefusesInTheSameWords) {
   EXPECT_EQ(refusal_on(Device::cuda, squares, {}), refusal_on(Device::cpu, squares, {}));
 }
 
-TEST_F(DeviceIngest, GivesTheBytesOfTheCpuRelabelledFromArraysAndInMemory) {
+TEST_F(DeviceIngest, GivesTheBytesOfTheCpuReorderedFromArraysAndInMemory) {
   const CoordinateTensor tensor = drawn({40, 300, 20}, 20000, Values::decimals);
   const auto input = folder_.write("in.tns", as_text(tensor));
   const CoordinateColumns columns(tensor);
 
-  expect_same_bytes(input, {.relabel = Relabel::frequency, .chunk_nnz = 5000});
+  expect_same_bytes(input, {.reorder = Reorder::frequency, .chunk_nnz = 5000});
   ingest_coordinates(columns.arrays(), folder_ / "arrays.blco", {.chunk_nnz = 5000, .device = Device::cuda});
 
   EXPECT_TRUE(file_contents(folder_ / "arrays.blco") == bytes_on(Device::cpu, input, {.chunk_nnz = 5000}));

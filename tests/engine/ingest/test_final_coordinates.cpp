@@ -1,5 +1,5 @@
 // Modes whose coordinates are known only at the end: the container is that of a table that has their labels as keys, in
-// memory and beyond it, relabelled or not.
+// memory and beyond it, reordered or not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <blco/tensor_file.hpp>
 #include <random>
 
-#include "engine/ingest/relabelling.hpp"
+#include "engine/ingest/reordering.hpp"
 #include "tests/engine/ingest/sort/thrust_runs.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/thread_executor.hpp"
@@ -82,8 +82,8 @@ class FinalModes : public testing::Test {
 
 TEST_F(FinalModes, GiveTheContainerOfTheirLabels) {
   write_tables(3000);
-  for (const Relabel relabel : {Relabel::none, Relabel::frequency}) {
-    const IngestOptions options{.threads = 2, .relabel = relabel, .chunk_nnz = 1000};
+  for (const Reorder reorder : {Reorder::none, Reorder::frequency}) {
+    const IngestOptions options{.threads = 2, .reorder = reorder, .chunk_nnz = 1000};
 
     EXPECT_TRUE(container(raw_, computed_options(options)) == container(labelled_, expected_options(options)));
   }
@@ -91,8 +91,8 @@ TEST_F(FinalModes, GiveTheContainerOfTheirLabels) {
 
 TEST_F(FinalModes, AreTheSameOutOfMemory) {
   write_tables(150'000);
-  for (const Relabel relabel : {Relabel::none, Relabel::frequency}) {
-    IngestOptions options{.threads = 1, .relabel = relabel, .chunk_nnz = 8192};
+  for (const Reorder reorder : {Reorder::none, Reorder::frequency}) {
+    IngestOptions options{.threads = 1, .reorder = reorder, .chunk_nnz = 8192};
     options.columns = {{"user", "when:day", "price:bins=10"}, "count"};
     const std::string expected = container(raw_, options);
     bool spilled = false;
@@ -127,8 +127,8 @@ TEST_F(FinalModes, NameLabelsInMessages) {
   IngestOptions options;
   options.columns.modes = {"when:day", "price:bins=2"};
   options.duplicates = DuplicatePolicy::error;
-  for (const Relabel relabel : {Relabel::none, Relabel::frequency}) {
-    options.relabel = relabel;
+  for (const Reorder reorder : {Reorder::none, Reorder::frequency}) {
+    options.reorder = reorder;
     try {
       ingest_files({input}, folder_ / "out.blco", options);
       ADD_FAILURE() << "no error";
@@ -186,9 +186,9 @@ TEST_F(FinalModes, MakeRoomForLabelsWithoutRows) {
   EXPECT_TRUE(container(raw_, options) == expected);
 }
 
-TEST(FinalCoordinates, MoveTheCountsOfRelabelling) {
+TEST(FinalCoordinates, MoveTheCountsOfReordering) {
   ThreadExecutor executor(1);
-  Relabelling relabelling;
+  Reordering reordering;
   CoordinateBatch batch;
   batch.order = 2;
   for (const std::uint32_t coordinate : {0u, 0u, 1u, 0u, 2u, 1u, 3u, 1u, 2u, 1u}) batch.narrow.push_back(coordinate);
@@ -197,14 +197,14 @@ TEST(FinalCoordinates, MoveTheCountsOfRelabelling) {
   // Rows 0, 1 and 3 become the last one, which then has most entries.
   const FinalCoordinates final_ones({{2, 2, 0, 2}, {}});
 
-  relabelling.count(batch, executor);
-  relabelling.take_final(final_ones);
-  relabelling.finish(std::vector<std::uint64_t>{3, 2});
+  reordering.count(batch, executor);
+  reordering.take_final(final_ones);
+  reordering.finish(std::vector<std::uint64_t>{3, 2});
   final_ones.apply(batch);
-  relabelling.apply(batch);
+  reordering.apply(batch);
 
   EXPECT_THAT(batch.narrow, ElementsAre(0, 1, 0, 1, 1, 0, 0, 0, 1, 0));
-  EXPECT_THAT(relabelling.take_originals(0), ElementsAre(2, 0, 1));
+  EXPECT_THAT(reordering.take_originals(0), ElementsAre(2, 0, 1));
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST(Ingest, ReadsSeveralFilesAsOneTensor) {
   EXPECT_EQ(as_map(read_container(folder / "out.blco")), expected);
 }
 
-TEST(Ingest, FoldsDuplicatesByThePolicyInInputOrder) {
+TEST(Ingest, CoalescesDuplicatesByThePolicyInInputOrder) {
   const TemporaryFolder folder;
   const auto text = folder.write("in.tns", "1 1 0.1\n2 2 4\n1 1 -3\n1 1 0.2\n");
   const auto value_at_first = [&](DuplicatePolicy policy) {
@@ -83,7 +83,7 @@ TEST(Ingest, FoldsDuplicatesByThePolicyInInputOrder) {
   EXPECT_EQ(value_at_first(DuplicatePolicy::count), 3);
 }
 
-TEST(Ingest, FoldsDuplicatesThatStraddleAChunk) {
+TEST(Ingest, CoalescesDuplicatesThatStraddleAChunk) {
   const TemporaryFolder folder;
   const auto text = folder.write("in.tns", "1 1 1\n1 2 2\n1 2 3\n1 2 4\n2 1 5\n");
 

@@ -26,7 +26,7 @@ constexpr std::uint64_t encode_one_chunk = 2 * 8 * 4096 + 3 * 33'064;
 constexpr std::uint64_t overlap_one_chunk = encode_one_chunk + 4 * 33'064;
 
 EncodeSizes small_chunks(std::uint64_t chunk_count = 10, int threads = 1) {
-  return {.has_key = false, .chunk_nnz = 4096, .chunk_count = chunk_count, .zstd_level = 0, .threads = threads};
+  return {.has_high_word = false, .chunk_nnz = 4096, .chunk_count = chunk_count, .zstd_level = 0, .threads = threads};
 }
 
 IngestSizes small_job() {
@@ -38,7 +38,7 @@ IngestSizes small_job() {
   return sizes;
 }
 
-std::uint64_t sorted_bytes(const IngestSizes& sizes) { return sizes.has_key() ? 24 : 16; }  // an entry of a run
+std::uint64_t sorted_bytes(const IngestSizes& sizes) { return sizes.has_high_word() ? 24 : 16; }  // an entry of a run
 
 IngestBudget ingest_budget(std::uint64_t total_bytes, std::uint64_t reader_bytes = 0) {
   IngestBudget budget;
@@ -47,8 +47,8 @@ IngestBudget ingest_budget(std::uint64_t total_bytes, std::uint64_t reader_bytes
   return budget;
 }
 
-TEST(IngestBudget, LeavesWhatRelabellingAndKeysDoNotTake) {
-  IngestBudget budget{.total_bytes = 1000, .relabelling_bytes = 300, .key_bytes = 200, .reader_bytes = 400};
+TEST(IngestBudget, LeavesWhatReorderingAndKeysDoNotTake) {
+  IngestBudget budget{.total_bytes = 1000, .reordering_bytes = 300, .key_bytes = 200, .reader_bytes = 400};
 
   EXPECT_EQ(budget.available_bytes(), 500);
   budget.key_bytes = 701;
@@ -56,7 +56,7 @@ TEST(IngestBudget, LeavesWhatRelabellingAndKeysDoNotTake) {
 }
 
 TEST(IngestBudget, TheTotalNamedWorksAlsoIfTheKeysDouble) {
-  IngestBudget budget{.total_bytes = 10, .relabelling_bytes = 100, .key_bytes = 30};
+  IngestBudget budget{.total_bytes = 10, .reordering_bytes = 100, .key_bytes = 30};
 
   budget.total_bytes = budget.total_for(1000);
   budget.key_bytes *= 2;
@@ -140,7 +140,7 @@ TEST(IngestPlan, CutsEntriesIntoChunks) {
   EXPECT_EQ(encode_sizes(sizes, 1).zstd_level, 3);
   sizes.line_bits = 65;
   sizes.packs_in_memory = true;
-  EXPECT_TRUE(encode_sizes(sizes, 1).has_key);
+  EXPECT_TRUE(encode_sizes(sizes, 1).has_high_word);
   EXPECT_EQ(encode_sizes(sizes, 1).zstd_level, 0) << "in memory nothing is compressed";
 }
 
@@ -159,8 +159,11 @@ TEST(EncodePlan, KeepsItsMemoryAndMoreNeverGivesFewerChunksAtOnce) {
   for (const std::uint64_t chunk_nnz : {1, 255, 256, 257, 4096, 100'000}) {
     for (const int threads : {1, 2, 7}) {
       for (const int zstd_level : {0, 3}) {
-        const EncodeSizes sizes{
-            .has_key = true, .chunk_nnz = chunk_nnz, .chunk_count = 5, .zstd_level = zstd_level, .threads = threads};
+        const EncodeSizes sizes{.has_high_word = true,
+                                .chunk_nnz = chunk_nnz,
+                                .chunk_count = 5,
+                                .zstd_level = zstd_level,
+                                .threads = threads};
         const std::uint64_t min_bytes = encode_bytes(sizes, {1, false});
         EXPECT_EQ(plan_encode(sizes, min_bytes - 1), std::nullopt);
         std::uint64_t chunks_before = 0;
@@ -237,18 +240,19 @@ struct EndOfInput {
 
   std::uint64_t planned_bytes(const EncodeSizes& encode) const {
     // Decoded, and packed at most.
-    const std::uint64_t block = encode.has_key ? 98'304 + 99'240 : read_one_run;
+    const std::uint64_t block = encode.has_high_word ? 98'304 + 99'240 : read_one_run;
     const std::uint64_t merging =
         merge.window_blocks > 0 ? parallel_merge_bytes(encode, runs, merge.window_blocks) : runs.spilled_count * block;
-    return merging + runs.last_entries * (encode.has_key ? 24 : 16) + encode_bytes(encode, merge.encode);
+    return merging + runs.last_entries * (encode.has_high_word ? 24 : 16) + encode_bytes(encode, merge.encode);
   }
 };
 
 TEST(MergePlan, KeepsItsMemoryAndMoreNeverGivesFewerChunksAtOnce) {
-  for (const bool has_key : {false, true}) {
+  for (const bool has_high_word : {false, true}) {
     for (const int threads : {1, 2, 5}) {
       for (const std::uint64_t spilled : {0, 1, 2, 9}) {
-        const EncodeSizes encode{.has_key = has_key, .chunk_nnz = 20'000, .chunk_count = 8, .threads = threads};
+        const EncodeSizes encode{
+            .has_high_word = has_high_word, .chunk_nnz = 20'000, .chunk_count = 8, .threads = threads};
         const RunSizes runs{.spilled_count = spilled, .index_bytes = 4096, .last_entries = 70'001};
         std::uint64_t chunks_before = 0;
         bool merged_in_parallel = false;
@@ -275,7 +279,7 @@ TEST(IngestPlan, RefusalsNameABudgetThatThenWorks) {
     sizes.threads = std::array{1, 2, 16}[combination / 3 % 3];
     sizes.chunk_nnz = std::array{1, 256, 20'000, 1'000'000}[combination / 9 % 4];
     sizes.zstd_level = 3;
-    IngestBudget budget{.relabelling_bytes = 12'345, .key_bytes = 6789};
+    IngestBudget budget{.reordering_bytes = 12'345, .key_bytes = 6789};
     budget.reader_bytes = combination < 36 ? 0 : 50'000'000;
     const std::uint64_t likely = likely_entries(sizes, 100'000);
 

@@ -131,7 +131,7 @@ TEST(MemoryTensor, TakesBothWidthsAndMissingValues) {
   EXPECT_EQ(bytes_of(without_values), expected);
 }
 
-TEST(MemoryTensor, FoldsDuplicatesByThePolicy) {
+TEST(MemoryTensor, CoalescesDuplicatesByThePolicy) {
   const std::vector<std::uint32_t> rows = {0, 1, 0, 0};
   const std::vector<double> values = {0.5, 4, -3, 0.25};
   const CoordinateArrays arrays{{rows, rows}, values};

@@ -14,7 +14,7 @@ namespace {
 
 class ResumedStates : public testing::Test {
  protected:
-  // A checkpoint of three sweeps; the first number is that of the relabelled modes.
+  // A checkpoint of three sweeps; the first number is that of the reordered modes.
   ModelFileReader checkpoint(const std::vector<double>& numbers, const std::vector<std::string>& matrices = {}) const {
     ModelFile model;
     model.shape = {2, 3};
@@ -56,7 +56,7 @@ TEST_F(ResumedStates, GiveTheirNumbersInOrderAndTheRowsOfTheirMatrices) {
   ResumedState state(file, path_);
 
   state.require(3, {"first", "second"});
-  EXPECT_EQ(state.relabelled_modes(), 0);
+  EXPECT_EQ(state.reordered_modes(), 0);
   EXPECT_EQ(state.sweeps(), 3);
   EXPECT_TRUE(state.has_matrices());
   EXPECT_EQ(state.next_count("a", 7), 7);

@@ -41,7 +41,7 @@ struct CollectedPredictions {
   std::vector<std::vector<std::uint64_t>> points;
   std::vector<double> values;
   std::vector<double> model;
-  std::vector<double> ratios;
+  std::vector<double> deviances;
 
   PredictionSink sink() {
     return [this](const PredictionBlock& block) {
@@ -52,7 +52,7 @@ struct CollectedPredictions {
       }
       values.insert(values.end(), block.values.begin(), block.values.end());
       model.insert(model.end(), block.model.begin(), block.model.end());
-      ratios.insert(ratios.end(), block.ratios.begin(), block.ratios.end());
+      deviances.insert(deviances.end(), block.deviances.begin(), block.deviances.end());
     };
   }
 };

@@ -25,7 +25,7 @@ void expect_predictions(const CpdModel& model, const CoordinateTensor& tensor, c
     const double expected = value_by_loop(model, tensor.points[i]);
     ASSERT_NEAR(actual.model[i], expected, 1e-13 * model.rank) << i;
     const double residual = tensor.values[i] - expected;
-    ASSERT_NEAR(actual.ratios[i], residual * residual, 1e-11 * (1 + residual * residual)) << i;
+    ASSERT_NEAR(actual.deviances[i], residual * residual, 1e-11 * (1 + residual * residual)) << i;
   }
 }
 
@@ -71,19 +71,19 @@ TEST_F(FourModes, TheSummaryIsThatOfTheEntries) {
   CollectedPredictions all;
   const PredictSummary summary = predict_text(all, {.loss = Loss{LossKind::poisson}});
 
-  double squares = 0, magnitudes = 0, ratios = 0;
+  double squares = 0, magnitudes = 0, deviances = 0;
   std::vector<double> residuals;
   for (std::size_t i = 0; i < all.values.size(); ++i) {
     residuals.push_back(all.values[i] - all.model[i]);
     squares += residuals[i] * residuals[i];
     magnitudes += std::abs(residuals[i]);
-    ratios += all.ratios[i];
+    deviances += all.deviances[i];
   }
   EXPECT_NEAR(summary.sum_of_squares, squares, 1e-9 * squares);
   EXPECT_NEAR(summary.rmse(), std::sqrt(squares / 5000), 1e-9);
   EXPECT_NEAR(summary.mean_absolute_error(), magnitudes / 5000, 1e-9);
-  EXPECT_NEAR(summary.sum_of_ratios, ratios, 1e-9 * ratios);
-  EXPECT_EQ(summary.max_ratio, *std::ranges::max_element(all.ratios));
+  EXPECT_NEAR(summary.sum_of_deviances, deviances, 1e-9 * deviances);
+  EXPECT_EQ(summary.max_deviance, *std::ranges::max_element(all.deviances));
   EXPECT_EQ(summary.min_residual, *std::ranges::min_element(residuals));
   EXPECT_EQ(summary.max_residual, *std::ranges::max_element(residuals));
   EXPECT_EQ(summary.min_model, *std::ranges::min_element(all.model));
@@ -101,9 +101,9 @@ TEST_F(FourModes, ThreadsAndMemoryChangeNoBitOfAnEntry) {
   const PredictSummary of_little = predict_text(little, {.memory_bytes = 4 << 20, .threads = 1});
 
   EXPECT_EQ(one.model, five.model);
-  EXPECT_EQ(one.ratios, five.ratios);
+  EXPECT_EQ(one.deviances, five.deviances);
   EXPECT_EQ(of_one.sum_of_squares, of_five.sum_of_squares);
-  EXPECT_EQ(of_one.sum_of_ratios, of_five.sum_of_ratios);
+  EXPECT_EQ(of_one.sum_of_deviances, of_five.sum_of_deviances);
   EXPECT_EQ(of_one.sum_of_squares, of_little.sum_of_squares);
   EXPECT_EQ(one.model, little.model);
   EXPECT_EQ(one.points, little.points);
@@ -112,17 +112,17 @@ TEST_F(FourModes, ThreadsAndMemoryChangeNoBitOfAnEntry) {
 TEST_F(FourModes, TheWorstAreThoseOfASort) {
   CollectedPredictions all;
   predict_text(all);
-  std::vector<std::size_t> order(all.ratios.size());
+  std::vector<std::size_t> order(all.deviances.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return all.ratios[a] > all.ratios[b]; });
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return all.deviances[a] > all.deviances[b]; });
 
   CollectedPredictions worst;
   const PredictSummary summary = predict_text(worst, {.top = 100});
 
-  ASSERT_EQ(worst.ratios.size(), 100u);
+  ASSERT_EQ(worst.deviances.size(), 100u);
   for (std::size_t i = 0; i < 100; ++i) {
     EXPECT_EQ(worst.points[i], all.points[order[i]]);
-    EXPECT_EQ(worst.ratios[i], all.ratios[order[i]]);
+    EXPECT_EQ(worst.deviances[i], all.deviances[order[i]]);
     EXPECT_EQ(worst.model[i], all.model[order[i]]);
     EXPECT_EQ(worst.values[i], all.values[order[i]]);
   }
@@ -130,9 +130,9 @@ TEST_F(FourModes, TheWorstAreThoseOfASort) {
   EXPECT_EQ(summary.written_entries, 100u);
 }
 
-TEST_F(FourModes, ARelabelledContainerHasItsOwnIndices) {
+TEST_F(FourModes, AReorderedContainerHasItsOwnIndices) {
   ingest_files({text_}, folder_ / "plain.blco", {.shape = shape_});
-  ingest_files({text_}, folder_ / "relabelled.blco", {.shape = shape_, .relabel = Relabel::frequency});
+  ingest_files({text_}, folder_ / "reordered.blco", {.shape = shape_, .reorder = Reorder::frequency});
   const auto as_pairs = [&](const std::filesystem::path& file) {
     CollectedPredictions all;
     predict(model_, file, all.sink());
@@ -141,7 +141,7 @@ TEST_F(FourModes, ARelabelledContainerHasItsOwnIndices) {
     return values;
   };
 
-  EXPECT_EQ(as_pairs(folder_ / "relabelled.blco"), as_pairs(folder_ / "plain.blco"));
+  EXPECT_EQ(as_pairs(folder_ / "reordered.blco"), as_pairs(folder_ / "plain.blco"));
 }
 
 TEST_F(FourModes, TensorsInMemoryAreEntriesToo) {
@@ -200,7 +200,7 @@ TEST_F(FourModes, LinesMayHaveNoValues) {
 
   EXPECT_EQ(all.points, tensor_.points);
   EXPECT_TRUE(all.values.empty());
-  EXPECT_TRUE(all.ratios.empty());
+  EXPECT_TRUE(all.deviances.empty());
   EXPECT_NEAR(all.model[4999], value_by_loop(model_, tensor_.points[4999]), 1e-12);
   EXPECT_FALSE(summary.has_values);
   expect_error(ErrorKind::invalid_argument, "`top` needs values",
@@ -214,7 +214,7 @@ TEST_F(FourModes, ModelsBelowZeroAreImpossibleForCounts) {
   const PredictSummary summary = predict(model_, text_, {}, {.loss = Loss{LossKind::poisson}});
 
   EXPECT_EQ(summary.impossible_entries, 5000u);
-  EXPECT_TRUE(std::isinf(summary.sum_of_ratios));
+  EXPECT_TRUE(std::isinf(summary.sum_of_deviances));
 }
 
 TEST_F(FourModes, RefusesValuesThatTheLossDoesNotTake) {
@@ -235,10 +235,10 @@ TEST_F(FourModes, AZeroHasNoRatioWhereTheLossTakesNumbersAbove0) {
     ASSERT_EQ(all.model.size(), 3u);
     EXPECT_NEAR(all.model[1], value_by_loop(model_, {1, 1, 1, 1}), 1e-12);
     EXPECT_EQ(all.values[1], 0);
-    EXPECT_TRUE(std::isnan(all.ratios[1]));
-    EXPECT_EQ(summary.entries_without_ratio, 1u);
-    EXPECT_EQ(summary.sum_of_ratios, of_positive.sum_of_ratios);
-    EXPECT_EQ(summary.max_ratio, of_positive.max_ratio);
+    EXPECT_TRUE(std::isnan(all.deviances[1]));
+    EXPECT_EQ(summary.entries_without_deviance, 1u);
+    EXPECT_EQ(summary.sum_of_deviances, of_positive.sum_of_deviances);
+    EXPECT_EQ(summary.max_deviance, of_positive.max_deviance);
     EXPECT_NEAR(summary.sum_of_squares, of_positive.sum_of_squares + all.model[1] * all.model[1], 1e-9);
     EXPECT_EQ(worst.values.size(), 2u);
   }
@@ -259,7 +259,7 @@ TEST_F(FourModes, AModelInAFilePredictsAsInMemory) {
   predict(folder_ / "model.h5", text_, of_file.sink());
 
   EXPECT_EQ(of_file.model, of_memory.model);
-  EXPECT_EQ(of_file.ratios, of_memory.ratios);
+  EXPECT_EQ(of_file.deviances, of_memory.deviances);
 }
 
 // By labels of many sizes; the least budget that a message names suffices.

@@ -15,25 +15,25 @@ class HowMany : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(HowMany, AreThoseOfAStableSort) {
   std::mt19937_64 random(11);
-  std::vector<double> ratios;
+  std::vector<double> deviances;
   // Few distinct numbers, so that most are ties.
-  for (int i = 0; i < 1000; ++i) ratios.push_back(static_cast<double>(random() % 20));
-  ratios[500] = ratios[900] = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 1000; ++i) deviances.push_back(static_cast<double>(random() % 20));
+  deviances[500] = deviances[900] = std::numeric_limits<double>::infinity();
 
   WorstEntries worst(2, GetParam());
-  for (std::uint64_t i = 0; i < ratios.size(); ++i) {
-    worst.add(std::vector<std::uint64_t>{i, i + 7}, static_cast<double>(i), -static_cast<double>(i), ratios[i]);
+  for (std::uint64_t i = 0; i < deviances.size(); ++i) {
+    worst.add(std::vector<std::uint64_t>{i, i + 7}, static_cast<double>(i), -static_cast<double>(i), deviances[i]);
   }
   const auto sorted = worst.sort();
 
-  std::vector<std::size_t> expected(ratios.size());
+  std::vector<std::size_t> expected(deviances.size());
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = i;
-  std::ranges::stable_sort(expected, [&](std::size_t a, std::size_t b) { return ratios[a] > ratios[b]; });
-  ASSERT_EQ(sorted.size(), std::min<std::size_t>(GetParam(), ratios.size()));
+  std::ranges::stable_sort(expected, [&](std::size_t a, std::size_t b) { return deviances[a] > deviances[b]; });
+  ASSERT_EQ(sorted.size(), std::min<std::size_t>(GetParam(), deviances.size()));
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     EXPECT_EQ(worst.point(sorted[i])[0], expected[i]) << i;
     EXPECT_EQ(worst.point(sorted[i])[1], expected[i] + 7) << i;
-    EXPECT_EQ(sorted[i].ratio, ratios[expected[i]]);
+    EXPECT_EQ(sorted[i].deviance, deviances[expected[i]]);
     EXPECT_EQ(sorted[i].value, static_cast<double>(expected[i]));
     EXPECT_EQ(sorted[i].model, -static_cast<double>(expected[i]));
   }

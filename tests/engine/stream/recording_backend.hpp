@@ -25,9 +25,9 @@ class RecordingBackend final : public Backend {
  public:
   std::vector<std::uint64_t> submitted;  // in this pass
   std::vector<ChunkView> kept;
-  std::set<int> lanes;                   // that chunks came through
+  std::set<int> slots;                   // that chunks came through
   std::optional<std::uint64_t> fail_at;  // a chunk
-  std::uint64_t finished_bytes = 0;      // of index payloads that were still whole when the lane was waited for
+  std::uint64_t finished_bytes = 0;      // of index payloads that were still whole when the slot was waited for
   std::uint64_t link_bytes = 0;          // of payloads that went to the device
   std::uint64_t host_bytes_left = ~std::uint64_t{0};   // that allocate_host gives
   std::uint64_t max_buffer_bytes = ~std::uint64_t{0};  // of one allocation
@@ -47,27 +47,27 @@ class RecordingBackend final : public Backend {
   void load_dual(int, std::uint64_t, std::span<const double>) override {}
   void store_dual(int, std::uint64_t, std::span<double>) const override {}
   void begin_pass(const PassRequest&) override { submitted.clear(); }
-  void submit(int lane, const ChunkView& chunk) override {
+  void submit(int slot, const ChunkView& chunk) override {
     if (fail_at == chunk.number) throw std::runtime_error("the device failed");
     submitted.push_back(chunk.number);
-    stage(lane, chunk);
+    stage(slot, chunk);
     if (executor != nullptr) {
       executor->run(5, [&](std::size_t) { check(chunk); });
     }
   }
-  void wait_lane(int lane) override {
+  void wait_slot(int slot) override {
     const std::lock_guard lock(mutex_);
-    const auto chunk = staged_.find(lane);
+    const auto chunk = staged_.find(slot);
     if (chunk == staged_.end()) return;
     check(chunk->second);
     finished_bytes += chunk->second[Column::index].size();
     staged_.erase(chunk);
   }
-  ResidentId keep(int lane, const ChunkView& chunk, ResidentForm form) override {
+  ResidentId keep(int slot, const ChunkView& chunk, ResidentForm form) override {
     check(chunk);
     kept.push_back(chunk);
     forms_.push_back(form);
-    if (form != ResidentForm::packed) stage(lane, chunk);
+    if (form != ResidentForm::packed) stage(slot, chunk);
     return kept.size() - 1;
   }
   void submit_resident(ResidentId id) override {
@@ -80,7 +80,7 @@ class RecordingBackend final : public Backend {
     link_bytes += bytes_of(chunk);
   }
   void finish_pass() override {
-    for (const int lane : lanes) wait_lane(lane);
+    for (const int slot : slots) wait_slot(slot);
     const std::lock_guard lock(mutex_);
     for (const ChunkView& chunk : from_packed_) check(chunk);
     from_packed_.clear();
@@ -114,16 +114,16 @@ class RecordingBackend final : public Backend {
     return chunk.contiguous().size();
   }
 
-  // If the buffer was refilled before wait_lane(), it holds another chunk by now.
+  // If the buffer was refilled before wait_slot(), it holds another chunk by now.
   static void check(const ChunkView& chunk) {
     check_payload(chunk[Column::index], chunk.nnz);
     check_payload(chunk[Column::value], chunk.nnz);
   }
 
-  void stage(int lane, const ChunkView& chunk) {
+  void stage(int slot, const ChunkView& chunk) {
     const std::lock_guard lock(mutex_);
-    lanes.insert(lane);
-    staged_[lane] = chunk;
+    slots.insert(slot);
+    staged_[slot] = chunk;
     link_bytes += bytes_of(chunk);
   }
 
@@ -133,7 +133,7 @@ class RecordingBackend final : public Backend {
       return at >= memory.data() && at < memory.data() + memory.size();
     };
     const std::lock_guard lock(mutex_);
-    for (const auto& [lane, chunk] : staged_) {
+    for (const auto& [slot, chunk] : staged_) {
       if (lies_there(chunk)) return true;
     }
     for (const ChunkView& chunk : from_packed_) {
@@ -144,7 +144,7 @@ class RecordingBackend final : public Backend {
 
   std::vector<ResidentForm> forms_;
   std::mutex mutex_;
-  std::map<int, ChunkView> staged_;  // per lane
+  std::map<int, ChunkView> staged_;  // per slot
   std::vector<ChunkView> from_packed_;
 };
 

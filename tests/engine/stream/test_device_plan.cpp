@@ -53,12 +53,12 @@ PlanRequest request_of(std::vector<std::uint64_t> shape, int rank) {
 TEST(DevicePlan, SharesEightGibibytesOutForATensorOfSixtyGigabytes) {
   const Plan plan = make_plan(sixty_gigabytes(), request_of({5'000'000, 20'000, 300}, 32));
 
-  // Two matrices of five million rows, the factor and the output, and the short ones; then 96 MiB for lanes, the
+  // Two matrices of five million rows, the factor and the output, and the short ones; then 96 MiB for slots, the
   // workspace of cuBLAS and all the rest.
   const std::uint64_t matrices = (2 * 5'000'000 + 20'000 + 300) * std::uint64_t{32 * 8};
   const std::uint64_t of_chunk = 15'626 * 256 + 3 * 256;  // 4,000,000 / 256 is 15,625
   EXPECT_EQ(plan.readers, 8);
-  EXPECT_EQ(plan.lanes, 10);
+  EXPECT_EQ(plan.slots, 10);
   EXPECT_LE(count_tier(plan, Tier::device), (8 * gibibyte - matrices) / chunk_payload_bytes);
   EXPECT_GE(count_tier(plan, Tier::device), (8 * gibibyte - matrices - 3 * (gibibyte >> 5)) / of_chunk);
   EXPECT_LE(plan.device_planned_bytes, 8 * gibibyte);
@@ -90,7 +90,7 @@ TEST(DevicePlan, KeepsCopiesOfTheOutputForModesShorterThanTheMultiprocessors) {
 
   EXPECT_EQ(make_plan(tensor, with_short_mode).private_bytes, 7 * 107 * std::uint64_t{16 * 8} / 512 * 512);
   EXPECT_EQ(make_plan(tensor, without).private_bytes, 0);
-  with_short_mode.device->resolution = Resolution::register_based;
+  with_short_mode.device->conflict_resolution = ConflictResolution::register_based;
   EXPECT_EQ(make_plan(tensor, with_short_mode).private_bytes, 0);
 }
 
@@ -99,7 +99,7 @@ TEST(DevicePlan, StreamsEverythingAtTheMinimumAndNamesItBelow) {
   request.device->budget_bytes = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
 
   const Plan minimum = make_plan(sixty_gigabytes(), request);
-  EXPECT_EQ(minimum.lanes, 2);
+  EXPECT_EQ(minimum.slots, 2);
   EXPECT_EQ(count_tier(minimum, Tier::device), 0);
   EXPECT_EQ(minimum.link_bytes_per_pass, chunk_count * chunk_payload_bytes);
   EXPECT_EQ(minimum.device_planned_bytes, request.device->budget_bytes);
@@ -139,8 +139,8 @@ TEST(DevicePlan, HasAReaderForEveryThreadAndALaneForEveryReader) {
     const Plan plan = make_plan(sixty_gigabytes(), request);
 
     EXPECT_EQ(plan.readers, readers);
-    EXPECT_EQ(plan.lanes, readers + 2);
-    EXPECT_EQ(cuda_config(request, plan).lanes, plan.lanes);
+    EXPECT_EQ(plan.slots, readers + 2);
+    EXPECT_EQ(cuda_config(request, plan).slots, plan.slots);
     EXPECT_LE(plan.planned_bytes, request.budget_bytes);
     EXPECT_LE(plan.device_planned_bytes, request.device->budget_bytes);
   }
@@ -160,7 +160,7 @@ TEST(DevicePlan, SmallBudgetsHaveFewerReaders) {
       const Plan plan = make_plan(sixty_gigabytes(), small);
 
       EXPECT_GE(plan.readers, readers_before);
-      EXPECT_GE(plan.lanes, plan.readers == 1 ? 2 : plan.readers + 1);
+      EXPECT_GE(plan.slots, plan.readers == 1 ? 2 : plan.readers + 1);
       EXPECT_LE(plan.planned_bytes, small.budget_bytes);
       EXPECT_LE(plan.device_planned_bytes, small.device->budget_bytes);
       readers_before = plan.readers;
@@ -169,11 +169,11 @@ TEST(DevicePlan, SmallBudgetsHaveFewerReaders) {
   }
 }
 
-// Copies of short modes' outputs and previous factors come before lanes, which share what is left.
+// Copies of short modes' outputs and previous factors come before slots, which share what is left.
 TEST(DevicePlan, LanesThatAreAskedForKeepWithinTheBudget) {
   PlanRequest request = request_of({5'000'000, 100, 100}, 32);
   request.want_previous = true;
-  request.device->lanes = 64;
+  request.device->slots = 64;
   const std::uint64_t minimum = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
 
   for (const std::uint64_t more : {10, 50, 150, 250, 400, 6000}) {
@@ -183,10 +183,10 @@ TEST(DevicePlan, LanesThatAreAskedForKeepWithinTheBudget) {
     EXPECT_LE(plan.device_planned_bytes, request.device->budget_bytes);
     EXPECT_LE(plan.resident_bytes, more << 20);
   }
-  EXPECT_EQ(make_plan(sixty_gigabytes(), request).lanes, 64);
+  EXPECT_EQ(make_plan(sixty_gigabytes(), request).slots, 64);
 }
 
-// So that a pass can be measured with lanes and all else as in device memory, but chunks streamed.
+// So that a pass can be measured with slots and all else as in device memory, but chunks streamed.
 TEST(DevicePlan, SharesLimitWhatStaysAndNothingElse) {
   PlanRequest request = request_of({50'000, 20'000, 300}, 32);
   request.device->budget_bytes = 80 * gibibyte;
@@ -202,7 +202,7 @@ TEST(DevicePlan, SharesLimitWhatStaysAndNothingElse) {
       const double off_device = (1 - device) * chunk_count;
       EXPECT_NEAR(static_cast<double>(count_tier(plan, Tier::device)), device * chunk_count, 1);
       EXPECT_NEAR(static_cast<double>(count_tier(plan, Tier::packed)), host * off_device, 1);
-      EXPECT_EQ(plan.lanes, ample.lanes);
+      EXPECT_EQ(plan.slots, ample.slots);
       EXPECT_EQ(plan.device_planned_bytes - plan.resident_bytes, ample.device_planned_bytes - ample.resident_bytes);
     }
   }
@@ -232,7 +232,7 @@ class MovedBytes : public testing::Test {
     const Plan ample = make_plan(tensor, request);
     double packed = 0;
     for (const ChunkSizes& chunk : tensor.chunks) packed += static_cast<double>(chunk.buffer_bytes);
-    // Beyond the minimum there are also two more lanes.
+    // Beyond the minimum there are also two more slots.
     request.device->budget_bytes = ample.device_planned_bytes - ample.resident_bytes +
                                    static_cast<std::uint64_t>(device_share * static_cast<double>(ample.resident_bytes));
     request.budget_bytes = ample.minimum_bytes + static_cast<std::uint64_t>(host_share * packed);

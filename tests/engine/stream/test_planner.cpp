@@ -53,7 +53,7 @@ TEST_F(Planner, StreamsEverythingAtTheMinimumAndRefusesOneByteLess) {
   const Plan smallest = plan(minimum());
 
   EXPECT_EQ(count_tier(smallest, Tier::streamed), 40);
-  EXPECT_EQ(smallest.lanes, 2);
+  EXPECT_EQ(smallest.slots, 2);
   try {
     plan(minimum() - 1);
     FAIL() << "accepted a budget below the smallest";

@@ -32,13 +32,13 @@ class StreamerTest : public testing::TestWithParam<Reading> {
     reader_.emplace(file_);
   }
 
-  Plan plan_of(std::vector<Tier> tiers, int lanes, int readers) const {
+  Plan plan_of(std::vector<Tier> tiers, int slots, int readers) const {
     Plan plan;
     plan.tiers = std::move(tiers);
-    plan.lanes = lanes;
+    plan.slots = slots;
     plan.readers = readers;
     for (std::uint64_t c = 0; c < plan.tiers.size(); ++c) {
-      plan.lane_bytes = std::max(plan.lane_bytes, reader_->buffer_bytes(c));
+      plan.slot_bytes = std::max(plan.slot_bytes, reader_->buffer_bytes(c));
       plan.scratch_bytes = std::max(plan.scratch_bytes, reader_->scratch_bytes(c));
     }
     return plan;
@@ -77,8 +77,8 @@ class StreamerTest : public testing::TestWithParam<Reading> {
 };
 
 TEST_P(StreamerTest, SubmitsEveryChunkOnceInTheOrderOfThePass) {
-  for (const auto& [lanes, readers] : {std::pair{2, 1}, {2, 2}, {4, 2}, {3, 3}, {1, 1}, {12, 10}}) {
-    const Plan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), lanes, readers);
+  for (const auto& [slots, readers] : {std::pair{2, 1}, {2, 2}, {4, 2}, {3, 3}, {1, 1}, {12, 10}}) {
+    const Plan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), slots, readers);
     RecordingBackend backend;
     backend.executor = jobs();
     backend.executor = jobs();
@@ -93,8 +93,8 @@ TEST_P(StreamerTest, SubmitsEveryChunkOnceInTheOrderOfThePass) {
     for (std::uint64_t c = 0; c < reader_->info().chunk_count(); ++c)
       index_bytes += reader_->extents(c)[0].payload_bytes;
     EXPECT_EQ(streamer.bytes_read(), 3 * stored_bytes());
-    EXPECT_EQ(backend.lanes.size(), static_cast<std::size_t>(lanes));
-    EXPECT_EQ(backend.finished_bytes, 3 * index_bytes) << "a lane was filled again without being waited for";
+    EXPECT_EQ(backend.slots.size(), static_cast<std::size_t>(slots));
+    EXPECT_EQ(backend.finished_bytes, 3 * index_bytes) << "a slot was filled again without being waited for";
   }
 }
 
@@ -157,7 +157,7 @@ TEST_P(StreamerTest, StreamsThePackedChunksThatFindNoMemory) {
   }
   RecordingBackend backend;
   backend.executor = jobs();
-  backend.host_bytes_left = 3 * given.lane_bytes + packed_bytes / 2;
+  backend.host_bytes_left = 3 * given.slot_bytes + packed_bytes / 2;
   Streamer streamer(*reader_, given, backend, jobs());
   const Plan& plan = streamer.plan();
 

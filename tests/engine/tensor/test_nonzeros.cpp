@@ -72,14 +72,14 @@ CoordinateTensor rows_of(const NonzeroColumns& columns) {
 struct StoredCase {
   std::vector<std::uint64_t> shape;
   std::size_t nnz;
-  Relabel relabel = Relabel::none;
+  Reorder reorder = Reorder::none;
 };
 
 // 20 chunks or one, of 1000 nonzeros; the last is shorter.
 class Nonzeros : public testing::TestWithParam<StoredCase> {
  protected:
   IngestOptions options() const {
-    return {.shape = GetParam().shape, .relabel = GetParam().relabel, .chunk_nnz = 1000};
+    return {.shape = GetParam().shape, .reorder = GetParam().reorder, .chunk_nnz = 1000};
   }
 
   // In a file, and in memory.
@@ -101,11 +101,11 @@ const std::vector<std::uint64_t> wide_shape(4, two_to(18));  // 72 bits: many ke
 INSTANTIATE_TEST_SUITE_P(Stored, Nonzeros,
                          testing::Values(StoredCase{{30, 40, 50}, 19'500}, StoredCase{{5000}, 1},
                                          StoredCase{wide_shape, 19'500},
-                                         StoredCase{{300, 40, 50}, 19'500, Relabel::frequency},
-                                         StoredCase{wide_shape, 5000, Relabel::frequency}));
+                                         StoredCase{{300, 40, 50}, 19'500, Reorder::frequency},
+                                         StoredCase{wide_shape, 5000, Reorder::frequency}));
 
 TEST_P(Nonzeros, ComeInTheOrderOfTheirLines) {
-  const bool is_relabelled = GetParam().relabel != Relabel::none;
+  const bool is_reordered = GetParam().reorder != Reorder::none;
   const CoordinateTensor expected = sorted(input_);
   for (const auto& tensor : tensors()) {
     for (const int threads : {1, 3}) {
@@ -118,7 +118,7 @@ TEST_P(Nonzeros, ComeInTheOrderOfTheirLines) {
 
       for_each_nonzero(*tensor, visit, {.threads = threads});
 
-      if (is_relabelled) {  // then lines are those of the new numbers
+      if (is_reordered) {  // then lines are those of the new numbers
         EXPECT_EQ(actual.points.size(), expected.points.size());
         EXPECT_EQ(as_map(actual), summed(input_));
       } else {

@@ -40,7 +40,7 @@ class VerifyTensor : public testing::TestWithParam<Coordinates> {
     for (const Coordinates& point : tensor_.coordinates) {
       const LineIndex line = layout.linearize(point);
       tensor_.columns.low.push_back(line.low);
-      if (layout.has_key()) tensor_.columns.key.push_back(line.key);
+      if (layout.has_high_word()) tensor_.columns.key.push_back(line.key);
     }
     tensor_.info.sum_of_squares = 0;
     for (const double value : tensor_.columns.value) tensor_.info.sum_of_squares += value * value;

@@ -88,7 +88,7 @@ inline StoredTensor random_tensor(const TensorSpec& spec, std::uint64_t seed = 7
   std::sort(lines.begin(), lines.end());
   for (const auto& [line, coordinates] : lines) {
     tensor.columns.low.push_back(line.low);
-    if (layout.has_key()) tensor.columns.key.push_back(line.key);
+    if (layout.has_high_word()) tensor.columns.key.push_back(line.key);
     tensor.columns.value.push_back(random_value(spec.values, random));
     tensor.info.sum_of_squares += tensor.columns.value.back() * tensor.columns.value.back();
     tensor.coordinates.push_back(coordinates);
@@ -180,7 +180,7 @@ inline void read_chunk_into(const ContainerReader& reader, std::uint64_t number,
                               : read_pieces(*reader.begin_read(number, buffers.buffer(), buffers.scratch));
   const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
   add(columns.low, decode_column<std::uint64_t>(chunk, Column::index));
-  add(columns.key, decode_column<std::uint64_t>(chunk, Column::key));
+  add(columns.key, decode_column<std::uint64_t>(chunk, Column::high_word));
   if (chunk[Column::value].empty()) {
     columns.value.insert(columns.value.end(), chunk.nnz, 1.0);
   } else {

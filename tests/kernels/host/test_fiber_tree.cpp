@@ -128,8 +128,8 @@ TEST(FiberTrees, AddUpChunksWithKeys) {
   CooTensor tensor = random_tensor({.shape = near, .nnz = 6000, .seed = 5});
   tensor.shape.assign(5, 8192);
   for (std::size_t i = 0; i < tensor.coordinates.size(); ++i) tensor.coordinates[i] += 8192 - near[i % 5];
-  tensor = fold(tensor);
-  ASSERT_TRUE(TensorLayout(tensor.shape).has_key());
+  tensor = coalesce(tensor);
+  ASSERT_TRUE(TensorLayout(tensor.shape).has_high_word());
 
   expect_right_trees<double>(tensor, 3, 3, 1e-12);
 }
@@ -143,7 +143,7 @@ TEST(FiberTrees, HaveTheModeOfTheLongestFibersAsLeaves) {
       tensor.values.push_back(1.0);
     }
   }
-  tensor = fold(tensor);
+  tensor = coalesce(tensor);
   TreeCase chunk(tensor, encode_chunk(tensor, 0, tensor.nnz(), 0), 2);
 
   const auto tree = chunk.tree();

@@ -155,7 +155,7 @@ TEST(HostBackend, UpdatesRowsAlikeOnAnyNumberOfThreads) {
     tensor.coordinates.insert(tensor.coordinates.end(), {row, row % 3});
     tensor.values.push_back(1.0 + static_cast<double>(row % 7));
   }
-  const auto chunks = encode(fold(tensor), 5000);
+  const auto chunks = encode(coalesce(tensor), 5000);
   const auto factors = random_factors(tensor.shape, 9, 2);
   std::vector<double> system(81, 0.25);
   for (std::size_t r = 0; r < 9; ++r) system[r * 10] = 2.0 + static_cast<double>(r);
@@ -254,7 +254,7 @@ TEST(HostBackend, FinishesAPassWhoseChunkFailedInABlockOfRows) {
 
 TEST(HostBackend, KeepsAMixedSolutionBeyondTheRangeOfFloatUntilItIsNormalised) {
   for (const double size : {1e-60, 1e60}) {
-    const CooTensor tensor = fold({{4, 2}, {0, 0, 1, 1, 3, 0}, {3 * size, -4 * size, 12 * size}});
+    const CooTensor tensor = coalesce({{4, 2}, {0, 0, 1, 1, 3, 0}, {3 * size, -4 * size, 12 * size}});
     for (const int threads : {0, 2}) {
       BackendUnderTest backend({threads, Precision::mixed}, tensor.shape, 1);
       backend.load({{std::vector<double>(4, 1.0), std::vector<double>(2, 1.0)}});

@@ -264,14 +264,14 @@ TEST_F(AprBudgets, NarrowFactorsChangeItLittle) {
   }
 }
 
-TEST_F(AprBudgets, ARelabelledTensorGivesTheSameModel) {
+TEST_F(AprBudgets, AReorderedTensorGivesTheSameModel) {
   const CpdModel expected = fit_cpd(tensor_, {}, apr_options(3));
   const TemporaryFolder other;
-  const TensorFile relabelled = ingest_small_chunks(other, count_tensor({60, 50, 40}, 20'000),
-                                                    {.relabel = Relabel::frequency, .chunk_nnz = 1000});
-  ASSERT_FALSE(relabelled.summary().relabelled_modes.empty());
+  const TensorFile reordered = ingest_small_chunks(other, count_tensor({60, 50, 40}, 20'000),
+                                                   {.reorder = Reorder::frequency, .chunk_nnz = 1000});
+  ASSERT_FALSE(reordered.summary().reordered_modes.empty());
 
-  expect_same_cells(fit_cpd(relabelled, {}, apr_options(3)), expected, 1e-9);
+  expect_same_cells(fit_cpd(reordered, {}, apr_options(3)), expected, 1e-9);
 }
 
 TEST_F(AprBudgets, AResumedFitGoesOnWithTheSameBits) {

@@ -162,10 +162,10 @@ TEST_P(Gcp, EveryPrecisionAndSeveralThreadsReachTheSameObjective) {
   }
 }
 
-TEST_P(Gcp, ARelabelledTensorGivesTheSameModel) {
+TEST_P(Gcp, AReorderedTensorGivesTheSameModel) {
   const CpdModel expected = fit_cpd(ingest(counts_), {}, options(2));
 
-  const CpdModel actual = fit_cpd(ingest(counts_, {.relabel = Relabel::frequency}), {}, options(2));
+  const CpdModel actual = fit_cpd(ingest(counts_, {.reorder = Reorder::frequency}), {}, options(2));
 
   for (std::size_t n = 0; n < 3; ++n) {
     EXPECT_THAT(actual.factors[n], testing::Pointwise(testing::DoubleNear(1e-6), expected.factors[n]));

@@ -103,14 +103,14 @@ TEST_F(HeldOutEntries, OfOtherIndicesAreRefused) {
   };
   const TemporaryFolder other;
   const TensorFile longer = ingest_small_chunks(other, noisy_cells({60, 50, 41}, 500, 3));
-  const TensorFile relabelled = held_out(4, {.relabel = Relabel::frequency});
+  const TensorFile reordered = held_out(4, {.reorder = Reorder::frequency});
 
   EXPECT_EQ(complaint_of({.validation = &longer}),
             "`validation`: the held-out entries have the shape 60x50x41, but the tensor has the shape 60x50x40; ingest "
             "both with the same `IngestOptions.shape`");
-  EXPECT_EQ(complaint_of({.validation = &relabelled}),
+  EXPECT_EQ(complaint_of({.validation = &reordered}),
             "`validation`: mode 0 of the held-out entries is stored with other indices than that of the tensor; ingest "
-            "both with `IngestOptions.relabel = none`");
+            "both with `IngestOptions.reorder = none`");
   EXPECT_EQ(complaint_of({.cg_steps = 0}), "`cg_steps` must be at least 1");
 }
 

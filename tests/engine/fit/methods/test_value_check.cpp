@@ -56,15 +56,15 @@ TEST_F(ValueCheck, NamesThePlaceOfTheOnlyWrongValue) {
   }
 }
 
-TEST_F(ValueCheck, NamesThePlaceByTheIndicesOfTheInputAlsoOfARelabelledTensor) {
+TEST_F(ValueCheck, NamesThePlaceByTheIndicesOfTheInputAlsoOfAReorderedTensor) {
   CoordinateTensor tensor = counts({70, 80, 90});
   tensor.points.push_back({33, 44, 55});
   tensor.values.push_back(-1e9);
 
-  const TensorFile relabelled = ingest(tensor, {.relabel = Relabel::frequency});
+  const TensorFile reordered = ingest(tensor, {.reorder = Reorder::frequency});
 
-  ASSERT_FALSE(relabelled.summary().relabelled_modes.empty());
-  EXPECT_EQ(complaint(relabelled, is_count),
+  ASSERT_FALSE(reordered.summary().reordered_modes.empty());
+  EXPECT_EQ(complaint(reordered, is_count),
             "the value at (33, 44, 55), counted from 0, is -1e+09, but this test takes values of at least 0");
 }
 

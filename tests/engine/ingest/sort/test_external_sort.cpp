@@ -126,12 +126,12 @@ INSTANTIATE_TEST_SUITE_P(Spill, EverySpill,
                                          SpillCase{"key", {6, 1ull << 62, 40}, false}),
                          [](const auto& test) { return test.param.name; });
 
-TEST_F(SpillTest, RelabelsWhatWasSpilledAsMemoryDoes) {
+TEST_F(SpillTest, ReordersWhatWasSpilledAsMemoryDoes) {
   const CoordinateTensor tensor = random_coordinates({.shape = {300, 20'000, 60}, .nnz = 60'000, .seed = 16});
   const auto text = folder_.write("in.tns", as_text(tensor));
-  IngestOptions options{.memory_bytes = plenty, .relabel = Relabel::frequency, .chunk_nnz = sorted_chunk_nnz};
+  IngestOptions options{.memory_bytes = plenty, .reorder = Reorder::frequency, .chunk_nnz = sorted_chunk_nnz};
   const Job expected = run(text, options);
-  EXPECT_THAT(TensorFile(output_).summary().relabelled_modes, ElementsAre(0, 1, 2));
+  EXPECT_THAT(TensorFile(output_).summary().reordered_modes, ElementsAre(0, 1, 2));
 
   for (options.threads = 1; options.threads <= 2; ++options.threads) {
     for (const bool knows_shape : {false, true}) {
@@ -147,7 +147,7 @@ TEST_F(SpillTest, RelabelsWhatWasSpilledAsMemoryDoes) {
   }
 }
 
-TEST_F(SpillTest, FoldsByEveryPolicyAsMemoryDoes) {
+TEST_F(SpillTest, CoalescesByEveryPolicyAsMemoryDoes) {
   const CoordinateTensor tensor = random_coordinates({.shape = {30, 40, 50}, .nnz = 100'000, .seed = 12});
   const auto text = folder_.write("in.tns", as_text(tensor));
 
@@ -164,8 +164,8 @@ TEST_F(SpillTest, FoldsByEveryPolicyAsMemoryDoes) {
   }
 }
 
-// The first half would fold exactly run by run, were it alone.
-TEST_F(SpillTest, FoldsWholeNumbersThatFractionsFollowLeftToRight) {
+// The first half would coalesce exactly run by run, were it alone.
+TEST_F(SpillTest, CoalescesWholeNumbersThatFractionsFollowLeftToRight) {
   CoordinateTensor tensor = random_coordinates({.shape = {20, 20, 20}, .nnz = 100'000, .seed = 13, .counts = true});
   for (std::size_t i = 0; i < tensor.values.size(); ++i) {
     if (i % 30'000 > 20'000) tensor.values[i] /= 7;

@@ -1,4 +1,4 @@
-// Merging, on all threads by windows and on one, against a map that folds in input order.
+// Merging, on all threads by windows and on one, against a map that coalesces in input order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <random>
 
 #include "engine/common/thread_pool.hpp"
-#include "engine/ingest/sort/fold.hpp"
+#include "engine/ingest/sort/coalesce.hpp"
 #include "engine/ingest/sort/run_builder.hpp"
 #include "engine/ingest/sort/run_merge.hpp"
 #include "tests/temporary_folder.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t run_entries = 30'000;  // some blocks, and part of one
 
-using Folded = std::map<std::pair<std::uint64_t, std::uint64_t>, double>;
+using Coalesced = std::map<std::pair<std::uint64_t, std::uint64_t>, double>;
 
 class RunMergeTest : public testing::Test {
  protected:
@@ -42,19 +42,20 @@ class RunMergeTest : public testing::Test {
     store_->append(*make_run(layout, first, length), pool_, [](std::uint64_t) {});
   }
 
-  Folded merged(const TensorLayout& layout, std::unique_ptr<MemoryRun> last, std::uint64_t window_blocks, int threads) {
+  Coalesced merged(const TensorLayout& layout, std::unique_ptr<MemoryRun> last, std::uint64_t window_blocks,
+                   int threads) {
     ThreadPool pool(threads);
-    const auto source = fold_run(
+    const auto source = coalesce_run(
         merge_runs(*store_, 0, store_->run_count(), std::move(last), {DuplicatePolicy::sum, window_blocks}, pool),
         DuplicatePolicy::sum, {layout});
-    Folded found;
+    Coalesced found;
     SortedPart part;
     std::pair<std::uint64_t, std::uint64_t> before;
     while (source->next(part, 777)) {
       const SortedBatch& batch = part.entries;
       EXPECT_EQ(part.count, batch.count());
       for (std::size_t i = 0; i < batch.count(); ++i) {
-        const std::pair line(layout.has_key() ? batch.key[i] : 0, batch.low[i]);
+        const std::pair line(layout.has_high_word() ? batch.key[i] : 0, batch.low[i]);
         EXPECT_TRUE(found.empty() || before < line) << "out of order, or twice";
         before = line;
         found[line] = batch.values[i];
@@ -63,22 +64,22 @@ class RunMergeTest : public testing::Test {
     return found;
   }
 
-  void make_store(bool has_key) { store_ = std::make_unique<RunStore>(folder_.path(), "test", has_key); }
+  void make_store(bool has_high_word) { store_ = std::make_unique<RunStore>(folder_.path(), "test", has_high_word); }
 
   std::mt19937_64 random_{31};
   ThreadPool pool_{2};
   TemporaryFolder folder_;
   std::unique_ptr<RunStore> store_;
-  Folded expected_;
+  Coalesced expected_;
 };
 
-TEST_F(RunMergeTest, FoldsInInputOrderForEveryWindowAndNumberOfThreads) {
+TEST_F(RunMergeTest, CoalescesInInputOrderForEveryWindowAndNumberOfThreads) {
   const std::vector<std::vector<std::uint64_t>> shapes = {{1000, 300}, {1ull << 40, 1ull << 30}, {300, 1000}};
   for (const auto& shape : shapes) {
     const TensorLayout layout(shape);
     const std::pair<std::uint64_t, int> cases[] = {{0, 1}, {1, 3}, {7, 1}, {7, 3}, {500, 3}};
     for (const auto& [window, threads] : cases) {
-      make_store(layout.has_key());
+      make_store(layout.has_high_word());
       expected_.clear();
       for (int run = 0; run < 3; ++run) store_run(layout, 0, shape[0]);
       auto last = make_run(layout, 0, shape[0]);
@@ -158,8 +159,8 @@ class ListedRun final : public MemoryRun {
   ListedRun(std::vector<LineIndex> lines, double value) : lines_(std::move(lines)), value_(value) {}
 
   std::uint64_t count() const override { return lines_.size(); }
-  void fold(EarlyFolding&, Executor&) override {}
-  std::optional<LineIndex> fold_all(DuplicatePolicy, Executor&) override { return std::nullopt; }
+  void coalesce(EarlyCoalescing&, Executor&) override {}
+  std::optional<LineIndex> coalesce_all(DuplicatePolicy, Executor&) override { return std::nullopt; }
   void copy(std::uint64_t first, std::uint64_t entries, SortedBatch& block) const override {
     block.clear();
     for (std::uint64_t i = first; i < first + entries; ++i) {

@@ -41,7 +41,7 @@ class HostRuns {
 
 class CountedSorter final : public RunDevice {
  public:
-  std::uint64_t max_entries(bool has_key) const override { return sorter_.max_entries(has_key); }
+  std::uint64_t max_entries(bool has_high_word) const override { return sorter_.max_entries(has_high_word); }
   std::unique_ptr<DeviceRun> sort(const TensorLayout& layout, std::span<const CoordinateSlice> entries) override {
     ++thrust_runs().runs;
     return sorter_.sort(layout, entries);

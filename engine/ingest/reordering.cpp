@@ -1,5 +1,5 @@
 // Counting, and a counting sort of the counts.
-#include "engine/ingest/relabelling.hpp"
+#include "engine/ingest/reordering.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -43,12 +43,12 @@ void FinalCoordinates::apply(CoordinateBatch& batch) const {
   replace(batch.wide);
 }
 
-void Relabelling::Column::extend(std::uint64_t rows) {
+void Reordering::Column::extend(std::uint64_t rows) {
   rows_ = std::max(rows_, rows);
   while (pages_.size() * page_rows < rows_) pages_.push_back(std::make_unique<std::uint32_t[]>(page_rows));
 }
 
-std::uint64_t Relabelling::memory_bytes(std::span<const std::uint64_t> lengths) {
+std::uint64_t Reordering::memory_bytes(std::span<const std::uint64_t> lengths) {
   std::uint64_t pages = 0;
   std::uint64_t longest = 0;
   for (const std::uint64_t length : lengths) {
@@ -60,17 +60,16 @@ std::uint64_t Relabelling::memory_bytes(std::span<const std::uint64_t> lengths) 
          large_count * sizeof(std::uint64_t);
 }
 
-void Relabelling::check_lengths(std::span<const std::uint64_t> lengths) {
+void Reordering::check_lengths(std::span<const std::uint64_t> lengths) {
   for (std::size_t n = 0; n < lengths.size(); ++n) {
-    if (lengths[n] <= max_relabelled_rows) continue;
-    throw Error(ErrorKind::invalid_argument, "mode " + std::to_string(n) + " has the length " +
-                                                 std::to_string(lengths[n]) +
-                                                 ", but only modes of at most 2^32 indices can be relabelled; use " +
-                                                 option_name("relabel", "none"));
+    if (lengths[n] <= max_reordered_rows) continue;
+    throw Error(ErrorKind::invalid_argument,
+                "mode " + std::to_string(n) + " has the length " + std::to_string(lengths[n]) +
+                    ", but only modes of at most 2^32 indices can be reordered; use " + option_name("reorder", "none"));
   }
 }
 
-void Relabelling::count(const CoordinateBatch& batch, Executor& executor) {
+void Reordering::count(const CoordinateBatch& batch, Executor& executor) {
   columns_.resize(static_cast<std::size_t>(batch.order));
   executor.run(columns_.size(), [&](std::size_t n) {
     Column& counts = columns_[n];
@@ -83,7 +82,7 @@ void Relabelling::count(const CoordinateBatch& batch, Executor& executor) {
   });
 }
 
-void Relabelling::take_final(const FinalCoordinates& coordinates) {
+void Reordering::take_final(const FinalCoordinates& coordinates) {
   for (std::size_t n = 0; n < columns_.size(); ++n) {
     if (!coordinates.has(n)) continue;
     const std::vector<std::uint32_t>& final_ones = coordinates.of(n);
@@ -97,7 +96,7 @@ void Relabelling::take_final(const FinalCoordinates& coordinates) {
   }
 }
 
-std::vector<std::uint32_t> Relabelling::order_by_count(const Column& counts) {
+std::vector<std::uint32_t> Reordering::order_by_count(const Column& counts) {
   // Where the indices of each count go, those of the largest counts first.
   std::vector<std::uint64_t> place(large_count + 1);
   for (std::uint64_t row = 0; row < counts.rows(); ++row) ++place[std::min(counts[row], large_count)];
@@ -113,7 +112,7 @@ std::vector<std::uint32_t> Relabelling::order_by_count(const Column& counts) {
   return order;
 }
 
-void Relabelling::finish(std::span<const std::uint64_t> shape) {
+void Reordering::finish(std::span<const std::uint64_t> shape) {
   columns_.resize(shape.size());
   for (std::size_t n = 0; n < shape.size(); ++n) {
     columns_[n].extend(shape[n]);
@@ -124,7 +123,7 @@ void Relabelling::finish(std::span<const std::uint64_t> shape) {
   }
 }
 
-void Relabelling::apply(CoordinateBatch& batch) const {
+void Reordering::apply(CoordinateBatch& batch) const {
   const std::size_t order = columns_.size();
   const auto replace = [&](auto& coordinates) {
     for (std::size_t n = 0; n < order; ++n) {
@@ -136,13 +135,13 @@ void Relabelling::apply(CoordinateBatch& batch) const {
   replace(batch.wide);
 }
 
-std::uint64_t Relabelling::original(std::size_t mode, std::uint64_t stored) const {
+std::uint64_t Reordering::original(std::size_t mode, std::uint64_t stored) const {
   std::uint64_t row = 0;
   while (columns_[mode][row] != stored) ++row;
   return row;
 }
 
-std::vector<std::uint32_t> Relabelling::take_originals(std::size_t mode) {
+std::vector<std::uint32_t> Reordering::take_originals(std::size_t mode) {
   const Column numbers = std::exchange(columns_[mode], {});
   std::vector<std::uint32_t> originals(static_cast<std::size_t>(numbers.rows()));
   bool same = true;

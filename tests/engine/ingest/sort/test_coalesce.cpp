@@ -1,4 +1,4 @@
-// Folding of a run in memory, on any number of threads, against a map filled in input order.
+// Coalescing of a run in memory, on any number of threads, against a map filled in input order.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,7 +13,7 @@
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "engine/common/thread_pool.hpp"
-#include "engine/ingest/sort/fold.hpp"
+#include "engine/ingest/sort/coalesce.hpp"
 #include "engine/ingest/sort/run_builder.hpp"
 
 namespace blco {
@@ -32,7 +32,7 @@ const std::vector<TensorLayout>& layouts() {
 }
 
 std::uint64_t second(std::uint64_t row, const TensorLayout& layout) {
-  return layout.has_key() ? (row % 2) << 61 | row : 0;
+  return layout.has_high_word() ? (row % 2) << 61 | row : 0;
 }
 
 std::unique_ptr<MemoryRun> make_run(const std::vector<Entry>& entries, const TensorLayout& layout, Executor& executor) {
@@ -49,17 +49,17 @@ std::unique_ptr<MemoryRun> make_run(const std::vector<Entry>& entries, const Ten
   return builder.finish(layout, executor);
 }
 
-std::map<std::uint64_t, double> folded(const std::vector<Entry>& entries, DuplicatePolicy policy, int threads,
-                                       const TensorLayout& layout) {
+std::map<std::uint64_t, double> coalesced(const std::vector<Entry>& entries, DuplicatePolicy policy, int threads,
+                                          const TensorLayout& layout) {
   ThreadPool pool(threads);
-  const auto source = fold_in_memory(make_run(entries, layout, pool), policy, {layout, 1}, pool);
+  const auto source = coalesce_in_memory(make_run(entries, layout, pool), policy, {layout, 1}, pool);
   std::map<std::uint64_t, double> found;
   LineIndex before;
   for (SortedPart part; source->next(part, 70);) {
     source->fetch(part);
     EXPECT_EQ(part.entries.count(), part.count);
     for (std::size_t i = 0; i < part.count; ++i) {
-      const LineIndex line{layout.has_key() ? part.entries.key[i] : 0, part.entries.low[i]};
+      const LineIndex line{layout.has_high_word() ? part.entries.key[i] : 0, part.entries.low[i]};
       EXPECT_TRUE(found.empty() || before < line) << "out of order, or twice";
       before = line;
       std::array<std::uint64_t, 2> point{};
@@ -82,7 +82,7 @@ std::vector<Entry> skewed_entries(std::size_t count) {
   return entries;
 }
 
-TEST(FoldInMemory, EveryPolicyFoldsInInputOrder) {
+TEST(FoldInMemory, EveryPolicyCoalescesInInputOrder) {
   const std::vector<Entry> entries = skewed_entries(20000);
   for (const auto policy : {DuplicatePolicy::sum, DuplicatePolicy::first, DuplicatePolicy::last, DuplicatePolicy::max,
                             DuplicatePolicy::mean}) {
@@ -100,7 +100,8 @@ TEST(FoldInMemory, EveryPolicyFoldsInInputOrder) {
       for (auto& [row, value] : expected) value /= number[row];
     }
     for (const TensorLayout& layout : layouts()) {
-      for (const int threads : {1, 2, 3, 8}) EXPECT_EQ(folded(entries, policy, threads, layout), expected) << threads;
+      for (const int threads : {1, 2, 3, 8})
+        EXPECT_EQ(coalesced(entries, policy, threads, layout), expected) << threads;
     }
   }
 }
@@ -109,7 +110,7 @@ TEST(FoldInMemory, OneLineTakesAllParts) {
   const std::vector<Entry> entries(5000, {17, 1.0});
   for (const int threads : {1, 4}) {
     for (const TensorLayout& layout : layouts()) {
-      EXPECT_EQ(folded(entries, DuplicatePolicy::sum, threads, layout),
+      EXPECT_EQ(coalesced(entries, DuplicatePolicy::sum, threads, layout),
                 (std::map<std::uint64_t, double>{{17, 5000.0}}));
     }
   }
@@ -117,7 +118,7 @@ TEST(FoldInMemory, OneLineTakesAllParts) {
 
 std::string refusal(const std::vector<Entry>& entries, DuplicatePolicy policy, int threads) {
   try {
-    folded(entries, policy, threads, layouts()[0]);
+    coalesced(entries, policy, threads, layouts()[0]);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
     return error.what();
@@ -125,7 +126,7 @@ std::string refusal(const std::vector<Entry>& entries, DuplicatePolicy policy, i
   return "accepted";
 }
 
-TEST(FoldInMemory, NamesTheFirstLineThatCannotBeFolded) {
+TEST(FoldInMemory, NamesTheFirstLineThatCannotBeCoalesced) {
   std::vector<Entry> entries;
   for (std::uint64_t row = 0; row < 1000; ++row) entries.push_back({row, 1.0});
   EXPECT_EQ(refusal(entries, DuplicatePolicy::error, 4), "accepted");

@@ -1,4 +1,4 @@
-#include "kernels/cuda/resolution.hpp"
+#include "kernels/cuda/conflict_resolution.hpp"
 
 #include <algorithm>
 
@@ -16,10 +16,10 @@ bool few_rows(const DeviceLimits& device, std::uint64_t rows) {
 
 LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request, const Occupancy& occupancy) {
   const std::uint64_t tables = table_bytes(request.line_bytes);
-  const std::uint64_t tile = tile_bytes(request.order, request.has_key);
+  const std::uint64_t tile = tile_bytes(request.order, request.has_high_word);
 
   LaunchPlan plan;
-  if (request.resolution == Resolution::hierarchical) {
+  if (request.conflict_resolution == ConflictResolution::hierarchical) {
     const std::uint64_t taken = tables + min_warps * tile;
     const std::uint64_t room =
         std::min(max_stash_bytes, device.shared_bytes_per_block - std::min(device.shared_bytes_per_block, taken));
@@ -49,14 +49,14 @@ LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request,
   return plan;
 }
 
-bool takes_copies(const DeviceLimits& device, Resolution resolution, std::uint64_t mode_length) {
-  return resolution == Resolution::hierarchical ||
-         (resolution == Resolution::automatic && few_rows(device, mode_length));
+bool takes_copies(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t mode_length) {
+  return conflict_resolution == ConflictResolution::hierarchical ||
+         (conflict_resolution == ConflictResolution::automatic && few_rows(device, mode_length));
 }
 
-int copies_of_output(const DeviceLimits& device, Resolution resolution, std::uint64_t mode_length,
+int copies_of_output(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t mode_length,
                      std::uint64_t output_bytes, std::uint64_t private_bytes) {
-  if (!takes_copies(device, resolution, mode_length)) return 1;
+  if (!takes_copies(device, conflict_resolution, mode_length)) return 1;
   return 1 + static_cast<int>(std::min<std::uint64_t>(max_copies - 1, private_bytes / output_bytes));
 }
 

@@ -1,9 +1,9 @@
-// The choice of resolution and the shape of launches, for devices of known limits.
+// The choice of conflict resolution and the shape of launches, for devices of known limits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "kernels/cuda/resolution.hpp"
+#include "kernels/cuda/conflict_resolution.hpp"
 
 namespace blco::cuda {
 namespace {
@@ -35,56 +35,56 @@ LaunchRequest chunk_of_rows(std::uint64_t rows) {
   return request;
 }
 
-TEST(Resolution, IsRegisterBasedUnlessHierarchicalIsAskedFor) {
+TEST(ConflictResolution, IsRegisterBasedUnlessHierarchicalIsAskedFor) {
   EXPECT_EQ(plan(chunk_of_rows(5)).stash_rows, 0U);
   EXPECT_EQ(plan(chunk_of_rows(1'000'000)).stash_rows, 0U);
 
   LaunchRequest request = chunk_of_rows(5);
-  request.resolution = Resolution::hierarchical;
+  request.conflict_resolution = ConflictResolution::hierarchical;
   EXPECT_EQ(plan(request).stash_rows, 5U);
   EXPECT_EQ(plan(request).stash_first, 1000U);
 
   request = chunk_of_rows(1'000'000);
-  request.resolution = Resolution::hierarchical;
+  request.conflict_resolution = ConflictResolution::hierarchical;
   EXPECT_EQ(plan(request).stash_rows, 256U) << "64 KiB of rows of 256 bytes";
 }
 
-TEST(Resolution, FallsBackToRegistersWhereNoRowFitsTheStash) {
+TEST(ConflictResolution, FallsBackToRegistersWhereNoRowFitsTheStash) {
   LaunchRequest request = chunk_of_rows(5);
-  request.resolution = Resolution::hierarchical;
+  request.conflict_resolution = ConflictResolution::hierarchical;
   request.bytes_of_row = 128 << 10;
 
   EXPECT_EQ(plan(request).stash_rows, 0U);
 }
 
-TEST(Resolution, KeepsABlockWithinTheSharedMemoryOfItsDevice) {
+TEST(ConflictResolution, KeepsABlockWithinTheSharedMemoryOfItsDevice) {
   for (int order = 1; order <= max_order; ++order) {
-    for (const bool has_key : {false, true}) {
+    for (const bool has_high_word : {false, true}) {
       for (const std::uint64_t rows : {1, 100, 5000}) {
         LaunchRequest request = chunk_of_rows(rows);
-        request.resolution = Resolution::hierarchical;
+        request.conflict_resolution = ConflictResolution::hierarchical;
         request.order = order;
-        request.has_key = has_key;
+        request.has_high_word = has_high_word;
         request.line_bytes = 8;
 
         const LaunchPlan chosen = plan(request);
 
         EXPECT_LE(chosen.shape.shared_bytes, h100().shared_bytes_per_block);
-        EXPECT_EQ(chosen.shape.shared_bytes, table_bytes(8) + chosen.shape.warps * tile_bytes(order, has_key) +
+        EXPECT_EQ(chosen.shape.shared_bytes, table_bytes(8) + chosen.shape.warps * tile_bytes(order, has_high_word) +
                                                  chosen.stash_rows * request.bytes_of_row);
       }
     }
   }
 }
 
-TEST(Resolution, KeepsMultiprocessorsBusyInTheUsualCase) {
+TEST(ConflictResolution, KeepsMultiprocessorsBusyInTheUsualCase) {
   const LaunchPlan chosen = plan(chunk_of_rows(5000));
 
   EXPECT_EQ(chosen.shape.warps, 8U) << "three blocks of 8 hold as many warps as six of 4, with fewer tables";
   EXPECT_EQ(chosen.shape.blocks, 132U * 3) << "by shared memory alone four blocks would fit, by registers three do";
 }
 
-TEST(Resolution, LeavesMemoryToTheCacheWhereTwoBlocksAreAskedFor) {
+TEST(ConflictResolution, LeavesMemoryToTheCacheWhereTwoBlocksAreAskedFor) {
   LaunchRequest request = chunk_of_rows(5000);
   request.blocks_per_multiprocessor = 2;
 
@@ -95,10 +95,10 @@ TEST(Resolution, LeavesMemoryToTheCacheWhereTwoBlocksAreAskedFor) {
   EXPECT_EQ(chosen.shape.blocks, 132U * 2);
 }
 
-TEST(Resolution, TakesSmallBlocksWhereTilesAreLarge) {
+TEST(ConflictResolution, TakesSmallBlocksWhereTilesAreLarge) {
   LaunchRequest request = chunk_of_rows(5000);
   request.order = 16;
-  request.has_key = true;
+  request.has_high_word = true;
   request.line_bytes = 8;
 
   const LaunchPlan chosen = plan(request);
@@ -108,7 +108,7 @@ TEST(Resolution, TakesSmallBlocksWhereTilesAreLarge) {
   EXPECT_EQ(chosen.shape.blocks, 132U);
 }
 
-TEST(Resolution, LaunchesNoMoreBlocksThanThereAreFrames) {
+TEST(ConflictResolution, LaunchesNoMoreBlocksThanThereAreFrames) {
   LaunchRequest request = chunk_of_rows(5000);
   request.frames = 2;
   EXPECT_EQ(plan(request).shape.blocks, 1U);
@@ -118,15 +118,15 @@ TEST(Resolution, LaunchesNoMoreBlocksThanThereAreFrames) {
   EXPECT_EQ(chosen.shape.blocks, (100 + chosen.shape.warps - 1) / chosen.shape.warps);
 }
 
-TEST(Resolution, CopiesTheOutputOfShortModesAsOftenAsMemoryAllows) {
+TEST(ConflictResolution, CopiesTheOutputOfShortModesAsOftenAsMemoryAllows) {
   constexpr std::uint64_t output = 1 << 10;
 
-  EXPECT_EQ(copies_of_output(h100(), Resolution::automatic, 131, output, 3 * output), 4);
-  EXPECT_EQ(copies_of_output(h100(), Resolution::automatic, 131, output, output - 1), 1);
-  EXPECT_EQ(copies_of_output(h100(), Resolution::automatic, 131, output, 100 * output), max_copies);
-  EXPECT_EQ(copies_of_output(h100(), Resolution::automatic, 132, output, 100 * output), 1);
-  EXPECT_EQ(copies_of_output(h100(), Resolution::register_based, 5, output, 100 * output), 1);
-  EXPECT_EQ(copies_of_output(h100(), Resolution::hierarchical, 5000, output, 2 * output), 3);
+  EXPECT_EQ(copies_of_output(h100(), ConflictResolution::automatic, 131, output, 3 * output), 4);
+  EXPECT_EQ(copies_of_output(h100(), ConflictResolution::automatic, 131, output, output - 1), 1);
+  EXPECT_EQ(copies_of_output(h100(), ConflictResolution::automatic, 131, output, 100 * output), max_copies);
+  EXPECT_EQ(copies_of_output(h100(), ConflictResolution::automatic, 132, output, 100 * output), 1);
+  EXPECT_EQ(copies_of_output(h100(), ConflictResolution::register_based, 5, output, 100 * output), 1);
+  EXPECT_EQ(copies_of_output(h100(), ConflictResolution::hierarchical, 5000, output, 2 * output), 3);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Chooses resolution and launch shape: Nguyen et al., ICS 2022, section 5.3.
+// Chooses conflict resolution and launch shape: Nguyen et al., ICS 2022, section 5.3.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ struct RowRange {
 // What the choice depends on, besides the device.
 struct LaunchRequest {
   int order = 1;
-  bool has_key = false;
+  bool has_high_word = false;
   int line_bytes = 8;              // of index and key
   std::uint64_t frames = 0;        // of all chunks
   RowRange rows;                   // of the target mode, in these chunks
   std::uint64_t bytes_of_row = 8;  // of the output
-  Resolution resolution = Resolution::automatic;
+  ConflictResolution conflict_resolution = ConflictResolution::automatic;
   int blocks_per_multiprocessor = 0;  // at most; 0: as many as fit
 };
 
@@ -38,17 +38,17 @@ struct LaunchPlan {
 // How many blocks of a kernel a multiprocessor holds at once, as the runtime says.
 using Occupancy = std::function<int(bool stashed, unsigned warps, std::size_t shared_bytes)>;
 
-// Register-based unless hierarchical resolution is requested: tests/sass counts twice the instructions for the stash,
-// and tiles have merged most additions to a short mode before they reach memory. The stash holds as many of the rows,
-// from the first on, as fit into shared memory next to the tiles; if none fit, the launch is register-based.
+// Register-based unless hierarchical conflict resolution is requested: tests/sass counts twice the instructions for the
+// stash, and tiles have merged most additions to a short mode before they reach memory. The stash holds as many of the
+// rows, from the first on, as fit into shared memory next to the tiles; if none fit, the launch is register-based.
 LaunchPlan plan_launch(const DeviceLimits& device, const LaunchRequest& request, const Occupancy& occupancy);
 
 // Number of copies of a mode's output, the output included. More than one only if the mode has fewer rows than the
-// device has multiprocessors, to which many blocks would add at once, or if hierarchical resolution is requested; as
-// many as `private_bytes` hold, up to max_copies. `output_bytes`: of all outputs that take copies.
+// device has multiprocessors, to which many blocks would add at once, or if hierarchical conflict resolution is
+// requested; as many as `private_bytes` hold, up to max_copies. `output_bytes`: of all outputs that take copies.
 inline constexpr int max_copies = 8;
-bool takes_copies(const DeviceLimits& device, Resolution resolution, std::uint64_t mode_length);
-int copies_of_output(const DeviceLimits& device, Resolution resolution, std::uint64_t mode_length,
+bool takes_copies(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t mode_length);
+int copies_of_output(const DeviceLimits& device, ConflictResolution conflict_resolution, std::uint64_t mode_length,
                      std::uint64_t output_bytes, std::uint64_t private_bytes);
 
 }  // namespace blco::cuda

@@ -1,4 +1,4 @@
-// New numbers for the indices of a mode: those that are known only at the end of the input, and those of relabelling,
+// New numbers for the indices of a mode: those that are known only at the end of the input, and those of reordering,
 // by falling count of their entries.
 #pragma once
 
@@ -32,7 +32,7 @@ class FinalCoordinates {
   std::vector<std::vector<std::uint32_t>> modes_;
 };
 
-class Relabelling {
+class Reordering {
  public:
   // Peak memory for modes of these lengths, finish() and take_originals() included.
   static std::uint64_t memory_bytes(std::span<const std::uint64_t> lengths);

@@ -1,4 +1,4 @@
-// Folds the values at the same coordinates into one; integers that doubles hold exactly.
+// Coalesces the values at the same coordinates into one; integers that doubles hold exactly.
 #pragma once
 
 #include <cmath>
@@ -26,7 +26,7 @@ BLCO_HOST_DEVICE inline bool is_integer(double value) {
 
 // `value` belongs to the entry that comes first in the input. Under DuplicatePolicy::error the result means nothing;
 // under `mean` it is a sum, and under `count` the number of entries if each has the value 1.
-BLCO_HOST_DEVICE inline double fold_values(DuplicatePolicy policy, double value, double other) {
+BLCO_HOST_DEVICE inline double coalesce_values(DuplicatePolicy policy, double value, double other) {
   switch (policy) {
     case DuplicatePolicy::first:
       return value;
@@ -39,8 +39,8 @@ BLCO_HOST_DEVICE inline double fold_values(DuplicatePolicy policy, double value,
   }
 }
 
-// What becomes of a line's folded values in the end.
-BLCO_HOST_DEVICE inline double finish_fold(DuplicatePolicy policy, double value, std::uint64_t entries) {
+// What becomes of a line's coalesced values in the end.
+BLCO_HOST_DEVICE inline double finish_coalesce(DuplicatePolicy policy, double value, std::uint64_t entries) {
   return policy == DuplicatePolicy::mean ? value / static_cast<double>(entries) : value;
 }
 
@@ -55,13 +55,13 @@ struct LineColumns {
     return i == 0 || low[i] != low[i - 1] || (key != nullptr && key[i] != key[i - 1]);
   }
 
-  // The values of the line that starts at entry i, folded left to right; of other entries, the value itself.
-  BLCO_HOST_DEVICE double fold(DuplicatePolicy policy, const double* values, std::uint64_t i) const {
+  // The values of the line that starts at entry i, coalesced left to right; of other entries, the value itself.
+  BLCO_HOST_DEVICE double coalesce(DuplicatePolicy policy, const double* values, std::uint64_t i) const {
     double value = values[i];
     if (!is_first(i)) return value;
     std::uint64_t j = i + 1;
-    for (; j < count && !is_first(j); ++j) value = fold_values(policy, value, values[j]);
-    return finish_fold(policy, value, j - i);
+    for (; j < count && !is_first(j); ++j) value = coalesce_values(policy, value, values[j]);
+    return finish_coalesce(policy, value, j - i);
   }
 };
 

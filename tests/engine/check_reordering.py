@@ -1,6 +1,6 @@
-"""Relabelled containers hold the input, read by h5py and numpy alone; damaged relabellings are refused.
+"""Reordered containers hold the input, read by h5py and numpy alone; damaged reorderings are refused.
 
-usage: check_relabelling.py BIN_FOLDER PLUGIN_FOLDER FORMAT.md DATA_FOLDER
+usage: check_reordering.py BIN_FOLDER PLUGIN_FOLDER FORMAT.md DATA_FOLDER
 """
 import gzip
 import os
@@ -61,7 +61,7 @@ def read_text(path):
     return table[:, :-1].astype("u8") - np.uint64(1), np.ascontiguousarray(table[:, -1])
 
 
-def fold(coordinates, values):
+def coalesce(coordinates, values):
     """Sorted by coordinates; equal ones summed in the order of the input."""
     order = np.lexsort(coordinates.T[::-1])
     coordinates, values = coordinates[order], values[order]
@@ -76,7 +76,7 @@ def by_frequency(column, length):
 
 def check_contents(container, text):
     coordinates, values = read_text(text)
-    expected, sums = fold(coordinates, values)
+    expected, sums = coalesce(coordinates, values)
     actual, read = printed["read"](container)
     order = np.lexsort(actual.T[::-1])
     assert (actual[order] == expected).all() and np.allclose(read[order], sums, rtol=1e-14, atol=0), container
@@ -153,7 +153,7 @@ def main():
         for text in [*real, generated]:
             commands.run("blco-ingest", text, "-o", container, "--reorder", "frequency")
             check_contents(container, text)
-            print(f"{text.name}: {commands.run('blco-info', container)[0].split('relabelled')[1].splitlines()[0].strip()}")
+            print(f"{text.name}: {commands.run('blco-info', container)[0].split('reordered')[1].splitlines()[0].strip()}")
         check_damage(commands, container)
 
 

@@ -1,4 +1,4 @@
-// Likelihood ratios against the definition: twice the loss above its minimum, which the test finds by search.
+// Likelihood deviances against the definition: twice the loss above its minimum, which the test finds by search.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ long double least_loss(const Loss& loss, long double x, bool is_nonnegative) {
 struct LossCase {
   Loss loss;
   bool is_nonnegative;
-  bool counts_once;  // the ratio is the loss above its minimum, not twice that
+  bool counts_once;  // the deviance is the loss above its minimum, not twice that
   std::vector<double> values;
 };
 
@@ -53,7 +53,7 @@ TEST_P(EveryLoss, IsTheLossAboveItsMinimum) {
         if (is_nonnegative && signed_m < 0) continue;
         const auto expected =
             static_cast<double>((counts_once ? 1 : 2) * (dense_term<long double>(loss, x, signed_m) - least));
-        EXPECT_NEAR(likelihood_ratio(loss, x, signed_m), expected, 1e-9 + 1e-11 * std::abs(expected))
+        EXPECT_NEAR(deviance(loss, x, signed_m), expected, 1e-9 + 1e-11 * std::abs(expected))
             << "x " << x << " m " << signed_m;
       }
     }
@@ -63,12 +63,12 @@ TEST_P(EveryLoss, IsTheLossAboveItsMinimum) {
 TEST_P(EveryLoss, IsInfiniteWhereTheLossTakesNoSuchModel) {
   const auto& [loss, is_nonnegative, counts_once, values] = GetParam();
   for (const double x : values) {
-    EXPECT_EQ(std::isinf(likelihood_ratio(loss, x, -0.5)), is_nonnegative);
-    EXPECT_TRUE(std::isinf(likelihood_ratio(loss, x, std::numeric_limits<double>::quiet_NaN())));
+    EXPECT_EQ(std::isinf(deviance(loss, x, -0.5)), is_nonnegative);
+    EXPECT_TRUE(std::isinf(deviance(loss, x, std::numeric_limits<double>::quiet_NaN())));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(LikelihoodRatio, EveryLoss,
+INSTANTIATE_TEST_SUITE_P(Deviance, EveryLoss,
                          testing::Values(LossCase{{LossKind::gaussian}, false, true, {-2.5, 0, 1, 7.5}},
                                          LossCase{{LossKind::huber, 0.75}, false, true, {-2.5, 0, 1, 7.5}},
                                          LossCase{{LossKind::poisson}, true, false, {0, 1, 3, 20}},
@@ -83,25 +83,25 @@ INSTANTIATE_TEST_SUITE_P(LikelihoodRatio, EveryLoss,
                                          LossCase{{LossKind::beta, -1}, true, false, {0.25, 1, 8}}));
 
 // Figures by hand: 2 (3 log(3/2) - 3 + 2); 2 log 2; a squared residual.
-TEST(LikelihoodRatio, HasTheseValues) {
-  EXPECT_NEAR(likelihood_ratio({LossKind::poisson}, 3, 2), 0.4327906486489862, 1e-9);
-  EXPECT_NEAR(likelihood_ratio({LossKind::poisson}, 0, 2), 4, 0);
-  EXPECT_NEAR(likelihood_ratio({LossKind::bernoulli_odds}, 1, 1), 1.3862943611198906, 1e-9);
-  EXPECT_EQ(likelihood_ratio({LossKind::gaussian}, 3, 1), 4);
-  EXPECT_TRUE(std::isnan(likelihood_ratio({LossKind::gamma}, 0, 1)));
+TEST(Deviance, HasTheseValues) {
+  EXPECT_NEAR(deviance({LossKind::poisson}, 3, 2), 0.4327906486489862, 1e-9);
+  EXPECT_NEAR(deviance({LossKind::poisson}, 0, 2), 4, 0);
+  EXPECT_NEAR(deviance({LossKind::bernoulli_odds}, 1, 1), 1.3862943611198906, 1e-9);
+  EXPECT_EQ(deviance({LossKind::gaussian}, 3, 1), 4);
+  EXPECT_TRUE(std::isnan(deviance({LossKind::gamma}, 0, 1)));
 }
 
 // As a difference of losses, of which each is about 10^8, it would have no right digit.
-TEST(LikelihoodRatio, IsExactWhereTheModelIsNearALargeCount) {
-  EXPECT_NEAR(likelihood_ratio({LossKind::poisson}, 1e7, 1e7 + 1), 1e-7, 1e-13);
+TEST(Deviance, IsExactWhereTheModelIsNearALargeCount) {
+  EXPECT_NEAR(deviance({LossKind::poisson}, 1e7, 1e7 + 1), 1e-7, 1e-13);
 }
 
-TEST(LikelihoodRatio, StaysFiniteFarFromTheEntry) {
-  EXPECT_NEAR(likelihood_ratio({LossKind::gamma}, 1e-20, 1), 2 * (20 * std::log(10.0) - 1), 1e-6);
-  EXPECT_NEAR(likelihood_ratio({LossKind::bernoulli_logit}, 0, 1000), 2000, 1e-9);
+TEST(Deviance, StaysFiniteFarFromTheEntry) {
+  EXPECT_NEAR(deviance({LossKind::gamma}, 1e-20, 1), 2 * (20 * std::log(10.0) - 1), 1e-6);
+  EXPECT_NEAR(deviance({LossKind::bernoulli_logit}, 0, 1000), 2000, 1e-9);
 }
 
-TEST(LikelihoodRatio, KnowsWhichValuesALossTakes) {
+TEST(Deviance, KnowsWhichValuesALossTakes) {
   const auto takes = [](LossKind kind, double parameter, std::vector<double> values) {
     return std::ranges::all_of(values, [&](double x) { return takes_value({kind, parameter}, x); });
   };

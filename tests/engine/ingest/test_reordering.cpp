@@ -13,7 +13,7 @@
 #include <set>
 
 #include "engine/fit/original_rows.hpp"
-#include "engine/ingest/relabelling.hpp"
+#include "engine/ingest/reordering.hpp"
 #include "kernels/host/host_backend.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
 #include "tests/engine/stream/named_budget.hpp"
@@ -65,24 +65,24 @@ CoordinateTensor skewed_coordinates(const RandomTensor& options) {
   return tensor;
 }
 
-TEST(Relabelling, NumbersByFallingCountThenByIndex) {
-  Relabelling relabelling;
+TEST(Reordering, NumbersByFallingCountThenByIndex) {
+  Reordering reordering;
   ThreadExecutor executor(2);
   const std::vector<Point> points = {{4, 0}, {1, 0}, {4, 1}, {2, 0}, {1, 1}, {4, 1}};
 
-  relabelling.count(batch_of(points), executor);
-  relabelling.finish(std::vector<std::uint64_t>{7, 2});
+  reordering.count(batch_of(points), executor);
+  reordering.finish(std::vector<std::uint64_t>{7, 2});
 
-  EXPECT_EQ(relabelling.original(0, 3), 0u);
+  EXPECT_EQ(reordering.original(0, 3), 0u);
   CoordinateBatch batch = batch_of(points);
-  relabelling.apply(batch);
+  reordering.apply(batch);
   EXPECT_THAT(batch.narrow, ElementsAre(0, 0, 1, 0, 0, 1, 2, 0, 1, 1, 0, 1));
-  EXPECT_THAT(relabelling.take_originals(0), ElementsAre(4, 1, 2, 0, 3, 5, 6));
-  EXPECT_THAT(relabelling.take_originals(1), IsEmpty()) << "nothing changes";
+  EXPECT_THAT(reordering.take_originals(0), ElementsAre(4, 1, 2, 0, 3, 5, 6));
+  EXPECT_THAT(reordering.take_originals(1), IsEmpty()) << "nothing changes";
 }
 
-TEST(Relabelling, CountsBeyondTheTableOfCountsAndAcrossPages) {
-  Relabelling relabelling;
+TEST(Reordering, CountsBeyondTheTableOfCountsAndAcrossPages) {
+  Reordering reordering;
   ThreadExecutor executor(1);
   constexpr std::uint64_t length = 40000;
   std::vector<Point> points;
@@ -95,35 +95,35 @@ TEST(Relabelling, CountsBeyondTheTableOfCountsAndAcrossPages) {
 
   for (std::size_t first = 0; first < points.size(); first += 10000) {
     const std::size_t last = std::min(points.size(), first + 10000);
-    relabelling.count(batch_of({points.begin() + static_cast<std::ptrdiff_t>(first),
-                                points.begin() + static_cast<std::ptrdiff_t>(last)}),
-                      executor);
+    reordering.count(batch_of({points.begin() + static_cast<std::ptrdiff_t>(first),
+                               points.begin() + static_cast<std::ptrdiff_t>(last)}),
+                     executor);
   }
-  relabelling.finish(std::vector<std::uint64_t>{length});
+  reordering.finish(std::vector<std::uint64_t>{length});
 
-  EXPECT_EQ(relabelling.take_originals(0), expected_order(points, 0, length));
+  EXPECT_EQ(reordering.take_originals(0), expected_order(points, 0, length));
 }
 
-TEST(Relabelling, RefusesModesWhoseIndicesDoNotFit32Bits) {
-  EXPECT_NO_THROW(Relabelling::check_lengths(std::vector<std::uint64_t>{3, std::uint64_t{1} << 32}));
-  expect_error(ErrorKind::invalid_argument, "`relabel = none`", [] {
-    Relabelling::check_lengths(std::vector<std::uint64_t>{3, (std::uint64_t{1} << 32) + 1});
+TEST(Reordering, RefusesModesWhoseIndicesDoNotFit32Bits) {
+  EXPECT_NO_THROW(Reordering::check_lengths(std::vector<std::uint64_t>{3, std::uint64_t{1} << 32}));
+  expect_error(ErrorKind::invalid_argument, "`reorder = none`", [] {
+    Reordering::check_lengths(std::vector<std::uint64_t>{3, (std::uint64_t{1} << 32) + 1});
   });
 }
 
-class RelabelledShapes : public testing::TestWithParam<std::vector<std::uint64_t>> {
+class ReorderedShapes : public testing::TestWithParam<std::vector<std::uint64_t>> {
  protected:
-  static IngestOptions options(Relabel relabel) {
+  static IngestOptions options(Reorder reorder) {
     IngestOptions options;
-    options.relabel = relabel;
+    options.reorder = reorder;
     options.chunk_nnz = 700;
     options.shape = GetParam();
     return options;
   }
 
-  TensorFile ingest(Relabel relabel) {
-    const std::filesystem::path path = folder_ / (relabel == Relabel::none ? "plain.blco" : "relabelled.blco");
-    ingest_files({folder_.write("in.tns", as_text(tensor_))}, path, options(relabel));
+  TensorFile ingest(Reorder reorder) {
+    const std::filesystem::path path = folder_ / (reorder == Reorder::none ? "plain.blco" : "reordered.blco");
+    ingest_files({folder_.write("in.tns", as_text(tensor_))}, path, options(reorder));
     return TensorFile(path);
   }
 
@@ -149,16 +149,16 @@ class RelabelledShapes : public testing::TestWithParam<std::vector<std::uint64_t
   TemporaryFolder folder_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Relabelling, RelabelledShapes,
+INSTANTIATE_TEST_SUITE_P(Reordering, ReorderedShapes,
                          testing::Values(std::vector<std::uint64_t>{500, 300, 20}, std::vector<std::uint64_t>{4000},
                                          std::vector<std::uint64_t>{20, 1, 70000}, std::vector<std::uint64_t>(13, 33)));
 
-TEST_P(RelabelledShapes, TheContainerHoldsTheInputByNewNumbers) {
-  const TensorFile file = ingest(Relabel::frequency);
+TEST_P(ReorderedShapes, TheContainerHoldsTheInputByNewNumbers) {
+  const TensorFile file = ingest(Reorder::frequency);
 
   CoordinateTensor stored = read_container(file.reader().path());
   for (std::size_t n = 0; n < tensor_.shape.size(); ++n) {
-    std::vector<std::uint32_t> originals = file.reader().relabelling(n);
+    std::vector<std::uint32_t> originals = file.reader().reordering(n);
     const std::vector<std::uint32_t> expected = expected_order(tensor_.points, n, tensor_.shape[n]);
     if (originals.empty()) {
       originals.resize(expected.size());
@@ -172,17 +172,17 @@ TEST_P(RelabelledShapes, TheContainerHoldsTheInputByNewNumbers) {
   EXPECT_NO_THROW(verify(file));
 }
 
-TEST_P(RelabelledShapes, ArraysBecomeTheBytesThatTextBecomes) {
-  const TensorFile file = ingest(Relabel::frequency);
+TEST_P(ReorderedShapes, ArraysBecomeTheBytesThatTextBecomes) {
+  const TensorFile file = ingest(Reorder::frequency);
 
-  ingest_coordinates(columns_.arrays(), folder_ / "arrays.blco", options(Relabel::frequency));
+  ingest_coordinates(columns_.arrays(), folder_ / "arrays.blco", options(Reorder::frequency));
 
   EXPECT_EQ(file_contents(folder_ / "arrays.blco"), file_contents(file.reader().path()));
 }
 
-TEST_P(RelabelledShapes, ExportsAndStatisticsAreThoseOfTheInput) {
-  const TensorFile plain = ingest(Relabel::none);
-  const TensorFile file = ingest(Relabel::frequency);
+TEST_P(ReorderedShapes, ExportsAndStatisticsAreThoseOfTheInput) {
+  const TensorFile plain = ingest(Reorder::none);
+  const TensorFile file = ingest(Reorder::frequency);
 
   const auto exported = [&](const TensorFile& tensor) {
     export_text(tensor, folder_ / "out.tns");
@@ -199,9 +199,9 @@ TEST_P(RelabelledShapes, ExportsAndStatisticsAreThoseOfTheInput) {
   }
 }
 
-TEST_P(RelabelledShapes, FitsAreThoseOfTheInput) {
-  const TensorFile plain = ingest(Relabel::none);
-  const TensorFile file = ingest(Relabel::frequency);
+TEST_P(ReorderedShapes, FitsAreThoseOfTheInput) {
+  const TensorFile plain = ingest(Reorder::none);
+  const TensorFile file = ingest(Reorder::frequency);
   const CpdModel expected = fit_cpd(plain, {}, fit_options(6));
 
   expect_near(fit_cpd(file, {}, fit_options(6)), expected);
@@ -211,21 +211,21 @@ TEST_P(RelabelledShapes, FitsAreThoseOfTheInput) {
   expect_near(fit_cpd(file, {}, started), fit_cpd(plain, {}, started));
 }
 
-TEST_P(RelabelledShapes, FitsInMemoryAreThoseOfTheContainerBitForBit) {
-  const TensorFile file = ingest(Relabel::frequency);
-  const MemoryTensor memory(columns_.arrays(), options(Relabel::frequency));
+TEST_P(ReorderedShapes, FitsInMemoryAreThoseOfTheContainerBitForBit) {
+  const TensorFile file = ingest(Reorder::frequency);
+  const MemoryTensor memory(columns_.arrays(), options(Reorder::frequency));
   const CpdModel expected = fit_cpd(file, {}, fit_options(3));
 
   const CpdModel model = fit_cpd(memory, {}, fit_options(3));
 
-  EXPECT_EQ(memory.summary().relabelled_modes, file.summary().relabelled_modes);
+  EXPECT_EQ(memory.summary().reordered_modes, file.summary().reordered_modes);
   EXPECT_EQ(model.fit_history, expected.fit_history);
   EXPECT_EQ(model.factors, expected.factors);
 }
 
-TEST_P(RelabelledShapes, ProductsAreThoseOfTheInput) {
-  const TensorFile plain = ingest(Relabel::none);
-  const TensorFile file = ingest(Relabel::frequency);
+TEST_P(ReorderedShapes, ProductsAreThoseOfTheInput) {
+  const TensorFile plain = ingest(Reorder::none);
+  const TensorFile file = ingest(Reorder::frequency);
   const CpdModel model = fit_cpd(plain, {}, fit_options(1));
   for (int mode = 0; mode < static_cast<int>(tensor_.shape.size()); ++mode) {
     const CpdOptions options{.device = Device::cpu, .threads = 1};
@@ -236,9 +236,9 @@ TEST_P(RelabelledShapes, ProductsAreThoseOfTheInput) {
   }
 }
 
-TEST_P(RelabelledShapes, CheckpointsGoFromOneToTheOther) {
-  const TensorFile plain = ingest(Relabel::none);
-  const TensorFile file = ingest(Relabel::frequency);
+TEST_P(ReorderedShapes, CheckpointsGoFromOneToTheOther) {
+  const TensorFile plain = ingest(Reorder::none);
+  const TensorFile file = ingest(Reorder::frequency);
   const CpdModel expected = fit_cpd(file, {}, fit_options(6));
 
   for (const TensorFile* stopped : {&plain, &file}) {
@@ -257,9 +257,9 @@ TEST_P(RelabelledShapes, CheckpointsGoFromOneToTheOther) {
 }
 
 // Duals are saved in the container's order of rows.
-TEST_P(RelabelledShapes, DualsOfACheckpointStayWithTheirContainer) {
-  const TensorFile plain = ingest(Relabel::none);
-  const TensorFile file = ingest(Relabel::frequency);
+TEST_P(ReorderedShapes, DualsOfACheckpointStayWithTheirContainer) {
+  const TensorFile plain = ingest(Reorder::none);
+  const TensorFile file = ingest(Reorder::frequency);
   const RowConstraint box{.set = RowSet::box, .lower = -0.3, .upper = 0.4};
   CpdOptions first = fit_options(2);
   first.method = AlsMethod{std::vector<RowConstraint>(tensor_.shape.size(), box)};
@@ -272,12 +272,12 @@ TEST_P(RelabelledShapes, DualsOfACheckpointStayWithTheirContainer) {
   whole.method = first.method;
 
   EXPECT_EQ(fit_cpd(plain, {}, second).factors, fit_cpd(plain, {}, whole).factors);
-  if (file.summary().relabelled_modes.empty()) return;
+  if (file.summary().reordered_modes.empty()) return;
   expect_error(ErrorKind::invalid_argument, "stored in another order", [&] { fit_cpd(file, {}, second); });
 }
 
-TEST_P(RelabelledShapes, RowsGoToADeviceAndBackByOriginalIndex) {
-  const MemoryTensor memory(columns_.arrays(), options(Relabel::frequency));
+TEST_P(ReorderedShapes, RowsGoToADeviceAndBackByOriginalIndex) {
+  const MemoryTensor memory(columns_.arrays(), options(Reorder::frequency));
   constexpr int rank = 3;
   ThreadExecutor executor(2);
   for (const bool on_device : {false, true}) {
@@ -294,7 +294,7 @@ TEST_P(RelabelledShapes, RowsGoToADeviceAndBackByOriginalIndex) {
 
       std::vector<double> held(expected.size());
       backend->store_factor(mode, 0, held);
-      const std::vector<std::uint32_t> originals = memory.chunks().relabelling(static_cast<std::uint64_t>(mode));
+      const std::vector<std::uint32_t> originals = memory.chunks().reordering(static_cast<std::uint64_t>(mode));
       for (std::size_t i = 0; i < originals.size(); ++i) {
         ASSERT_EQ(held[i * rank], expected[originals[i] * std::size_t{rank}]) << "stored row " << i;
       }
@@ -307,11 +307,11 @@ TEST_P(RelabelledShapes, RowsGoToADeviceAndBackByOriginalIndex) {
   }
 }
 
-TEST(RelabelledIngest, NamesDuplicatesByTheirOriginalCoordinates) {
+TEST(ReorderedIngest, NamesDuplicatesByTheirOriginalCoordinates) {
   const TemporaryFolder folder;
   const auto text = folder.write("in.tns", "5 7 1\n3 7 1\n3 9 1\n1 7 1\n3 9 2\n");
   IngestOptions options;
-  options.relabel = Relabel::frequency;
+  options.reorder = Reorder::frequency;
   options.duplicates = DuplicatePolicy::error;
 
   expect_error(ErrorKind::invalid_argument, "(3, 9)", [&] { ingest_files({text}, folder / "out.blco", options); });
@@ -319,38 +319,38 @@ TEST(RelabelledIngest, NamesDuplicatesByTheirOriginalCoordinates) {
   EXPECT_FALSE(std::filesystem::exists(folder / "out.blco"));
 }
 
-TEST(RelabelledIngest, RefusesAModeTooLongForTheBudgetAndNamesOneThatWouldDo) {
+TEST(ReorderedIngest, RefusesAModeTooLongForTheBudgetAndNamesOneThatWouldDo) {
   const TemporaryFolder folder;
   const auto text = folder.write("in.tns", "1 1 1\n2 5000000 1\n1 5000000 1\n");
   IngestOptions options;
-  options.relabel = Relabel::frequency;
+  options.reorder = Reorder::frequency;
   options.memory_bytes = std::uint64_t{20} << 20;
 
   options.memory_bytes = named_budget([&] { ingest_files({text}, folder / "out.blco", options); });
 
   EXPECT_GT(options.memory_bytes, 5000000u * 8);
-  EXPECT_THAT(ingest_files({text}, folder / "out.blco", options).relabelled_modes, ElementsAre(1));
-  options.relabel = Relabel::none;
+  EXPECT_THAT(ingest_files({text}, folder / "out.blco", options).reordered_modes, ElementsAre(1));
+  options.reorder = Reorder::none;
   options.memory_bytes = std::uint64_t{20} << 20;
-  EXPECT_THAT(ingest_files({text}, folder / "out.blco", options).relabelled_modes, IsEmpty());
+  EXPECT_THAT(ingest_files({text}, folder / "out.blco", options).reordered_modes, IsEmpty());
 }
 
-TEST(RelabelledIngest, RefusesCoordinatesThatDoNotFit32Bits) {
+TEST(ReorderedIngest, RefusesCoordinatesThatDoNotFit32Bits) {
   const TemporaryFolder folder;
   const auto text = folder.write("in.tns", "1 1 1\n2 4294967297 1\n");
   IngestOptions options;
-  options.relabel = Relabel::frequency;
+  options.reorder = Reorder::frequency;
 
   expect_error(ErrorKind::invalid_argument, "mode 1", [&] { ingest_files({text}, folder / "out.blco", options); });
 
   EXPECT_FALSE(std::filesystem::exists(folder / "out.blco"));
 }
 
-TEST(RelabelledIngest, RefusesABadLineAndLeavesNothing) {
+TEST(ReorderedIngest, RefusesABadLineAndLeavesNothing) {
   const TemporaryFolder folder;
   const auto text = folder.write("in.tns", "3 1 1\n2 4 1\n2 x 1\n");
   IngestOptions options;
-  options.relabel = Relabel::frequency;
+  options.reorder = Reorder::frequency;
 
   expect_error(ErrorKind::invalid_argument, "line 3", [&] { ingest_files({text}, folder / "out.blco", options); });
 
