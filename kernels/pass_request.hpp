@@ -21,7 +21,7 @@ BLCO_HOST_DEVICE constexpr bool has_mode(ModeSet modes, int mode) { return (mode
 enum class EntryRule {
   given,        // f(x, m) and df/dm: absent cells are unknown
   beyond_zero,  // f(x, m) - f(0, m) and its derivative: absent cells are zeros, whose own terms are added elsewhere
-  zero,         // f(0, m) and its derivative: a sampled cell, taken for a zero whatever its value
+  zero,         // x f(0, m) and its derivative: a sampled cell, taken for x zeros
   ratio,        // x log(max(m, floor)) and x / max(m, floor): multiplicative updates (Chi & Kolda 2012, equation 4.2)
   model,        // m and m: products with the normal equations of the entries, for conjugate gradients
 };
@@ -65,9 +65,9 @@ template <class LossFunction>
 struct Zero {
   LossFunction loss;
   template <class T>
-  BLCO_HOST_DEVICE void operator()(T, T m, T& term, T& weight) const {
-    term = loss.value(T(0), m);
-    weight = loss.derivative(T(0), m);
+  BLCO_HOST_DEVICE void operator()(T x, T m, T& term, T& weight) const {
+    term = x * loss.value(T(0), m);
+    weight = x * loss.derivative(T(0), m);
   }
 };
 

@@ -143,7 +143,7 @@ JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
 }
 
 CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, std::unique_ptr<Streamer> streamer,
-             ProgressMeter& meter)
+             ProgressMeter& meter, const ConstantModel& constant)
     : tensor_(&tensor.summary()),
       options_(&start.options),
       job_(&job),
@@ -163,7 +163,7 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, std::uniq
   model_.tensor_sum_of_squares = tensor_->sum_of_squares;
   load_initial_factors(*tensor_, *options_, start.resumed.get(), rows_);
   method_ = make_method({tensor, *options_, job.backend(), passes_, job.pool(),
-                         [this] { return meter_->poll() || meter_->stop_requested(); }});
+                         [this] { return meter_->poll() || meter_->stop_requested(); }, constant});
   if (start.resumed) {
     restore_method(*start.resumed);
   } else {
@@ -250,6 +250,7 @@ std::optional<StopReason> CpFit::run_sweep() {
 
 void CpFit::record(SweepReport& report) {
   model_.weights = method_->weights();
+  model_.explained = report.explained;
   if (!std::isfinite(report.objective)) {
     refuse("the objective of sweep " + std::to_string(report.sweep) +
            " is not a finite number: the values or the initial factors do not suit the loss, or are too large; scale "

@@ -30,9 +30,9 @@ JobRequest fit_request(const Tensor& tensor, const CpdOptions& options);
 
 class CpFit {
  public:
-  // `streamer` is the job's. `start`, `job` and `meter` must outlive this.
+  // `streamer` is the job's, `constant` that of check_entries. `start`, `job` and `meter` must outlive this.
   CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, std::unique_ptr<Streamer> streamer,
-        ProgressMeter& meter);
+        ProgressMeter& meter, const ConstantModel& constant = {});
 
   // Runs the sweeps, then takes the model out of the backend. Throws as fit_cpd does.
   CpdModel run();

@@ -127,11 +127,12 @@ CpdModel run_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
   request.stop = [&meter] { return meter.poll(); };
   CpdJob job(tensor, budget, start.options, request);
   check_model_room(tensor.summary(), start.options);
-  check_entries(tensor, start.options, meter);  // before the backend, so that both may use the same memory
+  // Before the backend, so that both may use the same memory.
+  const ConstantModel constant = check_entries(tensor, start.options, meter);
   job.make_backend();
   std::unique_ptr<Streamer> streamer = job.make_streamer(&meter);
   if (options.on_plan) options.on_plan(describe_fit(job, tensor.summary(), start.options));
-  CpdModel model = CpFit(tensor, start, job, std::move(streamer), meter).run();
+  CpdModel model = CpFit(tensor, start, job, std::move(streamer), meter, constant).run();
   job.close_trace();
   return model;
 }

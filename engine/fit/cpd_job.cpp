@@ -31,6 +31,15 @@ DeviceLimits limits_of(const DeclaredGpu& gpu) {
   return limits;
 }
 
+// Others begin at 0 or above, or scale numbers of [0, 1).
+bool takes_any_start(const CpdMethod& method) {
+  const auto* const als = std::get_if<AlsMethod>(&method);
+  if (als == nullptr) return std::holds_alternative<CompletionMethod>(method);
+  return std::ranges::none_of(als->constraints, [](const RowConstraint& constraint) {
+    return constraint.set == RowSet::nonnegative || constraint.set == RowSet::simplex;
+  });
+}
+
 }  // namespace
 
 void check_options(const TensorSummary& tensor, const CpdOptions& options) {
@@ -45,6 +54,11 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   if (options.slots != 0 && (options.slots < 2 || options.slots > max_slots)) {
     refuse(option_name("slots") + " must be 0, or from 2 to " + std::to_string(max_slots) + ", not " +
            std::to_string(options.slots));
+  }
+  if ((options.start == Start::centered || options.start == Start::normal) && !takes_any_start(options.method)) {
+    refuse(option_name("start") +
+           " takes other starts than uniform with the methods complete and als only, and there " +
+           "without modes that are nonnegative or on the simplex; leave it out");
   }
   check_method(tensor, options);
   if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numbers>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,14 +22,14 @@ namespace {
 constexpr std::uint64_t block_bytes = std::uint64_t{1} << 20;
 
 // Loads random rows from `first_row` to the end; `scales` multiply the columns, unless there are none.
-void load_random_rows(std::uint64_t seed, int mode, std::uint64_t first_row, std::uint64_t length, int rank,
+void load_random_rows(const CpdOptions& options, Start start, int mode, std::uint64_t first_row, std::uint64_t length,
                       std::span<const double> scales, OriginalRows& rows) {
-  const auto columns = static_cast<std::uint64_t>(rank);
+  const auto columns = static_cast<std::uint64_t>(options.rank);
   const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_bytes / (columns * sizeof(double)));
   std::vector<double> block;
   for (std::uint64_t first = first_row; first < length; first += block_rows) {
     block.resize(static_cast<std::size_t>(std::min(block_rows, length - first) * columns));
-    fill_initial_rows(seed, mode, first, rank, block);
+    fill_initial_rows(options.seed, mode, first, options.rank, block, start);
     for (std::size_t i = 0; !scales.empty() && i < block.size(); ++i) block[i] *= scales[i % scales.size()];
     rows.load(mode, first, block);
   }
@@ -54,10 +55,18 @@ void check_labels_of_mode(const std::string& mode, const Labels& old, const Labe
 
 }  // namespace
 
-void fill_initial_rows(std::uint64_t seed, int mode, std::uint64_t first_row, int rank, std::span<double> rows) {
+void fill_initial_rows(std::uint64_t seed, int mode, std::uint64_t first_row, int rank, std::span<double> rows,
+                       Start start) {
   const RandomStream random(seed, static_cast<std::uint64_t>(mode));
   const std::uint64_t first = first_row * static_cast<std::uint64_t>(rank);
-  for (std::uint64_t i = 0; i < rows.size(); ++i) rows[i] = random.uniform(first + i);
+  for (std::uint64_t i = 0; i < rows.size(); ++i) {
+    if (start == Start::normal) {  // Box & Muller 1958
+      const double length = std::sqrt(-2 * std::log1p(-random.uniform(2 * (first + i))));
+      rows[i] = length * std::cos(2 * std::numbers::pi * random.uniform(2 * (first + i) + 1));
+    } else {
+      rows[i] = random.uniform(first + i) - (start == Start::centered ? 0.5 : 0.0);
+    }
+  }
 }
 
 std::vector<double> new_row_scales(std::span<const double> factor, int rank) {
@@ -86,15 +95,14 @@ void load_initial_factors(const TensorSummary& tensor, const CpdOptions& options
   for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
     const int mode = static_cast<int>(n);
     if (options.initial == nullptr) {
-      load_random_rows(options.seed, mode, 0, tensor.shape[n], options.rank, {}, rows);
+      load_random_rows(options, options.start, mode, 0, tensor.shape[n], {}, rows);
       continue;
     }
     const std::vector<double>& factor = options.initial->factors[n];
     rows.load(mode, 0, factor);
     const std::uint64_t known = options.initial->shape[n];
     if (known == tensor.shape[n]) continue;
-    load_random_rows(options.seed, mode, known, tensor.shape[n], options.rank, new_row_scales(factor, options.rank),
-                     rows);
+    load_random_rows(options, Start::uniform, mode, known, tensor.shape[n], new_row_scales(factor, options.rank), rows);
   }
   rows.release();
 }

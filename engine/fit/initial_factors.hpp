@@ -12,9 +12,10 @@
 
 namespace blco {
 
-// Fills whole rows from `first_row` on, row-major with `rank` columns, uniform in [0, 1). Element (i, r) depends only
-// on seed, mode, rank, i and r, on every backend and with any number of threads.
-void fill_initial_rows(std::uint64_t seed, int mode, std::uint64_t first_row, int rank, std::span<double> rows);
+// Fills whole rows from `first_row` on, row-major with `rank` columns. Element (i, r) depends only on seed, mode, rank,
+// start, i and r, on every backend and with any number of threads. Start::automatic is uniform.
+void fill_initial_rows(std::uint64_t seed, int mode, std::uint64_t first_row, int rank, std::span<double> rows,
+                       Start start = Start::uniform);
 
 // Per column, what rows of fill_initial_rows are multiplied by to stand beside those of `factor` (row-major, `rank`
 // columns): they then have the column's root mean square, and the sign of its sum.

@@ -137,6 +137,7 @@ def conjugate_gradients(system, right, row, steps):
 def completion(places, values, start, sweeps, ridge, steps=None):
     """Row by row, exactly or by so many steps. Objectives, and root mean squares of the residual."""
     factors = [np.array(factor) for factor in start]
+    ridge = ridge * np.mean(values ** 2) ** (1 - 1 / len(factors))
     entries = rows_of(places, [len(factor) for factor in factors])
     objectives, errors = [], []
     for _ in range(sweeps):

@@ -70,7 +70,9 @@ TEST_P(LossPassOf, AppliesEveryRuleToEveryLoss) {
     SCOPED_TRACE(to_string(formula.loss));
     const auto at_zero = [&](Real m) { return formula.of(0, m); };
     expect_sums(tensor, 400, {}, {{EntryRule::given, formula.loss}, formula.of});
-    expect_sums(tensor, 400, {}, {{EntryRule::zero, formula.loss}, [&](Real, Real m) { return at_zero(m); }});
+    expect_sums(tensor, 400, {}, {{EntryRule::zero, formula.loss}, [&](Real x, Real m) {
+                                    return TermOf{x * at_zero(m).term, x * at_zero(m).weight};
+                                  }});
     expect_sums(tensor, 400, {}, {{EntryRule::beyond_zero, formula.loss, 0.25}, [&](Real x, Real m) {
                                     const TermOf given = formula.of(x, m);
                                     const TermOf zero = at_zero(m);

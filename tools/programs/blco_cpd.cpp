@@ -32,6 +32,12 @@ void add_declared_gpu(cli::CommandLine& line, DeclaredGpu& gpu) {
 void add_start(cli::CommandLine& line, CpdArguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
   line.add_whole("--seed", cpd.seed, 0, {"N", "Seed of the random initial factors"});
+  line.add_choice<Start>("--start", cpd.start,
+                         {{"auto", Start::automatic},
+                          {"uniform", Start::uniform},
+                          {"centered", Start::centered},
+                          {"normal", Start::normal}},
+                         "Random initial factors: uniform in [0, 1), uniform in [-1/2, 1/2), or standard normal");
   line.add_path("--init", arguments.initial,
                 {"MODEL",
                  "Start from the factors of this model, a warm start, with its rank unless --rank is given, instead of "

@@ -117,7 +117,9 @@ void add_own_options(CommandLine& line, CpdArguments& arguments) {
   line.add_whole("--evaluations", gcp.evaluations, 1,
                  {"N", "With --method gcp and gaussian or poisson: evaluations of a sweep, each one pass"});
   line.add("--learning-rate", gcp.learning_rate, parse_positive,
-           {"X", "With --method gcp and other losses: step size of Adam at the start",
+           {"X",
+            "With --method gcp and other losses: step size of Adam at the start, as a share of a column's "
+            "root mean square",
             fmt::format("{}", gcp.learning_rate)});
   line.add(
       "--samples", gcp.sampled_zeros,
@@ -138,8 +140,9 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
   line.add("--tolerance",
            [&](const std::string& word) { cpd.tolerance = arguments.apr.kkt_tolerance = parse_real(word); },
            {"X",
-            "Stop when a sweep changes the fit by less than X; gcp: the objective, complete: the error over the "
-            "entries, relatively; apr: when the KKT violation of every number of the factors is below X",
+            "Stop when a sweep changes the fit by less than X; gcp: the objective, by X times the best constant "
+            "model's deviance; complete: the error over the entries, relatively; apr: when the KKT violation of every "
+            "number of the factors is below X",
             fmt::format("{}, apr: {}", cpd.tolerance, arguments.apr.kkt_tolerance)});
   line.add_choice<std::string>(
       "--method", arguments.method, {{"als", "als"}, {"apr", "apr"}, {"gcp", "gcp"}, {"complete", "complete"}},
@@ -151,7 +154,8 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
   line.add_real("--ridge", cpd.ridge,
                 "With --method als or complete: add X times the sum of the squared weights to what is minimised, so "
                 "that components do not grow against each other; a component that stands alone has its weight divided "
-                "by 1 + X, so 0.01 to 0.1 will do");
+                "by 1 + X, so 0.01 to 0.1 will do. complete adds the squares of all factors' entries, times a power "
+                "of the values' size, so that X does not depend on their unit");
 }
 
 void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSummary& tensor,

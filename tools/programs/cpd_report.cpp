@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <blco/model_summary.hpp>
+#include <cmath>
 
 #include "tools/programs/cpd_program.hpp"
 
@@ -68,7 +69,8 @@ std::string explain_tolerance(const CpdOptions& options) {
         fmt::format("the error over the entries changed by less than {} of itself", options.tolerance);
     return completion->validation == nullptr ? error : error + ", or that over held-out entries rose twice in a row";
   }
-  return fmt::format("the objective changed by less than {} of itself, or no longer falls", options.tolerance);
+  return fmt::format("the objective changed by less than {} of the constant model's deviance, or no longer falls",
+                     options.tolerance);
 }
 
 std::string explain(StopReason reason, const CpdOptions& options) {
@@ -146,6 +148,10 @@ void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOption
   } else {
     words = fmt::format("objective {:.12e}", report.objective);
   }
+  if (report.explained) {
+    json["explained"] = *report.explained;
+    words += fmt::format("  explains {:.2f}%", *report.explained * 100);
+  }
   if (std::holds_alternative<AprMethod>(options.method)) {
     json["kkt_violation"] = report.kkt_violation;
     words += fmt::format("  violation {:.1e}  {} passes", report.kkt_violation, report.passes);
@@ -195,11 +201,22 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
                {"stop_reason", to_string(model.stop_reason)},
                {"cancellation", cancellation_json(cancellation)}};
   json[has_fit ? "fit" : "objective"] = has_fit ? model.fit() : model.objective();
+  if (model.explained) json["explained"] = *model.explained;
   reporter.event("result", json);
   if (cancellation) reporter.print("note    {}", describe_cancellation(*cancellation));
+  constexpr double next_to_nothing = 1e-6;  // of the tensor's norm
+  if (options.ridge > 0 && model.weights[0] <= next_to_nothing * std::sqrt(model.tensor_sum_of_squares)) {
+    reporter.print("note    the model is nearly zero; lower --ridge");
+  }
+  if (model.explained && *model.explained <= options.tolerance) {
+    reporter.print("note    the model says no more than one number for all cells does; give another --rank or --loss");
+  }
   reporter.print("stopped: {}", explain(model.stop_reason, options));
-  const std::string value =
+  std::string value =
       has_fit ? fmt::format("fit {:.6f}", model.fit()) : fmt::format("objective {:.6e}", model.objective());
+  if (model.explained) {
+    value += fmt::format(", explains {:.2f}% of the constant model's deviance", *model.explained * 100);
+  }
   reporter.print("model   {} (rank {}, {})", output.string(), model.rank, value);
 }
 

@@ -39,7 +39,7 @@ class CpApr final : public FitMethod {
   explicit CpApr(const FitContext& context);
 
   static void check(const TensorSummary& tensor, const CpdOptions& options);
-  static void check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
+  static ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
   static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
 
   // Throws Error{invalid_argument} for negative factors or weights of a resumed model.
@@ -62,6 +62,7 @@ class CpApr final : public FitMethod {
   };
 
   const AprMethod& apr() const { return std::get<AprMethod>(context_.options.method); }
+  double floor() const;
   std::uint64_t rows(int mode) const { return context_.tensor.summary().shape[static_cast<std::size_t>(mode)]; }
   bool is_stuck(double entry, double weight, double phi) const;
 
@@ -106,9 +107,9 @@ void CpApr::check(const TensorSummary&, const CpdOptions& options) {
   if (options.initial != nullptr) check_initial_signs(*options.initial, name_in_messages());
 }
 
-void CpApr::check_entries(const Tensor& tensor, const CpdOptions&, ProgressMeter& meter) {
-  check_values(
-      tensor, [](double value) { return value >= 0; },
+ConstantModel CpApr::check_entries(const Tensor& tensor, const CpdOptions&, ProgressMeter& meter) {
+  return find_constant_model(
+      tensor, {LossKind::poisson, 0},
       name_in_messages() + " takes counts, which are at least 0; use " + option_name("method", "als"), meter);
 }
 
@@ -149,6 +150,7 @@ void CpApr::run_step(SweepReport& report) {
   // The sum of m over all cells is that of the weights, because all columns have the sum 1.
   const double sum_of_cells = std::accumulate(weights_.begin(), weights_.end(), 0.0);
   report.objective = sum_of_cells - context_.backend.sum_of_terms();
+  report.explained = context_.constant.explained(report.objective);
 }
 
 // Not in start(), because it changes bits: a checkpoint's factors are taken as they are.
@@ -161,8 +163,14 @@ void CpApr::normalise_factors() {
   is_normalised_ = true;
 }
 
+double CpApr::floor() const {
+  constexpr double share_of_mean = 1e-6;  // it must be small beside the rates of a sparse tensor
+  const double mean = context_.constant.value;
+  return mean > 0 ? std::min(apr().floor, share_of_mean * mean) : apr().floor;
+}
+
 void CpApr::run_pass(ModeSet outputs) {
-  context_.passes.run(PassRequest({.rule = EntryRule::ratio, .floor = apr().floor}, outputs));
+  context_.passes.run(PassRequest({.rule = EntryRule::ratio, .floor = floor()}, outputs));
   has_terms_of_model_ = true;
 }
 

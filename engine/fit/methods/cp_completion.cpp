@@ -30,9 +30,14 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// With entries uniform in [0, s) the model's mean square is R (s^2 / 3)^N + R (R - 1) (s^2 / 4)^N. Returns s.
-double scale_of_random_factors(double mean_square, double rank, double order) {
-  const double at_one = rank * std::pow(3.0, -order) + rank * (rank - 1) * std::pow(4.0, -order);
+double mean_square_of(const TensorSummary& tensor) { return tensor.sum_of_squares / static_cast<double>(tensor.nnz); }
+
+// Of random numbers times s, of mean a and mean square b, the model's mean square is
+// s^(2 N) (R b^N + R (R - 1) a^(2 N)). Returns s.
+double scale_of_random_factors(Start start, double mean_square, double rank, double order) {
+  const bool is_uniform = start == Start::automatic || start == Start::uniform;
+  const double square = is_uniform ? 1.0 / 3 : start == Start::centered ? 1.0 / 12 : 1.0;
+  const double at_one = rank * std::pow(square, order) + (is_uniform ? rank * (rank - 1) * std::pow(4.0, -order) : 0);
   return std::pow(mean_square / at_one, 0.5 / order);
 }
 
@@ -43,7 +48,7 @@ class CpCompletion final : public FitMethod {
   explicit CpCompletion(const FitContext& context);
 
   static void check(const TensorSummary& tensor, const CpdOptions& options);
-  static void check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
+  static ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
   static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
 
   // Random factors are scaled so that the model's mean square is that of the given values; weights go evenly into the
@@ -78,6 +83,7 @@ class CpCompletion final : public FitMethod {
 
   FitContext context_;
   std::size_t rank_;
+  double ridge_;  // in the unit of the values
   std::vector<double> weights_;
   // Of the mode in work: the factor, the negative half gradient, the direction; and a block of the output.
   std::vector<double> factor_;
@@ -100,6 +106,7 @@ class CpCompletion final : public FitMethod {
 CpCompletion::CpCompletion(const FitContext& context)
     : context_(context),
       rank_(static_cast<std::size_t>(context.options.rank)),
+      ridge_(context.options.ridge * std::pow(mean_square_of(context.tensor.summary()), 1 - 1.0 / order())),
       weights_(rank_, 1.0),
       block_(static_cast<std::size_t>(numbers_of_block(context.options.rank))),
       least_cosine_(context.options.precision == Precision::f64 ? 1e-3 : 1e-2),
@@ -119,9 +126,10 @@ void CpCompletion::check(const TensorSummary& tensor, const CpdOptions& options)
   if (completion.validation != nullptr) HeldOut::check_shape(tensor, completion.validation->summary());
 }
 
-void CpCompletion::check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter&) {
+ConstantModel CpCompletion::check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter&) {
   const auto& completion = std::get<CompletionMethod>(options.method);
   if (completion.validation != nullptr) HeldOut::check_indices(tensor, *completion.validation);
+  return {};
 }
 
 MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& options) {
@@ -152,8 +160,8 @@ void CpCompletion::start(std::span<const double> weights) {
   const TensorSummary& tensor = context_.tensor.summary();
   std::vector<double> scales(rank_, 1.0);
   if (weights.empty()) {
-    const double mean_square = tensor.sum_of_squares / static_cast<double>(tensor.nnz);
-    std::ranges::fill(scales, scale_of_random_factors(mean_square, context_.options.rank, order()));
+    std::ranges::fill(scales, scale_of_random_factors(context_.options.start, mean_square_of(tensor),
+                                                      context_.options.rank, order()));
   } else {
     std::ranges::transform(weights, scales.begin(),
                            [this](double weight) { return std::pow(std::abs(weight), 1.0 / order()); });
@@ -171,7 +179,7 @@ void CpCompletion::run_step(SweepReport& report) {
   }
   const double squared = squared_error();
   const double rmse = std::sqrt(squared / static_cast<double>(context_.tensor.summary().nnz));
-  report.objective = squared + context_.options.ridge * std::accumulate(squares_.begin(), squares_.end(), 0.0);
+  report.objective = squared + ridge_ * std::accumulate(squares_.begin(), squares_.end(), 0.0);
   report.converged = last_rmse_ >= 0 && context_.options.tolerance > 0 &&
                      std::abs(last_rmse_ - rmse) <= context_.options.tolerance * last_rmse_;
   last_rmse_ = rmse;
@@ -227,7 +235,7 @@ void CpCompletion::for_each_output_row(int mode, const Visit& visit) {
 void CpCompletion::begin_conjugate_gradients(int mode) {
   for_each_output_row(mode, [this](std::span<double> output, std::size_t at) {
     for (std::size_t r = 0; r < rank_; ++r) {
-      residual_[at + r] = direction_[at + r] = -output[r] - context_.options.ridge * factor_[at + r];
+      residual_[at + r] = direction_[at + r] = -output[r] - ridge_ * factor_[at + r];
     }
   });
 }
@@ -240,7 +248,7 @@ void CpCompletion::take_step(int mode) {
     const std::span<double> a = std::span(factor_).subspan(at, rank_);
     const std::span<double> residual = std::span(residual_).subspan(at, rank_);
     const std::span<double> direction = std::span(direction_).subspan(at, rank_);
-    for (std::size_t r = 0; r < rank_; ++r) product[r] += context_.options.ridge * direction[r];
+    for (std::size_t r = 0; r < rank_; ++r) product[r] += ridge_ * direction[r];
     const double before = dot(residual, residual);
     const double curvature = dot(direction, product);
     const double lengths = std::sqrt(dot(direction, direction) * dot(product, product));

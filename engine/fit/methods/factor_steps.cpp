@@ -50,11 +50,12 @@ std::vector<double> column_sums(Backend& backend, int mode, std::uint64_t length
 }
 
 void scale_columns(Backend& backend, int mode, std::uint64_t length, std::span<const double> scales,
-                   std::span<double> block, double shift) {
+                   std::span<double> block, std::span<const double> shifts) {
   for_each_row_block(length, static_cast<int>(scales.size()), [&](std::uint64_t first, std::size_t count) {
     const std::span<double> rows = block.first(count);
     backend.store_factor(mode, first, rows);
-    for (std::size_t i = 0; i < count; ++i) rows[i] = (rows[i] - shift) * scales[i % scales.size()];
+    for (std::size_t i = 0; i < count; ++i) rows[i] *= scales[i % scales.size()];
+    for (std::size_t i = 0; !shifts.empty() && i < count; ++i) rows[i] += shifts[i % scales.size()];
     backend.load_factor(mode, first, rows);
     return true;
   });

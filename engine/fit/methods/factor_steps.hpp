@@ -16,9 +16,9 @@ std::vector<double> product_of_grams(Backend& backend, int order, int rank, int 
 // The next two go in blocks of rows: `block` is memory for numbers_of_block(rank) numbers, and `length` the mode's.
 // Returns R numbers.
 std::vector<double> column_sums(Backend& backend, int mode, std::uint64_t length, int rank, std::span<double> block);
-// Replaces each number of a factor by (number - shift) * scale of its column.
+// Replaces each number of a factor by number * scale + shift of its column; no shifts: none.
 void scale_columns(Backend& backend, int mode, std::uint64_t length, std::span<const double> scales,
-                   std::span<double> block, double shift = 0);
+                   std::span<double> block, std::span<const double> shifts = {});
 
 // For optimisers that know no modes: all factors in one vector, mode after mode. Its length:
 std::uint64_t factor_numbers(const TensorSummary& tensor, int rank);

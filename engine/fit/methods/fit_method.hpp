@@ -12,6 +12,7 @@
 
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
+#include "engine/fit/methods/constant_model.hpp"
 #include "engine/model/resumed_state.hpp"
 #include "engine/stream/streamer.hpp"
 #include "kernels/backend.hpp"
@@ -26,6 +27,7 @@ struct FitContext {
   PassSequence& passes;
   ThreadPool& pool;
   StopPoll stop;  // true once the fit must stop; a long step may then end early, with its factors in order
+  ConstantModel constant = {};  // AprMethod and GcpMethod
 };
 
 // What a method needs before it can be made.
@@ -81,8 +83,8 @@ class FitMethod {
 // What the table of methods has of each.
 struct MethodEntry {
   const char* name;
-  void (*check)(const TensorSummary&, const CpdOptions&);                   // see check_method()
-  void (*check_entries)(const Tensor&, const CpdOptions&, ProgressMeter&);  // see below; null: it takes any values
+  void (*check)(const TensorSummary&, const CpdOptions&);                            // see check_method()
+  ConstantModel (*check_entries)(const Tensor&, const CpdOptions&, ProgressMeter&);  // see below; null: any values
   MethodNeeds (*needs)(const TensorSummary&, const CpdOptions&);
   std::unique_ptr<FitMethod> (*make)(const FitContext&);
 };
@@ -99,9 +101,8 @@ std::unique_ptr<FitMethod> make_of(const FitContext& context) {
 bool is_method(std::string_view name);
 // Throws Error{invalid_argument} for options that do not go together.
 void check_method(const TensorSummary& tensor, const CpdOptions& options);
-// Throws Error{invalid_argument} for values of the tensor that do not suit the method. Reads the tensor only if there
-// may be some.
-void check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
+// Throws Error{invalid_argument} for values of the tensor that do not suit the method. Returns FitContext::constant.
+ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
 MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options);
 std::unique_ptr<FitMethod> make_method(const FitContext& context);
 // Writes method, loss and constraints into the model.

@@ -31,14 +31,12 @@ void Gcp::check(const TensorSummary& tensor, const CpdOptions& options) {
   sums_over_zeros(method.loss) ? GcpLbfgs::check(tensor, options) : GcpAdam::check(tensor, options);
 }
 
-void Gcp::check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {
+ConstantModel Gcp::check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {
   const Loss& loss = method_of(options).loss;
-  if (entries_of(loss) == EntryRange::all) return;
-  check_values(
-      tensor, [&](double x) { return takes_entry(loss, x); },
-      name_in_messages(loss) + " takes " + values_taken_by(loss) + "; correct it, or choose another " +
-          option_name("loss"),
-      meter);
+  return find_constant_model(tensor, loss,
+                             name_in_messages(loss) + " takes " + values_taken_by(loss) +
+                                 "; correct it, or choose another " + option_name("loss"),
+                             meter);
 }
 
 void Gcp::check_signs(const FitContext& context, std::span<const double> weights) {

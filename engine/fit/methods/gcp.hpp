@@ -10,7 +10,7 @@ namespace blco {
 
 struct Gcp {
   static void check(const TensorSummary& tensor, const CpdOptions& options);
-  static void check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
+  static ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
   // Throws Error{invalid_argument} for negative weights, or factors in the backend, of a resumed model, unless the loss
   // takes them.
   static void check_signs(const FitContext& context, std::span<const double> weights);

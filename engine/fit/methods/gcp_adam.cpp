@@ -19,16 +19,19 @@ namespace {
 
 constexpr double first_decay = 0.9;
 constexpr double second_decay = 0.999;
-constexpr double epsilon = 1e-8;
-constexpr double rate_decay = 0.1;
+constexpr double epsilon = 1e-30;  // gradients have no scale of their own
+constexpr double rate_decay = 0.25;
 constexpr double max_failures = 3;
+constexpr double warm_up = 100;      // steps until the rate is whole, because moments of few steps say little
+constexpr double least_scale = 0.1;  // of a column, beside that of its mode, so that a column of zeros comes back
 
 // Of a sweep, so that the objective, which costs a pass itself, is not most of the work for a tensor of few chunks.
 constexpr std::uint64_t min_steps = 100;
 // Neighbouring nonzeros lie in one chunk, so that a single one is a poor sample.
 constexpr std::uint64_t max_chunks_of_step = 4;
 constexpr std::uint64_t steps_of_round = 8;  // at least, where there are as many chunks
-constexpr std::uint64_t max_default_samples = std::uint64_t{1} << 18;
+constexpr std::uint64_t max_default_samples = std::uint64_t{1} << 16;
+constexpr std::uint64_t max_samples_of_objective = std::uint64_t{1} << 18;
 
 // Random sequences: of the steps' samples and chunks, one each, and of the objective's sample.
 constexpr std::uint64_t fixed_stream = std::uint64_t{1} << 62;
@@ -52,13 +55,7 @@ std::uint64_t samples_of_step(const TensorSummary& tensor, const CpdOptions& opt
 std::uint64_t samples_of_objective(const TensorSummary& tensor, const CpdOptions& options) {
   constexpr std::uint64_t times = 16;
   const std::uint64_t samples = samples_of_step(tensor, options);
-  return std::max(samples, std::min(times * samples, max_default_samples));
-}
-
-double count_cells(const TensorSummary& tensor) {
-  double cells = 1;
-  for (const std::uint64_t length : tensor.shape) cells *= static_cast<double>(length);
-  return cells;
+  return std::max(samples, std::min(times * samples, max_samples_of_objective));
 }
 
 }  // namespace
@@ -77,11 +74,10 @@ GcpAdam::GcpAdam(const FitContext& context)
       factors_before_(first_moments_.size()),
       first_before_(first_moments_.size()),
       second_before_(first_moments_.size()),
+      scales_(context.tensor.summary().shape.size() * weights_.size()),
       gradient_(numbers_of_block(context.options.rank)),
       rows_(gradient_.size()),
-      rate_(method_.learning_rate) {
-  fixed_sample_.draw(RandomStream(context.options.seed, fixed_stream));
-}
+      rate_(method_.learning_rate) {}
 
 void GcpAdam::check(const TensorSummary&, const CpdOptions& options) {
   const double rate = std::get<GcpMethod>(options.method).learning_rate;
@@ -93,24 +89,50 @@ MethodNeeds GcpAdam::needs(const TensorSummary& tensor, const CpdOptions& option
   needs.all_outputs = true;
   needs.stops_after_pass = true;
   needs.state_matrices = 2;
+  needs.slot_bytes = SampledZeros::least_slot_bytes(TensorLayout(tensor.shape));
   constexpr std::uint64_t vectors = 5;  // moments, and copies of these and the factors
   constexpr std::uint64_t blocks = 2;
   const TensorLayout layout(tensor.shape);
-  needs.host_bytes =
-      SampledZeros::bytes(layout, samples_of_step(tensor, options)) +
-      SampledZeros::bytes(layout, samples_of_objective(tensor, options)) +
-      (vectors * factor_numbers(tensor, options.rank) + blocks * numbers_of_block(options.rank)) * sizeof(double);
+  needs.host_bytes = SampledZeros::bytes(layout, samples_of_step(tensor, options)) +
+                     SampledZeros::bytes(layout, samples_of_objective(tensor, options)) +
+                     (vectors * factor_numbers(tensor, options.rank) + factor_numbers(tensor, 1) +
+                      blocks * numbers_of_block(options.rank)) *
+                         sizeof(double);
   return needs;
 }
 
 void GcpAdam::start(std::span<const double> weights) {
   Gcp::check_signs(context_, weights);
+  count_indices();
+  fixed_sample_.draw(RandomStream(context_.options.seed, fixed_stream), counts_);
   scale_initial_factors(context_, method_.loss, weights);
+}
+
+// Where all factors are 1, each entry adds R to its rows of the outputs.
+void GcpAdam::count_indices() {
+  store_all_factors(context_.backend, shape(), factors_before_);
+  std::ranges::fill(first_before_, 1.0);
+  load_all_factors(context_.backend, shape(), first_before_);
+  context_.passes.run(
+      PassRequest(EntryFunction{.rule = EntryRule::model}, all_modes(static_cast<int>(shape().size()))));
+  for (std::size_t n = 0; n < shape().size(); ++n) {
+    std::vector<double>& sums = counts_.emplace_back();
+    sums.reserve(static_cast<std::size_t>(shape()[n]));
+    for_each_row_block(shape()[n], context_.options.rank, [&](std::uint64_t first, std::size_t count) {
+      context_.backend.read_output(static_cast<int>(n), first, std::span(rows_).first(count));
+      for (std::size_t at = 0; at < count; at += weights_.size()) {
+        sums.push_back((sums.empty() ? 0 : sums.back()) + rows_[at]);
+      }
+      return true;
+    });
+  }
+  load_all_factors(context_.backend, shape(), factors_before_);
 }
 
 void GcpAdam::run_step(SweepReport& report) {
   if (!objective_) objective_ = estimate();
   keep_copies();
+  find_scales();
   take_steps();
   const double before = *objective_;
   const double now = estimate();
@@ -119,17 +141,39 @@ void GcpAdam::run_step(SweepReport& report) {
   } else {
     return_to_copies();
   }
-  // A sweep that gains next to nothing keeps what it found, but the next one takes smaller steps too.
-  const double least_gain = context_.options.tolerance * std::abs(before);
+  const double tolerance = context_.options.tolerance;
   const bool was_stopped = context_.stop && context_.stop();
-  if (now <= before && before - now >= least_gain) {
+  if (now <= before && before - now >= tolerance * context_.constant.deviance()) {
     failures_ = 0;
   } else if (!was_stopped) {
     ++failures_;
     rate_ *= rate_decay;
   }
   report.objective = *objective_;
-  report.converged = failures_ >= max_failures;
+  report.explained = context_.constant.explained(*objective_);
+  report.converged = failures_ >= max_failures && report.explained > tolerance;
+}
+
+// A learning rate is a share of a column's root mean square; where the model is a logarithm, at most what changes it by
+// that rate, because its offset is large beside what the components tell apart.
+void GcpAdam::find_scales() {
+  const auto rank = static_cast<std::size_t>(context_.options.rank);
+  for (std::size_t n = 0; n < shape().size(); ++n) {
+    const std::span<const double> gram = context_.backend.gram(static_cast<int>(n));
+    double squares = 0;
+    for (std::size_t r = 0; r < rank; ++r) squares += gram[r * rank + r];
+    const double least = least_scale * least_scale * squares / static_cast<double>(rank);
+    for (std::size_t r = 0; r < rank; ++r) {
+      scales_[n * rank + r] = std::sqrt(std::max(gram[r * rank + r], least) / static_cast<double>(shape()[n]));
+    }
+  }
+  if (scale_of(method_.loss) != ModelScale::logarithm) return;
+  const Numbers sizes = scales_;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    double others = 1;
+    for (std::size_t j = i % rank; j < sizes.size(); j += rank) others *= j == i ? 1 : sizes[j];
+    scales_[i] = std::min(scales_[i], 1 / others);
+  }
 }
 
 double GcpAdam::estimate() {
@@ -172,7 +216,7 @@ void GcpAdam::take_step(std::span<const std::uint64_t> chunks) {
   context_.passes.run(
       PassRequest(EntryFunction{.rule = EntryRule::beyond_zero, .loss = method_.loss, .scale = scale}, outputs),
       chunks);
-  sample_.draw(RandomStream(context_.options.seed, sample_stream + static_cast<std::uint64_t>(draws_)));
+  sample_.draw(RandomStream(context_.options.seed, sample_stream + static_cast<std::uint64_t>(draws_)), counts_);
   add_sample(sample_, outputs);
   ++draws_;
   ++steps_;
@@ -186,6 +230,8 @@ std::size_t GcpAdam::offset_of(int mode, std::uint64_t row) const {
 
 void GcpAdam::update_mode(int mode) {
   const int rank = context_.options.rank;
+  Numbers rates(static_cast<std::size_t>(rank), rate_ * std::min(1.0, steps_ / warm_up));
+  for (std::size_t r = 0; r < rates.size(); ++r) rates[r] *= scales_[static_cast<std::size_t>(mode) * rates.size() + r];
   constexpr std::size_t rows_of_task = 256;
   const std::size_t step = rows_of_task * static_cast<std::size_t>(rank);
   for_each_row_block(shape()[static_cast<std::size_t>(mode)], rank, [&](std::uint64_t first, std::size_t count) {
@@ -197,14 +243,15 @@ void GcpAdam::update_mode(int mode) {
     context_.pool.run((count + step - 1) / step, [&](std::size_t task) {
       const std::size_t begin = task * step;
       const std::size_t numbers = std::min(step, count - begin);
-      update_rows(gradient.subspan(begin, numbers), rows.subspan(begin, numbers), offset + begin);
+      update_rows(gradient.subspan(begin, numbers), rows.subspan(begin, numbers), rates, offset + begin);
     });
     context_.backend.load_factor(mode, first, rows);
     return true;
   });
 }
 
-void GcpAdam::update_rows(std::span<const double> gradient, std::span<double> factor, std::size_t offset) {
+void GcpAdam::update_rows(std::span<const double> gradient, std::span<double> factor, std::span<const double> rates,
+                          std::size_t offset) {
   const auto rank = static_cast<std::size_t>(context_.options.rank);
   const double first_share = 1 - std::pow(first_decay, steps_);
   const double second_share = 1 - std::pow(second_decay, steps_);
@@ -217,7 +264,7 @@ void GcpAdam::update_rows(std::span<const double> gradient, std::span<double> fa
       first = first_decay * first + (1 - first_decay) * slopes[r];
       second = second_decay * second + (1 - second_decay) * slopes[r] * slopes[r];
       double& number = factor[row + r];
-      number -= rate_ * (first / first_share) / (std::sqrt(second / second_share) + epsilon);
+      number -= rates[r] * (first / first_share) / (std::sqrt(second / second_share) + epsilon);
       if (nonnegative_) number = std::max(number, 0.0);
     }
   }

@@ -27,7 +27,7 @@ class GcpAdam final : public FitMethod {
   void start(std::span<const double> weights) override;
   // All chunks in random order, as often as it takes for min_steps. It counts only if it lowers the
   // objective, all nonzeros and the same sample of zeros each time; otherwise factors and moments return to what they
-  // were, and the learning rate is divided by 10.
+  // were. A sweep that gains next to nothing makes the next one's steps smaller.
   void run_step(SweepReport& report) override;
   const std::vector<double>& weights() const override { return weights_; }
 
@@ -42,13 +42,16 @@ class GcpAdam final : public FitMethod {
 
   const std::vector<std::uint64_t>& shape() const { return context_.tensor.summary().shape; }
   std::size_t offset_of(int mode, std::uint64_t row) const;
+  void count_indices();
   double estimate();
   void add_sample(SampledZeros& sample, ModeSet outputs);
+  void find_scales();
   void take_steps();
   void take_step(std::span<const std::uint64_t> chunks);
   void update_mode(int mode);
   // `offset` is that of the rows' moments.
-  void update_rows(std::span<const double> gradient, std::span<double> factor, std::size_t offset);
+  void update_rows(std::span<const double> gradient, std::span<double> factor, std::span<const double> rates,
+                   std::size_t offset);
   void keep_copies();
   void return_to_copies();
 
@@ -56,14 +59,16 @@ class GcpAdam final : public FitMethod {
   GcpMethod method_;
   bool nonnegative_;
   std::vector<double> weights_;  // all 1: the factors hold them
-  SampledZeros sample_;          // of a step
-  SampledZeros fixed_sample_;    // of the objective
-  double cells_;                 // of the whole tensor
+  IndexCounts counts_;
+  SampledZeros sample_;        // of a step
+  SampledZeros fixed_sample_;  // of the objective
+  double cells_;               // of the whole tensor
   Numbers first_moments_;
   Numbers second_moments_;
   Numbers factors_before_;
   Numbers first_before_;
   Numbers second_before_;
+  Numbers scales_;    // of a sweep: of each column of each mode
   Numbers gradient_;  // a block of rows
   Numbers rows_;
   double steps_ = 0;  // behind the moments

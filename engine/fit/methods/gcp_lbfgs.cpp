@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 
 #include "blco/error.hpp"
@@ -14,14 +15,33 @@
 #include "engine/fit/methods/row_blocks.hpp"
 
 namespace blco {
+namespace {
+
+// Of random factors, by which poisson starts.
+constexpr int apr_sweeps = 5;
+
+const Loss& loss_of(const CpdOptions& options) { return std::get<GcpMethod>(options.method).loss; }
+
+// The loss adds 1e-10 to m within its logarithm, which must be small beside the rates of a sparse tensor. Where their
+// mean is below 1e-4, the factors' model is a multiple of the model whose mean is that, so that 1e-6 of the mean is
+// added instead. A power of 2, which rounds nothing.
+double scale_of_model(const Loss& loss, double mean) {
+  constexpr double least_mean = 1e-4;
+  if (loss_at_zero(loss) != ZeroLoss::model || mean >= least_mean || !(mean > 0)) return 1;
+  return std::exp2(std::ceil(std::log2(least_mean / mean)));
+}
+
+}  // namespace
 
 GcpLbfgs::GcpLbfgs(const FitContext& context)
     : context_(context),
-      weights_(static_cast<std::size_t>(context.options.rank), 1.0),
+      model_scale_(scale_of_model(loss_of(context.options), context.constant.value)),
+      weights_(static_cast<std::size_t>(context.options.rank), 1 / model_scale_),
       objective_(context.backend, context.pool, context.tensor.summary().shape, context.options.rank,
-                 std::get<GcpMethod>(context.options.method).loss, AbsentCells::zeros),
+                 loss_of(context.options), AbsentCells::zeros, 1 / model_scale_),
       minimizer_(factor_numbers(context.tensor.summary(), context.options.rank),
-                 needs_nonnegative_model(std::get<GcpMethod>(context.options.method).loss)) {}
+                 needs_nonnegative_model(loss_of(context.options))),
+      scales_(minimizer_.x().size(), 1.0) {}
 
 void GcpLbfgs::check(const TensorSummary& tensor, const CpdOptions& options) {
   const auto& method = std::get<GcpMethod>(options.method);
@@ -39,39 +59,90 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
   needs.all_outputs = true;
   needs.stops_after_pass = true;
   const auto rank = static_cast<std::uint64_t>(options.rank);
-  needs.host_bytes = LbfgsB::bytes(factor_numbers(tensor, options.rank)) +
-                     (numbers_of_block(options.rank) + rank * rank) * sizeof(double);
+  const std::uint64_t numbers = factor_numbers(tensor, options.rank);
+  // The scales; and blocks of apr or of the objective.
+  needs.host_bytes =
+      LbfgsB::bytes(numbers) + (numbers + 2 * numbers_of_block(options.rank) + rank * rank) * sizeof(double);
   return needs;
 }
 
 void GcpLbfgs::start(std::span<const double> weights) {
   Gcp::check_signs(context_, weights);
-  scale_initial_factors(context_, std::get<GcpMethod>(context_.options.method).loss, weights);
+  std::vector<double> scaled(weights.begin(), weights.end());
+  if (weights.empty() && is_poisson()) scaled = start_by_apr();
+  for (double& weight : scaled) weight *= model_scale_;
+  scale_initial_factors(context_, loss_of(context_.options), scaled);
+}
+
+// Returns the weights of its model.
+std::vector<double> GcpLbfgs::start_by_apr() {
+  CpdOptions options = context_.options;
+  options.method = AprMethod{};
+  const std::unique_ptr<FitMethod> apr = make_method(
+      {context_.tensor, options, context_.backend, context_.passes, context_.pool, context_.stop, context_.constant});
+  apr->start({});
+  for (SweepReport report; report.sweep < apr_sweeps && !context_.stop(); ++report.sweep) apr->run_step(report);
+  return apr->weights();
+}
+
+// A step along poisson's gradient in these scales is the multiplicative update of apr, a * phi = a - (a / h) * slope,
+// where h is the product of the other modes' column sums. A number of zero takes steps as if it were small.
+void GcpLbfgs::find_scales() {
+  if (!is_poisson()) return;
+  constexpr double small = 1e-2;  // of its column's mean
+  const auto rank = static_cast<std::size_t>(context_.options.rank);
+  const std::span<const double> x = minimizer_.x();
+  std::vector<double> sums(shape().size() * rank);
+  std::size_t at = 0;
+  for (std::size_t n = 0; n < shape().size(); ++n) {
+    for (const std::size_t end = at + shape()[n] * rank; at < end; ++at) sums[n * rank + at % rank] += x[at];
+  }
+  at = 0;
+  for (std::size_t n = 0; n < shape().size(); ++n) {
+    std::vector<double> others(rank, 1 / model_scale_);
+    for (std::size_t i = 0; i < sums.size(); ++i) others[i % rank] *= i / rank == n ? 1 : sums[i];
+    for (const std::size_t end = at + shape()[n] * rank; at < end; ++at) {
+      const std::size_t r = at % rank;
+      const double square = (x[at] + small * sums[n * rank + r] / static_cast<double>(shape()[n])) / others[r];
+      scales_[at] = square > 0 && std::isfinite(square) ? std::sqrt(square) : 1.0;
+    }
+  }
 }
 
 void GcpLbfgs::run_step(SweepReport& report) {
-  store_all_factors(context_.backend, shape(), minimizer_.x());
+  const std::span<double> x = minimizer_.x();
+  store_all_factors(context_.backend, shape(), x);
+  find_scales();
+  std::ranges::transform(x, scales_, x.begin(), std::divides());
   const LbfgsB::Result result = minimizer_.minimize(
-      [this](std::span<const double> x, std::span<double> gradient) { return evaluate(x, gradient); },
+      [this](std::span<const double> scaled, std::span<double> gradient) { return evaluate(scaled, gradient); },
       std::get<GcpMethod>(context_.options.method).evaluations, context_.stop);
-  if (!result.is_best_last) load_all_factors(context_.backend, shape(), minimizer_.x());
+  if (!result.is_best_last) {
+    std::ranges::transform(minimizer_.x(), scales_, minimizer_.x().begin(), std::multiplies());
+    load_all_factors(context_.backend, shape(), minimizer_.x());
+  }
   report.objective = result.value;
-  const double change = result.first_value - result.value;
-  const double size = std::max(std::abs(result.first_value), std::abs(result.value));
+  report.explained = context_.constant.explained(result.value);
+  const double tolerance = context_.options.tolerance;
   const bool was_stopped = context_.stop && context_.stop();
-  report.converged = !was_stopped && context_.options.tolerance > 0 && change <= context_.options.tolerance * size;
+  report.converged = !was_stopped && tolerance > 0 && report.explained > tolerance &&
+                     result.first_value - result.value <= tolerance * context_.constant.deviance();
 }
 
-double GcpLbfgs::evaluate(std::span<const double> x, std::span<double> gradient) {
-  load_all_factors(context_.backend, shape(), x);
+double GcpLbfgs::evaluate(std::span<const double> scaled, std::span<double> gradient) {
+  std::ranges::transform(scaled, scales_, gradient.begin(), std::multiplies());
+  load_all_factors(context_.backend, shape(), gradient);
   context_.passes.run(objective_.pass());
-  const double value = objective_.value();
+  // -x log(m + e), where the factors' model is m times its scale.
+  const double sum_of_entries = is_poisson() ? context_.constant.value * count_cells(context_.tensor.summary()) : 0;
+  const double value = objective_.value() + sum_of_entries * std::log(model_scale_);
   std::size_t at = 0;
   for (std::size_t n = 0; n < shape().size(); ++n) {
     const std::size_t numbers = shape()[n] * static_cast<std::size_t>(context_.options.rank);
     objective_.read_gradient(static_cast<int>(n), 0, gradient.subspan(at, numbers));
     at += numbers;
   }
+  std::ranges::transform(gradient, scales_, gradient.begin(), std::multiplies());
   return value;
 }
 

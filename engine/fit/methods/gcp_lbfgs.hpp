@@ -27,13 +27,18 @@ class GcpLbfgs final : public FitMethod {
   void restore(ResumedState& state) override;
 
  private:
-  double evaluate(std::span<const double> x, std::span<double> gradient);
+  bool is_poisson() const { return loss_at_zero(std::get<GcpMethod>(context_.options.method).loss) == ZeroLoss::model; }
+  std::vector<double> start_by_apr();
+  void find_scales();
+  double evaluate(std::span<const double> scaled, std::span<double> gradient);
   const std::vector<std::uint64_t>& shape() const { return context_.tensor.summary().shape; }
 
   FitContext context_;
-  std::vector<double> weights_;  // all 1: the factors hold them
+  double model_scale_;           // the factors' model is that many times the model
+  std::vector<double> weights_;  // so all are 1 / model_scale_
   GcpObjective objective_;
-  LbfgsB minimizer_;
+  LbfgsB minimizer_;            // of the factors' numbers over their scales
+  std::vector<double> scales_;  // of a sweep
 };
 
 }  // namespace blco

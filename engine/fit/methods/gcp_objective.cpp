@@ -13,14 +13,15 @@ namespace blco {
 bool sums_over_zeros(const Loss& loss) { return loss_at_zero(loss) != ZeroLoss::other; }
 
 GcpObjective::GcpObjective(Backend& backend, Executor& executor, std::span<const std::uint64_t> shape, int rank,
-                           const Loss& loss, AbsentCells absent)
+                           const Loss& loss, AbsentCells absent, double zeros_scale)
     : backend_(&backend),
       executor_(&executor),
       shape_(shape),
       rank_(rank),
       loss_(loss),
       at_zero_(loss_at_zero(loss)),
-      absent_(absent) {}
+      absent_(absent),
+      zeros_scale_(zeros_scale) {}
 
 PassRequest GcpObjective::pass() const {
   const EntryRule rule = absent_ == AbsentCells::zeros ? EntryRule::beyond_zero : EntryRule::given;
@@ -59,7 +60,7 @@ void GcpObjective::multiply_others(int left_out) {
     others_ = product_of_grams(*backend_, order(), rank_, left_out);
     return;
   }
-  others_.assign(static_cast<std::size_t>(rank_), 1.0);
+  others_.assign(static_cast<std::size_t>(rank_), zeros_scale_);
   for (std::size_t n = 0; n < column_sums_.size(); ++n) {
     if (static_cast<int>(n) == left_out) continue;
     for (std::size_t r = 0; r < others_.size(); ++r) others_[r] *= column_sums_[n][r];

@@ -14,9 +14,10 @@ namespace blco {
 
 class GcpObjective {
  public:
-  // Arguments must outlive this. Requires: sums_over_zeros(loss) if absent cells are zeros.
+  // Arguments must outlive this. Requires: sums_over_zeros(loss) if absent cells are zeros. `zeros_scale` multiplies
+  // the sum of m over all cells where ZeroLoss::model has it.
   GcpObjective(Backend& backend, Executor& executor, std::span<const std::uint64_t> shape, int rank, const Loss& loss,
-               AbsentCells absent);
+               AbsentCells absent, double zeros_scale = 1);
 
   // The pass to run before value() and read_gradient().
   PassRequest pass() const;
@@ -39,6 +40,7 @@ class GcpObjective {
   Loss loss_;
   ZeroLoss at_zero_;
   AbsentCells absent_;
+  double zeros_scale_;
   std::vector<std::vector<double>> column_sums_;  // per mode; for ZeroLoss::model
   // The product over the other modes of their Grams (ZeroLoss::square, R x R) or column sums (R).
   std::vector<double> others_;

@@ -12,27 +12,85 @@
 namespace blco {
 namespace {
 
-// sum of x, as the sum of x log(a constant that is far above any m).
-double sum_of_values(const FitContext& context) {
-  constexpr double above_all = 1e30;
-  context.passes.run(PassRequest(EntryFunction{.rule = EntryRule::ratio, .floor = above_all}, 0));
-  return context.backend.sum_of_terms() / std::log(above_all);
+class InitialScale {
+ public:
+  explicit InitialScale(const FitContext& context)
+      : context_(context),
+        shape_(context.tensor.summary().shape),
+        order_(static_cast<double>(shape_.size())),
+        scales_(static_cast<std::size_t>(context.options.rank), 1.0),
+        block_(numbers_of_block(context.options.rank)) {}
+
+  void make_constant(double constant);
+  void multiply(double ratio);
+  void take_up(std::span<const double> weights);
+
+  double sum_of_cells();
+  double norm() const;
+
+ private:
+  void scale(std::size_t mode, std::span<const double> shifts = {}) {
+    scale_columns(context_.backend, static_cast<int>(mode), shape_[mode], scales_, block_, shifts);
+  }
+
+  const FitContext& context_;
+  const std::vector<std::uint64_t>& shape_;
+  double order_;
+  std::vector<double> scales_;
+  std::vector<double> block_;
+};
+
+// The first component says the constant, nearly, and the others add noise of a tenth: of R - 1 components of numbers
+// uniform in [-s, s), with the mean square (s^2 / 3)^N each.
+void InitialScale::make_constant(double constant) {
+  constexpr double noise = 0.1;
+  constexpr double nearly = 0.05;
+  const double others = std::max(1.0, static_cast<double>(scales_.size()) - 1);
+  const double spread = std::sqrt(3 * std::pow(noise * noise / others, 1 / order_));
+  const double offset = std::pow(std::abs(constant), 1 / order_);
+  std::ranges::fill(scales_, 2 * spread);
+  std::vector<double> shifts(scales_.size(), -spread);
+  scales_[0] = 2 * nearly * offset;
+  shifts[0] = (1 - nearly) * offset;
+  for (std::size_t n = 0; n < shape_.size(); ++n) {
+    const double sign = n == 0 && constant < 0 ? -1 : 1;
+    scales_[0] = sign * std::abs(scales_[0]);
+    shifts[0] = sign * std::abs(shifts[0]);
+    scale(n, shifts);
+  }
 }
 
-double sum_of_model(const FitContext& context, std::span<double> block) {
-  const std::vector<std::uint64_t>& shape = context.tensor.summary().shape;
-  std::vector<double> products(static_cast<std::size_t>(context.options.rank), 1.0);
-  for (std::size_t n = 0; n < shape.size(); ++n) {
+// A ratio of a sum of explicit zeros, or of a model too small for a double, leaves the factors as they are.
+void InitialScale::multiply(double ratio) {
+  if (!(ratio > 0) || !std::isfinite(ratio)) return;
+  std::ranges::fill(scales_, std::pow(ratio, 1 / order_));
+  for (std::size_t n = 0; n < shape_.size(); ++n) scale(n);
+}
+
+void InitialScale::take_up(std::span<const double> weights) {
+  if (std::ranges::all_of(weights, [](double weight) { return weight == 1; })) return;
+  for (std::size_t n = 0; n < shape_.size(); ++n) {
+    for (std::size_t r = 0; r < scales_.size(); ++r) {
+      const double root = std::pow(std::abs(weights[r]), 1 / order_);
+      scales_[r] = n == 0 ? std::copysign(root, weights[r]) : root;
+    }
+    scale(n);
+  }
+}
+
+double InitialScale::sum_of_cells() {
+  std::vector<double> products(scales_.size(), 1.0);
+  for (std::size_t n = 0; n < shape_.size(); ++n) {
     const std::vector<double> sums =
-        column_sums(context.backend, static_cast<int>(n), shape[n], context.options.rank, block);
+        column_sums(context_.backend, static_cast<int>(n), shape_[n], context_.options.rank, block_);
     for (std::size_t r = 0; r < sums.size(); ++r) products[r] *= sums[r];
   }
   return std::accumulate(products.begin(), products.end(), 0.0);
 }
 
-double norm_of_model(const FitContext& context) {
-  const auto order = static_cast<int>(context.tensor.summary().shape.size());
-  const std::vector<double> products = product_of_grams(context.backend, order, context.options.rank);
+double InitialScale::norm() const {
+  const std::vector<double> products =
+      product_of_grams(context_.backend, static_cast<int>(shape_.size()), context_.options.rank);
   return std::sqrt(std::accumulate(products.begin(), products.end(), 0.0));
 }
 
@@ -40,35 +98,13 @@ double norm_of_model(const FitContext& context) {
 
 void scale_initial_factors(const FitContext& context, const Loss& loss, std::span<const double> weights) {
   const TensorSummary& tensor = context.tensor.summary();
-  const double order = static_cast<double>(tensor.shape.size());
-  std::vector<double> scales(static_cast<std::size_t>(context.options.rank), 1.0);
-  std::vector<double> signs = scales;
-  std::vector<double> block(numbers_of_block(context.options.rank));
-  const auto scale = [&](std::size_t mode, std::span<const double> by, double shift) {
-    scale_columns(context.backend, static_cast<int>(mode), tensor.shape[mode], by, block, shift);
-  };
-  if (weights.empty()) {
-    // Where the model is a logarithm, most of it is negative at the end; with positive factors all would have to pass
-    // zero, where the gradient vanishes.
-    if (scale_of(loss) == ModelScale::logarithm) {
-      for (std::size_t n = 0; n < tensor.shape.size(); ++n) scale(n, scales, 0.5);
-    }
-    const double ratio = loss_at_zero(loss) == ZeroLoss::model
-                             ? sum_of_values(context) / sum_of_model(context, block)
-                             : std::sqrt(tensor.sum_of_squares) / norm_of_model(context);
-    // A sum of explicit zeros, or a model too small for a double, leaves the factors as they are.
-    if (!(ratio > 0) || !std::isfinite(ratio)) return;
-    std::ranges::fill(scales, std::pow(ratio, 1 / order));
-  } else {
-    if (std::ranges::all_of(weights, [](double weight) { return weight == 1; })) return;
-    for (std::size_t r = 0; r < scales.size(); ++r) {
-      scales[r] = std::pow(std::abs(weights[r]), 1 / order);
-      signs[r] = std::copysign(scales[r], weights[r]);
-    }
-  }
-  for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
-    scale(n, n == 0 && !weights.empty() ? signs : scales, 0);
-  }
+  InitialScale initial(context);
+  if (!weights.empty()) return initial.take_up(weights);
+  if (scale_of(loss) == ModelScale::logarithm) return initial.make_constant(context.constant.value);
+  const double ratio = needs_nonnegative_model(loss)
+                           ? context.constant.value * count_cells(tensor) / initial.sum_of_cells()
+                           : std::sqrt(tensor.sum_of_squares) / initial.norm();
+  initial.multiply(ratio);
 }
 
 }  // namespace blco

@@ -8,9 +8,10 @@
 namespace blco {
 
 // Multiplies the backend's factors by the N-th root of the weights' magnitudes, and the first one by their signs.
-// `weights` empty: the factors are random, and the same scale for all makes the model's cells add up to the tensor's
-// entries (where that is what the loss asks for, as poisson's does; it takes a pass), or gives the model the tensor's
-// 2-norm. Where the model is a logarithm, they are centred at zero before.
+// `weights` empty: the factors are random, uniform in [0, 1). Where the model is a logarithm, one component becomes the
+// best constant model, and the others small noise, because no other start says that most cells are zero. Elsewhere the
+// same scale for all gives the model's cells the mean of the best constant model, or, where they may be negative, the
+// tensor's 2-norm.
 void scale_initial_factors(const FitContext& context, const Loss& loss, std::span<const double> weights);
 
 }  // namespace blco

@@ -36,8 +36,9 @@ void check_method(const TensorSummary& tensor, const CpdOptions& options) {
   entry_of(options.method).check(tensor, options);
 }
 
-void check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {
-  if (const auto check = entry_of(options.method).check_entries) check(tensor, options, meter);
+ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {
+  const auto check = entry_of(options.method).check_entries;
+  return check != nullptr ? check(tensor, options, meter) : ConstantModel{};
 }
 
 MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t buffer_alignment = 64;
 
 std::uint64_t slots_of(const TensorLayout& layout, std::uint64_t nnz) {
-  return (layout.has_high_word() ? 2 : 1) * payload_slot_bytes(max_payload_bytes(nnz));
+  return (layout.has_high_word() ? 3 : 2) * payload_slot_bytes(max_payload_bytes(nnz));
 }
 
 // Random coordinates pack worse than those of a tensor, and a device has room for the tensor's chunks only.
@@ -41,21 +41,37 @@ SampledZeros::SampledZeros(const ChunkSource& tensor, Backend& backend, std::uin
   buffer_ = backend.allocate_host(buffer_bytes(layout_, count, piece_nnz_));
 }
 
+std::uint64_t SampledZeros::least_lane_bytes(const TensorLayout& layout) { return slots_of(layout, frame_entries); }
+
 std::uint64_t SampledZeros::bytes(const TensorLayout& layout, std::uint64_t count) {
   return buffer_bytes(layout, count, frame_entries) + max_payload_bytes(count) +
-         count * (sizeof(LineIndex) + sizeof(std::uint64_t)) + (count / frame_entries + 1) * sizeof(ChunkView);
+         count * (sizeof(Sample) + sizeof(std::uint64_t) + sizeof(double)) +
+         (count / frame_entries + 1) * sizeof(ChunkView);
 }
 
-void SampledZeros::draw(const RandomStream& random) {
+void SampledZeros::draw(const RandomStream& random, const IndexCounts& counts) {
   std::array<std::uint64_t, max_order> coordinates{};
   const auto order = static_cast<std::size_t>(layout_.order());
-  lines_.resize(count_);
+  samples_.resize(count_);
   std::uint64_t at = 0;
-  for (LineIndex& line : lines_) {
-    for (std::size_t n = 0; n < order; ++n) coordinates[n] = random.bits(at++) % layout_.shape()[n];
-    line = layout_.linearize(std::span(coordinates).first(order));
+  for (Sample& sample : samples_) {
+    sample.value = 1;
+    for (std::size_t n = 0; n < order; ++n) {
+      const std::vector<double>& sums = counts[n];
+      const std::uint64_t bits = random.bits(at++);
+      std::uint64_t& index = coordinates[n];
+      if (bits % 2 == 0) {
+        index = (bits >> 1) % sums.size();
+      } else {
+        const double place = static_cast<double>(bits >> 11) * 0x1p-53 * sums.back();
+        index = static_cast<std::uint64_t>(std::ranges::upper_bound(sums, place) - sums.begin());
+      }
+      const double share = (sums[index] - (index == 0 ? 0 : sums[index - 1])) / sums.back();
+      sample.value *= 2 / (1 + share * static_cast<double>(sums.size()));
+    }
+    sample.line = layout_.linearize(std::span(coordinates).first(order));
   }
-  std::ranges::sort(lines_);
+  std::ranges::sort(samples_, {}, &Sample::line);
   pack();
 }
 
@@ -63,18 +79,22 @@ void SampledZeros::pack() {
   pieces_.clear();
   used_ = 0;
   for (std::uint64_t first = 0; first < count_; first += piece_nnz_) {
-    const std::span<const LineIndex> lines =
-        std::span(lines_).subspan(first, static_cast<std::size_t>(std::min(piece_nnz_, count_ - first)));
+    const std::span<const Sample> samples =
+        std::span(samples_).subspan(first, static_cast<std::size_t>(std::min(piece_nnz_, count_ - first)));
     ChunkView piece;
-    piece.nnz = lines.size();
+    piece.nnz = samples.size();
     const auto pack_column = [&](Column column, std::uint64_t LineIndex::*word) {
-      column_.resize(lines.size());
-      std::ranges::transform(lines, column_.begin(), word);
+      column_.resize(samples.size());
+      std::ranges::transform(samples, column_.begin(), [&](const Sample& sample) { return sample.line.*word; });
       payload_ = encode_line_column(column_, std::move(payload_));
       piece.payload[static_cast<std::size_t>(column)] = store(payload_);
     };
     pack_column(Column::index, &LineIndex::low);
     if (layout_.has_high_word()) pack_column(Column::high_word, &LineIndex::key);
+    values_.resize(samples.size());
+    std::ranges::transform(samples, values_.begin(), &Sample::value);
+    payload_ = encode_values(values_, std::move(payload_));
+    if (!payload_.empty()) piece.payload[static_cast<std::size_t>(Column::value)] = store(payload_);
     pieces_.push_back(piece);
   }
 }

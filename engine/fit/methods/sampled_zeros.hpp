@@ -1,8 +1,9 @@
-// Coordinates drawn uniformly from a whole tensor, packed as chunks that a backend takes like any other.
+// Coordinates drawn from a whole tensor, packed as chunks that a backend takes like any other.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "blco/chunk.hpp"
@@ -13,22 +14,34 @@
 
 namespace blco {
 
+// How many of a tensor's nonzeros have each index of each mode, summed up to that index.
+using IndexCounts = std::vector<std::vector<double>>;
+
+// Each coordinate is drawn for itself: half of them uniformly, the others as often as nonzeros have them, because there
+// a model expects most, so that most of its error lies there. A cell's value is what its probability under uniform
+// draws is to that under these: times cells / count it is what the sample stands for. At most 2^N.
 class SampledZeros {
  public:
   // Room for `count` draws. No chunk is larger than those of `tensor`. Arguments must outlive this.
   SampledZeros(const ChunkSource& tensor, Backend& backend, std::uint64_t count);
 
-  // At most, whatever the tensor's chunks.
+  // What the buffer of a lane needs, whatever the tensor's chunks; and the memory of an object, at most.
+  static std::uint64_t least_lane_bytes(const TensorLayout& layout);
   static std::uint64_t bytes(const TensorLayout& layout, std::uint64_t count);
 
-  // Draws anew, with replacement: the sequence alone fixes the coordinates. No pass may be in progress.
-  void draw(const RandomStream& random);
+  // Draws anew, with replacement: sequence and counts alone fix the coordinates. No pass may be in progress.
+  void draw(const RandomStream& random, const IndexCounts& counts);
   // Submits all of them to the pass in progress.
   void submit();
   // How many there are.
   std::uint64_t count() const { return count_; }
 
  private:
+  struct Sample {
+    LineIndex line;
+    double value;
+  };
+
   void pack();
   std::span<const std::byte> store(std::span<const std::byte> payload);
 
@@ -39,8 +52,9 @@ class SampledZeros {
   std::unique_ptr<HostBuffer> buffer_;
   std::uint64_t used_ = 0;  // of the buffer
   std::vector<ChunkView> pieces_;
-  std::vector<LineIndex> lines_;
+  std::vector<Sample> samples_;
   std::vector<std::uint64_t> column_;
+  std::vector<double> values_;
   std::vector<std::byte> payload_;
 };
 

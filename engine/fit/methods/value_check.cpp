@@ -24,13 +24,13 @@ std::string place_of(const ChunkSource& tensor, const ChunkView& chunk, std::uin
   return text + ")";
 }
 
-void check_chunk(const ChunkSource& tensor, const ChunkView& chunk, const std::function<bool(double)>& is_allowed,
+void check_chunk(const ChunkSource& tensor, const ChunkView& chunk, const ValueCheck& is_allowed,
                  const std::string& demand) {
   FrameReader frames(chunk);
   for (std::uint64_t frame = 0; frame < frames.frames(); ++frame) {
     frames.read_values(frame);
     const auto values = std::span(frames.values).first(frames.entries(frame));
-    const auto wrong = std::ranges::find_if_not(values, is_allowed);
+    const auto wrong = std::ranges::find_if_not(values, [&](double x) { return is_allowed(x, 1); });
     if (wrong == values.end()) continue;
     const std::uint64_t at = frame * frame_entries + static_cast<std::uint64_t>(wrong - values.begin());
     refuse("the value at " + place_of(tensor, chunk, at) + ", counted from 0, is " + in_full(*wrong) + ", but " +
@@ -84,10 +84,9 @@ void check_resumed_signs(const FitContext& context, std::span<const double> weig
          " takes weights and factors of at least 0; resume another checkpoint, or start a new fit");
 }
 
-void check_values(const Tensor& tensor, const std::function<bool(double)>& is_allowed, const std::string& demand,
-                  ProgressMeter& meter) {
+void check_values(const Tensor& tensor, const ValueCheck& is_allowed, const std::string& demand, ProgressMeter& meter) {
   const bool all_are_one = tensor.summary().value.streamed_bytes == 0;
-  if (all_are_one && is_allowed(1.0)) return;
+  if (all_are_one && is_allowed(1.0, tensor.summary().nnz)) return;
   const ChunkSource& chunks = tensor.chunks();
   SerialExecutor executor;
   ChunkWindow window(chunks, 1, executor);

@@ -89,6 +89,9 @@ struct SweepReport {
   double objective = 0;  // what the method minimises; of AlsMethod |X - M|^2, without penalties
   double fit = 0;        // AlsMethod only: 1 - |X - M| / |X|
   double fit_change = 0;
+  // AprMethod and GcpMethod: the share of the deviance of the best constant model that this one explains. The deviance
+  // is the objective less that of a model that says of each cell what suits it best.
+  std::optional<double> explained = {};
   double kkt_violation = 0;                     // AprMethod only: the largest of any entry
   std::optional<double> validation_error = {};  // CompletionMethod with held-out entries: their root mean square
   double seconds = 0;
@@ -100,6 +103,9 @@ struct SweepReport {
   std::vector<int> system_ranks;
 };
 
+// The distribution of random initial factors: uniform in [0, 1), uniform in [-1/2, 1/2), or standard normal.
+enum class Start { automatic, uniform, centered, normal };
+
 struct CheckpointReport {
   int sweep = 0;                 // the last one of the model saved
   std::optional<Error> failure;  // why it could not be saved
@@ -109,7 +115,8 @@ struct CpdOptions {
   CpdMethod method = AlsMethod{};
   int rank = 16;        // 0: the rank of `initial` or `resume`
   int max_sweeps = 50;  // counts the sweeps before a resume too
-  // Stop when a sweep changes the fit by less; GcpMethod: the objective, relatively; CompletionMethod: the root mean
+  // Stop when a sweep changes the fit by less; GcpMethod: the objective, beside the deviance of the best constant model
+  // (SweepReport::explained), but not while the model explains no more than this; CompletionMethod: the root mean
   // square error, relatively. 0: never. AprMethod has a tolerance of its own.
   double tolerance = 1e-5;
   // AlsMethod: minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2; the reported fit
@@ -117,7 +124,9 @@ struct CpdOptions {
   // weight of a component that stands alone is divided by 1 + ridge. CompletionMethod says what it means there. 0:
   // none.
   double ridge = 0;
-  std::uint64_t seed = 1;             // of the initial factors, which depend on seed, shape and rank alone
+  std::uint64_t seed = 1;  // of the initial factors, which depend on seed, shape, rank and start alone
+  // AlsMethod and CompletionMethod; the others, and modes whose rows must not be negative, take uniform only.
+  Start start = Start::automatic;
   Device device = Device::automatic;  // automatic: a GPU if there is one, else the CPU
   ConflictResolution conflict_resolution = ConflictResolution::automatic;  // GPU only; for measurements
   // Of factors and products; f32 halves their memory and rounds more; mixed halves that of the factors alone.

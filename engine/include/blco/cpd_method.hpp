@@ -43,23 +43,28 @@ struct AprMethod {
   double kkt_tolerance = 1e-4;     // stop when no number has a larger KKT violation
   double kappa = 0.01;             // added to inadmissible zeros: those that the KKT conditions ask to grow
   double kappa_tolerance = 1e-10;  // entries below this count as zeros for that
-  double floor = 1e-10;            // smallest m in x / m
+  double floor = 1e-10;            // smallest m in x / m; at most a millionth of the mean rate
 };
 
 // sum over all cells of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent cells are zeros. The model
-// has no weights of its own during the fit; the columns are normalised at the end. Random initial factors are scaled,
-// so that the model adds up to the tensor's sum (poisson), or has its 2-norm (other losses); for poisson-log and
-// bernoulli-logit they are centred at zero before.
+// has no weights of its own during the fit; the columns are normalised at the end. It starts from the best model that
+// says the same of every cell: random factors are scaled so that their model has its mean; for poisson-log and
+// bernoulli-logit the first component says it, and the others are noise; for gaussian and huber the model gets the
+// tensor's 2-norm. A fit has to beat that model: what a sweep gains counts beside its deviance, and a fit that explains
+// no more of it than `tolerance` does not converge.
 //
 // gaussian and poisson: the sum over all zeros in closed form (evaluate.hpp), and L-BFGS with bounds (Byrd, Lu, Nocedal
-// & Zhu 1995). Host memory beside the backend: about 240 bytes per number of the factors, of which there are at most
-// 190 million.
+// & Zhu 1995). Host memory beside the backend: about 250 bytes per number of the factors, of which there are at most
+// 190 million. poisson starts with five sweeps of CP-APR, and goes on in scales in which a step along the gradient is
+// CP-APR's. Where the mean rate is below 1e-4, a millionth of it takes the place of 1e-10 within the logarithm, which
+// would exceed it in a very sparse tensor.
 //
 // The other losses: Adam on sampled cells, semi-stratified (Kolda & Hong, Stochastic Gradients for Large-Scale Tensor
-// Decomposition, 2020, section 5). The objective is an estimate: all nonzeros, and a sample of the zeros, which `seed`
-// fixes. A sweep that does not lower the estimate by more than `tolerance` (relatively) divides the learning rate by
-// 10, and leaves no trace if the estimate has risen; three such in a row end the fit. Host memory beside the backend:
-// 40 bytes per number of the factors, and about 100 per sampled zero.
+// Decomposition, 2020, section 5). Half of a sample's coordinates are uniform, the others as frequent as among the
+// nonzeros, and each cell is weighed by how much rarer uniform draws have it. The objective is an estimate: all
+// nonzeros, and a sample of the zeros, which `seed` fixes. A sweep that does not lower the estimate by more than
+// `tolerance` divides the learning rate by 4, and leaves no trace if the estimate has risen; three such in a row end
+// the fit. Host memory beside the backend: 40 bytes per number of the factors, and about 120 per sampled zero.
 struct GcpMethod {
   Loss loss = {};
   // L-BFGS only: evaluations of a sweep, at most, each one pass. The approximation of the Hessian starts anew with each
@@ -68,17 +73,21 @@ struct GcpMethod {
   int evaluations = 100;
   // Adam only. A sweep takes every chunk once, in random order, up to four chunks a step; or several times, until it
   // has 100 steps.
-  double learning_rate = 1e-3;
-  std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros, up to 2^18
+  // The step of a number at the start, as a share of its column's root mean square; where the model is a logarithm, at
+  // most what changes it by that. The first 100 steps are smaller.
+  double learning_rate = 0.05;
+  std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros, up to 2^16
 };
 
-// sum over the entries of (x - m)^2 + CpdOptions::ridge * sum over the modes of |A_n|^2, where the weights are 1:
-// absent cells are unknown, explicit zeros are zeros. The ridge applies to the squares of all numbers of all factors;
-// the fit scales no columns, except at its end. Alternating least squares: row i of mode n solves
+// sum over the entries of (x - m)^2 + ridge * sum over the modes of |A_n|^2, where the weights are 1: absent cells are
+// unknown, explicit zeros are zeros. The ridge applies to the squares of all numbers of all factors. It is
+// CpdOptions::ridge * q^(2 - 2 / N), where q is the root mean square of the entries, so that the same option gives
+// entries in another unit the same model in that unit. The fit scales no columns, except at its end. Alternating least
+// squares: row i of mode n solves
 // (sum h^T h + ridge I) a = sum x h over its entries, where h is the elementwise product of the other modes' rows. It
 // takes cg_steps steps of conjugate gradients (Hestenes & Stiefel 1952) from the old row, so no matrix of a row is
 // formed, and no step raises the sum. A row without entries keeps its start without a ridge, and with one becomes 0. A
-// sweep is N * (cg_steps + 1) passes, and one for the objective. Random initial factors are uniform in [0, s), with s
+// sweep is N * (cg_steps + 1) passes, and one for the objective. Random initial factors are scaled
 // such that the model's mean square is that of the given values. A fit that is cancelled or out of time ends its sweep
 // after the pass in progress, as AprMethod does. Memory beyond factors and output: 3 * R numbers per row of the longest
 // mode.

@@ -9,6 +9,7 @@
 #include <blco/row_constraint.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct CpdModel {
   std::vector<RowConstraint> constraints = {};  // of each mode; empty: none
   std::vector<double> fit_history;              // als: fit after each sweep: 1 - |X - model| / |X|
   std::vector<double> objective_history = {};   // other methods: what they minimise, after each sweep
+  std::optional<double> explained = {};         // SweepReport::explained, unless the model was loaded
   std::vector<std::string> mode_names;
   std::vector<Labels> labels = {};  // per mode one label per coordinate, or none; empty: no mode has labels
   std::uint64_t seed = 0;

@@ -10,9 +10,10 @@
 namespace blco {
 namespace {
 
-std::vector<double> initial_rows(std::uint64_t seed, int mode, std::uint64_t first_row, std::uint64_t count, int rank) {
+std::vector<double> initial_rows(std::uint64_t seed, int mode, std::uint64_t first_row, std::uint64_t count, int rank,
+                                 Start start = Start::uniform) {
   std::vector<double> rows(count * static_cast<std::uint64_t>(rank));
-  fill_initial_rows(seed, mode, first_row, rank, rows);
+  fill_initial_rows(seed, mode, first_row, rank, rows, start);
   return rows;
 }
 
@@ -28,6 +29,29 @@ TEST(InitialFactors, AreUniformInZeroToOne) {
   EXPECT_NEAR(variance, 1.0 / 12, 0.002);
 }
 
+// Mean, and mean of the squares and of the fourth powers.
+std::vector<double> moments_of(const std::vector<double>& numbers) {
+  std::vector<double> sums(3);
+  for (const double x : numbers) {
+    sums[0] += x;
+    sums[1] += x * x;
+    sums[2] += x * x * x * x;
+  }
+  for (double& sum : sums) sum /= static_cast<double>(numbers.size());
+  return sums;
+}
+
+TEST(InitialFactors, MayBeCenteredOrNormal) {
+  const auto uniform = initial_rows(1, 0, 0, 10000, 10);
+  const auto centered = initial_rows(1, 0, 0, 10000, 10, Start::centered);
+  const auto normal = moments_of(initial_rows(1, 0, 0, 10000, 10, Start::normal));
+
+  for (std::size_t i = 0; i < uniform.size(); ++i) ASSERT_EQ(centered[i], uniform[i] - 0.5);
+  EXPECT_NEAR(normal[0], 0, 0.01);
+  EXPECT_NEAR(normal[1], 1, 0.02);
+  EXPECT_NEAR(normal[2], 3, 0.15);
+}
+
 TEST(InitialFactors, DifferBySeedAndMode) {
   EXPECT_EQ(initial_rows(1, 0, 0, 5, 3), initial_rows(1, 0, 0, 5, 3));
   EXPECT_NE(initial_rows(1, 0, 0, 5, 3), initial_rows(2, 0, 0, 5, 3));
@@ -35,11 +59,13 @@ TEST(InitialFactors, DifferBySeedAndMode) {
 }
 
 TEST(InitialFactors, AreTheSameInPiecesAsInOne) {
-  auto pieces = initial_rows(4, 2, 0, 3, 5);
-  const auto rest = initial_rows(4, 2, 3, 7, 5);
-  pieces.insert(pieces.end(), rest.begin(), rest.end());
+  for (const Start start : {Start::uniform, Start::normal}) {
+    auto pieces = initial_rows(4, 2, 0, 3, 5, start);
+    const auto rest = initial_rows(4, 2, 3, 7, 5, start);
+    pieces.insert(pieces.end(), rest.begin(), rest.end());
 
-  EXPECT_EQ(pieces, initial_rows(4, 2, 0, 10, 5));
+    EXPECT_EQ(pieces, initial_rows(4, 2, 0, 10, 5, start));
+  }
 }
 
 }  // namespace

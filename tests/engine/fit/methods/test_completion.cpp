@@ -17,7 +17,12 @@ using DenseMatrix = std::vector<std::vector<double>>;
 class DenseCompletion {
  public:
   DenseCompletion(const CoordinateTensor& tensor, CpdModel start, double ridge)
-      : given_(summed(tensor)), model_(std::move(start)), ridge_(ridge) {}
+      : given_(summed(tensor)), model_(std::move(start)) {
+    double squares = 0;
+    for (const auto& [point, x] : given_) squares += x * x;
+    const double size = std::sqrt(squares / static_cast<double>(given_.size()));
+    ridge_ = ridge * std::pow(size, 2 - 2 / static_cast<double>(model_.factors.size()));
+  }
 
   // A sweep in which each row takes `steps` steps of conjugate gradients.
   void sweep(int steps) {
@@ -125,6 +130,31 @@ TEST(Completion, SweepsAreThoseOfConjugateGradientsOnEachRowsNormalEquations) {
         }
         for (const Point& cell : cells_of(shape)) {
           EXPECT_NEAR(model_value(model, cell), model_value(oracle.model(), cell), 1e-8);
+        }
+      }
+    }
+  }
+}
+
+TEST(Completion, ARidgeMeansTheSameInEveryUnitOfTheValues) {
+  for (const auto& shape : std::vector<std::vector<std::uint64_t>>{{12, 9}, {8, 7, 6}, {6, 5, 4, 5}}) {
+    CoordinateTensor entries = noisy_cells(shape, 200, 3);
+    const auto fit = [&](double unit, const CpdMethod& method) {
+      CoordinateTensor scaled = entries;
+      for (double& value : scaled.values) value *= unit;
+      const TemporaryFolder folder;
+      CpdOptions options = completion_options(5);
+      options.method = method;
+      options.ridge = 0.1;
+      return fit_cpd(ingest_small_chunks(folder, scaled), {}, options);
+    };
+    for (const CpdMethod& method : {CpdMethod(CompletionMethod{}), CpdMethod(AlsMethod{})}) {
+      const CpdModel expected = fit(1, method);
+      for (const double unit : {0x1p12, 0x1p-12}) {
+        const CpdModel model = fit(unit, method);
+
+        for (const Point& cell : cells_of(shape)) {
+          EXPECT_NEAR(model_value(model, cell) / unit, model_value(expected, cell), 1e-10) << name_of(method);
         }
       }
     }
@@ -314,7 +344,9 @@ TEST_F(CompletionBudgets, TheObjectiveOfASweepThatIsCutShortHasTheRidgeOfEveryMo
   }
   EXPECT_EQ(model.stop_reason, StopReason::cancelled);
   ASSERT_EQ(model.objective_history.size(), 1);
-  EXPECT_GE(model.objective_history[0], options.ridge * squares);
+  const TensorSummary& tensor = tensor_.summary();
+  const double mean_square = tensor.sum_of_squares / static_cast<double>(tensor.nnz);
+  EXPECT_GE(model.objective_history[0], options.ridge * std::pow(mean_square, 2.0 / 3) * squares);
 }
 
 }  // namespace

@@ -60,13 +60,14 @@ TEST_F(FactorSteps, AddsUpColumns) {
 
 TEST_F(FactorSteps, ScalesColumns) {
   const std::vector<double> scales{2, 0, -1};
+  const std::vector<double> shifts{-1, 3, 0.5};
 
-  scale_columns(*backend_, 0, shape_[0], scales, block_, 0.5);
+  scale_columns(*backend_, 0, shape_[0], scales, block_, shifts);
 
   std::vector<double> scaled(shape_[0] * rank);
   backend_->store_factor(0, 0, scaled);
   for (std::size_t i = 0; i < scaled.size(); ++i) {
-    ASSERT_EQ(scaled[i], (number(0, i / rank, i % rank) - 0.5) * scales[i % rank]) << i;
+    ASSERT_EQ(scaled[i], number(0, i / rank, i % rank) * scales[i % rank] + shifts[i % rank]) << i;
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <blco/cpd.hpp>
 #include <blco/ingest.hpp>
+#include <cmath>
+#include <random>
 #include <string>
 
 #include "blco/error.hpp"
@@ -172,6 +174,21 @@ TEST_P(Gcp, AReorderedTensorGivesTheSameModel) {
   }
 }
 
+TEST_F(Gcp, PoissonLowersTheObjectiveOfAprsModelFurther) {
+  const TensorFile tensor = ingest(counts_);
+  CpdOptions wanted = options({LossKind::poisson}, 10);
+  wanted.method = AprMethod{};
+  const CpdModel apr = fit_cpd(tensor, {}, wanted);
+  wanted = options({LossKind::poisson}, 10);
+  const CpdModel beside = fit_cpd(tensor, {}, wanted);
+  wanted.initial = &apr;
+
+  const CpdModel further = fit_cpd(tensor, {}, wanted);
+
+  EXPECT_LT(further.objective(), apr.objective());
+  EXPECT_LT(beside.objective(), apr.objective() + 0.01 * std::abs(apr.objective()));
+}
+
 TEST_P(Gcp, StartsFromAModelWithItsWeights) {
   const TensorFile tensor = ingest(counts_);
   CpdModel initial = fit_cpd(tensor, {}, options(1));
@@ -202,7 +219,8 @@ TEST_P(Gcp, RandomFactorsStartWithTheSizeOfTheData) {
   const std::unique_ptr<Streamer> streamer = job.make_streamer();
   PassSequence passes(*streamer);
 
-  scale_initial_factors({tensor, wanted, job.backend(), passes, job.pool(), {}}, {GetParam(), 0}, {});
+  const double mean = std::accumulate(counts_.values.begin(), counts_.values.end(), 0.0) / (30 * 20 * 25);
+  scale_initial_factors({tensor, wanted, job.backend(), passes, job.pool(), {}, {.value = mean}}, {GetParam(), 0}, {});
 
   Matrices scaled = truth_;
   for (int n = 0; n < 3; ++n) rows.store(n, 0, scaled[static_cast<std::size_t>(n)]);
@@ -214,6 +232,59 @@ TEST_P(Gcp, RandomFactorsStartWithTheSizeOfTheData) {
     of_data += GetParam() == LossKind::poisson ? x : x * x;
   });
   EXPECT_NEAR(of_model, of_data, 1e-10 * of_data);
+}
+
+TEST_P(Gcp, SaysWhatShareOfTheConstantModelsDevianceItExplains) {
+  const CpdModel model = fit_cpd(ingest(counts_), {}, options(2));
+
+  double sum = 0;
+  double cells = 0;
+  for_each_dense_entry(counts_, [&](const Point&, double x) {
+    sum += x;
+    ++cells;
+  });
+  double of_constant = 0;
+  double least = 0;
+  for_each_dense_entry(counts_, [&](const Point&, double x) {
+    of_constant += dense_term(model.loss, x, sum / cells);
+    if (GetParam() == LossKind::poisson && x > 0) least += x - x * std::log(x);
+  });
+  EXPECT_NEAR(*model.explained, (of_constant - model.objective()) / (of_constant - least), 1e-8);
+}
+
+// 200 counts in 10^18 cells: rates of 10^-16 and less, far below the 10^-10 within the logarithm.
+TEST_F(Gcp, PoissonFitsRatesFarBelowTheLogarithmsLeast) {
+  CoordinateTensor sparse{.shape = {1'000'000, 1'000'000, 1'000'000}, .points = {}, .values = {}};
+  std::mt19937_64 random(3);
+  double sum = 0;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const std::uint64_t block = i % 2 * 500'000;
+    sparse.points.push_back({block + random() % 20, block + random() % 20, block + random() % 20});
+    sparse.values.push_back(static_cast<double>(1 + random() % 3));
+    sum += sparse.values.back();
+  }
+  const TensorFile tensor = ingest(sparse);
+  for (const CpdMethod& method : {CpdMethod(GcpMethod{.loss = {LossKind::poisson}}), CpdMethod(AprMethod{})}) {
+    CpdOptions wanted = options({}, 10);
+    wanted.method = method;
+    wanted.rank = 2;
+
+    const CpdModel model = fit_cpd(tensor, {}, wanted);
+
+    // The best model has a component per block; its cells add up to the counts.
+    double total = 0;
+    for (std::size_t r = 0; r < 2; ++r) {
+      double product = model.weights[r];
+      for (const std::vector<double>& factor : model.factors) {
+        double column = 0;
+        for (std::size_t i = r; i < factor.size(); i += 2) column += factor[i];
+        product *= column;
+      }
+      total += product;
+    }
+    EXPECT_NEAR(total, sum, 1e-3 * sum) << name_of(method);
+    EXPECT_GT(*model.explained, 0.6) << name_of(method);
+  }
 }
 
 TEST_P(Gcp, StopsWithinASweepWhenItsTimeIsUp) {

@@ -51,6 +51,14 @@ class GcpAdam : public testing::Test {
     return planted_entries(with_background, 4, 17, false);
   }
 
+  // The objective of the best constant model: the entropy of the share of ones.
+  static double of_constant(const CoordinateTensor& ones) {
+    double cells = 1;
+    for (const std::uint64_t length : ones.shape) cells *= static_cast<double>(length);
+    const double share = static_cast<double>(ones.points.size()) / cells;
+    return -cells * (share * std::log(share) + (1 - share) * std::log(1 - share));
+  }
+
   static double dense(const CoordinateTensor& tensor, const CpdModel& model) {
     Matrices factors = model.factors;
     for (std::size_t i = 0; i < factors[0].size(); ++i) factors[0][i] *= model.weights[i % model.weights.size()];
@@ -173,19 +181,61 @@ TEST_F(GcpAdam, ResumedFromACheckpointItIsTheFitThatNeverStopped) {
   EXPECT_EQ(resumed.weights, expected.weights);
 }
 
-TEST_F(GcpAdam, AnEpochThatFailsLeavesNoTraceAndThreeEndTheFit) {
+TEST_F(GcpAdam, ALearningRateThatIsFarTooLargeFindsItself) {
   const TensorFile tensor = ingest(planted());
-  // No step of the first sweeps is of use.
-  CpdOptions wanted = options({LossKind::poisson_log, 0}, 20);
+  CpdOptions wanted = options({LossKind::poisson_log, 0}, 3);
   std::get<GcpMethod>(wanted.method).learning_rate = 1e6;
+  wanted.tolerance = 1e-5;
 
-  const CpdModel model = fit_cpd(tensor, {}, wanted);
+  const CpdModel few = fit_cpd(tensor, {}, wanted);
+  wanted.max_sweeps = 20;
+  const CpdModel more = fit_cpd(tensor, {}, wanted);
+
+  // No step of the first sweeps is of use, so they leave no trace; but that is not convergence.
+  EXPECT_EQ(few.stop_reason, StopReason::sweeps);
+  EXPECT_THAT(few.objective_history, testing::Each(few.objective_history[0]));
+  EXPECT_LT(*few.explained, 0.01);
+  EXPECT_NEAR(few.objective(), dense(planted(), few), 0.05 * dense(planted(), few));
+  EXPECT_GT(*more.explained, 0.2);
+}
+
+TEST_F(GcpAdam, EndsAfterThreeSweepsThatGainNextToNothing) {
+  CpdOptions wanted = options(odds_, 50);
+  wanted.tolerance = 0.02;
+
+  const CpdModel model = fit_cpd(ingest(planted()), {}, wanted);
 
   EXPECT_EQ(model.stop_reason, StopReason::tolerance);
-  ASSERT_EQ(model.objective_history.size(), 3);
-  EXPECT_THAT(model.objective_history, testing::Each(model.objective_history[0]));
-  EXPECT_TRUE(std::isfinite(model.objective()));
-  EXPECT_NEAR(model.objective(), dense(planted(), model), 0.05 * dense(planted(), model));
+  const double deviance = of_constant(planted());
+  const std::vector<double>& history = model.objective_history;
+  ASSERT_GT(history.size(), 3);
+  EXPECT_LT(history[history.size() - 4] - history.back(), 3 * wanted.tolerance * deviance);
+  EXPECT_NEAR(*model.explained, 1 - model.objective() / deviance, 1e-9);
+}
+
+// A hundred ones among 10^12 cells: each component has four of its own indices in each mode, and all of their cells.
+TEST_F(GcpAdam, TellsListedFromOtherCellsOfAVerySparseTensor) {
+  CoordinateTensor sparse{.shape = {10'000, 10'000, 10'000}, .points = {}, .values = {}};
+  for (std::uint64_t block = 0; block < 2; ++block) {
+    for (std::uint64_t at = 0; at < 64; ++at) {
+      const std::uint64_t first = 2000 + 5000 * block;
+      sparse.points.push_back({first + at % 4, first + at / 4 % 4, first + at / 16});
+      sparse.values.push_back(1);
+    }
+  }
+  const TensorFile tensor = ingest(sparse);
+  for (const LossKind kind : {LossKind::bernoulli_logit, LossKind::poisson_log}) {
+    CpdOptions wanted = options({kind}, 20);
+    wanted.method = GcpMethod{.loss = {kind}};
+
+    const CpdModel model = fit_cpd(tensor, {}, wanted);
+
+    Matrices factors = model.factors;
+    for (std::size_t i = 0; i < factors[0].size(); ++i) factors[0][i] *= model.weights[i % 3];
+    const double other = dense_model(factors, 3, {17, 4321, 9000});
+    EXPECT_GT(*model.explained, 0.3) << to_string(model.loss);
+    for (const Point& listed : sparse.points) EXPECT_GT(dense_model(factors, 3, listed), other + 2);
+  }
 }
 
 TEST_F(GcpAdam, SeveralThreadsAndPrecisionsFindAsGoodAModel) {

@@ -5,6 +5,7 @@
 #include <blco/ingest.hpp>
 #include <blco/tensor_file.hpp>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "engine/fit/methods/sampled_zeros.hpp"
@@ -15,9 +16,9 @@
 namespace blco {
 namespace {
 
-// How many samples have each coordinate of each mode: with one component of ones, m is 1 and the derivative of m^2
-// is 2.
-std::vector<std::vector<double>> counts_of(Backend& backend, SampledZeros& sample,
+// What the samples of each coordinate of each mode stand for: with one component of ones, m is 1 and the derivative of
+// m^2 is 2.
+std::vector<std::vector<double>> values_of(Backend& backend, SampledZeros& sample,
                                            const std::vector<std::uint64_t>& shape) {
   const int order = static_cast<int>(shape.size());
   for (int n = 0; n < order; ++n) {
@@ -26,11 +27,22 @@ std::vector<std::vector<double>> counts_of(Backend& backend, SampledZeros& sampl
   backend.begin_pass({EntryFunction{.rule = EntryRule::zero, .loss = {}, .scale = 0.5}, all_modes(order)});
   sample.submit();
   backend.finish_pass();
-  EXPECT_EQ(backend.sum_of_terms(), 0.5 * static_cast<double>(sample.count()));
-  std::vector<std::vector<double>> counts;
+  std::vector<std::vector<double>> values;
   for (int n = 0; n < order; ++n) {
-    counts.emplace_back(shape[static_cast<std::size_t>(n)]);
-    backend.read_output(n, 0, counts.back());
+    values.emplace_back(shape[static_cast<std::size_t>(n)]);
+    backend.read_output(n, 0, values.back());
+  }
+  return values;
+}
+
+// The first index of each mode has half of the nonzeros, the second a quarter, and so on; the last ones have none.
+double share_of(std::size_t index) { return index < 6 ? std::ldexp(1.0, -static_cast<int>(index) - 1) : 0.0; }
+
+IndexCounts skewed_counts(const std::vector<std::uint64_t>& shape) {
+  IndexCounts counts;
+  for (const std::uint64_t length : shape) {
+    counts.emplace_back();
+    for (std::size_t i = 0; i < length; ++i) counts.back().push_back((i == 0 ? 0 : counts.back().back()) + share_of(i));
   }
   return counts;
 }
@@ -51,28 +63,44 @@ INSTANTIATE_TEST_SUITE_P(SampledZeros, SampledShapes,
                          testing::Values(std::vector<std::uint64_t>{7, 5, 3}, std::vector<std::uint64_t>{300, 20},
                                          std::vector<std::uint64_t>(12, 40)));
 
-TEST_P(SampledShapes, AreUniformInEveryModeAndFixedByTheSequence) {
+TEST_P(SampledShapes, StandForAllCellsAndAreFixedByTheSequence) {
   const TensorFile tensor(folder_ / "in.blco");
   const auto backend = make_reference_backend({.layout = TensorLayout(GetParam()), .rank = 1, .all_outputs = true});
   constexpr std::uint64_t count = 20'011;
   SampledZeros sample(tensor.chunks(), *backend, count);
 
-  sample.draw(RandomStream(3, 1));
-  const auto counts = counts_of(*backend, sample, GetParam());
+  const IndexCounts counts = skewed_counts(GetParam());
 
+  sample.draw(RandomStream(3, 1), counts);
+  const auto values = values_of(*backend, sample, GetParam());
+
+  // A coordinate is drawn with the probability q = (1 / length + share) / 2 and stands for 1 / (length q) draws.
+  std::vector<std::vector<double>> stand_for;
+  std::vector<double> means;
+  for (const std::uint64_t length : GetParam()) {
+    stand_for.emplace_back();
+    for (std::size_t i = 0; i < length; ++i) {
+      const double share = share_of(i) / counts[stand_for.size() - 1].back();
+      stand_for.back().push_back(2 / (1 + share * static_cast<double>(length)));
+    }
+    means.push_back(std::reduce(stand_for.back().begin(), stand_for.back().end()) / static_cast<double>(length));
+  }
+  const double of_all = std::reduce(means.begin(), means.end(), 1.0, std::multiplies());
   for (std::size_t n = 0; n < GetParam().size(); ++n) {
     const double expected = static_cast<double>(count) / static_cast<double>(GetParam()[n]);
     double chi_squared = 0;
-    for (const double found : counts[n]) chi_squared += (found - expected) * (found - expected) / expected;
-    // Of length - 1 degrees of freedom: five standard deviations above the mean.
-    const double degrees = static_cast<double>(GetParam()[n] - 1);
-    EXPECT_LT(chi_squared, degrees + 5 * std::sqrt(2 * degrees)) << n;
-    EXPECT_EQ(std::accumulate(counts[n].begin(), counts[n].end(), 0.0), count);
+    for (std::size_t i = 0; i < values[n].size(); ++i) {
+      const double variance = expected * stand_for[n][i] * of_all / means[n];
+      chi_squared += (values[n][i] - expected) * (values[n][i] - expected) / variance;
+    }
+    // About as many degrees of freedom as coordinates, with a variance of 2 and of rare large values more.
+    const double degrees = static_cast<double>(GetParam()[n]);
+    EXPECT_LT(chi_squared, degrees + 10 * std::sqrt(2 * degrees)) << n;
   }
-  sample.draw(RandomStream(3, 2));
-  EXPECT_NE(counts_of(*backend, sample, GetParam()), counts);
-  sample.draw(RandomStream(3, 1));
-  EXPECT_EQ(counts_of(*backend, sample, GetParam()), counts);
+  sample.draw(RandomStream(3, 2), counts);
+  EXPECT_NE(values_of(*backend, sample, GetParam()), values);
+  sample.draw(RandomStream(3, 1), counts);
+  EXPECT_EQ(values_of(*backend, sample, GetParam()), values);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ std::string complaint(const Tensor& tensor, const std::function<bool(double)>& i
   const ProgressCallback silent;
   ProgressMeter meter(silent);
   try {
-    check_values(tensor, is_allowed, "this test takes values of at least 0", meter);
+    check_values(
+        tensor, [&](double x, std::uint64_t) { return is_allowed(x); }, "this test takes values of at least 0", meter);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
     return error.what();
@@ -85,7 +86,9 @@ TEST_F(ValueCheck, CanBeCancelled) {
   const ProgressCallback cancel = [](const Progress&) { return false; };
   ProgressMeter meter(cancel, 0, std::chrono::milliseconds(0));
 
-  EXPECT_THROW(check_values(tensor, is_count, "", meter), Error);
+  EXPECT_THROW(check_values(
+                   tensor, [](double x, std::uint64_t) { return is_count(x); }, "", meter),
+               Error);
 }
 
 }  // namespace

@@ -1,0 +1,112 @@
+// With S the sum of the entries, Q that of their squares and C the number of cells, the best constant has a closed form
+// for all losses but huber, and so has its objective: f(x, m) is f(0, m) + x (f(1, m) - f(0, m)), for rayleigh with
+// x^2.
+#include "engine/fit/methods/constant_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "engine/fit/methods/value_check.hpp"
+#include "kernels/losses.hpp"
+
+namespace blco {
+namespace {
+
+double count_absent(const TensorSummary& tensor) { return count_cells(tensor) - static_cast<double>(tensor.nnz); }
+
+struct Sums {
+  double entries = 0;
+  double least = 0;  // of the losses of the entries, each with what suits it best
+};
+
+Sums sum_entries(const Tensor& tensor, const Loss& loss, const std::string& demand, ProgressMeter& meter) {
+  Sums sums;
+  with_loss(loss, [&](const auto& f) {
+    const bool is_distance = entries_of(loss) == EntryRange::all;  // which is 0 at best
+    const auto least_of = [&](double x) {
+      const double excess = f.excess(x, 1.0);  // infinite for a zero that gamma or rayleigh is given
+      return is_distance ? 0.0 : std::isfinite(excess) ? f.value(x, 1.0) - excess / 2 : f.value(x, 0.0);
+    };
+    check_values(
+        tensor,
+        [&](double x, std::uint64_t times) {
+          if (!takes_entry(loss, x)) return false;
+          sums.entries += x * static_cast<double>(times);
+          sums.least += least_of(x) * static_cast<double>(times);
+          return true;
+        },
+        demand, meter);
+    sums.least += count_absent(tensor.summary()) * least_of(0);
+  });
+  return sums;
+}
+
+// By steps of the slope over the largest curvature there can be, which never overshoot (Huber & Ronchetti, Robust
+// Statistics, 2009, section 7.8: modified residuals).
+ConstantModel find_huber(const Tensor& tensor, const losses::Huber& f, double mean, ProgressMeter& meter) {
+  constexpr int max_steps = 20;
+  constexpr double small_step = 1e-6;
+  const double cells = count_cells(tensor.summary());
+  ConstantModel model{.value = mean};
+  for (int steps = 0;; ++steps) {
+    double slope = 0;
+    model.objective = 0;
+    const auto add = [&](double x, double times) {
+      slope += times * f.derivative(x, model.value);
+      model.objective += times * f.value(x, model.value);
+      return true;
+    };
+    check_values(
+        tensor, [&](double x, std::uint64_t times) { return add(x, static_cast<double>(times)); }, "", meter);
+    add(0, count_absent(tensor.summary()));
+    const double step = slope / (2 * cells);
+    if (steps == max_steps || std::abs(step) <= small_step * std::abs(model.value)) return model;
+    model.value -= step;
+  }
+}
+
+}  // namespace
+
+double count_cells(const TensorSummary& tensor) {
+  double cells = 1;
+  for (const std::uint64_t length : tensor.shape) cells *= static_cast<double>(length);
+  return cells;
+}
+
+double ConstantModel::explained(double of_model) const {
+  constexpr double rounding = 1e-12;
+  // Where all cells are equal, nothing is left to explain.
+  if (deviance() <= rounding * (std::abs(objective) + std::abs(least))) return 1;
+  return (objective - of_model) / deviance();
+}
+
+ConstantModel find_constant_model(const Tensor& tensor, const Loss& loss, const std::string& demand,
+                                  ProgressMeter& meter) {
+  const double cells = count_cells(tensor.summary());
+  const double squares = tensor.summary().sum_of_squares;
+  const Sums sums = sum_entries(tensor, loss, demand, meter);
+  // A logarithm of a share is finite: half a cell is the least, and all but half a cell the most.
+  const double mean = std::max(sums.entries, 0.5) / cells;
+  const double odds = mean / std::max(1 - mean, 0.5 / cells);
+  if (loss.kind == LossKind::huber) {
+    return find_huber(tensor, losses::Huber{loss.parameter}, sums.entries / cells, meter);
+  }
+  ConstantModel model{.value = sums.entries / cells, .least = sums.least};
+  if (loss.kind == LossKind::gaussian) {
+    model.objective = squares - model.value * sums.entries;
+    return model;
+  }
+  if (loss.kind == LossKind::poisson_log) model.value = std::log(mean);
+  if (loss.kind == LossKind::bernoulli_odds) model.value = odds;
+  if (loss.kind == LossKind::bernoulli_logit) model.value = std::log(odds);
+  if (loss.kind == LossKind::rayleigh) model.value = std::sqrt(losses::Rayleigh::half_pi / 2 * squares / cells);
+  with_loss(loss, [&](const auto& f) {
+    const double zero = f.value(0.0, model.value);
+    const double beyond = loss.kind == LossKind::poisson ? -std::log(mean) : f.value(1.0, model.value) - zero;
+    model.objective = cells * zero + (loss.kind == LossKind::rayleigh ? squares : sums.entries) * beyond;
+  });
+  return model;
+}
+
+}  // namespace blco

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Whether generalised CP finds what is there: gcp beside apr, and the best constant model, on counts and on ones.
+
+usage: losses.py FOLDER [--bin FOLDER] [--rank R] [--seeds N] [--sweeps N]
+
+Writes a knowledge graph (FOLDER/graph.tns) unless it is there, and fits every FOLDER/NAME.tns: whole numbers by apr
+and the losses of counts, ones by apr and the losses of bits. Per fit: sweeps, seconds, the share of the constant
+model's deviance that it explains, and the area under the curve (AUC) of listed against random cells, by the model's
+values in numpy. Needs numpy and h5py.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+
+import h5py
+import numpy as np
+
+COUNTS = {
+    "apr": ["--method", "apr"],
+    "poisson": ["--method", "gcp", "--loss", "poisson"],
+    "poisson-log": ["--method", "gcp", "--loss", "poisson-log"],
+}
+BITS = {
+    "apr": ["--method", "apr"],
+    "bernoulli-logit": ["--method", "gcp", "--loss", "bernoulli-logit"],
+    "bernoulli-odds": ["--method", "gcp", "--loss", "bernoulli-odds"],
+}
+
+
+def write_graph(path, seed=1, entities=14500, relations=237, triples=310000, groups=20):
+    """A relation leads from one group of entities to another; a tenth of the triples are noise. Entities and relations
+    are of very different frequency."""
+    random = np.random.default_rng(seed)
+    popularity = (random.pareto(1.0, entities) + 0.05)**0.7
+    group = random.integers(0, groups, entities)
+    frequency = 1 / np.arange(1, relations + 1)
+    relation = random.choice(relations, size=triples * 8 // 5, p=frequency / frequency.sum())
+    ends = []
+    for _ in range(2):
+        chosen = np.empty(len(relation), int)
+        for one, side in enumerate(random.integers(0, groups, relations)):
+            members = np.flatnonzero(group == side)
+            at = np.flatnonzero(relation == one)
+            chosen[at] = random.choice(members, size=len(at), p=popularity[members] / popularity[members].sum())
+        ends.append(chosen)
+    noise = np.flatnonzero(random.random(len(relation)) < 0.1)
+    for chosen in ends:
+        chosen[noise] = random.integers(0, entities, len(noise))
+    listed = np.unique(np.stack([ends[0], relation, ends[1]], 1), axis=0)
+    listed = listed[random.permutation(len(listed))[:triples]]
+    np.savetxt(path, np.c_[listed + 1, np.ones(len(listed), int)], fmt="%d")
+
+
+def values_at(model, places):
+    terms = np.broadcast_to(model["weights"][:], (len(places), len(model["weights"]))).copy()
+    for mode in range(places.shape[1]):
+        terms *= model[f"factors/{mode}"][:][places[:, mode]]
+    return terms.sum(axis=1)
+
+
+def area_under_curve(model, listed, shape, count=50000):
+    random = np.random.default_rng(7)
+    cells = np.stack([random.integers(0, length, count) for length in shape], 1)
+    scores = np.r_[values_at(model, listed[random.integers(0, len(listed), count)]), values_at(model, cells)]
+    _, inverse, times = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(times) - (times - 1) / 2)[inverse]  # equal scores share their ranks
+    return (ranks[:count].sum() - count * (count + 1) / 2) / count**2
+
+
+def fit(options, tensor, flags, seed, output):
+    command = [options.bin / "blco-cpd", tensor, "--rank", options.rank, "--sweeps", options.sweeps, "--threads", 1,
+               "--seed", seed, "--json", "-o", output, *flags]
+    lines = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                           check=True).stdout.splitlines()
+    events = [json.loads(line) for line in lines]
+    result = next(event for event in events if event["event"] == "result")
+    return result, sum(event["seconds"] for event in events if event["event"] == "sweep")
+
+
+def measure(options, text):
+    container = text.with_suffix(".blco")
+    if not container.exists():
+        subprocess.run([options.bin / "blco-ingest", text, "-o", container, "--quiet"], check=True)
+    entries = np.loadtxt(text)
+    listed = entries[:, :-1].astype(int) - 1
+    methods = BITS if np.all(entries[:, -1] == 1) else COUNTS
+    for name, flags in methods.items():
+        for seed in range(1, options.seeds + 1):
+            output = text.with_name(f"{text.stem}-{name}-{seed}.h5")
+            result, seconds = fit(options, container, flags, seed, output)
+            with h5py.File(output) as model:
+                area = area_under_curve(model, listed, model.attrs["shape"])
+            print(f"| {text.stem} | {name} | {seed} | {result['sweeps']} | {seconds:.1f} | {result['objective']:.6e} | "
+                  f"{100 * result['explained']:.2f}% | {area:.4f} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    root = pathlib.Path(__file__).resolve().parents[2]
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--bin", type=pathlib.Path, default=root / "build" / "release" / "bin")
+    parser.add_argument("--rank", type=int, default=8)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--sweeps", type=int, default=50)
+    options = parser.parse_args()
+    if not (options.folder / "graph.tns").exists():
+        write_graph(options.folder / "graph.tns")
+    print("| tensor | method | seed | sweeps | seconds | objective | explained | AUC |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for text in sorted(options.folder.glob("*.tns")):
+        measure(options, text)
+
+
+if __name__ == "__main__":
+    main()
