@@ -205,7 +205,7 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
   reporter.event("result", json);
   if (cancellation) reporter.print("note    {}", describe_cancellation(*cancellation));
   constexpr double next_to_nothing = 1e-6;  // of the tensor's norm
-  if (options.ridge > 0 && model.weights[0] <= next_to_nothing * std::sqrt(model.tensor_sum_of_squares)) {
+  if (options.ridge > 0 && std::abs(model.weights[0]) <= next_to_nothing * std::sqrt(model.tensor_sum_of_squares)) {
     reporter.print("note    the model is nearly zero; lower --ridge");
   }
   if (model.explained && *model.explained <= options.tolerance) {
