@@ -72,8 +72,8 @@ def area_under_curve(model, listed, shape, count=50000):
 def fit(options, tensor, flags, seed, output):
     command = [options.bin / "blco-cpd", tensor, "--rank", options.rank, "--sweeps", options.sweeps, "--threads", 1,
                "--seed", seed, "--json", "-o", output, *flags]
-    lines = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                           check=True).stdout.splitlines()
+    lines = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                           text=True, check=True).stdout.splitlines()
     events = [json.loads(line) for line in lines]
     result = next(event for event in events if event["event"] == "result")
     return result, sum(event["seconds"] for event in events if event["event"] == "sweep")

@@ -20,8 +20,8 @@ STARTS = ("uniform", "centered", "normal")
 def fit(options, tensor, rank, start, seed, folder):
     command = [options.bin / "blco-cpd", tensor, "--rank", rank, "--threads", 1, "--start", start, "--seed", seed,
                "--json", "-o", pathlib.Path(folder) / "model.h5", *options.flags.split()]
-    lines = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                           check=True).stdout.splitlines()
+    lines = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                           text=True, check=True).stdout.splitlines()
     result = next(event for event in map(json.loads, lines) if event["event"] == "result")
     return result.get("fit", result.get("objective")), result["sweeps"]
 
