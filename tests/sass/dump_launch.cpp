@@ -90,8 +90,8 @@ json record(const LaunchCase& wanted, const std::string& folder) {
   config.backend.all_outputs = wanted.loss.has_value();
   config.conflict_resolution = wanted.conflict_resolution;
   config.variant = wanted.variant;
-  config.lanes = 1;
-  config.lane_bytes = cuda_chunk_bytes(chunk.index.size() + chunk.key.size() + chunk.value.size() + 3 * 256);
+  config.slots = 1;
+  config.slot_bytes = cuda_chunk_bytes(chunk.index.size() + chunk.key.size() + chunk.value.size() + 3 * 256);
   set_shared_bytes_of_multiprocessor(wanted.limits.shared_bytes_per_multiprocessor);
   const auto backend = make_cuda_backend(config);
   for (std::size_t n = 0; n < factors.size(); ++n) backend->load_factor(static_cast<int>(n), 0, factors[n]);

@@ -41,7 +41,7 @@ SampledZeros::SampledZeros(const ChunkSource& tensor, Backend& backend, std::uin
   buffer_ = backend.allocate_host(buffer_bytes(layout_, count, piece_nnz_));
 }
 
-std::uint64_t SampledZeros::least_lane_bytes(const TensorLayout& layout) { return slots_of(layout, frame_entries); }
+std::uint64_t SampledZeros::least_slot_bytes(const TensorLayout& layout) { return slots_of(layout, frame_entries); }
 
 std::uint64_t SampledZeros::bytes(const TensorLayout& layout, std::uint64_t count) {
   return buffer_bytes(layout, count, frame_entries) + max_payload_bytes(count) +
@@ -106,7 +106,7 @@ std::span<const std::byte> SampledZeros::store(std::span<const std::byte> payloa
   return place;
 }
 
-// All by one lane: a device works these off in order, and their memory stays as it is.
+// All by one slot: a device works these off in order, and their memory stays as it is.
 void SampledZeros::submit() {
   for (const ChunkView& piece : pieces_) backend_->submit(0, piece);
 }

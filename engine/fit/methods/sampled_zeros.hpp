@@ -25,8 +25,8 @@ class SampledZeros {
   // Room for `count` draws. No chunk is larger than those of `tensor`. Arguments must outlive this.
   SampledZeros(const ChunkSource& tensor, Backend& backend, std::uint64_t count);
 
-  // What the buffer of a lane needs, whatever the tensor's chunks; and the memory of an object, at most.
-  static std::uint64_t least_lane_bytes(const TensorLayout& layout);
+  // What the buffer of a slot needs, whatever the tensor's chunks; and the memory of an object, at most.
+  static std::uint64_t least_slot_bytes(const TensorLayout& layout);
   static std::uint64_t bytes(const TensorLayout& layout, std::uint64_t count);
 
   // Draws anew, with replacement: sequence and counts alone fix the coordinates. No pass may be in progress.

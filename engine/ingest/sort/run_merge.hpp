@@ -22,11 +22,11 @@ struct MergeSetup {
 };
 
 // Merges runs [first, first + count) of `store`, and `last` behind them unless it is null; equal lines come in the
-// order of the runs. The first lines of all blocks tell in which order blocks are needed (forecasting: Knuth, volume 3,
-// section 5.4.9). So all threads read and decode a window of blocks, cut it at lines, and merge its parts. next() uses
-// the executor; `store` and `executor` must outlive the run. Peak memory: parallel_merge_bytes(), or without a window
-// RunStore::reading_bytes() per run. Throws Error: io, corrupt. Requires: at least one run; with a window
-// lines_fit_window().
+// order of the runs. A run is read once: its disk space is freed meanwhile. The first lines of all blocks tell in which
+// order blocks are needed (forecasting: Knuth, volume 3, section 5.4.9). So all threads read and decode a window of
+// blocks, cut it at lines, and merge its parts. next() uses the executor; `store` and `executor` must outlive the run.
+// Peak memory: parallel_merge_bytes(), or without a window RunStore::reading_bytes() per run. Throws Error: io,
+// corrupt. Requires: at least one run; with a window lines_fit_window().
 std::unique_ptr<SortedRun> merge_runs(const RunStore& store, std::size_t first, std::size_t count,
                                       std::unique_ptr<MemoryRun> last, const MergeSetup& setup, Executor& executor);
 
