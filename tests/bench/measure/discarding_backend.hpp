@@ -22,7 +22,7 @@ class DiscardingBackend final : public Backend {
   void store_dual(int, std::uint64_t, std::span<double>) const override {}
   void begin_pass(const PassRequest&) override {}
   void submit(int, const ChunkView&) override {}
-  void wait_lane(int) override {}
+  void wait_slot(int) override {}
   ResidentId keep(int, const ChunkView&, ResidentForm) override { return 0; }
   void submit_resident(ResidentId) override {}
   void finish_pass() override {}

@@ -76,7 +76,7 @@ Plan plan_of(const TensorSizes& sizes, const DiskMeasurement& labels) {
   plan.tiers.assign(sizes.chunks.size(), Tier::streamed);
   plan.readers = labels.readers;
   plan.slots = labels.readers + 2;
-  plan.lane_bytes = sizes.largest_buffer();
+  plan.slot_bytes = sizes.largest_buffer();
   plan.scratch_bytes = sizes.largest_scratch();
   plan.direct_bytes = labels.direct ? direct_room_bytes : 0;
   return plan;
