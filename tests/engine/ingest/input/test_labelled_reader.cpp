@@ -88,16 +88,15 @@ TEST_F(LabelledModes, AreCountedInTheBudget) {
   std::string lines;
   for (int i = 0; i < 500'000; ++i) lines += std::to_string(i) + '\n';
   const auto many = folder_.write("many.map", lines);
-  constexpr std::uint64_t mebibyte = 1 << 20;
 
   const std::string message = message_of_error(ErrorKind::out_of_memory, [&] {
-    ingest({{"0", many}, {"1", two_}}, {.memory_bytes = 12 * mebibyte});
+    ingest({{"0", many}, {"1", two_}}, {.memory_bytes = 12 << 20});
   });
   const std::uint64_t bytes = 500'000 * 8 + lines.size() - 500'000 + 2 * 9;
 
   EXPECT_THAT(message, HasSubstr("`memory_bytes = " + std::to_string((2 * bytes + 1023) / 1024) + "KiB`"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "t.blco"));
-  EXPECT_EQ(ingest({{"0", many}, {"1", two_}}, {.memory_bytes = 64 * mebibyte}).shape[0], 500'000u);
+  EXPECT_EQ(ingest({{"0", many}, {"1", two_}}, {.memory_bytes = 64 << 20}).shape[0], 500'000u);
 }
 
 TEST_F(LabelledModes, MayComeFromArrays) {
