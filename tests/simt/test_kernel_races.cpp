@@ -147,7 +147,7 @@ TEST(StreamRaces, AreNotBetweenLanesAndResidents) {
     const auto tensor = random_tensor({.shape = {40, 31, 57}, .nnz = 1500, .seed = 2});
     const auto factors = random_factors(tensor.shape, 5, 11);
     const auto chunks = encode(tensor, 200);
-    const EmulatedOptions options{.rank = 5, .lanes = 2, .all_outputs = true};
+    const EmulatedOptions options{.rank = 5, .slots = 2, .all_outputs = true};
     EmulatedBackend device(tensor.shape, options);
     device.load(factors);
     LossReference reference(chunks, tensor.shape, options, factors);
