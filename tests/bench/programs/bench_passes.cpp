@@ -46,7 +46,7 @@ void print_passes(std::span<const Run> runs) {
   const BenchmarkReport& first = runs.front().report;
   print_speeds(first);
   fmt::print("\n{:<9} {:<12} {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8}  {}\n", "chunks",
-             "conflict_resolution", "mode", "ms", "M nnz/s", "disk MB", "link MB", "memory MB", "of link", "of mem",
+             "resolution", "mode", "ms", "M nnz/s", "disk MB", "link MB", "memory MB", "of link", "of mem",
              "of cache", "of adds", "bound");
   for (const Run& run : runs) {
     for (const PassMeasurement& pass : run.report.passes) print_row(run, std::to_string(pass.mode), pass);
@@ -56,7 +56,7 @@ void print_passes(std::span<const Run> runs) {
   }
   for (const Run& run : runs) {
     if (!run.report.loss_pass) continue;
-    fmt::print("\nchunks: {}, conflict_resolution: {}: a loss pass to all modes takes {:.2f} of the time of {} MTTKRPs",
+    fmt::print("\nchunks: {}, conflict resolution {}: a loss pass to all modes takes {:.2f} of the time of {} MTTKRPs",
                run.place, run.conflict_resolution, run.report.loss_ratio(), run.report.passes.size());
   }
   if (first.loss_pass) fmt::print("\n");
