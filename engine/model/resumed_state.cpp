@@ -46,10 +46,19 @@ void ResumedState::require(std::size_t numbers, const std::vector<std::string>& 
        header.method + " with loss " + header.loss + " keeps " + in_words(numbers + 1, matrices));
 }
 
-double ResumedState::reordered_modes() const { return file_->header().state_numbers.front(); }
+double ResumedState::reordered_modes() const {
+  if (file_->header().state_numbers.empty()) fail("the state of its method lacks numbers");
+  return file_->header().state_numbers.front();
+}
+
+double ResumedState::next(const std::string& what) {
+  const std::vector<double>& numbers = file_->header().state_numbers;
+  if (at_ >= numbers.size()) fail("the state of its method lacks " + what);
+  return numbers[at_++];
+}
 
 std::uint64_t ResumedState::next_count(const std::string& what, std::uint64_t most) {
-  const double number = next();
+  const double number = next(what);
   const std::uint64_t limit = most < largest_count ? most : largest_count;
   // The limit is a double too, so that the conversion below is defined for whatever passes.
   if (!(number >= 0 && number <= static_cast<double>(limit) && number == std::trunc(number))) {
@@ -59,7 +68,7 @@ std::uint64_t ResumedState::next_count(const std::string& what, std::uint64_t mo
 }
 
 double ResumedState::next_number(const std::string& what, double least) {
-  const double number = next();
+  const double number = next(what);
   if (!(number >= least) || !std::isfinite(number)) {
     fail_at_last(what, least == -any_size ? "finite" : "finite and at least " + in_full(least));
   }

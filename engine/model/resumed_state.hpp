@@ -18,8 +18,7 @@ class ResumedState {
   static constexpr std::uint64_t largest_count = std::uint64_t{1} << 53;
   static constexpr double any_size = std::numeric_limits<double>::max();
 
-  // `file` has a state and must outlive this; `path` is its name. All throw Error{corrupt}, naming file, place and
-  // remedy.
+  // `file` must outlive this; `path` is its name. All throw Error{corrupt}, naming file, place and remedy.
   ResumedState(const ModelFileReader& file, const std::filesystem::path& path);
 
   // Refuses a state that does not have, beside the reordered modes, so many numbers and just these matrices.
@@ -30,7 +29,7 @@ class ResumedState {
   // Of the fit that was saved.
   std::uint64_t sweeps() const;
 
-  // The next of the numbers that require() has counted; the first call gives the one behind the reordered modes.
+  // The next number; the first call gives the one behind the reordered modes.
   // `what` says what it is, such as "the number of steps". Refuses all but whole numbers up to `most`, or numbers from
   // `least` on.
   std::uint64_t next_count(const std::string& what, std::uint64_t most = largest_count);
@@ -43,7 +42,7 @@ class ResumedState {
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
-  double next() { return file_->header().state_numbers.at(at_++); }
+  double next(const std::string& what);
   [[noreturn]] void fail_at_last(const std::string& what, const std::string& demand) const;
 
   const ModelFileReader* file_;

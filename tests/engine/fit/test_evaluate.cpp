@@ -154,7 +154,7 @@ TEST_F(Evaluate, RefusesWhatItCannotSum) {
             "loss huber:0.5 has no closed form of its sum over all zeros, as gaussian and poisson have; evaluate it "
             "with `absent = unknown`, over the entries alone");
   EXPECT_EQ(message_of({LossKind::beta, 1}),
-            "the parameter of loss beta:1 is out of range: D is above 0, B is neither 0 nor 1");
+            "the parameter of `loss = beta:1` is out of range: D is above 0, B is neither 0 nor 1");
   factors[1].pop_back();
   EXPECT_EQ(message_of({}), "factor 1 is not a matrix of 9 x 5");
   factors.pop_back();
