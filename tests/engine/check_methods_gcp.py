@@ -193,8 +193,13 @@ def peer_checks(bench):
         start = random_factors(7)
         model, _ = bench.fit(tensor, "--method", "gcp", "--loss", loss, "--rank", RANK, "--init", bench.start(start),
                              "--sweeps", 40, "--tolerance", 0)
-        _, _, info = ttb.gcp_opt(ttb.tensor(array), RANK, kinds[loss], LBFGSB(maxiter=2000, iprint=-1),
-                                 init=ktensor(start), printitn=0)
-        expected = float(info["final_f"])
-        bench.holds(f"{loss}: objective {model.history[-1]:.6f} beside pyttb's {expected:.6f}",
-                    model.history[-1] <= expected + 1e-3 * abs(expected))
+        def theirs_from(factors):
+            _, _, info = ttb.gcp_opt(ttb.tensor(array), RANK, kinds[loss], LBFGSB(maxiter=2000, iprint=-1),
+                                     init=ktensor(factors), printitn=0)
+            return float(info["final_f"])
+
+        # From one start two optimisers may end in different local minima, but ours is one.
+        ours, expected = model.history[-1], theirs_from(start)
+        further = theirs_from(weighted(model))
+        bench.holds(f"{loss}: objective {ours:.6f} beside pyttb's {expected:.6f}", ours <= expected + 1e-2 * abs(expected))
+        bench.holds(f"{loss}: pyttb lowers the objective to {further:.6f} at most", further >= ours - 1e-5 * abs(ours))
