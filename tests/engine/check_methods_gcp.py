@@ -201,5 +201,6 @@ def peer_checks(bench):
         # From one start two optimisers may end in different local minima, but ours is one.
         ours, expected = model.history[-1], theirs_from(start)
         further = theirs_from(weighted(model))
-        bench.holds(f"{loss}: objective {ours:.6f} beside pyttb's {expected:.6f}", ours <= expected + 1e-2 * abs(expected))
+        bench.holds(f"{loss}: objective {ours:.6f} beside pyttb's {expected:.6f}",
+                    ours <= expected + 1e-2 * abs(expected))
         bench.holds(f"{loss}: pyttb lowers the objective to {further:.6f} at most", further >= ours - 1e-5 * abs(ours))
