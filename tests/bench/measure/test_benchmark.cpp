@@ -1,0 +1,22 @@
+// Passes of MTTKRP are measured for a tensor in memory as for one in a file.
+#include <gtest/gtest.h>
+
+#include <blco/memory_tensor.hpp>
+
+#include "tests/bench/measure/benchmark.hpp"
+#include "tests/engine/ingest/coordinate_columns.hpp"
+
+namespace blco {
+namespace {
+
+TEST(Benchmark, MeasuresEveryModeOfATensorInMemory) {
+  const CoordinateTensor coordinates = random_coordinates({.shape = {50, 60, 70}, .nnz = 5000, .seed = 8});
+  const MemoryTensor tensor(CoordinateColumns<>(coordinates).arrays());
+
+  const BenchmarkReport report = benchmark_mttkrp(tensor, {.repeats = 1}, {}, {.rank = 2, .device = Device::cpu});
+
+  EXPECT_EQ(report.passes.size(), 3);
+}
+
+}  // namespace
+}  // namespace blco
