@@ -176,8 +176,10 @@ void find_models(const Task& task, NonzeroRange range, std::size_t readable, dou
 
 template <class Task, std::size_t Width, bool WholeRow, class Rows>
 void find_models_of_order(const Task& task, NonzeroRange range, std::size_t readable, double* models) {
-  if (task.factor_count == 3) return find_models<Task, Width, WholeRow, 3, Rows>(task, range, readable, models);
-  if (task.factor_count == 4) return find_models<Task, Width, WholeRow, 4, Rows>(task, range, readable, models);
+  if constexpr (has_vectors) {
+    if (task.factor_count == 3) return find_models<Task, Width, WholeRow, 3, Rows>(task, range, readable, models);
+    if (task.factor_count == 4) return find_models<Task, Width, WholeRow, 4, Rows>(task, range, readable, models);
+  }
   find_models<Task, Width, WholeRow, any_count, Rows>(task, range, readable, models);
 }
 
