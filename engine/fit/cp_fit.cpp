@@ -296,7 +296,8 @@ void CpFit::write_checkpoint() {
         },
         [this](std::size_t matrix, std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
           method_->store_rows(matrix, static_cast<int>(mode), first_row, rows);
-        });
+        },
+        options_->claims == nullptr ? nullptr : options_->claims->find(options_->checkpoint));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::cuda) throw;  // the rows themselves are lost
     report.failure = error;

@@ -124,8 +124,8 @@ ModelFile describe_model(const CpdModel& model) {
   return file;
 }
 
-void save(const CpdModel& model, const std::filesystem::path& path) {
-  write_model_file(path, describe_model(model), model.factors);
+void save(const CpdModel& model, const std::filesystem::path& path, const OutputClaims* claims) {
+  write_model_file(path, describe_model(model), model.factors, claims == nullptr ? nullptr : claims->find(path));
 }
 
 CpdModel load_model(const std::filesystem::path& path) {

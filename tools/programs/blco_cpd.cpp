@@ -133,9 +133,20 @@ void check(const cli::CommandLine& line, const CpdArguments& arguments) {
   }
 }
 
+// From here on a second job with one of these outputs is refused.
+void claim_outputs(CpdArguments& arguments) {
+  arguments.cpd.claims = &arguments.claims;
+  std::vector<std::filesystem::path> outputs = {arguments.output, arguments.cpd.checkpoint};
+  if (arguments.ranks.size() > 1) outputs.clear();
+  for (const int rank : arguments.ranks) outputs.push_back(cli::output_of_rank(arguments, rank));
+  for (const std::filesystem::path& output : outputs) {
+    if (!output.empty()) arguments.claims.add(output);
+  }
+}
+
 void save_model(const CpdModel& model, const CpdArguments& arguments, const CheckpointReport& last_checkpoint) {
   try {
-    save(model, arguments.output);
+    save(model, arguments.output, &arguments.claims);
   } catch (const Error& error) {
     if (arguments.cpd.checkpoint.empty() || last_checkpoint.failure) throw;
     throw Error(error.kind(),
@@ -163,6 +174,7 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
     return report_plan(plan_starts(tensor, arguments.budget, cpd, arguments.starts,
                                    line.has("--declare-gpu") ? &arguments.gpu : nullptr));
   }
+  claim_outputs(arguments);
   note_validation(arguments, reporter);
   if (arguments.starts > 1 || arguments.ranks.size() > 1) return cli::fit_ranks(arguments, tensor, reporter);
   if (cpd.resume.empty() && !cpd.checkpoint.empty() && std::filesystem::exists(cpd.checkpoint)) {

@@ -25,6 +25,7 @@ struct CpdArguments {
   int starts = 1;
   bool dry_run = false;
   DeclaredGpu gpu;
+  OutputClaims claims;  // of all that the job writes
 
   // Of the methods, as given; modes are found once the tensor is open.
   std::string method = "als";
@@ -47,6 +48,8 @@ void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSu
 void add_rank_options(CommandLine& line, CpdArguments& arguments);
 // Checks what goes with several ranks, and the outputs. Throws Error{invalid_argument}.
 void check_ranks(const CommandLine& line, const CpdArguments& arguments, std::span<const std::filesystem::path> inputs);
+// Where the model of one of the ranks goes; empty: nowhere.
+std::filesystem::path output_of_rank(const CpdArguments& arguments, int rank);
 // Fits several starts or ranks, compares them, and saves the best model of each rank.
 void fit_ranks(const CpdArguments& arguments, const Tensor& tensor, Reporter& reporter);
 

@@ -31,16 +31,6 @@ std::vector<int> parse_ranks(const std::string& text) {
   return ranks;
 }
 
-// Where the model of one of the ranks goes; empty: nowhere.
-std::filesystem::path output_of_rank(const CpdArguments& arguments, int rank) {
-  if (arguments.ranks.size() < 2) return arguments.output;
-  std::string name = arguments.output.string();
-  if (const std::size_t at = name.find(rank_mark); at != std::string::npos) {
-    name.replace(at, rank_mark.size(), std::to_string(rank));
-  }
-  return name;
-}
-
 std::string or_dash(const std::optional<double>& number, const char* format) {
   return number ? fmt::format(fmt::runtime(format), *number) : "-";
 }
@@ -77,7 +67,7 @@ class RankSearch {
       const std::optional<StartsReport> starts = fit(rank, ranks.empty());
       if (!starts) break;
       const std::filesystem::path output = output_of_rank(arguments_, rank);
-      if (!output.empty()) save(starts->best, output);
+      if (!output.empty()) save(starts->best, output, options_.claims);
       const std::optional<double> core = has_core_ ? measure_core(starts->best) : std::nullopt;
       reporter_.event("rank", as_json(*starts, core, output));
       if (is_table()) {
@@ -296,6 +286,15 @@ void check_ranks(const CommandLine& line, const CpdArguments& arguments,
         "kept");
   }
   for (const int rank : arguments.ranks) check_output(output_of_rank(arguments, rank), inputs);
+}
+
+std::filesystem::path output_of_rank(const CpdArguments& arguments, int rank) {
+  if (arguments.ranks.size() < 2) return arguments.output;
+  std::string name = arguments.output.string();
+  if (const std::size_t at = name.find(rank_mark); at != std::string::npos) {
+    name.replace(at, rank_mark.size(), std::to_string(rank));
+  }
+  return name;
 }
 
 void fit_ranks(const CpdArguments& arguments, const Tensor& tensor, Reporter& reporter) {

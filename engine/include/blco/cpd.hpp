@@ -5,6 +5,7 @@
 #include <blco/device.hpp>
 #include <blco/memory_budget.hpp>
 #include <blco/model.hpp>
+#include <blco/output_claims.hpp>
 #include <blco/progress.hpp>
 #include <blco/tensor.hpp>
 #include <blco/tensor_file.hpp>
@@ -161,6 +162,9 @@ struct CpdOptions {
   // Where the caller will save the returned model; empty: unknown. The fit does not write it, but checks before the
   // first sweep that the disk has room for it, as it does for `checkpoint`.
   std::filesystem::path output = {};
+  // The caller's claims of `checkpoint` and of what else it will write; null: the fit claims `checkpoint` itself, so
+  // that another job which writes the same file is refused from the beginning on.
+  const OutputClaims* claims = nullptr;
   std::filesystem::path trace = {};  // Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
   std::function<void(const CpdPlan&)> on_plan = {};                 // called once, before the first sweep
   std::function<bool(const SweepReport&)> on_sweep = {};            // false: stop and keep this sweep's model

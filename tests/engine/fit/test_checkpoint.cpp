@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
-#include "engine/model/arrange_components.hpp"
 #include "engine/fit/cp_fit.hpp"
+#include "engine/model/arrange_components.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -340,6 +340,41 @@ TEST_F(Checkpoint, IsRefusedWhereItDoesNotGoWithTensorOrOptions) {
   error_of(other, ErrorKind::io);
   tensor_ = ingest("same shape", {.shape = {60, 50, 40}, .nnz = 20000, .seed = 7});
   EXPECT_THAT(error_of(good, ErrorKind::invalid_argument), testing::HasSubstr("another tensor"));
+}
+
+TEST_F(Checkpoint, IsRefusedToASecondFitFromTheFirstSweepToTheLast) {
+  CpdOptions first = options(3);
+  first.checkpoint = file();
+  first.checkpoint_sweeps = 100;
+  CpdOptions second = options(2);
+  second.checkpoint = file();
+  int refusals = 0;
+  first.on_sweep = [&](const SweepReport&) {
+    EXPECT_THAT(error_of(second, ErrorKind::io), testing::HasSubstr("another job is writing it"));
+    ++refusals;
+    return true;
+  };
+
+  fit_cpd(tensor_, {}, first);
+
+  EXPECT_EQ(refusals, 3);
+  expect_same_numbers(arranged(load_model(file())), whole(3));
+  EXPECT_EQ(fit_cpd(tensor_, {}, second).sweeps(), 2U);
+}
+
+TEST_F(Checkpoint, ThatTheCallerHasClaimedIsItsOwn) {
+  OutputClaims claims;
+  claims.add(file());
+  claims.add(folder_ / "." / "checkpoint.h5");
+  CpdOptions claimed = options(3);
+  claimed.checkpoint = file();
+  claimed.claims = &claims;
+
+  const CpdModel model = fit_cpd(tensor_, {}, claimed);
+  save(model, file(), &claims);
+
+  expect_same_numbers(load_model(file()), model);
+  EXPECT_THROW(save(model, file()), Error);
 }
 
 TEST_F(Checkpoint, IsRefusedBeforeTheFitWhereItsPlaceTakesNoFile) {
