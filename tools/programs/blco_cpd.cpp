@@ -50,8 +50,9 @@ void add_start(cli::CommandLine& line, CpdArguments& arguments) {
   line.needs("--every", "--checkpoint");
   line.add_path("--resume", cpd.resume,
                 {"FILE",
-                 "Continue the fit of this checkpoint or model, with its rank and seed, as if it had not stopped; from "
-                 "a model of -o of plain least squares up to rounding"});
+                 "Continue the fit of this checkpoint or model, as if it had not stopped, with its rank, seed, method, "
+                 "loss, constraints, ridge and precision; give other options again. A model of -o of plain least "
+                 "squares continues up to rounding"});
   line.excludes("--resume", {"--init", "--seed"});
   line.add("--time-limit", cpd.time_limit_seconds, cli::parse_duration,
            {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});

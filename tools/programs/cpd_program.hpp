@@ -31,7 +31,8 @@ struct CpdArguments {
   std::string method = "als";
   std::optional<std::string> nonnegative;  // modes; empty: all
   std::optional<std::string> simplex;
-  std::optional<std::string> box;  // LO:HI, then :MODES if not all
+  std::optional<std::string> box;               // LO:HI, then :MODES if not all
+  std::vector<RowConstraint> constraints = {};  // where none of these is given
   double l1 = 0;
   AprMethod apr = {};
   GcpMethod gcp = {};
@@ -39,8 +40,9 @@ struct CpdArguments {
 };
 
 void add_method_options(CommandLine& line, CpdArguments& arguments);
-// Puts the method into arguments.cpd. `validation` is the tensor of --validate, or null. Throws Error{invalid_argument}
-// for options of another method, and for modes that the tensor does not have.
+// Puts the method into arguments.cpd; with --resume, what is not given is that of the model. `validation` is the tensor
+// of --validate, or null. Throws Error{invalid_argument} for options of another method, and for modes that the tensor
+// does not have.
 void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSummary& tensor,
                 const Tensor* validation);
 

@@ -146,8 +146,9 @@ struct CpdOptions {
   // drawn from `seed`: uniform between zero and a bound, with the sign of their column's sum and with its root mean
   // square. If tensor and model both have labels, those of the model must be the first ones of the tensor.
   const CpdModel* initial = nullptr;
-  // A model file (a checkpoint or a saved model) to continue from: its factors, its seed and its sweep count. From a
-  // checkpoint the numbers are those of a fit that never stopped, bit for bit on one CPU thread or with
+  // A model file (a checkpoint or a saved model) to continue from: its factors, its seed and its sweep count. Other
+  // options must be those of its fit, as options_of_model() gives them, and held-out entries must be given again. From
+  // a checkpoint the numbers are those of a fit that never stopped, bit for bit on one CPU thread or with
   // `deterministic`. From a model that plain least squares returned they are so up to rounding, because its components
   // are sorted. From other models they differ more, because what the method keeps beside the factors is lost. A fit
   // that is already at its end is returned as it is, with its components sorted: least squares if the fit last changed
@@ -193,6 +194,10 @@ struct CpdOptions {
 // drained; a state in the resumed model that no fit has saved), io (trace, resumed model, a place without room for the
 // model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda).
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
+
+// What the file of a model, such as one to resume, says of the options of its fit: method with loss and constraints,
+// rank, seed, ridge and precision; the others have their defaults. Throws Error as load_model does.
+CpdOptions options_of_model(const std::filesystem::path& file);
 
 // Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that
 // GPU and estimates the times. Throws Error as fit_cpd does.

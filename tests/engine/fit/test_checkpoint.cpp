@@ -324,10 +324,16 @@ TEST_F(Checkpoint, IsRefusedWhereItDoesNotGoWithTensorOrOptions) {
 
   CpdOptions other = good;
   other.rank = 5;
-  EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("rank 6"));
+  EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("`rank = 6`, not 5"));
   other = good;
   other.max_sweeps = 3;
   EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("4 sweeps"));
+  other.rank = 5;
+  other.ridge = 0.5;
+  other.method = AlsMethod{{{}, {.set = RowSet::nonnegative}, {}}};
+  EXPECT_THAT(error_of(other, ErrorKind::invalid_argument),
+              testing::HasSubstr("`rank = 6`, not 5; the constraints none, not 'none', 'nonnegative', 'none'; "
+                                 "`ridge = 0`, not 0.5; 4 sweeps, more than `max_sweeps = 3`"));
   other = good;
   other.precision = Precision::f32;
   EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("f64"));
@@ -375,6 +381,25 @@ TEST_F(Checkpoint, ThatTheCallerHasClaimedIsItsOwn) {
 
   expect_same_numbers(load_model(file()), model);
   EXPECT_THROW(save(model, file()), Error);
+}
+
+TEST_F(Checkpoint, SaysWithWhichOptionsItWasFitted) {
+  CpdOptions first = options(2);
+  first.method =
+      AlsMethod{{{.set = RowSet::box, .lower = 0.25, .upper = 3}, {}, {.set = RowSet::nonnegative, .l1 = 0.5}}};
+  first.ridge = 0.125;
+  first.precision = Precision::mixed;
+  first.checkpoint = file();
+  fit_cpd(tensor_, {}, first);
+
+  const CpdOptions found = options_of_model(file());
+
+  EXPECT_EQ(std::get<AlsMethod>(found.method).constraints, std::get<AlsMethod>(first.method).constraints);
+  EXPECT_EQ(found.rank, 6);
+  EXPECT_EQ(found.seed, 11U);
+  EXPECT_EQ(found.ridge, 0.125);
+  EXPECT_EQ(found.precision, Precision::mixed);
+  EXPECT_TRUE(found.resume.empty());
 }
 
 TEST_F(Checkpoint, IsRefusedBeforeTheFitWhereItsPlaceTakesNoFile) {
