@@ -248,14 +248,18 @@ std::optional<StopReason> CpFit::run_sweep() {
     method_->run_step(report);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled || !meter_->stop_requested()) throw;
-    if (model_.sweeps() == 0) {
-      throw Error(ErrorKind::cancelled,
-                  meter_->stop_message() + " before the end of the first sweep, so there is no model");
+    if (model_.sweeps() > 0) {
+      method_->undo_step();
+      model_.weights = method_->weights();
+      return meter_->reason();
     }
-    method_->undo_step();
-    model_.weights = method_->weights();
-    return meter_->reason();
+    report.cut_short = true;
   }
+  if (report.cut_short && model_.sweeps() == 0) {
+    throw Error(ErrorKind::cancelled,
+                meter_->stop_message() + " before the end of the first sweep, so there is no model");
+  }
+  report.converged = report.converged && !report.cut_short;
   meter_->report_end();
   report.passes = passes_.count() - passes_before;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

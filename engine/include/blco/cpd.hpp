@@ -72,8 +72,8 @@ struct CpdPlan {
   // True if memory holds a copy of what a sweep overwrites. A job that is cancelled or out of time then ends at once
   // with its last finished sweep; otherwise it first finishes the sweep in progress.
   bool stops_within_sweep = false;
-  // True if the method itself can end a sweep after the pass in progress; that sweep counts, and its model is the
-  // result.
+  // True if the method itself can end a sweep after the pass in progress; that sweep counts unless it is the first, and
+  // its model is the result.
   bool stops_after_pass = false;
   // Device memory; zero on the CPU.
   std::uint64_t device_budget_bytes = 0;
@@ -99,6 +99,7 @@ struct SweepReport {
   std::uint64_t passes = 0;      // over the chunks, or a part of them
   std::uint64_t bytes_read = 0;  // from the container, during this sweep
   bool converged = false;        // the method's own rule to stop holds
+  bool cut_short = false;        // a stop ended it early; not AlsMethod
   // Per mode, the numerical rank of the R x R normal equations. A value below R means linearly dependent columns: the
   // update took the pseudo-inverse, and a smaller rank would fit as well.
   std::vector<int> system_ranks;
@@ -178,7 +179,9 @@ struct CpdOptions {
 // the other modes are then normalised.
 //
 // If the fit is cancelled or out of time, AlsMethod returns the model of the last finished sweep. The other methods
-// finish the pass in progress, end the sweep there, and return its model.
+// finish the pass in progress, end the sweep there, and return its model, whose objective is no larger than that of the
+// sweep before: AprMethod goes on until it is so, or until the sweep is whole. Before the first sweep is whole there is
+// no model.
 //
 // The model's components are sorted by falling size. A component stays the same when an even number of its columns
 // change sign. So as many columns as possible get a positive dominant entry (the one of largest magnitude). If one must

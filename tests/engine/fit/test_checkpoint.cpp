@@ -282,13 +282,22 @@ TEST_F(Checkpoint, CancelledWithoutRoomForTwoCopiesFinishesItsSweep) {
   expect_same_numbers(model, whole(1));
 }
 
-TEST_F(Checkpoint, CancelledBeforeTheFirstSweepIsDoneThereIsNoModel) {
-  CpdOptions stopped = options(9);
-  stopped.on_progress = StopWithin(1);
-  stopped.checkpoint = file();
+TEST_F(Checkpoint, CancelledBeforeTheFirstSweepIsDoneThereIsNoModelOfAnyMethod) {
+  for (const CpdMethod& method : std::initializer_list<CpdMethod>{
+           AlsMethod(), AprMethod(), GcpMethod(), GcpMethod{.loss = {LossKind::poisson, 0}},
+           GcpMethod{.loss = {LossKind::huber, 0.5}}, CompletionMethod()}) {
+    SCOPED_TRACE(name_of(method));
+    CpdOptions stopped = options(9);
+    stopped.method = method;
+    stopped.on_progress = StopWithin(1);
+    // So that a report is due at once.
+    stopped.on_plan = [](const CpdPlan&) { std::this_thread::sleep_for(std::chrono::milliseconds(110)); };
+    stopped.on_sweep = [](const SweepReport&) { return ADD_FAILURE() << "a sweep is told", true; };
+    stopped.checkpoint = file();
 
-  EXPECT_THAT(error_of(stopped, ErrorKind::cancelled), testing::HasSubstr("first sweep"));
-  EXPECT_FALSE(std::filesystem::exists(file()));
+    EXPECT_THAT(error_of(stopped, ErrorKind::cancelled), testing::HasSubstr("first sweep"));
+    EXPECT_FALSE(std::filesystem::exists(file()));
+  }
 }
 
 TEST_F(Checkpoint, CancelledInItsFirstSweepAResumedFitIsWhereItWas) {
