@@ -23,6 +23,7 @@ struct CpdArguments {
   CpdOptions cpd;
   std::vector<int> ranks;  // empty: not given
   int starts = 1;
+  bool keep_starts = false;
   bool dry_run = false;
   DeclaredGpu gpu;
   OutputClaims claims;  // of all that the job writes
@@ -46,7 +47,7 @@ void add_method_options(CommandLine& line, CpdArguments& arguments);
 void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSummary& tensor,
                 const Tensor* validation);
 
-// Adds --rank, of which cpd.rank becomes the first, and --starts.
+// Adds --rank, of which cpd.rank becomes the first, --starts and --keep-starts.
 void add_rank_options(CommandLine& line, CpdArguments& arguments);
 // Checks what goes with several ranks, and the outputs. Throws Error{invalid_argument}.
 void check_ranks(const CommandLine& line, const CpdArguments& arguments, std::span<const std::filesystem::path> inputs);
