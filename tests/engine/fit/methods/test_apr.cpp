@@ -313,7 +313,7 @@ TEST_F(AprBudgets, AFitThatIsCancelledWithinASweepEndsThereWithAModel) {
 TEST_F(AprBudgets, AFitThatIsCancelledAnywhereInASweepIsNoWorseThanBefore) {
   // So much is added to small numbers that some passes make the model worse.
   CpdOptions options = apr_options(2);
-  options.method = AprMethod{.kappa = 0.5, .kappa_tolerance = 1e-3};
+  options.method = AprMethod{.kappa = 10, .kappa_tolerance = 0.01};
   const std::uint64_t nnz = tensor_.summary().nnz;
   const CpdModel whole = fit_cpd(tensor_, {}, options);
   std::size_t cut = 0;
