@@ -40,6 +40,34 @@ double set_of_reordered_modes(const TensorSummary& tensor) {
   return set;
 }
 
+// In words, each option that the model to resume was not fitted with.
+std::vector<std::string> differences(const ModelFile& model, const CpdOptions& options) {
+  std::vector<std::string> found;
+  const auto compare = [&](const char* option, const std::string& of_model, const std::string& given) {
+    if (of_model != given) found.push_back(option_name(option, of_model) + ", not " + given);
+  };
+  const CpdModel wanted = described(options);
+  if (options.rank != 0) compare("rank", std::to_string(model.rank), std::to_string(options.rank));
+  compare("method", model.method, wanted.method);
+  const bool same_method = model.method == wanted.method;
+  if (same_method || model.method == name_of(GcpMethod())) compare("loss", model.loss, to_string(wanted.loss));
+  const std::vector<std::string> constraints = to_strings(wanted.constraints);
+  if (model.constraints != constraints) {
+    found.push_back("the constraints " + in_words(model.constraints) + ", not " + in_words(constraints));
+  }
+  compare("ridge", in_full(model.ridge), in_full(options.ridge));
+  if (!model.precision.empty()) compare("precision", model.precision, to_string(options.precision));
+  const auto* const completion = std::get_if<CompletionMethod>(&options.method);
+  if (same_method && completion != nullptr && completion->validation == nullptr && !model.state_matrices.empty()) {
+    found.push_back("held-out entries, which " + option_name("validation") + " names");
+  }
+  if (model.sweeps > static_cast<std::uint64_t>(options.max_sweeps)) {
+    found.push_back(std::to_string(model.sweeps) + " sweeps, more than " +
+                    option_name("max_sweeps", std::to_string(options.max_sweeps)));
+  }
+  return found;
+}
+
 void check_resumed(const ModelFile& model, const TensorSummary& tensor, const CpdOptions& options) {
   const std::string name = options.resume.string();
   if (options.initial != nullptr)
@@ -58,37 +86,16 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
   if (other)
     refuse(name + ": the model to resume was fitted to another tensor; to start from its factors, give it as " +
            option_name("initial"));
-  if (options.rank != 0 && static_cast<std::uint64_t>(options.rank) != model.rank) {
-    refuse(name + ": the model to resume has rank " + std::to_string(model.rank) + ", but rank " +
-           std::to_string(options.rank) + " was asked for; give " + option_name("rank", std::to_string(model.rank)));
-  }
-  if (!model.precision.empty() && model.precision != to_string(options.precision)) {
-    refuse(name + ": the model to resume was fitted in " + model.precision + "; give " +
-           option_name("precision", model.precision));
-  }
-  if (model.ridge != options.ridge) {
-    refuse(name + ": the model to resume was fitted with a ridge of " + in_full(model.ridge) + "; give " +
-           option_name("ridge", in_full(model.ridge)));
-  }
-  const CpdModel wanted = described(options);
   if (!is_method(model.method)) {
     refuse(name + ": the model to resume was fitted by method " + quoted_for_message(model.method) +
            ", which this build does not have; to start from its factors, give it as " + option_name("initial"));
   }
-  if (model.method != wanted.method) {
-    refuse(name + ": the model to resume was fitted by another method; give " + option_name("method", model.method));
-  }
-  if (model.loss != to_string(wanted.loss)) {
-    refuse(name + ": the model to resume was fitted with another loss; give " + option_name("loss", model.loss));
-  }
-  if (model.constraints != to_strings(wanted.constraints)) {
-    refuse(name + ": the model to resume was fitted with other constraints (" + in_words(model.constraints) +
-           "); give the same ones");
-  }
-  if (model.sweeps > static_cast<std::uint64_t>(options.max_sweeps)) {
-    refuse(name + ": the model to resume has " + std::to_string(model.sweeps) + " sweeps, more than the limit of " +
-           std::to_string(options.max_sweeps) + "; raise " + option_name("max_sweeps"));
-  }
+  const std::vector<std::string> found = differences(model, options);
+  if (found.empty()) return;
+  std::string words;
+  for (const std::string& difference : found) words += (words.empty() ? "" : "; ") + difference;
+  refuse(name + ": the model to resume has " + words +
+         "; give options that agree with it, or start from its factors by " + "giving it as " + option_name("initial"));
 }
 
 // The model is f64. Each factor moved into it frees the backend's copy, which is as large unless it is stored as f32.
@@ -103,6 +110,21 @@ std::uint64_t model_bytes_beyond_backend(const TensorSummary& tensor, const CpdO
 }
 
 }  // namespace
+
+CpdOptions options_of_model(const std::filesystem::path& file) {
+  const ModelFileReader reader(file);
+  const CpdModel model = without_factors(reader.header());
+  CpdOptions options;
+  if (model.method == name_of(AlsMethod())) options.method = AlsMethod{model.constraints};
+  if (model.method == name_of(AprMethod())) options.method = AprMethod();
+  if (model.method == name_of(GcpMethod())) options.method = GcpMethod{.loss = model.loss};
+  if (model.method == name_of(CompletionMethod())) options.method = CompletionMethod();
+  options.rank = model.rank;
+  options.seed = model.seed;
+  options.ridge = model.ridge;
+  options.precision = model.precision;
+  return options;
+}
 
 FitStart::FitStart(const TensorSummary& tensor, const CpdOptions& given) : options(given) {
   if (!given.resume.empty()) {
@@ -226,14 +248,18 @@ std::optional<StopReason> CpFit::run_sweep() {
     method_->run_step(report);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled || !meter_->stop_requested()) throw;
-    if (model_.sweeps() == 0) {
-      throw Error(ErrorKind::cancelled,
-                  meter_->stop_message() + " before the end of the first sweep, so there is no model");
+    if (model_.sweeps() > 0) {
+      method_->undo_step();
+      model_.weights = method_->weights();
+      return meter_->reason();
     }
-    method_->undo_step();
-    model_.weights = method_->weights();
-    return meter_->reason();
+    report.cut_short = true;
   }
+  if (report.cut_short && model_.sweeps() == 0) {
+    throw Error(ErrorKind::cancelled,
+                meter_->stop_message() + " before the end of the first sweep, so there is no model");
+  }
+  report.converged = report.converged && !report.cut_short;
   meter_->report_end();
   report.passes = passes_.count() - passes_before;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -296,7 +322,8 @@ void CpFit::write_checkpoint() {
         },
         [this](std::size_t matrix, std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
           method_->store_rows(matrix, static_cast<int>(mode), first_row, rows);
-        });
+        },
+        options_->claims == nullptr ? nullptr : options_->claims->find(options_->checkpoint));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::cuda) throw;  // the rows themselves are lost
     report.failure = error;

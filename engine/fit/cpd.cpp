@@ -120,13 +120,18 @@ CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
 CpdModel run_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
                  std::uint64_t held_bytes) {
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
-  const FitStart start(tensor.summary(), options);
+  FitStart start(tensor.summary(), options);
   if (options.initial != nullptr) check_initial_labels(tensor, *options.initial);
   JobRequest request = fit_request(tensor, start.options);
   request.caller_bytes += held_bytes;
   request.stop = [&meter] { return meter.poll(); };
   CpdJob job(tensor, budget, start.options, request);
   check_model_room(tensor.summary(), start.options);
+  OutputClaims claims;
+  if (options.claims == nullptr) {
+    if (!options.checkpoint.empty()) claims.add(options.checkpoint);
+    start.options.claims = &claims;
+  }
   // Before the backend, so that both may use the same memory.
   const ConstantModel constant = check_entries(tensor, start.options, meter);
   job.make_backend();

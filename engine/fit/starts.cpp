@@ -1,4 +1,4 @@
-// Runs the fits one after the other; holds the best model and the latest.
+// Runs the fits one after the other, and holds the better ones of their models to compare them at the end.
 #include <algorithm>
 #include <blco/model_match.hpp>
 #include <blco/starts.hpp>
@@ -29,38 +29,69 @@ void check_starts(const CpdOptions& options, int starts) {
   if (!options.trace.empty()) refuse_with("trace", "a trace is of one fit");
 }
 
-// The best model, beside a fit.
-std::uint64_t held_bytes(const TensorSummary& tensor, int rank, int starts) {
+std::uint64_t bytes_of_models(const TensorSummary& tensor, int rank, int models) {
   std::uint64_t bytes = 0;
-  if (starts == 1) return bytes;
   for (const std::uint64_t length : tensor.shape) bytes += length * static_cast<std::uint64_t>(rank) * sizeof(double);
-  for (const std::uint64_t labels : tensor.label_bytes) bytes += labels;
+  bytes *= static_cast<std::uint64_t>(models);
+  // They share their labels.
+  for (const std::uint64_t labels : tensor.label_bytes) bytes += models > 0 ? labels : 0;
   return bytes;
+}
+
+// How many models beside that of a fit the budget has room for, and the plan of the fits.
+std::pair<int, CpdPlan> plan_models(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
+                                    int starts, const DeclaredGpu* declared) {
+  constexpr int most_models = 32;
+  for (int models = std::min(starts - 1, most_models);; models /= 2) {
+    const std::uint64_t bytes = bytes_of_models(tensor.summary(), options.rank, models);
+    try {
+      CpdPlan plan = plan_fit(tensor, budget, options, declared, bytes);
+      plan.minimum_bytes -= bytes - bytes_of_models(tensor.summary(), options.rank, std::min(models, 1));
+      return {models, plan};
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::out_of_memory || models <= 1) throw;
+    }
+  }
 }
 
 bool was_stopped(StopReason reason) { return reason == StopReason::cancelled || reason == StopReason::time; }
 
+using OnStart = std::function<void(const StartReport&, const CpdModel&)>;
+
+constexpr double reaching_shortfall = 1e-3;
+
 class Starts {
  public:
-  Starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int starts)
+  // `models`: beside that of a fit.
+  Starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int models)
       : tensor_(&tensor),
         budget_(budget),
         options_(&options),
-        held_bytes_(held_bytes(tensor.summary(), options.rank, starts)) {}
+        most_models_(static_cast<std::size_t>(models)),
+        held_bytes_(bytes_of_models(tensor.summary(), options.rank, models)) {}
 
-  // Returns nothing if it was stopped before its first sweep was finished; throws then if there is no model yet.
-  std::optional<StartReport> run(int start) {
+  // Returns null if it was stopped before its first sweep was finished; throws then if there is no model yet.
+  const StartReport* run(int start, const OnStart& on_start) {
     StartReport report{.start = start, .seed = options_->seed + static_cast<std::uint64_t>(start - 1)};
     const Clock::time_point begin = Clock::now();
+    drop_worst();
     std::optional<CpdModel> model = fit(report);
-    if (!model) return std::nullopt;
+    if (!model) return nullptr;
     report.sweeps = model->sweeps();
     report.fit = model->fit();
     report.objective = model->objective();
+    report.explained = model->explained;
     report.stop_reason = model->stop_reason;
     report.seconds = seconds_since(begin);
-    add(std::move(*model), report);
-    return report;
+    report.is_best = reports_.empty() || is_better(report, best());
+    if (report.is_best) best_ = reports_.size();
+    if (on_start) on_start(report, *model);
+    // All models have the same labels: without them rows are compared by their numbers.
+    if (reports_.empty()) labels_ = std::move(model->labels);
+    model->labels.clear();
+    held_.push_back({std::move(*model), reports_.size()});
+    reports_.push_back(report);
+    return &reports_.back();
   }
 
   bool is_out_of_time() const {
@@ -68,25 +99,35 @@ class Starts {
   }
 
   StartsReport finish() {
-    best_.labels = std::move(labels_);
-    StartsReport all{.best = std::move(best_),
-                     .best_start = best_start_,
-                     .starts = std::move(reports_),
-                     .lowest_match = {},
-                     .mean_match = {}};
+    const auto best_model = std::ranges::find(held_, best_, &Held::report);
+    StartsReport all;
     double sum = 0;
     int count = 0;
-    for (const StartReport& report : all.starts) {
+    for (const Held& held : held_) {
+      if (held.report != best_) compare(best_model->model, held.model, reports_[held.report]);
+    }
+    for (StartReport& report : reports_) {
+      report.reaches_best = &report == &best() || shortfall(report) <= reaching_shortfall;
+      all.reaching += report.reaches_best ? 1 : 0;
       if (!report.match || was_stopped(report.stop_reason)) continue;
       sum += *report.match;
       ++count;
       all.lowest_match = std::min(all.lowest_match.value_or(1.0), *report.match);
     }
     if (count > 0) all.mean_match = sum / count;
+    all.best_start = best().start;
+    all.best = std::move(best_model->model);
+    all.best.labels = std::move(labels_);
+    all.starts = std::move(reports_);
     return all;
   }
 
  private:
+  struct Held {
+    CpdModel model;  // without labels
+    std::size_t report;
+  };
+
   std::optional<CpdModel> fit(StartReport& report) {
     CpdOptions options = *options_;
     options.seed = report.seed;
@@ -110,37 +151,48 @@ class Starts {
     }
   }
 
-  void add(CpdModel model, StartReport& report) {
-    // All models have the same labels: without them rows are compared by their numbers.
-    if (reports_.empty()) labels_ = std::move(model.labels);
-    model.labels.clear();
-    if (!reports_.empty()) report.match = match_components(best_, model).score;
-    const bool has_fit = std::holds_alternative<AlsMethod>(options_->method);
-    if (reports_.empty()) {
-      report.is_best = true;
-    } else if (report.validation_error) {
-      report.is_best = !best_error_ || *report.validation_error < *best_error_;
-    } else {
-      report.is_best = has_fit ? model.fit() > best_.fit() : model.objective() < best_.objective();
+  const StartReport& best() const { return reports_[best_]; }
+
+  static bool is_better(const StartReport& start, const StartReport& other) {
+    if (start.validation_error) return *start.validation_error < *other.validation_error;
+    return start.fit > other.fit || start.objective < other.objective;
+  }
+
+  // As StartReport::reaches_best has it.
+  double shortfall(const StartReport& start) const {
+    if (start.validation_error) return *start.validation_error / *best().validation_error - 1;
+    if (start.explained) return *best().explained - *start.explained;
+    return best().fit - start.fit + (start.objective - best().objective) / tensor_->summary().sum_of_squares;
+  }
+
+  // Before a fit, whose model will be one more.
+  void drop_worst() {
+    if (held_.size() <= most_models_) return;
+    std::ranges::stable_sort(held_, [this](const Held& one, const Held& other) {
+      return is_better(reports_[one.report], reports_[other.report]);
+    });
+    held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(most_models_), held_.end());
+  }
+
+  static void compare(const CpdModel& best, const CpdModel& model, StartReport& report) {
+    const ModelMatch match = match_components(best, model);
+    report.match = match.score;
+    report.component_matches.resize(match.pairs.size());
+    for (const ComponentMatch& pair : match.pairs) {
+      report.component_matches[static_cast<std::size_t>(pair.component)] = pair.score;
     }
-    if (report.is_best) {
-      best_error_ = report.validation_error;
-      best_ = std::move(model);
-      best_start_ = report.start;
-    }
-    reports_.push_back(report);
   }
 
   const Tensor* tensor_;
   MemoryBudget budget_;
   const CpdOptions* options_;
+  std::size_t most_models_;
   std::uint64_t held_bytes_;
   Clock::time_point begin_ = Clock::now();
-  CpdModel best_;  // without labels
-  int best_start_ = 1;
-  std::optional<double> best_error_;  // held-out, if there are such entries
+  std::vector<Held> held_;
   std::vector<Labels> labels_;
   std::vector<StartReport> reports_;
+  std::size_t best_ = 0;  // of reports_
 };
 
 }  // namespace
@@ -148,18 +200,18 @@ class Starts {
 CpdPlan plan_starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int starts,
                     const DeclaredGpu* declared) {
   check_starts(options, starts);
-  return plan_fit(tensor, budget, options, declared, held_bytes(tensor.summary(), options.rank, starts));
+  return plan_models(tensor, budget, options, starts, declared).second;
 }
 
 StartsReport fit_starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int starts,
-                        const std::function<void(const StartReport&)>& on_start) {
+                        const OnStart& on_start) {
   check_starts(options, starts);
-  Starts runs(tensor, budget, options, starts);
+  const int models = starts > 1 ? plan_models(tensor, budget, options, starts, nullptr).first : 0;
+  Starts runs(tensor, budget, options, models);
   for (int start = 1; start <= starts; ++start) {
     if (start > 1 && runs.is_out_of_time()) break;
-    const std::optional<StartReport> report = runs.run(start);
-    if (report && on_start) on_start(*report);
-    if (!report || was_stopped(report->stop_reason)) break;
+    const StartReport* const report = runs.run(start, on_start);
+    if (report == nullptr || was_stopped(report->stop_reason)) break;
   }
   return runs.finish();
 }

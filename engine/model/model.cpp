@@ -124,30 +124,35 @@ ModelFile describe_model(const CpdModel& model) {
   return file;
 }
 
-void save(const CpdModel& model, const std::filesystem::path& path) {
-  write_model_file(path, describe_model(model), model.factors);
+void save(const CpdModel& model, const std::filesystem::path& path, const OutputClaims* claims) {
+  write_model_file(path, describe_model(model), model.factors, claims == nullptr ? nullptr : claims->find(path));
 }
 
-CpdModel load_model(const std::filesystem::path& path) {
-  ModelFile file = read_model_file(path);
+CpdModel without_factors(const ModelFile& file) {
   CpdModel model;
-  model.shape = std::move(file.shape);
+  model.shape = file.shape;
   model.rank = static_cast<int>(file.rank);
-  model.weights = std::move(file.weights);
-  model.factors = std::move(file.factors);
+  model.weights = file.weights;
   model.method = file.method;
   model.loss = parse_loss(file.loss).value_or(Loss{});
   for (const std::string& constraint : file.constraints) model.constraints.push_back(parse_constraint(constraint));
-  model.fit_history = std::move(file.fit_history);
-  model.objective_history = std::move(file.objective_history);
-  model.mode_names = std::move(file.mode_names);
-  model.labels = std::move(file.labels);
+  model.fit_history = file.fit_history;
+  model.objective_history = file.objective_history;
+  model.mode_names = file.mode_names;
   model.seed = file.seed;
   model.precision = parse_precision(file.precision);
   model.ridge = file.ridge;
   model.tensor_nnz = file.tensor_nnz;
   model.tensor_sum_of_squares = file.tensor_sum_of_squares;
   model.stop_reason = stop_reason_of(file);
+  return model;
+}
+
+CpdModel load_model(const std::filesystem::path& path) {
+  ModelFile file = read_model_file(path);
+  CpdModel model = without_factors(file);
+  model.factors = std::move(file.factors);
+  model.labels = std::move(file.labels);
   return model;
 }
 

@@ -14,6 +14,8 @@ namespace blco {
 void check_sizes(const CpdModel& model, const std::string& failure);
 
 ModelFile describe_model(const CpdModel& model);
+// The other way round, without factors and labels.
+CpdModel without_factors(const ModelFile& file);
 StopReason stop_reason_of(const ModelFile& file);
 // As a model file has them: one per mode, empty where no mode has a constraint.
 std::vector<std::string> to_strings(const std::vector<RowConstraint>& constraints);

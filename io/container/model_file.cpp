@@ -261,20 +261,22 @@ std::uint64_t model_file_bytes(std::span<const std::uint64_t> shape, std::uint64
   return numbers * sizeof(double) + label_bytes + Hdf5Output::metadata_bytes;
 }
 
-void write_model_file(const std::filesystem::path& path, const ModelFile& model, Factors factors) {
+void write_model_file(const std::filesystem::path& path, const ModelFile& model, Factors factors,
+                      const OutputClaim* claim) {
   if (factors.empty()) factors = model.factors;
   check_model(path, model);
   check_factors(path, model, factors);
-  write_model_file(path, model, [&](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
+  const auto factor_rows = [&](std::size_t mode, std::uint64_t first_row, std::span<double> rows) {
     std::copy_n(factors[mode].begin() + static_cast<std::ptrdiff_t>(first_row * model.rank), rows.size(), rows.begin());
-  });
+  };
+  write_model_file(path, model, factor_rows, {}, claim);
 }
 
 void write_model_file(const std::filesystem::path& path, const ModelFile& model, const FactorRows& factor_rows,
-                      const StateRows& state_rows) {
+                      const StateRows& state_rows, const OutputClaim* claim) {
   check_model(path, model);
   const QuietHdf5 quiet;
-  Hdf5Output output({path, ErrorKind::io});
+  Hdf5Output output({path, ErrorKind::io}, TemporaryFile(path, claim));
   const std::uint64_t lists = model.fit_history.size() + model.objective_history.size() + model.state_numbers.size();
   output.reserve(
       model_file_bytes(model.shape, model.rank, label_file_bytes(model.labels), model.state_matrices.size()) -

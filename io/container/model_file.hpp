@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "blco/labels.hpp"
+#include "io/file/temporary_file.hpp"
 
 namespace blco {
 
@@ -53,12 +54,13 @@ using StateRows =
     std::function<void(std::size_t matrix, std::size_t mode, std::uint64_t first_row, std::span<double> rows)>;
 
 // Writes a temporary file next to `path`, syncs it, and renames it when complete. `factor_rows` supplies the factors in
-// blocks of about 1 MiB, which is all the memory needed; model.factors is not read. Throws Error{io}.
+// blocks of about 1 MiB, which is all the memory needed; model.factors is not read. `claim` is the caller's of `path`;
+// null: there is none. Throws Error{io}.
 void write_model_file(const std::filesystem::path& path, const ModelFile& model, const FactorRows& factor_rows,
-                      const StateRows& state_rows = {});
+                      const StateRows& state_rows = {}, const OutputClaim* claim = nullptr);
 // Same with factors in memory; none: those of `model`.
 void write_model_file(const std::filesystem::path& path, const ModelFile& model,
-                      std::span<const std::vector<double>> factors = {});
+                      std::span<const std::vector<double>> factors = {}, const OutputClaim* claim = nullptr);
 
 // Receives whole rows of the factor of `mode` from `first_row` on, row-major.
 using FactorRowsSink = std::function<void(std::size_t mode, std::uint64_t first_row, std::span<const double> rows)>;

@@ -75,6 +75,8 @@ std::string hidden_prefix(const fs::path& target) {
   return prefix;
 }
 
+fs::path lock_path_of(const fs::path& target) { return target.parent_path() / (hidden_prefix(target) + "blco-lock"); }
+
 fs::path unused_name(const fs::path& target) {
   static std::atomic<std::uint64_t> next{0};
   const std::string prefix = hidden_prefix(target) + std::to_string(::getpid());
@@ -164,23 +166,31 @@ fs::path checked_target(fs::path target) {
   return file;
 }
 
-TemporaryFile::TemporaryFile(fs::path target)
-    : target_(checked_target(std::move(target))),
-      lock_path_(target_.parent_path() / (hidden_prefix(target_) + "blco-lock")),
-      lock_(take_lock(lock_path_, target_)),
-      path_(unused_name(target_)) {}
+OutputClaim::OutputClaim(const fs::path& target)
+    : path_(lock_path_of(checked_target(target))), lock_(take_lock(path_, checked_target(target))) {}
+
+OutputClaim::~OutputClaim() {
+  // Removed while still locked. In a folder that was made anew, the file may be another job's.
+  if (lock_.is_open() && is_still_named(lock_, path_)) ::unlink(path_.c_str());
+}
+
+bool OutputClaim::covers(const fs::path& target) const {
+  return is_still_named(lock_, lock_path_of(checked_target(target)));
+}
+
+TemporaryFile::TemporaryFile(fs::path target, const OutputClaim* claim) : target_(checked_target(std::move(target))) {
+  if (claim == nullptr) claim_.emplace(target_);
+  path_ = unused_name(target_);
+}
 
 TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
     : target_(std::move(other.target_)),
-      lock_path_(std::move(other.lock_path_)),
-      lock_(std::move(other.lock_)),
+      claim_(std::move(other.claim_)),
       path_(std::move(other.path_)),
       is_mine_(std::exchange(other.is_mine_, false)) {}
 
 TemporaryFile::~TemporaryFile() {
   if (is_mine_) ::unlink(path_.c_str());
-  // Removed while still locked, so it is certainly this job's file.
-  if (lock_.is_open()) ::unlink(lock_path_.c_str());
 }
 
 void TemporaryFile::publish() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "io/file/file_descriptor.hpp"
 
@@ -20,13 +21,31 @@ bool is_still_named(const FileDescriptor& file, const std::filesystem::path& pat
 // not writable, or if it exists and is not a regular file (a folder, a device).
 std::filesystem::path checked_target(std::filesystem::path target);
 
+// While this object lives, no other job can claim or write the same target. Removes what killed jobs left for it.
+class OutputClaim {
+ public:
+  // Throws Error{io} as checked_target does, or if another job has claimed the target.
+  explicit OutputClaim(const std::filesystem::path& target);
+  ~OutputClaim();
+  OutputClaim(OutputClaim&&) noexcept = default;
+  OutputClaim& operator=(OutputClaim&&) = delete;
+
+  // Whether it keeps other jobs from `target`: no longer if the folder was removed meanwhile. Throws Error{io} as
+  // checked_target does.
+  bool covers(const std::filesystem::path& target) const;
+
+ private:
+  std::filesystem::path path_;
+  FileDescriptor lock_;
+};
+
 // A temporary name next to `target`, unique to this process, for the caller to write. The destructor removes the file
-// unless it was published. While this object lives, no other job can claim the same target. Removes what killed jobs
-// left for this target.
+// unless it was published.
 class TemporaryFile {
  public:
-  // Throws Error{io} as checked_target does, or if another job is writing the target.
-  explicit TemporaryFile(std::filesystem::path target);
+  // `claim` must cover the target and outlive this; null: this object claims the target. Throws Error{io} as
+  // OutputClaim does.
+  explicit TemporaryFile(std::filesystem::path target, const OutputClaim* claim = nullptr);
   ~TemporaryFile();
   TemporaryFile(TemporaryFile&& other) noexcept;
   TemporaryFile& operator=(TemporaryFile&&) = delete;
@@ -40,8 +59,7 @@ class TemporaryFile {
 
  private:
   std::filesystem::path target_;
-  std::filesystem::path lock_path_;
-  FileDescriptor lock_;
+  std::optional<OutputClaim> claim_;  // none: the caller's
   std::filesystem::path path_;
   bool is_mine_ = true;  // and is removed by the destructor
 };

@@ -84,9 +84,12 @@ def check_starts(bench):
     bench.holds("each start has the fit of its seed", [start["fit"] for start in found["start"]] == fits)
     best = int(np.argmax(fits))
     bench.same("the best of five starts is its seed's model", read_model(bench.folder / "best.h5"), singles[best])
-    scores = [match_score(singles[int(np.argmax(fits[:i]))], singles[i]) for i in range(1, 5)]
-    bench.near("match scores", [start["match"] for start in found["start"][1:]], scores, 1e-9)
+    others = [i for i in range(5) if i != best]
+    scores = [match_score(singles[best], singles[i]) for i in others]
     row = found["rank"][0]
+    bench.near("match scores", [row["matches"][i]["match"] for i in others], scores, 1e-9)
+    bench.near("match scores of components", [np.mean(row["matches"][i]["components"]) for i in others], scores, 1e-9)
+    bench.holds("starts that reach the best", row["reaching"] == sum(fit >= fits[best] - 1e-3 for fit in fits))
     bench.near("lowest and mean match", [row["lowest_match"], row["mean_match"]], [min(scores), np.mean(scores)], 1e-9)
 
 

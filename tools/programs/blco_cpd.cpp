@@ -50,8 +50,9 @@ void add_start(cli::CommandLine& line, CpdArguments& arguments) {
   line.needs("--every", "--checkpoint");
   line.add_path("--resume", cpd.resume,
                 {"FILE",
-                 "Continue the fit of this checkpoint or model, with its rank and seed, as if it had not stopped; from "
-                 "a model of -o of plain least squares up to rounding"});
+                 "Continue the fit of this checkpoint or model, as if it had not stopped, with its rank, seed, method, "
+                 "loss, constraints, ridge and precision; give other options again. A model of -o of plain least "
+                 "squares continues up to rounding"});
   line.excludes("--resume", {"--init", "--seed"});
   line.add("--time-limit", cpd.time_limit_seconds, cli::parse_duration,
            {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
@@ -133,9 +134,20 @@ void check(const cli::CommandLine& line, const CpdArguments& arguments) {
   }
 }
 
+// From here on a second job with one of these outputs is refused.
+void claim_outputs(CpdArguments& arguments) {
+  arguments.cpd.claims = &arguments.claims;
+  std::vector<std::filesystem::path> outputs = {arguments.output, arguments.cpd.checkpoint};
+  if (arguments.ranks.size() > 1) outputs.clear();
+  for (const int rank : arguments.ranks) outputs.push_back(cli::output_of_rank(arguments, rank));
+  for (const std::filesystem::path& output : outputs) {
+    if (!output.empty()) arguments.claims.add(output);
+  }
+}
+
 void save_model(const CpdModel& model, const CpdArguments& arguments, const CheckpointReport& last_checkpoint) {
   try {
-    save(model, arguments.output);
+    save(model, arguments.output, &arguments.claims);
   } catch (const Error& error) {
     if (arguments.cpd.checkpoint.empty() || last_checkpoint.failure) throw;
     throw Error(error.kind(),
@@ -163,6 +175,7 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
     return report_plan(plan_starts(tensor, arguments.budget, cpd, arguments.starts,
                                    line.has("--declare-gpu") ? &arguments.gpu : nullptr));
   }
+  claim_outputs(arguments);
   note_validation(arguments, reporter);
   if (arguments.starts > 1 || arguments.ranks.size() > 1) return cli::fit_ranks(arguments, tensor, reporter);
   if (cpd.resume.empty() && !cpd.checkpoint.empty() && std::filesystem::exists(cpd.checkpoint)) {

@@ -69,6 +69,7 @@ void add_box(const std::string& text, const TensorSummary& tensor, std::vector<R
 }
 
 std::vector<RowConstraint> constraints_of(const CpdArguments& arguments, const TensorSummary& tensor) {
+  if (!arguments.nonnegative && !arguments.simplex && !arguments.box && arguments.l1 <= 0) return arguments.constraints;
   std::vector<RowConstraint> constraints;
   if (arguments.nonnegative) {
     constrain("--nonnegative", *arguments.nonnegative, tensor, {.set = RowSet::nonnegative}, constraints);
@@ -80,6 +81,16 @@ std::vector<RowConstraint> constraints_of(const CpdArguments& arguments, const T
     for (RowConstraint& constraint : constraints) constraint.l1 = arguments.l1;
   }
   return constraints;
+}
+
+void take_from_resumed(const CommandLine& line, CpdArguments& arguments) {
+  const CpdOptions resumed = options_of_model(arguments.cpd.resume);
+  if (!line.has("--method")) arguments.method = name_of(resumed.method);
+  if (!line.has("--ridge")) arguments.cpd.ridge = resumed.ridge;
+  if (!line.has("--precision")) arguments.cpd.precision = resumed.precision;
+  const auto* const gcp = std::get_if<GcpMethod>(&resumed.method);
+  if (gcp != nullptr && !line.has("--loss")) arguments.gcp.loss = gcp->loss;
+  if (const auto* const als = std::get_if<AlsMethod>(&resumed.method)) arguments.constraints = als->constraints;
 }
 
 double parse_positive(const std::string& word) {
@@ -160,6 +171,7 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
 
 void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSummary& tensor,
                 const Tensor* validation) {
+  if (!arguments.cpd.resume.empty()) take_from_resumed(line, arguments);
   check_owners(line, arguments.method);
   if (arguments.method == "gcp") check_optimizer(line, arguments.gcp.loss);
   CpdMethod& method = arguments.cpd.method;

@@ -23,14 +23,17 @@ struct CpdArguments {
   CpdOptions cpd;
   std::vector<int> ranks;  // empty: not given
   int starts = 1;
+  bool keep_starts = false;
   bool dry_run = false;
   DeclaredGpu gpu;
+  OutputClaims claims;  // of all that the job writes
 
   // Of the methods, as given; modes are found once the tensor is open.
   std::string method = "als";
   std::optional<std::string> nonnegative;  // modes; empty: all
   std::optional<std::string> simplex;
-  std::optional<std::string> box;  // LO:HI, then :MODES if not all
+  std::optional<std::string> box;               // LO:HI, then :MODES if not all
+  std::vector<RowConstraint> constraints = {};  // where none of these is given
   double l1 = 0;
   AprMethod apr = {};
   GcpMethod gcp = {};
@@ -38,15 +41,18 @@ struct CpdArguments {
 };
 
 void add_method_options(CommandLine& line, CpdArguments& arguments);
-// Puts the method into arguments.cpd. `validation` is the tensor of --validate, or null. Throws Error{invalid_argument}
-// for options of another method, and for modes that the tensor does not have.
+// Puts the method into arguments.cpd; with --resume, what is not given is that of the model. `validation` is the tensor
+// of --validate, or null. Throws Error{invalid_argument} for options of another method, and for modes that the tensor
+// does not have.
 void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSummary& tensor,
                 const Tensor* validation);
 
-// Adds --rank, of which cpd.rank becomes the first, and --starts.
+// Adds --rank, of which cpd.rank becomes the first, --starts and --keep-starts.
 void add_rank_options(CommandLine& line, CpdArguments& arguments);
 // Checks what goes with several ranks, and the outputs. Throws Error{invalid_argument}.
 void check_ranks(const CommandLine& line, const CpdArguments& arguments, std::span<const std::filesystem::path> inputs);
+// Where the model of one of the ranks goes; empty: nowhere.
+std::filesystem::path output_of_rank(const CpdArguments& arguments, int rank);
 // Fits several starts or ranks, compares them, and saves the best model of each rank.
 void fit_ranks(const CpdArguments& arguments, const Tensor& tensor, Reporter& reporter);
 

@@ -5,6 +5,7 @@
 #include <blco/core_consistency.hpp>
 #include <blco/starts.hpp>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -31,14 +32,11 @@ std::vector<int> parse_ranks(const std::string& text) {
   return ranks;
 }
 
-// Where the model of one of the ranks goes; empty: nowhere.
-std::filesystem::path output_of_rank(const CpdArguments& arguments, int rank) {
-  if (arguments.ranks.size() < 2) return arguments.output;
-  std::string name = arguments.output.string();
-  if (const std::size_t at = name.find(rank_mark); at != std::string::npos) {
-    name.replace(at, rank_mark.size(), std::to_string(rank));
-  }
-  return name;
+// "best.h5" gives "best-start-2.h5".
+std::filesystem::path output_of_start(const CpdArguments& arguments, int rank, int start) {
+  const std::filesystem::path output = output_of_rank(arguments, rank);
+  const std::string name = fmt::format("{}-start-{}{}", output.stem().string(), start, output.extension().string());
+  return output.parent_path() / name;
 }
 
 std::string or_dash(const std::optional<double>& number, const char* format) {
@@ -77,17 +75,18 @@ class RankSearch {
       const std::optional<StartsReport> starts = fit(rank, ranks.empty());
       if (!starts) break;
       const std::filesystem::path output = output_of_rank(arguments_, rank);
-      if (!output.empty()) save(starts->best, output);
+      if (!output.empty()) save(starts->best, output, options_.claims);
       const std::optional<double> core = has_core_ ? measure_core(starts->best) : std::nullopt;
       reporter_.event("rank", as_json(*starts, core, output));
+      if (arguments_.starts > 1) tell_matches(*starts);
       if (is_table()) {
         print_row(*starts, core);
       } else {
-        print_matches(*starts);
         report_model(reporter_, starts->best, options_, output);
         return;
       }
       ranks.push_back(rank);
+      if (core) weigh(*starts, *core);
       if (!output.empty()) outputs.push_back(output.string());
       if (is_interrupted()) break;
     }
@@ -96,6 +95,13 @@ class RankSearch {
 
  private:
   using Clock = std::chrono::steady_clock;
+  // Of a rank: its fit, or what the model explains, its core consistency, and the mean match of its starts.
+  struct Weighed {
+    int rank;
+    double fit;
+    double core;
+    double match;
+  };
 
   bool is_table() const { return arguments_.ranks.size() > 1; }
 
@@ -132,10 +138,12 @@ class RankSearch {
     }
     begin(rank, 1);
     try {
-      return fit_starts(tensor_, arguments_.budget, options, arguments_.starts, [&](const StartReport& report) {
+      const auto on_start = [&](const StartReport& report, const CpdModel& model) {
+        if (arguments_.keep_starts) save(model, output_of_start(arguments_, rank, report.start));
         report_one(report, rank);
         if (report.start < arguments_.starts) begin(rank, report.start + 1);
-      });
+      };
+      return fit_starts(tensor_, arguments_.budget, options, arguments_.starts, on_start);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::cancelled || is_first) throw;
       return std::nullopt;
@@ -158,32 +166,47 @@ class RankSearch {
     Json json = {{"rank", rank}, {"start", report.start}, {"seed", report.seed}, {"sweeps", report.sweeps}};
     json[has_fit_ ? "fit" : "objective"] = has_fit_ ? report.fit : report.objective;
     if (is_validated_) json["validation_error"] = or_null(report.validation_error);
-    json["match"] = or_null(report.match);
     json["is_best"] = report.is_best;
     json["stop_reason"] = to_string(report.stop_reason);
     json["seconds"] = report.seconds;
-    reporter_.event("start", json);
     std::string words =
         fmt::format("start {:>3}  seed {}  {}, {}  {} {}", report.start, report.seed,
                     format_count(report.sweeps, "sweep"), end_words[static_cast<std::size_t>(report.stop_reason)],
                     has_fit_ ? "fit" : "objective", value_words(report.fit, report.objective));
     if (report.validation_error) words += fmt::format("  held-out error {:.6g}", *report.validation_error);
-    if (report.match) words += fmt::format("  match {:.4f}", *report.match);
     if (report.is_best && report.start > 1) words += "  best so far";
-    if (!is_table()) {
-      reporter_.print(words);
-    } else {
-      reporter_.note("rank {}, {}", rank, words);
+    if (arguments_.keep_starts) {
+      const std::string output = output_of_start(arguments_, rank, report.start).string();
+      json["output"] = output;
+      words += "  " + output;
     }
+    reporter_.event("start", json);
+    tell(rank, words);
   }
 
-  void print_matches(const StartsReport& starts) {
-    std::string words = fmt::format("starts  the best is start {}, seed {}", starts.best_start, starts.best.seed);
-    if (starts.lowest_match) {
-      words += fmt::format("; factor match score of each with the best before it: lowest {:.4f}, mean {:.4f}",
-                           *starts.lowest_match, *starts.mean_match);
+  // In a table, rows alone are results.
+  void tell(int rank, const std::string& words) {
+    is_table() ? reporter_.note("rank {}, {}", rank, words) : reporter_.print(words);
+  }
+
+  void tell_matches(const StartsReport& starts) {
+    constexpr std::size_t most = 16;  // that a line has room for
+    for (const StartReport& start : starts.starts) {
+      if (!start.match) continue;
+      std::string words =
+          fmt::format("match {:>3}  {:.4f} with the best, by its components:", start.start, *start.match);
+      for (std::size_t r = 0; r < std::min(most, start.component_matches.size()); ++r)
+        words += fmt::format(" {:.2f}", start.component_matches[r]);
+      tell(starts.best.rank, words + (start.component_matches.size() > most ? " ..." : ""));
     }
-    reporter_.print(words);
+    std::string words =
+        fmt::format("starts  {} of {} starts reach{} the best fit; the best is start {}, seed {}", starts.reaching,
+                    starts.starts.size(), starts.reaching == 1 ? "es" : "", starts.best_start, starts.best.seed);
+    if (starts.lowest_match) {
+      words += fmt::format("; factor match score with it: lowest {:.4f}, mean {:.4f}", *starts.lowest_match,
+                           *starts.mean_match);
+    }
+    tell(starts.best.rank, words);
   }
 
   std::optional<double> measure_core(const CpdModel& model) {
@@ -217,6 +240,13 @@ class RankSearch {
         {"rank", starts.best.rank}, {"starts", starts.starts.size()}, {"seed", best.seed}, {"sweeps", best.sweeps}};
     json[has_fit_ ? "fit" : "objective"] = has_fit_ ? best.fit : best.objective;
     if (is_validated_) json["validation_error"] = or_null(best.validation_error);
+    json["reaching"] = starts.reaching;
+    json["matches"] = list_json(starts.starts, [](const StartReport& start) {
+      return Json{{"start", start.start},
+                  {"reaches_best", start.reaches_best},
+                  {"match", or_null(start.match)},
+                  {"components", start.component_matches}};
+    });
     json["lowest_match"] = or_null(starts.lowest_match);
     json["mean_match"] = or_null(starts.mean_match);
     json["core_consistency"] = or_null(core);
@@ -230,7 +260,8 @@ class RankSearch {
     if (is_validated_) words += fmt::format("  {:>14}", "held-out error");
     if (arguments_.starts > 1) words += fmt::format("  {:>10}  {:>12}", "mean match", "lowest match");
     if (has_core_) words += fmt::format("  {:>16}", "core consistency");
-    reporter_.print(words + fmt::format("  {:>6}", "sweeps"));
+    words += fmt::format("  {:>6}", "sweeps");
+    reporter_.print(words + (arguments_.starts > 1 ? fmt::format("  {:>14}", "reach the best") : ""));
   }
 
   void print_row(const StartsReport& starts, const std::optional<double>& core) {
@@ -242,12 +273,45 @@ class RankSearch {
           fmt::format("  {:>10}  {:>12}", or_dash(starts.mean_match, "{:.4f}"), or_dash(starts.lowest_match, "{:.4f}"));
     }
     if (has_core_) words += fmt::format("  {:>16}", core_words(core));
-    reporter_.print(words + fmt::format("  {:>6}", best.sweeps));
+    words += fmt::format("  {:>6}", best.sweeps);
+    if (arguments_.starts > 1) words += fmt::format("  {:>7} of {:>3}", starts.reaching, starts.starts.size());
+    reporter_.print(words);
+  }
+
+  void weigh(const StartsReport& starts, double core) {
+    const double fit = has_fit_ ? starts.best.fit() : starts.best.explained.value_or(0);
+    weighed_.push_back({starts.best.rank, fit, core, starts.mean_match.value_or(1)});
+  }
+
+  // METHODS.md explains it. The core consistency of good models varies by orders of magnitude.
+  const Weighed* find_choice() const {
+    constexpr double weight = 0.25;  // of a tenfold deviation, as a share of the best fit
+    constexpr double equal = 0.02;
+    if (weighed_.size() < 2) return nullptr;
+    const double best_fit = std::ranges::max(weighed_, {}, &Weighed::fit).fit;
+    if (best_fit <= 0) return nullptr;
+    const auto score = [&](const Weighed& one) {
+      const double deviation = std::max(0.0, 1 - one.core / 100);
+      return (one.fit / best_fit - weight * std::log10(1 + deviation)) * one.match;
+    };
+    const double best = score(std::ranges::max(weighed_, {}, score));
+    const Weighed* choice = nullptr;
+    for (const Weighed& one : weighed_) {
+      if (score(one) >= best - equal && (choice == nullptr || one.rank < choice->rank)) choice = &one;
+    }
+    return choice;
   }
 
   void finish_table(const Json& ranks, const Json& outputs) {
-    reporter_.event("result", {{"ranks", ranks}, {"outputs", outputs}});
+    const Weighed* const choice = find_choice();
+    reporter_.event(
+        "result",
+        {{"ranks", ranks}, {"outputs", outputs}, {"choice", choice != nullptr ? Json(choice->rank) : Json()}});
     for (const std::string& note : notes_) reporter_.print("note    " + note);
+    if (choice != nullptr) {
+      reporter_.print("choice  rank {}, by fit and core consistency{}; look whether its components make sense",
+                      choice->rank, arguments_.starts > 1 ? ", and how well the starts agree" : "");
+    }
     if (ranks.size() < arguments_.ranks.size()) {
       reporter_.print("stopped: {} of {} ranks were fitted", ranks.size(), arguments_.ranks.size());
     }
@@ -262,6 +326,7 @@ class RankSearch {
   bool has_core_;
   bool is_validated_ = false;
   std::vector<std::string> notes_;
+  std::vector<Weighed> weighed_;
   Clock::time_point begin_ = Clock::now();
 };
 
@@ -280,11 +345,18 @@ void add_rank_options(CommandLine& line, CpdArguments& arguments) {
   line.add_whole("--starts", arguments.starts, 1,
                  {"K",
                   "Fit K times, from the seeds N, N + 1, ... of --seed, and keep the best model; the factor match "
-                  "scores between the models, 1 for the same components, say whether the answer is stable"});
+                  "scores with the best, 1 for the same components, say whether the answer is stable"});
+  line.add_flag("--keep-starts", arguments.keep_starts,
+                "With --starts: save the model of every start too, beside that of -o, as NAME-start-1.h5 and so on");
+  line.needs("--keep-starts", "--starts");
 }
 
 void check_ranks(const CommandLine& line, const CpdArguments& arguments,
                  std::span<const std::filesystem::path> inputs) {
+  if (arguments.keep_starts && arguments.output.empty()) refuse("--keep-starts requires -o");
+  for (int start = 1; start <= (arguments.keep_starts ? arguments.starts : 0); ++start) {
+    for (const int rank : arguments.ranks) check_output(output_of_start(arguments, rank, start), inputs);
+  }
   if (arguments.ranks.size() < 2) return;
   for (const char* option : {"--init", "--resume", "--checkpoint", "--trace", "--dry-run"}) {
     if (line.has(option)) refuse(fmt::format("{} is about one fit, but --rank names several; give one rank", option));
@@ -296,6 +368,15 @@ void check_ranks(const CommandLine& line, const CpdArguments& arguments,
         "kept");
   }
   for (const int rank : arguments.ranks) check_output(output_of_rank(arguments, rank), inputs);
+}
+
+std::filesystem::path output_of_rank(const CpdArguments& arguments, int rank) {
+  if (arguments.ranks.size() < 2) return arguments.output;
+  std::string name = arguments.output.string();
+  if (const std::size_t at = name.find(rank_mark); at != std::string::npos) {
+    name.replace(at, rank_mark.size(), std::to_string(rank));
+  }
+  return name;
 }
 
 void fit_ranks(const CpdArguments& arguments, const Tensor& tensor, Reporter& reporter) {

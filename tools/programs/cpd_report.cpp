@@ -107,7 +107,8 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
   if (!plan.memory_note.empty()) reporter.print("memory  {}", plan.memory_note);
   if (plan.stops_after_pass) {
     reporter.print(
-        "stop    an interrupt or a time limit takes effect after the pass in progress; the sweep counts as it is then");
+        "stop    an interrupt or a time limit takes effect after the pass in progress; the sweep counts as it is then, "
+        "unless it is the first");
   } else if (!plan.stops_within_sweep) {
     reporter.print(
         "stop    an interrupt or a time limit takes effect at the end of a sweep: there is no copy of what the sweep "

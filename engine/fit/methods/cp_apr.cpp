@@ -44,9 +44,9 @@ class CpApr final : public FitMethod {
 
   // Throws Error{invalid_argument} for negative factors or weights of a resumed model.
   void start(std::span<const double> weights) override;
-  // Updates every mode, in order; a stop ends it after the pass in progress, with the modes so far. The objective is
-  // that of the model at the end of the step, the KKT violation the largest that any mode had before its update. The
-  // step has converged if no mode needed one.
+  // Updates every mode, in order; a stop ends it after the pass in progress, with the modes so far, but no worse than
+  // it began. The objective is that of the model at the end of the step, the KKT violation the largest that any mode
+  // had before its update. The step has converged if no mode needed one.
   void run_step(SweepReport& report) override;
   const std::vector<double>& weights() const override { return weights_; }
 
@@ -69,6 +69,8 @@ class CpApr final : public FitMethod {
   void normalise_factors();
   void update_mode(int mode, SweepReport& report);
   void run_pass(ModeSet outputs);
+  double objective(int mode);
+  bool must_stop(int mode);
   Violation measure(int mode, bool until_any);
   void free_stuck_zeros(int mode);
   void multiply(int mode);
@@ -81,6 +83,7 @@ class CpApr final : public FitMethod {
   std::vector<double> weights_;
   bool is_normalised_ = false;       // as said above
   bool has_terms_of_model_ = false;  // the last pass was one of the factors as they are
+  double objective_before_ = 0;      // the step in progress
   std::vector<double> block_;        // rows of the factor in work, B
   std::vector<double> phi_;          // the same rows of Phi
 };
@@ -139,17 +142,13 @@ void CpApr::run_step(SweepReport& report) {
   for (int mode = 0; mode < order; ++mode) {
     scale(mode, weights_);
     update_mode(mode, report);
-    const bool is_cut_short = mode + 1 < order && context_.stop();
-    if (is_cut_short) report.converged = false;
-    const bool is_last = mode + 1 == order || is_cut_short;
-    if (is_last && !has_terms_of_model_) run_pass(0);
+    report.cut_short = report.cut_short || (mode + 1 < order && must_stop(mode));
+    const bool is_last = mode + 1 == order || report.cut_short;
+    if (is_last) report.objective = objective(mode);
     weights_ = sums_of_columns(mode);
     scale(mode, inverses(weights_));
     if (is_last) break;
   }
-  // The sum of m over all cells is that of the weights, because all columns have the sum 1.
-  const double sum_of_cells = std::accumulate(weights_.begin(), weights_.end(), 0.0);
-  report.objective = sum_of_cells - context_.backend.sum_of_terms();
   report.explained = context_.constant.explained(report.objective);
 }
 
@@ -174,9 +173,21 @@ void CpApr::run_pass(ModeSet outputs) {
   has_terms_of_model_ = true;
 }
 
+// Of the model while `mode` is updated. The sum of m over all cells is that of B, because the other factors' columns
+// have the sum 1.
+double CpApr::objective(int mode) {
+  if (!has_terms_of_model_) run_pass(0);
+  const std::vector<double> sums = sums_of_columns(mode);
+  return std::accumulate(sums.begin(), sums.end(), 0.0) - context_.backend.sum_of_terms();
+}
+
+// Only kappa makes a model worse, and the updates after it better than before.
+bool CpApr::must_stop(int mode) { return context_.stop() && objective(mode) <= objective_before_; }
+
 void CpApr::update_mode(int mode, SweepReport& report) {
   for (int inner = 0; inner < apr().inner_iterations; ++inner) {
     run_pass(mode_bit(mode));
+    if (mode == 0 && inner == 0) objective_before_ = objective(mode);
     const Violation violation = measure(mode, inner > 0);
     if (inner == 0) report.kkt_violation = std::max(report.kkt_violation, violation.largest);
     if (violation.largest < apr().kkt_tolerance) return;
@@ -186,7 +197,8 @@ void CpApr::update_mode(int mode, SweepReport& report) {
       run_pass(mode_bit(mode));
     }
     multiply(mode);
-    if (context_.stop()) return;
+    report.cut_short = inner + 1 < apr().inner_iterations && must_stop(mode);
+    if (report.cut_short) return;
   }
 }
 

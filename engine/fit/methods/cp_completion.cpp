@@ -72,7 +72,8 @@ class CpCompletion final : public FitMethod {
   std::size_t numbers_of(int mode) const;
 
   void scale_factor(int mode, std::span<const double> scales);
-  void update_mode(int mode);
+  // Returns whether it took all steps; a stop leaves some out.
+  bool update_mode(int mode);
   void begin_conjugate_gradients(int mode);
   void take_step(int mode);
   template <class Visit>
@@ -173,9 +174,8 @@ void CpCompletion::start(std::span<const double> weights) {
 
 void CpCompletion::run_step(SweepReport& report) {
   if (squares_.empty()) find_squares();
-  for (int mode = 0; mode < order(); ++mode) {
-    update_mode(mode);
-    if (context_.stop()) break;
+  for (int mode = 0; mode < order() && !report.cut_short; ++mode) {
+    report.cut_short = !update_mode(mode) || (mode + 1 < order() && context_.stop());
   }
   const double squared = squared_error();
   const double rmse = std::sqrt(squared / static_cast<double>(context_.tensor.summary().nnz));
@@ -200,18 +200,20 @@ double CpCompletion::squared_error() {
   return context_.backend.sum_of_terms();
 }
 
-void CpCompletion::update_mode(int mode) {
+bool CpCompletion::update_mode(int mode) {
   const std::span<double> factor = std::span(factor_).first(numbers_of(mode));
   context_.backend.store_factor(mode, 0, factor);
   context_.passes.run(PassRequest({.rule = EntryRule::given, .scale = 0.5}, mode_bit(mode)));
   begin_conjugate_gradients(mode);
-  for (int step = 0; step < completion().cg_steps && !context_.stop(); ++step) {
+  int step = 0;
+  for (; step < completion().cg_steps && !context_.stop(); ++step) {
     context_.backend.load_factor(mode, 0, std::span(direction_).first(factor.size()));
     context_.passes.run(PassRequest({.rule = EntryRule::model}, mode_bit(mode)));
     take_step(mode);
   }
   context_.backend.load_factor(mode, 0, factor);
   squares_[static_cast<std::size_t>(mode)] = dot(factor, factor);
+  return step == completion().cg_steps;
 }
 
 // Calls visit(row of the last pass's output, where the row begins in factor_) for each row, on all threads.

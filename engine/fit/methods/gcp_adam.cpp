@@ -133,7 +133,7 @@ void GcpAdam::run_step(SweepReport& report) {
   if (!objective_) objective_ = estimate();
   keep_copies();
   find_scales();
-  take_steps();
+  report.cut_short = !take_steps();
   const double before = *objective_;
   const double now = estimate();
   if (now <= before) {
@@ -193,7 +193,7 @@ void GcpAdam::add_sample(SampledZeros& sample, ModeSet outputs) {
   context_.backend.finish_pass();
 }
 
-void GcpAdam::take_steps() {
+bool GcpAdam::take_steps() {
   const std::uint64_t chunk_count = context_.passes.chunk_count();
   const std::uint64_t at_once = chunks_of_step(chunk_count);
   std::vector<std::uint64_t> order(chunk_count);
@@ -202,10 +202,11 @@ void GcpAdam::take_steps() {
     const RandomStream random(context_.options.seed, order_stream + static_cast<std::uint64_t>(draws_));
     for (std::size_t i = chunk_count - 1; i > 0; --i) std::swap(order[i], order[random.bits(i) % (i + 1)]);
     for (std::uint64_t first = 0; first < chunk_count; first += at_once, ++steps) {
-      if (context_.stop && context_.stop()) return;
+      if (context_.stop && context_.stop()) return false;
       take_step(std::span(order).subspan(first, std::min(at_once, chunk_count - first)));
     }
   }
+  return true;
 }
 
 void GcpAdam::take_step(std::span<const std::uint64_t> chunks) {

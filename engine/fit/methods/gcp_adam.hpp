@@ -46,7 +46,7 @@ class GcpAdam final : public FitMethod {
   double estimate();
   void add_sample(SampledZeros& sample, ModeSet outputs);
   void find_scales();
-  void take_steps();
+  bool take_steps();  // false: a stop left some out
   void take_step(std::span<const std::uint64_t> chunks);
   void update_mode(int mode);
   // `offset` is that of the rows' moments.

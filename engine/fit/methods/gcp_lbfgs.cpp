@@ -114,9 +114,10 @@ void GcpLbfgs::run_step(SweepReport& report) {
   store_all_factors(context_.backend, shape(), x);
   find_scales();
   std::ranges::transform(x, scales_, x.begin(), std::divides());
+  const int evaluations = std::get<GcpMethod>(context_.options.method).evaluations;
   const LbfgsB::Result result = minimizer_.minimize(
       [this](std::span<const double> scaled, std::span<double> gradient) { return evaluate(scaled, gradient); },
-      std::get<GcpMethod>(context_.options.method).evaluations, context_.stop);
+      evaluations, context_.stop);
   if (!result.is_best_last) {
     std::ranges::transform(minimizer_.x(), scales_, minimizer_.x().begin(), std::multiplies());
     load_all_factors(context_.backend, shape(), minimizer_.x());
@@ -124,8 +125,8 @@ void GcpLbfgs::run_step(SweepReport& report) {
   report.objective = result.value;
   report.explained = context_.constant.explained(result.value);
   const double tolerance = context_.options.tolerance;
-  const bool was_stopped = context_.stop && context_.stop();
-  report.converged = !was_stopped && tolerance > 0 && report.explained > tolerance &&
+  report.cut_short = result.evaluations < evaluations && context_.stop && context_.stop();
+  report.converged = tolerance > 0 && report.explained > tolerance &&
                      result.first_value - result.value <= tolerance * context_.constant.deviance();
 }
 

@@ -5,6 +5,7 @@
 #include <blco/device.hpp>
 #include <blco/memory_budget.hpp>
 #include <blco/model.hpp>
+#include <blco/output_claims.hpp>
 #include <blco/progress.hpp>
 #include <blco/tensor.hpp>
 #include <blco/tensor_file.hpp>
@@ -71,8 +72,8 @@ struct CpdPlan {
   // True if memory holds a copy of what a sweep overwrites. A job that is cancelled or out of time then ends at once
   // with its last finished sweep; otherwise it first finishes the sweep in progress.
   bool stops_within_sweep = false;
-  // True if the method itself can end a sweep after the pass in progress; that sweep counts, and its model is the
-  // result.
+  // True if the method itself can end a sweep after the pass in progress; that sweep counts unless it is the first, and
+  // its model is the result.
   bool stops_after_pass = false;
   // Device memory; zero on the CPU.
   std::uint64_t device_budget_bytes = 0;
@@ -98,6 +99,7 @@ struct SweepReport {
   std::uint64_t passes = 0;      // over the chunks, or a part of them
   std::uint64_t bytes_read = 0;  // from the container, during this sweep
   bool converged = false;        // the method's own rule to stop holds
+  bool cut_short = false;        // a stop ended it early; not AlsMethod
   // Per mode, the numerical rank of the R x R normal equations. A value below R means linearly dependent columns: the
   // update took the pseudo-inverse, and a smaller rank would fit as well.
   std::vector<int> system_ranks;
@@ -145,8 +147,9 @@ struct CpdOptions {
   // drawn from `seed`: uniform between zero and a bound, with the sign of their column's sum and with its root mean
   // square. If tensor and model both have labels, those of the model must be the first ones of the tensor.
   const CpdModel* initial = nullptr;
-  // A model file (a checkpoint or a saved model) to continue from: its factors, its seed and its sweep count. From a
-  // checkpoint the numbers are those of a fit that never stopped, bit for bit on one CPU thread or with
+  // A model file (a checkpoint or a saved model) to continue from: its factors, its seed and its sweep count. Other
+  // options must be those of its fit, as options_of_model() gives them, and held-out entries must be given again. From
+  // a checkpoint the numbers are those of a fit that never stopped, bit for bit on one CPU thread or with
   // `deterministic`. From a model that plain least squares returned they are so up to rounding, because its components
   // are sorted. From other models they differ more, because what the method keeps beside the factors is lost. A fit
   // that is already at its end is returned as it is, with its components sorted: least squares if the fit last changed
@@ -161,6 +164,9 @@ struct CpdOptions {
   // Where the caller will save the returned model; empty: unknown. The fit does not write it, but checks before the
   // first sweep that the disk has room for it, as it does for `checkpoint`.
   std::filesystem::path output = {};
+  // The caller's claims of `checkpoint` and of what else it will write; null: the fit claims `checkpoint` itself, so
+  // that another job which writes the same file is refused from the beginning on.
+  const OutputClaims* claims = nullptr;
   std::filesystem::path trace = {};  // Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
   std::function<void(const CpdPlan&)> on_plan = {};                 // called once, before the first sweep
   std::function<bool(const SweepReport&)> on_sweep = {};            // false: stop and keep this sweep's model
@@ -173,7 +179,9 @@ struct CpdOptions {
 // the other modes are then normalised.
 //
 // If the fit is cancelled or out of time, AlsMethod returns the model of the last finished sweep. The other methods
-// finish the pass in progress, end the sweep there, and return its model.
+// finish the pass in progress, end the sweep there, and return its model, whose objective is no larger than that of the
+// sweep before: AprMethod goes on until it is so, or until the sweep is whole. Before the first sweep is whole there is
+// no model.
 //
 // The model's components are sorted by falling size. A component stays the same when an even number of its columns
 // change sign. So as many columns as possible get a positive dominant entry (the one of largest magnitude). If one must
@@ -189,6 +197,10 @@ struct CpdOptions {
 // drained; a state in the resumed model that no fit has saved), io (trace, resumed model, a place without room for the
 // model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda).
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
+
+// What the file of a model, such as one to resume, says of the options of its fit: method with loss and constraints,
+// rank, seed, ridge and precision; the others have their defaults. Throws Error as load_model does.
+CpdOptions options_of_model(const std::filesystem::path& file);
 
 // Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that
 // GPU and estimates the times. Throws Error as fit_cpd does.

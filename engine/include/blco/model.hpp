@@ -6,6 +6,7 @@
 #include <blco/kernel_choice.hpp>
 #include <blco/labels.hpp>
 #include <blco/loss.hpp>
+#include <blco/output_claims.hpp>
 #include <blco/row_constraint.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -49,8 +50,9 @@ const char* to_string(StopReason reason);
 
 const char* to_string(Precision precision);
 
-// Saves as HDF5, readable with plain h5py. Replaces `path` only when the new file is complete. Throws Error{io}.
-void save(const CpdModel& model, const std::filesystem::path& path);
+// Saves as HDF5, readable with plain h5py. Replaces `path` only when the new file is complete. Throws Error{io}, also
+// if another job is writing the file; `claims` are those of the caller.
+void save(const CpdModel& model, const std::filesystem::path& path, const OutputClaims* claims = nullptr);
 
 // Loads a saved model. Throws Error: io, invalid_argument (not a model), corrupt.
 CpdModel load_model(const std::filesystem::path& path);

@@ -17,18 +17,26 @@ struct StartReport {
   std::size_t sweeps = 0;
   double fit = 0;                               // AlsMethod only
   double objective = 0;                         // of the other methods
+  std::optional<double> explained = {};         // SweepReport::explained
   std::optional<double> validation_error = {};  // CompletionMethod with held-out entries: the smallest of its sweeps
   StopReason stop_reason = StopReason::sweeps;
   double seconds = 0;
   bool is_best = false;  // so far
-  // Factor match score (model_match.hpp) with the best of the starts before it; none for the first.
+  // Known once all starts have ended:
+  // It falls short of the best start by no more than 0.001: of the fit, of `explained`, or of the validation error as a
+  // share of the least one; of another objective, by that share of the sum of the squared values.
+  bool reaches_best = false;
+  // Factor match score (model_match.hpp) with the best model, and that of each component of the best model; none of the
+  // best start itself, and of one whose model was not held.
   std::optional<double> match = {};
+  std::vector<double> component_matches = {};
 };
 
 struct StartsReport {
   CpdModel best;
   int best_start = 1;
   std::vector<StartReport> starts;  // those that were finished, and one that was stopped
+  int reaching = 0;                 // how many of them reach the best, itself included
   // Of the match scores, without that of a start that was stopped; none if there is none. Scores near 1 say that the
   // answer is stable: fits from elsewhere find the same components.
   std::optional<double> lowest_match;
@@ -39,14 +47,15 @@ struct StartsReport {
 // largest fit; with other methods than AlsMethod the smallest objective; with held-out entries the smallest error. Of
 // equals it is the first. options.time_limit_seconds limits all fits together. After a stop, by time or by a callback,
 // no other start begins and the best model so far is returned; the stopped fit counts if it has finished a sweep.
-// options.on_plan is called for the first start only, `on_start` after each start. Memory: that of fit_cpd, and with
-// more than one start the best model beside the current one, all within the budget. Throws Error as fit_cpd does, and
+// options.on_plan is called for the first start only, `on_start` after each start, with its model. Memory: that of
+// fit_cpd, and beside the current model those of the starts before it, all within the budget. Of more than 32, or where
+// the budget has no room, the worst are dropped; the best always has room. Throws Error as fit_cpd does, and
 // invalid_argument for less than one start, and for several with options.initial, resume, checkpoint or trace, which
 // belong to a single fit.
 StartsReport fit_starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int starts,
-                        const std::function<void(const StartReport&)>& on_start = {});
+                        const std::function<void(const StartReport&, const CpdModel&)>& on_start = {});
 
-// Returns the plan that each of the fits would have: that of plan_cpd, with room for the best model.
+// Returns the plan that each of the fits would have: that of plan_cpd, with room for the models of others.
 CpdPlan plan_starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int starts,
                     const DeclaredGpu* declared = nullptr);
 

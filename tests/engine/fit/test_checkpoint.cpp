@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
-#include "engine/model/arrange_components.hpp"
 #include "engine/fit/cp_fit.hpp"
+#include "engine/model/arrange_components.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -282,13 +282,22 @@ TEST_F(Checkpoint, CancelledWithoutRoomForTwoCopiesFinishesItsSweep) {
   expect_same_numbers(model, whole(1));
 }
 
-TEST_F(Checkpoint, CancelledBeforeTheFirstSweepIsDoneThereIsNoModel) {
-  CpdOptions stopped = options(9);
-  stopped.on_progress = StopWithin(1);
-  stopped.checkpoint = file();
+TEST_F(Checkpoint, CancelledBeforeTheFirstSweepIsDoneThereIsNoModelOfAnyMethod) {
+  for (const CpdMethod& method : std::initializer_list<CpdMethod>{
+           AlsMethod(), AprMethod(), GcpMethod(), GcpMethod{.loss = {LossKind::poisson, 0}},
+           GcpMethod{.loss = {LossKind::huber, 0.5}}, CompletionMethod()}) {
+    SCOPED_TRACE(name_of(method));
+    CpdOptions stopped = options(9);
+    stopped.method = method;
+    stopped.on_progress = StopWithin(1);
+    // So that a report is due at once.
+    stopped.on_plan = [](const CpdPlan&) { std::this_thread::sleep_for(std::chrono::milliseconds(110)); };
+    stopped.on_sweep = [](const SweepReport&) { return ADD_FAILURE() << "a sweep is told", true; };
+    stopped.checkpoint = file();
 
-  EXPECT_THAT(error_of(stopped, ErrorKind::cancelled), testing::HasSubstr("first sweep"));
-  EXPECT_FALSE(std::filesystem::exists(file()));
+    EXPECT_THAT(error_of(stopped, ErrorKind::cancelled), testing::HasSubstr("first sweep"));
+    EXPECT_FALSE(std::filesystem::exists(file()));
+  }
 }
 
 TEST_F(Checkpoint, CancelledInItsFirstSweepAResumedFitIsWhereItWas) {
@@ -324,10 +333,16 @@ TEST_F(Checkpoint, IsRefusedWhereItDoesNotGoWithTensorOrOptions) {
 
   CpdOptions other = good;
   other.rank = 5;
-  EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("rank 6"));
+  EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("`rank = 6`, not 5"));
   other = good;
   other.max_sweeps = 3;
   EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("4 sweeps"));
+  other.rank = 5;
+  other.ridge = 0.5;
+  other.method = AlsMethod{{{}, {.set = RowSet::nonnegative}, {}}};
+  EXPECT_THAT(error_of(other, ErrorKind::invalid_argument),
+              testing::HasSubstr("`rank = 6`, not 5; the constraints none, not 'none', 'nonnegative', 'none'; "
+                                 "`ridge = 0`, not 0.5; 4 sweeps, more than `max_sweeps = 3`"));
   other = good;
   other.precision = Precision::f32;
   EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("f64"));
@@ -340,6 +355,60 @@ TEST_F(Checkpoint, IsRefusedWhereItDoesNotGoWithTensorOrOptions) {
   error_of(other, ErrorKind::io);
   tensor_ = ingest("same shape", {.shape = {60, 50, 40}, .nnz = 20000, .seed = 7});
   EXPECT_THAT(error_of(good, ErrorKind::invalid_argument), testing::HasSubstr("another tensor"));
+}
+
+TEST_F(Checkpoint, IsRefusedToASecondFitFromTheFirstSweepToTheLast) {
+  CpdOptions first = options(3);
+  first.checkpoint = file();
+  first.checkpoint_sweeps = 100;
+  CpdOptions second = options(2);
+  second.checkpoint = file();
+  int refusals = 0;
+  first.on_sweep = [&](const SweepReport&) {
+    EXPECT_THAT(error_of(second, ErrorKind::io), testing::HasSubstr("another job is writing it"));
+    ++refusals;
+    return true;
+  };
+
+  fit_cpd(tensor_, {}, first);
+
+  EXPECT_EQ(refusals, 3);
+  expect_same_numbers(arranged(load_model(file())), whole(3));
+  EXPECT_EQ(fit_cpd(tensor_, {}, second).sweeps(), 2U);
+}
+
+TEST_F(Checkpoint, ThatTheCallerHasClaimedIsItsOwn) {
+  OutputClaims claims;
+  claims.add(file());
+  claims.add(folder_ / "." / "checkpoint.h5");
+  CpdOptions claimed = options(3);
+  claimed.checkpoint = file();
+  claimed.claims = &claims;
+
+  const CpdModel model = fit_cpd(tensor_, {}, claimed);
+  save(model, file(), &claims);
+
+  expect_same_numbers(load_model(file()), model);
+  EXPECT_THROW(save(model, file()), Error);
+}
+
+TEST_F(Checkpoint, SaysWithWhichOptionsItWasFitted) {
+  CpdOptions first = options(2);
+  first.method =
+      AlsMethod{{{.set = RowSet::box, .lower = 0.25, .upper = 3}, {}, {.set = RowSet::nonnegative, .l1 = 0.5}}};
+  first.ridge = 0.125;
+  first.precision = Precision::mixed;
+  first.checkpoint = file();
+  fit_cpd(tensor_, {}, first);
+
+  const CpdOptions found = options_of_model(file());
+
+  EXPECT_EQ(std::get<AlsMethod>(found.method).constraints, std::get<AlsMethod>(first.method).constraints);
+  EXPECT_EQ(found.rank, 6);
+  EXPECT_EQ(found.seed, 11U);
+  EXPECT_EQ(found.ridge, 0.125);
+  EXPECT_EQ(found.precision, Precision::mixed);
+  EXPECT_TRUE(found.resume.empty());
 }
 
 TEST_F(Checkpoint, IsRefusedBeforeTheFitWhereItsPlaceTakesNoFile) {

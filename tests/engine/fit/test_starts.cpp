@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <blco/memory_tensor.hpp>
+#include <blco/model_match.hpp>
 #include <blco/starts.hpp>
 #include <cstdint>
 #include <random>
@@ -67,8 +68,50 @@ TEST(Starts, KeepTheBestOfTheSingleFits) {
   EXPECT_EQ(report.best.seed, best->seed);
   ASSERT_EQ(report.starts.size(), 4U);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(report.starts[i].fit, singles[i].fit());
-  EXPECT_FALSE(report.starts[0].match.has_value());
   EXPECT_LE(report.lowest_match.value_or(2), report.mean_match.value_or(-1));
+}
+
+TEST(Starts, AreAllComparedWithTheBestWhereverItIs) {
+  const MemoryTensor tensor = noisy_tensor();
+  std::vector<CpdModel> models;
+
+  const StartsReport report = fit_starts(tensor, {}, start_options(), 6,
+                                         [&](const StartReport&, const CpdModel& model) { models.push_back(model); });
+
+  int reaching = 0;
+  ASSERT_GT(report.best_start, 1);
+  for (const StartReport& start : report.starts) {
+    const CpdModel& model = models[static_cast<std::size_t>(start.start - 1)];
+    reaching += model.fit() >= report.best.fit() - 1e-3 ? 1 : 0;
+    EXPECT_EQ(start.reaches_best, model.fit() >= report.best.fit() - 1e-3);
+    if (start.start == report.best_start) {
+      EXPECT_FALSE(start.match.has_value());
+      EXPECT_EQ(model.factors, report.best.factors);
+      continue;
+    }
+    const ModelMatch match = match_components(report.best, model);
+    ASSERT_TRUE(start.match.has_value());
+    EXPECT_EQ(*start.match, match.score);
+    for (const ComponentMatch& pair : match.pairs) {
+      EXPECT_EQ(start.component_matches[static_cast<std::size_t>(pair.component)], pair.score);
+    }
+  }
+  EXPECT_EQ(report.reaching, reaching);
+}
+
+TEST(Starts, DropTheWorstModelsWhereTheBudgetIsShort) {
+  const MemoryTensor tensor = noisy_tensor();
+  const CpdPlan plan = plan_starts(tensor, {}, start_options(), 6);
+  const std::uint64_t model_bytes = (12 + 10 + 8) * 3 * sizeof(double);
+
+  const StartsReport most = fit_starts(tensor, {}, start_options(), 6);
+  const StartsReport least = fit_starts(tensor, {.host_bytes = plan.minimum_bytes}, start_options(), 6);
+
+  EXPECT_EQ(plan.minimum_bytes, plan_cpd(tensor, {}, start_options()).minimum_bytes + model_bytes);
+  EXPECT_EQ(least.best.factors, most.best.factors);
+  EXPECT_EQ(least.reaching, most.reaching);
+  EXPECT_EQ(std::ranges::count_if(most.starts, [](const StartReport& start) { return start.match.has_value(); }), 5);
+  EXPECT_LE(std::ranges::count_if(least.starts, [](const StartReport& start) { return start.match.has_value(); }), 1);
 }
 
 TEST(Starts, OfASingleOneAreThatFit) {
@@ -89,7 +132,7 @@ TEST(Starts, EndWithTheOneThatIsStopped) {
   options.on_sweep = [&](const SweepReport&) { return ++sweeps < 12 + 5; };
   int told = 0;
 
-  const StartsReport report = fit_starts(tensor, {}, options, 4, [&](const StartReport&) { ++told; });
+  const StartsReport report = fit_starts(tensor, {}, options, 4, [&](const StartReport&, const CpdModel&) { ++told; });
 
   ASSERT_EQ(report.starts.size(), 2U);
   EXPECT_EQ(told, 2);
@@ -104,7 +147,8 @@ TEST(Starts, KeepWhatThereIsWhenStoppedBeforeASweep) {
   int finished = 0;
   options.on_progress = [&](const Progress&) { return finished == 0; };
 
-  const StartsReport report = fit_starts(tensor, {}, options, 3, [&](const StartReport&) { ++finished; });
+  const StartsReport report =
+      fit_starts(tensor, {}, options, 3, [&](const StartReport&, const CpdModel&) { ++finished; });
 
   EXPECT_EQ(report.starts.size(), 1U);
   EXPECT_EQ(report.best_start, 1);

@@ -133,6 +133,42 @@ TEST(TemporaryFile, IsRefusedWhileAnotherJobWritesTheTarget) {
   EXPECT_EQ(names_in(folder), (std::set<std::string>{"link", "out.h5"}));
 }
 
+TEST(OutputClaim, LetsItsOwnFilesPassAndNoOthers) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("out.h5", folder / "link");
+  std::optional<OutputClaim> claim(folder / "out.h5");
+
+  for (const std::string text : {"first", "second"}) {
+    TemporaryFile file(folder / "link", &*claim);
+    fill(file, text);
+    file.publish();
+  }
+
+  EXPECT_TRUE(claim->covers(folder / "link"));
+  EXPECT_FALSE(claim->covers(folder / "other.h5"));
+  EXPECT_EQ(file_contents(folder / "out.h5"), "second");
+  expect_error(ErrorKind::io, "another job is writing it", [&] { TemporaryFile{folder / "out.h5"}; });
+  expect_error(ErrorKind::io, "another job is writing it", [&] { OutputClaim{folder / "out.h5"}; });
+  claim.reset();
+  { const TemporaryFile other(folder / "out.h5"); }
+  EXPECT_EQ(names_in(folder), (std::set<std::string>{"link", "out.h5"}));
+}
+
+TEST(OutputClaim, EndsWithItsFolderAndLeavesTheNextOneAlone) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "goes");
+  std::optional<OutputClaim> claim(folder / "goes" / "out.h5");
+  std::filesystem::remove_all(folder / "goes");
+  std::filesystem::create_directory(folder / "goes");
+  const OutputClaim next(folder / "goes" / "out.h5");
+
+  const bool covers = claim->covers(folder / "goes" / "out.h5");
+  claim.reset();
+
+  EXPECT_FALSE(covers);
+  EXPECT_TRUE(next.covers(folder / "goes" / "out.h5"));
+}
+
 TEST(TemporaryFile, RemovesWhatDeadJobsHaveLeftOfTheSameTarget) {
   const TemporaryFolder folder;
   const std::set<std::string> others = {".out.h5.notes.blco-tmp", ".other.h5.12-0.blco-tmp", ".out.h5.12-0",

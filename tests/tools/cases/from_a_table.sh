@@ -2,6 +2,7 @@
 /usr/bin/python3 "$(dirname "${BASH_SOURCE[0]}")/../make_orders.py" 20000 orders.csv
 run blco-ingest orders.csv --modes 'product,city,ordered at:weekday,ordered at:hour-of-day' --value quantity --missing skip -o orders.blco 2>/dev/null | hide_sizes
 blco-cpd orders.blco --rank 4 --threads 1 -o model.h5 --quiet
+blco-cpd orders.blco --rank 1,2,3,4,5,6 --starts 3 --threads 1 2>/dev/null | grep '^choice'
 # The labels of each component's largest entries, in the order of the alphabet.
 blco-info model.h5 --top 3 | sed -n '/^component /,$p' | grep '^  ' | sed 's/ [0-9.]*\(,\|$\)/\1/g; s/  sparse *[0-9.]*%//' | sort
 blco-export model.h5 -o factors --quiet

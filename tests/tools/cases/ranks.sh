@@ -20,7 +20,7 @@ fit --rank 1,2,3,4 --sweeps 500 --tolerance 1e-9 --starts 3 -o 'model-{rank}.h5'
   grep -vE '^(device|memory|plan)' | short
 blco-info model-3.h5 | grep -E '^rank' | shorten_fits
 # Which rank and start runs, and how it ended, is told on standard error.
-fit --rank 3,2 --sweeps 5 --tolerance 0 --starts 2 2>&1 >/dev/null | sed -E 's/(fit|match) [0-9.]+/\1 X/g; s/  best.*//'
+fit --rank 3,2 --sweeps 5 --tolerance 0 --starts 2 2>&1 >/dev/null | sed -E 's/ [01]\.[0-9]+/ X/g; s/  best.*//'
 fit --rank 3,2 --sweeps 5 --nonnegative 2>/dev/null | grep -cE '^ +[23] '
 fit --rank 100,2 --sweeps 2 --tolerance 0 2>/dev/null | grep -E '^(note|model)'
 fit --rank 2,3,4 --time-limit 0.000001 >/dev/null

@@ -16,5 +16,7 @@ for signal in INT TERM; do
 done
 blco-cpd t.blco --rank 5 --threads 1 --device cpu --tolerance 0 --sweeps 1000000000 --time-limit 1s -o time.h5 | grep stopped
 blco-info time.h5 | grep stopped
-run blco-cpd t.blco --rank 5 --device cpu --time-limit 0.000000001s -o none.h5 2>&1 | grep -v '^plan\|^memory'
+for method in als apr 'gcp --loss poisson' 'gcp --loss huber:1' complete; do
+  run blco-cpd t.blco --rank 5 --device cpu --method $method --time-limit 0.000000001s -o none.h5 2>&1 | grep -v '^plan\|^memory\|^stop'
+done
 list_folder

@@ -9,7 +9,7 @@ fit --resume m.h5 --sweeps 2
 fit --resume m.h5 --seed 5
 fit --resume m.h5 --precision f32
 blco-cpd t.blco --rank 2 --sweeps 3 --precision mixed --device cpu --quiet -o mixed.h5
-fit --resume mixed.h5
+fit --resume mixed.h5 --precision f64
 blco-cpd t.blco --resume mixed.h5 --precision mixed --sweeps 4 --device cpu --quiet -o mixed.h5
 fit --resume none.h5
 fit --resume t.blco

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <thread>
 
+#include "engine/fit/cp_fit.hpp"
 #include "tests/engine/fit/dense_model.hpp"
 
 namespace blco {
@@ -307,6 +308,29 @@ TEST_F(AprBudgets, AFitThatIsCancelledWithinASweepEndsThereWithAModel) {
   EXPECT_EQ(model.objective_history.size(), 2);
   EXPECT_LE(passes, 3);
   EXPECT_LE(model.objective_history[1], model.objective_history[0]);
+}
+
+TEST_F(AprBudgets, AFitThatIsCancelledAnywhereInASweepIsNoWorseThanBefore) {
+  // So much is added to small numbers that some passes make the model worse.
+  CpdOptions options = apr_options(2);
+  options.method = AprMethod{.kappa = 10, .kappa_tolerance = 0.01};
+  const std::uint64_t nnz = tensor_.summary().nnz;
+  const CpdModel whole = fit_cpd(tensor_, {}, options);
+  std::size_t cut = 0;
+
+  for (std::uint64_t passes = 0; passes < 40; ++passes) {
+    options.on_progress = [&](const Progress& at) { return at.sweep < 2 || at.nonzeros <= passes * nnz; };
+    ProgressMeter every_chunk(options.on_progress, 0, std::chrono::milliseconds(0));
+    const FitStart start(tensor_.summary(), options);
+    CpdJob job(tensor_, {}, options, fit_request(tensor_, options));
+    const ConstantModel constant = check_entries(tensor_, options, every_chunk);
+    const CpdModel model = CpFit(tensor_, start, job, job.make_streamer(&every_chunk), every_chunk, constant).run();
+
+    EXPECT_EQ(model.objective_history[0], whole.objective_history[0]);
+    EXPECT_LE(model.objective_history[1], model.objective_history[0]) << "stopped after pass " << passes;
+    cut += model.objective_history[1] == whole.objective_history[1] ? 0 : 1;
+  }
+  EXPECT_GT(cut, 20U);
 }
 
 TEST_F(AprBudgets, RefusesWhatDoesNotGoTogether) {

@@ -330,10 +330,15 @@ TEST_F(CompletionBudgets, AFitThatIsCancelledWithinASweepEndsThereWithAModel) {
 }
 
 TEST_F(CompletionBudgets, TheObjectiveOfASweepThatIsCutShortHasTheRidgeOfEveryMode) {
-  const CpdModel start = uniform_model(shape(), 3, 8);
-  CpdOptions options = completion_options(50, &start);
+  const std::filesystem::path file = folder_ / "checkpoint.h5";
+  CpdOptions options = completion_options(1);
   options.ridge = 1000;
-  options.on_progress = [](const Progress& progress) { return progress.sweep < 1; };
+  options.checkpoint = file;
+  fit_cpd(tensor_, {}, options);
+  const CpdModel start = load_model(file);
+  options.max_sweeps = 50;
+  options.resume = file;
+  options.on_progress = [](const Progress& progress) { return progress.sweep < 2; };
 
   const CpdModel model = fit_cpd(tensor_, {}, options);
 
@@ -343,10 +348,10 @@ TEST_F(CompletionBudgets, TheObjectiveOfASweepThatIsCutShortHasTheRidgeOfEveryMo
     for (const double number : start.factors[n]) squares += number * number;
   }
   EXPECT_EQ(model.stop_reason, StopReason::cancelled);
-  ASSERT_EQ(model.objective_history.size(), 1);
+  ASSERT_EQ(model.objective_history.size(), 2);
   const TensorSummary& tensor = tensor_.summary();
   const double mean_square = tensor.sum_of_squares / static_cast<double>(tensor.nnz);
-  EXPECT_GE(model.objective_history[0], options.ridge * std::pow(mean_square, 2.0 / 3) * squares);
+  EXPECT_GE(model.objective_history[1], options.ridge * std::pow(mean_square, 2.0 / 3) * squares);
 }
 
 }  // namespace

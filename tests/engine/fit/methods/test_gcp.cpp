@@ -4,9 +4,11 @@
 
 #include <blco/cpd.hpp>
 #include <blco/ingest.hpp>
+#include <chrono>
 #include <cmath>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "blco/error.hpp"
 #include "engine/fit/cp_fit.hpp"
@@ -287,16 +289,19 @@ TEST_F(Gcp, PoissonFitsRatesFarBelowTheLogarithmsLeast) {
   }
 }
 
-TEST_P(Gcp, StopsWithinASweepWhenItsTimeIsUp) {
+TEST_P(Gcp, StopsWithinASweep) {
   const TensorFile tensor = ingest(counts_);
-  // Once at the minimum, a sweep is a few evaluations.
   CpdOptions wanted = options(100'000'000);
-  std::get<GcpMethod>(wanted.method).evaluations = 1'000'000;
-  wanted.time_limit_seconds = 0.2;
+  wanted.on_progress = [](const Progress& progress) { return progress.sweep < 2; };
+  wanted.on_sweep = [](const SweepReport&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(110));  // so that the next report is due at once
+    return true;
+  };
 
   const CpdModel model = fit_cpd(tensor, {}, wanted);
 
-  EXPECT_EQ(model.stop_reason, StopReason::time);
+  EXPECT_EQ(model.stop_reason, StopReason::cancelled);
+  EXPECT_EQ(model.sweeps(), 2U);
   const double expected = dense_loss(counts_, weighted(model), 3, model.loss, true);
   EXPECT_NEAR(model.objective(), expected, 1e-11 * std::abs(expected));
 }

@@ -4,8 +4,10 @@
 
 #include <blco/cpd.hpp>
 #include <blco/ingest.hpp>
+#include <chrono>
 #include <cmath>
 #include <string>
+#include <thread>
 
 #include "blco/error.hpp"
 #include "tests/engine/dense_loss.hpp"
@@ -149,14 +151,20 @@ TEST_F(GcpAdam, ADeterministicFitIsTheSameToTheBitOnAnyThreads) {
   EXPECT_EQ(fit_cpd(tensor, {}, wanted).factors, expected.factors);
 }
 
-TEST_F(GcpAdam, StopsWithinAnEpochWhenItsTimeIsUp) {
+TEST_F(GcpAdam, StopsWithinAnEpoch) {
   CpdOptions wanted = options(odds_, 100'000);
   std::get<GcpMethod>(wanted.method).learning_rate = 1e-5;
-  wanted.time_limit_seconds = 0.1;
+  wanted.on_progress = [](const Progress& progress) { return progress.sweep < 2; };
+  wanted.on_sweep = [](const SweepReport& report) {
+    EXPECT_EQ(report.cut_short, report.sweep == 2);
+    std::this_thread::sleep_for(std::chrono::milliseconds(110));  // so that the next report is due at once
+    return true;
+  };
 
   const CpdModel model = fit_cpd(ingest(planted()), {}, wanted);
 
-  EXPECT_EQ(model.stop_reason, StopReason::time);
+  EXPECT_EQ(model.stop_reason, StopReason::cancelled);
+  EXPECT_EQ(model.sweeps(), 2U);
   EXPECT_TRUE(std::isfinite(model.objective()));
 }
 
