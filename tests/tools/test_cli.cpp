@@ -80,6 +80,7 @@ TEST(ParseCompression, TakesWordsAndLevelsFrom1To19) {
   EXPECT_EQ(parse_compression("none").first, 0);
   EXPECT_EQ(parse_compression("fast"), parse_compression("zstd:3"));
   EXPECT_EQ(parse_compression("fast"), LevelAndSaving(3, 10));
+  EXPECT_EQ(parse_compression("auto"), LevelAndSaving(3, 45));
   EXPECT_EQ(parse_compression("small").second, 0);
   EXPECT_GT(parse_compression("small").first, 3);
   EXPECT_EQ(parse_compression("zstd:1"), LevelAndSaving(1, 10));

@@ -36,7 +36,7 @@ std::vector<std::uint64_t> parse_shape(const std::string& text);
 // Names separated by commas, none empty. A name that starts with a quote ends with its closing quote, as a field of CSV
 // does; blanks around names do not count outside of quotes.
 std::vector<std::string> parse_names(const std::string& text);
-// none, fast (the default of IngestOptions), small, or zstd:N with the level N from 1 to 19: zstd_level and
+// none, auto (the default of IngestOptions), fast, small, or zstd:N with the level N from 1 to 19: zstd_level and
 // zstd_saving_percent of IngestOptions.
 std::pair<int, int> parse_compression(const std::string& text);
 std::uint64_t parse_whole(const std::string& text, std::uint64_t min, std::uint64_t max);

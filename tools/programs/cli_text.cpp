@@ -189,17 +189,19 @@ std::filesystem::path parse_input(const std::string& text) {
 std::pair<int, int> parse_compression(const std::string& text) {
   const IngestOptions usual;
   constexpr int high_level = 12;
-  if (text == "none") return {0, usual.zstd_saving_percent};
-  if (text == "fast") return {usual.zstd_level, usual.zstd_saving_percent};
+  constexpr int usual_saving = 10;
+  if (text == "none") return {0, 0};
+  if (text == "auto") return {usual.zstd_level, usual.zstd_saving_percent};
+  if (text == "fast") return {usual.zstd_level, usual_saving};
   if (text == "small") return {high_level, 0};
   const std::string prefix = "zstd:";
   try {
     if (text.starts_with(prefix)) {
-      return {static_cast<int>(parse_whole(text.substr(prefix.size()), 1, 19)), usual.zstd_saving_percent};
+      return {static_cast<int>(parse_whole(text.substr(prefix.size()), 1, 19)), usual_saving};
     }
   } catch (const Error&) {
   }
-  refuse(fmt::format("'{}' is none of none, fast, small and zstd:N with N from 1 to 19", text));
+  refuse(fmt::format("'{}' is none of none, auto, fast, small and zstd:N with N from 1 to 19", text));
 }
 
 std::string format_bytes(std::uint64_t bytes) {
