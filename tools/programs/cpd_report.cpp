@@ -203,7 +203,7 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
   json[has_fit ? "fit" : "objective"] = has_fit ? model.fit() : model.objective();
   if (model.explained) json["explained"] = *model.explained;
   reporter.event("result", json);
-  if (cancellation) reporter.print("note    {}", describe_cancellation(*cancellation));
+  if (cancellation) reporter.print("note    {}", describe_cancellation(*cancellation, model));
   constexpr double next_to_nothing = 1e-6;  // of the tensor's norm
   if (options.ridge > 0 && std::abs(model.weights[0]) <= next_to_nothing * std::sqrt(model.tensor_sum_of_squares)) {
     reporter.print("note    the model is nearly zero; lower --ridge");

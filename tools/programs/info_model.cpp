@@ -121,7 +121,7 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
   print_row("sparse", fmt::format("share of entries that are 0 or below {:g} of the largest; these are not shown",
                                   options.small));
   if (const std::optional<Cancellation> found = find_cancellation(model)) {
-    print_row("note", cli::describe_cancellation(*found));
+    print_row("note", cli::describe_cancellation(*found, model));
   }
 
   std::vector<std::string> modes;

@@ -93,11 +93,12 @@ void catch_interrupts(const char* note) {
 
 bool is_interrupted() { return interrupted; }
 
-std::string describe_cancellation(const Cancellation& found) {
+std::string describe_cancellation(const Cancellation& found, const CpdModel& model) {
   return fmt::format(
       "components cancel each other, most of all {} and {} (congruence {:.3f}): the largest has {:.3g} times the norm "
-      "of the tensor, so a component by itself means little; fit again with a smaller rank, or with a ridge (--ridge)",
-      found.first, found.second, found.congruence, found.excess);
+      "of the tensor, so a component by itself means little; fit again with a smaller rank{}",
+      found.first, found.second, found.congruence, found.excess,
+      model.method == "als" ? ", or with a ridge (--ridge)" : "");
 }
 
 Json cancellation_json(const std::optional<Cancellation>& found) {
