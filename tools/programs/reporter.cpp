@@ -2,6 +2,7 @@
 #include "tools/programs/reporter.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -57,6 +59,20 @@ std::string format_progress(const Progress& progress) {
   const double left = seconds_left(progress);
   if (left >= 0) text += "  " + format_duration(left) + " left";
   return text;
+}
+
+// Whether standard error is a terminal that clears a line when told to.
+bool is_terminal() {
+  const char* const kind = std::getenv("TERM");
+  return isatty(STDERR_FILENO) == 1 && kind != nullptr && std::string_view(kind) != "dumb";
+}
+
+// A line that reaches the last column would move on to the next line.
+std::size_t max_line_width() {
+  constexpr std::size_t usual = 80;
+  struct winsize window {};
+  const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+  return (is_known ? window.ws_col : usual) - 1;
 }
 
 constexpr std::array caught_signals{SIGINT, SIGTERM, SIGHUP};
@@ -115,7 +131,7 @@ Json skipped_json(const std::vector<SkippedRowCount>& skipped) {
 Reporter::Reporter(CommandLine& line, int argc, char** argv)
     : name_(line.name()),
       json_(std::find(argv, argv + argc, std::string_view("--json")) != argv + argc),
-      terminal_(isatty(STDERR_FILENO) == 1) {
+      terminal_(is_terminal()) {
   line.add_flag("--quiet", quiet_, "Print errors only");
   line.add_flag("--json", json_,
                 "Print plan, progress, results and errors as JSON, one object per line (see tools/programs/JSON.md)");
@@ -173,9 +189,10 @@ ProgressCallback Reporter::progress(const std::string& how) {
 }
 
 void Reporter::show(const Progress& progress) {
+  std::string line = part_words_ + format_progress(progress);
+  line.resize(std::min(line.size(), max_line_width()));
   // One write; the escape code clears the rest of the line.
-  fmt::print(stderr, "\r{}{}\x1b[K", part_words_, format_progress(progress));
-  std::fflush(stderr);
+  static_cast<void>(std::fputs(fmt::format("\r{}\x1b[K", line).c_str(), stderr));
   line_shown_ = true;
 }
 
@@ -198,8 +215,7 @@ void Reporter::show_event(const Progress& progress) {
 
 void Reporter::clear_line() {
   if (!line_shown_) return;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  static_cast<void>(std::fputs("\r\x1b[K", stderr));
   line_shown_ = false;
 }
 
