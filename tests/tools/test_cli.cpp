@@ -92,6 +92,15 @@ TEST(ParseCompression, TakesWordsAndLevelsFrom1To19) {
   }
 }
 
+TEST(Printable, ShowsWhatWouldControlATerminalOrTurnText) {
+  EXPECT_EQ(printable("Café \xe2\x80\xaegpj.exe"), "Café \\u202egpj.exe");
+  EXPECT_EQ(printable("\x1b[31m\n\x7f\xc2\x9b\xd8\x9c"), "\\u001b[31m\\u000a\\u007f\\u009b\\u061c");
+  EXPECT_EQ(printable("a\nb", std::string::npos, /*lines=*/true), "a\nb");
+  EXPECT_EQ(printable("\x80 \xc3"), "\\x80 \\xc3");
+  EXPECT_EQ(printable("äöü", 3), "äöü");
+  EXPECT_EQ(printable("äöüß", 3), "äöü...");
+}
+
 TEST(ParseWhole, TakesTheBoundsAndNothingBeyond) {
   EXPECT_EQ(parse_whole("3", 3, 5), 3u);
   EXPECT_EQ(parse_whole("5", 3, 5), 5u);

@@ -248,7 +248,8 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
 }
 
 void log_info(const std::string& program, const std::string& message) {
-  static_cast<void>(std::fputs(fmt::format("{}: {}\n", program, message).c_str(), stderr));
+  const std::string text = printable(message, std::string::npos, /*lines=*/true);
+  static_cast<void>(std::fputs(fmt::format("{}: {}\n", program, text).c_str(), stderr));
 }
 
 void write_to_stdout(std::string_view text) {

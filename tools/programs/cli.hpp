@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -154,6 +155,10 @@ std::string format_count(std::uint64_t count, const char* noun);  // "1 chunk", 
 std::string format_shape(std::span<const std::uint64_t> shape);   // "1x2x3", as parse_shape takes it
 // "all modes", "mode 1", "modes 0, 2"; `order` is the number of modes.
 std::string format_modes(std::span<const std::uint64_t> modes, std::size_t order);
+inline constexpr std::size_t longest_name = 60;  // that is shown in full
+// Text of files or names for a terminal: what controls it or turns text round (Unicode's bidirectional controls) as
+// \u202e, bytes that are not UTF-8 as \x80, and what lies beyond `longest` characters as "...". '\n' stays if `lines`.
+std::string printable(std::string_view text, std::size_t longest = std::string_view::npos, bool lines = false);
 // Bits per nonzero, with two decimals.
 std::string format_bits(std::uint64_t bytes, std::uint64_t nnz);
 

@@ -75,6 +75,12 @@ std::size_t max_line_width() {
   return (is_known ? window.ws_col : usual) - 1;
 }
 
+// CommandLine::run tells at the end whether a write failed; the job goes on.
+void put_line(const std::string& text) {
+  static_cast<void>(std::fputs((text + '\n').c_str(), stdout));
+  static_cast<void>(std::fflush(stdout));
+}
+
 constexpr std::array caught_signals{SIGINT, SIGTERM, SIGHUP};
 
 // The handler may run on any thread.
@@ -144,8 +150,7 @@ Reporter::Reporter(CommandLine& line, int argc, char** argv)
 void Reporter::print(const std::string& text) {
   clear_line();
   if (!is_text()) return;
-  fmt::print("{}\n", text);
-  std::fflush(stdout);
+  put_line(printable(text));
 }
 
 void Reporter::note(const std::string& text) {
@@ -164,8 +169,7 @@ void Reporter::event(const char* name, const Json& fields) {
   Json object = {{"event", name}};
   object.update(fields);
   // Names of files and modes may not be valid UTF-8.
-  fmt::print("{}\n", object.dump(-1, ' ', false, Json::error_handler_t::replace));
-  std::fflush(stdout);
+  put_line(object.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void Reporter::set_part(const std::string& words, const Json& fields) {
