@@ -143,8 +143,9 @@ void log_info(const std::string& program, const std::string& message);
 // Writes to standard output, for results of any size. Throws Error{io}.
 void write_to_stdout(std::string_view text);
 
-// Checks an output before the work: throws Error{invalid_argument} if `output` is one of `inputs`, Error{io} if it is a
-// folder or its folder is not writable. `option` is the option that named it.
+// Checks an output before the work: throws Error{invalid_argument} if `output` is one of `inputs` or "-", Error{io} if
+// it is a folder or its folder is not writable. `option` is the option that named it. From here on the process outlives
+// a reader of its standard output, so that the output is written.
 void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs,
                   const std::string& option = "-o");
 
