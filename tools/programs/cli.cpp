@@ -260,6 +260,9 @@ void write_to_stdout(std::string_view text) {
 void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs,
                   const std::string& option) {
   std::signal(SIGPIPE, SIG_IGN);
+  if (output == "-") {
+    refuse(fmt::format("{} - would be a file called -, not standard output; name a file, if need be ./-", option));
+  }
   struct stat existing {};
   if (lstat(output.c_str(), &existing) != 0 && errno != ENOENT && errno != ENOTDIR) {
     throw Error(ErrorKind::io, fmt::format("cannot write {}: {}", output.string(), std::strerror(errno)));
