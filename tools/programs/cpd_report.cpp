@@ -165,11 +165,29 @@ void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOption
                  format_bytes(report.bytes_read));
 }
 
-void report_checkpoint(Reporter& reporter, const CheckpointReport& report) {
-  if (!report.failure) return;
+void CheckpointLog::report(Reporter& reporter, const CheckpointReport& report) {
+  if (!report.failure) {
+    if (lost_ > 0) {
+      reporter.warn(fmt::format("the checkpoint of sweep {} is saved again; {} before it {} not", report.sweep,
+                                format_count(lost_), lost_ == 1 ? "was" : "were"));
+    }
+    lost_ = 0;
+    failure_.clear();
+    return;
+  }
+  ++lost_;
   reporter.event("checkpoint", {{"sweep", report.sweep}, {"failure", report.failure->what()}});
-  reporter.warn(fmt::format("the checkpoint of sweep {} is not saved, and the fit goes on: {}", report.sweep,
-                            report.failure->what()));
+  if (failure_ == report.failure->what()) return;
+  failure_ = report.failure->what();
+  reporter.warn(
+      fmt::format("the checkpoint of sweep {} is not saved, and the fit goes on: {}", report.sweep, failure_));
+}
+
+void CheckpointLog::check_last(const std::filesystem::path& output) const {
+  if (lost_ == 0) return;
+  const std::string which = lost_ == 1 ? "checkpoint is" : fmt::format("{} checkpoints are", format_count(lost_));
+  throw Error(ErrorKind::io,
+              fmt::format("the model is whole in {}, but the last {} not saved: {}", output.string(), which, failure_));
 }
 
 void report_system_ranks(Reporter& reporter, const std::vector<std::vector<int>>& system_ranks, int rank) {
