@@ -144,6 +144,13 @@ std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inpu
   CsvOptions csv = csv_options(options);
   csv.block_bytes = plan_block_bytes(csv.memory_bytes, csv.block_bytes, csv_reader_bytes(1, executor.width()));
   csv.key_bytes = max_key_bytes(csv.memory_bytes);
+  const IngestSizes sizes{.threads = executor.width(),
+                          .order = static_cast<int>(csv.columns.modes.size()),
+                          .chunk_nnz = options.chunk_nnz,
+                          .zstd_level = options.zstd_level};
+  csv.budget_for = [sizes, reader = csv_reader_bytes(csv.block_bytes, executor.width())](std::uint64_t key_bytes) {
+    return budget_with_keys(sizes, key_bytes, reader);
+  };
   csv.mode_names = options.mode_names;
   csv.known = known_labels(options.columns, csv.key_bytes);
   return open_csv(inputs, csv, executor);
