@@ -91,6 +91,9 @@ class CoordinateReader {
   // True if its coordinates always count from 0, whatever IngestOptions say, as those of arrays do.
   virtual bool counts_from_zero() const { return false; }
 
+  // False if the input has coordinates alone; every value is 1 then.
+  virtual bool has_values() const { return true; }
+
   // Most memory that the reader takes until its end, the next batch included; the caller's arrays do not count.
   virtual std::uint64_t memory_bytes() const { return 0; }
 

@@ -74,9 +74,9 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
     refuse("give " + option_name("initial") + " or " + option_name("resume") + ", not both");
   check_sweeps(model, options.resume);
   if (model.shape != tensor.shape) {
-    refuse(name +
-           ": the model to resume was fitted to a tensor of another shape; if the tensor has grown since, start " +
-           "a new fit from the model by giving it as " + option_name("initial"));
+    refuse(name + ": the model to resume was fitted to a tensor of the shape " + shape_text(model.shape) +
+           ", but this one has " + shape_text(tensor.shape) +
+           "; if the tensor has grown since, start a new fit from the model by giving it as " + option_name("initial"));
   }
   // Reordering leaves a tensor the same, but its squares are added in another order.
   constexpr double rounding = 1e-12;

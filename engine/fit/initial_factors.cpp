@@ -12,7 +12,6 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/counter_random.hpp"
-#include "engine/common/number_text.hpp"
 #include "engine/model/model_check.hpp"
 #include "io/text/quoted_text.hpp"
 
@@ -36,10 +35,6 @@ void load_random_rows(const CpdOptions& options, Start start, int mode, std::uin
 }
 
 double rounded_to_f32(double number) { return static_cast<double>(static_cast<float>(number)); }
-
-bool holds(const std::vector<std::uint64_t>& longer, const std::vector<std::uint64_t>& shape) {
-  return longer.size() == shape.size() && std::ranges::equal(shape, longer, std::ranges::less_equal());
-}
 
 void check_labels_of_mode(const std::string& mode, const Labels& old, const Labels& now) {
   for (std::uint64_t i = 0; i < old.size(); ++i) {
@@ -113,15 +108,23 @@ void check_initial_model(const TensorSummary& tensor, const CpdOptions& options)
     refuse("the initial model has rank " + std::to_string(initial.rank) + ", but rank " + std::to_string(options.rank) +
            " was asked for; give " + option_name("rank", std::to_string(initial.rank)));
   }
-  if (!holds(tensor.shape, initial.shape)) {
-    refuse("the initial model has the shape " + shape_text(initial.shape) + ", but the tensor has the shape " +
-           shape_text(tensor.shape) + "; modes of the tensor may be longer than those of the model, but not shorter");
+  if (initial.shape.size() != tensor.shape.size()) {
+    refuse("the initial model has " + std::to_string(initial.shape.size()) + " modes, but the tensor has " +
+           std::to_string(tensor.shape.size()) + "; start from a model of the same modes");
   }
   const std::vector<std::string>& names = initial.mode_names;
   if (!names.empty() && names != tensor.mode_names && std::ranges::is_permutation(names, tensor.mode_names)) {
     refuse(
         "the modes of the initial model have another order than those of the tensor; ingest the tensor again with "
         "its modes in the order of the model");
+  }
+  for (std::size_t n = 0; n < tensor.shape.size(); ++n) {
+    if (tensor.shape[n] >= initial.shape[n]) continue;
+    refuse("mode " + std::to_string(n) + " of the tensor has the length " + std::to_string(tensor.shape[n]) +
+           ", but that of the initial model has " + std::to_string(initial.shape[n]) +
+           "; it may be longer, but not shorter: ingest the tensor again, coordinates with " +
+           option_name("IngestOptions.shape") + ", keys with the model as " +
+           option_name("IngestOptions.columns.labels_from"));
   }
   check_sizes(initial, "cannot start from the initial model");
   const auto check_numbers = [](std::span<const double> numbers, const std::string& name) {

@@ -320,7 +320,7 @@ IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, cons
   const auto reader = open_input(inputs, chosen, pool);
   if (reader->counts_from_zero()) chosen.index_base = 0;
   if (chosen.label_files.empty()) return run_ingest(*reader, output, chosen, pool, progress);
-  LabelledReader labelled(*reader, chosen);
+  LabelledReader labelled(*reader, chosen, pool.width());
   IngestReport report = run_ingest(labelled, output, chosen, pool, progress);
   report.labels = labelled.counts();
   return report;
@@ -329,10 +329,11 @@ IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, cons
 IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::filesystem::path& output,
                                 const IngestOptions& options, const ProgressCallback& progress) {
   ThreadPool pool(options.threads);
+  check_options(options);
   IngestOptions from_zero = options;
   from_zero.index_base = 0;
   ArrayReader reader(arrays, options.shape, pool);
-  LabelledReader labelled(reader, from_zero);
+  LabelledReader labelled(reader, from_zero, pool.width());
   if (from_zero.shape.empty()) from_zero.shape = labelled.lengthen(reader.find_extents());
   IngestReport report = run_ingest(labelled, output, from_zero, pool, progress);
   report.labels = labelled.counts();

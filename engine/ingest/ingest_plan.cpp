@@ -105,6 +105,13 @@ std::uint64_t min_spilling_bytes(const IngestBudget& budget, const IngestSizes& 
   return std::max({encoding, merging, one_batch, 2 * budget.reader_bytes});
 }
 
+std::uint64_t budget_with_keys(const IngestSizes& sizes, std::uint64_t key_bytes, std::uint64_t reader_bytes) {
+  const IngestBudget budget{.key_bytes = key_bytes, .reader_bytes = reader_bytes};
+  const std::uint64_t entries =
+      sizes.expected_entries == 0 ? sizes.chunk_nnz : std::min(sizes.chunk_nnz, sizes.expected_entries);
+  return key_bytes + std::max((key_part - 1) * key_bytes, min_spilling_bytes(budget, sizes, entries));
+}
+
 // Coordinates that are far from uniform pack better than uniform ones, about by half.
 std::uint64_t min_disk_bytes(const IngestBudget& budget, const IngestSizes& sizes) {
   const std::uint64_t entries = sizes.expected_entries;

@@ -75,6 +75,10 @@ std::uint64_t likely_entries(const IngestSizes& sizes, std::uint64_t entries_so_
 std::uint64_t min_spilling_bytes(const IngestBudget& budget, const IngestSizes& sizes, std::uint64_t entries,
                                  const EntrySizes& next = {});
 
+// A budget that suffices to sort entries with temporary files, beside keys or labels of this size and a reader that
+// takes `reader_bytes` at least: a chunk of entries, or the expected ones where these are fewer.
+std::uint64_t budget_with_keys(const IngestSizes& sizes, std::uint64_t key_bytes, std::uint64_t reader_bytes);
+
 // What the temporary files will take at least, judged before the input is read; 0 where none may be needed.
 // Requires: sizes.has_layout.
 std::uint64_t min_disk_bytes(const IngestBudget& budget, const IngestSizes& sizes);

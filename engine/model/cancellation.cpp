@@ -6,10 +6,13 @@
 #include <numeric>
 #include <span>
 
+#include "kernels/losses.hpp"
+
 namespace blco {
 namespace {
 
 constexpr double min_excess = 3;
+constexpr double max_congruence = -0.05;  // above it a pair is at right angles but for noise
 constexpr std::size_t max_compared = 64;
 
 // The 2-norm of each component. That is its weight where columns have norm 1, as those of a fit do.
@@ -76,9 +79,15 @@ std::vector<double> congruences(const CpdModel& model, const std::vector<std::si
   return products;
 }
 
+// Whether the model's norm over all cells is to be compared with that of the listed entries.
+bool has_the_scale_of_the_tensor(const CpdModel& model) {
+  return model.method != "complete" && scale_of(model.loss) == ModelScale::size;
+}
+
 }  // namespace
 
 std::optional<Cancellation> find_cancellation(const CpdModel& model) {
+  if (!has_the_scale_of_the_tensor(model)) return std::nullopt;
   const double tensor_norm = std::sqrt(model.tensor_sum_of_squares);
   if (!(tensor_norm > 0)) return std::nullopt;
   const std::vector<double> norms = component_norms(model);
@@ -94,7 +103,7 @@ std::optional<Cancellation> find_cancellation(const CpdModel& model) {
       found.second = static_cast<int>(numbers[i]);
     }
   }
-  return found.congruence < 0 ? std::optional(found) : std::nullopt;
+  return found.congruence <= max_congruence ? std::optional(found) : std::nullopt;
 }
 
 }  // namespace blco

@@ -42,6 +42,10 @@ Rows pair_rows(const CpdModel& first, const CpdModel& second, std::size_t mode) 
   for (std::uint64_t row = 0; row < rows.size(); ++row) {
     if (const auto found = row_of.find((*own)[row]); found != row_of.end()) rows[row] = found->second;
   }
+  if (std::ranges::none_of(rows, [](const auto& row) { return row.has_value(); })) {
+    throw Error(ErrorKind::invalid_argument,
+                "the models cannot be compared: " + name_of(first, mode) + " has no label that is in both");
+  }
   return rows;
 }
 

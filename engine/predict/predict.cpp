@@ -154,6 +154,8 @@ class Prediction {
     ingest.skip_lines = options_.skip_lines;
     ingest.memory_bytes = budget_ - fixed_bytes_;
     reader_ = open_entries(entries, ingest, known_, pool_);
+    job_.has_values = job_.has_values && reader_->has_values();
+    check_top();
   }
 
   PredictSummary run(const PredictionSink& sink, const ProgressCallback& progress) {
@@ -209,13 +211,16 @@ class Prediction {
     if (options_.without_values) refuse(name + " has values; leave out " + option_name("without_values"));
   }
 
+  void check_top() const {
+    if (options_.top == 0 || job_.has_values) return;
+    refuse(option_name("top") + " needs values to compare the model with, but these entries have none; name their " +
+           "column with " + option_name("columns.value"));
+  }
+
   // Once it is known whether there are values: `nnz` entries, or 0 where their number is not known.
   void plan(std::uint64_t reader_bytes, std::uint64_t nnz) {
     const std::size_t order = sizes_.labels.size();
-    if (options_.top > 0 && !job_.has_values) {
-      refuse(option_name("top") + " needs values to compare the model with, but these entries have none; name their " +
-             "column with " + option_name("columns.value"));
-    }
+    check_top();
     const std::uint64_t top = nnz > 0 ? std::min(options_.top, nnz) : options_.top;
     job_.top = top;
     constexpr std::uint64_t most = std::uint64_t{1} << 48;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string_view>
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
@@ -38,11 +39,12 @@ void refuse_other_formats(const NamedArrays& arrays) {
   }
 }
 
+// Empty if there is none.
 std::string find_values(const NamedArrays& arrays) {
   for (const char* name : {"values", "data"}) {
     if (arrays.has(name)) return name;
   }
-  fail(arrays, "there is no array 'values' or 'data'; save the values under one of these names");
+  return {};
 }
 
 CooPart make_part(const NamedArrays& arrays, const std::string& name, std::size_t first_mode, std::size_t modes,
@@ -91,6 +93,23 @@ std::vector<std::string> find_lists(const NamedArrays& arrays) {
     return names;
   }
   return {};
+}
+
+// The number of entries where only the arrays of coordinates tell; 0 if there are none.
+std::uint64_t count_coordinates(NamedArrays& arrays, std::size_t order) {
+  for (const char* name : {"coords", "indices"}) {
+    if (!arrays.has(name)) continue;
+    const std::vector<std::uint64_t> extents = arrays.describe(name).extents;
+    if (extents.size() != 2) return extents.empty() ? 0 : extents[0];
+    const bool fits_by_mode = extents[0] == order;
+    const bool fits_by_entry = extents[1] == order;
+    const bool is_coords = std::string_view(name) == "coords";
+    return (is_coords ? fits_by_mode || !fits_by_entry : fits_by_mode && !fits_by_entry) ? extents[1] : extents[0];
+  }
+  const std::vector<std::string> names = find_lists(arrays);
+  if (names.empty()) return 0;
+  const std::vector<std::uint64_t> extents = arrays.describe(names.front()).extents;
+  return extents.empty() ? 0 : extents[0];
 }
 
 void add_coordinates(NamedArrays& arrays, CooLayout& layout) {
@@ -152,21 +171,29 @@ void check_fill_value(NamedArrays& arrays) {
 
 }  // namespace
 
-CooLayout find_coo_layout(NamedArrays& arrays) {
+CooLayout find_coo_layout(NamedArrays& arrays, std::size_t order) {
   refuse_other_formats(arrays);
   CooLayout layout;
   const std::string values = find_values(arrays);
-  const Description description = arrays.describe(values);
-  if (description.extents.size() != 1) {
-    fail(arrays, "the array '" + values + "' has the shape " + describe(description.extents) +
-                     "; the values must be a list, one per nonzero");
+  if (values.empty() && order == 0) {
+    fail(arrays, "there is no array 'values' or 'data'; save the values under one of these names");
   }
-  layout.entry_count = description.extents[0];
+  Description description;
+  if (values.empty()) {
+    layout.entry_count = count_coordinates(arrays, order);
+  } else {
+    description = arrays.describe(values);
+    if (description.extents.size() != 1) {
+      fail(arrays, "the array '" + values + "' has the shape " + describe(description.extents) +
+                       "; the values must be a list, one per nonzero");
+    }
+    layout.entry_count = description.extents[0];
+  }
   add_coordinates(arrays, layout);
   const CooPart& last = layout.parts.back();
   read_shape(arrays, last.first_mode + last.modes, layout);
   check_fill_value(arrays);
-  layout.parts.push_back(make_part(arrays, values, 0, 0, description));
+  if (!values.empty()) layout.parts.push_back(make_part(arrays, values, 0, 0, description));
   return layout;
 }
 

@@ -31,7 +31,8 @@ class NamedArrays {
 };
 
 struct CooLayout {
-  std::vector<CooPart> parts;  // one per array; is_entry_major tells a matrix of nnz x order from one of order x nnz
+  std::vector<CooPart> parts;  // one per array, that of values last; is_entry_major tells a matrix of nnz x order from
+                               // one of order x nnz
   std::vector<std::uint64_t> shape;
   std::uint64_t entry_count = 0;
 };
@@ -40,7 +41,8 @@ struct CooLayout {
 // nnz, told apart by the number of values (where both fit, "coords" is order x nnz, as in pydata/sparse, and "indices"
 // is nnz x order); or one list per mode, "row" and "col", or "0", "1", ... prefixed by "coords/", "indices/",
 // "coords_", "indices_" or "mode". Optional: "shape", "fill_value" (only 0). Throws Error{invalid_argument} with a
-// remedy for anything else: compressed rows, other types, lengths that disagree.
-CooLayout find_coo_layout(NamedArrays& arrays);
+// remedy for anything else: compressed rows, other types, lengths that disagree. With an `order` above 0 the values may
+// be absent, and so many modes tell the extents of a matrix apart.
+CooLayout find_coo_layout(NamedArrays& arrays, std::size_t order = 0);
 
 }  // namespace blco

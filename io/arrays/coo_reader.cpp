@@ -76,6 +76,7 @@ class CooReader final : public CoordinateReader {
   CooReader(std::vector<std::unique_ptr<CooSource>> sources, std::uint64_t memory_bytes, Executor& executor)
       : sources_(std::move(sources)), executor_(executor) {
     order_ = order_of(*sources_.front());
+    has_values_ = sources_.front()->parts().back().modes == 0;
     std::uint64_t max_entry_bytes = 1;
     for (const auto& source : sources_) {
       check_order(*source);
@@ -142,6 +143,7 @@ class CooReader final : public CoordinateReader {
     return "entry " + std::to_string(batch_begin_ + entry) + " of " + sources_[source_]->path().string();
   }
   bool counts_from_zero() const override { return true; }
+  bool has_values() const override { return has_values_; }
   std::uint64_t memory_bytes() const override { return source_bytes_ + batch_bytes_; }
 
  private:
@@ -177,7 +179,7 @@ class CooReader final : public CoordinateReader {
   void fill(CoordinateBatch& batch, std::size_t count) {
     batch = {};
     batch.order = static_cast<int>(order_);
-    batch.values.resize(count);
+    batch.values.assign(count, 1.0);
     batch.narrow.resize(count * order_);
     const bool finite = copy(batch, count, batch.narrow.data());
     bool acceptable = finite;
@@ -204,7 +206,7 @@ class CooReader final : public CoordinateReader {
       for (std::size_t n = 0; n < order_; ++n) {
         copy_coordinates(coordinates_[n], begin, length, out + begin * order_ + n, order_, slices[s].upper[n]);
       }
-      slices[s].finite = copy_values(values_, begin, length, batch.values.data() + begin);
+      if (has_values_) slices[s].finite = copy_values(values_, begin, length, batch.values.data() + begin);
     });
     bool finite = true;
     batch.upper.assign(order_, 0);
@@ -240,7 +242,7 @@ class CooReader final : public CoordinateReader {
              (negative ? "negative; coordinates in arrays start at 0" : "too large; the largest coordinate is 2^64-2"));
       }
       double value = 0;
-      if (!copy_values(values_, i, 1, &value)) {
+      if (has_values_ && !copy_values(values_, i, 1, &value)) {
         fail("the value " + std::to_string(value) + " (array '" + source().parts().back().array +
              "') is not finite; remove such entries");
       }
@@ -251,6 +253,7 @@ class CooReader final : public CoordinateReader {
   std::vector<std::unique_ptr<CooSource>> sources_;
   Executor& executor_;
   std::size_t order_ = 0;
+  bool has_values_ = true;
   std::uint64_t batch_entries_ = 0;
   std::uint64_t batch_bytes_ = 0;
   std::uint64_t source_bytes_ = 0;

@@ -1,6 +1,7 @@
 // Reads coordinate lists from arrays in files (NumPy archives or HDF5), in batches, and refuses bad input.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -27,8 +28,8 @@ std::unique_ptr<CoordinateReader> make_coo_reader(std::vector<std::unique_ptr<Co
 // integers of any width, and for values also f4, f8 and bool; either byte order, C or Fortran order, stored or
 // deflated. Throws Error: invalid_argument (any other type, pickled objects included, naming file and array), corrupt,
 // io. Memory: one stream per array, or per row of a matrix: 150 KiB if deflated, nothing if stored. A deflated matrix
-// of one row per mode is inflated twice.
-std::unique_ptr<CooSource> open_npz(const std::filesystem::path& path);
+// of one row per mode is inflated twice. Values may be absent if `order`, the number of modes, is given.
+std::unique_ptr<CooSource> open_npz(const std::filesystem::path& path, std::size_t order = 0);
 
 // Splits FILE:/GROUP into file and group; the group is "/" if none is named, or if a file of the whole name exists.
 std::pair<std::filesystem::path, std::string> split_hdf5_group(const std::filesystem::path& input);
@@ -37,7 +38,7 @@ std::pair<std::filesystem::path, std::string> split_hdf5_group(const std::filesy
 // and reals of up to 64 bits, and bool as h5py writes it, in any storage that HDF5 reads. "shape" may also be an
 // attribute of the group or of the coordinates. Throws Error: invalid_argument (any other type, naming file and
 // dataset; a BLCO container or a model), corrupt, io. Memory: HDF5's chunk caches, as large as the chunks at the end of
-// a batch, up to 256 MiB in total.
-std::unique_ptr<CooSource> open_hdf5_coo(const std::filesystem::path& input);
+// a batch, up to 256 MiB in total. Values as in open_npz.
+std::unique_ptr<CooSource> open_hdf5_coo(const std::filesystem::path& input, std::size_t order = 0);
 
 }  // namespace blco

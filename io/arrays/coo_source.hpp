@@ -79,7 +79,8 @@ class CooSource {
 
   virtual const std::filesystem::path& path() const = 0;
   virtual std::uint64_t entry_count() const = 0;
-  // The parts of the coordinates, which together hold one column per mode, then one part of values, the last.
+  // The parts of the coordinates, which together hold one column per mode, then one part of values, the last; without
+  // values it is absent.
   virtual const std::vector<CooPart>& parts() const = 0;
   // The shape that the file declares, one length per mode; empty if none.
   virtual const std::vector<std::uint64_t>& shape() const = 0;

@@ -172,8 +172,8 @@ struct Cursor {
 
 class Hdf5CooSource final : public CooSource {
  public:
-  Hdf5CooSource(const fs::path& path, const std::string& group) : group_(path, group), path_(path) {
-    CooLayout layout = find_coo_layout(group_);
+  Hdf5CooSource(const fs::path& path, const std::string& group, std::size_t order) : group_(path, group), path_(path) {
+    CooLayout layout = find_coo_layout(group_, order);
     parts_ = std::move(layout.parts);
     shape_ = std::move(layout.shape);
     entry_count_ = layout.entry_count;
@@ -262,9 +262,9 @@ std::pair<fs::path, std::string> split_hdf5_group(const fs::path& input) {
   return {name.substr(0, colon), name.substr(colon + 1)};
 }
 
-std::unique_ptr<CooSource> open_hdf5_coo(const fs::path& input) {
+std::unique_ptr<CooSource> open_hdf5_coo(const fs::path& input, std::size_t order) {
   const auto [path, group] = split_hdf5_group(input);
-  return std::make_unique<Hdf5CooSource>(path, group);
+  return std::make_unique<Hdf5CooSource>(path, group, order);
 }
 
 }  // namespace blco

@@ -136,8 +136,8 @@ class NpzArchive final : public NamedArrays {
 
 class NpzSource final : public CooSource {
  public:
-  explicit NpzSource(const fs::path& path) : archive_(path) {
-    CooLayout layout = find_coo_layout(archive_);
+  NpzSource(const fs::path& path, std::size_t order) : archive_(path) {
+    CooLayout layout = find_coo_layout(archive_, order);
     shape_ = std::move(layout.shape);
     entry_count_ = layout.entry_count;
     for (CooPart& part : layout.parts) add(std::move(part));
@@ -212,6 +212,8 @@ class NpzSource final : public CooSource {
 
 }  // namespace
 
-std::unique_ptr<CooSource> open_npz(const fs::path& path) { return std::make_unique<NpzSource>(path); }
+std::unique_ptr<CooSource> open_npz(const fs::path& path, std::size_t order) {
+  return std::make_unique<NpzSource>(path, order);
+}
 
 }  // namespace blco

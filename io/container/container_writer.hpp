@@ -23,14 +23,10 @@ struct StoredPayload {
   std::uint64_t payload_bytes = 0;
 };
 
-// Decompressing costs time on every read, often more than a disk takes for a few more bytes.
-inline constexpr int default_saving_percent = 10;
-
 // Compresses with zstd at `zstd_level` (0: never), and keeps the result only if it is smaller by at least
 // `saving_percent`; samples of a long payload must promise half of that first. With 0 percent, any saving will do.
 // Byte-shuffles raw f64 payloads beforehand. An empty payload stays empty. Thread-safe, takes no HDF5 lock.
-StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level,
-                            int saving_percent = default_saving_percent);
+StoredPayload store_payload(std::span<const std::byte> payload, int zstd_level, int saving_percent);
 
 // Most memory that store_payload takes for a payload of this size, its result included.
 std::uint64_t store_payload_bytes(std::uint64_t payload_bytes, int zstd_level);

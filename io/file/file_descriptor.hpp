@@ -28,6 +28,8 @@ inline const char* remedy(int number) {
       return "; raise the limit (ulimit -f), or write to another file system";
     case EACCES:
       return "; change its permissions, or run as a user who has them";
+    case EMFILE:
+      return "; raise the limit (ulimit -n)";
     case ENAMETOOLONG:
       return "; shorten it";
     default:

@@ -116,6 +116,9 @@ Hdf5Id open_hdf5_file(const Hdf5Place& place, std::uint64_t* size) {
   const FileDescriptor descriptor = open_readable(place.path, file_bytes);
   if (file_bytes == 0) throw Error(ErrorKind::invalid_argument, place.path.string() + ": the file is empty");
   if (size != nullptr) *size = file_bytes;
+  // HDF5 opens the file again. If that cannot be done, as where too many are open, the system's message is better.
+  std::uint64_t ignored = 0;
+  static_cast<void>(open_readable(place.path, ignored));
   if (H5Fis_hdf5(place.path.c_str()) == 0) {
     throw Error(ErrorKind::invalid_argument,
                 place.path.string() + ": not an HDF5 file; convert text to a container with blco-ingest");

@@ -31,8 +31,10 @@ struct Block : ParsedBlock<CsvBlock> {
   std::vector<std::string> unknown;                 // per mode, the first key that is not known, if only those count
 };
 
-std::string mebibytes(std::uint64_t bytes) {
-  return std::to_string((bytes + (std::uint64_t{1} << 20) - 1) >> 20) + " MiB";
+std::string rounded_up(std::uint64_t bytes) {
+  constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+  if (bytes < mebibyte) return std::to_string((bytes + 1023) >> 10) + " KiB";
+  return std::to_string((bytes + mebibyte - 1) / mebibyte) + " MiB";
 }
 
 class CsvReader final : public BlockReader<Block> {
@@ -259,13 +261,12 @@ class CsvReader final : public BlockReader<Block> {
                             : 1.0;
     const std::uint64_t known = std::min(known_bytes_, bytes);
     const std::uint64_t whole = known + static_cast<std::uint64_t>(static_cast<double>(bytes - known) * left);
-    const std::uint64_t share =
-        std::max<std::uint64_t>(1, options_.memory_bytes / std::max<std::uint64_t>(1, options_.key_bytes));
+    const std::uint64_t budget = options_.budget_for ? options_.budget_for(whole) : whole;
     throw Error(ErrorKind::out_of_memory,
-                "the " + std::to_string(keys) + " keys read so far take " + mebibytes(bytes) +
-                    " of memory, but the budget of " + mebibytes(options_.memory_bytes) + " leaves " +
-                    mebibytes(options_.key_bytes) + " for keys; give at least " +
-                    option_name("memory_bytes", std::to_string((share * whole >> 20) + 1) + "MiB") +
+                "the " + std::to_string(keys) + " keys read so far take " + rounded_up(bytes) +
+                    " of memory, but the budget of " + rounded_up(options_.memory_bytes) + " leaves " +
+                    rounded_up(options_.key_bytes) + " for keys; give at least " +
+                    option_name("memory_bytes", std::to_string((budget >> 20) + 1) + "MiB") +
                     (input_bytes == 0 ? ", perhaps much more" : "") +
                     ", or leave out the column with the most keys, or merge some of its keys" + advice());
   }

@@ -25,7 +25,9 @@ struct CsvOptions {
   std::uint64_t skip_lines = 0;                      // before the header, at the start of every file
   std::size_t block_bytes = std::size_t{256} << 10;  // approximate text per batch
   std::uint64_t key_bytes = ~std::uint64_t{0};       // memory limit of the keys
-  std::uint64_t memory_bytes = 0;            // of the whole job; the message names it if the keys exceed their limit
+  // Of the whole job, and what it has to be for so many bytes of keys; the message names both if they exceed the limit.
+  std::uint64_t memory_bytes = 0;
+  std::function<std::uint64_t(std::uint64_t key_bytes)> budget_for = {};
   std::vector<std::string> mode_names = {};  // empty: as the columns give them
   // False: a key that `known` does not have gets the number of these and is not kept; place_of() and unknown_key() tell
   // of it. Coordinates are final at once then.

@@ -92,7 +92,7 @@ def repacked(folder, container, has_key):
 def check(commands, folder, text):
     """What is wrong with one tensor."""
     container = folder / "t.blco"
-    commands.run("blco-ingest", text, "-o", container, "--chunk-nnz", 65536)
+    commands.run("blco-ingest", text, "-o", container, "--chunk-nnz", 65536, "--compression", "fast")
     expected = coalesce(*read_text(text))
     coordinates, values = read(container)
     order = np.lexsort(coordinates.T[::-1])

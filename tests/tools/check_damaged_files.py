@@ -134,7 +134,7 @@ def make_inputs(bin_folder, folder):
     """Containers without and with a key column, a model, a container for that model, and both with labels."""
     run = runner(bin_folder, folder)
     run("blco-gen", "--shape", "60x50x40", "--nnz", "900", "--chunk-nnz", "300", "--seed", "3", "-o", "three.blco")
-    run("blco-gen", "--shape", "x".join(["20"] * 14), "--nnz", "200", "--counts", "-o", "keys.blco")
+    run("blco-gen", "--shape", "x".join(["20"] * 14), "--nnz", "200", "--counts", "--compression", "fast", "-o", "keys.blco")
     run("blco-cpd", "three.blco", "--rank", "3", "--sweeps", "2", "--threads", "1", "-o", "model.h5")
     rows = [f"user {i % 37},item {i * i % 23},{i % 5 + 1}" for i in range(300)]
     (folder / "table.csv").write_text("\n".join(["user,item,count", *rows]) + "\n", encoding="utf-8")

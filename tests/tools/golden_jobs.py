@@ -167,7 +167,7 @@ def make_jobs(has_data):
     jobs |= {f"words-{name}": f"blco-{name} --help" for name in PROGRAMS}
     table = re.sub(r"\n +", " ", JOBS + REAL_JOBS * has_data).replace("ORDERS", ORDERS)
     jobs |= dict(line.split(None, 1) for line in table.splitlines() if line)
-    for word in ("none", "fast", "small", "zstd:3"):
+    for word in ("none", "auto", "fast", "small", "zstd:3"):
         jobs[f"compression-{word}"] = f"blco-ingest large-text/t.tns --compression {word} -o @/t.blco"
     for word in ("sum", "first", "last", "max", "mean", "count"):
         jobs[f"duplicates-{word}"] = f"blco-ingest inputs/t.tns --duplicates {word} -o @/t.blco"

@@ -80,6 +80,7 @@ TEST(ParseCompression, TakesWordsAndLevelsFrom1To19) {
   EXPECT_EQ(parse_compression("none").first, 0);
   EXPECT_EQ(parse_compression("fast"), parse_compression("zstd:3"));
   EXPECT_EQ(parse_compression("fast"), LevelAndSaving(3, 10));
+  EXPECT_EQ(parse_compression("auto"), LevelAndSaving(3, 45));
   EXPECT_EQ(parse_compression("small").second, 0);
   EXPECT_GT(parse_compression("small").first, 3);
   EXPECT_EQ(parse_compression("zstd:1"), LevelAndSaving(1, 10));
@@ -89,6 +90,15 @@ TEST(ParseCompression, TakesWordsAndLevelsFrom1To19) {
        {"", "zstd", "zstd:", "zstd:0", "zstd:20", "zstd:-1", "zstd:3x", "None", "Fast", "smaller", "gzip:3"}) {
     EXPECT_EQ(kind_of_error([&] { parse_compression(text); }), ErrorKind::invalid_argument) << text;
   }
+}
+
+TEST(Printable, ShowsWhatWouldControlATerminalOrTurnText) {
+  EXPECT_EQ(printable("Café \xe2\x80\xaegpj.exe"), "Café \\u202egpj.exe");
+  EXPECT_EQ(printable("\x1b[31m\n\x7f\xc2\x9b\xd8\x9c"), "\\u001b[31m\\u000a\\u007f\\u009b\\u061c");
+  EXPECT_EQ(printable("a\nb", std::string::npos, /*lines=*/true), "a\nb");
+  EXPECT_EQ(printable("\x80 \xc3"), "\\x80 \\xc3");
+  EXPECT_EQ(printable("äöü", 3), "äöü");
+  EXPECT_EQ(printable("äöüß", 3), "äöü...");
 }
 
 TEST(ParseWhole, TakesTheBoundsAndNothingBeyond) {

@@ -145,11 +145,11 @@ void claim_outputs(CpdArguments& arguments) {
   }
 }
 
-void save_model(const CpdModel& model, const CpdArguments& arguments, const CheckpointReport& last_checkpoint) {
+void save_model(const CpdModel& model, const CpdArguments& arguments, const cli::CheckpointLog& checkpoints) {
   try {
     save(model, arguments.output, &arguments.claims);
   } catch (const Error& error) {
-    if (arguments.cpd.checkpoint.empty() || last_checkpoint.failure) throw;
+    if (arguments.cpd.checkpoint.empty() || !checkpoints.is_last_saved()) throw;
     throw Error(error.kind(),
                 fmt::format("{}; the checkpoint {} holds this model", error.what(), arguments.cpd.checkpoint.string()));
   }
@@ -189,20 +189,14 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
     cli::report_sweep(reporter, report, cpd);
     return !cli::is_interrupted();
   };
-  CheckpointReport last_checkpoint;
-  cpd.on_checkpoint = [&](const CheckpointReport& report) {
-    last_checkpoint = report;
-    cli::report_checkpoint(reporter, report);
-  };
+  cli::CheckpointLog checkpoints;
+  cpd.on_checkpoint = [&](const CheckpointReport& report) { checkpoints.report(reporter, report); };
   cpd.output = arguments.output;
   const CpdModel model = fit_cpd(tensor, arguments.budget, cpd);
-  save_model(model, arguments, last_checkpoint);
+  save_model(model, arguments, checkpoints);
   cli::report_system_ranks(reporter, system_ranks, model.rank);
   cli::report_model(reporter, model, cpd, arguments.output);
-  if (last_checkpoint.failure) {
-    throw Error(ErrorKind::io, fmt::format("the model is whole in {}, but the last checkpoint is not saved: {}",
-                                           arguments.output.string(), last_checkpoint.failure->what()));
-  }
+  checkpoints.check_last(arguments.output);
 }
 
 constexpr const char* about =

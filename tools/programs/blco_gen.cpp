@@ -69,7 +69,8 @@ void generate(const Arguments& arguments, cli::Reporter& reporter) {
 int main(int argc, char** argv) {
   cli::CommandLine line("blco-gen", "Generates a random sparse tensor, for tests and demonstrations.",
                         "  blco-gen --shape 1000x800x600 --nnz 100000 -o small.tns.gz\n"
-                        "  blco-gen --shape 40000x25000x8000x365 --nnz 10000000 --skew 3 --counts -o events.blco");
+                        "  blco-gen --shape 20000x15000x365x24 --nnz 11000000 --skew 4 --counts --chunk-nnz 131072 "
+                        "--memory 24MiB -o events.blco");
   Arguments arguments;
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);

@@ -49,8 +49,8 @@ std::string skipped_text(const IngestReport& report) {
   std::string columns;
   for (const SkippedRowCount& skipped : report.skipped_rows) {
     rows += skipped.rows;
-    columns +=
-        fmt::format("{}{} without '{}'", columns.empty() ? "" : ", ", cli::format_count(skipped.rows), skipped.column);
+    columns += fmt::format("{}{} without '{}'", columns.empty() ? "" : ", ", cli::format_count(skipped.rows),
+                           cli::printable(skipped.column, cli::longest_name));
   }
   return fmt::format("{}: {}", cli::format_count(rows, "row"), columns);
 }
@@ -115,7 +115,8 @@ void print_report(cli::Reporter& reporter, const IngestReport& report, const Ing
   row("shape", cli::format_shape(report.shape));
   const std::vector<std::string>& columns = options.columns.modes;
   for (std::size_t n = 0; n < columns.size(); ++n) {
-    row(n == 0 ? "keys" : "", fmt::format("{} of {}", cli::format_count(report.shape[n]), columns[n]));
+    row(n == 0 ? "keys" : "",
+        fmt::format("{} of {}", cli::format_count(report.shape[n]), cli::printable(columns[n], cli::longest_name)));
   }
   for (std::size_t i = 0; i < report.labels.size(); ++i) {
     row(i == 0 ? "labels" : "", labels_text(report.labels[i], options.mode_names));

@@ -234,7 +234,7 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
     }
     job();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      throw Error(ErrorKind::io, "cannot write to standard output");
+      throw Error(ErrorKind::io, "cannot write to standard output; files that the job writes are whole");
     }
     return exit_ok;
   } catch (...) {
@@ -248,7 +248,8 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
 }
 
 void log_info(const std::string& program, const std::string& message) {
-  static_cast<void>(std::fputs(fmt::format("{}: {}\n", program, message).c_str(), stderr));
+  const std::string text = printable(message, std::string::npos, /*lines=*/true);
+  static_cast<void>(std::fputs(fmt::format("{}: {}\n", program, text).c_str(), stderr));
 }
 
 void write_to_stdout(std::string_view text) {
@@ -258,6 +259,10 @@ void write_to_stdout(std::string_view text) {
 
 void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs,
                   const std::string& option) {
+  std::signal(SIGPIPE, SIG_IGN);
+  if (output == "-") {
+    refuse(fmt::format("{} - would be a file called -, not standard output; name a file, if need be ./-", option));
+  }
   struct stat existing {};
   if (lstat(output.c_str(), &existing) != 0 && errno != ENOENT && errno != ENOTDIR) {
     throw Error(ErrorKind::io, fmt::format("cannot write {}: {}", output.string(), std::strerror(errno)));

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,7 @@ std::vector<std::uint64_t> parse_shape(const std::string& text);
 // Names separated by commas, none empty. A name that starts with a quote ends with its closing quote, as a field of CSV
 // does; blanks around names do not count outside of quotes.
 std::vector<std::string> parse_names(const std::string& text);
-// none, fast (the default of IngestOptions), small, or zstd:N with the level N from 1 to 19: zstd_level and
+// none, auto (the default of IngestOptions), fast, small, or zstd:N with the level N from 1 to 19: zstd_level and
 // zstd_saving_percent of IngestOptions.
 std::pair<int, int> parse_compression(const std::string& text);
 std::uint64_t parse_whole(const std::string& text, std::uint64_t min, std::uint64_t max);
@@ -142,8 +143,9 @@ void log_info(const std::string& program, const std::string& message);
 // Writes to standard output, for results of any size. Throws Error{io}.
 void write_to_stdout(std::string_view text);
 
-// Checks an output before the work: throws Error{invalid_argument} if `output` is one of `inputs`, Error{io} if it is a
-// folder or its folder is not writable. `option` is the option that named it.
+// Checks an output before the work: throws Error{invalid_argument} if `output` is one of `inputs` or "-", Error{io} if
+// it is a folder or its folder is not writable. `option` is the option that named it. From here on the process outlives
+// a reader of its standard output, so that the output is written.
 void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs,
                   const std::string& option = "-o");
 
@@ -154,6 +156,10 @@ std::string format_count(std::uint64_t count, const char* noun);  // "1 chunk", 
 std::string format_shape(std::span<const std::uint64_t> shape);   // "1x2x3", as parse_shape takes it
 // "all modes", "mode 1", "modes 0, 2"; `order` is the number of modes.
 std::string format_modes(std::span<const std::uint64_t> modes, std::size_t order);
+inline constexpr std::size_t longest_name = 60;  // that is shown in full
+// Text of files or names for a terminal: what controls it or turns text round (Unicode's bidirectional controls) as
+// \u202e, bytes that are not UTF-8 as \x80, and what lies beyond `longest` characters as "...". '\n' stays if `lines`.
+std::string printable(std::string_view text, std::size_t longest = std::string_view::npos, bool lines = false);
 // Bits per nonzero, with two decimals.
 std::string format_bits(std::uint64_t bytes, std::uint64_t nnz);
 

@@ -86,6 +86,33 @@ std::string take_quoted_name(const std::string& text, std::size_t& at) {
   refuse(fmt::format("'{}' has a quote that is not closed; close it, and double every quote within a name", text));
 }
 
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t bytes = 0;  // 0: not UTF-8
+};
+
+// Of text that is not empty.
+Character first_character(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t bytes = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+  if (bytes == 0 || bytes > text.size()) return {};
+  Character character{lead & (0x7fu >> bytes), bytes};
+  for (std::size_t i = 1; i < bytes; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xc0) != 0x80) return {};
+    character.code = character.code << 6 | (byte & 0x3f);
+  }
+  return character;
+}
+
+// Controls of terminals, line breaks, and controls of the direction of text (Unicode 15, Bidi_Control).
+bool is_control(std::uint32_t code) {
+  const auto between = [code](std::uint32_t first, std::uint32_t last) { return first <= code && code <= last; };
+  return code < 0x20 || between(0x7f, 0x9f) || code == 0x61c || between(0x200e, 0x200f) || between(0x2028, 0x202e) ||
+         between(0x2066, 0x2069);
+}
+
 }  // namespace
 
 std::uint64_t parse_size(const std::string& text) {
@@ -189,17 +216,39 @@ std::filesystem::path parse_input(const std::string& text) {
 std::pair<int, int> parse_compression(const std::string& text) {
   const IngestOptions usual;
   constexpr int high_level = 12;
-  if (text == "none") return {0, usual.zstd_saving_percent};
-  if (text == "fast") return {usual.zstd_level, usual.zstd_saving_percent};
+  constexpr int usual_saving = 10;
+  if (text == "none") return {0, 0};
+  if (text == "auto") return {usual.zstd_level, usual.zstd_saving_percent};
+  if (text == "fast") return {usual.zstd_level, usual_saving};
   if (text == "small") return {high_level, 0};
   const std::string prefix = "zstd:";
   try {
     if (text.starts_with(prefix)) {
-      return {static_cast<int>(parse_whole(text.substr(prefix.size()), 1, 19)), usual.zstd_saving_percent};
+      return {static_cast<int>(parse_whole(text.substr(prefix.size()), 1, 19)), usual_saving};
     }
   } catch (const Error&) {
   }
-  refuse(fmt::format("'{}' is none of none, fast, small and zstd:N with N from 1 to 19", text));
+  refuse(fmt::format("'{}' is none of none, auto, fast, small and zstd:N with N from 1 to 19", text));
+}
+
+std::string printable(std::string_view text, std::size_t longest, bool lines) {
+  std::string shown;
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < text.size(); ++count) {
+    if (count == longest) return shown + "...";
+    const Character character = first_character(text.substr(at));
+    if (character.bytes == 0) {
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at++]));
+      continue;
+    }
+    if (is_control(character.code) && !(lines && character.code == '\n')) {
+      shown += fmt::format("\\u{:04x}", character.code);
+    } else {
+      shown += text.substr(at, character.bytes);
+    }
+    at += character.bytes;
+  }
+  return shown;
 }
 
 std::string format_bytes(std::uint64_t bytes) {

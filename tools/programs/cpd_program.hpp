@@ -61,8 +61,21 @@ void report_plan(Reporter& reporter, const CpdPlan& plan);
 void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& tensor,
                   const std::filesystem::path& initial, std::uint64_t seed);
 void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOptions& options);
-// Prints a failure, also with --quiet; a checkpoint that was saved is not mentioned.
-void report_checkpoint(Reporter& reporter, const CheckpointReport& report);
+
+// Tells of checkpoints that cannot be saved, also with --quiet: each reason once, and their number when one is saved
+// again.
+class CheckpointLog {
+ public:
+  void report(Reporter& reporter, const CheckpointReport& report);
+  bool is_last_saved() const { return lost_ == 0; }
+  // Throws Error{io} if the last checkpoint is not saved; `output` has the model.
+  void check_last(const std::filesystem::path& output) const;
+
+ private:
+  std::uint64_t lost_ = 0;  // since one was saved
+  std::string failure_;     // the last reason
+};
+
 // Prints one line per mode whose normal equations were rank-deficient, from the ranks per sweep and mode: the lowest
 // rank seen, and in how many sweeps.
 void report_system_ranks(Reporter& reporter, const std::vector<std::vector<int>>& system_ranks, int rank);

@@ -166,11 +166,29 @@ void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOption
                  format_bytes(report.bytes_read));
 }
 
-void report_checkpoint(Reporter& reporter, const CheckpointReport& report) {
-  if (!report.failure) return;
+void CheckpointLog::report(Reporter& reporter, const CheckpointReport& report) {
+  if (!report.failure) {
+    if (lost_ > 0) {
+      reporter.warn(fmt::format("the checkpoint of sweep {} is saved again; {} before it {} not", report.sweep,
+                                format_count(lost_), lost_ == 1 ? "was" : "were"));
+    }
+    lost_ = 0;
+    failure_.clear();
+    return;
+  }
+  ++lost_;
   reporter.event("checkpoint", {{"sweep", report.sweep}, {"failure", report.failure->what()}});
-  reporter.warn(fmt::format("the checkpoint of sweep {} is not saved, and the fit goes on: {}", report.sweep,
-                            report.failure->what()));
+  if (failure_ == report.failure->what()) return;
+  failure_ = report.failure->what();
+  reporter.warn(
+      fmt::format("the checkpoint of sweep {} is not saved, and the fit goes on: {}", report.sweep, failure_));
+}
+
+void CheckpointLog::check_last(const std::filesystem::path& output) const {
+  if (lost_ == 0) return;
+  const std::string which = lost_ == 1 ? "checkpoint is" : fmt::format("{} checkpoints are", format_count(lost_));
+  throw Error(ErrorKind::io,
+              fmt::format("the model is whole in {}, but the last {} not saved: {}", output.string(), which, failure_));
 }
 
 void report_system_ranks(Reporter& reporter, const std::vector<std::vector<int>>& system_ranks, int rank) {
@@ -204,7 +222,7 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
   json[has_fit ? "fit" : "objective"] = has_fit ? model.fit() : model.objective();
   if (model.explained) json["explained"] = *model.explained;
   reporter.event("result", json);
-  if (cancellation) reporter.print("note    {}", describe_cancellation(*cancellation));
+  if (cancellation) reporter.print("note    {}", describe_cancellation(*cancellation, model));
   constexpr double next_to_nothing = 1e-6;  // of the tensor's norm
   if (options.ridge > 0 && std::abs(model.weights[0]) <= next_to_nothing * std::sqrt(model.tensor_sum_of_squares)) {
     reporter.print("note    the model is nearly zero; lower --ridge");

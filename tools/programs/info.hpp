@@ -18,12 +18,12 @@
 
 namespace blco::info {
 
-// "mode 2", or its name in the file.
+// "mode 2", or its name in the file, shortened and printable.
 std::string mode_name(const std::vector<std::string>& names, std::size_t mode);
 
 template <class Value>
 void print_row(const char* name, const Value& value) {
-  fmt::print("{:<12}{}\n", name, value);
+  fmt::print("{:<12}{}\n", name, cli::printable(fmt::format("{}", value)));
 }
 
 // `label_bytes` is the memory of each mode's labels, 0 without; or empty.

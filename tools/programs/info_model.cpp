@@ -53,11 +53,9 @@ std::string wrapped(const std::string& start, const std::vector<std::string>& it
   return text;
 }
 
-// Labels may contain anything: control characters are shown as '?', and a label that would look like two entries is
-// quoted, as in CSV.
-std::string printable(std::string name) {
-  std::ranges::replace_if(
-      name, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
+// Labels may contain anything, at any length. One that would look like two entries is quoted, as in CSV.
+std::string label_text(const std::string& label) {
+  const std::string name = cli::printable(label, cli::longest_name);
   if (name.find_first_of(" ,\"") == std::string::npos) return name;
   std::string quoted = "\"";
   for (const char c : name) quoted.append(c == '"' ? 2 : 1, c);
@@ -75,7 +73,7 @@ void print_component(const ComponentSummary& component, const std::vector<std::s
     std::vector<std::string> entries;
     for (const FactorEntry& entry : column.largest) {
       if (std::abs(entry.value) < small * std::abs(column.largest.front().value)) break;
-      entries.push_back(fmt::format("{} {:.3f}", printable(names.name(n, entry.row)), entry.value));
+      entries.push_back(fmt::format("{} {:.3f}", label_text(names.name(n, entry.row)), entry.value));
     }
     const std::string start = fmt::format("  {}  sparse {:5.1f}%  ", padded(modes[n], widest), 100 * column.sparsity);
     const std::string line = wrapped(start, entries);
@@ -121,7 +119,7 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
   print_row("sparse", fmt::format("share of entries that are 0 or below {:g} of the largest; these are not shown",
                                   options.small));
   if (const std::optional<Cancellation> found = find_cancellation(model)) {
-    print_row("note", cli::describe_cancellation(*found));
+    print_row("note", cli::describe_cancellation(*found, model));
   }
 
   std::vector<std::string> modes;

@@ -205,7 +205,7 @@ void print_tensor(const std::filesystem::path& path, const TensorSummary& summar
 }  // namespace
 
 std::string mode_name(const std::vector<std::string>& names, std::size_t mode) {
-  return mode < names.size() ? names[mode] : fmt::format("mode {}", mode);
+  return mode < names.size() ? cli::printable(names[mode], cli::longest_name) : fmt::format("mode {}", mode);
 }
 
 void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names,
@@ -214,7 +214,7 @@ void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std:
   for (std::size_t n = 0; n < shape.size(); ++n) {
     const bool labelled = n < label_bytes.size() && label_bytes[n] > 0;
     fmt::print(
-        "  mode {:<5}{}{}{}\n", n, cli::format_count(shape[n]), n < names.size() ? fmt::format("  {}", names[n]) : "",
+        "  mode {:<5}{}{}{}\n", n, cli::format_count(shape[n]), n < names.size() ? "  " + mode_name(names, n) : "",
         labelled ? fmt::format("  {} labels, {}", cli::format_count(shape[n]), cli::format_bytes(label_bytes[n])) : "");
   }
 }

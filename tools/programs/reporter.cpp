@@ -2,6 +2,7 @@
 #include "tools/programs/reporter.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -59,6 +61,26 @@ std::string format_progress(const Progress& progress) {
   return text;
 }
 
+// Whether standard error is a terminal that clears a line when told to.
+bool is_terminal() {
+  const char* const kind = std::getenv("TERM");
+  return isatty(STDERR_FILENO) == 1 && kind != nullptr && std::string_view(kind) != "dumb";
+}
+
+// A line that reaches the last column would move on to the next line.
+std::size_t max_line_width() {
+  constexpr std::size_t usual = 80;
+  struct winsize window {};
+  const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+  return (is_known ? window.ws_col : usual) - 1;
+}
+
+// CommandLine::run tells at the end whether a write failed; the job goes on.
+void put_line(const std::string& text) {
+  static_cast<void>(std::fputs((text + '\n').c_str(), stdout));
+  static_cast<void>(std::fflush(stdout));
+}
+
 constexpr std::array caught_signals{SIGINT, SIGTERM, SIGHUP};
 
 // The handler may run on any thread.
@@ -93,11 +115,12 @@ void catch_interrupts(const char* note) {
 
 bool is_interrupted() { return interrupted; }
 
-std::string describe_cancellation(const Cancellation& found) {
+std::string describe_cancellation(const Cancellation& found, const CpdModel& model) {
   return fmt::format(
       "components cancel each other, most of all {} and {} (congruence {:.3f}): the largest has {:.3g} times the norm "
-      "of the tensor, so a component by itself means little; fit again with a smaller rank, or with a ridge (--ridge)",
-      found.first, found.second, found.congruence, found.excess);
+      "of the tensor, so a component by itself means little; fit again with a smaller rank{}",
+      found.first, found.second, found.congruence, found.excess,
+      model.method == "als" ? ", or with a ridge (--ridge)" : "");
 }
 
 Json cancellation_json(const std::optional<Cancellation>& found) {
@@ -114,7 +137,7 @@ Json skipped_json(const std::vector<SkippedRowCount>& skipped) {
 Reporter::Reporter(CommandLine& line, int argc, char** argv)
     : name_(line.name()),
       json_(std::find(argv, argv + argc, std::string_view("--json")) != argv + argc),
-      terminal_(isatty(STDERR_FILENO) == 1) {
+      terminal_(is_terminal()) {
   line.add_flag("--quiet", quiet_, "Print errors only");
   line.add_flag("--json", json_,
                 "Print plan, progress, results and errors as JSON, one object per line (see tools/programs/JSON.md)");
@@ -127,8 +150,7 @@ Reporter::Reporter(CommandLine& line, int argc, char** argv)
 void Reporter::print(const std::string& text) {
   clear_line();
   if (!is_text()) return;
-  fmt::print("{}\n", text);
-  std::fflush(stdout);
+  put_line(printable(text));
 }
 
 void Reporter::note(const std::string& text) {
@@ -147,8 +169,7 @@ void Reporter::event(const char* name, const Json& fields) {
   Json object = {{"event", name}};
   object.update(fields);
   // Names of files and modes may not be valid UTF-8.
-  fmt::print("{}\n", object.dump(-1, ' ', false, Json::error_handler_t::replace));
-  std::fflush(stdout);
+  put_line(object.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void Reporter::set_part(const std::string& words, const Json& fields) {
@@ -172,9 +193,10 @@ ProgressCallback Reporter::progress(const std::string& how) {
 }
 
 void Reporter::show(const Progress& progress) {
+  std::string line = part_words_ + format_progress(progress);
+  line.resize(std::min(line.size(), max_line_width()));
   // One write; the escape code clears the rest of the line.
-  fmt::print(stderr, "\r{}{}\x1b[K", part_words_, format_progress(progress));
-  std::fflush(stderr);
+  static_cast<void>(std::fputs(fmt::format("\r{}\x1b[K", line).c_str(), stderr));
   line_shown_ = true;
 }
 
@@ -197,8 +219,7 @@ void Reporter::show_event(const Progress& progress) {
 
 void Reporter::clear_line() {
   if (!line_shown_) return;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  static_cast<void>(std::fputs("\r\x1b[K", stderr));
   line_shown_ = false;
 }
 

@@ -94,8 +94,8 @@ class Reporter {
 // of the process stays ignored.
 bool is_interrupted();
 
-// One sentence about components that cancel each other, with what to do about it.
-std::string describe_cancellation(const Cancellation& found);
+// One sentence about components of `model` that cancel each other, with what to do about it.
+std::string describe_cancellation(const Cancellation& found, const CpdModel& model);
 // Null if there is none.
 Json cancellation_json(const std::optional<Cancellation>& found);
 

@@ -71,7 +71,7 @@ struct IngestOptions {
                                              // without columns "mode0", "mode1", ...
   Reorder reorder = Reorder::none;           // frequency: smaller container, slower ingest
   int zstd_level = 3;                        // 0 to 19; higher: smaller file, slower ingest; 0: packed, not compressed
-  int zstd_saving_percent = 10;              // a column of a chunk is compressed if that saves so much; 0: anything
+  int zstd_saving_percent = 45;              // a column of a chunk is compressed if that saves so much; 0: anything
   std::uint64_t chunk_nnz = std::uint64_t{1} << 20;  // unit of reads and transfers; larger: fewer of them, more memory
   std::filesystem::path temporary_directory = {};    // for data beyond memory_bytes; empty: the output's folder
   ColumnOptions columns = {};

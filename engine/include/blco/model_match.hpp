@@ -24,7 +24,7 @@ struct ModelMatch {
 // signs. Rows are compared by their labels where a mode has labels in both models, else by their coordinates; a row
 // that one model alone has counts as zero in the other. Takes sum I_n * R * S operations and 8 * R * S bytes for ranks
 // R and S, and an assignment of R^2 * S steps more. Throws Error{invalid_argument} if the models differ in order, or in
-// the length of a mode without labels.
+// the length of a mode without labels, or if the labels of a mode have none in common.
 ModelMatch match_components(const CpdModel& first, const CpdModel& second);
 
 }  // namespace blco

@@ -53,7 +53,8 @@ struct Cancellation {
 
 // Finds cancellation where a component has over 3 times the tensor's norm. Compares those components that are larger
 // than the tensor, at most the 64 largest, so that it takes 64^2 products per row of the factors at most. Returns
-// nothing if there is no cancellation, or the model does not tell the tensor's norm.
+// nothing if no pair has a congruence of -0.05 or below, if the model does not tell the tensor's norm, or if the two
+// norms say nothing of each other: the model has logarithms or odds, or takes cells that are not listed as unknown.
 std::optional<Cancellation> find_cancellation(const CpdModel& model);
 
 }  // namespace blco

@@ -23,7 +23,7 @@ class TensorFile final : public Tensor {
 
 struct SaveOptions {
   int zstd_level = 3;              // as in IngestOptions
-  int zstd_saving_percent = 10;    // likewise
+  int zstd_saving_percent = 45;    // likewise
   std::uint64_t memory_bytes = 0;  // of the whole job; 0: 80% of what is available
   int threads = 0;                 // 0: one per processor; fewer are used if memory_bytes holds no more
 };

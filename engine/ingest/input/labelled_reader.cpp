@@ -40,7 +40,7 @@ std::string count_of_labels(std::uint64_t count) { return std::to_string(count) 
 
 }  // namespace
 
-LabelledReader::LabelledReader(CoordinateReader& reader, const IngestOptions& options) : reader_(&reader) {
+LabelledReader::LabelledReader(CoordinateReader& reader, const IngestOptions& options, int threads) : reader_(&reader) {
   for (const LabelSource& source : options.label_files) {
     const std::size_t number = find_mode(source.mode, options.mode_names);
     const std::string name =
@@ -52,11 +52,11 @@ LabelledReader::LabelledReader(CoordinateReader& reader, const IngestOptions& op
   }
   std::ranges::sort(modes_, {}, &Mode::number);
   if (!options.shape.empty()) check_order(options.shape.size());
-  read_files(options);
+  read_files(options, threads);
   if (!options.shape.empty()) check_declared(options.shape, option_name("shape"));
 }
 
-void LabelledReader::read_files(const IngestOptions& options) {
+void LabelledReader::read_files(const IngestOptions& options, int threads) {
   const std::uint64_t budget = host_budget(options.memory_bytes);
   const std::uint64_t max_bytes = max_key_bytes(budget);
   for (Mode& mode : modes_) {
@@ -67,11 +67,18 @@ void LabelledReader::read_files(const IngestOptions& options) {
   }
   release_freed_memory();
   if (label_bytes_ <= max_bytes) return;
+  // An entry is two bytes at least, and gzip makes up to 1032 of one.
+  constexpr std::uint64_t most_entries_of_byte = 516;
+  const InputSize size = reader_->size();
+  const IngestSizes sizes{.threads = threads,
+                          .chunk_nnz = options.chunk_nnz,
+                          .zstd_level = options.zstd_level,
+                          .expected_entries = size.entries > 0 ? size.entries : most_entries_of_byte * size.bytes};
   throw Error(
       ErrorKind::out_of_memory,
       "the labels take " + format_bytes(label_bytes_) + " of memory, but the budget of " + format_bytes(budget) +
           " leaves " + format_bytes(max_bytes) + " for labels; give at least " +
-          option_name("memory_bytes", as_budget(budget / std::max<std::uint64_t>(1, max_bytes) * label_bytes_)) +
+          option_name("memory_bytes", as_budget(budget_with_keys(sizes, label_bytes_, reader_->memory_bytes()))) +
           ", or leave out the longest of the files");
 }
 

@@ -17,8 +17,8 @@ class LabelledReader final : public CoordinateReader {
  public:
   // Reads the files. `reader` must outlive this. Throws Error: as read_label_file does; invalid_argument for a mode
   // that is not there or has two files, and for labels that are not those of options.shape; out_of_memory naming a
-  // budget that suffices.
-  LabelledReader(CoordinateReader& reader, const IngestOptions& options);
+  // budget that suffices to sort on so many threads too.
+  LabelledReader(CoordinateReader& reader, const IngestOptions& options, int threads);
 
   // Throws Error{invalid_argument} also if the order lacks a mode that has labels.
   bool next(CoordinateBatch& batch) override;
@@ -47,7 +47,7 @@ class LabelledReader final : public CoordinateReader {
     Labels labels;
   };
 
-  void read_files(const IngestOptions& options);
+  void read_files(const IngestOptions& options, int threads);
   void check_order(std::size_t order) const;
   void check_declared(const std::vector<std::uint64_t>& shape, const std::string& by) const;
 

@@ -144,6 +144,13 @@ std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inpu
   CsvOptions csv = csv_options(options);
   csv.block_bytes = plan_block_bytes(csv.memory_bytes, csv.block_bytes, csv_reader_bytes(1, executor.width()));
   csv.key_bytes = max_key_bytes(csv.memory_bytes);
+  const IngestSizes sizes{.threads = executor.width(),
+                          .order = static_cast<int>(csv.columns.modes.size()),
+                          .chunk_nnz = options.chunk_nnz,
+                          .zstd_level = options.zstd_level};
+  csv.budget_for = [sizes, reader = csv_reader_bytes(csv.block_bytes, executor.width())](std::uint64_t key_bytes) {
+    return budget_with_keys(sizes, key_bytes, reader);
+  };
   csv.mode_names = options.mode_names;
   csv.known = known_labels(options.columns, csv.key_bytes);
   return open_csv(inputs, csv, executor);
@@ -270,11 +277,13 @@ std::unique_ptr<CoordinateReader> open_entries(const fs::path& input, const Inge
                     : open_known_text(input, options, known, executor);
   }
   refuse_text_options(input.string(), options);
-  if (known.without_values)
-    refuse(input.string() + " holds arrays, which have values; leave out " + option_name("without_values"));
+  const std::size_t order = known.mode_names.size();
   std::vector<std::unique_ptr<CooSource>> sources;
-  sources.push_back(kind == InputKind::npz ? open_npz(input) : open_hdf5_coo(input));
-  return make_coo_reader(std::move(sources), max_reader_bytes(host_budget(options.memory_bytes)), executor);
+  sources.push_back(kind == InputKind::npz ? open_npz(input, order) : open_hdf5_coo(input, order));
+  auto reader = make_coo_reader(std::move(sources), max_reader_bytes(host_budget(options.memory_bytes)), executor);
+  if (known.without_values && reader->has_values())
+    refuse(input.string() + " holds arrays with values; leave out " + option_name("without_values"));
+  return reader;
 }
 
 std::uint64_t max_known_key_bytes(std::span<const LabelSizes> labels) {

@@ -18,6 +18,7 @@
 #include "engine/stream/streamer.hpp"
 #include "kernels/host/sorted_tiles.hpp"
 #include "tests/bench/machine/device_peaks.hpp"
+#include "tests/bench/machine/machine_peaks.hpp"
 #include "tests/bench/measure/stopwatch.hpp"
 
 namespace blco {
@@ -26,24 +27,8 @@ namespace {
 constexpr std::uint64_t copy_bytes = std::uint64_t{256} << 20;
 constexpr int copy_repeats = 5;
 
-// Two such buffers fit into an L2 cache.
-constexpr std::uint64_t cached_copy_bytes = std::uint64_t{192} << 10;
-
-// Bytes read and written per second by copies within each thread's L2 cache.
-double measure_cache_copy(ThreadPool& pool) {
-  constexpr int rounds = 2000;
-  const auto parts = static_cast<std::size_t>(pool.width());
-  std::vector<double> seconds(parts);
-  pool.run(parts, [&](std::size_t part) {
-    std::vector<std::byte> from(cached_copy_bytes, std::byte{1});
-    std::vector<std::byte> to(cached_copy_bytes);
-    const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < rounds; ++i)
-      std::memcpy(i % 2 == 0 ? to.data() : from.data(), i % 2 == 0 ? from.data() : to.data(), cached_copy_bytes);
-    seconds[part] = seconds_since(begin);
-  });
-  return 2.0 * rounds * static_cast<double>(cached_copy_bytes * parts) / median(seconds);
-}
+// Within a core's first cache, where rows that occur again soon are loaded from.
+constexpr std::uint64_t cached_bytes = std::uint64_t{16} << 10;
 
 // Bytes read and written per second by a copy on all threads.
 double measure_host_copy(ThreadPool& pool) {
@@ -153,7 +138,7 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
   } else {
     report.cache_size = host_cache_bytes();
     report.memory_bytes_per_second = measure_host_copy(job.pool());
-    report.cache_bytes_per_second = measure_cache_copy(job.pool());
+    report.cache_bytes_per_second = measure_loads(job.pool(), cached_bytes, {});
   }
   OriginalRows rows(tensor.chunks(), job.backend(), options.rank, job.device() != nullptr);
   load_initial_factors(tensor.summary(), options, nullptr, rows);

@@ -55,7 +55,7 @@ struct BenchmarkReport {
   CpdPlan plan;
   double link_bytes_per_second = 0;    // a large copy from pinned memory; 0 on the CPU
   double memory_bytes_per_second = 0;  // a large copy, bytes read plus bytes written
-  double cache_bytes_per_second = 0;   // CPU: copies within each thread's L2 cache; GPU: reads within the L2 cache
+  double cache_bytes_per_second = 0;   // CPU: loads within each thread's first cache; GPU: reads within the L2 cache
   double additions_per_second =
       0;                         // atomic additions within the L2 cache, in the precision of the output; 0 on the CPU
   int multiprocessors = 0;       // as the GPU reports; 0 on the CPU

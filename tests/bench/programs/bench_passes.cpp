@@ -15,7 +15,8 @@ void print_speeds(const BenchmarkReport& report) {
   fmt::print(", {} thread{}; memory copies {:.1f} GB/s", report.plan.threads, report.plan.threads == 1 ? "" : "s",
              report.memory_bytes_per_second / 1e9);
   if (report.link_bytes_per_second > 0) fmt::print(", link {:.1f} GB/s", report.link_bytes_per_second / 1e9);
-  fmt::print(", within the cache {:.1f} GB/s", report.cache_bytes_per_second / 1e9);
+  fmt::print(", {} {:.1f} GB/s", report.multiprocessors > 0 ? "within the cache" : "loads within the first cache",
+             report.cache_bytes_per_second / 1e9);
   if (report.additions_per_second > 0) fmt::print(", atomic additions {:.1f} G/s", report.additions_per_second / 1e9);
   fmt::print("\n");
 }
@@ -46,8 +47,8 @@ void print_passes(std::span<const Run> runs) {
   const BenchmarkReport& first = runs.front().report;
   print_speeds(first);
   fmt::print("\n{:<9} {:<12} {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8}  {}\n", "chunks",
-             "resolution", "mode", "ms", "M nnz/s", "disk MB", "link MB", "memory MB", "of link", "of mem",
-             "of cache", "of adds", "bound");
+             "resolution", "mode", "ms", "M nnz/s", "disk MB", "link MB", "memory MB", "of link", "of mem", "of cache",
+             "of adds", "bound");
   for (const Run& run : runs) {
     for (const PassMeasurement& pass : run.report.passes) print_row(run, std::to_string(pass.mode), pass);
     fmt::print("{:<9} {:<12} {:>4} {:>10} {:>10.1f}\n", run.place, run.conflict_resolution, "mean", "",

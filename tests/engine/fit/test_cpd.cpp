@@ -283,7 +283,7 @@ TEST_F(Cpd, RefusesOptionsThatMakeNoSense) {
     expect_refused(*tensor_, {.rank = 4, .device = Device::cuda}, found.kind, "no GPU: " + found.reason);
   expect_refused(*tensor_, {.rank = 4, .initial = &of_other_rank}, ErrorKind::invalid_argument, "rank 3");
   expect_refused(*tensor_, {.rank = 4, .initial = &of_other_shape}, ErrorKind::invalid_argument,
-                 "but the tensor has the shape");
+                 "of the initial model has 501");
   expect_refused(*tensor_, {.rank = 4, .initial = &broken}, ErrorKind::invalid_argument, "factor 1");
 }
 

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <blco/ingest.hpp>
+#include <cmath>
+#include <random>
 
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
@@ -126,6 +129,30 @@ TEST(Ingest, CompressionChangesTheSizeAlone) {
 
   EXPECT_LE(sizes[1], sizes[0]);
   EXPECT_LT(sizes[2], sizes[1]);
+}
+
+// Small counts, of which zstd saves a quarter, and reals of one size, whose leading bytes are equal.
+TEST(Ingest, CompressesByItselfOnlyWhatShrinksToLittleMoreThanHalf) {
+  const TemporaryFolder folder;
+  auto tensor = random_coordinates({.shape = {50, 60, 7000}, .nnz = 30000, .seed = 8});
+  const auto sizes_of = [&](auto value_of) {
+    std::mt19937_64 random(5);
+    for (double& value : tensor.values) value = value_of(random);
+    const auto text = folder.write("in.tns", as_text(tensor));
+    const auto file_bytes = [&](const IngestOptions& options) {
+      return ingest_files({text}, folder / "out.blco", options).value.stored;
+    };
+    return std::array{file_bytes({.zstd_level = 0}), file_bytes({}), file_bytes({.zstd_saving_percent = 10})};
+  };
+
+  const auto counts =
+      sizes_of([](auto& random) { return random() % 5 == 0 ? 1.0 + static_cast<double>(random() % 3) : 1.0; });
+  const auto reals =
+      sizes_of([](auto& random) { return 1.0 + std::ldexp(static_cast<double>(random() % 1000000), -45); });
+
+  EXPECT_LT(counts[2], counts[0]);
+  EXPECT_EQ(counts[1], counts[0]);
+  EXPECT_LT(reals[1], reals[0] * 55 / 100);
 }
 
 void expect_refused(const TemporaryFolder& folder, const std::string& text, const IngestOptions& options,

@@ -50,6 +50,29 @@ TEST(Cancellation, IsOfLargeComponentsOnlyAndOfAPairThatPointsApart) {
   EXPECT_FALSE(find_cancellation(planted_model({7, 7, -7}, 2.0)));
 }
 
+TEST(Cancellation, IsNotAPairThatIsAtRightAnglesButForNoise) {
+  CpdModel model = planted_model({7, 7, 1.9}, 2.0);
+  model.factors[0][1] = -0.01;
+  model.factors[1][1] = 0.1;
+
+  EXPECT_FALSE(find_cancellation(model));
+}
+
+// There the norm of the model is that of logarithms, or of cells that the tensor does not have.
+TEST(Cancellation, IsNotSaidOfModelsOfAnotherScale) {
+  CpdModel model = planted_model({6.5, 5, 4}, 2.0);
+  model.method = "gcp";
+  ASSERT_TRUE(find_cancellation(model));
+
+  for (const LossKind kind : {LossKind::bernoulli_logit, LossKind::poisson_log, LossKind::bernoulli_odds}) {
+    model.loss = {kind, 0};
+    EXPECT_FALSE(find_cancellation(model)) << to_string(model.loss);
+  }
+  model.loss = {};
+  model.method = "complete";
+  EXPECT_FALSE(find_cancellation(model));
+}
+
 TEST(Cancellation, CountsTheLengthsOfColumnsThatAreNotNormal) {
   CpdModel model = planted_model({1, 1, 1}, 2.0);
   for (double& number : model.factors[0]) number *= 10;

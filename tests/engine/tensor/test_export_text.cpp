@@ -179,8 +179,8 @@ TEST(ExportText, RefusesCoordinatesOutsideTheShape) {
   const ContainerInfo info{{3, 5}, {"a", "b"}, 2, 10, 2.0};
   StoredChunk chunk;
   // Five bits: the last line is (3, 7).
-  chunk.columns[0] = store_payload(encode_line_column(std::vector<std::uint64_t>{0, 31}), 0);
-  chunk.columns[2] = store_payload(encode_values(std::vector<double>{1, 1}), 0);
+  chunk.columns[0] = store_payload(encode_line_column(std::vector<std::uint64_t>{0, 31}), 0, 0);
+  chunk.columns[2] = store_payload(encode_values(std::vector<double>{1, 1}), 0, 0);
   chunk.lower = {0, 0};
   chunk.upper = {2, 4};
   ContainerWriter writer(folder / "a.blco", info);

@@ -102,11 +102,11 @@ inline StoredChunk store_chunk(const StoredTensor& tensor, std::uint64_t chunk) 
   const Columns& columns = tensor.columns;
   const int level = tensor.spec.zstd_level;
   StoredChunk stored;
-  stored.columns[0] = store_payload(encode_line_column(std::span(columns.low).subspan(first, count)), level);
+  stored.columns[0] = store_payload(encode_line_column(std::span(columns.low).subspan(first, count)), level, 10);
   if (!columns.key.empty()) {
-    stored.columns[1] = store_payload(encode_line_column(std::span(columns.key).subspan(first, count)), level);
+    stored.columns[1] = store_payload(encode_line_column(std::span(columns.key).subspan(first, count)), level, 10);
   }
-  stored.columns[2] = store_payload(encode_values(std::span(columns.value).subspan(first, count)), level);
+  stored.columns[2] = store_payload(encode_values(std::span(columns.value).subspan(first, count)), level, 10);
   stored.lower = stored.upper = tensor.coordinates[first];
   for (std::size_t i = first; i < first + count; ++i) {
     for (std::size_t n = 0; n < stored.lower.size(); ++n) {

@@ -253,11 +253,11 @@ TEST(StorePayload, KeepsCompressionOnlyWhereItPays) {
   std::vector<double> near(5000);
   for (double& value : near) value = 1.0 + std::ldexp(static_cast<double>(random() % 1000000), -45);
 
-  const auto packed = store_payload(encode_line_column(regular), 3);
-  const auto noise = store_payload(encode_values(random_values), 3);
-  const auto shuffled = store_payload(encode_values(near), 3);
-  const auto plain = store_payload(encode_values(near), 0);
-  const auto ones = store_payload(encode_values(std::vector<double>(100, 1.0)), 3);
+  const auto packed = store_payload(encode_line_column(regular), 3, 10);
+  const auto noise = store_payload(encode_values(random_values), 3, 10);
+  const auto shuffled = store_payload(encode_values(near), 3, 10);
+  const auto plain = store_payload(encode_values(near), 0, 10);
+  const auto ones = store_payload(encode_values(std::vector<double>(100, 1.0)), 3, 10);
 
   EXPECT_EQ(packed.filter_mask, 0u);
   EXPECT_LT(packed.bytes.size(), packed.payload_bytes);
@@ -279,8 +279,8 @@ TEST(StorePayload, TriesALongPayloadByItsPieces) {
   for (std::size_t i = 0; i < repeated.size(); ++i) repeated[i] = noise[i % 500];
   ASSERT_GT(encode_line_column(noise).size(), 1u << 20);
 
-  EXPECT_EQ(store_payload(encode_line_column(noise), 3).filter_mask, 2u);
-  const StoredPayload packed = store_payload(encode_line_column(repeated), 3);
+  EXPECT_EQ(store_payload(encode_line_column(noise), 3, 10).filter_mask, 2u);
+  const StoredPayload packed = store_payload(encode_line_column(repeated), 3, 10);
   EXPECT_EQ(packed.filter_mask, 0u);
   EXPECT_LT(packed.bytes.size(), packed.payload_bytes / 10);
 }
@@ -293,7 +293,7 @@ TEST(StorePayload, KeepsAnySavingWhereItIsAskedTo) {
   for (std::size_t i = 100000; i < 106000; ++i) with_repeats[i] = noise[i % 500];
   const std::vector<std::byte> payload = encode_line_column(with_repeats);
 
-  const StoredPayload fast = store_payload(payload, 3);
+  const StoredPayload fast = store_payload(payload, 3, 10);
   const StoredPayload small = store_payload(payload, 3, 0);
 
   EXPECT_EQ(fast.filter_mask, 2u);
@@ -305,8 +305,8 @@ TEST(StorePayload, KeepsAnySavingWhereItIsAskedTo) {
 TEST(StorePayload, RefusesLevelsThatZstdDoesNotKnow) {
   const std::vector<std::byte> payload = encode_line_column(std::vector<std::uint64_t>(10, 1));
 
-  expect_error(ErrorKind::invalid_argument, "zstd level 23", [&] { store_payload(payload, 23); });
-  expect_error(ErrorKind::invalid_argument, "zstd level -1", [&] { store_payload(payload, -1); });
+  expect_error(ErrorKind::invalid_argument, "zstd level 23", [&] { store_payload(payload, 23, 10); });
+  expect_error(ErrorKind::invalid_argument, "zstd level -1", [&] { store_payload(payload, -1, 10); });
 }
 
 // Payloads of more than one transfer, and small ones; on a file system that knows no such reads, an ordinary read.

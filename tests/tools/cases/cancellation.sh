@@ -10,4 +10,7 @@ blco-info model.h5 --json | grep -o '"cancellation":[^}]*}' | short
 fit --rank 1 | grep ^note
 fit --rank 1 --json | tail -n 1 | grep -o '"cancellation".*'
 blco-info model.h5 --json | grep -o '"cancellation":null'
+# A ridge belongs to least squares, and logarithms of odds are not to be compared with the entries.
+fit --rank 2 --method gcp | grep ^note | short
+fit --rank 2 --method gcp --loss bernoulli-logit | grep ^note
 list_folder
