@@ -69,9 +69,15 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
 void GcpLbfgs::start(std::span<const double> weights) {
   Gcp::check_signs(context_, weights);
   std::vector<double> scaled(weights.begin(), weights.end());
-  if (weights.empty() && is_poisson()) scaled = start_by_apr();
+  if (weights.empty() && needs_apr()) scaled = start_by_apr();
   for (double& weight : scaled) weight *= model_scale_;
   scale_initial_factors(context_, loss_of(context_.options), scaled);
+}
+
+// A sweep has evaluations enough to find the end of few numbers from anywhere.
+bool GcpLbfgs::needs_apr() const {
+  return is_poisson() &&
+         scales_.size() > static_cast<std::size_t>(std::get<GcpMethod>(context_.options.method).evaluations);
 }
 
 // Returns the weights of its model.
@@ -88,7 +94,6 @@ std::vector<double> GcpLbfgs::start_by_apr() {
 // A step along poisson's gradient in these scales is the multiplicative update of apr, a * phi = a - (a / h) * slope,
 // where h is the product of the other modes' column sums. A number of zero takes steps as if it were small.
 void GcpLbfgs::find_scales() {
-  if (!is_poisson()) return;
   constexpr double small = 1e-2;  // of its column's mean
   const auto rank = static_cast<std::size_t>(context_.options.rank);
   const std::span<const double> x = minimizer_.x();
@@ -112,7 +117,8 @@ void GcpLbfgs::find_scales() {
 void GcpLbfgs::run_step(SweepReport& report) {
   const std::span<double> x = minimizer_.x();
   store_all_factors(context_.backend, shape(), x);
-  find_scales();
+  // A given model's first sweep goes straight to the minimum next to it: the scales can lead elsewhere.
+  if (needs_apr() && (context_.options.initial == nullptr || report.sweep > 1)) find_scales();
   std::ranges::transform(x, scales_, x.begin(), std::divides());
   const int evaluations = std::get<GcpMethod>(context_.options.method).evaluations;
   const LbfgsB::Result result = minimizer_.minimize(
