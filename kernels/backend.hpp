@@ -1,6 +1,6 @@
 // The engine's only view of a device: factors, passes over chunks that fill outputs, and row updates.
 //
-// Implementations: reference_backend.hpp (serial, the oracle), host_backend.hpp, cuda_backend.hpp.
+// device_kind.hpp makes them; the serial reference_backend.hpp is the oracle of their tests.
 #pragma once
 
 #include <cstddef>
@@ -171,6 +171,11 @@ struct BackendConfig {
   bool loss_passes = false;         // count the memory that loss passes need beside the outputs
   bool all_outputs = false;         // room for the outputs of all modes at once, for loss passes; implies the former
   ModeSet dual_modes = 0;           // modes that update_rows solves by ADMM
+  // Of a GPU: device buffers, each with its stream, at least as many as staging buffers; the bytes of each, enough for
+  // any chunk that crosses the link; room for the chunks that stay.
+  int slots = 2;
+  std::uint64_t slot_bytes = 0;
+  std::uint64_t resident_bytes = 0;
   // Ends the host backend's long steps on matrices of thousands of columns (update_rows, gram) by Error{cancelled}.
   StopPoll stop = {};
   TraceSink* trace = nullptr;  // receives the times of kernels and, on a device, of copies

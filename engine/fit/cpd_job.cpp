@@ -10,7 +10,6 @@
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/stream/pass_estimate.hpp"
 #include "io/container/chunk_source.hpp"
-#include "kernels/host/host_backend.hpp"
 
 namespace blco {
 namespace {
@@ -86,8 +85,7 @@ CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOption
   request_.slot_bytes = request.slot_bytes;
   request_.want_previous = request.want_previous;
   choose_device(budget, options, request);
-  request_.caller_bytes =
-      request.caller_bytes + (request_.device ? request.model_bytes : 0) + tensor.chunks().held_bytes();
+  request_.caller_bytes = request.caller_bytes + (gpu_ ? request.model_bytes : 0) + tensor.chunks().held_bytes();
   plan_ = make_plan(sizes_, request_);
   if (!options.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(options.trace);
   request_.backend.trace = trace_.get();
@@ -114,38 +112,22 @@ void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options
     }
     return;
   }
-  DeviceRequest device;
-  device.limits = *found.limits;
-  device.budget_bytes = budget.device_bytes != 0 ? budget.device_bytes : found.limits->free_bytes / 10 * 9;
-  device.conflict_resolution = options.conflict_resolution;
-  device.slots = options.slots;
-  device.variant = request.variant;
-  device.blocks_per_multiprocessor = request.blocks_per_multiprocessor;
-  request_.device = device;
+  gpu_ = gpu_kind({*found.limits, options.conflict_resolution, request.variant, request.blocks_per_multiprocessor});
+  request_.kind = gpu_.get();
+  request_.device_budget_bytes = budget.device_bytes != 0 ? budget.device_bytes : found.limits->free_bytes / 10 * 9;
+  request_.slots = options.slots;
 }
 
-std::unique_ptr<Backend> CpdJob::make_device_backend() const {
+void CpdJob::make_backend() {
   try {
-    return make_cuda_backend(cuda_config(request_, plan_));
+    backend_ = request_.kind->make(backend_config(request_, plan_), side_jobs_);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::out_of_memory) throw;
+    if (!gpu_ || error.kind() != ErrorKind::out_of_memory) throw;
     throw Error(ErrorKind::out_of_memory,
                 std::string(error.what()) + ": the plan requires " + format_bytes(plan_.device_planned_bytes) +
                     " of device memory, but less is free; lower " + option_name("device_bytes") + ", but not below " +
                     as_budget(plan_.device_minimum_bytes));
   }
-}
-
-void CpdJob::make_backend() {
-  if (request_.device) {
-    backend_ = make_device_backend();
-    return;
-  }
-  BackendConfig config = request_.backend;
-  config.private_bytes = plan_.private_bytes;
-  config.sorted_bytes = plan_.sorted_bytes;
-  config.keep_previous = plan_.keep_previous;
-  backend_ = make_host_backend(config, side_jobs_);
 }
 
 Backend& CpdJob::backend() {
@@ -165,7 +147,7 @@ bool CpdJob::is_cache_of_use() const {
 std::unique_ptr<Streamer> CpdJob::make_streamer(ProgressMeter* meter) {
   if (is_cache_of_use()) plan_.direct_bytes = 0;
   // A GPU leaves the CPU's threads free to read; otherwise those that compute also read.
-  SideJobs* const jobs = request_.device ? nullptr : &side_jobs_;
+  SideJobs* const jobs = gpu_ ? nullptr : &side_jobs_;
   auto streamer = std::make_unique<Streamer>(tensor_->chunks(), plan_, backend(), jobs, trace_.get(), meter);
   plan_ = streamer->plan();
   return streamer;
@@ -205,7 +187,7 @@ std::vector<PassLoad> CpdJob::loads() const {
 
 CpdPlan CpdJob::describe() const {
   CpdPlan plan;
-  plan.device = backend_ ? backend_->name() : request_.device ? request_.device->limits.name : "host";
+  plan.device = backend_ ? backend_->name() : gpu_ ? gpu_->gpu()->name : "host";
   plan.device_note = device_note_;
   plan.memory_note = budget_note(request_.budget_bytes);
   if (plan_.demoted_chunks > 0) {
@@ -227,7 +209,7 @@ CpdPlan CpdJob::describe() const {
   plan.minimum_bytes = plan_.minimum_bytes;
   plan.disk_bytes_per_pass = plan_.disk_bytes_per_pass;
   plan.stops_within_sweep = plan_.keep_previous;
-  plan.device_budget_bytes = request_.device ? request_.device->budget_bytes : 0;
+  plan.device_budget_bytes = request_.device_budget_bytes;
   plan.device_planned_bytes = plan_.device_planned_bytes;
   plan.device_minimum_bytes = plan_.device_minimum_bytes;
   plan.resident_bytes = plan_.resident_bytes;

@@ -30,7 +30,7 @@ struct JobRequest {
   ModeSet dual_modes = 0;          // as in BackendConfig
   const DeclaredGpu* declared = nullptr;  // plan for this GPU only
   KernelVariant variant = KernelVariant::usual;
-  int blocks_per_multiprocessor = 0;  // as in CudaConfig
+  int blocks_per_multiprocessor = 0;  // as in GpuChoice
   TierShares shares = {};             // as in PlanRequest
   StopPoll stop = {};                 // as in BackendConfig
 };
@@ -56,11 +56,10 @@ class CpdJob {
   // The work of each mode's pass, once the resident chunks are in place.
   std::vector<PassLoad> loads() const;
   // Null if the CPU computes.
-  const DeviceLimits* device() const { return request_.device ? &request_.device->limits : nullptr; }
+  const DeviceLimits* device() const { return request_.kind->gpu(); }
   ThreadPool& pool() { return pool_; }
 
  private:
-  std::unique_ptr<Backend> make_device_backend() const;
   bool is_cache_of_use() const;
   void choose_device(const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request);
 
@@ -68,6 +67,7 @@ class CpdJob {
   ThreadPool pool_;
   SideJobs side_jobs_;
   std::unique_ptr<ChromeTrace> trace_;
+  std::unique_ptr<DeviceKind> gpu_;  // null: the CPU computes
   PlanRequest request_;
   std::string device_note_;
   const DeclaredGpu* declared_;

@@ -10,8 +10,6 @@
 #include "engine/common/memory.hpp"
 #include "io/file/file_descriptor.hpp"
 #include "kernels/aligned_buffer.hpp"
-#include "kernels/host/host_backend.hpp"
-#include "kernels/host/sorted_tiles.hpp"
 
 namespace blco {
 namespace {
@@ -32,9 +30,6 @@ constexpr int max_useful_readers = 62;
 // R x R matrices alive at once in a row update: the system, its checked copy, its factorisation, both forms of the
 // solver, and if singular the eigenvectors and a product.
 constexpr std::uint64_t solver_matrices = 8;
-
-// Pinned staging of dense transfers, and a row update's numbers on the host.
-constexpr std::uint64_t device_staging_bytes = std::uint64_t{2} << 20;
 
 // Copies of the output in device memory are a multiple of this, the granularity of cudaMalloc.
 constexpr std::uint64_t device_granule = 512;
@@ -64,14 +59,18 @@ std::uint64_t keep_evenly(const TensorSizes& tensor, Tier tier, std::uint64_t ro
 }
 
 std::uint64_t buffer_of(const ChunkSizes& chunk) { return chunk.buffer_bytes; }
-std::uint64_t device_bytes_of(const ChunkSizes& chunk) { return cuda_chunk_bytes(chunk.payload_bytes); }
 
-std::uint64_t decode_ahead(const TensorSizes& tensor, const TensorLayout& layout, std::uint64_t room,
+// Of a chunk that stays with the kernels.
+std::uint64_t kept_bytes(const PlanRequest& request, const ChunkSizes& chunk) {
+  return request.kind->chunk_bytes(request.backend, chunk.nnz, chunk.payload_bytes);
+}
+
+std::uint64_t decode_ahead(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room,
                            std::vector<Tier>& tiers) {
   std::uint64_t used = 0;
   for (std::size_t chunk = 0; chunk < tiers.size(); ++chunk) {
     const std::uint64_t packed = tensor.chunks[chunk].buffer_bytes;
-    const std::uint64_t decoded = host_decoded_bytes(layout, tensor.chunks[chunk].nnz);
+    const std::uint64_t decoded = kept_bytes(request, tensor.chunks[chunk]);
     const std::uint64_t more = decoded - std::min(decoded, packed);
     if (used + more > room) break;
     used += more;
@@ -90,13 +89,15 @@ std::uint64_t sort_ahead(const TensorSizes& tensor, const PlanRequest& request, 
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
     if (plan.tiers[chunk] == Tier::decoded) nnzs.push_back(tensor.chunks[chunk].nnz);
   }
-  return nnzs.empty() ? 0 : std::min(room, host_sorted_bytes(request.backend, nnzs, request.threads));
+  return nnzs.empty() ? 0 : std::min(room, request.kind->arranged_bytes(request.backend, nnzs, request.threads));
 }
+
+bool has_link(const PlanRequest& request) { return request.kind->gpu() != nullptr; }
 
 std::uint64_t host_bytes(const PlanRequest& request, std::uint64_t private_bytes) {
   BackendConfig config = request.backend;
   config.private_bytes = private_bytes;
-  return host_backend_bytes(config, request.threads);
+  return request.kind->footprint(config, request.threads).host_bytes;
 }
 
 // Of the outputs that are there at once.
@@ -106,7 +107,7 @@ std::uint64_t output_rows(const BackendConfig& backend) {
 }
 
 std::uint64_t useful_private_bytes(const PlanRequest& request) {
-  return request.deterministic ? 0 : host_backend_useful_private_bytes(request.backend, request.threads);
+  return request.deterministic ? 0 : request.kind->useful_private_bytes(request.backend, request.threads);
 }
 
 // With whole copies of the output, a backend makes no RowExchange, which may need more memory than the copies.
@@ -118,10 +119,7 @@ std::uint64_t min_private_bytes(const PlanRequest& request) {
 // Host memory that every plan needs.
 std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request) {
   const auto rank = static_cast<std::uint64_t>(request.backend.rank);
-  // With a device: Gram matrices, and what a row update sends and receives.
-  const std::uint64_t matrices = static_cast<std::uint64_t>(request.backend.layout.order()) + 2;
-  const std::uint64_t backend = request.device ? device_staging_bytes + matrices * rank * rank * sizeof(double)
-                                               : host_bytes(request, min_private_bytes(request));
+  const std::uint64_t backend = host_bytes(request, has_link(request) ? 0 : min_private_bytes(request));
   return overhead_bytes + tensor.table_bytes + request.caller_bytes + backend +
          solver_matrices * rank * rank * sizeof(double);
 }
@@ -143,9 +141,8 @@ std::uint64_t choose_private_bytes(const TensorSizes& tensor, const PlanRequest&
 // Host memory of the factors before each update.
 std::uint64_t previous_factor_bytes(const PlanRequest& request) {
   BackendConfig config = request.backend;
-  const std::uint64_t without = host_backend_bytes(config, request.threads);
   config.keep_previous = true;
-  return host_backend_bytes(config, request.threads) - without;
+  return request.kind->footprint(config, request.threads).host_bytes - host_bytes(request, 0);
 }
 
 // Host memory of the ring beyond its minimum.
@@ -162,48 +159,52 @@ void set_readers(int readers, Plan& plan) {
 
 // What more slots and readers may take of `room`: little, because a small budget is better spent on keeping chunks; all
 // of it where the caller has asked for slots.
-std::uint64_t room_for_lanes(const DeviceRequest& device, std::uint64_t room) {
-  return device.slots > 0 ? room : room / 8;
+std::uint64_t room_for_slots(const PlanRequest& request, std::uint64_t room) {
+  return request.slots > 0 ? room : room / 8;
 }
 
 // As many readers as are of use, or as the slots asked for have, if there is room.
 void deepen_ring(const PlanRequest& request, std::uint64_t room, Plan& plan) {
   int readers = std::clamp(request.threads, min_useful_readers, max_useful_readers);
   readers = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(readers), plan.tiers.size()));
-  if (request.device->slots > 0) readers = request.device->slots - min_slots;
+  if (request.slots > 0) readers = request.slots - min_slots;
   set_readers(readers, plan);
-  while (readers > 0 && more_ring_bytes(plan) > room_for_lanes(*request.device, room)) set_readers(--readers, plan);
+  while (readers > 0 && more_ring_bytes(plan) > room_for_slots(request, room)) set_readers(--readers, plan);
+}
+
+std::uint64_t device_bytes(const PlanRequest& request, const Plan& plan) {
+  return request.kind->footprint(backend_config(request, plan), request.threads).device_bytes;
 }
 
 // Plans device memory: slots, copies of the output and resident chunks.
 void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& plan) {
-  const DeviceRequest& device = *request.device;
   const int slots = plan.slots;
   plan.slots = min_slots;
-  plan.device_minimum_bytes = cuda_backend_bytes(cuda_config(request, plan));
-  if (device.budget_bytes < plan.device_minimum_bytes) {
+  plan.device_minimum_bytes = device_bytes(request, plan);
+  if (request.device_budget_bytes < plan.device_minimum_bytes) {
     throw Error(ErrorKind::out_of_memory,
                 "this job requires at least " + format_bytes(plan.device_minimum_bytes) +
-                    " of device memory, but the " + "budget is " + format_bytes(device.budget_bytes) +
+                    " of device memory, but the " + "budget is " + format_bytes(request.device_budget_bytes) +
                     "; give at least " + option_name("device_bytes", as_budget(plan.device_minimum_bytes)) +
                     ", a lower rank, " + option_name("precision", "f32") + ", or " + option_name("device", "cpu"));
   }
-  const std::uint64_t room = device.budget_bytes - plan.device_minimum_bytes;
-  plan.private_bytes = std::min(room / 4, cuda_backend_useful_private_bytes(cuda_config(request, plan)));
+  const std::uint64_t room = request.device_budget_bytes - plan.device_minimum_bytes;
+  plan.private_bytes = std::min(room / 4, request.kind->useful_private_bytes(request.backend, request.threads));
   plan.private_bytes = plan.private_bytes / device_granule * device_granule;
-  const std::uint64_t without = cuda_backend_bytes(cuda_config(request, plan));
+  const std::uint64_t without = device_bytes(request, plan);
   plan.keep_previous = request.want_previous;
-  if (cuda_backend_bytes(cuda_config(request, plan)) > without + room / 4) plan.keep_previous = false;
-  const std::uint64_t min_bytes = cuda_backend_bytes(cuda_config(request, plan));
+  if (device_bytes(request, plan) > without + room / 4) plan.keep_previous = false;
+  const std::uint64_t min_bytes = device_bytes(request, plan);
   plan.slots = slots;
-  const std::uint64_t most_bytes = std::min(min_bytes + room_for_lanes(device, room), device.budget_bytes);
-  while (plan.slots > min_slots && cuda_backend_bytes(cuda_config(request, plan)) > most_bytes) {
+  const std::uint64_t most_bytes = std::min(min_bytes + room_for_slots(request, room), request.device_budget_bytes);
+  while (plan.slots > min_slots && device_bytes(request, plan) > most_bytes) {
     set_readers(plan.slots - min_slots - 1, plan);
   }
-  const std::uint64_t taken = cuda_backend_bytes(cuda_config(request, plan));
+  const std::uint64_t taken = device_bytes(request, plan);
   if (request.best_tier == Tier::device) {
-    plan.resident_bytes = keep_evenly(tensor, Tier::device, device.budget_bytes - taken, request.shares.device,
-                                      device_bytes_of, plan.tiers);
+    plan.resident_bytes = keep_evenly(
+        tensor, Tier::device, request.device_budget_bytes - taken, request.shares.device,
+        [&](const ChunkSizes& chunk) { return kept_bytes(request, chunk); }, plan.tiers);
   }
   plan.device_planned_bytes = taken + plan.resident_bytes;
 }
@@ -212,7 +213,7 @@ void count_moved_bytes(const TensorSizes& tensor, const PlanRequest& request, Pl
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
     const Tier tier = plan.tiers[chunk];
     if (tier == Tier::streamed) plan.disk_bytes_per_pass += tensor.chunks[chunk].stored_bytes;
-    if (request.device && tier != Tier::device) plan.link_bytes_per_pass += tensor.chunks[chunk].payload_bytes;
+    if (has_link(request) && tier != Tier::device) plan.link_bytes_per_pass += tensor.chunks[chunk].payload_bytes;
   }
 }
 
@@ -225,7 +226,7 @@ bool all_kept(const Plan& plan) {
 Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
   Plan plan;
   plan.slot_bytes = tensor.largest_buffer();
-  if (request.device) plan.slot_bytes = std::max(plan.slot_bytes, request.slot_bytes);
+  if (has_link(request)) plan.slot_bytes = std::max(plan.slot_bytes, request.slot_bytes);
   plan.scratch_bytes = tensor.largest_scratch();
   const std::uint64_t taken = fixed_bytes(tensor, request) + min_slots * plan.slot_bytes + plan.scratch_bytes;
   plan.minimum_bytes = taken;
@@ -241,14 +242,13 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
   plan.tiers.assign(tensor.chunks.size(), Tier::streamed);
   plan.slots = min_slots;
   plan.readers = 1;
-  if (!request.device) {
+  if (!has_link(request)) {
     plan.private_bytes = choose_private_bytes(tensor, request, room);
     room -= host_bytes(request, plan.private_bytes) - host_bytes(request, min_private_bytes(request));
     const std::uint64_t previous = previous_factor_bytes(request);
     plan.keep_previous = request.want_previous && previous <= room / 4;
     if (plan.keep_previous) room -= previous;
-  }
-  if (request.device) {
+  } else {
     deepen_ring(request, room, plan);
     plan_device(tensor, request, plan);
     plan.direct_bytes = direct_room_bytes;
@@ -256,9 +256,9 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
     room -= more_ring_bytes(plan);
   }
   if (request.best_tier != Tier::streamed) {
-    room -= keep_evenly(tensor, Tier::packed, room, request.device ? request.shares.host : 1, buffer_of, plan.tiers);
-    if (!request.device && request.best_tier != Tier::packed && all_kept(plan)) {
-      room -= decode_ahead(tensor, request.backend.layout, room, plan.tiers);
+    room -= keep_evenly(tensor, Tier::packed, room, has_link(request) ? request.shares.host : 1, buffer_of, plan.tiers);
+    if (!has_link(request) && request.best_tier != Tier::packed && all_kept(plan)) {
+      room -= decode_ahead(tensor, request, room, plan.tiers);
       plan.sorted_bytes = sort_ahead(tensor, request, room, plan);
       room -= plan.sorted_bytes;
     }
@@ -268,16 +268,14 @@ Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
   return plan;
 }
 
-CudaConfig cuda_config(const PlanRequest& request, const Plan& plan) {
-  CudaConfig config{.backend = request.backend, .limits = request.device->limits};
-  config.backend.private_bytes = plan.private_bytes;
-  config.backend.keep_previous = plan.keep_previous;
+BackendConfig backend_config(const PlanRequest& request, const Plan& plan) {
+  BackendConfig config = request.backend;
+  config.private_bytes = plan.private_bytes;
+  config.sorted_bytes = plan.sorted_bytes;
+  config.keep_previous = plan.keep_previous;
   config.slots = plan.slots;
   config.slot_bytes = plan.slot_bytes;
   config.resident_bytes = plan.resident_bytes;
-  config.conflict_resolution = request.device->conflict_resolution;
-  config.variant = request.device->variant;
-  config.blocks_per_multiprocessor = request.device->blocks_per_multiprocessor;
   return config;
 }
 

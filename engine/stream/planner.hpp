@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/tensor/tensor_sizes.hpp"
 #include "kernels/backend.hpp"
-#include "kernels/cuda_backend.hpp"
+#include "kernels/device_kind.hpp"
 
 namespace blco {
 
@@ -19,17 +18,7 @@ enum class Tier : std::uint8_t {
   device,    // in device memory, packed
 };
 
-// A GPU to plan for; it need not be present.
-struct DeviceRequest {
-  DeviceLimits limits;
-  std::uint64_t budget_bytes = 0;
-  ConflictResolution conflict_resolution = ConflictResolution::automatic;
-  int slots = 0;  // as in CpdOptions
-  KernelVariant variant = KernelVariant::usual;
-  int blocks_per_multiprocessor = 0;  // as in CudaConfig
-};
-
-// With a device: most of the chunks' bytes that stay on it, and of the others' that stay in host memory, for
+// With a GPU: most of the chunks' bytes that stay on it, and of the others' that stay in host memory, for
 // measurements; from 0 to 1.
 struct TierShares {
   double device = 1;
@@ -37,16 +26,18 @@ struct TierShares {
 };
 
 struct PlanRequest {
-  BackendConfig backend;  // private_bytes is set by the plan
-  std::uint64_t budget_bytes = 0;
+  BackendConfig backend;  // the plan sets the sizes of its memory
+  const DeviceKind* kind = &host_kind();
+  std::uint64_t budget_bytes = 0;         // of host memory
+  std::uint64_t device_budget_bytes = 0;  // of a GPU's memory
   std::uint64_t caller_bytes = 0;  // caller's inputs, and the part of its results that exceeds what is freed before
   std::uint64_t slot_bytes = 0;    // least size of a slot on a device, for chunks of another tensor
   int threads = 1;
+  int slots = 0;               // as in CpdOptions
   bool want_previous = false;  // keep the factors before each update, if there is room
   bool deterministic = false;  // no private outputs, whose sums depend on the number of threads
   // No chunk stays nearer to the kernels than this. streamed: as for a single pass, where keeping chunks does not pay.
   Tier best_tier = Tier::device;
-  std::optional<DeviceRequest> device = {};  // none: the CPU computes
   TierShares shares = {};
 };
 
@@ -83,6 +74,6 @@ struct Plan {
 Plan make_plan(const TensorSizes& tensor, const PlanRequest& request);
 
 // The configuration of the backend under this plan.
-CudaConfig cuda_config(const PlanRequest& request, const Plan& plan);
+BackendConfig backend_config(const PlanRequest& request, const Plan& plan);
 
 }  // namespace blco

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "kernels/cuda/mttkrp.hpp"
-#include "kernels/cuda_backend.hpp"
+#include "kernels/device_kind.hpp"
 
 namespace blco::cuda {
 

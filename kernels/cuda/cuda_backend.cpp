@@ -4,7 +4,7 @@
 // slot's copy, kernel and next copy are ordered by the slot's stream. To end a pass, the main stream waits for all
 // others, merges the copies of outputs and reads back fault record and terms. Nothing in a pass waits for the whole
 // device.
-#include "kernels/cuda_backend.hpp"
+#include "kernels/cuda/cuda_backend.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -135,13 +135,13 @@ class CudaBackend final : public Backend {
       : config_(config),
         layout_(config.backend.layout),
         outputs_(config),
-        terms_(config.slots, config.limits.multiprocessors),
+        terms_(config.backend.slots, config.gpu.limits.multiprocessors),
         dense_sizes_(std::ranges::max(layout_.shape()), config.backend.rank, sizeof(Sum), sizeof(Factor),
                      config.backend.dual_modes != 0),
         scratch_(dense_sizes_.bytes, "scratch"),
         small_(line_table_bytes(layout_) + sizeof(FaultRecord), "tables"),
-        launcher_(layout_, config.backend.rank, config.limits, config.conflict_resolution, config.variant,
-                  config.blocks_per_multiprocessor),
+        launcher_(layout_, config.backend.rank, config.gpu.limits, config.gpu.conflict_resolution, config.gpu.variant,
+                  config.gpu.blocks_per_multiprocessor),
         trace_(config.backend.trace),
         dense_(dense_sizes_, scratch_.as<void>(), main_, transfer_) {
     for (int mode = 0; mode < layout_.order(); ++mode) {
@@ -149,9 +149,9 @@ class CudaBackend final : public Backend {
       grams_.emplace_back();
     }
     fault_ = reinterpret_cast<FaultRecord*>(small_.as<std::byte>() + line_table_bytes(layout_));
-    arena_ = DeviceBuffer(config.resident_bytes, "chunks that stay on the device");
+    arena_ = DeviceBuffer(config.backend.resident_bytes, "chunks that stay on the device");
     for (int i = 0; i < resident_streams; ++i) resident_streams_.emplace_back();
-    for (int slot = 0; slot < config.slots; ++slot) slots_.emplace_back(config.slot_bytes);
+    for (int slot = 0; slot < config.backend.slots; ++slot) slots_.emplace_back(config.backend.slot_bytes);
 
     MttkrpArguments<Sum, Factor>& shared = launcher_.shared_arguments();
     shared.tables = small_.as<std::uint64_t>();
@@ -165,7 +165,7 @@ class CudaBackend final : public Backend {
     upload(make_key_tables(layout_), table_bytes(key_bytes(layout_)));
   }
 
-  std::string name() const override { return "cuda: " + config_.limits.name; }
+  std::string name() const override { return "cuda: " + config_.gpu.limits.name; }
   std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override {
     return std::make_unique<PinnedBuffer>(bytes);
   }
@@ -338,7 +338,7 @@ class CudaBackend final : public Backend {
 
   void begin_loss_pass(const PassRequest& request) {
     if (!loss_launcher_)
-      loss_launcher_.emplace(launcher_.shared_arguments(), config_.limits, config_.conflict_resolution);
+      loss_launcher_.emplace(launcher_.shared_arguments(), config_.gpu.limits, config_.gpu.conflict_resolution);
     LossArguments<Sum, Factor>& shared = loss_launcher_->shared_arguments();
     shared.function = *request.function;
     shared.outputs = request.outputs;
@@ -425,7 +425,7 @@ class CudaBackend final : public Backend {
 
 std::unique_ptr<Backend> make_cuda_backend(const CudaConfig& config) {
   check_backend_config(config.backend, "CUDA");
-  require(config.slots >= 1, "the device needs at least one slot");
+  require(config.backend.slots >= 1, "the device needs at least one slot");
   return with_precision(config.backend.precision, [&]<class Sum, class Factor>() -> std::unique_ptr<Backend> {
     return std::make_unique<CudaBackend<Sum, Factor>>(config);
   });

@@ -1,8 +1,8 @@
 // Device memory of the CUDA backend: arithmetic that plans need even without CUDA.
 #include <algorithm>
 
+#include "kernels/cuda/cuda_backend.hpp"
 #include "kernels/cuda/device_sizes.hpp"
-#include "kernels/cuda_backend.hpp"
 
 namespace blco {
 namespace {
@@ -41,21 +41,21 @@ std::uint64_t cuda_backend_bytes(const CudaConfig& config) {
     bytes += granules(longest * output_row_bytes(config.backend));
   }
   bytes += granules(config.backend.private_bytes);
-  bytes += granules(cuda::term_bytes(config.slots, config.limits.multiprocessors));
+  bytes += granules(cuda::term_bytes(config.backend.slots, config.gpu.limits.multiprocessors));
   bytes += granules(cuda::DenseSizes(longest, config.backend.rank, output_number_bytes(precision),
                                      factor_number_bytes(precision), config.backend.dual_modes != 0)
                         .bytes);
-  return bytes + static_cast<std::uint64_t>(config.slots) * granules(config.slot_bytes);
+  return bytes + static_cast<std::uint64_t>(config.backend.slots) * granules(config.backend.slot_bytes);
 }
 
 std::uint64_t cuda_backend_useful_private_bytes(const CudaConfig& config) {
   std::uint64_t rows = 0;  // of the longest mode that takes copies; of all of these where they have outputs at once
   for (const std::uint64_t length : config.backend.layout.shape()) {
-    const bool is_short = length < static_cast<std::uint64_t>(config.limits.multiprocessors);
-    if (!is_short && config.conflict_resolution != ConflictResolution::hierarchical) continue;
+    const bool is_short = length < static_cast<std::uint64_t>(config.gpu.limits.multiprocessors);
+    if (!is_short && config.gpu.conflict_resolution != ConflictResolution::hierarchical) continue;
     rows = config.backend.all_outputs ? rows + length : std::max(rows, length);
   }
-  if (config.conflict_resolution == ConflictResolution::register_based) return 0;
+  if (config.gpu.conflict_resolution == ConflictResolution::register_based) return 0;
   return max_useful_copies * rows * output_row_bytes(config.backend);
 }
 

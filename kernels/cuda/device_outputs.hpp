@@ -44,7 +44,7 @@ class DeviceOutputs {
     Sum* more = copies_memory_.template as<Sum>();
     for (int mode = 0; mode < order(); ++mode) {
       if (!has_mode(modes, mode)) continue;
-      const int copies = copies_of_output(config_.limits, config_.conflict_resolution, rows(mode), copied_bytes,
+      const int copies = copies_of_output(config_.gpu.limits, config_.gpu.conflict_resolution, rows(mode), copied_bytes,
                                           copies_memory_.bytes());
       copies_[index(mode)] = {data(mode), more, numbers(rows(mode)), copies};
       if (!continues) fill_zero(data(mode), bytes(mode), stream);
@@ -77,7 +77,7 @@ class DeviceOutputs {
   std::uint64_t numbers(std::uint64_t rows) const { return rows * static_cast<std::uint64_t>(config_.backend.rank); }
   std::uint64_t bytes(int mode) const { return numbers(rows(mode)) * sizeof(Sum); }
   bool takes_copies(int mode) const {
-    return cuda::takes_copies(config_.limits, config_.conflict_resolution, rows(mode));
+    return cuda::takes_copies(config_.gpu.limits, config_.gpu.conflict_resolution, rows(mode));
   }
 
   CudaConfig config_;

@@ -6,7 +6,7 @@
 
 #include "kernels/cuda/cublas.hpp"
 #include "kernels/cuda/device_code.hpp"
-#include "kernels/cuda_backend.hpp"
+#include "kernels/device_kind.hpp"
 
 namespace blco {
 namespace {

@@ -1,5 +1,5 @@
 // A build without CUDA: finds no device, and names the build as the reason.
-#include "kernels/cuda_backend.hpp"
+#include "kernels/cuda/cuda_backend.hpp"
 
 namespace blco {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/run_sort.cuh"
-#include "kernels/cuda_backend.hpp"
+#include "kernels/device_kind.hpp"
 
 namespace blco {
 namespace {

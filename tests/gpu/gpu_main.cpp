@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "kernels/cuda_backend.hpp"
+#include "kernels/device_kind.hpp"
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda_backend.hpp"
+#include "kernels/device_kind.hpp"
 #include "tests/random_tensor.hpp"
 
 namespace blco::testing {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cuda_backend.hpp"
+#include "kernels/cuda/cuda_backend.hpp"
 #include "tests/random_tensor.hpp"
 
 namespace blco::testing {
@@ -59,8 +59,8 @@ struct EmulatedOptions {
 
 inline CudaConfig emulated_config(std::span<const std::uint64_t> shape, const EmulatedOptions& options) {
   CudaConfig config{.backend = {.layout = TensorLayout(shape)},
-                    .limits = on_hardware ? find_device().limits.value() : small_device()};
-  if (options.narrow && !on_hardware) config.limits = narrow_device();
+                    .gpu = {.limits = on_hardware ? find_device().limits.value() : small_device()}};
+  if (options.narrow && !on_hardware) config.gpu.limits = narrow_device();
   config.backend.rank = options.rank;
   config.backend.precision = options.precision;
   config.backend.private_bytes = options.private_bytes;
@@ -68,11 +68,11 @@ inline CudaConfig emulated_config(std::span<const std::uint64_t> shape, const Em
   config.backend.dual_modes = options.dual_modes;
   config.backend.all_outputs = options.all_outputs;
   config.backend.trace = options.trace;
-  config.slots = options.slots;
-  config.slot_bytes = options.slot_bytes;
-  config.resident_bytes = options.resident_bytes;
-  config.conflict_resolution = options.conflict_resolution;
-  config.variant = options.variant;
+  config.backend.slots = options.slots;
+  config.backend.slot_bytes = options.slot_bytes;
+  config.backend.resident_bytes = options.resident_bytes;
+  config.gpu.conflict_resolution = options.conflict_resolution;
+  config.gpu.variant = options.variant;
   return config;
 }
 

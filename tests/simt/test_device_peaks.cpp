@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cuda_backend.hpp"
+#include "kernels/device_kind.hpp"
 #include "tests/bench/machine/device_peaks.hpp"
 #include "tests/simt/emulated_backend.hpp"
 #include "tests/simt/simt_control.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernels/cuda_backend.hpp"
+#include "kernels/device_kind.hpp"
 #include "tests/simt/simt_control.hpp"
 
 namespace blco::testing {

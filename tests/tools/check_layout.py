@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     "io/arrays": ["io", "io/file", "io/hdf5", "blco"],
     "io/container": ["io/file", "io/hdf5", "blco"],
     "io/plugin": ["io/hdf5"],
-    "kernels": ["blco"],
+    "kernels": ["kernels/host", "kernels/cuda", "blco"],
     "kernels/reference": ["kernels", "blco"],
     "kernels/csf": ["kernels", "blco"],
     "kernels/host": ["kernels", "kernels/csf", "blco"],
@@ -42,8 +42,9 @@ MAY_INCLUDE = {
     "tools/programs": [],
     "tools/python": [],
 }
-# Only folders of the engine name a whole room above: they may include every folder of it.
-WHOLE_ROOMS = {"io", "kernels"}
+# Only folders of the engine name a whole room above: they may include every folder of it. Of kernels/ they see what
+# stands directly in it, which names no device.
+WHOLE_ROOMS = {"io"}
 ROOMS = ["blco", "io", "kernels", "engine", "tools", "tests"]
 SEES_PUBLIC_HEADERS = ["engine", "tools", "tests"]
 PUBLIC = "engine/include/blco"

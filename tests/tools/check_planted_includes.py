@@ -23,6 +23,8 @@ TREES = [
     ({"io/file/a.cpp": '#include "kernels/b.hpp"\n', "kernels/b.hpp": "\n"}, "io/file/ must not know kernels/"),
     ({"kernels/host/a.cpp": '#include "kernels/cuda/b.hpp"\n', "kernels/cuda/b.hpp": "\n"},
      "kernels/host/ must not know kernels/cuda/"),
+    ({"engine/stream/a.cpp": '#include "kernels/host/b.hpp"\n', "kernels/host/b.hpp": "\n"},
+     "engine/stream/ must not know kernels/host/"),
     ({"tools/programs/a.cpp": '#include "engine/fit/b.hpp"\n', "engine/fit/b.hpp": "\n"},
      "tools/programs/ must not know engine/fit/"),
     ({"engine/attic/a.cpp": '#include "engine/attic/b.hpp"\n', "engine/attic/b.hpp": "\n"},

@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda_backend.hpp"
+#include "kernels/device_kind.hpp"
 #include "tests/bench/machine/device_peaks.hpp"
 
 namespace blco {

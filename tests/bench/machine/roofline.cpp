@@ -7,7 +7,7 @@
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
-#include "kernels/cuda_backend.hpp"
+#include "kernels/device_kind.hpp"
 #include "tests/bench/machine/device_peaks.hpp"
 #include "tests/bench/machine/host_caches.hpp"
 #include "tests/bench/machine/machine_peaks.hpp"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "kernels/cuda_backend.hpp"
+#include "kernels/device_kind.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
 

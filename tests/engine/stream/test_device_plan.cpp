@@ -46,7 +46,9 @@ PlanRequest request_of(std::vector<std::uint64_t> shape, int rank) {
   PlanRequest request{.backend = {.layout = TensorLayout(shape), .rank = rank}};
   request.budget_bytes = 24 * gibibyte;
   request.threads = 8;
-  request.device = DeviceRequest{eight_gibibytes(), 8 * gibibyte};
+  static const std::unique_ptr<DeviceKind> gpu = gpu_kind({eight_gibibytes()});
+  request.kind = gpu.get();
+  request.device_budget_bytes = 8 * gibibyte;
   return request;
 }
 
@@ -90,20 +92,21 @@ TEST(DevicePlan, KeepsCopiesOfTheOutputForModesShorterThanTheMultiprocessors) {
 
   EXPECT_EQ(make_plan(tensor, with_short_mode).private_bytes, 7 * 107 * std::uint64_t{16 * 8} / 512 * 512);
   EXPECT_EQ(make_plan(tensor, without).private_bytes, 0);
-  with_short_mode.device->conflict_resolution = ConflictResolution::register_based;
+  const auto without_copies = gpu_kind({eight_gibibytes(), ConflictResolution::register_based});
+  with_short_mode.kind = without_copies.get();
   EXPECT_EQ(make_plan(tensor, with_short_mode).private_bytes, 0);
 }
 
 TEST(DevicePlan, StreamsEverythingAtTheMinimumAndNamesItBelow) {
   PlanRequest request = request_of({5'000'000, 20'000, 300}, 32);
-  request.device->budget_bytes = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
+  request.device_budget_bytes = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
 
   const Plan minimum = make_plan(sixty_gigabytes(), request);
   EXPECT_EQ(minimum.slots, 2);
   EXPECT_EQ(count_tier(minimum, Tier::device), 0);
   EXPECT_EQ(minimum.link_bytes_per_pass, chunk_count * chunk_payload_bytes);
-  EXPECT_EQ(minimum.device_planned_bytes, request.device->budget_bytes);
-  --request.device->budget_bytes;
+  EXPECT_EQ(minimum.device_planned_bytes, request.device_budget_bytes);
+  --request.device_budget_bytes;
   try {
     make_plan(sixty_gigabytes(), request);
     FAIL() << "accepted a budget below the minimum";
@@ -121,7 +124,7 @@ TEST(DevicePlan, MoreDeviceMemoryNeverSendsMore) {
   std::uint64_t sent_before = chunk_count * chunk_payload_bytes;
 
   for (std::uint64_t budget = minimum; budget < 80 * gibibyte; budget += 3 * gibibyte + 1) {
-    request.device->budget_bytes = budget;
+    request.device_budget_bytes = budget;
     const Plan plan = make_plan(sixty_gigabytes(), request);
 
     EXPECT_LE(plan.device_planned_bytes, budget);
@@ -140,9 +143,9 @@ TEST(DevicePlan, HasAReaderForEveryThreadAndALaneForEveryReader) {
 
     EXPECT_EQ(plan.readers, readers);
     EXPECT_EQ(plan.slots, readers + 2);
-    EXPECT_EQ(cuda_config(request, plan).slots, plan.slots);
+    EXPECT_EQ(backend_config(request, plan).slots, plan.slots);
     EXPECT_LE(plan.planned_bytes, request.budget_bytes);
-    EXPECT_LE(plan.device_planned_bytes, request.device->budget_bytes);
+    EXPECT_LE(plan.device_planned_bytes, request.device_budget_bytes);
   }
 }
 
@@ -153,7 +156,7 @@ TEST(DevicePlan, SmallBudgetsHaveFewerReaders) {
   EXPECT_EQ(ample.direct_bytes, direct_room_bytes);
   for (const bool of_host : {true, false}) {
     PlanRequest small = request;
-    std::uint64_t& budget = of_host ? small.budget_bytes : small.device->budget_bytes;
+    std::uint64_t& budget = of_host ? small.budget_bytes : small.device_budget_bytes;
     budget = of_host ? ample.minimum_bytes : ample.device_minimum_bytes;
     int readers_before = 1;
     for (; readers_before < ample.readers && budget < 24 * gibibyte; budget += 10'000'019) {
@@ -162,7 +165,7 @@ TEST(DevicePlan, SmallBudgetsHaveFewerReaders) {
       EXPECT_GE(plan.readers, readers_before);
       EXPECT_GE(plan.slots, plan.readers == 1 ? 2 : plan.readers + 1);
       EXPECT_LE(plan.planned_bytes, small.budget_bytes);
-      EXPECT_LE(plan.device_planned_bytes, small.device->budget_bytes);
+      EXPECT_LE(plan.device_planned_bytes, small.device_budget_bytes);
       readers_before = plan.readers;
     }
     EXPECT_EQ(readers_before, ample.readers);
@@ -173,14 +176,14 @@ TEST(DevicePlan, SmallBudgetsHaveFewerReaders) {
 TEST(DevicePlan, LanesThatAreAskedForKeepWithinTheBudget) {
   PlanRequest request = request_of({5'000'000, 100, 100}, 32);
   request.want_previous = true;
-  request.device->slots = 64;
+  request.slots = 64;
   const std::uint64_t minimum = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
 
   for (const std::uint64_t more : {10, 50, 150, 250, 400, 6000}) {
-    request.device->budget_bytes = minimum + (more << 20);
+    request.device_budget_bytes = minimum + (more << 20);
     const Plan plan = make_plan(sixty_gigabytes(), request);
 
-    EXPECT_LE(plan.device_planned_bytes, request.device->budget_bytes);
+    EXPECT_LE(plan.device_planned_bytes, request.device_budget_bytes);
     EXPECT_LE(plan.resident_bytes, more << 20);
   }
   EXPECT_EQ(make_plan(sixty_gigabytes(), request).slots, 64);
@@ -189,7 +192,7 @@ TEST(DevicePlan, LanesThatAreAskedForKeepWithinTheBudget) {
 // So that a pass can be measured with slots and all else as in device memory, but chunks streamed.
 TEST(DevicePlan, SharesLimitWhatStaysAndNothingElse) {
   PlanRequest request = request_of({50'000, 20'000, 300}, 32);
-  request.device->budget_bytes = 80 * gibibyte;
+  request.device_budget_bytes = 80 * gibibyte;
   request.budget_bytes = 80 * gibibyte;
   const Plan ample = make_plan(sixty_gigabytes(), request);
   ASSERT_EQ(count_tier(ample, Tier::device), chunk_count);
@@ -233,8 +236,8 @@ class MovedBytes : public testing::Test {
     double packed = 0;
     for (const ChunkSizes& chunk : tensor.chunks) packed += static_cast<double>(chunk.buffer_bytes);
     // Beyond the minimum there are also two more slots.
-    request.device->budget_bytes = ample.device_planned_bytes - ample.resident_bytes +
-                                   static_cast<std::uint64_t>(device_share * static_cast<double>(ample.resident_bytes));
+    request.device_budget_bytes = ample.device_planned_bytes - ample.resident_bytes +
+                                  static_cast<std::uint64_t>(device_share * static_cast<double>(ample.resident_bytes));
     request.budget_bytes = ample.minimum_bytes + static_cast<std::uint64_t>(host_share * packed);
     return make_plan(tensor, request);
   }

@@ -1,0 +1,69 @@
+// The kinds of devices, by the functions of their backends.
+#include "kernels/device_kind.hpp"
+
+#include "kernels/cuda/cuda_backend.hpp"
+#include "kernels/host/host_backend.hpp"
+
+namespace blco {
+namespace {
+
+// Pinned staging of a GPU's dense transfers, and a row update's numbers on the host.
+constexpr std::uint64_t staging_bytes = std::uint64_t{2} << 20;
+
+class HostKind final : public DeviceKind {
+ public:
+  const DeviceLimits* gpu() const override { return nullptr; }
+  Footprint footprint(const BackendConfig& config, int threads) const override {
+    return {.host_bytes = host_backend_bytes(config, threads)};
+  }
+  std::uint64_t useful_private_bytes(const BackendConfig& config, int threads) const override {
+    return host_backend_useful_private_bytes(config, threads);
+  }
+  std::uint64_t chunk_bytes(const BackendConfig& config, std::uint64_t nnz, std::uint64_t) const override {
+    return host_decoded_bytes(config.layout, nnz);
+  }
+  std::uint64_t arranged_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs,
+                               int threads) const override {
+    return host_sorted_bytes(config, nnzs, threads);
+  }
+  std::unique_ptr<Backend> make(const BackendConfig& config, Executor& executor) const override {
+    return make_host_backend(config, executor);
+  }
+};
+
+class GpuKind final : public DeviceKind {
+ public:
+  explicit GpuKind(const GpuChoice& choice) : choice_(choice) {}
+
+  const DeviceLimits* gpu() const override { return &choice_.limits; }
+  // On the host: staging, and the Gram matrices with what a row update sends and receives.
+  Footprint footprint(const BackendConfig& config, int) const override {
+    const std::uint64_t matrices = static_cast<std::uint64_t>(config.layout.order()) + 2;
+    const auto rank = static_cast<std::uint64_t>(config.rank);
+    return {staging_bytes + matrices * rank * rank * sizeof(double), cuda_backend_bytes({config, choice_})};
+  }
+  std::uint64_t useful_private_bytes(const BackendConfig& config, int) const override {
+    return cuda_backend_useful_private_bytes({config, choice_});
+  }
+  std::uint64_t chunk_bytes(const BackendConfig&, std::uint64_t, std::uint64_t payload_bytes) const override {
+    return cuda_chunk_bytes(payload_bytes);
+  }
+  std::uint64_t arranged_bytes(const BackendConfig&, std::span<const std::uint64_t>, int) const override { return 0; }
+  std::unique_ptr<Backend> make(const BackendConfig& config, Executor&) const override {
+    return make_cuda_backend({config, choice_});
+  }
+
+ private:
+  GpuChoice choice_;
+};
+
+}  // namespace
+
+const DeviceKind& host_kind() {
+  static const HostKind kind;
+  return kind;
+}
+
+std::unique_ptr<DeviceKind> gpu_kind(const GpuChoice& choice) { return std::make_unique<GpuKind>(choice); }
+
+}  // namespace blco
