@@ -85,7 +85,8 @@ TEST_F(InitialModel, MayHaveFewerRowsThanTheTensor) {
 TEST_F(InitialModel, IsRefusedWithMoreRowsOrOtherModes) {
   const TensorFile tensor = grown();
 
-  expect_refused(tensor, model({5, 5, 3}), "mode 1 of the tensor has the length 4, but that of the initial model has 5");
+  expect_refused(tensor, model({5, 5, 3}),
+                 "mode 1 of the tensor has the length 4, but that of the initial model has 5");
   expect_refused(tensor, model({5, 4}), "has 2 modes, but the tensor has 3");
   CpdModel broken = model({3, 4, 2});
   broken.factors[2].resize(6);
