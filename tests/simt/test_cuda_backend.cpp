@@ -265,14 +265,16 @@ TEST(CudaBackend, TakesNoMoreDeviceMemoryThanThePlanCounts) {
                                                 {.rank = r, .private_bytes = 1 << 20, .dual_modes = dual_modes});
       const auto device = make_cuda_backend(config);
 
-      EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config) + config.backend.resident_bytes) << "rank " << r;
+      EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config) + config.backend.resident_bytes)
+          << "rank " << r;
     }
     for (const bool all_outputs : {false, true}) {
       const CudaConfig config = emulated_config(std::vector<std::uint64_t>{4000, 3, 3500, 2},
                                                 {.rank = r, .private_bytes = 1 << 20, .all_outputs = all_outputs});
       const auto device = make_cuda_backend(config);
 
-      EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config) + config.backend.resident_bytes) << "rank " << r;
+      EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config) + config.backend.resident_bytes)
+          << "rank " << r;
       const std::uint64_t copied_rows = all_outputs ? 3 + 2 : 3;
       EXPECT_EQ(cuda_backend_useful_private_bytes(config),
                 7 * copied_rows * static_cast<std::uint64_t>(r) * sizeof(double));

@@ -57,8 +57,8 @@ struct AprMethod {
 // & Zhu 1995). Host memory beside the backend: about 250 bytes per number of the factors, of which there are at most
 // 190 million. poisson starts with five sweeps of CP-APR, unless the factors have no more numbers than a sweep has
 // evaluations or come from a model, and goes on in scales in which a step along the gradient is CP-APR's; the first
-// sweep from a model has no scales. Where the mean rate is below 1e-4, a millionth of it takes the place of 1e-10 within the logarithm, which
-// would exceed it in a very sparse tensor.
+// sweep from a model has no scales. Where the mean rate is below 1e-4, a millionth of it takes the place of 1e-10
+// within the logarithm, which would exceed it in a very sparse tensor.
 //
 // The other losses: Adam on sampled cells, semi-stratified (Kolda & Hong, Stochastic Gradients for Large-Scale Tensor
 // Decomposition, 2020, section 5). Half of a sample's coordinates are uniform, the others as frequent as among the
