@@ -20,6 +20,7 @@ rm kept*
 fit --starts 3 --dry-run | grep -c ^plan
 
 # An interrupt ends all of them, with the best model so far.
+rm log
 interruptible blco-cpd t.blco --rank 3 --device cpu --starts 1000000 -o stopped.h5 >log 2>err &
 while ! grep -qs '^start   3' log; do sleep 0.01; done
 kill -INT $!
