@@ -34,6 +34,7 @@ class InputBuffer {
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) throw_system_error("read", path_);
     if (S_ISDIR(status.st_mode)) throw Error(ErrorKind::io, "cannot read " + path.string() + ": it is a folder");
+    if (S_ISREG(status.st_mode)) least_bytes_ = static_cast<std::uint64_t>(status.st_size);
     ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   }
 
@@ -61,6 +62,11 @@ class InputBuffer {
     const ssize_t got = uninterrupted([&] { return ::read(file_.get(), out.data(), out.size()); });
     if (got < 0) throw_system_error("read", path_);
     file_bytes_ += static_cast<std::uint64_t>(got);
+    if (got == 0 && file_bytes_ < least_bytes_) {
+      throw Error(ErrorKind::io, path_.string() + " became shorter while it was read: it had " +
+                                     std::to_string(least_bytes_) + " bytes, but ended after " +
+                                     std::to_string(file_bytes_) + "; start again once no other program writes to it");
+    }
     return static_cast<std::size_t>(got);
   }
 
@@ -76,6 +82,7 @@ class InputBuffer {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::uint64_t file_bytes_ = 0;
+  std::uint64_t least_bytes_ = 0;  // what a regular file had when it was opened; it may grow
 };
 
 class PlainSource final : public TextSource {

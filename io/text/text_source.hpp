@@ -14,8 +14,9 @@ class TextSource {
   virtual ~TextSource() = default;
 
   // Writes up to out.size() bytes of text and returns their number; 0 only at the end. Throws Error: io (cannot be
-  // read), corrupt naming file and place (a compressed stream is damaged, truncated, or followed by anything but
-  // further members or, for gzip, zeros). After an error the source must not be used.
+  // read, or is shorter than when it was opened), corrupt naming file and place (a compressed stream is damaged,
+  // truncated, or followed by anything but further members or, for gzip, zeros). After an error the source must not be
+  // used.
   virtual std::size_t read(std::span<char> out) = 0;
 
   // Bytes of the file consumed for the text so far.

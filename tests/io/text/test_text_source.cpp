@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <span>
 #include <string>
@@ -98,6 +100,36 @@ TEST_P(EveryCompression, BytesReadEndAtTheSizeOfTheFile) {
   while (source->read(part) > 0) EXPECT_LE(source->bytes_read(), bytes.size());
 
   EXPECT_EQ(source->bytes_read(), bytes.size());
+}
+
+TEST_P(EveryCompression, AFileThatShrinksMeanwhileIsRefused) {
+  const std::string bytes = compress(random_digits(2'000'000, 12));
+  const auto file = folder_.write("a", bytes);
+  const auto source = open_text_source(file);
+  std::string part(4096, '\0');
+  source->read(part);
+
+  std::filesystem::resize_file(file, bytes.size() - 1);
+  const std::string message = message_of_error(ErrorKind::io, [&] {
+    while (source->read(part) > 0) continue;
+  });
+
+  EXPECT_THAT(message,
+              AllOf(HasSubstr(file.string()), HasSubstr("became shorter"), HasSubstr(std::to_string(bytes.size()))));
+}
+
+TEST_P(EveryCompression, AFileThatGrowsMeanwhileIsReadToItsEnd) {
+  const std::string text = random_digits(2'000'000, 13);
+  const std::string bytes = compress(text);
+  const auto file = folder_.write("a", bytes);
+  const auto source = open_text_source(file);
+
+  std::ofstream(file, std::ios::app | std::ios::binary) << bytes;
+  std::string read;
+  std::string part(4096, '\0');
+  while (const std::size_t got = source->read(part)) read.append(part, 0, got);
+
+  EXPECT_TRUE(read == text + text);
 }
 
 INSTANTIATE_TEST_SUITE_P(TextSource, EveryCompression,
