@@ -11,7 +11,7 @@ from blco_commands import Commands, mebibytes
 
 MEBIBYTE = 1 << 20
 # Beside the pages of the program and its libraries, which are files: as much as it takes to print its version.
-SLACK = 16 * MEBIBYTE
+SLACK = 8 * MEBIBYTE
 
 
 def digest_of(path):

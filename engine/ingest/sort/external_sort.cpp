@@ -47,8 +47,11 @@ void ExternalSort::add(CoordinateBatch&& batch, double share) {
     }
     return;
   }
+  // Keys may take less once the input has ended.
+  if (will_spill())
+    check_budget(sizes_of(batch), budget_.total_bytes - std::min(budget_.total_bytes, budget_.reordering_bytes));
   if (!spool_ && !builder_.is_empty() && !has_room(batch)) {
-    check_budget(sizes_of(batch));
+    check_budget(sizes_of(batch), budget_.available_bytes());
     make_room();
     check_disk_for_rest(share);
   }
@@ -80,7 +83,7 @@ void ExternalSort::reserve_at_end(std::uint64_t key_bytes, int line_bits) {
 
 void ExternalSort::make_room_for_waiting() {
   if (sizes_.packs_in_memory || spool_ || builder_.is_empty() || has_room({})) return;
-  check_budget({});
+  check_budget({}, budget_.available_bytes());
   make_room();
 }
 
@@ -90,8 +93,13 @@ bool ExternalSort::has_room(const CoordinateBatch& next) const {
   return fits_in_memory(budget_, sizes_, waiting, sizes_of(next), store_ ? store_->index_bytes() : 0);
 }
 
-void ExternalSort::check_budget(const EntrySizes& next) const {
-  if (min_spilling_bytes(budget_, sizes_, read_.count, next) <= budget_.available_bytes()) return;
+bool ExternalSort::will_spill() const {
+  return spool_ || store_ || !can_sort(budget_, sizes_, {sizes_.expected_entries, 0});
+}
+
+void ExternalSort::check_budget(const EntrySizes& next, std::uint64_t available_bytes) const {
+  const std::uint64_t entries = std::max(read_.count, sizes_.expected_entries);
+  if (min_spilling_bytes(budget_, sizes_, entries, next) <= available_bytes) return;
   refuse_budget(min_spilling_bytes(budget_, sizes_, likely_entries(sizes_, read_.count), next));
 }
 

@@ -83,7 +83,9 @@ class ExternalSort {
   void use_layout(const TensorLayout& layout);
   void count(const CoordinateBatch& batch);
   bool has_room(const CoordinateBatch& next) const;
-  void check_budget(const EntrySizes& next) const;
+  // Whether it is already known that the entries will not all fit in memory.
+  bool will_spill() const;
+  void check_budget(const EntrySizes& next, std::uint64_t available_bytes) const;
   [[noreturn]] void refuse_budget(std::uint64_t needed) const;
   void check_disk(std::uint64_t needed) const;
   void check_disk_for_rest(double share) const;

@@ -5,6 +5,7 @@
 
 #include <blco/ingest.hpp>
 #include <blco/tensor_file.hpp>
+#include <cmath>
 #include <csignal>
 #include <set>
 
@@ -223,6 +224,21 @@ TEST_F(SpillTest, NamesTheLeastBudget) {
   options.memory_bytes -= 1024;
 
   expect_error_and_nothing_left(ErrorKind::out_of_memory, "`memory_bytes = ", [&] { run(text, options); });
+}
+
+// What is bad behind the entries would be the error of a job that reads so far.
+TEST_F(SpillTest, RefusesABudgetThatIsTooSmallToEncodeBeforeTheInputEnds) {
+  CoordinateTensor tensor = random_coordinates({.shape = {500, 600, 700}, .nnz = 500'000, .seed = 9});
+  const auto text = folder_.write("in.tns", as_text(tensor) + "1 2 bad 4\n");
+  IngestOptions options{.threads = 1, .chunk_nnz = 200'000, .temporary_directory = tmp_};
+  options.memory_bytes = min_budget(text, options) - 1024;
+  tensor.values.back() = std::nan("");
+
+  expect_error_and_nothing_left(ErrorKind::out_of_memory, "sorting with temporary files requires",
+                                [&] { run(text, options); });
+  expect_error_and_nothing_left(ErrorKind::out_of_memory, "sorting with temporary files requires", [&] {
+    ingest_coordinates(CoordinateColumns<std::uint32_t>(tensor).arrays(), output_, options);
+  });
 }
 
 TEST_F(SpillTest, LeavesNothingWhereItIsCancelled) {
