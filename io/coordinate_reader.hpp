@@ -100,6 +100,9 @@ class CoordinateReader {
   // Rows left out so far because of missing fields, per column that has any.
   virtual std::vector<SkippedRows> skipped_rows() const { return {}; }
 
+  // Rows left out so far because they have unknown keys.
+  virtual std::uint64_t unknown_rows() const { return 0; }
+
   // Where an entry of the last batch comes from, for a message: "line 7 of new.tns". Until the next call of next().
   virtual std::string place_of(std::size_t) const { return name(); }
 

@@ -336,7 +336,8 @@ void check_compression(const Compression& compression) {
 }
 
 IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const Compression& compression,
-                              TemporaryFile output, Executor& executor, ProgressMeter& meter) {
+                              TemporaryFile output, Executor& executor, ProgressMeter& meter,
+                              const std::function<void()>& before_end) {
   ContainerWriter writer(std::move(output), input.info);
   meter.begin({.name = "write", .nonzeros = input.max_nnz});
   IngestReport report = encode_chunks(
@@ -344,6 +345,7 @@ IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const C
   meter.end();
   report.reordered_modes = store_reordering(
       input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) { writer.reorder(mode, originals); });
+  if (before_end) before_end();
   const auto start = std::chrono::steady_clock::now();
   report.file_bytes = writer.finish(input.info, input.labels);
   report.stages = meter.stage_times();

@@ -3,6 +3,7 @@
 
 #include <blco/ingest.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -38,10 +39,12 @@ struct Compression {
 void check_compression(const Compression& compression);  // throws Error{invalid_argument}
 
 // Writes the container `output`, which appears when it is whole. Its bytes do not depend on `plan` or on threads.
+// `before_end` is called once all nonzeros are encoded and their memory is free, before the container appears.
 // Throws Error: invalid_argument if there are no nonzeros, if all values are zero, or if the sum of their squares is
-// not finite; io; cancelled.
+// not finite; io; cancelled; what `before_end` throws.
 IngestReport encode_container(EncodeInput input, const EncodePlan& plan, const Compression& compression,
-                              TemporaryFile output, Executor& executor, ProgressMeter& meter);
+                              TemporaryFile output, Executor& executor, ProgressMeter& meter,
+                              const std::function<void()>& before_end = {});
 
 // Encodes the same chunks into memory, without zstd. Throws likewise.
 std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePlan& plan, Executor& executor,

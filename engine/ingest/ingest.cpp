@@ -1,7 +1,9 @@
 // Ingest: read, sort, coalesce, encode.
 #include <algorithm>
 #include <blco/memory_tensor.hpp>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/encode.hpp"
+#include "engine/ingest/hold_out.hpp"
 #include "engine/ingest/ingest_job.hpp"
 #include "engine/ingest/input/array_reader.hpp"
 #include "engine/ingest/input/labelled_reader.hpp"
@@ -66,6 +69,16 @@ void check_options(const IngestOptions& options) {
                 option_name("chunk_nnz") + " must be from 1 to " + std::to_string(max_chunk_nnz));
   }
   check_compression({options.zstd_level, options.zstd_saving_percent});
+  if ((options.hold_out != 0) == options.held_out_to.empty()) {
+    refuse(option_name("hold_out") + " and " + option_name("held_out_to") + " go together; give both, or neither");
+  }
+  if (options.hold_out != 0 && !(options.hold_out > 0 && options.hold_out < 1)) {
+    refuse(option_name("hold_out") + " must be above 0 and below 1, the whole");
+  }
+  if (options.hold_out != 0 && options.reorder != Reorder::none) {
+    refuse(option_name("hold_out") + " does not go with " + option_name("reorder", "frequency") +
+           ", which numbers by counts; leave out one of them");
+  }
   if (!options.shape.empty()) static_cast<void>(TensorLayout(options.shape));
   if (!options.shape.empty() && !options.mode_names.empty()) {
     static_cast<void>(decide_mode_names(options.shape.size(), options));
@@ -144,6 +157,10 @@ void read_all(CoordinateReader& reader, const IngestOptions& options, ExternalSo
                  column + "'";
     }
     if (!skipped.empty()) skipped += ")";
+    if (reader.unknown_rows() > 0) {
+      skipped += (skipped.empty() ? ", but " : ", and ") + count_of(reader.unknown_rows(), "row") + " with keys that " +
+                 option_name("columns.labels_from") + " does not have";
+    }
     throw Error(ErrorKind::invalid_argument,
                 reader.name() + " has no nonzeros" + skipped + "; a tensor requires at least one");
   }
@@ -213,7 +230,8 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   sorted->info.value_name = kept_value_name(sorted->info.mode_names, options);
   sorted->info.chunk_nnz = options.chunk_nnz;
   sorted->labels = reader.take_labels();
-  sort.reserve_at_end(memory_of(sorted->labels) + final_ones.memory_bytes(), sorted->layout.line_bits());
+  const std::uint64_t splitting = options.hold_out > 0 ? HoldOut::memory_bytes(sorted->layout.has_high_word()) : 0;
+  sort.reserve_at_end(memory_of(sorted->labels) + final_ones.memory_bytes() + splitting, sorted->layout.line_bits());
   if (sorted->reordering) {
     Reordering::check_lengths(shape);
     sort.reserve_for_reordering(Reordering::memory_bytes(longer_of(shape, sort.extent())));
@@ -270,6 +288,8 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   const std::unique_ptr<RunDevice> device = find_run_device(options.device);
   // The name is taken now, so that a second job that writes the same file ends before its work and not after it.
   TemporaryFile file(output);
+  std::optional<TemporaryFile> held_out_file;
+  if (options.hold_out > 0) held_out_file.emplace(options.held_out_to);
   ProgressMeter meter(progress);
   SortSetup setup = sort_setup(reader, options);
   setup.folder = spill_folder(options, file);
@@ -277,10 +297,24 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   setup.device = device.get();
   ExternalSort sort(setup, options.duplicates, executor, meter);
   const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
-  IngestReport report =
-      encode_container(sorted->input(sort.entry_count()), sorted->plan,
-                       {options.zstd_level, options.zstd_saving_percent}, std::move(file), executor, meter);
+  const Compression compression{options.zstd_level, options.zstd_saving_percent};
+  std::uint64_t held_out_nnz = 0;
+  std::function<void()> write_held_out;
+  if (held_out_file) {
+    auto split = std::make_unique<HoldOut>(std::move(sorted->source), options.hold_out, sorted->layout, sorted->labels,
+                                           setup.folder, setup.mark, executor);
+    write_held_out = [&, info = sorted->info, labels = sorted->labels, split = split.get()] {
+      const std::unique_ptr<SortedSource> held_out = split->take_held_out();
+      const EncodeInput input{*held_out, sorted->layout, info, split->held_out_count(), nullptr, labels};
+      held_out_nnz = encode_container(input, sorted->plan, compression, std::move(*held_out_file), executor, meter).nnz;
+    };
+    sorted->source = std::move(split);
+  }
+  IngestReport report = encode_container(sorted->input(sort.entry_count()), sorted->plan, compression, std::move(file),
+                                         executor, meter, write_held_out);
   report.entries_read = sort.entry_count();
+  report.held_out_nnz = held_out_nnz;
+  report.unknown_rows = reader.unknown_rows();
   report.input_format = reader.format();
   for (const SkippedRows& skipped : reader.skipped_rows())
     report.skipped_rows.push_back({skipped.column, skipped.rows});
@@ -296,6 +330,7 @@ static std::unique_ptr<ChunkSource> ingest_in_memory(const CoordinateArrays& arr
   options.index_base = 0;
   ArrayReader reader(arrays, options.shape, executor);
   check_options(options);
+  if (options.hold_out > 0) refuse(option_name("hold_out") + " needs a container to write; leave it out");
   const std::unique_ptr<RunDevice> device = find_run_device(options.device);
   ProgressMeter meter(progress);
   SortSetup setup = sort_setup(reader, options);

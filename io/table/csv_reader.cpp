@@ -29,6 +29,7 @@ struct Block : ParsedBlock<CsvBlock> {
   const CsvForm* form = nullptr;                    // of its file
   std::vector<std::vector<std::uint32_t>> numbers;  // per mode, the numbers of its keys
   std::vector<std::string> unknown;                 // per mode, the first key that is not known, if only those count
+  std::uint64_t unknown_rows = 0;                   // left out
 };
 
 std::string mebibytes(std::uint64_t bytes) {
@@ -91,6 +92,8 @@ class CsvReader final : public BlockReader<Block> {
     }
     return skipped;
   }
+
+  std::uint64_t unknown_rows() const override { return unknown_rows_; }
 
   std::vector<Labels> take_labels() override {
     std::vector<Labels> labels;
@@ -159,7 +162,10 @@ class CsvReader final : public BlockReader<Block> {
     executor().run(modes_.size(), [&](std::size_t mode) {
       for (Block& block : good) number_keys(block, mode);
     });
-    executor().run(good.size(), [&](std::size_t i) { apply_numbers(good[i]); });
+    executor().run(good.size(), [&](std::size_t i) {
+      apply_numbers(good[i]);
+      if (options_.skips_unknown) skip_unknown(good[i]);
+    });
   }
 
   void number_keys(Block& block, std::size_t mode) {
@@ -223,6 +229,26 @@ class CsvReader final : public BlockReader<Block> {
     }
   }
 
+  void skip_unknown(Block& block) const {
+    CoordinateBatch& batch = block.result.batch;
+    const std::size_t order = modes_.size();
+    std::size_t kept = 0;
+    for (std::size_t row = 0; row < batch.count(); ++row) {
+      const std::uint32_t* const from = batch.narrow.data() + row * order;
+      bool is_known = true;
+      for (std::size_t n = 0; n < order; ++n) is_known = is_known && from[n] < modes_[n].known_count();
+      if (!is_known) continue;
+      std::copy_n(from, order, batch.narrow.data() + kept * order);
+      batch.values[kept++] = batch.values[row];
+    }
+    block.unknown_rows = batch.count() - kept;
+    batch.narrow.resize(kept * order);
+    batch.values.resize(kept);
+    for (std::size_t n = 0; n < order; ++n) {
+      batch.upper[n] = std::min<std::uint64_t>(batch.upper[n], modes_[n].known_count() - 1);
+    }
+  }
+
   bool deliver(Block& block, CoordinateBatch& batch) override {
     if (block.first_of_file) lines_before_ = block.skipped_lines;
     if (block.result.fault) {
@@ -234,6 +260,7 @@ class CsvReader final : public BlockReader<Block> {
     delivered_lines_ = lines_before_;
     lines_before_ += block.result.line_count;
     for (std::size_t n = 0; n < skipped_.size(); ++n) skipped_[n] += block.result.skipped[n];
+    unknown_rows_ += std::exchange(block.unknown_rows, 0);
     check_memory();
     batch = std::move(block.result.batch);
     return batch.count() > 0;
@@ -282,7 +309,8 @@ class CsvReader final : public BlockReader<Block> {
   std::unique_ptr<TableHeaders> headers_;
   std::vector<ModeKeys> modes_;         // with the first header
   std::vector<std::uint64_t> skipped_;  // rows, per mode and then for the value
-  std::uint64_t known_bytes_ = 0;       // of the keys that had numbers before
+  std::uint64_t unknown_rows_ = 0;
+  std::uint64_t known_bytes_ = 0;  // of the keys that had numbers before
   bool has_ended_ = false;
   std::uint64_t lines_before_ = 0;  // in the file, before the next block to be delivered
   const Block* delivered_ = nullptr;

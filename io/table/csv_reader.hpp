@@ -30,6 +30,7 @@ struct CsvOptions {
   // False: a key that `known` does not have gets the number of these and is not kept; place_of() and unknown_key() tell
   // of it. Coordinates are final at once then.
   bool numbers_new_keys = true;
+  bool skips_unknown = false;   // leaves out rows with such keys. Requires: not numbers_new_keys
   KnownSource known_from = {};  // where these labels come from; without a name columns.labels_from
   // Returns for each of these modes the labels that already have numbers; empty: there are none. Called once.
   std::function<std::vector<Labels>(const std::vector<std::string>& mode_names)> known = {};

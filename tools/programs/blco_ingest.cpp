@@ -55,6 +55,14 @@ std::string skipped_text(const IngestReport& report) {
   return fmt::format("{}: {}", cli::format_count(rows, "row"), columns);
 }
 
+// "5%" or 0.05.
+double parse_share(const std::string& text) {
+  const bool is_percent = text.ends_with('%');
+  const double share = cli::parse_real(is_percent ? text.substr(0, text.size() - 1) : text) / (is_percent ? 100 : 1);
+  if (share > 0 && share < 1) return share;
+  refuse(fmt::format("'{}' is not a share above 0 and below 1, such as 5% or 0.05", text));
+}
+
 std::string labels_text(const LabelCounts& labels, const std::vector<std::string>& names) {
   const std::string mode = labels.mode < names.size() ? names[labels.mode] : fmt::format("mode {}", labels.mode);
   const std::string text = fmt::format("{} of {}", cli::format_count(labels.labels), mode);
@@ -100,7 +108,9 @@ cli::Json report_json(const IngestReport& report, const std::filesystem::path& o
           {"fewer_bins", cli::list_json(report.fewer_bins, bins)},
           {"entries_read", report.entries_read},
           {"skipped_rows", cli::skipped_json(report.skipped_rows)},
+          {"unknown_rows", report.unknown_rows},
           {"nonzeros", report.nnz},
+          {"held_out_nonzeros", report.held_out_nnz},
           {"chunks", report.chunk_count},
           {"index", column(report.index)},
           {"value", column(report.value)},
@@ -123,9 +133,14 @@ void print_report(cli::Reporter& reporter, const IngestReport& report, const Ing
   if (!report.reordered_modes.empty()) {
     row("reordered", cli::format_modes(report.reordered_modes, report.shape.size()));
   }
+  const std::string held_out = options.held_out_to.string();
   row("nonzeros",
       fmt::format("{} of {} entries read", cli::format_count(report.nnz), cli::format_count(report.entries_read)));
+  if (!held_out.empty()) row("held out", fmt::format("{} in {}", cli::format_count(report.held_out_nnz), held_out));
   if (!report.skipped_rows.empty()) row("skipped", skipped_text(report));
+  if (report.unknown_rows > 0) {
+    row("unknown", cli::format_count(report.unknown_rows, "row") + " with keys that --labels-from does not have");
+  }
   row("index", column_text(report.index, report.nnz));
   row("value", column_text(report.value, report.nnz));
   row("file",
@@ -177,6 +192,18 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                  "For CSV: give keys the same indices as in this container or model; new keys follow, and numbers get "
                  "its bins",
                  "number all keys from the start"});
+  line.add_flag("--skip-unknown", ingest.columns.skip_unknown,
+                "With --labels-from: leave out rows with keys that it does not have, and count them, so that the "
+                "container has its shape");
+  line.add("--hold-out", ingest.hold_out, parse_share,
+           {"SHARE",
+            "Put about this share of all cells, such as 5%, into the container of --held-out-to instead, for "
+            "blco-cpd --validate and blco-predict. A hash of its labels or coordinates decides for each cell",
+            "none"});
+  line.add_path("--held-out-to", ingest.held_out_to,
+                {"FILE", "With --hold-out: container of these cells; it has the shape and the labels of OUT"});
+  line.needs("--hold-out", "--held-out-to");
+  line.needs("--held-out-to", "--hold-out");
   line.add_size("--memory", ingest.memory_bytes,
                 "Memory budget of the whole job; entries that do not fit are sorted with temporary files");
   line.add_threads(ingest.threads);
@@ -212,6 +239,10 @@ void check(const Arguments& arguments) {
   if (const auto& labels = arguments.ingest.columns.labels_from; !labels.empty()) read.push_back(labels);
   for (const LabelSource& labels : arguments.ingest.label_files) read.push_back(labels.file);
   cli::check_output(arguments.output, read);
+  if (const auto& held_out = arguments.ingest.held_out_to; !held_out.empty()) {
+    if (held_out == arguments.output) refuse("-o and --held-out-to name the same file; give two names");
+    cli::check_output(held_out, read, "--held-out-to");
+  }
 }
 
 void ingest(const Arguments& arguments, cli::Reporter& reporter) {

@@ -127,10 +127,12 @@ void add_own_options(CommandLine& line, CpdArguments& arguments) {
       {"N", "With --method gcp and other losses: zeros that a step of Adam samples", "as many as it has nonzeros"});
   line.add_whole("--cg-steps", arguments.completion.cg_steps, 1,
                  {"N", "With --method complete: steps of conjugate gradients per mode and sweep, each one pass"});
-  line.add_path("--validate", arguments.validation,
-                {"FILE",
-                 "With --method complete: a container of held-out entries, of the same shape; the fit stops when their "
-                 "error has risen twice in a row, and keeps the model with the smallest error"});
+  line.add_path(
+      "--validate", arguments.validation,
+      {"FILE",
+       "With --method complete: a container of held-out entries, of the same shape and labels, as blco-ingest "
+       "makes it with --held-out-to, with --labels-from the tensor for tables, or with --shape; the fit stops "
+       "when their error has risen twice in a row, and keeps the model with the smallest error"});
 }
 
 }  // namespace

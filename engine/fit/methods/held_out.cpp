@@ -49,9 +49,14 @@ HeldOut::HeldOut(const Tensor& entries, Backend& backend)
 
 void HeldOut::check_shape(const TensorSummary& tensor, const TensorSummary& entries) {
   if (tensor.shape == entries.shape) return;
+  const std::string remedy = tensor.label_bytes.empty()
+                                 ? "ingest both with the same " + option_name("IngestOptions.shape")
+                                 : "ingest the table of these entries with the tensor as " +
+                                       option_name("IngestOptions.columns.labels_from") + ", and with " +
+                                       option_name("IngestOptions.columns.skip_unknown") + " where it has other keys";
   refuse(option_name("validation") + ": the held-out entries have the shape " + shape_text(entries.shape) +
-         ", but the tensor has the shape " + shape_text(tensor.shape) + "; ingest both with the same " +
-         option_name("IngestOptions.shape"));
+         ", but the tensor has the shape " + shape_text(tensor.shape) + "; " + remedy +
+         ", or hold some out of the input by " + option_name("IngestOptions.hold_out"));
 }
 
 void HeldOut::check_indices(const Tensor& tensor, const Tensor& entries) {

@@ -50,6 +50,7 @@ struct ColumnOptions {
   std::string missing_key = {};  // for Missing::key
   std::filesystem::path labels_from =
       {};  // a container or model whose labels keep their numbers, and whose bins are taken; or empty
+  bool skip_unknown = false;  // leaves out rows with keys that labels_from does not have; else they get new numbers
 };
 
 // Labels for a mode of coordinate text or arrays: a file with one label a line, in UTF-8, plain or compressed by gzip
@@ -80,6 +81,11 @@ struct IngestOptions {
   // does not hold all entries, they are sorted in shorter runs, through temporary files. automatic means the CPU, as
   // long as no hardware has shown that a GPU is faster.
   Device device = Device::automatic;
+  // Above 0 and below 1: about this share of all cells, with all of their entries, goes to the container held_out_to
+  // instead, which has the same shape, labels and numbers. A hash of a cell's labels, or of coordinates where there are
+  // no labels, decides, and nothing else. Not with Reorder::frequency.
+  double hold_out = 0;
+  std::filesystem::path held_out_to = {};
 };
 
 struct ColumnBytes {
@@ -118,7 +124,9 @@ struct IngestReport {
   std::string input_format = {};   // "FROSTT text", "CSV", ...; empty for arrays in memory and generated tensors
   std::uint64_t entries_read = 0;  // includes entries implied by a symmetric matrix; not rows that were left out
   std::vector<SkippedRowCount> skipped_rows = {};  // in the order of options.columns
-  std::uint64_t nnz = 0;                           // after coalescing
+  std::uint64_t unknown_rows = 0;                  // left out by columns.skip_unknown
+  std::uint64_t nnz = 0;                           // after coalescing; of the output, as all that follows
+  std::uint64_t held_out_nnz = 0;                  // of held_out_to
   std::uint64_t chunk_count = 0;
   ColumnBytes index;  // index and key columns together
   ColumnBytes value;

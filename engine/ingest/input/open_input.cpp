@@ -142,10 +142,17 @@ std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inpu
   if (!options.label_files.empty())
     refuse(option_name("label_files") + " does not apply to CSV input, whose keys are its labels; leave it out");
   CsvOptions csv = csv_options(options);
-  csv.block_bytes = plan_block_bytes(csv.memory_bytes, csv.block_bytes, csv_reader_bytes(1, executor.width()));
+  csv.block_bytes = plan_block_bytes(csv.memory_bytes, csv.block_bytes,
+                                     csv_reader_bytes(1, executor.width(), options.columns.skip_unknown));
   csv.key_bytes = max_key_bytes(csv.memory_bytes);
   csv.mode_names = options.mode_names;
   csv.known = known_labels(options.columns, csv.key_bytes);
+  csv.skips_unknown = options.columns.skip_unknown;
+  csv.numbers_new_keys = !csv.skips_unknown;
+  if (csv.skips_unknown && options.columns.labels_from.empty()) {
+    refuse(option_name("columns.skip_unknown") + " requires " + option_name("columns.labels_from") +
+           ", which says what keys are known");
+  }
   return open_csv(inputs, csv, executor);
 }
 
@@ -204,7 +211,7 @@ std::unique_ptr<CoordinateReader> open_known_text(const fs::path& input, const I
 bool is_any_set(const ColumnOptions& columns) {
   const ColumnOptions usual;
   return !columns.value.empty() || columns.separator != usual.separator || columns.decimal != usual.decimal ||
-         columns.missing != usual.missing || !columns.labels_from.empty();
+         columns.missing != usual.missing || !columns.labels_from.empty() || columns.skip_unknown;
 }
 
 void refuse_text_options(const std::string& file, const IngestOptions& options) {
@@ -231,9 +238,9 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs
   const ColumnOptions& columns = options.columns;
   if (columns.modes.empty() && is_any_set(columns)) {
     refuse(option_name("columns.value") + ", " + option_name("columns.separator") + ", " +
-           option_name("columns.decimal") + ", " + option_name("columns.missing") + " and " +
-           option_name("columns.labels_from") + " require " + option_name("columns.modes") +
-           ", which names the columns that become modes");
+           option_name("columns.decimal") + ", " + option_name("columns.missing") + ", " +
+           option_name("columns.labels_from") + " and " + option_name("columns.skip_unknown") + " require " +
+           option_name("columns.modes") + ", which names the columns that become modes");
   }
   std::vector<InputKind> kinds;
   for (const fs::path& input : inputs) kinds.push_back(kind_of(input));

@@ -39,6 +39,12 @@ void RunStore::append(const MemoryRun& run, Executor& executor, const EntriesWri
   runs_.push_back(std::move(blocks));
 }
 
+void RunStore::append_block(const SortedBatch& block) {
+  if (runs_.empty()) runs_.emplace_back();
+  write({pack(block)}, runs_.back());
+  ++block_count_;
+}
+
 void RunStore::merge(std::size_t first, std::size_t count, Executor& executor, const EntriesWritten& written) {
   std::vector<PackedBlock> merged;
   SerialExecutor own;  // the others pack meanwhile

@@ -39,6 +39,9 @@ class RunStore {
   // Writes a run, which becomes the last. Throws Error{io}.
   void append(const MemoryRun& run, Executor& executor, const EntriesWritten& written);
 
+  // Writes the next block of the only run: up to run_block_entries entries. Throws Error{io}.
+  void append_block(const SortedBatch& block);
+
   // Replaces runs [first, first + count) by one run of their entries, equal lines in input order. Takes reading_bytes()
   // for each and writing_bytes(). Throws Error: io, corrupt.
   void merge(std::size_t first, std::size_t count, Executor& executor, const EntriesWritten& written);

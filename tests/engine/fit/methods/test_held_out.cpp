@@ -107,7 +107,7 @@ TEST_F(HeldOutEntries, OfOtherIndicesAreRefused) {
 
   EXPECT_EQ(complaint_of({.validation = &longer}),
             "`validation`: the held-out entries have the shape 60x50x41, but the tensor has the shape 60x50x40; ingest "
-            "both with the same `IngestOptions.shape`");
+            "both with the same `IngestOptions.shape`, or hold some out of the input by `IngestOptions.hold_out`");
   EXPECT_EQ(complaint_of({.validation = &reordered}),
             "`validation`: mode 0 of the held-out entries is stored with other indices than that of the tensor; ingest "
             "both with `IngestOptions.reorder = none`");
