@@ -318,6 +318,7 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   report.input_format = reader.format();
   for (const SkippedRows& skipped : reader.skipped_rows())
     report.skipped_rows.push_back({skipped.column, skipped.rows});
+  setup.budget.has_program = true;
   report_modes(sorted->keyed_modes, report);
   return report;
 }
