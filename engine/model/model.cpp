@@ -113,6 +113,7 @@ ModelFile describe_model(const CpdModel& model) {
   file.objective_history = model.objective_history;
   file.mode_names = model.mode_names;
   file.labels = model.labels;
+  file.reading = model.reading;
   file.fit = model.fit();
   file.sweeps = model.sweeps();
   file.seed = model.seed;
@@ -142,6 +143,7 @@ CpdModel load_model(const std::filesystem::path& path) {
   model.objective_history = std::move(file.objective_history);
   model.mode_names = std::move(file.mode_names);
   model.labels = std::move(file.labels);
+  model.reading = file.reading;
   model.seed = file.seed;
   model.precision = parse_precision(file.precision);
   model.ridge = file.ridge;
