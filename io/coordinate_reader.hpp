@@ -64,6 +64,7 @@ struct KeyedMode {
   std::uint64_t new_labels = 0;   // labels of this input's keys, without those that were known before
   std::uint64_t wanted_bins = 0;  // 0: its keys are not numbers in bins
   std::uint64_t bins = 0;
+  bool has_keys = true;  // its fields are keys as they are
 };
 
 class CoordinateReader {

@@ -177,6 +177,7 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, std::uniq
   model_.rank = options_->rank;
   model_.mode_names = tensor_->mode_names;
   model_.labels = tensor.labels();
+  model_.reading = tensor_->reading;
   model_.seed = options_->seed;
   model_.precision = options_->precision;
   model_.ridge = options_->ridge;

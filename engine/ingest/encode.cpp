@@ -307,6 +307,9 @@ IngestReport encode_chunks(EncodeInput& input, const EncodePlan& plan, const Com
     meter.advance(wave_nnz, totals.stored_bytes() - bytes_before);
     bytes_before = totals.stored_bytes();
   }
+  if (input.duplicates && nnz + input.source.left_out() < input.max_nnz) {
+    input.info.reading.duplicates = input.duplicates;
+  }
   return totals.finish(nnz, input.info);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "blco/executor.hpp"
@@ -26,9 +27,11 @@ struct EncodeInput {
   SortedSource& source;
   const TensorLayout& layout;
   ContainerInfo info;
-  std::uint64_t max_nnz = 0;         // entries before coalescing; only progress is measured by it
+  std::uint64_t max_nnz = 0;         // entries before coalescing
   Reordering* reordering = nullptr;  // null: not reordered; the original indices are taken out
   std::vector<Labels> labels = {};   // per mode, of the original indices; empty: none
+  // Kept in the container where there are fewer nonzeros than entries; nothing: `info` says it.
+  std::optional<DuplicatePolicy> duplicates = {};
 };
 
 // As IngestOptions has it.

@@ -32,7 +32,7 @@ class HoldOut final : public SortedSource {
 
   // After the end, once: the nonzeros that are held out. The result must not outlive this.
   std::unique_ptr<SortedSource> take_held_out();
-  std::uint64_t held_out_count() const { return held_count_; }
+  std::uint64_t left_out() const override { return held_count_; }
 
   // Memory beside the source and the parts.
   static std::uint64_t memory_bytes(bool has_high_word);

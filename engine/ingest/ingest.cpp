@@ -63,6 +63,25 @@ std::string kept_value_name(const std::vector<std::string>& mode_names, const In
   return name == default_value_name(mode_names) ? "" : name;
 }
 
+// Columns of keys that labels_from knows are those of a table that was exported: what it says of them holds.
+InputReading decide_reading(const std::vector<std::string>& names, const std::vector<KeyedMode>& keyed,
+                            const ColumnOptions& columns) {
+  InputReading reading;
+  reading.columns = columns.modes;
+  reading.missing = columns.missing == Missing::skip ? "skip" : columns.missing_key;
+  if (!columns.labels_from.empty()) {
+    const auto [known_names, known] = read_known_reading(columns.labels_from);
+    if (reading.missing.empty()) reading.missing = known.missing;
+    reading.duplicates = known.duplicates;
+    for (std::size_t n = 0; n < keyed.size() && !known.columns.empty(); ++n) {
+      const auto at = static_cast<std::size_t>(std::ranges::find(known_names, names[n]) - known_names.begin());
+      if (keyed[n].has_keys && at < known.columns.size()) reading.columns[n] = known.columns[at];
+    }
+  }
+  if (reading.columns == names) reading.columns.clear();
+  return reading;
+}
+
 void check_options(const IngestOptions& options) {
   if (options.chunk_nnz == 0 || options.chunk_nnz > max_chunk_nnz) {
     throw Error(ErrorKind::invalid_argument,
@@ -88,11 +107,15 @@ void check_options(const IngestOptions& options) {
                                                  std::to_string(max_name_bytes) + " bytes; shorten it");
   }
   // A mode's name that comes from its column is no longer than what asks for it.
-  for (const std::string& name : options.mode_names.empty() ? options.columns.modes : options.mode_names) {
-    if (name.size() > max_name_bytes) {
-      throw Error(ErrorKind::invalid_argument,
-                  "a mode name is longer than " + std::to_string(max_name_bytes) + " bytes; shorten it");
+  for (const auto& names : {options.columns.modes, options.mode_names}) {
+    for (const std::string& name : names) {
+      if (name.size() <= max_name_bytes) continue;
+      refuse("a mode name is longer than " + std::to_string(max_name_bytes) + " bytes; shorten it");
     }
+  }
+  if (options.columns.missing_key.size() > max_name_bytes) {
+    refuse("the key of " + option_name("columns.missing") + " is longer than " + std::to_string(max_name_bytes) +
+           " bytes; shorten it");
   }
 }
 
@@ -194,8 +217,8 @@ struct SortedEntries {
   std::vector<Labels> labels;
   std::vector<KeyedMode> keyed_modes;
 
-  EncodeInput input(std::uint64_t entries_read) {
-    return {*source, layout, std::move(info), entries_read, reordering.get(), std::move(labels)};
+  EncodeInput input(std::uint64_t entries_read, DuplicatePolicy duplicates) {
+    return {*source, layout, std::move(info), entries_read, reordering.get(), std::move(labels), duplicates};
   }
 };
 
@@ -228,6 +251,9 @@ std::unique_ptr<SortedEntries> sort_entries(CoordinateReader& reader, const Inge
   sorted->info.shape = shape;
   sorted->info.mode_names = decide_mode_names(shape.size(), options, sorted->keyed_modes);
   sorted->info.value_name = kept_value_name(sorted->info.mode_names, options);
+  if (!sorted->keyed_modes.empty()) {
+    sorted->info.reading = decide_reading(sorted->info.mode_names, sorted->keyed_modes, options.columns);
+  }
   sorted->info.chunk_nnz = options.chunk_nnz;
   sorted->labels = reader.take_labels();
   const std::uint64_t splitting = options.hold_out > 0 ? HoldOut::memory_bytes(sorted->layout.has_high_word()) : 0;
@@ -292,6 +318,7 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
   if (options.hold_out > 0) held_out_file.emplace(options.held_out_to);
   ProgressMeter meter(progress);
   SortSetup setup = sort_setup(reader, options);
+  setup.budget.has_program = true;
   setup.folder = spill_folder(options, file);
   setup.mark = file.target().filename().string();
   setup.device = device.get();
@@ -305,13 +332,13 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
                                            setup.folder, setup.mark, executor);
     write_held_out = [&, info = sorted->info, labels = sorted->labels, split = split.get()] {
       const std::unique_ptr<SortedSource> held_out = split->take_held_out();
-      const EncodeInput input{*held_out, sorted->layout, info, split->held_out_count(), nullptr, labels};
+      const EncodeInput input{*held_out, sorted->layout, info, split->left_out(), nullptr, labels};
       held_out_nnz = encode_container(input, sorted->plan, compression, std::move(*held_out_file), executor, meter).nnz;
     };
     sorted->source = std::move(split);
   }
-  IngestReport report = encode_container(sorted->input(sort.entry_count()), sorted->plan, compression, std::move(file),
-                                         executor, meter, write_held_out);
+  IngestReport report = encode_container(sorted->input(sort.entry_count(), options.duplicates), sorted->plan,
+                                         compression, std::move(file), executor, meter, write_held_out);
   report.entries_read = sort.entry_count();
   report.held_out_nnz = held_out_nnz;
   report.unknown_rows = reader.unknown_rows();
@@ -338,7 +365,7 @@ static std::unique_ptr<ChunkSource> ingest_in_memory(const CoordinateArrays& arr
   setup.device = device.get();
   ExternalSort sort(setup, options.duplicates, executor, meter);
   const std::unique_ptr<SortedEntries> sorted = sort_entries(reader, options, sort, executor, meter);
-  return encode_in_memory(sorted->input(sort.entry_count()), sorted->plan, executor, meter);
+  return encode_in_memory(sorted->input(sort.entry_count(), options.duplicates), sorted->plan, executor, meter);
 }
 
 MemoryTensor::MemoryTensor(const CoordinateArrays& arrays, const IngestOptions& options,

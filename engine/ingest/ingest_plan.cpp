@@ -13,9 +13,11 @@
 namespace blco {
 namespace {
 
-// Parts of a budget: the reader's where memory is short, and the keys'.
+// Parts of a budget: the reader's where memory is short, the keys', and the program's.
 constexpr std::uint64_t reader_part = 8;
 constexpr std::uint64_t key_part = 2;
+constexpr std::uint64_t program_part = 16;
+constexpr std::uint64_t max_program_bytes = std::uint64_t{4} << 20;
 
 // Smaller blocks of text cost more to hand out than to read.
 constexpr std::size_t min_block_bytes = std::size_t{16} << 10;
@@ -60,10 +62,14 @@ std::uint64_t max_window_blocks(const EncodeSizes& encode, const RunSizes& runs,
 }  // namespace
 
 std::uint64_t IngestBudget::available_bytes() const {
-  return saturating_subtract(total_bytes, reordering_bytes + key_bytes);
+  const std::uint64_t program = has_program ? std::min(max_program_bytes, total_bytes / program_part) : 0;
+  return saturating_subtract(total_bytes, program + reordering_bytes + key_bytes);
 }
 
-std::uint64_t IngestBudget::total_for(std::uint64_t bytes) const { return bytes + reordering_bytes + 2 * key_bytes; }
+std::uint64_t IngestBudget::total_for(std::uint64_t bytes) const {
+  const std::uint64_t others = bytes + reordering_bytes + 2 * key_bytes;
+  return others + (has_program ? std::min(max_program_bytes, others / (program_part - 1) + 1) : 0);
+}
 
 std::uint64_t max_reader_bytes(std::uint64_t budget_bytes) { return budget_bytes / reader_part; }
 

@@ -2,9 +2,10 @@
 //
 // The budget covers what grows with the input, the chunks or the threads: the reader with its next batch and its keys,
 // coordinates, sorted entries, the tables of reordering, temporary files while they are packed, read and merged, the
-// chunks being encoded, and a result that stays in memory. It does not cover the program itself, its stacks, what
-// malloc keeps per thread, and arrays of the caller. RunBuilder, RunStore, CoordinateSpool and Reordering say
-// themselves what they take. All that depends on a decision is here.
+// chunks being encoded, and a result that stays in memory. Where files are written, up to 4 MiB of it are for the data
+// of libraries, stacks, and what malloc keeps. It does not cover code, which lies in files, and arrays of the caller.
+// RunBuilder, RunStore, CoordinateSpool and Reordering say themselves what they take. All that depends on a decision is
+// here.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +17,12 @@ namespace blco {
 // Who has how much of the memory of a job.
 struct IngestBudget {
   std::uint64_t total_bytes = 0;
+  bool has_program = false;            // a sixteenth, at most 4 MiB, is for what no part of the job asks for
   std::uint64_t reordering_bytes = 0;  // for the counts of all indices, later their new numbers
   std::uint64_t key_bytes = 0;         // for the keys read so far, later the labels of the modes
   std::uint64_t reader_bytes = 0;      // for the reader beside its keys; 0 once the input has ended
 
-  // What reordering and keys leave: for sorting, merging and encoding, and for the reader.
+  // What program, reordering and keys leave: for sorting, merging and encoding, and for the reader.
   std::uint64_t available_bytes() const;
 
   // A total that makes so many bytes available, also if the keys double: half of a budget is for keys at most.

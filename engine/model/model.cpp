@@ -113,6 +113,7 @@ ModelFile describe_model(const CpdModel& model) {
   file.objective_history = model.objective_history;
   file.mode_names = model.mode_names;
   file.labels = model.labels;
+  file.reading = model.reading;
   file.fit = model.fit();
   file.sweeps = model.sweeps();
   file.seed = model.seed;
@@ -139,6 +140,7 @@ CpdModel without_factors(const ModelFile& file) {
   model.fit_history = file.fit_history;
   model.objective_history = file.objective_history;
   model.mode_names = file.mode_names;
+  model.reading = file.reading;
   model.seed = file.seed;
   model.precision = parse_precision(file.precision);
   model.ridge = file.ridge;

@@ -7,12 +7,15 @@
 #include <string_view>
 #include <utility>
 
+#include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
+#include "engine/ingest/ingest_plan.hpp"
 #include "engine/ingest/input/open_input.hpp"
 #include "engine/predict/prediction_pass.hpp"
 #include "engine/predict/prediction_table.hpp"
+#include "engine/predict/repeat_count.hpp"
 #include "engine/predict/tensor_reader.hpp"
 #include "engine/predict/worst_entries.hpp"
 #include "io/container/model_file.hpp"
@@ -25,6 +28,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_block_entries = std::size_t{1} << 15;
 constexpr std::size_t least_block_entries = std::size_t{1} << 10;
+// The most that a reader whose memory is short gives at a time.
+constexpr std::size_t most_batch_entries = std::size_t{1} << 13;
 // Of a budget, what blocks may take where it is short.
 constexpr std::uint64_t block_part = 8;
 
@@ -32,6 +37,8 @@ constexpr std::uint64_t block_part = 8;
 struct ModelSizes {
   std::uint64_t bytes = 0;         // of the whole model in memory
   std::vector<LabelSizes> labels;  // one per mode
+  std::vector<std::uint64_t> shape;
+  InputReading reading;
 };
 
 // Weights, factors and the history; labels not.
@@ -45,6 +52,8 @@ ModelSizes sizes_of(const CpdModel& model) {
   ModelSizes sizes;
   sizes.bytes = number_bytes(model.shape, static_cast<std::uint64_t>(model.rank), model.sweeps());
   sizes.labels.resize(model.shape.size());
+  sizes.shape = model.shape;
+  sizes.reading = model.reading;
   for (std::size_t n = 0; n < std::min(model.labels.size(), sizes.labels.size()); ++n) {
     const Labels& labels = model.labels[n];
     sizes.labels[n] = {labels.size(), labels.text().size()};
@@ -60,6 +69,8 @@ ModelSizes read_model_sizes(const std::filesystem::path& file) {
   ModelSizes sizes;
   sizes.bytes = number_bytes(header.shape, header.rank, header.fit_history.size() + header.objective_history.size());
   sizes.labels.resize(header.shape.size());
+  sizes.shape = header.shape;
+  sizes.reading = header.reading;
   const std::vector<std::uint64_t>& label_bytes = reader.label_bytes();
   for (std::size_t n = 0; n < label_bytes.size(); ++n) {
     if (label_bytes[n] == 0) continue;
@@ -76,10 +87,18 @@ std::vector<std::string> names_of_modes(std::vector<std::string> names, std::siz
 }
 
 KnownTensor known_of(const CpdModel& model, const PredictOptions& options) {
-  KnownTensor known{options.model_name, names_of_modes(model.mode_names, model.shape.size()), model.labels,
-                    options.without_values};
+  KnownTensor known{options.model_name, names_of_modes(model.mode_names, model.shape.size()), model.reading.columns,
+                    model.labels, options.without_values};
   known.labels.resize(model.shape.size());
   return known;
+}
+
+// The options of a table, where the caller leaves them to the model.
+ColumnOptions complete_columns(ColumnOptions columns, const InputReading& reading) {
+  if (columns.missing != Missing::error || reading.missing.empty()) return columns;
+  columns.missing = reading.missing == "skip" ? Missing::skip : Missing::key;
+  if (columns.missing == Missing::key) columns.missing_key = reading.missing;
+  return columns;
 }
 
 bool is_hdf5(const fs::path& file) {
@@ -142,13 +161,14 @@ class Prediction {
     container_ = open_container(entries);
     if (container_) return open(*container_, entries.string());
     const bool has_keys = !options_.columns.modes.empty() || is_table_name(entries);
-    job_.has_values = has_keys ? !options_.columns.value.empty() : !options_.without_values;
+    IngestOptions ingest;
+    ingest.columns = has_keys ? complete_columns(options_.columns, sizes_.reading) : options_.columns;
+    job_.has_values = has_keys ? !ingest.columns.value.empty() : !options_.without_values;
     job_.is_table = has_keys;
     if (has_keys) fixed_bytes_ += max_known_key_bytes(sizes_.labels);
-    plan(min_entry_reader_bytes(pool_.width()), 0);
+    if (job_.has_values && !options_.each_entry) job_.fold = sizes_.reading.duplicates;
+    plan(min_entry_reader_bytes(pool_.width()) + (job_.fold ? plan_sort() : 0), 0);
     load_model_file();
-    IngestOptions ingest;
-    ingest.columns = options_.columns;
     ingest.columns.labels_from.clear();
     ingest.index_base = options_.index_base;
     ingest.skip_lines = options_.skip_lines;
@@ -156,6 +176,12 @@ class Prediction {
     reader_ = open_entries(entries, ingest, known_, pool_);
     job_.has_values = job_.has_values && reader_->has_values();
     check_top();
+    if (!job_.has_values) job_.fold.reset();
+    if (!job_.fold) return;
+    job_.sort.budget = {.total_bytes = budget_, .key_bytes = fixed_bytes_ + block_bytes_};
+    job_.sort.budget.reader_bytes = reader_->memory_bytes();
+    job_.sort.folder = options_.temporary_directory.empty() ? "." : options_.temporary_directory;
+    job_.sort.mark = "predictions";
   }
 
   PredictSummary run(const PredictionSink& sink, const ProgressCallback& progress) {
@@ -217,6 +243,15 @@ class Prediction {
            "column with " + option_name("columns.value"));
   }
 
+  // The least that sorting takes.
+  std::uint64_t plan_sort() {
+    job_.sort.sizes = {.threads = pool_.width(), .line_bits = TensorLayout(sizes_.shape).line_bits()};
+    job_.sort.sizes.order = static_cast<int>(sizes_.shape.size());
+    job_.sort.sizes.chunk_nnz = least_block_entries;
+    const EntrySizes batch{most_batch_entries, most_batch_entries * (sizes_.shape.size() + 1) * sizeof(double)};
+    return min_spilling_bytes({}, job_.sort.sizes, most_batch_entries, batch);
+  }
+
   // Once it is known whether there are values: `nnz` entries, or 0 where their number is not known.
   void plan(std::uint64_t reader_bytes, std::uint64_t nnz) {
     const std::size_t order = sizes_.labels.size();
@@ -228,7 +263,7 @@ class Prediction {
     const std::uint64_t worst_bytes = WorstEntries::memory_bytes(order, top);
     // Of text one block is written while another is made.
     const std::uint64_t entry_bytes = prediction_bytes(order) + 2 * PredictionTable::line_bytes(sizes_.labels);
-    const std::uint64_t fixed = fixed_bytes_ + worst_bytes;
+    const std::uint64_t fixed = fixed_bytes_ + worst_bytes + RepeatCount::memory_bytes;
     const std::uint64_t least = fixed + reader_bytes + least_block_entries * entry_bytes;
     // The reader of an input takes an eighth of what is left at most, but for the least.
     if (least > budget_) {
@@ -242,6 +277,7 @@ class Prediction {
     }
     job_.block_entries = static_cast<std::size_t>(std::clamp<std::uint64_t>(
         (budget_ - fixed) / block_part / entry_bytes, least_block_entries, most_block_entries));
+    block_bytes_ = job_.block_entries * entry_bytes;
     fixed_bytes_ = fixed;
   }
 
@@ -253,6 +289,7 @@ class Prediction {
   KnownTensor known_;
   std::uint64_t budget_;
   std::uint64_t fixed_bytes_;
+  std::uint64_t block_bytes_ = 0;
   ThreadPool pool_;
   PredictionJob job_;
   std::unique_ptr<TensorFile> container_;
@@ -298,7 +335,9 @@ PredictSummary write_file(const Model& model, const fs::path& entries, const fs:
   const TextFormat format = format_of(output);
   TnsWriter writer(output);
   const TextSink sink = [&](std::string_view text) { writer.write(text); };
-  PredictSummary summary = write_text(model, entries, sink, format, options, progress);
+  PredictOptions beside = options;
+  if (beside.temporary_directory.empty()) beside.temporary_directory = output.parent_path();
+  PredictSummary summary = write_text(model, entries, sink, format, beside, progress);
   writer.finish();
   return summary;
 }

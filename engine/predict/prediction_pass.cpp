@@ -3,13 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "blco/error.hpp"
+#include "blco/layout.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/number_text.hpp"
+#include "engine/ingest/sort/coalesce.hpp"
 #include "engine/predict/model_values.hpp"
+#include "engine/predict/repeat_count.hpp"
 #include "engine/predict/worst_entries.hpp"
 #include "io/text/quoted_text.hpp"
 #include "kernels/losses.hpp"
@@ -35,6 +42,10 @@ class PredictionPass {
     values_.resize(job.has_values ? job.block_entries : 0);
     ratios_.resize(values_.size());
     if (job.top > 0) worst_.emplace(order_, job.top);
+    if (job.fold) {
+      sort_.emplace(job.sort, *job.fold, executor, meter);
+      sort_->set_layout(TensorLayout(job.model->shape));
+    }
     summary_.has_values = job.has_values;
     summary_.loss = job.loss;
   }
@@ -47,14 +58,19 @@ class PredictionPass {
     std::uint64_t bytes_before = 0;
     while (reader.next(batch)) {
       check_order(batch);
-      for (std::size_t first = 0; first < batch.count(); first += job_.block_entries) {
-        take_block(batch, first, std::min(job_.block_entries, batch.count() - first));
+      const std::size_t count = batch.count();
+      if (sort_) {
+        collect(batch);
+      } else {
+        take_batch(batch);
       }
-      meter_.advance(batch.count(), reader.bytes_read() - bytes_before);
+      meter_.advance(count, reader.bytes_read() - bytes_before);
       bytes_before = reader.bytes_read();
     }
-    if (worst_) pass_worst();
     meter_.end();
+    if (sort_ && sort_->entry_count() > 0) take_folded();
+    if (worst_) pass_worst();
+    if (!sort_ && job_.has_values) summary_.repeated_entries = repeats_.repeats();
     for (const SkippedRows& skipped : reader.skipped_rows()) {
       summary_.skipped_rows.push_back({skipped.column, skipped.rows});
     }
@@ -67,6 +83,63 @@ class PredictionPass {
     if (static_cast<std::size_t>(batch.order) == order_) return;
     refuse(job_.reader->name() + " has " + std::to_string(batch.order) + (batch.order == 1 ? " mode" : " modes") +
            ", but " + job_.model_name + " has " + std::to_string(order_) + "; give entries of the same modes");
+  }
+
+  void take_batch(const CoordinateBatch& batch) {
+    for (std::size_t first = 0; first < batch.count(); first += job_.block_entries) {
+      take_block(batch, first, std::min(job_.block_entries, batch.count() - first));
+    }
+  }
+
+  // Leaves out entries that the model does not know, and collects the others.
+  void collect(CoordinateBatch& batch) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < batch.count(); ++i) {
+      bool is_known = true;
+      for (std::size_t n = 0; n < order_; ++n) {
+        const std::uint64_t coordinate = batch.coordinate(i, static_cast<int>(n));
+        is_known = is_known && coordinate < job_.model->shape[n];
+        batch.set(kept, n, coordinate);
+      }
+      if (!is_known && !job_.skip_unknown) refuse_entry(batch, i);
+      batch.values[kept] = job_.fold == DuplicatePolicy::count ? 1 : batch.values[i];
+      kept += is_known ? 1 : 0;
+    }
+    summary_.unknown_entries += batch.count() - kept;
+    if (kept == 0) return;
+    batch.narrow.resize(batch.narrow.empty() ? 0 : kept * order_);
+    batch.wide.resize(batch.wide.empty() ? 0 : kept * order_);
+    batch.values.resize(kept);
+    for (std::size_t n = 0; n < order_; ++n) batch.upper[n] = std::min(batch.upper[n], job_.model->shape[n] - 1);
+    sort_->add(std::exchange(batch, {}), -1);
+  }
+
+  void take_folded() {
+    const TensorLayout layout(job_.model->shape);
+    ExternalSort::Result sorted = sort_->finish(layout);
+    LineNames names{.layout = layout, .index_base = job_.index_base};
+    const std::unique_ptr<SortedSource> source =
+        sorted.memory ? coalesce_in_memory(std::move(sorted.memory), *job_.fold, std::move(names), executor_)
+                      : coalesce_run(std::move(sorted.run), *job_.fold, std::move(names));
+    summary_.folded_entries = sort_->entry_count();
+    summary_.duplicates = *job_.fold;
+    meter_.begin({.name = "predict", .nonzeros = sort_->entry_count()});
+    SortedPart part;
+    CoordinateBatch batch;
+    std::vector<std::uint64_t> point(order_);
+    while (source->next(part, job_.block_entries)) {
+      source->fetch(part);
+      batch.resize(part.count, order_, /*is_narrow=*/false);
+      for (std::size_t i = 0; i < part.count; ++i) {
+        layout.delinearize({layout.has_high_word() ? part.entries.key[i] : 0, part.entries.low[i]}, point);
+        for (std::size_t n = 0; n < order_; ++n) batch.set(i, n, point[n]);
+        batch.values[i] = part.entries.values[i];
+      }
+      is_folded_ = true;
+      take_block(batch, 0, part.count);
+      meter_.advance(part.count, 0);
+    }
+    meter_.end();
   }
 
   void take_block(const CoordinateBatch& batch, std::size_t first, std::size_t count) {
@@ -117,6 +190,7 @@ class PredictionPass {
     summary_.min_model = std::min(summary_.min_model, model);
     summary_.max_model = std::max(summary_.max_model, model);
     if (!job_.has_values) return;
+    if (!sort_) repeats_.add({coordinates_.data() + at * order_, order_});
     const double residual = values_[at] - model;
     const double deviance = ratios_[at];
     summary_.sum_of_squares += residual * residual;
@@ -176,9 +250,22 @@ class PredictionPass {
            .deviances = std::span<const double>(ratios_).first(of_values)});
   }
 
+  // Coordinates of entries that have become one, for a message.
+  std::string cell_text(const CoordinateBatch& batch, std::size_t entry) const {
+    std::string text = "the entries of the cell (";
+    for (std::size_t n = 0; n < order_; ++n) {
+      const std::uint64_t coordinate = batch.coordinate(entry, static_cast<int>(n));
+      const bool has_label = n < job_.model->labels.size() && coordinate < job_.model->labels[n].size();
+      text +=
+          (n == 0 ? "" : ", ") + (has_label ? quoted_for_message(job_.model->labels[n][coordinate])
+                                            : std::to_string(coordinate + static_cast<std::uint64_t>(job_.index_base)));
+    }
+    return text + ") of " + job_.reader->name();
+  }
+
   [[noreturn]] void refuse_entry(const CoordinateBatch& batch, std::size_t entry) const {
     const CoordinateReader& reader = *job_.reader;
-    const std::string place = reader.place_of(entry) + ": ";
+    const std::string place = (is_folded_ ? cell_text(batch, entry) : reader.place_of(entry)) + ": ";
     for (std::size_t n = 0; n < order_; ++n) {
       const std::uint64_t coordinate = batch.coordinate(entry, static_cast<int>(n));
       if (coordinate < job_.model->shape[n] || job_.skip_unknown) continue;
@@ -210,6 +297,9 @@ class PredictionPass {
   std::vector<double> ratios_;
   std::vector<Slice> slices_;
   std::optional<WorstEntries> worst_;
+  std::optional<ExternalSort> sort_;  // where entries are folded
+  bool is_folded_ = false;            // entries are no longer those of the reader
+  RepeatCount repeats_;
   PredictSummary summary_;
 };
 

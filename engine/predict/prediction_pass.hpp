@@ -4,11 +4,13 @@
 #include <blco/predict.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "blco/executor.hpp"
 #include "engine/common/progress_meter.hpp"
+#include "engine/ingest/sort/external_sort.hpp"
 #include "engine/predict/model_values.hpp"
 #include "io/coordinate_reader.hpp"
 
@@ -26,13 +28,15 @@ struct PredictionJob {
   std::uint64_t top = 0;  // 0: all
   int index_base = 1;
   std::size_t block_entries = 0;
+  std::optional<DuplicatePolicy> fold;  // what makes one entry of those with equal coordinates; nothing: each stays
+  SortSetup sort = {};                  // for that
 };
 
 // Throws as predict() says. Memory: prediction_bytes(), and WorstEntries of `top`.
 PredictSummary run_prediction(const PredictionJob& job, const PredictionSink& sink, Executor& executor,
                               ProgressMeter& meter);
 
-// Of one block, per entry.
-constexpr std::uint64_t prediction_bytes(std::size_t order) { return (order + 3) * sizeof(double); }
+// Of one block, per entry; where entries are folded, twice their coordinates and values.
+constexpr std::uint64_t prediction_bytes(std::size_t order) { return (3 * order + 5) * sizeof(double); }
 
 }  // namespace blco

@@ -21,6 +21,7 @@ TensorSummary summarize(const ChunkSource& chunks) {
   summary.shape = info.shape;
   summary.mode_names = info.mode_names;
   summary.value_name = info.value_name;
+  summary.reading = info.reading;
   for (const ReorderedMode& reordered : info.reordered) summary.reordered_modes.push_back(reordered.mode);
   summary.nnz = info.nnz;
   summary.line_bits = TensorLayout(info.shape).line_bits();

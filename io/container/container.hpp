@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "blco/chunk.hpp"
+#include "blco/input_reading.hpp"
 
 namespace blco {
 
@@ -28,6 +29,7 @@ struct ContainerInfo {
   std::vector<ReorderedMode> reordered = {};  // by rising mode
   // Of the column that the values came from; empty: default_value_name().
   std::string value_name = {};
+  InputReading reading = {};
 
   std::uint64_t chunk_count() const { return (nnz + chunk_nnz - 1) / chunk_nnz; }
   std::uint64_t nnz_of_chunk(std::uint64_t chunk) const {

@@ -55,6 +55,7 @@ ContainerInfo read_info(const Hdf5Place& place, hid_t root, std::uint64_t file_b
   if (has_attribute(place, root, "value_name")) {
     info.value_name = read_text(place, root, "value_name", max_name_bytes);
   }
+  info.reading = read_reading(place, root, info.shape.size());
   info.sum_of_squares = read_real(place, root, "sum_of_squares");
   if (info.mode_names.size() != info.shape.size()) fail_at(place, "mode_names and shape differ in length");
   if (info.chunk_nnz == 0 || info.chunk_nnz > max_chunk_nnz) {

@@ -22,6 +22,10 @@ class Checksum {
   void add_list(std::span<const T> values) {
     crc_ = crc32c(std::as_bytes(values), crc_);
   }
+  void add_text(const std::string& text) {
+    add(std::uint64_t{text.size()});
+    add_list(std::span<const char>(text));
+  }
   std::uint32_t value() const { return crc_; }
 
  private:
@@ -68,10 +72,7 @@ std::uint32_t metadata_crc(const ContainerInfo& info, const ChunkTable& table) {
   checksum.add(info.nnz);
   checksum.add(info.chunk_nnz);
   checksum.add(info.sum_of_squares);
-  for (const std::string& name : info.mode_names) {
-    checksum.add(std::uint64_t{name.size()});
-    checksum.add_list(std::span<const char>(name));
-  }
+  for (const std::string& name : info.mode_names) checksum.add_text(name);
   checksum.add(std::uint8_t{1});
   add_member(checksum, table, &StoredExtent::address);
   add_member(checksum, table, &StoredExtent::stored_bytes);
@@ -83,10 +84,10 @@ std::uint32_t metadata_crc(const ContainerInfo& info, const ChunkTable& table) {
     checksum.add(reordered.mode);
     checksum.add(reordered.crc32c);
   }
-  if (!info.value_name.empty()) {
-    checksum.add(std::uint64_t{info.value_name.size()});
-    checksum.add_list(std::span<const char>(info.value_name));
-  }
+  if (!info.value_name.empty()) checksum.add_text(info.value_name);
+  for (const std::string& column : info.reading.columns) checksum.add_text(column);
+  if (!info.reading.missing.empty()) checksum.add_text(info.reading.missing);
+  if (info.reading.duplicates) checksum.add_text(to_string(*info.reading.duplicates));
   return checksum.value();
 }
 

@@ -270,6 +270,7 @@ void ContainerWriter::Impl::write_attributes() {
   write_attribute(place, root, "chunk_nnz", info.chunk_nnz);
   write_texts(place, root, "mode_names", info.mode_names);
   if (!info.value_name.empty()) write_text(place, root, "value_name", info.value_name);
+  write_reading(place, root, info.reading);
   write_attribute(place, root, "sum_of_squares", info.sum_of_squares);
   write_attribute(place, root, "crc32c", metadata_crc(info, table));
   write_attribute(place, root, "complete", std::uint8_t{1});

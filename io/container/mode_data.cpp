@@ -10,6 +10,7 @@
 
 #include "blco/crc32c.hpp"
 #include "blco/error.hpp"
+#include "io/container/container_table.hpp"
 #include "io/hdf5/hdf5_data.hpp"
 
 namespace blco {
@@ -137,6 +138,26 @@ bool is_permutation(std::span<const std::uint32_t> originals) {
 }
 
 }  // namespace
+
+void write_reading(const Hdf5Place& place, hid_t root, const InputReading& reading) {
+  if (!reading.columns.empty()) write_texts(place, root, "columns", reading.columns);
+  if (!reading.missing.empty()) write_text(place, root, "missing", reading.missing);
+  if (reading.duplicates) write_text(place, root, "duplicates", to_string(*reading.duplicates));
+}
+
+InputReading read_reading(const Hdf5Place& place, hid_t root, std::size_t order) {
+  InputReading reading;
+  if (has_attribute(place, root, "columns")) {
+    reading.columns = read_texts(place, root, "columns", order, max_name_bytes);
+    if (reading.columns.size() != order) fail_at(place, "columns and shape differ in length");
+  }
+  if (has_attribute(place, root, "missing")) reading.missing = read_text(place, root, "missing", max_name_bytes);
+  if (!has_attribute(place, root, "duplicates")) return reading;
+  const std::string word = read_text(place, root, "duplicates", max_name_bytes);
+  reading.duplicates = parse_duplicate_policy(word);
+  if (!reading.duplicates) fail_at(place, "the attribute duplicates is \"" + word + "\", which is no way to coalesce");
+  return reading;
+}
 
 void write_labels(const Hdf5Place& place, hid_t root, std::span<const Labels> labels) {
   if (std::ranges::all_of(labels, &Labels::empty)) return;

@@ -1,5 +1,5 @@
-// What our HDF5 files keep of a mode in /modes/n, as blco/FORMAT.md specifies it: labels, in containers and models, and
-// the reordering, in containers.
+// What our HDF5 files keep of their modes, as blco/FORMAT.md specifies it: how they were read and, in /modes/n, labels,
+// in containers and models, and the reordering, in containers.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,16 @@
 #include <span>
 #include <vector>
 
+#include "blco/input_reading.hpp"
 #include "blco/labels.hpp"
 #include "io/container/container.hpp"
 #include "io/hdf5/hdf5_handle.hpp"
 
 namespace blco {
+
+// Attributes of the root. Throw Error{place.on_failure}.
+void write_reading(const Hdf5Place& place, hid_t root, const InputReading& reading);
+InputReading read_reading(const Hdf5Place& place, hid_t root, std::size_t order);
 
 // Writes the labels of every mode that has some; `labels` is empty or has one list per mode. Takes about 3 MiB of
 // memory. label_file_bytes is their uncompressed size in the file.

@@ -117,6 +117,7 @@ void write_contents(const Hdf5Place& place, hid_t root, const ModelFile& model, 
     write_attribute(place, root, "tensor_sum_of_squares", model.tensor_sum_of_squares);
   }
   if (!model.mode_names.empty()) write_texts(place, root, "mode_names", model.mode_names);
+  write_reading(place, root, model.reading);
   write_dataset<double>(place, root, "weights", {model.rank}, model.weights);
   if (!model.fit_history.empty()) {
     write_dataset<double>(place, root, "fit_history", {model.fit_history.size()}, model.fit_history);
@@ -168,6 +169,7 @@ void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
   if (std::find(model.shape.begin(), model.shape.end(), 0) != model.shape.end()) {
     fail_at(place, "the shape has a mode of length 0");
   }
+  model.reading = read_reading(place, root, model.shape.size());
   if (has_attribute(place, root, "fit")) {
     model.fit = read_real(place, root, "fit");
     if (!std::isfinite(model.fit)) fail_at(place, "the attribute fit is not finite");

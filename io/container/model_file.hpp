@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "blco/input_reading.hpp"
 #include "blco/labels.hpp"
 #include "io/file/temporary_file.hpp"
 
@@ -28,6 +29,7 @@ struct ModelFile {
   std::vector<double> objective_history;  // of methods without a fit
   std::vector<std::string> mode_names;    // one per mode, or empty
   std::vector<Labels> labels;             // one list per mode, empty or as long as the mode; or empty
+  InputReading reading;                   // of the tensor's input
   double fit = 0;
   std::uint64_t sweeps = 0;
   std::uint64_t seed = 0;

@@ -77,7 +77,11 @@ bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64
     return true;
   }
   double number = 0;
-  if (parse_decimal(text, form.decimal, number) != TnsValueFault::none) return false;
+  if (parse_decimal(text, form.decimal, number) != TnsValueFault::none) {
+    const auto bin = form.known_bins.bin_with_label(text);
+    word = bin.value_or(0);
+    return bin.has_value();
+  }
   if (!form.has_known_bins) {
     word = word_of_number(number);
     return true;

@@ -113,7 +113,7 @@ class CsvReader final : public BlockReader<Block> {
     std::vector<KeyedMode> keyed;
     for (const ModeKeys& mode : modes_) {
       const std::uint64_t wanted = mode.form().has_known_bins ? 0 : mode.form().reading.bins;
-      keyed.push_back({mode.mode(), mode.new_labels(), wanted, mode.bin_count()});
+      keyed.push_back({mode.mode(), mode.new_labels(), wanted, mode.bin_count(), !mode.form().is_computed()});
     }
     return keyed;
   }

@@ -90,6 +90,14 @@ std::uint64_t NumberBins::bin_of(double number) const {
   return static_cast<std::uint64_t>(std::upper_bound(inner, edges_.end() - 1, number) - inner);
 }
 
+std::optional<std::uint64_t> NumberBins::bin_with_label(std::string_view wanted) const {
+  double lower = 0;
+  double upper = 0;
+  if (edges_.empty() || !take_interval(wanted, lower, upper)) return std::nullopt;
+  const std::uint64_t bin = bin_of(lower == this->upper() ? upper : lower);
+  return label(bin) == wanted ? std::optional(bin) : std::nullopt;
+}
+
 std::string NumberBins::label(std::uint64_t bin) const {
   const auto at = static_cast<std::size_t>(bin);
   std::string text = "[";

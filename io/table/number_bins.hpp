@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "blco/labels.hpp"
@@ -38,6 +39,9 @@ class NumberBins {
 
   // Requires: lower() <= number <= upper().
   std::uint64_t bin_of(double number) const;
+
+  // The bin that has this label; nothing if none has.
+  std::optional<std::uint64_t> bin_with_label(std::string_view label) const;
 
   // "[0, 2.5)", and of the last bin "[7.5, 10]". Numbers in the fewest digits that give them back.
   std::string label(std::uint64_t bin) const;

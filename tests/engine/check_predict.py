@@ -63,9 +63,10 @@ class Checks:
         commands.run("blco-cpd", folder / "plain.blco", "--rank", 5, "--sweeps", 3, "-o", self.model)
         self.number = 0
 
-    def predict(self, model, entries, *options, ending=".csv"):
+    def predict(self, model, entries, *options, ending=".csv", each="--each-entry"):
         self.number += 1
         path = self.folder / f"out{self.number}{ending}"
+        options = [option for option in (each, *options) if option]
         output, _ = self.commands.run("blco-predict", model, entries, "-o", path, "--json", *options)
         header, rows = read_table(path, "\t" if ".tsv" in ending else ",")
         return header, rows, json.loads(output.splitlines()[-1])
@@ -95,6 +96,18 @@ class Checks:
             if abs(summary["residual"][name] - number) > 1e-9 * (1 + abs(number)):
                 yield f"the summary's {name} is {summary['residual'][name]}, not {number}"
 
+    def check_folded(self):
+        """The model was fitted to sums, so entries of equal coordinates are summed, whatever the memory."""
+        keys, where = np.unique(self.points, axis=0, return_inverse=True)
+        sums = np.bincount(where.ravel(), weights=self.values)
+        model = values_of(self.model, keys)
+        for memory in ("8MiB", "1GiB"):
+            _, rows, summary = self.predict(self.model, self.text, "--memory", memory, "--threads", 1, each="")
+            rows.sort(key=lambda row: [int(field) for field in row[:3]])
+            yield from self.compare(f"sums in {memory}", rows, keys, sums, model, (sums - model) ** 2)
+            if (summary["folded_entries"], summary["entries"]) != (len(self.points), len(keys)):
+                yield f"sums in {memory}: {summary['folded_entries']} entries became {summary['entries']}"
+
     def check_containers(self):
         """A container sums entries of equal coordinates."""
         keys, where = np.unique(self.points, axis=0, return_inverse=True)
@@ -119,7 +132,7 @@ class Checks:
                 yield f"{name}: other rows than of the text"
 
     def check_pipe(self):
-        _, expected, _ = self.predict(self.model, self.text)
+        _, expected, _ = self.predict(self.model, self.text, each="")
         program = [str(self.commands.folder / "blco-predict"), str(self.model), "-", "-o", "-", "--quiet"]
         done = subprocess.run(program, input=gzip.compress(self.text.read_bytes()), stdout=subprocess.PIPE, check=True)
         if list(csv.reader(done.stdout.decode().splitlines()))[1:] != expected:
@@ -198,8 +211,8 @@ def main():
     commands = Commands(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix="blco-predict-") as folder:
         checks = Checks(commands, pathlib.Path(folder))
-        for check in (checks.check_text, checks.check_containers, checks.check_arrays, checks.check_pipe,
-                      checks.check_top, checks.check_labels):
+        for check in (checks.check_text, checks.check_folded, checks.check_containers, checks.check_arrays,
+                      checks.check_pipe, checks.check_top, checks.check_labels):
             for failure in check():
                 sys.exit(f"{check.__name__}: {failure}")
     print("predictions are those of numpy: text, containers, arrays, a pipe, the worst entries, labels")

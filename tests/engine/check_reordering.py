@@ -51,6 +51,8 @@ def metadata_crc(file):
         if f"modes/{mode}/relabelling" in file:
             crc = file[f"modes/{mode}/relabelling"].attrs["crc32c"]
             data += np.array([mode], "<u8").tobytes() + np.array([crc], "<u4").tobytes()
+    if "duplicates" in a:
+        data += np.array([len(a["duplicates"])], "<u8").tobytes() + a["duplicates"]
     return crc32c(data)
 
 

@@ -12,6 +12,8 @@ namespace {
 
 using namespace blco;
 
+constexpr std::uint64_t exactly_counted_cells = 8192;  // PredictSummary::repeated_entries
+
 struct Arguments {
   std::filesystem::path model;
   std::filesystem::path entries;
@@ -52,8 +54,15 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       {"COLUMNS",
        "For CSV: the columns of the model's modes, in their order, each as blco-ingest takes it, "
        "such as user,item,when:day",
-       "for .csv and .tsv, the names of the modes"},
+       "for .csv and .tsv, as for the tensor of the model, else the names of the modes"},
       {"COLUMN", "For CSV: name of the column of values", "none, and only the model's values are written"});
+  line.add_flag(
+      "--each-entry", predict.each_entry,
+      "Take each line or row by itself, in the order of the input, even if entries of equal coordinates became "
+      "one in the tensor of the model; without this they become one in the same way");
+  line.add_path(
+      "--tmp", predict.temporary_directory,
+      {"DIR", "Folder for temporary files of entries that become one and do not fit in --memory", "the folder of OUT"});
   line.add_choice<int>("--index-base", predict.index_base, {{"0", 0}, {"1", 1}},
                        "The smallest coordinate in text, read and written; in arrays it is always 0");
   line.add_whole("--skip-lines", predict.skip_lines, 0, {"N", "Number of lines to skip at the start of text"});
@@ -92,6 +101,8 @@ cli::Json summary_json(const PredictSummary& summary, const std::filesystem::pat
                     {"written_entries", output.empty() ? 0 : summary.written_entries},
                     {"unknown_entries", summary.unknown_entries},
                     {"skipped_rows", cli::skipped_json(summary.skipped_rows)},
+                    {"folded_entries", summary.folded_entries},
+                    {"repeated_entries", summary.repeated_entries},
                     {"model", {{"min", summary.min_model}, {"max", summary.max_model}}},
                     {"residual", nullptr},
                     {"deviance", nullptr}};
@@ -149,6 +160,18 @@ void predict_entries(const Arguments& arguments, cli::Reporter& reporter) {
   reporter.note("reading {}", arguments.entries.string());
   const PredictSummary summary = run_prediction(arguments, progress);
   print_summary(reporter, summary, arguments.output);
+  if (summary.folded_entries > summary.entries) {
+    reporter.note(
+        "{} entries became {} by --duplicates {}, as for the tensor of the model; --each-entry takes each by itself",
+        cli::format_count(summary.folded_entries), cli::format_count(summary.entries), to_string(summary.duplicates));
+  }
+  if (summary.repeated_entries > 0) {
+    reporter.note(
+        "{}{} of {} entries repeat the coordinates of another; a model says one value for all of these, so if it is of "
+        "their sums or counts, give the container that blco-ingest makes of them",
+        summary.entries > exactly_counted_cells ? "about " : "", cli::format_count(summary.repeated_entries),
+        cli::format_count(summary.entries));
+  }
   if (summary.impossible_entries > 0) {
     reporter.note(
         "the deviance of {} entries is infinite: there the model is below 0, which the loss {} does not take, or not "

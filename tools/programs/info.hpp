@@ -30,6 +30,10 @@ void print_row(const char* name, const Value& value) {
 void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names,
                  const std::vector<std::uint64_t>& label_bytes);
 
+// How the input of a tensor was read, where that was not the usual way.
+cli::Json reading_json(const InputReading& reading);
+void print_reading(const InputReading& reading);
+
 void report_tensor(cli::Reporter& reporter, const std::filesystem::path& path, const TensorSummary& summary,
                    const std::optional<TensorStatistics>& statistics);
 

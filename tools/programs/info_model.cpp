@@ -102,6 +102,7 @@ void print_model(const std::filesystem::path& path, const CpdModel& model,
   std::vector<std::uint64_t> label_bytes;
   for (const Labels& labels : model.labels) label_bytes.push_back(labels.memory_bytes());
   print_modes(model.shape, model.mode_names, label_bytes);
+  print_reading(model.reading);
   print_row("rank", model.rank);
   print_method(model);
   print_row("sweeps", model.sweeps());
@@ -147,6 +148,7 @@ Json model_json(const std::filesystem::path& path, const CpdModel& model,
           {"file", path.string()},
           {"shape", model.shape},
           {"mode_names", model.mode_names},
+          {"reading", reading_json(model.reading)},
           {"rank", model.rank},
           {"method", model.method},
           {"loss", to_string(model.loss)},

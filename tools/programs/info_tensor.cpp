@@ -148,6 +148,7 @@ Json tensor_json(const std::filesystem::path& path, const TensorSummary& summary
                {"shape", summary.shape},
                {"mode_names", summary.mode_names},
                {"value_name", summary.value_name},
+               {"reading", reading_json(summary.reading)},
                {"reordered_modes", summary.reordered_modes},
                {"label_bytes", summary.label_bytes},
                {"nonzeros", summary.nnz},
@@ -173,6 +174,7 @@ void print_tensor(const std::filesystem::path& path, const TensorSummary& summar
   print_row("tensor", path.string());
   print_modes(summary.shape, summary.mode_names, summary.label_bytes);
   if (!summary.value_name.empty()) print_row("value name", summary.value_name);
+  print_reading(summary.reading);
   if (!summary.reordered_modes.empty()) {
     print_row("reordered", cli::format_modes(summary.reordered_modes, summary.shape.size()));
   }
@@ -217,6 +219,18 @@ void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std:
         "  mode {:<5}{}{}{}\n", n, cli::format_count(shape[n]), n < names.size() ? "  " + mode_name(names, n) : "",
         labelled ? fmt::format("  {} labels, {}", cli::format_count(shape[n]), cli::format_bytes(label_bytes[n])) : "");
   }
+}
+
+Json reading_json(const InputReading& reading) {
+  return {{"columns", reading.columns},
+          {"missing", reading.missing},
+          {"duplicates", reading.duplicates ? Json(to_string(*reading.duplicates)) : Json()}};
+}
+
+void print_reading(const InputReading& reading) {
+  if (!reading.columns.empty()) print_row("read as", fmt::format("{}", fmt::join(reading.columns, ", ")));
+  if (!reading.missing.empty()) print_row("missing", reading.missing);
+  if (reading.duplicates) print_row("duplicates", to_string(*reading.duplicates));
 }
 
 void report_tensor(cli::Reporter& reporter, const std::filesystem::path& path, const TensorSummary& summary,

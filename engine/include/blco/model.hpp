@@ -3,6 +3,7 @@
 #pragma once
 
 #include <blco/error.hpp>
+#include <blco/input_reading.hpp>
 #include <blco/kernel_choice.hpp>
 #include <blco/labels.hpp>
 #include <blco/loss.hpp>
@@ -33,6 +34,7 @@ struct CpdModel {
   std::optional<double> explained = {};         // SweepReport::explained, unless the model was loaded
   std::vector<std::string> mode_names;
   std::vector<Labels> labels = {};  // per mode one label per coordinate, or none; empty: no mode has labels
+  InputReading reading = {};        // of the tensor's input
   std::uint64_t seed = 0;
   Precision precision = Precision::f64;
   double ridge = 0;  // CpdOptions::ridge of the fit

@@ -27,14 +27,20 @@ struct PredictOptions {
   std::uint64_t top = 0;
   bool skip_unknown = false;    // leaves out entries whose index or label the model does not have; else they are errors
   bool without_values = false;  // lines of coordinate text hold coordinates alone
-  // Of a table: modes are the columns of the model's modes, in the order of the model; empty: those with the names of
-  // its modes, for a .csv or .tsv. Without a value column there are no residuals. labels_from is not read.
+  // Of a table: modes are the columns of the model's modes, in the order of the model; empty: as the model remembers
+  // them (InputReading), else those with the names of its modes, for a .csv or .tsv. Missing::error means what the
+  // model remembers, if anything. Without a value column there are no residuals. labels_from and skip_unknown are not
+  // read.
   ColumnOptions columns = {};
-  int index_base = 1;                    // smallest coordinate in text that is read or written: 0 or 1
-  std::uint64_t skip_lines = 0;          // header lines to skip at the start of text
-  std::uint64_t memory_bytes = 0;        // of the whole job, the model included; 0: 80% of what is available
-  int threads = 0;                       // 0: one per processor
-  std::string model_name = "the model";  // what messages call it
+  // Takes each entry of an input by itself. Otherwise those of equal coordinates become one, as for the tensor of the
+  // model (InputReading::duplicates), and entries come in the order of a container.
+  bool each_entry = false;
+  std::filesystem::path temporary_directory = {};  // for entries beyond memory_bytes; empty: the output's, or "."
+  int index_base = 1;                              // smallest coordinate in text that is read or written: 0 or 1
+  std::uint64_t skip_lines = 0;                    // header lines to skip at the start of text
+  std::uint64_t memory_bytes = 0;                  // of the whole job, the model included; 0: 80% of what is available
+  int threads = 0;                                 // 0: one per processor
+  std::string model_name = "the model";            // what messages call it
 };
 
 // Some entries in order. Spans are valid during the call that passes them.
@@ -52,8 +58,14 @@ using PredictionSink = std::function<void(const PredictionBlock&)>;
 // Over all entries that the model knows, whatever `top` is. Sums are added in the order of the input, and so do not
 // depend on threads or memory.
 struct PredictSummary {
-  std::string input_format = {};                   // "CSV", "BLCO container", ...; empty for a tensor in memory
-  std::uint64_t entries = 0;                       // with a model's value
+  std::string input_format = {};  // "CSV", "BLCO container", ...; empty for a tensor in memory
+  std::uint64_t entries = 0;      // with a model's value
+  // Where several input entries became one: how many there were, and by which policy; else 0.
+  std::uint64_t folded_entries = 0;
+  DuplicatePolicy duplicates = DuplicatePolicy::sum;
+  // Where each entry with a value stays by itself: about how many repeat the coordinates of an earlier one, exact for
+  // up to 8192 cells.
+  std::uint64_t repeated_entries = 0;
   std::uint64_t unknown_entries = 0;               // left out by skip_unknown
   std::vector<SkippedRowCount> skipped_rows = {};  // left out by columns.missing
   std::uint64_t written_entries = 0;               // passed to the sink: `entries`, or at most `top`
@@ -98,13 +110,13 @@ struct PredictSummary {
 // takes cells that are not listed, so it has a model's value and a residual.
 
 // Of entries in a file: a container, in its stored order, or an input of ingest_files() (text, a table with the model's
-// labels, arrays, a pipe), in its own; each line or row is an entry by itself. A container that has labels is matched
-// with the model by them, otherwise by its own (not the stored) indices. Passes blocks of entries to the sink. Memory:
-// within options.memory_bytes, of which the model, a table's or container's labels and `top` entries of 8 N + 40 bytes
-// are the largest parts.
-// Throws Error: invalid_argument (a model whose sizes disagree; another number of modes; an index or label that the
-// model does not have, naming the line; a value that the loss does not take; otherwise bad input as ingest_files()
-// says; `top` without values), out_of_memory (naming a budget that suffices), io, corrupt, cancelled (by `progress`).
+// labels, arrays, a pipe), in its own, where each line or row is an entry by itself (see each_entry). A container that
+// has labels is matched with the model by them, otherwise by its own (not the stored) indices. Passes blocks of entries
+// to the sink. Memory: within options.memory_bytes, of which the model, a table's or container's labels and `top`
+// entries of 8 N + 40 bytes are the largest parts. Throws Error: invalid_argument (a model whose sizes disagree;
+// another number of modes; an index or label that the model does not have, naming the line; a value that the loss does
+// not take; otherwise bad input as ingest_files() says; `top` without values), out_of_memory (naming a budget that
+// suffices), io, corrupt, cancelled (by `progress`).
 PredictSummary predict(const CpdModel& model, const std::filesystem::path& entries, const PredictionSink& sink,
                        const PredictOptions& options = {}, const ProgressCallback& progress = {});
 

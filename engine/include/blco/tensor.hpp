@@ -2,6 +2,7 @@
 // (MemoryTensor).
 #pragma once
 
+#include <blco/input_reading.hpp>
 #include <blco/labels.hpp>
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,7 @@ struct TensorSummary {
   std::vector<std::uint64_t> shape;
   std::vector<std::string> mode_names;
   std::string value_name = {};  // of the column that the values came from; empty: not kept
+  InputReading reading = {};    // of the input that it was made of
   std::uint64_t nnz = 0;
   std::vector<std::uint64_t> reordered_modes;  // modes stored with other indices than the tensor's own
   int line_bits = 0;

@@ -187,7 +187,7 @@ std::unique_ptr<CoordinateReader> open_known_columns(const fs::path& input, cons
     refuse(option_name("without_values") + " does not apply to CSV input, which has values only where " +
            option_name("columns.value") + " names their column; leave it out");
   CsvOptions csv = csv_options(options);
-  if (csv.columns.modes.empty()) csv.columns.modes = known.mode_names;
+  if (csv.columns.modes.empty()) csv.columns.modes = known.columns.empty() ? known.mode_names : known.columns;
   if (csv.columns.modes.size() != known.mode_names.size()) {
     refuse(option_name("columns.modes") + " names " + std::to_string(csv.columns.modes.size()) +
            (csv.columns.modes.size() == 1 ? " column" : " columns") + ", but the modes of " + known.name + " are " +
@@ -267,6 +267,15 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs
     sources.push_back(kinds[i] == InputKind::npz ? open_npz(inputs[i]) : open_hdf5_coo(inputs[i]));
   }
   return make_coo_reader(std::move(sources), max_reader_bytes(host_budget(options.memory_bytes)), executor);
+}
+
+std::pair<std::vector<std::string>, InputReading> read_known_reading(const fs::path& file) {
+  if (!is_model_file(file)) {
+    const TensorFile tensor(file);
+    return {tensor.summary().mode_names, tensor.summary().reading};
+  }
+  const ModelFileReader model(file);
+  return {model.header().mode_names, model.header().reading};
 }
 
 std::unique_ptr<CoordinateReader> open_entries(const fs::path& input, const IngestOptions& options,

@@ -7,9 +7,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "blco/executor.hpp"
+#include "blco/input_reading.hpp"
 #include "blco/labels.hpp"
 #include "io/coordinate_reader.hpp"
 
@@ -26,19 +28,23 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<std::filesystem::
 // Whether the name of a file says that it is delimited text: .csv or .tsv, plain or compressed.
 bool is_table_name(const std::filesystem::path& file);
 
+// The names of the modes of a container or model, and how its input was read. Throws Error as opening it does.
+std::pair<std::vector<std::string>, InputReading> read_known_reading(const std::filesystem::path& file);
+
 // What is known of a tensor before its entries are read: that of a model.
 struct KnownTensor {
   std::string name;                     // in messages
   std::vector<std::string> mode_names;  // one per mode
+  std::vector<std::string> columns;     // as InputReading has them
   std::vector<Labels> labels;           // per mode; empty: its coordinates are numbers
   bool without_values = false;          // lines of coordinate text hold coordinates alone
 };
 
 // Opens one input likewise, whose entries have as many modes. In a table, options.columns.modes are those modes in
-// their order; without them a .csv or .tsv has columns of their names. Its keys are the known labels: any other gets a
-// coordinate beyond them, and unknown_key() tells it. options.columns.labels_from, shape, mode_names and label_files
-// are not read. Keys may take any memory: max_known_key_bytes() at most. Throws Error as open_input does, and
-// invalid_argument for a table of another number of modes, or of a mode without labels.
+// their order; without them it has those of known.columns, or of their names. Its keys are the known labels: any other
+// gets a coordinate beyond them, and unknown_key() tells it. options.columns.labels_from, shape, mode_names and
+// label_files are not read. Keys may take any memory: max_known_key_bytes() at most. Throws Error as open_input does,
+// and invalid_argument for a table of another number of modes, or of a mode without labels.
 std::unique_ptr<CoordinateReader> open_entries(const std::filesystem::path& input, const IngestOptions& options,
                                                const KnownTensor& known, Executor& executor);
 

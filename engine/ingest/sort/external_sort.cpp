@@ -47,9 +47,11 @@ void ExternalSort::add(CoordinateBatch&& batch, double share) {
     }
     return;
   }
-  // Keys may take less once the input has ended.
-  if (will_spill())
-    check_budget(sizes_of(batch), budget_.total_bytes - std::min(budget_.total_bytes, budget_.reordering_bytes));
+  if (will_spill()) {
+    IngestBudget at_end = budget_;
+    at_end.key_bytes = 0;  // keys may take less once the input has ended
+    check_budget(sizes_of(batch), at_end.available_bytes());
+  }
   if (!spool_ && !builder_.is_empty() && !has_room(batch)) {
     check_budget(sizes_of(batch), budget_.available_bytes());
     make_room();
@@ -112,8 +114,9 @@ void ExternalSort::refuse_budget(std::uint64_t needed) const {
                                                     option_name("reorder", "none") + " avoids this)";
   const std::string labels =
       budget_.key_bytes == 0 ? "" : ", and the labels require " + format_bytes(budget_.key_bytes);
-  throw Error(ErrorKind::out_of_memory, "sorting " + job + " requires " + format_bytes(needed) + " of memory" +
-                                            reordering + labels + ", but the budget is " +
+  throw Error(ErrorKind::out_of_memory, "sorting " + job + " requires " +
+                                            format_bytes(budget_.total_for(needed) - numbers - 2 * budget_.key_bytes) +
+                                            " of memory" + reordering + labels + ", but the budget is " +
                                             format_bytes(budget_.total_bytes) + "; give at least " +
                                             option_name("memory_bytes", as_budget(budget_.total_for(needed))) +
                                             (sizes_.packs_in_memory ? "" : ", or lower " + option_name("chunk_nnz")));

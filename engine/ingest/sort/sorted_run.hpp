@@ -80,6 +80,9 @@ class SortedSource {
   // left. May use all threads.
   virtual bool next(SortedPart& part, std::size_t max_count) = 0;
 
+  // Nonzeros left out so far, which next() did not give.
+  virtual std::uint64_t left_out() const { return 0; }
+
   // Puts the nonzeros of a part into its `entries`. Any thread, each with another part.
   virtual void fetch(SortedPart&) const {}
 

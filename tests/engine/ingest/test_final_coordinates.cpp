@@ -6,8 +6,10 @@
 #include <blco/ingest.hpp>
 #include <blco/tensor_file.hpp>
 #include <random>
+#include <tuple>
 
 #include "engine/ingest/reordering.hpp"
+#include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/ingest/sort/thrust_runs.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/thread_executor.hpp"
@@ -64,6 +66,16 @@ class FinalModes : public testing::Test {
     return file_contents(folder_ / "out.blco");
   }
 
+  // Everything but how the input was read.
+  auto tensor(const std::filesystem::path& input, const IngestOptions& options) const {
+    ingest_files({input}, folder_ / "out.blco", options);
+    const ContainerReader reader(folder_ / "out.blco");
+    std::vector<std::vector<std::uint32_t>> reorderings;
+    for (const ReorderedMode& mode : reader.info().reordered) reorderings.push_back(reader.reordering(mode.mode));
+    CoordinateTensor entries = read_container(folder_ / "out.blco");
+    return std::tuple(entries.shape, entries.points, entries.values, reader.labels(), reorderings);
+  }
+
   IngestOptions expected_options(IngestOptions options) const {
     options.columns = {{"when", "price"}, "count"};
     options.columns.labels_from = folder_ / "all.blco";
@@ -85,7 +97,7 @@ TEST_F(FinalModes, GiveTheContainerOfTheirLabels) {
   for (const Reorder reorder : {Reorder::none, Reorder::frequency}) {
     const IngestOptions options{.threads = 2, .reorder = reorder, .chunk_nnz = 1000};
 
-    EXPECT_TRUE(container(raw_, computed_options(options)) == container(labelled_, expected_options(options)));
+    EXPECT_TRUE(tensor(raw_, computed_options(options)) == tensor(labelled_, expected_options(options)));
   }
 }
 

@@ -55,6 +55,17 @@ TEST(IngestBudget, LeavesWhatReorderingAndKeysDoNotTake) {
   EXPECT_EQ(budget.available_bytes(), 0);
 }
 
+TEST(IngestBudget, TheTotalNamedLeavesRoomForTheProgram) {
+  for (std::uint64_t bytes = 1; bytes < 1'000'000'000; bytes += bytes / 3 + 1) {
+    IngestBudget budget{.has_program = true, .reordering_bytes = 1000};
+
+    budget.total_bytes = budget.total_for(bytes);
+
+    EXPECT_GE(budget.available_bytes(), bytes) << bytes;
+    EXPECT_LE(budget.total_bytes - budget.available_bytes() - 1000, std::uint64_t{4} << 20) << bytes;
+  }
+}
+
 TEST(IngestBudget, TheTotalNamedWorksAlsoIfTheKeysDouble) {
   IngestBudget budget{.total_bytes = 10, .reordering_bytes = 100, .key_bytes = 30};
 

@@ -6,6 +6,7 @@
 #include <blco/ingest.hpp>
 #include <blco/memory_tensor.hpp>
 #include <blco/tensor_file.hpp>
+#include <map>
 
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
@@ -107,6 +108,45 @@ TEST_F(FourModes, ThreadsAndMemoryChangeNoBitOfAnEntry) {
   EXPECT_EQ(of_one.sum_of_squares, of_little.sum_of_squares);
   EXPECT_EQ(one.model, little.model);
   EXPECT_EQ(one.points, little.points);
+}
+
+TEST_F(FourModes, EntriesOfEqualCoordinatesBecomeOneAsInTheTensorOfTheModel) {
+  const std::vector<std::uint64_t> shape{30, 20, 25};
+  CpdModel model = model_to_predict(shape, 5, 8);
+  const auto tensor = random_coordinates({.shape = shape, .nnz = 400'000, .seed = 10, .counts = true});
+  const auto text = folder_.write("repeated.tns", as_text(tensor));
+  const std::map<Point, double> sums = summed(tensor);
+  model.reading.duplicates = DuplicatePolicy::sum;
+
+  // The second budget holds an eighth of the entries.
+  for (const std::uint64_t budget : {std::uint64_t{1} << 30, std::uint64_t{6} << 20}) {
+    CollectedPredictions folded;
+    const PredictSummary summary = predict(
+        model, text, folded.sink(), {.temporary_directory = folder_.path(), .memory_bytes = budget, .threads = 1});
+
+    EXPECT_EQ(as_map({shape, folded.points, folded.values}), sums);
+    EXPECT_EQ(folded.points.size(), sums.size());
+    for (std::size_t i = 0; i < folded.points.size(); i += 100) {
+      EXPECT_NEAR(folded.model[i], value_by_loop(model, folded.points[i]), 1e-12);
+    }
+    EXPECT_EQ(summary.folded_entries, 400'000u);
+    EXPECT_EQ(summary.entries, sums.size());
+    EXPECT_EQ(summary.repeated_entries, 0u);
+  }
+}
+
+TEST_F(FourModes, EntriesThatStayByThemselvesAreToldToRepeat) {
+  const std::size_t cells = summed(tensor_).size();
+  CollectedPredictions all;
+
+  const PredictSummary without_memory = predict_text(all);
+  model_.reading.duplicates = DuplicatePolicy::sum;
+  const PredictSummary each = predict_text(all, {.each_entry = true});
+
+  EXPECT_EQ(without_memory.repeated_entries, 5000 - cells);
+  EXPECT_EQ(each.repeated_entries, 5000 - cells);
+  EXPECT_EQ(each.entries, 5000u);
+  EXPECT_EQ(each.folded_entries, 0u);
 }
 
 TEST_F(FourModes, TheWorstAreThoseOfASort) {

@@ -97,7 +97,11 @@ TEST(ExportText, WritesWholeNumbersAsSuchAndOthersInTheShortestForm) {
 
 TEST(ExportText, ReadsBackAsTheSameContainer) {
   const TemporaryFolder folder;
-  const auto tensor = random_coordinates({.shape = {900, 800}, .nnz = 3000, .seed = 5});
+  CoordinateTensor tensor{{900, 800}, {}, {}};  // no coordinates twice, which a container remembers and text does not
+  for (const auto& [point, value] : summed(random_coordinates({.shape = {900, 800}, .nnz = 3000, .seed = 5}))) {
+    tensor.points.push_back(point);
+    tensor.values.push_back(value);
+  }
   ingest_files({folder.write("in.tns", as_text(tensor))}, folder / "a.blco", {.shape = {900, 800}, .chunk_nnz = 700});
 
   for (const char* name : {"out.tns", "out.tns.gz", "out.tns.zst"}) {

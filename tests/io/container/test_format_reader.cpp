@@ -70,8 +70,10 @@ with h5py.File('t.blco', 'r') as file:
     value_name = a.get('value_name', b'')
     for name in ('address', 'stored_bytes', 'payload_bytes', 'filter_mask', 'lower', 'upper'):
         data += chunks[name][()].tobytes()
-    if value_name:
-        data += struct.pack('<Q', len(value_name)) + value_name
+    for text in [value_name, *a.get('columns', []), a.get('missing', b''), a.get('duplicates', b'')]:
+        if text:
+            data += struct.pack('<Q', len(text)) + text
+    assert (a.get('duplicates') == b'last' and len(a['columns']) == 3) == bool(value_name)
     assert value_name == open('value_name', 'rb').read()
     assert crc32c(b'123456789') == 0xe3069283 and crc32c(data) == a['crc32c']
     with open('t.blco', 'rb') as raw:
@@ -117,7 +119,10 @@ TEST_P(PrintedReader, GivesTheColumnsThatWereWrittenWithoutPlugins) {
   const std::string reader = printed_reader("A reader without plugins");
   for (const int level : {0, 3}) {
     StoredTensor tensor = random_tensor({{1ULL << 33, 1ULL << 32, 50}, 1100, 300, GetParam(), level});
-    if (level == 3) tensor.info.value_name = "größe";
+    if (level == 3) {
+      tensor.info.value_name = "größe";
+      tensor.info.reading = {{"a:day", "größe", "c:bins=3"}, "skip", DuplicatePolicy::last};
+    }
     write_file(folder / "value_name", tensor.info.value_name);
     write_tensor(tensor, folder / "t.blco");
     write_raw(folder / "index", tensor.columns.low);

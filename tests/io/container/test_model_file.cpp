@@ -31,6 +31,7 @@ ModelFile random_model(const std::vector<std::uint64_t>& shape, std::uint64_t ra
   }
   model.fit_history = {0.25, 0.5, 0.75};
   model.mode_names.assign(shape.size(), "zürich");
+  model.reading = {std::vector<std::string>(shape.size(), "wann:day"), "unknown", DuplicatePolicy::mean};
   model.fit = 0.75;
   model.sweeps = 3;
   model.seed = ~std::uint64_t{0};
@@ -46,6 +47,7 @@ void expect_equal(const ModelFile& a, const ModelFile& b) {
   EXPECT_EQ(a.factors, b.factors);
   EXPECT_EQ(a.fit_history, b.fit_history);
   EXPECT_EQ(a.mode_names, b.mode_names);
+  EXPECT_TRUE(a.reading == b.reading);
   EXPECT_EQ(a.fit, b.fit);
   EXPECT_EQ(a.sweeps, b.sweeps);
   EXPECT_EQ(a.seed, b.seed);

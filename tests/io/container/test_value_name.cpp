@@ -1,4 +1,5 @@
-// The name of the column of values: an attribute of the container, and what a table of the tensor calls that column.
+// The name of the column of values: an attribute of the container, and what a table of the tensor calls that column;
+// and how its input was read.
 #include <gtest/gtest.h>
 
 #include "tests/io/container/stored_tensor.hpp"
@@ -19,6 +20,20 @@ TEST(ValueName, IsKept) {
   EXPECT_EQ(without.info().value_name, "");
   EXPECT_EQ(with.info().value_name, "how many");
   EXPECT_EQ(read_columns(with), read_columns(without));
+}
+
+TEST(InputReading, IsKept) {
+  const TemporaryFolder folder;
+  StoredTensor tensor = random_tensor({{40, 50, 60}, 1000, 300});
+  write_tensor(tensor, folder / "without.blco");
+  tensor.info.reading = {{"shop", "when:day:every", "price:bins=60"}, "unbekannt", DuplicatePolicy::max};
+  write_tensor(tensor, folder / "with.blco");
+
+  const ContainerReader without(folder / "without.blco");
+  const ContainerReader with(folder / "with.blco");
+
+  EXPECT_TRUE(without.info().reading == InputReading{});
+  EXPECT_TRUE(with.info().reading == tensor.info.reading);
 }
 
 TEST(ValueName, IsUnlikeTheNamesOfTheModes) {
