@@ -117,8 +117,11 @@ CpdOptions options_of_model(const std::filesystem::path& file) {
   CpdOptions options;
   if (model.method == name_of(AlsMethod())) options.method = AlsMethod{model.constraints};
   if (model.method == name_of(AprMethod())) options.method = AprMethod();
-  if (model.method == name_of(GcpMethod())) options.method = GcpMethod{.loss = model.loss};
-  if (model.method == name_of(CompletionMethod())) options.method = CompletionMethod();
+  if (model.method == name_of(GcpMethod()))
+    options.method = GcpMethod{.loss = model.loss, .constraints = model.constraints};
+  if (model.method == name_of(CompletionMethod())) {
+    options.method = CompletionMethod{.constraints = model.constraints};
+  }
   options.rank = model.rank;
   options.seed = model.seed;
   options.ridge = model.ridge;

@@ -32,9 +32,8 @@ DeviceLimits limits_of(const DeclaredGpu& gpu) {
 
 // Others begin at 0 or above, or scale numbers of [0, 1).
 bool takes_any_start(const CpdMethod& method) {
-  const auto* const als = std::get_if<AlsMethod>(&method);
-  if (als == nullptr) return std::holds_alternative<CompletionMethod>(method);
-  return std::ranges::none_of(als->constraints, [](const RowConstraint& constraint) {
+  if (!std::holds_alternative<AlsMethod>(method) && !std::holds_alternative<CompletionMethod>(method)) return false;
+  return std::ranges::none_of(constraints_of(method), [](const RowConstraint& constraint) {
     return constraint.set == RowSet::nonnegative || constraint.set == RowSet::simplex;
   });
 }

@@ -1,10 +1,10 @@
 """The methods of blco-cpd beside other implementations, from the same start.
 
-usage: check_methods.py BIN_FOLDER numpy
+usage: check_methods.py BIN_FOLDER numpy DATA_FOLDER
        check_methods.py BIN_FOLDER peers PEERS_FOLDER
 
-`numpy`: loops in numpy, which give the same numbers. `peers`: pyttb and tensorly, from the virtual environment
-PEERS_FOLDER that tools/test.sh makes; skipped where there is none.
+`numpy`: loops in numpy, which give the same numbers; DATA_FOLDER has real tensors. `peers`: pyttb and tensorly, from
+the virtual environment PEERS_FOLDER that tools/test.sh makes; skipped where there is none.
 """
 import importlib
 import os
@@ -36,7 +36,7 @@ def main():
         skip(f"numpy and h5py are needed: {error}")
     function = {"numpy": "checks", "peers": "peer_checks"}[sys.argv[2]]
     with tempfile.TemporaryDirectory() as temporary:
-        bench = Bench(Commands(sys.argv[1]), pathlib.Path(temporary))
+        bench = Bench(Commands(sys.argv[1]), pathlib.Path(temporary), pathlib.Path(sys.argv[3]))
         for name in MODULES:
             checks = getattr(importlib.import_module(name), function, None)
             if checks:

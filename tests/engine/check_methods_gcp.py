@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from method_oracles import dense_model, dense_mttkrp
+from method_oracles import SmallTensor, dense_model, dense_mttkrp
 
 RANK = 3
 SHAPE = (12, 9, 14)
@@ -33,6 +33,7 @@ LOSSES = {
                      lambda x, m: (m + EPSILON)**(BETA - 1) - x * (m + EPSILON)**(BETA - 2)),
 }
 SUMS_OVER_ZEROS = ("gaussian", "poisson")
+SIGNED = ("gaussian", "poisson-log", "bernoulli-logit", f"huber:{HUBER}")  # losses of any m
 
 
 def objective(array, model, loss, cells=True):
@@ -56,6 +57,19 @@ def evaluated(bench, tensor, factors, loss, absent):
 
 def weighted(model):
     return [model.factors[0] * model.weights, *model.factors[1:]]
+
+
+def balanced(model):
+    """The weights in all factors alike, the signs in the first."""
+    roots = np.abs(model.weights)**(1 / len(model.factors))
+    return [factor * roots * (np.sign(model.weights) if n == 0 else 1) for n, factor in enumerate(model.factors)]
+
+
+def constants(array, loss):
+    """Numbers among which the best one for all cells is, but for a percent."""
+    if loss in SIGNED:
+        return np.linspace(-10, 10, 2001)
+    return np.geomspace(1e-3, 1e2, 2001)
 
 
 def printed_objective(output):
@@ -145,8 +159,90 @@ def check_adam(bench, loss):
         bench.holds(f"{loss}: better than one probability for all cells, {constant:.1f}", after < constant)
 
 
+def dense_values(loss, shape, seed):
+    """A value for each cell, of a planted model and noise, in the range of the loss."""
+    random = np.random.default_rng(seed)
+    mean = dense_model(random_factors(seed + 1, shape))
+    if loss in ("poisson-log", "bernoulli-logit"):  # where the model of few cells would have no finite minimum
+        mean = np.exp(dense_model([random.normal(0, 0.7, (length, RANK)) for length in shape]))
+    if loss.startswith("bernoulli"):
+        return (random.random(shape) < mean / (1 + mean)).astype(float)
+    if loss.startswith("poisson"):
+        return random.poisson(2 * mean).astype(float)
+    if loss in ("gaussian", f"huber:{HUBER}"):
+        return mean + random.standard_t(3, shape) * 0.3
+    return mean * random.gamma(4.0, 0.25, shape)
+
+
+def improved_by_scipy(array, factors, loss):
+    """The objective where scipy's L-BFGS-B ends that starts from these factors."""
+    import scipy.optimize
+
+    ends = np.cumsum([factor.size for factor in factors])[:-1]
+
+    def both(numbers):
+        split = [part.reshape(factor.shape) for part, factor in zip(np.split(numbers, ends), factors)]
+        slopes = gradients(array, split, loss)
+        return objective(array, dense_model(split), loss), np.concatenate([slope.ravel() for slope in slopes])
+
+    start = np.concatenate([factor.ravel() for factor in factors])
+    bounds = None if loss in SIGNED else [(0, None)] * start.size
+    found = scipy.optimize.minimize(both, start, jac=True, method="L-BFGS-B", bounds=bounds,
+                                    options={"maxiter": 5000, "maxfun": 10000, "ftol": 1e-12, "gtol": 1e-9})
+    return found.fun
+
+
+def check_ends(bench):
+    """Every loss on small tensors, at default options: the objective is that of the model, and its end is a minimum."""
+    try:
+        import scipy.optimize  # noqa: F401
+    except ImportError:
+        print("SKIPPED: scipy is not there to improve the ends of gcp; install python3-scipy")
+        return
+    for seed, loss in enumerate(LOSSES):
+        array = dense_values(loss, (18, 15, 12), seed)
+        for all_listed in (True, False):
+            if loss in ("gamma", "rayleigh") and not all_listed:
+                continue  # they have no value for a cell that is zero
+            what = f"{loss}, {'all cells' if all_listed else 'nonzeros'} listed"
+            tensor = bench.tensor(array, chunk_nnz=256, zeros=all_listed)
+            model, output = bench.fit(tensor, "--method", "gcp", "--loss", loss, "--rank", RANK, "--threads", 1)
+            factors = weighted(model)
+            ours = objective(array, dense_model(factors), loss)
+            bench.near(f"{what}: the objective beside numpy's", model.history[-1], ours, 1e-9)
+            theirs = improved_by_scipy(array, balanced(model), loss)
+            bench.holds(f"{what}: scipy lowers the objective from {ours:.6g} to {theirs:.6g}, less than 0.1%",
+                        theirs >= ours - 1e-3 * abs(ours))
+            constant = min(objective(array, np.full(array.shape, m), loss) for m in constants(array, loss))
+            bench.holds(f"{what}: below {constant:.6g}, the best constant", ours < constant)
+
+
+def check_counted_cells(bench):
+    """On a real tensor whose cells can be counted out, the objective of all of them."""
+    path = bench.data / "unhcr.tns.gz"
+    if not path.exists():
+        print(f"SKIPPED: {path} is not there, so that no objective of a real tensor is counted out")
+        return
+    container = bench.folder / "unhcr.blco"
+    bench.commands.run("blco-ingest", path, "-o", container, "--quiet")
+    entries = np.loadtxt(path)
+    shape = entries[:, :-1].max(axis=0).astype(int)
+    array = np.zeros(shape)
+    array[tuple(entries[:, :-1].astype(int).T - 1)] = entries[:, -1]
+    for loss, tolerance in (("gaussian", 1e-9), ("poisson", 1e-9), (f"huber:{HUBER}", 0.05)):
+        limits = () if loss not in SUMS_OVER_ZEROS else ("--evaluations", 10)
+        model, _ = bench.fit(SmallTensor(container, array), "--method", "gcp", "--loss", loss, "--rank", RANK,
+                             "--sweeps", 1, *limits)
+        first, *others = weighted(model)
+        counted = sum(objective(array[i:i + 1], dense_model([first[i:i + 1], *others]), loss)
+                      for i in range(len(first)))
+        bench.near(f"{loss}, unhcr: the objective beside that of each cell", model.history[-1], counted, tolerance)
+
+
 def checks(bench):
     check_evaluate(bench)
+    check_ends(bench)
+    check_counted_cells(bench)
     for loss in ("gaussian", "poisson"):
         check_lbfgs(bench, loss)
     for loss in ("bernoulli-odds", "bernoulli-logit"):

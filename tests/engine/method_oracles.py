@@ -24,9 +24,10 @@ class SmallTensor:
 
 
 class Bench:
-    """The programs, a folder, and what has failed."""
+    """The programs, a folder, that of real tensors (or of peers), and what has failed."""
 
-    def __init__(self, commands, folder):
+    def __init__(self, commands, folder, data):
+        self.data = data
         self.commands = commands
         self.folder = folder
         self.failures = 0
@@ -54,10 +55,10 @@ class Bench:
     def holds(self, what, good):
         self.report(bool(good), what)
 
-    def tensor(self, array, chunk_nnz=256):
-        """Ingests the nonzeros of a dense array; small chunks, so that a small tensor has many."""
+    def tensor(self, array, chunk_nnz=256, zeros=False):
+        """Ingests a dense array, with or without its zeros; small chunks, so that a small tensor has many."""
         name = self.folder / f"tensor{next(self.numbers)}"
-        coordinates = np.nonzero(array)
+        coordinates = np.nonzero(np.ones_like(array) if zeros else array)
         with open(f"{name}.tns", "w", encoding="ascii") as file:
             for place in zip(*coordinates):
                 file.write(" ".join(str(i + 1) for i in place) + f" {float(array[place])!r}\n")

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Whether generalised CP finds what is there: gcp beside apr, and the best constant model, on counts and on ones.
 
-usage: losses.py FOLDER [--bin FOLDER] [--rank R] [--seeds N] [--sweeps N]
+usage: losses.py FOLDER [--bin FOLDER] [--rank R] [--seeds N] [--tensors NAME,...] [--methods NAME,...]
 
-Writes a knowledge graph (FOLDER/graph.tns) unless it is there, and fits every FOLDER/NAME.tns: whole numbers by apr
-and the losses of counts, ones by apr and the losses of bits. Per fit: sweeps, seconds, the share of the constant
-model's deviance that it explains, and the area under the curve (AUC) of listed against random cells, by the model's
-values in numpy. Needs numpy and h5py.
+Writes a knowledge graph (FOLDER/graph.tns) and a dense tensor of positive numbers (FOLDER/dense.tns) unless they are
+there, and fits every FOLDER/NAME.tns or NAME.tns.gz at default options: whole numbers by apr and the losses of counts,
+ones by apr and the losses of bits, others by the losses of positive numbers; or by the methods that are named. "poisson
+in apr's time" and "poisson from apr" need apr before them: a limit of the seconds that it took, and --init. Per fit:
+sweeps, seconds, the objective, the share of the best constant model's deviance that it explains, and for ones the area
+under the curve (AUC) of listed against random cells, by the model's values in numpy. Needs numpy and h5py.
 """
 
 import argparse
@@ -17,16 +19,10 @@ import subprocess
 import h5py
 import numpy as np
 
-COUNTS = {
-    "apr": ["--method", "apr"],
-    "poisson": ["--method", "gcp", "--loss", "poisson"],
-    "poisson-log": ["--method", "gcp", "--loss", "poisson-log"],
-}
-BITS = {
-    "apr": ["--method", "apr"],
-    "bernoulli-logit": ["--method", "gcp", "--loss", "bernoulli-logit"],
-    "bernoulli-odds": ["--method", "gcp", "--loss", "bernoulli-odds"],
-}
+IN_TIME, FROM_APR = "poisson in apr's time", "poisson from apr"
+COUNTS = ["apr", "poisson", IN_TIME, FROM_APR, "poisson-log"]
+BITS = ["apr", "bernoulli-logit", "bernoulli-odds"]
+POSITIVE = ["gamma", "rayleigh"]
 
 
 def write_graph(path, seed=1, entities=14500, relations=237, triples=310000, groups=20):
@@ -53,6 +49,15 @@ def write_graph(path, seed=1, entities=14500, relations=237, triples=310000, gro
     np.savetxt(path, np.c_[listed + 1, np.ones(len(listed), int)], fmt="%d")
 
 
+def write_dense(path, shape=(120, 100, 80), rank=5):
+    """Every cell has a number, gamma-distributed around a planted model."""
+    random = np.random.default_rng(1)
+    factors = [random.gamma(1.0, 1.0, (length, rank)) for length in shape]
+    values = np.einsum("ir,jr,kr->ijk", *factors) * random.gamma(3.0, 1 / 3, shape) + 1e-3
+    places = np.indices(shape).reshape(3, -1).T + 1
+    np.savetxt(path, np.c_[places, values.ravel()], fmt=["%d"] * 3 + ["%.6g"])
+
+
 def values_at(model, places):
     terms = np.broadcast_to(model["weights"][:], (len(places), len(model["weights"]))).copy()
     for mode in range(places.shape[1]):
@@ -70,8 +75,8 @@ def area_under_curve(model, listed, shape, count=50000):
 
 
 def fit(options, tensor, flags, seed, output):
-    command = [options.bin / "blco-cpd", tensor, "--rank", options.rank, "--sweeps", options.sweeps, "--threads", 1,
-               "--seed", seed, "--json", "-o", output, *flags]
+    command = [options.bin / "blco-cpd", tensor, "--rank", options.rank, "--threads", 1, "--seed", seed, "--json", "-o",
+               output, *flags]
     lines = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                            text=True, check=True).stdout.splitlines()
     events = [json.loads(line) for line in lines]
@@ -80,20 +85,30 @@ def fit(options, tensor, flags, seed, output):
 
 
 def measure(options, text):
-    container = text.with_suffix(".blco")
+    name = text.name.split(".")[0]
+    container = text.with_name(f"{name}.blco")
     if not container.exists():
         subprocess.run([options.bin / "blco-ingest", text, "-o", container, "--quiet"], check=True)
     entries = np.loadtxt(text)
     listed = entries[:, :-1].astype(int) - 1
-    methods = BITS if np.all(entries[:, -1] == 1) else COUNTS
-    for name, flags in methods.items():
-        for seed in range(1, options.seeds + 1):
-            output = text.with_name(f"{text.stem}-{name}-{seed}.h5")
+    are_ones, are_whole = np.all(entries[:, -1] == 1), np.all(entries[:, -1] % 1 == 0)
+    for seed in range(1, options.seeds + 1):
+        apr, of_apr = text.with_name(f"{name}-apr-{seed}.h5"), 0
+        for method in options.methods or (BITS if are_ones else COUNTS if are_whole else POSITIVE):
+            flags = ["--method", "gcp", "--loss", method]
+            if method == "apr":
+                flags = ["--method", "apr"]
+            elif method == IN_TIME:
+                flags = ["--method", "gcp", "--loss", "poisson", "--time-limit", f"{of_apr:.1f}s"]
+            elif method == FROM_APR:
+                flags = ["--method", "gcp", "--loss", "poisson", "--init", apr]
+            output = apr if method == "apr" else text.with_name(f"{name}-gcp-{seed}.h5")
             result, seconds = fit(options, container, flags, seed, output)
+            of_apr = seconds if method == "apr" else of_apr
             with h5py.File(output) as model:
-                area = area_under_curve(model, listed, model.attrs["shape"])
-            print(f"| {text.stem} | {name} | {seed} | {result['sweeps']} | {seconds:.1f} | {result['objective']:.6e} | "
-                  f"{100 * result['explained']:.2f}% | {area:.4f} |", flush=True)
+                area = f"{area_under_curve(model, listed, model.attrs['shape']):.4f}" if are_ones else ""
+            print(f"| {name} | {method} | {seed} | {result['sweeps']} | {seconds:.1f} | {result['objective']:.6e} | "
+                  f"{100 * result['explained']:.2f}% | {area} |", flush=True)
 
 
 def main():
@@ -103,14 +118,18 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=root / "build" / "release" / "bin")
     parser.add_argument("--rank", type=int, default=8)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--sweeps", type=int, default=50)
+    names = {"type": lambda text: text.split(","), "default": []}
+    parser.add_argument("--tensors", **names)
+    parser.add_argument("--methods", **names)
     options = parser.parse_args()
-    if not (options.folder / "graph.tns").exists():
-        write_graph(options.folder / "graph.tns")
+    for name, write in (("graph", write_graph), ("dense", write_dense)):
+        if not (options.folder / f"{name}.tns").exists():
+            write(options.folder / f"{name}.tns")
     print("| tensor | method | seed | sweeps | seconds | objective | explained | AUC |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for text in sorted(options.folder.glob("*.tns")):
-        measure(options, text)
+    for text in sorted(options.folder.glob("*.tns*")):
+        if not options.tensors or text.name.split(".")[0] in options.tensors:
+            measure(options, text)
 
 
 if __name__ == "__main__":

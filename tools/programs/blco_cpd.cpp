@@ -93,7 +93,9 @@ void add_options(cli::CommandLine& line, CpdArguments& arguments) {
                  "ranks are given. With these its name must contain {rank}, such as model-{rank}.h5"});
   cpd.rank = 0;
   cli::add_rank_options(line, arguments);
-  line.add_whole("--sweeps", cpd.max_sweeps, 1, {"N", "Maximum number of sweeps, including those of a resumed model"});
+  line.add_whole("--sweeps", cpd.max_sweeps, 1,
+                 {"N", "Maximum number of sweeps, including those of a resumed model",
+                  fmt::format("{}, complete: {}", cpd.max_sweeps, CompletionMethod::usual_sweeps)});
   cli::add_method_options(line, arguments);
   add_start(line, arguments);
   add_computing(line, arguments);

@@ -1,7 +1,6 @@
 // Which option belongs to which method, and what becomes of them once the tensor is open.
 #include <fmt/format.h>
 
-#include <blco/evaluate.hpp>
 #include <string_view>
 #include <utility>
 
@@ -11,25 +10,28 @@ namespace blco::cli {
 namespace {
 
 using Owner = std::pair<const char*, std::string_view>;
-constexpr Owner owners[] = {
-    {"--nonnegative", "als"}, {"--simplex", "als"},       {"--box", "als"},           {"--l1", "als"},
-    {"--inner", "apr"},       {"--kappa", "apr"},         {"--loss", "gcp"},          {"--evaluations", "gcp"},
-    {"--samples", "gcp"},     {"--learning-rate", "gcp"}, {"--cg-steps", "complete"}, {"--validate", "complete"}};
+constexpr Owner owners[] = {{"--simplex", "als"},       {"--box", "als"},          {"--l1", "als"},
+                            {"--inner", "apr"},         {"--kappa", "apr"},        {"--loss", "gcp"},
+                            {"--evaluations", "gcp"},   {"--samples", "gcp"},      {"--learning-rate", "gcp"},
+                            {"--cg-steps", "complete"}, {"--validate", "complete"}};
 
 void check_owners(const CommandLine& line, const std::string& method) {
   for (const auto& [option, owner] : owners) {
     if (!line.has(option) || owner == method) continue;
     refuse(fmt::format("{} belongs to --method {}, not to {}", option, owner, method));
   }
+  if (line.has("--nonnegative") && method == "apr") {
+    refuse("--nonnegative does not go with --method apr, whose factors are never negative; leave it out");
+  }
 }
 
 // L-BFGS and Adam have options of their own.
-void check_optimizer(const CommandLine& line, const Loss& loss) {
-  const bool is_exact = sums_over_zeros(loss);
+void check_optimizer(const CommandLine& line, const GcpMethod& method, const TensorSummary& tensor) {
+  const bool is_exact = !samples_zeros(tensor, method);
   for (const char* option : {"--evaluations", "--learning-rate", "--samples"}) {
     const bool is_of_exact = option == std::string_view("--evaluations");
     if (!line.has(option) || is_of_exact == is_exact) continue;
-    refuse(fmt::format("{} does not apply to --loss {}, which is fitted by {}", option, to_string(loss),
+    refuse(fmt::format("{} does not apply to --loss {}, which is fitted by {}", option, to_string(method.loss),
                        is_exact ? "L-BFGS on all cells; leave it out" : "Adam on sampled cells; leave it out"));
   }
 }
@@ -90,7 +92,11 @@ void take_from_resumed(const CommandLine& line, CpdArguments& arguments) {
   if (!line.has("--precision")) arguments.cpd.precision = resumed.precision;
   const auto* const gcp = std::get_if<GcpMethod>(&resumed.method);
   if (gcp != nullptr && !line.has("--loss")) arguments.gcp.loss = gcp->loss;
-  if (const auto* const als = std::get_if<AlsMethod>(&resumed.method)) arguments.constraints = als->constraints;
+  std::visit(
+      [&](const auto& method) {
+        if constexpr (requires { method.constraints; }) arguments.constraints = method.constraints;
+      },
+      resumed.method);
 }
 
 double parse_positive(const std::string& word) {
@@ -105,8 +111,8 @@ void add_constraints(CommandLine& line, CpdArguments& arguments) {
         name, [&modes](const std::string& word) { modes = word; }, {"[MODES]", what}, Takes::one_word_or_none);
   };
   add_modes("--nonnegative", arguments.nonnegative,
-            "Keep the factors of these modes at 0 or above (HALS); modes by name or number from 0, separated by "
-            "commas; all without MODES");
+            "Keep the factors of these modes at 0 or above, by HALS with --method als; modes by name or number from 0, "
+            "separated by commas; all without MODES");
   add_modes("--simplex", arguments.simplex,
             "Keep each row of these modes' factors at 0 or above with the sum 1: shares of the components (AO-ADMM)");
   line.add("--box", [&](const std::string& word) { arguments.box = word; },
@@ -126,16 +132,17 @@ void add_own_options(CommandLine& line, CpdArguments& arguments) {
   GcpMethod& gcp = arguments.gcp;
   line.add("--loss", gcp.loss, parse_loss_name, {loss_choices(), "With --method gcp: what a cell costs", "gaussian"});
   line.add_whole("--evaluations", gcp.evaluations, 1,
-                 {"N", "With --method gcp and gaussian or poisson: evaluations of a sweep, each one pass"});
+                 {"N",
+                  "With --method gcp where the sum over all cells is exact (gaussian, poisson, all cells listed, or at "
+                  "most 262144 cells): evaluations of a sweep, each one pass"});
   line.add("--learning-rate", gcp.learning_rate, parse_positive,
            {"X",
-            "With --method gcp and other losses: step size of Adam at the start, as a share of a column's "
+            "With --method gcp elsewhere: step size of Adam at the start, as a share of a column's "
             "root mean square",
             fmt::format("{}", gcp.learning_rate)});
-  line.add(
-      "--samples", gcp.sampled_zeros,
-      [](const std::string& word) { return parse_whole(word, 1, std::uint64_t{1} << 24); },
-      {"N", "With --method gcp and other losses: zeros that a step of Adam samples", "as many as it has nonzeros"});
+  line.add("--samples", gcp.sampled_zeros,
+           [](const std::string& word) { return parse_whole(word, 1, std::uint64_t{1} << 24); },
+           {"N", "With --method gcp elsewhere: zeros that a step of Adam samples", "as many as it has nonzeros"});
   line.add_whole("--cg-steps", arguments.completion.cg_steps, 1,
                  {"N", "With --method complete: steps of conjugate gradients per mode and sweep, each one pass"});
   line.add_path(
@@ -154,9 +161,10 @@ void add_method_options(CommandLine& line, CpdArguments& arguments) {
            [&](const std::string& word) { cpd.tolerance = arguments.apr.kkt_tolerance = parse_real(word); },
            {"X",
             "Stop when a sweep changes the fit by less than X; gcp: the objective, by X times the best constant "
-            "model's deviance; complete: the error over the entries, relatively; apr: when the KKT violation of every "
+            "model's deviance; complete: the root of the objective, relatively; apr: when the KKT violation of every "
             "number of the factors is below X",
-            fmt::format("{}, apr: {}", cpd.tolerance, arguments.apr.kkt_tolerance)});
+            fmt::format("{}, apr: {}, complete: {}", cpd.tolerance, arguments.apr.kkt_tolerance,
+                        CompletionMethod::usual_tolerance)});
   line.add_choice<std::string>(
       "--method", arguments.method, {{"als", "als"}, {"apr", "apr"}, {"gcp", "gcp"}, {"complete", "complete"}},
       "What is fitted: least squares (als); counts by Poisson's likelihood and multiplicative updates (apr); any of "
@@ -175,13 +183,17 @@ void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSu
                 const Tensor* validation) {
   if (!arguments.cpd.resume.empty()) take_from_resumed(line, arguments);
   check_owners(line, arguments.method);
-  if (arguments.method == "gcp") check_optimizer(line, arguments.gcp.loss);
+  if (arguments.method == "gcp") check_optimizer(line, arguments.gcp, tensor);
   CpdMethod& method = arguments.cpd.method;
   if (arguments.method == "als") method = AlsMethod{constraints_of(arguments, tensor)};
   if (arguments.method == "apr") method = arguments.apr;
+  arguments.gcp.constraints = arguments.completion.constraints = constraints_of(arguments, tensor);
   if (arguments.method == "gcp") method = arguments.gcp;
   arguments.completion.validation = validation;
-  if (arguments.method == "complete") method = arguments.completion;
+  if (arguments.method != "complete") return;
+  method = arguments.completion;
+  if (!line.has("--sweeps")) arguments.cpd.max_sweeps = CompletionMethod::usual_sweeps;
+  if (!line.has("--tolerance")) arguments.cpd.tolerance = CompletionMethod::usual_tolerance;
 }
 
 }  // namespace blco::cli

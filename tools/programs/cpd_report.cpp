@@ -65,9 +65,8 @@ std::string explain_tolerance(const CpdOptions& options) {
     return fmt::format("the fit changed by less than {}", options.tolerance);
   }
   if (const auto* completion = std::get_if<CompletionMethod>(&options.method)) {
-    const std::string error =
-        fmt::format("the error over the entries changed by less than {} of itself", options.tolerance);
-    return completion->validation == nullptr ? error : error + ", or that over held-out entries rose twice in a row";
+    const std::string root = fmt::format("the root of the objective fell by less than {} of itself", options.tolerance);
+    return completion->validation == nullptr ? root : root + ", or the error over held-out entries rose twice in a row";
   }
   return fmt::format("the objective changed by less than {} of the constant model's deviance, or no longer falls",
                      options.tolerance);

@@ -100,13 +100,8 @@ CpAls::CpAls(const FitContext& context)
       weights_(static_cast<std::size_t>(rank_), 1.0),
       system_ranks_(static_cast<std::size_t>(order_), rank_) {}
 
-void CpAls::check(const TensorSummary& tensor, const CpdOptions& options) {
+void CpAls::check(const TensorSummary&, const CpdOptions& options) {
   const auto& constraints = std::get<AlsMethod>(options.method).constraints;
-  if (constraints.empty()) return;
-  if (constraints.size() != tensor.shape.size()) {
-    refuse(option_name("constraints") + " has " + std::to_string(constraints.size()) + " entries, but the tensor has " +
-           std::to_string(tensor.shape.size()) + " modes; give one per mode");
-  }
   for (std::size_t n = 0; n < constraints.size(); ++n) {
     const RowConstraint& constraint = constraints[n];
     const std::string mode = "mode " + std::to_string(n);

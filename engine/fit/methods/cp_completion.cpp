@@ -30,6 +30,9 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
+// A number at its bound that would fall.
+bool is_held(double number, double residual) { return number <= 0 && residual <= 0; }
+
 double mean_square_of(const TensorSummary& tensor) { return tensor.sum_of_squares / static_cast<double>(tensor.nnz); }
 
 // Of random numbers times s, of mean a and mean square b, the model's mean square is
@@ -70,6 +73,7 @@ class CpCompletion final : public FitMethod {
   const CompletionMethod& completion() const { return std::get<CompletionMethod>(context_.options.method); }
   int order() const { return static_cast<int>(context_.tensor.summary().shape.size()); }
   std::size_t numbers_of(int mode) const;
+  bool is_bounded(int mode) const { return is_nonnegative(context_.options.method, static_cast<std::size_t>(mode)); }
 
   void scale_factor(int mode, std::span<const double> scales);
   // Returns whether it took all steps; a stop leaves some out.
@@ -94,7 +98,7 @@ class CpCompletion final : public FitMethod {
   std::vector<double> squares_;  // per mode, the sum over the factor's entries; empty before the first step
   double least_cosine_;          // of the angle between a direction and its product; above the root of rounding errors
   double solved_;                // a residual that falls by this consists of rounding errors
-  double last_rmse_ = -1;        // after the last sweep; negative: none
+  double last_root_ = -1;        // of the objective after the last sweep; negative: none
 
   std::optional<HeldOut> held_out_;
   double least_error_ = -1;  // on the held-out entries; negative: none yet
@@ -170,6 +174,10 @@ void CpCompletion::start(std::span<const double> weights) {
   for (int mode = 0; mode < order(); ++mode) scale_factor(mode, scales);
   std::ranges::transform(weights, scales.begin(), [](double weight) { return weight < 0 ? -1.0 : 1.0; });
   if (!weights.empty()) scale_factor(0, scales);
+  for (int mode = 0; mode < order(); ++mode) {
+    if (is_bounded(mode))
+      raise_to_zero(context_.backend, mode, numbers_of(mode) / rank_, context_.options.rank, block_);
+  }
 }
 
 void CpCompletion::run_step(SweepReport& report) {
@@ -178,11 +186,11 @@ void CpCompletion::run_step(SweepReport& report) {
     report.cut_short = !update_mode(mode) || (mode + 1 < order() && context_.stop());
   }
   const double squared = squared_error();
-  const double rmse = std::sqrt(squared / static_cast<double>(context_.tensor.summary().nnz));
   report.objective = squared + ridge_ * std::accumulate(squares_.begin(), squares_.end(), 0.0);
-  report.converged = last_rmse_ >= 0 && context_.options.tolerance > 0 &&
-                     std::abs(last_rmse_ - rmse) <= context_.options.tolerance * last_rmse_;
-  last_rmse_ = rmse;
+  const double root = std::sqrt(report.objective);
+  report.converged =
+      last_root_ >= 0 && context_.options.tolerance > 0 && last_root_ - root <= context_.options.tolerance * last_root_;
+  last_root_ = root;
   if (held_out_) validate(report);
 }
 
@@ -235,9 +243,11 @@ void CpCompletion::for_each_output_row(int mode, const Visit& visit) {
 
 // The output is sum (m - x) h, half the gradient without the ridge.
 void CpCompletion::begin_conjugate_gradients(int mode) {
-  for_each_output_row(mode, [this](std::span<double> output, std::size_t at) {
+  const bool bounded = is_bounded(mode);
+  for_each_output_row(mode, [&](std::span<double> output, std::size_t at) {
     for (std::size_t r = 0; r < rank_; ++r) {
-      residual_[at + r] = direction_[at + r] = -output[r] - ridge_ * factor_[at + r];
+      residual_[at + r] = -output[r] - ridge_ * factor_[at + r];
+      direction_[at + r] = bounded && is_held(factor_[at + r], residual_[at + r]) ? 0 : residual_[at + r];
     }
   });
 }
@@ -246,28 +256,38 @@ void CpCompletion::begin_conjugate_gradients(int mode) {
 // which rounding errors lie that a step would enlarge without bound. So a row that is solved but for these gets a
 // direction of zeros, and no row takes a direction that its matrix turns by nearly a right angle.
 void CpCompletion::take_step(int mode) {
-  for_each_output_row(mode, [this](std::span<double> product, std::size_t at) {
+  const bool bounded = is_bounded(mode);
+  for_each_output_row(mode, [&](std::span<double> product, std::size_t at) {
     const std::span<double> a = std::span(factor_).subspan(at, rank_);
     const std::span<double> residual = std::span(residual_).subspan(at, rank_);
     const std::span<double> direction = std::span(direction_).subspan(at, rank_);
     for (std::size_t r = 0; r < rank_; ++r) product[r] += ridge_ * direction[r];
-    const double before = dot(residual, residual);
+    const double before = dot(residual, direction);
     const double curvature = dot(direction, product);
     const double lengths = std::sqrt(dot(direction, direction) * dot(product, product));
     if (!(before > 0 && curvature > least_cosine_ * lengths)) return;
-    const double alpha = before / curvature;
+    double alpha = before / curvature;
+    for (std::size_t r = 0; r < rank_ && bounded; ++r) {
+      if (direction[r] < 0) alpha = std::min(alpha, a[r] / -direction[r]);
+    }
+    const bool is_cut = alpha < before / curvature;
+    double after = 0;
     for (std::size_t r = 0; r < rank_; ++r) {
       a[r] += alpha * direction[r];
       residual[r] -= alpha * product[r];
+      // Rounding must not leave the number that ends the step beside its bound.
+      if (bounded && a[r] <= 1e-15 * alpha * std::abs(direction[r])) a[r] = 0;
+      if (!bounded || !is_held(a[r], residual[r])) after += residual[r] * residual[r];
     }
-    const double after = dot(residual, residual);
-    const double beta = after / before;
-    if (beta <= solved_ * solved_) {
+    const double beta = is_cut ? 0 : after / before;
+    if (after <= solved_ * solved_ * before) {
       std::ranges::fill(residual, 0.0);
       std::ranges::fill(direction, 0.0);
       return;
     }
-    for (std::size_t r = 0; r < rank_; ++r) direction[r] = residual[r] + beta * direction[r];
+    for (std::size_t r = 0; r < rank_; ++r) {
+      direction[r] = bounded && is_held(a[r], residual[r]) ? 0 : residual[r] + beta * direction[r];
+    }
   });
 }
 
@@ -297,7 +317,7 @@ std::size_t CpCompletion::finish() {
 MethodState CpCompletion::state() const {
   MethodState state;
   state.numbers = {static_cast<double>(context_.passes.next()),
-                   last_rmse_,
+                   last_root_,
                    last_error_,
                    least_error_,
                    static_cast<double>(rises_),
@@ -315,7 +335,7 @@ void CpCompletion::restore(ResumedState& state) {
   // A checkpoint of a fit without held-out entries has the same numbers.
   state.require(6, state.has_matrices() ? std::vector<std::string>{"best"} : std::vector<std::string>{});
   context_.passes.set_next(state.next_count(number_of_next_pass));
-  last_rmse_ = state.next_number("the last error over the entries", none_yet);
+  last_root_ = state.next_number("the root of the last objective", none_yet);
   if (!held_out_ || !state.has_matrices()) return;
   last_error_ = state.next_number("the last error over held-out entries", none_yet);
   least_error_ = state.next_number("the least error over held-out entries", none_yet);

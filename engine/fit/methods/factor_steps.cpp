@@ -1,5 +1,6 @@
 #include "engine/fit/methods/factor_steps.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
 
@@ -56,6 +57,16 @@ void scale_columns(Backend& backend, int mode, std::uint64_t length, std::span<c
     backend.store_factor(mode, first, rows);
     for (std::size_t i = 0; i < count; ++i) rows[i] *= scales[i % scales.size()];
     for (std::size_t i = 0; !shifts.empty() && i < count; ++i) rows[i] += shifts[i % scales.size()];
+    backend.load_factor(mode, first, rows);
+    return true;
+  });
+}
+
+void raise_to_zero(Backend& backend, int mode, std::uint64_t length, int rank, std::span<double> block) {
+  for_each_row_block(length, rank, [&](std::uint64_t first, std::size_t count) {
+    const std::span<double> rows = block.first(count);
+    backend.store_factor(mode, first, rows);
+    for (double& number : rows) number = std::max(number, 0.0);
     backend.load_factor(mode, first, rows);
     return true;
   });

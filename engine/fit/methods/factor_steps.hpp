@@ -20,6 +20,9 @@ std::vector<double> column_sums(Backend& backend, int mode, std::uint64_t length
 void scale_columns(Backend& backend, int mode, std::uint64_t length, std::span<const double> scales,
                    std::span<double> block, std::span<const double> shifts = {});
 
+// Makes negative numbers of a factor 0.
+void raise_to_zero(Backend& backend, int mode, std::uint64_t length, int rank, std::span<double> block);
+
 // For optimisers that know no modes: all factors in one vector, mode after mode. Its length:
 std::uint64_t factor_numbers(const TensorSummary& tensor, int rank);
 void load_all_factors(Backend& backend, std::span<const std::uint64_t> shape, std::span<const double> numbers);

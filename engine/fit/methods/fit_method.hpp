@@ -105,6 +105,9 @@ void check_method(const TensorSummary& tensor, const CpdOptions& options);
 ConstantModel check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter);
 MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options);
 std::unique_ptr<FitMethod> make_method(const FitContext& context);
+// Per mode; empty: none.
+const std::vector<RowConstraint>& constraints_of(const CpdMethod& method);
+bool is_nonnegative(const CpdMethod& method, std::size_t mode);
 // Writes method, loss and constraints into the model.
 void describe_method(const CpdOptions& options, CpdModel& model);
 

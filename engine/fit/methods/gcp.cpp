@@ -1,5 +1,6 @@
 #include "engine/fit/methods/gcp.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -17,7 +18,17 @@ const GcpMethod& method_of(const CpdOptions& options) { return std::get<GcpMetho
 
 std::string name_in_messages(const Loss& loss) { return "loss " + to_string(loss); }
 
+bool samples_zeros(const TensorSummary& tensor, const CpdOptions& options) {
+  return samples_zeros(tensor, method_of(options));
+}
+
 }  // namespace
+
+bool samples_zeros(const TensorSummary& tensor, const GcpMethod& method) {
+  if (sums_over_zeros(method.loss)) return false;
+  const bool is_asked_for = method.sampled_zeros != 0 || method.learning_rate != GcpMethod().learning_rate;
+  return is_asked_for || !GcpLbfgs::takes_all_cells(tensor);
+}
 
 void Gcp::check(const TensorSummary& tensor, const CpdOptions& options) {
   const GcpMethod& method = method_of(options);
@@ -25,10 +36,16 @@ void Gcp::check(const TensorSummary& tensor, const CpdOptions& options) {
   if (options.ridge > 0) {
     refuse(option_name("ridge") + " belongs to the methods als and complete; leave it out, or use another method");
   }
+  if (scale_of(method.loss) == ModelScale::logarithm &&
+      std::ranges::any_of(method.constraints, [](const auto& c) { return c.set == RowSet::nonnegative; })) {
+    refuse(option_name("nonnegative") + " does not go with " + name_in_messages(method.loss) +
+           ", whose model is a logarithm, below 0 in most cells; leave it out, or use " +
+           option_name("loss", method.loss.kind == LossKind::poisson_log ? "poisson" : "bernoulli-odds"));
+  }
   if (options.initial != nullptr && needs_nonnegative_model(method.loss)) {
     check_initial_signs(*options.initial, name_in_messages(method.loss));
   }
-  sums_over_zeros(method.loss) ? GcpLbfgs::check(tensor, options) : GcpAdam::check(tensor, options);
+  samples_zeros(tensor, options) ? GcpAdam::check(tensor, options) : GcpLbfgs::check(tensor, options);
 }
 
 ConstantModel Gcp::check_entries(const Tensor& tensor, const CpdOptions& options, ProgressMeter& meter) {
@@ -46,12 +63,12 @@ void Gcp::check_signs(const FitContext& context, std::span<const double> weights
 }
 
 MethodNeeds Gcp::needs(const TensorSummary& tensor, const CpdOptions& options) {
-  return sums_over_zeros(method_of(options).loss) ? GcpLbfgs::needs(tensor, options) : GcpAdam::needs(tensor, options);
+  return samples_zeros(tensor, options) ? GcpAdam::needs(tensor, options) : GcpLbfgs::needs(tensor, options);
 }
 
 std::unique_ptr<FitMethod> Gcp::make(const FitContext& context) {
-  if (sums_over_zeros(method_of(context.options).loss)) return std::make_unique<GcpLbfgs>(context);
-  return std::make_unique<GcpAdam>(context);
+  if (samples_zeros(context.tensor.summary(), context.options)) return std::make_unique<GcpAdam>(context);
+  return std::make_unique<GcpLbfgs>(context);
 }
 
 }  // namespace blco

@@ -178,19 +178,8 @@ void GcpAdam::find_scales() {
 
 double GcpAdam::estimate() {
   context_.passes.run(PassRequest(EntryFunction{.rule = EntryRule::beyond_zero, .loss = method_.loss}, 0));
-  add_sample(fixed_sample_, 0);
+  fixed_sample_.add_to_pass(method_.loss, cells_ / static_cast<double>(fixed_sample_.count()), 0);
   return context_.backend.sum_of_terms();
-}
-
-void GcpAdam::add_sample(SampledZeros& sample, ModeSet outputs) {
-  PassRequest request(
-      EntryFunction{
-          .rule = EntryRule::zero, .loss = method_.loss, .scale = cells_ / static_cast<double>(sample.count())},
-      outputs);
-  request.continues = true;
-  context_.backend.begin_pass(request);
-  sample.submit();
-  context_.backend.finish_pass();
 }
 
 bool GcpAdam::take_steps() {
@@ -218,7 +207,7 @@ void GcpAdam::take_step(std::span<const std::uint64_t> chunks) {
       PassRequest(EntryFunction{.rule = EntryRule::beyond_zero, .loss = method_.loss, .scale = scale}, outputs),
       chunks);
   sample_.draw(RandomStream(context_.options.seed, sample_stream + static_cast<std::uint64_t>(draws_)), counts_);
-  add_sample(sample_, outputs);
+  sample_.add_to_pass(method_.loss, cells_ / static_cast<double>(sample_.count()), outputs);
   ++draws_;
   ++steps_;
   for (std::size_t n = 0; n < shape().size(); ++n) update_mode(static_cast<int>(n));
@@ -245,6 +234,8 @@ void GcpAdam::update_mode(int mode) {
       const std::size_t begin = task * step;
       const std::size_t numbers = std::min(step, count - begin);
       update_rows(gradient.subspan(begin, numbers), rows.subspan(begin, numbers), rates, offset + begin);
+      if (!is_nonnegative(context_.options.method, static_cast<std::size_t>(mode))) return;
+      for (double& number : rows.subspan(begin, numbers)) number = std::max(number, 0.0);
     });
     context_.backend.load_factor(mode, first, rows);
     return true;

@@ -1,4 +1,4 @@
-// Generalised CP for all other losses: Adam on sampled gradients.
+// Generalised CP for losses of which zeros are sampled: Adam on sampled gradients.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,6 @@ class GcpAdam final : public FitMethod {
   std::size_t offset_of(int mode, std::uint64_t row) const;
   void count_indices();
   double estimate();
-  void add_sample(SampledZeros& sample, ModeSet outputs);
   void find_scales();
   bool take_steps();  // false: a stop left some out
   void take_step(std::span<const std::uint64_t> chunks);

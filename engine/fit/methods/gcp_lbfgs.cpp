@@ -20,7 +20,16 @@ namespace {
 // Of random factors, by which poisson starts.
 constexpr int apr_sweeps = 5;
 
+// Of a tensor that does not list each of them.
+constexpr double max_cells = 1 << 18;
+
 const Loss& loss_of(const CpdOptions& options) { return std::get<GcpMethod>(options.method).loss; }
+
+bool lists_all_cells(const TensorSummary& tensor) { return static_cast<double>(tensor.nnz) == count_cells(tensor); }
+
+bool visits_zeros(const TensorSummary& tensor, const CpdOptions& options) {
+  return !sums_over_zeros(loss_of(options)) && !lists_all_cells(tensor);
+}
 
 // The loss adds 1e-10 to m within its logarithm, which must be small beside the rates of a sparse tensor. Where their
 // mean is below 1e-4, the factors' model is a multiple of the model whose mean is that, so that 1e-6 of the mean is
@@ -37,11 +46,27 @@ GcpLbfgs::GcpLbfgs(const FitContext& context)
     : context_(context),
       model_scale_(scale_of_model(loss_of(context.options), context.constant.value)),
       weights_(static_cast<std::size_t>(context.options.rank), 1 / model_scale_),
-      objective_(context.backend, context.pool, context.tensor.summary().shape, context.options.rank,
-                 loss_of(context.options), AbsentCells::zeros, 1 / model_scale_),
+      objective_(
+          context.backend, context.pool, context.tensor.summary().shape, context.options.rank, loss_of(context.options),
+          sums_over_zeros(loss_of(context.options)) ? AbsentCells::zeros : AbsentCells::unknown, 1 / model_scale_),
       minimizer_(factor_numbers(context.tensor.summary(), context.options.rank),
                  needs_nonnegative_model(loss_of(context.options))),
-      scales_(minimizer_.x().size(), 1.0) {}
+      scales_(minimizer_.x().size(), 1.0) {
+  const TensorSummary& tensor = context.tensor.summary();
+  std::size_t at = 0;
+  for (std::size_t n = 0; n < shape().size(); ++n) {
+    const std::size_t numbers = shape()[n] * static_cast<std::size_t>(context.options.rank);
+    if (is_nonnegative(context.options.method, n)) minimizer_.bound(at, numbers);
+    at += numbers;
+  }
+  if (!visits_zeros(tensor, context.options)) return;
+  zeros_.emplace(context.tensor.chunks(), context.backend, static_cast<std::uint64_t>(count_cells(tensor)));
+  zeros_->take_all();
+}
+
+bool GcpLbfgs::takes_all_cells(const TensorSummary& tensor) {
+  return lists_all_cells(tensor) || count_cells(tensor) <= max_cells;
+}
 
 void GcpLbfgs::check(const TensorSummary& tensor, const CpdOptions& options) {
   const auto& method = std::get<GcpMethod>(options.method);
@@ -63,6 +88,11 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
   // The scales; and blocks of apr or of the objective.
   needs.host_bytes =
       LbfgsB::bytes(numbers) + (numbers + 2 * numbers_of_block(options.rank) + rank * rank) * sizeof(double);
+  if (visits_zeros(tensor, options)) {
+    const TensorLayout layout(tensor.shape);
+    needs.slot_bytes = SampledZeros::least_slot_bytes(layout);
+    needs.host_bytes += SampledZeros::bytes(layout, static_cast<std::uint64_t>(count_cells(tensor)));
+  }
   return needs;
 }
 
@@ -139,7 +169,10 @@ void GcpLbfgs::run_step(SweepReport& report) {
 double GcpLbfgs::evaluate(std::span<const double> scaled, std::span<double> gradient) {
   std::ranges::transform(scaled, scales_, gradient.begin(), std::multiplies());
   load_all_factors(context_.backend, shape(), gradient);
-  context_.passes.run(objective_.pass());
+  PassRequest pass = objective_.pass();
+  if (zeros_) pass.function->rule = EntryRule::beyond_zero;
+  context_.passes.run(pass);
+  if (zeros_) zeros_->add_to_pass(loss_of(context_.options), 1, pass.outputs);
   // -x log(m + e), where the factors' model is m times its scale.
   const double sum_of_entries = is_poisson() ? context_.constant.value * count_cells(context_.tensor.summary()) : 0;
   const double value = objective_.value() + sum_of_entries * std::log(model_scale_);

@@ -24,6 +24,7 @@ class InitialScale {
   void make_constant(double constant);
   void multiply(double ratio);
   void take_up(std::span<const double> weights);
+  void raise_to_zero();  // what a constraint keeps nonnegative
 
   double sum_of_cells();
   double norm() const;
@@ -78,6 +79,13 @@ void InitialScale::take_up(std::span<const double> weights) {
   }
 }
 
+void InitialScale::raise_to_zero() {
+  for (std::size_t n = 0; n < shape_.size(); ++n) {
+    if (!is_nonnegative(context_.options.method, n)) continue;
+    blco::raise_to_zero(context_.backend, static_cast<int>(n), shape_[n], context_.options.rank, block_);
+  }
+}
+
 double InitialScale::sum_of_cells() {
   std::vector<double> products(scales_.size(), 1.0);
   for (std::size_t n = 0; n < shape_.size(); ++n) {
@@ -99,11 +107,14 @@ double InitialScale::norm() const {
 void scale_initial_factors(const FitContext& context, const Loss& loss, std::span<const double> weights) {
   const TensorSummary& tensor = context.tensor.summary();
   InitialScale initial(context);
-  if (!weights.empty()) return initial.take_up(weights);
+  if (!weights.empty()) {
+    initial.take_up(weights);
+    return initial.raise_to_zero();
+  }
   if (scale_of(loss) == ModelScale::logarithm) return initial.make_constant(context.constant.value);
-  const double ratio = needs_nonnegative_model(loss)
-                           ? context.constant.value * count_cells(tensor) / initial.sum_of_cells()
-                           : std::sqrt(tensor.sum_of_squares) / initial.norm();
+  const bool has_mean = loss_at_zero(loss) != ZeroLoss::square && context.constant.value > 0;
+  const double ratio = has_mean ? context.constant.value * count_cells(tensor) / initial.sum_of_cells()
+                                : std::sqrt(tensor.sum_of_squares) / initial.norm();
   initial.multiply(ratio);
 }
 

@@ -5,6 +5,8 @@
 // 2011). It hands control back for each evaluation, so that no exception crosses it.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -31,6 +33,9 @@ class LbfgsB {
 
   // `count` is at most max_lbfgs_numbers. With `nonnegative`, no number gets below zero.
   LbfgsB(std::uint64_t count, bool nonnegative);
+
+  // Keeps those numbers from `first` on at 0 or above, too.
+  void bound(std::size_t first, std::size_t count) { std::fill_n(bounds_.begin() + first, count, 1); }
 
   // Memory of an object for that many numbers; their own, x(), is part of it.
   static std::uint64_t bytes(std::uint64_t count);

@@ -1,9 +1,13 @@
 // The table of methods: to add one, write its class and its entry, and name them here and in CpdMethod.
+#include <algorithm>
 #include <blco/cpd_method.hpp>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <variant>
 
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/gcp.hpp"
 
@@ -32,7 +36,35 @@ bool is_method(std::string_view name) {
   return is_name(std::type_identity<CpdMethod>());
 }
 
+const std::vector<RowConstraint>& constraints_of(const CpdMethod& method) {
+  static const std::vector<RowConstraint> none;
+  return std::visit(
+      [](const auto& options) -> const std::vector<RowConstraint>& {
+        if constexpr (requires { options.constraints; }) return options.constraints;
+        return none;
+      },
+      method);
+}
+
+bool is_nonnegative(const CpdMethod& method, std::size_t mode) {
+  const std::vector<RowConstraint>& constraints = constraints_of(method);
+  return !constraints.empty() && constraints[mode].set == RowSet::nonnegative;
+}
+
 void check_method(const TensorSummary& tensor, const CpdOptions& options) {
+  const std::vector<RowConstraint>& constraints = constraints_of(options.method);
+  if (!constraints.empty() && constraints.size() != tensor.shape.size()) {
+    refuse(option_name("constraints") + " has " + std::to_string(constraints.size()) + " entries, but the tensor has " +
+           std::to_string(tensor.shape.size()) + " modes; give one per mode");
+  }
+  const bool takes_any = std::holds_alternative<AlsMethod>(options.method);
+  const auto is_taken = [&](const RowConstraint& constraint) {
+    return takes_any || constraint == RowConstraint() || constraint == RowConstraint{.set = RowSet::nonnegative};
+  };
+  if (!std::ranges::all_of(constraints, is_taken)) {
+    refuse(option_name("method", name_of(options.method)) + " takes no other constraint than " +
+           option_name("nonnegative"));
+  }
   entry_of(options.method).check(tensor, options);
 }
 
@@ -51,7 +83,7 @@ std::unique_ptr<FitMethod> make_method(const FitContext& context) {
 
 void describe_method(const CpdOptions& options, CpdModel& model) {
   model.method = name_of(options.method);
-  if (const auto* als = std::get_if<AlsMethod>(&options.method)) model.constraints = als->constraints;
+  model.constraints = constraints_of(options.method);
   if (std::holds_alternative<AprMethod>(options.method)) model.loss = {LossKind::poisson, 0};
   if (const auto* gcp = std::get_if<GcpMethod>(&options.method)) model.loss = gcp->loss;
 }

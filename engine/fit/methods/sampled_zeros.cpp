@@ -71,11 +71,22 @@ void SampledZeros::draw(const RandomStream& random, const IndexCounts& counts) {
     }
     sample.line = layout_.linearize(std::span(coordinates).first(order));
   }
-  std::ranges::sort(samples_, {}, &Sample::line);
+  pack();
+}
+
+void SampledZeros::take_all() {
+  std::array<std::uint64_t, max_order> coordinates{};
+  const auto order = static_cast<std::size_t>(layout_.order());
+  samples_.resize(count_);
+  for (Sample& sample : samples_) {
+    sample = {.line = layout_.linearize(std::span(coordinates).first(order)), .value = 1};
+    for (std::size_t n = 0; n < order && ++coordinates[n] == layout_.shape()[n]; ++n) coordinates[n] = 0;
+  }
   pack();
 }
 
 void SampledZeros::pack() {
+  std::ranges::sort(samples_, {}, &Sample::line);
   pieces_.clear();
   used_ = 0;
   for (std::uint64_t first = 0; first < count_; first += piece_nnz_) {
@@ -107,8 +118,12 @@ std::span<const std::byte> SampledZeros::store(std::span<const std::byte> payloa
 }
 
 // All by one slot: a device works these off in order, and their memory stays as it is.
-void SampledZeros::submit() {
+void SampledZeros::add_to_pass(const Loss& loss, double scale, ModeSet outputs) {
+  PassRequest request(EntryFunction{.rule = EntryRule::zero, .loss = loss, .scale = scale}, outputs);
+  request.continues = true;
+  backend_->begin_pass(request);
   for (const ChunkView& piece : pieces_) backend_->submit(0, piece);
+  backend_->finish_pass();
 }
 
 }  // namespace blco

@@ -31,8 +31,10 @@ class SampledZeros {
 
   // Draws anew, with replacement: sequence and counts alone fix the coordinates. No pass may be in progress.
   void draw(const RandomStream& random, const IndexCounts& counts);
-  // Submits all of them to the pass in progress.
-  void submit();
+  // Takes each cell once, for what it is; `count` is the number of cells.
+  void take_all();
+  // A pass that adds their losses, times `scale`, to the last one's terms and outputs.
+  void add_to_pass(const Loss& loss, double scale, ModeSet outputs);
   // How many there are.
   std::uint64_t count() const { return count_; }
 

@@ -118,8 +118,8 @@ struct CpdOptions {
   int rank = 16;        // 0: the rank of `initial` or `resume`
   int max_sweeps = 50;  // counts the sweeps before a resume too
   // Stop when a sweep changes the fit by less; GcpMethod: the objective, beside the deviance of the best constant model
-  // (SweepReport::explained), but not while the model explains no more than this; CompletionMethod: the root mean
-  // square error, relatively. 0: never. AprMethod has a tolerance of its own.
+  // (SweepReport::explained), but not while the model explains no more than this; CompletionMethod: the root of the
+  // objective, relatively. 0: never. AprMethod has a tolerance of its own.
   double tolerance = 1e-5;
   // AlsMethod: minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2; the reported fit
   // has no such term. Weights then stay small, so that components do not grow against each other. It has no unit: the

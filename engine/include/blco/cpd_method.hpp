@@ -14,6 +14,7 @@
 namespace blco {
 
 class Tensor;
+struct TensorSummary;
 
 // |X - M|^2, by alternating least squares (Kolda & Bader 2009, figure 3.3), and with constraints by HALS (Cichocki &
 // Phan 2009) and AO-ADMM (Huang, Sidiropoulos & Liavas 2016). Absent cells are zeros. A sweep is N passes.
@@ -49,9 +50,9 @@ struct AprMethod {
 // sum over all cells of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent cells are zeros. The model
 // has no weights of its own during the fit; the columns are normalised at the end. It starts from the best model that
 // says the same of every cell: random factors are scaled so that their model has its mean; for poisson-log and
-// bernoulli-logit the first component says it, and the others are noise; for gaussian and huber the model gets the
-// tensor's 2-norm. A fit has to beat that model: what a sweep gains counts beside its deviance, and a fit that explains
-// no more of it than `tolerance` does not converge.
+// bernoulli-logit the first component says it, and the others are noise; for gaussian, or a mean below 0, the model
+// gets the tensor's 2-norm. A fit has to beat that model: what a sweep gains counts beside its deviance, and a fit that
+// explains no more of it than `tolerance` does not converge.
 //
 // gaussian and poisson: the sum over all zeros in closed form (evaluate.hpp), and L-BFGS with bounds (Byrd, Lu, Nocedal
 // & Zhu 1995). Host memory beside the backend: about 250 bytes per number of the factors, of which there are at most
@@ -60,12 +61,15 @@ struct AprMethod {
 // sweep from a model has no scales. Where the mean rate is below 1e-4, a millionth of it takes the place of 1e-10
 // within the logarithm, which would exceed it in a very sparse tensor.
 //
-// The other losses: Adam on sampled cells, semi-stratified (Kolda & Hong, Stochastic Gradients for Large-Scale Tensor
-// Decomposition, 2020, section 5). Half of a sample's coordinates are uniform, the others as frequent as among the
-// nonzeros, and each cell is weighed by how much rarer uniform draws have it. The objective is an estimate: all
-// nonzeros, and a sample of the zeros, which `seed` fixes. A sweep that does not lower the estimate by more than
-// `tolerance` divides the learning rate by 4, and leaves no trace if the estimate has risen; three such in a row end
-// the fit. Host memory beside the backend: 40 bytes per number of the factors, and about 120 per sampled zero.
+// The other losses where all cells are listed, or where there are at most 2^18: the sum over all cells by L-BFGS, too;
+// each evaluation visits every cell. `sampled_zeros` or another `learning_rate` than the usual one ask for Adam.
+//
+// The other losses elsewhere: Adam on sampled cells, semi-stratified (Kolda & Hong, Stochastic Gradients for
+// Large-Scale Tensor Decomposition, 2020, section 5). Half of a sample's coordinates are uniform, the others as
+// frequent as among the nonzeros, and each cell is weighed by how much rarer uniform draws have it. The objective is an
+// estimate: all nonzeros, and a sample of the zeros, which `seed` fixes. A sweep that does not lower the estimate by
+// more than `tolerance` divides the learning rate by 4, and leaves no trace if the estimate has risen; three such in a
+// row end the fit. Host memory beside the backend: 40 bytes per number of the factors, and about 120 per sampled zero.
 struct GcpMethod {
   Loss loss = {};
   // L-BFGS only: evaluations of a sweep, at most, each one pass. The approximation of the Hessian starts anew with each
@@ -78,7 +82,13 @@ struct GcpMethod {
   // most what changes it by that. The first 100 steps are smaller.
   double learning_rate = 0.05;
   std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros, up to 2^16
+  // Per mode, none or nonnegative; empty: none. Negative numbers to start from become 0. Refused where the model is a
+  // logarithm.
+  std::vector<RowConstraint> constraints = {};
 };
+
+// Whether gcp samples zeros of such a tensor, by Adam; otherwise its sum is over all cells, by L-BFGS.
+bool samples_zeros(const TensorSummary& tensor, const GcpMethod& method);
 
 // sum over the entries of (x - m)^2 + ridge * sum over the modes of |A_n|^2, where the weights are 1: absent cells are
 // unknown, explicit zeros are zeros. The ridge applies to the squares of all numbers of all factors. It is
@@ -92,7 +102,14 @@ struct GcpMethod {
 // such that the model's mean square is that of the given values. A fit that is cancelled or out of time ends its sweep
 // after the pass in progress, as AprMethod does. Memory beyond factors and output: 3 * R numbers per row of the longest
 // mode.
+// In a nonnegative mode the directions leave out numbers of 0 that would fall, and a step ends where the first number
+// reaches 0 (Polyak, The Conjugate Gradient Method in Extremal Problems, 1969).
 struct CompletionMethod {
+  // What suits it as CpdOptions::max_sweeps and CpdOptions::tolerance: errors over unknown cells fall for hundreds of
+  // sweeps, and hardly any more once the root of the objective falls by less than that.
+  static constexpr int usual_sweeps = 500;
+  static constexpr double usual_tolerance = 5e-5;
+
   int cg_steps = 2;
   // Held-out entries, of the same shape; it must outlive the fit. Labels, where both have them, must agree, and so
   // must the stored indices: reorder neither. Each sweep then reads them once, to tell the root mean square of x - m
@@ -100,6 +117,7 @@ struct CompletionMethod {
   // least, whatever stops it; a checkpoint holds the last model and the best. Further memory: two chunks of these
   // entries, and a copy of all factors.
   const Tensor* validation = nullptr;
+  std::vector<RowConstraint> constraints = {};  // as in GcpMethod
 };
 
 using CpdMethod = std::variant<AlsMethod, AprMethod, GcpMethod, CompletionMethod>;

@@ -16,8 +16,8 @@ using DenseMatrix = std::vector<std::vector<double>>;
 // Per row, its matrix of normal equations and its right-hand side, from the entries one by one.
 class DenseCompletion {
  public:
-  DenseCompletion(const CoordinateTensor& tensor, CpdModel start, double ridge)
-      : given_(summed(tensor)), model_(std::move(start)) {
+  DenseCompletion(const CoordinateTensor& tensor, CpdModel start, double ridge, bool nonnegative = false)
+      : given_(summed(tensor)), model_(std::move(start)), nonnegative_(nonnegative) {
     double squares = 0;
     for (const auto& [point, x] : given_) squares += x * x;
     const double size = std::sqrt(squares / static_cast<double>(given_.size()));
@@ -65,7 +65,19 @@ class DenseCompletion {
     }
     for (std::size_t r = 0; r < rank(); ++r) system[r][r] += ridge_;
     const std::span<double> row = std::span(model_.factors[n]).subspan(i * rank(), rank());
+    if (nonnegative_) return descend(system, right, row);
     conjugate_gradients(system, right, row, steps);
+  }
+
+  // Coordinate by coordinate to the end.
+  static void descend(const DenseMatrix& system, const std::vector<double>& right, std::span<double> x) {
+    for (int round = 0; round < 200; ++round) {
+      for (std::size_t r = 0; r < x.size(); ++r) {
+        double sum = right[r];
+        for (std::size_t s = 0; s < x.size(); ++s) sum -= s == r ? 0 : system[r][s] * x[s];
+        x[r] = std::max(0.0, sum / system[r][r]);
+      }
+    }
   }
 
   // Hestenes & Stiefel.
@@ -100,6 +112,7 @@ class DenseCompletion {
 
   std::map<Point, double> given_;
   CpdModel model_;
+  bool nonnegative_;
   double ridge_;
 };
 
@@ -171,6 +184,31 @@ TEST(Completion, EndsNearExactAlternatingLeastSquares) {
   const CpdModel model = fit_cpd(ingest_small_chunks(folder, coordinates), {}, completion_options(30, &start));
 
   EXPECT_NEAR(std::sqrt(model.objective()), std::sqrt(exact.squared_error()), 0.01 * std::sqrt(exact.squared_error()));
+}
+
+// Of values on both sides of 0, so that many bounds hold.
+TEST(Completion, NonnegativeFactorsEndNearExactRows) {
+  const TemporaryFolder folder;
+  CoordinateTensor coordinates = noisy_cells({14, 12, 10}, 700, 3);
+  for (std::size_t i = 0; i < coordinates.values.size(); i += 2) coordinates.values[i] -= 0.5;
+  CpdModel start = uniform_model(coordinates.shape, 3, 8);
+  for (std::vector<double>& factor : start.factors) {
+    for (double& number : factor) number = std::abs(number);
+  }
+  DenseCompletion exact(coordinates, start, 0.1, true);
+  for (int sweep = 0; sweep < 100; ++sweep) exact.sweep(0);
+  CpdOptions options = completion_options(100, &start);
+  options.ridge = 0.1;
+  std::get<CompletionMethod>(options.method).constraints.assign(3, {.set = RowSet::nonnegative});
+
+  const CpdModel model = fit_cpd(ingest_small_chunks(folder, coordinates), {}, options);
+
+  for (std::size_t n = 0; n < 3; ++n) {
+    EXPECT_THAT(model.factors[n], testing::Each(testing::Ge(0)));
+    EXPECT_THAT(model.factors[n], testing::Contains(0));
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(model.objective_history, [](double a, double b) { return a > b * (1 + 1e-12); }));
+  EXPECT_NEAR(model.objective(), exact.objective(), 0.01 * exact.objective());
 }
 
 TEST(Completion, TakesTheWeightsOfTheInitialModelWithTheirSigns) {

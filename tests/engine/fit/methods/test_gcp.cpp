@@ -212,6 +212,29 @@ TEST_P(Gcp, StartsFromAModelWithItsWeights) {
   EXPECT_NEAR(first, before, 0.1 * std::abs(before));
 }
 
+// All losses of numbers, also those whose zeros have no closed form: this tensor has few enough.
+TEST_F(Gcp, NonnegativeModesStaySoAndTheOthersDoNot) {
+  CoordinateTensor entries = counts_;
+  for (std::size_t i = 0; i < entries.values.size(); i += 3) entries.values[i] *= -1;
+  const TensorFile tensor = ingest(entries);
+  for (const Loss& loss : {Loss{LossKind::gaussian}, Loss{LossKind::huber, 0.7}}) {
+    for (const double learning_rate : {0.05, 0.01}) {  // huber: by L-BFGS, by Adam
+      CpdOptions wanted = options(loss, 10);
+      const CpdModel free = fit_cpd(tensor, {}, wanted);
+      wanted.initial = &free;
+      const RowConstraint kept{.set = RowSet::nonnegative};
+      wanted.method = GcpMethod{.loss = loss, .learning_rate = learning_rate, .constraints = {kept, {}, kept}};
+
+      const CpdModel model = fit_cpd(tensor, {}, wanted);
+
+      EXPECT_THAT(model.factors[0], testing::Each(testing::Ge(0)));
+      EXPECT_THAT(model.factors[1], testing::Contains(testing::Lt(0)));
+      EXPECT_THAT(model.factors[2], testing::Each(testing::Ge(0)));
+      EXPECT_GT(*model.explained, 0.01) << to_string(loss) << learning_rate;
+    }
+  }
+}
+
 TEST_P(Gcp, RandomFactorsStartWithTheSizeOfTheData) {
   const TensorFile tensor = ingest(counts_);
   const CpdOptions wanted = options(1);

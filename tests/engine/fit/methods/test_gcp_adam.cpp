@@ -222,7 +222,7 @@ TEST_F(GcpAdam, EndsAfterThreeSweepsThatGainNextToNothing) {
 }
 
 // A hundred ones among 10^12 cells: each component has four of its own indices in each mode, and all of their cells.
-TEST_F(GcpAdam, TellsListedFromOtherCellsOfAVerySparseTensor) {
+CoordinateTensor two_blocks() {
   CoordinateTensor sparse{.shape = {10'000, 10'000, 10'000}, .points = {}, .values = {}};
   for (std::uint64_t block = 0; block < 2; ++block) {
     for (std::uint64_t at = 0; at < 64; ++at) {
@@ -231,6 +231,20 @@ TEST_F(GcpAdam, TellsListedFromOtherCellsOfAVerySparseTensor) {
       sparse.values.push_back(1);
     }
   }
+  return sparse;
+}
+
+TEST_F(GcpAdam, HuberBeatsTheBestConstantModelOfAVerySparseTensor) {
+  CpdOptions wanted = options({LossKind::huber, 0.5}, 10);
+  wanted.method = GcpMethod{.loss = {LossKind::huber, 0.5}};
+
+  const CpdModel model = fit_cpd(ingest(two_blocks()), {}, wanted);
+
+  EXPECT_GT(*model.explained, 0.3);
+}
+
+TEST_F(GcpAdam, TellsListedFromOtherCellsOfAVerySparseTensor) {
+  const CoordinateTensor sparse = two_blocks();
   const TensorFile tensor = ingest(sparse);
   for (const LossKind kind : {LossKind::bernoulli_logit, LossKind::poisson_log}) {
     CpdOptions wanted = options({kind}, 20);

@@ -24,9 +24,9 @@ std::vector<std::vector<double>> values_of(Backend& backend, SampledZeros& sampl
   for (int n = 0; n < order; ++n) {
     backend.load_factor(n, 0, std::vector<double>(shape[static_cast<std::size_t>(n)], 1.0));
   }
-  backend.begin_pass({EntryFunction{.rule = EntryRule::zero, .loss = {}, .scale = 0.5}, all_modes(order)});
-  sample.submit();
+  backend.begin_pass({EntryFunction{.rule = EntryRule::given}, all_modes(order)});
   backend.finish_pass();
+  sample.add_to_pass({}, 0.5, all_modes(order));
   std::vector<std::vector<double>> values;
   for (int n = 0; n < order; ++n) {
     values.emplace_back(shape[static_cast<std::size_t>(n)]);
@@ -101,6 +101,21 @@ TEST_P(SampledShapes, StandForAllCellsAndAreFixedByTheSequence) {
   EXPECT_NE(values_of(*backend, sample, GetParam()), values);
   sample.draw(RandomStream(3, 1), counts);
   EXPECT_EQ(values_of(*backend, sample, GetParam()), values);
+}
+
+TEST_F(SampledShapes, AllCellsAreTakenOnce) {
+  const std::vector<std::uint64_t> shape = {70, 9, 5};
+  ingest_files({folder_.write("in.tns", "70 9 5 1\n")}, folder_ / "in.blco", {.shape = shape});
+  const TensorFile tensor(folder_ / "in.blco");
+  const auto backend = make_reference_backend({.layout = TensorLayout(shape), .rank = 1, .all_outputs = true});
+  SampledZeros sample(tensor.chunks(), *backend, 70 * 9 * 5);
+
+  sample.take_all();
+
+  const auto values = values_of(*backend, sample, shape);
+  EXPECT_THAT(values[0], testing::Each(9 * 5));
+  EXPECT_THAT(values[1], testing::Each(70 * 5));
+  EXPECT_THAT(values[2], testing::Each(70 * 9));
 }
 
 }  // namespace
