@@ -163,8 +163,8 @@ def dense_values(loss, shape, seed):
     """A value for each cell, of a planted model and noise, in the range of the loss."""
     random = np.random.default_rng(seed)
     mean = dense_model(random_factors(seed + 1, shape))
-    if loss in ("poisson-log", "bernoulli-logit"):  # where the model of few cells would have no finite minimum
-        mean = np.exp(dense_model([random.normal(0, 0.7, (length, RANK)) for length in shape]))
+    if loss in ("poisson-log", "bernoulli-logit"):  # of weaker components the minimum would lie at infinity
+        mean = np.exp(dense_model([random.normal(0, 0.9, (length, RANK)) for length in shape]))
     if loss.startswith("bernoulli"):
         return (random.random(shape) < mean / (1 + mean)).astype(float)
     if loss.startswith("poisson"):
@@ -200,7 +200,7 @@ def check_ends(bench):
         print("SKIPPED: scipy is not there to improve the ends of gcp; install python3-scipy")
         return
     for seed, loss in enumerate(LOSSES):
-        array = dense_values(loss, (18, 15, 12), seed)
+        array = dense_values(loss, (24, 20, 16), seed)
         for all_listed in (True, False):
             if loss in ("gamma", "rayleigh") and not all_listed:
                 continue  # they have no value for a cell that is zero
@@ -229,7 +229,8 @@ def check_counted_cells(bench):
     shape = entries[:, :-1].max(axis=0).astype(int)
     array = np.zeros(shape)
     array[tuple(entries[:, :-1].astype(int).T - 1)] = entries[:, -1]
-    for loss, tolerance in (("gaussian", 1e-9), ("poisson", 1e-9), (f"huber:{HUBER}", 0.05)):
+    # The zeros of huber are sampled, and a few of them, beside large values, have most of their loss.
+    for loss, tolerance in (("gaussian", 1e-9), ("poisson", 1e-9), (f"huber:{HUBER}", 0.2)):
         limits = () if loss not in SUMS_OVER_ZEROS else ("--evaluations", 10)
         model, _ = bench.fit(SmallTensor(container, array), "--method", "gcp", "--loss", loss, "--rank", RANK,
                              "--sweeps", 1, *limits)

@@ -42,27 +42,36 @@ Sums sum_entries(const Tensor& tensor, const Loss& loss, const std::string& dema
   return sums;
 }
 
-// By steps of the slope over the largest curvature there can be, which never overshoot (Huber & Ronchetti, Robust
-// Statistics, 2009, section 7.8: modified residuals).
+// By Newton's method; where a step would leave the interval in which the slope changes its sign, it halves that. The
+// first step is from 0 where most cells are, because curvature is that of the cells nearby.
 ConstantModel find_huber(const Tensor& tensor, const losses::Huber& f, double mean, ProgressMeter& meter) {
-  constexpr int max_steps = 20;
+  constexpr int max_steps = 100;
   constexpr double small_step = 1e-6;
   const double cells = count_cells(tensor.summary());
-  ConstantModel model{.value = mean};
+  const double absent = count_absent(tensor.summary());
+  ConstantModel model{.value = 2 * absent > cells ? 0 : mean};
+  double low = 0;
+  double high = 0;
   for (int steps = 0;; ++steps) {
     double slope = 0;
+    double curvature = 0;
     model.objective = 0;
     const auto add = [&](double x, double times) {
       slope += times * f.derivative(x, model.value);
+      if (std::abs(x - model.value) <= f.threshold) curvature += 2 * times;
       model.objective += times * f.value(x, model.value);
+      if (steps == 0) low = std::min(low, x);
+      if (steps == 0) high = std::max(high, x);
       return true;
     };
     check_values(
         tensor, [&](double x, std::uint64_t times) { return add(x, static_cast<double>(times)); }, "", meter);
-    add(0, count_absent(tensor.summary()));
-    const double step = slope / (2 * cells);
-    if (steps == max_steps || std::abs(step) <= small_step * std::abs(model.value)) return model;
-    model.value -= step;
+    add(0, absent);
+    (slope > 0 ? high : low) = model.value;
+    double next = curvature > 0 ? model.value - slope / curvature : high;
+    if (!(next > low && next < high)) next = slope == 0 ? model.value : low + (high - low) / 2;
+    if (steps == max_steps || std::abs(next - model.value) <= small_step * std::abs(next)) return model;
+    model.value = next;
   }
 }
 

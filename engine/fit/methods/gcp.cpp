@@ -62,6 +62,21 @@ void Gcp::check_signs(const FitContext& context, std::span<const double> weights
   check_resumed_signs(context, weights, name_in_messages(loss));
 }
 
+std::vector<double> Gcp::start_by(const FitContext& context, const CpdMethod& method) {
+  constexpr int sweeps = 5;
+  CpdOptions options = context.options;
+  options.method = method;
+  const std::unique_ptr<FitMethod> other = make_method(
+      {context.tensor, options, context.backend, context.passes, context.pool, context.stop, context.constant});
+  other->start({});
+  SweepReport report;
+  while (report.sweep < sweeps && !context.stop()) {
+    ++report.sweep;
+    other->run_step(report);
+  }
+  return other->weights();
+}
+
 MethodNeeds Gcp::needs(const TensorSummary& tensor, const CpdOptions& options) {
   return samples_zeros(tensor, options) ? GcpAdam::needs(tensor, options) : GcpLbfgs::needs(tensor, options);
 }

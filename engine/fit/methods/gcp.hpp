@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "engine/fit/methods/fit_method.hpp"
 
@@ -14,6 +15,8 @@ struct Gcp {
   // Throws Error{invalid_argument} for negative weights, or factors in the backend, of a resumed model, unless the loss
   // takes them.
   static void check_signs(const FitContext& context, std::span<const double> weights);
+  // Five sweeps of another method, by which random factors begin. Its factors are in the backend; returns its weights.
+  static std::vector<double> start_by(const FitContext& context, const CpdMethod& method);
   static MethodNeeds needs(const TensorSummary& tensor, const CpdOptions& options);
   static std::unique_ptr<FitMethod> make(const FitContext& context);
 };

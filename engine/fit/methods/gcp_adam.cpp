@@ -105,7 +105,11 @@ void GcpAdam::start(std::span<const double> weights) {
   Gcp::check_signs(context_, weights);
   count_indices();
   fixed_sample_.draw(RandomStream(context_.options.seed, fixed_stream), counts_);
-  scale_initial_factors(context_, method_.loss, weights);
+  std::vector<double> scaled(weights.begin(), weights.end());
+  if (weights.empty() && method_.loss.kind == LossKind::huber) {
+    scaled = Gcp::start_by(context_, AlsMethod{method_.constraints});
+  }
+  scale_initial_factors(context_, method_.loss, scaled);
 }
 
 // Where all factors are 1, each entry adds R to its rows of the outputs.

@@ -17,9 +17,6 @@
 namespace blco {
 namespace {
 
-// Of random factors, by which poisson starts.
-constexpr int apr_sweeps = 5;
-
 // Of a tensor that does not list each of them.
 constexpr double max_cells = 1 << 18;
 
@@ -99,7 +96,7 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
 void GcpLbfgs::start(std::span<const double> weights) {
   Gcp::check_signs(context_, weights);
   std::vector<double> scaled(weights.begin(), weights.end());
-  if (weights.empty() && needs_apr()) scaled = start_by_apr();
+  if (weights.empty() && needs_apr()) scaled = Gcp::start_by(context_, AprMethod());
   for (double& weight : scaled) weight *= model_scale_;
   scale_initial_factors(context_, loss_of(context_.options), scaled);
 }
@@ -108,17 +105,6 @@ void GcpLbfgs::start(std::span<const double> weights) {
 bool GcpLbfgs::needs_apr() const {
   return is_poisson() &&
          scales_.size() > static_cast<std::size_t>(std::get<GcpMethod>(context_.options.method).evaluations);
-}
-
-// Returns the weights of its model.
-std::vector<double> GcpLbfgs::start_by_apr() {
-  CpdOptions options = context_.options;
-  options.method = AprMethod{};
-  const std::unique_ptr<FitMethod> apr = make_method(
-      {context_.tensor, options, context_.backend, context_.passes, context_.pool, context_.stop, context_.constant});
-  apr->start({});
-  for (SweepReport report; report.sweep < apr_sweeps && !context_.stop(); ++report.sweep) apr->run_step(report);
-  return apr->weights();
 }
 
 // A step along poisson's gradient in these scales is the multiplicative update of apr, a * phi = a - (a / h) * slope,

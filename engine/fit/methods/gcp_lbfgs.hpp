@@ -33,7 +33,6 @@ class GcpLbfgs final : public FitMethod {
  private:
   bool is_poisson() const { return loss_at_zero(std::get<GcpMethod>(context_.options.method).loss) == ZeroLoss::model; }
   bool needs_apr() const;
-  std::vector<double> start_by_apr();
   void find_scales();
   double evaluate(std::span<const double> scaled, std::span<double> gradient);
   const std::vector<std::uint64_t>& shape() const { return context_.tensor.summary().shape; }

@@ -98,6 +98,31 @@ TEST_P(ConstantModelOf, HasTheDevianceFromABestModelOfEachCell) {
   EXPECT_NEAR(found.explained((found.objective + found.least) / 2), 0.5, 1e-12);
 }
 
+// Far above the threshold, on both sides of zero, and in a third or all of the cells.
+TEST(ConstantModel, IsTheBestForHuberBesideLargeValues) {
+  for (const bool lists_all : {false, true}) {
+    CoordinateTensor tensor = sparse_tensor(LossKind::huber);
+    if (lists_all) {
+      const std::map<Point, double> listed = summed(tensor);
+      tensor.points.clear();
+      tensor.values.clear();
+      for_each_dense_entry(sparse_tensor(LossKind::gamma), [&](const Point& at, double) {
+        tensor.points.push_back(at);
+        tensor.values.push_back(listed.contains(at) ? listed.at(at) : -3.0 - static_cast<double>(at[0]));
+      });
+    }
+    for (double& value : tensor.values) value *= 1000;
+    const Loss loss{LossKind::huber, 0.5};
+
+    const ConstantModel found = constant_model(tensor, loss);
+
+    const auto objective = [&](double constant) { return of_constant(tensor, loss, constant); };
+    const double best = least_of(objective, -20000, 20000);
+    EXPECT_NEAR(found.objective, best, 1e-6 * best);
+    EXPECT_NEAR(objective(found.value), best, 1e-6 * best);
+  }
+}
+
 TEST(ConstantModel, CountsTheOnesOfATensorThatStoresNoValues) {
   CoordinateTensor tensor{.shape = {10, 10, 10}, .points = {}, .values = {}};
   for (std::uint64_t i = 0; i < 8; ++i) {

@@ -103,10 +103,11 @@ TEST_P(SampledShapes, StandForAllCellsAndAreFixedByTheSequence) {
   EXPECT_EQ(values_of(*backend, sample, GetParam()), values);
 }
 
-TEST_F(SampledShapes, AllCellsAreTakenOnce) {
+TEST(SampledZeros, AllCellsAreTakenOnce) {
+  const TemporaryFolder folder;
   const std::vector<std::uint64_t> shape = {70, 9, 5};
-  ingest_files({folder_.write("in.tns", "70 9 5 1\n")}, folder_ / "in.blco", {.shape = shape});
-  const TensorFile tensor(folder_ / "in.blco");
+  ingest_files({folder.write("in.tns", "70 9 5 1\n")}, folder / "in.blco", {.shape = shape});
+  const TensorFile tensor(folder / "in.blco");
   const auto backend = make_reference_backend({.layout = TensorLayout(shape), .rank = 1, .all_outputs = true});
   SampledZeros sample(tensor.chunks(), *backend, 70 * 9 * 5);
 
