@@ -3,8 +3,8 @@
 
 namespace blco {
 
-// A set that each row lies in. simplex: entries of 0 or more that add up to 1.
-enum class RowSet { all, nonnegative, box, simplex };
+// A set that each row lies in. simplex: entries of 0 or more that add up to 1. held: what the initial model has.
+enum class RowSet { all, nonnegative, box, simplex, held };
 
 struct RowConstraint {
   RowSet set = RowSet::all;
@@ -19,7 +19,8 @@ struct RowConstraint {
   bool normalises() const { return l1 == 0 && (set == RowSet::all || set == RowSet::nonnegative); }
   // Solved by plain least squares, by HALS, or by ADMM with a dual variable per entry.
   bool is_least_squares() const { return l1 == 0 && set == RowSet::all; }
-  bool needs_dual() const { return !is_least_squares() && set != RowSet::nonnegative; }
+  bool needs_dual() const { return !is_least_squares() && set != RowSet::nonnegative && !is_held(); }
+  bool is_held() const { return set == RowSet::held; }
 };
 
 }  // namespace blco

@@ -235,7 +235,7 @@ CpdModel CpFit::run() {
     model_.factors.push_back(rows_.take(static_cast<int>(n)));
   }
   if (!std::holds_alternative<AlsMethod>(options_->method)) normalise_columns(model_);
-  arrange_components(model_);
+  if (count_held(options_->method) == 0) arrange_components(model_);
   return std::move(model_);
 }
 

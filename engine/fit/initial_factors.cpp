@@ -158,7 +158,8 @@ std::vector<std::uint64_t> count_outside_box(const CpdOptions& options) {
   const CpdModel& initial = *options.initial;
   const auto rank = static_cast<std::size_t>(initial.rank);
   // The weights go into the rows of the first mode, unless there is a mode that is normalised: it carries them.
-  const bool weighs_first = std::ranges::none_of(als->constraints, &RowConstraint::normalises);
+  const bool weighs_first =
+      std::ranges::none_of(als->constraints, [](const RowConstraint& c) { return c.normalises() || c.is_held(); });
   std::vector<std::uint64_t> counts;
   for (std::size_t n = 0; n < initial.factors.size(); ++n) {
     const RowConstraint& constraint = als->constraints[n];

@@ -79,7 +79,9 @@ std::vector<std::size_t> falling(const std::vector<double>& weights) {
 
 void normalise_columns(CpdModel& model) {
   const auto rank = static_cast<std::size_t>(model.rank);
-  for (std::vector<double>& factor : model.factors) {
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    if (!model.constraints.empty() && model.constraints[n].is_held()) continue;
+    std::vector<double>& factor = model.factors[n];
     const Columns columns = describe_columns(factor, rank);
     for (std::size_t at = 0; at < factor.size(); ++at) {
       const double squares = columns.squares[at % rank];

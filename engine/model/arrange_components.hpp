@@ -5,7 +5,8 @@
 
 namespace blco {
 
-// Scales every column to 2-norm 1, and the weights by what it had; zero columns stay, their weights become 0.
+// Scales every column but those of held modes to 2-norm 1, and the weights by what it had; zero columns stay, their
+// weights become 0.
 void normalise_columns(CpdModel& model);
 
 // Sorts the components by falling 2-norm, which is the weight where columns have norm 1, ties by rising number. Then

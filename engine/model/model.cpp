@@ -40,6 +40,7 @@ RowConstraint parse_constraint(std::string_view text) {
   };
   if (text.starts_with("nonnegative")) constraint.set = RowSet::nonnegative;
   if (text.starts_with("simplex")) constraint.set = RowSet::simplex;
+  if (text == "held") constraint.set = RowSet::held;
   if (text.starts_with("box=")) {
     constraint.set = RowSet::box;
     constraint.lower = number_at(4);
@@ -55,6 +56,7 @@ std::string to_string(const RowConstraint& constraint) {
   std::string text;
   if (constraint.set == RowSet::nonnegative) text = "nonnegative";
   if (constraint.set == RowSet::simplex) text = "simplex";
+  if (constraint.is_held()) text = "held";
   if (constraint.set == RowSet::box) text = "box=" + in_full(constraint.lower) + ":" + in_full(constraint.upper);
   if (constraint.l1 > 0) text += (text.empty() ? "l1=" : " l1=") + in_full(constraint.l1);
   return text.empty() ? "none" : text;

@@ -41,6 +41,7 @@ constexpr Flag other_flags[] = {
     {"checkpoint_sweeps", "--every"},
     {"device_bytes", "--device-memory"},
     {"formats", "--format"},
+    {"held", "--hold"},
     {"host_bytes", "--memory"},
     {"initial", "--init"},
     {"inner_iterations", "--inner"},

@@ -50,10 +50,11 @@ void constrain(const std::string& option, const std::string& list, const TensorS
                const RowConstraint& wanted, std::vector<RowConstraint>& constraints) {
   constraints.resize(tensor.shape.size());
   for (const std::size_t mode : modes_of(list, tensor)) {
+    if (list.empty() && constraints[mode].is_held()) continue;
     if (constraints[mode].set != RowSet::all) {
       refuse(
-          fmt::format("{}: mode {} has another constraint already; give each mode one of --nonnegative, --box and "
-                      "--simplex",
+          fmt::format("{}: mode {} has another constraint already; give each mode one of --hold, --nonnegative, "
+                      "--box and --simplex",
                       option, mode));
     }
     constraints[mode] = wanted;
@@ -71,8 +72,11 @@ void add_box(const std::string& text, const TensorSummary& tensor, std::vector<R
 }
 
 std::vector<RowConstraint> constraints_of(const CpdArguments& arguments, const TensorSummary& tensor) {
-  if (!arguments.nonnegative && !arguments.simplex && !arguments.box && arguments.l1 <= 0) return arguments.constraints;
+  if (!arguments.held && !arguments.nonnegative && !arguments.simplex && !arguments.box && arguments.l1 <= 0) {
+    return arguments.constraints;
+  }
   std::vector<RowConstraint> constraints;
+  if (arguments.held) constrain("--hold", *arguments.held, tensor, {.set = RowSet::held}, constraints);
   if (arguments.nonnegative) {
     constrain("--nonnegative", *arguments.nonnegative, tensor, {.set = RowSet::nonnegative}, constraints);
   }
@@ -80,7 +84,7 @@ std::vector<RowConstraint> constraints_of(const CpdArguments& arguments, const T
   if (arguments.box) add_box(*arguments.box, tensor, constraints);
   if (arguments.l1 > 0) {
     constraints.resize(tensor.shape.size());
-    for (RowConstraint& constraint : constraints) constraint.l1 = arguments.l1;
+    for (RowConstraint& constraint : constraints) constraint.l1 = constraint.is_held() ? 0 : arguments.l1;
   }
   return constraints;
 }
@@ -118,6 +122,10 @@ void add_constraints(CommandLine& line, CpdArguments& arguments) {
   line.add("--box", [&](const std::string& word) { arguments.box = word; },
            {"LO:HI[:MODES]",
             "Keep the entries of these modes' factors between LO and HI (AO-ADMM); all modes without :MODES"});
+  line.add("--hold", [&](const std::string& word) { arguments.held = word; },
+           {"MODES",
+            "With --init: leave the factors of these modes as they are in that model. With all modes but one held, the "
+            "second sweep changes nothing more, and the other mode has the rows of new data in the old model"});
   line.add("--l1", arguments.l1, parse_positive,
            {"X", "Add X times the sum of the factors' absolute entries to what is minimised, so that many become 0"});
 }
@@ -186,8 +194,9 @@ void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSu
   if (arguments.method == "gcp") check_optimizer(line, arguments.gcp, tensor);
   CpdMethod& method = arguments.cpd.method;
   if (arguments.method == "als") method = AlsMethod{constraints_of(arguments, tensor)};
+  arguments.apr.constraints = arguments.gcp.constraints = arguments.completion.constraints =
+      constraints_of(arguments, tensor);
   if (arguments.method == "apr") method = arguments.apr;
-  arguments.gcp.constraints = arguments.completion.constraints = constraints_of(arguments, tensor);
   if (arguments.method == "gcp") method = arguments.gcp;
   arguments.completion.validation = validation;
   if (arguments.method != "complete") return;

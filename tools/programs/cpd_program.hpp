@@ -30,7 +30,8 @@ struct CpdArguments {
 
   // Of the methods, as given; modes are found once the tensor is open.
   std::string method = "als";
-  std::optional<std::string> nonnegative;  // modes; empty: all
+  std::optional<std::string> held;         // modes
+  std::optional<std::string> nonnegative;  // modes; empty: all that are not held
   std::optional<std::string> simplex;
   std::optional<std::string> box;               // LO:HI, then :MODES if not all
   std::vector<RowConstraint> constraints = {};  // where none of these is given

@@ -71,7 +71,7 @@ class CpAls final : public FitMethod {
   CarriedWeights carried_;
   std::vector<double> weights_;
   std::vector<double> weights_before_;  // as of the start of this sweep
-  int updated_modes_ = 0;               // in this sweep, one that has only begun included
+  int updated_modes_ = 0;               // how far this sweep is, the mode included that has only begun
   std::vector<int> system_ranks_;       // per mode: R, or less if the normal equations were singular
 };
 
@@ -132,12 +132,13 @@ MethodNeeds CpAls::needs(const TensorSummary& tensor, const CpdOptions& options)
   return needs;
 }
 
-// The shortest of the modes that are normalised, if there is one, and also one that keeps its scale; else -1.
+// The shortest of the modes that are normalised or held, if there is one, and also one that keeps its scale; else -1.
 int CpAls::carrier_of(const TensorSummary& tensor, const std::vector<RowConstraint>& constraints) {
-  if (std::ranges::all_of(constraints, &RowConstraint::normalises)) return -1;
+  const auto carries = [](const RowConstraint& constraint) { return constraint.normalises() || constraint.is_held(); };
+  if (std::ranges::all_of(constraints, carries)) return -1;
   int shortest = -1;
   for (std::size_t n = 0; n < constraints.size(); ++n) {
-    if (!constraints[n].normalises()) continue;
+    if (!carries(constraints[n])) continue;
     if (shortest < 0 || tensor.shape[n] < tensor.shape[static_cast<std::size_t>(shortest)]) {
       shortest = static_cast<int>(n);
     }
@@ -162,6 +163,7 @@ void CpAls::run_step(SweepReport& report) {
   updated_modes_ = 0;
   context_.passes.set_next(static_cast<std::uint64_t>(report.sweep - 1) * static_cast<std::uint64_t>(order_));
   for (int mode = 0; mode < order_; ++mode) {
+    if (constraint_of(mode).is_held()) continue;
     const bool carries = carrier_ >= 0 && !constraint_of(mode).normalises();
     if (carries) {
       const std::uint64_t length = context_.tensor.summary().shape[static_cast<std::size_t>(carrier_)];
@@ -215,7 +217,7 @@ RowUpdate CpAls::update_rows(int mode, bool carried) {
   for (std::size_t r = 0; r < rank; ++r) factored[r * rank + r] += rho;
   const RowSolver solver(factored, rank_);
   system_ranks_[static_cast<std::size_t>(mode)] = solver.numerical_rank();
-  ++updated_modes_;
+  updated_modes_ = mode + 1;
   RowProblem problem(solver);
   problem.system = system;
   if (!carried && !constraint.is_least_squares()) problem.weights = weights_;
@@ -225,8 +227,11 @@ RowUpdate CpAls::update_rows(int mode, bool carried) {
 }
 
 void CpAls::undo_step() {
-  for (int mode = 0; mode < updated_modes_; ++mode) context_.backend.restore_factor(mode);
-  if (carrier_ >= updated_modes_) carried_.put_down();  // else it has the factor of before the step
+  const auto was_updated = [this](int mode) { return mode < updated_modes_ && !constraint_of(mode).is_held(); };
+  for (int mode = 0; mode < order_; ++mode) {
+    if (was_updated(mode)) context_.backend.restore_factor(mode);
+  }
+  if (carrier_ >= 0 && !was_updated(carrier_)) carried_.put_down();  // else it has the factor of before the step
   weights_ = weights_before_;
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <string>
@@ -33,7 +34,8 @@ std::vector<double> inverses(std::vector<double> sums) {
 
 std::string name_in_messages() { return option_name("method", "apr"); }
 
-// Between steps the columns of all factors have the sum 1, and the weights are the components' shares of the counts.
+// Between steps the columns of all factors but held ones have the sum 1. Where none is held, the weights are the
+// components' shares of the counts.
 class CpApr final : public FitMethod {
  public:
   explicit CpApr(const FitContext& context);
@@ -64,8 +66,12 @@ class CpApr final : public FitMethod {
   const AprMethod& apr() const { return std::get<AprMethod>(context_.options.method); }
   double floor() const;
   std::uint64_t rows(int mode) const { return context_.tensor.summary().shape[static_cast<std::size_t>(mode)]; }
+  bool is_held(int mode) const {
+    return row_set(context_.options.method, static_cast<std::size_t>(mode)) == RowSet::held;
+  }
   bool is_stuck(double entry, double weight, double phi) const;
 
+  void find_held_sums();
   void normalise_factors();
   void update_mode(int mode, SweepReport& report);
   void run_pass(ModeSet outputs);
@@ -81,18 +87,26 @@ class CpApr final : public FitMethod {
 
   FitContext context_;
   std::vector<double> weights_;
+  std::vector<double> held_sums_;    // per component, the product of the held modes' column sums
+  int last_ = 0;                     // mode that is not held
   bool is_normalised_ = false;       // as said above
   bool has_terms_of_model_ = false;  // the last pass was one of the factors as they are
   double objective_before_ = 0;      // the step in progress
   std::vector<double> block_;        // rows of the factor in work, B
   std::vector<double> phi_;          // the same rows of Phi
+  bool has_held_;
 };
 
 CpApr::CpApr(const FitContext& context)
     : context_(context),
       weights_(static_cast<std::size_t>(context.options.rank), 1.0),
       block_(static_cast<std::size_t>(numbers_of_block(context.options.rank))),
-      phi_(block_.size()) {}
+      phi_(block_.size()),
+      has_held_(count_held(context.options.method) > 0) {
+  for (int mode = 0; mode < static_cast<int>(context.tensor.summary().shape.size()); ++mode) {
+    if (!is_held(mode)) last_ = mode;
+  }
+}
 
 void CpApr::check(const TensorSummary&, const CpdOptions& options) {
   const auto& apr = std::get<AprMethod>(options.method);
@@ -137,13 +151,15 @@ void CpApr::restore(ResumedState& state) {
 
 void CpApr::run_step(SweepReport& report) {
   const int order = static_cast<int>(context_.tensor.summary().shape.size());
+  if (held_sums_.empty()) find_held_sums();
   if (!is_normalised_) normalise_factors();
   report.converged = true;
   for (int mode = 0; mode < order; ++mode) {
+    if (is_held(mode)) continue;
     scale(mode, weights_);
     update_mode(mode, report);
-    report.cut_short = report.cut_short || (mode + 1 < order && must_stop(mode));
-    const bool is_last = mode + 1 == order || report.cut_short;
+    report.cut_short = report.cut_short || (mode < last_ && must_stop(mode));
+    const bool is_last = mode == last_ || report.cut_short;
     if (is_last) report.objective = objective(mode);
     weights_ = sums_of_columns(mode);
     scale(mode, inverses(weights_));
@@ -152,9 +168,19 @@ void CpApr::run_step(SweepReport& report) {
   report.explained = context_.constant.explained(report.objective);
 }
 
+void CpApr::find_held_sums() {
+  held_sums_.assign(weights_.size(), 1.0);
+  for (int mode = 0; mode < static_cast<int>(context_.tensor.summary().shape.size()); ++mode) {
+    if (!is_held(mode)) continue;
+    const std::vector<double> sums = sums_of_columns(mode);
+    std::ranges::transform(held_sums_, sums, held_sums_.begin(), std::multiplies());
+  }
+}
+
 // Not in start(), because it changes bits: a checkpoint's factors are taken as they are.
 void CpApr::normalise_factors() {
   for (int mode = 0; mode < static_cast<int>(context_.tensor.summary().shape.size()); ++mode) {
+    if (is_held(mode)) continue;
     const std::vector<double> sums = sums_of_columns(mode);
     for (std::size_t r = 0; r < sums.size(); ++r) weights_[r] *= sums[r];
     scale(mode, inverses(sums));
@@ -174,11 +200,11 @@ void CpApr::run_pass(ModeSet outputs) {
 }
 
 // Of the model while `mode` is updated. The sum of m over all cells is that of B, because the other factors' columns
-// have the sum 1.
+// have the sum 1, but for held ones.
 double CpApr::objective(int mode) {
   if (!has_terms_of_model_) run_pass(0);
   const std::vector<double> sums = sums_of_columns(mode);
-  return std::accumulate(sums.begin(), sums.end(), 0.0) - context_.backend.sum_of_terms();
+  return std::inner_product(sums.begin(), sums.end(), held_sums_.begin(), 0.0) - context_.backend.sum_of_terms();
 }
 
 // Only kappa makes a model worse, and the updates after it better than before.
@@ -208,7 +234,8 @@ bool CpApr::is_stuck(double entry, double weight, double phi) const {
   return unweighted < apr().kappa_tolerance && phi > 1 + apr().kkt_tolerance;
 }
 
-// Calls visit(b, phi) with each block of rows of B and of Phi, until it returns false.
+// Calls visit(first row, b, phi) with each block of rows of B and of Phi, until it returns false. Phi is that of held
+// columns of the sum 1, for which B would be larger by the sums that they have.
 template <class Visit>
 void CpApr::for_each_block(int mode, const Visit& visit) {
   for_each_row_block(rows(mode), context_.options.rank, [&](std::uint64_t first, std::size_t numbers) {
@@ -216,6 +243,10 @@ void CpApr::for_each_block(int mode, const Visit& visit) {
     const std::span<double> phi = std::span(phi_).first(numbers);
     context_.backend.store_factor(mode, first, b);
     context_.backend.read_output(mode, first, phi);
+    for (std::size_t at = 0; at < phi.size() && has_held_; ++at) {
+      const double sum = held_sums_[at % held_sums_.size()];
+      phi[at] = sum > 0 ? phi[at] / sum : 0;
+    }
     return visit(first, b, phi);
   });
 }
@@ -224,7 +255,8 @@ CpApr::Violation CpApr::measure(int mode, bool until_any) {
   Violation violation;
   for_each_block(mode, [&](std::uint64_t, std::span<const double> b, std::span<const double> phi) {
     for (std::size_t at = 0; at < b.size(); ++at) {
-      violation.largest = std::max(violation.largest, std::abs(std::min(b[at], 1 - phi[at])));
+      const double size = b[at] * held_sums_[at % held_sums_.size()];
+      violation.largest = std::max(violation.largest, std::abs(std::min(size, 1 - phi[at])));
       if (until_any) continue;
       violation.has_stuck_zeros |= apr().kappa > 0 && is_stuck(b[at], weights_[at % weights_.size()], phi[at]);
     }

@@ -31,7 +31,7 @@ double dot(std::span<const double> a, std::span<const double> b) {
 }
 
 // A number at its bound that would fall.
-bool is_held(double number, double residual) { return number <= 0 && residual <= 0; }
+bool is_at_bound(double number, double residual) { return number <= 0 && residual <= 0; }
 
 double mean_square_of(const TensorSummary& tensor) { return tensor.sum_of_squares / static_cast<double>(tensor.nnz); }
 
@@ -73,7 +73,9 @@ class CpCompletion final : public FitMethod {
   const CompletionMethod& completion() const { return std::get<CompletionMethod>(context_.options.method); }
   int order() const { return static_cast<int>(context_.tensor.summary().shape.size()); }
   std::size_t numbers_of(int mode) const;
-  bool is_bounded(int mode) const { return is_nonnegative(context_.options.method, static_cast<std::size_t>(mode)); }
+  bool is_bounded(int mode) const { return set_of(mode) == RowSet::nonnegative; }
+  bool is_held(int mode) const { return set_of(mode) == RowSet::held; }
+  RowSet set_of(int mode) const { return row_set(context_.options.method, static_cast<std::size_t>(mode)); }
 
   void scale_factor(int mode, std::span<const double> scales);
   // Returns whether it took all steps; a stop leaves some out.
@@ -164,16 +166,21 @@ void CpCompletion::scale_factor(int mode, std::span<const double> scales) {
 void CpCompletion::start(std::span<const double> weights) {
   const TensorSummary& tensor = context_.tensor.summary();
   std::vector<double> scales(rank_, 1.0);
+  const int free = order() - count_held(context_.options.method);
   if (weights.empty()) {
     std::ranges::fill(scales, scale_of_random_factors(context_.options.start, mean_square_of(tensor),
                                                       context_.options.rank, order()));
   } else {
     std::ranges::transform(weights, scales.begin(),
-                           [this](double weight) { return std::pow(std::abs(weight), 1.0 / order()); });
+                           [free](double weight) { return std::pow(std::abs(weight), 1.0 / free); });
   }
-  for (int mode = 0; mode < order(); ++mode) scale_factor(mode, scales);
+  for (int mode = 0; mode < order(); ++mode) {
+    if (!is_held(mode)) scale_factor(mode, scales);
+  }
   std::ranges::transform(weights, scales.begin(), [](double weight) { return weight < 0 ? -1.0 : 1.0; });
-  if (!weights.empty()) scale_factor(0, scales);
+  int first = 0;
+  while (is_held(first)) ++first;
+  if (!weights.empty()) scale_factor(first, scales);
   for (int mode = 0; mode < order(); ++mode) {
     if (is_bounded(mode))
       raise_to_zero(context_.backend, mode, numbers_of(mode) / rank_, context_.options.rank, block_);
@@ -183,7 +190,7 @@ void CpCompletion::start(std::span<const double> weights) {
 void CpCompletion::run_step(SweepReport& report) {
   if (squares_.empty()) find_squares();
   for (int mode = 0; mode < order() && !report.cut_short; ++mode) {
-    report.cut_short = !update_mode(mode) || (mode + 1 < order() && context_.stop());
+    if (!is_held(mode)) report.cut_short = !update_mode(mode) || (mode + 1 < order() && context_.stop());
   }
   const double squared = squared_error();
   report.objective = squared + ridge_ * std::accumulate(squares_.begin(), squares_.end(), 0.0);
@@ -247,7 +254,7 @@ void CpCompletion::begin_conjugate_gradients(int mode) {
   for_each_output_row(mode, [&](std::span<double> output, std::size_t at) {
     for (std::size_t r = 0; r < rank_; ++r) {
       residual_[at + r] = -output[r] - ridge_ * factor_[at + r];
-      direction_[at + r] = bounded && is_held(factor_[at + r], residual_[at + r]) ? 0 : residual_[at + r];
+      direction_[at + r] = bounded && is_at_bound(factor_[at + r], residual_[at + r]) ? 0 : residual_[at + r];
     }
   });
 }
@@ -277,7 +284,7 @@ void CpCompletion::take_step(int mode) {
       residual[r] -= alpha * product[r];
       // Rounding must not leave the number that ends the step beside its bound.
       if (bounded && a[r] <= 1e-15 * alpha * std::abs(direction[r])) a[r] = 0;
-      if (!bounded || !is_held(a[r], residual[r])) after += residual[r] * residual[r];
+      if (!bounded || !is_at_bound(a[r], residual[r])) after += residual[r] * residual[r];
     }
     const double beta = is_cut ? 0 : after / before;
     if (after <= solved_ * solved_ * before) {
@@ -286,7 +293,7 @@ void CpCompletion::take_step(int mode) {
       return;
     }
     for (std::size_t r = 0; r < rank_; ++r) {
-      direction[r] = bounded && is_held(a[r], residual[r]) ? 0 : residual[r] + beta * direction[r];
+      direction[r] = bounded && is_at_bound(a[r], residual[r]) ? 0 : residual[r] + beta * direction[r];
     }
   });
 }

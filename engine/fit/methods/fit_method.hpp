@@ -107,7 +107,8 @@ MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options)
 std::unique_ptr<FitMethod> make_method(const FitContext& context);
 // Per mode; empty: none.
 const std::vector<RowConstraint>& constraints_of(const CpdMethod& method);
-bool is_nonnegative(const CpdMethod& method, std::size_t mode);
+RowSet row_set(const CpdMethod& method, std::size_t mode);
+int count_held(const CpdMethod& method);
 // Writes method, loss and constraints into the model.
 void describe_method(const CpdOptions& options, CpdModel& model);
 

@@ -214,7 +214,9 @@ void GcpAdam::take_step(std::span<const std::uint64_t> chunks) {
   sample_.add_to_pass(method_.loss, cells_ / static_cast<double>(sample_.count()), outputs);
   ++draws_;
   ++steps_;
-  for (std::size_t n = 0; n < shape().size(); ++n) update_mode(static_cast<int>(n));
+  for (std::size_t n = 0; n < shape().size(); ++n) {
+    if (row_set(context_.options.method, n) != RowSet::held) update_mode(static_cast<int>(n));
+  }
 }
 
 std::size_t GcpAdam::offset_of(int mode, std::uint64_t row) const {
@@ -238,7 +240,7 @@ void GcpAdam::update_mode(int mode) {
       const std::size_t begin = task * step;
       const std::size_t numbers = std::min(step, count - begin);
       update_rows(gradient.subspan(begin, numbers), rows.subspan(begin, numbers), rates, offset + begin);
-      if (!is_nonnegative(context_.options.method, static_cast<std::size_t>(mode))) return;
+      if (row_set(context_.options.method, static_cast<std::size_t>(mode)) != RowSet::nonnegative) return;
       for (double& number : rows.subspan(begin, numbers)) number = std::max(number, 0.0);
     });
     context_.backend.load_factor(mode, first, rows);

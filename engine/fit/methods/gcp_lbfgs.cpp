@@ -53,7 +53,7 @@ GcpLbfgs::GcpLbfgs(const FitContext& context)
   std::size_t at = 0;
   for (std::size_t n = 0; n < shape().size(); ++n) {
     const std::size_t numbers = shape()[n] * static_cast<std::size_t>(context.options.rank);
-    if (is_nonnegative(context.options.method, n)) minimizer_.bound(at, numbers);
+    if (row_set(context.options.method, n) == RowSet::nonnegative) minimizer_.bound(at, numbers);
     at += numbers;
   }
   if (!visits_zeros(tensor, context.options)) return;
@@ -124,6 +124,7 @@ void GcpLbfgs::find_scales() {
     for (std::size_t i = 0; i < sums.size(); ++i) others[i % rank] *= i / rank == n ? 1 : sums[i];
     for (const std::size_t end = at + shape()[n] * rank; at < end; ++at) {
       const std::size_t r = at % rank;
+      if (row_set(context_.options.method, n) == RowSet::held) continue;
       const double square = (x[at] + small * sums[n * rank + r] / static_cast<double>(shape()[n])) / others[r];
       scales_[at] = square > 0 && std::isfinite(square) ? std::sqrt(square) : 1.0;
     }
@@ -165,7 +166,12 @@ double GcpLbfgs::evaluate(std::span<const double> scaled, std::span<double> grad
   std::size_t at = 0;
   for (std::size_t n = 0; n < shape().size(); ++n) {
     const std::size_t numbers = shape()[n] * static_cast<std::size_t>(context_.options.rank);
-    objective_.read_gradient(static_cast<int>(n), 0, gradient.subspan(at, numbers));
+    const std::span<double> slopes = gradient.subspan(at, numbers);
+    if (row_set(context_.options.method, n) == RowSet::held) {
+      std::ranges::fill(slopes, 0.0);
+    } else {
+      objective_.read_gradient(static_cast<int>(n), 0, slopes);
+    }
     at += numbers;
   }
   std::ranges::transform(gradient, scales_, gradient.begin(), std::multiplies());

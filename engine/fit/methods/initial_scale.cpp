@@ -70,18 +70,22 @@ void InitialScale::multiply(double ratio) {
 
 void InitialScale::take_up(std::span<const double> weights) {
   if (std::ranges::all_of(weights, [](double weight) { return weight == 1; })) return;
+  const double free = order_ - count_held(context_.options.method);
+  bool has_signs = false;
   for (std::size_t n = 0; n < shape_.size(); ++n) {
+    if (row_set(context_.options.method, n) == RowSet::held) continue;
     for (std::size_t r = 0; r < scales_.size(); ++r) {
-      const double root = std::pow(std::abs(weights[r]), 1 / order_);
-      scales_[r] = n == 0 ? std::copysign(root, weights[r]) : root;
+      const double root = std::pow(std::abs(weights[r]), 1 / free);
+      scales_[r] = has_signs ? root : std::copysign(root, weights[r]);
     }
+    has_signs = true;
     scale(n);
   }
 }
 
 void InitialScale::raise_to_zero() {
   for (std::size_t n = 0; n < shape_.size(); ++n) {
-    if (!is_nonnegative(context_.options.method, n)) continue;
+    if (row_set(context_.options.method, n) != RowSet::nonnegative) continue;
     blco::raise_to_zero(context_.backend, static_cast<int>(n), shape_[n], context_.options.rank, block_);
   }
 }

@@ -46,9 +46,31 @@ const std::vector<RowConstraint>& constraints_of(const CpdMethod& method) {
       method);
 }
 
-bool is_nonnegative(const CpdMethod& method, std::size_t mode) {
+RowSet row_set(const CpdMethod& method, std::size_t mode) {
   const std::vector<RowConstraint>& constraints = constraints_of(method);
-  return !constraints.empty() && constraints[mode].set == RowSet::nonnegative;
+  return constraints.empty() ? RowSet::all : constraints[mode].set;
+}
+
+int count_held(const CpdMethod& method) {
+  return static_cast<int>(std::ranges::count_if(constraints_of(method), &RowConstraint::is_held));
+}
+
+static void check_held_modes(const TensorSummary& tensor, const CpdOptions& options) {
+  const std::vector<RowConstraint>& constraints = constraints_of(options.method);
+  if (count_held(options.method) == 0) return;
+  if (options.initial == nullptr && options.resume.empty()) {
+    refuse("a held mode keeps the factor of a model; give one as " + option_name("initial"));
+  }
+  if (std::ranges::all_of(constraints, &RowConstraint::is_held)) {
+    refuse("all modes are held, so that nothing is left to fit; hold all but one, or fewer");
+  }
+  if (options.initial == nullptr) return;
+  const std::vector<std::uint64_t>& known = options.initial->shape;
+  for (std::size_t n = 0; n < std::min(known.size(), constraints.size()); ++n) {
+    if (!constraints[n].is_held() || tensor.shape[n] <= known[n]) continue;
+    refuse("mode " + std::to_string(n) + " is held, but " + std::to_string(tensor.shape[n] - known[n]) +
+           " of its indices are not in the initial model; leave out their entries, or do not hold that mode");
+  }
 }
 
 void check_method(const TensorSummary& tensor, const CpdOptions& options) {
@@ -57,14 +79,17 @@ void check_method(const TensorSummary& tensor, const CpdOptions& options) {
     refuse(option_name("constraints") + " has " + std::to_string(constraints.size()) + " entries, but the tensor has " +
            std::to_string(tensor.shape.size()) + " modes; give one per mode");
   }
-  const bool takes_any = std::holds_alternative<AlsMethod>(options.method);
+  const bool is_apr = std::holds_alternative<AprMethod>(options.method);
   const auto is_taken = [&](const RowConstraint& constraint) {
-    return takes_any || constraint == RowConstraint() || constraint == RowConstraint{.set = RowSet::nonnegative};
+    if (std::holds_alternative<AlsMethod>(options.method)) return !constraint.is_held() || constraint.l1 == 0;
+    return constraint == RowConstraint() || constraint == RowConstraint{.set = RowSet::held} ||
+           (!is_apr && constraint == RowConstraint{.set = RowSet::nonnegative});
   };
   if (!std::ranges::all_of(constraints, is_taken)) {
     refuse(option_name("method", name_of(options.method)) + " takes no other constraint than " +
-           option_name("nonnegative"));
+           (is_apr ? "" : option_name("nonnegative") + " and ") + option_name("held"));
   }
+  check_held_modes(tensor, options);
   entry_of(options.method).check(tensor, options);
 }
 

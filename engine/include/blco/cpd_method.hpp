@@ -21,7 +21,10 @@ struct TensorSummary;
 // Columns are normalised where the constraint allows it. A mode with an l1 penalty, a box or a simplex keeps the scale
 // of its columns; while it is updated, the shortest normalised mode, if there is one, carries the weights.
 struct AlsMethod {
-  std::vector<RowConstraint> constraints = {};  // per mode; empty: none
+  // Per mode; empty: none. A held mode, of any method, keeps the factor of CpdOptions::initial, to the bit in f64, and
+  // the components keep their order. With all modes but one held, and no constraint on that one, the second sweep
+  // changes nothing more: the rows of new data in an old model (fold-in).
+  std::vector<RowConstraint> constraints = {};
 };
 
 // sum over all cells of m - x log m, for counts x >= 0 and factors >= 0: CP-APR by multiplicative updates (Chi &
@@ -45,6 +48,7 @@ struct AprMethod {
   double kappa = 0.01;             // added to inadmissible zeros: those that the KKT conditions ask to grow
   double kappa_tolerance = 1e-10;  // entries below this count as zeros for that
   double floor = 1e-10;            // smallest m in x / m; at most a millionth of the mean rate
+  std::vector<RowConstraint> constraints = {};  // per mode, none or held; empty: none
 };
 
 // sum over all cells of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent cells are zeros. The model
@@ -82,8 +86,8 @@ struct GcpMethod {
   // most what changes it by that. The first 100 steps are smaller.
   double learning_rate = 0.05;
   std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros, up to 2^16
-  // Per mode, none or nonnegative; empty: none. Negative numbers to start from become 0. Refused where the model is a
-  // logarithm.
+  // Per mode, none, nonnegative or held; empty: none. Negative numbers to start from become 0. Refused where the model
+  // is a logarithm.
   std::vector<RowConstraint> constraints = {};
 };
 

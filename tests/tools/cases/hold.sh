@@ -1,0 +1,37 @@
+# Users who come later get rows in the model of the earlier ones; what items and days mean stays as it was.
+cat >make.py <<'PYTHON'
+import csv, random
+source = random.Random(8)
+rows = [[], []]  # of the first users, and of later ones
+for group, weight in enumerate([9, 5, 3]):
+    for user in range(6):
+        for item in range(4):
+            for day in range(4):
+                rows[user >= 4].append([f"{group} user {user}", f"{group} item {item}", f"{group} day {day}",
+                                        weight * (user + 1) * (item + 1) * (day + 1)])
+for name, part in zip(("early", "late"), rows):
+    source.shuffle(part)
+    with open(f"{name}.csv", "w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([["user", "item", "day", "count"], *part])
+PYTHON
+/usr/bin/python3 make.py
+columns='--modes user,item,day --value count'
+blco-ingest early.csv $columns -o early.blco --quiet
+blco-cpd early.blco --rank 3 --nonnegative --seed 2 --threads 1 --sweeps 200 --tolerance 1e-12 -o early.h5 --quiet
+blco-ingest late.csv $columns --labels-from early.h5 -o late.blco --quiet
+
+run blco-cpd late.blco --init early.h5 --hold item,day --threads 1 -o late.h5 | grep '^start\|^stopped\|^model'
+blco-info late.h5 | grep -A2 '^constraints'
+blco-export early.h5 -o early --quiet
+for method in als 'als --nonnegative' apr 'gcp --loss poisson' 'complete --ridge 0.1'; do
+  blco-cpd late.blco --method $method --init early.h5 --hold item,day --threads 1 -o held.h5 --quiet
+  rm -rf held && blco-export held.h5 -o held --quiet
+  for file in early/*item*.npy early/*day*.npy early/*user*.npy; do
+    cmp -s "$file" "held/${file#early/}" && echo "$method: ${file#early/} is the same" || echo "$method: ${file#early/} is another"
+  done
+done
+run blco-cpd late.blco --rank 3 --hold item -o out.h5
+run blco-cpd late.blco --init early.h5 --hold user,item,day -o out.h5
+run blco-cpd late.blco --init early.h5 --hold user -o out.h5
+run blco-cpd late.blco --init early.h5 --hold item --nonnegative item -o out.h5
+run blco-cpd late.blco --init early.h5 --hold shop -o out.h5
