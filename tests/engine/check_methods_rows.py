@@ -1,7 +1,7 @@
 """Least squares with rows that are constrained: HALS and AO-ADMM, with and without a ridge. See check_methods.py."""
 import numpy as np
 
-from method_oracles import compare_models, dense_mttkrp, gram_product, planted_array
+from method_oracles import compare_models, dense_model, dense_mttkrp, gram_product, planted_array, read_model
 
 SWEEPS = 6
 RANK = 4
@@ -118,7 +118,57 @@ def start_of(tensor, seed):
     return [random.random((length, RANK)) for length in tensor.shape]
 
 
+def area_under_curve(listed, others):
+    """The probability that a listed cell has the larger value."""
+    ranks = np.argsort(np.argsort(np.concatenate([listed, others]), kind="stable"), kind="stable")
+    return (ranks[:len(listed)].mean() - (len(listed) - 1) / 2) / len(others)
+
+
+def check_fold_in(bench):
+    """Rows of new origins, from half of their entries, tell the rest better than the means of the rows do."""
+    path = bench.data / "unhcr.tns.gz"
+    if not path.exists():
+        print(f"SKIPPED: {path} is not there, so that no rows of a real tensor are folded in")
+        return
+    entries, random = np.loadtxt(path), np.random.default_rng(1)
+    shape = entries[:, :-1].max(axis=0).astype(int)
+    entries[:, 0] = random.permutation(shape[0])[entries[:, 0].astype(int) - 1] + 1
+    entries[:, -1] = np.log1p(entries[:, -1])
+    old = shape[0] * 4 // 5
+    is_new, is_given = entries[:, 0] > old, random.random(len(entries)) < 0.5
+
+    def fit(name, which, rows, *options):
+        text, tensor, model = (bench.folder / f"{name}{ending}" for ending in (".tns", ".blco", ".h5"))
+        np.savetxt(text, entries[which], fmt="%.17g")
+        lengths = "x".join(map(str, [rows, *shape[1:]]))
+        bench.commands.run("blco-ingest", text, "-o", tensor, "--shape", lengths, "--quiet")
+        bench.commands.run("blco-cpd", tensor, "--nonnegative", "-o", model, "--quiet", *options)
+        return read_model(model)
+
+    before = fit("origins", ~is_new, old, "--rank", 8)
+    after = fit("new_origins", is_new & is_given, shape[0], "--init", bench.folder / "origins.h5", "--hold", "1,2,3")
+    bench.holds("fold-in: held factors keep every bit",
+                all(np.array_equal(a, b) for a, b in zip(before.factors[1:], after.factors[1:])))
+
+    def cells(which):
+        array = np.zeros(shape)
+        array[tuple(entries[which, :-1].astype(int).T - 1)] = entries[which, -1]
+        return array[old:]
+
+    given, rest = cells(is_new & is_given), cells(is_new & ~is_given)
+    model = dense_model([after.factors[0][old:], *after.factors[1:]], after.weights)
+    means = np.broadcast_to(given.mean(axis=(1, 2, 3), keepdims=True), rest.shape)
+    of_model, of_means = (np.sqrt(np.mean((rest - values) ** 2)) for values in (model, means))
+    bench.holds(f"fold-in, unhcr: root mean square error {of_model:.4f}, of the rows' means {of_means:.4f}",
+                of_model < 0.9 * of_means)
+    others = (given + rest == 0) & (random.random(rest.shape) < 0.002)
+    areas = [area_under_curve(values[rest > 0], values[others]) for values in (model, means)]
+    bench.holds("fold-in, unhcr: area under the curve {:.3f}, of the rows' means {:.3f}".format(*areas),
+                areas[0] > 0.95 and areas[0] > areas[1])
+
+
 def checks(bench):
+    check_fold_in(bench)
     tensor = bench.tensor(planted_array(1, (13, 11, 9), RANK, noise=0.3, zeros=0.2))
     start = start_of(tensor, 2)
     path = bench.start(start)

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
@@ -26,9 +27,9 @@
 namespace blco {
 namespace {
 
-// A column of zeros stays as it is.
+// A column of zeros stays as it is, and so does one whose numbers have shrunk so far that the inverse is infinite.
 std::vector<double> inverses(std::vector<double> sums) {
-  for (double& sum : sums) sum = sum > 0 ? 1 / sum : 1;
+  for (double& sum : sums) sum = sum >= std::numeric_limits<double>::min() ? 1 / sum : 1;
   return sums;
 }
 

@@ -209,6 +209,25 @@ TEST(FoldIn, RowsOfCountsAreTheMostLikely) {
   }
 }
 
+// The second component expects nine tenths of its counts where there are none, so that each update divides it by ten.
+TEST(FoldIn, ACountsComponentThatShrinksBeyondTheSmallestNumberIsNone) {
+  const TemporaryFolder folder;
+  const CoordinateTensor entries{.shape = {10, 2, 1}, .points = {{0, 0, 0}, {0, 1, 0}}, .values = {3, 5}};
+  CpdModel start = uniform_model(entries.shape, 2, 8);
+  for (std::size_t i = 0; i < 10; ++i) start.factors[0][2 * i] = i == 0 ? 1 : 0;
+  for (std::size_t i = 0; i < 10; ++i) start.factors[0][2 * i + 1] = 0.1;
+  start.factors[1] = {1, 1, 1, 1};
+  start.factors[2] = {1, 1};
+  CpdOptions options = fit_options(AprMethod{.kkt_tolerance = 0, .constraints = {held, {}, held}}, 60, &start);
+  options.rank = 2;
+
+  const CpdModel model = fit_cpd(ingest_small_chunks(folder, entries), {}, options);
+
+  EXPECT_NEAR(model_value(model, {0, 0, 0}), 3, 1e-9);
+  EXPECT_NEAR(model_value(model, {0, 1, 0}), 5, 1e-9);
+  EXPECT_NEAR(model_value(model, {4, 1, 0}), 0, 1e-9);
+}
+
 TEST(FoldIn, NewIndicesOfAFreeModeGetTheRowsOfTheOldModel) {
   const TemporaryFolder folder;
   const CoordinateTensor entries = listed_cells(5, false);
