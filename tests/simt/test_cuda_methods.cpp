@@ -32,7 +32,8 @@ std::vector<MethodCase> every_method() {
           {"apr", AprMethod{.inner_iterations = 3}},
           {"gcp_gaussian", GcpMethod{.evaluations = 6}},
           {"gcp_poisson", GcpMethod{.loss = {LossKind::poisson, 0}, .evaluations = 6}},
-          {"gcp_huber", GcpMethod{.loss = {LossKind::huber, 0.5}}},
+          {"gcp_huber", GcpMethod{.loss = {LossKind::huber, 0.5}, .evaluations = 6}},
+          {"gcp_huber_by_adam", GcpMethod{.loss = {LossKind::huber, 0.5}, .sampled_zeros = 200}},
           {"complete", CompletionMethod{}}};
 }
 
