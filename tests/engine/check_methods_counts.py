@@ -173,19 +173,22 @@ def check_completion(bench):
         compare_models(bench, name, model, factors, np.ones(RANK), 1e-7)
 
 
+def noisy_cells(bench, random, factors, count, noise):
+    """So many cells of a model, each with some noise."""
+    shape = [len(factor) for factor in factors]
+    places = np.unravel_index(random.choice(np.prod(shape), count, replace=False), shape)
+    array = np.zeros(shape)
+    array[places] = hadamard(places, factors).sum(axis=1) + noise * random.standard_normal(count)
+    return bench.tensor(array, chunk_nnz=8192)
+
+
 def check_exact_completion(bench):
     """A long fit ends within 1 % of exact solves, and held-out entries see the error that numpy sees."""
     shape, rank, sweeps, nnz = (300, 200, 150), 8, 30, 60_000
     random = np.random.default_rng(11)
     truth = [random.standard_normal((length, rank)) for length in shape]
 
-    def cells(count):
-        places = np.unravel_index(random.choice(np.prod(shape), count, replace=False), shape)
-        array = np.zeros(shape)
-        array[places] = hadamard(places, truth).sum(axis=1) + 2 * random.standard_normal(count)
-        return bench.tensor(array, chunk_nnz=8192)
-
-    given, held_out = cells(nnz), cells(nnz // 10)
+    given, held_out = (noisy_cells(bench, random, truth, count, 2) for count in (nnz, nnz // 10))
     start = [random.random(factor.shape) for factor in truth]
     _, _, exact = completion(given.coordinates, given.values, start, sweeps, 0.1)
     for steps in (2, 3):
@@ -214,13 +217,7 @@ def check_usual_completion(bench):
     random = np.random.default_rng(11)
     truth = [random.standard_normal((length, rank)) + 1 for length in shape]
 
-    def cells(count):
-        places = np.unravel_index(random.choice(np.prod(shape), count, replace=False), shape)
-        array = np.zeros(shape)
-        array[places] = hadamard(places, truth).sum(axis=1) + 0.3 * random.standard_normal(count)
-        return bench.tensor(array, chunk_nnz=8192)
-
-    given, held_out = cells(nnz), cells(nnz // 10)
+    given, held_out = (noisy_cells(bench, random, truth, count, 0.3) for count in (nnz, nnz // 10))
 
     def error(*options):
         model, _ = bench.fit(given, "--method", "complete", "--ridge", 0.1, "--rank", rank, *options)

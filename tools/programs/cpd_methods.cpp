@@ -122,10 +122,11 @@ void add_constraints(CommandLine& line, CpdArguments& arguments) {
   line.add("--box", [&](const std::string& word) { arguments.box = word; },
            {"LO:HI[:MODES]",
             "Keep the entries of these modes' factors between LO and HI (AO-ADMM); all modes without :MODES"});
-  line.add("--hold", [&](const std::string& word) { arguments.held = word; },
-           {"MODES",
-            "With --init: leave the factors of these modes as they are in that model. With all modes but one held, the "
-            "second sweep changes nothing more, and the other mode has the rows of new data in the old model"});
+  line.add(
+      "--hold", [&](const std::string& word) { arguments.held = word; },
+      {"MODES",
+       "With --init: leave the factors of these modes as they are in that model. With all modes but one held, that "
+       "one gets the rows of new data in the old model"});
   line.add("--l1", arguments.l1, parse_positive,
            {"X", "Add X times the sum of the factors' absolute entries to what is minimised, so that many become 0"});
 }

@@ -228,6 +228,8 @@ void GcpAdam::update_mode(int mode) {
   const int rank = context_.options.rank;
   Numbers rates(static_cast<std::size_t>(rank), rate_ * std::min(1.0, steps_ / warm_up));
   for (std::size_t r = 0; r < rates.size(); ++r) rates[r] *= scales_[static_cast<std::size_t>(mode) * rates.size() + r];
+  const bool is_bounded =
+      nonnegative_ || row_set(context_.options.method, static_cast<std::size_t>(mode)) == RowSet::nonnegative;
   constexpr std::size_t rows_of_task = 256;
   const std::size_t step = rows_of_task * static_cast<std::size_t>(rank);
   for_each_row_block(shape()[static_cast<std::size_t>(mode)], rank, [&](std::uint64_t first, std::size_t count) {
@@ -240,7 +242,7 @@ void GcpAdam::update_mode(int mode) {
       const std::size_t begin = task * step;
       const std::size_t numbers = std::min(step, count - begin);
       update_rows(gradient.subspan(begin, numbers), rows.subspan(begin, numbers), rates, offset + begin);
-      if (row_set(context_.options.method, static_cast<std::size_t>(mode)) != RowSet::nonnegative) return;
+      if (!is_bounded) return;
       for (double& number : rows.subspan(begin, numbers)) number = std::max(number, 0.0);
     });
     context_.backend.load_factor(mode, first, rows);
@@ -263,7 +265,6 @@ void GcpAdam::update_rows(std::span<const double> gradient, std::span<double> fa
       second = second_decay * second + (1 - second_decay) * slopes[r] * slopes[r];
       double& number = factor[row + r];
       number -= rates[r] * (first / first_share) / (std::sqrt(second / second_share) + epsilon);
-      if (nonnegative_) number = std::max(number, 0.0);
     }
   }
 }

@@ -1,20 +1,8 @@
 # Users who come later get rows in the model of the earlier ones; what items and days mean stays as it was.
-cat >make.py <<'PYTHON'
-import csv, random
-source = random.Random(8)
-rows = [[], []]  # of the first users, and of later ones
-for group, weight in enumerate([9, 5, 3]):
-    for user in range(6):
-        for item in range(4):
-            for day in range(4):
-                rows[user >= 4].append([f"{group} user {user}", f"{group} item {item}", f"{group} day {day}",
-                                        weight * (user + 1) * (item + 1) * (day + 1)])
-for name, part in zip(("early", "late"), rows):
-    source.shuffle(part)
-    with open(f"{name}.csv", "w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([["user", "item", "day", "count"], *part])
-PYTHON
-/usr/bin/python3 make.py
+awk 'BEGIN { for (g = 0; g < 3; g++) for (u = 0; u < 6; u++) for (i = 0; i < 4; i++) for (d = 0; d < 4; d++)
+  printf "%d user %d,%d item %d,%d day %d,%d\n", g, u, g, i, g, d, (9 - 3 * g) * (u + 1) * (i + 1) * (d + 1) }' >rows
+(echo user,item,day,count && grep -v 'user [45]' rows) >early.csv
+(echo user,item,day,count && grep 'user [45]' rows) >late.csv
 columns='--modes user,item,day --value count'
 blco-ingest early.csv $columns -o early.blco --quiet
 blco-cpd early.blco --rank 3 --nonnegative --seed 2 --threads 1 --sweeps 200 --tolerance 1e-12 -o early.h5 --quiet
