@@ -11,6 +11,7 @@
 #include "blco/error.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/fit/cpd_job.hpp"
+#include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/original_rows.hpp"
 #include "engine/stream/streamer.hpp"
 #include "io/container/chunk_source.hpp"
@@ -202,9 +203,7 @@ std::pair<std::unique_ptr<CpdJob>, std::uint64_t> make_core_job(const Tensor& te
 }  // namespace
 
 bool has_core_consistency(const CpdMethod& method) {
-  if (std::holds_alternative<CompletionMethod>(method)) return false;
-  const auto* const gcp = std::get_if<GcpMethod>(&method);
-  return gcp == nullptr || scale_of(gcp->loss) == ModelScale::size;
+  return traits_of(method).counts_absent_cells && scale_of(loss_of(method)) == ModelScale::size;
 }
 
 std::uint64_t core_columns(std::size_t order, int rank) {

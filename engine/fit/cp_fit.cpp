@@ -41,7 +41,7 @@ double set_of_reordered_modes(const TensorSummary& tensor) {
 }
 
 // In words, each option that the model to resume was not fitted with.
-std::vector<std::string> differences(const ModelFile& model, const CpdOptions& options) {
+std::vector<std::string> differences(const ModelFile& model, const TensorSummary& tensor, const CpdOptions& options) {
   std::vector<std::string> found;
   const auto compare = [&](const char* option, const std::string& of_model, const std::string& given) {
     if (of_model != given) found.push_back(option_name(option, of_model) + ", not " + given);
@@ -50,20 +50,24 @@ std::vector<std::string> differences(const ModelFile& model, const CpdOptions& o
   if (options.rank != 0) compare("rank", std::to_string(model.rank), std::to_string(options.rank));
   compare("method", model.method, wanted.method);
   const bool same_method = model.method == wanted.method;
-  if (same_method || model.method == name_of(GcpMethod())) compare("loss", model.loss, to_string(wanted.loss));
+  if (same_method || traits_of(*find_method(model.method)).takes_loss)
+    compare("loss", model.loss, to_string(wanted.loss));
   const std::vector<std::string> constraints = to_strings(wanted.constraints);
   if (model.constraints != constraints) {
     found.push_back("the constraints " + in_words(model.constraints) + ", not " + in_words(constraints));
   }
   compare("ridge", in_full(model.ridge), in_full(options.ridge));
   if (!model.precision.empty()) compare("precision", model.precision, to_string(options.precision));
-  const auto* const completion = std::get_if<CompletionMethod>(&options.method);
-  if (same_method && completion != nullptr && completion->validation == nullptr && !model.state_matrices.empty()) {
+  CpdOptions of_model = options;
+  of_model.rank = static_cast<int>(model.rank);
+  if (same_method && traits_of(options.method).takes_validation && !model.state_matrices.empty() &&
+      method_needs(tensor, of_model).state_matrices == 0) {
     found.push_back("held-out entries, which " + option_name("validation") + " names");
   }
-  if (model.sweeps > static_cast<std::uint64_t>(options.max_sweeps)) {
+  const int max_sweeps = max_sweeps_of(options);
+  if (model.sweeps > static_cast<std::uint64_t>(max_sweeps)) {
     found.push_back(std::to_string(model.sweeps) + " sweeps, more than " +
-                    option_name("max_sweeps", std::to_string(options.max_sweeps)));
+                    option_name("max_sweeps", std::to_string(max_sweeps)));
   }
   return found;
 }
@@ -86,11 +90,11 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
   if (other)
     refuse(name + ": the model to resume was fitted to another tensor; to start from its factors, give it as " +
            option_name("initial"));
-  if (!is_method(model.method)) {
+  if (!find_method(model.method)) {
     refuse(name + ": the model to resume was fitted by method " + quoted_for_message(model.method) +
            ", which this build does not have; to start from its factors, give it as " + option_name("initial"));
   }
-  const std::vector<std::string> found = differences(model, options);
+  const std::vector<std::string> found = differences(model, tensor, options);
   if (found.empty()) return;
   std::string words;
   for (const std::string& difference : found) words += (words.empty() ? "" : "; ") + difference;
@@ -115,13 +119,7 @@ CpdOptions options_of_model(const std::filesystem::path& file) {
   const ModelFileReader reader(file);
   const CpdModel model = without_factors(reader.header());
   CpdOptions options;
-  if (model.method == name_of(AlsMethod())) options.method = AlsMethod{model.constraints};
-  if (model.method == name_of(AprMethod())) options.method = AprMethod();
-  if (model.method == name_of(GcpMethod()))
-    options.method = GcpMethod{.loss = model.loss, .constraints = model.constraints};
-  if (model.method == name_of(CompletionMethod())) {
-    options.method = CompletionMethod{.constraints = model.constraints};
-  }
+  options.method = method_of(model);
   options.rank = model.rank;
   options.seed = model.seed;
   options.ridge = model.ridge;
@@ -147,7 +145,7 @@ JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
   const MethodNeeds needs = method_needs(tensor, options);
   request.want_previous = needs.undoes_steps && (options.on_progress || options.time_limit_seconds > 0);
   request.all_outputs = needs.all_outputs;
-  request.loss_passes = !std::holds_alternative<AlsMethod>(options.method);
+  request.loss_passes = needs.loss_passes;
   request.dual_modes = needs.dual_modes;
   request.slot_bytes = needs.slot_bytes;
   request.caller_bytes = model_bytes_beyond_backend(tensor, options) + needs.host_bytes;
@@ -234,7 +232,7 @@ CpdModel CpFit::run() {
   for (std::size_t n = 0; n < tensor_->shape.size(); ++n) {
     model_.factors.push_back(rows_.take(static_cast<int>(n)));
   }
-  if (!std::holds_alternative<AlsMethod>(options_->method)) normalise_columns(model_);
+  if (!traits_of(options_->method).scales_columns) normalise_columns(model_);
   if (count_held(options_->method) == 0) arrange_components(model_);
   return std::move(model_);
 }
@@ -287,7 +285,7 @@ void CpFit::record(SweepReport& report) {
            "them down, or use " +
            option_name("precision", "f64"));
   }
-  if (!std::holds_alternative<AlsMethod>(options_->method)) {
+  if (!has_fit(options_->method)) {
     model_.objective_history.push_back(report.objective);
     return;
   }
@@ -304,7 +302,7 @@ std::optional<StopReason> CpFit::reason_to_stop(const SweepReport& report) {
 
 std::optional<StopReason> CpFit::reason_to_end(const SweepReport* report) const {
   if (method_->has_converged(model_, report)) return StopReason::tolerance;
-  if (model_.sweeps() >= static_cast<std::size_t>(options_->max_sweeps)) return StopReason::sweeps;
+  if (model_.sweeps() >= static_cast<std::size_t>(max_sweeps_of(*options_))) return StopReason::sweeps;
   return std::nullopt;
 }
 

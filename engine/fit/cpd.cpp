@@ -92,7 +92,7 @@ void check_model_room(const TensorSummary& tensor, const CpdOptions& options) {
       model_file_bytes(tensor.shape, rank, label_bytes, method_needs(tensor, options).state_matrices);
   if (!options.output.empty()) check_file(options.output, bytes, false);
   if (!options.checkpoint.empty())
-    check_file(options.checkpoint, checkpoint_bytes, options.max_sweeps > options.checkpoint_sweeps);
+    check_file(options.checkpoint, checkpoint_bytes, max_sweeps_of(options) > options.checkpoint_sweeps);
   if (!options.output.empty() && !options.checkpoint.empty())
     check_both(options.output, options.checkpoint, checkpoint_bytes);
 }

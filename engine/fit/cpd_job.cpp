@@ -30,12 +30,11 @@ DeviceLimits limits_of(const DeclaredGpu& gpu) {
   return limits;
 }
 
-// Others begin at 0 or above, or scale numbers of [0, 1).
 bool takes_any_start(const CpdMethod& method) {
-  if (!std::holds_alternative<AlsMethod>(method) && !std::holds_alternative<CompletionMethod>(method)) return false;
-  return std::ranges::none_of(constraints_of(method), [](const RowConstraint& constraint) {
-    return constraint.set == RowSet::nonnegative || constraint.set == RowSet::simplex;
-  });
+  return traits_of(method).takes_any_start &&
+         std::ranges::none_of(constraints_of(method), [](const RowConstraint& constraint) {
+           return constraint.set == RowSet::nonnegative || constraint.set == RowSet::simplex;
+         });
 }
 
 }  // namespace
@@ -45,8 +44,8 @@ void check_options(const TensorSummary& tensor, const CpdOptions& options) {
     refuse(option_name("rank") + " must be from 1 to " + std::to_string(max_rank) + ", not " +
            std::to_string(options.rank));
   }
-  if (options.max_sweeps < 1) refuse(option_name("max_sweeps") + " must be at least 1");
-  if (!(options.tolerance >= 0)) refuse(option_name("tolerance") + " must be at least 0");
+  if (max_sweeps_of(options) < 1) refuse(option_name("max_sweeps") + " must be at least 1");
+  if (!(tolerance_of(options) >= 0)) refuse(option_name("tolerance") + " must be at least 0");
   if (!(options.ridge >= 0) || !std::isfinite(options.ridge)) refuse(option_name("ridge") + " must be at least 0");
   if (!(options.time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
   if (options.slots != 0 && (options.slots < 2 || options.slots > max_slots)) {

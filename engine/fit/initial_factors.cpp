@@ -12,6 +12,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/counter_random.hpp"
+#include "engine/fit/methods/fit_method.hpp"
 #include "engine/model/model_check.hpp"
 #include "io/text/quoted_text.hpp"
 
@@ -153,16 +154,16 @@ std::vector<std::uint64_t> count_new_rows(const TensorSummary& tensor, const Cpd
 }
 
 std::vector<std::uint64_t> count_outside_box(const CpdOptions& options) {
-  const auto* const als = std::get_if<AlsMethod>(&options.method);
-  if (als == nullptr || als->constraints.empty()) return {};
+  const std::vector<RowConstraint>& constraints = constraints_of(options.method);
+  if (constraints.empty()) return {};
   const CpdModel& initial = *options.initial;
   const auto rank = static_cast<std::size_t>(initial.rank);
   // The weights go into the rows of the first mode, unless there is a mode that is normalised: it carries them.
   const bool weighs_first =
-      std::ranges::none_of(als->constraints, [](const RowConstraint& c) { return c.normalises() || c.is_held(); });
+      std::ranges::none_of(constraints, [](const RowConstraint& c) { return c.normalises() || c.is_held(); });
   std::vector<std::uint64_t> counts;
   for (std::size_t n = 0; n < initial.factors.size(); ++n) {
-    const RowConstraint& constraint = als->constraints[n];
+    const RowConstraint& constraint = constraints[n];
     // A model of f32 has its entries at a limit rounded.
     const double lower = std::min(constraint.lower, rounded_to_f32(constraint.lower));
     const double upper = std::max(constraint.upper, rounded_to_f32(constraint.upper));

@@ -23,6 +23,7 @@ IN_TIME, FROM_APR = "poisson in apr's time", "poisson from apr"
 COUNTS = ["apr", "poisson", IN_TIME, FROM_APR, "poisson-log"]
 BITS = ["apr", "bernoulli-logit", "bernoulli-odds"]
 POSITIVE = ["gamma", "rayleigh"]
+NO_WHOLE_SWEEP = 8  # the exit code of a fit whose time ends before its first sweep does
 
 
 def write_graph(path, seed=1, entities=14500, relations=237, triples=310000, groups=20):
@@ -77,9 +78,11 @@ def area_under_curve(model, listed, shape, count=50000):
 def fit(options, tensor, flags, seed, output):
     command = [options.bin / "blco-cpd", tensor, "--rank", options.rank, "--threads", 1, "--seed", seed, "--json", "-o",
                output, *flags]
-    lines = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                           text=True, check=True).stdout.splitlines()
-    events = [json.loads(line) for line in lines]
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    if done.returncode == NO_WHOLE_SWEEP:
+        return None, 0
+    done.check_returncode()
+    events = [json.loads(line) for line in done.stdout.splitlines()]
     result = next(event for event in events if event["event"] == "result")
     return result, sum(event["seconds"] for event in events if event["event"] == "sweep")
 
@@ -104,6 +107,9 @@ def measure(options, text):
                 flags = ["--method", "gcp", "--loss", "poisson", "--init", apr]
             output = apr if method == "apr" else text.with_name(f"{name}-gcp-{seed}.h5")
             result, seconds = fit(options, container, flags, seed, output)
+            if result is None:
+                print(f"| {name} | {method} | {seed} | 0 | | | | |", flush=True)
+                continue
             of_apr = seconds if method == "apr" else of_apr
             with h5py.File(output) as model:
                 area = f"{area_under_curve(model, listed, model.attrs['shape']):.4f}" if are_ones else ""

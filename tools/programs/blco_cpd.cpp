@@ -3,6 +3,7 @@
 
 #include <blco/cpd.hpp>
 #include <blco/starts.hpp>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -93,9 +94,12 @@ void add_options(cli::CommandLine& line, CpdArguments& arguments) {
                  "ranks are given. With these its name must contain {rank}, such as model-{rank}.h5"});
   cpd.rank = 0;
   cli::add_rank_options(line, arguments);
-  line.add_whole("--sweeps", cpd.max_sweeps, 1,
-                 {"N", "Maximum number of sweeps, including those of a resumed model",
-                  fmt::format("{}, complete: {}", cpd.max_sweeps, CompletionMethod::usual_sweeps)});
+  line.add("--sweeps",
+           [&](const std::string& word) {
+             cpd.max_sweeps = static_cast<int>(cli::parse_whole(word, 1, std::numeric_limits<int>::max()));
+           },
+           {"N", "Maximum number of sweeps, including those of a resumed model",
+            fmt::format("{}, complete: {}", max_sweeps_of({}), max_sweeps_of({.method = CompletionMethod()}))});
   cli::add_method_options(line, arguments);
   add_start(line, arguments);
   add_computing(line, arguments);

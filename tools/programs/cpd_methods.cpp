@@ -25,17 +25,6 @@ void check_owners(const CommandLine& line, const std::string& method) {
   }
 }
 
-// L-BFGS and Adam have options of their own.
-void check_optimizer(const CommandLine& line, const GcpMethod& method, const TensorSummary& tensor) {
-  const bool is_exact = !samples_zeros(tensor, method);
-  for (const char* option : {"--evaluations", "--learning-rate", "--samples"}) {
-    const bool is_of_exact = option == std::string_view("--evaluations");
-    if (!line.has(option) || is_of_exact == is_exact) continue;
-    refuse(fmt::format("{} does not apply to --loss {}, which is fitted by {}", option, to_string(method.loss),
-                       is_exact ? "L-BFGS on all cells; leave it out" : "Adam on sampled cells; leave it out"));
-  }
-}
-
 std::vector<std::size_t> modes_of(const std::string& list, const TensorSummary& tensor) {
   std::vector<std::size_t> modes;
   if (list.empty()) {
@@ -140,18 +129,19 @@ void add_own_options(CommandLine& line, CpdArguments& arguments) {
                 "objective would fall if they grew");
   GcpMethod& gcp = arguments.gcp;
   line.add("--loss", gcp.loss, parse_loss_name, {loss_choices(), "With --method gcp: what a cell costs", "gaussian"});
-  line.add_whole("--evaluations", gcp.evaluations, 1,
+  line.add_whole("--evaluations", arguments.lbfgs.evaluations, 1,
                  {"N",
                   "With --method gcp where the sum over all cells is exact (gaussian, poisson, all cells listed, or at "
                   "most 262144 cells): evaluations of a sweep, each one pass"});
-  line.add("--learning-rate", gcp.learning_rate, parse_positive,
+  line.add("--learning-rate", arguments.adam.learning_rate, parse_positive,
            {"X",
             "With --method gcp elsewhere: step size of Adam at the start, as a share of a column's "
             "root mean square",
-            fmt::format("{}", gcp.learning_rate)});
-  line.add("--samples", gcp.sampled_zeros,
+            fmt::format("{}", arguments.adam.learning_rate)});
+  line.add("--samples", arguments.adam.sampled_zeros,
            [](const std::string& word) { return parse_whole(word, 1, std::uint64_t{1} << 24); },
            {"N", "With --method gcp elsewhere: zeros that a step of Adam samples", "as many as it has nonzeros"});
+  line.excludes("--evaluations", {"--learning-rate", "--samples"});
   line.add_whole("--cg-steps", arguments.completion.cg_steps, 1,
                  {"N", "With --method complete: steps of conjugate gradients per mode and sweep, each one pass"});
   line.add_path(
@@ -166,14 +156,13 @@ void add_own_options(CommandLine& line, CpdArguments& arguments) {
 
 void add_method_options(CommandLine& line, CpdArguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
-  line.add("--tolerance",
-           [&](const std::string& word) { cpd.tolerance = arguments.apr.kkt_tolerance = parse_real(word); },
+  line.add("--tolerance", [&](const std::string& word) { cpd.tolerance = parse_real(word); },
            {"X",
             "Stop when a sweep changes the fit by less than X; gcp: the objective, by X times the best constant "
             "model's deviance; complete: the root of the objective, relatively; apr: when the KKT violation of every "
             "number of the factors is below X",
-            fmt::format("{}, apr: {}, complete: {}", cpd.tolerance, arguments.apr.kkt_tolerance,
-                        CompletionMethod::usual_tolerance)});
+            fmt::format("{}, apr: {}, complete: {}", tolerance_of({}), tolerance_of({.method = AprMethod()}),
+                        tolerance_of({.method = CompletionMethod()}))});
   line.add_choice<std::string>(
       "--method", arguments.method, {{"als", "als"}, {"apr", "apr"}, {"gcp", "gcp"}, {"complete", "complete"}},
       "What is fitted: least squares (als); counts by Poisson's likelihood and multiplicative updates (apr); any of "
@@ -192,18 +181,16 @@ void set_method(const CommandLine& line, CpdArguments& arguments, const TensorSu
                 const Tensor* validation) {
   if (!arguments.cpd.resume.empty()) take_from_resumed(line, arguments);
   check_owners(line, arguments.method);
-  if (arguments.method == "gcp") check_optimizer(line, arguments.gcp, tensor);
   CpdMethod& method = arguments.cpd.method;
-  if (arguments.method == "als") method = AlsMethod{constraints_of(arguments, tensor)};
+  if (arguments.method == "als") method = AlsMethod{.constraints = constraints_of(arguments, tensor)};
   arguments.apr.constraints = arguments.gcp.constraints = arguments.completion.constraints =
       constraints_of(arguments, tensor);
   if (arguments.method == "apr") method = arguments.apr;
+  if (line.has("--evaluations")) arguments.gcp.optimizer = arguments.lbfgs;
+  if (line.has("--learning-rate") || line.has("--samples")) arguments.gcp.optimizer = arguments.adam;
   if (arguments.method == "gcp") method = arguments.gcp;
   arguments.completion.validation = validation;
-  if (arguments.method != "complete") return;
-  method = arguments.completion;
-  if (!line.has("--sweeps")) arguments.cpd.max_sweeps = CompletionMethod::usual_sweeps;
-  if (!line.has("--tolerance")) arguments.cpd.tolerance = CompletionMethod::usual_tolerance;
+  if (arguments.method == "complete") method = arguments.completion;
 }
 
 }  // namespace blco::cli

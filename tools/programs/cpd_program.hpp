@@ -38,6 +38,8 @@ struct CpdArguments {
   double l1 = 0;
   AprMethod apr = {};
   GcpMethod gcp = {};
+  LbfgsOptimizer lbfgs = {};
+  AdamOptimizer adam = {};
   CompletionMethod completion = {};
 };
 

@@ -59,7 +59,7 @@ class RankSearch {
         options_(arguments.cpd),
         tensor_(tensor),
         reporter_(reporter),
-        has_fit_(std::holds_alternative<AlsMethod>(options_.method)),
+        has_fit_(has_fit(options_.method)),
         has_core_(arguments.ranks.size() > 1 && has_core_consistency(options_.method)) {
     const auto* const completion = std::get_if<CompletionMethod>(&options_.method);
     is_validated_ = completion != nullptr && completion->validation != nullptr;

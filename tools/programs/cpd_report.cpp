@@ -58,18 +58,17 @@ Json as_json(const CpdPlan& plan) {
 }
 
 std::string explain_tolerance(const CpdOptions& options) {
-  if (const auto* apr = std::get_if<AprMethod>(&options.method)) {
-    return fmt::format("no number of a factor violates the optimality conditions by more than {}", apr->kkt_tolerance);
+  const double tolerance = tolerance_of(options);
+  if (std::holds_alternative<AprMethod>(options.method)) {
+    return fmt::format("no number of a factor violates the optimality conditions by more than {}", tolerance);
   }
-  if (std::holds_alternative<AlsMethod>(options.method)) {
-    return fmt::format("the fit changed by less than {}", options.tolerance);
-  }
+  if (has_fit(options.method)) return fmt::format("the fit changed by less than {}", tolerance);
   if (const auto* completion = std::get_if<CompletionMethod>(&options.method)) {
-    const std::string root = fmt::format("the root of the objective fell by less than {} of itself", options.tolerance);
+    const std::string root = fmt::format("the root of the objective fell by less than {} of itself", tolerance);
     return completion->validation == nullptr ? root : root + ", or the error over held-out entries rose twice in a row";
   }
   return fmt::format("the objective changed by less than {} of the constant model's deviance, or no longer falls",
-                     options.tolerance);
+                     tolerance);
 }
 
 std::string explain(StopReason reason, const CpdOptions& options) {
@@ -78,7 +77,7 @@ std::string explain(StopReason reason, const CpdOptions& options) {
       return explain_tolerance(options);
     case StopReason::sweeps:
       return fmt::format("reached the limit of {}",
-                         format_count(static_cast<std::uint64_t>(options.max_sweeps), "sweep"));
+                         format_count(static_cast<std::uint64_t>(max_sweeps_of(options)), "sweep"));
     case StopReason::cancelled:
       return "interrupted; the model is that of the last sweep above";
     case StopReason::time:
@@ -140,7 +139,7 @@ void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOption
                {"passes", report.passes},
                {"bytes_read", report.bytes_read}};
   std::string words;
-  if (std::holds_alternative<AlsMethod>(options.method)) {
+  if (has_fit(options.method)) {
     json["fit"] = report.fit;
     json["fit_change"] = report.fit_change;
     json["system_ranks"] = report.system_ranks;
@@ -210,7 +209,7 @@ void report_system_ranks(Reporter& reporter, const std::vector<std::vector<int>>
 void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& options,
                   const std::filesystem::path& output) {
   const std::optional<Cancellation> cancellation = find_cancellation(model);
-  const bool has_fit = std::holds_alternative<AlsMethod>(options.method);
+  const bool is_fit = has_fit(options.method);
   Json json = {{"output", output.string()},
                {"method", model.method},
                {"loss", to_string(model.loss)},
@@ -218,7 +217,7 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
                {"sweeps", model.sweeps()},
                {"stop_reason", to_string(model.stop_reason)},
                {"cancellation", cancellation_json(cancellation)}};
-  json[has_fit ? "fit" : "objective"] = has_fit ? model.fit() : model.objective();
+  json[is_fit ? "fit" : "objective"] = is_fit ? model.fit() : model.objective();
   if (model.explained) json["explained"] = *model.explained;
   reporter.event("result", json);
   if (cancellation) reporter.print("note    {}", describe_cancellation(*cancellation, model));
@@ -226,12 +225,12 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
   if (options.ridge > 0 && std::abs(model.weights[0]) <= next_to_nothing * std::sqrt(model.tensor_sum_of_squares)) {
     reporter.print("note    the model is nearly zero; lower --ridge");
   }
-  if (model.explained && *model.explained <= options.tolerance) {
+  if (model.explained && *model.explained <= tolerance_of(options)) {
     reporter.print("note    the model says no more than one number for all cells does; give another --rank or --loss");
   }
   reporter.print("stopped: {}", explain(model.stop_reason, options));
   std::string value =
-      has_fit ? fmt::format("fit {:.6f}", model.fit()) : fmt::format("objective {:.6e}", model.objective());
+      is_fit ? fmt::format("fit {:.6f}", model.fit()) : fmt::format("objective {:.6e}", model.objective());
   if (model.explained) {
     value += fmt::format(", explains {:.2f}% of the constant model's deviance", *model.explained * 100);
   }

@@ -118,7 +118,7 @@ void CpAls::check(const TensorSummary&, const CpdOptions& options) {
 }
 
 MethodNeeds CpAls::needs(const TensorSummary& tensor, const CpdOptions& options) {
-  MethodNeeds needs{.passes_of_step = tensor.shape.size(), .undoes_steps = true};
+  MethodNeeds needs{.passes_of_step = tensor.shape.size(), .loss_passes = false, .undoes_steps = true};
   const auto& constraints = std::get<AlsMethod>(options.method).constraints;
   for (std::size_t n = 0; n < constraints.size(); ++n) {
     if (constraints[n].needs_dual()) needs.dual_modes |= mode_bit(static_cast<int>(n));
@@ -238,7 +238,7 @@ void CpAls::undo_step() {
 bool CpAls::has_converged(const CpdModel& so_far, const SweepReport*) const {
   const std::vector<double>& fits = so_far.fit_history;
   const std::size_t sweeps = fits.size();
-  return sweeps > 1 && std::abs(fits[sweeps - 1] - fits[sweeps - 2]) < context_.options.tolerance;
+  return sweeps > 1 && std::abs(fits[sweeps - 1] - fits[sweeps - 2]) < tolerance_of(context_.options);
 }
 
 MethodState CpAls::state() const {
@@ -296,6 +296,15 @@ double CpAls::fit(double inner, int sweep) {
 
 }  // namespace
 
-const MethodEntry als_method{"als", CpAls::check, nullptr, CpAls::needs, make_of<CpAls>};
+const MethodEntry als_method{{.name = "als",
+                              .has_fit = true,
+                              .scales_columns = true,
+                              .takes_ridge = true,
+                              .takes_any_start = true,
+                              .takes_any_constraint = true},
+                             CpAls::check,
+                             nullptr,
+                             CpAls::needs,
+                             make_of<CpAls>};
 
 }  // namespace blco

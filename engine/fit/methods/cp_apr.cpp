@@ -95,6 +95,7 @@ class CpApr final : public FitMethod {
   double objective_before_ = 0;      // the step in progress
   std::vector<double> block_;        // rows of the factor in work, B
   std::vector<double> phi_;          // the same rows of Phi
+  double tolerance_;                 // of the KKT violation
   bool has_held_;
 };
 
@@ -103,6 +104,7 @@ CpApr::CpApr(const FitContext& context)
       weights_(static_cast<std::size_t>(context.options.rank), 1.0),
       block_(static_cast<std::size_t>(numbers_of_block(context.options.rank))),
       phi_(block_.size()),
+      tolerance_(tolerance_of(context.options)),
       has_held_(count_held(context.options.method) > 0) {
   for (int mode = 0; mode < static_cast<int>(context.tensor.summary().shape.size()); ++mode) {
     if (!is_held(mode)) last_ = mode;
@@ -115,13 +117,9 @@ void CpApr::check(const TensorSummary&, const CpdOptions& options) {
     if (!(number >= 0) || !std::isfinite(number)) refuse(option_name(name) + " must be at least 0");
   };
   if (apr.inner_iterations < 1) refuse(option_name("inner_iterations") + " must be at least 1");
-  check_number(apr.kkt_tolerance, "kkt_tolerance");
   check_number(apr.kappa, "kappa");
   check_number(apr.kappa_tolerance, "kappa_tolerance");
   if (!(apr.floor > 0) || !std::isfinite(apr.floor)) refuse(option_name("floor") + " must be above 0");
-  if (options.ridge > 0) {
-    refuse(option_name("ridge") + " belongs to the methods als and complete; leave it out, or use another method");
-  }
   if (options.initial != nullptr) check_initial_signs(*options.initial, name_in_messages());
 }
 
@@ -217,7 +215,7 @@ void CpApr::update_mode(int mode, SweepReport& report) {
     if (mode == 0 && inner == 0) objective_before_ = objective(mode);
     const Violation violation = measure(mode, inner > 0);
     if (inner == 0) report.kkt_violation = std::max(report.kkt_violation, violation.largest);
-    if (violation.largest < apr().kkt_tolerance) return;
+    if (violation.largest < tolerance_) return;
     report.converged = false;
     if (violation.has_stuck_zeros && !context_.stop()) {
       free_stuck_zeros(mode);
@@ -232,7 +230,7 @@ void CpApr::update_mode(int mode, SweepReport& report) {
 // A zero whose phi is above 1 would grow if it could. A violation within the tolerance is none.
 bool CpApr::is_stuck(double entry, double weight, double phi) const {
   const double unweighted = weight > 0 ? entry / weight : entry;
-  return unweighted < apr().kappa_tolerance && phi > 1 + apr().kkt_tolerance;
+  return unweighted < apr().kappa_tolerance && phi > 1 + tolerance_;
 }
 
 // Calls visit(first row, b, phi) with each block of rows of B and of Phi, until it returns false. Phi is that of held
@@ -261,7 +259,7 @@ CpApr::Violation CpApr::measure(int mode, bool until_any) {
       if (until_any) continue;
       violation.has_stuck_zeros |= apr().kappa > 0 && is_stuck(b[at], weights_[at % weights_.size()], phi[at]);
     }
-    return !until_any || violation.largest < apr().kkt_tolerance;
+    return !until_any || violation.largest < tolerance_;
   });
   return violation;
 }
@@ -297,6 +295,10 @@ std::vector<double> CpApr::sums_of_columns(int mode) {
 
 }  // namespace
 
-const MethodEntry apr_method{"apr", CpApr::check, CpApr::check_entries, CpApr::needs, make_of<CpApr>};
+const MethodEntry apr_method{{.name = "apr", .usual_tolerance = 1e-4, .takes_nonnegative = false},
+                             CpApr::check,
+                             CpApr::check_entries,
+                             CpApr::needs,
+                             make_of<CpApr>};
 
 }  // namespace blco

@@ -195,8 +195,8 @@ void CpCompletion::run_step(SweepReport& report) {
   const double squared = squared_error();
   report.objective = squared + ridge_ * std::accumulate(squares_.begin(), squares_.end(), 0.0);
   const double root = std::sqrt(report.objective);
-  report.converged =
-      last_root_ >= 0 && context_.options.tolerance > 0 && last_root_ - root <= context_.options.tolerance * last_root_;
+  const double tolerance = tolerance_of(context_.options);
+  report.converged = last_root_ >= 0 && tolerance > 0 && last_root_ - root <= tolerance * last_root_;
   last_root_ = root;
   if (held_out_) validate(report);
 }
@@ -356,7 +356,16 @@ void CpCompletion::restore(ResumedState& state) {
 
 }  // namespace
 
-const MethodEntry completion_method{"complete", CpCompletion::check, CpCompletion::check_entries, CpCompletion::needs,
+const MethodEntry completion_method{{.name = "complete",
+                                     .usual_sweeps = 500,
+                                     .usual_tolerance = 5e-5,
+                                     .takes_ridge = true,
+                                     .takes_validation = true,
+                                     .takes_any_start = true,
+                                     .counts_absent_cells = false},
+                                    CpCompletion::check,
+                                    CpCompletion::check_entries,
+                                    CpCompletion::needs,
                                     make_of<CpCompletion>};
 
 }  // namespace blco

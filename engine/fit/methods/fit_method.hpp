@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ struct FitContext {
 // What a method needs before it can be made.
 struct MethodNeeds {
   std::uint64_t passes_of_step = 0;  // 0: not known before
+  bool loss_passes = true;
   bool all_outputs = false;          // loss passes to all modes at once
   ModeSet dual_modes = 0;            // that update_rows solves by ADMM
   bool undoes_steps = false;         // by the backend's previous factors
@@ -80,9 +82,25 @@ class FitMethod {
   virtual void restore(ResumedState& state) { state.require(0, {}); }
 };
 
+// What holds of a method whatever its options.
+struct MethodTraits {
+  const char* name;
+  int usual_sweeps = 50;
+  double usual_tolerance = 1e-5;
+  bool has_fit = false;
+  bool scales_columns = false;  // itself; those of others are normalised at the end
+  bool takes_loss = false;
+  bool takes_ridge = false;
+  bool takes_validation = false;    // a checkpoint then holds the best model as its only matrix of state
+  bool takes_any_start = false;     // others begin at 0 or above, or scale numbers of [0, 1)
+  bool counts_absent_cells = true;  // as zeros
+  bool takes_nonnegative = true;    // as a constraint
+  bool takes_any_constraint = false;
+};
+
 // What the table of methods has of each.
 struct MethodEntry {
-  const char* name;
+  MethodTraits traits;
   void (*check)(const TensorSummary&, const CpdOptions&);                            // see check_method()
   ConstantModel (*check_entries)(const Tensor&, const CpdOptions&, ProgressMeter&);  // see below; null: any values
   MethodNeeds (*needs)(const TensorSummary&, const CpdOptions&);
@@ -97,8 +115,8 @@ std::unique_ptr<FitMethod> make_of(const FitContext& context) {
   return std::make_unique<Method>(context);
 }
 
-// Whether the table of methods has one of that name.
-bool is_method(std::string_view name);
+// With its own defaults; nothing if the table of methods has none of that name.
+std::optional<CpdMethod> find_method(std::string_view name);
 // Throws Error{invalid_argument} for options that do not go together.
 void check_method(const TensorSummary& tensor, const CpdOptions& options);
 // Throws Error{invalid_argument} for values of the tensor that do not suit the method. Returns FitContext::constant.
@@ -107,9 +125,13 @@ MethodNeeds method_needs(const TensorSummary& tensor, const CpdOptions& options)
 std::unique_ptr<FitMethod> make_method(const FitContext& context);
 // Per mode; empty: none.
 const std::vector<RowConstraint>& constraints_of(const CpdMethod& method);
+// Gaussian for methods without one.
+Loss loss_of(const CpdMethod& method);
+const MethodTraits& traits_of(const CpdMethod& method);
 RowSet row_set(const CpdMethod& method, std::size_t mode);
 int count_held(const CpdMethod& method);
-// Writes method, loss and constraints into the model.
+// Writes method, loss and constraints into the model, and makes a method of them.
 void describe_method(const CpdOptions& options, CpdModel& model);
+CpdMethod method_of(const CpdModel& model);
 
 }  // namespace blco

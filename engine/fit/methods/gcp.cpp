@@ -18,24 +18,32 @@ const GcpMethod& method_of(const CpdOptions& options) { return std::get<GcpMetho
 
 std::string name_in_messages(const Loss& loss) { return "loss " + to_string(loss); }
 
+// Adam samples zeros; L-BFGS takes the sum over all cells.
 bool samples_zeros(const TensorSummary& tensor, const CpdOptions& options) {
-  return samples_zeros(tensor, method_of(options));
+  const GcpMethod& method = method_of(options);
+  if (sums_over_zeros(method.loss)) return false;
+  return std::holds_alternative<AdamOptimizer>(method.optimizer) || !GcpLbfgs::takes_all_cells(tensor);
+}
+
+void check_optimizer(const TensorSummary& tensor, const CpdOptions& options) {
+  const GcpMethod& method = method_of(options);
+  const bool is_sampled = samples_zeros(tensor, options);
+  if (std::holds_alternative<LbfgsOptimizer>(method.optimizer) && is_sampled) {
+    refuse(option_name("evaluations") + " does not apply to " + name_in_messages(method.loss) +
+           ", which is fitted by Adam on sampled cells; leave it out");
+  }
+  if (std::holds_alternative<AdamOptimizer>(method.optimizer) && !is_sampled) {
+    refuse(option_name("learning_rate") + " and " + option_name("sampled_zeros") + " do not apply to " +
+           name_in_messages(method.loss) + ", which is fitted by L-BFGS on all cells; leave them out");
+  }
 }
 
 }  // namespace
 
-bool samples_zeros(const TensorSummary& tensor, const GcpMethod& method) {
-  if (sums_over_zeros(method.loss)) return false;
-  const bool is_asked_for = method.sampled_zeros != 0 || method.learning_rate != GcpMethod().learning_rate;
-  return is_asked_for || !GcpLbfgs::takes_all_cells(tensor);
-}
-
 void Gcp::check(const TensorSummary& tensor, const CpdOptions& options) {
   const GcpMethod& method = method_of(options);
   check_parameter(method.loss);
-  if (options.ridge > 0) {
-    refuse(option_name("ridge") + " belongs to the methods als and complete; leave it out, or use another method");
-  }
+  check_optimizer(tensor, options);
   if (scale_of(method.loss) == ModelScale::logarithm &&
       std::ranges::any_of(method.constraints, [](const auto& c) { return c.set == RowSet::nonnegative; })) {
     refuse(option_name("nonnegative") + " does not go with " + name_in_messages(method.loss) +
@@ -66,6 +74,7 @@ std::vector<double> Gcp::start_by(const FitContext& context, const CpdMethod& me
   constexpr int sweeps = 5;
   CpdOptions options = context.options;
   options.method = method;
+  options.tolerance.reset();
   const std::unique_ptr<FitMethod> other = make_method(
       {context.tensor, options, context.backend, context.passes, context.pool, context.stop, context.constant});
   other->start({});

@@ -38,6 +38,11 @@ constexpr std::uint64_t fixed_stream = std::uint64_t{1} << 62;
 constexpr std::uint64_t order_stream = std::uint64_t{1} << 61;
 constexpr std::uint64_t sample_stream = std::uint64_t{1} << 60;
 
+AdamOptimizer optimizer_of(const CpdOptions& options) {
+  const auto* const adam = std::get_if<AdamOptimizer>(&std::get<GcpMethod>(options.method).optimizer);
+  return adam != nullptr ? *adam : AdamOptimizer();
+}
+
 std::vector<std::string> moment_names() { return {"first moments", "second moments"}; }
 
 std::uint64_t chunks_of_step(std::uint64_t chunk_count) {
@@ -45,7 +50,7 @@ std::uint64_t chunks_of_step(std::uint64_t chunk_count) {
 }
 
 std::uint64_t samples_of_step(const TensorSummary& tensor, const CpdOptions& options) {
-  const std::uint64_t chosen = std::get<GcpMethod>(options.method).sampled_zeros;
+  const std::uint64_t chosen = optimizer_of(options).sampled_zeros;
   if (chosen != 0) return chosen;
   const std::uint64_t nonzeros = std::min(tensor.nnz, chunks_of_step(tensor.chunk_count) * tensor.chunk_nnz);
   return std::min(nonzeros, max_default_samples);
@@ -77,10 +82,10 @@ GcpAdam::GcpAdam(const FitContext& context)
       scales_(context.tensor.summary().shape.size() * weights_.size()),
       gradient_(numbers_of_block(context.options.rank)),
       rows_(gradient_.size()),
-      rate_(method_.learning_rate) {}
+      rate_(optimizer_of(context.options).learning_rate) {}
 
 void GcpAdam::check(const TensorSummary&, const CpdOptions& options) {
-  const double rate = std::get<GcpMethod>(options.method).learning_rate;
+  const double rate = optimizer_of(options).learning_rate;
   if (!(rate > 0) || !std::isfinite(rate)) refuse(option_name("learning_rate") + " must be greater than 0");
 }
 
@@ -107,7 +112,7 @@ void GcpAdam::start(std::span<const double> weights) {
   fixed_sample_.draw(RandomStream(context_.options.seed, fixed_stream), counts_);
   std::vector<double> scaled(weights.begin(), weights.end());
   if (weights.empty() && method_.loss.kind == LossKind::huber) {
-    scaled = Gcp::start_by(context_, AlsMethod{method_.constraints});
+    scaled = Gcp::start_by(context_, AlsMethod{.constraints = method_.constraints});
   }
   scale_initial_factors(context_, method_.loss, scaled);
 }
@@ -145,7 +150,7 @@ void GcpAdam::run_step(SweepReport& report) {
   } else {
     return_to_copies();
   }
-  const double tolerance = context_.options.tolerance;
+  const double tolerance = tolerance_of(context_.options);
   const bool was_stopped = context_.stop && context_.stop();
   if (now <= before && before - now >= tolerance * context_.constant.deviance()) {
     failures_ = 0;

@@ -22,6 +22,11 @@ constexpr double max_cells = 1 << 18;
 
 const Loss& loss_of(const CpdOptions& options) { return std::get<GcpMethod>(options.method).loss; }
 
+int evaluations_of(const CpdOptions& options) {
+  const auto* const lbfgs = std::get_if<LbfgsOptimizer>(&std::get<GcpMethod>(options.method).optimizer);
+  return (lbfgs != nullptr ? *lbfgs : LbfgsOptimizer()).evaluations;
+}
+
 bool lists_all_cells(const TensorSummary& tensor) { return static_cast<double>(tensor.nnz) == count_cells(tensor); }
 
 bool visits_zeros(const TensorSummary& tensor, const CpdOptions& options) {
@@ -67,7 +72,7 @@ bool GcpLbfgs::takes_all_cells(const TensorSummary& tensor) {
 
 void GcpLbfgs::check(const TensorSummary& tensor, const CpdOptions& options) {
   const auto& method = std::get<GcpMethod>(options.method);
-  if (method.evaluations < 2) refuse(option_name("evaluations") + " must be at least 2");
+  if (evaluations_of(options) < 2) refuse(option_name("evaluations") + " must be at least 2");
   const std::uint64_t numbers = factor_numbers(tensor, options.rank);
   if (numbers > max_lbfgs_numbers) {
     refuse("the factors have " + std::to_string(numbers) + " numbers, but L-BFGS takes at most " +
@@ -103,8 +108,7 @@ void GcpLbfgs::start(std::span<const double> weights) {
 
 // A sweep has evaluations enough to find the end of few numbers from anywhere.
 bool GcpLbfgs::needs_apr() const {
-  return is_poisson() &&
-         scales_.size() > static_cast<std::size_t>(std::get<GcpMethod>(context_.options.method).evaluations);
+  return is_poisson() && scales_.size() > static_cast<std::size_t>(evaluations_of(context_.options));
 }
 
 // A step along poisson's gradient in these scales is the multiplicative update of apr, a * phi = a - (a / h) * slope,
@@ -137,7 +141,7 @@ void GcpLbfgs::run_step(SweepReport& report) {
   // A given model's first sweep goes straight to the minimum next to it: the scales can lead elsewhere.
   if (needs_apr() && (context_.options.initial == nullptr || report.sweep > 1)) find_scales();
   std::ranges::transform(x, scales_, x.begin(), std::divides());
-  const int evaluations = std::get<GcpMethod>(context_.options.method).evaluations;
+  const int evaluations = evaluations_of(context_.options);
   const LbfgsB::Result result = minimizer_.minimize(
       [this](std::span<const double> scaled, std::span<double> gradient) { return evaluate(scaled, gradient); },
       evaluations, context_.stop);
@@ -147,7 +151,7 @@ void GcpLbfgs::run_step(SweepReport& report) {
   }
   report.objective = result.value;
   report.explained = context_.constant.explained(result.value);
-  const double tolerance = context_.options.tolerance;
+  const double tolerance = tolerance_of(context_.options);
   report.cut_short = result.evaluations < evaluations && context_.stop && context_.stop();
   report.converged = tolerance > 0 && report.explained > tolerance &&
                      result.first_value - result.value <= tolerance * context_.constant.deviance();

@@ -1,9 +1,9 @@
 // The table of methods: to add one, write its class and its entry, and name them here and in CpdMethod.
 #include <algorithm>
 #include <blco/cpd_method.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <variant>
 
 #include "blco/error.hpp"
@@ -14,7 +14,8 @@
 namespace blco {
 namespace {
 
-const MethodEntry gcp_method{"gcp", Gcp::check, Gcp::check_entries, Gcp::needs, Gcp::make};
+const MethodEntry gcp_method{
+    {.name = "gcp", .takes_loss = true}, Gcp::check, Gcp::check_entries, Gcp::needs, Gcp::make};
 
 const MethodEntry& entry_of(const AlsMethod&) { return als_method; }
 const MethodEntry& entry_of(const AprMethod&) { return apr_method; }
@@ -27,13 +28,25 @@ const MethodEntry& entry_of(const CpdMethod& method) {
 
 }  // namespace
 
-const char* name_of(const CpdMethod& method) { return entry_of(method).name; }
+const MethodTraits& traits_of(const CpdMethod& method) { return entry_of(method).traits; }
+const char* name_of(const CpdMethod& method) { return traits_of(method).name; }
+bool has_fit(const CpdMethod& method) { return traits_of(method).has_fit; }
 
-bool is_method(std::string_view name) {
-  const auto is_name = [&]<class... Options>(std::type_identity<std::variant<Options...>>) {
-    return ((name == entry_of(Options()).name) || ...);
-  };
-  return is_name(std::type_identity<CpdMethod>());
+std::optional<CpdMethod> find_method(std::string_view name) {
+  std::optional<CpdMethod> found;
+  for (const CpdMethod& method :
+       {CpdMethod(AlsMethod()), CpdMethod(AprMethod()), CpdMethod(GcpMethod()), CpdMethod(CompletionMethod())}) {
+    if (name == name_of(method)) found = method;
+  }
+  return found;
+}
+
+int max_sweeps_of(const CpdOptions& options) {
+  return options.max_sweeps.value_or(traits_of(options.method).usual_sweeps);
+}
+
+double tolerance_of(const CpdOptions& options) {
+  return options.tolerance.value_or(traits_of(options.method).usual_tolerance);
 }
 
 const std::vector<RowConstraint>& constraints_of(const CpdMethod& method) {
@@ -44,6 +57,12 @@ const std::vector<RowConstraint>& constraints_of(const CpdMethod& method) {
         return none;
       },
       method);
+}
+
+Loss loss_of(const CpdMethod& method) {
+  if (std::holds_alternative<AprMethod>(method)) return {LossKind::poisson};
+  const auto* const gcp = std::get_if<GcpMethod>(&method);
+  return gcp != nullptr ? gcp->loss : Loss();
 }
 
 RowSet row_set(const CpdMethod& method, std::size_t mode) {
@@ -79,15 +98,18 @@ void check_method(const TensorSummary& tensor, const CpdOptions& options) {
     refuse(option_name("constraints") + " has " + std::to_string(constraints.size()) + " entries, but the tensor has " +
            std::to_string(tensor.shape.size()) + " modes; give one per mode");
   }
-  const bool is_apr = std::holds_alternative<AprMethod>(options.method);
+  const MethodTraits& traits = traits_of(options.method);
   const auto is_taken = [&](const RowConstraint& constraint) {
-    if (std::holds_alternative<AlsMethod>(options.method)) return !constraint.is_held() || constraint.l1 == 0;
+    if (traits.takes_any_constraint) return !constraint.is_held() || constraint.l1 == 0;
     return constraint == RowConstraint() || constraint == RowConstraint{.set = RowSet::held} ||
-           (!is_apr && constraint == RowConstraint{.set = RowSet::nonnegative});
+           (traits.takes_nonnegative && constraint == RowConstraint{.set = RowSet::nonnegative});
   };
   if (!std::ranges::all_of(constraints, is_taken)) {
-    refuse(option_name("method", name_of(options.method)) + " takes no other constraint than " +
-           (is_apr ? "" : option_name("nonnegative") + " and ") + option_name("held"));
+    refuse(option_name("method", traits.name) + " takes no other constraint than " +
+           (traits.takes_nonnegative ? option_name("nonnegative") + " and " : "") + option_name("held"));
+  }
+  if (!traits.takes_ridge && options.ridge > 0) {
+    refuse(option_name("ridge") + " belongs to the methods als and complete; leave it out, or use another method");
   }
   check_held_modes(tensor, options);
   entry_of(options.method).check(tensor, options);
@@ -109,8 +131,14 @@ std::unique_ptr<FitMethod> make_method(const FitContext& context) {
 void describe_method(const CpdOptions& options, CpdModel& model) {
   model.method = name_of(options.method);
   model.constraints = constraints_of(options.method);
-  if (std::holds_alternative<AprMethod>(options.method)) model.loss = {LossKind::poisson, 0};
-  if (const auto* gcp = std::get_if<GcpMethod>(&options.method)) model.loss = gcp->loss;
+  model.loss = loss_of(options.method);
+}
+
+CpdMethod method_of(const CpdModel& model) {
+  CpdMethod method = find_method(model.method).value_or(AlsMethod());
+  std::visit([&](auto& options) { options.constraints = model.constraints; }, method);
+  if (auto* const gcp = std::get_if<GcpMethod>(&method)) gcp->loss = model.loss;
+  return method;
 }
 
 bool FitMethod::has_converged(const CpdModel& so_far, const SweepReport* report) const {

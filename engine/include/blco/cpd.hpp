@@ -115,12 +115,15 @@ struct CheckpointReport {
 
 struct CpdOptions {
   CpdMethod method = AlsMethod{};
-  int rank = 16;        // 0: the rank of `initial` or `resume`
-  int max_sweeps = 50;  // counts the sweeps before a resume too
+  int rank = 16;  // 0: the rank of `initial` or `resume`
+  // Counts the sweeps before a resume too. Empty: 50; CompletionMethod, whose errors over unknown cells fall for
+  // hundreds of sweeps: 500.
+  std::optional<int> max_sweeps = {};
   // Stop when a sweep changes the fit by less; GcpMethod: the objective, beside the deviance of the best constant model
   // (SweepReport::explained), but not while the model explains no more than this; CompletionMethod: the root of the
-  // objective, relatively. 0: never. AprMethod has a tolerance of its own.
-  double tolerance = 1e-5;
+  // objective, relatively; AprMethod: when no number of a factor has a larger KKT violation. 0: never. Empty: 1e-5;
+  // AprMethod 1e-4; CompletionMethod 5e-5.
+  std::optional<double> tolerance = {};
   // AlsMethod: minimises |X - M|^2 + ridge * (the sum of the squared weights) instead of |X - M|^2; the reported fit
   // has no such term. Weights then stay small, so that components do not grow against each other. It has no unit: the
   // weight of a component that stands alone is divided by 1 + ridge. CompletionMethod says what it means there. 0:
@@ -173,6 +176,10 @@ struct CpdOptions {
   std::function<void(const CheckpointReport&)> on_checkpoint = {};  // called after every attempt to save
   ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last sweep
 };
+
+// The option, or what suits its method.
+int max_sweeps_of(const CpdOptions& options);
+double tolerance_of(const CpdOptions& options);
 
 // Fits a rank-R CP model by options.method, modes in order; cpd_method.hpp says what each minimises. A ridge is added
 // to the diagonal of each mode's system; from the second sweep on this minimises the objective, because the columns of

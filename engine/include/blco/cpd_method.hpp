@@ -34,22 +34,38 @@ struct AlsMethod {
 // A sweep updates the modes in order. For mode n, B = A_n diag(weights), and up to inner_iterations times: one pass
 // gives Phi = (X_(n) / max(B Pi, floor)) Pi^T, where Pi is the Khatri-Rao product of the other factors, whose columns
 // have the sum 1; the KKT violation is the largest |min(b, 1 - phi)| of its numbers; unless
-// it is below kkt_tolerance, B = B * Phi, entry by entry. The quotients are computed as the pass goes: no memory per
-// nonzero. Zeros never grow by multiplication. So in the first of these iterations those of A_n below kappa_tolerance
-// whose phi is above 1 + kkt_tolerance get kappa added, and Phi is computed anew, by one more pass. (The paper takes an
-// older Phi for that, which would have to be kept.) One pass more ends a sweep, for the objective, unless the last mode
-// needed no update. The fit stops once no mode needs one. A fit that is cancelled or out of time ends its sweep after
-// the pass in progress, once the model is no worse than that of the sweep before; if it is resumed, that sweep counts,
-// so that the numbers differ from those of a fit that never stopped. Memory beyond factors and output: two blocks of
-// rows, of 1 MiB each, or of one row if that is longer.
+// it is below CpdOptions::tolerance, B = B * Phi, entry by entry. The quotients are computed as the pass goes: no
+// memory per nonzero. Zeros never grow by multiplication. So in the first of these iterations those of A_n below
+// kappa_tolerance whose phi is above 1 + tolerance get kappa added, and Phi is computed anew, by one more pass. (The
+// paper takes an older Phi for that, which would have to be kept.) One pass more ends a sweep, for the objective,
+// unless the last mode needed no update. The fit stops once no mode needs one. A fit that is cancelled or out of time
+// ends its sweep after the pass in progress, once the model is no worse than that of the sweep before; if it is
+// resumed, that sweep counts, so that the numbers differ from those of a fit that never stopped. Memory beyond factors
+// and output: two blocks of rows, of 1 MiB each, or of one row if that is longer.
 struct AprMethod {
   int inner_iterations = 10;       // of a mode, at most
-  double kkt_tolerance = 1e-4;     // stop when no number has a larger KKT violation
   double kappa = 0.01;             // added to inadmissible zeros: those that the KKT conditions ask to grow
   double kappa_tolerance = 1e-10;  // entries below this count as zeros for that
   double floor = 1e-10;            // smallest m in x / m; at most a millionth of the mean rate
   std::vector<RowConstraint> constraints = {};  // per mode, none or held; empty: none
 };
+
+// The optimisers of GcpMethod: L-BFGS on the sum over all cells, and Adam on sampled ones.
+struct LbfgsOptimizer {
+  // Of a sweep, at most, each one pass. The approximation of the Hessian starts anew with each sweep, so that short
+  // sweeps make slow progress: on counts of very different sizes the same number of passes went much further in sweeps
+  // of 100 than of 20.
+  int evaluations = 100;
+};
+struct AdamOptimizer {
+  // A sweep takes every chunk once, in random order, up to four chunks a step; or several times, until it has 100
+  // steps. The step of a number at the start, as a share of its column's root mean square; where the model is a
+  // logarithm, at most what changes it by that. The first 100 steps are smaller.
+  double learning_rate = 0.05;
+  std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros, up to 2^16
+};
+// std::monostate: as suits loss and tensor.
+using GcpOptimizer = std::variant<std::monostate, LbfgsOptimizer, AdamOptimizer>;
 
 // sum over all cells of loss(x, m): generalised CP (Hong, Kolda & Duersch 2020). Absent cells are zeros. The model
 // has no weights of its own during the fit; the columns are normalised at the end. It starts from the best model that
@@ -65,8 +81,8 @@ struct AprMethod {
 // sweep from a model has no scales. Where the mean rate is below 1e-4, a millionth of it takes the place of 1e-10
 // within the logarithm, which would exceed it in a very sparse tensor.
 //
-// The other losses where all cells are listed, or where there are at most 2^18: the sum over all cells by L-BFGS, too;
-// each evaluation visits every cell. `sampled_zeros` or another `learning_rate` than the usual one ask for Adam.
+// The other losses where all cells are listed, or where there are at most 2^18: the sum over all cells by L-BFGS, too,
+// unless Adam is asked for; each evaluation visits every cell.
 //
 // The other losses elsewhere: Adam on sampled cells, semi-stratified (Kolda & Hong, Stochastic Gradients for
 // Large-Scale Tensor Decomposition, 2020, section 5). Half of a sample's coordinates are uniform, the others as
@@ -76,23 +92,11 @@ struct AprMethod {
 // row end the fit. Host memory beside the backend: 40 bytes per number of the factors, and about 120 per sampled zero.
 struct GcpMethod {
   Loss loss = {};
-  // L-BFGS only: evaluations of a sweep, at most, each one pass. The approximation of the Hessian starts anew with each
-  // sweep, so that short sweeps make slow progress: on counts of very different sizes the same number of passes went
-  // much further in sweeps of 100 than of 20.
-  int evaluations = 100;
-  // Adam only. A sweep takes every chunk once, in random order, up to four chunks a step; or several times, until it
-  // has 100 steps.
-  // The step of a number at the start, as a share of its column's root mean square; where the model is a logarithm, at
-  // most what changes it by that. The first 100 steps are smaller.
-  double learning_rate = 0.05;
-  std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros, up to 2^16
+  GcpOptimizer optimizer = {};
   // Per mode, none, nonnegative or held; empty: none. Negative numbers to start from become 0. Refused where the model
   // is a logarithm.
   std::vector<RowConstraint> constraints = {};
 };
-
-// Whether gcp samples zeros of such a tensor, by Adam; otherwise its sum is over all cells, by L-BFGS.
-bool samples_zeros(const TensorSummary& tensor, const GcpMethod& method);
 
 // sum over the entries of (x - m)^2 + ridge * sum over the modes of |A_n|^2, where the weights are 1: absent cells are
 // unknown, explicit zeros are zeros. The ridge applies to the squares of all numbers of all factors. It is
@@ -109,11 +113,6 @@ bool samples_zeros(const TensorSummary& tensor, const GcpMethod& method);
 // In a nonnegative mode the directions leave out numbers of 0 that would fall, and a step ends where the first number
 // reaches 0 (Polyak, The Conjugate Gradient Method in Extremal Problems, 1969).
 struct CompletionMethod {
-  // What suits it as CpdOptions::max_sweeps and CpdOptions::tolerance: errors over unknown cells fall for hundreds of
-  // sweeps, and hardly any more once the root of the objective falls by less than that.
-  static constexpr int usual_sweeps = 500;
-  static constexpr double usual_tolerance = 5e-5;
-
   int cg_steps = 2;
   // Held-out entries, of the same shape; it must outlive the fit. Labels, where both have them, must agree, and so
   // must the stored indices: reorder neither. Each sweep then reads them once, to tell the root mean square of x - m
@@ -128,6 +127,9 @@ using CpdMethod = std::variant<AlsMethod, AprMethod, GcpMethod, CompletionMethod
 
 // "als", "apr", "gcp" or "complete".
 const char* name_of(const CpdMethod& method);
+
+// Whether SweepReport::fit and CpdModel::fit_history tell how good its models are; otherwise the objective does.
+bool has_fit(const CpdMethod& method);
 
 // Such as "nonnegative", "nonnegative l1=0.5", "box=0:1", "simplex"; "none".
 std::string to_string(const RowConstraint& constraint);

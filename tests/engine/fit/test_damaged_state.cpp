@@ -54,9 +54,9 @@ std::vector<StatefulMethod> stateful_methods() {
   const RowConstraint simplex{.set = RowSet::simplex};
   return {{"admm", AlsMethod{{{}, simplex, {}}}, 1, {"dual"}},
           {"apr", AprMethod{.inner_iterations = 2}, 2, {}},
-          {"lbfgs", GcpMethod{.loss = {LossKind::poisson, 0}, .evaluations = 3}, 2, {}},
+          {"lbfgs", GcpMethod{.loss = {LossKind::poisson, 0}, .optimizer = LbfgsOptimizer{.evaluations = 3}}, 2, {}},
           {"adam",
-           GcpMethod{.loss = {LossKind::huber, 0.5}, .sampled_zeros = 50},
+           GcpMethod{.loss = {LossKind::huber, 0.5}, .optimizer = AdamOptimizer{.sampled_zeros = 50}},
            7,
            {"first moments", "second moments"},
            {4, 6}},

@@ -18,8 +18,12 @@ using Counts = std::map<Point, double>;  // other cells are zero
 // The algorithm in its plainest form: every sum is one over all cells.
 class DenseApr {
  public:
-  DenseApr(const CoordinateTensor& tensor, CpdModel start, const AprMethod& options)
-      : counts_(summed(tensor)), cells_(cells_of(tensor.shape)), model_(std::move(start)), options_(options) {
+  DenseApr(const CoordinateTensor& tensor, CpdModel start, const AprMethod& options = {}, double tolerance = 1e-4)
+      : counts_(summed(tensor)),
+        cells_(cells_of(tensor.shape)),
+        model_(std::move(start)),
+        options_(options),
+        tolerance_(tolerance) {
     for (std::size_t n = 0; n < model_.factors.size(); ++n) normalise(n);
   }
 
@@ -81,9 +85,9 @@ class DenseApr {
         violation = std::max(violation, std::abs(std::min(b, 1 - ratios[at])));
       }
       if (inner == 0) first_violation = violation;
-      if (violation < options_.kkt_tolerance) break;
+      if (violation < tolerance_) break;
       for (std::size_t at = 0; at < factor.size() && inner == 0; ++at) {
-        if (factor[at] >= options_.kappa_tolerance || ratios[at] <= 1 + options_.kkt_tolerance) continue;
+        if (factor[at] >= options_.kappa_tolerance || ratios[at] <= 1 + tolerance_) continue;
         factor[at] += options_.kappa;
         is_changed = true;
       }
@@ -98,6 +102,7 @@ class DenseApr {
   std::vector<Point> cells_;
   CpdModel model_;
   AprMethod options_;
+  double tolerance_;
 };
 
 CpdOptions apr_options(int sweeps, const CpdModel* initial = nullptr, const AprMethod& method = {}) {
@@ -116,7 +121,7 @@ TEST(Apr, SweepsAreThoseOfTheAlgorithmOverAllCells) {
     const TemporaryFolder folder;
     const CoordinateTensor coordinates = count_tensor(shape, 25);
     const CpdModel start = uniform_model(shape, 3, 8);
-    DenseApr oracle(coordinates, start, {});
+    DenseApr oracle(coordinates, start);
     const TensorFile tensor = ingest_small_chunks(folder, coordinates, {.chunk_nnz = 10});
 
     for (int sweeps = 1; sweeps <= 4; ++sweeps) {
@@ -143,7 +148,7 @@ TEST(Apr, CountsTheWeightsOfTheInitialModel) {
   const CoordinateTensor coordinates = count_tensor({6, 5, 4}, 25);
   CpdModel start = uniform_model({6, 5, 4}, 3, 8);
   start.weights = {0.5, 20, 3};
-  DenseApr oracle(coordinates, start, {});
+  DenseApr oracle(coordinates, start);
 
   const CpdModel model = fit_cpd(ingest_small_chunks(folder, coordinates), {}, apr_options(1, &start));
 
@@ -155,7 +160,8 @@ TEST(Apr, ConvergesToOptimalityConditionsAndItsObjectiveNeverRises) {
   const TemporaryFolder folder;
   const CoordinateTensor coordinates = count_tensor({12, 10, 8}, 200);
   const TensorFile tensor = ingest_small_chunks(folder, coordinates, {.chunk_nnz = 50});
-  CpdOptions options = apr_options(2000, nullptr, {.kkt_tolerance = 1e-3, .kappa = 0});
+  CpdOptions options = apr_options(2000, nullptr, {.kappa = 0});
+  options.tolerance = 1e-3;
 
   const CpdModel model = fit_cpd(tensor, {}, options);
 
@@ -164,7 +170,7 @@ TEST(Apr, ConvergesToOptimalityConditionsAndItsObjectiveNeverRises) {
     EXPECT_LE(model.objective_history[sweep], model.objective_history[sweep - 1] + 1e-9);
   }
   // A sweep that starts from it finds no violation worth an update, but for the rounding of a new normalisation.
-  DenseApr oracle(coordinates, model, {.kkt_tolerance = 1.01e-3, .kappa = 0});
+  DenseApr oracle(coordinates, model, {.kappa = 0}, 1.01e-3);
   EXPECT_LT(oracle.sweep(), 1.01e-3);
   EXPECT_NEAR(model.objective(), oracle.objective(), 1e-9 * std::abs(oracle.objective()));
 }

@@ -37,7 +37,7 @@ class Gcp : public testing::TestWithParam<LossKind> {
 
   static CpdOptions options(const Loss& loss, int sweeps) {
     CpdOptions chosen{.rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .device = Device::cpu, .threads = 1};
-    chosen.method = GcpMethod{.loss = loss, .evaluations = 20};
+    chosen.method = GcpMethod{.loss = loss, .optimizer = LbfgsOptimizer{.evaluations = 20}};
     return chosen;
   }
   CpdOptions options(int sweeps) const { return options({GetParam(), 0}, sweeps); }
@@ -202,7 +202,7 @@ TEST_P(Gcp, StartsFromAModelWithItsWeights) {
   CpdOptions wanted = options(1);
   wanted.initial = &initial;
   double first = 0;
-  std::get<GcpMethod>(wanted.method).evaluations = 2;
+  std::get<GcpMethod>(wanted.method).optimizer = LbfgsOptimizer{.evaluations = 2};
 
   const CpdModel model = fit_cpd(tensor, {}, wanted);
 
@@ -217,21 +217,22 @@ TEST_F(Gcp, NonnegativeModesStaySoAndTheOthersDoNot) {
   CoordinateTensor entries = counts_;
   for (std::size_t i = 0; i < entries.values.size(); i += 3) entries.values[i] *= -1;
   const TensorFile tensor = ingest(entries);
-  for (const Loss& loss : {Loss{LossKind::gaussian}, Loss{LossKind::huber, 0.7}}) {
-    for (const double learning_rate : {0.05, 0.01}) {  // huber: by L-BFGS, by Adam
-      CpdOptions wanted = options(loss, 10);
-      const CpdModel free = fit_cpd(tensor, {}, wanted);
-      wanted.initial = &free;
-      const RowConstraint kept{.set = RowSet::nonnegative};
-      wanted.method = GcpMethod{.loss = loss, .learning_rate = learning_rate, .constraints = {kept, {}, kept}};
+  const RowConstraint kept{.set = RowSet::nonnegative};
+  const Loss huber{LossKind::huber, 0.7};
+  for (const GcpMethod& method :
+       {GcpMethod{.constraints = {kept, {}, kept}}, GcpMethod{.loss = huber, .constraints = {kept, {}, kept}},
+        GcpMethod{.loss = huber, .optimizer = AdamOptimizer{.learning_rate = 0.01}, .constraints = {kept, {}, kept}}}) {
+    CpdOptions wanted = options(method.loss, 10);
+    const CpdModel free = fit_cpd(tensor, {}, wanted);
+    wanted.initial = &free;
+    wanted.method = method;
 
-      const CpdModel model = fit_cpd(tensor, {}, wanted);
+    const CpdModel model = fit_cpd(tensor, {}, wanted);
 
-      EXPECT_THAT(model.factors[0], testing::Each(testing::Ge(0)));
-      EXPECT_THAT(model.factors[1], testing::Contains(testing::Lt(0)));
-      EXPECT_THAT(model.factors[2], testing::Each(testing::Ge(0)));
-      EXPECT_GT(*model.explained, 0.01) << to_string(loss) << learning_rate;
-    }
+    EXPECT_THAT(model.factors[0], testing::Each(testing::Ge(0)));
+    EXPECT_THAT(model.factors[1], testing::Contains(testing::Lt(0)));
+    EXPECT_THAT(model.factors[2], testing::Each(testing::Ge(0)));
+    EXPECT_GT(*model.explained, 0.01) << to_string(method.loss) << method.optimizer.index();
   }
 }
 
@@ -337,7 +338,7 @@ TEST_F(Gcp, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT(refusal(tensor, wanted), testing::HasSubstr("`ridge` belongs to"));
 
   wanted = options(poisson, 1);
-  std::get<GcpMethod>(wanted.method).evaluations = 1;
+  std::get<GcpMethod>(wanted.method).optimizer = LbfgsOptimizer{.evaluations = 1};
   EXPECT_EQ(refusal(tensor, wanted), "`evaluations` must be at least 2");
 
   CpdModel initial = fit_cpd(tensor, {}, options(poisson, 1));

@@ -134,14 +134,17 @@ class HeldModes : public testing::TestWithParam<Case> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Methods, HeldModes,
-    testing::Values(
-        Case{"als", AlsMethod{}}, Case{"als_nonnegative", AlsMethod{}, {.set = RowSet::nonnegative}},
-        Case{"als_box", AlsMethod{}, {.set = RowSet::box, .lower = 0, .upper = 0.5}},
-        Case{"als_l1", AlsMethod{}, {.l1 = 0.1}}, Case{"apr", AprMethod{}}, Case{"gcp_gaussian", GcpMethod{}},
-        Case{"gcp_poisson", GcpMethod{.loss = {LossKind::poisson}}},
-        Case{"gcp_huber", GcpMethod{.loss = {LossKind::huber, 0.5}}, {.set = RowSet::nonnegative}},
-        Case{"gcp_odds_by_adam", GcpMethod{.loss = {LossKind::bernoulli_odds}, .sampled_zeros = 100}, {}, true},
-        Case{"complete", CompletionMethod{}}),
+    testing::Values(Case{"als", AlsMethod{}}, Case{"als_nonnegative", AlsMethod{}, {.set = RowSet::nonnegative}},
+                    Case{"als_box", AlsMethod{}, {.set = RowSet::box, .lower = 0, .upper = 0.5}},
+                    Case{"als_l1", AlsMethod{}, {.l1 = 0.1}}, Case{"apr", AprMethod{}},
+                    Case{"gcp_gaussian", GcpMethod{}}, Case{"gcp_poisson", GcpMethod{.loss = {LossKind::poisson}}},
+                    Case{"gcp_huber", GcpMethod{.loss = {LossKind::huber, 0.5}}, {.set = RowSet::nonnegative}},
+                    Case{
+                        "gcp_odds_by_adam",
+                        GcpMethod{.loss = {LossKind::bernoulli_odds}, .optimizer = AdamOptimizer{.sampled_zeros = 100}},
+                        {},
+                        true},
+                    Case{"complete", CompletionMethod{}}),
     [](const auto& which) { return which.param.name; });
 
 TEST_P(HeldModes, KeepEveryBitOfTheirFactors) {
@@ -201,7 +204,7 @@ TEST(FoldIn, NonnegativeRowsAreThoseOfCoordinateDescent) {
 }
 
 TEST(FoldIn, RowsOfCountsAreTheMostLikely) {
-  const Refit refit(AprMethod{.kkt_tolerance = 1e-9}, 1000);
+  const Refit refit(AprMethod{}, 1000);
 
   for (std::uint64_t row = 0; row < refit.entries.shape[free_mode]; ++row) {
     const std::vector<double> expected = most_likely_row(refit, row);
@@ -218,7 +221,7 @@ TEST(FoldIn, ACountsComponentThatShrinksBeyondTheSmallestNumberIsNone) {
   for (std::size_t i = 0; i < 10; ++i) start.factors[0][2 * i + 1] = 0.1;
   start.factors[1] = {1, 1, 1, 1};
   start.factors[2] = {1, 1};
-  CpdOptions options = fit_options(AprMethod{.kkt_tolerance = 0, .constraints = {held, {}, held}}, 60, &start);
+  CpdOptions options = fit_options(AprMethod{.constraints = {held, {}, held}}, 60, &start);
   options.rank = 2;
 
   const CpdModel model = fit_cpd(ingest_small_chunks(folder, entries), {}, options);
