@@ -10,10 +10,9 @@
 
 #include "blco/error.hpp"
 #include "engine/common/progress_meter.hpp"
-#include "engine/fit/cpd_job.hpp"
 #include "engine/fit/methods/fit_method.hpp"
-#include "engine/fit/original_rows.hpp"
-#include "engine/stream/streamer.hpp"
+#include "engine/work/job.hpp"
+#include "engine/work/original_rows.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/losses.hpp"
 #include "kernels/tall_inverse.hpp"
@@ -82,16 +81,14 @@ std::uint64_t slab_of(std::uint64_t rank, std::uint64_t columns) {
 
 class CoreSlabs {
  public:
-  CoreSlabs(const Tensor& tensor, const CpdModel& model, const Matrices& inverted, std::size_t short_mode, CpdJob& job,
+  CoreSlabs(const Tensor& tensor, const CpdModel& model, const Matrices& inverted, std::size_t short_mode, Job& job,
             std::uint64_t slab, ProgressMeter& meter)
       : inverted_(&inverted),
         rank_(static_cast<std::uint64_t>(model.rank)),
         slab_(slab),
         short_mode_(short_mode),
         rows_(tensor.chunks(), job.backend(), static_cast<int>(slab), job.device() != nullptr),
-        backend_(&job.backend()),
-        streamer_(job.make_streamer(&meter)),
-        passes_(*streamer_),
+        workers_(job.make_workers(&meter)),
         loaded_(model.shape.size()) {
     for (std::size_t n = 0; n < model.shape.size(); ++n) {
       if (n != short_mode) others_.push_back(n);
@@ -112,8 +109,8 @@ class CoreSlabs {
       load(mode, components);
       stride *= rank_;
     }
-    passes_.run(static_cast<int>(short_mode_));
-    backend_->read_output(static_cast<int>(short_mode_), 0, output_);
+    workers_->pass(static_cast<int>(short_mode_));
+    workers_->factors().read_output(static_cast<int>(short_mode_), 0, output_);
     rows_.reorder(static_cast<int>(short_mode_), output_);
     multiply();
     return distance(count);
@@ -169,18 +166,16 @@ class CoreSlabs {
   std::size_t short_mode_;
   std::vector<std::size_t> others_;
   OriginalRows rows_;
-  Backend* backend_;
-  std::unique_ptr<Streamer> streamer_;
-  PassSequence passes_;
+  std::unique_ptr<WorkerGroup> workers_;
   std::vector<std::vector<std::uint64_t>> loaded_;  // per mode, the component of each column
   std::vector<double> output_;
   std::vector<double> core_;
 };
 
 // A job for as many columns at a time as the budget has room for, and how many those are.
-std::pair<std::unique_ptr<CpdJob>, std::uint64_t> make_core_job(const Tensor& tensor, const CpdModel& model,
-                                                                const MemoryBudget& budget, CpdOptions options,
-                                                                std::uint64_t short_length, const StopPoll& stop) {
+std::pair<std::unique_ptr<Job>, std::uint64_t> make_core_job(const Tensor& tensor, const CpdModel& model,
+                                                             const MemoryBudget& budget, CpdOptions options,
+                                                             std::uint64_t short_length, const StopPoll& stop) {
   std::uint64_t slab = slab_of(static_cast<std::uint64_t>(model.rank), core_columns(model.shape.size(), model.rank));
   std::uint64_t numbers = 2 * block_numbers;
   for (const std::vector<double>& factor : model.factors) numbers += 2 * factor.size();
@@ -188,12 +183,11 @@ std::pair<std::unique_ptr<CpdJob>, std::uint64_t> make_core_job(const Tensor& te
   for (const Labels& labels : model.labels) label_bytes += labels.memory_bytes();
   for (;; slab = slab / 2) {
     options.rank = static_cast<int>(slab);
-    JobRequest request;
-    request.caller_bytes = label_bytes + (numbers + short_length * slab) * sizeof(double);
-    request.stop = stop;
-    add_reordering_bytes(tensor.chunks().info(), options.rank, request);
+    JobNeeds needs = needs_of(tensor, options);
+    needs.caller_bytes += label_bytes + (numbers + short_length * slab) * sizeof(double);
+    needs.backend.stop = stop;
     try {
-      return {std::make_unique<CpdJob>(tensor, budget, options, request), slab};
+      return {std::make_unique<Job>(tensor, budget, options, needs), slab};
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::out_of_memory || slab == 1) throw;
     }

@@ -11,7 +11,9 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/number_text.hpp"
+#include "engine/fit/check_options.hpp"
 #include "engine/fit/initial_factors.hpp"
+#include "engine/fit/methods/factor_steps.hpp"
 #include "engine/model/arrange_components.hpp"
 #include "engine/model/model_check.hpp"
 #include "engine/model/resumed_state.hpp"
@@ -139,41 +141,38 @@ FitStart::FitStart(const TensorSummary& tensor, const CpdOptions& given) : optio
   check_options(tensor, options);
 }
 
-JobRequest fit_request(const Tensor& given, const CpdOptions& options) {
+JobNeeds fit_needs(const Tensor& given, const CpdOptions& options) {
   const TensorSummary& tensor = given.summary();
-  JobRequest request;
-  const MethodNeeds needs = method_needs(tensor, options);
-  request.want_previous = needs.undoes_steps && (options.on_progress || options.time_limit_seconds > 0);
-  request.all_outputs = needs.all_outputs;
-  request.loss_passes = needs.loss_passes;
-  request.dual_modes = needs.dual_modes;
-  request.slot_bytes = needs.slot_bytes;
-  request.caller_bytes = model_bytes_beyond_backend(tensor, options) + needs.host_bytes;
-  for (const std::uint64_t bytes : tensor.label_bytes) request.caller_bytes += bytes;
+  JobNeeds needs = needs_of(given, options);
+  const MethodNeeds of_method = method_needs(tensor, options);
+  needs.want_previous = of_method.undoes_steps && (options.on_progress || options.time_limit_seconds > 0);
+  needs.backend.all_outputs = of_method.all_outputs;
+  needs.backend.loss_passes = of_method.loss_passes;
+  needs.backend.dual_modes = of_method.dual_modes;
+  needs.slot_bytes = of_method.slot_bytes;
+  const std::uint64_t beyond_backend = model_bytes_beyond_backend(tensor, options);
+  needs.caller_bytes += beyond_backend + of_method.host_bytes;
+  for (const std::uint64_t bytes : tensor.label_bytes) needs.caller_bytes += bytes;
   if (options.initial != nullptr) {
     for (const std::vector<double>& factor : options.initial->factors) {
-      request.caller_bytes += factor.size() * sizeof(double);
+      needs.caller_bytes += factor.size() * sizeof(double);
     }
-    for (const Labels& labels : options.initial->labels) request.caller_bytes += labels.memory_bytes();
-  }
-  for (const std::uint64_t length : tensor.shape) {
-    request.model_bytes += length * static_cast<std::uint64_t>(options.rank) * sizeof(double);
+    for (const Labels& labels : options.initial->labels) needs.caller_bytes += labels.memory_bytes();
   }
   // With factors of f32, half of the model is already counted as beyond the backend.
-  request.model_bytes -= std::min(request.model_bytes, model_bytes_beyond_backend(tensor, options));
-  add_reordering_bytes(given.chunks().info(), options.rank, request);
-  return request;
+  const std::uint64_t model_bytes = factor_numbers(tensor, options.rank) * sizeof(double);
+  needs.model_bytes = std::max(needs.model_bytes, model_bytes - std::min(model_bytes, beyond_backend));
+  return needs;
 }
 
-CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, std::unique_ptr<Streamer> streamer,
+CpFit::CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_ptr<WorkerGroup> workers,
              ProgressMeter& meter, const ConstantModel& constant)
     : tensor_(&tensor.summary()),
       options_(&start.options),
       job_(&job),
       meter_(&meter),
       rows_(tensor.chunks(), job.backend(), start.options.rank, job.device() != nullptr),
-      streamer_(std::move(streamer)),
-      passes_(*streamer_) {
+      workers_(std::move(workers)) {
   model_.shape = tensor_->shape;
   model_.rank = options_->rank;
   model_.mode_names = tensor_->mode_names;
@@ -186,8 +185,8 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, std::uniq
   model_.tensor_nnz = tensor_->nnz;
   model_.tensor_sum_of_squares = tensor_->sum_of_squares;
   load_initial_factors(*tensor_, *options_, start.resumed.get(), rows_);
-  method_ = make_method({tensor, *options_, job.backend(), passes_, job.pool(),
-                         [this] { return meter_->poll() || meter_->stop_requested(); }, constant});
+  method_ = make_method(
+      {tensor, *options_, *workers_, [this] { return meter_->poll() || meter_->stop_requested(); }, constant});
   if (start.resumed) {
     restore_method(*start.resumed);
   } else {
@@ -228,7 +227,7 @@ CpdModel CpFit::run() {
   model_.weights = method_->weights();
   // Frees the slots to make room for the model.
   method_.reset();
-  streamer_.reset();
+  workers_.reset();
   for (std::size_t n = 0; n < tensor_->shape.size(); ++n) {
     model_.factors.push_back(rows_.take(static_cast<int>(n)));
   }
@@ -239,10 +238,10 @@ CpdModel CpFit::run() {
 
 std::optional<StopReason> CpFit::run_sweep() {
   const auto start = std::chrono::steady_clock::now();
-  const std::uint64_t bytes_before = streamer_->bytes_read();
+  const std::uint64_t bytes_before = workers_->bytes_read();
   SweepReport report;
   report.sweep = static_cast<int>(model_.sweeps()) + 1;
-  const std::uint64_t passes_before = passes_.count();
+  const std::uint64_t passes_before = workers_->passes();
   meter_->begin({.name = "sweep",
                  .sweep = report.sweep,
                  .nonzeros = tensor_->nnz * method_needs(*tensor_, *options_).passes_of_step});
@@ -263,9 +262,9 @@ std::optional<StopReason> CpFit::run_sweep() {
   }
   report.converged = report.converged && !report.cut_short;
   meter_->report_end();
-  report.passes = passes_.count() - passes_before;
+  report.passes = workers_->passes() - passes_before;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  report.bytes_read = streamer_->bytes_read() - bytes_before;
+  report.bytes_read = workers_->bytes_read() - bytes_before;
   record(report);
   const std::optional<StopReason> stop = reason_to_stop(report);
   const bool due = !options_->checkpoint.empty() && report.sweep % options_->checkpoint_sweeps == 0;

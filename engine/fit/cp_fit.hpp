@@ -7,10 +7,9 @@
 #include <optional>
 
 #include "engine/common/progress_meter.hpp"
-#include "engine/fit/cpd_job.hpp"
 #include "engine/fit/methods/fit_method.hpp"
-#include "engine/fit/original_rows.hpp"
-#include "engine/stream/streamer.hpp"
+#include "engine/work/job.hpp"
+#include "engine/work/original_rows.hpp"
 #include "io/container/model_file.hpp"
 
 namespace blco {
@@ -26,12 +25,12 @@ struct FitStart {
 };
 
 // The memory that fit_cpd takes beyond its backend, and its demands on it.
-JobRequest fit_request(const Tensor& tensor, const CpdOptions& options);
+JobNeeds fit_needs(const Tensor& tensor, const CpdOptions& options);
 
 class CpFit {
  public:
-  // `streamer` is the job's, `constant` that of check_entries. `start`, `job` and `meter` must outlive this.
-  CpFit(const Tensor& tensor, const FitStart& start, CpdJob& job, std::unique_ptr<Streamer> streamer,
+  // `workers` are the job's, `constant` is that of check_entries. `start`, `job` and `meter` must outlive this.
+  CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_ptr<WorkerGroup> workers,
         ProgressMeter& meter, const ConstantModel& constant = {});
 
   // Runs the sweeps, then takes the model out of the backend. Throws as fit_cpd does.
@@ -49,12 +48,11 @@ class CpFit {
 
   const TensorSummary* tensor_;
   const CpdOptions* options_;
-  CpdJob* job_;
+  Job* job_;
   ProgressMeter* meter_;
   OriginalRows rows_;
   CpdModel model_;  // without factors until the end
-  std::unique_ptr<Streamer> streamer_;
-  PassSequence passes_;
+  std::unique_ptr<WorkerGroup> workers_;
   std::unique_ptr<FitMethod> method_;
 };
 

@@ -7,11 +7,11 @@
 
 #include "blco/error.hpp"
 #include "engine/common/memory.hpp"
+#include "engine/fit/check_options.hpp"
 #include "engine/fit/cp_fit.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/methods/fit_method.hpp"
-#include "engine/fit/original_rows.hpp"
-#include "engine/stream/streamer.hpp"
+#include "engine/work/original_rows.hpp"
 #include "io/container/model_file.hpp"
 #include "io/file/scratch_file.hpp"
 #include "io/file/temporary_file.hpp"
@@ -71,7 +71,7 @@ std::uint64_t matrix_bytes(std::span<const std::vector<double>> matrices) {
   return bytes;
 }
 
-CpdPlan describe_fit(const CpdJob& job, const TensorSummary& tensor, const CpdOptions& options) {
+CpdPlan describe_fit(const Job& job, const TensorSummary& tensor, const CpdOptions& options) {
   CpdPlan plan = job.describe();
   plan.stops_after_pass = method_needs(tensor, options).stops_after_pass;
   if (options.initial != nullptr) {
@@ -107,10 +107,9 @@ CpdPlan plan_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
   CpdOptions untraced = FitStart(tensor.summary(), options).options;
   untraced.trace.clear();
   if (options.initial != nullptr) check_initial_labels(tensor, *options.initial);
-  JobRequest request = fit_request(tensor, untraced);
-  request.caller_bytes += held_bytes;
-  request.declared = declared;
-  return describe_fit(CpdJob(tensor, budget, untraced, request), tensor.summary(), untraced);
+  JobNeeds needs = fit_needs(tensor, untraced);
+  needs.caller_bytes += held_bytes;
+  return describe_fit(Job(tensor, budget, untraced, needs, declared), tensor.summary(), untraced);
 }
 
 CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options) {
@@ -122,10 +121,10 @@ CpdModel run_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   FitStart start(tensor.summary(), options);
   if (options.initial != nullptr) check_initial_labels(tensor, *options.initial);
-  JobRequest request = fit_request(tensor, start.options);
-  request.caller_bytes += held_bytes;
-  request.stop = [&meter] { return meter.poll(); };
-  CpdJob job(tensor, budget, start.options, request);
+  JobNeeds needs = fit_needs(tensor, start.options);
+  needs.caller_bytes += held_bytes;
+  needs.backend.stop = [&meter] { return meter.poll(); };
+  Job job(tensor, budget, start.options, needs);
   check_model_room(tensor.summary(), start.options);
   OutputClaims claims;
   if (options.claims == nullptr) {
@@ -135,9 +134,9 @@ CpdModel run_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
   // Before the backend, so that both may use the same memory.
   const ConstantModel constant = check_entries(tensor, start.options, meter);
   job.make_backend();
-  std::unique_ptr<Streamer> streamer = job.make_streamer(&meter);
+  std::unique_ptr<WorkerGroup> workers = job.make_workers(&meter);
   if (options.on_plan) options.on_plan(describe_fit(job, tensor.summary(), start.options));
-  CpdModel model = CpFit(tensor, start, job, std::move(streamer), meter, constant).run();
+  CpdModel model = CpFit(tensor, start, job, std::move(workers), meter, constant).run();
   job.close_trace();
   return model;
 }
@@ -164,16 +163,15 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<dou
     }
   }
   const std::uint64_t output_size = summary.shape[static_cast<std::size_t>(mode)] * static_cast<std::uint64_t>(rank);
-  JobRequest request;
-  request.caller_bytes = matrix_bytes(factors) + output_size * sizeof(double);
-  request.best_tier = Tier::streamed;
-  add_reordering_bytes(tensor.chunks().info(), rank, request);
-  CpdJob job(tensor, budget, fixed, request);
+  JobNeeds needs = needs_of(tensor, fixed);
+  needs.caller_bytes += matrix_bytes(factors) + output_size * sizeof(double);
+  needs.best_tier = Tier::streamed;
+  Job job(tensor, budget, fixed, needs);
   OriginalRows rows(tensor.chunks(), job.backend(), rank, job.device() != nullptr);
   for (std::size_t n = 0; n < order; ++n) {
     if (static_cast<int>(n) != mode) rows.load(static_cast<int>(n), 0, factors[n]);
   }
-  job.make_streamer()->pass(mode, Direction::forward);
+  job.make_workers()->pass(mode);
   std::vector<double> output(output_size);
   job.backend().read_output(mode, 0, output);
   rows.reorder(mode, output);

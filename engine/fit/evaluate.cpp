@@ -5,10 +5,11 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/fit/check_options.hpp"
 #include "engine/fit/methods/gcp_objective.hpp"
 #include "engine/fit/methods/row_blocks.hpp"
-#include "engine/fit/original_rows.hpp"
-#include "engine/stream/streamer.hpp"
+#include "engine/work/job.hpp"
+#include "engine/work/original_rows.hpp"
 
 namespace blco {
 namespace {
@@ -33,16 +34,16 @@ void check_loss(const Loss& loss, AbsentCells absent) {
   }
 }
 
-JobRequest evaluation_request(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank) {
-  JobRequest request;
+JobNeeds evaluation_needs(const Tensor& tensor, std::span<const std::vector<double>> factors,
+                          const CpdOptions& options) {
+  JobNeeds needs = needs_of(tensor, options);
   std::uint64_t factor_bytes = 0;
   for (const std::vector<double>& factor : factors) factor_bytes += factor.size() * sizeof(double);
-  const auto columns = static_cast<std::uint64_t>(rank);
-  request.caller_bytes = 2 * factor_bytes + (numbers_of_block(rank) + columns * columns) * sizeof(double);
-  request.best_tier = Tier::streamed;
-  request.all_outputs = true;
-  add_reordering_bytes(tensor.chunks().info(), rank, request);
-  return request;
+  const auto columns = static_cast<std::uint64_t>(options.rank);
+  needs.caller_bytes += 2 * factor_bytes + (numbers_of_block(options.rank) + columns * columns) * sizeof(double);
+  needs.best_tier = Tier::streamed;
+  needs.backend.all_outputs = true;
+  return needs;
 }
 
 }  // namespace
@@ -59,11 +60,12 @@ LossValue evaluate(const Tensor& tensor, std::span<const std::vector<double>> fa
   check_options(summary, fixed);
   check_loss(loss, absent);
   check_factors(summary, factors, rank);
-  CpdJob job(tensor, budget, fixed, evaluation_request(tensor, factors, rank));
+  Job job(tensor, budget, fixed, evaluation_needs(tensor, factors, fixed));
   OriginalRows rows(tensor.chunks(), job.backend(), rank, job.device() != nullptr);
   for (std::size_t n = 0; n < factors.size(); ++n) rows.load(static_cast<int>(n), 0, factors[n]);
-  GcpObjective objective(job.backend(), job.pool(), summary.shape, rank, loss, absent);
-  job.make_streamer()->pass(objective.pass(), Direction::forward);
+  const std::unique_ptr<WorkerGroup> workers = job.make_workers();
+  GcpObjective objective(*workers, summary.shape, rank, loss, absent);
+  workers->pass(objective.pass());
   LossValue result;
   result.passes = 1;
   result.value = objective.value();

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/fit/original_rows.hpp"
+#include "engine/work/original_rows.hpp"
 #include "io/container/model_file.hpp"
 
 namespace blco {

@@ -9,8 +9,8 @@
 
 namespace blco {
 
-Streamer::Streamer(const ChunkSource& tensor, const Plan& plan, Backend& backend, SideJobs* jobs, TraceSink* trace,
-                   ProgressMeter* meter)
+Streamer::Streamer(const ChunkSource& tensor, const StreamPlan& plan, Backend& backend, SideJobs* jobs,
+                   TraceSink* trace, ProgressMeter* meter)
     : tensor_(&tensor),
       plan_(plan),
       backend_(&backend),
@@ -35,7 +35,7 @@ void Streamer::allocate_packed() {
     if (bytes[chunk] == 0 || !packed_->of(chunk).empty()) continue;
     plan_.tiers[chunk] = Tier::streamed;
     plan_.disk_bytes_per_pass += tensor_->stored_bytes(chunk);
-    plan_.planned_bytes -= std::min(plan_.planned_bytes, mapped_bytes(bytes[chunk]));
+    plan_.demoted_bytes += mapped_bytes(bytes[chunk]);
     ++plan_.demoted_chunks;
   }
 }

@@ -13,9 +13,8 @@
 
 #include "engine/common/progress_meter.hpp"
 #include "engine/stream/packed_memory.hpp"
-#include "engine/stream/planner.hpp"
 #include "engine/stream/read_ahead.hpp"
-#include "engine/stream/streamer.hpp"
+#include "engine/stream/stream_plan.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/backend.hpp"
 
@@ -28,7 +27,7 @@ class Streamer {
   // Allocates the slots and the room for packed chunks; plan() says which of these have to be streamed because the
   // backend gives no more memory. Arguments but the plan must outlive the streamer. With `jobs`, the executor of a
   // backend that computes on the host, chunks are read between its tasks; without, by reader threads.
-  Streamer(const ChunkSource& tensor, const Plan& plan, Backend& backend, SideJobs* jobs = nullptr,
+  Streamer(const ChunkSource& tensor, const StreamPlan& plan, Backend& backend, SideJobs* jobs = nullptr,
            TraceSink* trace = nullptr, ProgressMeter* meter = nullptr);
   // Waits for copies from the slots.
   ~Streamer();
@@ -43,7 +42,7 @@ class Streamer {
   void pass(const PassRequest& request, std::span<const std::uint64_t> chunks);
 
   // The given plan, and what became of it.
-  const Plan& plan() const { return plan_; }
+  const StreamPlan& plan() const { return plan_; }
   // Read from the container since construction.
   std::uint64_t bytes_read() const { return bytes_read_; }
 
@@ -60,7 +59,7 @@ class Streamer {
              std::uint64_t bytes) const;
 
   const ChunkSource* tensor_;
-  Plan plan_;
+  StreamPlan plan_;
   Backend* backend_;
   SideJobs* jobs_;
   TraceSink* trace_;
@@ -70,36 +69,6 @@ class Streamer {
   std::vector<std::vector<std::byte>> scratch_;       // per reader
   std::vector<std::optional<ResidentId>> residents_;  // per chunk; set once it has been read, if it stays
   std::uint64_t bytes_read_ = 0;
-};
-
-class PassSequence {
- public:
-  // `streamer` must outlive this.
-  explicit PassSequence(Streamer& streamer) : streamer_(&streamer) {}
-
-  // Runs the next pass, forward if its number is even.
-  void run(const PassRequest& request) {
-    const bool is_even = next_++ % 2 == 0;
-    ++run_;
-    streamer_->pass(request, is_even ? Direction::forward : Direction::backward);
-  }
-  // Runs a pass over some chunks, in the order given; the numbers do not change.
-  void run(const PassRequest& request, std::span<const std::uint64_t> chunks) {
-    ++run_;
-    streamer_->pass(request, chunks);
-  }
-
-  // The number of the next pass, counted since the very first, also after a resume.
-  std::uint64_t next() const { return next_; }
-  void set_next(std::uint64_t number) { next_ = number; }
-  // How many have been run.
-  std::uint64_t count() const { return run_; }
-  std::uint64_t chunk_count() const { return streamer_->plan().tiers.size(); }
-
- private:
-  Streamer* streamer_;
-  std::uint64_t next_ = 0;
-  std::uint64_t run_ = 0;
 };
 
 }  // namespace blco

@@ -34,10 +34,11 @@ MAY_INCLUDE = {
     "engine/ingest": ["engine/ingest/input", "engine/ingest/sort", "engine/tensor", COMMON, "io", "kernels", "blco"],
     "engine/ingest/input": ["engine/ingest", "engine/tensor", COMMON, "io", "kernels", "blco"],
     "engine/ingest/sort": ["engine/ingest", COMMON, "io", "kernels", "blco"],
-    "engine/stream": ["engine/tensor", COMMON, "io", "kernels", "blco"],
+    "engine/stream": [COMMON, "io", "kernels", "blco"],
+    "engine/work": ["engine/stream", "engine/tensor", COMMON, "io", "kernels", "blco"],
     "engine/model": [COMMON, "io", "kernels", "blco"],
-    "engine/fit": ["engine/fit/methods", "engine/stream", "engine/tensor", "engine/model", COMMON, "io", "kernels", "blco"],
-    "engine/fit/methods": ["engine/stream", "engine/tensor", "engine/model", COMMON, "io", "kernels", "blco"],
+    "engine/fit": ["engine/fit/methods", "engine/work", "engine/tensor", "engine/model", COMMON, "io", "kernels", "blco"],
+    "engine/fit/methods": ["engine/work", "engine/tensor", "engine/model", COMMON, "io", "kernels", "blco"],
     "engine/predict": ["engine/ingest", "engine/ingest/input", "engine/ingest/sort", "engine/tensor", "engine/model", COMMON, "io", "kernels", "blco"],
     "tools/programs": [],
     "tools/python": [],
@@ -51,6 +52,8 @@ PUBLIC = "engine/include/blco"
 # Of the format, the public headers pass on these alone.
 PUBLIC_OF_BLCO = ["duplicate_policy.hpp", "error.hpp", "input_reading.hpp", "kernel_choice.hpp", "labels.hpp",
                   "loss.hpp", "row_constraint.hpp"]
+
+METHODS = "engine/fit/methods"
 
 TOP_LEVEL = {*ROOMS, "CMakeLists.txt", "CMakePresets.json", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", ".ci",
              ".clang-format", ".gitignore", "pyproject.toml"}
@@ -190,6 +193,8 @@ def top_level(root):
 
 
 def source_problems(root, room, place, text):
+    if place.parent.as_posix() == METHODS and re.search(r"\bBackend\b", without_comments(text)):
+        yield f"{place}: methods know a WorkerGroup and its Factors, but no Backend"
     for bracket, name in includes(root / place):
         wrong = check_include(root, room, place, bracket, name)
         if wrong:

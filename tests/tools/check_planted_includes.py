@@ -13,7 +13,7 @@ import tempfile
 # includes all headers, but for those called "part".
 LONG = "int x;\n" * 501
 TREES = [
-    ({"engine/fit/a.cpp": '#include "engine/stream/b.hpp"\n', "engine/stream/b.hpp": '#include "io/file/c.hpp"\n',
+    ({"engine/work/a.cpp": '#include "engine/stream/b.hpp"\n', "engine/stream/b.hpp": '#include "io/file/c.hpp"\n',
       "io/file/c.hpp": '#include "blco/d.hpp"\n', "blco/d.hpp": "\n"}, None),
     ({"engine/stream/a.cpp": '#include "engine/fit/b.hpp"\n', "engine/fit/b.hpp": "\n"},
      "engine/stream/a.cpp: engine/fit/b.hpp: engine/stream/ must not know engine/fit/"),
@@ -25,6 +25,10 @@ TREES = [
      "kernels/host/ must not know kernels/cuda/"),
     ({"engine/stream/a.cpp": '#include "kernels/host/b.hpp"\n', "kernels/host/b.hpp": "\n"},
      "engine/stream/ must not know kernels/host/"),
+    ({"engine/work/a.cpp": '#include "kernels/reference/b.hpp"\n', "kernels/reference/b.hpp": "\n"},
+     "engine/work/ must not know kernels/reference/"),
+    ({"engine/fit/methods/a.cpp": "void f(Backend& backend);\n"}, "engine/fit/methods/a.cpp: methods know a WorkerGroup"),
+    ({"engine/fit/methods/a.cpp": "// no Backend\n"}, None),
     ({"tools/programs/a.cpp": '#include "engine/fit/b.hpp"\n', "engine/fit/b.hpp": "\n"},
      "tools/programs/ must not know engine/fit/"),
     ({"engine/attic/a.cpp": '#include "engine/attic/b.hpp"\n', "engine/attic/b.hpp": "\n"},

@@ -12,7 +12,6 @@
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/initial_scale.hpp"
-#include "kernels/backend.hpp"
 #include "kernels/row_solver.hpp"
 
 namespace blco {
@@ -21,13 +20,13 @@ namespace {
 // A mode whose columns keep their scale fits the model's weights only if they belong to another mode meanwhile.
 class CarriedWeights {
  public:
-  // Multiplies the columns of a mode's factor, of I_n x R, by the weights. `backend` must outlive the object.
-  void carry(Backend& backend, int mode, std::uint64_t length, std::span<const double> weights);
+  // Multiplies the columns of a mode's factor, of I_n x R, by the weights. `factors` must outlive the object.
+  void carry(Factors& factors, int mode, std::uint64_t length, std::span<const double> weights);
   // Gives the mode its factor back, bit for bit. Does nothing if no mode carries the weights.
   void put_down();
 
  private:
-  Backend* backend_ = nullptr;
+  Factors* factors_ = nullptr;
   int mode_ = -1;  // that carries them; -1: none
   std::vector<double> rows_;
 };
@@ -45,7 +44,7 @@ class CpAls final : public FitMethod {
   // 2009, section 3.4). Throws Error: invalid_argument if numbers leave the range of a double; corrupt if the residual
   // is negative by more than rounding, which happens if the stored sum of squares is not that of the tensor; cancelled.
   void run_step(SweepReport& report) override;
-  // Requires a backend that keeps previous factors.
+  // Requires that previous factors are kept.
   void undo_step() override;
   bool has_converged(const CpdModel& so_far, const SweepReport* report) const override;
   const std::vector<double>& weights() const override { return weights_; }
@@ -75,19 +74,19 @@ class CpAls final : public FitMethod {
   std::vector<int> system_ranks_;       // per mode: R, or less if the normal equations were singular
 };
 
-void CarriedWeights::carry(Backend& backend, int mode, std::uint64_t length, std::span<const double> weights) {
-  backend_ = &backend;
+void CarriedWeights::carry(Factors& factors, int mode, std::uint64_t length, std::span<const double> weights) {
+  factors_ = &factors;
   mode_ = mode;
   rows_.resize(static_cast<std::size_t>(length) * weights.size());
-  backend.store_factor(mode, 0, rows_);
+  factors.store_factor(mode, 0, rows_);
   std::vector<double> scaled = rows_;
   for (std::size_t i = 0; i < scaled.size(); ++i) scaled[i] *= weights[i % weights.size()];
-  backend.load_factor(mode, 0, scaled);
+  factors.load_factor(mode, 0, scaled);
 }
 
 void CarriedWeights::put_down() {
   if (mode_ < 0) return;
-  backend_->load_factor(mode_, 0, rows_);
+  factors_->load_factor(mode_, 0, rows_);
   mode_ = -1;
 }
 
@@ -161,15 +160,15 @@ void CpAls::run_step(SweepReport& report) {
   double inner = 0;
   weights_before_ = weights_;
   updated_modes_ = 0;
-  context_.passes.set_next(static_cast<std::uint64_t>(report.sweep - 1) * static_cast<std::uint64_t>(order_));
+  context_.workers.set_next_pass(static_cast<std::uint64_t>(report.sweep - 1) * static_cast<std::uint64_t>(order_));
   for (int mode = 0; mode < order_; ++mode) {
     if (constraint_of(mode).is_held()) continue;
     const bool carries = carrier_ >= 0 && !constraint_of(mode).normalises();
     if (carries) {
       const std::uint64_t length = context_.tensor.summary().shape[static_cast<std::size_t>(carrier_)];
-      carried_.carry(context_.backend, carrier_, length, weights_);
+      carried_.carry(context_.workers.factors(), carrier_, length, weights_);
     }
-    context_.passes.run(mode);
+    context_.workers.pass(mode);
     RowUpdate update = update_rows(mode, carries);
     carried_.put_down();
     if (!carries) weights_ = std::move(update.norms);
@@ -192,7 +191,7 @@ void CpAls::run_step(SweepReport& report) {
 bool CpAls::is_zero(int mode) const {
   const auto zero = [](double number) { return number == 0; };
   if (std::ranges::all_of(weights_, zero)) return true;
-  return !constraint_of(mode).normalises() && std::ranges::all_of(context_.backend.gram(mode), zero);
+  return !constraint_of(mode).normalises() && std::ranges::all_of(context_.workers.factors().gram(mode), zero);
 }
 
 RowConstraint CpAls::constraint_of(int mode) const {
@@ -203,7 +202,7 @@ RowConstraint CpAls::constraint_of(int mode) const {
 // The system of a mode is the Grams' product, with the ridge on its diagonal.
 RowUpdate CpAls::update_rows(int mode, bool carried) {
   const auto rank = static_cast<std::size_t>(rank_);
-  std::vector<double> system = product_of_grams(context_.backend, order_, rank_, mode);
+  std::vector<double> system = product_of_grams(context_.workers.factors(), order_, rank_, mode);
   double trace = 0;
   for (std::size_t r = 0; r < rank; ++r) {
     system[r * rank + r] += context_.options.ridge;
@@ -223,13 +222,13 @@ RowUpdate CpAls::update_rows(int mode, bool carried) {
   if (!carried && !constraint.is_least_squares()) problem.weights = weights_;
   problem.constraint = constraint;
   problem.rho = rho;
-  return context_.backend.update_rows(mode, problem);
+  return context_.workers.factors().update_rows(mode, problem);
 }
 
 void CpAls::undo_step() {
   const auto was_updated = [this](int mode) { return mode < updated_modes_ && !constraint_of(mode).is_held(); };
   for (int mode = 0; mode < order_; ++mode) {
-    if (was_updated(mode)) context_.backend.restore_factor(mode);
+    if (was_updated(mode)) context_.workers.factors().restore_factor(mode);
   }
   if (carrier_ >= 0 && !was_updated(carrier_)) carried_.put_down();  // else it has the factor of before the step
   weights_ = weights_before_;
@@ -248,7 +247,7 @@ MethodState CpAls::state() const {
 
 void CpAls::store_rows(std::size_t, int mode, std::uint64_t first_row, std::span<double> rows) const {
   if (constraint_of(mode).needs_dual()) {
-    context_.backend.store_dual(mode, first_row, rows);
+    context_.workers.factors().store_dual(mode, first_row, rows);
   } else {
     std::ranges::fill(rows, 0.0);
   }
@@ -258,7 +257,7 @@ void CpAls::restore(ResumedState& resumed) {
   resumed.require(0, state().matrices);
   resumed.read_rows([this](std::size_t, std::size_t n, std::uint64_t first_row, std::span<const double> rows) {
     const int mode = static_cast<int>(n);
-    if (constraint_of(mode).needs_dual()) context_.backend.load_dual(mode, first_row, rows);
+    if (constraint_of(mode).needs_dual()) context_.workers.factors().load_dual(mode, first_row, rows);
   });
 }
 
@@ -266,7 +265,7 @@ double CpAls::fit(double inner, int sweep) {
   // Relative to the terms added: larger than any rounding error, even with f32.
   constexpr double rounding = 1e-3;
   const std::string where = "the fit of sweep " + std::to_string(sweep);
-  const std::vector<double> grams = product_of_grams(context_.backend, order_, rank_);
+  const std::vector<double> grams = product_of_grams(context_.workers.factors(), order_, rank_);
   const auto rank = static_cast<std::size_t>(rank_);
   double model_squared = 0;
   double terms = norm_squared_ + 2 * std::abs(inner);

@@ -140,11 +140,13 @@ void CpApr::start(std::span<const double> weights) {
   if (!context_.options.resume.empty()) check_resumed_signs(context_, weights, name_in_messages());
 }
 
-MethodState CpApr::state() const { return {.numbers = {static_cast<double>(context_.passes.next())}, .matrices = {}}; }
+MethodState CpApr::state() const {
+  return {.numbers = {static_cast<double>(context_.workers.next_pass())}, .matrices = {}};
+}
 
 void CpApr::restore(ResumedState& state) {
   state.require(1, {});
-  context_.passes.set_next(state.next_count(number_of_next_pass));
+  context_.workers.set_next_pass(state.next_count(number_of_next_pass));
   is_normalised_ = true;
 }
 
@@ -194,7 +196,7 @@ double CpApr::floor() const {
 }
 
 void CpApr::run_pass(ModeSet outputs) {
-  context_.passes.run(PassRequest({.rule = EntryRule::ratio, .floor = floor()}, outputs));
+  context_.workers.pass(PassRequest({.rule = EntryRule::ratio, .floor = floor()}, outputs));
   has_terms_of_model_ = true;
 }
 
@@ -203,7 +205,8 @@ void CpApr::run_pass(ModeSet outputs) {
 double CpApr::objective(int mode) {
   if (!has_terms_of_model_) run_pass(0);
   const std::vector<double> sums = sums_of_columns(mode);
-  return std::inner_product(sums.begin(), sums.end(), held_sums_.begin(), 0.0) - context_.backend.sum_of_terms();
+  return std::inner_product(sums.begin(), sums.end(), held_sums_.begin(), 0.0) -
+         context_.workers.factors().sum_of_terms();
 }
 
 // Only kappa makes a model worse, and the updates after it better than before.
@@ -240,8 +243,8 @@ void CpApr::for_each_block(int mode, const Visit& visit) {
   for_each_row_block(rows(mode), context_.options.rank, [&](std::uint64_t first, std::size_t numbers) {
     const std::span<double> b = std::span(block_).first(numbers);
     const std::span<double> phi = std::span(phi_).first(numbers);
-    context_.backend.store_factor(mode, first, b);
-    context_.backend.read_output(mode, first, phi);
+    context_.workers.factors().store_factor(mode, first, b);
+    context_.workers.factors().read_output(mode, first, phi);
     for (std::size_t at = 0; at < phi.size() && has_held_; ++at) {
       const double sum = held_sums_[at % held_sums_.size()];
       phi[at] = sum > 0 ? phi[at] / sum : 0;
@@ -271,7 +274,7 @@ void CpApr::free_stuck_zeros(int mode) {
       const double weight = weights_[at % weights_.size()];
       if (is_stuck(b[at], weight, phi[at])) b[at] += apr().kappa * (weight > 0 ? weight : 1.0);
     }
-    context_.backend.load_factor(mode, first, b);
+    context_.workers.factors().load_factor(mode, first, b);
     return true;
   });
 }
@@ -279,18 +282,18 @@ void CpApr::free_stuck_zeros(int mode) {
 void CpApr::multiply(int mode) {
   for_each_block(mode, [&](std::uint64_t first, std::span<double> b, std::span<const double> phi) {
     for (std::size_t at = 0; at < b.size(); ++at) b[at] *= phi[at];
-    context_.backend.load_factor(mode, first, b);
+    context_.workers.factors().load_factor(mode, first, b);
     return true;
   });
   has_terms_of_model_ = false;
 }
 
 void CpApr::scale(int mode, std::span<const double> scales) {
-  scale_columns(context_.backend, mode, rows(mode), scales, block_);
+  scale_columns(context_.workers.factors(), mode, rows(mode), scales, block_);
 }
 
 std::vector<double> CpApr::sums_of_columns(int mode) {
-  return column_sums(context_.backend, mode, rows(mode), context_.options.rank, block_);
+  return column_sums(context_.workers.factors(), mode, rows(mode), context_.options.rank, block_);
 }
 
 }  // namespace

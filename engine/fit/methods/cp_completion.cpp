@@ -123,7 +123,7 @@ CpCompletion::CpCompletion(const FitContext& context)
     vector->resize(static_cast<std::size_t>(longest) * rank_);
   }
   if (completion().validation == nullptr) return;
-  held_out_.emplace(*completion().validation, context.backend);
+  held_out_.emplace(*completion().validation, context.workers);
   for (int mode = 0; mode < order(); ++mode) best_.emplace_back(numbers_of(mode));
 }
 
@@ -160,7 +160,7 @@ std::size_t CpCompletion::numbers_of(int mode) const {
 
 void CpCompletion::scale_factor(int mode, std::span<const double> scales) {
   if (std::ranges::all_of(scales, [](double scale) { return scale == 1; })) return;
-  scale_columns(context_.backend, mode, numbers_of(mode) / rank_, scales, block_);
+  scale_columns(context_.workers.factors(), mode, numbers_of(mode) / rank_, scales, block_);
 }
 
 void CpCompletion::start(std::span<const double> weights) {
@@ -183,7 +183,7 @@ void CpCompletion::start(std::span<const double> weights) {
   if (!weights.empty()) scale_factor(first, scales);
   for (int mode = 0; mode < order(); ++mode) {
     if (is_bounded(mode))
-      raise_to_zero(context_.backend, mode, numbers_of(mode) / rank_, context_.options.rank, block_);
+      raise_to_zero(context_.workers.factors(), mode, numbers_of(mode) / rank_, context_.options.rank, block_);
   }
 }
 
@@ -205,28 +205,28 @@ void CpCompletion::run_step(SweepReport& report) {
 void CpCompletion::find_squares() {
   for (int mode = 0; mode < order(); ++mode) {
     const std::span<double> factor = std::span(factor_).first(numbers_of(mode));
-    context_.backend.store_factor(mode, 0, factor);
+    context_.workers.factors().store_factor(mode, 0, factor);
     squares_.push_back(dot(factor, factor));
   }
 }
 
 double CpCompletion::squared_error() {
-  context_.passes.run(PassRequest({.rule = EntryRule::given}, 0));
-  return context_.backend.sum_of_terms();
+  context_.workers.pass(PassRequest({.rule = EntryRule::given}, 0));
+  return context_.workers.factors().sum_of_terms();
 }
 
 bool CpCompletion::update_mode(int mode) {
   const std::span<double> factor = std::span(factor_).first(numbers_of(mode));
-  context_.backend.store_factor(mode, 0, factor);
-  context_.passes.run(PassRequest({.rule = EntryRule::given, .scale = 0.5}, mode_bit(mode)));
+  context_.workers.factors().store_factor(mode, 0, factor);
+  context_.workers.pass(PassRequest({.rule = EntryRule::given, .scale = 0.5}, mode_bit(mode)));
   begin_conjugate_gradients(mode);
   int step = 0;
   for (; step < completion().cg_steps && !context_.stop(); ++step) {
-    context_.backend.load_factor(mode, 0, std::span(direction_).first(factor.size()));
-    context_.passes.run(PassRequest({.rule = EntryRule::model}, mode_bit(mode)));
+    context_.workers.factors().load_factor(mode, 0, std::span(direction_).first(factor.size()));
+    context_.workers.pass(PassRequest({.rule = EntryRule::model}, mode_bit(mode)));
     take_step(mode);
   }
-  context_.backend.load_factor(mode, 0, factor);
+  context_.workers.factors().load_factor(mode, 0, factor);
   squares_[static_cast<std::size_t>(mode)] = dot(factor, factor);
   return step == completion().cg_steps;
 }
@@ -236,10 +236,10 @@ template <class Visit>
 void CpCompletion::for_each_output_row(int mode, const Visit& visit) {
   const std::uint64_t rows = numbers_of(mode) / rank_;
   for_each_row_block(rows, context_.options.rank, [&](std::uint64_t first, std::size_t numbers) {
-    context_.backend.read_output(mode, first, std::span(block_).first(numbers));
+    context_.workers.factors().read_output(mode, first, std::span(block_).first(numbers));
     const std::size_t count = numbers / rank_;
-    const auto slices = static_cast<std::size_t>(context_.pool.width());
-    context_.pool.run(slices, [&](std::size_t slice) {
+    const auto slices = static_cast<std::size_t>(context_.workers.executor().width());
+    context_.workers.executor().run(slices, [&](std::size_t slice) {
       for (std::size_t row = count * slice / slices; row < count * (slice + 1) / slices; ++row) {
         visit(std::span(block_).subspan(row * rank_, rank_), (static_cast<std::size_t>(first) + row) * rank_);
       }
@@ -309,21 +309,21 @@ void CpCompletion::validate(SweepReport& report) {
   least_error_ = error;
   best_sweep_ = static_cast<std::size_t>(report.sweep);
   for (int mode = 0; mode < order(); ++mode) {
-    context_.backend.store_factor(mode, 0, best_[static_cast<std::size_t>(mode)]);
+    context_.workers.factors().store_factor(mode, 0, best_[static_cast<std::size_t>(mode)]);
   }
 }
 
 std::size_t CpCompletion::finish() {
   if (least_error_ < 0) return 0;
   for (int mode = 0; mode < order(); ++mode) {
-    context_.backend.load_factor(mode, 0, best_[static_cast<std::size_t>(mode)]);
+    context_.workers.factors().load_factor(mode, 0, best_[static_cast<std::size_t>(mode)]);
   }
   return best_sweep_;
 }
 
 MethodState CpCompletion::state() const {
   MethodState state;
-  state.numbers = {static_cast<double>(context_.passes.next()),
+  state.numbers = {static_cast<double>(context_.workers.next_pass()),
                    last_root_,
                    last_error_,
                    least_error_,
@@ -341,7 +341,7 @@ void CpCompletion::store_rows(std::size_t, int mode, std::uint64_t first_row, st
 void CpCompletion::restore(ResumedState& state) {
   // A checkpoint of a fit without held-out entries has the same numbers.
   state.require(6, state.has_matrices() ? std::vector<std::string>{"best"} : std::vector<std::string>{});
-  context_.passes.set_next(state.next_count(number_of_next_pass));
+  context_.workers.set_next_pass(state.next_count(number_of_next_pass));
   last_root_ = state.next_number("the root of the last objective", none_yet);
   if (!held_out_ || !state.has_matrices()) return;
   last_error_ = state.next_number("the last error over held-out entries", none_yet);

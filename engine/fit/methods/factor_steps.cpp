@@ -27,21 +27,21 @@ void for_each_factor(std::span<const std::uint64_t> shape, std::span<Number> num
 
 }  // namespace
 
-std::vector<double> product_of_grams(Backend& backend, int order, int rank, int left_out) {
+std::vector<double> product_of_grams(Factors& factors, int order, int rank, int left_out) {
   std::vector<double> product(static_cast<std::size_t>(rank) * static_cast<std::size_t>(rank), 1.0);
   for (int mode = 0; mode < order; ++mode) {
     if (mode == left_out) continue;
-    const std::span<const double> gram = backend.gram(mode);
+    const std::span<const double> gram = factors.gram(mode);
     for (std::size_t i = 0; i < product.size(); ++i) product[i] *= gram[i];
   }
   return product;
 }
 
-std::vector<double> column_sums(Backend& backend, int mode, std::uint64_t length, int rank, std::span<double> block) {
+std::vector<double> column_sums(Factors& factors, int mode, std::uint64_t length, int rank, std::span<double> block) {
   std::vector<double> sums(static_cast<std::size_t>(rank));
   for_each_row_block(length, rank, [&](std::uint64_t first, std::size_t count) {
     const std::span<double> rows = block.first(count);
-    backend.store_factor(mode, first, rows);
+    factors.store_factor(mode, first, rows);
     for (std::size_t start = 0; start < count; start += sums.size()) {
       for (std::size_t r = 0; r < sums.size(); ++r) sums[r] += rows[start + r];
     }
@@ -50,24 +50,24 @@ std::vector<double> column_sums(Backend& backend, int mode, std::uint64_t length
   return sums;
 }
 
-void scale_columns(Backend& backend, int mode, std::uint64_t length, std::span<const double> scales,
+void scale_columns(Factors& factors, int mode, std::uint64_t length, std::span<const double> scales,
                    std::span<double> block, std::span<const double> shifts) {
   for_each_row_block(length, static_cast<int>(scales.size()), [&](std::uint64_t first, std::size_t count) {
     const std::span<double> rows = block.first(count);
-    backend.store_factor(mode, first, rows);
+    factors.store_factor(mode, first, rows);
     for (std::size_t i = 0; i < count; ++i) rows[i] *= scales[i % scales.size()];
     for (std::size_t i = 0; !shifts.empty() && i < count; ++i) rows[i] += shifts[i % scales.size()];
-    backend.load_factor(mode, first, rows);
+    factors.load_factor(mode, first, rows);
     return true;
   });
 }
 
-void raise_to_zero(Backend& backend, int mode, std::uint64_t length, int rank, std::span<double> block) {
+void raise_to_zero(Factors& factors, int mode, std::uint64_t length, int rank, std::span<double> block) {
   for_each_row_block(length, rank, [&](std::uint64_t first, std::size_t count) {
     const std::span<double> rows = block.first(count);
-    backend.store_factor(mode, first, rows);
+    factors.store_factor(mode, first, rows);
     for (double& number : rows) number = std::max(number, 0.0);
-    backend.load_factor(mode, first, rows);
+    factors.load_factor(mode, first, rows);
     return true;
   });
 }
@@ -76,13 +76,13 @@ std::uint64_t factor_numbers(const TensorSummary& tensor, int rank) {
   return sum_of(tensor.shape) * static_cast<std::uint64_t>(rank);
 }
 
-void load_all_factors(Backend& backend, std::span<const std::uint64_t> shape, std::span<const double> numbers) {
+void load_all_factors(Factors& factors, std::span<const std::uint64_t> shape, std::span<const double> numbers) {
   for_each_factor(shape, numbers,
-                  [&](int mode, std::span<const double> factor) { backend.load_factor(mode, 0, factor); });
+                  [&](int mode, std::span<const double> factor) { factors.load_factor(mode, 0, factor); });
 }
 
-void store_all_factors(Backend& backend, std::span<const std::uint64_t> shape, std::span<double> numbers) {
-  for_each_factor(shape, numbers, [&](int mode, std::span<double> factor) { backend.store_factor(mode, 0, factor); });
+void store_all_factors(Factors& factors, std::span<const std::uint64_t> shape, std::span<double> numbers) {
+  for_each_factor(shape, numbers, [&](int mode, std::span<double> factor) { factors.store_factor(mode, 0, factor); });
 }
 
 }  // namespace blco

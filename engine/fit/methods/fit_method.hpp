@@ -12,21 +12,17 @@
 #include <vector>
 
 #include "engine/common/progress_meter.hpp"
-#include "engine/common/thread_pool.hpp"
 #include "engine/fit/methods/constant_model.hpp"
 #include "engine/model/resumed_state.hpp"
-#include "engine/stream/streamer.hpp"
-#include "kernels/backend.hpp"
+#include "engine/work/worker_group.hpp"
 
 namespace blco {
 
-// What a method works on. The backend holds the factors between steps, in the container's order of rows.
+// What a method works on. The workers hold the factors between steps.
 struct FitContext {
   const Tensor& tensor;
   const CpdOptions& options;
-  Backend& backend;
-  PassSequence& passes;
-  ThreadPool& pool;
+  WorkerGroup& workers;
   StopPoll stop;  // true once the fit must stop; a long step may then end early, with its factors in order
   ConstantModel constant = {};  // AprMethod and GcpMethod
 };
@@ -40,7 +36,7 @@ struct MethodNeeds {
   bool undoes_steps = false;         // by the backend's previous factors
   bool stops_after_pass = false;     // ends a step early by itself
   std::uint64_t host_bytes = 0;      // of the method itself
-  std::uint64_t slot_bytes = 0;      // of the largest chunk that it submits beside those of the tensor
+  std::uint64_t slot_bytes = 0;      // of the largest chunk of its passes over others than those of the tensor
   std::uint64_t state_matrices = 0;  // that a checkpoint keeps, each as large as all factors
 };
 
@@ -58,7 +54,7 @@ class FitMethod {
  public:
   virtual ~FitMethod() = default;
 
-  // Called once, after the initial factors are in the backend. `weights` are those of the model they came from; empty:
+  // Called once, after the initial factors are there. `weights` are those of the model they came from; empty:
   // the factors are random.
   virtual void start(std::span<const double> weights) = 0;
   // Runs step `report.sweep`, counted from 1 since the very first, also after a resume. Fills in what it finds out;
@@ -69,11 +65,11 @@ class FitMethod {
   virtual void undo_step() {}
   // True if the fit is done: after a step, by its `report`; before the first one of a resumed fit, by the model alone.
   virtual bool has_converged(const CpdModel& so_far, const SweepReport* report) const;
-  // Called once at the end: leaves the model's factors in the backend. Returns the sweep, from 1, whose model that is,
+  // Called once at the end: leaves the model's factors. Returns the sweep, from 1, whose model that is,
   // or 0: that of the last one.
   virtual std::size_t finish() { return 0; }
 
-  // R. With the backend's factors they make the model after each step.
+  // R. With the factors they make the model after each step.
   virtual const std::vector<double>& weights() const = 0;
 
   virtual MethodState state() const { return {}; }

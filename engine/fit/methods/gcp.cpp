@@ -75,8 +75,8 @@ std::vector<double> Gcp::start_by(const FitContext& context, const CpdMethod& me
   CpdOptions options = context.options;
   options.method = method;
   options.tolerance.reset();
-  const std::unique_ptr<FitMethod> other = make_method(
-      {context.tensor, options, context.backend, context.passes, context.pool, context.stop, context.constant});
+  const std::unique_ptr<FitMethod> other =
+      make_method({context.tensor, options, context.workers, context.stop, context.constant});
   other->start({});
   SweepReport report;
   while (report.sweep < sweeps && !context.stop()) {

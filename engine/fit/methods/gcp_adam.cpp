@@ -70,8 +70,8 @@ GcpAdam::GcpAdam(const FitContext& context)
       method_(std::get<GcpMethod>(context.options.method)),
       nonnegative_(needs_nonnegative_model(method_.loss)),
       weights_(static_cast<std::size_t>(context.options.rank), 1.0),
-      sample_(context.tensor.chunks(), context.backend, samples_of_step(context.tensor.summary(), context.options)),
-      fixed_sample_(context.tensor.chunks(), context.backend,
+      sample_(context.tensor.chunks(), context.workers, samples_of_step(context.tensor.summary(), context.options)),
+      fixed_sample_(context.tensor.chunks(), context.workers,
                     samples_of_objective(context.tensor.summary(), context.options)),
       cells_(count_cells(context.tensor.summary())),
       first_moments_(factor_numbers(context.tensor.summary(), context.options.rank)),
@@ -119,23 +119,23 @@ void GcpAdam::start(std::span<const double> weights) {
 
 // Where all factors are 1, each entry adds R to its rows of the outputs.
 void GcpAdam::count_indices() {
-  store_all_factors(context_.backend, shape(), factors_before_);
+  store_all_factors(context_.workers.factors(), shape(), factors_before_);
   std::ranges::fill(first_before_, 1.0);
-  load_all_factors(context_.backend, shape(), first_before_);
-  context_.passes.run(
+  load_all_factors(context_.workers.factors(), shape(), first_before_);
+  context_.workers.pass(
       PassRequest(EntryFunction{.rule = EntryRule::model}, all_modes(static_cast<int>(shape().size()))));
   for (std::size_t n = 0; n < shape().size(); ++n) {
     std::vector<double>& sums = counts_.emplace_back();
     sums.reserve(static_cast<std::size_t>(shape()[n]));
     for_each_row_block(shape()[n], context_.options.rank, [&](std::uint64_t first, std::size_t count) {
-      context_.backend.read_output(static_cast<int>(n), first, std::span(rows_).first(count));
+      context_.workers.factors().read_output(static_cast<int>(n), first, std::span(rows_).first(count));
       for (std::size_t at = 0; at < count; at += weights_.size()) {
         sums.push_back((sums.empty() ? 0 : sums.back()) + rows_[at]);
       }
       return true;
     });
   }
-  load_all_factors(context_.backend, shape(), factors_before_);
+  load_all_factors(context_.workers.factors(), shape(), factors_before_);
 }
 
 void GcpAdam::run_step(SweepReport& report) {
@@ -168,7 +168,7 @@ void GcpAdam::run_step(SweepReport& report) {
 void GcpAdam::find_scales() {
   const auto rank = static_cast<std::size_t>(context_.options.rank);
   for (std::size_t n = 0; n < shape().size(); ++n) {
-    const std::span<const double> gram = context_.backend.gram(static_cast<int>(n));
+    const std::span<const double> gram = context_.workers.factors().gram(static_cast<int>(n));
     double squares = 0;
     for (std::size_t r = 0; r < rank; ++r) squares += gram[r * rank + r];
     const double least = least_scale * least_scale * squares / static_cast<double>(rank);
@@ -186,13 +186,13 @@ void GcpAdam::find_scales() {
 }
 
 double GcpAdam::estimate() {
-  context_.passes.run(PassRequest(EntryFunction{.rule = EntryRule::beyond_zero, .loss = method_.loss}, 0));
+  context_.workers.pass(PassRequest(EntryFunction{.rule = EntryRule::beyond_zero, .loss = method_.loss}, 0));
   fixed_sample_.add_to_pass(method_.loss, cells_ / static_cast<double>(fixed_sample_.count()), 0);
-  return context_.backend.sum_of_terms();
+  return context_.workers.factors().sum_of_terms();
 }
 
 bool GcpAdam::take_steps() {
-  const std::uint64_t chunk_count = context_.passes.chunk_count();
+  const std::uint64_t chunk_count = context_.workers.chunk_count();
   const std::uint64_t at_once = chunks_of_step(chunk_count);
   std::vector<std::uint64_t> order(chunk_count);
   for (std::uint64_t steps = 0; steps < min_steps;) {
@@ -212,7 +212,7 @@ void GcpAdam::take_step(std::span<const std::uint64_t> chunks) {
   for (const std::uint64_t chunk : chunks) nonzeros += context_.tensor.chunks().info().nnz_of_chunk(chunk);
   const ModeSet outputs = all_modes(static_cast<int>(shape().size()));
   const double scale = static_cast<double>(context_.tensor.summary().nnz) / static_cast<double>(nonzeros);
-  context_.passes.run(
+  context_.workers.pass(
       PassRequest(EntryFunction{.rule = EntryRule::beyond_zero, .loss = method_.loss, .scale = scale}, outputs),
       chunks);
   sample_.draw(RandomStream(context_.options.seed, sample_stream + static_cast<std::uint64_t>(draws_)), counts_);
@@ -240,17 +240,17 @@ void GcpAdam::update_mode(int mode) {
   for_each_row_block(shape()[static_cast<std::size_t>(mode)], rank, [&](std::uint64_t first, std::size_t count) {
     const std::span<double> gradient = std::span(gradient_).first(count);
     const std::span<double> rows = std::span(rows_).first(count);
-    context_.backend.read_output(mode, first, gradient);
-    context_.backend.store_factor(mode, first, rows);
+    context_.workers.factors().read_output(mode, first, gradient);
+    context_.workers.factors().store_factor(mode, first, rows);
     const std::size_t offset = offset_of(mode, first);
-    context_.pool.run((count + step - 1) / step, [&](std::size_t task) {
+    context_.workers.executor().run((count + step - 1) / step, [&](std::size_t task) {
       const std::size_t begin = task * step;
       const std::size_t numbers = std::min(step, count - begin);
       update_rows(gradient.subspan(begin, numbers), rows.subspan(begin, numbers), rates, offset + begin);
       if (!is_bounded) return;
       for (double& number : rows.subspan(begin, numbers)) number = std::max(number, 0.0);
     });
-    context_.backend.load_factor(mode, first, rows);
+    context_.workers.factors().load_factor(mode, first, rows);
     return true;
   });
 }
@@ -278,19 +278,19 @@ void GcpAdam::keep_copies() {
   first_before_ = first_moments_;
   second_before_ = second_moments_;
   steps_before_ = steps_;
-  store_all_factors(context_.backend, shape(), factors_before_);
+  store_all_factors(context_.workers.factors(), shape(), factors_before_);
 }
 
 void GcpAdam::return_to_copies() {
   first_moments_.swap(first_before_);
   second_moments_.swap(second_before_);
   steps_ = steps_before_;
-  load_all_factors(context_.backend, shape(), factors_before_);
+  load_all_factors(context_.workers.factors(), shape(), factors_before_);
 }
 
 MethodState GcpAdam::state() const {
   if (!objective_) return {};
-  return {.numbers = {static_cast<double>(context_.passes.next()), steps_, draws_, rate_, failures_, *objective_},
+  return {.numbers = {static_cast<double>(context_.workers.next_pass()), steps_, draws_, rate_, failures_, *objective_},
           .matrices = moment_names()};
 }
 
@@ -301,7 +301,7 @@ void GcpAdam::store_rows(std::size_t matrix, int mode, std::uint64_t first_row, 
 
 void GcpAdam::restore(ResumedState& state) {
   state.require(6, moment_names());
-  context_.passes.set_next(state.next_count(number_of_next_pass));
+  context_.workers.set_next_pass(state.next_count(number_of_next_pass));
   steps_ = static_cast<double>(state.next_count("the number of steps"));
   draws_ = static_cast<double>(state.next_count("the number of samples drawn"));
   rate_ = state.next_number("the learning rate", 0);

@@ -48,9 +48,9 @@ GcpLbfgs::GcpLbfgs(const FitContext& context)
     : context_(context),
       model_scale_(scale_of_model(loss_of(context.options), context.constant.value)),
       weights_(static_cast<std::size_t>(context.options.rank), 1 / model_scale_),
-      objective_(
-          context.backend, context.pool, context.tensor.summary().shape, context.options.rank, loss_of(context.options),
-          sums_over_zeros(loss_of(context.options)) ? AbsentCells::zeros : AbsentCells::unknown, 1 / model_scale_),
+      objective_(context.workers, context.tensor.summary().shape, context.options.rank, loss_of(context.options),
+                 sums_over_zeros(loss_of(context.options)) ? AbsentCells::zeros : AbsentCells::unknown,
+                 1 / model_scale_),
       minimizer_(factor_numbers(context.tensor.summary(), context.options.rank),
                  needs_nonnegative_model(loss_of(context.options))),
       scales_(minimizer_.x().size(), 1.0) {
@@ -62,7 +62,7 @@ GcpLbfgs::GcpLbfgs(const FitContext& context)
     at += numbers;
   }
   if (!visits_zeros(tensor, context.options)) return;
-  zeros_.emplace(context.tensor.chunks(), context.backend, static_cast<std::uint64_t>(count_cells(tensor)));
+  zeros_.emplace(context.tensor.chunks(), context.workers, static_cast<std::uint64_t>(count_cells(tensor)));
   zeros_->take_all();
 }
 
@@ -137,7 +137,7 @@ void GcpLbfgs::find_scales() {
 
 void GcpLbfgs::run_step(SweepReport& report) {
   const std::span<double> x = minimizer_.x();
-  store_all_factors(context_.backend, shape(), x);
+  store_all_factors(context_.workers.factors(), shape(), x);
   // A given model's first sweep goes straight to the minimum next to it: the scales can lead elsewhere.
   if (needs_apr() && (context_.options.initial == nullptr || report.sweep > 1)) find_scales();
   std::ranges::transform(x, scales_, x.begin(), std::divides());
@@ -147,7 +147,7 @@ void GcpLbfgs::run_step(SweepReport& report) {
       evaluations, context_.stop);
   if (!result.is_best_last) {
     std::ranges::transform(minimizer_.x(), scales_, minimizer_.x().begin(), std::multiplies());
-    load_all_factors(context_.backend, shape(), minimizer_.x());
+    load_all_factors(context_.workers.factors(), shape(), minimizer_.x());
   }
   report.objective = result.value;
   report.explained = context_.constant.explained(result.value);
@@ -159,10 +159,10 @@ void GcpLbfgs::run_step(SweepReport& report) {
 
 double GcpLbfgs::evaluate(std::span<const double> scaled, std::span<double> gradient) {
   std::ranges::transform(scaled, scales_, gradient.begin(), std::multiplies());
-  load_all_factors(context_.backend, shape(), gradient);
+  load_all_factors(context_.workers.factors(), shape(), gradient);
   PassRequest pass = objective_.pass();
   if (zeros_) pass.function->rule = EntryRule::beyond_zero;
-  context_.passes.run(pass);
+  context_.workers.pass(pass);
   if (zeros_) zeros_->add_to_pass(loss_of(context_.options), 1, pass.outputs);
   // -x log(m + e), where the factors' model is m times its scale.
   const double sum_of_entries = is_poisson() ? context_.constant.value * count_cells(context_.tensor.summary()) : 0;
@@ -183,12 +183,12 @@ double GcpLbfgs::evaluate(std::span<const double> scaled, std::span<double> grad
 }
 
 MethodState GcpLbfgs::state() const {
-  return {.numbers = {static_cast<double>(context_.passes.next())}, .matrices = {}};
+  return {.numbers = {static_cast<double>(context_.workers.next_pass())}, .matrices = {}};
 }
 
 void GcpLbfgs::restore(ResumedState& state) {
   state.require(1, {});
-  context_.passes.set_next(state.next_count(number_of_next_pass));
+  context_.workers.set_next_pass(state.next_count(number_of_next_pass));
 }
 
 }  // namespace blco

@@ -12,10 +12,9 @@ namespace blco {
 
 bool sums_over_zeros(const Loss& loss) { return loss_at_zero(loss) != ZeroLoss::other; }
 
-GcpObjective::GcpObjective(Backend& backend, Executor& executor, std::span<const std::uint64_t> shape, int rank,
-                           const Loss& loss, AbsentCells absent, double zeros_scale)
-    : backend_(&backend),
-      executor_(&executor),
+GcpObjective::GcpObjective(WorkerGroup& workers, std::span<const std::uint64_t> shape, int rank, const Loss& loss,
+                           AbsentCells absent, double zeros_scale)
+    : workers_(&workers),
       shape_(shape),
       rank_(rank),
       loss_(loss),
@@ -30,15 +29,15 @@ PassRequest GcpObjective::pass() const {
 
 double GcpObjective::value() {
   others_mode_ = -1;
-  if (absent_ == AbsentCells::unknown) return backend_->sum_of_terms();
+  if (absent_ == AbsentCells::unknown) return workers_->factors().sum_of_terms();
   if (at_zero_ == ZeroLoss::model) sum_columns();
   // With no mode left out, the product's entries add up to the zeros' term.
   multiply_others(-1);
-  return std::accumulate(others_.begin(), others_.end(), 0.0) + backend_->sum_of_terms();
+  return std::accumulate(others_.begin(), others_.end(), 0.0) + workers_->factors().sum_of_terms();
 }
 
 void GcpObjective::read_gradient(int mode, std::uint64_t first_row, std::span<double> rows) {
-  backend_->read_output(mode, first_row, rows);
+  workers_->factors().read_output(mode, first_row, rows);
   if (absent_ == AbsentCells::unknown) return;
   if (others_mode_ != mode) multiply_others(mode);
   others_mode_ = mode;
@@ -50,14 +49,15 @@ void GcpObjective::sum_columns() {
   block_.resize(numbers_of_block(rank_));
   column_sums_.clear();
   for (int mode = 0; mode < order(); ++mode) {
-    column_sums_.push_back(column_sums(*backend_, mode, shape_[static_cast<std::size_t>(mode)], rank_, block_));
+    column_sums_.push_back(
+        column_sums(workers_->factors(), mode, shape_[static_cast<std::size_t>(mode)], rank_, block_));
   }
 }
 
 void GcpObjective::multiply_others(int left_out) {
   if (at_zero_ == ZeroLoss::square) {
     free_memory(others_);  // R x R, of which there is room for one
-    others_ = product_of_grams(*backend_, order(), rank_, left_out);
+    others_ = product_of_grams(workers_->factors(), order(), rank_, left_out);
     return;
   }
   others_.assign(static_cast<std::size_t>(rank_), zeros_scale_);
@@ -83,9 +83,9 @@ void GcpObjective::add_gradient_of_squares(int mode, std::uint64_t first_row, st
   for_each_row_block(rows.size() / rank, rank_, [&](std::uint64_t first, std::size_t count) {
     const std::span<double> factor = std::span(block_).first(count);
     const std::span<double> sums = rows.subspan(static_cast<std::size_t>(first) * rank, count);
-    backend_->store_factor(mode, first_row + first, factor);
+    workers_->factors().store_factor(mode, first_row + first, factor);
     const std::size_t step = rows_of_task * rank;
-    executor_->run((count + step - 1) / step, [&](std::size_t task) {
+    workers_->executor().run((count + step - 1) / step, [&](std::size_t task) {
       const std::size_t numbers = std::min(step, count - task * step);
       add(factor.subspan(task * step, numbers), sums.subspan(task * step, numbers));
     });

@@ -6,8 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "blco/executor.hpp"
-#include "kernels/backend.hpp"
+#include "engine/work/worker_group.hpp"
 #include "kernels/losses.hpp"
 
 namespace blco {
@@ -16,12 +15,11 @@ class GcpObjective {
  public:
   // Arguments must outlive this. Requires: sums_over_zeros(loss) if absent cells are zeros. `zeros_scale` multiplies
   // the sum of m over all cells where ZeroLoss::model has it.
-  GcpObjective(Backend& backend, Executor& executor, std::span<const std::uint64_t> shape, int rank, const Loss& loss,
+  GcpObjective(WorkerGroup& workers, std::span<const std::uint64_t> shape, int rank, const Loss& loss,
                AbsentCells absent, double zeros_scale = 1);
 
   // The pass to run before value() and read_gradient().
   PassRequest pass() const;
-  // Of the backend's factors.
   double value();
   // Rows from `first_row` on, row-major with R columns. Requires: value() was called since the pass.
   void read_gradient(int mode, std::uint64_t first_row, std::span<double> rows);
@@ -33,8 +31,7 @@ class GcpObjective {
   void multiply_others(int left_out);
   void add_gradient_of_squares(int mode, std::uint64_t first_row, std::span<double> rows);
 
-  Backend* backend_;
-  Executor* executor_;
+  WorkerGroup* workers_;
   std::span<const std::uint64_t> shape_;
   int rank_;
   Loss loss_;

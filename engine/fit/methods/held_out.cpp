@@ -1,4 +1,3 @@
-// The chunks are read anew for each error, by two slots of their own.
 #include "engine/fit/methods/held_out.hpp"
 
 #include <cmath>
@@ -16,17 +15,6 @@
 namespace blco {
 namespace {
 
-Plan streaming_plan(const Tensor& entries) {
-  const TensorSizes sizes = measure_tensor(entries.chunks());
-  Plan plan;
-  plan.tiers.assign(sizes.chunks.size(), Tier::streamed);
-  plan.slots = 2;
-  plan.readers = 1;
-  plan.slot_bytes = sizes.largest_buffer();
-  plan.scratch_bytes = sizes.largest_scratch();
-  return plan;
-}
-
 void check_labels(const Tensor& tensor, const Tensor& entries) {
   if (tensor.summary().label_bytes.empty() || entries.summary().label_bytes.empty()) return;
   const std::vector<Labels> fitted = tensor.labels();
@@ -43,9 +31,6 @@ void check_labels(const Tensor& tensor, const Tensor& entries) {
 }
 
 }  // namespace
-
-HeldOut::HeldOut(const Tensor& entries, Backend& backend)
-    : nnz_(entries.summary().nnz), backend_(&backend), streamer_(entries.chunks(), streaming_plan(entries), backend) {}
 
 void HeldOut::check_shape(const TensorSummary& tensor, const TensorSummary& entries) {
   if (tensor.shape == entries.shape) return;
@@ -70,16 +55,18 @@ void HeldOut::check_indices(const Tensor& tensor, const Tensor& entries) {
 }
 
 std::uint64_t HeldOut::host_bytes(const Tensor& entries) {
-  const Plan plan = streaming_plan(entries);
+  const StreamPlan plan = WorkerGroup::plan_pass_over(entries.chunks());
   return static_cast<std::uint64_t>(plan.slots) * plan.slot_bytes + plan.scratch_bytes +
          measure_tensor(entries.chunks()).table_bytes + entries.chunks().held_bytes();
 }
 
-std::uint64_t HeldOut::slot_bytes(const Tensor& entries) { return streaming_plan(entries).slot_bytes; }
+std::uint64_t HeldOut::slot_bytes(const Tensor& entries) {
+  return WorkerGroup::plan_pass_over(entries.chunks()).slot_bytes;
+}
 
 double HeldOut::error() {
-  streamer_.pass(PassRequest({.rule = EntryRule::given}, 0), Direction::forward);
-  return std::sqrt(backend_->sum_of_terms() / static_cast<double>(nnz_));
+  workers_->pass_over(entries_->chunks(), PassRequest({.rule = EntryRule::given}, 0));
+  return std::sqrt(workers_->factors().sum_of_terms() / static_cast<double>(entries_->summary().nnz));
 }
 
 }  // namespace blco

@@ -4,15 +4,14 @@
 #include <blco/tensor.hpp>
 #include <cstdint>
 
-#include "engine/stream/streamer.hpp"
-#include "kernels/backend.hpp"
+#include "engine/work/worker_group.hpp"
 
 namespace blco {
 
 class HeldOut {
  public:
-  // The error of the backend's factors. Each argument must outlive this.
-  HeldOut(const Tensor& entries, Backend& backend);
+  // The error of the workers' factors. Each argument must outlive this.
+  HeldOut(const Tensor& entries, WorkerGroup& workers) : entries_(&entries), workers_(&workers) {}
 
   // Throw Error{invalid_argument} if the entries' indices are not those of `tensor`: another shape; labels, where both
   // have them, or stored indices of another order. The second reads these, in turn for each mode.
@@ -27,9 +26,8 @@ class HeldOut {
   double error();
 
  private:
-  std::uint64_t nnz_;
-  Backend* backend_;
-  Streamer streamer_;
+  const Tensor* entries_;
+  WorkerGroup* workers_;
 };
 
 }  // namespace blco

@@ -31,7 +31,7 @@ class InitialScale {
 
  private:
   void scale(std::size_t mode, std::span<const double> shifts = {}) {
-    scale_columns(context_.backend, static_cast<int>(mode), shape_[mode], scales_, block_, shifts);
+    scale_columns(context_.workers.factors(), static_cast<int>(mode), shape_[mode], scales_, block_, shifts);
   }
 
   const FitContext& context_;
@@ -86,7 +86,7 @@ void InitialScale::take_up(std::span<const double> weights) {
 void InitialScale::raise_to_zero() {
   for (std::size_t n = 0; n < shape_.size(); ++n) {
     if (row_set(context_.options.method, n) != RowSet::nonnegative) continue;
-    blco::raise_to_zero(context_.backend, static_cast<int>(n), shape_[n], context_.options.rank, block_);
+    blco::raise_to_zero(context_.workers.factors(), static_cast<int>(n), shape_[n], context_.options.rank, block_);
   }
 }
 
@@ -94,7 +94,7 @@ double InitialScale::sum_of_cells() {
   std::vector<double> products(scales_.size(), 1.0);
   for (std::size_t n = 0; n < shape_.size(); ++n) {
     const std::vector<double> sums =
-        column_sums(context_.backend, static_cast<int>(n), shape_[n], context_.options.rank, block_);
+        column_sums(context_.workers.factors(), static_cast<int>(n), shape_[n], context_.options.rank, block_);
     for (std::size_t r = 0; r < sums.size(); ++r) products[r] *= sums[r];
   }
   return std::accumulate(products.begin(), products.end(), 0.0);
@@ -102,7 +102,7 @@ double InitialScale::sum_of_cells() {
 
 double InitialScale::norm() const {
   const std::vector<double> products =
-      product_of_grams(context_.backend, static_cast<int>(shape_.size()), context_.options.rank);
+      product_of_grams(context_.workers.factors(), static_cast<int>(shape_.size()), context_.options.rank);
   return std::sqrt(std::accumulate(products.begin(), products.end(), 0.0));
 }
 

@@ -36,9 +36,9 @@ std::uint64_t buffer_bytes(const TensorLayout& layout, std::uint64_t count, std:
 
 }  // namespace
 
-SampledZeros::SampledZeros(const ChunkSource& tensor, Backend& backend, std::uint64_t count)
-    : layout_(tensor.info().shape), backend_(&backend), count_(count), piece_nnz_(nnz_of_piece(tensor, layout_)) {
-  buffer_ = backend.allocate_host(buffer_bytes(layout_, count, piece_nnz_));
+SampledZeros::SampledZeros(const ChunkSource& tensor, WorkerGroup& workers, std::uint64_t count)
+    : layout_(tensor.info().shape), workers_(&workers), count_(count), piece_nnz_(nnz_of_piece(tensor, layout_)) {
+  buffer_ = workers.allocate_host(buffer_bytes(layout_, count, piece_nnz_));
 }
 
 std::uint64_t SampledZeros::least_slot_bytes(const TensorLayout& layout) { return slots_of(layout, frame_entries); }
@@ -117,13 +117,10 @@ std::span<const std::byte> SampledZeros::store(std::span<const std::byte> payloa
   return place;
 }
 
-// All by one slot: a device works these off in order, and their memory stays as it is.
 void SampledZeros::add_to_pass(const Loss& loss, double scale, ModeSet outputs) {
   PassRequest request(EntryFunction{.rule = EntryRule::zero, .loss = loss, .scale = scale}, outputs);
   request.continues = true;
-  backend_->begin_pass(request);
-  for (const ChunkView& piece : pieces_) backend_->submit(0, piece);
-  backend_->finish_pass();
+  workers_->pass_over(pieces_, request);
 }
 
 }  // namespace blco

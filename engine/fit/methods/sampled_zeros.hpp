@@ -1,4 +1,4 @@
-// Coordinates drawn from a whole tensor, packed as chunks that a backend takes like any other.
+// Coordinates drawn from a whole tensor, packed as chunks for passes.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include "blco/chunk.hpp"
 #include "blco/layout.hpp"
 #include "engine/common/counter_random.hpp"
+#include "engine/work/worker_group.hpp"
 #include "io/container/chunk_source.hpp"
-#include "kernels/backend.hpp"
 
 namespace blco {
 
@@ -23,7 +23,7 @@ using IndexCounts = std::vector<std::vector<double>>;
 class SampledZeros {
  public:
   // Room for `count` draws. No chunk is larger than those of `tensor`. Arguments must outlive this.
-  SampledZeros(const ChunkSource& tensor, Backend& backend, std::uint64_t count);
+  SampledZeros(const ChunkSource& tensor, WorkerGroup& workers, std::uint64_t count);
 
   // What the buffer of a slot needs, whatever the tensor's chunks; and the memory of an object, at most.
   static std::uint64_t least_slot_bytes(const TensorLayout& layout);
@@ -48,7 +48,7 @@ class SampledZeros {
   std::span<const std::byte> store(std::span<const std::byte> payload);
 
   TensorLayout layout_;
-  Backend* backend_;
+  WorkerGroup* workers_;
   std::uint64_t count_;
   std::uint64_t piece_nnz_;
   std::unique_ptr<HostBuffer> buffer_;

@@ -48,7 +48,7 @@ bool has_negative_rows(const FitContext& context, int mode) {
   return !for_each_row_block(context.tensor.summary().shape[static_cast<std::size_t>(mode)], rank,
                              [&](std::uint64_t first, std::size_t count) {
                                const std::span<double> rows = std::span(block).first(count);
-                               context.backend.store_factor(mode, first, rows);
+                               context.workers.factors().store_factor(mode, first, rows);
                                return !has_negative(rows);
                              });
 }

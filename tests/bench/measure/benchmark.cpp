@@ -13,9 +13,10 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
-#include "engine/fit/cpd_job.hpp"
+#include "engine/fit/check_options.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/stream/streamer.hpp"
+#include "engine/work/job.hpp"
 #include "kernels/host/sorted_tiles.hpp"
 #include "tests/bench/machine/device_peaks.hpp"
 #include "tests/bench/machine/machine_peaks.hpp"
@@ -125,13 +126,12 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
       throw Error(ErrorKind::invalid_argument, "a share of the chunks must be from 0 to 1");
     }
   }
-  JobRequest request;
-  request.variant = benchmark.variant;
-  request.blocks_per_multiprocessor = benchmark.blocks_per_multiprocessor;
-  request.all_outputs = request.loss_passes = benchmark.loss.has_value();
-  request.shares = {benchmark.device_share, benchmark.host_share};
-  add_reordering_bytes(tensor.chunks().info(), options.rank, request);
-  CpdJob job(tensor, budget, options, request);
+  JobNeeds needs = needs_of(tensor, options);
+  needs.variant = benchmark.variant;
+  needs.blocks_per_multiprocessor = benchmark.blocks_per_multiprocessor;
+  needs.backend.all_outputs = needs.backend.loss_passes = benchmark.loss.has_value();
+  needs.shares = {benchmark.device_share, benchmark.host_share};
+  Job job(tensor, budget, options, needs);
   BenchmarkReport report;
   if (job.device() != nullptr) {
     measure_device(*job.device(), options.precision, report);

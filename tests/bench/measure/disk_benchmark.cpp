@@ -71,8 +71,8 @@ DiskMeasurement measure(const std::function<void()>& work, const Cache& cache, i
   return all[all.size() / 2];
 }
 
-Plan plan_of(const TensorSizes& sizes, const DiskMeasurement& labels) {
-  Plan plan;
+StreamPlan plan_of(const TensorSizes& sizes, const DiskMeasurement& labels) {
+  StreamPlan plan;
   plan.tiers.assign(sizes.chunks.size(), Tier::streamed);
   plan.readers = labels.readers;
   plan.slots = labels.readers + 2;

@@ -14,8 +14,9 @@
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
-#include "engine/fit/cpd_job.hpp"
+#include "engine/fit/check_options.hpp"
 #include "engine/fit/initial_factors.hpp"
+#include "engine/work/job.hpp"
 #include "tests/bench/measure/format_run.hpp"
 #include "tests/bench/measure/mttkrp_oracle.hpp"
 #include "tests/bench/measure/stopwatch.hpp"
@@ -140,7 +141,8 @@ class Comparison {
 
   void take(std::uint64_t bytes) { room_ -= std::min(room_, bytes); }
 
-  // Coordinates; factors in f64, and those of all rivals; their output, the oracle's two and the one compared with it.
+  // Coordinates; factors in f64, and those of all rivals; their output, the oracle's two and the one compared with
+  // it.
   std::uint64_t shared_bytes() const {
     std::uint64_t rows = 4 * std::ranges::max(report_.shape);
     for (const std::uint64_t length : report_.shape) rows += 2 * length;

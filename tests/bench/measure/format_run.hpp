@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/stream/planner.hpp"
+#include "engine/work/plan.hpp"
 #include "tests/bench/measure/format_benchmark.hpp"
 #include "tests/bench/measure/natural_tensor.hpp"
 

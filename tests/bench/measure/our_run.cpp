@@ -3,8 +3,8 @@
 #include <blco/memory_tensor.hpp>
 #include <utility>
 
-#include "engine/fit/cpd_job.hpp"
 #include "engine/fit/initial_factors.hpp"
+#include "engine/work/job.hpp"
 #include "kernels/host/sorted_tiles.hpp"
 #include "tests/bench/measure/format_run.hpp"
 #include "tests/bench/measure/stopwatch.hpp"
@@ -12,19 +12,18 @@
 namespace blco {
 namespace {
 
-JobRequest request_of(const FormatSetup& setup, Tier best_tier) {
-  JobRequest request;
-  request.best_tier = best_tier;
-  request.variant = setup.variant;
-  add_reordering_bytes(setup.tensor->chunks().info(), setup.options.rank, request);
-  return request;
+JobNeeds needs_of(const FormatSetup& setup, Tier best_tier) {
+  JobNeeds needs = needs_of(*setup.tensor, setup.options);
+  needs.best_tier = best_tier;
+  needs.variant = setup.variant;
+  return needs;
 }
 
 class OurRun final : public FormatRun {
  public:
   OurRun(const FormatSetup& setup, Tier best_tier)
       : tensor_(*setup.tensor),
-        job_(tensor_, setup.budget, setup.options, request_of(setup, best_tier)),
+        job_(tensor_, setup.budget, setup.options, needs_of(setup, best_tier)),
         rows_(tensor_.chunks(), job_.backend(), setup.options.rank, job_.device() != nullptr) {
     load_initial_factors(tensor_.summary(), setup.options, nullptr, rows_);
     streamer_ = job_.make_streamer();
@@ -118,7 +117,7 @@ class OurRun final : public FormatRun {
   }
 
   const Tensor& tensor_;
-  CpdJob job_;
+  Job job_;
   OriginalRows rows_;
   std::unique_ptr<Streamer> streamer_;
   Direction direction_ = Direction::forward;

@@ -233,10 +233,10 @@ TEST_F(Checkpoint, CancelledWithinASweepLeavesTheLastFinishedOne) {
     stopped.checkpoint_sweeps = 100;
     ProgressMeter every_chunk(stopped.on_progress, 0, std::chrono::milliseconds(0));
     const FitStart start(tensor_.summary(), stopped);
-    CpdJob job(tensor_, {}, stopped, fit_request(tensor_, stopped));
+    Job job(tensor_, {}, stopped, fit_needs(tensor_, stopped));
     ASSERT_TRUE(job.plan().keep_previous);
 
-    const CpdModel model = CpFit(tensor_, start, job, job.make_streamer(&every_chunk), every_chunk).run();
+    const CpdModel model = CpFit(tensor_, start, job, job.make_workers(&every_chunk), every_chunk).run();
 
     EXPECT_EQ(model.stop_reason, StopReason::cancelled);
     expect_same_numbers(model, whole(4));
@@ -258,11 +258,11 @@ TEST_F(Checkpoint, CancelledWithinTheDenseStepsLeavesTheLastFinishedSweep) {
     };
     ProgressMeter every_step(stopped.on_progress, 0, std::chrono::milliseconds(0));
     const FitStart start(tensor_.summary(), stopped);
-    JobRequest request = fit_request(tensor_, stopped);
-    request.stop = [&] { return every_step.poll(); };
-    CpdJob job(tensor_, {}, stopped, request);
+    JobNeeds needs = fit_needs(tensor_, stopped);
+    needs.backend.stop = [&] { return every_step.poll(); };
+    Job job(tensor_, {}, stopped, needs);
 
-    const CpdModel model = CpFit(tensor_, start, job, job.make_streamer(&every_step), every_step).run();
+    const CpdModel model = CpFit(tensor_, start, job, job.make_workers(&every_step), every_step).run();
 
     EXPECT_EQ(model.stop_reason, StopReason::cancelled);
     EXPECT_EQ(repeats, wanted);

@@ -12,8 +12,8 @@
 #include <numeric>
 #include <set>
 
-#include "engine/fit/original_rows.hpp"
 #include "engine/ingest/reordering.hpp"
+#include "engine/work/original_rows.hpp"
 #include "kernels/host/host_backend.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
 #include "tests/engine/stream/named_budget.hpp"

@@ -32,8 +32,8 @@ class StreamerTest : public testing::TestWithParam<Reading> {
     reader_.emplace(file_);
   }
 
-  Plan plan_of(std::vector<Tier> tiers, int slots, int readers) const {
-    Plan plan;
+  StreamPlan plan_of(std::vector<Tier> tiers, int slots, int readers) const {
+    StreamPlan plan;
     plan.tiers = std::move(tiers);
     plan.slots = slots;
     plan.readers = readers;
@@ -78,7 +78,7 @@ class StreamerTest : public testing::TestWithParam<Reading> {
 
 TEST_P(StreamerTest, SubmitsEveryChunkOnceInTheOrderOfThePass) {
   for (const auto& [slots, readers] : {std::pair{2, 1}, {2, 2}, {4, 2}, {3, 3}, {1, 1}, {12, 10}}) {
-    const Plan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), slots, readers);
+    const StreamPlan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), slots, readers);
     RecordingBackend backend;
     backend.executor = jobs();
     backend.executor = jobs();
@@ -101,7 +101,7 @@ TEST_P(StreamerTest, SubmitsEveryChunkOnceInTheOrderOfThePass) {
 TEST_P(StreamerTest, ReadsResidentChunksOnlyInTheFirstPass) {
   std::vector<Tier> tiers(reader_->info().chunk_count(), Tier::streamed);
   for (std::size_t c = 0; c < tiers.size(); c += 3) tiers[c] = c % 2 == 0 ? Tier::packed : Tier::decoded;
-  const Plan plan = plan_of(tiers, 3, 2);
+  const StreamPlan plan = plan_of(tiers, 3, 2);
   RecordingBackend backend;
   backend.executor = jobs();
   Streamer streamer(*reader_, plan, backend, jobs());
@@ -123,7 +123,7 @@ TEST_P(StreamerTest, SendsDeviceChunksOnceAndPackedOnesInEveryPass) {
   constexpr std::array forms{Tier::device, Tier::packed, Tier::streamed};
   std::vector<Tier> tiers;
   for (std::size_t c = 0; c < chunks; ++c) tiers.push_back(forms[c % forms.size()]);
-  const Plan plan = plan_of(tiers, 3, 2);
+  const StreamPlan plan = plan_of(tiers, 3, 2);
   RecordingBackend backend;
   backend.executor = jobs();
   Streamer streamer(*reader_, plan, backend, jobs());
@@ -147,7 +147,7 @@ TEST_P(StreamerTest, SendsDeviceChunksOnceAndPackedOnesInEveryPass) {
 TEST_P(StreamerTest, StreamsThePackedChunksThatFindNoMemory) {
   std::vector<Tier> tiers(chunks, Tier::packed);
   for (std::size_t c = 0; c < chunks; c += 5) tiers[c] = Tier::streamed;  // 5 of 25
-  Plan given = plan_of(tiers, 3, 2);
+  StreamPlan given = plan_of(tiers, 3, 2);
   std::uint64_t packed_bytes = 0;
   for (std::uint64_t c = 0; c < chunks; ++c) {
     if (c % 5 != 0) packed_bytes += reader_->buffer_bytes(c);
@@ -159,7 +159,7 @@ TEST_P(StreamerTest, StreamsThePackedChunksThatFindNoMemory) {
   backend.executor = jobs();
   backend.host_bytes_left = 3 * given.slot_bytes + packed_bytes / 2;
   Streamer streamer(*reader_, given, backend, jobs());
-  const Plan& plan = streamer.plan();
+  const StreamPlan& plan = streamer.plan();
 
   streamer.pass(0, Direction::forward);
   const std::uint64_t first = streamer.bytes_read();
@@ -180,7 +180,7 @@ TEST_P(StreamerTest, StreamsThePackedChunksThatFindNoMemory) {
 TEST_P(StreamerTest, FreesNothingThatIsStillCopiedFromAfterAFailure) {
   std::vector<Tier> tiers(reader_->info().chunk_count(), Tier::packed);
   for (std::size_t c = 0; c < tiers.size(); c += 2) tiers[c] = c % 4 == 0 ? Tier::device : Tier::streamed;
-  const Plan plan = plan_of(tiers, 3, 2);
+  const StreamPlan plan = plan_of(tiers, 3, 2);
   RecordingBackend backend;
   backend.executor = jobs();
   backend.fail_at = 22;
@@ -195,7 +195,7 @@ TEST_P(StreamerTest, FreesNothingThatIsStillCopiedFromAfterAFailure) {
 
 TEST_P(StreamerTest, ThrowsAReadersErrorAfterTheChunksBeforeIt) {
   damage(17);
-  const Plan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), 4, 2);
+  const StreamPlan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), 4, 2);
   RecordingBackend backend;
   backend.executor = jobs();
   Streamer streamer(*reader_, plan, backend, jobs());
@@ -211,7 +211,7 @@ TEST_P(StreamerTest, ThrowsAReadersErrorAfterTheChunksBeforeIt) {
 }
 
 TEST_P(StreamerTest, DrainsWhenTheBackendFailsAndCanBeUsedAgain) {
-  const Plan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), 4, 2);
+  const StreamPlan plan = plan_of(std::vector<Tier>(reader_->info().chunk_count(), Tier::streamed), 4, 2);
   RecordingBackend backend;
   backend.executor = jobs();
   Streamer streamer(*reader_, plan, backend, jobs());

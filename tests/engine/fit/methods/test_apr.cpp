@@ -328,9 +328,9 @@ TEST_F(AprBudgets, AFitThatIsCancelledAnywhereInASweepIsNoWorseThanBefore) {
     options.on_progress = [&](const Progress& at) { return at.sweep < 2 || at.nonzeros <= passes * nnz; };
     ProgressMeter every_chunk(options.on_progress, 0, std::chrono::milliseconds(0));
     const FitStart start(tensor_.summary(), options);
-    CpdJob job(tensor_, {}, options, fit_request(tensor_, options));
+    Job job(tensor_, {}, options, fit_needs(tensor_, options));
     const ConstantModel constant = check_entries(tensor_, options, every_chunk);
-    const CpdModel model = CpFit(tensor_, start, job, job.make_streamer(&every_chunk), every_chunk, constant).run();
+    const CpdModel model = CpFit(tensor_, start, job, job.make_workers(&every_chunk), every_chunk, constant).run();
 
     EXPECT_EQ(model.objective_history[0], whole.objective_history[0]);
     EXPECT_LE(model.objective_history[1], model.objective_history[0]) << "stopped after pass " << passes;

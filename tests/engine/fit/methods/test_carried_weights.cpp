@@ -87,10 +87,10 @@ TEST(CarriedWeights, AreBackWhereTheyWereAfterASweepThatWasCancelled) {
       };
       ProgressMeter every_chunk(stopped.on_progress, 0, std::chrono::milliseconds(0));
       const FitStart start(tensor.summary(), stopped);
-      CpdJob job(tensor, {}, stopped, fit_request(tensor, stopped));
+      Job job(tensor, {}, stopped, fit_needs(tensor, stopped));
       ASSERT_TRUE(job.plan().keep_previous);
 
-      const CpdModel model = CpFit(tensor, start, job, job.make_streamer(&every_chunk), every_chunk).run();
+      const CpdModel model = CpFit(tensor, start, job, job.make_workers(&every_chunk), every_chunk).run();
 
       EXPECT_EQ(model.stop_reason, StopReason::cancelled);
       expect_equal_models(model, four);

@@ -239,14 +239,13 @@ TEST_F(Gcp, NonnegativeModesStaySoAndTheOthersDoNot) {
 TEST_P(Gcp, RandomFactorsStartWithTheSizeOfTheData) {
   const TensorFile tensor = ingest(counts_);
   const CpdOptions wanted = options(1);
-  CpdJob job(tensor, {}, wanted, fit_request(tensor, wanted));
+  Job job(tensor, {}, wanted, fit_needs(tensor, wanted));
   OriginalRows rows(tensor.chunks(), job.backend(), 3, false);
   for (int n = 0; n < 3; ++n) rows.load(n, 0, truth_[static_cast<std::size_t>(n)]);
-  const std::unique_ptr<Streamer> streamer = job.make_streamer();
-  PassSequence passes(*streamer);
+  const std::unique_ptr<WorkerGroup> workers = job.make_workers();
 
   const double mean = std::accumulate(counts_.values.begin(), counts_.values.end(), 0.0) / (30 * 20 * 25);
-  scale_initial_factors({tensor, wanted, job.backend(), passes, job.pool(), {}, {.value = mean}}, {GetParam(), 0}, {});
+  scale_initial_factors({tensor, wanted, *workers, {}, {.value = mean}}, {GetParam(), 0}, {});
 
   Matrices scaled = truth_;
   for (int n = 0; n < 3; ++n) rows.store(n, 0, scaled[static_cast<std::size_t>(n)]);

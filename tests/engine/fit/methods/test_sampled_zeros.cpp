@@ -8,6 +8,7 @@
 #include <functional>
 #include <numeric>
 
+#include "engine/common/thread_pool.hpp"
 #include "engine/fit/methods/sampled_zeros.hpp"
 #include "kernels/reference/reference_backend.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
@@ -47,6 +48,16 @@ IndexCounts skewed_counts(const std::vector<std::uint64_t>& shape) {
   return counts;
 }
 
+struct Workers {
+  Workers(const TensorFile& tensor, Backend& backend)
+      : group(backend,
+              std::make_unique<Streamer>(tensor.chunks(), WorkerGroup::plan_pass_over(tensor.chunks()), backend),
+              pool) {}
+
+  ThreadPool pool{1};
+  WorkerGroup group;
+};
+
 class SampledShapes : public testing::TestWithParam<std::vector<std::uint64_t>> {
  protected:
   SampledShapes() {
@@ -67,7 +78,8 @@ TEST_P(SampledShapes, StandForAllCellsAndAreFixedByTheSequence) {
   const TensorFile tensor(folder_ / "in.blco");
   const auto backend = make_reference_backend({.layout = TensorLayout(GetParam()), .rank = 1, .all_outputs = true});
   constexpr std::uint64_t count = 20'011;
-  SampledZeros sample(tensor.chunks(), *backend, count);
+  Workers workers(tensor, *backend);
+  SampledZeros sample(tensor.chunks(), workers.group, count);
 
   const IndexCounts counts = skewed_counts(GetParam());
 
@@ -109,7 +121,8 @@ TEST(SampledZeros, AllCellsAreTakenOnce) {
   ingest_files({folder.write("in.tns", "70 9 5 1\n")}, folder / "in.blco", {.shape = shape});
   const TensorFile tensor(folder / "in.blco");
   const auto backend = make_reference_backend({.layout = TensorLayout(shape), .rank = 1, .all_outputs = true});
-  SampledZeros sample(tensor.chunks(), *backend, 70 * 9 * 5);
+  Workers workers(tensor, *backend);
+  SampledZeros sample(tensor.chunks(), workers.group, 70 * 9 * 5);
 
   sample.take_all();
 

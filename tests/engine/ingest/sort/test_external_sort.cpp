@@ -30,7 +30,7 @@ std::set<std::string> names_in(const std::filesystem::path& folder) {
 }
 
 // What a job of text does to its folders.
-struct Job {
+struct SortJob {
   std::string bytes;        // of the container
   std::size_t spilled = 0;  // reports of progress that found temporary files in --tmp
   std::set<std::string> stages;
@@ -40,8 +40,8 @@ class SpillTest : public testing::Test {
  protected:
   SpillTest() { std::filesystem::create_directory(tmp_); }
 
-  Job run(const std::filesystem::path& text, IngestOptions options) {
-    Job job;
+  SortJob run(const std::filesystem::path& text, IngestOptions options) {
+    SortJob job;
     options.temporary_directory = tmp_;
     ingest_files({text}, output_, options, [&](const Progress& progress) {
       job.spilled += names_in(tmp_).empty() ? 0 : 1;
@@ -97,7 +97,7 @@ TEST_P(EverySpill, GivesTheContainerThatMemoryWouldHaveGiven) {
   const CoordinateTensor tensor =
       random_coordinates({.shape = GetParam().shape, .nnz = 60'000, .seed = 11, .counts = GetParam().counts});
   const auto text = folder_.write("in.tns", as_text(tensor));
-  const Job expected = run(text, {.memory_bytes = plenty, .chunk_nnz = sorted_chunk_nnz});
+  const SortJob expected = run(text, {.memory_bytes = plenty, .chunk_nnz = sorted_chunk_nnz});
   EXPECT_EQ(as_map(read_container(output_)), summed(tensor));
   EXPECT_EQ(expected.spilled, 0);
 
@@ -109,7 +109,7 @@ TEST_P(EverySpill, GivesTheContainerThatMemoryWouldHaveGiven) {
       for (const std::uint64_t budget : {minimum, minimum + (1 << 20), 2 * minimum}) {
         options.memory_bytes = budget;
 
-        const Job job = run(text, options);
+        const SortJob job = run(text, options);
 
         EXPECT_TRUE(job.bytes == expected.bytes)
             << threads << " threads, " << budget << " bytes, shape " << (knows_shape ? "given" : "unknown");
@@ -131,7 +131,7 @@ TEST_F(SpillTest, ReordersWhatWasSpilledAsMemoryDoes) {
   const CoordinateTensor tensor = random_coordinates({.shape = {300, 20'000, 60}, .nnz = 60'000, .seed = 16});
   const auto text = folder_.write("in.tns", as_text(tensor));
   IngestOptions options{.memory_bytes = plenty, .reorder = Reorder::frequency, .chunk_nnz = sorted_chunk_nnz};
-  const Job expected = run(text, options);
+  const SortJob expected = run(text, options);
   EXPECT_THAT(TensorFile(output_).summary().reordered_modes, ElementsAre(0, 1, 2));
 
   for (options.threads = 1; options.threads <= 2; ++options.threads) {
@@ -139,7 +139,7 @@ TEST_F(SpillTest, ReordersWhatWasSpilledAsMemoryDoes) {
       options.shape = knows_shape ? tensor.shape : std::vector<std::uint64_t>();
       options.memory_bytes = min_budget(text, options);
 
-      const Job job = run(text, options);
+      const SortJob job = run(text, options);
 
       EXPECT_TRUE(job.bytes == expected.bytes) << options.threads << " threads, shape given: " << knows_shape;
       EXPECT_GT(job.spilled, 0);
@@ -155,10 +155,10 @@ TEST_F(SpillTest, CoalescesByEveryPolicyAsMemoryDoes) {
   for (const DuplicatePolicy policy : {DuplicatePolicy::sum, DuplicatePolicy::first, DuplicatePolicy::last,
                                        DuplicatePolicy::max, DuplicatePolicy::mean, DuplicatePolicy::count}) {
     IngestOptions options{.memory_bytes = plenty, .threads = 2, .duplicates = policy, .chunk_nnz = sorted_chunk_nnz};
-    const Job expected = run(text, options);
+    const SortJob expected = run(text, options);
     options.memory_bytes = min_budget(text, options);
 
-    const Job job = run(text, options);
+    const SortJob job = run(text, options);
 
     EXPECT_TRUE(job.bytes == expected.bytes) << "policy " << static_cast<int>(policy);
     EXPECT_GT(job.spilled, 0);
@@ -175,7 +175,7 @@ TEST_F(SpillTest, CoalescesWholeNumbersThatFractionsFollowLeftToRight) {
   IngestOptions options{.threads = 1, .chunk_nnz = sorted_chunk_nnz};
   options.memory_bytes = min_budget(text, options);
 
-  const Job job = run(text, options);
+  const SortJob job = run(text, options);
 
   EXPECT_GT(job.spilled, 0);
   EXPECT_EQ(as_map(read_container(output_)), summed(tensor));
@@ -185,10 +185,10 @@ TEST_F(SpillTest, MergesInSeveralLevelsWhereRunsAreMany) {
   const CoordinateTensor tensor = random_coordinates({.shape = {300, 400, 500}, .nnz = 300'000, .seed = 14});
   const auto text = folder_.write("in.tns", as_text(tensor));
   IngestOptions options{.memory_bytes = plenty, .threads = 1, .chunk_nnz = sorted_chunk_nnz};
-  const Job expected = run(text, options);
+  const SortJob expected = run(text, options);
   options.memory_bytes = min_budget(text, options);
 
-  const Job job = run(text, options);
+  const SortJob job = run(text, options);
 
   EXPECT_TRUE(job.stages.contains("merge"));
   EXPECT_TRUE(job.bytes == expected.bytes);

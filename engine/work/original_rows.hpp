@@ -8,15 +8,15 @@
 #include <span>
 #include <vector>
 
-#include "engine/fit/cpd_job.hpp"
+#include "engine/work/plan.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/backend.hpp"
 
 namespace blco {
 
-// Adds the memory of an OriginalRows to a request: 8 bytes per index of the longest reordered mode and, with a device,
-// one factor of such a mode on the host.
-void add_reordering_bytes(const ContainerInfo& tensor, int rank, JobRequest& request);
+// Adds the memory of an OriginalRows to a job's needs: 8 bytes per index of the longest reordered mode and, with a
+// device, one factor of such a mode on the host.
+void add_reordering_bytes(const ContainerInfo& tensor, JobNeeds& needs);
 
 class OriginalRows {
  public:

@@ -1,14 +1,12 @@
-#include "engine/fit/cpd_job.hpp"
+#include "engine/work/job.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "engine/common/memory.hpp"
-#include "engine/fit/initial_factors.hpp"
-#include "engine/fit/methods/fit_method.hpp"
-#include "engine/stream/pass_estimate.hpp"
+#include "engine/work/original_rows.hpp"
+#include "engine/work/pass_estimate.hpp"
 #include "io/container/chunk_source.hpp"
 
 namespace blco {
@@ -16,9 +14,6 @@ namespace {
 
 // Shared memory of a block on a declared GPU: that of compute capability 8.0.
 constexpr std::uint64_t declared_shared_bytes = 163 << 10;
-
-// More chunks than any overlap of reading, copying and computing has on their way.
-constexpr int max_slots = 64;
 
 DeviceLimits limits_of(const DeclaredGpu& gpu) {
   DeviceLimits limits;
@@ -30,75 +25,44 @@ DeviceLimits limits_of(const DeclaredGpu& gpu) {
   return limits;
 }
 
-bool takes_any_start(const CpdMethod& method) {
-  return traits_of(method).takes_any_start &&
-         std::ranges::none_of(constraints_of(method), [](const RowConstraint& constraint) {
-           return constraint.set == RowSet::nonnegative || constraint.set == RowSet::simplex;
-         });
-}
-
 }  // namespace
 
-void check_options(const TensorSummary& tensor, const CpdOptions& options) {
-  if (options.rank < 1 || options.rank > max_rank) {
-    refuse(option_name("rank") + " must be from 1 to " + std::to_string(max_rank) + ", not " +
-           std::to_string(options.rank));
-  }
-  if (max_sweeps_of(options) < 1) refuse(option_name("max_sweeps") + " must be at least 1");
-  if (!(tolerance_of(options) >= 0)) refuse(option_name("tolerance") + " must be at least 0");
-  if (!(options.ridge >= 0) || !std::isfinite(options.ridge)) refuse(option_name("ridge") + " must be at least 0");
-  if (!(options.time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
-  if (options.slots != 0 && (options.slots < 2 || options.slots > max_slots)) {
-    refuse(option_name("slots") + " must be 0, or from 2 to " + std::to_string(max_slots) + ", not " +
-           std::to_string(options.slots));
-  }
-  if ((options.start == Start::centered || options.start == Start::normal) && !takes_any_start(options.method)) {
-    refuse(option_name("start") +
-           " takes other starts than uniform with the methods complete and als only, and there " +
-           "without modes that are nonnegative or on the simplex; leave it out");
-  }
-  check_method(tensor, options);
-  if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
-  if (options.initial != nullptr) check_initial_model(tensor, options);
+JobNeeds needs_of(const Tensor& tensor, const CpdOptions& options) {
+  JobNeeds needs{.backend = {.layout = TensorLayout(tensor.summary().shape)}};
+  needs.backend.rank = options.rank;
+  needs.backend.precision = options.precision;
+  add_reordering_bytes(tensor.chunks().info(), needs);
+  return needs;
 }
 
-CpdJob::CpdJob(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request)
+Job::Job(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, const JobNeeds& needs,
+         const DeclaredGpu* declared)
     : tensor_(&tensor),
       pool_(options.threads),
       side_jobs_(pool_),
-      request_{.backend = {.layout = TensorLayout(tensor.summary().shape)}},
-      declared_(request.declared),
+      needs_(needs),
+      declared_(declared),
       sizes_(measure_tensor(tensor.chunks())) {
-  request_.backend.rank = options.rank;
-  request_.backend.precision = options.precision;
-  request_.backend.stop = request.stop;
-  request_.backend.all_outputs = request.all_outputs;
-  request_.backend.loss_passes = request.loss_passes;
-  request_.backend.dual_modes = request.dual_modes;
-  request_.budget_bytes = host_budget(budget.host_bytes);
-  request_.threads = pool_.width();
-  request_.deterministic = options.deterministic;
-  request_.best_tier = request.best_tier;
-  request_.shares = request.shares;
-  request_.slot_bytes = request.slot_bytes;
-  request_.want_previous = request.want_previous;
-  choose_device(budget, options, request);
-  request_.caller_bytes = request.caller_bytes + (gpu_ ? request.model_bytes : 0) + tensor.chunks().held_bytes();
-  plan_ = make_plan(sizes_, request_);
+  needs_.budget_bytes = host_budget(budget.host_bytes);
+  needs_.threads = pool_.width();
+  needs_.deterministic = options.deterministic;
+  choose_device(budget, options);
+  needs_.caller_bytes += (gpu_ ? needs_.model_bytes : 0) + tensor.chunks().held_bytes();
+  plan_ = make_plan(sizes_, needs_);
   if (!options.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(options.trace);
-  request_.backend.trace = trace_.get();
+  needs_.backend.trace = trace_.get();
 }
 
-void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options, const JobRequest& request) {
-  const bool wants_gpu = request.declared != nullptr || options.device == Device::cuda;
+void Job::choose_device(const MemoryBudget& budget, const CpdOptions& options) {
+  const bool wants_gpu = declared_ != nullptr || options.device == Device::cuda;
   if (options.deterministic && wants_gpu) {
     refuse("a deterministic job runs on the CPU only, because a GPU adds sums in no fixed order; use " +
            option_name("device", "cpu") + ", or leave out " + option_name("deterministic"));
   }
-  if (request.declared == nullptr && (options.device == Device::cpu || options.deterministic)) return;
+  if (declared_ == nullptr && (options.device == Device::cpu || options.deterministic)) return;
   DeviceSearch found;
-  if (request.declared != nullptr) {
-    found.limits = limits_of(*request.declared);
+  if (declared_ != nullptr) {
+    found.limits = limits_of(*declared_);
   } else {
     found = find_device();
   }
@@ -110,15 +74,15 @@ void CpdJob::choose_device(const MemoryBudget& budget, const CpdOptions& options
     }
     return;
   }
-  gpu_ = gpu_kind({*found.limits, options.conflict_resolution, request.variant, request.blocks_per_multiprocessor});
-  request_.kind = gpu_.get();
-  request_.device_budget_bytes = budget.device_bytes != 0 ? budget.device_bytes : found.limits->free_bytes / 10 * 9;
-  request_.slots = options.slots;
+  gpu_ = gpu_kind({*found.limits, options.conflict_resolution, needs_.variant, needs_.blocks_per_multiprocessor});
+  needs_.kind = gpu_.get();
+  needs_.device_budget_bytes = budget.device_bytes != 0 ? budget.device_bytes : found.limits->free_bytes / 10 * 9;
+  needs_.slots = options.slots;
 }
 
-void CpdJob::make_backend() {
+void Job::make_backend() {
   try {
-    backend_ = request_.kind->make(backend_config(request_, plan_), side_jobs_);
+    backend_ = needs_.kind->make(backend_config(needs_, plan_), side_jobs_);
   } catch (const Error& error) {
     if (!gpu_ || error.kind() != ErrorKind::out_of_memory) throw;
     throw Error(ErrorKind::out_of_memory,
@@ -128,43 +92,48 @@ void CpdJob::make_backend() {
   }
 }
 
-Backend& CpdJob::backend() {
+Backend& Job::backend() {
   if (!backend_) make_backend();
   return *backend_;
 }
 
 // A disk that is read past the system's cache is a little faster, but what the cache still holds of the last pass is
 // many times as fast.
-bool CpdJob::is_cache_of_use() const {
+bool Job::is_cache_of_use() const {
   constexpr std::uint64_t min_cached_share = 4;  // a quarter
   const std::uint64_t available = host_budget(0) / 4 * 5;
   const std::uint64_t left = available - std::min(available, plan_.planned_bytes);
   return plan_.disk_bytes_per_pass / min_cached_share <= left;
 }
 
-std::unique_ptr<Streamer> CpdJob::make_streamer(ProgressMeter* meter) {
+std::unique_ptr<Streamer> Job::make_streamer(ProgressMeter* meter) {
   if (is_cache_of_use()) plan_.direct_bytes = 0;
   // A GPU leaves the CPU's threads free to read; otherwise those that compute also read.
   SideJobs* const jobs = gpu_ ? nullptr : &side_jobs_;
   auto streamer = std::make_unique<Streamer>(tensor_->chunks(), plan_, backend(), jobs, trace_.get(), meter);
-  plan_ = streamer->plan();
+  static_cast<StreamPlan&>(plan_) = streamer->plan();
+  plan_.planned_bytes -= std::min(plan_.planned_bytes, plan_.demoted_bytes);
   return streamer;
 }
 
-void CpdJob::close_trace() {
+std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter) {
+  return std::make_unique<WorkerGroup>(backend(), make_streamer(meter), pool_);
+}
+
+void Job::close_trace() {
   if (trace_) trace_->close();
 }
 
-std::vector<PassLoad> CpdJob::loads() const {
+std::vector<PassLoad> Job::loads() const {
   const TensorSummary& tensor = tensor_->summary();
   std::vector<PassLoad> loads;
   for (std::size_t mode = 0; mode < tensor.shape.size(); ++mode) {
     PassLoad load;
     load.mode = static_cast<int>(mode);
     load.order = static_cast<int>(tensor.shape.size());
-    load.rank = request_.backend.rank;
-    load.factor_number_bytes = factor_number_bytes(request_.backend.precision);
-    load.output_number_bytes = output_number_bytes(request_.backend.precision);
+    load.rank = needs_.backend.rank;
+    load.factor_number_bytes = factor_number_bytes(needs_.backend.precision);
+    load.output_number_bytes = output_number_bytes(needs_.backend.precision);
     load.link_bytes = plan_.link_bytes_per_pass;
     load.disk_bytes = plan_.disk_bytes_per_pass;
     for (std::size_t chunk = 0; chunk < sizes_.chunks.size(); ++chunk) {
@@ -183,11 +152,11 @@ std::vector<PassLoad> CpdJob::loads() const {
   return loads;
 }
 
-CpdPlan CpdJob::describe() const {
+CpdPlan Job::describe() const {
   CpdPlan plan;
   plan.device = backend_ ? backend_->name() : gpu_ ? gpu_->gpu()->name : "host";
   plan.device_note = device_note_;
-  plan.memory_note = budget_note(request_.budget_bytes);
+  plan.memory_note = budget_note(needs_.budget_bytes);
   if (plan_.demoted_chunks > 0) {
     if (!plan.memory_note.empty()) plan.memory_note += "; ";
     plan.memory_note += "of the chunks planned to stay in host memory, " + std::to_string(plan_.demoted_chunks) +
@@ -202,12 +171,12 @@ CpdPlan CpdJob::describe() const {
     plan.packed_chunks += tier == Tier::packed ? 1 : 0;
     plan.streamed_chunks += tier == Tier::streamed ? 1 : 0;
   }
-  plan.budget_bytes = request_.budget_bytes;
+  plan.budget_bytes = needs_.budget_bytes;
   plan.planned_bytes = plan_.planned_bytes;
   plan.minimum_bytes = plan_.minimum_bytes;
   plan.disk_bytes_per_pass = plan_.disk_bytes_per_pass;
   plan.stops_within_sweep = plan_.keep_previous;
-  plan.device_budget_bytes = request_.device_budget_bytes;
+  plan.device_budget_bytes = needs_.device_budget_bytes;
   plan.device_planned_bytes = plan_.device_planned_bytes;
   plan.device_minimum_bytes = plan_.device_minimum_bytes;
   plan.resident_bytes = plan_.resident_bytes;

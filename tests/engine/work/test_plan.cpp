@@ -7,7 +7,7 @@
 #include <blco/ingest.hpp>
 
 #include "blco/error.hpp"
-#include "engine/stream/planner.hpp"
+#include "engine/work/plan.hpp"
 #include "kernels/host/host_backend.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/stream/count_tier.hpp"
@@ -25,11 +25,11 @@ class Planner : public testing::Test {
   }
 
   Plan plan(std::uint64_t budget, int threads = 2, Tier best_tier = Tier::device) const {
-    PlanRequest request{.backend = {.layout = TensorLayout(reader_->info().shape), .rank = 16}};
-    request.budget_bytes = budget;
-    request.threads = threads;
-    request.best_tier = best_tier;
-    return make_plan(measure_tensor(*reader_), request);
+    JobNeeds needs{.backend = {.layout = TensorLayout(reader_->info().shape), .rank = 16}};
+    needs.budget_bytes = budget;
+    needs.threads = threads;
+    needs.best_tier = best_tier;
+    return make_plan(measure_tensor(*reader_), needs);
   }
 
   std::uint64_t minimum() const { return plan(std::uint64_t{1} << 40).minimum_bytes; }
@@ -100,18 +100,17 @@ TEST_F(Planner, KeepsChunksNoNearerThanAskedFor) {
 TEST(PlannerOfPrivateOutputs, KeepsWithinBudgetsThatAreNoWholePages) {
   TensorSizes tensor;
   tensor.chunks.assign(79, {.nnz = 100'000, .buffer_bytes = 400 << 10, .stored_bytes = 400 << 10});
-  PlanRequest request{
-      .backend = {.layout = TensorLayout(std::vector<std::uint64_t>{300'000, 40'000, 1000}), .rank = 16}};
+  JobNeeds needs{.backend = {.layout = TensorLayout(std::vector<std::uint64_t>{300'000, 40'000, 1000}), .rank = 16}};
   for (const bool all_outputs : {false, true}) {
     for (const int threads : {1, 2, 8}) {
-      request.backend.all_outputs = all_outputs;
-      request.threads = threads;
-      request.budget_bytes = std::uint64_t{1} << 40;
-      const std::uint64_t minimum = make_plan(tensor, request).minimum_bytes;
+      needs.backend.all_outputs = all_outputs;
+      needs.threads = threads;
+      needs.budget_bytes = std::uint64_t{1} << 40;
+      const std::uint64_t minimum = make_plan(tensor, needs).minimum_bytes;
       for (const std::uint64_t more : {0, 1, 3, 4, 1023, 4095, 4096, 16'384, 1'000'001}) {
-        request.budget_bytes = minimum + more;
+        needs.budget_bytes = minimum + more;
 
-        EXPECT_LE(make_plan(tensor, request).planned_bytes, request.budget_bytes) << more << " more on " << threads;
+        EXPECT_LE(make_plan(tensor, needs).planned_bytes, needs.budget_bytes) << more << " more on " << threads;
       }
     }
   }
@@ -120,12 +119,12 @@ TEST(PlannerOfPrivateOutputs, KeepsWithinBudgetsThatAreNoWholePages) {
 TEST(PlannerOfPrivateOutputs, CountsTheOutputsOfAllModes) {
   TensorSizes tensor;
   tensor.chunks.assign(100, {.nnz = 1'000'000, .buffer_bytes = 1 << 20, .stored_bytes = 1 << 20});
-  PlanRequest request{.backend = {.layout = TensorLayout(std::vector<std::uint64_t>{300, 400, 100'000}), .rank = 16}};
-  request.budget_bytes = std::uint64_t{1} << 40;
+  JobNeeds needs{.backend = {.layout = TensorLayout(std::vector<std::uint64_t>{300, 400, 100'000}), .rank = 16}};
+  needs.budget_bytes = std::uint64_t{1} << 40;
   const auto plan = [&](int threads, bool all_outputs) {
-    request.threads = threads;
-    request.backend.all_outputs = all_outputs;
-    return make_plan(tensor, request);
+    needs.threads = threads;
+    needs.backend.all_outputs = all_outputs;
+    return make_plan(tensor, needs);
   };
 
   // The longest mode has an output in any case; a row has 128 bytes, and each matrix whole pages.
@@ -135,7 +134,7 @@ TEST(PlannerOfPrivateOutputs, CountsTheOutputsOfAllModes) {
   EXPECT_EQ(plan(3, true).private_bytes, 2 * 100'700U * 128);
   EXPECT_EQ(plan(3, false).private_bytes, 2 * 100'000U * 128);
   // Weights of a chunk where threads own rows.
-  request.deterministic = true;
+  needs.deterministic = true;
   EXPECT_GE(plan(2, true).minimum_bytes - plan(2, false).minimum_bytes, others + (std::uint64_t{2} << 20));
   EXPECT_GT(plan(1, false).sorted_bytes, 0U);
   EXPECT_EQ(plan(1, true).sorted_bytes, 0U);
@@ -144,23 +143,23 @@ TEST(PlannerOfPrivateOutputs, CountsTheOutputsOfAllModes) {
 TEST(PlannerOfPrivateOutputs, TakesWholeCopiesWhereTheTensorIsStreamedAnyway) {
   TensorSizes tensor;
   tensor.chunks.assign(100, {.nnz = 100'000, .buffer_bytes = 1 << 20, .stored_bytes = 1 << 20});
-  PlanRequest request{.backend = {.layout = TensorLayout(std::vector<std::uint64_t>{300, 400, 100'000}), .rank = 16}};
-  request.threads = 2;
-  request.budget_bytes = std::uint64_t{1} << 40;
-  const std::uint64_t minimum = make_plan(tensor, request).minimum_bytes;
-  const std::uint64_t useful = host_backend_useful_private_bytes(request.backend, 2);
-  request.budget_bytes = minimum + useful;
+  JobNeeds needs{.backend = {.layout = TensorLayout(std::vector<std::uint64_t>{300, 400, 100'000}), .rank = 16}};
+  needs.threads = 2;
+  needs.budget_bytes = std::uint64_t{1} << 40;
+  const std::uint64_t minimum = make_plan(tensor, needs).minimum_bytes;
+  const std::uint64_t useful = host_backend_useful_private_bytes(needs.backend, 2);
+  needs.budget_bytes = minimum + useful;
 
-  const Plan streaming = make_plan(tensor, request);
+  const Plan streaming = make_plan(tensor, needs);
   for (ChunkSizes& chunk : tensor.chunks) chunk.buffer_bytes = 4096;
-  const Plan keeping = make_plan(tensor, request);
+  const Plan keeping = make_plan(tensor, needs);
   for (ChunkSizes& chunk : tensor.chunks) chunk = {.nnz = 1000, .buffer_bytes = 1 << 20, .stored_bytes = 1 << 20};
-  const Plan sparse = make_plan(tensor, request);
-  request.deterministic = true;
-  const Plan deterministic = make_plan(tensor, request);
+  const Plan sparse = make_plan(tensor, needs);
+  needs.deterministic = true;
+  const Plan deterministic = make_plan(tensor, needs);
 
   EXPECT_EQ(streaming.private_bytes, useful);
-  EXPECT_LE(streaming.planned_bytes, request.budget_bytes);
+  EXPECT_LE(streaming.planned_bytes, needs.budget_bytes);
   // Enough is left for all chunks; or merging would cost more than the nonzeros.
   EXPECT_LT(keeping.private_bytes, useful);
   EXPECT_LT(sparse.private_bytes, useful);

@@ -6,8 +6,8 @@
 #include <blco/ingest.hpp>
 
 #include "blco/error.hpp"
-#include "engine/stream/planner.hpp"
 #include "engine/stream/streamer.hpp"
+#include "engine/work/plan.hpp"
 #include "io/file/file_descriptor.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/stream/count_tier.hpp"
@@ -42,18 +42,18 @@ DeviceLimits eight_gibibytes() {
   return limits;
 }
 
-PlanRequest request_of(std::vector<std::uint64_t> shape, int rank) {
-  PlanRequest request{.backend = {.layout = TensorLayout(shape), .rank = rank}};
-  request.budget_bytes = 24 * gibibyte;
-  request.threads = 8;
+JobNeeds needs_of(std::vector<std::uint64_t> shape, int rank) {
+  JobNeeds needs{.backend = {.layout = TensorLayout(shape), .rank = rank}};
+  needs.budget_bytes = 24 * gibibyte;
+  needs.threads = 8;
   static const std::unique_ptr<DeviceKind> gpu = gpu_kind({eight_gibibytes()});
-  request.kind = gpu.get();
-  request.device_budget_bytes = 8 * gibibyte;
-  return request;
+  needs.kind = gpu.get();
+  needs.device_budget_bytes = 8 * gibibyte;
+  return needs;
 }
 
 TEST(DevicePlan, SharesEightGibibytesOutForATensorOfSixtyGigabytes) {
-  const Plan plan = make_plan(sixty_gigabytes(), request_of({5'000'000, 20'000, 300}, 32));
+  const Plan plan = make_plan(sixty_gigabytes(), needs_of({5'000'000, 20'000, 300}, 32));
 
   // Two matrices of five million rows, the factor and the output, and the short ones; then 96 MiB for slots, the
   // workspace of cuBLAS and all the rest.
@@ -74,7 +74,7 @@ TEST(DevicePlan, SharesEightGibibytesOutForATensorOfSixtyGigabytes) {
 }
 
 TEST(DevicePlan, SpreadsEveryTierOverThePass) {
-  const Plan plan = make_plan(sixty_gigabytes(), request_of({5'000'000, 20'000, 300}, 32));
+  const Plan plan = make_plan(sixty_gigabytes(), needs_of({5'000'000, 20'000, 300}, 32));
 
   for (const Tier tier : {Tier::device, Tier::packed, Tier::streamed}) {
     const double due = static_cast<double>(count_tier(plan, tier)) / 10;
@@ -87,8 +87,8 @@ TEST(DevicePlan, SpreadsEveryTierOverThePass) {
 
 TEST(DevicePlan, KeepsCopiesOfTheOutputForModesShorterThanTheMultiprocessors) {
   const auto tensor = sixty_gigabytes();
-  PlanRequest with_short_mode = request_of({100'000, 107, 300}, 16);
-  PlanRequest without = request_of({100'000, 108, 300}, 16);
+  JobNeeds with_short_mode = needs_of({100'000, 107, 300}, 16);
+  JobNeeds without = needs_of({100'000, 108, 300}, 16);
 
   EXPECT_EQ(make_plan(tensor, with_short_mode).private_bytes, 7 * 107 * std::uint64_t{16 * 8} / 512 * 512);
   EXPECT_EQ(make_plan(tensor, without).private_bytes, 0);
@@ -98,17 +98,17 @@ TEST(DevicePlan, KeepsCopiesOfTheOutputForModesShorterThanTheMultiprocessors) {
 }
 
 TEST(DevicePlan, StreamsEverythingAtTheMinimumAndNamesItBelow) {
-  PlanRequest request = request_of({5'000'000, 20'000, 300}, 32);
-  request.device_budget_bytes = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
+  JobNeeds needs = needs_of({5'000'000, 20'000, 300}, 32);
+  needs.device_budget_bytes = make_plan(sixty_gigabytes(), needs).device_minimum_bytes;
 
-  const Plan minimum = make_plan(sixty_gigabytes(), request);
+  const Plan minimum = make_plan(sixty_gigabytes(), needs);
   EXPECT_EQ(minimum.slots, 2);
   EXPECT_EQ(count_tier(minimum, Tier::device), 0);
   EXPECT_EQ(minimum.link_bytes_per_pass, chunk_count * chunk_payload_bytes);
-  EXPECT_EQ(minimum.device_planned_bytes, request.device_budget_bytes);
-  --request.device_budget_bytes;
+  EXPECT_EQ(minimum.device_planned_bytes, needs.device_budget_bytes);
+  --needs.device_budget_bytes;
   try {
-    make_plan(sixty_gigabytes(), request);
+    make_plan(sixty_gigabytes(), needs);
     FAIL() << "accepted a budget below the minimum";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
@@ -119,13 +119,13 @@ TEST(DevicePlan, StreamsEverythingAtTheMinimumAndNamesItBelow) {
 }
 
 TEST(DevicePlan, MoreDeviceMemoryNeverSendsMore) {
-  PlanRequest request = request_of({5'000'000, 20'000, 300}, 32);
-  const std::uint64_t minimum = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
+  JobNeeds needs = needs_of({5'000'000, 20'000, 300}, 32);
+  const std::uint64_t minimum = make_plan(sixty_gigabytes(), needs).device_minimum_bytes;
   std::uint64_t sent_before = chunk_count * chunk_payload_bytes;
 
   for (std::uint64_t budget = minimum; budget < 80 * gibibyte; budget += 3 * gibibyte + 1) {
-    request.device_budget_bytes = budget;
-    const Plan plan = make_plan(sixty_gigabytes(), request);
+    needs.device_budget_bytes = budget;
+    const Plan plan = make_plan(sixty_gigabytes(), needs);
 
     EXPECT_LE(plan.device_planned_bytes, budget);
     EXPECT_LE(plan.link_bytes_per_pass, sent_before);
@@ -135,27 +135,27 @@ TEST(DevicePlan, MoreDeviceMemoryNeverSendsMore) {
 }
 
 TEST(DevicePlan, HasAReaderForEveryThreadAndALaneForEveryReader) {
-  PlanRequest request = request_of({5'000'000, 20'000, 300}, 32);
+  JobNeeds needs = needs_of({5'000'000, 20'000, 300}, 32);
   for (const auto& [threads, readers] : {std::pair{1, 2}, {2, 2}, {16, 16}, {48, 48}, {200, 62}}) {
-    request.threads = threads;
+    needs.threads = threads;
 
-    const Plan plan = make_plan(sixty_gigabytes(), request);
+    const Plan plan = make_plan(sixty_gigabytes(), needs);
 
     EXPECT_EQ(plan.readers, readers);
     EXPECT_EQ(plan.slots, readers + 2);
-    EXPECT_EQ(backend_config(request, plan).slots, plan.slots);
-    EXPECT_LE(plan.planned_bytes, request.budget_bytes);
-    EXPECT_LE(plan.device_planned_bytes, request.device_budget_bytes);
+    EXPECT_EQ(backend_config(needs, plan).slots, plan.slots);
+    EXPECT_LE(plan.planned_bytes, needs.budget_bytes);
+    EXPECT_LE(plan.device_planned_bytes, needs.device_budget_bytes);
   }
 }
 
 TEST(DevicePlan, SmallBudgetsHaveFewerReaders) {
-  PlanRequest request = request_of({5'000'000, 20'000, 300}, 32);
-  request.threads = 48;
-  const Plan ample = make_plan(sixty_gigabytes(), request);
+  JobNeeds needs = needs_of({5'000'000, 20'000, 300}, 32);
+  needs.threads = 48;
+  const Plan ample = make_plan(sixty_gigabytes(), needs);
   EXPECT_EQ(ample.direct_bytes, direct_room_bytes);
   for (const bool of_host : {true, false}) {
-    PlanRequest small = request;
+    JobNeeds small = needs;
     std::uint64_t& budget = of_host ? small.budget_bytes : small.device_budget_bytes;
     budget = of_host ? ample.minimum_bytes : ample.device_minimum_bytes;
     int readers_before = 1;
@@ -174,33 +174,33 @@ TEST(DevicePlan, SmallBudgetsHaveFewerReaders) {
 
 // Copies of short modes' outputs and previous factors come before slots, which share what is left.
 TEST(DevicePlan, LanesThatAreAskedForKeepWithinTheBudget) {
-  PlanRequest request = request_of({5'000'000, 100, 100}, 32);
-  request.want_previous = true;
-  request.slots = 64;
-  const std::uint64_t minimum = make_plan(sixty_gigabytes(), request).device_minimum_bytes;
+  JobNeeds needs = needs_of({5'000'000, 100, 100}, 32);
+  needs.want_previous = true;
+  needs.slots = 64;
+  const std::uint64_t minimum = make_plan(sixty_gigabytes(), needs).device_minimum_bytes;
 
   for (const std::uint64_t more : {10, 50, 150, 250, 400, 6000}) {
-    request.device_budget_bytes = minimum + (more << 20);
-    const Plan plan = make_plan(sixty_gigabytes(), request);
+    needs.device_budget_bytes = minimum + (more << 20);
+    const Plan plan = make_plan(sixty_gigabytes(), needs);
 
-    EXPECT_LE(plan.device_planned_bytes, request.device_budget_bytes);
+    EXPECT_LE(plan.device_planned_bytes, needs.device_budget_bytes);
     EXPECT_LE(plan.resident_bytes, more << 20);
   }
-  EXPECT_EQ(make_plan(sixty_gigabytes(), request).slots, 64);
+  EXPECT_EQ(make_plan(sixty_gigabytes(), needs).slots, 64);
 }
 
 // So that a pass can be measured with slots and all else as in device memory, but chunks streamed.
 TEST(DevicePlan, SharesLimitWhatStaysAndNothingElse) {
-  PlanRequest request = request_of({50'000, 20'000, 300}, 32);
-  request.device_budget_bytes = 80 * gibibyte;
-  request.budget_bytes = 80 * gibibyte;
-  const Plan ample = make_plan(sixty_gigabytes(), request);
+  JobNeeds needs = needs_of({50'000, 20'000, 300}, 32);
+  needs.device_budget_bytes = 80 * gibibyte;
+  needs.budget_bytes = 80 * gibibyte;
+  const Plan ample = make_plan(sixty_gigabytes(), needs);
   ASSERT_EQ(count_tier(ample, Tier::device), chunk_count);
 
   for (const double device : {0.0, 0.25, 1.0}) {
     for (const double host : {0.0, 0.5, 1.0}) {
-      request.shares = {device, host};
-      const Plan plan = make_plan(sixty_gigabytes(), request);
+      needs.shares = {device, host};
+      const Plan plan = make_plan(sixty_gigabytes(), needs);
 
       const double off_device = (1 - device) * chunk_count;
       EXPECT_NEAR(static_cast<double>(count_tier(plan, Tier::device)), device * chunk_count, 1);
@@ -215,7 +215,7 @@ TEST(DevicePlan, HasNoMoreReadersThanChunks) {
   TensorSizes tensor;
   tensor.chunks.assign(3, {1000, 4096, 0, 4096, 4096});
 
-  EXPECT_EQ(make_plan(tensor, request_of({100'000, 200'000, 300}, 4)).readers, 3);
+  EXPECT_EQ(make_plan(tensor, needs_of({100'000, 200'000, 300}, 4)).readers, 3);
 }
 
 // What the plan promises, against what passes over a real container move.
@@ -230,16 +230,16 @@ class MovedBytes : public testing::Test {
   // Room for a share of the chunks on the device, and for a share of them in host memory.
   Plan plan(double device_share, double host_share) const {
     const TensorSizes tensor = measure_tensor(*reader_);
-    PlanRequest request = request_of(reader_->info().shape, 8);
-    request.threads = 2;
-    const Plan ample = make_plan(tensor, request);
+    JobNeeds needs = needs_of(reader_->info().shape, 8);
+    needs.threads = 2;
+    const Plan ample = make_plan(tensor, needs);
     double packed = 0;
     for (const ChunkSizes& chunk : tensor.chunks) packed += static_cast<double>(chunk.buffer_bytes);
     // Beyond the minimum there are also two more slots.
-    request.device_budget_bytes = ample.device_planned_bytes - ample.resident_bytes +
-                                  static_cast<std::uint64_t>(device_share * static_cast<double>(ample.resident_bytes));
-    request.budget_bytes = ample.minimum_bytes + static_cast<std::uint64_t>(host_share * packed);
-    return make_plan(tensor, request);
+    needs.device_budget_bytes = ample.device_planned_bytes - ample.resident_bytes +
+                                static_cast<std::uint64_t>(device_share * static_cast<double>(ample.resident_bytes));
+    needs.budget_bytes = ample.minimum_bytes + static_cast<std::uint64_t>(host_share * packed);
+    return make_plan(tensor, needs);
   }
 
   TemporaryFolder folder_;

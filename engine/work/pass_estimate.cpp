@@ -1,4 +1,4 @@
-#include "engine/stream/pass_estimate.hpp"
+#include "engine/work/pass_estimate.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Divides the budgets; every term of the sums has a name.
-#include "engine/stream/planner.hpp"
+#include "engine/work/plan.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -61,16 +61,16 @@ std::uint64_t keep_evenly(const TensorSizes& tensor, Tier tier, std::uint64_t ro
 std::uint64_t buffer_of(const ChunkSizes& chunk) { return chunk.buffer_bytes; }
 
 // Of a chunk that stays with the kernels.
-std::uint64_t kept_bytes(const PlanRequest& request, const ChunkSizes& chunk) {
-  return request.kind->chunk_bytes(request.backend, chunk.nnz, chunk.payload_bytes);
+std::uint64_t kept_bytes(const JobNeeds& needs, const ChunkSizes& chunk) {
+  return needs.kind->chunk_bytes(needs.backend, chunk.nnz, chunk.payload_bytes);
 }
 
-std::uint64_t decode_ahead(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room,
+std::uint64_t decode_ahead(const TensorSizes& tensor, const JobNeeds& needs, std::uint64_t room,
                            std::vector<Tier>& tiers) {
   std::uint64_t used = 0;
   for (std::size_t chunk = 0; chunk < tiers.size(); ++chunk) {
     const std::uint64_t packed = tensor.chunks[chunk].buffer_bytes;
-    const std::uint64_t decoded = kept_bytes(request, tensor.chunks[chunk]);
+    const std::uint64_t decoded = kept_bytes(needs, tensor.chunks[chunk]);
     const std::uint64_t more = decoded - std::min(decoded, packed);
     if (used + more > room) break;
     used += more;
@@ -80,24 +80,24 @@ std::uint64_t decode_ahead(const TensorSizes& tensor, const PlanRequest& request
 }
 
 // Memory for sorted copies or trees of chunks that are decoded anyway.
-std::uint64_t sort_ahead(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room, const Plan& plan) {
+std::uint64_t sort_ahead(const TensorSizes& tensor, const JobNeeds& needs, std::uint64_t room, const Plan& plan) {
   // If one thread owns each row, or a pass fills all outputs, chunks are taken in line order, and neither is of use.
   // Loss passes take chunks in line order.
-  if (request.backend.all_outputs || request.backend.loss_passes || (request.threads > 1 && plan.private_bytes == 0))
+  if (needs.backend.all_outputs || needs.backend.loss_passes || (needs.threads > 1 && plan.private_bytes == 0))
     return 0;
   std::vector<std::uint64_t> nnzs;
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
     if (plan.tiers[chunk] == Tier::decoded) nnzs.push_back(tensor.chunks[chunk].nnz);
   }
-  return nnzs.empty() ? 0 : std::min(room, request.kind->arranged_bytes(request.backend, nnzs, request.threads));
+  return nnzs.empty() ? 0 : std::min(room, needs.kind->arranged_bytes(needs.backend, nnzs, needs.threads));
 }
 
-bool has_link(const PlanRequest& request) { return request.kind->gpu() != nullptr; }
+bool has_link(const JobNeeds& needs) { return needs.kind->gpu() != nullptr; }
 
-std::uint64_t host_bytes(const PlanRequest& request, std::uint64_t private_bytes) {
-  BackendConfig config = request.backend;
+std::uint64_t host_bytes(const JobNeeds& needs, std::uint64_t private_bytes) {
+  BackendConfig config = needs.backend;
   config.private_bytes = private_bytes;
-  return request.kind->footprint(config, request.threads).host_bytes;
+  return needs.kind->footprint(config, needs.threads).host_bytes;
 }
 
 // Of the outputs that are there at once.
@@ -106,43 +106,43 @@ std::uint64_t output_rows(const BackendConfig& backend) {
   return backend.all_outputs ? std::accumulate(shape.begin(), shape.end(), std::uint64_t{0}) : std::ranges::max(shape);
 }
 
-std::uint64_t useful_private_bytes(const PlanRequest& request) {
-  return request.deterministic ? 0 : request.kind->useful_private_bytes(request.backend, request.threads);
+std::uint64_t useful_private_bytes(const JobNeeds& needs) {
+  return needs.deterministic ? 0 : needs.kind->useful_private_bytes(needs.backend, needs.threads);
 }
 
 // With whole copies of the output, a backend makes no RowExchange, which may need more memory than the copies.
-std::uint64_t min_private_bytes(const PlanRequest& request) {
-  const std::uint64_t useful = useful_private_bytes(request);
-  return host_bytes(request, useful) <= host_bytes(request, 0) ? useful : 0;
+std::uint64_t min_private_bytes(const JobNeeds& needs) {
+  const std::uint64_t useful = useful_private_bytes(needs);
+  return host_bytes(needs, useful) <= host_bytes(needs, 0) ? useful : 0;
 }
 
 // Host memory that every plan needs.
-std::uint64_t fixed_bytes(const TensorSizes& tensor, const PlanRequest& request) {
-  const auto rank = static_cast<std::uint64_t>(request.backend.rank);
-  const std::uint64_t backend = host_bytes(request, has_link(request) ? 0 : min_private_bytes(request));
-  return overhead_bytes + tensor.table_bytes + request.caller_bytes + backend +
+std::uint64_t fixed_bytes(const TensorSizes& tensor, const JobNeeds& needs) {
+  const auto rank = static_cast<std::uint64_t>(needs.backend.rank);
+  const std::uint64_t backend = host_bytes(needs, has_link(needs) ? 0 : min_private_bytes(needs));
+  return overhead_bytes + tensor.table_bytes + needs.caller_bytes + backend +
          solver_matrices * rank * rank * sizeof(double);
 }
 
 // For private outputs on the host: at most a quarter of `room`; but as much as is useful if most of the tensor is
 // streamed anyway and merging the copies costs little compared to the nonzeros.
-std::uint64_t choose_private_bytes(const TensorSizes& tensor, const PlanRequest& request, std::uint64_t room) {
-  const std::uint64_t useful = useful_private_bytes(request);
-  const std::uint64_t min_bytes = min_private_bytes(request);
-  const auto copies = static_cast<std::uint64_t>(request.threads - 1);
-  const bool worthwhile = copies * output_rows(request.backend) <= tensor.nnz() / 4;
-  const bool fits = host_bytes(request, useful) <= host_bytes(request, min_bytes) + room;
-  const bool streams = request.best_tier == Tier::streamed || tensor.buffer_bytes() >= 2 * room;
+std::uint64_t choose_private_bytes(const TensorSizes& tensor, const JobNeeds& needs, std::uint64_t room) {
+  const std::uint64_t useful = useful_private_bytes(needs);
+  const std::uint64_t min_bytes = min_private_bytes(needs);
+  const auto copies = static_cast<std::uint64_t>(needs.threads - 1);
+  const bool worthwhile = copies * output_rows(needs.backend) <= tensor.nnz() / 4;
+  const bool fits = host_bytes(needs, useful) <= host_bytes(needs, min_bytes) + room;
+  const bool streams = needs.best_tier == Tier::streamed || tensor.buffer_bytes() >= 2 * room;
   if (worthwhile && fits && streams) return useful;
   const std::uint64_t quarter = room / 4 / page_bytes * page_bytes;
   return std::max(min_bytes, std::min(quarter, useful));
 }
 
 // Host memory of the factors before each update.
-std::uint64_t previous_factor_bytes(const PlanRequest& request) {
-  BackendConfig config = request.backend;
+std::uint64_t previous_factor_bytes(const JobNeeds& needs) {
+  BackendConfig config = needs.backend;
   config.keep_previous = true;
-  return request.kind->footprint(config, request.threads).host_bytes - host_bytes(request, 0);
+  return needs.kind->footprint(config, needs.threads).host_bytes - host_bytes(needs, 0);
 }
 
 // Host memory of the ring beyond its minimum.
@@ -159,61 +159,59 @@ void set_readers(int readers, Plan& plan) {
 
 // What more slots and readers may take of `room`: little, because a small budget is better spent on keeping chunks; all
 // of it where the caller has asked for slots.
-std::uint64_t room_for_slots(const PlanRequest& request, std::uint64_t room) {
-  return request.slots > 0 ? room : room / 8;
-}
+std::uint64_t room_for_slots(const JobNeeds& needs, std::uint64_t room) { return needs.slots > 0 ? room : room / 8; }
 
 // As many readers as are of use, or as the slots asked for have, if there is room.
-void deepen_ring(const PlanRequest& request, std::uint64_t room, Plan& plan) {
-  int readers = std::clamp(request.threads, min_useful_readers, max_useful_readers);
+void deepen_ring(const JobNeeds& needs, std::uint64_t room, Plan& plan) {
+  int readers = std::clamp(needs.threads, min_useful_readers, max_useful_readers);
   readers = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(readers), plan.tiers.size()));
-  if (request.slots > 0) readers = request.slots - min_slots;
+  if (needs.slots > 0) readers = needs.slots - min_slots;
   set_readers(readers, plan);
-  while (readers > 0 && more_ring_bytes(plan) > room_for_slots(request, room)) set_readers(--readers, plan);
+  while (readers > 0 && more_ring_bytes(plan) > room_for_slots(needs, room)) set_readers(--readers, plan);
 }
 
-std::uint64_t device_bytes(const PlanRequest& request, const Plan& plan) {
-  return request.kind->footprint(backend_config(request, plan), request.threads).device_bytes;
+std::uint64_t device_bytes(const JobNeeds& needs, const Plan& plan) {
+  return needs.kind->footprint(backend_config(needs, plan), needs.threads).device_bytes;
 }
 
 // Plans device memory: slots, copies of the output and resident chunks.
-void plan_device(const TensorSizes& tensor, const PlanRequest& request, Plan& plan) {
+void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
   const int slots = plan.slots;
   plan.slots = min_slots;
-  plan.device_minimum_bytes = device_bytes(request, plan);
-  if (request.device_budget_bytes < plan.device_minimum_bytes) {
+  plan.device_minimum_bytes = device_bytes(needs, plan);
+  if (needs.device_budget_bytes < plan.device_minimum_bytes) {
     throw Error(ErrorKind::out_of_memory,
                 "this job requires at least " + format_bytes(plan.device_minimum_bytes) +
-                    " of device memory, but the " + "budget is " + format_bytes(request.device_budget_bytes) +
+                    " of device memory, but the " + "budget is " + format_bytes(needs.device_budget_bytes) +
                     "; give at least " + option_name("device_bytes", as_budget(plan.device_minimum_bytes)) +
                     ", a lower rank, " + option_name("precision", "f32") + ", or " + option_name("device", "cpu"));
   }
-  const std::uint64_t room = request.device_budget_bytes - plan.device_minimum_bytes;
-  plan.private_bytes = std::min(room / 4, request.kind->useful_private_bytes(request.backend, request.threads));
+  const std::uint64_t room = needs.device_budget_bytes - plan.device_minimum_bytes;
+  plan.private_bytes = std::min(room / 4, needs.kind->useful_private_bytes(needs.backend, needs.threads));
   plan.private_bytes = plan.private_bytes / device_granule * device_granule;
-  const std::uint64_t without = device_bytes(request, plan);
-  plan.keep_previous = request.want_previous;
-  if (device_bytes(request, plan) > without + room / 4) plan.keep_previous = false;
-  const std::uint64_t min_bytes = device_bytes(request, plan);
+  const std::uint64_t without = device_bytes(needs, plan);
+  plan.keep_previous = needs.want_previous;
+  if (device_bytes(needs, plan) > without + room / 4) plan.keep_previous = false;
+  const std::uint64_t min_bytes = device_bytes(needs, plan);
   plan.slots = slots;
-  const std::uint64_t most_bytes = std::min(min_bytes + room_for_slots(request, room), request.device_budget_bytes);
-  while (plan.slots > min_slots && device_bytes(request, plan) > most_bytes) {
+  const std::uint64_t most_bytes = std::min(min_bytes + room_for_slots(needs, room), needs.device_budget_bytes);
+  while (plan.slots > min_slots && device_bytes(needs, plan) > most_bytes) {
     set_readers(plan.slots - min_slots - 1, plan);
   }
-  const std::uint64_t taken = device_bytes(request, plan);
-  if (request.best_tier == Tier::device) {
+  const std::uint64_t taken = device_bytes(needs, plan);
+  if (needs.best_tier == Tier::device) {
     plan.resident_bytes = keep_evenly(
-        tensor, Tier::device, request.device_budget_bytes - taken, request.shares.device,
-        [&](const ChunkSizes& chunk) { return kept_bytes(request, chunk); }, plan.tiers);
+        tensor, Tier::device, needs.device_budget_bytes - taken, needs.shares.device,
+        [&](const ChunkSizes& chunk) { return kept_bytes(needs, chunk); }, plan.tiers);
   }
   plan.device_planned_bytes = taken + plan.resident_bytes;
 }
 
-void count_moved_bytes(const TensorSizes& tensor, const PlanRequest& request, Plan& plan) {
+void count_moved_bytes(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
     const Tier tier = plan.tiers[chunk];
     if (tier == Tier::streamed) plan.disk_bytes_per_pass += tensor.chunks[chunk].stored_bytes;
-    if (has_link(request) && tier != Tier::device) plan.link_bytes_per_pass += tensor.chunks[chunk].payload_bytes;
+    if (has_link(needs) && tier != Tier::device) plan.link_bytes_per_pass += tensor.chunks[chunk].payload_bytes;
   }
 }
 
@@ -223,53 +221,53 @@ bool all_kept(const Plan& plan) {
 
 }  // namespace
 
-Plan make_plan(const TensorSizes& tensor, const PlanRequest& request) {
+Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
   Plan plan;
   plan.slot_bytes = tensor.largest_buffer();
-  if (has_link(request)) plan.slot_bytes = std::max(plan.slot_bytes, request.slot_bytes);
+  if (has_link(needs)) plan.slot_bytes = std::max(plan.slot_bytes, needs.slot_bytes);
   plan.scratch_bytes = tensor.largest_scratch();
-  const std::uint64_t taken = fixed_bytes(tensor, request) + min_slots * plan.slot_bytes + plan.scratch_bytes;
+  const std::uint64_t taken = fixed_bytes(tensor, needs) + min_slots * plan.slot_bytes + plan.scratch_bytes;
   plan.minimum_bytes = taken;
-  if (request.budget_bytes < plan.minimum_bytes) {
+  if (needs.budget_bytes < plan.minimum_bytes) {
     throw Error(ErrorKind::out_of_memory, "this job requires at least " + format_bytes(plan.minimum_bytes) +
-                                              " of host memory, but the budget is " +
-                                              format_bytes(request.budget_bytes) + "; give at least " +
+                                              " of host memory, but the budget is " + format_bytes(needs.budget_bytes) +
+                                              "; give at least " +
                                               option_name("host_bytes", as_budget(plan.minimum_bytes)) +
                                               ", a lower rank, or " + option_name("precision", "f32"));
   }
 
-  std::uint64_t room = request.budget_bytes - taken;
+  std::uint64_t room = needs.budget_bytes - taken;
   plan.tiers.assign(tensor.chunks.size(), Tier::streamed);
   plan.slots = min_slots;
   plan.readers = 1;
-  if (!has_link(request)) {
-    plan.private_bytes = choose_private_bytes(tensor, request, room);
-    room -= host_bytes(request, plan.private_bytes) - host_bytes(request, min_private_bytes(request));
-    const std::uint64_t previous = previous_factor_bytes(request);
-    plan.keep_previous = request.want_previous && previous <= room / 4;
+  if (!has_link(needs)) {
+    plan.private_bytes = choose_private_bytes(tensor, needs, room);
+    room -= host_bytes(needs, plan.private_bytes) - host_bytes(needs, min_private_bytes(needs));
+    const std::uint64_t previous = previous_factor_bytes(needs);
+    plan.keep_previous = needs.want_previous && previous <= room / 4;
     if (plan.keep_previous) room -= previous;
   } else {
-    deepen_ring(request, room, plan);
-    plan_device(tensor, request, plan);
+    deepen_ring(needs, room, plan);
+    plan_device(tensor, needs, plan);
     plan.direct_bytes = direct_room_bytes;
     if (more_ring_bytes(plan) > room / 8) plan.direct_bytes = 0;
     room -= more_ring_bytes(plan);
   }
-  if (request.best_tier != Tier::streamed) {
-    room -= keep_evenly(tensor, Tier::packed, room, has_link(request) ? request.shares.host : 1, buffer_of, plan.tiers);
-    if (!has_link(request) && request.best_tier != Tier::packed && all_kept(plan)) {
-      room -= decode_ahead(tensor, request, room, plan.tiers);
-      plan.sorted_bytes = sort_ahead(tensor, request, room, plan);
+  if (needs.best_tier != Tier::streamed) {
+    room -= keep_evenly(tensor, Tier::packed, room, has_link(needs) ? needs.shares.host : 1, buffer_of, plan.tiers);
+    if (!has_link(needs) && needs.best_tier != Tier::packed && all_kept(plan)) {
+      room -= decode_ahead(tensor, needs, room, plan.tiers);
+      plan.sorted_bytes = sort_ahead(tensor, needs, room, plan);
       room -= plan.sorted_bytes;
     }
   }
-  plan.planned_bytes = request.budget_bytes - room;
-  count_moved_bytes(tensor, request, plan);
+  plan.planned_bytes = needs.budget_bytes - room;
+  count_moved_bytes(tensor, needs, plan);
   return plan;
 }
 
-BackendConfig backend_config(const PlanRequest& request, const Plan& plan) {
-  BackendConfig config = request.backend;
+BackendConfig backend_config(const JobNeeds& needs, const Plan& plan) {
+  BackendConfig config = needs.backend;
   config.private_bytes = plan.private_bytes;
   config.sorted_bytes = plan.sorted_bytes;
   config.keep_previous = plan.keep_previous;

@@ -1,5 +1,5 @@
 // Handles one mode at a time: its permutation and, with a device, a copy of its factor.
-#include "engine/fit/original_rows.hpp"
+#include "engine/work/original_rows.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,13 +8,14 @@
 
 namespace blco {
 
-void add_reordering_bytes(const ContainerInfo& tensor, int rank, JobRequest& request) {
+void add_reordering_bytes(const ContainerInfo& tensor, JobNeeds& needs) {
   std::uint64_t longest = 0;
   for (const ReorderedMode& reordered : tensor.reordered) {
     longest = std::max(longest, tensor.shape[static_cast<std::size_t>(reordered.mode)]);
   }
-  request.caller_bytes += 2 * longest * sizeof(std::uint32_t);
-  request.model_bytes = std::max(request.model_bytes, longest * static_cast<std::uint64_t>(rank) * sizeof(double));
+  needs.caller_bytes += 2 * longest * sizeof(std::uint32_t);
+  needs.model_bytes =
+      std::max(needs.model_bytes, longest * static_cast<std::uint64_t>(needs.backend.rank) * sizeof(double));
 }
 
 void OriginalRows::release() {

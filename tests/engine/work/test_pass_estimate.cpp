@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/stream/pass_estimate.hpp"
+#include "engine/work/pass_estimate.hpp"
 
 namespace blco {
 namespace {

@@ -1,0 +1,50 @@
+#include "engine/fit/check_options.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "engine/fit/initial_factors.hpp"
+#include "engine/fit/methods/fit_method.hpp"
+
+namespace blco {
+namespace {
+
+// More chunks than any overlap of reading, copying and computing has on their way.
+constexpr int max_slots = 64;
+
+bool takes_any_start(const CpdMethod& method) {
+  return traits_of(method).takes_any_start &&
+         std::ranges::none_of(constraints_of(method), [](const RowConstraint& constraint) {
+           return constraint.set == RowSet::nonnegative || constraint.set == RowSet::simplex;
+         });
+}
+
+}  // namespace
+
+void check_options(const TensorSummary& tensor, const CpdOptions& options) {
+  if (options.rank < 1 || options.rank > max_rank) {
+    refuse(option_name("rank") + " must be from 1 to " + std::to_string(max_rank) + ", not " +
+           std::to_string(options.rank));
+  }
+  if (max_sweeps_of(options) < 1) refuse(option_name("max_sweeps") + " must be at least 1");
+  if (!(tolerance_of(options) >= 0)) refuse(option_name("tolerance") + " must be at least 0");
+  if (!(options.ridge >= 0) || !std::isfinite(options.ridge)) refuse(option_name("ridge") + " must be at least 0");
+  if (!(options.time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
+  if (options.slots != 0 && (options.slots < 2 || options.slots > max_slots)) {
+    refuse(option_name("slots") + " must be 0, or from 2 to " + std::to_string(max_slots) + ", not " +
+           std::to_string(options.slots));
+  }
+  if ((options.start == Start::centered || options.start == Start::normal) && !takes_any_start(options.method)) {
+    refuse(option_name("start") +
+           " takes other starts than uniform with the methods complete and als only, and there " +
+           "without modes that are nonnegative or on the simplex; leave it out");
+  }
+  check_method(tensor, options);
+  if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
+  if (options.initial != nullptr) check_initial_model(tensor, options);
+}
+
+}  // namespace blco

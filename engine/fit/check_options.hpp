@@ -1,0 +1,11 @@
+// The checks of a fit's options that every job makes.
+#pragma once
+
+#include <blco/cpd.hpp>
+
+namespace blco {
+
+// Throws Error{invalid_argument} for invalid options, or an initial model that does not fit the tensor.
+void check_options(const TensorSummary& tensor, const CpdOptions& options);
+
+}  // namespace blco

@@ -1,0 +1,67 @@
+// Shared by fits, MTTKRPs, plans and benchmarks: finds a device, makes a plan, sets up a backend.
+#pragma once
+
+#include <blco/cpd.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/common/chrome_trace.hpp"
+#include "engine/common/progress_meter.hpp"
+#include "engine/common/side_jobs.hpp"
+#include "engine/common/thread_pool.hpp"
+#include "engine/work/pass_estimate.hpp"
+#include "engine/work/plan.hpp"
+#include "engine/work/worker_group.hpp"
+
+namespace blco {
+
+// What every job needs: the tensor's layout, rank and precision, and room for OriginalRows.
+JobNeeds needs_of(const Tensor& tensor, const CpdOptions& options);
+
+// Owns what a job needs from its plan to its end.
+class Job {
+ public:
+  // Device::automatic means a GPU if there is one, else the CPU. Throws Error: out_of_memory (a budget below its
+  // minimum), cuda and not_built (Device::cuda without a GPU).
+  // With `declared`, plans for that GPU, and can do no more.
+  Job(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, const JobNeeds& needs,
+      const DeclaredGpu* declared = nullptr);
+
+  const Plan& plan() const { return plan_; }
+  // Allocates the plan's device or host memory; throws if the machine does not provide it.
+  void make_backend();
+  // Made on the first call, unless it was made before.
+  Backend& backend();
+  // Allocates the slots and the chunks' host memory. If there is less of it than planned, describe() says so
+  // afterwards.
+  std::unique_ptr<Streamer> make_streamer(ProgressMeter* meter = nullptr);
+  // With these slots and chunks.
+  std::unique_ptr<WorkerGroup> make_workers(ProgressMeter* meter = nullptr);
+  TraceSink* trace() { return trace_.get(); }
+  void close_trace();
+  CpdPlan describe() const;
+  // The work of each mode's pass, once the resident chunks are in place.
+  std::vector<PassLoad> loads() const;
+  // Null if the CPU computes.
+  const DeviceLimits* device() const { return needs_.kind->gpu(); }
+  ThreadPool& pool() { return pool_; }
+
+ private:
+  bool is_cache_of_use() const;
+  void choose_device(const MemoryBudget& budget, const CpdOptions& options);
+
+  const Tensor* tensor_;
+  ThreadPool pool_;
+  SideJobs side_jobs_;
+  std::unique_ptr<ChromeTrace> trace_;
+  std::unique_ptr<DeviceKind> gpu_;  // null: the CPU computes
+  JobNeeds needs_;
+  std::string device_note_;
+  const DeclaredGpu* declared_;
+  TensorSizes sizes_;
+  Plan plan_;
+  std::unique_ptr<Backend> backend_;
+};
+
+}  // namespace blco

@@ -1,0 +1,47 @@
+#include "engine/work/worker_group.hpp"
+
+#include <algorithm>
+
+#include "engine/tensor/tensor_sizes.hpp"
+
+namespace blco {
+
+void WorkerGroup::pass(const PassRequest& request) {
+  const bool is_even = next_++ % 2 == 0;
+  ++passes_;
+  streamer_->pass(request, is_even ? Direction::forward : Direction::backward);
+}
+
+void WorkerGroup::pass(const PassRequest& request, std::span<const std::uint64_t> chunks) {
+  ++passes_;
+  streamer_->pass(request, chunks);
+}
+
+StreamPlan WorkerGroup::plan_pass_over(const ChunkSource& other) {
+  const TensorSizes sizes = measure_tensor(other);
+  StreamPlan plan;
+  plan.tiers.assign(sizes.chunks.size(), Tier::streamed);
+  plan.slots = 2;
+  plan.readers = 1;
+  plan.slot_bytes = sizes.largest_buffer();
+  plan.scratch_bytes = sizes.largest_scratch();
+  return plan;
+}
+
+void WorkerGroup::pass_over(const ChunkSource& other, const PassRequest& request) {
+  auto found = std::ranges::find(others_, &other, [](const auto& known) { return known.first; });
+  if (found == others_.end()) {
+    others_.emplace_back(&other, std::make_unique<Streamer>(other, plan_pass_over(other), *backend_));
+    found = others_.end() - 1;
+  }
+  found->second->pass(request, Direction::forward);
+}
+
+// All by one slot: a device works these off in order, and their memory stays as it is.
+void WorkerGroup::pass_over(std::span<const ChunkView> chunks, const PassRequest& request) {
+  backend_->begin_pass(request);
+  for (const ChunkView& chunk : chunks) backend_->submit(0, chunk);
+  backend_->finish_pass();
+}
+
+}  // namespace blco
