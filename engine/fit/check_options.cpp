@@ -24,19 +24,22 @@ bool takes_any_start(const CpdMethod& method) {
 
 }  // namespace
 
-void check_options(const TensorSummary& tensor, const CpdOptions& options) {
-  if (options.rank < 1 || options.rank > max_rank) {
-    refuse(option_name("rank") + " must be from 1 to " + std::to_string(max_rank) + ", not " +
-           std::to_string(options.rank));
+void check_computing(int rank, const Compute& compute) {
+  if (rank < 1 || rank > max_rank) {
+    refuse(option_name("rank") + " must be from 1 to " + std::to_string(max_rank) + ", not " + std::to_string(rank));
   }
+  if (compute.slots != 0 && (compute.slots < 2 || compute.slots > max_slots)) {
+    refuse(option_name("slots") + " must be 0, or from 2 to " + std::to_string(max_slots) + ", not " +
+           std::to_string(compute.slots));
+  }
+}
+
+void check_options(const TensorSummary& tensor, const CpdOptions& options) {
+  check_computing(options.rank, options.compute);
   if (max_sweeps_of(options) < 1) refuse(option_name("max_sweeps") + " must be at least 1");
   if (!(tolerance_of(options) >= 0)) refuse(option_name("tolerance") + " must be at least 0");
   if (!(options.ridge >= 0) || !std::isfinite(options.ridge)) refuse(option_name("ridge") + " must be at least 0");
   if (!(options.time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
-  if (options.slots != 0 && (options.slots < 2 || options.slots > max_slots)) {
-    refuse(option_name("slots") + " must be 0, or from 2 to " + std::to_string(max_slots) + ", not " +
-           std::to_string(options.slots));
-  }
   if ((options.start == Start::centered || options.start == Start::normal) && !takes_any_start(options.method)) {
     refuse(option_name("start") +
            " takes other starts than uniform with the methods complete and als only, and there " +

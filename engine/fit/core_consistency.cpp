@@ -174,20 +174,19 @@ class CoreSlabs {
 
 // A job for as many columns at a time as the budget has room for, and how many those are.
 std::pair<std::unique_ptr<Job>, std::uint64_t> make_core_job(const Tensor& tensor, const CpdModel& model,
-                                                             const MemoryBudget& budget, CpdOptions options,
-                                                             std::uint64_t short_length, const StopPoll& stop) {
+                                                             const Compute& compute, std::uint64_t short_length,
+                                                             const StopPoll& stop) {
   std::uint64_t slab = slab_of(static_cast<std::uint64_t>(model.rank), core_columns(model.shape.size(), model.rank));
   std::uint64_t numbers = 2 * block_numbers;
   for (const std::vector<double>& factor : model.factors) numbers += 2 * factor.size();
   std::uint64_t label_bytes = 0;
   for (const Labels& labels : model.labels) label_bytes += labels.memory_bytes();
   for (;; slab = slab / 2) {
-    options.rank = static_cast<int>(slab);
-    JobNeeds needs = needs_of(tensor, options);
+    JobNeeds needs = needs_of(tensor, static_cast<int>(slab), compute.precision);
     needs.caller_bytes += label_bytes + (numbers + short_length * slab) * sizeof(double);
     needs.backend.stop = stop;
     try {
-      return {std::make_unique<Job>(tensor, budget, options, needs), slab};
+      return {std::make_unique<Job>(tensor, compute, needs), slab};
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::out_of_memory || slab == 1) throw;
     }
@@ -207,20 +206,18 @@ std::uint64_t core_columns(std::size_t order, int rank) {
   return columns;
 }
 
-std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& model, const MemoryBudget& budget,
-                                       const CpdOptions& options) {
+std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& model, const Compute& compute,
+                                       const ProgressCallback& progress, double time_limit_seconds) {
   check_shapes(tensor.summary(), model);
   const std::uint64_t columns = core_columns(model.shape.size(), model.rank);
   if (columns > max_core_columns) return std::nullopt;
-  CpdOptions fixed;
-  fixed.device = options.device;
-  fixed.conflict_resolution = options.conflict_resolution;
-  fixed.threads = options.threads;
-  fixed.deterministic = options.deterministic;
+  Compute fixed = compute;
+  fixed.precision = Precision::f64;
+  fixed.trace.clear();
   const auto short_mode = static_cast<std::size_t>(std::ranges::min_element(model.shape) - model.shape.begin());
-  ProgressMeter meter(options.on_progress, options.time_limit_seconds);
+  ProgressMeter meter(progress, time_limit_seconds);
   const auto [job, slab] =
-      make_core_job(tensor, model, budget, fixed, model.shape[short_mode], [&meter] { return meter.poll(); });
+      make_core_job(tensor, model, fixed, model.shape[short_mode], [&meter] { return meter.poll(); });
   const Matrices inverted = invert_factors(model);
   CoreSlabs slabs(tensor, model, inverted, short_mode, *job, slab, meter);
   const std::uint64_t passes = (columns + slab - 1) / slab;

@@ -59,7 +59,7 @@ std::vector<std::string> differences(const ModelFile& model, const TensorSummary
     found.push_back("the constraints " + in_words(model.constraints) + ", not " + in_words(constraints));
   }
   compare("ridge", in_full(model.ridge), in_full(options.ridge));
-  if (!model.precision.empty()) compare("precision", model.precision, to_string(options.precision));
+  if (!model.precision.empty()) compare("precision", model.precision, to_string(options.compute.precision));
   CpdOptions of_model = options;
   of_model.rank = static_cast<int>(model.rank);
   if (same_method && traits_of(options.method).takes_validation && !model.state_matrices.empty() &&
@@ -106,12 +106,12 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
 
 // The model is f64. Each factor moved into it frees the backend's copy, which is as large unless it is stored as f32.
 std::uint64_t model_bytes_beyond_backend(const TensorSummary& tensor, const CpdOptions& options) {
-  if (options.precision == Precision::f64) return 0;
+  if (options.compute.precision == Precision::f64) return 0;
   std::uint64_t rows = 0;
   for (const std::uint64_t length : tensor.shape) rows += length;
   // A factor that is being converted is there in both forms. The output is freed before, and makes room for one of
   // them. An output in f64 is twice as large: its other half holds a part of the model.
-  if (options.precision == Precision::mixed) rows -= std::ranges::max(tensor.shape);
+  if (options.compute.precision == Precision::mixed) rows -= std::ranges::max(tensor.shape);
   return rows * static_cast<std::uint64_t>(options.rank) * sizeof(float);
 }
 
@@ -125,7 +125,7 @@ CpdOptions options_of_model(const std::filesystem::path& file) {
   options.rank = model.rank;
   options.seed = model.seed;
   options.ridge = model.ridge;
-  options.precision = model.precision;
+  options.compute.precision = model.precision;
   return options;
 }
 
@@ -143,7 +143,7 @@ FitStart::FitStart(const TensorSummary& tensor, const CpdOptions& given) : optio
 
 JobNeeds fit_needs(const Tensor& given, const CpdOptions& options) {
   const TensorSummary& tensor = given.summary();
-  JobNeeds needs = needs_of(given, options);
+  JobNeeds needs = needs_of(given, options.rank, options.compute.precision);
   const MethodNeeds of_method = method_needs(tensor, options);
   needs.want_previous = of_method.undoes_steps && (options.on_progress || options.time_limit_seconds > 0);
   needs.backend.all_outputs = of_method.all_outputs;
@@ -179,7 +179,7 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_
   model_.labels = tensor.labels();
   model_.reading = tensor_->reading;
   model_.seed = options_->seed;
-  model_.precision = options_->precision;
+  model_.precision = options_->compute.precision;
   model_.ridge = options_->ridge;
   describe_method(*options_, model_);
   model_.tensor_nnz = tensor_->nnz;

@@ -57,10 +57,10 @@ class CpFit {
 };
 
 // As fit_cpd; the budget also covers `held_bytes` of the caller.
-CpdModel run_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, std::uint64_t held_bytes);
+CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes);
 // As plan_cpd.
-CpdPlan plan_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
-                 const DeclaredGpu* declared, std::uint64_t held_bytes);
+CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const DeclaredGpu* declared,
+                 std::uint64_t held_bytes);
 
 // Throws Error{io} unless models of this rank can be written to options.checkpoint and options.output, as far as one
 // can tell beforehand: that they name files in folders that may be written, that the disks have room, and that the

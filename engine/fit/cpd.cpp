@@ -97,34 +97,30 @@ void check_model_room(const TensorSummary& tensor, const CpdOptions& options) {
     check_both(options.output, options.checkpoint, checkpoint_bytes);
 }
 
-CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
-                 const DeclaredGpu* declared) {
-  return plan_fit(tensor, budget, options, declared, 0);
+CpdPlan plan_cpd(const Tensor& tensor, const CpdOptions& options, const DeclaredGpu* declared) {
+  return plan_fit(tensor, options, declared, 0);
 }
 
-CpdPlan plan_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
-                 const DeclaredGpu* declared, std::uint64_t held_bytes) {
+CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const DeclaredGpu* declared,
+                 std::uint64_t held_bytes) {
   CpdOptions untraced = FitStart(tensor.summary(), options).options;
-  untraced.trace.clear();
+  untraced.compute.trace.clear();
   if (options.initial != nullptr) check_initial_labels(tensor, *options.initial);
   JobNeeds needs = fit_needs(tensor, untraced);
   needs.caller_bytes += held_bytes;
-  return describe_fit(Job(tensor, budget, untraced, needs, declared), tensor.summary(), untraced);
+  return describe_fit(Job(tensor, untraced.compute, needs, declared), tensor.summary(), untraced);
 }
 
-CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options) {
-  return run_fit(tensor, budget, options, 0);
-}
+CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options) { return run_fit(tensor, options, 0); }
 
-CpdModel run_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
-                 std::uint64_t held_bytes) {
+CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes) {
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   FitStart start(tensor.summary(), options);
   if (options.initial != nullptr) check_initial_labels(tensor, *options.initial);
   JobNeeds needs = fit_needs(tensor, start.options);
   needs.caller_bytes += held_bytes;
   needs.backend.stop = [&meter] { return meter.poll(); };
-  Job job(tensor, budget, start.options, needs);
+  Job job(tensor, start.options.compute, needs);
   check_model_room(tensor.summary(), start.options);
   OutputClaims claims;
   if (options.claims == nullptr) {
@@ -142,13 +138,9 @@ CpdModel run_fit(const Tensor& tensor, const MemoryBudget& budget, const CpdOpti
 }
 
 std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
-                           const MemoryBudget& budget, const CpdOptions& options) {
+                           const Compute& compute) {
   const TensorSummary& summary = tensor.summary();
-  CpdOptions fixed = options;
-  fixed.rank = rank;
-  fixed.initial = nullptr;
-  fixed.resume.clear();
-  check_options(summary, fixed);
+  check_computing(rank, compute);
   const std::size_t order = summary.shape.size();
   if (mode < 0 || static_cast<std::size_t>(mode) >= order) {
     refuse("mode " + std::to_string(mode) + " does not exist: the tensor has " + std::to_string(order) +
@@ -163,10 +155,10 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<dou
     }
   }
   const std::uint64_t output_size = summary.shape[static_cast<std::size_t>(mode)] * static_cast<std::uint64_t>(rank);
-  JobNeeds needs = needs_of(tensor, fixed);
+  JobNeeds needs = needs_of(tensor, rank, compute.precision);
   needs.caller_bytes += matrix_bytes(factors) + output_size * sizeof(double);
   needs.best_tier = Tier::streamed;
-  Job job(tensor, budget, fixed, needs);
+  Job job(tensor, compute, needs);
   OriginalRows rows(tensor.chunks(), job.backend(), rank, job.device() != nullptr);
   for (std::size_t n = 0; n < order; ++n) {
     if (static_cast<int>(n) != mode) rows.load(static_cast<int>(n), 0, factors[n]);

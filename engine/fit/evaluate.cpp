@@ -34,13 +34,13 @@ void check_loss(const Loss& loss, AbsentCells absent) {
   }
 }
 
-JobNeeds evaluation_needs(const Tensor& tensor, std::span<const std::vector<double>> factors,
-                          const CpdOptions& options) {
-  JobNeeds needs = needs_of(tensor, options);
+JobNeeds evaluation_needs(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank,
+                          Precision precision) {
+  JobNeeds needs = needs_of(tensor, rank, precision);
   std::uint64_t factor_bytes = 0;
   for (const std::vector<double>& factor : factors) factor_bytes += factor.size() * sizeof(double);
-  const auto columns = static_cast<std::uint64_t>(options.rank);
-  needs.caller_bytes += 2 * factor_bytes + (numbers_of_block(options.rank) + columns * columns) * sizeof(double);
+  const auto columns = static_cast<std::uint64_t>(rank);
+  needs.caller_bytes += 2 * factor_bytes + (numbers_of_block(rank) + columns * columns) * sizeof(double);
   needs.best_tier = Tier::streamed;
   needs.backend.all_outputs = true;
   return needs;
@@ -49,18 +49,12 @@ JobNeeds evaluation_needs(const Tensor& tensor, std::span<const std::vector<doub
 }  // namespace
 
 LossValue evaluate(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, const Loss& loss,
-                   AbsentCells absent, const MemoryBudget& budget, const CpdOptions& options) {
+                   AbsentCells absent, const Compute& compute) {
   const TensorSummary& summary = tensor.summary();
-  CpdOptions fixed = options;
-  fixed.method = AlsMethod{};
-  fixed.rank = rank;
-  fixed.ridge = 0;
-  fixed.initial = nullptr;
-  fixed.resume.clear();
-  check_options(summary, fixed);
+  check_computing(rank, compute);
   check_loss(loss, absent);
   check_factors(summary, factors, rank);
-  Job job(tensor, budget, fixed, evaluation_needs(tensor, factors, fixed));
+  Job job(tensor, compute, evaluation_needs(tensor, factors, rank, compute.precision));
   OriginalRows rows(tensor.chunks(), job.backend(), rank, job.device() != nullptr);
   for (std::size_t n = 0; n < factors.size(); ++n) rows.load(static_cast<int>(n), 0, factors[n]);
   const std::unique_ptr<WorkerGroup> workers = job.make_workers();

@@ -26,7 +26,7 @@ void check_starts(const CpdOptions& options, int starts) {
   if (options.initial != nullptr) refuse_with("initial", "starts differ in their random factors alone");
   if (!options.resume.empty()) refuse_with("resume", "a resumed fit has started already");
   if (!options.checkpoint.empty()) refuse_with("checkpoint", "a checkpoint is of one fit");
-  if (!options.trace.empty()) refuse_with("trace", "a trace is of one fit");
+  if (!options.compute.trace.empty()) refuse_with("trace", "a trace is of one fit");
 }
 
 std::uint64_t bytes_of_models(const TensorSummary& tensor, int rank, int models) {
@@ -39,13 +39,13 @@ std::uint64_t bytes_of_models(const TensorSummary& tensor, int rank, int models)
 }
 
 // How many models beside that of a fit the budget has room for, and the plan of the fits.
-std::pair<int, CpdPlan> plan_models(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options,
-                                    int starts, const DeclaredGpu* declared) {
+std::pair<int, CpdPlan> plan_models(const Tensor& tensor, const CpdOptions& options, int starts,
+                                    const DeclaredGpu* declared) {
   constexpr int most_models = 32;
   for (int models = std::min(starts - 1, most_models);; models /= 2) {
     const std::uint64_t bytes = bytes_of_models(tensor.summary(), options.rank, models);
     try {
-      CpdPlan plan = plan_fit(tensor, budget, options, declared, bytes);
+      CpdPlan plan = plan_fit(tensor, options, declared, bytes);
       plan.minimum_bytes -= bytes - bytes_of_models(tensor.summary(), options.rank, std::min(models, 1));
       return {models, plan};
     } catch (const Error& error) {
@@ -63,9 +63,8 @@ constexpr double reaching_shortfall = 1e-3;
 class Starts {
  public:
   // `models`: beside that of a fit.
-  Starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int models)
+  Starts(const Tensor& tensor, const CpdOptions& options, int models)
       : tensor_(&tensor),
-        budget_(budget),
         options_(&options),
         most_models_(static_cast<std::size_t>(models)),
         held_bytes_(bytes_of_models(tensor.summary(), options.rank, models)) {}
@@ -144,7 +143,7 @@ class Starts {
       return !options_->on_sweep || options_->on_sweep(sweep);
     };
     try {
-      return run_fit(*tensor_, budget_, options, held_bytes_);
+      return run_fit(*tensor_, options, held_bytes_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::cancelled || reports_.empty()) throw;
       return std::nullopt;
@@ -184,7 +183,6 @@ class Starts {
   }
 
   const Tensor* tensor_;
-  MemoryBudget budget_;
   const CpdOptions* options_;
   std::size_t most_models_;
   std::uint64_t held_bytes_;
@@ -197,17 +195,15 @@ class Starts {
 
 }  // namespace
 
-CpdPlan plan_starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int starts,
-                    const DeclaredGpu* declared) {
+CpdPlan plan_starts(const Tensor& tensor, const CpdOptions& options, int starts, const DeclaredGpu* declared) {
   check_starts(options, starts);
-  return plan_models(tensor, budget, options, starts, declared).second;
+  return plan_models(tensor, options, starts, declared).second;
 }
 
-StartsReport fit_starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int starts,
-                        const OnStart& on_start) {
+StartsReport fit_starts(const Tensor& tensor, const CpdOptions& options, int starts, const OnStart& on_start) {
   check_starts(options, starts);
-  const int models = starts > 1 ? plan_models(tensor, budget, options, starts, nullptr).first : 0;
-  Starts runs(tensor, budget, options, models);
+  const int models = starts > 1 ? plan_models(tensor, options, starts, nullptr).first : 0;
+  Starts runs(tensor, options, models);
   for (int start = 1; start <= starts; ++start) {
     if (start > 1 && runs.is_out_of_time()) break;
     const StartReport* const report = runs.run(start, on_start);

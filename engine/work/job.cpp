@@ -27,39 +27,38 @@ DeviceLimits limits_of(const DeclaredGpu& gpu) {
 
 }  // namespace
 
-JobNeeds needs_of(const Tensor& tensor, const CpdOptions& options) {
+JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision) {
   JobNeeds needs{.backend = {.layout = TensorLayout(tensor.summary().shape)}};
-  needs.backend.rank = options.rank;
-  needs.backend.precision = options.precision;
+  needs.backend.rank = rank;
+  needs.backend.precision = precision;
   add_reordering_bytes(tensor.chunks().info(), needs);
   return needs;
 }
 
-Job::Job(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, const JobNeeds& needs,
-         const DeclaredGpu* declared)
+Job::Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, const DeclaredGpu* declared)
     : tensor_(&tensor),
-      pool_(options.threads),
+      pool_(compute.threads),
       side_jobs_(pool_),
       needs_(needs),
       declared_(declared),
       sizes_(measure_tensor(tensor.chunks())) {
-  needs_.budget_bytes = host_budget(budget.host_bytes);
+  needs_.budget_bytes = host_budget(compute.memory.host_bytes);
   needs_.threads = pool_.width();
-  needs_.deterministic = options.deterministic;
-  choose_device(budget, options);
+  needs_.deterministic = compute.deterministic;
+  choose_device(compute);
   needs_.caller_bytes += (gpu_ ? needs_.model_bytes : 0) + tensor.chunks().held_bytes();
   plan_ = make_plan(sizes_, needs_);
-  if (!options.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(options.trace);
+  if (!compute.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(compute.trace);
   needs_.backend.trace = trace_.get();
 }
 
-void Job::choose_device(const MemoryBudget& budget, const CpdOptions& options) {
-  const bool wants_gpu = declared_ != nullptr || options.device == Device::cuda;
-  if (options.deterministic && wants_gpu) {
+void Job::choose_device(const Compute& compute) {
+  const bool wants_gpu = declared_ != nullptr || compute.device == Device::cuda;
+  if (compute.deterministic && wants_gpu) {
     refuse("a deterministic job runs on the CPU only, because a GPU adds sums in no fixed order; use " +
            option_name("device", "cpu") + ", or leave out " + option_name("deterministic"));
   }
-  if (declared_ == nullptr && (options.device == Device::cpu || options.deterministic)) return;
+  if (declared_ == nullptr && (compute.device == Device::cpu || compute.deterministic)) return;
   DeviceSearch found;
   if (declared_ != nullptr) {
     found.limits = limits_of(*declared_);
@@ -68,16 +67,17 @@ void Job::choose_device(const MemoryBudget& budget, const CpdOptions& options) {
   }
   if (!found.limits) {
     device_note_ = "no GPU: " + found.reason;
-    if (options.device == Device::cuda) {
+    if (compute.device == Device::cuda) {
       const std::string remedy = found.remedy.empty() ? "" : found.remedy + ", or ";
       throw Error(found.kind, device_note_ + "; " + remedy + "use " + option_name("device", "cpu") + " or auto");
     }
     return;
   }
-  gpu_ = gpu_kind({*found.limits, options.conflict_resolution, needs_.variant, needs_.blocks_per_multiprocessor});
+  gpu_ = gpu_kind({*found.limits, compute.conflict_resolution, needs_.variant, needs_.blocks_per_multiprocessor});
   needs_.kind = gpu_.get();
-  needs_.device_budget_bytes = budget.device_bytes != 0 ? budget.device_bytes : found.limits->free_bytes / 10 * 9;
-  needs_.slots = options.slots;
+  needs_.device_budget_bytes =
+      compute.memory.device_bytes != 0 ? compute.memory.device_bytes : found.limits->free_bytes / 10 * 9;
+  needs_.slots = compute.slots;
 }
 
 void Job::make_backend() {

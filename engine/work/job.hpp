@@ -17,7 +17,7 @@
 namespace blco {
 
 // What every job needs: the tensor's layout, rank and precision, and room for OriginalRows.
-JobNeeds needs_of(const Tensor& tensor, const CpdOptions& options);
+JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision);
 
 // Owns what a job needs from its plan to its end.
 class Job {
@@ -25,8 +25,7 @@ class Job {
   // Device::automatic means a GPU if there is one, else the CPU. Throws Error: out_of_memory (a budget below its
   // minimum), cuda and not_built (Device::cuda without a GPU).
   // With `declared`, plans for that GPU, and can do no more.
-  Job(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, const JobNeeds& needs,
-      const DeclaredGpu* declared = nullptr);
+  Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, const DeclaredGpu* declared = nullptr);
 
   const Plan& plan() const { return plan_; }
   // Allocates the plan's device or host memory; throws if the machine does not provide it.
@@ -49,7 +48,7 @@ class Job {
 
  private:
   bool is_cache_of_use() const;
-  void choose_device(const MemoryBudget& budget, const CpdOptions& options);
+  void choose_device(const Compute& compute);
 
   const Tensor* tensor_;
   ThreadPool pool_;

@@ -37,7 +37,7 @@ struct JobNeeds {
   std::uint64_t budget_bytes = 0;         // of host memory
   std::uint64_t device_budget_bytes = 0;  // of a GPU's memory
   int threads = 1;
-  int slots = 0;               // as in CpdOptions
+  int slots = 0;               // as in Compute
   bool deterministic = false;  // no private outputs, whose sums depend on the number of threads
 };
 

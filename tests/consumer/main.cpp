@@ -76,13 +76,14 @@ int main(int argc, char** argv) try {
   const blco::MemoryTensor tensor({{entries.i, entries.j, entries.k}, entries.values});
   bool good = check(tensor.summary().nnz == entries.values.size(), "the tensor has every entry");
 
-  const blco::CpdModel model = blco::fit_cpd(tensor, {.host_bytes = 64 << 20}, {.rank = 2, .max_sweeps = 20});
+  const blco::CpdModel model =
+      blco::fit_cpd(tensor, {.rank = 2, .max_sweeps = 20, .compute = {.memory = {.host_bytes = 64 << 20}}});
   good &= check(model.fit() > 0.3 && model.fit() < 0.999, "the fit says something: " + std::to_string(model.fit()));
   good &= check(std::abs(model.fit() - dense_fit(entries, model)) < 1e-9, "a dense loop finds the same fit");
 
   blco::CpdOptions until_third{.rank = 2, .max_sweeps = 20, .tolerance = 0};
   until_third.on_sweep = [](const blco::SweepReport& report) { return report.sweep < 3; };
-  const blco::CpdModel third = blco::fit_cpd(tensor, {}, until_third);
+  const blco::CpdModel third = blco::fit_cpd(tensor, until_third);
   good &= check(third.stop_reason == blco::StopReason::cancelled && third.fit_history.size() == 3,
                 "cancelled in the third sweep, which comes back");
   good &= check(std::abs(third.fit() - dense_fit(entries, third)) < 1e-9, "and its fit is right too");

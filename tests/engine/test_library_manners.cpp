@@ -15,6 +15,7 @@
 #include <iostream>
 
 #include "tests/engine/ingest/coordinate_columns.hpp"
+#include "tests/engine/within_budget.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
@@ -88,15 +89,15 @@ void use_the_library(const TemporaryFolder& folder) {
   const CoordinateTensor tensor = random_coordinates({.shape = {60, 50, 40}, .nnz = 20'000, .seed = 3});
   const CoordinateColumns<> columns(tensor);
   const MemoryTensor memory(columns.arrays(), {.chunk_nnz = 1000});
-  const CpdModel model = fit_cpd(memory, {}, {.rank = 3, .max_sweeps = 3, .device = Device::automatic});
+  const CpdModel model = fit_cpd(memory, {.rank = 3, .max_sweeps = 3, .compute = {.device = Device::automatic}});
   save(model, folder / "model.h5");
   EXPECT_EQ(load_model(folder / "model.h5").factors, model.factors);
 
-  const CpdModel cancelled = fit_cpd(memory, {}, {.rank = 3, .on_sweep = [](const SweepReport&) { return false; }});
+  const CpdModel cancelled = fit_cpd(memory, {.rank = 3, .on_sweep = [](const SweepReport&) { return false; }});
   EXPECT_EQ(cancelled.stop_reason, StopReason::cancelled);
 
   ingest_coordinates(columns.arrays(), folder / "in.blco", {.chunk_nnz = 1000});
-  fit_cpd(TensorFile(folder / "in.blco"), {}, {.rank = 3, .max_sweeps = 1});
+  fit_cpd(TensorFile(folder / "in.blco"), {.rank = 3, .max_sweeps = 1});
   std::string damaged = file_contents(folder / "in.blco");
   damaged.resize(damaged.size() / 2);
   const auto broken = folder.write("broken.blco", damaged);
@@ -107,7 +108,7 @@ void use_the_library(const TemporaryFolder& folder) {
   expect_error(ErrorKind::io, [&] { save(model, folder / "absent" / "model.h5"); });
   expect_error(ErrorKind::invalid_argument,
                [&] { ingest_files({folder.write("in.tns", "1 1 nan\n")}, folder / "out.blco"); });
-  expect_error(ErrorKind::out_of_memory, [&] { fit_cpd(memory, {.host_bytes = 1000}, {.rank = 3}); });
+  expect_error(ErrorKind::out_of_memory, [&] { fit_cpd(memory, within({.host_bytes = 1000}, {.rank = 3})); });
   const auto entries = folder.write("entries.tns", "1 1 1 2\n2 50 3 1\n");
   EXPECT_EQ(write_predictions(model, entries, folder / "predicted.csv").entries, 2u);
   expect_error(ErrorKind::io, [&] { write_predictions(model, folder / "absent.tns", folder / "predicted.csv"); });

@@ -12,6 +12,7 @@
 
 #include "blco/error.hpp"
 #include "tests/bench/measure/benchmark.hpp"
+#include "tests/engine/within_budget.hpp"
 #include "tests/simt/emulated_backend.hpp"
 #include "tests/simt/simt_control.hpp"
 #include "tests/temporary_folder.hpp"
@@ -47,10 +48,10 @@ class CudaFit : public ::testing::TestWithParam<Machine> {
   static CpdOptions on(Device device) {
     CpdOptions options;
     options.rank = 5;
-    options.threads = GetParam().threads;
+    options.compute.threads = GetParam().threads;
     options.max_sweeps = 3;
     options.tolerance = 0;
-    options.device = device;
+    options.compute.device = device;
     return options;
   }
 
@@ -60,7 +61,7 @@ class CudaFit : public ::testing::TestWithParam<Machine> {
 
   // The least device memory that does, and a third of what all chunks would take.
   std::uint64_t narrow_budget() const {
-    const CpdPlan ample = plan_cpd(*tensor_, {}, on(Device::cuda));
+    const CpdPlan ample = plan_cpd(*tensor_, on(Device::cuda));
     return ample.device_minimum_bytes + ample.resident_bytes / 3;
   }
 
@@ -69,9 +70,9 @@ class CudaFit : public ::testing::TestWithParam<Machine> {
 };
 
 TEST_P(CudaFit, GivesTheModelOfTheCpu) {
-  const CpdModel expected = fit_cpd(*tensor_, {}, on(Device::cpu));
+  const CpdModel expected = fit_cpd(*tensor_, on(Device::cpu));
 
-  const CpdModel actual = fit_cpd(*tensor_, {}, on(Device::cuda));
+  const CpdModel actual = fit_cpd(*tensor_, on(Device::cuda));
 
   EXPECT_THAT(actual.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
   EXPECT_THAT(actual.weights, ::testing::Pointwise(::testing::DoubleNear(1e-7), expected.weights));
@@ -81,12 +82,12 @@ TEST_P(CudaFit, GivesTheModelOfTheCpu) {
 }
 
 TEST_P(CudaFit, GivesTheSameModelWhereTheDeviceHoldsLittleOfTheTensor) {
-  const CpdModel expected = fit_cpd(*tensor_, {}, on(Device::cpu));
+  const CpdModel expected = fit_cpd(*tensor_, on(Device::cpu));
   CpdPlan plan;
   CpdOptions options = on(Device::cuda);
   options.on_plan = [&](const CpdPlan& made) { plan = made; };
 
-  const CpdModel actual = fit_cpd(*tensor_, {.host_bytes = 0, .device_bytes = narrow_budget()}, options);
+  const CpdModel actual = fit_cpd(*tensor_, within({.host_bytes = 0, .device_bytes = narrow_budget()}, options));
 
   EXPECT_GT(plan.device_chunks, 0);
   EXPECT_GT(plan.packed_chunks, 0);
@@ -104,11 +105,11 @@ TEST_P(CudaFit, TakesATensorFromMemory) {
     values.push_back(1 + i % 7);
   }
   const MemoryTensor memory({{at[0], at[1], at[2]}, values}, {.chunk_nnz = 300});
-  const CpdPlan ample = plan_cpd(memory, {}, on(Device::cuda));
-  const CpdModel expected = fit_cpd(memory, {}, on(Device::cpu));
+  const CpdPlan ample = plan_cpd(memory, on(Device::cuda));
+  const CpdModel expected = fit_cpd(memory, on(Device::cpu));
 
-  const CpdModel resident = fit_cpd(memory, {}, on(Device::cuda));
-  const CpdModel streamed = fit_cpd(memory, {.device_bytes = ample.device_minimum_bytes}, on(Device::cuda));
+  const CpdModel resident = fit_cpd(memory, on(Device::cuda));
+  const CpdModel streamed = fit_cpd(memory, within({.device_bytes = ample.device_minimum_bytes}, on(Device::cuda)));
 
   EXPECT_THAT(resident.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
   EXPECT_THAT(streamed.fit_history, ::testing::Pointwise(::testing::DoubleNear(1e-11), expected.fit_history));
@@ -116,26 +117,26 @@ TEST_P(CudaFit, TakesATensorFromMemory) {
 
 TEST_P(CudaFit, SinglePrecisionComesNear) {
   CpdOptions options = on(Device::cuda);
-  options.precision = Precision::f32;
+  options.compute.precision = Precision::f32;
 
-  const CpdModel actual = fit_cpd(*tensor_, {}, options);
+  const CpdModel actual = fit_cpd(*tensor_, options);
 
-  EXPECT_NEAR(actual.fit(), fit_cpd(*tensor_, {}, on(Device::cpu)).fit(), 1e-5);
+  EXPECT_NEAR(actual.fit(), fit_cpd(*tensor_, on(Device::cpu)).fit(), 1e-5);
 }
 
 TEST_P(CudaFit, AutomaticTakesTheDeviceThatIsThereAndElseSaysWhyNot) {
   SKIP_ON_HARDWARE();
-  CpdPlan plan = plan_cpd(*tensor_, {}, on(Device::automatic));
+  CpdPlan plan = plan_cpd(*tensor_, on(Device::automatic));
   EXPECT_EQ(plan.device, "emulated");
   EXPECT_EQ(plan.device_note, "");
 
   simt::set_device({.name = "Tesla T4", .major = 7, .minor = 5});
-  plan = plan_cpd(*tensor_, {}, on(Device::automatic));
+  plan = plan_cpd(*tensor_, on(Device::automatic));
   EXPECT_EQ(plan.device, "host");
   EXPECT_EQ(plan.device_note, "no GPU: the GPU Tesla T4 has compute capability 7.5; blco needs 8.0 or newer");
 
   simt::set_device({.has_cublas = false});
-  plan = plan_cpd(*tensor_, {}, on(Device::automatic));
+  plan = plan_cpd(*tensor_, on(Device::automatic));
   EXPECT_EQ(plan.device, "host");
   EXPECT_THAT(plan.device_note, ::testing::HasSubstr("cuBLAS"));
 }
@@ -145,7 +146,7 @@ TEST_P(CudaFit, SaysWhatToDoWhereADeviceThatIsAskedForCannotBeUsed) {
   const auto refusal = [&](const simt::DeviceProperties& properties) -> std::string {
     simt::set_device(properties);
     try {
-      plan_cpd(*tensor_, {}, on(Device::cuda));
+      plan_cpd(*tensor_, on(Device::cuda));
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::cuda);
       return error.what();
@@ -172,7 +173,7 @@ TEST_P(CudaFit, MovesWhatThePlanCounts) {
     return true;
   };
 
-  fit_cpd(*tensor_, {.host_bytes = 0, .device_bytes = budget}, options);
+  fit_cpd(*tensor_, within({.host_bytes = 0, .device_bytes = budget}, options));
 
   // Beside the chunks, each update sends an R x R matrix and the norms.
   const std::uint64_t solvers = 3 * (5 * 5 + 5) * sizeof(double);
@@ -192,7 +193,7 @@ TEST_P(CudaFit, StreamsTheChunksForWhichNoMemoryCanBePinned) {
     pinned = simt::counters().live_pinned_bytes;
     return true;
   };
-  const CpdModel whole = fit_cpd(*tensor_, budget, options);
+  const CpdModel whole = fit_cpd(*tensor_, within(budget, options));
   const CpdPlan planned = plan;
   const std::uint64_t needed = pinned;
   ASSERT_EQ(planned.streamed_chunks, 0);
@@ -203,7 +204,7 @@ TEST_P(CudaFit, StreamsTheChunksForWhichNoMemoryCanBePinned) {
     simt::DeviceProperties short_of_memory = device();
     short_of_memory.pinned_bytes = needed - missing;
     simt::set_device(short_of_memory);
-    const CpdModel actual = fit_cpd(*tensor_, budget, options);
+    const CpdModel actual = fit_cpd(*tensor_, within(budget, options));
 
     EXPECT_GT(plan.packed_chunks, 0);
     EXPECT_GT(plan.streamed_chunks, 0);
@@ -218,12 +219,12 @@ TEST_P(CudaFit, StreamsTheChunksForWhichNoMemoryCanBePinned) {
 
 TEST_P(CudaFit, TracesReadsCopiesAndKernels) {
   CpdOptions options = on(Device::cuda);
-  options.trace = folder_ / "trace.json";
+  options.compute.trace = folder_ / "trace.json";
 
-  fit_cpd(*tensor_, {.host_bytes = 0, .device_bytes = narrow_budget()}, options);
+  fit_cpd(*tensor_, within({.host_bytes = 0, .device_bytes = narrow_budget()}, options));
 
   std::map<std::string, int> names;
-  const nlohmann::json trace = nlohmann::json::parse(std::ifstream(options.trace));
+  const nlohmann::json trace = nlohmann::json::parse(std::ifstream(options.compute.trace));
   for (const auto& event : trace["traceEvents"]) {
     if (event["ph"] == "X") ++names[event["name"]];
   }
@@ -239,12 +240,12 @@ TEST_P(CudaFit, TracesReadsCopiesAndKernels) {
 // tools/gpu_measure.sh skips as many launches as there are chunks, to have a profile of a launch of many.
 TEST_P(CudaFit, LaunchesResidentsOneByOneInTheFirstPassAndTogetherLater) {
   CpdOptions options = on(Device::cuda);
-  options.trace = folder_ / "trace.json";
+  options.compute.trace = folder_ / "trace.json";
 
-  fit_cpd(*tensor_, {}, options);
+  fit_cpd(*tensor_, options);
 
   int launches = 0;
-  const nlohmann::json trace = nlohmann::json::parse(std::ifstream(options.trace));
+  const nlohmann::json trace = nlohmann::json::parse(std::ifstream(options.compute.trace));
   for (const auto& event : trace["traceEvents"]) launches += event["name"] == "mttkrp (register-based)" ? 1 : 0;
   const auto chunks = static_cast<int>(tensor_->summary().chunk_count);
   ASSERT_LE(chunks, 16);
@@ -254,7 +255,7 @@ TEST_P(CudaFit, LaunchesResidentsOneByOneInTheFirstPassAndTogetherLater) {
 TEST_P(CudaFit, BenchmarkReportsWhatCrossesTheLink) {
   make_probes_short();
   const BenchmarkReport report =
-      benchmark_mttkrp(*tensor_, {.repeats = 2}, {.host_bytes = 0, .device_bytes = narrow_budget()}, on(Device::cuda));
+      benchmark_mttkrp(*tensor_, {.repeats = 2}, within({.device_bytes = narrow_budget()}, on(Device::cuda)));
 
   ASSERT_EQ(report.passes.size(), 3U);
   EXPECT_GT(report.link_bytes_per_second, 0);
@@ -275,11 +276,11 @@ TEST_P(CudaFit, BenchmarkReportsWhatCrossesTheLink) {
 TEST_P(CudaFit, TakesTheLanesThatAreAskedForWhereThereIsRoom) {
   CpdOptions options = on(Device::cuda);
   for (const int slots : {2, 3, 7}) {
-    options.slots = slots;
-    EXPECT_EQ(plan_cpd(*tensor_, {}, options).slots, slots);
+    options.compute.slots = slots;
+    EXPECT_EQ(plan_cpd(*tensor_, options).slots, slots);
   }
-  const std::uint64_t least = plan_cpd(*tensor_, {}, options).device_minimum_bytes;
-  EXPECT_EQ(plan_cpd(*tensor_, {.host_bytes = 0, .device_bytes = least}, options).slots, 2);
+  const std::uint64_t least = plan_cpd(*tensor_, options).device_minimum_bytes;
+  EXPECT_EQ(plan_cpd(*tensor_, within({.host_bytes = 0, .device_bytes = least}, options)).slots, 2);
 }
 
 // By these shares blco-bench leaves all chunks to the host, or to the disk.
@@ -288,11 +289,11 @@ TEST_P(CudaFit, BenchmarkStreamsWhatItsSharesLeave) {
   generate_container({.shape = {120, 90, 280}, .nnz = 3800, .seed = 3}, folder_ / "38.blco", {.chunk_nnz = 100});
   const TensorFile tensor(folder_ / "38.blco");
   const auto plan_of = [&](const BenchmarkOptions& benchmark, const CpdOptions& options) {
-    return benchmark_mttkrp(tensor, benchmark, {}, options).plan;
+    return benchmark_mttkrp(tensor, benchmark, options).plan;
   };
   for (const int slots : {0, 4}) {
     CpdOptions options = on(Device::cuda);
-    options.slots = slots;
+    options.compute.slots = slots;
     const CpdPlan resident = plan_of({.repeats = 1}, options);
     ASSERT_EQ(resident.chunk_count, 38);
     EXPECT_EQ(resident.device_chunks, 38);
@@ -313,7 +314,7 @@ TEST_P(CudaFit, BenchmarkStreamsWhatItsSharesLeave) {
 
 TEST_P(CudaFit, SaysWhatDeviceMemoryWouldDo) {
   try {
-    fit_cpd(*tensor_, {.host_bytes = 0, .device_bytes = 1000}, on(Device::cuda));
+    fit_cpd(*tensor_, within({.host_bytes = 0, .device_bytes = 1000}, on(Device::cuda)));
     FAIL() << "accepted a budget of 1000 bytes";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
@@ -328,7 +329,7 @@ TEST_P(CudaFit, LeavesNothingBehindAfterACallThatFails) {
       reset(simt::Policy::lazy);
       simt::fail_call(call, nth, 2);
       try {
-        fit_cpd(*tensor_, {}, on(Device::cuda));
+        fit_cpd(*tensor_, on(Device::cuda));
       } catch (const Error& error) {
         EXPECT_THAT(error.what(), ::testing::HasSubstr("asked for")) << call;
       }

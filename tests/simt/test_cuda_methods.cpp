@@ -8,6 +8,7 @@
 #include <ostream>
 #include <string>
 
+#include "tests/engine/within_budget.hpp"
 #include "tests/simt/simt_control.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -54,8 +55,8 @@ class CudaMethods : public ::testing::TestWithParam<MethodCase> {
     options.rank = 4;
     options.max_sweeps = 2;
     options.tolerance = 0;
-    options.device = device;
-    options.threads = 1;
+    options.compute.device = device;
+    options.compute.threads = 1;
     return options;
   }
 
@@ -68,12 +69,12 @@ class CudaMethods : public ::testing::TestWithParam<MethodCase> {
 };
 
 TEST_P(CudaMethods, GiveTheObjectiveOfTheCpu) {
-  const double expected = objective_of(fit_cpd(*tensor_, {}, on(Device::cpu)));
-  const CpdPlan ample = plan_cpd(*tensor_, {}, on(Device::cuda));
+  const double expected = objective_of(fit_cpd(*tensor_, on(Device::cpu)));
+  const CpdPlan ample = plan_cpd(*tensor_, on(Device::cuda));
 
-  const double resident = objective_of(fit_cpd(*tensor_, {}, on(Device::cuda)));
+  const double resident = objective_of(fit_cpd(*tensor_, on(Device::cuda)));
   const double streamed =
-      objective_of(fit_cpd(*tensor_, {.device_bytes = ample.device_minimum_bytes}, on(Device::cuda)));
+      objective_of(fit_cpd(*tensor_, within({.device_bytes = ample.device_minimum_bytes}, on(Device::cuda))));
 
   EXPECT_NEAR(resident, expected, GetParam().tolerance * std::abs(expected));
   EXPECT_NEAR(streamed, expected, GetParam().tolerance * std::abs(expected));

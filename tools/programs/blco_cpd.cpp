@@ -61,24 +61,25 @@ void add_start(cli::CommandLine& line, CpdArguments& arguments) {
 
 void add_computing(cli::CommandLine& line, CpdArguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
-  line.add_choice<Device>("--device", cpd.device,
+  line.add_choice<Device>("--device", cpd.compute.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
                           "Where to compute; auto takes the GPU if there is one and this build supports it");
-  line.add_threads(cpd.threads);
+  line.add_threads(cpd.compute.threads);
   line.add_size(
-      "--memory", arguments.budget.host_bytes,
+      "--memory", cpd.compute.memory.host_bytes,
       "Host memory budget of the whole job; with less memory, more chunks are read from disk again in every pass");
-  line.add_size("--device-memory", arguments.budget.device_bytes,
+  line.add_size("--device-memory", cpd.compute.memory.device_bytes,
                 "Device memory budget; with less memory, more chunks are sent to the GPU in every pass",
                 "90% of what is free");
   line.add_choice<Precision>(
-      "--precision", cpd.precision, {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}},
+      "--precision", cpd.compute.precision,
+      {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}},
       "Precision of the factors and of MTTKRP; f32 takes less memory and time, f64 is more accurate; mixed stores the "
       "factors as f32 and computes in f64");
-  line.add_flag("--deterministic", cpd.deterministic,
+  line.add_flag("--deterministic", cpd.compute.deterministic,
                 "Give the same model, bit for bit, with any number of threads and any memory budget; on the CPU only, "
                 "and slower");
-  line.add_choice<ConflictResolution>("--conflict-resolution", cpd.conflict_resolution,
+  line.add_choice<ConflictResolution>("--conflict-resolution", cpd.compute.conflict_resolution,
                                       {{"auto", ConflictResolution::automatic},
                                        {"register", ConflictResolution::register_based},
                                        {"hierarchical", ConflictResolution::hierarchical}},
@@ -103,7 +104,7 @@ void add_options(cli::CommandLine& line, CpdArguments& arguments) {
   cli::add_method_options(line, arguments);
   add_start(line, arguments);
   add_computing(line, arguments);
-  line.add_path("--trace", cpd.trace,
+  line.add_path("--trace", cpd.compute.trace,
                 {"FILE", "Write a Chrome trace of reads, copies and kernels to this file; view it on ui.perfetto.dev"});
   line.add_flag("--dry-run", arguments.dry_run,
                 "Print the plan and stop: where chunks are kept, and the memory required");
@@ -130,12 +131,12 @@ void check(const cli::CommandLine& line, const CpdArguments& arguments) {
   if (arguments.output.empty()) refuse("-o MODEL is required unless --dry-run or several ranks are given");
   cli::check_output(arguments.output, inputs);
   if (!cpd.checkpoint.empty()) cli::check_output(cpd.checkpoint, inputs, "--checkpoint");
-  if (cpd.trace.empty()) return;
+  if (cpd.compute.trace.empty()) return;
   // A checkpoint may also be the input to resume and the final output; a trace may be neither.
   inputs.insert(inputs.end(), {cpd.resume, cpd.checkpoint, arguments.output});
-  cli::check_output(cpd.trace, inputs, "--trace");
+  cli::check_output(cpd.compute.trace, inputs, "--trace");
   for (const std::filesystem::path& other : {cpd.checkpoint, arguments.output}) {
-    if (cpd.trace.lexically_normal() == other.lexically_normal())
+    if (cpd.compute.trace.lexically_normal() == other.lexically_normal())
       refuse("--trace names the file of -o or --checkpoint; choose another");
   }
 }
@@ -178,8 +179,8 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
     cli::report_start(reporter, plan, tensor.summary(), arguments.initial, cpd.seed);
   };
   if (arguments.dry_run) {
-    return report_plan(plan_starts(tensor, arguments.budget, cpd, arguments.starts,
-                                   line.has("--declare-gpu") ? &arguments.gpu : nullptr));
+    return report_plan(
+        plan_starts(tensor, cpd, arguments.starts, line.has("--declare-gpu") ? &arguments.gpu : nullptr));
   }
   claim_outputs(arguments);
   note_validation(arguments, reporter);
@@ -198,7 +199,7 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
   cli::CheckpointLog checkpoints;
   cpd.on_checkpoint = [&](const CheckpointReport& report) { checkpoints.report(reporter, report); };
   cpd.output = arguments.output;
-  const CpdModel model = fit_cpd(tensor, arguments.budget, cpd);
+  const CpdModel model = fit_cpd(tensor, cpd);
   save_model(model, arguments, checkpoints);
   cli::report_system_ranks(reporter, system_ranks, model.rank);
   cli::report_model(reporter, model, cpd, arguments.output);

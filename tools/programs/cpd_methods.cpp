@@ -82,7 +82,7 @@ void take_from_resumed(const CommandLine& line, CpdArguments& arguments) {
   const CpdOptions resumed = options_of_model(arguments.cpd.resume);
   if (!line.has("--method")) arguments.method = name_of(resumed.method);
   if (!line.has("--ridge")) arguments.cpd.ridge = resumed.ridge;
-  if (!line.has("--precision")) arguments.cpd.precision = resumed.precision;
+  if (!line.has("--precision")) arguments.cpd.compute.precision = resumed.compute.precision;
   const auto* const gcp = std::get_if<GcpMethod>(&resumed.method);
   if (gcp != nullptr && !line.has("--loss")) arguments.gcp.loss = gcp->loss;
   std::visit(

@@ -19,7 +19,6 @@ struct CpdArguments {
   std::filesystem::path output;
   std::filesystem::path initial;
   std::filesystem::path validation;
-  MemoryBudget budget;
   CpdOptions cpd;
   std::vector<int> ranks;  // empty: not given
   int starts = 1;

@@ -121,10 +121,10 @@ class RankSearch {
 
   // Finds out before the first fit whether the budget suffices for all, and what else the library refuses.
   void report_largest_plan() {
-    if (arguments_.ranks.empty()) plan_starts(tensor_, arguments_.budget, options_, arguments_.starts);
+    if (arguments_.ranks.empty()) plan_starts(tensor_, options_, arguments_.starts);
     const int largest = arguments_.ranks.empty() ? 0 : std::ranges::max(arguments_.ranks);
     for (const int rank : arguments_.ranks) {
-      const CpdPlan plan = plan_starts(tensor_, arguments_.budget, options_of(rank), arguments_.starts);
+      const CpdPlan plan = plan_starts(tensor_, options_of(rank), arguments_.starts);
       if (rank == largest) report_plan(reporter_, plan);
     }
   }
@@ -143,7 +143,7 @@ class RankSearch {
         report_one(report, rank);
         if (report.start < arguments_.starts) begin(rank, report.start + 1);
       };
-      return fit_starts(tensor_, arguments_.budget, options, arguments_.starts, on_start);
+      return fit_starts(tensor_, options, arguments_.starts, on_start);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::cancelled || is_first) throw;
       return std::nullopt;
@@ -219,7 +219,8 @@ class RankSearch {
     }
     reporter_.set_part(fmt::format("rank {}", model.rank), {{"rank", model.rank}, {"start", nullptr}});
     try {
-      return core_consistency(tensor_, model, arguments_.budget, options_of(model.rank));
+      const CpdOptions options = options_of(model.rank);
+      return core_consistency(tensor_, model, options.compute, options.on_progress, options.time_limit_seconds);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::out_of_memory && error.kind() != ErrorKind::cancelled) throw;
       const bool stopped = error.kind() == ErrorKind::cancelled;

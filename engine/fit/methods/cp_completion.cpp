@@ -116,8 +116,8 @@ CpCompletion::CpCompletion(const FitContext& context)
       ridge_(context.options.ridge * std::pow(mean_square_of(context.tensor.summary()), 1 - 1.0 / order())),
       weights_(rank_, 1.0),
       block_(static_cast<std::size_t>(numbers_of_block(context.options.rank))),
-      least_cosine_(context.options.precision == Precision::f64 ? 1e-3 : 1e-2),
-      solved_(context.options.precision == Precision::f64 ? 1e-10 : 1e-5) {
+      least_cosine_(context.options.compute.precision == Precision::f64 ? 1e-3 : 1e-2),
+      solved_(context.options.compute.precision == Precision::f64 ? 1e-10 : 1e-5) {
   const std::uint64_t longest = std::ranges::max(context.tensor.summary().shape);
   for (std::vector<double>* const vector : {&factor_, &residual_, &direction_}) {
     vector->resize(static_cast<std::size_t>(longest) * rank_);

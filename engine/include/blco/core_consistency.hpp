@@ -1,9 +1,10 @@
 // Tells whether a CP model has too many components.
 #pragma once
 
-#include <blco/cpd.hpp>
-#include <blco/memory_budget.hpp>
+#include <blco/compute.hpp>
+#include <blco/cpd_method.hpp>
 #include <blco/model.hpp>
+#include <blco/progress.hpp>
 #include <blco/tensor.hpp>
 #include <cstdint>
 #include <optional>
@@ -32,10 +33,10 @@ bool has_core_consistency(const CpdMethod& method);
 // G is not kept: an MTTKRP with columns of the pseudo-inverses gives up to 64 of its columns. So there are R^(N-1) / 64
 // passes over the chunks, and more where the budget asks for fewer columns at a time. Returns nothing beyond
 // max_core_columns or max_core_rank. In f64; the pseudo-inverse drops singular values that are zero to working
-// precision. Beside the model, which the budget covers too, it takes as much memory again, and that of an MTTKRP. Uses
-// these options: device, conflict resolution, threads, deterministic, time_limit_seconds, on_progress (stage "core").
-// Throws Error: invalid_argument (a model of another shape), cancelled, and as fit_cpd does.
-std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& model, const MemoryBudget& budget = {},
-                                       const CpdOptions& options = {});
+// precision. Compute::precision and trace have no effect. Beside the model, which the budget covers too, it takes as
+// much memory again, and that of an MTTKRP. Throws Error: invalid_argument (a model of another shape), cancelled (by
+// `progress`; stage "core"; or after `time_limit_seconds`, unless 0), and as fit_cpd does.
+std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& model, const Compute& compute = {},
+                                       const ProgressCallback& progress = {}, double time_limit_seconds = 0);
 
 }  // namespace blco

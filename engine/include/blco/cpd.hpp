@@ -1,9 +1,8 @@
 // CP decomposition of a tensor that may be larger than memory.
 #pragma once
 
+#include <blco/compute.hpp>
 #include <blco/cpd_method.hpp>
-#include <blco/device.hpp>
-#include <blco/memory_budget.hpp>
 #include <blco/model.hpp>
 #include <blco/output_claims.hpp>
 #include <blco/progress.hpp>
@@ -132,19 +131,7 @@ struct CpdOptions {
   std::uint64_t seed = 1;  // of the initial factors, which depend on seed, shape, rank and start alone
   // AlsMethod and CompletionMethod; the others, and modes whose rows must not be negative, take uniform only.
   Start start = Start::automatic;
-  Device device = Device::automatic;  // automatic: a GPU if there is one, else the CPU
-  ConflictResolution conflict_resolution = ConflictResolution::automatic;  // GPU only; for measurements
-  // Of factors and products; f32 halves their memory and rounds more; mixed halves that of the factors alone.
-  Precision precision = Precision::f64;
-  int threads = 0;  // 1 to 4096; 0: one per processor
-  // Gives the same bits with any number of threads and any memory budget. One thread then owns each output row and adds
-  // its nonzeros in order, even where private copies of the output would be faster. Cost, on two threads at rank 16
-  // with chunks in memory: MTTKRP takes 1.4 to 1.6 times the processor time. CPU only: Device::automatic means the CPU;
-  // Device::cuda and a declared GPU throw Error{invalid_argument}.
-  bool deterministic = false;
-  // GPU only, for measurements: buffers between disk and device, 2 to 64, where memory has room for as many; 0: as the
-  // plan chooses.
-  int slots = 0;
+  Compute compute = {};
   // A warm start: the fit starts from these factors; AlsMethod ignores the weights. A mode of the tensor may be longer
   // than in this model, as after an ingest of more data with ColumnOptions::labels_from. Rows that the model lacks are
   // drawn from `seed`: uniform between zero and a bound, with the sign of their column's sum and with its root mean
@@ -170,7 +157,6 @@ struct CpdOptions {
   // The caller's claims of `checkpoint` and of what else it will write; null: the fit claims `checkpoint` itself, so
   // that another job which writes the same file is refused from the beginning on.
   const OutputClaims* claims = nullptr;
-  std::filesystem::path trace = {};  // Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
   std::function<void(const CpdPlan&)> on_plan = {};                 // called once, before the first sweep
   std::function<bool(const SweepReport&)> on_sweep = {};            // false: stop and keep this sweep's model
   std::function<void(const CheckpointReport&)> on_checkpoint = {};  // called after every attempt to save
@@ -194,16 +180,16 @@ double tolerance_of(const CpdOptions& options);
 // change sign. So as many columns as possible get a positive dominant entry (the one of largest magnitude). If one must
 // stay negative, it is the column whose dominant entry has the smallest share of the column's squares.
 //
-// Every pass reads the chunks that do not stay in memory. Host memory stays under budget.host_bytes, which covers the
+// Every pass reads the chunks that do not stay in memory. Host memory stays under Compute::memory, which covers the
 // initial and the returned model, but not what the CUDA driver allocates for itself. On one CPU thread the budget does
-// not change a bit of the model; with options.deterministic, neither do the threads. Otherwise threads and budget
+// not change a bit of the model; with Compute::deterministic, neither do the threads. Otherwise threads and budget
 // change it by rounding. A GPU adds sums in no fixed order.
 //
 // Throws Error: invalid_argument (rank; values, options or an initial or resumed model that do not suit), out_of_memory
 // (budget below the minimum, which the message names), corrupt (bad checksum, thrown after reads in flight have
 // drained; a state in the resumed model that no fit has saved), io (trace, resumed model, a place without room for the
 // model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda).
-CpdModel fit_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {});
+CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options = {});
 
 // What the file of a model, such as one to resume, says of the options of its fit: method with loss and constraints,
 // rank, seed, ridge and precision; the others have their defaults. Throws Error as load_model does.
@@ -211,13 +197,12 @@ CpdOptions options_of_model(const std::filesystem::path& file);
 
 // Returns the plan that fit_cpd would make, without fitting; `on_plan` is not called. With `declared`, plans for that
 // GPU and estimates the times. Throws Error as fit_cpd does.
-CpdPlan plan_cpd(const Tensor& tensor, const MemoryBudget& budget = {}, const CpdOptions& options = {},
-                 const DeclaredGpu* declared = nullptr);
+CpdPlan plan_cpd(const Tensor& tensor, const CpdOptions& options = {}, const DeclaredGpu* declared = nullptr);
 
 // out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]. Returns a row-major I_n x rank matrix.
-// factors[m] is row-major I_m x rank and finite; factors[mode] is not read and may be empty. Uses these options:
-// device, precision, conflict resolution, threads, deterministic, trace. Memory and errors are those of fit_cpd.
+// factors[m] is row-major I_m x rank and finite; factors[mode] is not read and may be empty. Errors are those of
+// fit_cpd.
 std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
-                           const MemoryBudget& budget = {}, const CpdOptions& options = {});
+                           const Compute& compute = {});
 
 }  // namespace blco

@@ -1,9 +1,8 @@
 // The value and the gradients of a loss for given factors, over a tensor that may be larger than memory.
 #pragma once
 
-#include <blco/cpd.hpp>
+#include <blco/compute.hpp>
 #include <blco/loss.hpp>
-#include <blco/memory_budget.hpp>
 #include <blco/tensor.hpp>
 #include <cstdint>
 #include <span>
@@ -36,12 +35,10 @@ struct LossValue {
 // and the entries add f(x, m) - f(0, m).
 //
 // factors[n] is row-major I_n x rank and finite, in the tensor's own indices; weights belong into one of them. Reads
-// the tensor once. Uses these options: device, precision, conflict resolution, threads, deterministic, trace. Host
-// memory stays under budget.host_bytes, which covers `factors` and the gradients. On one CPU thread and with
-// options.deterministic the budget changes no bit of the result. Values that do not suit the loss are not looked for.
-// Throws Error as fit_cpd does, and invalid_argument for zeros with another loss.
+// the tensor once. Host memory stays under Compute::memory, which covers `factors` and the gradients. On one CPU thread
+// and with Compute::deterministic the budget changes no bit of the result. Values that do not suit the loss are not
+// looked for. Throws Error as fit_cpd does, and invalid_argument for zeros with another loss.
 LossValue evaluate(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, const Loss& loss,
-                   AbsentCells absent = AbsentCells::zeros, const MemoryBudget& budget = {},
-                   const CpdOptions& options = {});
+                   AbsentCells absent = AbsentCells::zeros, const Compute& compute = {});
 
 }  // namespace blco

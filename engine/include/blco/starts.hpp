@@ -52,11 +52,10 @@ struct StartsReport {
 // the budget has no room, the worst are dropped; the best always has room. Throws Error as fit_cpd does, and
 // invalid_argument for less than one start, and for several with options.initial, resume, checkpoint or trace, which
 // belong to a single fit.
-StartsReport fit_starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int starts,
+StartsReport fit_starts(const Tensor& tensor, const CpdOptions& options, int starts,
                         const std::function<void(const StartReport&, const CpdModel&)>& on_start = {});
 
 // Returns the plan that each of the fits would have: that of plan_cpd, with room for the models of others.
-CpdPlan plan_starts(const Tensor& tensor, const MemoryBudget& budget, const CpdOptions& options, int starts,
-                    const DeclaredGpu* declared = nullptr);
+CpdPlan plan_starts(const Tensor& tensor, const CpdOptions& options, int starts, const DeclaredGpu* declared = nullptr);
 
 }  // namespace blco

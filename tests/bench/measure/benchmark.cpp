@@ -116,8 +116,7 @@ double BenchmarkReport::mean_speed() const {
   return std::exp(logarithms / static_cast<double>(passes.size()));
 }
 
-BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark, const MemoryBudget& budget,
-                                 const CpdOptions& options) {
+BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark, const CpdOptions& options) {
   if (benchmark.repeats < 1) throw Error(ErrorKind::invalid_argument, option_name("repeats") + " must be at least 1");
   check_options(tensor.summary(), options);
   if (benchmark.loss) check_parameter(*benchmark.loss);
@@ -126,15 +125,15 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
       throw Error(ErrorKind::invalid_argument, "a share of the chunks must be from 0 to 1");
     }
   }
-  JobNeeds needs = needs_of(tensor, options);
+  JobNeeds needs = needs_of(tensor, options.rank, options.compute.precision);
   needs.variant = benchmark.variant;
   needs.blocks_per_multiprocessor = benchmark.blocks_per_multiprocessor;
   needs.backend.all_outputs = needs.backend.loss_passes = benchmark.loss.has_value();
   needs.shares = {benchmark.device_share, benchmark.host_share};
-  Job job(tensor, budget, options, needs);
+  Job job(tensor, options.compute, needs);
   BenchmarkReport report;
   if (job.device() != nullptr) {
-    measure_device(*job.device(), options.precision, report);
+    measure_device(*job.device(), options.compute.precision, report);
   } else {
     report.cache_size = host_cache_bytes();
     report.memory_bytes_per_second = measure_host_copy(job.pool());

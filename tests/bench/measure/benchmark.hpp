@@ -3,7 +3,6 @@
 
 #include <blco/cpd.hpp>
 #include <blco/loss.hpp>
-#include <blco/memory_budget.hpp>
 #include <blco/tensor.hpp>
 #include <blco/tensor_file.hpp>
 #include <cstdint>
@@ -75,7 +74,7 @@ struct BenchmarkReport {
 // precision, conflict resolution, slots, seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for
 // repeats below 1 and for shares that are none.
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark = {},
-                                 const MemoryBudget& budget = {}, const CpdOptions& options = {});
+                                 const CpdOptions& options = {});
 
 struct DiskOptions {
   int repeats = 5;

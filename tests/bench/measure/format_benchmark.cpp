@@ -48,7 +48,7 @@ void check_formats(const FormatOptions& formats, const CpdOptions& options) {
     }
   }
   if (formats.repeats < 1) refuse(option_name("repeats") + " must be at least 1");
-  if (options.precision == Precision::mixed) {
+  if (options.compute.precision == Precision::mixed) {
     refuse("formats are compared in f64 or f32; give " + option_name("precision", "f64") + " or f32");
   }
 }
@@ -56,19 +56,18 @@ void check_formats(const FormatOptions& formats, const CpdOptions& options) {
 // One comparison, from the loaded tensor to the report.
 class Comparison {
  public:
-  Comparison(const Tensor& tensor, const FormatOptions& formats, const MemoryBudget& budget, const CpdOptions& options)
-      : formats_(formats), pool_(options.threads) {
+  Comparison(const Tensor& tensor, const FormatOptions& formats, const CpdOptions& options)
+      : formats_(formats), pool_(options.compute.threads) {
     setup_.tensor = &tensor;
     setup_.options = options;
-    setup_.budget = budget;
     setup_.executor = &pool_;
     setup_.variant = formats.variant;
     report_.threads = pool_.width();
     report_.rank = options.rank;
-    report_.precision = options.precision;
+    report_.precision = options.compute.precision;
     report_.shape = tensor.summary().shape;
     report_.nnz = tensor.summary().nnz;
-    report_.tolerance = options.precision == Precision::f32 ? 1e-5 : 1e-12;
+    report_.tolerance = options.compute.precision == Precision::f32 ? 1e-5 : 1e-12;
     check_limits();
     choose_device();
   }
@@ -112,7 +111,7 @@ class Comparison {
 
   // Asks for a plan, which looks for the device.
   void choose_device() {
-    const CpdPlan plan = plan_cpd(*setup_.tensor, setup_.budget, setup_.options);
+    const CpdPlan plan = plan_cpd(*setup_.tensor, setup_.options);
     setup_.on_device = plan.device_budget_bytes > 0;
     report_.device = plan.device;
     report_.device_note = plan.device_note;
@@ -185,7 +184,7 @@ class Comparison {
       return make_rival_run(setup_, *kind, formats_.tune, sibling);
     }
     FormatSetup setup = setup_;
-    if (setup.budget.host_bytes == 0) setup.budget.host_bytes = room_;
+    if (setup.options.compute.memory.host_bytes == 0) setup.options.compute.memory.host_bytes = room_;
     return make_our_run(setup, our_tiers.at(name));
   }
 
@@ -252,11 +251,10 @@ double FormatReport::nominal_flops() const {
   return static_cast<double>(shape.size()) * static_cast<double>(nnz) * rank;
 }
 
-FormatReport benchmark_formats(const Tensor& tensor, const FormatOptions& formats, const MemoryBudget& budget,
-                               const CpdOptions& options) {
+FormatReport benchmark_formats(const Tensor& tensor, const FormatOptions& formats, const CpdOptions& options) {
   check_formats(formats, options);
   check_options(tensor.summary(), options);
-  return Comparison(tensor, formats, budget, options).run();
+  return Comparison(tensor, formats, options).run();
 }
 
 }  // namespace blco

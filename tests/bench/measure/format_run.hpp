@@ -33,7 +33,6 @@ struct FormatSetup {
   const NaturalTensor* natural = nullptr;
   std::span<const std::vector<double>> factors;  // per mode I_n x R, the initial ones of options.seed
   CpdOptions options;
-  MemoryBudget budget;
   KernelVariant variant = KernelVariant::usual;
   bool on_device = false;
   Executor* executor = nullptr;

@@ -13,7 +13,7 @@ namespace blco {
 namespace {
 
 JobNeeds needs_of(const FormatSetup& setup, Tier best_tier) {
-  JobNeeds needs = needs_of(*setup.tensor, setup.options);
+  JobNeeds needs = needs_of(*setup.tensor, setup.options.rank, setup.options.compute.precision);
   needs.best_tier = best_tier;
   needs.variant = setup.variant;
   return needs;
@@ -23,7 +23,7 @@ class OurRun final : public FormatRun {
  public:
   OurRun(const FormatSetup& setup, Tier best_tier)
       : tensor_(*setup.tensor),
-        job_(tensor_, setup.budget, setup.options, needs_of(setup, best_tier)),
+        job_(tensor_, setup.options.compute, needs_of(setup, best_tier)),
         rows_(tensor_.chunks(), job_.backend(), setup.options.rank, job_.device() != nullptr) {
     load_initial_factors(tensor_.summary(), setup.options, nullptr, rows_);
     streamer_ = job_.make_streamer();
@@ -98,7 +98,7 @@ class OurRun final : public FormatRun {
     arrays.values = setup.natural->values;
     IngestOptions options;
     options.shape = setup.natural->shape;
-    options.threads = setup.options.threads;
+    options.threads = setup.options.compute.threads;
     return seconds_of([&] { const MemoryTensor packed(arrays, options); });
   }
 

@@ -106,7 +106,7 @@ std::optional<RivalKnobs> tune(const FormatSetup& setup, RivalKind kind, RivalOp
 RivalOptions rival_options(const FormatSetup& setup) {
   RivalOptions options;
   options.rank = setup.options.rank;
-  options.precision = setup.options.precision;
+  options.precision = setup.options.compute.precision;
   options.on_device = setup.on_device;
   return options;
 }

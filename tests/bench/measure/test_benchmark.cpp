@@ -13,7 +13,8 @@ TEST(Benchmark, MeasuresEveryModeOfATensorInMemory) {
   const CoordinateTensor coordinates = random_coordinates({.shape = {50, 60, 70}, .nnz = 5000, .seed = 8});
   const MemoryTensor tensor(CoordinateColumns<>(coordinates).arrays());
 
-  const BenchmarkReport report = benchmark_mttkrp(tensor, {.repeats = 1}, {}, {.rank = 2, .device = Device::cpu});
+  const BenchmarkReport report =
+      benchmark_mttkrp(tensor, {.repeats = 1}, {.rank = 2, .compute = {.device = Device::cpu}});
 
   EXPECT_EQ(report.passes.size(), 3);
 }

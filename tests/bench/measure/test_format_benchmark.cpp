@@ -35,9 +35,9 @@ class FormatBenchmark : public ::testing::Test {
   static CpdOptions on_two_threads(Precision precision = Precision::f64) {
     CpdOptions options;
     options.rank = 5;
-    options.device = Device::cpu;
-    options.precision = precision;
-    options.threads = 2;
+    options.compute.device = Device::cpu;
+    options.compute.precision = precision;
+    options.compute.threads = 2;
     return options;
   }
 
@@ -45,7 +45,7 @@ class FormatBenchmark : public ::testing::Test {
 };
 
 TEST_F(FormatBenchmark, MeasuresEveryFormatAndFindsAllRight) {
-  const FormatReport report = benchmark_formats(tensor(), {.repeats = 2}, {}, on_two_threads());
+  const FormatReport report = benchmark_formats(tensor(), {.repeats = 2}, on_two_threads());
 
   ASSERT_EQ(report.formats.size(), format_names().size());
   EXPECT_EQ(report.nominal_flops(), 3.0 * static_cast<double>(report.nnz) * 5);
@@ -65,7 +65,7 @@ TEST_F(FormatBenchmark, MeasuresEveryFormatAndFindsAllRight) {
 
 TEST_F(FormatBenchmark, StreamsWhereAskedTo) {
   const FormatReport report = benchmark_formats(
-      tensor(), {.formats = {"ours", "ours-packed", "ours-streamed"}, .repeats = 1}, {}, on_two_threads());
+      tensor(), {.formats = {"ours", "ours-packed", "ours-streamed"}, .repeats = 1}, on_two_threads());
 
   std::vector<std::string> settings;
   for (const MeasuredFormat& format : report.formats) settings.push_back(format.settings.substr(2));
@@ -75,7 +75,7 @@ TEST_F(FormatBenchmark, StreamsWhereAskedTo) {
 
 TEST_F(FormatBenchmark, TakesF32) {
   const FormatReport report =
-      benchmark_formats(tensor(), {.formats = {"ours", "csf-all"}, .repeats = 1}, {}, on_two_threads(Precision::f32));
+      benchmark_formats(tensor(), {.formats = {"ours", "csf-all"}, .repeats = 1}, on_two_threads(Precision::f32));
 
   EXPECT_EQ(report.tolerance, 1e-5);
   for (const MeasuredFormat& format : report.formats) {
@@ -91,10 +91,10 @@ TEST_F(FormatBenchmark, AllowsForRoundingInLongRows) {
     text += "1 " + std::to_string(i % 633 + 1) + ' ' + std::to_string(i / 633 + 1) + " 1\n";
   ingest_files({folder_.write("long.tns", text)}, folder_ / "long.blco", {});
   CpdOptions options = on_two_threads(Precision::f32);
-  options.threads = 1;
+  options.compute.threads = 1;
 
-  const FormatReport report = benchmark_formats(TensorFile(folder_ / "long.blco"),
-                                                {.formats = {"ours", "coo-single"}, .repeats = 1}, {}, options);
+  const FormatReport report =
+      benchmark_formats(TensorFile(folder_ / "long.blco"), {.formats = {"ours", "coo-single"}, .repeats = 1}, options);
 
   EXPECT_NEAR(report.tolerance, 0x1p-22 * std::sqrt(400000.0), 1e-12);
   for (const MeasuredFormat& format : report.formats) {
@@ -121,7 +121,7 @@ TEST(FormatReport, SaysWhichOutputsAreWrong) {
 TEST_F(FormatBenchmark, RefusesWhatItDoesNotKnow) {
   const auto message_of = [&](const FormatOptions& formats, const CpdOptions& options) -> std::string {
     try {
-      benchmark_formats(tensor(), formats, {}, options);
+      benchmark_formats(tensor(), formats, options);
     } catch (const Error& error) {
       return error.what();
     }
@@ -138,7 +138,7 @@ TEST_F(FormatBenchmark, ReportsFormatsThatDoNotExistForTheTensor) {
   ingest_files({folder_.write("vector.tns", as_text(vector))}, folder_ / "vector.blco", {});
 
   const FormatReport report = benchmark_formats(TensorFile(folder_ / "vector.blco"),
-                                                {.formats = {"ours", "csf-all"}, .repeats = 1}, {}, on_two_threads());
+                                                {.formats = {"ours", "csf-all"}, .repeats = 1}, on_two_threads());
 
   EXPECT_TRUE(report.is_right(report.formats[0]));
   EXPECT_THAT(report.formats[1].refusal, HasSubstr("csf-all has orders 2 to"));

@@ -48,7 +48,7 @@ void add_gpu_options(cli::CommandLine& line, Arguments& arguments) {
       "--host-share", arguments.host_share,
       "On a GPU: with --resident-share, share of the streamed chunks in host memory, from 0 to 1; the others are "
       "read from disk in every pass");
-  line.add_whole("--slots", cpd.slots, 2,
+  line.add_whole("--slots", cpd.compute.slots, 2,
                  {.type = "N",
                   .description = "On a GPU: number of buffers between disk and device, 2 to 64, where memory has room",
                   .fallback = "as the plan chooses"});
@@ -96,20 +96,20 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                  {.type = "K",
                   .description = "Passes over each mode; the median counts, and with --format the minimum",
                   .fallback = "5, and 25 with --format or --roofline"});
-  line.add_choice<Device>("--device", cpd.device,
+  line.add_choice<Device>("--device", cpd.compute.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
                           "Where to compute; auto takes the GPU if there is one and this build supports it");
-  line.add_threads(cpd.threads);
+  line.add_threads(cpd.compute.threads);
   line.add_size("--memory", arguments.cap.host_bytes,
                 "Also measure with chunks streamed under this host memory budget; with --format, the budget of ours",
                 "");
   line.add_size("--device-memory", arguments.cap.device_bytes,
                 "Also measure with chunks streamed under this device memory budget; with --format, that of ours", "");
   add_gpu_options(line, arguments);
-  line.add_choice<Precision>("--precision", cpd.precision,
+  line.add_choice<Precision>("--precision", cpd.compute.precision,
                              {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}},
                              "Precision of the factors and of MTTKRP; mixed: factors in f32, sums in f64");
-  line.add_flag("--deterministic", cpd.deterministic, "Compute as blco-cpd --deterministic does, on the CPU");
+  line.add_flag("--deterministic", cpd.compute.deterministic, "Compute as blco-cpd --deterministic does, on the CPU");
   line.add_flag("--disk", arguments.disk,
                 "Measure instead how fast the container can be read, decompressed, checked and staged for a GPU, by 1, "
                 "2, 4 ... threads up to --threads: from disk, from disk past the system's cache, and from the cache; "
@@ -159,7 +159,7 @@ std::vector<std::pair<std::string, ConflictResolution>> resolutions_of(const Arg
 
 std::vector<bench::Run> measure(const Arguments& arguments) {
   const TensorFile tensor(arguments.tensor);
-  const CpdPlan plan = plan_cpd(tensor, {}, arguments.cpd);
+  const CpdPlan plan = plan_cpd(tensor, arguments.cpd);
   if (!plan.device_note.empty()) cli::log_info("blco-bench", plan.device_note + "; measuring the CPU");
   const bool on_device = plan.device_budget_bytes > 0;
   const auto resolutions = resolutions_of(arguments, on_device);
@@ -170,8 +170,8 @@ std::vector<bench::Run> measure(const Arguments& arguments) {
   std::vector<bench::Run> runs;
   for (const auto& [name, conflict_resolution] : resolutions) {
     CpdOptions options = arguments.cpd;
-    options.conflict_resolution = conflict_resolution;
-    runs.push_back({"memory", name, benchmark_mttkrp(tensor, benchmark, {}, options)});
+    options.compute.conflict_resolution = conflict_resolution;
+    runs.push_back({"memory", name, benchmark_mttkrp(tensor, benchmark, options)});
   }
   const MemoryBudget& cap = arguments.cap;
   if (cap.host_bytes > 0 || cap.device_bytes > 0 || (on_device && arguments.resident_share < 1)) {
@@ -179,8 +179,9 @@ std::vector<bench::Run> measure(const Arguments& arguments) {
     benchmark.host_share = arguments.host_share;
     const auto& [name, conflict_resolution] = resolutions.front();
     CpdOptions options = arguments.cpd;
-    options.conflict_resolution = conflict_resolution;
-    runs.push_back({"streamed", name, benchmark_mttkrp(tensor, benchmark, cap, options)});
+    options.compute.conflict_resolution = conflict_resolution;
+    options.compute.memory = cap;
+    runs.push_back({"streamed", name, benchmark_mttkrp(tensor, benchmark, options)});
   }
   return runs;
 }
@@ -192,7 +193,7 @@ void measure_passes(const Arguments& arguments) {
 
 void measure_disk(const Arguments& arguments) {
   const DiskReport report =
-      benchmark_disk(TensorFile(arguments.tensor), {repeats_of(arguments), arguments.cpd.threads});
+      benchmark_disk(TensorFile(arguments.tensor), {repeats_of(arguments), arguments.cpd.compute.threads});
   arguments.json ? bench::print_disk_json(report) : bench::print_disk(report);
 }
 
@@ -203,8 +204,9 @@ FormatReport measure_formats(const Arguments& arguments) {
   formats.repeats = repeats_of(arguments);
   formats.variant = arguments.variant;
   CpdOptions options = arguments.cpd;
-  options.conflict_resolution = arguments.conflict_resolution.value_or(ConflictResolution::automatic);
-  FormatReport report = benchmark_formats(TensorFile(arguments.tensor), formats, arguments.cap, options);
+  options.compute.conflict_resolution = arguments.conflict_resolution.value_or(ConflictResolution::automatic);
+  options.compute.memory = arguments.cap;
+  FormatReport report = benchmark_formats(TensorFile(arguments.tensor), formats, options);
   if (!report.device_note.empty()) cli::log_info("blco-bench", report.device_note + "; measuring the CPU");
   return report;
 }
@@ -224,7 +226,8 @@ void compare(const Arguments& arguments) {
     if (!arguments.json) bench::print_formats(report);
   }
   if (arguments.roofline) {
-    const Roofline roofline = measure_roofline({.device = arguments.cpd.device, .threads = arguments.cpd.threads});
+    const Roofline roofline =
+        measure_roofline({.device = arguments.cpd.compute.device, .threads = arguments.cpd.compute.threads});
     json["roofline"] = bench::roofline_json(roofline);
     if (!arguments.json && !points.empty()) fmt::print("\n");
     if (!arguments.json) bench::print_roofline(roofline, points);

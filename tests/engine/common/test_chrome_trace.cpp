@@ -14,6 +14,7 @@
 
 #include "blco/error.hpp"
 #include "engine/common/chrome_trace.hpp"
+#include "tests/engine/within_budget.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
@@ -102,17 +103,17 @@ class TracedFit : public ChromeTraceTest {
     options_.rank = 4;
     options_.max_sweeps = 2;
     options_.tolerance = 0;
-    options_.device = Device::cpu;
-    options_.threads = 2;
-    options_.trace = path_;
+    options_.compute.device = Device::cpu;
+    options_.compute.threads = 2;
+    options_.compute.trace = path_;
   }
 
   // So little memory that every pass reads.
   std::map<std::string, std::vector<Span>> fit_and_read() {
     MemoryBudget budget;
-    budget.host_bytes = plan_cpd(*tensor_, {}, options_).minimum_bytes;
+    budget.host_bytes = plan_cpd(*tensor_, options_).minimum_bytes;
     options_.on_plan = [this](const CpdPlan& plan) { plan_ = plan; };
-    fit_cpd(*tensor_, budget, options_);
+    fit_cpd(*tensor_, within(budget, options_));
     return read_tracks(path_);
   }
 
@@ -167,13 +168,13 @@ TEST_F(TracedFit, SpansOfATrackDoNotOverlapAndAChunkIsReadBeforeItIsComputed) {
 TEST_F(TracedFit, IsWholeAlsoWhenTheFitThrows) {
   options_.on_sweep = [](const SweepReport&) -> bool { throw std::runtime_error("the caller has had enough"); };
 
-  EXPECT_THROW(fit_cpd(*tensor_, {}, options_), std::runtime_error);
+  EXPECT_THROW(fit_cpd(*tensor_, options_), std::runtime_error);
 
   EXPECT_THAT(read_tracks(path_).at("passes"), testing::SizeIs(3));
 }
 
 TEST_F(TracedFit, APlanWritesNoTrace) {
-  plan_cpd(*tensor_, {}, options_);
+  plan_cpd(*tensor_, options_);
 
   EXPECT_FALSE(std::filesystem::exists(path_));
 }

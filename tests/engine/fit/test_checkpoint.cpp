@@ -11,6 +11,7 @@
 #include "engine/fit/cp_fit.hpp"
 #include "engine/model/arrange_components.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
+#include "tests/engine/within_budget.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
@@ -49,16 +50,17 @@ class Checkpoint : public testing::Test {
 
   // One thread: then sums run in one order.
   static CpdOptions options(int sweeps) {
-    return {.rank = 6, .max_sweeps = sweeps, .tolerance = 0, .seed = 11, .device = Device::cpu, .threads = 1};
+    return {
+        .rank = 6, .max_sweeps = sweeps, .tolerance = 0, .seed = 11, .compute = {.device = Device::cpu, .threads = 1}};
   }
 
-  CpdModel whole(int sweeps) const { return fit_cpd(tensor_, {}, options(sweeps)); }
+  CpdModel whole(int sweeps) const { return fit_cpd(tensor_, options(sweeps)); }
 
   std::filesystem::path file() const { return folder_ / "checkpoint.h5"; }
 
   std::string error_of(const CpdOptions& wanted, ErrorKind kind) {
     try {
-      fit_cpd(tensor_, {}, wanted);
+      fit_cpd(tensor_, wanted);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), kind) << error.what();
       return error.what();
@@ -89,21 +91,21 @@ INSTANTIATE_TEST_SUITE_P(Checkpoint, EveryPrecision, testing::Values(Precision::
 
 TEST_P(EveryPrecision, IsGoneOnFromBitForBit) {
   CpdOptions first = options(7);
-  first.precision = GetParam();
+  first.compute.precision = GetParam();
   first.checkpoint = file();
-  fit_cpd(tensor_, {}, first);
+  fit_cpd(tensor_, first);
   EXPECT_EQ(load_model(file()).precision, GetParam());
   CpdOptions second = options(12);
-  second.precision = GetParam();
+  second.compute.precision = GetParam();
   second.rank = 0;
   second.seed = 99;  // the model's counts
   second.resume = file();
   CpdOptions unbroken = options(12);
-  unbroken.precision = GetParam();
+  unbroken.compute.precision = GetParam();
 
-  const CpdModel resumed = fit_cpd(tensor_, {}, second);
+  const CpdModel resumed = fit_cpd(tensor_, second);
 
-  expect_same_numbers(resumed, fit_cpd(tensor_, {}, unbroken));
+  expect_same_numbers(resumed, fit_cpd(tensor_, unbroken));
 }
 
 TEST_F(Checkpoint, IsWrittenAfterEveryKSweepsAndSaysThatTheFitGoesOn) {
@@ -121,7 +123,7 @@ TEST_F(Checkpoint, IsWrittenAfterEveryKSweepsAndSaysThatTheFitGoesOn) {
     return true;
   };
 
-  fit_cpd(tensor_, {}, every_third);
+  fit_cpd(tensor_, every_third);
 
   // Seen from the end of each sweep, before it is saved itself.
   EXPECT_THAT(sweeps_in_file, testing::ElementsAre(0, 0, 0, 3, 3, 3, 6, 6));
@@ -134,18 +136,18 @@ TEST_F(Checkpoint, OfAFitThatHasEndedGivesItsModelAgain) {
   CpdOptions by_tolerance = options(50);
   by_tolerance.tolerance = 1e-4;
   by_tolerance.checkpoint = file();
-  const CpdModel ended = fit_cpd(tensor_, {}, by_tolerance);
+  const CpdModel ended = fit_cpd(tensor_, by_tolerance);
   ASSERT_EQ(ended.stop_reason, StopReason::tolerance);
   by_tolerance.checkpoint.clear();
   by_tolerance.resume = file();
 
-  const CpdModel again = fit_cpd(tensor_, {}, by_tolerance);
+  const CpdModel again = fit_cpd(tensor_, by_tolerance);
 
   EXPECT_EQ(again.stop_reason, StopReason::tolerance);
   expect_same_numbers(again, ended);
   by_tolerance.max_sweeps = static_cast<int>(ended.fit_history.size());
   by_tolerance.tolerance = 0;
-  EXPECT_EQ(fit_cpd(tensor_, {}, by_tolerance).stop_reason, StopReason::sweeps);
+  EXPECT_EQ(fit_cpd(tensor_, by_tolerance).stop_reason, StopReason::sweeps);
 }
 
 // Takes the folder of a checkpoint away after one sweep, and puts it back after another.
@@ -183,7 +185,7 @@ TEST_F(Checkpoint, ThatCannotBeWrittenIsToldAndTriedAgainWhenItIsDue) {
     }
   };
 
-  const CpdModel model = fit_cpd(tensor_, {}, unlucky);
+  const CpdModel model = fit_cpd(tensor_, unlucky);
 
   expect_same_numbers(model, whole(9));
   EXPECT_THAT(saved, testing::ElementsAre(2, 8, 9));
@@ -197,21 +199,21 @@ TEST_F(Checkpoint, ThatCannotBeWrittenAtTheEndCostsNothingButItself) {
   unlucky.checkpoint = folder / "checkpoint.h5";
   unlucky.on_sweep = FolderThatGoes(folder, 4, 0);
 
-  expect_same_numbers(fit_cpd(tensor_, {}, unlucky), whole(5));
+  expect_same_numbers(fit_cpd(tensor_, unlucky), whole(5));
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
 TEST_F(Checkpoint, IsResumedWithinTheLeastBudget) {
   CpdOptions first = options(3);
   first.checkpoint = file();
-  fit_cpd(tensor_, {}, first);
+  fit_cpd(tensor_, first);
   CpdOptions second = options(5);
   second.resume = file();
-  const std::uint64_t minimum = plan_cpd(tensor_, {}, second).minimum_bytes;
+  const std::uint64_t minimum = plan_cpd(tensor_, second).minimum_bytes;
 
-  const CpdModel resumed = fit_cpd(tensor_, {.host_bytes = minimum}, second);
+  const CpdModel resumed = fit_cpd(tensor_, within({.host_bytes = minimum}, second));
 
-  EXPECT_EQ(minimum, plan_cpd(tensor_, {}, options(5)).minimum_bytes);
+  EXPECT_EQ(minimum, plan_cpd(tensor_, options(5)).minimum_bytes);
   expect_same_numbers(resumed, whole(5));
 }
 
@@ -220,7 +222,7 @@ TEST_F(Checkpoint, OfAModelThatWasSavedByHandServesTooUpToRounding) {
   CpdOptions second = options(6);
   second.resume = file();
 
-  expect_near_numbers(fit_cpd(tensor_, {}, second), whole(6));
+  expect_near_numbers(fit_cpd(tensor_, second), whole(6));
 }
 
 TEST_F(Checkpoint, CancelledWithinASweepLeavesTheLastFinishedOne) {
@@ -233,7 +235,7 @@ TEST_F(Checkpoint, CancelledWithinASweepLeavesTheLastFinishedOne) {
     stopped.checkpoint_sweeps = 100;
     ProgressMeter every_chunk(stopped.on_progress, 0, std::chrono::milliseconds(0));
     const FitStart start(tensor_.summary(), stopped);
-    Job job(tensor_, {}, stopped, fit_needs(tensor_, stopped));
+    Job job(tensor_, stopped.compute, fit_needs(tensor_, stopped));
     ASSERT_TRUE(job.plan().keep_previous);
 
     const CpdModel model = CpFit(tensor_, start, job, job.make_workers(&every_chunk), every_chunk).run();
@@ -260,7 +262,7 @@ TEST_F(Checkpoint, CancelledWithinTheDenseStepsLeavesTheLastFinishedSweep) {
     const FitStart start(tensor_.summary(), stopped);
     JobNeeds needs = fit_needs(tensor_, stopped);
     needs.backend.stop = [&] { return every_step.poll(); };
-    Job job(tensor_, {}, stopped, needs);
+    Job job(tensor_, stopped.compute, needs);
 
     const CpdModel model = CpFit(tensor_, start, job, job.make_workers(&every_step), every_step).run();
 
@@ -273,10 +275,10 @@ TEST_F(Checkpoint, CancelledWithinTheDenseStepsLeavesTheLastFinishedSweep) {
 TEST_F(Checkpoint, CancelledWithoutRoomForTwoCopiesFinishesItsSweep) {
   CpdOptions stopped = options(9);
   stopped.on_progress = StopWithin(1);
-  const std::uint64_t minimum = plan_cpd(tensor_, {}, stopped).minimum_bytes;
-  ASSERT_FALSE(plan_cpd(tensor_, {.host_bytes = minimum}, stopped).stops_within_sweep);
+  const std::uint64_t minimum = plan_cpd(tensor_, stopped).minimum_bytes;
+  ASSERT_FALSE(plan_cpd(tensor_, within({.host_bytes = minimum}, stopped)).stops_within_sweep);
 
-  const CpdModel model = fit_cpd(tensor_, {.host_bytes = minimum}, stopped);
+  const CpdModel model = fit_cpd(tensor_, within({.host_bytes = minimum}, stopped));
 
   EXPECT_EQ(model.stop_reason, StopReason::cancelled);
   expect_same_numbers(model, whole(1));
@@ -306,7 +308,7 @@ TEST_F(Checkpoint, CancelledInItsFirstSweepAResumedFitIsWhereItWas) {
   stopped.resume = file();
   stopped.on_progress = StopWithin(5);
 
-  const CpdModel model = fit_cpd(tensor_, {}, stopped);
+  const CpdModel model = fit_cpd(tensor_, stopped);
 
   expect_same_numbers(model, whole(4));
 }
@@ -319,7 +321,7 @@ TEST_F(Checkpoint, OutOfTimeLeavesTheLastFinishedSweep) {
     return true;
   };
 
-  const CpdModel model = fit_cpd(tensor_, {}, limited);
+  const CpdModel model = fit_cpd(tensor_, limited);
 
   EXPECT_EQ(model.stop_reason, StopReason::time);
   EXPECT_LE(model.fit_history.size(), 3);
@@ -344,7 +346,7 @@ TEST_F(Checkpoint, IsRefusedWhereItDoesNotGoWithTensorOrOptions) {
               testing::HasSubstr("`rank = 6`, not 5; the constraints none, not 'none', 'nonnegative', 'none'; "
                                  "`ridge = 0`, not 0.5; 4 sweeps, more than `max_sweeps = 3`"));
   other = good;
-  other.precision = Precision::f32;
+  other.compute.precision = Precision::f32;
   EXPECT_THAT(error_of(other, ErrorKind::invalid_argument), testing::HasSubstr("f64"));
   other = good;
   const CpdModel initial = whole(1);
@@ -370,11 +372,11 @@ TEST_F(Checkpoint, IsRefusedToASecondFitFromTheFirstSweepToTheLast) {
     return true;
   };
 
-  fit_cpd(tensor_, {}, first);
+  fit_cpd(tensor_, first);
 
   EXPECT_EQ(refusals, 3);
   expect_same_numbers(arranged(load_model(file())), whole(3));
-  EXPECT_EQ(fit_cpd(tensor_, {}, second).sweeps(), 2U);
+  EXPECT_EQ(fit_cpd(tensor_, second).sweeps(), 2U);
 }
 
 TEST_F(Checkpoint, ThatTheCallerHasClaimedIsItsOwn) {
@@ -385,7 +387,7 @@ TEST_F(Checkpoint, ThatTheCallerHasClaimedIsItsOwn) {
   claimed.checkpoint = file();
   claimed.claims = &claims;
 
-  const CpdModel model = fit_cpd(tensor_, {}, claimed);
+  const CpdModel model = fit_cpd(tensor_, claimed);
   save(model, file(), &claims);
 
   expect_same_numbers(load_model(file()), model);
@@ -397,9 +399,9 @@ TEST_F(Checkpoint, SaysWithWhichOptionsItWasFitted) {
   first.method =
       AlsMethod{{{.set = RowSet::box, .lower = 0.25, .upper = 3}, {}, {.set = RowSet::nonnegative, .l1 = 0.5}}};
   first.ridge = 0.125;
-  first.precision = Precision::mixed;
+  first.compute.precision = Precision::mixed;
   first.checkpoint = file();
-  fit_cpd(tensor_, {}, first);
+  fit_cpd(tensor_, first);
 
   const CpdOptions found = options_of_model(file());
 
@@ -407,7 +409,7 @@ TEST_F(Checkpoint, SaysWithWhichOptionsItWasFitted) {
   EXPECT_EQ(found.rank, 6);
   EXPECT_EQ(found.seed, 11U);
   EXPECT_EQ(found.ridge, 0.125);
-  EXPECT_EQ(found.precision, Precision::mixed);
+  EXPECT_EQ(found.compute.precision, Precision::mixed);
   EXPECT_TRUE(found.resume.empty());
 }
 

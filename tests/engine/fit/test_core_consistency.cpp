@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <blco/core_consistency.hpp>
+#include <blco/cpd.hpp>
 #include <blco/memory_tensor.hpp>
 #include <cstdint>
 #include <optional>
@@ -85,10 +86,10 @@ TEST(CoreConsistency, LosesAComponentThatIsThereTwice) {
 TEST(CoreConsistency, IsTheSameInLittleMemory) {
   const MemoryTensor tensor = nearly_diagonal();
   const CpdModel model = unit_model({4, 3, 5}, 3);
-  const std::uint64_t least = plan_cpd(tensor, {}, {.rank = 1, .device = Device::cpu}).minimum_bytes;
+  const std::uint64_t least = plan_cpd(tensor, {.rank = 1, .compute = {.device = Device::cpu}}).minimum_bytes;
 
-  const std::optional<double> percent =
-      core_consistency(tensor, model, {.host_bytes = least + (1 << 18)}, {.device = Device::cpu, .threads = 1});
+  const std::optional<double> percent = core_consistency(
+      tensor, model, {.device = Device::cpu, .threads = 1, .memory = {.host_bytes = least + (1 << 18)}});
 
   EXPECT_NEAR(percent.value_or(0), 100 * (1 - (0.25 + 0.0625) / 3), 1e-12);
 }
@@ -133,12 +134,10 @@ TEST(CoreConsistency, RefusesAModelOfAnotherShape) {
 
 TEST(CoreConsistency, EndsWhenTheCallerSaysSo) {
   const MemoryTensor tensor = nearly_diagonal();
-  CpdOptions options;
-  options.on_progress = [](const Progress&) { return false; };
   std::optional<ErrorKind> kind;
 
   try {
-    core_consistency(tensor, unit_model({4, 3, 5}, 3), {}, options);
+    core_consistency(tensor, unit_model({4, 3, 5}, 3), {}, [](const Progress&) { return false; });
   } catch (const Error& error) {
     kind = error.kind();
   }

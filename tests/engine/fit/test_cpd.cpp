@@ -10,6 +10,7 @@
 
 #include "kernels/device_kind.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
+#include "tests/engine/within_budget.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
@@ -73,9 +74,11 @@ TEST_P(Reference, FitsOfTenSweepsAreThePublishedOnes) {
     const TensorFile tensor = ingest(test);
     const CpdModel initial = hash_model(tensor.summary().shape, test["rank"]);
 
-    const CpdModel model =
-        fit_cpd(tensor, {},
-                {.rank = test["rank"], .max_sweeps = 10, .tolerance = 0, .threads = GetParam(), .initial = &initial});
+    const CpdModel model = fit_cpd(tensor, {.rank = test["rank"],
+                                            .max_sweeps = 10,
+                                            .tolerance = 0,
+                                            .compute = {.threads = GetParam()},
+                                            .initial = &initial});
 
     const std::vector<double> fits = test["fit"];
     ASSERT_EQ(model.fit_history.size(), 10);
@@ -98,7 +101,7 @@ TEST_P(Reference, MttkrpsAtTheInitialFactorsAreThePublishedOnes) {
     const CpdModel initial = hash_model(tensor.summary().shape, rank);
 
     for (const nlohmann::json& expected : test["mttkrp"]) {
-      const auto output = mttkrp(tensor, initial.factors, rank, expected["mode"], {}, {.threads = GetParam()});
+      const auto output = mttkrp(tensor, initial.factors, rank, expected["mode"], {.threads = GetParam()});
 
       double squares = 0;
       double sum = 0;
@@ -136,20 +139,20 @@ std::uint64_t minimum_budget(const TensorFile& tensor, CpdOptions options) {
   std::uint64_t minimum = 0;
   options.on_plan = [&](const CpdPlan& plan) { minimum = plan.minimum_bytes; };
   options.max_sweeps = 1;
-  fit_cpd(tensor, {}, options);
+  fit_cpd(tensor, options);
   return minimum;
 }
 
 TEST_F(Cpd, TheModelDoesNotDependOnTheBudgetOnOneThread) {
   for (const int rank : {1, 5, 16, 33}) {
-    CpdOptions options{.rank = rank, .max_sweeps = 3, .tolerance = 0, .threads = 1};
-    const CpdModel in_core = fit_cpd(*tensor_, {}, options);
+    CpdOptions options{.rank = rank, .max_sweeps = 3, .tolerance = 0, .compute = {.threads = 1}};
+    const CpdModel in_core = fit_cpd(*tensor_, options);
     const std::uint64_t minimum = minimum_budget(*tensor_, options);
 
     for (const std::uint64_t extra : {0u, 500'000u, 1'500'000u}) {
       std::uint64_t streamed = 0;
       options.on_plan = [&](const CpdPlan& plan) { streamed = plan.streamed_chunks; };
-      const CpdModel out_of_core = fit_cpd(*tensor_, {.host_bytes = minimum + extra}, options);
+      const CpdModel out_of_core = fit_cpd(*tensor_, within({.host_bytes = minimum + extra}, options));
 
       EXPECT_EQ(out_of_core.fit_history, in_core.fit_history);
       EXPECT_EQ(out_of_core.weights, in_core.weights);
@@ -162,7 +165,7 @@ TEST_F(Cpd, TheModelDoesNotDependOnTheBudgetOnOneThread) {
 }
 
 TEST_F(Cpd, ReadsWhatThePlanSays) {
-  CpdOptions options{.rank = 4, .max_sweeps = 3, .tolerance = 0, .threads = 2};
+  CpdOptions options{.rank = 4, .max_sweeps = 3, .tolerance = 0, .compute = {.threads = 2}};
   const std::uint64_t minimum = minimum_budget(*tensor_, options);
   CpdPlan plan;
   std::vector<std::uint64_t> bytes;
@@ -172,7 +175,7 @@ TEST_F(Cpd, ReadsWhatThePlanSays) {
     return true;
   };
 
-  fit_cpd(*tensor_, {.host_bytes = minimum + 300'000}, options);
+  fit_cpd(*tensor_, within({.host_bytes = minimum + 300'000}, options));
 
   ASSERT_GT(plan.packed_chunks, 0);
   ASSERT_GT(plan.streamed_chunks, 0);
@@ -182,11 +185,11 @@ TEST_F(Cpd, ReadsWhatThePlanSays) {
 }
 
 TEST_F(Cpd, RefusesABudgetBelowTheMinimum) {
-  const CpdOptions options{.rank = 4, .threads = 1};
+  const CpdOptions options{.rank = 4, .compute = {.threads = 1}};
   const std::uint64_t minimum = minimum_budget(*tensor_, options);
 
   try {
-    fit_cpd(*tensor_, {.host_bytes = minimum - 1}, options);
+    fit_cpd(*tensor_, within({.host_bytes = minimum - 1}, options));
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
@@ -194,25 +197,25 @@ TEST_F(Cpd, RefusesABudgetBelowTheMinimum) {
 }
 
 TEST_F(Cpd, ThreadsChangeNothingButRounding) {
-  const CpdOptions one{.rank = 6, .max_sweeps = 4, .tolerance = 0, .threads = 1};
+  const CpdOptions one{.rank = 6, .max_sweeps = 4, .tolerance = 0, .compute = {.threads = 1}};
   CpdOptions three = one;
-  three.threads = 3;
+  three.compute.threads = 3;
 
-  const CpdModel a = fit_cpd(*tensor_, {}, one);
-  const CpdModel b = fit_cpd(*tensor_, {}, three);
+  const CpdModel a = fit_cpd(*tensor_, one);
+  const CpdModel b = fit_cpd(*tensor_, three);
 
   for (std::size_t sweep = 0; sweep < 4; ++sweep) EXPECT_NEAR(a.fit_history[sweep], b.fit_history[sweep], 1e-12);
 }
 
 TEST_F(Cpd, SeedFixesTheModelAndAnotherSeedGivesAnother) {
-  const CpdOptions options{.rank = 3, .max_sweeps = 2, .tolerance = 0, .seed = 5, .threads = 1};
+  const CpdOptions options{.rank = 3, .max_sweeps = 2, .tolerance = 0, .seed = 5, .compute = {.threads = 1}};
   CpdOptions other = options;
   other.seed = 6;
 
-  const CpdModel model = fit_cpd(*tensor_, {}, options);
+  const CpdModel model = fit_cpd(*tensor_, options);
 
-  EXPECT_EQ(fit_cpd(*tensor_, {}, options).factors, model.factors);
-  EXPECT_NE(fit_cpd(*tensor_, {}, other).factors, model.factors);
+  EXPECT_EQ(fit_cpd(*tensor_, options).factors, model.factors);
+  EXPECT_NE(fit_cpd(*tensor_, other).factors, model.factors);
   EXPECT_EQ(model.seed, 5);
 }
 
@@ -224,9 +227,9 @@ TEST_F(Cpd, SaysWhyItStopped) {
   few.max_sweeps = 2;
   few.tolerance = 0;
 
-  const CpdModel by_tolerance = fit_cpd(*tensor_, {}, options);
-  const CpdModel by_caller = fit_cpd(*tensor_, {}, cancelled);
-  const CpdModel by_sweeps = fit_cpd(*tensor_, {}, few);
+  const CpdModel by_tolerance = fit_cpd(*tensor_, options);
+  const CpdModel by_caller = fit_cpd(*tensor_, cancelled);
+  const CpdModel by_sweeps = fit_cpd(*tensor_, few);
 
   EXPECT_EQ(by_tolerance.stop_reason, StopReason::tolerance);
   EXPECT_EQ(by_tolerance.fit_history.size(), 2);
@@ -239,20 +242,20 @@ TEST_F(Cpd, SaysWhyItStopped) {
 TEST_F(Cpd, SinglePrecisionStaysNearTheFitOfDouble) {
   const CpdOptions wide{.rank = 8, .max_sweeps = 5, .tolerance = 0};
   CpdOptions narrow = wide;
-  narrow.precision = Precision::f32;
+  narrow.compute.precision = Precision::f32;
 
-  EXPECT_NEAR(fit_cpd(*tensor_, {}, narrow).fit(), fit_cpd(*tensor_, {}, wide).fit(), 1e-5);
+  EXPECT_NEAR(fit_cpd(*tensor_, narrow).fit(), fit_cpd(*tensor_, wide).fit(), 1e-5);
 }
 
 // Sums of f64 keep more of the fit than f32 does.
 TEST_F(Cpd, MixedPrecisionStaysNearerToTheFitOfDouble) {
   const CpdOptions wide{.rank = 8, .max_sweeps = 5, .tolerance = 0};
   CpdOptions mixed = wide;
-  mixed.precision = Precision::mixed;
+  mixed.compute.precision = Precision::mixed;
 
-  const CpdModel model = fit_cpd(*tensor_, {}, mixed);
+  const CpdModel model = fit_cpd(*tensor_, mixed);
 
-  EXPECT_NEAR(model.fit(), fit_cpd(*tensor_, {}, wide).fit(), 1e-9);
+  EXPECT_NEAR(model.fit(), fit_cpd(*tensor_, wide).fit(), 1e-9);
   for (const std::vector<double>& factor : model.factors) {
     for (const double number : factor) ASSERT_EQ(number, static_cast<double>(static_cast<float>(number)));
   }
@@ -260,7 +263,7 @@ TEST_F(Cpd, MixedPrecisionStaysNearerToTheFitOfDouble) {
 
 void expect_refused(const TensorFile& tensor, const CpdOptions& options, ErrorKind kind, const std::string& part) {
   try {
-    fit_cpd(tensor, {}, options);
+    fit_cpd(tensor, options);
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), kind);
@@ -280,7 +283,7 @@ TEST_F(Cpd, RefusesOptionsThatMakeNoSense) {
   expect_refused(*tensor_, {.rank = 4, .tolerance = std::nan("")}, ErrorKind::invalid_argument, "tolerance");
   const DeviceSearch found = find_device();
   if (!found.limits)
-    expect_refused(*tensor_, {.rank = 4, .device = Device::cuda}, found.kind, "no GPU: " + found.reason);
+    expect_refused(*tensor_, {.rank = 4, .compute = {.device = Device::cuda}}, found.kind, "no GPU: " + found.reason);
   expect_refused(*tensor_, {.rank = 4, .initial = &of_other_rank}, ErrorKind::invalid_argument, "rank 3");
   expect_refused(*tensor_, {.rank = 4, .initial = &of_other_shape}, ErrorKind::invalid_argument,
                  "of the initial model has 501");
@@ -304,7 +307,7 @@ TEST(CpdOrders, RecoversAPlantedModelOfEveryOrder) {
     }
     ingest_files({folder.write("in.tns", as_text(tensor))}, folder / "in.blco", {.chunk_nnz = 100});
 
-    const CpdModel model = fit_cpd(TensorFile(folder / "in.blco"), {}, {.rank = 1, .max_sweeps = 3, .tolerance = 0});
+    const CpdModel model = fit_cpd(TensorFile(folder / "in.blco"), {.rank = 1, .max_sweeps = 3, .tolerance = 0});
 
     EXPECT_GT(model.fit(), 1 - 1e-7) << "order " << order;
     EXPECT_LE(model.fit(), 1);

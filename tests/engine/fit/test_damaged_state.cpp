@@ -68,7 +68,7 @@ class DamagedState : public testing::TestWithParam<StatefulMethod> {
   DamagedState() : tensor_(ingest("in", 1)), held_out_(ingest("out", 2)) {
     CpdOptions first = options(2);
     first.checkpoint = path_;
-    fit_cpd(tensor_, {}, first);
+    fit_cpd(tensor_, first);
   }
 
   TensorFile ingest(const std::string& name, std::uint64_t seed) const {
@@ -79,7 +79,8 @@ class DamagedState : public testing::TestWithParam<StatefulMethod> {
   }
 
   CpdOptions options(int sweeps) const {
-    CpdOptions options{.rank = 2, .max_sweeps = sweeps, .tolerance = 0, .device = Device::cpu, .threads = 1};
+    CpdOptions options{
+        .rank = 2, .max_sweeps = sweeps, .tolerance = 0, .compute = {.device = Device::cpu, .threads = 1}};
     options.method = GetParam().method;
     if (auto* const completion = std::get_if<CompletionMethod>(&options.method)) completion->validation = &held_out_;
     return options;
@@ -91,7 +92,7 @@ class DamagedState : public testing::TestWithParam<StatefulMethod> {
     CpdOptions second = options(3);
     second.resume = path_;
     try {
-      const CpdModel model = fit_cpd(tensor_, {}, second);
+      const CpdModel model = fit_cpd(tensor_, second);
       EXPECT_TRUE(std::ranges::all_of(model.weights, [](double weight) { return std::isfinite(weight); }));
       return "";
     } catch (const Error& error) {

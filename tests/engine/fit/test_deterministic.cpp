@@ -9,6 +9,7 @@
 
 #include "engine/fit/initial_factors.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
+#include "tests/engine/within_budget.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
@@ -22,7 +23,7 @@ TensorFile ingest(const TemporaryFolder& folder, const CoordinateTensor& tensor)
 }
 
 std::uint64_t planned_minimum(const TensorFile& tensor, const CpdOptions& options) {
-  return plan_cpd(tensor, {}, options).minimum_bytes;
+  return plan_cpd(tensor, options).minimum_bytes;
 }
 
 bool same_bytes(const std::vector<double>& a, const std::vector<double>& b) {
@@ -42,16 +43,16 @@ TEST(Deterministic, ModelsAreTheSameToTheBitOnAnyThreadsUnderAnyBudget) {
     const TemporaryFolder folder;
     const TensorFile tensor = ingest(folder, random_coordinates({.shape = shape, .nnz = 20'000, .seed = 4}));
     for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
-      CpdOptions options{.rank = 5, .max_sweeps = 2, .tolerance = 0, .precision = precision, .threads = 1};
-      options.deterministic = true;
-      const CpdModel expected = fit_cpd(tensor, {}, options);
+      CpdOptions options{.rank = 5, .max_sweeps = 2, .tolerance = 0, .compute = {.precision = precision, .threads = 1}};
+      options.compute.deterministic = true;
+      const CpdModel expected = fit_cpd(tensor, options);
       for (const int threads : thread_counts) {
-        options.threads = threads;
+        options.compute.threads = threads;
         const std::uint64_t minimum = planned_minimum(tensor, options);
-        expect_same_model(fit_cpd(tensor, {}, options), expected);
+        expect_same_model(fit_cpd(tensor, options), expected);
         for (const std::uint64_t extra : {0u, 60'000u, 2'000'000u}) {
           SCOPED_TRACE(std::to_string(threads) + " threads, " + std::to_string(extra) + " bytes over the minimum");
-          expect_same_model(fit_cpd(tensor, {.host_bytes = minimum + extra}, options), expected);
+          expect_same_model(fit_cpd(tensor, within({.host_bytes = minimum + extra}, options)), expected);
         }
       }
     }
@@ -61,14 +62,14 @@ TEST(Deterministic, ModelsAreTheSameToTheBitOnAnyThreadsUnderAnyBudget) {
 TEST(Deterministic, IsRefusedOnAGpu) {
   const TemporaryFolder folder;
   const TensorFile tensor = ingest(folder, random_coordinates({.shape = {5, 6}, .nnz = 20, .seed = 4}));
-  CpdOptions options{.rank = 2, .device = Device::cuda};
-  options.deterministic = true;
+  CpdOptions options{.rank = 2, .compute = {.device = Device::cuda}};
+  options.compute.deterministic = true;
 
-  EXPECT_THROW(fit_cpd(tensor, {}, options), Error);
-  options.device = Device::automatic;
+  EXPECT_THROW(fit_cpd(tensor, options), Error);
+  options.compute.device = Device::automatic;
   const DeclaredGpu gpu{.memory_bytes = std::uint64_t{1} << 30};
-  EXPECT_THROW(plan_cpd(tensor, {}, options, &gpu), Error);
-  EXPECT_EQ(fit_cpd(tensor, {}, options).rank, 2);
+  EXPECT_THROW(plan_cpd(tensor, options, &gpu), Error);
+  EXPECT_EQ(fit_cpd(tensor, options).rank, 2);
 }
 
 // Sums of the products and of their absolute values, nonzero by nonzero.
@@ -109,9 +110,10 @@ TEST(Deterministic, MttkrpDependsOnThreadsAndBudgetsByRoundingOnly) {
       for (const int threads : thread_counts) {
         for (const bool deterministic : {false, true}) {
           for (const std::uint64_t budget : {std::uint64_t{0}, std::uint64_t{26} << 20}) {
-            CpdOptions options{.threads = threads};
-            options.deterministic = deterministic;
-            const std::vector<double> actual = mttkrp(tensor, factors, rank, mode, {.host_bytes = budget}, options);
+            CpdOptions options{.compute = {.threads = threads}};
+            options.compute.deterministic = deterministic;
+            const std::vector<double> actual =
+                mttkrp(tensor, factors, rank, mode, within({.host_bytes = budget}, options).compute);
             double worst = 0;
             for (std::size_t i = 0; i < actual.size(); ++i) {
               worst = std::max(worst, std::abs(actual[i] - expected.sum[i]) / std::max(expected.absolute[i], 1e-300));

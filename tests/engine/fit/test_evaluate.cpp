@@ -8,6 +8,7 @@
 
 #include "blco/error.hpp"
 #include "tests/engine/dense_loss.hpp"
+#include "tests/engine/within_budget.hpp"
 #include "tests/every_loss.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -119,19 +120,19 @@ TEST_F(Evaluate, UsesTheIndicesOfTheInputAlsoOfAReorderedTensor) {
 TEST_F(Evaluate, IsTheSameToTheBitUnderAnyBudgetOnOneThread) {
   const TensorFile tensor = ingest(counts_);
   const Matrices factors = uniform_factors(shape_, rank_, 7);
-  const CpdOptions one_thread{.device = Device::cpu, .threads = 1};
-  const LossValue expected = evaluate(tensor, factors, rank_, {}, AbsentCells::zeros, {}, one_thread);
+  const CpdOptions one_thread{.compute = {.device = Device::cpu, .threads = 1}};
+  const LossValue expected = evaluate(tensor, factors, rank_, {}, AbsentCells::zeros, one_thread.compute);
   std::uint64_t minimum = 0;
   try {
-    evaluate(tensor, factors, rank_, {}, AbsentCells::zeros, {.host_bytes = 1000}, one_thread);
+    evaluate(tensor, factors, rank_, {}, AbsentCells::zeros, within({.host_bytes = 1000}, one_thread).compute);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
     minimum = 1;
   }
   EXPECT_EQ(minimum, 1);
 
-  const LossValue actual =
-      evaluate(tensor, factors, rank_, {}, AbsentCells::zeros, {.host_bytes = std::uint64_t{64} << 20}, one_thread);
+  const LossValue actual = evaluate(tensor, factors, rank_, {}, AbsentCells::zeros,
+                                    within({.host_bytes = std::uint64_t{64} << 20}, one_thread).compute);
 
   EXPECT_EQ(actual.value, expected.value);
   EXPECT_EQ(actual.gradients, expected.gradients);

@@ -58,12 +58,12 @@ class InitialModel : public testing::Test {
   }
 
   static std::vector<std::uint64_t> new_rows(const TensorFile& tensor, const CpdModel& initial) {
-    return plan_cpd(tensor, {}, {.rank = 0, .initial = &initial}).new_rows;
+    return plan_cpd(tensor, {.rank = 0, .initial = &initial}).new_rows;
   }
 
   static void expect_refused(const TensorFile& tensor, const CpdModel& initial, const std::string& words) {
-    expect_error(ErrorKind::invalid_argument, words, [&] { fit_cpd(tensor, {}, {.rank = 0, .initial = &initial}); });
-    expect_error(ErrorKind::invalid_argument, words, [&] { plan_cpd(tensor, {}, {.rank = 0, .initial = &initial}); });
+    expect_error(ErrorKind::invalid_argument, words, [&] { fit_cpd(tensor, {.rank = 0, .initial = &initial}); });
+    expect_error(ErrorKind::invalid_argument, words, [&] { plan_cpd(tensor, {.rank = 0, .initial = &initial}); });
   }
 
   TemporaryFolder folder_;
@@ -76,8 +76,8 @@ TEST_F(InitialModel, MayHaveFewerRowsThanTheTensor) {
 
   EXPECT_THAT(new_rows(tensor, shorter), ElementsAre(2, 0, 1));
   EXPECT_THAT(new_rows(tensor, whole), IsEmpty());
-  EXPECT_THAT(plan_cpd(tensor, {}, {.rank = 2}).new_rows, IsEmpty());
-  const CpdModel fitted = fit_cpd(tensor, {}, {.rank = 0, .max_sweeps = 3, .initial = &shorter});
+  EXPECT_THAT(plan_cpd(tensor, {.rank = 2}).new_rows, IsEmpty());
+  const CpdModel fitted = fit_cpd(tensor, {.rank = 0, .max_sweeps = 3, .initial = &shorter});
   EXPECT_EQ(fitted.rank, 2);
   EXPECT_EQ(fitted.shape, tensor.summary().shape);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
+#include "tests/engine/within_budget.hpp"
 
 namespace blco {
 namespace {
@@ -37,14 +38,14 @@ CpdOptions start_options() {
   options.rank = 3;
   options.max_sweeps = 12;
   options.seed = 5;
-  options.device = Device::cpu;
-  options.threads = 1;
+  options.compute.device = Device::cpu;
+  options.compute.threads = 1;
   return options;
 }
 
 std::string refusal_of(const CpdOptions& options, int starts) {
   try {
-    fit_starts(noisy_tensor(), {}, options, starts);
+    fit_starts(noisy_tensor(), options, starts);
   } catch (const Error& error) {
     return error.kind() == ErrorKind::invalid_argument ? error.what() : "another kind";
   }
@@ -57,10 +58,10 @@ TEST(Starts, KeepTheBestOfTheSingleFits) {
   for (std::uint64_t seed = 5; seed < 9; ++seed) {
     CpdOptions options = start_options();
     options.seed = seed;
-    singles.push_back(fit_cpd(tensor, {}, options));
+    singles.push_back(fit_cpd(tensor, options));
   }
 
-  const StartsReport report = fit_starts(tensor, {}, start_options(), 4);
+  const StartsReport report = fit_starts(tensor, start_options(), 4);
 
   const auto best = std::ranges::max_element(singles, {}, &CpdModel::fit);
   EXPECT_EQ(report.best_start, best - singles.begin() + 1);
@@ -75,7 +76,7 @@ TEST(Starts, AreAllComparedWithTheBestWhereverItIs) {
   const MemoryTensor tensor = noisy_tensor();
   std::vector<CpdModel> models;
 
-  const StartsReport report = fit_starts(tensor, {}, start_options(), 6,
+  const StartsReport report = fit_starts(tensor, start_options(), 6,
                                          [&](const StartReport&, const CpdModel& model) { models.push_back(model); });
 
   int reaching = 0;
@@ -101,13 +102,13 @@ TEST(Starts, AreAllComparedWithTheBestWhereverItIs) {
 
 TEST(Starts, DropTheWorstModelsWhereTheBudgetIsShort) {
   const MemoryTensor tensor = noisy_tensor();
-  const CpdPlan plan = plan_starts(tensor, {}, start_options(), 6);
+  const CpdPlan plan = plan_starts(tensor, start_options(), 6);
   const std::uint64_t model_bytes = (12 + 10 + 8) * 3 * sizeof(double);
 
-  const StartsReport most = fit_starts(tensor, {}, start_options(), 6);
-  const StartsReport least = fit_starts(tensor, {.host_bytes = plan.minimum_bytes}, start_options(), 6);
+  const StartsReport most = fit_starts(tensor, start_options(), 6);
+  const StartsReport least = fit_starts(tensor, within({.host_bytes = plan.minimum_bytes}, start_options()), 6);
 
-  EXPECT_EQ(plan.minimum_bytes, plan_cpd(tensor, {}, start_options()).minimum_bytes + model_bytes);
+  EXPECT_EQ(plan.minimum_bytes, plan_cpd(tensor, start_options()).minimum_bytes + model_bytes);
   EXPECT_EQ(least.best.factors, most.best.factors);
   EXPECT_EQ(least.reaching, most.reaching);
   EXPECT_EQ(std::ranges::count_if(most.starts, [](const StartReport& start) { return start.match.has_value(); }), 5);
@@ -117,9 +118,9 @@ TEST(Starts, DropTheWorstModelsWhereTheBudgetIsShort) {
 TEST(Starts, OfASingleOneAreThatFit) {
   const MemoryTensor tensor = noisy_tensor();
 
-  const StartsReport report = fit_starts(tensor, {}, start_options(), 1);
+  const StartsReport report = fit_starts(tensor, start_options(), 1);
 
-  EXPECT_EQ(report.best.factors, fit_cpd(tensor, {}, start_options()).factors);
+  EXPECT_EQ(report.best.factors, fit_cpd(tensor, start_options()).factors);
   EXPECT_FALSE(report.lowest_match.has_value());
   EXPECT_FALSE(report.mean_match.has_value());
 }
@@ -132,7 +133,7 @@ TEST(Starts, EndWithTheOneThatIsStopped) {
   options.on_sweep = [&](const SweepReport&) { return ++sweeps < 12 + 5; };
   int told = 0;
 
-  const StartsReport report = fit_starts(tensor, {}, options, 4, [&](const StartReport&, const CpdModel&) { ++told; });
+  const StartsReport report = fit_starts(tensor, options, 4, [&](const StartReport&, const CpdModel&) { ++told; });
 
   ASSERT_EQ(report.starts.size(), 2U);
   EXPECT_EQ(told, 2);
@@ -147,8 +148,7 @@ TEST(Starts, KeepWhatThereIsWhenStoppedBeforeASweep) {
   int finished = 0;
   options.on_progress = [&](const Progress&) { return finished == 0; };
 
-  const StartsReport report =
-      fit_starts(tensor, {}, options, 3, [&](const StartReport&, const CpdModel&) { ++finished; });
+  const StartsReport report = fit_starts(tensor, options, 3, [&](const StartReport&, const CpdModel&) { ++finished; });
 
   EXPECT_EQ(report.starts.size(), 1U);
   EXPECT_EQ(report.best_start, 1);
@@ -157,15 +157,15 @@ TEST(Starts, KeepWhatThereIsWhenStoppedBeforeASweep) {
 TEST(Starts, CountTheBestModelInTheBudget) {
   const MemoryTensor tensor = noisy_tensor();
 
-  const std::uint64_t one = plan_starts(tensor, {}, start_options(), 1).minimum_bytes;
-  const std::uint64_t many = plan_starts(tensor, {}, start_options(), 2).minimum_bytes;
+  const std::uint64_t one = plan_starts(tensor, start_options(), 1).minimum_bytes;
+  const std::uint64_t many = plan_starts(tensor, start_options(), 2).minimum_bytes;
 
-  EXPECT_EQ(one, plan_cpd(tensor, {}, start_options()).minimum_bytes);
+  EXPECT_EQ(one, plan_cpd(tensor, start_options()).minimum_bytes);
   EXPECT_EQ(many, one + (12 + 10 + 8) * 3 * sizeof(double));
 }
 
 TEST(Starts, RefuseWhatBelongsToOneFit) {
-  const CpdModel model = fit_cpd(noisy_tensor(), {}, start_options());
+  const CpdModel model = fit_cpd(noisy_tensor(), start_options());
   CpdOptions initial = start_options();
   initial.initial = &model;
   CpdOptions checkpoint = start_options();
@@ -173,7 +173,7 @@ TEST(Starts, RefuseWhatBelongsToOneFit) {
   CpdOptions resume = start_options();
   resume.resume = "checkpoint.h5";
   CpdOptions trace = start_options();
-  trace.trace = "trace.json";
+  trace.compute.trace = "trace.json";
 
   EXPECT_THAT(refusal_of(start_options(), 0), HasSubstr("at least 1"));
   EXPECT_THAT(refusal_of(initial, 2), HasSubstr("`starts` and `initial` exclude each other"));

@@ -10,6 +10,7 @@
 
 #include "tests/engine/ingest/coordinate_columns.hpp"
 #include "tests/engine/stream/named_budget.hpp"
+#include "tests/engine/within_budget.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/two_to.hpp"
 
@@ -46,13 +47,14 @@ TEST_P(MemoryTensorShapes, ArraysBecomeTheContainerThatTextBecomes) {
 class FittedShape : public MemoryTensorShapes {};
 
 TEST_P(FittedShape, FitsInMemoryAreThoseOfTheContainerBitForBit) {
-  const CpdOptions options{.rank = 5, .max_sweeps = 3, .tolerance = 0, .device = Device::cpu, .threads = 1};
+  const CpdOptions options{
+      .rank = 5, .max_sweeps = 3, .tolerance = 0, .compute = {.device = Device::cpu, .threads = 1}};
   ingest_coordinates(columns_.arrays(), folder_ / "in.blco", {.chunk_nnz = 700});
   const TensorFile file(folder_ / "in.blco");
 
   const MemoryTensor memory(columns_.arrays(), {.chunk_nnz = 700});
-  const CpdModel expected = fit_cpd(file, {}, options);
-  const CpdModel model = fit_cpd(memory, {}, options);
+  const CpdModel expected = fit_cpd(file, options);
+  const CpdModel model = fit_cpd(memory, options);
 
   EXPECT_EQ(model.fit_history, expected.fit_history);
   EXPECT_EQ(model.weights, expected.weights);
@@ -207,26 +209,26 @@ TEST(MemoryTensor, IsCountedInTheBudgetOfAJob) {
   const CoordinateColumns<> columns(tensor);
   const TemporaryFolder folder;
   ingest_coordinates(columns.arrays(), folder / "in.blco", {.chunk_nnz = 10'000});
-  const CpdOptions options{.rank = 4, .device = Device::cpu, .threads = 1};
+  const CpdOptions options{.rank = 4, .compute = {.device = Device::cpu, .threads = 1}};
 
   const MemoryTensor memory(columns.arrays(), {.chunk_nnz = 10'000});
-  const CpdPlan in_memory = plan_cpd(memory, {}, options);
-  const CpdPlan on_disk = plan_cpd(TensorFile(folder / "in.blco"), {}, options);
+  const CpdPlan in_memory = plan_cpd(memory, options);
+  const CpdPlan on_disk = plan_cpd(TensorFile(folder / "in.blco"), options);
 
   const TensorSummary& summary = memory.summary();
   const std::uint64_t held = summary.index.streamed_bytes + summary.value.streamed_bytes;
   EXPECT_GE(in_memory.minimum_bytes + 2'000'000, on_disk.minimum_bytes + held);  // less the scratch for reading
   EXPECT_GT(in_memory.minimum_bytes, held);
   EXPECT_EQ(in_memory.disk_bytes_per_pass, 0);
-  expect_refused([&] { fit_cpd(memory, {.host_bytes = in_memory.minimum_bytes - 1}, options); },
+  expect_refused([&] { fit_cpd(memory, within({.host_bytes = in_memory.minimum_bytes - 1}, options)); },
                  ErrorKind::out_of_memory, "");
 }
 
 TEST(MemoryTensor, FitsTheSameWithinTheLeastBudget) {
   const CoordinateTensor tensor = random_coordinates({.shape = {300, 400, 500}, .nnz = 200'000, .seed = 4});
   const MemoryTensor memory(CoordinateColumns<>(tensor).arrays(), {.chunk_nnz = 10'000});
-  CpdOptions options{.rank = 4, .max_sweeps = 2, .tolerance = 0, .device = Device::cpu, .threads = 1};
-  const std::uint64_t minimum = plan_cpd(memory, {}, options).minimum_bytes;
+  CpdOptions options{.rank = 4, .max_sweeps = 2, .tolerance = 0, .compute = {.device = Device::cpu, .threads = 1}};
+  const std::uint64_t minimum = plan_cpd(memory, options).minimum_bytes;
   std::uint64_t streamed = 0;
   std::uint64_t bytes_read = 0;
   options.on_plan = [&](const CpdPlan& plan) { streamed = plan.streamed_chunks; };
@@ -234,9 +236,9 @@ TEST(MemoryTensor, FitsTheSameWithinTheLeastBudget) {
     bytes_read += sweep.bytes_read;
     return true;
   };
-  const CpdModel expected = fit_cpd(memory, {}, options);
+  const CpdModel expected = fit_cpd(memory, options);
 
-  const CpdModel model = fit_cpd(memory, {.host_bytes = minimum}, options);
+  const CpdModel model = fit_cpd(memory, within({.host_bytes = minimum}, options));
 
   EXPECT_EQ(model.factors, expected.factors);
   EXPECT_GT(streamed, 10);

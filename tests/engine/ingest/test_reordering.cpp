@@ -128,7 +128,8 @@ class ReorderedShapes : public testing::TestWithParam<std::vector<std::uint64_t>
   }
 
   static CpdOptions fit_options(int sweeps) {
-    return {.rank = 4, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .device = Device::cpu, .threads = 1};
+    return {
+        .rank = 4, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .compute = {.device = Device::cpu, .threads = 1}};
   }
 
   static void expect_near(const CpdModel& actual, const CpdModel& expected) {
@@ -202,21 +203,21 @@ TEST_P(ReorderedShapes, ExportsAndStatisticsAreThoseOfTheInput) {
 TEST_P(ReorderedShapes, FitsAreThoseOfTheInput) {
   const TensorFile plain = ingest(Reorder::none);
   const TensorFile file = ingest(Reorder::frequency);
-  const CpdModel expected = fit_cpd(plain, {}, fit_options(6));
+  const CpdModel expected = fit_cpd(plain, fit_options(6));
 
-  expect_near(fit_cpd(file, {}, fit_options(6)), expected);
+  expect_near(fit_cpd(file, fit_options(6)), expected);
 
   CpdOptions started = fit_options(3);
   started.initial = &expected;
-  expect_near(fit_cpd(file, {}, started), fit_cpd(plain, {}, started));
+  expect_near(fit_cpd(file, started), fit_cpd(plain, started));
 }
 
 TEST_P(ReorderedShapes, FitsInMemoryAreThoseOfTheContainerBitForBit) {
   const TensorFile file = ingest(Reorder::frequency);
   const MemoryTensor memory(columns_.arrays(), options(Reorder::frequency));
-  const CpdModel expected = fit_cpd(file, {}, fit_options(3));
+  const CpdModel expected = fit_cpd(file, fit_options(3));
 
-  const CpdModel model = fit_cpd(memory, {}, fit_options(3));
+  const CpdModel model = fit_cpd(memory, fit_options(3));
 
   EXPECT_EQ(memory.summary().reordered_modes, file.summary().reordered_modes);
   EXPECT_EQ(model.fit_history, expected.fit_history);
@@ -226,11 +227,11 @@ TEST_P(ReorderedShapes, FitsInMemoryAreThoseOfTheContainerBitForBit) {
 TEST_P(ReorderedShapes, ProductsAreThoseOfTheInput) {
   const TensorFile plain = ingest(Reorder::none);
   const TensorFile file = ingest(Reorder::frequency);
-  const CpdModel model = fit_cpd(plain, {}, fit_options(1));
+  const CpdModel model = fit_cpd(plain, fit_options(1));
   for (int mode = 0; mode < static_cast<int>(tensor_.shape.size()); ++mode) {
-    const CpdOptions options{.device = Device::cpu, .threads = 1};
-    const std::vector<double> expected = mttkrp(plain, model.factors, model.rank, mode, {}, options);
-    const std::vector<double> product = mttkrp(file, model.factors, model.rank, mode, {}, options);
+    const CpdOptions options{.compute = {.device = Device::cpu, .threads = 1}};
+    const std::vector<double> expected = mttkrp(plain, model.factors, model.rank, mode, options.compute);
+    const std::vector<double> product = mttkrp(file, model.factors, model.rank, mode, options.compute);
     ASSERT_EQ(product.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(product[i], expected[i], 1e-10) << "mode " << mode;
   }
@@ -239,16 +240,16 @@ TEST_P(ReorderedShapes, ProductsAreThoseOfTheInput) {
 TEST_P(ReorderedShapes, CheckpointsGoFromOneToTheOther) {
   const TensorFile plain = ingest(Reorder::none);
   const TensorFile file = ingest(Reorder::frequency);
-  const CpdModel expected = fit_cpd(file, {}, fit_options(6));
+  const CpdModel expected = fit_cpd(file, fit_options(6));
 
   for (const TensorFile* stopped : {&plain, &file}) {
     CpdOptions first = fit_options(3);
     first.checkpoint = folder_ / "checkpoint.h5";
-    fit_cpd(*stopped, {}, first);
+    fit_cpd(*stopped, first);
     CpdOptions second = fit_options(6);
     second.resume = folder_ / "checkpoint.h5";
-    expect_near(fit_cpd(plain, {}, second), expected);
-    const CpdModel model = fit_cpd(file, {}, second);
+    expect_near(fit_cpd(plain, second), expected);
+    const CpdModel model = fit_cpd(file, second);
     expect_near(model, expected);
     if (stopped == &file) {
       EXPECT_EQ(model.factors, expected.factors) << "bit for bit";
@@ -264,16 +265,16 @@ TEST_P(ReorderedShapes, DualsOfACheckpointStayWithTheirContainer) {
   CpdOptions first = fit_options(2);
   first.method = AlsMethod{std::vector<RowConstraint>(tensor_.shape.size(), box)};
   first.checkpoint = folder_ / "duals.h5";
-  fit_cpd(plain, {}, first);
+  fit_cpd(plain, first);
   CpdOptions second = fit_options(4);
   second.method = first.method;
   second.resume = folder_ / "duals.h5";
   CpdOptions whole = fit_options(4);
   whole.method = first.method;
 
-  EXPECT_EQ(fit_cpd(plain, {}, second).factors, fit_cpd(plain, {}, whole).factors);
+  EXPECT_EQ(fit_cpd(plain, second).factors, fit_cpd(plain, whole).factors);
   if (file.summary().reordered_modes.empty()) return;
-  expect_error(ErrorKind::invalid_argument, "stored in another order", [&] { fit_cpd(file, {}, second); });
+  expect_error(ErrorKind::invalid_argument, "stored in another order", [&] { fit_cpd(file, second); });
 }
 
 TEST_P(ReorderedShapes, RowsGoToADeviceAndBackByOriginalIndex) {

@@ -113,9 +113,9 @@ TEST(Cancellation, LooksAtTheLargestOfManyComponents) {
 TEST(Cancellation, IsFoundInAFitOfATensorThatHasNoBestModel) {
   const CoordinateTensor coordinates{{2, 2, 2}, {{0, 0, 1}, {0, 1, 0}, {1, 0, 0}}, {1, 1, 1}};
   const MemoryTensor tensor(CoordinateColumns<>(coordinates).arrays());
-  CpdOptions options{.rank = 2, .max_sweeps = 3000, .tolerance = 0, .device = Device::cpu, .threads = 1};
+  CpdOptions options{.rank = 2, .max_sweeps = 3000, .tolerance = 0, .compute = {.device = Device::cpu, .threads = 1}};
 
-  const CpdModel model = fit_cpd(tensor, {}, options);
+  const CpdModel model = fit_cpd(tensor, options);
   const auto found = find_cancellation(model);
 
   ASSERT_TRUE(found);
@@ -123,9 +123,9 @@ TEST(Cancellation, IsFoundInAFitOfATensorThatHasNoBestModel) {
   EXPECT_NEAR(found->excess, model.weights[0] / std::sqrt(3.0), 1e-12 * found->excess);
   EXPECT_LT(found->congruence, -0.9);
   options.rank = 1;
-  EXPECT_FALSE(find_cancellation(fit_cpd(tensor, {}, options)));
+  EXPECT_FALSE(find_cancellation(fit_cpd(tensor, options)));
   options.rank = 3;
-  EXPECT_FALSE(find_cancellation(fit_cpd(tensor, {}, options)));
+  EXPECT_FALSE(find_cancellation(fit_cpd(tensor, options)));
 }
 
 }  // namespace

@@ -52,8 +52,8 @@ CpdOptions mixed_options(const std::vector<RowConstraint>& constraints, int swee
   options.rank = 3;
   options.max_sweeps = sweeps;
   options.tolerance = 0;
-  options.device = Device::cpu;
-  options.threads = 1;
+  options.compute.device = Device::cpu;
+  options.compute.threads = 1;
   return options;
 }
 
@@ -66,7 +66,7 @@ void expect_equal_models(const CpdModel& actual, const CpdModel& expected) {
 TEST(CarriedWeights, LetSharesBeFound) {
   const MemoryTensor tensor = mixture();
 
-  const CpdModel model = fit_cpd(tensor, {}, mixed_options({simplex_rows, positive_rows, positive_rows}, 400));
+  const CpdModel model = fit_cpd(tensor, mixed_options({simplex_rows, positive_rows, positive_rows}, 400));
 
   EXPECT_GT(model.fit(), 0.999);
   for (std::size_t i = 0; i < 12; ++i) {
@@ -79,7 +79,7 @@ TEST(CarriedWeights, AreBackWhereTheyWereAfterASweepThatWasCancelled) {
   // The mode that carries the weights, the shortest one, comes behind the mode that is updated, and before it.
   for (const auto& constraints : {std::vector<RowConstraint>{simplex_rows, free_rows, positive_rows},
                                   std::vector<RowConstraint>{positive_rows, free_rows, simplex_rows}}) {
-    const CpdModel four = fit_cpd(tensor, {}, mixed_options(constraints, 4));
+    const CpdModel four = fit_cpd(tensor, mixed_options(constraints, 4));
     for (const std::uint64_t nonzeros : {1U, 500U, 961U, 1500U, 1921U, 2500U}) {
       CpdOptions stopped = mixed_options(constraints, 9);
       stopped.on_progress = [nonzeros](const Progress& progress) {
@@ -87,7 +87,7 @@ TEST(CarriedWeights, AreBackWhereTheyWereAfterASweepThatWasCancelled) {
       };
       ProgressMeter every_chunk(stopped.on_progress, 0, std::chrono::milliseconds(0));
       const FitStart start(tensor.summary(), stopped);
-      Job job(tensor, {}, stopped, fit_needs(tensor, stopped));
+      Job job(tensor, stopped.compute, fit_needs(tensor, stopped));
       ASSERT_TRUE(job.plan().keep_previous);
 
       const CpdModel model = CpFit(tensor, start, job, job.make_workers(&every_chunk), every_chunk).run();
@@ -104,11 +104,11 @@ TEST(CarriedWeights, ComeBackFromACheckpoint) {
   const std::vector<RowConstraint> constraints = {free_rows, simplex_rows, positive_rows};
   CpdOptions first = mixed_options(constraints, 3);
   first.checkpoint = folder / "checkpoint.h5";
-  fit_cpd(tensor, {}, first);
+  fit_cpd(tensor, first);
   CpdOptions second = mixed_options(constraints, 7);
   second.resume = first.checkpoint;
 
-  expect_equal_models(fit_cpd(tensor, {}, second), fit_cpd(tensor, {}, mixed_options(constraints, 7)));
+  expect_equal_models(fit_cpd(tensor, second), fit_cpd(tensor, mixed_options(constraints, 7)));
 }
 
 }  // namespace

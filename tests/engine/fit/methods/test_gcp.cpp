@@ -14,6 +14,7 @@
 #include "engine/fit/cp_fit.hpp"
 #include "engine/fit/methods/initial_scale.hpp"
 #include "tests/engine/dense_loss.hpp"
+#include "tests/engine/within_budget.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
@@ -36,7 +37,8 @@ class Gcp : public testing::TestWithParam<LossKind> {
   }
 
   static CpdOptions options(const Loss& loss, int sweeps) {
-    CpdOptions chosen{.rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .device = Device::cpu, .threads = 1};
+    CpdOptions chosen{
+        .rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .compute = {.device = Device::cpu, .threads = 1}};
     chosen.method = GcpMethod{.loss = loss, .optimizer = LbfgsOptimizer{.evaluations = 20}};
     return chosen;
   }
@@ -44,7 +46,7 @@ class Gcp : public testing::TestWithParam<LossKind> {
 
   std::string refusal(const TensorFile& tensor, const CpdOptions& wanted) {
     try {
-      fit_cpd(tensor, {}, wanted);
+      fit_cpd(tensor, wanted);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::invalid_argument) << error.what();
       return error.what();
@@ -71,7 +73,7 @@ TEST_P(Gcp, ItsObjectiveIsThatOfADenseLoopAndFalls) {
     return true;
   };
 
-  const CpdModel model = fit_cpd(tensor, {}, wanted);
+  const CpdModel model = fit_cpd(tensor, wanted);
 
   const double expected = dense_loss(counts_, weighted(model), 3, model.loss, true);
   EXPECT_NEAR(model.objective(), expected, 1e-11 * std::abs(expected));
@@ -87,7 +89,7 @@ TEST_P(Gcp, FitsBetterThanTheModelThatTheDataCameFrom) {
   CpdOptions wanted = options(50);
   wanted.tolerance = 1e-7;
 
-  const CpdModel model = fit_cpd(tensor, {}, wanted);
+  const CpdModel model = fit_cpd(tensor, wanted);
 
   EXPECT_EQ(model.stop_reason, StopReason::tolerance);
   EXPECT_LT(model.objective(), dense_loss(counts_, truth_, 3, model.loss, true));
@@ -103,13 +105,13 @@ TEST_P(Gcp, FitsBetterThanTheModelThatTheDataCameFrom) {
 TEST_P(Gcp, OnOneThreadTheBudgetChangesNoBit) {
   const TensorFile tensor = ingest(counts_);
   const CpdOptions wanted = options(3);
-  const CpdPlan whole = plan_cpd(tensor, {}, wanted);
+  const CpdPlan whole = plan_cpd(tensor, wanted);
   ASSERT_EQ(whole.streamed_chunks, 0);
   const MemoryBudget least{.host_bytes = whole.minimum_bytes};
-  ASSERT_GT(plan_cpd(tensor, least, wanted).streamed_chunks, 0);
+  ASSERT_GT(plan_cpd(tensor, within(least, wanted)).streamed_chunks, 0);
 
-  const CpdModel in_core = fit_cpd(tensor, {}, wanted);
-  const CpdModel streamed = fit_cpd(tensor, least, wanted);
+  const CpdModel in_core = fit_cpd(tensor, wanted);
+  const CpdModel streamed = fit_cpd(tensor, within(least, wanted));
 
   EXPECT_EQ(streamed.objective_history, in_core.objective_history);
   EXPECT_EQ(streamed.factors, in_core.factors);
@@ -119,12 +121,12 @@ TEST_P(Gcp, OnOneThreadTheBudgetChangesNoBit) {
 TEST_P(Gcp, ADeterministicFitIsTheSameToTheBitOnAnyThreads) {
   const TensorFile tensor = ingest(counts_);
   CpdOptions wanted = options(2);
-  wanted.deterministic = true;
-  const CpdModel expected = fit_cpd(tensor, {}, wanted);
+  wanted.compute.deterministic = true;
+  const CpdModel expected = fit_cpd(tensor, wanted);
   for (const int threads : {2, 5}) {
-    wanted.threads = threads;
+    wanted.compute.threads = threads;
 
-    const CpdModel actual = fit_cpd(tensor, {}, wanted);
+    const CpdModel actual = fit_cpd(tensor, wanted);
 
     EXPECT_EQ(actual.objective_history, expected.objective_history);
     EXPECT_EQ(actual.factors, expected.factors);
@@ -136,18 +138,18 @@ TEST_P(Gcp, ResumedFromACheckpointItIsTheFitThatNeverStopped) {
   for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
     SCOPED_TRACE(to_string(precision));
     CpdOptions first = options(3);
-    first.precision = precision;
+    first.compute.precision = precision;
     first.checkpoint = folder_ / "checkpoint.h5";
-    fit_cpd(tensor, {}, first);
+    fit_cpd(tensor, first);
     CpdOptions second = options(7);
-    second.precision = precision;
+    second.compute.precision = precision;
     second.resume = first.checkpoint;
     CpdOptions unbroken = options(7);
-    unbroken.precision = precision;
+    unbroken.compute.precision = precision;
 
-    const CpdModel resumed = fit_cpd(tensor, {}, second);
+    const CpdModel resumed = fit_cpd(tensor, second);
 
-    const CpdModel expected = fit_cpd(tensor, {}, unbroken);
+    const CpdModel expected = fit_cpd(tensor, unbroken);
     EXPECT_EQ(resumed.objective_history, expected.objective_history);
     EXPECT_EQ(resumed.factors, expected.factors);
     EXPECT_EQ(resumed.weights, expected.weights);
@@ -156,20 +158,20 @@ TEST_P(Gcp, ResumedFromACheckpointItIsTheFitThatNeverStopped) {
 
 TEST_P(Gcp, EveryPrecisionAndSeveralThreadsReachTheSameObjective) {
   const TensorFile tensor = ingest(counts_);
-  const double expected = fit_cpd(tensor, {}, options(10)).objective();
+  const double expected = fit_cpd(tensor, options(10)).objective();
   for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
     CpdOptions wanted = options(10);
-    wanted.precision = precision;
-    wanted.threads = 3;
+    wanted.compute.precision = precision;
+    wanted.compute.threads = 3;
 
-    EXPECT_NEAR(fit_cpd(tensor, {}, wanted).objective(), expected, 1e-4 * std::abs(expected)) << to_string(precision);
+    EXPECT_NEAR(fit_cpd(tensor, wanted).objective(), expected, 1e-4 * std::abs(expected)) << to_string(precision);
   }
 }
 
 TEST_P(Gcp, AReorderedTensorGivesTheSameModel) {
-  const CpdModel expected = fit_cpd(ingest(counts_), {}, options(2));
+  const CpdModel expected = fit_cpd(ingest(counts_), options(2));
 
-  const CpdModel actual = fit_cpd(ingest(counts_, {.reorder = Reorder::frequency}), {}, options(2));
+  const CpdModel actual = fit_cpd(ingest(counts_, {.reorder = Reorder::frequency}), options(2));
 
   for (std::size_t n = 0; n < 3; ++n) {
     EXPECT_THAT(actual.factors[n], testing::Pointwise(testing::DoubleNear(1e-6), expected.factors[n]));
@@ -180,12 +182,12 @@ TEST_F(Gcp, PoissonLowersTheObjectiveOfAprsModelFurther) {
   const TensorFile tensor = ingest(counts_);
   CpdOptions wanted = options({LossKind::poisson}, 10);
   wanted.method = AprMethod{};
-  const CpdModel apr = fit_cpd(tensor, {}, wanted);
+  const CpdModel apr = fit_cpd(tensor, wanted);
   wanted = options({LossKind::poisson}, 10);
-  const CpdModel beside = fit_cpd(tensor, {}, wanted);
+  const CpdModel beside = fit_cpd(tensor, wanted);
   wanted.initial = &apr;
 
-  const CpdModel further = fit_cpd(tensor, {}, wanted);
+  const CpdModel further = fit_cpd(tensor, wanted);
 
   EXPECT_LT(further.objective(), apr.objective());
   EXPECT_LT(beside.objective(), apr.objective() + 0.01 * std::abs(apr.objective()));
@@ -193,7 +195,7 @@ TEST_F(Gcp, PoissonLowersTheObjectiveOfAprsModelFurther) {
 
 TEST_P(Gcp, StartsFromAModelWithItsWeights) {
   const TensorFile tensor = ingest(counts_);
-  CpdModel initial = fit_cpd(tensor, {}, options(1));
+  CpdModel initial = fit_cpd(tensor, options(1));
   if (GetParam() == LossKind::gaussian) {
     initial.weights[1] *= -1;
     for (std::size_t i = 1; i < initial.factors[2].size(); i += 3) initial.factors[2][i] *= -1;
@@ -204,7 +206,7 @@ TEST_P(Gcp, StartsFromAModelWithItsWeights) {
   double first = 0;
   std::get<GcpMethod>(wanted.method).optimizer = LbfgsOptimizer{.evaluations = 2};
 
-  const CpdModel model = fit_cpd(tensor, {}, wanted);
+  const CpdModel model = fit_cpd(tensor, wanted);
 
   // The first step is a small one along the gradient.
   first = model.objective();
@@ -223,11 +225,11 @@ TEST_F(Gcp, NonnegativeModesStaySoAndTheOthersDoNot) {
        {GcpMethod{.constraints = {kept, {}, kept}}, GcpMethod{.loss = huber, .constraints = {kept, {}, kept}},
         GcpMethod{.loss = huber, .optimizer = AdamOptimizer{.learning_rate = 0.01}, .constraints = {kept, {}, kept}}}) {
     CpdOptions wanted = options(method.loss, 10);
-    const CpdModel free = fit_cpd(tensor, {}, wanted);
+    const CpdModel free = fit_cpd(tensor, wanted);
     wanted.initial = &free;
     wanted.method = method;
 
-    const CpdModel model = fit_cpd(tensor, {}, wanted);
+    const CpdModel model = fit_cpd(tensor, wanted);
 
     EXPECT_THAT(model.factors[0], testing::Each(testing::Ge(0)));
     EXPECT_THAT(model.factors[1], testing::Contains(testing::Lt(0)));
@@ -239,7 +241,7 @@ TEST_F(Gcp, NonnegativeModesStaySoAndTheOthersDoNot) {
 TEST_P(Gcp, RandomFactorsStartWithTheSizeOfTheData) {
   const TensorFile tensor = ingest(counts_);
   const CpdOptions wanted = options(1);
-  Job job(tensor, {}, wanted, fit_needs(tensor, wanted));
+  Job job(tensor, wanted.compute, fit_needs(tensor, wanted));
   OriginalRows rows(tensor.chunks(), job.backend(), 3, false);
   for (int n = 0; n < 3; ++n) rows.load(n, 0, truth_[static_cast<std::size_t>(n)]);
   const std::unique_ptr<WorkerGroup> workers = job.make_workers();
@@ -260,7 +262,7 @@ TEST_P(Gcp, RandomFactorsStartWithTheSizeOfTheData) {
 }
 
 TEST_P(Gcp, SaysWhatShareOfTheConstantModelsDevianceItExplains) {
-  const CpdModel model = fit_cpd(ingest(counts_), {}, options(2));
+  const CpdModel model = fit_cpd(ingest(counts_), options(2));
 
   double sum = 0;
   double cells = 0;
@@ -294,7 +296,7 @@ TEST_F(Gcp, PoissonFitsRatesFarBelowTheLogarithmsLeast) {
     wanted.method = method;
     wanted.rank = 2;
 
-    const CpdModel model = fit_cpd(tensor, {}, wanted);
+    const CpdModel model = fit_cpd(tensor, wanted);
 
     // The best model has a component per block; its cells add up to the counts.
     double total = 0;
@@ -321,7 +323,7 @@ TEST_P(Gcp, StopsWithinASweep) {
     return true;
   };
 
-  const CpdModel model = fit_cpd(tensor, {}, wanted);
+  const CpdModel model = fit_cpd(tensor, wanted);
 
   EXPECT_EQ(model.stop_reason, StopReason::cancelled);
   EXPECT_EQ(model.sweeps(), 2U);
@@ -340,7 +342,7 @@ TEST_F(Gcp, RefusesWhatDoesNotGoTogether) {
   std::get<GcpMethod>(wanted.method).optimizer = LbfgsOptimizer{.evaluations = 1};
   EXPECT_EQ(refusal(tensor, wanted), "`evaluations` must be at least 2");
 
-  CpdModel initial = fit_cpd(tensor, {}, options(poisson, 1));
+  CpdModel initial = fit_cpd(tensor, options(poisson, 1));
   initial.factors[2][5] = -0.1;
   wanted = options(poisson, 1);
   wanted.initial = &initial;
@@ -351,7 +353,7 @@ TEST_F(Gcp, RefusesWhatDoesNotGoTogether) {
   other.values[7] = -2;
   const TensorFile negative = ingest(other);
   EXPECT_THAT(refusal(negative, options(poisson, 1)), testing::HasSubstr("is -2, but loss poisson takes numbers of"));
-  EXPECT_NO_THROW(fit_cpd(negative, {}, options({}, 1)));
+  EXPECT_NO_THROW(fit_cpd(negative, options({}, 1)));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "blco/error.hpp"
 #include "tests/engine/dense_loss.hpp"
+#include "tests/engine/within_budget.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
@@ -25,7 +26,8 @@ class GcpAdam : public testing::Test {
   }
 
   static CpdOptions options(const Loss& loss, int sweeps) {
-    CpdOptions chosen{.rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .device = Device::cpu, .threads = 1};
+    CpdOptions chosen{
+        .rank = 3, .max_sweeps = sweeps, .tolerance = 0, .seed = 5, .compute = {.device = Device::cpu, .threads = 1}};
     chosen.method = GcpMethod{.loss = loss, .optimizer = AdamOptimizer{.learning_rate = 0.01}};
     return chosen;
   }
@@ -97,7 +99,7 @@ TEST_F(GcpAdam, FindsPlantedBlocksOfABinaryTensor) {
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     CpdOptions wanted = options(odds_, 20);
     wanted.seed = seed;
-    CpdModel found = fit_cpd(tensor, {}, wanted);
+    CpdModel found = fit_cpd(tensor, wanted);
     if (model.rank == 0 || found.objective() < model.objective()) model = std::move(found);
   }
 
@@ -119,9 +121,9 @@ TEST_F(GcpAdam, LowersEveryLoss) {
   for (const Loss& loss : {Loss{LossKind::poisson_log, 0}, Loss{LossKind::bernoulli_odds, 0},
                            Loss{LossKind::bernoulli_logit, 0}, Loss{LossKind::gamma, 0}, Loss{LossKind::rayleigh, 0},
                            Loss{LossKind::huber, 0.25}, Loss{LossKind::beta, 1.5}}) {
-    const CpdModel one = fit_cpd(tensor, {}, options(loss, 1));
+    const CpdModel one = fit_cpd(tensor, options(loss, 1));
 
-    const CpdModel more = fit_cpd(tensor, {}, options(loss, 6));
+    const CpdModel more = fit_cpd(tensor, options(loss, 6));
 
     EXPECT_LT(more.objective(), one.objective()) << to_string(loss);
     EXPECT_EQ(more.objective_history[0], one.objective()) << to_string(loss);
@@ -131,11 +133,11 @@ TEST_F(GcpAdam, LowersEveryLoss) {
 TEST_F(GcpAdam, OnOneThreadTheBudgetChangesNoBit) {
   const TensorFile tensor = ingest(planted());
   const CpdOptions wanted = options(odds_, 2);
-  const MemoryBudget least{.host_bytes = plan_cpd(tensor, {}, wanted).minimum_bytes};
-  ASSERT_GT(plan_cpd(tensor, least, wanted).streamed_chunks, 0);
+  const MemoryBudget least{.host_bytes = plan_cpd(tensor, wanted).minimum_bytes};
+  ASSERT_GT(plan_cpd(tensor, within(least, wanted)).streamed_chunks, 0);
 
-  const CpdModel in_core = fit_cpd(tensor, {}, wanted);
-  const CpdModel streamed = fit_cpd(tensor, least, wanted);
+  const CpdModel in_core = fit_cpd(tensor, wanted);
+  const CpdModel streamed = fit_cpd(tensor, within(least, wanted));
 
   EXPECT_EQ(streamed.objective_history, in_core.objective_history);
   EXPECT_EQ(streamed.factors, in_core.factors);
@@ -144,11 +146,11 @@ TEST_F(GcpAdam, OnOneThreadTheBudgetChangesNoBit) {
 TEST_F(GcpAdam, ADeterministicFitIsTheSameToTheBitOnAnyThreads) {
   const TensorFile tensor = ingest(planted());
   CpdOptions wanted = options(odds_, 1);
-  wanted.deterministic = true;
-  const CpdModel expected = fit_cpd(tensor, {}, wanted);
-  wanted.threads = 3;
+  wanted.compute.deterministic = true;
+  const CpdModel expected = fit_cpd(tensor, wanted);
+  wanted.compute.threads = 3;
 
-  EXPECT_EQ(fit_cpd(tensor, {}, wanted).factors, expected.factors);
+  EXPECT_EQ(fit_cpd(tensor, wanted).factors, expected.factors);
 }
 
 TEST_F(GcpAdam, StopsWithinAnEpoch) {
@@ -161,7 +163,7 @@ TEST_F(GcpAdam, StopsWithinAnEpoch) {
     return true;
   };
 
-  const CpdModel model = fit_cpd(ingest(planted()), {}, wanted);
+  const CpdModel model = fit_cpd(ingest(planted()), wanted);
 
   EXPECT_EQ(model.stop_reason, StopReason::cancelled);
   EXPECT_EQ(model.sweeps(), 2U);
@@ -174,16 +176,16 @@ TEST_F(GcpAdam, ResumedFromACheckpointItIsTheFitThatNeverStopped) {
   // So large that some sweeps fail.
   std::get<GcpMethod>(first.method).optimizer = AdamOptimizer{.learning_rate = 0.5};
   first.checkpoint = folder_ / "checkpoint.h5";
-  fit_cpd(tensor, {}, first);
+  fit_cpd(tensor, first);
   CpdOptions second = first;
   second.max_sweeps = 5;
   second.checkpoint.clear();
   CpdOptions unbroken = second;
   second.resume = first.checkpoint;
 
-  const CpdModel resumed = fit_cpd(tensor, {}, second);
+  const CpdModel resumed = fit_cpd(tensor, second);
 
-  const CpdModel expected = fit_cpd(tensor, {}, unbroken);
+  const CpdModel expected = fit_cpd(tensor, unbroken);
   EXPECT_EQ(resumed.objective_history, expected.objective_history);
   EXPECT_EQ(resumed.factors, expected.factors);
   EXPECT_EQ(resumed.weights, expected.weights);
@@ -195,9 +197,9 @@ TEST_F(GcpAdam, ALearningRateThatIsFarTooLargeFindsItself) {
   std::get<GcpMethod>(wanted.method).optimizer = AdamOptimizer{.learning_rate = 1e6};
   wanted.tolerance = 1e-5;
 
-  const CpdModel few = fit_cpd(tensor, {}, wanted);
+  const CpdModel few = fit_cpd(tensor, wanted);
   wanted.max_sweeps = 20;
-  const CpdModel more = fit_cpd(tensor, {}, wanted);
+  const CpdModel more = fit_cpd(tensor, wanted);
 
   // No step of the first sweeps is of use, so they leave no trace; but that is not convergence.
   EXPECT_EQ(few.stop_reason, StopReason::sweeps);
@@ -211,7 +213,7 @@ TEST_F(GcpAdam, EndsAfterThreeSweepsThatGainNextToNothing) {
   CpdOptions wanted = options(odds_, 50);
   wanted.tolerance = 0.02;
 
-  const CpdModel model = fit_cpd(ingest(planted()), {}, wanted);
+  const CpdModel model = fit_cpd(ingest(planted()), wanted);
 
   EXPECT_EQ(model.stop_reason, StopReason::tolerance);
   const double deviance = of_constant(planted());
@@ -238,7 +240,7 @@ TEST_F(GcpAdam, HuberBeatsTheBestConstantModelOfAVerySparseTensor) {
   CpdOptions wanted = options({LossKind::huber, 0.5}, 10);
   wanted.method = GcpMethod{.loss = {LossKind::huber, 0.5}};
 
-  const CpdModel model = fit_cpd(ingest(two_blocks()), {}, wanted);
+  const CpdModel model = fit_cpd(ingest(two_blocks()), wanted);
 
   EXPECT_GT(*model.explained, 0.3);
 }
@@ -250,7 +252,7 @@ TEST_F(GcpAdam, TellsListedFromOtherCellsOfAVerySparseTensor) {
     CpdOptions wanted = options({kind}, 20);
     wanted.method = GcpMethod{.loss = {kind}};
 
-    const CpdModel model = fit_cpd(tensor, {}, wanted);
+    const CpdModel model = fit_cpd(tensor, wanted);
 
     Matrices factors = model.factors;
     for (std::size_t i = 0; i < factors[0].size(); ++i) factors[0][i] *= model.weights[i % 3];
@@ -263,13 +265,13 @@ TEST_F(GcpAdam, TellsListedFromOtherCellsOfAVerySparseTensor) {
 TEST_F(GcpAdam, SeveralThreadsAndPrecisionsFindAsGoodAModel) {
   const CoordinateTensor entries = planted();
   const TensorFile tensor = ingest(entries);
-  const double expected = dense(entries, fit_cpd(tensor, {}, options(odds_, 12)));
+  const double expected = dense(entries, fit_cpd(tensor, options(odds_, 12)));
   for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
     CpdOptions wanted = options(odds_, 12);
-    wanted.precision = precision;
-    wanted.threads = 3;
+    wanted.compute.precision = precision;
+    wanted.compute.threads = 3;
 
-    EXPECT_NEAR(dense(entries, fit_cpd(tensor, {}, wanted)), expected, 0.05 * expected) << to_string(precision);
+    EXPECT_NEAR(dense(entries, fit_cpd(tensor, wanted)), expected, 0.05 * expected) << to_string(precision);
   }
 }
 
@@ -279,7 +281,7 @@ TEST_F(GcpAdam, RefusesValuesAndRatesThatDoNotSuit) {
   std::get<GcpMethod>(wanted.method).optimizer = AdamOptimizer{.learning_rate = 0};
   const auto refusal = [&](const TensorFile& tensor) -> std::string {
     try {
-      fit_cpd(tensor, {}, wanted);
+      fit_cpd(tensor, wanted);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
       return error.what();

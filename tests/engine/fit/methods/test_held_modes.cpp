@@ -37,8 +37,8 @@ void constrain(CpdMethod& method, const std::vector<RowConstraint>& constraints)
 
 CpdOptions fit_options(CpdMethod method, int sweeps, const CpdModel* initial = nullptr) {
   CpdOptions options{.method = std::move(method), .rank = 3, .max_sweeps = sweeps, .tolerance = 0};
-  options.device = Device::cpu;
-  options.threads = 1;
+  options.compute.device = Device::cpu;
+  options.compute.threads = 1;
   options.initial = initial;
   return options;
 }
@@ -55,7 +55,7 @@ struct Refit {
     start.weights = {0.5, 3, 2};
     constrain(method, {held, of_free, held});
     const TemporaryFolder folder;
-    model = fit_cpd(ingest_small_chunks(folder, entries), {}, fit_options(method, sweeps, &start));
+    model = fit_cpd(ingest_small_chunks(folder, entries), fit_options(method, sweeps, &start));
   }
 
   CoordinateTensor entries;
@@ -171,18 +171,18 @@ TEST_P(HeldModes, AreAskedForByAResume) {
   CpdOptions options = fit_options(method, 2, &start);
   options.checkpoint = folder / "checkpoint.h5";
   const TensorFile tensor = ingest_small_chunks(folder, entries);
-  fit_cpd(tensor, {}, options);
+  fit_cpd(tensor, options);
   options = fit_options(method, 4, &start);
-  const CpdModel whole = fit_cpd(tensor, {}, options);
+  const CpdModel whole = fit_cpd(tensor, options);
   options.initial = nullptr;
   options.resume = folder / "checkpoint.h5";
 
-  const CpdModel resumed = fit_cpd(tensor, {}, options);
+  const CpdModel resumed = fit_cpd(tensor, options);
 
   EXPECT_EQ(resumed.factors, whole.factors);
   EXPECT_EQ(resumed.weights, whole.weights);
   constrain(options.method, {});
-  EXPECT_THROW(fit_cpd(tensor, {}, options), Error);
+  EXPECT_THROW(fit_cpd(tensor, options), Error);
 }
 
 TEST(FoldIn, RowsOfLeastSquaresAreThoseOfNormalEquations) {
@@ -224,7 +224,7 @@ TEST(FoldIn, ACountsComponentThatShrinksBeyondTheSmallestNumberIsNone) {
   CpdOptions options = fit_options(AprMethod{.constraints = {held, {}, held}}, 60, &start);
   options.rank = 2;
 
-  const CpdModel model = fit_cpd(ingest_small_chunks(folder, entries), {}, options);
+  const CpdModel model = fit_cpd(ingest_small_chunks(folder, entries), options);
 
   EXPECT_NEAR(model_value(model, {0, 0, 0}), 3, 1e-9);
   EXPECT_NEAR(model_value(model, {0, 1, 0}), 5, 1e-9);
@@ -239,7 +239,7 @@ TEST(FoldIn, NewIndicesOfAFreeModeGetTheRowsOfTheOldModel) {
   start.factors[free_mode].resize(4 * 3);
   CpdOptions options = fit_options(AlsMethod{{held, {}, held}}, 2, &start);
 
-  const CpdModel model = fit_cpd(ingest_small_chunks(folder, entries), {}, options);
+  const CpdModel model = fit_cpd(ingest_small_chunks(folder, entries), options);
 
   EXPECT_EQ(model.factors[0], start.factors[0]);
   EXPECT_EQ(model.shape, entries.shape);
@@ -251,7 +251,7 @@ TEST(HeldModesRefuse, WhatDoesNotGoTogether) {
   const CoordinateTensor entries = listed_cells(5, false);
   const TensorFile tensor = ingest_small_chunks(folder, entries);
   const auto refuses = [&](const CpdOptions& options, const std::string& message) {
-    EXPECT_THAT([&] { fit_cpd(tensor, {}, options); }, testing::ThrowsMessage<Error>(message));
+    EXPECT_THAT([&] { fit_cpd(tensor, options); }, testing::ThrowsMessage<Error>(message));
   };
   CpdModel start = uniform_model(entries.shape, 3, 8);
 

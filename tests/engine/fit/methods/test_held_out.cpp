@@ -30,7 +30,7 @@ TEST_F(HeldOutEntries, TellTheModelsError) {
     return true;
   };
 
-  const CpdModel model = fit_cpd(tensor_, {}, options);
+  const CpdModel model = fit_cpd(tensor_, options);
 
   EXPECT_NEAR(error, error_of(model, noisy_cells(shape(), 2000, 4)), 1e-9);
 }
@@ -48,7 +48,7 @@ TEST_F(HeldOutEntries, EndAFitOnceTheirErrorHasRisenTwiceAndThenTheModelOfTheLea
     return true;
   };
 
-  const CpdModel model = fit_cpd(tensor_, {}, options);
+  const CpdModel model = fit_cpd(tensor_, options);
 
   EXPECT_EQ(model.stop_reason, StopReason::tolerance);
   EXPECT_TRUE(has_converged);
@@ -65,7 +65,7 @@ TEST_F(HeldOutEntries, WidenTheLanesOfADeviceIfTheirChunksAreLarger) {
   const TensorFile large = held_out(5, {.chunk_nnz = 2000});
   const DeclaredGpu gpu{.memory_bytes = std::uint64_t{1} << 30};
   const auto planned = [&](const TensorFile& validation) {
-    return plan_cpd(tensor_, {}, completion_options(1, nullptr, {.validation = &validation}), &gpu);
+    return plan_cpd(tensor_, completion_options(1, nullptr, {.validation = &validation}), &gpu);
   };
 
   EXPECT_GT(planned(large).device_minimum_bytes, planned(small).device_minimum_bytes);
@@ -82,7 +82,7 @@ TEST_F(HeldOutEntries, WithOtherLabelsAreRefused) {
   const TensorFile held_out = ingest_table("held-out", "user,film,stars\nbob,up,3\nann,brazil,4\n");
 
   try {
-    fit_cpd(given, {}, completion_options(1, nullptr, {.validation = &held_out}));
+    fit_cpd(given, completion_options(1, nullptr, {.validation = &held_out}));
     ADD_FAILURE() << "accepted";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
@@ -94,7 +94,7 @@ TEST_F(HeldOutEntries, WithOtherLabelsAreRefused) {
 TEST_F(HeldOutEntries, OfOtherIndicesAreRefused) {
   const auto complaint_of = [this](const CompletionMethod& method) -> std::string {
     try {
-      fit_cpd(tensor_, {}, completion_options(1, nullptr, method));
+      fit_cpd(tensor_, completion_options(1, nullptr, method));
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
       return error.what();

@@ -131,7 +131,7 @@ TEST(Ridge, GivesTheNumbersOfNormalEquationsOverAllCells) {
     for (int sweep = 0; sweep < 5; ++sweep) sweep_once(expected, full, ridge);
 
     const CpdModel model =
-        fit_cpd(tensor, {}, {.rank = ridge_rank, .max_sweeps = 5, .tolerance = 0, .ridge = ridge, .initial = &initial});
+        fit_cpd(tensor, {.rank = ridge_rank, .max_sweeps = 5, .tolerance = 0, .ridge = ridge, .initial = &initial});
 
     EXPECT_EQ(model.ridge, ridge);
     for (std::size_t e = 0; e < full.values.size(); ++e) {
@@ -146,8 +146,8 @@ TEST(Ridge, LowersItsObjectiveInEverySweep) {
   const CpdModel initial = initial_of(full);
   double before = std::numeric_limits<double>::infinity();  // initial columns are not of norm 1, as the objective asks
   for (int sweeps = 1; sweeps <= 8; ++sweeps) {
-    const CpdModel model = fit_cpd(
-        tensor, {}, {.rank = ridge_rank, .max_sweeps = sweeps, .tolerance = 0, .ridge = 40, .initial = &initial});
+    const CpdModel model =
+        fit_cpd(tensor, {.rank = ridge_rank, .max_sweeps = sweeps, .tolerance = 0, .ridge = 40, .initial = &initial});
 
     const double objective = objective_of(model, full, 40);
 
@@ -160,18 +160,18 @@ TEST(Ridge, IsKeptInTheModelAndAskedForByAResume) {
   const TemporaryFolder folder;
   const FullTensor full;
   const MemoryTensor tensor({{full.coordinates[0], full.coordinates[1], full.coordinates[2]}, full.values});
-  save(fit_cpd(tensor, {}, {.rank = 2, .max_sweeps = 3, .tolerance = 0, .ridge = 2.5}), folder / "model.h5");
+  save(fit_cpd(tensor, {.rank = 2, .max_sweeps = 3, .tolerance = 0, .ridge = 2.5}), folder / "model.h5");
   CpdOptions resumed{.rank = 2, .max_sweeps = 5, .tolerance = 0, .resume = folder / "model.h5"};
 
   EXPECT_EQ(load_model(folder / "model.h5").ridge, 2.5);
   try {
-    fit_cpd(tensor, {}, resumed);
+    fit_cpd(tensor, resumed);
     ADD_FAILURE() << "accepted";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("`ridge = 2.5`"));
   }
   resumed.ridge = 2.5;
-  EXPECT_EQ(fit_cpd(tensor, {}, resumed).fit_history.size(), 5);
+  EXPECT_EQ(fit_cpd(tensor, resumed).fit_history.size(), 5);
 }
 
 }  // namespace

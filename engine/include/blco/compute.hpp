@@ -1,0 +1,29 @@
+// Where and how a job computes: the same for every function that has it.
+#pragma once
+
+#include <blco/device.hpp>
+#include <blco/kernel_choice.hpp>
+#include <blco/memory_budget.hpp>
+#include <filesystem>
+
+namespace blco {
+
+struct Compute {
+  Device device = Device::automatic;  // automatic: a GPU if there is one, else the CPU
+  ConflictResolution conflict_resolution = ConflictResolution::automatic;  // GPU only; for measurements
+  // Of factors and products; f32 halves their memory and rounds more; mixed halves that of the factors alone.
+  Precision precision = Precision::f64;
+  int threads = 0;  // 1 to 4096; 0: one per processor
+  // Gives the same bits with any number of threads and any memory budget. One thread then owns each output row and adds
+  // its nonzeros in order, even where private copies of the output would be faster. Cost, on two threads at rank 16
+  // with chunks in memory: MTTKRP takes 1.4 to 1.6 times the processor time. CPU only: Device::automatic means the CPU;
+  // Device::cuda and a declared GPU throw Error{invalid_argument}.
+  bool deterministic = false;
+  // GPU only, for measurements: buffers between disk and device, 2 to 64, where memory has room for as many; 0: as the
+  // plan chooses.
+  int slots = 0;
+  MemoryBudget memory = {};          // of the whole job
+  std::filesystem::path trace = {};  // Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
+};
+
+}  // namespace blco
