@@ -17,6 +17,7 @@
 #include "engine/model/arrange_components.hpp"
 #include "engine/model/model_check.hpp"
 #include "engine/model/resumed_state.hpp"
+#include "engine/tensor/tensor_sizes.hpp"
 #include "io/text/quoted_text.hpp"
 
 namespace blco {
@@ -152,6 +153,10 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options) {
   needs.slot_bytes = of_method.slot_bytes;
   const std::uint64_t beyond_backend = model_bytes_beyond_backend(tensor, options);
   needs.caller_bytes += beyond_backend + of_method.host_bytes;
+  if (of_method.reads_chunks) {
+    const TensorSizes sizes = measure_tensor(given.chunks());
+    needs.caller_bytes += sizes.largest_buffer() + sizes.largest_scratch();
+  }
   for (const std::uint64_t bytes : tensor.label_bytes) needs.caller_bytes += bytes;
   if (options.initial != nullptr) {
     for (const std::vector<double>& factor : options.initial->factors) {

@@ -36,6 +36,7 @@ struct MethodNeeds {
   bool undoes_steps = false;         // by the backend's previous factors
   bool stops_after_pass = false;     // ends a step early by itself
   std::uint64_t host_bytes = 0;      // of the method itself
+  bool reads_chunks = false;         // by itself, one after the other
   std::uint64_t slot_bytes = 0;      // of the largest chunk of its passes over others than those of the tensor
   std::uint64_t state_matrices = 0;  // that a checkpoint keeps, each as large as all factors
 };

@@ -93,6 +93,7 @@ MethodNeeds GcpAdam::needs(const TensorSummary& tensor, const CpdOptions& option
   MethodNeeds needs;
   needs.all_outputs = true;
   needs.stops_after_pass = true;
+  needs.reads_chunks = true;
   needs.state_matrices = 2;
   needs.slot_bytes = SampledZeros::least_slot_bytes(TensorLayout(tensor.shape));
   constexpr std::uint64_t vectors = 5;  // moments, and copies of these and the factors
@@ -110,11 +111,32 @@ void GcpAdam::start(std::span<const double> weights) {
   Gcp::check_signs(context_, weights);
   count_indices();
   fixed_sample_.draw(RandomStream(context_.options.seed, fixed_stream), counts_);
+  fixed_sample_.leave_out_listed(context_.tensor.chunks(), context_.stop);
   std::vector<double> scaled(weights.begin(), weights.end());
   if (weights.empty() && method_.loss.kind == LossKind::huber) {
     scaled = Gcp::start_by(context_, AlsMethod{.constraints = method_.constraints});
   }
   scale_initial_factors(context_, method_.loss, scaled);
+  if (weights.empty() && method_.loss.kind == LossKind::huber) shrink_factors();
+}
+
+// Least squares go for the largest values, which cost far less by huber, and for whose sake they expect too much of
+// other cells. The objective is convex in the size of the model, and falls from no model on.
+void GcpAdam::shrink_factors() {
+  constexpr int most_halvings = 30;
+  const double free = static_cast<double>(shape().size()) - count_held(context_.options.method);
+  const std::vector<double> share(weights_.size(), std::pow(0.5, 1 / free));
+  objective_ = estimate();
+  for (int halvings = 0; halvings < most_halvings && !(context_.stop && context_.stop()); ++halvings) {
+    keep_copies();
+    for (std::size_t n = 0; n < shape().size(); ++n) {
+      if (row_set(context_.options.method, n) == RowSet::held) continue;
+      scale_columns(context_.workers.factors(), static_cast<int>(n), shape()[n], share, rows_);
+    }
+    const double now = estimate();
+    if (now >= *objective_) return return_to_copies();
+    objective_ = now;
+  }
 }
 
 // Where all factors are 1, each entry adds R to its rows of the outputs.
@@ -185,8 +207,11 @@ void GcpAdam::find_scales() {
   }
 }
 
+// The entries' losses, and those of the sampled absent cells: a model that expects much of entries alone has the
+// objective that it has. The steps take listed cells for zeros too, and put that right at the entries, so that nobody
+// has to look which cells are listed: an estimate of the same mean, but from rare draws of large weight.
 double GcpAdam::estimate() {
-  context_.workers.pass(PassRequest(EntryFunction{.rule = EntryRule::beyond_zero, .loss = method_.loss}, 0));
+  context_.workers.pass(PassRequest(EntryFunction{.rule = EntryRule::given, .loss = method_.loss}, 0));
   fixed_sample_.add_to_pass(method_.loss, cells_ / static_cast<double>(fixed_sample_.count()), 0);
   return context_.workers.factors().sum_of_terms();
 }

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "blco/payload.hpp"
+#include "engine/tensor/frame_reader.hpp"
+#include "engine/tensor/nonzero_reader.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 
 namespace blco {
@@ -85,6 +87,25 @@ void SampledZeros::take_all() {
   pack();
 }
 
+void SampledZeros::leave_out_listed(const ChunkSource& tensor, const StopPoll& stop) {
+  auto sample = samples_.begin();
+  const auto pass_by = [&](const LineIndex& line) {
+    while (sample != samples_.end() && sample->line < line) ++sample;
+    for (; sample != samples_.end() && sample->line == line; ++sample) sample->value = 0;
+  };
+  ChunkWindow chunks(tensor, 1, workers_->executor());
+  for (std::span<const ChunkView> next = chunks.next(); !next.empty(); next = chunks.next()) {
+    if (stop && stop()) return;
+    FrameReader reader(next.front());
+    for (std::uint64_t frame = 0; frame < reader.frames(); ++frame) {
+      reader.read_lines(frame);
+      for (std::size_t i = 0; i < reader.entries(frame); ++i) pass_by({.key = reader.keys[i], .low = reader.lows[i]});
+    }
+  }
+  pack();
+}
+
+// Leaves the samples in the order of lines.
 void SampledZeros::pack() {
   std::ranges::sort(samples_, {}, &Sample::line);
   pieces_.clear();

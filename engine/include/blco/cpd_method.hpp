@@ -71,8 +71,9 @@ using GcpOptimizer = std::variant<std::monostate, LbfgsOptimizer, AdamOptimizer>
 // has no weights of its own during the fit; the columns are normalised at the end. It starts from the best model that
 // says the same of every cell: random factors are scaled so that their model has its mean; for poisson-log and
 // bernoulli-logit the first component says it, and the others are noise; for gaussian, or a mean below 0, the model
-// gets the tensor's 2-norm; huber on sampled cells starts with five sweeps of ALS. A fit has to beat that model: what a
-// sweep gains counts beside its deviance, and a fit that explains no more of it than `tolerance` does not converge.
+// gets the tensor's 2-norm; huber on sampled cells starts with five sweeps of ALS, whose model is halved while that
+// lowers the objective. A fit has to beat the constant model: what a sweep gains counts beside its deviance, and a fit
+// that explains no more of it than `tolerance` does not converge.
 //
 // gaussian and poisson: the sum over all zeros in closed form (evaluate.hpp), and L-BFGS with bounds (Byrd, Lu, Nocedal
 // & Zhu 1995). Host memory beside the backend: about 250 bytes per number of the factors, of which there are at most
@@ -87,9 +88,10 @@ using GcpOptimizer = std::variant<std::monostate, LbfgsOptimizer, AdamOptimizer>
 // The other losses elsewhere: Adam on sampled cells, semi-stratified (Kolda & Hong, Stochastic Gradients for
 // Large-Scale Tensor Decomposition, 2020, section 5). Half of a sample's coordinates are uniform, the others as
 // frequent as among the nonzeros, and each cell is weighed by how much rarer uniform draws have it. The objective is an
-// estimate: all nonzeros, and a sample of the zeros, which `seed` fixes. A sweep that does not lower the estimate by
-// more than `tolerance` divides the learning rate by 4, and leaves no trace if the estimate has risen; three such in a
-// row end the fit. Host memory beside the backend: 40 bytes per number of the factors, and about 120 per sampled zero.
+// estimate: all entries, and a sample of the absent cells, which `seed` fixes. A sweep that does not lower the estimate
+// by more than `tolerance` divides the learning rate by 4, and leaves no trace if the estimate has risen; three such in
+// a row end the fit. Host memory beside the backend: 40 bytes per number of the factors, and about 120 per sampled
+// zero.
 struct GcpMethod {
   Loss loss = {};
   GcpOptimizer optimizer = {};

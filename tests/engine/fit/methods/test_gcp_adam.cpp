@@ -245,6 +245,23 @@ TEST_F(GcpAdam, HuberBeatsTheBestConstantModelOfAVerySparseTensor) {
   EXPECT_GT(*model.explained, 0.3);
 }
 
+// Scattered ones hide from the samples where the model expects much: they must not make up for losses of the entries.
+TEST_F(GcpAdam, TheObjectiveOfAVerySparseTensorIsNoLessThanThatOfItsEntries) {
+  CoordinateTensor sparse = two_blocks();
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 3000; ++i) sparse.points.push_back({random() % 10'000, random() % 10'000, random() % 10'000});
+  sparse.values.assign(sparse.points.size(), 1.0);
+  CpdOptions wanted = options({LossKind::huber, 0.5}, 10);
+  wanted.method = GcpMethod{.loss = {LossKind::huber, 0.5}};
+
+  const CpdModel model = fit_cpd(ingest(sparse), wanted);
+
+  Matrices factors = model.factors;
+  for (std::size_t i = 0; i < factors[0].size(); ++i) factors[0][i] *= model.weights[i % 3];
+  EXPECT_GE(model.objective(), dense_loss(sparse, factors, 3, model.loss, false) * (1 - 1e-9));
+  EXPECT_GT(*model.explained, 0.03);  // there are 0.04 to explain by two blocks
+}
+
 TEST_F(GcpAdam, TellsListedFromOtherCellsOfAVerySparseTensor) {
   const CoordinateTensor sparse = two_blocks();
   const TensorFile tensor = ingest(sparse);

@@ -132,5 +132,33 @@ TEST(SampledZeros, AllCellsAreTakenOnce) {
   EXPECT_THAT(values[2], testing::Each(70 * 9));
 }
 
+// Every second cell is listed, in chunks of several frames.
+TEST(SampledZeros, ListedCellsCountForNothing) {
+  const std::vector<std::uint64_t> shape = {70, 20, 9};
+  CoordinateTensor listed{.shape = shape, .points = {}, .values = {}};
+  for (std::uint64_t i = 0; i < 70; ++i) {
+    for (std::uint64_t j = 0; j < 20; ++j) {
+      for (std::uint64_t k = (i + j) % 2; k < 9; k += 2) listed.points.push_back({i, j, k});
+    }
+  }
+  listed.values.assign(listed.points.size(), 3.0);
+  const TemporaryFolder folder;
+  ingest_files({folder.write("in.tns", as_text(listed))}, folder / "in.blco", {.shape = shape, .chunk_nnz = 1000});
+  const TensorFile tensor(folder / "in.blco");
+  const auto backend = make_reference_backend({.layout = TensorLayout(shape), .rank = 1, .all_outputs = true});
+  Workers workers(tensor, *backend);
+  SampledZeros sample(tensor.chunks(), workers.group, 70 * 20 * 9);
+  sample.take_all();
+
+  sample.leave_out_listed(tensor.chunks(), {});
+
+  const auto values = values_of(*backend, sample, shape);
+  for (std::size_t n = 0; n < 3; ++n) {
+    std::vector<double> absent(shape[n], 70.0 * 20 * 9 / static_cast<double>(shape[n]));
+    for (const Point& point : listed.points) --absent[point[n]];
+    EXPECT_EQ(values[n], absent) << n;
+  }
+}
+
 }  // namespace
 }  // namespace blco
