@@ -18,6 +18,7 @@
 #include "blco/trace.hpp"
 #include "kernels/pass_request.hpp"
 #include "kernels/row_solver.hpp"
+#include "kernels/row_steps.hpp"
 #include "kernels/stop_poll.hpp"
 
 namespace blco {
@@ -136,6 +137,21 @@ class Backend {
 
   // A_n^T A_n of the current factor, row-major R x R.
   virtual std::span<const double> gram(int mode) = 0;
+
+  // R: the sums of the factor's columns. Their order depends on neither threads nor budgets.
+  virtual std::vector<double> column_sums(int mode) = 0;
+  // Replaces each number of the factor by number * scale + shift of its column. R of each; no shifts: none.
+  virtual void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts = {}) = 0;
+  // Makes negative numbers of the factor 0.
+  virtual void raise_to_zero(int mode) = 0;
+
+  // The row steps of CP-APR, after a pass that filled the output of `mode`, which stays as it is; see AprStep.
+  // `until_any`: only whether the largest violation reaches the tolerance, without the stuck zeros.
+  virtual AprViolation apr_measure(int mode, const AprStep& step, bool until_any) = 0;
+  // Adds kappa, times the weight of its component, to each stuck zero.
+  virtual void apr_free_zeros(int mode, const AprStep& step) = 0;
+  // B = B * Phi, entry by entry.
+  virtual void apr_multiply(int mode, const AprStep& step) = 0;
 };
 
 // Bytes of a number of a factor, and of the output.

@@ -56,4 +56,16 @@ void check_row_problem(const RowProblem& problem, int rank, bool has_dual) {
   }
 }
 
+void check_scales(std::span<const double> scales, std::span<const double> shifts, int rank) {
+  const auto columns = static_cast<std::size_t>(rank);
+  require(scales.size() == columns && (shifts.empty() || shifts.size() == columns),
+          "scale_columns: one scale per column is needed, and one shift or none");
+}
+
+void check_apr_step(const AprStep& step, int rank) {
+  const auto columns = static_cast<std::size_t>(rank);
+  require(step.weights.size() == columns && (step.held_sums.empty() || step.held_sums.size() == columns),
+          "a step of apr: one weight per column is needed, and one sum of held modes or none");
+}
+
 }  // namespace blco

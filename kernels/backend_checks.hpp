@@ -25,6 +25,12 @@ std::uint64_t check_row_block(std::uint64_t rows, int rank, std::uint64_t first_
 // mode is one of BackendConfig::dual_modes.
 void check_row_problem(const RowProblem& problem, int rank, bool has_dual);
 
+// Throws Error{invalid_argument} unless there is a scale for each of `rank` columns, and a shift or none at all.
+void check_scales(std::span<const double> scales, std::span<const double> shifts, int rank);
+
+// Throws Error{invalid_argument} unless `step` has what it needs for `rank` columns.
+void check_apr_step(const AprStep& step, int rank);
+
 // Throws Error{invalid_argument} unless `values` is one row of `rank` columns for each of `numbers`, and all of these
 // are rows of a matrix of `rows` rows.
 void check_row_list(std::uint64_t rows, int rank, std::span<const std::uint32_t> numbers, std::size_t values);

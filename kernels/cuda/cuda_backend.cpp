@@ -21,6 +21,7 @@
 #include "kernels/cuda/device_chunk.hpp"
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/device_outputs.hpp"
+#include "kernels/cuda/device_steps.hpp"
 #include "kernels/cuda/frame_launcher.hpp"
 #include "kernels/cuda/staged_transfer.hpp"
 #include "kernels/factor_set.hpp"
@@ -143,7 +144,8 @@ class CudaBackend final : public Backend {
         launcher_(layout_, config.backend.rank, config.gpu.limits, config.gpu.conflict_resolution, config.gpu.variant,
                   config.gpu.blocks_per_multiprocessor),
         trace_(config.backend.trace),
-        dense_(dense_sizes_, scratch_.as<void>(), main_, transfer_) {
+        dense_(dense_sizes_, scratch_.as<void>(), main_, transfer_),
+        steps_(dense_sizes_, scratch_.as<void>(), main_, transfer_) {
     for (int mode = 0; mode < layout_.order(); ++mode) {
       add_factor(mode);
       grams_.emplace_back();
@@ -279,7 +281,7 @@ class CudaBackend final : public Backend {
 
   double sum_of_terms() const override { return sum_of_terms_; }
   void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    require(has_mode(pass_.outputs, mode), "read_output: the last pass has not filled mode " + std::to_string(mode));
+    check_filled(mode);
     transfer_.download_numbers<Sum>(outputs_.data(mode) + offset_of_rows(mode, first_row, rows.size()), rows, main_);
   }
 
@@ -305,10 +307,42 @@ class CudaBackend final : public Backend {
     return gram;
   }
 
+  std::vector<double> column_sums(int mode) override {
+    return steps_.column_sums(factors_[mode].template as<const Factor>(), length(mode));
+  }
+  void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts) override {
+    check_scales(scales, shifts, config_.backend.rank);
+    steps_.scale_columns(changed_factor(mode), length(mode), scales, shifts);
+  }
+  void raise_to_zero(int mode) override { steps_.raise_to_zero(changed_factor(mode), length(mode)); }
+
+  AprViolation apr_measure(int mode, const AprStep& step, bool) override {
+    return steps_.apr_measure(phi(mode, step), factors_[mode].template as<Factor>(), length(mode), step);
+  }
+  void apr_free_zeros(int mode, const AprStep& step) override {
+    steps_.apr_free_zeros(phi(mode, step), changed_factor(mode), length(mode), step);
+  }
+  void apr_multiply(int mode, const AprStep& step) override {
+    steps_.apr_multiply(phi(mode, step), changed_factor(mode), length(mode), step);
+  }
+
  private:
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
   std::uint64_t length(int mode) const { return layout_.mode(mode).length; }
   std::uint64_t numbers(int mode) const { return length(mode) * static_cast<std::uint64_t>(config_.backend.rank); }
+
+  void check_filled(int mode) const {
+    require(has_mode(pass_.outputs, mode), "the last pass has not filled mode " + std::to_string(mode));
+  }
+  const Sum* phi(int mode, const AprStep& step) const {
+    check_apr_step(step, config_.backend.rank);
+    check_filled(mode);
+    return outputs_.data(mode);
+  }
+  Factor* changed_factor(int mode) {
+    grams_[index(mode)].clear();
+    return factors_[mode].template as<Factor>();
+  }
 
   bool has_dual(int mode) const { return has_mode(config_.backend.dual_modes, mode); }
   void add_factor(int mode) {
@@ -417,6 +451,7 @@ class CudaBackend final : public Backend {
   mutable StagedTransfer transfer_;
   mutable Stream main_;
   DenseWork dense_;
+  DeviceSteps steps_;
   std::vector<Stream> resident_streams_;
   std::vector<Slot> slots_;
 };

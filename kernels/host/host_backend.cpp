@@ -120,8 +120,7 @@ class HostBackend final : public Backend {
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override {
     copy_in(rows, factors_[mode].view().rows, first_row);
-    factors_[mode].mark_all_live();
-    grams_[static_cast<std::size_t>(mode)].clear();
+    set_changed(mode);
   }
 
   void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override {
@@ -135,8 +134,7 @@ class HostBackend final : public Backend {
     for_each(rows.size(), [&](std::size_t i) {
       for (std::size_t r = 0; r < rank; ++r) to.row(rows[i])[r] = static_cast<Factor>(values[i * rank + r]);
     });
-    factors_[mode].mark_all_live();
-    grams_[static_cast<std::size_t>(mode)].clear();
+    set_changed(mode);
   }
 
   void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override {
@@ -221,9 +219,45 @@ class HostBackend final : public Backend {
     return gram;
   }
 
+  std::vector<double> column_sums(int mode) override {
+    return dense_.column_sums(view(std::as_const(factors_)[mode].matrix()));
+  }
+  void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts) override {
+    check_scales(scales, shifts, rank_);
+    dense_.scale_columns(factors_[mode].view().rows, scales, shifts);
+    set_changed(mode);
+  }
+  void raise_to_zero(int mode) override {
+    dense_.raise_to_zero(factors_[mode].view().rows);
+    set_changed(mode);
+  }
+
+  AprViolation apr_measure(int mode, const AprStep& step, bool until_any) override {
+    return dense_.apr_measure(phi_of(mode, step), view(std::as_const(factors_)[mode].matrix()), step, until_any);
+  }
+  void apr_free_zeros(int mode, const AprStep& step) override {
+    dense_.apr_free_zeros(phi_of(mode, step), factors_[mode].view().rows, step);
+    set_changed(mode);
+  }
+  void apr_multiply(int mode, const AprStep& step) override {
+    dense_.apr_multiply(phi_of(mode, step), factors_[mode].view().rows, step);
+    set_changed(mode);
+  }
+
  private:
   using Matrix = FactorMatrix<Factor, Sum>;
   using Dual = RowMatrix<Factor, Sum>;
+
+  // Rows of the factor were written beside its bits and its Gram.
+  void set_changed(int mode) {
+    factors_[mode].mark_all_live();
+    grams_[static_cast<std::size_t>(mode)].clear();
+  }
+
+  RowsView<const Sum> phi_of(int mode, const AprStep& step) const {
+    check_apr_step(step, rank_);
+    return pass_.output(mode).rows();
+  }
 
   // Calls visit(i) for i from 0 to count - 1, on all threads.
   template <class Visit>

@@ -142,6 +142,13 @@ class SliceSolve {
   Ahead ahead_;
 };
 
+// Per column, below which an entry of B may be stuck at zero.
+std::vector<double> least_entries(const AprStep& step) {
+  std::vector<double> least;
+  for (const double weight : step.weights) least.push_back(step.kappa_tolerance * apr_scale(weight));
+  return least;
+}
+
 }  // namespace
 
 DenseKernels::DenseKernels(int rank, std::uint64_t max_rows, bool duals, Executor& executor, StopPoll stop)
@@ -157,10 +164,10 @@ std::uint64_t DenseKernels::bytes(int rank, std::uint64_t max_rows, bool duals, 
          static_cast<std::uint64_t>(threads) * mapped_bytes(8 * scratch_elements(rank, duals));
 }
 
-// Calls task(first row, end row, zeroed sums of the slice, scratch of the thread) for every slice, the last ones first
-// if `backward`. Slices begin at whole words of rows.
+// Calls task(first row, end row, `sum_count` zeroed sums of the slice, scratch of the thread) for every slice, the last
+// ones first if `backward`. Slices begin at whole words of rows.
 template <class Task>
-void DenseKernels::for_each_slice(std::uint64_t rows, bool backward, const Task& task) {
+void DenseKernels::for_each_slice(std::uint64_t rows, std::uint64_t sum_count, bool backward, const Task& task) {
   const std::uint64_t slices = slice_count(rank_, rows);
   const std::uint64_t words = words_of(rows);
   std::atomic<std::uint64_t> next{0};
@@ -168,24 +175,29 @@ void DenseKernels::for_each_slice(std::uint64_t rows, bool backward, const Task&
     for (std::uint64_t step = next++; step < slices; step = next++) {
       const std::uint64_t slice = backward ? slices - 1 - step : step;
       double* sums = slice_sums_.data() + slice * slice_elements(rank_);
-      std::fill_n(sums, slice_elements(rank_), 0.0);
+      std::fill_n(sums, sum_count, 0.0);
       task(words * slice / slices * word_rows, std::min(rows, words * (slice + 1) / slices * word_rows), sums,
            scratch_[part].data());
     }
   });
 }
 
+const double* DenseKernels::sums_of_slice(std::uint64_t slice) const {
+  return slice_sums_.data() + slice * slice_elements(rank_);
+}
+
 // The norms returned are squared.
 template <class Sum, class Factor>
 RowUpdate DenseKernels::solve_rows(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old,
                                    FactorView<Factor> factor, RowsView<Sum> solution) {
-  const auto rank = static_cast<std::uint64_t>(rank_);
-  for_each_slice(given.rows, false, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
-    SliceSolve<Sum, Factor>(problem, given, old, factor, solution, sums, scratch, stop_).run(first, end);
-  });
+  const std::uint64_t rank = columns();
+  for_each_slice(given.rows, solve_sums(rank_), false,
+                 [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
+                   SliceSolve<Sum, Factor>(problem, given, old, factor, solution, sums, scratch, stop_).run(first, end);
+                 });
   RowUpdate total{std::vector<double>(rank), 0.0};
   for (std::uint64_t slice = 0; slice < slice_count(rank_, given.rows); ++slice) {
-    const double* squares = slice_sums_.data() + slice * slice_elements(rank_);
+    const double* squares = sums_of_slice(slice);
     const double* products = squares + rank * partial_sums;
     for (std::size_t r = 0; r < rank; ++r) {
       total.norms[r] += std::accumulate(squares + r * partial_sums, squares + (r + 1) * partial_sums, 0.0);
@@ -199,7 +211,7 @@ RowUpdate DenseKernels::solve_rows(const RowProblem& problem, RowsView<Sum> give
 template <class Sum, class Factor>
 void DenseKernels::fill_columns(std::span<const std::uint64_t> columns, double number, FactorView<Factor> factor,
                                 RowsView<Sum> solution) {
-  for_each_slice(solution.rows, false, [&](std::uint64_t first, std::uint64_t end, double*, double*) {
+  for_each_slice(solution.rows, 0, false, [&](std::uint64_t first, std::uint64_t end, double*, double*) {
     for (std::uint64_t row = first; row < end; ++row) {
       for (const std::uint64_t column : columns) solution.row(row)[column] = static_cast<Sum>(number);
     }
@@ -244,27 +256,29 @@ void DenseKernels::scale_and_gram(RowsView<Sum> solution, FactorView<Factor> fac
   const double* factors = scale.empty() ? nullptr : padded.data();
   const RowsView<Factor> rows = factor.rows;
   // Backward, because the rows solved last are still in the cache.
-  for_each_slice(rows.rows, true, [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
-    std::fill_n(scratch, gram_tile_elements(rank_), 0.0);
-    const std::uint64_t tile_rows = gram_tile_words(rank_) * word_rows;
-    for (; first < end; first += tile_rows) {
-      give_up_if(stop_);
-      std::uint64_t count = 0;
-      for (std::uint64_t row = first; row < std::min(end, first + tile_rows); row += word_rows) {
-        const std::uint64_t live = factor.live[row / word_rows];
-        double* tile = scratch + count * columns;
-        if constexpr (std::is_same_v<Sum, Factor>) {
-          count += scale_rows(rows.row(row), rows.stride, live, factors, columns, tile);
-        } else {
-          count += scale_rows(solution.row(row), rows.row(row), rows.stride, live, factors, columns, tile);
-        }
-      }
-      if (count > 0) add_gram_tile(scratch, count, columns, sums);
-    }
-  });
+  for_each_slice(rows.rows, gram_elements(rank_), true,
+                 [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
+                   std::fill_n(scratch, gram_tile_elements(rank_), 0.0);
+                   const std::uint64_t tile_rows = gram_tile_words(rank_) * word_rows;
+                   for (; first < end; first += tile_rows) {
+                     give_up_if(stop_);
+                     std::uint64_t count = 0;
+                     for (std::uint64_t row = first; row < std::min(end, first + tile_rows); row += word_rows) {
+                       const std::uint64_t live = factor.live[row / word_rows];
+                       double* tile = scratch + count * columns;
+                       if constexpr (std::is_same_v<Sum, Factor>) {
+                         count += scale_rows(rows.row(row), rows.stride, live, factors, columns, tile);
+                       } else {
+                         count +=
+                             scale_rows(solution.row(row), rows.row(row), rows.stride, live, factors, columns, tile);
+                       }
+                     }
+                     if (count > 0) add_gram_tile(scratch, count, columns, sums);
+                   }
+                 });
   std::ranges::fill(gram, 0.0);
   for (std::uint64_t slice = 0; slice < slice_count(rank_, rows.rows); ++slice) {
-    const double* sums = slice_sums_.data() + slice * slice_elements(rank_);
+    const double* sums = sums_of_slice(slice);
     for (std::uint64_t j = 0; j < rank; ++j) {
       for (std::uint64_t k = 0; k <= j; ++k) gram[j * rank + k] += sums[j * columns + k];
     }
@@ -274,17 +288,148 @@ void DenseKernels::scale_and_gram(RowsView<Sum> solution, FactorView<Factor> fac
   }
 }
 
+template <class Factor>
+std::vector<double> DenseKernels::column_sums(RowsView<const Factor> factor) {
+  for_each_slice(factor.rows, columns(), false, [&](std::uint64_t first, std::uint64_t end, double* sums, double*) {
+    for (; first < end; ++first) {
+      const Factor* row = factor.row(first);
+      for (std::uint64_t r = 0; r < columns(); ++r) sums[r] += static_cast<double>(row[r]);
+    }
+  });
+  std::vector<double> total(columns());
+  for (std::uint64_t slice = 0; slice < slice_count(rank_, factor.rows); ++slice) {
+    for (std::uint64_t r = 0; r < columns(); ++r) total[r] += sums_of_slice(slice)[r];
+  }
+  return total;
+}
+
+template <class Factor>
+void DenseKernels::scale_columns(RowsView<Factor> factor, std::span<const double> scales,
+                                 std::span<const double> shifts) {
+  for_each_slice(factor.rows, 0, false, [&](std::uint64_t first, std::uint64_t end, double*, double*) {
+    for (; first < end; ++first) {
+      Factor* row = factor.row(first);
+      for (std::uint64_t r = 0; r < columns(); ++r) {
+        const double scaled = static_cast<double>(row[r]) * scales[r];
+        row[r] = static_cast<Factor>(shifts.empty() ? scaled : scaled + shifts[r]);
+      }
+    }
+  });
+}
+
+template <class Factor>
+void DenseKernels::raise_to_zero(RowsView<Factor> factor) {
+  for_each_slice(factor.rows, 0, false, [&](std::uint64_t first, std::uint64_t end, double*, double*) {
+    for (; first < end; ++first) {
+      Factor* row = factor.row(first);
+      for (std::uint64_t r = 0; r < columns(); ++r) row[r] = std::max(row[r], Factor{0});
+    }
+  });
+}
+
+// Phi of a row: the output itself where that says it, else `made`.
+template <class Sum>
+const double* DenseKernels::phi_of_row(const Sum* output, const AprStep& step, double* made) const {
+  if constexpr (std::is_same_v<Sum, double>) {
+    if (step.held_sums.empty()) return output;
+  }
+  std::copy_n(output, columns(), made);
+  for (std::size_t r = 0; r < step.held_sums.size(); ++r) {
+    made[r] = step.held_sums[r] > 0 ? made[r] / step.held_sums[r] : 0;
+  }
+  return made;
+}
+
+template <class Sum, class Factor>
+AprViolation DenseKernels::apr_measure(RowsView<const Sum> output, RowsView<const Factor> factor, const AprStep& step,
+                                       bool until_any) {
+  const std::vector<double> least = least_entries(step);
+  const bool looks_for_stuck = step.kappa > 0 && !until_any;
+  std::atomic<bool> is_done{false};
+  std::atomic<bool> has_stuck{false};
+  const auto measure_row = [&](std::uint64_t row, double* largest, double* made) {
+    const Factor* b = factor.row(row);
+    const double* phi = phi_of_row(output.row(row), step, made);
+    for (std::uint64_t r = 0; r < columns(); ++r) {
+      const double size = static_cast<double>(b[r]) * (step.held_sums.empty() ? 1 : step.held_sums[r]);
+      largest[r] = std::max(largest[r], std::abs(std::min(size, 1 - phi[r])));
+    }
+    bool is_any_stuck = false;
+    for (std::uint64_t r = 0; r < columns() && looks_for_stuck; ++r) {
+      is_any_stuck |= is_stuck(static_cast<double>(b[r]), phi[r], least[r], step.tolerance);
+    }
+    if (is_any_stuck) has_stuck = true;
+  };
+  for_each_slice(factor.rows, columns(), false,
+                 [&](std::uint64_t first, std::uint64_t end, double* most, double* made) {
+                   for (; first < end && !is_done; first += word_rows) {
+                     for (std::uint64_t row = first; row < std::min(end, first + word_rows); ++row)
+                       measure_row(row, most, made);
+                     if (until_any && *std::max_element(most, most + columns()) >= step.tolerance) is_done = true;
+                   }
+                 });
+  AprViolation violation{.has_stuck_zeros = has_stuck};
+  for (std::uint64_t slice = 0; slice < slice_count(rank_, factor.rows); ++slice) {
+    const double* most = sums_of_slice(slice);
+    violation.largest = std::max(violation.largest, *std::max_element(most, most + columns()));
+  }
+  return violation;
+}
+
+template <class Sum, class Factor>
+void DenseKernels::apr_free_zeros(RowsView<const Sum> output, RowsView<Factor> factor, const AprStep& step) {
+  const std::vector<double> least = least_entries(step);
+  for_each_slice(factor.rows, 0, false, [&](std::uint64_t first, std::uint64_t end, double*, double* made) {
+    for (; first < end; ++first) {
+      Factor* b = factor.row(first);
+      const double* phi = phi_of_row(output.row(first), step, made);
+      for (std::uint64_t r = 0; r < columns(); ++r) {
+        const auto entry = static_cast<double>(b[r]);
+        if (!is_stuck(entry, phi[r], least[r], step.tolerance)) continue;
+        b[r] = static_cast<Factor>(entry + step.kappa * apr_scale(step.weights[r]));
+      }
+    }
+  });
+}
+
+template <class Sum, class Factor>
+void DenseKernels::apr_multiply(RowsView<const Sum> output, RowsView<Factor> factor, const AprStep& step) {
+  for_each_slice(factor.rows, 0, false, [&](std::uint64_t first, std::uint64_t end, double*, double* made) {
+    for (; first < end; ++first) {
+      Factor* b = factor.row(first);
+      const double* phi = phi_of_row(output.row(first), step, made);
+      for (std::uint64_t r = 0; r < columns(); ++r) b[r] = static_cast<Factor>(static_cast<double>(b[r]) * phi[r]);
+    }
+  });
+}
+
+// The types of outputs and factors for each precision.
 template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<double>, const OldRows<double>&,
                                              FactorView<double>, RowsView<double>, std::span<double>);
-template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<float>, const OldRows<float>&,
-                                             FactorView<float>, RowsView<float>, std::span<double>);
-template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<double>, const OldRows<float>&,
-                                             FactorView<float>, RowsView<double>, std::span<double>);
 template void DenseKernels::scale_and_gram(RowsView<double>, FactorView<double>, std::span<const double>,
                                            std::span<double>);
+template AprViolation DenseKernels::apr_measure(RowsView<const double>, RowsView<const double>, const AprStep&, bool);
+template void DenseKernels::apr_free_zeros(RowsView<const double>, RowsView<double>, const AprStep&);
+template void DenseKernels::apr_multiply(RowsView<const double>, RowsView<double>, const AprStep&);
+template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<float>, const OldRows<float>&,
+                                             FactorView<float>, RowsView<float>, std::span<double>);
 template void DenseKernels::scale_and_gram(RowsView<float>, FactorView<float>, std::span<const double>,
                                            std::span<double>);
+template AprViolation DenseKernels::apr_measure(RowsView<const float>, RowsView<const float>, const AprStep&, bool);
+template void DenseKernels::apr_free_zeros(RowsView<const float>, RowsView<float>, const AprStep&);
+template void DenseKernels::apr_multiply(RowsView<const float>, RowsView<float>, const AprStep&);
+template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<double>, const OldRows<float>&,
+                                             FactorView<float>, RowsView<double>, std::span<double>);
 template void DenseKernels::scale_and_gram(RowsView<double>, FactorView<float>, std::span<const double>,
                                            std::span<double>);
+template AprViolation DenseKernels::apr_measure(RowsView<const double>, RowsView<const float>, const AprStep&, bool);
+template void DenseKernels::apr_free_zeros(RowsView<const double>, RowsView<float>, const AprStep&);
+template void DenseKernels::apr_multiply(RowsView<const double>, RowsView<float>, const AprStep&);
+template std::vector<double> DenseKernels::column_sums(RowsView<const double>);
+template void DenseKernels::scale_columns(RowsView<double>, std::span<const double>, std::span<const double>);
+template void DenseKernels::raise_to_zero(RowsView<double>);
+template std::vector<double> DenseKernels::column_sums(RowsView<const float>);
+template void DenseKernels::scale_columns(RowsView<float>, std::span<const double>, std::span<const double>);
+template void DenseKernels::raise_to_zero(RowsView<float>);
 
 }  // namespace blco

@@ -1,5 +1,5 @@
-// Dense steps of the host backend: row updates, normalisation, Gram matrices. Sums are f64; their order depends on rows
-// and rank, not on threads.
+// Dense steps of the host backend: row updates, normalisation, Gram matrices, row steps of methods. Sums are f64; their
+// order depends on rows and rank, not on threads.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +41,29 @@ class DenseKernels {
   void scale_and_gram(RowsView<Sum> solution, FactorView<Factor> factor, std::span<const double> scale,
                       std::span<double> gram);
 
+  // The steps of Backend of these names; outputs have as many rows as factors. Those that change rows leave `live` to
+  // the caller.
+  template <class Factor>
+  std::vector<double> column_sums(RowsView<const Factor> factor);
+  template <class Factor>
+  void scale_columns(RowsView<Factor> factor, std::span<const double> scales, std::span<const double> shifts);
+  template <class Factor>
+  void raise_to_zero(RowsView<Factor> factor);
+  template <class Sum, class Factor>
+  AprViolation apr_measure(RowsView<const Sum> output, RowsView<const Factor> factor, const AprStep& step,
+                           bool until_any);
+  template <class Sum, class Factor>
+  void apr_free_zeros(RowsView<const Sum> output, RowsView<Factor> factor, const AprStep& step);
+  template <class Sum, class Factor>
+  void apr_multiply(RowsView<const Sum> output, RowsView<Factor> factor, const AprStep& step);
+
  private:
+  std::uint64_t columns() const { return static_cast<std::uint64_t>(rank_); }
   template <class Task>
-  void for_each_slice(std::uint64_t rows, bool backward, const Task& task);
+  void for_each_slice(std::uint64_t rows, std::uint64_t sum_count, bool backward, const Task& task);
+  const double* sums_of_slice(std::uint64_t slice) const;
+  template <class Sum>
+  const double* phi_of_row(const Sum* output, const AprStep& step, double* made) const;
   template <class Sum, class Factor>
   RowUpdate solve_rows(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old,
                        FactorView<Factor> factor, RowsView<Sum> solution);

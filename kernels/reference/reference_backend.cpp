@@ -169,6 +169,48 @@ class ReferenceBackend final : public Backend {
 
   std::span<const double> gram(int mode) override { return grams_[index(mode)]; }
 
+  std::vector<double> column_sums(int mode) override {
+    std::vector<double> sums(static_cast<std::size_t>(rank_));
+    const std::vector<double>& factor = factors_[mode];
+    for (std::size_t at = 0; at < factor.size(); ++at) sums[at % sums.size()] += factor[at];
+    return sums;
+  }
+
+  void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts) override {
+    check_scales(scales, shifts, rank_);
+    change(mode, [&](double number, std::size_t at) {
+      return number * scales[at % scales.size()] + (shifts.empty() ? 0 : shifts[at % scales.size()]);
+    });
+  }
+
+  void raise_to_zero(int mode) override {
+    change(mode, [](double number, std::size_t) { return std::max(number, 0.0); });
+  }
+
+  AprViolation apr_measure(int mode, const AprStep& step, bool until_any) override {
+    const std::vector<double> phi = phi_of(mode, step);
+    AprViolation violation;
+    for (std::size_t at = 0; at < phi.size(); ++at) {
+      const double b = factors_[mode][at];
+      const double size = step.held_sums.empty() ? b : b * step.held_sums[at % step.held_sums.size()];
+      violation.largest = std::max(violation.largest, std::abs(std::min(size, 1 - phi[at])));
+      if (!until_any && step.kappa > 0 && is_stuck_at(at, b, phi[at], step)) violation.has_stuck_zeros = true;
+    }
+    return violation;
+  }
+
+  void apr_free_zeros(int mode, const AprStep& step) override {
+    const std::vector<double> phi = phi_of(mode, step);
+    change(mode, [&](double b, std::size_t at) {
+      return is_stuck_at(at, b, phi[at], step) ? b + step.kappa * apr_scale(step.weights[at % step.weights.size()]) : b;
+    });
+  }
+
+  void apr_multiply(int mode, const AprStep& step) override {
+    const std::vector<double> phi = phi_of(mode, step);
+    change(mode, [&](double b, std::size_t at) { return b * phi[at]; });
+  }
+
  private:
   struct Resident {
     ChunkView packed;
@@ -241,6 +283,30 @@ class ReferenceBackend final : public Backend {
       }
       outputs_[index(target)][out + r] += product;
     }
+  }
+
+  // Replaces each number of a factor by make(number, its place).
+  template <class Make>
+  void change(int mode, const Make& make) {
+    std::vector<double>& factor = factors_[mode];
+    for (std::size_t at = 0; at < factor.size(); ++at) factor[at] = stored(make(factor[at], at));
+    refresh_gram(mode);
+  }
+
+  std::vector<double> phi_of(int mode, const AprStep& step) const {
+    check_apr_step(step, rank_);
+    std::vector<double> phi(factors_[mode].size());
+    read_output(mode, 0, phi);
+    for (std::size_t at = 0; at < phi.size() && !step.held_sums.empty(); ++at) {
+      const double sum = step.held_sums[at % step.held_sums.size()];
+      phi[at] = sum > 0 ? phi[at] / sum : 0;
+    }
+    return phi;
+  }
+
+  static bool is_stuck_at(std::size_t at, double b, double phi, const AprStep& step) {
+    const double weight = step.weights[at % step.weights.size()];
+    return is_stuck(b, phi, step.kappa_tolerance * apr_scale(weight), step.tolerance);
   }
 
   // Turns the old factor into the solution, row by row.

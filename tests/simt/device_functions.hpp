@@ -192,10 +192,11 @@ inline unsigned __brev(unsigned bits) {
   return reversed;
 }
 
-// Numbers from their bits.
+// Numbers from their bits, and back.
 inline double __hiloint2double(int high, int low) {
   return std::bit_cast<double>(std::uint64_t{static_cast<unsigned>(high)} << 32 | static_cast<unsigned>(low));
 }
+inline long long __double_as_longlong(double number) { return std::bit_cast<long long>(number); }
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 
 // Loads and stores with a hint for caches.

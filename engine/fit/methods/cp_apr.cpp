@@ -19,9 +19,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
-#include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/fit_method.hpp"
-#include "engine/fit/methods/row_blocks.hpp"
 #include "engine/fit/methods/value_check.hpp"
 
 namespace blco {
@@ -58,19 +56,13 @@ class CpApr final : public FitMethod {
   void restore(ResumedState& state) override;
 
  private:
-  // How far a mode is from the optimality conditions.
-  struct Violation {
-    double largest = 0;            // of |min(b, 1 - phi)|
-    bool has_stuck_zeros = false;  // that have to grow, but cannot by multiplication
-  };
-
   const AprMethod& apr() const { return std::get<AprMethod>(context_.options.method); }
   double floor() const;
-  std::uint64_t rows(int mode) const { return context_.tensor.summary().shape[static_cast<std::size_t>(mode)]; }
   bool is_held(int mode) const {
     return row_set(context_.options.method, static_cast<std::size_t>(mode)) == RowSet::held;
   }
-  bool is_stuck(double entry, double weight, double phi) const;
+  Factors& factors() const { return context_.workers.factors(); }
+  AprStep step() const;
 
   void find_held_sums();
   void normalise_factors();
@@ -78,13 +70,6 @@ class CpApr final : public FitMethod {
   void run_pass(ModeSet outputs);
   double objective(int mode);
   bool must_stop(int mode);
-  Violation measure(int mode, bool until_any);
-  void free_stuck_zeros(int mode);
-  void multiply(int mode);
-  std::vector<double> sums_of_columns(int mode);
-  template <class Visit>
-  void for_each_block(int mode, const Visit& visit);
-  void scale(int mode, std::span<const double> scales);
 
   FitContext context_;
   std::vector<double> weights_;
@@ -93,8 +78,6 @@ class CpApr final : public FitMethod {
   bool is_normalised_ = false;       // as said above
   bool has_terms_of_model_ = false;  // the last pass was one of the factors as they are
   double objective_before_ = 0;      // the step in progress
-  std::vector<double> block_;        // rows of the factor in work, B
-  std::vector<double> phi_;          // the same rows of Phi
   double tolerance_;                 // of the KKT violation
   bool has_held_;
 };
@@ -102,8 +85,6 @@ class CpApr final : public FitMethod {
 CpApr::CpApr(const FitContext& context)
     : context_(context),
       weights_(static_cast<std::size_t>(context.options.rank), 1.0),
-      block_(static_cast<std::size_t>(numbers_of_block(context.options.rank))),
-      phi_(block_.size()),
       tolerance_(tolerance_of(context.options)),
       has_held_(count_held(context.options.method) > 0) {
   for (int mode = 0; mode < static_cast<int>(context.tensor.summary().shape.size()); ++mode) {
@@ -129,11 +110,7 @@ ConstantModel CpApr::check_entries(const Tensor& tensor, const CpdOptions&, Prog
       name_in_messages() + " takes counts, which are at least 0; use " + option_name("method", "als"), meter);
 }
 
-MethodNeeds CpApr::needs(const TensorSummary&, const CpdOptions& options) {
-  MethodNeeds needs{.stops_after_pass = true};
-  needs.host_bytes = 2 * numbers_of_block(options.rank) * sizeof(double);
-  return needs;
-}
+MethodNeeds CpApr::needs(const TensorSummary&, const CpdOptions&) { return {.stops_after_pass = true}; }
 
 void CpApr::start(std::span<const double> weights) {
   if (!weights.empty()) weights_.assign(weights.begin(), weights.end());
@@ -157,13 +134,13 @@ void CpApr::run_step(SweepReport& report) {
   report.converged = true;
   for (int mode = 0; mode < order; ++mode) {
     if (is_held(mode)) continue;
-    scale(mode, weights_);
+    factors().scale_columns(mode, weights_);
     update_mode(mode, report);
     report.cut_short = report.cut_short || (mode < last_ && must_stop(mode));
     const bool is_last = mode == last_ || report.cut_short;
     if (is_last) report.objective = objective(mode);
-    weights_ = sums_of_columns(mode);
-    scale(mode, inverses(weights_));
+    weights_ = factors().column_sums(mode);
+    factors().scale_columns(mode, inverses(weights_));
     if (is_last) break;
   }
   report.explained = context_.constant.explained(report.objective);
@@ -173,7 +150,7 @@ void CpApr::find_held_sums() {
   held_sums_.assign(weights_.size(), 1.0);
   for (int mode = 0; mode < static_cast<int>(context_.tensor.summary().shape.size()); ++mode) {
     if (!is_held(mode)) continue;
-    const std::vector<double> sums = sums_of_columns(mode);
+    const std::vector<double> sums = factors().column_sums(mode);
     std::ranges::transform(held_sums_, sums, held_sums_.begin(), std::multiplies());
   }
 }
@@ -182,9 +159,9 @@ void CpApr::find_held_sums() {
 void CpApr::normalise_factors() {
   for (int mode = 0; mode < static_cast<int>(context_.tensor.summary().shape.size()); ++mode) {
     if (is_held(mode)) continue;
-    const std::vector<double> sums = sums_of_columns(mode);
+    const std::vector<double> sums = factors().column_sums(mode);
     for (std::size_t r = 0; r < sums.size(); ++r) weights_[r] *= sums[r];
-    scale(mode, inverses(sums));
+    factors().scale_columns(mode, inverses(sums));
   }
   is_normalised_ = true;
 }
@@ -204,96 +181,38 @@ void CpApr::run_pass(ModeSet outputs) {
 // have the sum 1, but for held ones.
 double CpApr::objective(int mode) {
   if (!has_terms_of_model_) run_pass(0);
-  const std::vector<double> sums = sums_of_columns(mode);
-  return std::inner_product(sums.begin(), sums.end(), held_sums_.begin(), 0.0) -
-         context_.workers.factors().sum_of_terms();
+  const std::vector<double> sums = factors().column_sums(mode);
+  return std::inner_product(sums.begin(), sums.end(), held_sums_.begin(), 0.0) - factors().sum_of_terms();
 }
 
 // Only kappa makes a model worse, and the updates after it better than before.
 bool CpApr::must_stop(int mode) { return context_.stop() && objective(mode) <= objective_before_; }
 
+AprStep CpApr::step() const {
+  return {.weights = weights_,
+          .held_sums = has_held_ ? std::span<const double>(held_sums_) : std::span<const double>(),
+          .kappa = apr().kappa,
+          .kappa_tolerance = apr().kappa_tolerance,
+          .tolerance = tolerance_};
+}
+
 void CpApr::update_mode(int mode, SweepReport& report) {
   for (int inner = 0; inner < apr().inner_iterations; ++inner) {
     run_pass(mode_bit(mode));
     if (mode == 0 && inner == 0) objective_before_ = objective(mode);
-    const Violation violation = measure(mode, inner > 0);
+    const AprViolation violation = factors().apr_measure(mode, step(), inner > 0);
     if (inner == 0) report.kkt_violation = std::max(report.kkt_violation, violation.largest);
     if (violation.largest < tolerance_) return;
     report.converged = false;
     if (violation.has_stuck_zeros && !context_.stop()) {
-      free_stuck_zeros(mode);
+      factors().apr_free_zeros(mode, step());
       run_pass(mode_bit(mode));
     }
-    multiply(mode);
+    factors().apr_multiply(mode, step());
+    has_terms_of_model_ = false;
     report.cut_short = inner + 1 < apr().inner_iterations && must_stop(mode);
     if (report.cut_short) return;
   }
-}
-
-// A zero whose phi is above 1 would grow if it could. A violation within the tolerance is none.
-bool CpApr::is_stuck(double entry, double weight, double phi) const {
-  const double unweighted = weight > 0 ? entry / weight : entry;
-  return unweighted < apr().kappa_tolerance && phi > 1 + tolerance_;
-}
-
-// Calls visit(first row, b, phi) with each block of rows of B and of Phi, until it returns false. Phi is that of held
-// columns of the sum 1, for which B would be larger by the sums that they have.
-template <class Visit>
-void CpApr::for_each_block(int mode, const Visit& visit) {
-  for_each_row_block(rows(mode), context_.options.rank, [&](std::uint64_t first, std::size_t numbers) {
-    const std::span<double> b = std::span(block_).first(numbers);
-    const std::span<double> phi = std::span(phi_).first(numbers);
-    context_.workers.factors().store_factor(mode, first, b);
-    context_.workers.factors().read_output(mode, first, phi);
-    for (std::size_t at = 0; at < phi.size() && has_held_; ++at) {
-      const double sum = held_sums_[at % held_sums_.size()];
-      phi[at] = sum > 0 ? phi[at] / sum : 0;
-    }
-    return visit(first, b, phi);
-  });
-}
-
-CpApr::Violation CpApr::measure(int mode, bool until_any) {
-  Violation violation;
-  for_each_block(mode, [&](std::uint64_t, std::span<const double> b, std::span<const double> phi) {
-    for (std::size_t at = 0; at < b.size(); ++at) {
-      const double size = b[at] * held_sums_[at % held_sums_.size()];
-      violation.largest = std::max(violation.largest, std::abs(std::min(size, 1 - phi[at])));
-      if (until_any) continue;
-      violation.has_stuck_zeros |= apr().kappa > 0 && is_stuck(b[at], weights_[at % weights_.size()], phi[at]);
-    }
-    return !until_any || violation.largest < tolerance_;
-  });
-  return violation;
-}
-
-// Kappa is added to the entry of A_n; a component without weight gets it as it is, so that it can come back.
-void CpApr::free_stuck_zeros(int mode) {
-  for_each_block(mode, [&](std::uint64_t first, std::span<double> b, std::span<const double> phi) {
-    for (std::size_t at = 0; at < b.size(); ++at) {
-      const double weight = weights_[at % weights_.size()];
-      if (is_stuck(b[at], weight, phi[at])) b[at] += apr().kappa * (weight > 0 ? weight : 1.0);
-    }
-    context_.workers.factors().load_factor(mode, first, b);
-    return true;
-  });
-}
-
-void CpApr::multiply(int mode) {
-  for_each_block(mode, [&](std::uint64_t first, std::span<double> b, std::span<const double> phi) {
-    for (std::size_t at = 0; at < b.size(); ++at) b[at] *= phi[at];
-    context_.workers.factors().load_factor(mode, first, b);
-    return true;
-  });
-  has_terms_of_model_ = false;
-}
-
-void CpApr::scale(int mode, std::span<const double> scales) {
-  scale_columns(context_.workers.factors(), mode, rows(mode), scales, block_);
-}
-
-std::vector<double> CpApr::sums_of_columns(int mode) {
-  return column_sums(context_.workers.factors(), mode, rows(mode), context_.options.rank, block_);
 }
 
 }  // namespace

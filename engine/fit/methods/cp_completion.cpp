@@ -160,7 +160,7 @@ std::size_t CpCompletion::numbers_of(int mode) const {
 
 void CpCompletion::scale_factor(int mode, std::span<const double> scales) {
   if (std::ranges::all_of(scales, [](double scale) { return scale == 1; })) return;
-  scale_columns(context_.workers.factors(), mode, numbers_of(mode) / rank_, scales, block_);
+  context_.workers.factors().scale_columns(mode, scales);
 }
 
 void CpCompletion::start(std::span<const double> weights) {
@@ -182,8 +182,7 @@ void CpCompletion::start(std::span<const double> weights) {
   while (is_held(first)) ++first;
   if (!weights.empty()) scale_factor(first, scales);
   for (int mode = 0; mode < order(); ++mode) {
-    if (is_bounded(mode))
-      raise_to_zero(context_.workers.factors(), mode, numbers_of(mode) / rank_, context_.options.rank, block_);
+    if (is_bounded(mode)) context_.workers.factors().raise_to_zero(mode);
   }
 }
 

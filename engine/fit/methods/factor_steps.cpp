@@ -1,10 +1,7 @@
 #include "engine/fit/methods/factor_steps.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <numeric>
-
-#include "engine/fit/methods/row_blocks.hpp"
 
 namespace blco {
 namespace {
@@ -35,41 +32,6 @@ std::vector<double> product_of_grams(Factors& factors, int order, int rank, int 
     for (std::size_t i = 0; i < product.size(); ++i) product[i] *= gram[i];
   }
   return product;
-}
-
-std::vector<double> column_sums(Factors& factors, int mode, std::uint64_t length, int rank, std::span<double> block) {
-  std::vector<double> sums(static_cast<std::size_t>(rank));
-  for_each_row_block(length, rank, [&](std::uint64_t first, std::size_t count) {
-    const std::span<double> rows = block.first(count);
-    factors.store_factor(mode, first, rows);
-    for (std::size_t start = 0; start < count; start += sums.size()) {
-      for (std::size_t r = 0; r < sums.size(); ++r) sums[r] += rows[start + r];
-    }
-    return true;
-  });
-  return sums;
-}
-
-void scale_columns(Factors& factors, int mode, std::uint64_t length, std::span<const double> scales,
-                   std::span<double> block, std::span<const double> shifts) {
-  for_each_row_block(length, static_cast<int>(scales.size()), [&](std::uint64_t first, std::size_t count) {
-    const std::span<double> rows = block.first(count);
-    factors.store_factor(mode, first, rows);
-    for (std::size_t i = 0; i < count; ++i) rows[i] *= scales[i % scales.size()];
-    for (std::size_t i = 0; !shifts.empty() && i < count; ++i) rows[i] += shifts[i % scales.size()];
-    factors.load_factor(mode, first, rows);
-    return true;
-  });
-}
-
-void raise_to_zero(Factors& factors, int mode, std::uint64_t length, int rank, std::span<double> block) {
-  for_each_row_block(length, rank, [&](std::uint64_t first, std::size_t count) {
-    const std::span<double> rows = block.first(count);
-    factors.store_factor(mode, first, rows);
-    for (double& number : rows) number = std::max(number, 0.0);
-    factors.load_factor(mode, first, rows);
-    return true;
-  });
 }
 
 std::uint64_t factor_numbers(const TensorSummary& tensor, int rank) {

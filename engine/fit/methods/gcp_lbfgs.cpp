@@ -87,9 +87,8 @@ MethodNeeds GcpLbfgs::needs(const TensorSummary& tensor, const CpdOptions& optio
   needs.stops_after_pass = true;
   const auto rank = static_cast<std::uint64_t>(options.rank);
   const std::uint64_t numbers = factor_numbers(tensor, options.rank);
-  // The scales; and blocks of apr or of the objective.
-  needs.host_bytes =
-      LbfgsB::bytes(numbers) + (numbers + 2 * numbers_of_block(options.rank) + rank * rank) * sizeof(double);
+  // The scales; and a block of the objective.
+  needs.host_bytes = LbfgsB::bytes(numbers) + (numbers + numbers_of_block(options.rank) + rank * rank) * sizeof(double);
   if (visits_zeros(tensor, options)) {
     const TensorLayout layout(tensor.shape);
     needs.slot_bytes = SampledZeros::least_slot_bytes(layout);

@@ -46,12 +46,8 @@ void GcpObjective::read_gradient(int mode, std::uint64_t first_row, std::span<do
 }
 
 void GcpObjective::sum_columns() {
-  block_.resize(numbers_of_block(rank_));
   column_sums_.clear();
-  for (int mode = 0; mode < order(); ++mode) {
-    column_sums_.push_back(
-        column_sums(workers_->factors(), mode, shape_[static_cast<std::size_t>(mode)], rank_, block_));
-  }
+  for (int mode = 0; mode < order(); ++mode) column_sums_.push_back(workers_->factors().column_sums(mode));
 }
 
 void GcpObjective::multiply_others(int left_out) {

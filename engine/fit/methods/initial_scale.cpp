@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/fit/methods/factor_steps.hpp"
-#include "engine/fit/methods/row_blocks.hpp"
 #include "kernels/losses.hpp"
 
 namespace blco {
@@ -18,8 +17,7 @@ class InitialScale {
       : context_(context),
         shape_(context.tensor.summary().shape),
         order_(static_cast<double>(shape_.size())),
-        scales_(static_cast<std::size_t>(context.options.rank), 1.0),
-        block_(numbers_of_block(context.options.rank)) {}
+        scales_(static_cast<std::size_t>(context.options.rank), 1.0) {}
 
   void make_constant(double constant);
   void multiply(double ratio);
@@ -31,14 +29,13 @@ class InitialScale {
 
  private:
   void scale(std::size_t mode, std::span<const double> shifts = {}) {
-    scale_columns(context_.workers.factors(), static_cast<int>(mode), shape_[mode], scales_, block_, shifts);
+    context_.workers.factors().scale_columns(static_cast<int>(mode), scales_, shifts);
   }
 
   const FitContext& context_;
   const std::vector<std::uint64_t>& shape_;
   double order_;
   std::vector<double> scales_;
-  std::vector<double> block_;
 };
 
 // The first component says the constant, nearly, and the others add noise of a tenth: of R - 1 components of numbers
@@ -86,15 +83,14 @@ void InitialScale::take_up(std::span<const double> weights) {
 void InitialScale::raise_to_zero() {
   for (std::size_t n = 0; n < shape_.size(); ++n) {
     if (row_set(context_.options.method, n) != RowSet::nonnegative) continue;
-    blco::raise_to_zero(context_.workers.factors(), static_cast<int>(n), shape_[n], context_.options.rank, block_);
+    context_.workers.factors().raise_to_zero(static_cast<int>(n));
   }
 }
 
 double InitialScale::sum_of_cells() {
   std::vector<double> products(scales_.size(), 1.0);
   for (std::size_t n = 0; n < shape_.size(); ++n) {
-    const std::vector<double> sums =
-        column_sums(context_.workers.factors(), static_cast<int>(n), shape_[n], context_.options.rank, block_);
+    const std::vector<double> sums = context_.workers.factors().column_sums(static_cast<int>(n));
     for (std::size_t r = 0; r < sums.size(); ++r) products[r] *= sums[r];
   }
   return std::accumulate(products.begin(), products.end(), 0.0);

@@ -40,8 +40,8 @@ struct AlsMethod {
 // paper takes an older Phi for that, which would have to be kept.) One pass more ends a sweep, for the objective,
 // unless the last mode needed no update. The fit stops once no mode needs one. A fit that is cancelled or out of time
 // ends its sweep after the pass in progress, once the model is no worse than that of the sweep before; if it is
-// resumed, that sweep counts, so that the numbers differ from those of a fit that never stopped. Memory beyond factors
-// and output: two blocks of rows, of 1 MiB each, or of one row if that is longer.
+// resumed, that sweep counts, so that the numbers differ from those of a fit that never stopped. It needs no memory
+// beyond factors and output.
 struct AprMethod {
   int inner_iterations = 10;       // of a mode, at most
   double kappa = 0.01;             // added to inadmissible zeros: those that the KKT conditions ask to grow

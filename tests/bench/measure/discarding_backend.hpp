@@ -31,6 +31,12 @@ class DiscardingBackend final : public Backend {
   RowUpdate update_rows(int, const RowProblem&) override { return {}; }
   void restore_factor(int) override {}
   std::span<const double> gram(int) override { return {}; }
+  std::vector<double> column_sums(int) override { return {}; }
+  void scale_columns(int, std::span<const double>, std::span<const double>) override {}
+  void raise_to_zero(int) override {}
+  AprViolation apr_measure(int, const AprStep&, bool) override { return {}; }
+  void apr_free_zeros(int, const AprStep&) override {}
+  void apr_multiply(int, const AprStep&) override {}
 
  private:
   class Buffer final : public HostBuffer {

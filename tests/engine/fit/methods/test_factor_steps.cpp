@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/fit/methods/factor_steps.hpp"
-#include "engine/fit/methods/row_blocks.hpp"
 #include "kernels/reference/reference_backend.hpp"
 
 namespace blco {
@@ -33,7 +32,6 @@ class FactorSteps : public testing::Test {
   std::unique_ptr<Backend> backend_ =
       make_reference_backend({.layout = TensorLayout(shape_), .rank = static_cast<int>(rank)});
   std::vector<double> numbers_;
-  std::vector<double> block_ = std::vector<double>(numbers_of_block(rank));
 };
 
 TEST_F(FactorSteps, LoadsAndStoresAllFactors) {
@@ -45,30 +43,6 @@ TEST_F(FactorSteps, LoadsAndStoresAllFactors) {
 
   EXPECT_EQ(stored, numbers_);
   for (std::size_t i = 0; i < second.size(); ++i) EXPECT_EQ(second[i], number(1, i / rank, i % rank));
-}
-
-TEST_F(FactorSteps, AddsUpColumns) {
-  const std::vector<double> sums = column_sums(*backend_, 0, shape_[0], rank, block_);
-
-  ASSERT_EQ(sums.size(), rank);
-  for (std::size_t r = 0; r < rank; ++r) {
-    double expected = 0;
-    for (std::size_t row = 0; row < shape_[0]; ++row) expected += number(0, row, r);
-    EXPECT_EQ(sums[r], expected);  // eighths add up without rounding
-  }
-}
-
-TEST_F(FactorSteps, ScalesColumns) {
-  const std::vector<double> scales{2, 0, -1};
-  const std::vector<double> shifts{-1, 3, 0.5};
-
-  scale_columns(*backend_, 0, shape_[0], scales, block_, shifts);
-
-  std::vector<double> scaled(shape_[0] * rank);
-  backend_->store_factor(0, 0, scaled);
-  for (std::size_t i = 0; i < scaled.size(); ++i) {
-    ASSERT_EQ(scaled[i], number(0, i / rank, i % rank) * scales[i % rank] + shifts[i % rank]) << i;
-  }
 }
 
 TEST_F(FactorSteps, MultipliesGrams) {

@@ -1,0 +1,158 @@
+// Steps of methods over all rows of a factor in device memory, beside those of the serial reference.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "kernels/reference/reference_backend.hpp"
+#include "tests/simt/device_loss_cases.hpp"
+#include "tests/simt/every_schedule.hpp"
+
+namespace blco::testing {
+namespace {
+
+// A device and the reference after the same pass of APR over the same factors, with zeros in that of mode 0.
+class StepPair {
+ public:
+  StepPair(const CooTensor& tensor, int rank, Precision precision)
+      : columns_(static_cast<std::size_t>(rank)),
+        rows_(static_cast<std::size_t>(tensor.shape[0])),
+        exact_(precision == Precision::f64 ? 1e-12 : 1e-5),
+        where_("rank " + std::to_string(rank) + ", " + std::to_string(rows_) + " rows"),
+        device_(tensor.shape, {.rank = rank, .precision = precision}),
+        reference_(
+            make_reference_backend(emulated_config(tensor.shape, {.rank = rank, .precision = precision}).backend)) {
+    auto factors = positive_factors(tensor.shape, rank);
+    for (std::size_t at = 2; at < factors[0].size(); at += 5) factors[0][at] = at % 2 == 0 ? 0 : 1e-4;
+    const PassRequest pass(EntryFunction{.rule = EntryRule::ratio, .floor = 1e-10}, mode_bit(0));
+    const auto chunks = encode(tensor, 300);
+    device_.load(factors);
+    device_.run(chunks, pass);
+    for (std::size_t n = 0; n < factors.size(); ++n) reference_->load_factor(static_cast<int>(n), 0, factors[n]);
+    reference_->begin_pass(pass);
+    for (const EncodedChunk& chunk : chunks) reference_->submit(0, chunk.view());
+    reference_->finish_pass();
+  }
+
+  // Calls visit with the backend of each, and expects equal numbers afterwards.
+  template <class Visit>
+  void expect_same(const Visit& visit) {
+    const std::vector<double> actual = visit(*device_.operator->());
+    const std::vector<double> wanted = visit(*reference_);
+    expect_near(actual, wanted);
+    std::vector<double> factor(rows_ * columns_);
+    reference_->store_factor(0, 0, factor);
+    expect_near(device_.factor(0), factor);
+    const auto gram = reference_->gram(0);
+    expect_near({device_->gram(0).begin(), device_->gram(0).end()}, {gram.begin(), gram.end()});
+  }
+
+ private:
+  void expect_near(const std::vector<double>& actual, const std::vector<double>& wanted) const {
+    ASSERT_EQ(actual.size(), wanted.size()) << where_;
+    double largest = 0;
+    for (const double number : wanted) largest = std::max(largest, std::abs(number));
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      ASSERT_NEAR(actual[i], wanted[i], exact_ * largest) << where_ << ", number " << i;
+    }
+  }
+
+  std::size_t columns_;
+  std::size_t rows_;
+  double exact_;
+  std::string where_;
+  EmulatedBackend device_;
+  std::unique_ptr<Backend> reference_;
+};
+
+void expect_steps(CooTensor tensor, int rank, Precision precision) {
+  for (std::size_t i = 0; i < tensor.nnz(); ++i) tensor.values[i] = 10 * static_cast<double>(i % 4);
+  StepPair pair(tensor, rank, precision);
+  const auto n = static_cast<std::size_t>(rank);
+  std::vector<double> weights;
+  std::vector<double> held_sums;
+  for (std::size_t r = 0; r < n; ++r) {
+    weights.push_back(r == 1 ? 0 : 0.5 + static_cast<double>(r));
+    held_sums.push_back(r > 0 && r + 1 == n ? 0 : 0.5);
+  }
+  const auto sums = [](Backend& backend) { return backend.column_sums(0); };
+  AprStep step{.weights = weights, .kappa = 0.25, .kappa_tolerance = 1e-3, .tolerance = 0.125};
+  bool has_stuck = false;
+  const auto measure = [&](Backend& backend) {
+    const AprViolation violation = backend.apr_measure(0, step, false);
+    has_stuck = violation.has_stuck_zeros;
+    return std::vector<double>{violation.largest, has_stuck ? 1.0 : 0.0};
+  };
+
+  pair.expect_same(sums);
+  for (const bool has_held : {true, false}) {
+    if (has_held) step.held_sums = held_sums;
+    pair.expect_same(measure);
+    EXPECT_TRUE(has_stuck || has_held || tensor.shape[0] == 1);
+    step.held_sums = {};
+  }
+  pair.expect_same([&](Backend& backend) {
+    backend.apr_free_zeros(0, step);
+    return std::vector<double>{};
+  });
+  pair.expect_same(measure);
+  EXPECT_FALSE(has_stuck);
+  step.held_sums = held_sums;
+  pair.expect_same([&](Backend& backend) {
+    backend.apr_multiply(0, step);
+    return std::vector<double>{};
+  });
+  pair.expect_same([&](Backend& backend) {
+    backend.scale_columns(0, weights, held_sums);
+    backend.scale_columns(0, std::vector<double>(n, -1.0), std::vector<double>(n, 1.0));
+    return std::vector<double>{};
+  });
+  pair.expect_same([&](Backend& backend) {
+    backend.scale_columns(0, weights);
+    return std::vector<double>{};
+  });
+  pair.expect_same([&](Backend& backend) {
+    backend.raise_to_zero(0);
+    return std::vector<double>{};
+  });
+  pair.expect_same(sums);
+}
+
+class StepSchedule : public EverySchedule {};
+
+TEST_P(StepSchedule, TakesRowStepsAsTheReferenceDoes) {
+  for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+    expect_steps(tensor_, backend_rank, precision);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(CudaBackend, StepSchedule, ::testing::ValuesIn(schedules), name_of_schedule);
+
+// Fewer rows than a part of a sum has, and several parts that rows do not fill evenly.
+TEST(DeviceSteps, AreThoseOfTheReferenceWhateverTheSizes) {
+  simt::reset();
+  for (const int rank : {1, 7, 33}) {
+    for (const std::uint64_t rows : {1, 33, 700}) {
+      expect_steps(random_tensor({.shape = {rows, 40, 5}, .nnz = 4 * rows, .seed = rows}), rank, Precision::f64);
+    }
+  }
+}
+
+TEST(DeviceSteps, ReadAnOutputThatThePassHasFilled) {
+  simt::reset();
+  EmulatedBackend device(std::vector<std::uint64_t>{40, 3}, {.rank = 2});
+  device.load(random_factors(std::vector<std::uint64_t>{40, 3}, 2, 1));
+  device.run({}, {EntryFunction{.rule = EntryRule::model}, mode_bit(1)});
+  const std::vector<double> weights{1, 1};
+
+  EXPECT_THROW(device->apr_multiply(0, {.weights = weights}), Error);
+  EXPECT_THROW(device->apr_multiply(1, {.weights = {}}), Error);
+  EXPECT_THROW(device->scale_columns(1, {}), Error);
+  device->apr_multiply(1, {.weights = weights});
+  EXPECT_EQ(device.factor(1), std::vector<double>(6));
+}
+
+}  // namespace
+}  // namespace blco::testing
