@@ -1,4 +1,4 @@
-// The engine's only view of a device: factors, passes over chunks that fill outputs, and row updates.
+// The engine's only view of a device.
 //
 // device_kind.hpp makes them; the serial reference_backend.hpp is the oracle of their tests.
 #pragma once
@@ -14,11 +14,9 @@
 #include "blco/executor.hpp"
 #include "blco/kernel_choice.hpp"
 #include "blco/layout.hpp"
-#include "blco/row_constraint.hpp"
 #include "blco/trace.hpp"
+#include "kernels/factors.hpp"
 #include "kernels/pass_request.hpp"
-#include "kernels/row_solver.hpp"
-#include "kernels/row_steps.hpp"
 #include "kernels/stop_poll.hpp"
 
 namespace blco {
@@ -30,39 +28,6 @@ class HostBuffer {
   virtual std::span<std::byte> bytes() = 0;
 };
 
-// How update_rows turns an MTTKRP output M into new rows A of a factor, by the mode's system V. All of these minimise
-// tr(A V A^T) - 2 <A, M>, which is |X - M|^2 up to a constant, plus the constraint's penalty, within its set.
-//   least squares  A = M V^-1, which `solver` holds factored.
-//   HALS           nonnegative rows: hals_passes times a_r = max(0, a_r + (m_r - l1 / 2 - sum_k a_k V_kr) / V_rr) for
-//                  r in order, the exact minimum in each column (Cichocki & Phan 2009); a_r stays where V_rr is 0.
-//                  Starts from the old rows times `weights`; a row of M that is zero gives a zero row. Sees V as
-//                  `system`. A column that becomes zero gets norm 0 and equal entries of norm 1, so that it can come
-//                  back.
-//   ADMM           other constraints: admm_steps times t = (m + rho (a + u)) (V + rho I)^-1, a = prox(t - u),
-//                  u = u + a - t (Huang, Sidiropoulos & Liavas 2016, algorithm 1), where prox projects on the set, for
-//                  l1 after moving numbers by l1 / (2 rho) towards zero. `solver` holds V + rho I. Starts from the old
-//                  rows times `weights` as a and the mode's dual as u.
-struct RowProblem {
-  RowProblem(const RowSolver& factored) : solver(&factored) {}  // NOLINT(google-explicit-constructor)
-
-  const RowSolver* solver;
-  std::span<const double> system = {};   // V, row-major R x R
-  std::span<const double> weights = {};  // R; empty: all 1
-  RowConstraint constraint = {};
-  double rho = 0;  // ADMM only, > 0
-};
-
-// Steps of one update: more of them gain little, since V changes with the next mode anyway.
-inline constexpr int hals_passes = 2;
-inline constexpr int admm_steps = 10;
-
-// Result of update_rows for the updated mode.
-struct RowUpdate {
-  // R: 2-norm of each column before normalisation. Where the constraint forbids normalisation, all 1.
-  std::vector<double> norms;
-  double inner = 0;  // <MTTKRP output, new rows before normalisation> = <X, model>
-};
-
 // How a chunk is kept between passes.
 enum class ResidentForm {
   packed,   // the payloads as they are, in a buffer that the caller keeps alive
@@ -72,38 +37,17 @@ enum class ResidentForm {
 
 using ResidentId = std::size_t;
 
-// One decomposition in progress: N factor matrices of R columns, and one output, or one per mode with
-// BackendConfig::all_outputs. Calls come from one thread. Rows are indexed by the container's coordinates. Denormal
-// numbers of the precision may count as zero. Throws Error{corrupt} for a coordinate outside its mode.
-class Backend {
+// One decomposition in progress: its factors and outputs, and passes over chunks that fill the outputs. Throws
+// Error{corrupt} for a coordinate outside its mode.
+class Backend : public Factors {
  public:
-  virtual ~Backend() = default;
-
   virtual std::string name() const = 0;
 
   virtual std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) = 0;
 
-  // Sets rows from `first_row` on, row-major with R columns; f64 whatever the precision inside.
-  virtual void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
-  // Reads the same rows back, in f64.
-  virtual void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
-  // Same for scattered rows: `rows` lists their numbers, each once, and `values` holds the rows in that order. Takes
-  // one call per row unless a backend does better.
-  virtual void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) {
-    const std::size_t rank = rows.empty() ? 0 : values.size() / rows.size();
-    for (std::size_t i = 0; i < rows.size(); ++i) load_factor(mode, rows[i], values.subspan(i * rank, rank));
-  }
-  virtual void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const {
-    const std::size_t rank = rows.empty() ? 0 : values.size() / rows.size();
-    for (std::size_t i = 0; i < rows.size(); ++i) store_factor(mode, rows[i], values.subspan(i * rank, rank));
-  }
   // Returns all rows, I_n x R, in new memory; first frees the output, at the end the backend's matrix. No passes may
   // follow.
   virtual std::vector<double> take_factor(int mode) = 0;
-
-  // Duals of a mode of BackendConfig::dual_modes, zero at first: as load_factor and store_factor.
-  virtual void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
-  virtual void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
 
   // Starts a pass: sums over all submitted chunks. Submit each chunk once, in the desired order. More than one output
   // requires BackendConfig::all_outputs.
@@ -120,38 +64,6 @@ class Backend {
   virtual std::uint64_t tree_chunks() const { return 0; }
   // Returns when the outputs are complete. Also ends a failed pass, and leaves nothing in flight.
   virtual void finish_pass() = 0;
-  // The sum of the terms of the last finished loss pass, scaled. Its order depends on the order of chunks alone.
-  virtual double sum_of_terms() const = 0;
-
-  // Reads rows of the finished output of `mode` from `first_row` on, row-major with R columns, after a pass that filled
-  // it. Not after update_rows, which may overwrite it.
-  virtual void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
-
-  // factor_n = the solution of `problem` for output_n; then normalises its columns by their 2-norm (a zero column
-  // stays) where the constraint allows it, and updates its Gram. The order of sums depends on neither threads nor
-  // budgets. After Error{cancelled} only restore_factor and what follows it are legal.
-  virtual RowUpdate update_rows(int mode, const RowProblem& problem) = 0;
-  // Undoes a mode's last update_rows and restores the factor, and its dual, before it. At most once per update;
-  // requires keep_previous, and no passes may follow.
-  virtual void restore_factor(int mode) = 0;
-
-  // A_n^T A_n of the current factor, row-major R x R.
-  virtual std::span<const double> gram(int mode) = 0;
-
-  // R: the sums of the factor's columns. Their order depends on neither threads nor budgets.
-  virtual std::vector<double> column_sums(int mode) = 0;
-  // Replaces each number of the factor by number * scale + shift of its column. R of each; no shifts: none.
-  virtual void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts = {}) = 0;
-  // Makes negative numbers of the factor 0.
-  virtual void raise_to_zero(int mode) = 0;
-
-  // The row steps of CP-APR, after a pass that filled the output of `mode`, which stays as it is; see AprStep.
-  // `until_any`: only whether the largest violation reaches the tolerance, without the stuck zeros.
-  virtual AprViolation apr_measure(int mode, const AprStep& step, bool until_any) = 0;
-  // Adds kappa, times the weight of its component, to each stuck zero.
-  virtual void apr_free_zeros(int mode, const AprStep& step) = 0;
-  // B = B * Phi, entry by entry.
-  virtual void apr_multiply(int mode, const AprStep& step) = 0;
 };
 
 // Bytes of a number of a factor, and of the output.

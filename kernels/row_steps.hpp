@@ -1,4 +1,4 @@
-// What methods ask of all rows of a factor at once, beside row updates: see Backend::apr_measure and its neighbours.
+// What methods ask of all rows of a factor at once, beside row updates: see Factors::apr_measure and its neighbours.
 #pragma once
 
 #include <span>

@@ -13,8 +13,6 @@
 
 namespace blco {
 
-using Factors = Backend;
-
 class WorkerGroup {
  public:
   // `backend` and `executor` must outlive this.

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/work/worker_group.hpp"
+#include "kernels/factors.hpp"
 
 namespace blco {
 

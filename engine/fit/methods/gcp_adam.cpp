@@ -131,7 +131,7 @@ void GcpAdam::shrink_factors() {
     keep_copies();
     for (std::size_t n = 0; n < shape().size(); ++n) {
       if (row_set(context_.options.method, n) == RowSet::held) continue;
-      scale_columns(context_.workers.factors(), static_cast<int>(n), shape()[n], share, rows_);
+      context_.workers.factors().scale_columns(static_cast<int>(n), share);
     }
     const double now = estimate();
     if (now >= *objective_) return return_to_copies();
