@@ -1,4 +1,4 @@
-// The checks of a fit's options that every job makes.
+// The checks of a fit's options.
 #pragma once
 
 #include <blco/cpd.hpp>

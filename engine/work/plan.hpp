@@ -19,7 +19,7 @@ struct TierShares {
   double host = 1;
 };
 
-// What a caller asks of its job, and then, from the job, what there is for it.
+// What a caller asks of its job, and what the job has for it.
 struct JobNeeds {
   BackendConfig backend;           // the plan sets the sizes of its memory
   std::uint64_t caller_bytes = 0;  // caller's inputs, and the part of its results that exceeds what is freed before
@@ -32,7 +32,7 @@ struct JobNeeds {
   KernelVariant variant = KernelVariant::usual;  // this and the next: as in GpuChoice
   int blocks_per_multiprocessor = 0;
 
-  // By the job.
+  // Set by the Job.
   const DeviceKind* kind = &host_kind();
   std::uint64_t budget_bytes = 0;         // of host memory
   std::uint64_t device_budget_bytes = 0;  // of a GPU's memory

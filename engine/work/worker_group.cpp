@@ -1,7 +1,5 @@
 #include "engine/work/worker_group.hpp"
 
-#include <algorithm>
-
 #include "engine/tensor/tensor_sizes.hpp"
 
 namespace blco {
@@ -17,7 +15,7 @@ void WorkerGroup::pass(const PassRequest& request, std::span<const std::uint64_t
   streamer_->pass(request, chunks);
 }
 
-StreamPlan WorkerGroup::plan_pass_over(const ChunkSource& other) {
+StreamPlan WorkerGroup::plan_for(const ChunkSource& other) {
   const TensorSizes sizes = measure_tensor(other);
   StreamPlan plan;
   plan.tiers.assign(sizes.chunks.size(), Tier::streamed);
@@ -28,13 +26,12 @@ StreamPlan WorkerGroup::plan_pass_over(const ChunkSource& other) {
   return plan;
 }
 
+void WorkerGroup::add(const ChunkSource& other) {
+  others_.emplace(&other, std::make_unique<Streamer>(other, plan_for(other), *backend_));
+}
+
 void WorkerGroup::pass_over(const ChunkSource& other, const PassRequest& request) {
-  auto found = std::ranges::find(others_, &other, [](const auto& known) { return known.first; });
-  if (found == others_.end()) {
-    others_.emplace_back(&other, std::make_unique<Streamer>(other, plan_pass_over(other), *backend_));
-    found = others_.end() - 1;
-  }
-  found->second->pass(request, Direction::forward);
+  others_.at(&other)->pass(request, Direction::forward);
 }
 
 // All by one slot: a device works these off in order, and their memory stays as it is.

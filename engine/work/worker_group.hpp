@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "blco/executor.hpp"
 #include "engine/stream/streamer.hpp"
@@ -23,10 +23,12 @@ class WorkerGroup {
   void pass(const PassRequest& request);
   // Runs a pass over some of its chunks, in the order given; the numbers do not change.
   void pass(const PassRequest& request, std::span<const std::uint64_t> chunks);
-  // Runs a pass over another tensor of the same shape, which is read anew each time by two slots; it must outlive this.
-  // Its plan, for the bytes that these take:
+  // Takes the memory for passes over another tensor of the same shape, which must outlive this: two slots, by which
+  // each pass reads it anew. plan_for() tells their bytes.
+  void add(const ChunkSource& other);
+  static StreamPlan plan_for(const ChunkSource& other);
+  // Runs a pass over a tensor that was added.
   void pass_over(const ChunkSource& other, const PassRequest& request);
-  static StreamPlan plan_pass_over(const ChunkSource& other);
   // Runs a pass over chunks in memory that allocate_host() gave.
   void pass_over(std::span<const ChunkView> chunks, const PassRequest& request);
   std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) { return backend_->allocate_host(bytes); }
@@ -47,7 +49,7 @@ class WorkerGroup {
  private:
   Backend* backend_;
   std::unique_ptr<Streamer> streamer_;
-  std::vector<std::pair<const ChunkSource*, std::unique_ptr<Streamer>>> others_;
+  std::map<const ChunkSource*, std::unique_ptr<Streamer>> others_;
   Executor* executor_;
   std::uint64_t next_ = 0;
   std::uint64_t passes_ = 0;

@@ -316,8 +316,11 @@ class CudaBackend final : public Backend {
   }
   void raise_to_zero(int mode) override { steps_.raise_to_zero(changed_factor(mode), length(mode)); }
 
-  AprViolation apr_measure(int mode, const AprStep& step, bool) override {
-    return steps_.apr_measure(phi(mode, step), factors_[mode].template as<Factor>(), length(mode), step);
+  AprViolation apr_measure(int mode, const AprStep& step, bool until_any) override {
+    AprViolation violation =
+        steps_.apr_measure(phi(mode, step), factors_[mode].template as<Factor>(), length(mode), step);
+    violation.has_stuck_zeros = violation.has_stuck_zeros && !until_any;
+    return violation;
   }
   void apr_free_zeros(int mode, const AprStep& step) override {
     steps_.apr_free_zeros(phi(mode, step), changed_factor(mode), length(mode), step);

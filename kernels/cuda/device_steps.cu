@@ -88,7 +88,7 @@ struct AprMeasure {
       has_stuck = has_stuck || number.is_stuck;
     }
     atomicMax(found, static_cast<unsigned long long>(__double_as_longlong(largest)));
-    if (has_stuck) atomicMax(found + 1, 1ULL);
+    if (has_stuck) atomicMax(found + 1, static_cast<unsigned long long>(__double_as_longlong(1.0)));
   }
   AprRows<Sum, Factor> rows;
   std::uint64_t threads;

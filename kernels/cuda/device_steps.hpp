@@ -25,7 +25,7 @@ struct AprRows {
   double tolerance;
 };
 
-// The steps of Backend of these names. Matrices are as in dense.hpp, Sum and Factor too; arithmetic and sums are f64,
+// The steps of Factors of these names. Matrices are as in dense.hpp, Sum and Factor too; arithmetic and sums are f64,
 // and sizes alone decide the order of sums.
 class DeviceSteps {
  public:

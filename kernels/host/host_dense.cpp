@@ -363,8 +363,9 @@ AprViolation DenseKernels::apr_measure(RowsView<const Sum> output, RowsView<cons
   for_each_slice(factor.rows, columns(), false,
                  [&](std::uint64_t first, std::uint64_t end, double* most, double* made) {
                    for (; first < end && !is_done; first += word_rows) {
-                     for (std::uint64_t row = first; row < std::min(end, first + word_rows); ++row)
+                     for (std::uint64_t row = first; row < std::min(end, first + word_rows); ++row) {
                        measure_row(row, most, made);
+                     }
                      if (until_any && *std::max_element(most, most + columns()) >= step.tolerance) is_done = true;
                    }
                  });

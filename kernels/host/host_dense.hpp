@@ -41,7 +41,7 @@ class DenseKernels {
   void scale_and_gram(RowsView<Sum> solution, FactorView<Factor> factor, std::span<const double> scale,
                       std::span<double> gram);
 
-  // The steps of Backend of these names; outputs have as many rows as factors. Those that change rows leave `live` to
+  // The steps of Factors of these names; outputs have as many rows as factors. Those that change rows leave `live` to
   // the caller.
   template <class Factor>
   std::vector<double> column_sums(RowsView<const Factor> factor);

@@ -91,6 +91,9 @@ void expect_steps(CooTensor tensor, int rank, Precision precision) {
     if (has_held) step.held_sums = held_sums;
     pair.expect_same(measure);
     EXPECT_TRUE(has_stuck || has_held || tensor.shape[0] == 1);
+    pair.expect_same([&](Backend& backend) {
+      return std::vector<double>{backend.apr_measure(0, step, true).has_stuck_zeros ? 1.0 : 0.0};
+    });
     step.held_sums = {};
   }
   pair.expect_same([&](Backend& backend) {

@@ -225,7 +225,8 @@ void report_model(Reporter& reporter, const CpdModel& model, const CpdOptions& o
   if (options.ridge > 0 && std::abs(model.weights[0]) <= next_to_nothing * std::sqrt(model.tensor_sum_of_squares)) {
     reporter.print("note    the model is nearly zero; lower --ridge");
   }
-  if (model.explained && *model.explained <= tolerance_of(options)) {
+  const bool is_apr = std::holds_alternative<AprMethod>(options.method);  // whose tolerance is of something else
+  if (model.explained && *model.explained <= (is_apr ? 1e-5 : tolerance_of(options))) {
     reporter.print("note    the model says no more than one number for all cells does; give another --rank or --loss");
   }
   reporter.print("stopped: {}", explain(model.stop_reason, options));

@@ -1,7 +1,7 @@
 // CP-APR, alternating Poisson regression by multiplicative updates: Chi & Kolda, On Tensors, Sparsity, and Nonnegative
 // Factorizations, SIAM J. Matrix Anal. Appl. 2012, algorithm 3.
 //
-// While a mode is updated, the backend holds B = A_n Lambda as its factor, and the other factors have column sums of 1.
+// While a mode is updated, the workers hold B = A_n Lambda as its factor, and the other factors have column sums of 1.
 // Then a pass of EntryRule::ratio gives Phi = (X_(n) / max(B Pi, floor)) Pi^T, without a number per nonzero, and the
 // column sums of B are the weights.
 //

@@ -33,7 +33,7 @@ struct MethodNeeds {
   bool loss_passes = true;
   bool all_outputs = false;          // loss passes to all modes at once
   ModeSet dual_modes = 0;            // that update_rows solves by ADMM
-  bool undoes_steps = false;         // by the backend's previous factors
+  bool undoes_steps = false;         // by the factors kept from before
   bool stops_after_pass = false;     // ends a step early by itself
   std::uint64_t host_bytes = 0;      // of the method itself
   bool reads_chunks = false;         // by itself, one after the other

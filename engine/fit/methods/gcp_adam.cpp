@@ -111,7 +111,7 @@ void GcpAdam::start(std::span<const double> weights) {
   Gcp::check_signs(context_, weights);
   count_indices();
   fixed_sample_.draw(RandomStream(context_.options.seed, fixed_stream), counts_);
-  fixed_sample_.leave_out_listed(context_.tensor.chunks(), context_.stop);
+  fixed_sample_.leave_out_listed(context_.tensor.chunks());
   std::vector<double> scaled(weights.begin(), weights.end());
   if (weights.empty() && method_.loss.kind == LossKind::huber) {
     scaled = Gcp::start_by(context_, AlsMethod{.constraints = method_.constraints});
@@ -121,16 +121,15 @@ void GcpAdam::start(std::span<const double> weights) {
 }
 
 // Least squares go for the largest values, which cost far less by huber, and for whose sake they expect too much of
-// other cells. The objective is convex in the size of the model, and falls from no model on.
+// other cells. The objective is convex in the size of the model, and falls from no model on. No mode is held: factors
+// are random here.
 void GcpAdam::shrink_factors() {
   constexpr int most_halvings = 30;
-  const double free = static_cast<double>(shape().size()) - count_held(context_.options.method);
-  const std::vector<double> share(weights_.size(), std::pow(0.5, 1 / free));
+  const std::vector<double> share(weights_.size(), std::pow(0.5, 1 / static_cast<double>(shape().size())));
   objective_ = estimate();
   for (int halvings = 0; halvings < most_halvings && !(context_.stop && context_.stop()); ++halvings) {
     keep_copies();
     for (std::size_t n = 0; n < shape().size(); ++n) {
-      if (row_set(context_.options.method, n) == RowSet::held) continue;
       context_.workers.factors().scale_columns(static_cast<int>(n), share);
     }
     const double now = estimate();

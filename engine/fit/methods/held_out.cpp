@@ -32,6 +32,10 @@ void check_labels(const Tensor& tensor, const Tensor& entries) {
 
 }  // namespace
 
+HeldOut::HeldOut(const Tensor& entries, WorkerGroup& workers) : entries_(&entries), workers_(&workers) {
+  workers.add(entries.chunks());
+}
+
 void HeldOut::check_shape(const TensorSummary& tensor, const TensorSummary& entries) {
   if (tensor.shape == entries.shape) return;
   const std::string remedy = tensor.label_bytes.empty()
@@ -55,14 +59,12 @@ void HeldOut::check_indices(const Tensor& tensor, const Tensor& entries) {
 }
 
 std::uint64_t HeldOut::host_bytes(const Tensor& entries) {
-  const StreamPlan plan = WorkerGroup::plan_pass_over(entries.chunks());
+  const StreamPlan plan = WorkerGroup::plan_for(entries.chunks());
   return static_cast<std::uint64_t>(plan.slots) * plan.slot_bytes + plan.scratch_bytes +
          measure_tensor(entries.chunks()).table_bytes + entries.chunks().held_bytes();
 }
 
-std::uint64_t HeldOut::slot_bytes(const Tensor& entries) {
-  return WorkerGroup::plan_pass_over(entries.chunks()).slot_bytes;
-}
+std::uint64_t HeldOut::slot_bytes(const Tensor& entries) { return WorkerGroup::plan_for(entries.chunks()).slot_bytes; }
 
 double HeldOut::error() {
   workers_->pass_over(entries_->chunks(), PassRequest({.rule = EntryRule::given}, 0));

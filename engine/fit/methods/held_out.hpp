@@ -11,7 +11,7 @@ namespace blco {
 class HeldOut {
  public:
   // The error of the workers' factors. Each argument must outlive this.
-  HeldOut(const Tensor& entries, WorkerGroup& workers) : entries_(&entries), workers_(&workers) {}
+  HeldOut(const Tensor& entries, WorkerGroup& workers);
 
   // Throw Error{invalid_argument} if the entries' indices are not those of `tensor`: another shape; labels, where both
   // have them, or stored indices of another order. The second reads these, in turn for each mode.

@@ -7,7 +7,7 @@
 
 namespace blco {
 
-// Multiplies the backend's factors by the N-th root of the weights' magnitudes, and the first one by their signs; then
+// Multiplies the factors by the N-th root of the weights' magnitudes, and the first one by their signs; then
 // negative numbers become 0 where a constraint asks for that.
 // `weights` empty: the factors are random, uniform in [0, 1). Where the model is a logarithm, one component becomes the
 // best constant model, and the others small noise, because no other start says that most cells are zero. Elsewhere the

@@ -87,7 +87,7 @@ void SampledZeros::take_all() {
   pack();
 }
 
-void SampledZeros::leave_out_listed(const ChunkSource& tensor, const StopPoll& stop) {
+void SampledZeros::leave_out_listed(const ChunkSource& tensor) {
   auto sample = samples_.begin();
   const auto pass_by = [&](const LineIndex& line) {
     while (sample != samples_.end() && sample->line < line) ++sample;
@@ -95,7 +95,6 @@ void SampledZeros::leave_out_listed(const ChunkSource& tensor, const StopPoll& s
   };
   ChunkWindow chunks(tensor, 1, workers_->executor());
   for (std::span<const ChunkView> next = chunks.next(); !next.empty(); next = chunks.next()) {
-    if (stop && stop()) return;
     FrameReader reader(next.front());
     for (std::uint64_t frame = 0; frame < reader.frames(); ++frame) {
       reader.read_lines(frame);

@@ -34,8 +34,8 @@ class SampledZeros {
   // Takes each cell once, for what it is; `count` is the number of cells.
   void take_all();
   // From now on those that the tensor lists count for nothing, so that the others stand for its absent cells. Reads the
-  // tensor once, in the memory of a chunk, unless it must stop.
-  void leave_out_listed(const ChunkSource& tensor, const StopPoll& stop);
+  // tensor once, in the memory of a chunk.
+  void leave_out_listed(const ChunkSource& tensor);
   // A pass that adds their losses, times `scale`, to the last one's terms and outputs.
   void add_to_pass(const Loss& loss, double scale, ModeSet outputs);
   // How many there are.

@@ -23,7 +23,7 @@ void check_values(const Tensor& tensor, const ValueCheck& is_allowed, const std:
 
 // For methods whose factors and weights are at least 0: models of others may have negative entries. `taker` is what
 // takes none, such as "loss poisson". Throw Error{invalid_argument} for the first one of options.initial, or of
-// options.resume, whose factors are in the backend.
+// options.resume, whose factors the workers hold.
 void check_initial_signs(const CpdModel& initial, const std::string& taker);
 void check_resumed_signs(const FitContext& context, std::span<const double> weights, const std::string& taker);
 

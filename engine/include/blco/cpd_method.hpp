@@ -90,8 +90,8 @@ using GcpOptimizer = std::variant<std::monostate, LbfgsOptimizer, AdamOptimizer>
 // frequent as among the nonzeros, and each cell is weighed by how much rarer uniform draws have it. The objective is an
 // estimate: all entries, and a sample of the absent cells, which `seed` fixes. A sweep that does not lower the estimate
 // by more than `tolerance` divides the learning rate by 4, and leaves no trace if the estimate has risen; three such in
-// a row end the fit. Host memory beside the backend: 40 bytes per number of the factors, and about 120 per sampled
-// zero.
+// a row end the fit. Before the first sweep the tensor is read once to find which sampled cells it lists. Host memory
+// beside the backend: 40 bytes per number of the factors, about 120 per sampled zero, and a chunk.
 struct GcpMethod {
   Loss loss = {};
   GcpOptimizer optimizer = {};

@@ -70,8 +70,8 @@ struct BenchmarkReport {
 
 // Runs the MTTKRP of every mode `repeats` times with uniform random factors, and then as many loss passes to all modes,
 // if benchmark.loss says which; the plan has room for the outputs of all modes then. Warm-up passes first bring the
-// resident chunks to their place. Budget and shares decide what is streamed. Uses these options: rank, device,
-// precision, conflict resolution, slots, seed, threads, trace. Throws Error as fit_cpd does, and invalid_argument for
+// resident chunks to their place. Budget and shares decide what is streamed. Uses these options: rank, seed,
+// compute. Throws Error as fit_cpd does, and invalid_argument for
 // repeats below 1 and for shares that are none.
 BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& benchmark = {},
                                  const CpdOptions& options = {});

@@ -140,8 +140,8 @@ class Comparison {
 
   void take(std::uint64_t bytes) { room_ -= std::min(room_, bytes); }
 
-  // Coordinates; factors in f64, and those of all rivals; their output, the oracle's two and the one compared with
-  // it.
+  // Coordinates; factors in f64, and those of all rivals; their output, the oracle's two and the one compared
+  // with it.
   std::uint64_t shared_bytes() const {
     std::uint64_t rows = 4 * std::ranges::max(report_.shape);
     for (const std::uint64_t length : report_.shape) rows += 2 * length;

@@ -76,9 +76,8 @@ struct FormatReport {
 // Repeats of all formats alternate, so that other load on the machine slows all alike; each timed pass follows an
 // untimed one of the mode before, as in a sweep. Reads the whole tensor into memory, outside the budget, which is for
 // our format alone; formats that may exceed 80% of the available memory are refused in the report. Uses these
-// options: rank, seed, compute (precision f64 or f32). Throws Error
-// as fit_cpd does, and invalid_argument for an unknown format, repeats below 1, mixed precision, or 2^32 nonzeros and
-// more.
+// options: rank, seed, compute (precision f64 or f32). Throws Error as fit_cpd does, and invalid_argument for an
+// unknown format, repeats below 1, mixed precision, or 2^32 nonzeros and more.
 FormatReport benchmark_formats(const Tensor& tensor, const FormatOptions& formats = {}, const CpdOptions& options = {});
 
 }  // namespace blco

@@ -50,8 +50,7 @@ IndexCounts skewed_counts(const std::vector<std::uint64_t>& shape) {
 
 struct Workers {
   Workers(const TensorFile& tensor, Backend& backend)
-      : group(backend,
-              std::make_unique<Streamer>(tensor.chunks(), WorkerGroup::plan_pass_over(tensor.chunks()), backend),
+      : group(backend, std::make_unique<Streamer>(tensor.chunks(), WorkerGroup::plan_for(tensor.chunks()), backend),
               pool) {}
 
   ThreadPool pool{1};
@@ -150,7 +149,7 @@ TEST(SampledZeros, ListedCellsCountForNothing) {
   SampledZeros sample(tensor.chunks(), workers.group, 70 * 20 * 9);
   sample.take_all();
 
-  sample.leave_out_listed(tensor.chunks(), {});
+  sample.leave_out_listed(tensor.chunks());
 
   const auto values = values_of(*backend, sample, shape);
   for (std::size_t n = 0; n < 3; ++n) {
