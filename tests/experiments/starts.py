@@ -4,25 +4,29 @@
 usage: starts.py TENSOR... [--bin FOLDER] [--ranks R,R] [--seeds N] [--flags "FLAGS"]
 
 Each row: means over the seeds, per start, of the fit (of methods without one, the objective), and of the sweeps until
-the fit stopped.
+the fit stopped; nan where a fit is refused, such as one whose factors become zero.
 """
 
 import argparse
 import json
+import math
 import pathlib
 import statistics
 import subprocess
 import tempfile
 
+INVALID = 2  # the exit code of a fit that is refused
 STARTS = ("uniform", "centered", "normal")
 
 
 def fit(options, tensor, rank, start, seed, folder):
     command = [options.bin / "blco-cpd", tensor, "--rank", rank, "--threads", 1, "--start", start, "--seed", seed,
                "--json", "-o", pathlib.Path(folder) / "model.h5", *options.flags.split()]
-    lines = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                           text=True, check=True).stdout.splitlines()
-    result = next(event for event in map(json.loads, lines) if event["event"] == "result")
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    if done.returncode == INVALID:
+        return math.nan, math.nan
+    done.check_returncode()
+    result = next(event for event in map(json.loads, done.stdout.splitlines()) if event["event"] == "result")
     return result.get("fit", result.get("objective")), result["sweeps"]
 
 

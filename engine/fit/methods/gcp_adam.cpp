@@ -117,25 +117,6 @@ void GcpAdam::start(std::span<const double> weights) {
     scaled = Gcp::start_by(context_, AlsMethod{.constraints = method_.constraints});
   }
   scale_initial_factors(context_, method_.loss, scaled);
-  if (weights.empty() && method_.loss.kind == LossKind::huber) shrink_factors();
-}
-
-// Least squares go for the largest values, which cost far less by huber, and for whose sake they expect too much of
-// other cells. The objective is convex in the size of the model, and falls from no model on. No mode is held: factors
-// are random here.
-void GcpAdam::shrink_factors() {
-  constexpr int most_halvings = 30;
-  const std::vector<double> share(weights_.size(), std::pow(0.5, 1 / static_cast<double>(shape().size())));
-  objective_ = estimate();
-  for (int halvings = 0; halvings < most_halvings && !(context_.stop && context_.stop()); ++halvings) {
-    keep_copies();
-    for (std::size_t n = 0; n < shape().size(); ++n) {
-      context_.workers.factors().scale_columns(static_cast<int>(n), share);
-    }
-    const double now = estimate();
-    if (now >= *objective_) return return_to_copies();
-    objective_ = now;
-  }
 }
 
 // Where all factors are 1, each entry adds R to its rows of the outputs.

@@ -43,7 +43,6 @@ class GcpAdam final : public FitMethod {
   const std::vector<std::uint64_t>& shape() const { return context_.tensor.summary().shape; }
   std::size_t offset_of(int mode, std::uint64_t row) const;
   void count_indices();
-  void shrink_factors();  // leaves the objective of what it ends with
   double estimate();
   void find_scales();
   bool take_steps();  // false: a stop left some out
