@@ -5,8 +5,10 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string_view>
 
+#include "blco/error.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/model/model_check.hpp"
 
@@ -51,6 +53,23 @@ RowConstraint parse_constraint(std::string_view text) {
 }
 
 }  // namespace
+
+double CpdModel::value(std::span<const std::uint64_t> cell) const {
+  if (cell.size() != factors.size()) {
+    refuse("the cell has " + std::to_string(cell.size()) + " indices, but the model has " +
+           std::to_string(factors.size()) + " modes");
+  }
+  std::vector<double> terms = weights;
+  for (std::size_t n = 0; n < cell.size(); ++n) {
+    if (cell[n] >= shape[n]) {
+      refuse("index " + std::to_string(cell[n]) + " of mode " + std::to_string(n) + " does not exist: the mode has " +
+             std::to_string(shape[n]) + ", counted from 0");
+    }
+    const double* const row = factors[n].data() + static_cast<std::size_t>(cell[n]) * terms.size();
+    for (std::size_t r = 0; r < terms.size(); ++r) terms[r] *= row[r];
+  }
+  return std::accumulate(terms.begin(), terms.end(), 0.0);
+}
 
 std::string to_string(const RowConstraint& constraint) {
   std::string text;

@@ -3,6 +3,9 @@
 #include <blco/model_summary.hpp>
 #include <cmath>
 #include <numeric>
+#include <string>
+
+#include "blco/error.hpp"
 
 namespace blco {
 namespace {
@@ -17,27 +20,42 @@ void keep_first(std::vector<Item>& items, std::size_t count, Before before) {
 
 ColumnSummary summarize_column(const CpdModel& model, std::size_t n, std::size_t r, const SummaryOptions& options) {
   const auto rank = static_cast<std::size_t>(model.rank);
-  std::vector<FactorEntry> entries;
+  const std::vector<double>& factor = model.factors[n];
+  ColumnSummary column{.largest = model.top(r, n, options.entries)};
   double max = 0;
-  for (std::uint64_t row = 0; row < model.shape[n]; ++row) {
-    const double value = model.factors[n][static_cast<std::size_t>(row) * rank + r];
-    if (value != 0) entries.push_back({row, value});
-    max = std::max(max, std::abs(value));
+  for (std::size_t at = r; at < factor.size(); at += rank) max = std::max(max, std::abs(factor[at]));
+  std::uint64_t large = 0;
+  for (std::size_t at = r; at < factor.size(); at += rank) {
+    if (factor[at] != 0 && std::abs(factor[at]) >= options.small * max) ++large;
   }
-  const auto large = std::ranges::count_if(
-      entries, [&](const FactorEntry& entry) { return std::abs(entry.value) >= options.small * max; });
-  ColumnSummary column;
   column.sparsity = 1 - static_cast<double>(large) / static_cast<double>(model.shape[n]);
-  keep_first(entries, options.entries, [](const FactorEntry& a, const FactorEntry& b) {
-    const double size_a = std::abs(a.value);
-    const double size_b = std::abs(b.value);
-    return size_a != size_b ? size_a > size_b : a.row < b.row;
-  });
-  column.largest = std::move(entries);
   return column;
 }
 
 }  // namespace
+
+std::vector<FactorEntry> CpdModel::top(std::size_t component, std::size_t mode, std::size_t count) const {
+  if (mode >= factors.size()) {
+    refuse("mode " + std::to_string(mode) + " does not exist: the model has " + std::to_string(factors.size()) +
+           " modes, counted from 0");
+  }
+  const auto columns = static_cast<std::size_t>(rank);
+  if (component >= columns) {
+    refuse("component " + std::to_string(component) + " does not exist: the model has " + std::to_string(columns) +
+           ", counted from 0");
+  }
+  std::vector<FactorEntry> entries;
+  for (std::uint64_t row = 0; row < shape[mode]; ++row) {
+    const double number = factors[mode][static_cast<std::size_t>(row) * columns + component];
+    if (number != 0) entries.push_back({row, number});
+  }
+  keep_first(entries, count, [](const FactorEntry& a, const FactorEntry& b) {
+    const double size_a = std::abs(a.value);
+    const double size_b = std::abs(b.value);
+    return size_a != size_b ? size_a > size_b : a.row < b.row;
+  });
+  return entries;
+}
 
 std::vector<double> component_weights(const CpdModel& model) {
   const auto rank = static_cast<std::size_t>(model.rank);

@@ -74,7 +74,7 @@ int main(int argc, char** argv) try {
   const std::filesystem::path folder = argc > 1 ? argv[1] : ".";
   const Entries entries = make_entries();
   const blco::MemoryTensor tensor({{entries.i, entries.j, entries.k}, entries.values});
-  bool good = check(tensor.summary().nnz == entries.values.size(), "the tensor has every entry");
+  bool good = check(tensor.nnz() == entries.values.size(), "the tensor has every entry");
 
   const blco::CpdModel model =
       blco::fit_cpd(tensor, {.rank = 2, .max_sweeps = 20, .compute = {.memory = {.host_bytes = 64 << 20}}});
@@ -97,6 +97,8 @@ int main(int argc, char** argv) try {
   for (std::size_t r = 0; r < 2; ++r) {
     value += model.weights[r] * model.factors[0][2 * 3 + r] * model.factors[1][2 * 4 + r] * model.factors[2][2 * 5 + r];
   }
+  good &=
+      check(std::abs(model.value(std::vector<std::uint64_t>{3, 4, 5}) - value) < 1e-12, "the model's value is right");
   const std::vector<double> predicted = blco::predict(model, std::vector<std::uint64_t>{0, 0, 0, 3, 4, 5});
   good &= check(std::abs(predicted[1] - value) < 1e-12, "the model's value of an entry is right");
 

@@ -71,8 +71,8 @@ using GcpOptimizer = std::variant<std::monostate, LbfgsOptimizer, AdamOptimizer>
 // has no weights of its own during the fit; the columns are normalised at the end. It starts from the best model that
 // says the same of every cell: random factors are scaled so that their model has its mean; for poisson-log and
 // bernoulli-logit the first component says it, and the others are noise; for gaussian, or a mean below 0, the model
-// gets the tensor's 2-norm; huber on sampled cells starts with five sweeps of ALS. A fit has to beat the constant model:
-// what a sweep gains counts beside its deviance, and a fit that explains no more of it than `tolerance` does not
+// gets the tensor's 2-norm; huber on sampled cells starts with five sweeps of ALS. A fit has to beat the constant
+// model: what a sweep gains counts beside its deviance, and a fit that explains no more of it than `tolerance` does not
 // converge.
 //
 // gaussian and poisson: the sum over all zeros in closed form (evaluate.hpp), and L-BFGS with bounds (Byrd, Lu, Nocedal

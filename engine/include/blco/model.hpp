@@ -9,9 +9,11 @@
 #include <blco/loss.hpp>
 #include <blco/output_claims.hpp>
 #include <blco/row_constraint.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,11 @@ namespace blco {
 
 // Why the fit stopped; `unfinished` marks a checkpoint saved during the fit.
 enum class StopReason { tolerance, sweeps, cancelled, time, unfinished };
+
+struct FactorEntry {
+  std::uint64_t row = 0;  // the index, from 0
+  double value = 0;
+};
 
 struct CpdModel {
   std::vector<std::uint64_t> shape;
@@ -42,6 +49,13 @@ struct CpdModel {
   // The tensor that the model was fitted to; zero if unknown.
   std::uint64_t tensor_nnz = 0;
   double tensor_sum_of_squares = 0;
+
+  // What the model says of a cell: an index per mode, from 0. Throws Error{invalid_argument} for another number of
+  // them, or one outside the shape.
+  double value(std::span<const std::uint64_t> cell) const;
+  // The `count` entries of largest magnitude in a component's column of a mode, by falling magnitude, then rising row;
+  // zeros are left out. Throws Error{invalid_argument} for a component or a mode that the model does not have.
+  std::vector<FactorEntry> top(std::size_t component, std::size_t mode, std::size_t count) const;
 
   double fit() const { return fit_history.empty() ? 0.0 : fit_history.back(); }
   double objective() const { return objective_history.empty() ? 0.0 : objective_history.back(); }

@@ -9,11 +9,6 @@
 
 namespace blco {
 
-struct FactorEntry {
-  std::uint64_t row = 0;  // the coordinate, from 0
-  double value = 0;
-};
-
 // One column of one factor.
 struct ColumnSummary {
   double sparsity = 0;               // share of small entries, 0 to 1

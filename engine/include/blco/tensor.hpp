@@ -4,6 +4,7 @@
 
 #include <blco/input_reading.hpp>
 #include <blco/labels.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -42,6 +43,9 @@ class Tensor {
   virtual ~Tensor();
 
   const TensorSummary& summary() const { return summary_; }
+  const std::vector<std::uint64_t>& shape() const { return summary_.shape; }
+  std::size_t order() const { return summary_.shape.size(); }
+  std::uint64_t nnz() const { return summary_.nnz; }
 
   // The labels of each mode; an empty list for a mode without, and an empty vector if no mode has any. Each call reads
   // them from the file into the memory that summary().label_bytes tells. Throws Error: io, corrupt.
