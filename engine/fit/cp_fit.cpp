@@ -44,7 +44,7 @@ double set_of_reordered_modes(const TensorSummary& tensor) {
 }
 
 // In words, each option that the model to resume was not fitted with.
-std::vector<std::string> differences(const ModelFile& model, const TensorSummary& tensor, const CpdOptions& options) {
+std::vector<std::string> differences(const ModelFile& model, const CpdOptions& options) {
   std::vector<std::string> found;
   const auto compare = [&](const char* option, const std::string& of_model, const std::string& given) {
     if (of_model != given) found.push_back(option_name(option, of_model) + ", not " + given);
@@ -61,10 +61,8 @@ std::vector<std::string> differences(const ModelFile& model, const TensorSummary
   }
   compare("ridge", in_full(model.ridge), in_full(options.ridge));
   if (!model.precision.empty()) compare("precision", model.precision, to_string(options.compute.precision));
-  CpdOptions of_model = options;
-  of_model.rank = static_cast<int>(model.rank);
   if (same_method && traits_of(options.method).takes_validation && !model.state_matrices.empty() &&
-      method_needs(tensor, of_model).state_matrices == 0) {
+      !has_validation(options.method)) {
     found.push_back("held-out entries, which " + option_name("validation") + " names");
   }
   const int max_sweeps = max_sweeps_of(options);
@@ -97,7 +95,7 @@ void check_resumed(const ModelFile& model, const TensorSummary& tensor, const Cp
     refuse(name + ": the model to resume was fitted by method " + quoted_for_message(model.method) +
            ", which this build does not have; to start from its factors, give it as " + option_name("initial"));
   }
-  const std::vector<std::string> found = differences(model, tensor, options);
+  const std::vector<std::string> found = differences(model, options);
   if (found.empty()) return;
   std::string words;
   for (const std::string& difference : found) words += (words.empty() ? "" : "; ") + difference;

@@ -35,7 +35,7 @@ class Job {
   // Allocates the slots and the chunks' host memory. If there is less of it than planned, describe() says so
   // afterwards.
   std::unique_ptr<Streamer> make_streamer(ProgressMeter* meter = nullptr);
-  // With these slots and chunks.
+  // Workers with a streamer of that kind.
   std::unique_ptr<WorkerGroup> make_workers(ProgressMeter* meter = nullptr);
   TraceSink* trace() { return trace_.get(); }
   void close_trace();

@@ -127,6 +127,8 @@ Loss loss_of(const CpdMethod& method);
 const MethodTraits& traits_of(const CpdMethod& method);
 RowSet row_set(const CpdMethod& method, std::size_t mode);
 int count_held(const CpdMethod& method);
+// Whether held-out entries are given.
+bool has_validation(const CpdMethod& method);
 // Writes method, loss and constraints into the model, and makes a method of them.
 void describe_method(const CpdOptions& options, CpdModel& model);
 CpdMethod method_of(const CpdModel& model);

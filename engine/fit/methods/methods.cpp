@@ -70,6 +70,11 @@ RowSet row_set(const CpdMethod& method, std::size_t mode) {
   return constraints.empty() ? RowSet::all : constraints[mode].set;
 }
 
+bool has_validation(const CpdMethod& method) {
+  const auto* const completion = std::get_if<CompletionMethod>(&method);
+  return completion != nullptr && completion->validation != nullptr;
+}
+
 int count_held(const CpdMethod& method) {
   return static_cast<int>(std::ranges::count_if(constraints_of(method), &RowConstraint::is_held));
 }

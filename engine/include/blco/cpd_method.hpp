@@ -57,10 +57,10 @@ struct LbfgsOptimizer {
   // of 100 than of 20.
   int evaluations = 100;
 };
+// A sweep of Adam takes every chunk once, in random order, up to four a step; or several times, until it has 100 steps.
 struct AdamOptimizer {
-  // A sweep takes every chunk once, in random order, up to four chunks a step; or several times, until it has 100
-  // steps. The step of a number at the start, as a share of its column's root mean square; where the model is a
-  // logarithm, at most what changes it by that. The first 100 steps are smaller.
+  // The step of a number at the start, as a share of its column's root mean square; where the model is a logarithm, at
+  // most what changes it by that. The first 100 steps are smaller.
   double learning_rate = 0.05;
   std::uint64_t sampled_zeros = 0;  // of a step; 0: as many as it has nonzeros, up to 2^16
 };

@@ -17,11 +17,11 @@
 #include "blco/error.hpp"
 #include "blco/executor.hpp"
 #include "blco/payload.hpp"
-#include "kernels/backend.hpp"
+#include "tests/idle_backend.hpp"
 
 namespace blco {
 
-class RecordingBackend final : public Backend {
+class RecordingBackend final : public IdleBackend {
  public:
   std::vector<std::uint64_t> submitted;  // in this pass
   std::vector<ChunkView> kept;
@@ -41,11 +41,6 @@ class RecordingBackend final : public Backend {
     ++buffers;
     return std::make_unique<WatchedBuffer>(*this, bytes);
   }
-  void load_factor(int, std::uint64_t, std::span<const double>) override {}
-  void store_factor(int, std::uint64_t, std::span<double>) const override {}
-  std::vector<double> take_factor(int) override { return {}; }
-  void load_dual(int, std::uint64_t, std::span<const double>) override {}
-  void store_dual(int, std::uint64_t, std::span<double>) const override {}
   void begin_pass(const PassRequest&) override { submitted.clear(); }
   void submit(int slot, const ChunkView& chunk) override {
     if (fail_at == chunk.number) throw std::runtime_error("the device failed");
@@ -85,17 +80,6 @@ class RecordingBackend final : public Backend {
     for (const ChunkView& chunk : from_packed_) check(chunk);
     from_packed_.clear();
   }
-  double sum_of_terms() const override { return 0; }
-  void read_output(int, std::uint64_t, std::span<double>) const override {}
-  RowUpdate update_rows(int, const RowProblem&) override { return {}; }
-  void restore_factor(int) override {}
-  std::span<const double> gram(int) override { return {}; }
-  std::vector<double> column_sums(int) override { return {}; }
-  void scale_columns(int, std::span<const double>, std::span<const double>) override {}
-  void raise_to_zero(int) override {}
-  AprViolation apr_measure(int, const AprStep&, bool) override { return {}; }
-  void apr_free_zeros(int, const AprStep&) override {}
-  void apr_multiply(int, const AprStep&) override {}
 
  private:
   // Its memory must not be read any more when it goes.

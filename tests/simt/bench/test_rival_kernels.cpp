@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
-#include "tests/simt/device_rivals.hpp"
+#include "tests/simt/bench/device_rivals.hpp"
 #include "tests/simt/simt_control.hpp"
 
 namespace blco::testing {

@@ -1,0 +1,32 @@
+// A backend whose factors are of no interest: a base for those that watch chunks or passes alone.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+class IdleBackend : public Backend {
+ public:
+  void load_factor(int, std::uint64_t, std::span<const double>) override {}
+  void store_factor(int, std::uint64_t, std::span<double>) const override {}
+  std::vector<double> take_factor(int) override { return {}; }
+  void load_dual(int, std::uint64_t, std::span<const double>) override {}
+  void store_dual(int, std::uint64_t, std::span<double>) const override {}
+  double sum_of_terms() const override { return 0; }
+  void read_output(int, std::uint64_t, std::span<double>) const override {}
+  RowUpdate update_rows(int, const RowProblem&) override { return {}; }
+  void restore_factor(int) override {}
+  std::span<const double> gram(int) override { return {}; }
+  std::vector<double> column_sums(int) override { return {}; }
+  void scale_columns(int, std::span<const double>, std::span<const double>) override {}
+  void raise_to_zero(int) override {}
+  AprViolation apr_measure(int, const AprStep&, bool) override { return {}; }
+  void apr_free_zeros(int, const AprStep&) override {}
+  void apr_multiply(int, const AprStep&) override {}
+};
+
+}  // namespace blco
