@@ -59,6 +59,8 @@ TOP_LEVEL = {*ROOMS, "CMakeLists.txt", "CMakePresets.json", "README.md", "CONTRI
              ".clang-format", ".gitignore", "pyproject.toml"}
 SOURCES = {".hpp", ".cpp", ".cuh", ".cu"}
 HEADERS = {".hpp", ".cuh"}
+# What a test file defines for itself. The test files of a room are compiled in batches, so each of its own name.
+DEFINED = re.compile(r"^(?:(?:struct|class) \w+|[A-Za-z][\w:<>,&* ]*[ &*]\w+\([^;{}]*\)) \{", re.MULTILINE)
 # A longer file says in its head why it is one: "Over 500 lines: " and the reason.
 MAX_LINES = 500
 HEAD_LINES = 20
@@ -213,6 +215,7 @@ def main():
     problems = [f"{name}: unexpected at the top level" for name in sorted(top_level(root) - TOP_LEVEL)]
     notes = []
     named = collections.defaultdict(list)
+    defined = collections.defaultdict(list)
     sources = collections.Counter()
     users = collections.defaultdict(set)
     lines = {}
@@ -231,6 +234,9 @@ def main():
             continue
         named[path.name].append(str(place))
         sources[place.parent.as_posix()] += 1
+        if room == "tests" and place.name.startswith("test_"):
+            for what in set(DEFINED.findall(text)):
+                defined[place.parts[1], what].append(str(place))
         problems += source_problems(root, room, place, text)
         if room != "tests" and place.suffix not in HEADERS and only_instantiates(text):
             parts[place] = "it only instantiates a template; compile one source several times, once for each type"
@@ -243,6 +249,8 @@ def main():
             parts[header] = wrong
     problems += [f"{place}: {wrong}" for place, wrong in sorted(parts.items())]
     problems += [f"{name}: the name of {' and '.join(places)}" for name, places in sorted(named.items()) if len(places) > 1]
+    problems += [f"{' and '.join(places)} both define {what.rstrip(' {')}" for (_, what), places in defined.items()
+                 if len(places) > 1]
     for folder, count in sorted(sources.items()):
         if not folder.startswith("tests") and folder not in MAY_INCLUDE:
             problems.append(f"{folder}: a folder that this check does not know; say in MAY_INCLUDE what it may include")

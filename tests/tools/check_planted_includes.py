@@ -41,6 +41,9 @@ TREES = [
     ({"pyproject.toml": "", "tools/python/a.cpp": "#include <blco/b.hpp>\n", "engine/include/blco/b.hpp": ""}, None),
     ({"tools/python/a.cpp": '#include "engine/fit/b.hpp"\n', "engine/fit/b.hpp": ""}, "tools/python/ must not know"),
     ({"io/file/a.cpp": "", "io/text/a.cpp": ""}, "a.cpp: the name of io/file/a.cpp and io/text/a.cpp"),
+    # Names of tests
+    ({"tests/io/a/test_a.cpp": "int f(int) {\n}\n", "tests/io/b/test_b.cpp": "int f(int) {\n}\n"}, "both define int f(int)"),
+    ({"tests/io/test_a.cpp": "int f() {\n}\nint f(int) {\n}\n", "tests/engine/test_b.cpp": "int f() {\n}\n"}, None),
     # CUDA
     ({"engine/fit/a.cpp": "#include <cuda_runtime.h>\n"}, "engine/fit/a.cpp: cuda_runtime.h: CUDA lives in kernels/cuda/"),
     ({"engine/fit/a.cpp": "cudaStream_t stream;\n"}, "engine/fit/a.cpp: CUDA lives in kernels/cuda/"),

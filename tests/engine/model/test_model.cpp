@@ -13,7 +13,7 @@ namespace blco {
 namespace {
 
 // Two components of a tensor of 3 x 2.
-CpdModel small_model() {
+CpdModel model_of_a_matrix() {
   CpdModel model;
   model.shape = {3, 2};
   model.rank = 2;
@@ -23,7 +23,7 @@ CpdModel small_model() {
 }
 
 TEST(CpdModel, SaysWhatACellIs) {
-  const CpdModel model = small_model();
+  const CpdModel model = model_of_a_matrix();
 
   EXPECT_EQ(model.value(std::vector<std::uint64_t>{0, 0}), 2 * 1 * 0.25 - 0.5 * 4);
   EXPECT_EQ(model.value(std::vector<std::uint64_t>{1, 1}), 2 * -3 * 0.75);
@@ -31,7 +31,7 @@ TEST(CpdModel, SaysWhatACellIs) {
 }
 
 TEST(CpdModel, ListsTheLargestEntriesOfAColumn) {
-  const CpdModel model = small_model();
+  const CpdModel model = model_of_a_matrix();
   const auto top = [&](std::size_t component, std::size_t mode, std::size_t count) {
     std::vector<std::pair<std::uint64_t, double>> entries;
     for (const FactorEntry& entry : model.top(component, mode, count)) entries.emplace_back(entry.row, entry.value);
@@ -45,7 +45,7 @@ TEST(CpdModel, ListsTheLargestEntriesOfAColumn) {
 }
 
 TEST(CpdModel, RefusesWhatItDoesNotHave) {
-  const CpdModel model = small_model();
+  const CpdModel model = model_of_a_matrix();
 
   EXPECT_THROW(model.value(std::vector<std::uint64_t>{0, 2}), Error);
   EXPECT_THROW(model.value(std::vector<std::uint64_t>{0}), Error);
