@@ -16,6 +16,7 @@
 #include "blco/layout.hpp"
 #include "blco/trace.hpp"
 #include "kernels/factors.hpp"
+#include "kernels/gpu_kernels.hpp"
 #include "kernels/pass_request.hpp"
 #include "kernels/stop_poll.hpp"
 
@@ -99,14 +100,19 @@ struct BackendConfig {
   bool loss_passes = false;         // count the memory that loss passes need beside the outputs
   bool all_outputs = false;         // room for the outputs of all modes at once, for loss passes; implies the former
   ModeSet dual_modes = 0;           // modes that update_rows solves by ADMM
+  // Columns of each mode's factor, where they differ, as in a Tucker model; empty: `rank`. The reference backend only.
+  std::vector<int> columns = {};
   // Of a GPU: device buffers, each with its stream, at least as many as staging buffers; the bytes of each, enough for
   // any chunk that crosses the link; room for the chunks that stay.
   int slots = 2;
   std::uint64_t slot_bytes = 0;
   std::uint64_t resident_bytes = 0;
+  GpuKernels gpu = {};
   // Ends the host backend's long steps on matrices of thousands of columns (update_rows, gram) by Error{cancelled}.
   StopPoll stop = {};
   TraceSink* trace = nullptr;  // receives the times of kernels and, on a device, of copies
+
+  int columns_of(int mode) const { return columns.empty() ? rank : columns[static_cast<std::size_t>(mode)]; }
 };
 
 }  // namespace blco

@@ -20,12 +20,17 @@ void check_backend_config(const BackendConfig& config, const std::string& backen
   require(
       config.rank >= 1 && config.rank <= max_rank,
       "rank " + std::to_string(config.rank) + " is not supported; give a rank from 1 to " + std::to_string(max_rank));
+  require(config.columns.empty(), "the " + backend + " backend has equally many columns in all factors");
   const auto& shape = config.layout.shape();
   for (std::size_t n = 0; n < shape.size(); ++n) {
     require(shape[n] <= max_rows_of_mode,
             "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) + ", but the " + backend +
                 " backend supports at most 2^32; renumber the mode's indices in the input");
   }
+}
+
+void check_product(const PassRequest& request, const std::string& backend) {
+  require(request.product == Product::hadamard, "the " + backend + " backend has no Kronecker product");
 }
 
 void check_row_list(std::uint64_t rows, int rank, std::span<const std::uint32_t> numbers, std::size_t values) {

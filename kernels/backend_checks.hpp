@@ -13,9 +13,12 @@ namespace blco {
 // Throws Error{invalid_argument} with `message` unless `condition` holds.
 void require(bool condition, const std::string& message);
 
-// Throws Error{invalid_argument} for a rank outside 1 to max_rank, or a mode longer than 2^32. `backend` names the
-// backend in the message.
+// Throws Error{invalid_argument} for a rank outside 1 to max_rank, columns that differ, or a mode longer than 2^32.
+// `backend` names the backend in the message.
 void check_backend_config(const BackendConfig& config, const std::string& backend);
+
+// Throws Error{invalid_argument} for a Kronecker product.
+void check_product(const PassRequest& request, const std::string& backend);
 
 // Returns the number of rows in `numbers` numbers of `rank` columns. Throws Error{invalid_argument} unless they are
 // whole rows that fit a matrix of `rows` rows from `first_row` on.

@@ -33,28 +33,28 @@ class HostKind final : public DeviceKind {
 
 class GpuKind final : public DeviceKind {
  public:
-  explicit GpuKind(const GpuChoice& choice) : choice_(choice) {}
+  explicit GpuKind(const DeviceLimits& limits) : limits_(limits) {}
 
-  const DeviceLimits* gpu() const override { return &choice_.limits; }
+  const DeviceLimits* gpu() const override { return &limits_; }
   // On the host: staging, and the Gram matrices with what a row update sends and receives.
   Footprint footprint(const BackendConfig& config, int) const override {
     const std::uint64_t matrices = static_cast<std::uint64_t>(config.layout.order()) + 2;
     const auto rank = static_cast<std::uint64_t>(config.rank);
-    return {staging_bytes + matrices * rank * rank * sizeof(double), cuda_backend_bytes({config, choice_})};
+    return {staging_bytes + matrices * rank * rank * sizeof(double), cuda_backend_bytes(config, limits_)};
   }
   std::uint64_t useful_private_bytes(const BackendConfig& config, int) const override {
-    return cuda_backend_useful_private_bytes({config, choice_});
+    return cuda_backend_useful_private_bytes(config, limits_);
   }
   std::uint64_t chunk_bytes(const BackendConfig&, std::uint64_t, std::uint64_t payload_bytes) const override {
     return cuda_chunk_bytes(payload_bytes);
   }
   std::uint64_t arranged_bytes(const BackendConfig&, std::span<const std::uint64_t>, int) const override { return 0; }
   std::unique_ptr<Backend> make(const BackendConfig& config, Executor&) const override {
-    return make_cuda_backend({config, choice_});
+    return make_cuda_backend(config, limits_);
   }
 
  private:
-  GpuChoice choice_;
+  DeviceLimits limits_;
 };
 
 }  // namespace
@@ -64,6 +64,6 @@ const DeviceKind& host_kind() {
   return kind;
 }
 
-std::unique_ptr<DeviceKind> gpu_kind(const GpuChoice& choice) { return std::make_unique<GpuKind>(choice); }
+std::unique_ptr<DeviceKind> gpu_kind(const DeviceLimits& limits) { return std::make_unique<GpuKind>(limits); }
 
 }  // namespace blco

@@ -9,7 +9,6 @@
 
 #include "blco/error.hpp"
 #include "kernels/backend.hpp"
-#include "kernels/kernel_variant.hpp"
 
 namespace blco {
 
@@ -22,14 +21,6 @@ struct DeviceLimits {
   std::uint64_t shared_bytes_per_multiprocessor = 0;
   std::uint64_t memory_bytes = 0;
   std::uint64_t free_bytes = 0;
-};
-
-// A GPU, and how its kernels shall run.
-struct GpuChoice {
-  DeviceLimits limits;
-  ConflictResolution conflict_resolution = ConflictResolution::automatic;
-  KernelVariant variant = KernelVariant::usual;
-  int blocks_per_multiprocessor = 0;  // of the MTTKRP kernel, at most; 0: as many as fit
 };
 
 // Bytes of a backend: factors, outputs and their copies, scratch. On the CPU without what arranged chunks take, on a
@@ -69,7 +60,7 @@ class DeviceKind {
 const DeviceKind& host_kind();
 
 // The GPU may be a declared one; then make() must not be called.
-std::unique_ptr<DeviceKind> gpu_kind(const GpuChoice& choice);
+std::unique_ptr<DeviceKind> gpu_kind(const DeviceLimits& limits);
 
 struct DeviceSearch {
   std::optional<DeviceLimits> limits = {};

@@ -107,13 +107,22 @@ BLCO_HOST_DEVICE auto with_rule(const EntryFunction& function, const Visit& visi
   });
 }
 
-// A pass fills the outputs of some modes: an MTTKRP one, a loss pass any number, none included.
+// Of the other modes' rows a_m, of R or of R_m numbers: entry by entry (MTTKRP), or all products of one number of each,
+// that of the last mode varying fastest (TTMc: Kaya & Ucar, High Performance Parallel Algorithms for the Tucker
+// Decomposition of Sparse Tensors, ICPP 2016, section 2).
+enum class Product { hadamard, kronecker };
+
+// A pass fills the outputs of some modes: an MTTKRP or a TTMc one, a loss pass any number, none included.
 struct PassRequest {
   // The MTTKRP of one mode.
   PassRequest(int mode) : outputs(mode_bit(mode)) {}  // NOLINT(google-explicit-constructor)
+  // output_n = sum over nonzeros of value * (the other modes' rows, combined by `of_rows`). The reference backend has
+  // the kronecker product alone.
+  PassRequest(int mode, Product of_rows) : outputs(mode_bit(mode)), product(of_rows) {}
   // output_n = sum over nonzeros of weight * prod_{m != n} A_m[i_m], for each mode of `outputs`; and the terms' sum.
   PassRequest(const EntryFunction& at_nonzeros, ModeSet modes) : outputs(modes), function(at_nonzeros) {}
 
+  // Or a TTMc.
   bool is_mttkrp() const { return !function.has_value(); }
   // The only mode of `outputs`, or -1.
   int only_mode() const {
@@ -124,6 +133,7 @@ struct PassRequest {
   }
 
   ModeSet outputs = 0;
+  Product product = Product::hadamard;
   std::optional<EntryFunction> function = {};  // none: an MTTKRP
   // Adds to what the pass before has left in the same outputs, and to its terms' sum. Loss passes only.
   bool continues = false;

@@ -23,19 +23,21 @@ int usable_processors() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads) : width_(threads == 0 ? usable_processors() : threads) {
   constexpr int max_threads = 4096;
   if (threads < 0 || threads > max_threads) {
     throw Error(ErrorKind::invalid_argument, option_name("threads") + " must be from 1 to " +
                                                  std::to_string(max_threads) + ", or 0 for one per processor");
   }
-  const int width = threads == 0 ? usable_processors() : threads;
-  workers_.reserve(static_cast<std::size_t>(width - 1));
+}
+
+void ThreadPool::start() {
+  workers_.reserve(static_cast<std::size_t>(width_ - 1));
   try {
-    for (int i = 1; i < width; ++i) workers_.emplace_back([this] { work(); });
+    for (int i = 1; i < width_; ++i) workers_.emplace_back([this] { work(); });
   } catch (const std::system_error& error) {
     stop();
-    throw Error(ErrorKind::out_of_memory, "cannot start " + std::to_string(width) + " threads (" + error.what() +
+    throw Error(ErrorKind::out_of_memory, "cannot start " + std::to_string(width_) + " threads (" + error.what() +
                                               "); lower " + option_name("threads"));
   }
 }
@@ -47,19 +49,21 @@ void ThreadPool::stop() noexcept {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  start_.notify_all();
+  started_.notify_all();
   for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
 }
 
 void ThreadPool::run(std::size_t count, const std::function<void(std::size_t)>& task) {
   if (count == 0) return;
+  if (count > 1 && workers_.empty()) start();
   std::unique_lock lock(mutex_);
   task_ = &task;
   count_ = count;
   next_ = 0;
   failure_ = nullptr;
   ++round_;
-  if (count > 1) start_.notify_all();
+  if (count > 1) started_.notify_all();
   take_tasks(lock);
   done_.wait(lock, [this] { return running_ == 0; });
   task_ = nullptr;
@@ -70,7 +74,7 @@ void ThreadPool::work() {
   std::uint64_t seen = 0;
   std::unique_lock lock(mutex_);
   while (true) {
-    start_.wait(lock, [&] { return stop_ || round_ != seen; });
+    started_.wait(lock, [&] { return stop_ || round_ != seen; });
     if (stop_) return;
     seen = round_;
     take_tasks(lock);

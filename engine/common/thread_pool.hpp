@@ -14,8 +14,8 @@
 
 namespace blco {
 
-// `threads` counts the caller's own, at most 4096; 0 means one per processor that this process may use. Throws
-// Error{out_of_memory} if the system provides fewer.
+// `threads` counts the caller's own, at most 4096; 0 means one per processor that this process may use. The others
+// start with the first run() of several tasks, which throws Error{out_of_memory} if the system provides fewer.
 class ThreadPool final : public Executor {
  public:
   explicit ThreadPool(int threads = 0);
@@ -23,16 +23,18 @@ class ThreadPool final : public Executor {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int width() const override { return static_cast<int>(workers_.size()) + 1; }
+  int width() const override { return width_; }
   void run(std::size_t count, const std::function<void(std::size_t)>& task) override;
 
  private:
+  void start();
   void stop() noexcept;
   void work();
   void take_tasks(std::unique_lock<std::mutex>& lock);
 
+  int width_;
   std::mutex mutex_;
-  std::condition_variable start_;
+  std::condition_variable started_;
   std::condition_variable done_;
   const std::function<void(std::size_t)>* task_ = nullptr;
   std::size_t count_ = 0;

@@ -73,10 +73,11 @@ void Job::choose_device(const Compute& compute) {
     }
     return;
   }
-  gpu_ = gpu_kind({*found.limits, compute.conflict_resolution, needs_.variant, needs_.blocks_per_multiprocessor});
+  gpu_ = gpu_kind(*found.limits);
   needs_.kind = gpu_.get();
   needs_.device_budget_bytes =
       compute.memory.device_bytes != 0 ? compute.memory.device_bytes : found.limits->free_bytes / 10 * 9;
+  needs_.backend.gpu.conflict_resolution = compute.conflict_resolution;
   needs_.slots = compute.slots;
 }
 

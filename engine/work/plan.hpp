@@ -29,8 +29,6 @@ struct JobNeeds {
   // No chunk stays nearer to the kernels than this. streamed: as for a single pass, where keeping chunks does not pay.
   Tier best_tier = Tier::device;
   TierShares shares = {};
-  KernelVariant variant = KernelVariant::usual;  // this and the next: as in GpuChoice
-  int blocks_per_multiprocessor = 0;
 
   // Set by the Job.
   const DeviceKind* kind = &host_kind();

@@ -132,18 +132,19 @@ class NvtxRange {
 template <class Sum, class Factor>
 class CudaBackend final : public Backend {
  public:
-  explicit CudaBackend(const CudaConfig& config)
+  CudaBackend(const BackendConfig& config, const DeviceLimits& limits)
       : config_(config),
-        layout_(config.backend.layout),
-        outputs_(config),
-        terms_(config.backend.slots, config.gpu.limits.multiprocessors),
-        dense_sizes_(std::ranges::max(layout_.shape()), config.backend.rank, sizeof(Sum), sizeof(Factor),
-                     config.backend.dual_modes != 0),
+        limits_(limits),
+        layout_(config.layout),
+        outputs_(config, limits),
+        terms_(config.slots, limits.multiprocessors),
+        dense_sizes_(std::ranges::max(layout_.shape()), config.rank, sizeof(Sum), sizeof(Factor),
+                     config.dual_modes != 0),
         scratch_(dense_sizes_.bytes, "scratch"),
         small_(line_table_bytes(layout_) + sizeof(FaultRecord), "tables"),
-        launcher_(layout_, config.backend.rank, config.gpu.limits, config.gpu.conflict_resolution, config.gpu.variant,
+        launcher_(layout_, config.rank, limits, config.gpu.conflict_resolution, config.gpu.variant,
                   config.gpu.blocks_per_multiprocessor),
-        trace_(config.backend.trace),
+        trace_(config.trace),
         dense_(dense_sizes_, scratch_.as<void>(), main_, transfer_),
         steps_(dense_sizes_, scratch_.as<void>(), main_, transfer_) {
     for (int mode = 0; mode < layout_.order(); ++mode) {
@@ -151,9 +152,9 @@ class CudaBackend final : public Backend {
       grams_.emplace_back();
     }
     fault_ = reinterpret_cast<FaultRecord*>(small_.as<std::byte>() + line_table_bytes(layout_));
-    arena_ = DeviceBuffer(config.backend.resident_bytes, "chunks that stay on the device");
+    arena_ = DeviceBuffer(config.resident_bytes, "chunks that stay on the device");
     for (int i = 0; i < resident_streams; ++i) resident_streams_.emplace_back();
-    for (int slot = 0; slot < config.backend.slots; ++slot) slots_.emplace_back(config.backend.slot_bytes);
+    for (int slot = 0; slot < config.slots; ++slot) slots_.emplace_back(config.slot_bytes);
 
     MttkrpArguments<Sum, Factor>& shared = launcher_.shared_arguments();
     shared.tables = small_.as<std::uint64_t>();
@@ -167,7 +168,7 @@ class CudaBackend final : public Backend {
     upload(make_key_tables(layout_), table_bytes(key_bytes(layout_)));
   }
 
-  std::string name() const override { return "cuda: " + config_.gpu.limits.name; }
+  std::string name() const override { return "cuda: " + limits_.name; }
   std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override {
     return std::make_unique<PinnedBuffer>(bytes);
   }
@@ -202,7 +203,8 @@ class CudaBackend final : public Backend {
   }
 
   void begin_pass(const PassRequest& request) override {
-    require(config_.backend.all_outputs || !has_several(request.outputs),
+    check_product(request, "CUDA");
+    require(config_.all_outputs || !has_several(request.outputs),
             "begin_pass: a backend without all_outputs has room for one output");
     require(!request.continues || (!request.is_mttkrp() && request.outputs == pass_.outputs),
             "begin_pass: a loss pass continues one with the same outputs");
@@ -286,7 +288,7 @@ class CudaBackend final : public Backend {
   }
 
   RowUpdate update_rows(int mode, const RowProblem& problem) override {
-    check_row_problem(problem, config_.backend.rank, has_dual(mode));
+    check_row_problem(problem, config_.rank, has_dual(mode));
     const NvtxRange range("update rows");
     Factor* factor = factors_.begin_update(mode).template as<Factor>();
     if (problem.constraint.needs_dual()) duals_.begin_update(mode);
@@ -311,7 +313,7 @@ class CudaBackend final : public Backend {
     return steps_.column_sums(factors_[mode].template as<const Factor>(), length(mode));
   }
   void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts) override {
-    check_scales(scales, shifts, config_.backend.rank);
+    check_scales(scales, shifts, config_.rank);
     steps_.scale_columns(changed_factor(mode), length(mode), scales, shifts);
   }
   void raise_to_zero(int mode) override { steps_.raise_to_zero(changed_factor(mode), length(mode)); }
@@ -332,13 +334,13 @@ class CudaBackend final : public Backend {
  private:
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
   std::uint64_t length(int mode) const { return layout_.mode(mode).length; }
-  std::uint64_t numbers(int mode) const { return length(mode) * static_cast<std::uint64_t>(config_.backend.rank); }
+  std::uint64_t numbers(int mode) const { return length(mode) * static_cast<std::uint64_t>(config_.rank); }
 
   void check_filled(int mode) const {
     require(has_mode(pass_.outputs, mode), "the last pass has not filled mode " + std::to_string(mode));
   }
   const Sum* phi(int mode, const AprStep& step) const {
-    check_apr_step(step, config_.backend.rank);
+    check_apr_step(step, config_.rank);
     check_filled(mode);
     return outputs_.data(mode);
   }
@@ -347,20 +349,20 @@ class CudaBackend final : public Backend {
     return factors_[mode].template as<Factor>();
   }
 
-  bool has_dual(int mode) const { return has_mode(config_.backend.dual_modes, mode); }
+  bool has_dual(int mode) const { return has_mode(config_.dual_modes, mode); }
   void add_factor(int mode) {
     const auto allocate = [&] { return DeviceBuffer(numbers(mode) * sizeof(Factor), "a factor"); };
     const auto allocate_dual = [&] {
       return DeviceBuffer(has_dual(mode) ? numbers(mode) * sizeof(Factor) : 0, "a dual");
     };
-    factors_.add(config_.backend.keep_previous, allocate);
-    duals_.add(config_.backend.keep_previous, allocate_dual);
+    factors_.add(config_.keep_previous, allocate);
+    duals_.add(config_.keep_previous, allocate_dual);
     if (has_dual(mode)) fill_zero(duals_[mode].template as<Factor>(), duals_[mode].bytes(), main_.get());
   }
 
   std::uint64_t offset_of_rows(int mode, std::uint64_t first_row, std::size_t count) const {
-    check_row_block(length(mode), config_.backend.rank, first_row, count);
-    return first_row * static_cast<std::uint64_t>(config_.backend.rank);
+    check_row_block(length(mode), config_.rank, first_row, count);
+    return first_row * static_cast<std::uint64_t>(config_.rank);
   }
   void copy_and_compute(std::size_t slot, const ChunkView& chunk, bool staged) {
     Slot& used = slots_.at(slot);
@@ -374,8 +376,7 @@ class CudaBackend final : public Backend {
   }
 
   void begin_loss_pass(const PassRequest& request) {
-    if (!loss_launcher_)
-      loss_launcher_.emplace(launcher_.shared_arguments(), config_.gpu.limits, config_.gpu.conflict_resolution);
+    if (!loss_launcher_) loss_launcher_.emplace(launcher_.shared_arguments(), limits_, config_.gpu.conflict_resolution);
     LossArguments<Sum, Factor>& shared = loss_launcher_->shared_arguments();
     shared.function = *request.function;
     shared.outputs = request.outputs;
@@ -422,7 +423,8 @@ class CudaBackend final : public Backend {
     }
   }
 
-  CudaConfig config_;
+  BackendConfig config_;
+  DeviceLimits limits_;
   TensorLayout layout_;
   bool pass_runs_ = false;
   PassRequest pass_ = 0;
@@ -461,11 +463,11 @@ class CudaBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cuda_backend(const CudaConfig& config) {
-  check_backend_config(config.backend, "CUDA");
-  require(config.backend.slots >= 1, "the device needs at least one slot");
-  return with_precision(config.backend.precision, [&]<class Sum, class Factor>() -> std::unique_ptr<Backend> {
-    return std::make_unique<CudaBackend<Sum, Factor>>(config);
+std::unique_ptr<Backend> make_cuda_backend(const BackendConfig& config, const DeviceLimits& limits) {
+  check_backend_config(config, "CUDA");
+  require(config.slots >= 1, "the device needs at least one slot");
+  return with_precision(config.precision, [&]<class Sum, class Factor>() -> std::unique_ptr<Backend> {
+    return std::make_unique<CudaBackend<Sum, Factor>>(config, limits);
   });
 }
 

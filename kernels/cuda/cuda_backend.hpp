@@ -11,21 +11,16 @@
 
 namespace blco {
 
-struct CudaConfig {
-  BackendConfig backend;  // private_bytes: device memory for copies of outputs beyond the first
-  GpuChoice gpu;
-};
-
-// Throws Error: not_built, cuda (naming the call that failed), out_of_memory, invalid_argument (a mode longer than
-// 2^32).
-std::unique_ptr<Backend> make_cuda_backend(const CudaConfig& config);
+// config.private_bytes: device memory for copies of outputs beyond the first. Throws Error: not_built, cuda (naming the
+// call that failed), out_of_memory, invalid_argument (a mode longer than 2^32).
+std::unique_ptr<Backend> make_cuda_backend(const BackendConfig& config, const DeviceLimits& limits);
 
 // Device memory of the backend: factors, outputs and their copies, sums of terms, scratch, slots; without
 // resident_bytes.
-std::uint64_t cuda_backend_bytes(const CudaConfig& config);
+std::uint64_t cuda_backend_bytes(const BackendConfig& config, const DeviceLimits& limits);
 
 // Largest private_bytes that the backend makes use of.
-std::uint64_t cuda_backend_useful_private_bytes(const CudaConfig& config);
+std::uint64_t cuda_backend_useful_private_bytes(const BackendConfig& config, const DeviceLimits& limits);
 
 // Device memory of a chunk whose payloads, with what lies between them, total `payload_bytes`.
 std::uint64_t cuda_chunk_bytes(std::uint64_t payload_bytes);

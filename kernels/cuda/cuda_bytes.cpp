@@ -25,38 +25,37 @@ std::uint64_t output_row_bytes(const BackendConfig& config) {
 
 }  // namespace
 
-std::uint64_t cuda_backend_bytes(const CudaConfig& config) {
-  const auto& shape = config.backend.layout.shape();
-  const Precision precision = config.backend.precision;
+std::uint64_t cuda_backend_bytes(const BackendConfig& config, const DeviceLimits& limits) {
+  const auto& shape = config.layout.shape();
+  const Precision precision = config.precision;
   const std::uint64_t longest = std::ranges::max(shape);
   std::uint64_t bytes = table_and_flag_bytes;
-  for (int mode = 0; mode < config.backend.layout.order(); ++mode) {
-    const std::uint64_t matrices =
-        (config.backend.keep_previous ? 2 : 1) * (has_mode(config.backend.dual_modes, mode) ? 2 : 1);
-    bytes += matrices * granules(config.backend.layout.mode(mode).length * factor_row_bytes(config.backend));
+  for (int mode = 0; mode < config.layout.order(); ++mode) {
+    const std::uint64_t matrices = (config.keep_previous ? 2 : 1) * (has_mode(config.dual_modes, mode) ? 2 : 1);
+    bytes += matrices * granules(config.layout.mode(mode).length * factor_row_bytes(config));
   }
-  if (config.backend.all_outputs) {
-    for (const std::uint64_t length : shape) bytes += granules(length * output_row_bytes(config.backend));
+  if (config.all_outputs) {
+    for (const std::uint64_t length : shape) bytes += granules(length * output_row_bytes(config));
   } else {
-    bytes += granules(longest * output_row_bytes(config.backend));
+    bytes += granules(longest * output_row_bytes(config));
   }
-  bytes += granules(config.backend.private_bytes);
-  bytes += granules(cuda::term_bytes(config.backend.slots, config.gpu.limits.multiprocessors));
-  bytes += granules(cuda::DenseSizes(longest, config.backend.rank, output_number_bytes(precision),
-                                     factor_number_bytes(precision), config.backend.dual_modes != 0)
+  bytes += granules(config.private_bytes);
+  bytes += granules(cuda::term_bytes(config.slots, limits.multiprocessors));
+  bytes += granules(cuda::DenseSizes(longest, config.rank, output_number_bytes(precision),
+                                     factor_number_bytes(precision), config.dual_modes != 0)
                         .bytes);
-  return bytes + static_cast<std::uint64_t>(config.backend.slots) * granules(config.backend.slot_bytes);
+  return bytes + static_cast<std::uint64_t>(config.slots) * granules(config.slot_bytes);
 }
 
-std::uint64_t cuda_backend_useful_private_bytes(const CudaConfig& config) {
+std::uint64_t cuda_backend_useful_private_bytes(const BackendConfig& config, const DeviceLimits& limits) {
   std::uint64_t rows = 0;  // of the longest mode that takes copies; of all of these where they have outputs at once
-  for (const std::uint64_t length : config.backend.layout.shape()) {
-    const bool is_short = length < static_cast<std::uint64_t>(config.gpu.limits.multiprocessors);
+  for (const std::uint64_t length : config.layout.shape()) {
+    const bool is_short = length < static_cast<std::uint64_t>(limits.multiprocessors);
     if (!is_short && config.gpu.conflict_resolution != ConflictResolution::hierarchical) continue;
-    rows = config.backend.all_outputs ? rows + length : std::max(rows, length);
+    rows = config.all_outputs ? rows + length : std::max(rows, length);
   }
   if (config.gpu.conflict_resolution == ConflictResolution::register_based) return 0;
-  return max_useful_copies * rows * output_row_bytes(config.backend);
+  return max_useful_copies * rows * output_row_bytes(config);
 }
 
 std::uint64_t cuda_chunk_bytes(std::uint64_t payload_bytes) { return payload_slot_bytes(payload_bytes); }

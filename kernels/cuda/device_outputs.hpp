@@ -21,12 +21,13 @@ namespace blco::cuda {
 template <class Sum>
 class DeviceOutputs {
  public:
-  explicit DeviceOutputs(const CudaConfig& config)
+  DeviceOutputs(const BackendConfig& config, const DeviceLimits& limits)
       : config_(config),
-        copies_memory_(std::min(config.backend.private_bytes, cuda_backend_useful_private_bytes(config)),
+        limits_(limits),
+        copies_memory_(std::min(config.private_bytes, cuda_backend_useful_private_bytes(config, limits)),
                        "copies of the output") {
     const auto add = [this](std::uint64_t rows) { outputs_.emplace_back(numbers(rows) * sizeof(Sum), "the output"); };
-    if (config.backend.all_outputs) {
+    if (config.all_outputs) {
       for (const std::uint64_t rows : shape()) add(rows);
     } else {
       add(std::ranges::max(shape()));
@@ -44,8 +45,8 @@ class DeviceOutputs {
     Sum* more = copies_memory_.template as<Sum>();
     for (int mode = 0; mode < order(); ++mode) {
       if (!has_mode(modes, mode)) continue;
-      const int copies = copies_of_output(config_.gpu.limits, config_.gpu.conflict_resolution, rows(mode), copied_bytes,
-                                          copies_memory_.bytes());
+      const int copies =
+          copies_of_output(limits_, config_.gpu.conflict_resolution, rows(mode), copied_bytes, copies_memory_.bytes());
       copies_[index(mode)] = {data(mode), more, numbers(rows(mode)), copies};
       if (!continues) fill_zero(data(mode), bytes(mode), stream);
       const std::uint64_t more_bytes = static_cast<std::uint64_t>(copies - 1) * bytes(mode);
@@ -71,16 +72,15 @@ class DeviceOutputs {
 
  private:
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
-  const std::vector<std::uint64_t>& shape() const { return config_.backend.layout.shape(); }
-  int order() const { return config_.backend.layout.order(); }
+  const std::vector<std::uint64_t>& shape() const { return config_.layout.shape(); }
+  int order() const { return config_.layout.order(); }
   std::uint64_t rows(int mode) const { return shape()[index(mode)]; }
-  std::uint64_t numbers(std::uint64_t rows) const { return rows * static_cast<std::uint64_t>(config_.backend.rank); }
+  std::uint64_t numbers(std::uint64_t rows) const { return rows * static_cast<std::uint64_t>(config_.rank); }
   std::uint64_t bytes(int mode) const { return numbers(rows(mode)) * sizeof(Sum); }
-  bool takes_copies(int mode) const {
-    return cuda::takes_copies(config_.gpu.limits, config_.gpu.conflict_resolution, rows(mode));
-  }
+  bool takes_copies(int mode) const { return cuda::takes_copies(limits_, config_.gpu.conflict_resolution, rows(mode)); }
 
-  CudaConfig config_;
+  BackendConfig config_;
+  DeviceLimits limits_;
   std::vector<DeviceBuffer> outputs_;
   DeviceBuffer copies_memory_;
   ModeSet modes_ = 0;

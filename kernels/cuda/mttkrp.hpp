@@ -9,7 +9,7 @@
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
 #include "kernels/cuda/device_sizes.hpp"
-#include "kernels/kernel_variant.hpp"
+#include "kernels/gpu_kernels.hpp"
 
 namespace blco::cuda {
 

@@ -10,6 +10,8 @@ constexpr const char* reason = "blco was built without CUDA";
 
 DeviceSearch find_device() noexcept { return {std::nullopt, reason, ErrorKind::not_built}; }
 
-std::unique_ptr<Backend> make_cuda_backend(const CudaConfig&) { throw Error(ErrorKind::not_built, reason); }
+std::unique_ptr<Backend> make_cuda_backend(const BackendConfig&, const DeviceLimits&) {
+  throw Error(ErrorKind::not_built, reason);
+}
 
 }  // namespace blco

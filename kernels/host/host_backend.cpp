@@ -161,6 +161,7 @@ class HostBackend final : public Backend {
     copy_out(view(duals_[mode]), first_row, rows);
   }
   void begin_pass(const PassRequest& request) override {
+    check_product(request, "CPU");
     pass_.begin(request);
     adds_losses_ = !request.is_mttkrp();
     pass_mode_ = request.only_mode();

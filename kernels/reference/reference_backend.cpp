@@ -39,16 +39,17 @@ struct Entry {
 class ReferenceBackend final : public Backend {
  public:
   explicit ReferenceBackend(const BackendConfig& config)
-      : layout_(config.layout), rank_(config.rank), rounds_factors_(config.precision == Precision::mixed) {
-    if (rank_ < 1) {
-      throw Error(ErrorKind::invalid_argument, "rank " + std::to_string(rank_) + " is not supported; give at least 1");
-    }
+      : layout_(config.layout), rounds_factors_(config.precision == Precision::mixed) {
     for (int mode = 0; mode < layout_.order(); ++mode) {
-      const std::size_t numbers = row_start(layout_.mode(mode).length);
+      const int columns = config.columns_of(mode);
+      require(columns >= 1, "rank " + std::to_string(columns) + " is not supported; give at least 1");
+      columns_.push_back(static_cast<std::size_t>(columns));
+      widths_.push_back(columns_.back());
+      const std::size_t numbers = row_start(mode, layout_.mode(mode).length);
       const std::size_t dual_numbers = has_mode(config.dual_modes, mode) ? numbers : 0;
       factors_.add(config.keep_previous, [&] { return std::vector<double>(numbers); });
       duals_.add(config.keep_previous, [&] { return std::vector<double>(dual_numbers); });
-      grams_.emplace_back(row_start(static_cast<std::uint64_t>(rank_)));
+      grams_.emplace_back(row_start(mode, columns_.back()));
       outputs_.emplace_back();
     }
   }
@@ -60,16 +61,16 @@ class ReferenceBackend final : public Backend {
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override {
     std::vector<double>& factor = factors_[mode];
-    if (row_start(first_row) + rows.size() > factor.size()) {
+    if (row_start(mode, first_row) + rows.size() > factor.size()) {
       throw Error(ErrorKind::invalid_argument, "more rows than mode " + std::to_string(mode) + " has");
     }
-    std::ranges::transform(rows, factor.begin() + static_cast<std::ptrdiff_t>(row_start(first_row)),
+    std::ranges::transform(rows, factor.begin() + static_cast<std::ptrdiff_t>(row_start(mode, first_row)),
                            [this](double number) { return stored(number); });
     refresh_gram(mode);
   }
 
   void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    const auto first = factors_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(first_row));
+    const auto first = factors_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(mode, first_row));
     std::copy_n(first, rows.size(), rows.begin());
   }
 
@@ -79,19 +80,24 @@ class ReferenceBackend final : public Backend {
   }
 
   void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    std::ranges::copy(rows, duals_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(first_row)));
+    std::ranges::copy(rows, duals_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(mode, first_row)));
   }
 
   void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    std::copy_n(duals_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(first_row)), rows.size(), rows.begin());
+    std::copy_n(duals_[mode].begin() + static_cast<std::ptrdiff_t>(row_start(mode, first_row)), rows.size(),
+                rows.begin());
   }
 
   void begin_pass(const PassRequest& request) override {
+    require(request.product == Product::kronecker || std::ranges::count(columns_, columns_.front()) == layout_.order(),
+            "begin_pass: factors of different numbers of columns have a Kronecker product only");
     pass_ = request;
     if (request.continues) return;
     sum_of_terms_ = 0;
     for (int mode = 0; mode < layout_.order(); ++mode) {
-      if (has_mode(request.outputs, mode)) outputs_[index(mode)].assign(row_start(layout_.mode(mode).length), 0.0);
+      if (!has_mode(request.outputs, mode)) continue;
+      widths_[index(mode)] = request.product == Product::kronecker ? products_of_others(mode) : columns_[index(mode)];
+      outputs_[index(mode)].assign(static_cast<std::size_t>(layout_.mode(mode).length) * widths_[index(mode)], 0.0);
     }
   }
 
@@ -125,15 +131,16 @@ class ReferenceBackend final : public Backend {
   double sum_of_terms() const override { return sum_of_terms_; }
   void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override {
     const std::vector<double>& output = outputs_[index(mode)];
-    if (row_start(first_row) + rows.size() > output.size()) {
+    const std::size_t first = static_cast<std::size_t>(first_row) * widths_[index(mode)];
+    if (first + rows.size() > output.size()) {
       throw Error(ErrorKind::invalid_argument, "more rows than the output of mode " + std::to_string(mode) + " has");
     }
-    std::copy_n(output.begin() + static_cast<std::ptrdiff_t>(row_start(first_row)), rows.size(), rows.begin());
+    std::copy_n(output.begin() + static_cast<std::ptrdiff_t>(first), rows.size(), rows.begin());
   }
 
   RowUpdate update_rows(int mode, const RowProblem& problem) override {
-    check_row_problem(problem, rank_, !std::as_const(duals_)[mode].empty());
-    const auto rank = static_cast<std::size_t>(rank_);
+    check_row_problem(problem, static_cast<int>(columns_[index(mode)]), !std::as_const(duals_)[mode].empty());
+    const std::size_t rank = columns_[index(mode)];
     const std::vector<double>& output = outputs_[index(mode)];
     const std::vector<double> before = factors_[mode];
     std::vector<double>& factor = factors_.begin_update(mode);
@@ -170,14 +177,14 @@ class ReferenceBackend final : public Backend {
   std::span<const double> gram(int mode) override { return grams_[index(mode)]; }
 
   std::vector<double> column_sums(int mode) override {
-    std::vector<double> sums(static_cast<std::size_t>(rank_));
+    std::vector<double> sums(columns_[index(mode)]);
     const std::vector<double>& factor = factors_[mode];
     for (std::size_t at = 0; at < factor.size(); ++at) sums[at % sums.size()] += factor[at];
     return sums;
   }
 
   void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts) override {
-    check_scales(scales, shifts, rank_);
+    check_scales(scales, shifts, static_cast<int>(columns_[index(mode)]));
     change(mode, [&](double number, std::size_t at) {
       return number * scales[at % scales.size()] + (shifts.empty() ? 0 : shifts[at % scales.size()]);
     });
@@ -219,8 +226,17 @@ class ReferenceBackend final : public Backend {
   };
 
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
-  std::size_t row_start(std::uint64_t row) const {
-    return static_cast<std::size_t>(row) * static_cast<std::size_t>(rank_);
+  std::size_t row_start(int mode, std::uint64_t row) const {
+    return static_cast<std::size_t>(row) * columns_[index(mode)];
+  }
+  std::span<const double> row_of(const Entry& entry, int mode) const {
+    return std::span(factors_[mode]).subspan(row_start(mode, entry.coordinates[index(mode)]), columns_[index(mode)]);
+  }
+
+  std::size_t products_of_others(int target) const {
+    std::size_t products = 1;
+    for (int mode = 0; mode < layout_.order(); ++mode) products *= mode == target ? 1 : columns_[index(mode)];
+    return products;
   }
 
   double stored(double number) const { return rounds_factors_ ? static_cast<float>(number) : number; }
@@ -258,11 +274,9 @@ class ReferenceBackend final : public Backend {
   void add(const Entry& entry) {
     if (pass_.is_mttkrp()) return add_to_output(entry, pass_.only_mode(), entry.value);
     double model = 0;
-    for (std::size_t r = 0; r < static_cast<std::size_t>(rank_); ++r) {
+    for (std::size_t r = 0; r < columns_.front(); ++r) {
       double product = 1;
-      for (int mode = 0; mode < layout_.order(); ++mode) {
-        product *= factors_[mode][row_start(entry.coordinates[index(mode)]) + r];
-      }
+      for (int mode = 0; mode < layout_.order(); ++mode) product *= row_of(entry, mode)[r];
       model += product;
     }
     double term = 0;
@@ -275,14 +289,24 @@ class ReferenceBackend final : public Backend {
   }
 
   void add_to_output(const Entry& entry, int target, double weight) {
-    const std::size_t out = row_start(entry.coordinates[index(target)]);
-    for (std::size_t r = 0; r < static_cast<std::size_t>(rank_); ++r) {
-      double product = weight;
-      for (int mode = 0; mode < layout_.order(); ++mode) {
-        if (mode != target) product *= factors_[mode][row_start(entry.coordinates[index(mode)]) + r];
-      }
-      outputs_[index(target)][out + r] += product;
+    const std::size_t width = widths_[index(target)];
+    const std::size_t out = static_cast<std::size_t>(entry.coordinates[index(target)]) * width;
+    for (std::size_t column = 0; column < width; ++column) {
+      outputs_[index(target)][out + column] += weight * product_of_others(entry, target, column);
     }
+  }
+
+  // Of one number of each other mode's row: those of `column` for the Hadamard product, and for the Kronecker product
+  // those that it counts out, the last mode's fastest.
+  double product_of_others(const Entry& entry, int target, std::size_t column) const {
+    double product = 1;
+    for (int mode = layout_.order(); mode-- > 0;) {
+      if (mode == target) continue;
+      const std::span<const double> row = row_of(entry, mode);
+      product *= row[pass_.product == Product::kronecker ? column % row.size() : column];
+      if (pass_.product == Product::kronecker) column /= row.size();
+    }
+    return product;
   }
 
   // Replaces each number of a factor by make(number, its place).
@@ -294,7 +318,7 @@ class ReferenceBackend final : public Backend {
   }
 
   std::vector<double> phi_of(int mode, const AprStep& step) const {
-    check_apr_step(step, rank_);
+    check_apr_step(step, static_cast<int>(columns_[index(mode)]));
     std::vector<double> phi(factors_[mode].size());
     read_output(mode, 0, phi);
     for (std::size_t at = 0; at < phi.size() && !step.held_sums.empty(); ++at) {
@@ -311,7 +335,7 @@ class ReferenceBackend final : public Backend {
 
   // Turns the old factor into the solution, row by row.
   void solve_rows(int mode, const RowProblem& problem, std::vector<double>& factor) {
-    const auto rank = static_cast<std::size_t>(rank_);
+    const std::size_t rank = columns_[index(mode)];
     const std::vector<double>& output = outputs_[index(mode)];
     for (std::size_t at = 0; at < factor.size() && !problem.weights.empty(); ++at) {
       factor[at] *= problem.weights[at % rank];
@@ -330,7 +354,7 @@ class ReferenceBackend final : public Backend {
   }
 
   void refresh_gram(int mode) {
-    const auto rank = static_cast<std::size_t>(rank_);
+    const std::size_t rank = columns_[index(mode)];
     const std::vector<double>& factor = factors_[mode];
     std::vector<double>& gram = grams_[index(mode)];
     std::ranges::fill(gram, 0.0);
@@ -342,8 +366,9 @@ class ReferenceBackend final : public Backend {
   }
 
   TensorLayout layout_;
-  int rank_;
-  bool rounds_factors_;  // to f32
+  std::vector<std::size_t> columns_;  // of each mode's factor
+  std::vector<std::size_t> widths_;   // of each mode's output
+  bool rounds_factors_;               // to f32
   PassRequest pass_ = 0;
   double sum_of_terms_ = 0;
   FactorSet<std::vector<double>> factors_;

@@ -84,17 +84,17 @@ json record(const LaunchCase& wanted, const std::string& folder) {
     for (auto& factor : factors) std::ranges::transform(factor, factor.begin(), [](double x) { return 0.7 + x / 2; });
   }
 
-  CudaConfig config{.backend = {.layout = TensorLayout(shape)}, .gpu = {.limits = wanted.limits}};
-  config.backend.rank = wanted.rank;
-  config.backend.precision = wanted.precision;
-  config.backend.private_bytes = 1 << 20;
-  config.backend.all_outputs = wanted.loss.has_value();
+  BackendConfig config{.layout = TensorLayout(shape)};
+  config.rank = wanted.rank;
+  config.precision = wanted.precision;
+  config.private_bytes = 1 << 20;
+  config.all_outputs = wanted.loss.has_value();
   config.gpu.conflict_resolution = wanted.conflict_resolution;
   config.gpu.variant = wanted.variant;
-  config.backend.slots = 1;
-  config.backend.slot_bytes = cuda_chunk_bytes(chunk.index.size() + chunk.key.size() + chunk.value.size() + 3 * 256);
+  config.slots = 1;
+  config.slot_bytes = cuda_chunk_bytes(chunk.index.size() + chunk.key.size() + chunk.value.size() + 3 * 256);
   set_shared_bytes_of_multiprocessor(wanted.limits.shared_bytes_per_multiprocessor);
-  const auto backend = make_cuda_backend(config);
+  const auto backend = make_cuda_backend(config, wanted.limits);
   for (std::size_t n = 0; n < factors.size(); ++n) backend->load_factor(static_cast<int>(n), 0, factors[n]);
 
   json found{{"name", wanted.name},

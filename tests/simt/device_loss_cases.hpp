@@ -34,7 +34,7 @@ class LossReference {
  public:
   LossReference(std::span<const EncodedChunk> chunks, std::span<const std::uint64_t> shape,
                 const EmulatedOptions& options, std::span<const std::vector<double>> factors)
-      : chunks_(chunks), backend_(make_reference_backend(emulated_config(shape, options).backend)) {
+      : chunks_(chunks), backend_(make_reference_backend(emulated_config(shape, options))) {
     for (std::size_t n = 0; n < factors.size(); ++n) backend_->load_factor(static_cast<int>(n), 0, factors[n]);
   }
 

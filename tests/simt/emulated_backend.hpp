@@ -57,20 +57,23 @@ struct EmulatedOptions {
   TraceSink* trace = nullptr;
 };
 
-inline CudaConfig emulated_config(std::span<const std::uint64_t> shape, const EmulatedOptions& options) {
-  CudaConfig config{.backend = {.layout = TensorLayout(shape)},
-                    .gpu = {.limits = on_hardware ? find_device().limits.value() : small_device()}};
-  if (options.narrow && !on_hardware) config.gpu.limits = narrow_device();
-  config.backend.rank = options.rank;
-  config.backend.precision = options.precision;
-  config.backend.private_bytes = options.private_bytes;
-  config.backend.keep_previous = true;
-  config.backend.dual_modes = options.dual_modes;
-  config.backend.all_outputs = options.all_outputs;
-  config.backend.trace = options.trace;
-  config.backend.slots = options.slots;
-  config.backend.slot_bytes = options.slot_bytes;
-  config.backend.resident_bytes = options.resident_bytes;
+inline DeviceLimits emulated_limits(const EmulatedOptions& options) {
+  if (on_hardware) return find_device().limits.value();
+  return options.narrow ? narrow_device() : small_device();
+}
+
+inline BackendConfig emulated_config(std::span<const std::uint64_t> shape, const EmulatedOptions& options) {
+  BackendConfig config{.layout = TensorLayout(shape)};
+  config.rank = options.rank;
+  config.precision = options.precision;
+  config.private_bytes = options.private_bytes;
+  config.keep_previous = true;
+  config.dual_modes = options.dual_modes;
+  config.all_outputs = options.all_outputs;
+  config.trace = options.trace;
+  config.slots = options.slots;
+  config.slot_bytes = options.slot_bytes;
+  config.resident_bytes = options.resident_bytes;
   config.gpu.conflict_resolution = options.conflict_resolution;
   config.gpu.variant = options.variant;
   return config;
@@ -100,7 +103,7 @@ class EmulatedBackend {
   EmulatedBackend(std::span<const std::uint64_t> shape, const EmulatedOptions& options)
       : shape_(shape.begin(), shape.end()),
         rank_(options.rank),
-        backend_(make_cuda_backend(emulated_config(shape, options))) {
+        backend_(make_cuda_backend(emulated_config(shape, options), emulated_limits(options))) {
     for (int slot = 0; slot < options.slots; ++slot) ring_.push_back(backend_->allocate_host(options.slot_bytes));
   }
 

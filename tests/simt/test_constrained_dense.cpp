@@ -235,7 +235,7 @@ TEST_P(ConstrainedBackendOf, UpdatesRowsAsTheReferenceDoes) {
     const DeviceSystem system(5, constraint);
     const EmulatedOptions options{.rank = 5, .precision = GetParam(), .dual_modes = all_modes(3)};
     EmulatedBackend device(tensor.shape, options);
-    const auto reference = make_reference_backend(emulated_config(tensor.shape, options).backend);
+    const auto reference = make_reference_backend(emulated_config(tensor.shape, options));
     std::vector<std::vector<double>> factors = random_factors(tensor.shape, 5, 11);
     for (std::vector<double>& factor : factors) {
       for (double& number : factor) number = static_cast<float>(number);

@@ -87,7 +87,7 @@ TEST_P(EverySchedule, LaunchesResidentsTogether) {
 
 TEST_P(EverySchedule, UpdatesRowsAsTheReferenceDoes) {
   EmulatedBackend device = backend();
-  const auto reference = make_reference_backend(emulated_config(tensor_.shape, {.rank = backend_rank}).backend);
+  const auto reference = make_reference_backend(emulated_config(tensor_.shape, {.rank = backend_rank}));
   for (int mode = 0; mode < 3; ++mode) reference->load_factor(mode, 0, factors_[static_cast<std::size_t>(mode)]);
 
   for (const int mode : {0, 1, 2, 0}) {
@@ -261,22 +261,22 @@ TEST(CudaBackend, TakesNoMoreDeviceMemoryThanThePlanCounts) {
   simt::reset();
   for (const int r : {1, 16, 100}) {
     for (const ModeSet dual_modes : {0U, 1U, 7U}) {
-      const CudaConfig config = emulated_config(std::vector<std::uint64_t>{4000, 3, 57},
-                                                {.rank = r, .private_bytes = 1 << 20, .dual_modes = dual_modes});
-      const auto device = make_cuda_backend(config);
+      const BackendConfig config = emulated_config(std::vector<std::uint64_t>{4000, 3, 57},
+                                                   {.rank = r, .private_bytes = 1 << 20, .dual_modes = dual_modes});
+      const auto device = make_cuda_backend(config, small_device());
 
-      EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config) + config.backend.resident_bytes)
+      EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config, small_device()) + config.resident_bytes)
           << "rank " << r;
     }
     for (const bool all_outputs : {false, true}) {
-      const CudaConfig config = emulated_config(std::vector<std::uint64_t>{4000, 3, 3500, 2},
-                                                {.rank = r, .private_bytes = 1 << 20, .all_outputs = all_outputs});
-      const auto device = make_cuda_backend(config);
+      const BackendConfig config = emulated_config(std::vector<std::uint64_t>{4000, 3, 3500, 2},
+                                                   {.rank = r, .private_bytes = 1 << 20, .all_outputs = all_outputs});
+      const auto device = make_cuda_backend(config, small_device());
 
-      EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config) + config.backend.resident_bytes)
+      EXPECT_LE(simt::counters().live_bytes, cuda_backend_bytes(config, small_device()) + config.resident_bytes)
           << "rank " << r;
       const std::uint64_t copied_rows = all_outputs ? 3 + 2 : 3;
-      EXPECT_EQ(cuda_backend_useful_private_bytes(config),
+      EXPECT_EQ(cuda_backend_useful_private_bytes(config, small_device()),
                 7 * copied_rows * static_cast<std::uint64_t>(r) * sizeof(double));
     }
   }

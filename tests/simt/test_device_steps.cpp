@@ -22,8 +22,7 @@ class StepPair {
         exact_(precision == Precision::f64 ? 1e-12 : 1e-5),
         where_("rank " + std::to_string(rank) + ", " + std::to_string(rows_) + " rows"),
         device_(tensor.shape, {.rank = rank, .precision = precision}),
-        reference_(
-            make_reference_backend(emulated_config(tensor.shape, {.rank = rank, .precision = precision}).backend)) {
+        reference_(make_reference_backend(emulated_config(tensor.shape, {.rank = rank, .precision = precision}))) {
     auto factors = positive_factors(tensor.shape, rank);
     for (std::size_t at = 2; at < factors[0].size(); at += 5) factors[0][at] = at % 2 == 0 ? 0 : 1e-4;
     const PassRequest pass(EntryFunction{.rule = EntryRule::ratio, .floor = 1e-10}, mode_bit(0));

@@ -126,8 +126,8 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
     }
   }
   JobNeeds needs = needs_of(tensor, options.rank, options.compute.precision);
-  needs.variant = benchmark.variant;
-  needs.blocks_per_multiprocessor = benchmark.blocks_per_multiprocessor;
+  needs.backend.gpu.variant = benchmark.variant;
+  needs.backend.gpu.blocks_per_multiprocessor = benchmark.blocks_per_multiprocessor;
   needs.backend.all_outputs = needs.backend.loss_passes = benchmark.loss.has_value();
   needs.shares = {benchmark.device_share, benchmark.host_share};
   Job job(tensor, options.compute, needs);

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/kernel_variant.hpp"
+#include "kernels/gpu_kernels.hpp"
 
 namespace blco {
 

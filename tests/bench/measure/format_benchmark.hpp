@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/kernel_variant.hpp"
+#include "kernels/gpu_kernels.hpp"
 
 namespace blco {
 

@@ -15,7 +15,7 @@ namespace {
 JobNeeds needs_of(const FormatSetup& setup, Tier best_tier) {
   JobNeeds needs = needs_of(*setup.tensor, setup.options.rank, setup.options.compute.precision);
   needs.best_tier = best_tier;
-  needs.variant = setup.variant;
+  needs.backend.gpu.variant = setup.variant;
   return needs;
 }
 

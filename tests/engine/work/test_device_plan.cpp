@@ -46,7 +46,7 @@ JobNeeds needs_of(std::vector<std::uint64_t> shape, int rank) {
   JobNeeds needs{.backend = {.layout = TensorLayout(shape), .rank = rank}};
   needs.budget_bytes = 24 * gibibyte;
   needs.threads = 8;
-  static const std::unique_ptr<DeviceKind> gpu = gpu_kind({eight_gibibytes()});
+  static const std::unique_ptr<DeviceKind> gpu = gpu_kind(eight_gibibytes());
   needs.kind = gpu.get();
   needs.device_budget_bytes = 8 * gibibyte;
   return needs;
@@ -92,8 +92,7 @@ TEST(DevicePlan, KeepsCopiesOfTheOutputForModesShorterThanTheMultiprocessors) {
 
   EXPECT_EQ(make_plan(tensor, with_short_mode).private_bytes, 7 * 107 * std::uint64_t{16 * 8} / 512 * 512);
   EXPECT_EQ(make_plan(tensor, without).private_bytes, 0);
-  const auto without_copies = gpu_kind({eight_gibibytes(), ConflictResolution::register_based});
-  with_short_mode.kind = without_copies.get();
+  with_short_mode.backend.gpu.conflict_resolution = ConflictResolution::register_based;
   EXPECT_EQ(make_plan(tensor, with_short_mode).private_bytes, 0);
 }
 
