@@ -203,7 +203,7 @@ void CpFit::restore_method(const ModelFileReader& resumed) {
   model_.fit_history = header.fit_history;
   model_.objective_history = header.objective_history;
   model_.weights = header.weights;
-  model_.stop_reason = stop_reason_of(header);
+  model_.stop_reason = parse_stop_reason(header.stop_reason);
   method_->start(model_.weights);
   if (header.state_numbers.empty()) return;
   ResumedState state(resumed, options_->resume);

@@ -18,13 +18,6 @@ namespace {
 constexpr std::array stop_reasons = {StopReason::tolerance, StopReason::sweeps, StopReason::cancelled, StopReason::time,
                                      StopReason::unfinished};
 
-StopReason parse_stop_reason(std::string_view text) {
-  for (const StopReason reason : stop_reasons) {
-    if (text == to_string(reason)) return reason;
-  }
-  return StopReason::sweeps;
-}
-
 Precision parse_precision(std::string_view text) {
   for (const Precision precision : {Precision::f32, Precision::mixed}) {
     if (text == to_string(precision)) return precision;
@@ -54,17 +47,30 @@ RowConstraint parse_constraint(std::string_view text) {
 
 }  // namespace
 
-double CpdModel::value(std::span<const std::uint64_t> cell) const {
-  if (cell.size() != factors.size()) {
-    refuse("the cell has " + std::to_string(cell.size()) + " indices, but the model has " +
-           std::to_string(factors.size()) + " modes");
+StopReason parse_stop_reason(std::string_view text) {
+  for (const StopReason reason : stop_reasons) {
+    if (text == to_string(reason)) return reason;
   }
-  std::vector<double> terms = weights;
+  return StopReason::sweeps;
+}
+
+void check_cell(const std::vector<std::uint64_t>& shape, std::span<const std::uint64_t> cell) {
+  if (cell.size() != shape.size()) {
+    refuse("the cell has " + std::to_string(cell.size()) + " indices, but the model has " +
+           std::to_string(shape.size()) + " modes");
+  }
   for (std::size_t n = 0; n < cell.size(); ++n) {
     if (cell[n] >= shape[n]) {
       refuse("index " + std::to_string(cell[n]) + " of mode " + std::to_string(n) + " does not exist: the mode has " +
              std::to_string(shape[n]) + ", counted from 0");
     }
+  }
+}
+
+double CpdModel::value(std::span<const std::uint64_t> cell) const {
+  check_cell(shape, cell);
+  std::vector<double> terms = weights;
+  for (std::size_t n = 0; n < cell.size(); ++n) {
     const double* const row = factors[n].data() + static_cast<std::size_t>(cell[n]) * terms.size();
     for (std::size_t r = 0; r < terms.size(); ++r) terms[r] *= row[r];
   }
@@ -108,8 +114,6 @@ const char* to_string(Precision precision) {
   }
   return "f64";
 }
-
-StopReason stop_reason_of(const ModelFile& file) { return parse_stop_reason(file.stop_reason); }
 
 std::vector<std::string> to_strings(const std::vector<RowConstraint>& constraints) {
   std::vector<std::string> words;
@@ -167,7 +171,7 @@ CpdModel without_factors(const ModelFile& file) {
   model.ridge = file.ridge;
   model.tensor_nnz = file.tensor_nnz;
   model.tensor_sum_of_squares = file.tensor_sum_of_squares;
-  model.stop_reason = stop_reason_of(file);
+  model.stop_reason = parse_stop_reason(file.stop_reason);
   return model;
 }
 

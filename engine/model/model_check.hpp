@@ -3,7 +3,10 @@
 #pragma once
 
 #include <blco/model.hpp>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "io/container/model_file.hpp"
 
@@ -16,7 +19,12 @@ void check_sizes(const CpdModel& model, const std::string& failure);
 ModelFile describe_model(const CpdModel& model);
 // The other way round, without factors and labels.
 CpdModel without_factors(const ModelFile& file);
-StopReason stop_reason_of(const ModelFile& file);
+StopReason parse_stop_reason(std::string_view text);
+// The entries of largest magnitude in a column of a row-major matrix, as CpdModel::top() has them.
+std::vector<FactorEntry> largest_of_column(const std::vector<double>& matrix, std::size_t columns, std::size_t column,
+                                           std::size_t count);
+// Throws Error{invalid_argument} unless `cell` has an index within each mode of `shape`.
+void check_cell(const std::vector<std::uint64_t>& shape, std::span<const std::uint64_t> cell);
 // As a model file has them: one per mode, empty where no mode has a constraint.
 std::vector<std::string> to_strings(const std::vector<RowConstraint>& constraints);
 

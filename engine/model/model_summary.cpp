@@ -6,6 +6,7 @@
 #include <string>
 
 #include "blco/error.hpp"
+#include "engine/model/model_check.hpp"
 
 namespace blco {
 namespace {
@@ -44,9 +45,14 @@ std::vector<FactorEntry> CpdModel::top(std::size_t component, std::size_t mode, 
     refuse("component " + std::to_string(component) + " does not exist: the model has " + std::to_string(columns) +
            ", counted from 0");
   }
+  return largest_of_column(factors[mode], columns, component, count);
+}
+
+std::vector<FactorEntry> largest_of_column(const std::vector<double>& matrix, std::size_t columns, std::size_t column,
+                                           std::size_t count) {
   std::vector<FactorEntry> entries;
-  for (std::uint64_t row = 0; row < shape[mode]; ++row) {
-    const double number = factors[mode][static_cast<std::size_t>(row) * columns + component];
+  for (std::size_t row = 0; row < matrix.size() / columns; ++row) {
+    const double number = matrix[row * columns + column];
     if (number != 0) entries.push_back({row, number});
   }
   keep_first(entries, count, [](const FactorEntry& a, const FactorEntry& b) {

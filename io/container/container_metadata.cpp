@@ -32,7 +32,7 @@ void check_format(const Hdf5Place& place, hid_t root) {
             "not a BLCO container: it is HDF5, but has no attribute format; make a container with blco-ingest");
   }
   const std::string format = read_text(wrong_file, root, "format", max_format_bytes);
-  if (format == model_format)
+  if (format == model_format || format == tucker_format)
     fail_at(wrong_file, "it is a model, not a tensor; give the container that it was fitted to");
   if (format != container_format)
     fail_at(wrong_file, "not a BLCO container: its format is \"" + format + "\"; make a container with blco-ingest");

@@ -4,6 +4,7 @@
 
 #include <blco/cpd.hpp>
 #include <blco/generate.hpp>
+#include <blco/tucker.hpp>
 #include <cmath>
 #include <ostream>
 #include <string>
@@ -82,6 +83,26 @@ TEST_P(CudaMethods, GiveTheObjectiveOfTheCpu) {
 
 INSTANTIATE_TEST_SUITE_P(EveryMethod, CudaMethods, ::testing::ValuesIn(every_method()),
                          [](const auto& of) { return of.param.name; });
+
+// MTTKRPs with a slab of columns of the unfolding each, resident and streamed.
+TEST(CudaTucker, GivesTheFitOfTheCpu) {
+  simt::reset();
+  simt::set_policy(simt::Policy::shuffled, 5);
+  const TemporaryFolder folder;
+  generate_container({.shape = {30, 12, 40}, .nnz = 1200, .seed = 3, .counts = true}, folder / "in.blco",
+                     {.chunk_nnz = 150});
+  const TensorFile tensor(folder / "in.blco");
+  for (const TuckerMethod method : {TuckerMethod::hooi, TuckerMethod::hoqri}) {
+    TuckerOptions options{.method = method, .ranks = {4, 3, 5}, .max_sweeps = 2, .tolerance = 0};
+    options.compute.device = Device::cpu;
+    const double expected = fit_tucker(tensor, options).fit();
+    options.compute.device = Device::cuda;
+
+    EXPECT_NEAR(fit_tucker(tensor, options).fit(), expected, 1e-12);
+    options.compute.memory.device_bytes = plan_tucker(tensor, options).plan.device_minimum_bytes;
+    EXPECT_NEAR(fit_tucker(tensor, options).fit(), expected, 1e-12);
+  }
+}
 
 }  // namespace
 }  // namespace blco::testing

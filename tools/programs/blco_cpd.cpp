@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "tools/programs/compute_options.hpp"
 #include "tools/programs/cpd_program.hpp"
 
 namespace {
@@ -59,33 +60,6 @@ void add_start(cli::CommandLine& line, CpdArguments& arguments) {
            {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
 }
 
-void add_computing(cli::CommandLine& line, CpdArguments& arguments) {
-  CpdOptions& cpd = arguments.cpd;
-  line.add_choice<Device>("--device", cpd.compute.device,
-                          {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
-                          "Where to compute; auto takes the GPU if there is one and this build supports it");
-  line.add_threads(cpd.compute.threads);
-  line.add_size(
-      "--memory", cpd.compute.memory.host_bytes,
-      "Host memory budget of the whole job; with less memory, more chunks are read from disk again in every pass");
-  line.add_size("--device-memory", cpd.compute.memory.device_bytes,
-                "Device memory budget; with less memory, more chunks are sent to the GPU in every pass",
-                "90% of what is free");
-  line.add_choice<Precision>(
-      "--precision", cpd.compute.precision,
-      {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}},
-      "Precision of the factors and of MTTKRP; f32 takes less memory and time, f64 is more accurate; mixed stores the "
-      "factors as f32 and computes in f64");
-  line.add_flag("--deterministic", cpd.compute.deterministic,
-                "Give the same model, bit for bit, with any number of threads and any memory budget; on the CPU only, "
-                "and slower");
-  line.add_choice<ConflictResolution>("--conflict-resolution", cpd.compute.conflict_resolution,
-                                      {{"auto", ConflictResolution::automatic},
-                                       {"register", ConflictResolution::register_based},
-                                       {"hierarchical", ConflictResolution::hierarchical}},
-                                      "How the threads of a GPU add to the same row of the output; for measurements");
-}
-
 void add_options(cli::CommandLine& line, CpdArguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
   line.add_path("TENSOR", arguments.tensor, {"", "A BLCO container from blco-ingest", cli::required});
@@ -103,9 +77,7 @@ void add_options(cli::CommandLine& line, CpdArguments& arguments) {
             fmt::format("{}, complete: {}", max_sweeps_of({}), max_sweeps_of({.method = CompletionMethod()}))});
   cli::add_method_options(line, arguments);
   add_start(line, arguments);
-  add_computing(line, arguments);
-  line.add_path("--trace", cpd.compute.trace,
-                {"FILE", "Write a Chrome trace of reads, copies and kernels to this file; view it on ui.perfetto.dev"});
+  cli::add_compute_options(line, cpd.compute);
   line.add_flag("--dry-run", arguments.dry_run,
                 "Print the plan and stop: where chunks are kept, and the memory required");
   add_declared_gpu(line, arguments.gpu);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <blco/export.hpp>
+#include <blco/tucker.hpp>
 #include <optional>
 #include <variant>
 
@@ -109,6 +110,8 @@ int main(int argc, char** argv) {
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);
   return line.run(argc, argv, [&] {
+    if (is_tucker(arguments.input))
+      refuse(arguments.input.string() + ": a Tucker model cannot be exported; its file is plain HDF5");
     is_model(arguments.input) ? export_arrays(arguments, reporter) : export_tensor(arguments, reporter);
   });
 }

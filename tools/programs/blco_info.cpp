@@ -20,6 +20,10 @@ struct Arguments {
 };
 
 void show(const Arguments& arguments, bool model, cli::Reporter& reporter) {
+  if (is_tucker(arguments.path)) {
+    return info::report_tucker(reporter, arguments.path, load_tucker(arguments.path), arguments.summary,
+                               arguments.index_base);
+  }
   if (model) {
     return info::report_model(reporter, arguments.path, load_model(arguments.path), arguments.summary,
                               arguments.index_base);
@@ -59,14 +63,22 @@ void verify_model(const Arguments& arguments, cli::Reporter& reporter) {
                  cli::format_count(model.shape.size(), "mode"), cli::format_count(sweeps, "sweep"));
 }
 
+void verify_tucker(const Arguments& arguments, cli::Reporter& reporter) {
+  const TuckerModel model = load_tucker(arguments.path);
+  reporter.event("result", {{"type", "verified"}, {"file", arguments.path.string()}, {"ranks", model.ranks}});
+  reporter.print("verified {}: Tucker model of ranks {}, ok", arguments.path.string(), cli::format_shape(model.ranks));
+}
+
 void run(const Arguments& arguments, cli::Reporter& reporter) {
   const bool model = is_model(arguments.path);
-  if (arguments.histogram && model) refuse("--histogram applies to tensors, but the file is a model");
+  if (arguments.histogram && (model || is_tucker(arguments.path)))
+    refuse("--histogram applies to tensors, but the file is a model");
   if (!arguments.other.empty()) {
     if (!model) refuse("--compare applies to models, but " + arguments.path.string() + " is none");
     info::report_match(reporter, arguments.path, load_model(arguments.path), arguments.other,
                        load_model(arguments.other));
   } else if (arguments.verify) {
+    if (is_tucker(arguments.path)) return verify_tucker(arguments, reporter);
     model ? verify_model(arguments, reporter) : verify_tensor(arguments, reporter);
   } else {
     show(arguments, model, reporter);
@@ -90,7 +102,8 @@ constexpr const char* help_end =
 int main(int argc, char** argv) {
   cli::CommandLine line("blco-info", about, help_end);
   Arguments arguments;
-  line.add_path("FILE", arguments.path, {"", "A container from blco-ingest or a model from blco-cpd", cli::required});
+  line.add_path("FILE", arguments.path,
+                {"", "A container from blco-ingest, or a model from blco-cpd or blco-tucker", cli::required});
   line.add_flag("--histogram", arguments.histogram,
                 "Read the whole tensor, and show histograms of its values and of the nonzeros per slice");
   line.add_flag("--verify", arguments.verify, "Read and check the whole file; the exit code is 4 if it is damaged");
@@ -99,9 +112,13 @@ int main(int argc, char** argv) {
                  "show FILE alone"});
   line.excludes("--verify", {"--histogram", "--compare"});
   constexpr std::uint64_t max = std::numeric_limits<std::uint32_t>::max();
-  line.add("--components", arguments.summary.components,
-           [](const std::string& word) { return word == "all" ? max : cli::parse_whole(word, 0, max); },
-           {"N", "Number of components of a model to show, those of largest weight first, or all", "10"});
+  line.add(
+      "--components", arguments.summary.components,
+      [](const std::string& word) { return word == "all" ? max : cli::parse_whole(word, 0, max); },
+      {"N",
+       "Number of components of a model to show, those of largest weight first, or all; of a Tucker model numbers of "
+       "the core",
+       "10"});
   line.add_whole("--top", arguments.summary.entries, 0,
                  {"N", "Number of entries to show per mode of a component, largest first"});
   line.add_choice("--index-base", arguments.index_base, {{"0", 0}, {"1", 1}},

@@ -8,6 +8,7 @@
 #include <blco/model_summary.hpp>
 #include <blco/statistics.hpp>
 #include <blco/tensor_file.hpp>
+#include <blco/tucker.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -30,6 +31,22 @@ void print_row(const char* name, const Value& value) {
 void print_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names,
                  const std::vector<std::uint64_t>& label_bytes);
 
+// How the output names coordinates: by label or by number.
+struct CoordinateNames {
+  int index_base = 1;
+  const std::vector<Labels>& labels;  // per mode, empty for a mode without; empty: no mode has labels
+
+  std::string name(std::size_t mode, std::uint64_t row) const {
+    if (mode < labels.size() && !labels[mode].empty()) return std::string(labels[mode][row]);
+    return std::to_string(row + static_cast<std::uint64_t>(index_base));
+  }
+  // The same for a line of text: printable, shortened, and quoted where it would look like two entries.
+  std::string text(std::size_t mode, std::uint64_t row) const;
+};
+
+// Items separated by commas, wrapped and indented below `start`.
+std::string wrapped(const std::string& start, const std::vector<std::string>& items);
+
 // How the input of a tensor was read, where that was not the usual way.
 cli::Json reading_json(const InputReading& reading);
 void print_reading(const InputReading& reading);
@@ -40,6 +57,9 @@ void report_tensor(cli::Reporter& reporter, const std::filesystem::path& path, c
 // Rows without a label are numbered from `index_base`.
 void report_model(cli::Reporter& reporter, const std::filesystem::path& path, const CpdModel& model,
                   const SummaryOptions& options, int index_base);
+
+void report_tucker(cli::Reporter& reporter, const std::filesystem::path& path, const TuckerModel& model,
+                   const SummaryOptions& options, int index_base);
 
 void report_match(cli::Reporter& reporter, const std::filesystem::path& path, const CpdModel& model,
                   const std::filesystem::path& other, const CpdModel& second);

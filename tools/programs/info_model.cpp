@@ -10,17 +10,6 @@ namespace {
 
 using cli::Json;
 
-// How the output names coordinates: by label or by number.
-struct CoordinateNames {
-  int index_base = 1;
-  const std::vector<Labels>& labels;  // per mode, empty for a mode without; empty: no mode has labels
-
-  std::string name(std::size_t mode, std::uint64_t row) const {
-    if (mode < labels.size() && !labels[mode].empty()) return std::string(labels[mode][row]);
-    return std::to_string(row + static_cast<std::uint64_t>(index_base));
-  }
-};
-
 constexpr std::size_t line_width = 100;
 
 // Number of UTF-8 characters, not bytes.
@@ -33,7 +22,8 @@ std::string padded(const std::string& text, std::size_t width) {
   return text + std::string(width - std::min(width, width_of(text)), ' ');
 }
 
-// Items separated by commas, wrapped and indented below `start`.
+}  // namespace
+
 std::string wrapped(const std::string& start, const std::vector<std::string>& items) {
   std::string text = start;
   std::size_t column = width_of(start);
@@ -54,13 +44,15 @@ std::string wrapped(const std::string& start, const std::vector<std::string>& it
 }
 
 // Labels may contain anything, at any length. One that would look like two entries is quoted, as in CSV.
-std::string label_text(const std::string& label) {
-  const std::string name = cli::printable(label, cli::longest_name);
+std::string CoordinateNames::text(std::size_t mode, std::uint64_t row) const {
+  const std::string name = cli::printable(this->name(mode, row), cli::longest_name);
   if (name.find_first_of(" ,\"") == std::string::npos) return name;
   std::string quoted = "\"";
   for (const char c : name) quoted.append(c == '"' ? 2 : 1, c);
   return quoted + '"';
 }
+
+namespace {
 
 void print_component(const ComponentSummary& component, const std::vector<std::string>& modes, double small,
                      const CoordinateNames& names) {
@@ -73,7 +65,7 @@ void print_component(const ComponentSummary& component, const std::vector<std::s
     std::vector<std::string> entries;
     for (const FactorEntry& entry : column.largest) {
       if (std::abs(entry.value) < small * std::abs(column.largest.front().value)) break;
-      entries.push_back(fmt::format("{} {:.3f}", label_text(names.name(n, entry.row)), entry.value));
+      entries.push_back(fmt::format("{} {:.3f}", names.text(n, entry.row), entry.value));
     }
     const std::string start = fmt::format("  {}  sparse {:5.1f}%  ", padded(modes[n], widest), 100 * column.sparsity);
     const std::string line = wrapped(start, entries);

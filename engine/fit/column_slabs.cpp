@@ -1,0 +1,117 @@
+#include "engine/fit/column_slabs.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "blco/error.hpp"
+
+namespace blco {
+namespace {
+
+// Columns of one pass: beyond, an MTTKRP takes no less time per column.
+constexpr std::uint64_t max_slab = 64;
+
+constexpr std::uint64_t block_numbers = std::uint64_t{1} << 13;
+
+}  // namespace
+
+SlabJob::SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
+                 const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
+                 bool is_fixed) {
+  for (slab = std::min(choices, max_slab);; slab /= 2) {
+    if (slab > group) slab = slab / group * group;
+    JobNeeds needs = needs_of(tensor, static_cast<int>(slab), compute.precision);
+    needs.caller_bytes += caller_bytes(slab) + 2 * block_numbers * sizeof(double);
+    needs.backend.stop = stop;
+    try {
+      job = std::make_unique<Job>(tensor, compute, needs);
+      return;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::out_of_memory || slab == 1 || is_fixed) throw;
+    }
+  }
+}
+
+ColumnSlabs::ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const std::vector<int>& columns, SlabJob& job,
+                         ProgressMeter& meter)
+    : matrices_(&matrices),
+      columns_(columns.begin(), columns.end()),
+      slab_(job.slab),
+      by_length_(columns.size()),
+      rows_(tensor.chunks(), job.job->backend(), static_cast<int>(job.slab), job.job->device() != nullptr),
+      workers_(job.job->make_workers(&meter)),
+      loaded_(columns.size()) {
+  std::iota(by_length_.begin(), by_length_.end(), std::size_t{0});
+  std::ranges::stable_sort(by_length_, std::greater(), [&](std::size_t n) { return tensor.shape()[n]; });
+}
+
+std::uint64_t ColumnSlabs::choices(std::size_t mode) const {
+  std::uint64_t product = 1;
+  for (std::size_t n = 0; n < columns_.size(); ++n) product *= n == mode ? 1 : columns_[n];
+  return product;
+}
+
+std::uint64_t ColumnSlabs::stride(std::size_t mode, std::size_t other) const {
+  std::uint64_t product = 1;
+  for (const std::size_t n : by_length_) {
+    if (n == other) break;
+    if (n != mode) product *= columns_[n];
+  }
+  return product;
+}
+
+std::uint64_t ColumnSlabs::column(std::size_t mode, std::uint64_t choice, std::size_t other) const {
+  return choice / stride(mode, other) % columns_[other];
+}
+
+std::span<const double> ColumnSlabs::pass(std::size_t mode, std::uint64_t first) {
+  const std::uint64_t count = std::min(slab_, choices(mode) - first);
+  for (std::size_t other = 0; other < columns_.size(); ++other) {
+    if (other == mode) continue;
+    std::vector<std::uint64_t> chosen;
+    for (std::uint64_t choice = first; choice < first + count; ++choice) {
+      chosen.push_back(column(mode, choice, other));
+    }
+    load(other, chosen);
+  }
+  workers_->pass(static_cast<int>(mode));
+  output_.resize(static_cast<std::size_t>((*matrices_)[mode].size() / columns_[mode] * slab_));
+  workers_->factors().read_output(static_cast<int>(mode), 0, output_);
+  rows_.reorder(static_cast<int>(mode), output_);
+  return output_;
+}
+
+void multiply_transposed(const std::vector<double>& matrix, std::uint64_t columns, std::span<const double> output,
+                         std::vector<double>& product) {
+  const std::uint64_t rows = matrix.size() / columns;
+  const std::uint64_t width = output.size() / rows;
+  product.assign(static_cast<std::size_t>(columns * width), 0.0);
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    for (std::uint64_t r = 0; r < columns; ++r) {
+      const double factor = matrix[i * columns + r];
+      for (std::uint64_t c = 0; c < width; ++c) product[r * width + c] += factor * output[i * width + c];
+    }
+  }
+}
+
+// The mode's factor for the slab: a column of its matrix for each choice, zeros beyond.
+void ColumnSlabs::load(std::size_t mode, const std::vector<std::uint64_t>& chosen) {
+  if (loaded_[mode] == chosen) return;
+  const std::vector<double>& matrix = (*matrices_)[mode];
+  const std::uint64_t columns = columns_[mode];
+  const std::uint64_t length = matrix.size() / columns;
+  const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_numbers / slab_);
+  std::vector<double> block;
+  for (std::uint64_t row = 0; row < length; row += block_rows) {
+    const std::uint64_t rows = std::min(block_rows, length - row);
+    block.assign(static_cast<std::size_t>(rows * slab_), 0.0);
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      const double* const from = matrix.data() + (row + i) * columns;
+      for (std::size_t c = 0; c < chosen.size(); ++c) block[i * slab_ + c] = from[chosen[c]];
+    }
+    rows_.load(static_cast<int>(mode), row, block);
+  }
+  loaded_[mode] = chosen;
+}
+
+}  // namespace blco

@@ -1,0 +1,72 @@
+// A tensor times one column of each mode's matrix but one's, for all such choices of columns: what a core is made of.
+// A slab of choices at a time is an MTTKRP, whose factors have a column for each choice.
+#pragma once
+
+#include <blco/compute.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/common/progress_meter.hpp"
+#include "engine/work/job.hpp"
+#include "engine/work/original_rows.hpp"
+
+namespace blco {
+
+// A job with a slab of choices, and how many it has: `choices`, up to those beyond which an MTTKRP takes no less time
+// per column; if more than `group`, a multiple of it. If the budget has no room for as many it has fewer, unless it
+// `is_fixed`: another number rounds in other ways. `caller_bytes` tells the caller's memory for a slab of so many, the
+// output of pass() included. Throws Error as Job does.
+struct SlabJob {
+  SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
+          const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
+          bool is_fixed = false);
+
+  std::unique_ptr<Job> job;
+  std::uint64_t slab = 0;
+};
+
+class ColumnSlabs {
+ public:
+  using Matrices = std::vector<std::vector<double>>;
+
+  // `matrices`: per mode, row-major I_n x columns[n] in the tensor's own indices; they, `job` and `meter` must outlive
+  // this.
+  ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const std::vector<int>& columns, SlabJob& job,
+              ProgressMeter& meter);
+
+  // How many choices there are without `mode`, and which column of another mode's matrix one of them takes.
+  std::uint64_t choices(std::size_t mode) const;
+  std::uint64_t column(std::size_t mode, std::uint64_t choice, std::size_t other) const;
+
+  std::uint64_t slab() const { return slab_; }
+  // I_mode x slab: a column for each choice from `first` on, zeros beyond the last. Valid until the next call.
+  std::span<const double> pass(std::size_t mode, std::uint64_t first);
+  // A mode's matrix is another one.
+  void set_changed(std::size_t mode) { loaded_[mode].clear(); }
+
+  const WorkerGroup& workers() const { return *workers_; }
+
+ private:
+  void load(std::size_t mode, const std::vector<std::uint64_t>& chosen);
+  // A choice's number counts the columns of `other` in steps of this.
+  std::uint64_t stride(std::size_t mode, std::size_t other) const;
+
+  const Matrices* matrices_;
+  std::vector<std::uint64_t> columns_;
+  std::uint64_t slab_;
+  std::vector<std::size_t> by_length_;  // the longest varies fastest, and so is loaded least often
+  OriginalRows rows_;
+  std::unique_ptr<WorkerGroup> workers_;
+  std::vector<std::vector<std::uint64_t>> loaded_;  // per mode, which column of its matrix each column is
+  std::vector<double> output_;
+};
+
+// product = A^T output, for A row-major I x `columns`, and an output of I rows.
+void multiply_transposed(const std::vector<double>& matrix, std::uint64_t columns, std::span<const double> output,
+                         std::vector<double>& product);
+
+}  // namespace blco

@@ -1,0 +1,417 @@
+// Tucker models by HOOI and HOQRI: sweeps over the modes, each a round of slabs of the unfolding.
+#include <algorithm>
+#include <blco/tucker.hpp>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "engine/common/progress_meter.hpp"
+#include "engine/fit/check_options.hpp"
+#include "engine/fit/column_slabs.hpp"
+#include "engine/fit/initial_factors.hpp"
+#include "kernels/tall_matrices.hpp"
+
+namespace blco {
+namespace {
+
+using Matrices = ColumnSlabs::Matrices;
+
+std::uint64_t product_of(std::span<const int> ranks) {
+  return std::accumulate(ranks.begin(), ranks.end(), std::uint64_t{1},
+                         [](std::uint64_t product, int rank) { return product * static_cast<std::uint64_t>(rank); });
+}
+
+// Indices of a core, row-major.
+class CoreShape {
+ public:
+  explicit CoreShape(std::span<const int> ranks) : ranks_(ranks.begin(), ranks.end()), strides_(ranks.size(), 1) {
+    for (std::size_t n = ranks_.size(); n-- > 1;) strides_[n - 1] = strides_[n] * ranks_[n];
+  }
+
+  std::uint64_t rank(std::size_t mode) const { return ranks_[mode]; }
+  std::uint64_t stride(std::size_t mode) const { return strides_[mode]; }
+  std::uint64_t others(std::size_t mode) const { return strides_[0] * ranks_[0] / ranks_[mode]; }
+  // The place of row 0 in column `other` of the mode's unfolding: the others' indices in order, the last one's fastest.
+  std::uint64_t place(std::size_t mode, std::uint64_t other) const {
+    return other / strides_[mode] * strides_[mode] * ranks_[mode] + other % strides_[mode];
+  }
+  // R_n x the others.
+  std::vector<double> unfold(const std::vector<double>& core, std::size_t mode) const {
+    std::vector<double> unfolded(core.size());
+    for (std::uint64_t c = 0; c < others(mode); ++c) {
+      for (std::uint64_t r = 0; r < rank(mode); ++r) {
+        unfolded[r * others(mode) + c] = core[place(mode, c) + r * stride(mode)];
+      }
+    }
+    return unfolded;
+  }
+  void fold(const std::vector<double>& unfolded, std::size_t mode, std::vector<double>& core) const {
+    for (std::uint64_t c = 0; c < others(mode); ++c) {
+      for (std::uint64_t r = 0; r < rank(mode); ++r) {
+        core[place(mode, c) + r * stride(mode)] = unfolded[r * others(mode) + c];
+      }
+    }
+  }
+
+ private:
+  std::vector<std::uint64_t> ranks_;
+  std::vector<std::uint64_t> strides_;
+};
+
+// matrix * rotation, both row-major; the rotation is a square.
+void rotate(std::vector<double>& matrix, std::uint64_t columns, const std::vector<double>& rotation) {
+  std::vector<double> row(static_cast<std::size_t>(columns));
+  for (std::size_t start = 0; start < matrix.size(); start += row.size()) {
+    std::ranges::fill(row, 0.0);
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      for (std::size_t r = 0; r < row.size(); ++r) row[r] += matrix[start + k] * rotation[k * row.size() + r];
+    }
+    std::ranges::copy(row, matrix.begin() + static_cast<std::ptrdiff_t>(start));
+  }
+}
+
+// Rotates the columns so that the core is all-orthogonal and ordered, and turns their largest numbers positive.
+void normalise(TuckerModel& model, const std::vector<int>& ranks) {
+  const CoreShape shape(ranks);
+  std::vector<std::vector<double>> rotations;
+  for (std::size_t n = 0; n < ranks.size(); ++n) {
+    rotations.push_back(leading_left_vectors(shape.unfold(model.core, n), static_cast<int>(shape.others(n)), ranks[n]));
+    rotate(model.factors[n], shape.rank(n), rotations[n]);
+    for (std::uint64_t r = 0; r < shape.rank(n); ++r) {
+      if (model.top(n, static_cast<std::size_t>(r), 1).front().value >= 0) continue;
+      for (std::size_t i = r; i < model.factors[n].size(); i += shape.rank(n)) model.factors[n][i] *= -1;
+      for (std::size_t k = r; k < rotations[n].size(); k += shape.rank(n)) rotations[n][k] *= -1;
+    }
+  }
+  for (std::size_t n = 0; n < ranks.size(); ++n) {
+    std::vector<double> rotated;
+    multiply_transposed(rotations[n], shape.rank(n), shape.unfold(model.core, n), rotated);
+    shape.fold(rotated, n, model.core);
+  }
+}
+
+void check(const TensorSummary& tensor, const TuckerOptions& options, const std::vector<int>& ranks) {
+  check_computing(1, options.compute);
+  if (options.max_sweeps < 1) refuse(option_name("max_sweeps") + " must be at least 1");
+  if (!(options.tolerance >= 0)) refuse(option_name("tolerance") + " must be at least 0");
+  if (!(options.time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
+  if (!(tensor.sum_of_squares > 0)) refuse("all values of the tensor are zero, so there is nothing to fit");
+  if (options.initial == nullptr) return;
+  bool fits = options.initial->shape == tensor.shape && options.initial->factors.size() == ranks.size();
+  for (std::size_t n = 0; fits && n < ranks.size(); ++n) {
+    fits = options.initial->factors[n].size() == tensor.shape[n] * static_cast<std::uint64_t>(ranks[n]);
+  }
+  if (!fits) refuse("the initial model is not one of a tensor of this shape with these ranks");
+}
+
+// What a fit of one of the two methods takes on the host beside its backend, with slabs of so many columns.
+std::uint64_t host_bytes(const TensorSummary& tensor, const std::vector<int>& ranks, TuckerMethod method,
+                         std::uint64_t slab) {
+  const CoreShape shape(ranks);
+  std::uint64_t numbers = 4 * product_of(ranks);
+  std::uint64_t largest = 0;
+  for (std::size_t n = 0; n < ranks.size(); ++n) {
+    const std::uint64_t length = tensor.shape[n];
+    numbers += 2 * length * shape.rank(n);  // as they are, and as they were after the last sweep
+    // The output of a pass; Y, or its product with the core; triangular factors and blocks of rows.
+    const std::uint64_t width = method == TuckerMethod::hooi ? shape.others(n) : shape.rank(n);
+    const std::uint64_t side = std::max<std::uint64_t>(256, std::min(width, length));
+    largest = std::max(largest, length * (slab + width + shape.rank(n)) + 8 * side * side);
+  }
+  std::uint64_t bytes = (numbers + largest) * sizeof(double);
+  for (const std::uint64_t of_mode : tensor.label_bytes) bytes += of_mode;
+  return bytes;
+}
+
+// The job of a fit, and which method it has memory for.
+struct TuckerJob {
+  TuckerJob(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop)
+      : method(options.method == TuckerMethod::hoqri ? TuckerMethod::hoqri : TuckerMethod::hooi) {
+    try {
+      make(tensor, options, ranks, stop);
+    } catch (const Error& error) {
+      if (options.method != TuckerMethod::automatic || options.compute.deterministic ||
+          error.kind() != ErrorKind::out_of_memory)
+        throw;
+      method = TuckerMethod::hoqri;
+      make(tensor, options, ranks, stop);
+    }
+  }
+
+  void make(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop) {
+    const CoreShape shape(ranks);
+    std::uint64_t most = 1;
+    for (std::size_t n = 0; n < ranks.size(); ++n) most = std::max(most, shape.others(n));
+    const auto longest = static_cast<std::size_t>(std::ranges::max_element(tensor.shape()) - tensor.shape().begin());
+    slabs.emplace(
+        tensor, options.compute, most, shape.rank(longest),
+        [&](std::uint64_t slab) { return host_bytes(tensor.summary(), ranks, method, slab); }, stop,
+        options.compute.deterministic);
+    passes_per_sweep = 0;
+    for (std::size_t n = 0; n < ranks.size(); ++n) {
+      passes_per_sweep += (shape.others(n) + slabs->slab - 1) / slabs->slab * (method == TuckerMethod::hoqri ? 2 : 1);
+    }
+  }
+
+  // A fit has a copy of the last sweep's model.
+  TuckerPlan describe() const {
+    TuckerPlan plan{method, passes_per_sweep, slabs->job->describe()};
+    plan.plan.stops_within_sweep = true;
+    return plan;
+  }
+
+  TuckerMethod method;
+  std::optional<SlabJob> slabs;
+  std::uint64_t passes_per_sweep = 0;
+};
+
+class TuckerFit {
+ public:
+  TuckerFit(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, TuckerJob& job,
+            ProgressMeter& meter)
+      : tensor_(&tensor.summary()),
+        options_(&options),
+        ranks_(&ranks),
+        job_(&job),
+        meter_(&meter),
+        shape_(ranks),
+        core_(static_cast<std::size_t>(product_of(ranks))) {
+    model_.shape = tensor_->shape;
+    model_.ranks.assign(ranks.begin(), ranks.end());
+    model_.method = job.method;
+    model_.mode_names = tensor_->mode_names;
+    model_.labels = tensor.labels();
+    model_.seed = options.seed;
+    model_.tensor_nnz = tensor_->nnz;
+    model_.tensor_sum_of_squares = tensor_->sum_of_squares;
+    for (std::size_t n = 0; n < ranks.size(); ++n) {
+      factors_.emplace_back(static_cast<std::size_t>(tensor_->shape[n] * shape_.rank(n)));
+      if (options.initial != nullptr) {
+        factors_[n] = options.initial->factors[n];
+      } else {
+        fill_initial_rows(options.seed, static_cast<int>(n), 0, ranks[n], factors_[n], Start::normal);
+      }
+      orthonormalise_columns(factors_[n], ranks[n]);
+    }
+    slabs_.emplace(tensor, factors_, ranks, *job.slabs, meter);
+  }
+
+  TuckerModel run() {
+    std::optional<StopReason> stop;
+    while (!stop) stop = run_sweep();
+    model_.stop_reason = *stop;
+    slabs_.reset();
+    normalise(model_, *ranks_);
+    return std::move(model_);
+  }
+
+ private:
+  std::optional<StopReason> run_sweep() {
+    const auto start = std::chrono::steady_clock::now();
+    const std::uint64_t passes = slabs_->workers().passes();
+    const std::uint64_t bytes_read = slabs_->workers().bytes_read();
+    SweepReport report;
+    report.sweep = static_cast<int>(model_.sweeps()) + 1;
+    meter_->begin({.name = "sweep", .sweep = report.sweep, .nonzeros = tensor_->nnz * job_->passes_per_sweep});
+    try {
+      sweep();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::cancelled || !meter_->stop_requested()) throw;
+      if (model_.sweeps() > 0) return meter_->reason();
+      throw Error(ErrorKind::cancelled,
+                  meter_->stop_message() + " before the end of the first sweep, so there is no model");
+    }
+    meter_->report_end();
+    const double of_core = std::inner_product(core_.begin(), core_.end(), core_.begin(), 0.0);
+    report.objective = std::max(0.0, tensor_->sum_of_squares - of_core);
+    report.fit = 1 - std::sqrt(report.objective / tensor_->sum_of_squares);
+    report.fit_change = report.fit - model_.fit();
+    report.converged = report.sweep > 1 && std::abs(report.fit_change) < options_->tolerance;
+    report.passes = slabs_->workers().passes() - passes;
+    report.bytes_read = slabs_->workers().bytes_read() - bytes_read;
+    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    model_.factors = factors_;
+    model_.core = core_;
+    model_.fit_history.push_back(report.fit);
+    if (options_->on_sweep && !options_->on_sweep(report)) return StopReason::cancelled;
+    if (report.converged) return StopReason::tolerance;
+    if (report.sweep >= options_->max_sweeps) return StopReason::sweeps;
+    if (meter_->stop_requested()) return meter_->reason();
+    return std::nullopt;
+  }
+
+  void sweep() {
+    const bool is_hoqri = job_->method == TuckerMethod::hoqri;
+    if (is_hoqri && model_.sweeps() == 0) refresh_core(0);
+    for (std::size_t n = 0; n < ranks_->size(); ++n) {
+      if (is_hoqri) {
+        update_by_core(n);
+        refresh_core(n);
+      } else {
+        update_by_vectors(n, n + 1 == ranks_->size());
+      }
+    }
+  }
+
+  // Calls visit(first choice, how many, I_n x slab of Y).
+  template <class Visit>
+  void for_each_slab(std::size_t mode, const Visit& visit) {
+    const std::uint64_t choices = slabs_->choices(mode);
+    for (std::uint64_t first = 0; first < choices; first += slabs_->slab()) {
+      const std::span<const double> output = slabs_->pass(mode, first);
+      visit(first, std::min(slabs_->slab(), choices - first), output);
+    }
+  }
+
+  // The place in the core of row 0 of the mode's unfolding, in the column of a choice.
+  std::uint64_t place_of_choice(std::size_t mode, std::uint64_t choice) const {
+    std::uint64_t place = 0;
+    for (std::size_t n = 0; n < ranks_->size(); ++n) {
+      if (n != mode) place += slabs_->column(mode, choice, n) * shape_.stride(n);
+    }
+    return place;
+  }
+
+  // G_n = U_n^T Y, where `product` has columns of choices from `first` on.
+  void set_core(std::size_t mode, std::uint64_t first, std::uint64_t count, const std::vector<double>& product) {
+    const std::uint64_t width = product.size() / shape_.rank(mode);
+    for (std::uint64_t c = 0; c < count; ++c) {
+      const std::uint64_t place = place_of_choice(mode, first + c);
+      for (std::uint64_t r = 0; r < shape_.rank(mode); ++r)
+        core_[place + r * shape_.stride(mode)] = product[r * width + c];
+    }
+  }
+
+  void update_by_vectors(std::size_t mode, bool makes_core) {
+    const std::uint64_t choices = slabs_->choices(mode);
+    std::vector<double> unfolding(static_cast<std::size_t>(tensor_->shape[mode] * choices));
+    for_each_slab(mode, [&](std::uint64_t first, std::uint64_t count, std::span<const double> output) {
+      for (std::uint64_t i = 0; i < tensor_->shape[mode]; ++i) {
+        std::copy_n(output.begin() + static_cast<std::ptrdiff_t>(i * slabs_->slab()), count,
+                    unfolding.begin() + static_cast<std::ptrdiff_t>(i * choices + first));
+      }
+    });
+    set_factor(mode, leading_left_vectors(unfolding, static_cast<int>(choices), (*ranks_)[mode]));
+    if (!makes_core) return;
+    std::vector<double> product;
+    multiply_transposed(factors_[mode], shape_.rank(mode), unfolding, product);
+    set_core(mode, 0, choices, product);
+  }
+
+  // The basis of Y G_n^T.
+  void update_by_core(std::size_t mode) {
+    const std::uint64_t rank = shape_.rank(mode);
+    std::vector<double> sum(factors_[mode].size());
+    for_each_slab(mode, [&](std::uint64_t first, std::uint64_t count, std::span<const double> output) {
+      for (std::uint64_t c = 0; c < count; ++c) {
+        const std::uint64_t place = place_of_choice(mode, first + c);
+        for (std::uint64_t i = 0; i < tensor_->shape[mode]; ++i) {
+          const double y = output[i * slabs_->slab() + c];
+          for (std::uint64_t r = 0; r < rank; ++r) sum[i * rank + r] += y * core_[place + r * shape_.stride(mode)];
+        }
+      }
+    });
+    orthonormalise_columns(sum, (*ranks_)[mode]);
+    set_factor(mode, std::move(sum));
+  }
+
+  void refresh_core(std::size_t mode) {
+    std::vector<double> product;
+    for_each_slab(mode, [&](std::uint64_t first, std::uint64_t count, std::span<const double> output) {
+      multiply_transposed(factors_[mode], shape_.rank(mode), output, product);
+      set_core(mode, first, count, product);
+    });
+  }
+
+  void set_factor(std::size_t mode, std::vector<double> factor) {
+    factors_[mode] = std::move(factor);
+    slabs_->set_changed(mode);
+  }
+
+  const TensorSummary* tensor_;
+  const TuckerOptions* options_;
+  const std::vector<int>* ranks_;
+  TuckerJob* job_;
+  ProgressMeter* meter_;
+  CoreShape shape_;
+  Matrices factors_;          // of the sweep in progress
+  std::vector<double> core_;  // the same
+  TuckerModel model_;         // of the last sweep
+  std::optional<ColumnSlabs> slabs_;
+};
+
+}  // namespace
+
+const char* to_string(TuckerMethod method) {
+  switch (method) {
+    case TuckerMethod::automatic:
+      return "auto";
+    case TuckerMethod::hooi:
+      return "hooi";
+    case TuckerMethod::hoqri:
+      return "hoqri";
+  }
+  return "auto";
+}
+
+std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::uint64_t>& shape) {
+  std::vector<int> ranks = options.ranks;
+  for (const int rank : ranks) {
+    if (rank < 1) refuse(option_name("ranks") + " must be at least 1, not " + std::to_string(rank));
+  }
+  if (ranks.size() == 1 && shape.size() > 1) {
+    const auto wanted = static_cast<std::uint64_t>(ranks.front());
+    ranks.clear();
+    for (const std::uint64_t length : shape) ranks.push_back(static_cast<int>(std::min(wanted, length)));
+  }
+  if (ranks.size() != shape.size()) {
+    refuse(option_name("ranks") + " are " + std::to_string(ranks.size()) + ", but the tensor has " +
+           std::to_string(shape.size()) + " modes; give one for each, or one for all");
+  }
+  constexpr std::uint64_t max_core = std::uint64_t{1} << 32;
+  std::uint64_t core = 1;
+  for (std::size_t n = 0; n < ranks.size(); ++n) {
+    if (static_cast<std::uint64_t>(ranks[n]) > shape[n]) {
+      refuse("rank " + std::to_string(ranks[n]) + " of mode " + std::to_string(n) + " exceeds the mode's length of " +
+             std::to_string(shape[n]));
+    }
+    core *= static_cast<std::uint64_t>(ranks[n]);
+    if (core > max_core) refuse("a core of these ranks has more than 2^32 numbers; lower " + option_name("ranks"));
+  }
+  for (std::size_t n = 0; n < ranks.size(); ++n) {
+    const std::uint64_t others = core / static_cast<std::uint64_t>(ranks[n]);
+    if (static_cast<std::uint64_t>(ranks[n]) > others) {
+      refuse("rank " + std::to_string(ranks[n]) + " of mode " + std::to_string(n) +
+             " exceeds the product of the other ranks, " + std::to_string(others) + ", so that columns would be empty");
+    }
+  }
+  return ranks;
+}
+
+TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options) {
+  const std::vector<int> ranks = ranks_of(options, tensor.shape());
+  check(tensor.summary(), options, ranks);
+  const TuckerJob job(tensor, options, ranks, {});
+  return job.describe();
+}
+
+TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& options) {
+  ProgressMeter meter(options.on_progress, options.time_limit_seconds);
+  const std::vector<int> ranks = ranks_of(options, tensor.shape());
+  check(tensor.summary(), options, ranks);
+  TuckerJob job(tensor, options, ranks, [&meter] { return meter.poll(); });
+  TuckerFit fit(tensor, options, ranks, job, meter);
+  if (options.on_plan) options.on_plan(job.describe());
+  TuckerModel model = fit.run();
+  job.slabs->job->close_trace();
+  return model;
+}
+
+}  // namespace blco

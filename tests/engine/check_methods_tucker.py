@@ -1,0 +1,171 @@
+"""blco-tucker beside HOOI and HOQRI in numpy, from the same matrices, and beside pyttb. See check_methods.py."""
+import re
+
+import h5py
+import numpy as np
+
+from method_oracles import planted_array, streamed_chunks
+
+
+class TuckerModel:
+    def __init__(self, path):
+        with h5py.File(path) as file:
+            self.core = file["core"][:]
+            self.factors = [file[f"factors/{mode}"][:] for mode in range(self.core.ndim)]
+            self.history = file["fit_history"][:]
+
+    def dense(self):
+        return multiply(self.core, self.factors)
+
+
+def multiply(array, matrices, leave_out=None):
+    """The product with a matrix in each mode but one."""
+    for mode, matrix in enumerate(matrices):
+        if mode != leave_out:
+            array = np.moveaxis(np.tensordot(matrix, array, axes=(1, mode)), 0, mode)
+    return array
+
+
+def unfold(array, mode):
+    return np.moveaxis(array, mode, 0).reshape(array.shape[mode], -1)
+
+
+def transposed(matrices):
+    return [matrix.T for matrix in matrices]
+
+
+def hooi(array, factors, sweeps):
+    """By the singular value decomposition of each unfolding."""
+    factors = list(factors)
+    for _ in range(sweeps):
+        for mode, factor in enumerate(factors):
+            product = unfold(multiply(array, transposed(factors), mode), mode)
+            factors[mode] = np.linalg.svd(product, full_matrices=False)[0][:, :factor.shape[1]]
+    return factors
+
+
+def hoqri(array, factors, sweeps):
+    """Sun & Huang 2022, algorithm 1, with the core of the newest matrices in each step."""
+    factors = list(factors)
+    for _ in range(sweeps):
+        for mode in range(array.ndim):
+            core = unfold(multiply(array, transposed(factors)), mode)
+            product = unfold(multiply(array, transposed(factors), mode), mode)
+            factors[mode] = np.linalg.qr(product @ core.T)[0]
+    return factors
+
+
+def fit_of(array, factors):
+    residual = np.linalg.norm(array - multiply(multiply(array, transposed(factors)), factors))
+    return 1 - residual / np.linalg.norm(array)
+
+
+def fit(bench, tensor, *options):
+    path = bench.folder / f"tucker{next(bench.numbers)}.h5"
+    output, _ = bench.commands.run("blco-tucker", tensor.container, *options, "--device", "cpu", "-o", path)
+    return TuckerModel(path), output, path
+
+
+def compare_spaces(bench, what, actual, expected, tolerance):
+    for mode, (a, b) in enumerate(zip(actual, expected)):
+        bench.near(f"{what}: space of mode {mode}", a @ a.T, b @ b.T, tolerance)
+
+
+def check_form(bench, what, tensor, model):
+    """Orthonormal columns, an all-orthogonal core in order, and the fit that the file tells."""
+    for mode, factor in enumerate(model.factors):
+        bench.near(f"{what}: columns of mode {mode}", factor.T @ factor, np.eye(factor.shape[1]), 1e-13)
+        slices = unfold(model.core, mode)
+        products = slices @ slices.T
+        squares = np.diag(products)
+        bench.near(f"{what}: slices of mode {mode}", products, np.diag(squares), 1e-12)
+        bench.holds(f"{what}: order of mode {mode}", np.all(np.diff(squares) <= 1e-12 * squares[0]))
+        largest = factor[np.argmax(np.abs(factor), axis=0), range(factor.shape[1])]
+        bench.holds(f"{what}: signs of mode {mode}", np.all(largest > 0))
+    bench.near(f"{what}: core", model.core, multiply(tensor.array, transposed(model.factors)), 1e-11)
+    residual = np.linalg.norm(tensor.array - model.dense()) / np.linalg.norm(tensor.array)
+    bench.near(f"{what}: fit", model.history[-1], 1 - residual, 1e-7)
+    bench.holds(f"{what}: no sweep lowers the fit", np.all(np.diff(model.history) >= -1e-12))
+
+
+def check_sweeps(bench, name, tensor, ranks):
+    for method, oracle in (("hooi", hooi), ("hoqri", hoqri)):
+        what = f"tucker {name} by {method}"
+        options = ("--ranks", ranks, "--method", method, "--tolerance", 0, "--threads", 1)
+        first, _, path = fit(bench, tensor, *options, "--sweeps", 1)
+        check_form(bench, f"{what}, one sweep", tensor, first)
+        later, _, _ = fit(bench, tensor, *options, "--sweeps", 10, "--init", path)
+        expected = oracle(tensor.array, first.factors, 10)
+        check_form(bench, what, tensor, later)
+        compare_spaces(bench, what, later.factors, expected, 1e-8)
+        bench.near(f"{what}: fit beside numpy", later.history[-1], fit_of(tensor.array, expected), 1e-8)
+
+
+def least_memory(bench, tensor, *options):
+    process = bench.commands.start("blco-tucker", tensor.container, *options, "--memory", "1K", "-o", "none")
+    said, _ = process.communicate()
+    least = re.search(r"give at least --memory (\w+)", said)
+    bench.holds("tucker names its least memory", process.returncode == 5 and least)
+    return least.group(1)
+
+
+def check_budgets(bench):
+    """A small budget streams chunks, and takes slabs of fewer columns, which round in other ways unless they may not."""
+    random = np.random.default_rng(5)
+    array = np.where(random.random((60, 50, 40)) < 0.1, random.integers(1, 9, (60, 50, 40)), 0).astype(float)
+    tensor = bench.tensor(array)
+    for method in ("hooi", "hoqri"):
+        options = ("--ranks", "8,6,8", "--method", method, "--sweeps", 3, "--threads", 1)
+        ample, _, _ = fit(bench, tensor, *options)
+        least = least_memory(bench, tensor, *options)
+        small, output, _ = fit(bench, tensor, *options, "--memory", least)
+        bench.holds(f"tucker by {method} in {least}: chunks are streamed", streamed_chunks(output) > 0)
+        bench.near(f"tucker by {method} in {least}", small.core, ample.core, 1e-12)
+        options += ("--deterministic",)
+        ample, _, _ = fit(bench, tensor, *options)
+        least = least_memory(bench, tensor, *options)
+        for threads in (1, 2):
+            small, _, _ = fit(bench, tensor, *options[:-3], "--deterministic", "--threads", threads, "--memory", "1GiB")
+            same = small.core.tobytes() == ample.core.tobytes()
+            bench.holds(f"tucker by {method}, deterministic, {threads} threads: the same bits", same)
+        small, _, _ = fit(bench, tensor, *options, "--memory", least)
+        bench.holds(f"tucker by {method}, deterministic, in {least}: the same bits",
+                    small.core.tobytes() == ample.core.tobytes())
+
+
+def check_small_values(bench):
+    """A ratio of 1e-9 between the singular values of an unfolding: a Gram matrix of it would lose the smaller one."""
+    random = np.random.default_rng(7)
+    bases = [np.linalg.qr(random.standard_normal((length, 3)))[0] for length in (12, 10, 9)]
+    core = np.zeros((3, 3, 3))
+    core[range(3), range(3), range(3)] = (1, 1e-4, 1e-9)
+    tensor = bench.tensor(multiply(core, bases))
+    model, _, _ = fit(bench, tensor, "--ranks", 3, "--tolerance", 0, "--sweeps", 10)
+    bench.near("tucker of small singular values: the smallest", model.core[2, 2, 2] / 1e-9, 1, 1e-4)
+    for mode in range(3):
+        alike = abs(model.factors[mode][:, 2] @ bases[mode][:, 2])
+        bench.holds(f"tucker of small singular values: column of mode {mode}, {1 - alike:.1e} off", alike > 1 - 1e-6)
+
+
+def checks(bench):
+    check_sweeps(bench, "of three modes", bench.tensor(planted_array(11, (14, 12, 10), 3, noise=0.3, zeros=0.2)),
+                 "3,4,2")
+    check_sweeps(bench, "of four modes", bench.tensor(planted_array(12, (9, 5, 8, 6), 2, noise=0.3, zeros=0.4)),
+                 "2,3,2,3")
+    check_sweeps(bench, "of a matrix", bench.tensor(planted_array(13, (20, 15), 3, noise=0.3, zeros=0.2)), "3,3")
+    check_budgets(bench)
+    check_small_values(bench)
+
+
+def peer_checks(bench):
+    """pyttb's tucker_als goes by the Gram matrix of each unfolding: the same spaces from the same start."""
+    import pyttb
+
+    tensor = bench.tensor(planted_array(14, (14, 12, 10), 3, noise=0.3, zeros=0.2))
+    options = ("--ranks", "3,4,2", "--method", "hooi", "--tolerance", 0)
+    first, _, path = fit(bench, tensor, *options, "--sweeps", 1)
+    later, _, _ = fit(bench, tensor, *options, "--sweeps", 5, "--init", path)
+    expected, _, _ = pyttb.tucker_als(pyttb.tensor(tensor.array), [3, 4, 2], init=[f.copy() for f in first.factors],
+                                      stoptol=0, maxiters=5, printitn=-1)
+    compare_spaces(bench, "tucker beside pyttb", later.factors, expected.factor_matrices, 1e-8)
+    bench.near("tucker beside pyttb: fit", later.history[-1], fit_of(tensor.array, expected.factor_matrices), 1e-8)

@@ -1,0 +1,230 @@
+// Tucker models: what is in them, what is refused, and files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <blco/memory_tensor.hpp>
+#include <blco/tucker.hpp>
+#include <cmath>
+#include <fstream>
+#include <vector>
+
+#include "blco/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace blco {
+namespace {
+
+constexpr std::uint64_t length = 6;
+
+double cell_of_rank_one(std::uint64_t i, std::uint64_t j, std::uint64_t k) {
+  return std::sin(1.0 + static_cast<double>(i)) * (2.0 + static_cast<double>(j)) / (1.0 + static_cast<double>(k));
+}
+
+// Cells i + 10 j + 100 k, plus a product: multilinear ranks of 3 each at most.
+double cell_value(std::uint64_t i, std::uint64_t j, std::uint64_t k) {
+  return static_cast<double>(i + 10 * j + 100 * k) + cell_of_rank_one(i, j, k);
+}
+
+MemoryTensor dense_tensor() {
+  std::vector<std::vector<std::uint32_t>> coordinates(3);
+  std::vector<double> values;
+  for (std::uint32_t i = 0; i < length; ++i) {
+    for (std::uint32_t j = 0; j < length; ++j) {
+      for (std::uint32_t k = 0; k < length; ++k) {
+        coordinates[0].push_back(i);
+        coordinates[1].push_back(j);
+        coordinates[2].push_back(k);
+        values.push_back(cell_value(i, j, k));
+      }
+    }
+  }
+  CoordinateArrays arrays{.values = values};
+  for (const std::vector<std::uint32_t>& mode : coordinates) arrays.coordinates.emplace_back(mode);
+  return MemoryTensor(arrays, {.shape = {length, length, length}});
+}
+
+TuckerOptions of_ranks(std::vector<int> ranks, TuckerMethod method = TuckerMethod::hooi) {
+  return {.method = method, .ranks = std::move(ranks), .compute = {.device = Device::cpu, .threads = 1}};
+}
+
+void expect_refused(const MemoryTensor& tensor, const TuckerOptions& options, const std::string& words) {
+  try {
+    fit_tucker(tensor, options);
+    FAIL() << "not refused: " << words;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+    EXPECT_THAT(error.what(), testing::HasSubstr(words));
+  }
+}
+
+TEST(Tucker, GivesBackATensorOfItsRanks) {
+  const MemoryTensor tensor = dense_tensor();
+
+  for (const TuckerMethod method : {TuckerMethod::hooi, TuckerMethod::hoqri}) {
+    TuckerOptions options = of_ranks({3, 3, 3}, method);
+    options.max_sweeps = 500;
+    options.tolerance = 0;
+    const TuckerModel model = fit_tucker(tensor, options);
+
+    EXPECT_EQ(model.method, method);
+    for (std::uint64_t i = 0; i < length; ++i) {
+      for (std::uint64_t k = 0; k < length; ++k) {
+        const std::vector<std::uint64_t> cell{i, 2, k};
+        EXPECT_NEAR(model.value(cell), cell_value(i, 2, k), 1e-9) << to_string(method);
+      }
+    }
+  }
+}
+
+TEST(Tucker, ListsTheLargestNumbersOfCoreAndColumns) {
+  TuckerModel model;
+  model.shape = {2, 3};
+  model.ranks = {2, 2};
+  model.core = {0.5, -4, 0, 3};
+  model.factors = {{0.6, 0.8, 0.8, -0.6}, {1, 0, 0, 0.28, 0, -0.96}};
+
+  const std::vector<CoreEntry> core = model.top_of_core(2);
+  const std::vector<FactorEntry> column = model.top(1, 1, 9);
+
+  ASSERT_EQ(core.size(), 2U);
+  EXPECT_EQ(core[0].index, (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(core[0].value, -4);
+  EXPECT_EQ(core[1].index, (std::vector<std::uint64_t>{1, 1}));
+  ASSERT_EQ(column.size(), 2U);
+  EXPECT_EQ(column[0].row, 2U);
+  EXPECT_EQ(column[0].value, -0.96);
+  // 0.6 * (0.5 * 0 + -4 * -0.96) + 0.8 * (0 * 0 + 3 * -0.96)
+  EXPECT_NEAR(model.value(std::vector<std::uint64_t>{0, 2}), 0.6 * 3.84 - 0.8 * 2.88, 1e-15);
+  EXPECT_THROW(model.top(1, 2, 1), Error);
+  EXPECT_THROW(model.value(std::vector<std::uint64_t>{0, 3}), Error);
+}
+
+TEST(Tucker, TakesAsManyColumnsAsSuit) {
+  EXPECT_EQ(ranks_of(of_ranks({4}), {9, 3, 8}), (std::vector<int>{4, 3, 4}));
+  EXPECT_EQ(ranks_of(of_ranks({4, 2, 2}), {9, 3, 8}), (std::vector<int>{4, 2, 2}));
+}
+
+TEST(Tucker, RefusesRanksThatDoNotSuit) {
+  const MemoryTensor tensor = dense_tensor();
+
+  expect_refused(tensor, of_ranks({3, 3}), "give one for each");
+  expect_refused(tensor, of_ranks({7, 7, 7}), "exceeds the mode's length of 6");
+  expect_refused(tensor, of_ranks({5, 2, 2}), "exceeds the product of the other ranks, 4");
+  expect_refused(tensor, of_ranks({0}), "must be at least 1");
+}
+
+TEST(Tucker, RefusesAnInitialModelOfOtherRanks) {
+  const MemoryTensor tensor = dense_tensor();
+  const TuckerModel model = fit_tucker(tensor, of_ranks({2}));
+  TuckerOptions options = of_ranks({3});
+  options.initial = &model;
+
+  expect_refused(tensor, options, "with these ranks");
+}
+
+TEST(Tucker, GoesOnFromAModel) {
+  const MemoryTensor tensor = dense_tensor();
+  TuckerOptions options = of_ranks({2});
+  options.tolerance = 0;
+  options.max_sweeps = 4;
+  const TuckerModel whole = fit_tucker(tensor, options);
+  options.max_sweeps = 2;
+  const TuckerModel half = fit_tucker(tensor, options);
+  options.initial = &half;
+
+  const TuckerModel second = fit_tucker(tensor, options);
+
+  EXPECT_NEAR(second.fit(), whole.fit(), 1e-12);
+  for (std::size_t i = 0; i < whole.core.size(); ++i) EXPECT_NEAR(second.core[i], whole.core[i], 1e-9 * whole.core[0]);
+}
+
+// The unfolding of the long mode has 3000 x 256 numbers.
+TEST(Tucker, TakesTheMethodThatTheBudgetHolds) {
+  const std::vector<std::uint32_t> first{0, 700, 2999};
+  const std::vector<std::uint32_t> other{0, 12, 19};
+  const std::vector<double> values{1, 2, 3};
+  const MemoryTensor tensor({.coordinates = {first, other, other}, .values = values}, {.shape = {3000, 20, 20}});
+  TuckerOptions options = of_ranks({16}, TuckerMethod::hoqri);
+  const std::uint64_t least = plan_tucker(tensor, options).plan.minimum_bytes;
+  options.method = TuckerMethod::automatic;
+
+  EXPECT_EQ(plan_tucker(tensor, options).method, TuckerMethod::hooi);
+  options.compute.memory.host_bytes = least;
+  const TuckerPlan plan = plan_tucker(tensor, options);
+  EXPECT_EQ(plan.method, TuckerMethod::hoqri);
+  EXPECT_LE(plan.plan.planned_bytes, least);
+  options.compute.deterministic = true;  // so the budget may not choose
+  EXPECT_THROW(plan_tucker(tensor, options), Error);
+}
+
+TEST(Tucker, KeepsTheModelOfTheLastSweepWhenStopped) {
+  const MemoryTensor tensor = dense_tensor();
+  TuckerOptions options = of_ranks({2});
+  options.tolerance = 0;
+  options.on_sweep = [](const SweepReport& report) { return report.sweep < 3; };
+
+  const TuckerModel model = fit_tucker(tensor, options);
+
+  EXPECT_EQ(model.sweeps(), 3U);
+  EXPECT_EQ(model.stop_reason, StopReason::cancelled);
+  EXPECT_GT(model.fit(), 0.5);
+}
+
+TEST(Tucker, HasNoModelBeforeTheFirstSweep) {
+  const MemoryTensor tensor = dense_tensor();
+  TuckerOptions options = of_ranks({2});
+  options.on_progress = [](const Progress&) { return false; };
+
+  try {
+    fit_tucker(tensor, options);
+    FAIL() << "not cancelled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::cancelled);
+  }
+}
+
+TEST(Tucker, IsTheSameFromItsFile) {
+  const TemporaryFolder folder;
+  TuckerModel model = fit_tucker(dense_tensor(), of_ranks({2, 3, 2}));
+  model.mode_names = {"a", "größe", "c"};
+  model.labels = {Labels(), Labels(), Labels()};
+  save(model, folder / "tucker.h5");
+
+  const TuckerModel loaded = load_tucker(folder / "tucker.h5");
+
+  EXPECT_TRUE(is_tucker(folder / "tucker.h5"));
+  EXPECT_FALSE(is_model(folder / "tucker.h5"));
+  EXPECT_EQ(loaded.shape, model.shape);
+  EXPECT_EQ(loaded.ranks, model.ranks);
+  EXPECT_EQ(loaded.core, model.core);
+  EXPECT_EQ(loaded.factors, model.factors);
+  EXPECT_EQ(loaded.fit_history, model.fit_history);
+  EXPECT_EQ(loaded.mode_names, model.mode_names);
+  EXPECT_EQ(loaded.stop_reason, model.stop_reason);
+  EXPECT_EQ(loaded.tensor_nnz, model.tensor_nnz);
+  EXPECT_THROW(load_model(folder / "tucker.h5"), Error);
+}
+
+TEST(Tucker, OfADamagedFileIsRefused) {
+  const TemporaryFolder folder;
+  const auto file = folder / "tucker.h5";
+  save(fit_tucker(dense_tensor(), of_ranks({2})), file);
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekg(0, std::ios::end);
+  const auto size = static_cast<std::streamoff>(stream.tellg());
+  stream.seekp(size / 2);
+  const int byte = stream.peek();
+  stream.seekp(size / 2);
+  stream.put(static_cast<char>(byte ^ 16));
+  stream.close();
+
+  try {
+    load_tucker(file);
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::corrupt);
+  }
+}
+
+}  // namespace
+}  // namespace blco

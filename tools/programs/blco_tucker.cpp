@@ -1,0 +1,140 @@
+// blco-tucker: fits a Tucker model to a tensor that may be larger than memory.
+#include <fmt/format.h>
+
+#include <array>
+#include <blco/tucker.hpp>
+#include <limits>
+#include <optional>
+#include <sstream>
+
+#include "tools/programs/compute_options.hpp"
+#include "tools/programs/cpd_program.hpp"
+
+namespace {
+
+using namespace blco;
+
+struct Arguments {
+  std::filesystem::path tensor;
+  std::filesystem::path output;
+  std::filesystem::path initial;
+  TuckerOptions tucker;
+  bool dry_run = false;
+};
+
+// 8 or 8,8,4.
+std::vector<int> parse_ranks(const std::string& text) {
+  std::vector<int> ranks;
+  std::istringstream words(text + ',');
+  for (std::string word; std::getline(words, word, ',');) {
+    ranks.push_back(static_cast<int>(cli::parse_whole(word, 1, std::numeric_limits<int>::max())));
+  }
+  return ranks;
+}
+
+void add_options(cli::CommandLine& line, Arguments& arguments) {
+  TuckerOptions& tucker = arguments.tucker;
+  line.add_path("TENSOR", arguments.tensor, {"", "A BLCO container from blco-ingest", cli::required});
+  line.add_path("-o,--output", arguments.output,
+                {"MODEL", "File for the model (HDF5), written only once the fit ends; required unless --dry-run"});
+  line.add("--ranks", tucker.ranks, parse_ranks,
+           {"R1,R2,...", "Columns of each mode's matrix; one number: of all modes, where they are that long",
+            "those of --init"});
+  line.add_choice<TuckerMethod>(
+      "--method", tucker.method,
+      {{"auto", TuckerMethod::automatic}, {"hooi", TuckerMethod::hooi}, {"hoqri", TuckerMethod::hoqri}},
+      "hooi takes the leading singular vectors of each unfolding, which it holds in memory; hoqri reads it a few "
+      "columns at a time, and takes more passes and sweeps; auto takes hooi where the memory budget has room, "
+      "and always with --deterministic");
+  line.add_whole("--sweeps", tucker.max_sweeps, 1, {"N", "Maximum number of sweeps"});
+  line.add_real("--tolerance", tucker.tolerance, "Stop when a sweep changes the fit by less; 0 never stops");
+  line.add_whole("--seed", tucker.seed, 0, {"N", "Seed of the random initial matrices"});
+  line.add_path("--init", arguments.initial, {"MODEL", "Start from the matrices of this model, with its ranks"});
+  line.excludes("--init", {"--seed"});
+  line.add("--time-limit", tucker.time_limit_seconds, cli::parse_duration,
+           {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
+  cli::add_compute_options(line, tucker.compute);
+  line.add_flag("--dry-run", arguments.dry_run,
+                "Print the plan and stop: where chunks are kept, and the memory required");
+}
+
+std::string explain(StopReason reason, const TuckerOptions& options) {
+  if (reason == StopReason::tolerance) return fmt::format("the fit changed by less than {}", options.tolerance);
+  if (reason == StopReason::sweeps) {
+    return "reached the limit of " + cli::format_count(static_cast<std::uint64_t>(options.max_sweeps), "sweep");
+  }
+  return std::string(reason == StopReason::time ? "reached the time limit" : "interrupted") +
+         "; the model is that of the last sweep above";
+}
+
+void report_plan(const TuckerPlan& plan, cli::Reporter& reporter) {
+  reporter.event("method", {{"method", to_string(plan.method)}, {"passes_per_sweep", plan.passes_per_sweep}});
+  reporter.print("method  {}, {} per sweep; cells that are not listed count as zero", to_string(plan.method),
+                 cli::format_count(plan.passes_per_sweep) + (plan.passes_per_sweep == 1 ? " pass" : " passes"));
+  cli::report_plan(reporter, plan.plan);
+}
+
+void report_model(const Arguments& arguments, const TuckerModel& model, cli::Reporter& reporter) {
+  reporter.event("result", {{"output", arguments.output.string()},
+                            {"method", to_string(model.method)},
+                            {"ranks", model.ranks},
+                            {"sweeps", model.sweeps()},
+                            {"stop_reason", to_string(model.stop_reason)},
+                            {"fit", model.fit()}});
+  reporter.print("stopped: {}", explain(model.stop_reason, arguments.tucker));
+  reporter.print("model   {} (ranks {}, fit {:.6f})", arguments.output.string(), cli::format_shape(model.ranks),
+                 model.fit());
+}
+
+void decompose(Arguments& arguments, cli::Reporter& reporter) {
+  TuckerOptions& tucker = arguments.tucker;
+  std::optional<TuckerModel> initial;
+  if (!arguments.initial.empty()) {
+    initial = load_tucker(arguments.initial);
+    if (tucker.ranks.empty()) tucker.ranks.assign(initial->ranks.begin(), initial->ranks.end());
+    tucker.initial = &*initial;
+  }
+  if (tucker.ranks.empty()) refuse("--ranks is required unless --init is given");
+  const TensorFile tensor(arguments.tensor);
+  if (arguments.dry_run) return report_plan(plan_tucker(tensor, tucker), reporter);
+  if (arguments.output.empty()) refuse("-o MODEL is required unless --dry-run is given");
+  cli::check_output(arguments.output, std::array{arguments.tensor});
+  if (!tucker.compute.trace.empty()) {
+    cli::check_output(tucker.compute.trace, std::array{arguments.tensor, arguments.initial, arguments.output},
+                      "--trace");
+  }
+  OutputClaims claims;
+  claims.add(arguments.output);
+  tucker.on_progress =
+      reporter.progress(" with the model of the last sweep; interrupt again to stop at once without a model");
+  tucker.on_plan = [&](const TuckerPlan& plan) { report_plan(plan, reporter); };
+  tucker.on_sweep = [&](const SweepReport& report) {
+    cli::report_sweep(reporter, report, {});
+    return !cli::is_interrupted();
+  };
+  const TuckerModel model = fit_tucker(tensor, tucker);
+  save(model, arguments.output, &claims);
+  report_model(arguments, model, reporter);
+}
+
+constexpr const char* about =
+    "Fits a Tucker model to the tensor of a BLCO container: a small core times a matrix with orthonormal columns in "
+    "each\n"
+    "mode. Chunks that do not fit in memory are streamed from disk. Cells that are not listed in the tensor X count "
+    "as\n"
+    "zero; the fit is 1 - |X - model| / |X| over all cells, where |X| is the root of the sum of squares.";
+
+constexpr const char* examples =
+    "  blco-tucker calls.blco --ranks 8 -o calls-tucker.h5\n"
+    "  blco-tucker calls.blco --ranks 8,8,4 --memory 512MiB -o calls-tucker.h5\n"
+    "  blco-tucker calls.blco --init calls-tucker.h5 --sweeps 100 -o calls-tucker.h5";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cli::CommandLine line("blco-tucker", about, examples);
+  Arguments arguments;
+  add_options(line, arguments);
+  cli::Reporter reporter(line, argc, argv);
+  return line.run(argc, argv, [&] { decompose(arguments, reporter); });
+}

@@ -1,0 +1,32 @@
+#include "tools/programs/compute_options.hpp"
+
+namespace blco::cli {
+
+void add_compute_options(CommandLine& line, Compute& compute) {
+  line.add_choice<Device>("--device", compute.device,
+                          {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
+                          "Where to compute; auto takes the GPU if there is one and this build supports it");
+  line.add_threads(compute.threads);
+  line.add_size(
+      "--memory", compute.memory.host_bytes,
+      "Host memory budget of the whole job; with less memory, more chunks are read from disk again in every pass");
+  line.add_size("--device-memory", compute.memory.device_bytes,
+                "Device memory budget; with less memory, more chunks are sent to the GPU in every pass",
+                "90% of what is free");
+  line.add_choice<Precision>(
+      "--precision", compute.precision, {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}},
+      "Precision of the factors and of MTTKRP; f32 takes less memory and time, f64 is more accurate; mixed stores the "
+      "factors as f32 and computes in f64");
+  line.add_flag("--deterministic", compute.deterministic,
+                "Give the same model, bit for bit, with any number of threads and any memory budget; on the CPU only, "
+                "and slower");
+  line.add_choice<ConflictResolution>("--conflict-resolution", compute.conflict_resolution,
+                                      {{"auto", ConflictResolution::automatic},
+                                       {"register", ConflictResolution::register_based},
+                                       {"hierarchical", ConflictResolution::hierarchical}},
+                                      "How the threads of a GPU add to the same row of the output; for measurements");
+  line.add_path("--trace", compute.trace,
+                {"FILE", "Write a Chrome trace of reads, copies and kernels to this file; view it on ui.perfetto.dev"});
+}
+
+}  // namespace blco::cli

@@ -1,0 +1,12 @@
+// The options of a program that fits: where and how it computes.
+#pragma once
+
+#include <blco/compute.hpp>
+
+#include "tools/programs/cli.hpp"
+
+namespace blco::cli {
+
+void add_compute_options(CommandLine& line, Compute& compute);
+
+}  // namespace blco::cli
