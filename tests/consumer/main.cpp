@@ -16,6 +16,7 @@ constexpr std::uint32_t rows = 20, columns = 15, layers = 12;
 
 struct Entries {
   std::vector<std::uint32_t> i, j, k;
+  std::vector<std::int64_t> matrix;  // the same, a row per entry
   std::vector<double> values;
 };
 
@@ -30,6 +31,7 @@ Entries make_entries() {
         entries.i.push_back(i);
         entries.j.push_back(j);
         entries.k.push_back(k);
+        entries.matrix.insert(entries.matrix.end(), {i, j, k});
         entries.values.push_back(smooth + 0.1 * std::sin(1.7 * i * j + k));
       }
     }
@@ -75,6 +77,13 @@ int main(int argc, char** argv) try {
   const Entries entries = make_entries();
   const blco::MemoryTensor tensor({{entries.i, entries.j, entries.k}, entries.values});
   bool good = check(tensor.nnz() == entries.values.size(), "the tensor has every entry");
+
+  const auto column = [&](std::size_t mode) {
+    return blco::StridedView<std::int64_t>(entries.matrix.data() + mode, entries.values.size(), 3);
+  };
+  const blco::MemoryTensor from_matrix({{column(0), column(1), column(2)}, entries.values});
+  good &= check(from_matrix.summary().sum_of_squares == tensor.summary().sum_of_squares,
+                "the columns of a matrix give the same tensor");
 
   const blco::CpdModel model =
       blco::fit_cpd(tensor, {.rank = 2, .max_sweeps = 20, .compute = {.memory = {.host_bytes = 64 << 20}}});

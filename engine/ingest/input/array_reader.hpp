@@ -32,7 +32,6 @@ class ArrayReader final : public CoordinateReader {
 
   void copy(CoordinateBatch& batch, std::size_t first, std::size_t count, Slice& slice) const;
   bool is_acceptable(std::uint64_t entry) const;
-  std::uint64_t coordinate(std::uint64_t entry, std::size_t mode) const;
   [[noreturn]] void refuse_entry(std::uint64_t entry) const;
 
   const CoordinateArrays* arrays_;

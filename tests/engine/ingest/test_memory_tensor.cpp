@@ -132,6 +132,47 @@ TEST(MemoryTensor, TakesBothWidthsAndMissingValues) {
   EXPECT_EQ(bytes_of(without_values), expected);
 }
 
+template <class Number>
+std::vector<IndexView> columns_of(const std::vector<Number>& matrix, std::size_t order) {
+  std::vector<IndexView> columns;
+  for (std::size_t n = 0; n < order; ++n) {
+    columns.emplace_back(
+        StridedView<Number>(matrix.data() + n, matrix.size() / order, static_cast<std::ptrdiff_t>(order)));
+  }
+  return columns;
+}
+
+TEST(MemoryTensor, TakesEveryIntegerTypeAndBothValueTypesWithStrides) {
+  // More than a batch of the reader, with coordinates that only 64 bits hold.
+  CoordinateTensor tensor = random_coordinates({.shape = {two_to(33), 300, 200}, .nnz = 300'000, .seed = 6});
+  std::vector<std::int64_t> wide;
+  std::vector<float> singles;
+  std::vector<double> reversed;
+  for (std::size_t i = 0; i < tensor.points.size(); ++i) {
+    for (const std::uint64_t at : tensor.points[i]) wide.push_back(static_cast<std::int64_t>(at));
+    singles.push_back(static_cast<float>(tensor.values[i]));
+    tensor.values[i] = singles.back();
+  }
+  reversed.assign(tensor.values.rbegin(), tensor.values.rend());
+  const CoordinateColumns<std::uint64_t> plain(tensor);
+  const CoordinateColumns<std::int32_t> cut(tensor);
+  const TemporaryFolder folder;
+  const auto bytes_of = [&](const CoordinateArrays& arrays) {
+    ingest_coordinates(arrays, folder / "out.blco");
+    return file_contents(folder / "out.blco");
+  };
+  CoordinateArrays mixed{columns_of(wide, 3), singles};
+  mixed.coordinates[2] = cut.arrays().coordinates[2];
+  CoordinateArrays backwards = plain.arrays();
+  backwards.values = StridedView<double>(&reversed.back(), reversed.size(), -1);
+
+  const std::string expected = bytes_of(plain.arrays());
+
+  EXPECT_EQ(bytes_of({columns_of(wide, 3), singles}), expected);
+  EXPECT_EQ(bytes_of(mixed), expected);
+  EXPECT_EQ(bytes_of(backwards), expected);
+}
+
 TEST(MemoryTensor, CoalescesDuplicatesByThePolicy) {
   const std::vector<std::uint32_t> rows = {0, 1, 0, 0};
   const std::vector<double> values = {0.5, 4, -3, 0.25};
@@ -184,8 +225,14 @@ TEST(MemoryTensor, RefusesArraysThatAreNoTensorAndLeavesNothingBehind) {
   refused({{three, three}, values}, {.shape = {6, 5}}, "the coordinate 5 in mode 1");
   refused({{three, three}, values}, {.shape = {6, 6, 6}}, "`shape` has 3 lengths");
   refused({{three, too_large}, values}, {}, "entry 1");
+  const std::vector<std::int64_t> negative = {0, 5, -7};
+  const std::vector<std::int32_t> narrow_negative = {4, -1, 0};
+  refused({{three, negative}, values}, {}, "entry 2 of the coordinate arrays: the coordinate -7 in mode 1 is negative");
+  refused({{three, narrow_negative}, values}, {.shape = {6, 5}}, "the coordinate -1 in mode 1 is negative");
+  refused({{negative, three}, values}, {.shape = {two_to(60), 6}}, "the coordinate -7 in mode 0 is negative");
+  refused({{narrow_negative, three}, values}, {.shape = {4, 6}}, "the coordinate 4 in mode 0 is not below");
   refused({{three, three}, values}, {.mode_names = {"only"}}, "`mode_names` has 1 name;");
-  refused({std::vector<IndexSpan>(17, three), values}, {}, "order");
+  refused({std::vector<IndexView>(17, three), values}, {}, "order");
 }
 
 TEST(MemoryTensor, NamesTheFirstBadEntryWhateverTheThreads) {
