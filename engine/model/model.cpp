@@ -54,6 +54,14 @@ RowConstraint parse_constraint(std::string_view text) {
 
 }  // namespace
 
+std::vector<MatrixView> CpdModel::matrices() const {
+  std::vector<MatrixView> views;
+  const auto columns = static_cast<std::size_t>(rank);
+  for (std::size_t n = 0; n < factors.size(); ++n)
+    views.push_back({factors[n].data(), factors[n].size() / columns, columns});
+  return views;
+}
+
 double CpdModel::value(std::span<const std::uint64_t> cell) const {
   if (cell.size() != factors.size()) {
     refuse("the cell has " + std::to_string(cell.size()) + " indices, but the model has " +

@@ -102,6 +102,14 @@ int main(int argc, char** argv) try {
   good &=
       check(loaded.factors == model.factors && loaded.weights == model.weights, "the model is the same when loaded");
 
+  const std::vector<double> product = blco::mttkrp(tensor, model.matrices(), 0);
+  double first = 0;
+  for (std::size_t e = 0; e < entries.values.size(); ++e) {
+    if (entries.i[e] == 0)
+      first += entries.values[e] * model.factors[1][2 * entries.j[e]] * model.factors[2][2 * entries.k[e]];
+  }
+  good &= check(std::abs(product[0] - first) < 1e-9, "the model's factors give the product of a loop");
+
   double value = 0;
   for (std::size_t r = 0; r < 2; ++r) {
     value += model.weights[r] * model.factors[0][2 * 3 + r] * model.factors[1][2 * 4 + r] * model.factors[2][2 * 5 + r];

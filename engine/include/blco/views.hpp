@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
+#include <span>
 #include <type_traits>
 #include <variant>
 
@@ -40,11 +41,13 @@ std::size_t size_of(const View& view) {
   return std::visit([](const auto& numbers) { return numbers.count; }, view);
 }
 
-// A row-major matrix, such as a factor.
+// A row-major matrix, such as a factor; see also CpdModel::matrices().
 struct MatrixView {
   const double* data = nullptr;
   std::size_t rows = 0;
   std::size_t columns = 0;
+
+  std::span<const double> numbers() const { return {data, rows * columns}; }
 };
 
 }  // namespace blco
