@@ -116,7 +116,8 @@ int main(int argc, char** argv) try {
   }
   good &=
       check(std::abs(model.value(std::vector<std::uint64_t>{3, 4, 5}) - value) < 1e-12, "the model's value is right");
-  const std::vector<double> predicted = blco::predict(model, std::vector<std::uint64_t>{0, 0, 0, 3, 4, 5});
+  const std::vector<int> i = {0, 3}, j = {0, 4}, k = {0, 5};
+  const std::vector<double> predicted = blco::predict(model, std::vector<blco::IndexView>{i, j, k});
   good &= check(std::abs(predicted[1] - value) < 1e-12, "the model's value of an entry is right");
 
   try {

@@ -86,7 +86,8 @@ def test_the_fit_is_that_of_its_cells(entries, tensor):
     model = blco.fit_cpd(tensor, 4, max_sweeps=20)
 
     cells = np.einsum("r,ir,jr,kr->ijk", model.weights, *model.factors)
-    assert model.fit == pytest.approx(1 - np.linalg.norm(entries.dense - cells) / np.linalg.norm(entries.dense), abs=1e-9)
+    residual = np.linalg.norm(entries.dense - cells) / np.linalg.norm(entries.dense)
+    assert model.fit == pytest.approx(1 - residual, abs=1e-9)
 
 
 def test_a_plan_names_a_budget_that_suffices_and_less_is_refused(tensor):
@@ -206,12 +207,21 @@ def test_two_fits_in_two_threads_give_what_each_gives_alone(tensor):
 
 
 def test_the_interpreter_runs_while_a_fit_does(tensor):
-    ends = threading.Event()
-    fit = threading.Thread(target=lambda: blco.fit_cpd(tensor, 3, tolerance=0, max_sweeps=10**9, time_limit=60,
-                                                       progress=lambda at: not ends.is_set()))
+    begun, end = threading.Event(), threading.Event()
+    models = []
+
+    def sweep(report):
+        begun.set()
+        return not end.is_set()
+
+    fit = threading.Thread(target=lambda: models.append(
+        blco.fit_cpd(tensor, 3, tolerance=0, max_sweeps=10**9, time_limit=60, callback=sweep)))
     fit.start()
-    ends.set()
+    begun.wait()
+    end.set()
     fit.join()
+
+    assert models[0].stop_reason == "cancelled"
 
 
 def test_a_resumed_fit_gives_the_bits_of_one_that_never_stopped(tensor, tmp_path):

@@ -57,11 +57,11 @@ def test_values_of_cells_are_those_of_the_sum(entries, model):
 
 
 @pytest.mark.parametrize(("coords", "message"), [
-    ([[0, 0, 0], [1, -2, 0]], "entry 1 has the coordinate -2 in mode 1"),
-    ([[0, 0, 0], [1, 9, 0]], "entry 1 has the coordinate 9 in mode 1"),
-    ([[0, 0]], "the coordinates have 2 columns, but the model has 3 modes"),
+    ([[0, 0, 0], [1, -2, 0]], "entry 1: the coordinate -2 in mode 1 is negative"),
+    ([[0, 0, 0], [1, 9, 0]], "entry 1: the coordinate 9 in mode 1 is not below"),
+    ([[0, 0]], "coordinates of 2 modes, but the model has 3"),
     ([[0.5, 0, 0]], "give integers"),
-    ([np.array([1]), np.array([1, 2]), np.array([1])], "the lengths 1, 2, 1"),
+    ([np.array([1]), np.array([1, 2]), np.array([1])], "2 coordinates of mode 1, but 1 of mode 0"),
 ])
 def test_cells_outside_are_refused(model, coords, message):
     with pytest.raises(blco.InvalidArgument) as caught:
@@ -115,7 +115,8 @@ def test_h5py_may_be_imported_before_and_after(model, tmp_path, imports):
     script = (f"{imports}\nmodel = blco.load('{tmp_path}/model.h5')\n"
               f"with h5py.File('{tmp_path}/other.h5', 'w') as file: file['x'] = model.factors[0]\n"
               f"model.save('{tmp_path}/again.h5')\n"
-              f"with h5py.File('{tmp_path}/again.h5') as file: assert (file['factors/0'][:] == model.factors[0]).all()\n")
+              f"with h5py.File('{tmp_path}/again.h5') as file:\n"
+              f"    assert (file['factors/0'][:] == model.factors[0]).all()\n")
 
     subprocess.run([sys.executable, "-c", script], check=True)
 

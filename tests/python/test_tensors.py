@@ -108,6 +108,71 @@ def test_a_table_has_labels(tmp_path):
     assert tensor.report["skipped_rows"] == {"n": 1}
 
 
+def test_labels_of_arrays_stay_with_them(tmp_path):
+    names = [["Ann", "Bob", "Cid"], None]
+
+    memory = blco.tensor([[0, 1], [1, 0]], labels=names)
+    file = blco.ingest([[0, 1], [1, 0]], tmp_path / "out.blco", labels=names)
+
+    assert memory.labels == file.labels == names and memory.shape == (3, 2)
+    assert blco.fit_cpd(memory, 1, max_sweeps=1).labels == names
+    with pytest.raises(blco.InvalidArgument, match="label 1 of mode 0 is empty"):
+        blco.tensor([[0, 1]], labels=[["Ann", ""], None])
+    with pytest.raises(blco.InvalidArgument, match="the coordinate 1 in mode 1 is not below the mode's length of 1"):
+        blco.tensor([[0, 1]], labels=[None, ["Ann"]])
+
+
+@pytest.fixture
+def sales():
+    pyarrow = pytest.importorskip("pyarrow")
+    batches = [{"who": ["Ann", "Bob", "Ann"], "what": ["tea", "jam", "jam"], "day": [0, 2, 1], "n": [2.0, 1.0, 4.0]},
+               {"who": ["Cid", "Bob"], "what": ["jam", "tea"], "day": [2, 0], "n": [0.5, 3.0]}]
+    tables = [pyarrow.table(batch) for batch in batches]
+    # Each batch has a dictionary of its own.
+    coded = [table.set_column(1, "what", table["what"].dictionary_encode()) for table in tables]
+    stream = pyarrow.RecordBatchReader.from_batches(coded[0].schema, [t.to_batches()[0] for t in coded])
+    return pyarrow.concat_tables(tables), stream
+
+
+EXPECTED_SALES = {("Ann", "tea", 0): 2, ("Bob", "jam", 2): 1, ("Ann", "jam", 1): 4, ("Cid", "jam", 2): 0.5,
+                  ("Bob", "tea", 0): 3}
+
+
+def test_columns_of_a_table_become_modes(sales, tmp_path):
+    table, stream = sales
+    modes = ["who", "what", "day"]
+
+    tensors = [blco.tensor(table, modes=modes, value="n"), blco.tensor(stream, modes=modes, value="n"),
+               blco.tensor(table.to_pandas(), modes=modes, value="n"),
+               blco.ingest(table, tmp_path / "out.blco", modes=modes, value="n")]
+
+    for tensor in tensors:
+        assert tensor.mode_names == ("who", "what", "day") and tensor.shape == (3, 2, 3)
+        who, what, none = tensor.labels
+        cells = {(who[i], what[j], k): x for (i, j, k), x in zip(tensor.coords.tolist(), tensor.values.tolist())}
+        assert cells == EXPECTED_SALES and none is None
+
+
+def test_tables_are_refused_by_column_and_row(sales):
+    table, _ = sales
+    pyarrow = pytest.importorskip("pyarrow")
+    bad = table.append_column("gap", [["a", "b", None, "d", "e"]]).append_column("real", [[0.5] * 5])
+    cases = [({"modes": ["who", "gap"]}, "row 2 of column 'gap', counted from 0, is null"),
+             ({"modes": ["who", "real"]}, "column 'real' has the type double"),
+             ({"modes": ["who", "where"]}, "no column 'where'"),
+             ({"modes": ["who"], "value": "where"}, "no column 'where'"),
+             ({}, "modes: name the columns"),
+             ({"modes": ["who"], "values": [1]}, "`value` names a column")]
+    for options, message in cases:
+        with pytest.raises(blco.InvalidArgument) as caught:
+            blco.tensor(bad, **options)
+        assert message in str(caught.value)
+    with pytest.raises(blco.InvalidArgument, match="`modes` and `value` name columns of a table"):
+        blco.tensor([[0, 1]], modes=["who", "what"])
+    with pytest.raises(blco.InvalidArgument, match="no nonzeros"):
+        blco.tensor(pyarrow.table({"who": pyarrow.array([], pyarrow.string())}), modes=["who"])
+
+
 NAN = float("nan")
 
 
@@ -171,7 +236,9 @@ def test_bad_options_are_named(entries, tmp_path, options, message):
 
 
 def test_sizes():
-    assert [size_in_bytes(size) for size in ("2GiB", "1.5 KB", "64M", "7", 12, None)] == [2**31, 1500, 2**26, 7, 12, None]
+    sizes = ("2GiB", "1.5 KB", "64M", "7", 12, None)
+
+    assert [size_in_bytes(size) for size in sizes] == [2**31, 1500, 2**26, 7, 12, None]
 
 
 def test_a_callback_ends_an_ingest_and_leaves_nothing(entries, tmp_path):

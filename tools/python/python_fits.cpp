@@ -1,6 +1,9 @@
 // Fits, plans, MTTKRP and losses, with the options under the words of blco-cpd.
+#include <blco/core_consistency.hpp>
 #include <blco/cpd.hpp>
 #include <blco/evaluate.hpp>
+#include <blco/rank_choice.hpp>
+#include <blco/starts.hpp>
 #include <optional>
 #include <variant>
 
@@ -182,8 +185,19 @@ nb::dict plan(const Tensor& tensor, const nb::dict& words) {
   return as_dict(without_lock([&] { return plan_cpd(tensor, options); }));
 }
 
-// The model, or None, and what a callback raised, or None.
-nb::tuple fit(const Tensor& tensor, const nb::dict& words, nb::object progress, const nb::object& callback) {
+nb::dict as_dict(const StartsReport& report) {
+  nb::dict dict;
+  dict["count"] = report.starts.size();
+  dict["best"] = report.best_start;
+  dict["reaching"] = report.reaching;
+  dict["lowest_match"] = report.lowest_match;
+  dict["mean_match"] = report.mean_match;
+  return dict;
+}
+
+// The model, or None; how alike several starts are, or None; and what a callback raised, or None.
+nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::object progress,
+              const nb::object& callback) {
   CpdOptions options = read_options(tensor, words);
   Callbacks callbacks(std::move(progress));
   options.on_progress = callbacks.progress();
@@ -193,13 +207,36 @@ nb::tuple fit(const Tensor& tensor, const nb::dict& words, nb::object progress, 
     if (report.failure) callbacks.call(warn, report.failure->what());
   };
   nb::object model = nb::none();
+  nb::object agreement = nb::none();
+  nb::object raised = nb::none();
   try {
-    model = nb::cast(callbacks.run([&] { return fit_cpd(tensor, options); }));
+    if (starts == 1) {
+      model = nb::cast(callbacks.run([&] { return fit_cpd(tensor, options); }));
+    } else {
+      StartsReport report = callbacks.run([&] { return fit_starts(tensor, options, starts); });
+      agreement = as_dict(report);
+      model = nb::cast(std::move(report.best));
+    }
     callbacks.rethrow();
-  } catch (nb::python_error& raised) {
-    return nb::make_tuple(model, raised.value());
+  } catch (nb::python_error& error) {
+    raised = nb::borrow(error.value());
   }
-  return nb::make_tuple(model, nb::none());
+  return nb::make_tuple(model, agreement, raised);
+}
+
+// None where it says nothing of such a model, or would take too long.
+std::optional<double> core_of(const Tensor& tensor, const CpdModel& model, const nb::dict& words, nb::object progress) {
+  const CpdOptions options = read_options(tensor, words);
+  if (!has_core_consistency(options.method)) return std::nullopt;
+  Callbacks callbacks(std::move(progress));
+  return callbacks.run([&] { return core_consistency(tensor, model, options.compute, callbacks.progress()); });
+}
+
+// Of (rank, fit, core consistency, match).
+std::optional<int> choose(const std::vector<std::tuple<int, double, double, double>>& fits) {
+  std::vector<RankedFit> ranked;
+  for (const auto& [rank, fit, core, match] : fits) ranked.push_back({rank, fit, core, match});
+  return choose_rank(ranked);
 }
 
 nb::object multiply(const Tensor& tensor, const Matrices& factors, int mode, const nb::dict& dict) {
@@ -245,7 +282,11 @@ void bind_fits(nb::module_& module) {
       .def_ro("passes", &SweepReport::passes)
       .def_ro("bytes_read", &SweepReport::bytes_read)
       .def_ro("converged", &SweepReport::converged);
-  module.def("fit", fit, nb::arg("tensor"), nb::arg("words"), nb::arg("progress").none(), nb::arg("callback").none());
+  module.def("fit", fit, nb::arg("tensor"), nb::arg("words"), nb::arg("starts"), nb::arg("progress").none(),
+             nb::arg("callback").none());
+  module.def("core_consistency", core_of, nb::arg("tensor"), nb::arg("model"), nb::arg("words"),
+             nb::arg("progress").none());
+  module.def("choose_rank", choose, nb::arg("fits"));
   module.def("plan", plan, nb::arg("tensor"), nb::arg("words"));
   module.def("mttkrp", multiply, nb::arg("tensor"), nb::arg("factors"), nb::arg("mode"), nb::arg("words"));
   module.def("evaluate", evaluate_loss, nb::arg("tensor"), nb::arg("factors"), nb::arg("loss"), nb::arg("words"));

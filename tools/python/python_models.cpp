@@ -27,17 +27,6 @@ CpdModel make_model(const Matrices& factors, const std::vector<double>& weights)
   return model;
 }
 
-// A row per entry; the coordinates are those of every mode in turn.
-std::vector<double> predict_rows(
-    const CpdModel& model,
-    const nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& coordinates, int threads) {
-  if (coordinates.shape(1) != model.shape.size()) {
-    refuse("the coordinates have " + std::to_string(coordinates.shape(1)) + " columns, but the model has " +
-           std::to_string(model.shape.size()) + " modes; give a row per entry");
-  }
-  return predict(model, std::span(coordinates.data(), coordinates.size()), threads);
-}
-
 // Per component: its number, weight, share, and per mode its largest entries, as (row, value).
 nb::list summarize(const CpdModel& model, std::size_t entries) {
   nb::list components;
@@ -97,9 +86,9 @@ void bind_models(nb::module_& module) {
       nb::call_guard<nb::gil_scoped_release>(), nb::arg("model"), nb::arg("path"));
   module.def(
       "predict",
-      [](const CpdModel& model,
-         const nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& coordinates, int threads) {
-        std::vector<double> values = without_lock([&] { return predict_rows(model, coordinates, threads); });
+      [](const CpdModel& model, const std::vector<Array>& coordinates, int threads) {
+        const std::vector<IndexView> views = index_views(coordinates);
+        std::vector<double> values = without_lock([&] { return predict(model, views, threads); });
         const std::size_t count = values.size();
         return own(std::move(values), {count});
       },

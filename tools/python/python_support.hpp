@@ -7,6 +7,7 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -135,6 +136,29 @@ class Callbacks {
   nb::object progress_;
   std::exception_ptr failure_;
 };
+
+using Array = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+
+// The array where it lies, as the view of the one of these types that its numbers have.
+template <class View, class... Numbers>
+View view_of(const Array& array, const std::string& what) {
+  View view;
+  const auto is_one_of = [&]<class Number>(Number) {
+    if (array.dtype() != nb::dtype<Number>()) return false;
+    view = StridedView<Number>(static_cast<const Number*>(array.data()), array.shape(0), array.stride(0));
+    return true;
+  };
+  if (!(is_one_of(Numbers{}) || ...)) refuse(what + " of this type are not read");
+  return view;
+}
+
+inline std::vector<IndexView> index_views(const std::vector<Array>& arrays) {
+  std::vector<IndexView> views;
+  for (const Array& array : arrays) {
+    views.push_back(view_of<IndexView, std::uint32_t, std::uint64_t, std::int32_t, std::int64_t>(array, "coordinates"));
+  }
+  return views;
+}
 
 // A NumPy array that owns these numbers.
 template <class Number>

@@ -10,28 +10,23 @@
 namespace blco::python {
 namespace {
 
-using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+// Per mode a list of strings, or None; or None for all.
+using LabelLists = std::optional<std::vector<std::optional<std::vector<std::string>>>>;
 
-// Adds a view of the array if its numbers are of this type.
-template <class View, class... Numbers>
-View view_of(const AnyArray& array, const std::string& what) {
-  View view;
-  const auto is_one_of = [&]<class Number>(Number) {
-    if (array.dtype() != nb::dtype<Number>()) return false;
-    view = StridedView<Number>(static_cast<const Number*>(array.data()), array.shape(0), array.stride(0));
-    return true;
-  };
-  if (!(is_one_of(Numbers{}) || ...)) refuse(what + " of this type are not read");
-  return view;
-}
-
-CoordinateArrays arrays_of(const std::vector<AnyArray>& coordinates, const std::optional<AnyArray>& values) {
-  CoordinateArrays arrays;
-  for (const AnyArray& array : coordinates) {
-    arrays.coordinates.push_back(
-        view_of<IndexView, std::uint32_t, std::uint64_t, std::int32_t, std::int64_t>(array, "coordinates"));
-  }
+CoordinateArrays arrays_of(const std::vector<Array>& coordinates, const std::optional<Array>& values,
+                           const LabelLists& labels) {
+  CoordinateArrays arrays{.coordinates = index_views(coordinates)};
   if (values) arrays.values = view_of<ValueView, double, float>(*values, "values");
+  if (!labels) return arrays;
+  for (const auto& mode : *labels) {
+    const std::vector<std::string> names = mode.value_or(std::vector<std::string>());
+    const auto empty = std::ranges::find(names, "");
+    if (empty != names.end()) {
+      refuse("label " + std::to_string(empty - names.begin()) + " of mode " + std::to_string(arrays.labels.size()) +
+             " is empty; give every index a name");
+    }
+    arrays.labels.emplace_back(names);
+  }
   return arrays;
 }
 
@@ -112,18 +107,19 @@ nb::dict ingest_paths(const std::vector<std::filesystem::path>& inputs, const st
   return as_dict(callbacks.run([&] { return ingest_files(inputs, output, options, callbacks.progress()); }));
 }
 
-nb::dict ingest_arrays(const std::vector<AnyArray>& coordinates, const std::optional<AnyArray>& values,
-                       const std::filesystem::path& output, const nb::dict& words, nb::object progress) {
+nb::dict ingest_arrays(const std::vector<Array>& coordinates, const std::optional<Array>& values,
+                       const LabelLists& labels, const std::filesystem::path& output, const nb::dict& words,
+                       nb::object progress) {
   const IngestOptions options = read_ingest_options(words);
-  const CoordinateArrays arrays = arrays_of(coordinates, values);
+  const CoordinateArrays arrays = arrays_of(coordinates, values, labels);
   Callbacks callbacks(std::move(progress));
   return as_dict(callbacks.run([&] { return ingest_coordinates(arrays, output, options, callbacks.progress()); }));
 }
 
-std::unique_ptr<Tensor> make_tensor(const std::vector<AnyArray>& coordinates, const std::optional<AnyArray>& values,
-                                    const nb::dict& words, nb::object progress) {
+std::unique_ptr<Tensor> make_tensor(const std::vector<Array>& coordinates, const std::optional<Array>& values,
+                                    const LabelLists& labels, const nb::dict& words, nb::object progress) {
   const IngestOptions options = read_ingest_options(words);
-  const CoordinateArrays arrays = arrays_of(coordinates, values);
+  const CoordinateArrays arrays = arrays_of(coordinates, values, labels);
   Callbacks callbacks(std::move(progress));
   return callbacks.run([&] { return std::make_unique<MemoryTensor>(arrays, options, callbacks.progress()); });
 }
@@ -176,12 +172,12 @@ void bind_tensors(nb::module_& module) {
   module.def("open", [](const std::filesystem::path& path) -> std::unique_ptr<Tensor> {
     return std::make_unique<TensorFile>(path);
   });
-  module.def("make_tensor", make_tensor, nb::arg("coordinates"), nb::arg("values").none(), nb::arg("words"),
-             nb::arg("progress").none());
+  module.def("make_tensor", make_tensor, nb::arg("coordinates"), nb::arg("values").none(), nb::arg("labels").none(),
+             nb::arg("words"), nb::arg("progress").none());
   module.def("ingest_paths", ingest_paths, nb::arg("inputs"), nb::arg("output"), nb::arg("words"),
              nb::arg("progress").none());
-  module.def("ingest_arrays", ingest_arrays, nb::arg("coordinates"), nb::arg("values").none(), nb::arg("output"),
-             nb::arg("words"), nb::arg("progress").none());
+  module.def("ingest_arrays", ingest_arrays, nb::arg("coordinates"), nb::arg("values").none(), nb::arg("labels").none(),
+             nb::arg("output"), nb::arg("words"), nb::arg("progress").none());
   module.def("save_tensor", save_tensor, nb::arg("tensor"), nb::arg("output"), nb::arg("memory"), nb::arg("threads"),
              nb::arg("progress").none());
   module.def("read_tensor", read_tensor, nb::arg("tensor"), nb::arg("memory"), nb::arg("threads"),

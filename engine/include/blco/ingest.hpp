@@ -4,6 +4,7 @@
 #include <blco/device.hpp>
 #include <blco/duplicate_policy.hpp>
 #include <blco/error.hpp>
+#include <blco/labels.hpp>
 #include <blco/progress.hpp>
 #include <blco/views.hpp>
 #include <cstdint>
@@ -163,10 +164,13 @@ IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, cons
 struct CoordinateArrays {
   std::vector<IndexView> coordinates = {};  // one per mode, all of the same length; a std::vector converts
   ValueView values = {};
+  // Per mode one label per index, or none; empty: no mode has labels. A mode with labels is as long as they are many.
+  std::vector<Labels> labels = {};
 };
 
 // Does the same from arrays in memory: the container has the same bytes as that of ingest_files from the same entries.
-// index_base and skip_lines are ignored; memory_bytes covers everything but the arrays. Throws Error: invalid_argument
+// index_base and skip_lines are ignored; label_files do not go with labels; memory_bytes covers everything but the
+// arrays. Throws Error: invalid_argument
 // (as above; arrays of different lengths; the first entry with a negative coordinate, one outside the shape, or a value
 // that is not finite), out_of_memory, io, cancelled (by `progress`; nothing is left on disk).
 IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::filesystem::path& output,

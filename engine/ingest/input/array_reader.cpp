@@ -9,6 +9,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/common/index_view.hpp"
 
 namespace blco {
 namespace {
@@ -22,11 +23,6 @@ constexpr std::uint64_t no_entry = std::numeric_limits<std::uint64_t>::max();
 
 bool is_signed(const IndexView& view) {
   return std::visit([](const auto& numbers) { return std::is_signed_v<decltype(numbers[0])>; }, view);
-}
-
-std::uint64_t at(const IndexView& view, std::uint64_t entry) {
-  return std::visit(
-      [&](const auto& numbers) { return static_cast<std::uint64_t>(numbers[static_cast<std::size_t>(entry)]); }, view);
 }
 
 }  // namespace
@@ -58,11 +54,22 @@ ArrayReader::ArrayReader(const CoordinateArrays& arrays, const std::vector<std::
     refuse("there are " + std::to_string(values) + " values for " + std::to_string(count_) +
            " entries; give one value per entry, or none if all values are 1");
   }
+  if (!arrays.labels.empty() && arrays.labels.size() != order) {
+    refuse("there are labels of " + std::to_string(arrays.labels.size()) + " modes, but " + std::to_string(order) +
+           " coordinate arrays; give a list per mode, empty for one without");
+  }
   if (count_ == 0) refuse("the coordinate arrays have no nonzeros; a tensor requires at least one");
   // A mode's length is a 64-bit number too.
   if (limits_.empty()) limits_.assign(order, std::numeric_limits<std::uint64_t>::max());
   for (std::size_t n = 0; n < order; ++n) {
     if (is_signed(arrays.coordinates[n])) limits_[n] = std::min(limits_[n], first_negative);
+    const std::uint64_t labels = arrays.labels.empty() ? 0 : arrays.labels[n].size();
+    if (labels == 0) continue;
+    if (!shape.empty() && shape[n] != labels) {
+      refuse("mode " + std::to_string(n) + " has " + std::to_string(labels) + " labels, but " + option_name("shape") +
+             " gives it a length of " + std::to_string(shape[n]) + "; give one label per index");
+    }
+    limits_[n] = labels;
   }
 }
 
@@ -79,7 +86,7 @@ std::vector<std::uint64_t> ArrayReader::find_extents() const {
   });
   for (std::size_t n = 0; n < extents.size(); ++n) {
     if (extents[n] >= limits_[n]) return {};
-    ++extents[n];
+    extents[n] = has_labels(n) ? limits_[n] : extents[n] + 1;
   }
   return extents;
 }
@@ -148,7 +155,7 @@ void ArrayReader::copy(CoordinateBatch& batch, std::size_t first, std::size_t co
 
 bool ArrayReader::is_acceptable(std::uint64_t entry) const {
   for (std::size_t n = 0; n < limits_.size(); ++n) {
-    if (at(arrays_->coordinates[n], entry) >= limits_[n]) return false;
+    if (index_at(arrays_->coordinates[n], static_cast<std::size_t>(entry)) >= limits_[n]) return false;
   }
   return std::visit(
       [&](const auto& values) { return values.count == 0 || std::isfinite(values[static_cast<std::size_t>(entry)]); },
@@ -158,14 +165,9 @@ bool ArrayReader::is_acceptable(std::uint64_t entry) const {
 void ArrayReader::refuse_entry(std::uint64_t entry) const {
   const std::string place = "entry " + std::to_string(entry) + " of the coordinate arrays: ";
   for (std::size_t n = 0; n < limits_.size(); ++n) {
-    const std::uint64_t index = at(arrays_->coordinates[n], entry);
-    if (index < limits_[n]) continue;
-    if (is_signed(arrays_->coordinates[n]) && index >= first_negative) {
-      refuse(place + "the coordinate " + std::to_string(static_cast<std::int64_t>(index)) + " in mode " +
-             std::to_string(n) + " is negative; coordinates count from 0");
-    }
-    refuse(place + "the coordinate " + std::to_string(index) + " in mode " + std::to_string(n) +
-           " is not below the mode's length of " + std::to_string(limits_[n]) + "; coordinates count from 0");
+    const IndexView& view = arrays_->coordinates[n];
+    const auto i = static_cast<std::size_t>(entry);
+    if (index_at(view, i) >= limits_[n]) refuse(place + index_fault(view, i, n, limits_[n]));
   }
   refuse(place + "its value is not a finite number; remove the entry");
 }

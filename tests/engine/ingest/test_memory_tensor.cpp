@@ -238,6 +238,40 @@ TEST(MemoryTensor, RefusesArraysThatAreNoTensorAndLeavesNothingBehind) {
   refused({std::vector<IndexView>(17, three), values}, {}, "order");
 }
 
+TEST(MemoryTensor, KeepsLabelsInMemoryAndInFiles) {
+  const std::vector<std::uint32_t> rows = {0, 2, 1};
+  const std::vector<std::int64_t> columns = {1, 0, 0};
+  const std::vector<std::string> names = {"Ann", "Bob", "Cid", "Dot"};
+  const CoordinateArrays arrays{{rows, columns}, {}, {Labels(names), Labels()}};
+  const TemporaryFolder folder;
+
+  const MemoryTensor memory(arrays);
+  save(memory, folder / "saved.blco");
+  ingest_coordinates(arrays, folder / "out.blco");
+
+  EXPECT_THAT(memory.shape(), testing::ElementsAre(4, 2));
+  EXPECT_EQ(file_contents(folder / "saved.blco"), file_contents(folder / "out.blco"));
+  for (const std::vector<Labels>& labels : {memory.labels(), TensorFile(folder / "out.blco").labels()}) {
+    ASSERT_EQ(labels.size(), 2u);
+    EXPECT_EQ(labels[0], Labels(names));
+    EXPECT_TRUE(labels[1].empty());
+  }
+  EXPECT_EQ(fit_cpd(memory, {.rank = 1, .max_sweeps = 1}).labels[0][3], "Dot");
+}
+
+TEST(MemoryTensor, RefusesLabelsThatAreNotOnePerIndex) {
+  const std::vector<std::uint32_t> rows = {0, 2, 1};
+  const Labels two(std::vector<std::string>{"Ann", "Bob"});
+  const auto refused = [&](const std::vector<Labels>& labels, const IngestOptions& options, const std::string& part) {
+    expect_refused([&] { MemoryTensor({{rows, rows}, {}, labels}, options); }, ErrorKind::invalid_argument, part);
+  };
+
+  refused({two}, {}, "labels of 1 modes, but 2 coordinate arrays");
+  refused({Labels(), two}, {}, "entry 1 of the coordinate arrays: the coordinate 2 in mode 1 is not below");
+  refused({two, Labels()}, {.shape = {3, 3}}, "mode 0 has 2 labels, but `shape` gives it a length of 3");
+  refused({}, {.label_files = {{"0", "names.map"}}}, "`label_files` has no effect here");
+}
+
 TEST(MemoryTensor, NamesTheFirstBadEntryWhateverTheThreads) {
   std::vector<std::uint32_t> rows(600'000, 3);
   std::vector<double> values(rows.size(), 1.0);

@@ -17,12 +17,12 @@ from ._errors import (
     NotBuilt,
     OutOfMemory,
 )
-from ._fit import evaluate, fit_cpd, mttkrp, plan
+from ._fit import RankedModel, Ranks, evaluate, fit_cpd, fit_ranks, mttkrp, plan
 from ._model import Component, Match, Model, Summary, load
 from ._tensor import Tensor, ingest, open, tensor
 
 __all__ = [
     "Cancelled", "Component", "CorruptError", "DeviceError", "Error", "InvalidArgument", "IoError", "Match", "Model",
-    "NotBuilt", "OutOfMemory", "Progress", "Summary", "Sweep", "Tensor", "evaluate", "fit_cpd", "ingest", "load",
-    "mttkrp", "open", "plan", "tensor",
+    "NotBuilt", "OutOfMemory", "Progress", "RankedModel", "Ranks", "Summary", "Sweep", "Tensor", "evaluate", "fit_cpd",
+    "fit_ranks", "ingest", "load", "mttkrp", "open", "plan", "tensor",
 ]

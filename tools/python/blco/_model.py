@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,8 @@ class Model:
                 weights = np.ones(factors[0].shape[1])
             factors = _blco.make_model(factors, np.asarray(weights, dtype=np.float64).tolist())
         self._handle = factors
+        #: How alike the starts of the fit are, if it had several: count, best, reaching, lowest_match, mean_match.
+        self.starts: SimpleNamespace | None = None
 
     @property
     def rank(self) -> int:
@@ -145,23 +148,12 @@ class Model:
 
     def predict(self, coords: Any, threads: int = 0) -> np.ndarray:
         """The model's values of cells: coordinates as `blco.tensor` takes them."""
-        columns = columns_of(coords)
-        for mode, column in enumerate(columns):
-            if column.dtype.kind == "i" and column.size and column.min() < 0:
-                entry = int(np.argmax(column < 0))
-                raise InvalidArgument(
-                    f"entry {entry} has the coordinate {column[entry]} in mode {mode}, which is negative; "
-                    "coordinates count from 0"
-                )
-        try:
-            rows = np.stack(columns, axis=1).astype(np.uint64)
-        except ValueError:
-            lengths = ", ".join(str(len(column)) for column in columns)
-            raise InvalidArgument(f"the arrays of coordinates have the lengths {lengths}; give equal ones") from None
-        return _blco.predict(self._handle, rows, threads)
+        return _blco.predict(self._handle, columns_of(coords), threads)
 
     def reconstruct(self, *rows: Any) -> np.ndarray:
-        """The dense block of cells where these rows of each mode cross, such as `reconstruct([0, 5], 3, slice(None))`."""
+        """The dense block of cells where these rows of each mode cross, an axis per mode, such as
+        `reconstruct([0, 5], 3, slice(None))`.
+        """
         if len(rows) != len(self.shape):
             raise InvalidArgument(f"{len(rows)} selections of rows for {len(self.shape)} modes; give one per mode")
         block = self.weights
@@ -238,7 +230,8 @@ def matrices_of(factors: Model | Sequence[Any]) -> list[np.ndarray]:
         factor = np.asarray(factor)
         if factor.ndim != 2 or factor.dtype.kind not in "iufb":
             raise InvalidArgument(
-                f"factor {n} has {factor.ndim} dimensions of type {factor.dtype}; give a matrix of real numbers, rows x rank"
+                f"factor {n} has {factor.ndim} dimensions of type {factor.dtype}; give a matrix of real numbers, "
+                "rows x rank"
             )
         matrices.append(np.ascontiguousarray(factor, dtype=np.float64))
     return matrices

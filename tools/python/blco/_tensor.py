@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _blco
+from . import _blco, _table
 from ._errors import InvalidArgument
 
 Path = str | os.PathLike
@@ -35,7 +35,8 @@ def _compression(word: str | None) -> dict[str, int]:
         return {}
     known = {"none": (0, 0), "fast": (3, 10), "small": (12, 0)} | {f"zstd:{n}": (n, 10) for n in range(1, 20)}
     if word not in known:
-        raise InvalidArgument(f"compression: {word!r} is none of none, auto, fast, small and zstd:N with N from 1 to 19")
+        choices = "none, auto, fast, small and zstd:N with N from 1 to 19"
+        raise InvalidArgument(f"compression: {word!r} is none of {choices}")
     return dict(zip(("zstd_level", "zstd_saving_percent"), known[word]))
 
 
@@ -79,9 +80,15 @@ def columns_of(coords: Any) -> list[np.ndarray]:
     matrix = _column(coords, "the coordinates")
     if matrix.ndim != 2:
         raise InvalidArgument(
-            f"the coordinates have {matrix.ndim} dimensions; give a matrix with a row per entry, or a list of one array per mode"
+            f"the coordinates have {matrix.ndim} dimensions; give a matrix with a row per entry, or a list of one "
+            "array per mode"
         )
     return list(matrix.T)
+
+
+def _refuse_columns(modes: Any, value: Any) -> None:
+    if modes is not None or value is not None:
+        raise InvalidArgument("`modes` and `value` name columns of a table; coordinates have `mode_names` and `values`")
 
 
 def _entries(source: Any, values: Any, shape: Any) -> tuple[list[np.ndarray], np.ndarray | None, Any]:
@@ -179,12 +186,29 @@ def open(path: Path) -> Tensor:
     return Tensor(_blco.open(path), path)
 
 
+def _arrays(source: Any, values: Any, shape: Any, modes: Any, value: Any, mode_names: Any, labels: Any) -> tuple:
+    """Coordinates, values and labels of arrays or of a table, and the options that say more of them."""
+    if _table.is_table(source):
+        if values is not None or labels is not None:
+            raise InvalidArgument("`values` and `labels` go with arrays; of a table, `value` names a column")
+        columns, numbers, labels = _table.entries_of(source, modes, value)
+        mode_names = mode_names or modes
+    else:
+        _refuse_columns(modes, value)
+        columns, numbers, shape = _entries(source, values, shape)
+    words = {"shape": shape and list(shape), "mode_names": mode_names and list(mode_names)}
+    return columns, numbers, labels and [names and list(names) for names in labels], words
+
+
 def tensor(
     coords: Any,
     values: Any = None,
     shape: Sequence[int] | None = None,
     *,
+    modes: Sequence[str] | None = None,
+    value: str | None = None,
     mode_names: Sequence[str] | None = None,
+    labels: Sequence[Sequence[str] | None] | None = None,
     duplicates: str = "sum",
     memory: Size | None = None,
     threads: int = 0,
@@ -193,11 +217,14 @@ def tensor(
 ) -> Tensor:
     """Packs entries into memory: a matrix of coordinates from 0 with a row per entry, or a list of one array per mode,
     and their values, all 1 without; or a sparse array of scipy, sparse or pyttb. Arrays are read where they lie.
+    `labels` has per mode a name for each index, or None.
+
+    Or a table that offers an Arrow C stream, such as one of pyarrow, polars or pandas: the columns `modes` become
+    modes, whole numbers as indices and strings as labels, and the column `value` holds the values. This takes pyarrow.
     """
-    columns, numbers, lengths = _entries(coords, values, shape)
-    words = {"shape": lengths, "mode_names": mode_names and list(mode_names), "duplicates": duplicates,
-             "memory": size_in_bytes(memory), "threads": threads, "device": device}
-    return Tensor(_blco.make_tensor(columns, numbers, words, progress))
+    columns, numbers, labels, words = _arrays(coords, values, shape, modes, value, mode_names, labels)
+    words |= {"duplicates": duplicates, "memory": size_in_bytes(memory), "threads": threads, "device": device}
+    return Tensor(_blco.make_tensor(columns, numbers, labels, words, progress))
 
 
 def ingest(
@@ -209,7 +236,7 @@ def ingest(
     value: str | None = None,
     shape: Sequence[int] | None = None,
     mode_names: Sequence[str] | None = None,
-    labels: Mapping[str | int, Path] | None = None,
+    labels: Sequence[Sequence[str] | None] | Mapping[str | int, Path] | None = None,
     labels_from: Path | None = None,
     skip_unknown: bool | None = None,
     separator: str | None = None,
@@ -231,11 +258,12 @@ def ingest(
 ) -> Tensor:
     """Writes a container and opens it. `source` is a path, or a list of paths, of all that blco-ingest reads (of a
     table, `modes` names the columns that become modes); or what `blco.tensor` takes, with `values`. The other options
-    are those of blco-ingest. `Tensor.report` says what was read.
+    are those of blco-ingest. `labels` has files by mode, or for arrays lists of names. `Tensor.report` says what was
+    read.
     """
     paths = [source] if _is_path(source) else source
-    words = {"modes": modes and list(modes), "value": value, "mode_names": mode_names and list(mode_names),
-             "labels": labels and dict(labels), "labels_from": labels_from, "skip_unknown": skip_unknown,
+    files = labels if isinstance(labels, Mapping) else None
+    words = {"labels": files and dict(files), "labels_from": labels_from, "skip_unknown": skip_unknown,
              "separator": separator, "decimal": decimal, "missing": missing, "duplicates": duplicates,
              "reorder": reorder, "chunk_nnz": chunk_nnz, "index_base": index_base, "skip_lines": skip_lines,
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
@@ -243,9 +271,11 @@ def ingest(
     if isinstance(paths, (list, tuple)) and paths and all(map(_is_path, paths)):
         if values is not None:
             raise InvalidArgument("`values` goes with arrays; a file has its own")
-        words["shape"] = shape and list(shape)
+        words |= {"shape": shape and list(shape), "mode_names": mode_names and list(mode_names),
+                  "modes": modes and list(modes), "value": value}
         report = _blco.ingest_paths(list(paths), output, words, progress)
     else:
-        columns, numbers, words["shape"] = _entries(source, values, shape)
-        report = _blco.ingest_arrays(columns, numbers, output, words, progress)
+        columns, numbers, names, more = _arrays(source, values, shape, modes, value, mode_names,
+                                                None if files else labels)
+        report = _blco.ingest_arrays(columns, numbers, names, output, words | more, progress)
     return Tensor(_blco.open(output), output, report)
