@@ -1,4 +1,5 @@
 """Models: their arrays, files, values, and what they become elsewhere."""
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -71,21 +72,22 @@ def test_cells_outside_are_refused(model, coords, message):
 
 def test_top_names_the_largest_entries(tmp_path):
     (tmp_path / "in.csv").write_text("who,what,n\n" + "".join(f"{w},{t},{n}\n" for w, t, n in [
-        ("Ann", "tea", 5), ("Bob", "tea", 3), ("Cid", "jam", 2), ("Ann", "jam", 0.5)]))
+        ("Ann", "tea", 5), ("Bob B.", "tea", 3), ("Cid", "jam", 2), ("Ann", "jam", 0.5)]))
     tensor = blco.ingest(tmp_path / "in.csv", tmp_path / "in.blco", modes=["who", "what"], value="n")
     model = blco.fit_cpd(tensor, 2)
 
     top = model.top(2)
 
-    assert model.labels == [["Ann", "Bob", "Cid"], ["tea", "jam"]]
+    assert model.labels == [["Ann", "Bob B.", "Cid"], ["tea", "jam"]]
     for component in top:
         who = np.abs(model.factors[0][:, component.number])
-        expected = [["Ann", "Bob", "Cid"][row] for row in np.argsort(-who)[:2]]
+        expected = [["Ann", "Bob B.", "Cid"][row] for row in np.argsort(-who)[:2]]
         assert [name for name, _ in component.modes["who"]] == expected
     assert sum(component.share for component in top) == pytest.approx(1)
-    assert "Ann" in repr(top) and "component 0" in repr(top)
+    name, value = top[0].modes["what"][0]
+    assert f"{name} {value:.3f}" in repr(top) and '"Bob B." ' in repr(top)
     frame = model.to_frame()
-    assert frame.loc[("who", "Bob"), "component_1"] == model.factors[0][1, 1]
+    assert frame.loc[("who", "Bob B."), "component_1"] == model.factors[0][1, 1]
     assert list(model.to_frame("what").index) == ["tea", "jam"]
 
 
@@ -119,6 +121,14 @@ def test_h5py_may_be_imported_before_and_after(model, tmp_path, imports):
               f"    assert (file['factors/0'][:] == model.factors[0]).all()\n")
 
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_installed_package_has_types_and_neither_headers_nor_cmake_files():
+    tree = pathlib.Path(blco.__file__).parents[1]
+    names = {path.name for path in tree.rglob("*") if path.is_file()}
+
+    assert {"py.typed", "_blco.pyi", "__init__.py"} <= names
+    assert {pathlib.Path(name).suffix for name in names} == {".py", ".pyi", ".so", ".typed"}
 
 
 def test_importing_blco_imports_nothing_but_numpy():

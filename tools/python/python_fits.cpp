@@ -239,7 +239,7 @@ std::optional<int> choose(const std::vector<std::tuple<int, double, double, doub
   return choose_rank(ranked);
 }
 
-nb::object multiply(const Tensor& tensor, const Matrices& factors, int mode, const nb::dict& dict) {
+nb::ndarray<nb::numpy, double> multiply(const Tensor& tensor, const Matrices& factors, int mode, const nb::dict& dict) {
   Keywords words(dict);
   const Compute compute = read_compute(words);
   words.finish("mttkrp");

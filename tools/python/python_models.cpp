@@ -70,13 +70,13 @@ void bind_models(nb::module_& module) {
       .def_prop_ro("weights",
                    [](nb::handle self) {
                      const CpdModel& model = nb::cast<const CpdModel&>(self);
-                     return nb::cast(ReadOnly(model.weights.data(), {model.weights.size()}, self));
+                     return ReadOnly(model.weights.data(), {model.weights.size()}, self);
                    })
       .def("factor", [](nb::handle self, std::size_t mode) {
         const CpdModel& model = nb::cast<const CpdModel&>(self);
         const auto rank = static_cast<std::size_t>(model.rank);
         const std::vector<double>& factor = model.factors.at(mode);
-        return nb::cast(ReadOnly(factor.data(), {factor.size() / rank, rank}, self));
+        return ReadOnly(factor.data(), {factor.size() / rank, rank}, self);
       });
   module.def("make_model", make_model, nb::arg("factors"), nb::arg("weights"));
   module.def("load", load_model, nb::call_guard<nb::gil_scoped_release>(), nb::arg("path"));

@@ -162,10 +162,10 @@ inline std::vector<IndexView> index_views(const std::vector<Array>& arrays) {
 
 // A NumPy array that owns these numbers.
 template <class Number>
-nb::object own(std::vector<Number> numbers, std::initializer_list<std::size_t> shape) {
+nb::ndarray<nb::numpy, Number> own(std::vector<Number> numbers, std::initializer_list<std::size_t> shape) {
   auto* const kept = new std::vector<Number>(std::move(numbers));
   const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<Number>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, Number>(kept->data(), shape, owner));
+  return {kept->data(), shape, owner};
 }
 
 // Read-only, row-major f64 matrices come in as they lie.

@@ -149,7 +149,7 @@ def fit_ranks(
             core = _blco.core_consistency(tensor._handle, model._handle, _words(words), None)
         except OutOfMemory:
             core = None
-        rows.append(RankedModel(rank, model, core, model.starts and model.starts.mean_match))
+        rows.append(RankedModel(rank, model, core, None if model.starts is None else model.starts.mean_match))
     weighed = [
         (row.rank, (row.model.explained or 0.0) if row.model.fit is None else row.model.fit, row.core_consistency,
          1.0 if row.match is None else row.match)

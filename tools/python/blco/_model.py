@@ -16,6 +16,11 @@ from ._errors import InvalidArgument
 from ._tensor import Path, columns_of
 
 
+def _shown(name: str | int) -> str:
+    """In quotes where it would run into its neighbours."""
+    return f'"{name}"' if {" ", ","} & set(str(name)) else str(name)
+
+
 @dataclass(frozen=True)
 class Component:
     """A component with its largest entries: per mode (label or index, value), by falling magnitude."""
@@ -29,7 +34,7 @@ class Component:
         lines = [f"component {self.number}  weight {self.weight:.6g}  share {self.share:.1%}"]
         width = max(map(len, self.modes), default=0)
         for mode, entries in self.modes.items():
-            lines.append(f"  {mode:<{width}}  " + ", ".join(f"{name} {value:.3f}" for name, value in entries))
+            lines.append(f"  {mode:<{width}}  " + ", ".join(f"{_shown(name)} {value:.3f}" for name, value in entries))
         return "\n".join(lines)
 
 

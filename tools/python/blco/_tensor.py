@@ -263,7 +263,7 @@ def ingest(
     """
     paths = [source] if _is_path(source) else source
     files = labels if isinstance(labels, Mapping) else None
-    words = {"labels": files and dict(files), "labels_from": labels_from, "skip_unknown": skip_unknown,
+    words: dict[str, Any] = {"labels": files and dict(files), "labels_from": labels_from, "skip_unknown": skip_unknown,
              "separator": separator, "decimal": decimal, "missing": missing, "duplicates": duplicates,
              "reorder": reorder, "chunk_nnz": chunk_nnz, "index_base": index_base, "skip_lines": skip_lines,
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
