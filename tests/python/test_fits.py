@@ -110,6 +110,7 @@ def test_a_plan_names_a_budget_that_suffices_and_less_is_refused(tensor):
     ({"method": "apr"}, "takes counts, which are at least 0; use `method='als'`"),
     ({"max_sweeps": 0}, "`max_sweeps` must be at least 1"),
     ({"initial": [np.ones((20, 2))] * 3}, "initial"),
+    ({"initial": [np.full((9, 2), np.nan)] * 3}, "initial"),
 ])
 def test_bad_options_are_refused_by_name(tensor, options, message):
     with pytest.raises(blco.InvalidArgument) as caught:
@@ -118,6 +119,8 @@ def test_bad_options_are_refused_by_name(tensor, options, message):
 
 
 def test_options_of_the_wrong_type_are_type_errors(tensor):
+    with pytest.raises(TypeError, match="str is not a blco.Tensor; make one by"):
+        blco.fit_cpd("in.blco", 2)
     with pytest.raises(TypeError, match="max_sweeps"):
         blco.fit_cpd(tensor, 2, max_sweeps="many")
     with pytest.raises(TypeError):
@@ -229,10 +232,11 @@ def test_a_resumed_fit_gives_the_bits_of_one_that_never_stopped(tensor, tmp_path
     whole = blco.fit_cpd(tensor, 3, max_sweeps=9, nonnegative=True, **options)
     blco.fit_cpd(tensor, 3, max_sweeps=5, nonnegative=True, checkpoint=tmp_path / "fit.h5", **options)
 
-    resumed = blco.fit_cpd(tensor, resume=tmp_path / "fit.h5", max_sweeps=9, **options)
+    for again in ({}, {"rank": 3, "method": "als", "nonnegative": True}):
+        resumed = blco.fit_cpd(tensor, resume=tmp_path / "fit.h5", max_sweeps=9, **again, **options)
 
-    assert resumed.fit_history == whole.fit_history
-    assert all(np.array_equal(a, b) for a, b in zip(resumed.factors, whole.factors))
+        assert resumed.fit_history == whole.fit_history
+        assert all(np.array_equal(a, b) for a, b in zip(resumed.factors, whole.factors))
 
 
 def test_a_fit_starts_from_a_model_and_holds_its_modes(tensor, factors):

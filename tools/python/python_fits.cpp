@@ -1,4 +1,5 @@
 // Fits, plans, MTTKRP and losses, with the options under the words of blco-cpd.
+#include <array>
 #include <blco/core_consistency.hpp>
 #include <blco/cpd.hpp>
 #include <blco/evaluate.hpp>
@@ -51,7 +52,10 @@ class ConstraintReader {
   ConstraintReader(Keywords& words, const TensorSummary& tensor, std::vector<RowConstraint>& constraints)
       : words_(&words), tensor_(&tensor), constraints_(&constraints) {}
 
+  // Those of a resumed model stay where none is given.
   void read() {
+    static constexpr std::array names = {"hold", "nonnegative", "simplex", "box", "l1"};
+    if (std::ranges::any_of(names, [&](const char* name) { return words_->has(name); })) constraints_->clear();
     take("hold", {.set = RowSet::held});
     take("nonnegative", {.set = RowSet::nonnegative});
     take("simplex", {.set = RowSet::simplex});

@@ -13,7 +13,7 @@ import numpy as np
 from . import _blco
 from ._errors import OutOfMemory
 from ._model import Model, matrices_of
-from ._tensor import Path, Size, Tensor, size_in_bytes
+from ._tensor import Path, Size, Tensor, handle_of, size_in_bytes
 
 Modes = bool | str | int | Sequence[str | int]
 
@@ -32,7 +32,7 @@ def _words(words: dict[str, Any]) -> dict[str, Any]:
     if initial is not None:
         words["initial"] = (initial if isinstance(initial, Model) else Model(initial))._handle
     if words.get("validate") is not None:
-        words["validate"] = words["validate"]._handle
+        words["validate"] = handle_of(words["validate"])
     return words
 
 
@@ -91,7 +91,7 @@ def fit_cpd(
     for name in ("tensor", "starts", "progress", "callback"):
         del words[name]
     shown = _print_progress if progress is True else progress or None
-    model, agreement, raised = _blco.fit(tensor._handle, _words(words), starts, shown, callback)
+    model, agreement, raised = _blco.fit(handle_of(tensor), _words(words), starts, shown, callback)
     if progress is True:
         print(file=sys.stderr)
     if model is not None:
@@ -106,7 +106,7 @@ def fit_cpd(
 def plan(tensor: Tensor, rank: int | None = None, method: str | None = None, **options: Any) -> SimpleNamespace:
     """What `fit_cpd` with these options would take: where the chunks stay, and the memory."""
     words = {"rank": rank, "method": method, "memory": None, "device_memory": None} | options
-    return SimpleNamespace(**_blco.plan(tensor._handle, _words(words)))
+    return SimpleNamespace(**_blco.plan(handle_of(tensor), _words(words)))
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def fit_ranks(
         words = {"rank": rank, "method": method, "memory": None, "device_memory": None} | options
         words = {name: word for name, word in words.items() if name not in ("progress", "callback")}
         try:
-            core = _blco.core_consistency(tensor._handle, model._handle, _words(words), None)
+            core = _blco.core_consistency(handle_of(tensor), model._handle, _words(words), None)
         except OutOfMemory:
             core = None
         rows.append(RankedModel(rank, model, core, None if model.starts is None else model.starts.mean_match))
@@ -179,7 +179,7 @@ def mttkrp(
     are rows x rank; row-major f64 is read where it lies. A model's weights are not taken in.
     """
     words = _compute(memory, threads, device, precision, deterministic)
-    return _blco.mttkrp(tensor._handle, matrices_of(factors), mode, words)
+    return _blco.mttkrp(handle_of(tensor), matrices_of(factors), mode, words)
 
 
 def evaluate(
@@ -198,4 +198,4 @@ def evaluate(
     number of each factor. A model's weights are not taken in.
     """
     words = {"absent": absent} | _compute(memory, threads, device, precision, deterministic)
-    return _blco.evaluate(tensor._handle, matrices_of(factors), loss, words)
+    return _blco.evaluate(handle_of(tensor), matrices_of(factors), loss, words)

@@ -181,6 +181,12 @@ class Tensor:
         return f"<blco.Tensor {place}, {self.nnz:,} nonzeros, {modes}, {self._handle.bytes / 2**20:.1f} MiB>"
 
 
+def handle_of(tensor: Tensor) -> _blco.Tensor:
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{type(tensor).__name__} is not a blco.Tensor; make one by blco.open, blco.tensor or blco.ingest")
+    return tensor._handle
+
+
 def open(path: Path) -> Tensor:
     """Opens a container."""
     return Tensor(_blco.open(path), path)
