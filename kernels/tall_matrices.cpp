@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <utility>
 
 namespace blco {
 namespace {
@@ -19,38 +20,66 @@ using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMaj
 using RowsMap = Eigen::Map<Rows>;
 using ConstRowsMap = Eigen::Map<const Rows>;
 
-// Rows of one decomposition, and of one product: they stay in the core's cache.
-template <class Matrix>
-Index block_rows(const Matrix& matrix) {
-  return std::max<Index>(256, matrix.cols());
+// Rows of one decomposition, and of one product: so many that the triangular factor, which is decomposed with each
+// block, adds little.
+Index block_rows(Index columns) { return std::max<Index>(256, 4 * columns); }
+
+// Blocks that are decomposed one after the other. The number depends on the matrix alone, and so do all bits.
+Index group_count(Index rows, Index columns) {
+  constexpr Index min_blocks = 4;
+  constexpr Index max_groups = 8;
+  return std::clamp<Index>(rows / block_rows(columns) / min_blocks, 1, max_groups);
 }
 
-// Calls visit(block of the first `columns` columns).
+// Calls visit(block of the first `columns` columns) for rows from `first` to before `last`.
 template <class Matrix, class Visit>
-void for_each_block(Matrix&& matrix, Index columns, const Visit& visit) {
-  for (Index at = 0; at < matrix.rows(); at += block_rows(matrix)) {
-    visit(matrix.block(at, 0, std::min(block_rows(matrix), matrix.rows() - at), columns));
-  }
+void for_each_block(Matrix&& matrix, Index columns, Index first, Index last, const Visit& visit) {
+  const Index most = block_rows(matrix.cols());
+  for (Index at = first; at < last; at += most) visit(matrix.block(at, 0, std::min(most, last - at), columns));
 }
 
-// The triangular factor of the QR decomposition of the first columns: that of [factor so far; next rows], repeatedly.
-template <class Matrix>
-MatrixXd triangular_factor(Matrix&& matrix, Index columns) {
-  MatrixXd factor = MatrixXd::Zero(columns, columns);
-  for_each_block(matrix, columns, [&](const auto& block) {
-    MatrixXd stacked(columns + block.rows(), columns);
-    stacked << factor, block;
-    const Eigen::HouseholderQR<MatrixXd> qr(stacked);
-    factor = qr.matrixQR().topRows(columns).template triangularView<Eigen::Upper>();
+// Calls visit(first, last) for groups of rows, on all threads.
+template <class Visit>
+void for_each_group(Index rows, Index columns, Executor& executor, const Visit& visit) {
+  const Index groups = group_count(rows, columns);
+  executor.run(static_cast<std::size_t>(groups), [&](std::size_t group) {
+    const auto at = static_cast<Index>(group);
+    visit(at, rows * at / groups, rows * (at + 1) / groups);
   });
+}
+
+// The triangular factor of the QR decomposition of [factor; block].
+template <class Block>
+MatrixXd stacked_factor(const MatrixXd& factor, const Block& block) {
+  MatrixXd stacked(factor.rows() + block.rows(), block.cols());
+  stacked << factor, block;
+  const Eigen::HouseholderQR<Eigen::Ref<MatrixXd>> qr(stacked);
+  return qr.matrixQR().topRows(block.cols()).template triangularView<Eigen::Upper>();
+}
+
+// The triangular factor of the QR decomposition of the first columns: of each group that of [factor so far; next
+// block], repeatedly, and then that of the groups' factors.
+template <class Matrix>
+MatrixXd triangular_factor(Matrix&& matrix, Index columns, Executor& executor) {
+  const MatrixXd zero = MatrixXd::Zero(columns, columns);
+  std::vector<MatrixXd> factors(static_cast<std::size_t>(group_count(matrix.rows(), matrix.cols())), zero);
+  for_each_group(matrix.rows(), matrix.cols(), executor, [&](Index group, Index first, Index last) {
+    MatrixXd& factor = factors[static_cast<std::size_t>(group)];
+    for_each_block(matrix, columns, first, last, [&](const auto& block) { factor = stacked_factor(factor, block); });
+  });
+  MatrixXd factor = std::move(factors.front());
+  for (std::size_t group = 1; group < factors.size(); ++group) factor = stacked_factor(factor, factors[group]);
   return factor;
 }
 
-// Replaces the columns by themselves times `factor`^-1.
-void divide_columns(RowsMap& matrix, const MatrixXd& factor) {
-  for_each_block(matrix, matrix.cols(), [&](auto block) {
-    const MatrixXd divided = factor.triangularView<Eigen::Upper>().solve<Eigen::OnTheRight>(MatrixXd(block));
-    block = divided;
+// Replaces each block by make(block), on all threads.
+template <class Make>
+void replace_blocks(RowsMap& matrix, Executor& executor, const Make& make) {
+  for_each_group(matrix.rows(), matrix.cols(), executor, [&](Index, Index first, Index last) {
+    for_each_block(matrix, matrix.cols(), first, last, [&](auto block) {
+      const MatrixXd made = make(block);
+      block.leftCols(made.cols()) = made;
+    });
   });
 }
 
@@ -66,32 +95,44 @@ void draw_column(RowsMap& matrix, Index column) {
 
 }  // namespace
 
-void orthonormalise_columns(std::span<double> numbers, int rank) {
+// Per group a stack and its parts, a block that is replaced, and the groups' factors; then the singular value
+// decomposition of one.
+std::uint64_t tall_scratch_bytes(std::uint64_t rows, std::uint64_t columns) {
+  const auto side = static_cast<Index>(std::min(rows, columns));
+  const auto length = static_cast<Index>(std::max(rows, columns));
+  const Index of_group = 2 * (block_rows(side) + side) * side + side * side;
+  const Index numbers = group_count(length, side) * of_group + 8 * side * side;
+  return static_cast<std::uint64_t>(numbers) * sizeof(double);
+}
+
+void orthonormalise_columns(std::span<double> numbers, int rank, Executor& executor) {
   RowsMap matrix(numbers.data(), static_cast<Index>(numbers.size()) / rank, rank);
-  MatrixXd factor = triangular_factor(matrix, rank);
+  MatrixXd factor = triangular_factor(matrix, rank, executor);
   bool drawn = false;
   for (Index r = 0; r < rank; ++r) {
     if (std::abs(factor(r, r)) > rounding_share(rank) * factor.col(r).norm()) continue;
     draw_column(matrix, r);
     drawn = true;
   }
-  if (drawn) factor = triangular_factor(matrix, rank);
+  if (drawn) factor = triangular_factor(matrix, rank, executor);
   // The first quotient is orthonormal as far as the condition allows, that of the second is so but for rounding.
   for (int round = 0; round < 2; ++round) {
-    if (round > 0) factor = triangular_factor(matrix, rank);
+    if (round > 0) factor = triangular_factor(matrix, rank, executor);
     for (Index r = 0; r < rank; ++r) {
       if (factor(r, r) < 0) factor.row(r) = -factor.row(r);
     }
-    divide_columns(matrix, factor);
+    replace_blocks(matrix, executor, [&](const auto& block) -> MatrixXd {
+      return factor.triangularView<Eigen::Upper>().solve<Eigen::OnTheRight>(MatrixXd(block));
+    });
   }
 }
 
-std::vector<double> leading_left_vectors(std::span<const double> numbers, int columns, int count) {
+std::vector<double> leading_left_vectors(std::span<const double> numbers, int columns, int count, Executor& executor) {
   const ConstRowsMap matrix(numbers.data(), static_cast<Index>(numbers.size()) / columns, columns);
   const bool is_tall = matrix.rows() >= matrix.cols();
   // Of A = Q F the left vectors are A V S^-1; of A^T = Q F they are V.
-  const MatrixXd factor =
-      is_tall ? triangular_factor(matrix, matrix.cols()) : triangular_factor(matrix.transpose(), matrix.rows());
+  const MatrixXd factor = is_tall ? triangular_factor(matrix, matrix.cols(), executor)
+                                  : triangular_factor(matrix.transpose(), matrix.rows(), executor);
   const Eigen::BDCSVD<MatrixXd> svd(factor, Eigen::ComputeFullV);
   const Eigen::VectorXd& values = svd.singularValues();
   const double threshold = rounding_share(factor.cols()) * values.maxCoeff();
@@ -100,14 +141,13 @@ std::vector<double> leading_left_vectors(std::span<const double> numbers, int co
   RowsMap vectors(result.data(), matrix.rows(), count);
   if (is_tall) {
     const MatrixXd scaled = svd.matrixV().leftCols(kept) * values.head(kept).cwiseInverse().asDiagonal();
-    for (Index at = 0; at < matrix.rows(); at += block_rows(matrix)) {
-      const Index rows = std::min(block_rows(matrix), matrix.rows() - at);
-      vectors.block(at, 0, rows, kept) = matrix.middleRows(at, rows) * scaled;
-    }
+    for_each_group(matrix.rows(), matrix.cols(), executor, [&](Index, Index first, Index last) {
+      vectors.block(first, 0, last - first, kept).noalias() = matrix.middleRows(first, last - first) * scaled;
+    });
   } else {
     vectors.leftCols(kept) = svd.matrixV().leftCols(kept);
   }
-  orthonormalise_columns(result, count);
+  orthonormalise_columns(result, count, executor);
   for (Index r = 0; r < count; ++r) {
     Index largest = 0;
     vectors.col(r).cwiseAbs().maxCoeff(&largest);
@@ -117,9 +157,9 @@ std::vector<double> leading_left_vectors(std::span<const double> numbers, int co
 }
 
 // A V S^-1 has columns that are orthonormal but for rounding, which a second QR decomposition mends.
-void invert_tall(std::span<double> numbers, int rank) {
+void invert_tall(std::span<double> numbers, int rank, Executor& executor) {
   RowsMap matrix(numbers.data(), static_cast<Index>(numbers.size()) / rank, rank);
-  const Eigen::JacobiSVD<MatrixXd> svd(triangular_factor(matrix, rank), Eigen::ComputeFullV);
+  const Eigen::JacobiSVD<MatrixXd> svd(triangular_factor(matrix, rank, executor), Eigen::ComputeFullV);
   const Eigen::VectorXd& values = svd.singularValues();  // falling
   const double threshold = rounding_share(rank) * values.maxCoeff();
   const Index kept = (values.array() > threshold).count();
@@ -128,18 +168,12 @@ void invert_tall(std::span<double> numbers, int rank) {
     return;
   }
   const MatrixXd scaled = svd.matrixV().leftCols(kept) * values.head(kept).cwiseInverse().asDiagonal();
-  for_each_block(matrix, rank, [&](auto block) {
-    const MatrixXd basis = block * scaled;
-    block.leftCols(kept) = basis;
-  });
+  replace_blocks(matrix, executor, [&](const auto& block) -> MatrixXd { return block * scaled; });
   // With that basis B = Q C, A = B S V^T, and so (A^+)^T = B C^-1 C^-T S^-1 V^T.
-  const MatrixXd mend = triangular_factor(matrix, kept);
+  const MatrixXd mend = triangular_factor(matrix, kept, executor);
   const auto upper = mend.triangularView<Eigen::Upper>();
   const MatrixXd last = upper.solve(MatrixXd(upper.transpose().solve(MatrixXd(scaled.transpose()))));
-  for_each_block(matrix, rank, [&](auto block) {
-    const MatrixXd inverse = block.leftCols(kept) * last;
-    block = inverse;
-  });
+  replace_blocks(matrix, executor, [&](const auto& block) -> MatrixXd { return block.leftCols(kept) * last; });
 }
 
 }  // namespace blco

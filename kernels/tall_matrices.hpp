@@ -1,26 +1,32 @@
 // Matrices with many rows: pseudo-inverse, orthonormal columns, leading singular vectors. All go by the triangular
 // factor of a QR decomposition, block of rows by block, and so are as accurate as the matrix's own singular value
-// decomposition: its condition counts once, not squared as in A^T A. Beside the matrix they take a few squares of its
-// columns and a block of rows; I R^2 operations times a small number, one thread. The numbers must be finite.
+// decomposition: its condition counts once, not squared as in A^T A. I R^2 operations times a small number, on
+// up to eight threads, whose number changes no bit. The numbers must be finite.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
+
+#include "blco/executor.hpp"
 
 namespace blco {
 
 // Replaces A, row-major I x R, by (A^+)^T = A (A^T A)^+, where singular values up to 16 R eps of the largest count as
 // zero.
-void invert_tall(std::span<double> matrix, int rank);
+void invert_tall(std::span<double> matrix, int rank, Executor& executor);
 
 // Replaces A, row-major I x R with R <= I, by an orthonormal basis Q of its columns, A = Q C with C upper triangular
 // and no negative number on its diagonal. Columns that depend on those before them become others, drawn at random,
 // always the same.
-void orthonormalise_columns(std::span<double> matrix, int rank);
+void orthonormalise_columns(std::span<double> matrix, int rank, Executor& executor);
 
 // The left singular vectors of the `count` largest singular values of A, row-major I x K, by falling singular value: an
 // orthonormal I x count, whose columns are those of orthonormalise_columns beyond the rank of A. In each column the
 // number of largest magnitude is positive. Requires count <= I.
-std::vector<double> leading_left_vectors(std::span<const double> matrix, int columns, int count);
+std::vector<double> leading_left_vectors(std::span<const double> matrix, int columns, int count, Executor& executor);
+
+// The memory that each of these takes beside a matrix of so many rows and columns, and beside what it returns.
+std::uint64_t tall_scratch_bytes(std::uint64_t rows, std::uint64_t columns);
 
 }  // namespace blco

@@ -14,20 +14,30 @@ for part in "${parts[@]}"; do
 done
 tools/install_dependencies.sh --tests
 
-# pyttb and tensorly, beside which tests hold the methods, in a virtual environment of their own; made once. It has its
-# name only when it is whole.
-make_peers() {
-  local folder=build/peers new=build/peers.new python=/usr/bin/python3
+# A virtual environment with these packages, in build/; made once. It has its name only when it is whole. Tests hold the
+# methods beside pyttb and tensorly, those of peers.
+make_environment() {
+  local folder=build/$1 new=build/$1.new python=/usr/bin/python3
+  shift
   [ ! -d "$folder" ] || return 0
   [ -x "$python" ] || python=python3
   rm -rf "$new" && mkdir -p build &&
     "$python" -m venv "$new" >"$new.log" 2>&1 &&
-    "$new/bin/pip" install --quiet --retries 1 --timeout 20 pyttb==1.8.6 tensorly==0.10.0 h5py >>"$new.log" 2>&1 &&
+    "$new/bin/pip" install --quiet --retries 1 --timeout 20 "$@" >>"$new.log" 2>&1 &&
     mv "$new" "$folder" && rm -f "$new.log"
 }
-if [[ " ${parts[*]} " == *" release "* ]] && ! make_peers; then
-  echo "pyttb and tensorly are not to be had (see build/peers.new.log); tests beside them will be skipped" >&2
+
+# What the Python module is built and tested with.
+module=("nanobind==3.1.0" numpy scipy sparse pandas pyarrow h5py pytest pyttb==1.8.6 tensorly==0.10.0)
+
+if [[ " ${parts[*]} " == *" release "* ]]; then
+  make_environment peers pyttb==1.8.6 tensorly==0.10.0 h5py ||
+    echo "pyttb and tensorly are not to be had (see build/peers.new.log); tests beside them will be skipped" >&2
+  make_environment python "${module[@]}" ||
+    echo "nanobind is not to be had (see build/python.new.log); the Python module and its tests are left out" >&2
 fi
+with_python=()
+[ ! -d build/python ] || with_python=(-DBLCO_PYTHON_MODULE=ON "-DPython_EXECUTABLE=$PWD/build/python/bin/python")
 
 jobs=$(nproc)
 declare -A folder=([release]=build/release [asan]=build/test-asan [tsan]=build/test-tsan)
@@ -65,7 +75,7 @@ without_threads+=':*HaveAKey*:*_f32*:*_mixed*:*RealTensors*'
 
 run_part() {
   case $1 in
-    release) build release "$one_architecture" && run_tests release ;;
+    release) build release "$one_architecture" ${with_python[@]+"${with_python[@]}"} && run_tests release ;;
     asan) build asan "${quick[@]}" -- test_blco test_io test_kernels test_engine test_bench fuzzers &&
       run_tests asan -R '^((blco|io|kernels|engine|bench)\.[A-Z]|fuzz\.)' ;;
     # What streams: ingest, the streamer, fits, scans of chunks, the host backend, by more than one thread; and formats

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "blco/error.hpp"
@@ -32,6 +33,27 @@ void check_computing(int rank, const Compute& compute) {
     refuse(option_name("slots") + " must be 0, or from 2 to " + std::to_string(max_slots) + ", not " +
            std::to_string(compute.slots));
   }
+}
+
+int check_factors(const TensorSummary& tensor, std::span<const MatrixView> factors, int mode) {
+  const std::size_t order = tensor.shape.size();
+  if (factors.size() != order) {
+    refuse("there are " + std::to_string(factors.size()) + " factors; give one per mode, " + std::to_string(order) +
+           " in all");
+  }
+  std::size_t rank = 0;
+  for (std::size_t n = 0; n < order; ++n) {
+    const MatrixView& factor = factors[n];
+    const bool is_left_out = static_cast<int>(n) == mode;
+    if (rank == 0) rank = factor.columns;
+    if (is_left_out && (factor.columns == rank || factor.columns == 0)) continue;
+    if (is_left_out || factor.rows != tensor.shape[n] || factor.columns != rank) {
+      refuse("factor " + std::to_string(n) + " is a matrix of " + std::to_string(factor.rows) + " x " +
+             std::to_string(factor.columns) + ", but mode and rank ask for " + std::to_string(tensor.shape[n]) + " x " +
+             std::to_string(rank));
+    }
+  }
+  return static_cast<int>(std::min<std::size_t>(rank, std::numeric_limits<int>::max()));
 }
 
 void check_options(const TensorSummary& tensor, const CpdOptions& options) {

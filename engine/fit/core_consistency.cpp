@@ -58,13 +58,13 @@ Matrices column_scales(const CpdModel& model) {
 }
 
 // (A_n^+)^T of each mode, of the size of A_n.
-Matrices invert_factors(const CpdModel& model) {
+Matrices invert_factors(const CpdModel& model, Executor& executor) {
   Matrices inverted = model.factors;
   const Matrices scales = column_scales(model);
   for (std::size_t n = 0; n < inverted.size(); ++n) {
     std::vector<double>& factor = inverted[n];
     for (std::size_t i = 0; i < factor.size(); ++i) factor[i] *= scales[n][i % scales[n].size()];
-    invert_tall(factor, model.rank);
+    invert_tall(factor, model.rank, executor);
   }
   return inverted;
 }
@@ -126,7 +126,7 @@ std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& mod
       tensor, fixed, columns, rank,
       [&](std::uint64_t slab) { return label_bytes + (numbers + model.shape[short_mode] * slab) * sizeof(double); },
       [&meter] { return meter.poll(); });
-  const Matrices inverted = invert_factors(model);
+  const Matrices inverted = invert_factors(model, job.job->pool());
   ColumnSlabs slabs(tensor, inverted, std::vector<int>(inverted.size(), model.rank), job, meter);
   const std::uint64_t passes = (columns + job.slab - 1) / job.slab;
   meter.begin({.name = "core", .nonzeros = tensor.summary().nnz * passes});

@@ -65,12 +65,6 @@ void check_file(const fs::path& file, std::uint64_t model_bytes, bool is_repeate
   }
 }
 
-std::uint64_t matrix_bytes(std::span<const std::vector<double>> matrices) {
-  std::uint64_t bytes = 0;
-  for (const std::vector<double>& matrix : matrices) bytes += matrix.size() * sizeof(double);
-  return bytes;
-}
-
 CpdPlan describe_fit(const Job& job, const TensorSummary& tensor, const CpdOptions& options) {
   CpdPlan plan = job.describe();
   plan.stops_after_pass = method_needs(tensor, options).stops_after_pass;
@@ -137,31 +131,25 @@ CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t 
   return model;
 }
 
-std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
+std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> factors, int mode,
                            const Compute& compute) {
   const TensorSummary& summary = tensor.summary();
-  check_computing(rank, compute);
   const std::size_t order = summary.shape.size();
   if (mode < 0 || static_cast<std::size_t>(mode) >= order) {
     refuse("mode " + std::to_string(mode) + " does not exist: the tensor has " + std::to_string(order) +
            " modes, counted from 0");
   }
-  if (factors.size() != order) refuse("mttkrp requires one factor per mode");
-  for (std::size_t n = 0; n < order; ++n) {
-    const bool whole = factors[n].size() == summary.shape[n] * static_cast<std::uint64_t>(rank);
-    if (!whole && static_cast<int>(n) != mode) {
-      refuse("factor " + std::to_string(n) + " is not a matrix of " + std::to_string(summary.shape[n]) + " x " +
-             std::to_string(rank));
-    }
-  }
+  const int rank = check_factors(summary, factors, mode);
+  check_computing(rank, compute);
   const std::uint64_t output_size = summary.shape[static_cast<std::size_t>(mode)] * static_cast<std::uint64_t>(rank);
   JobNeeds needs = needs_of(tensor, rank, compute.precision);
-  needs.caller_bytes += matrix_bytes(factors) + output_size * sizeof(double);
+  needs.caller_bytes += output_size * sizeof(double);
+  for (const MatrixView& factor : factors) needs.caller_bytes += factor.numbers().size_bytes();
   needs.best_tier = Tier::streamed;
   Job job(tensor, compute, needs);
   OriginalRows rows(tensor.chunks(), job.backend(), rank, job.device() != nullptr);
   for (std::size_t n = 0; n < order; ++n) {
-    if (static_cast<int>(n) != mode) rows.load(static_cast<int>(n), 0, factors[n]);
+    if (static_cast<int>(n) != mode) rows.load(static_cast<int>(n), 0, factors[n].numbers());
   }
   job.make_workers()->pass(mode);
   std::vector<double> output(output_size);

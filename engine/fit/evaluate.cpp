@@ -14,17 +14,6 @@
 namespace blco {
 namespace {
 
-void check_factors(const TensorSummary& tensor, std::span<const std::vector<double>> factors, int rank) {
-  const std::size_t order = tensor.shape.size();
-  if (factors.size() != order) refuse("evaluate requires one factor per mode, " + std::to_string(order) + " in all");
-  for (std::size_t n = 0; n < order; ++n) {
-    if (factors[n].size() != tensor.shape[n] * static_cast<std::uint64_t>(rank)) {
-      refuse("factor " + std::to_string(n) + " is not a matrix of " + std::to_string(tensor.shape[n]) + " x " +
-             std::to_string(rank));
-    }
-  }
-}
-
 void check_loss(const Loss& loss, AbsentCells absent) {
   check_parameter(loss);
   if (absent == AbsentCells::zeros && !sums_over_zeros(loss)) {
@@ -34,11 +23,10 @@ void check_loss(const Loss& loss, AbsentCells absent) {
   }
 }
 
-JobNeeds evaluation_needs(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank,
-                          Precision precision) {
+JobNeeds evaluation_needs(const Tensor& tensor, std::span<const MatrixView> factors, int rank, Precision precision) {
   JobNeeds needs = needs_of(tensor, rank, precision);
   std::uint64_t factor_bytes = 0;
-  for (const std::vector<double>& factor : factors) factor_bytes += factor.size() * sizeof(double);
+  for (const MatrixView& factor : factors) factor_bytes += factor.numbers().size_bytes();
   const auto columns = static_cast<std::uint64_t>(rank);
   needs.caller_bytes += 2 * factor_bytes + (numbers_of_block(rank) + columns * columns) * sizeof(double);
   needs.best_tier = Tier::streamed;
@@ -48,15 +36,15 @@ JobNeeds evaluation_needs(const Tensor& tensor, std::span<const std::vector<doub
 
 }  // namespace
 
-LossValue evaluate(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, const Loss& loss,
-                   AbsentCells absent, const Compute& compute) {
+LossValue evaluate(const Tensor& tensor, std::span<const MatrixView> factors, const Loss& loss, AbsentCells absent,
+                   const Compute& compute) {
   const TensorSummary& summary = tensor.summary();
+  const int rank = check_factors(summary, factors);
   check_computing(rank, compute);
   check_loss(loss, absent);
-  check_factors(summary, factors, rank);
   Job job(tensor, compute, evaluation_needs(tensor, factors, rank, compute.precision));
   OriginalRows rows(tensor.chunks(), job.backend(), rank, job.device() != nullptr);
-  for (std::size_t n = 0; n < factors.size(); ++n) rows.load(static_cast<int>(n), 0, factors[n]);
+  for (std::size_t n = 0; n < factors.size(); ++n) rows.load(static_cast<int>(n), 0, factors[n].numbers());
   const std::unique_ptr<WorkerGroup> workers = job.make_workers();
   GcpObjective objective(*workers, summary.shape, rank, loss, absent);
   workers->pass(objective.pass());
@@ -64,7 +52,7 @@ LossValue evaluate(const Tensor& tensor, std::span<const std::vector<double>> fa
   result.passes = 1;
   result.value = objective.value();
   for (std::size_t n = 0; n < factors.size(); ++n) {
-    std::vector<double> gradient(factors[n].size());
+    std::vector<double> gradient(factors[n].numbers().size());
     objective.read_gradient(static_cast<int>(n), 0, gradient);
     rows.reorder(static_cast<int>(n), gradient);
     result.gradients.push_back(std::move(gradient));

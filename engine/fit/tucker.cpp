@@ -78,11 +78,12 @@ void rotate(std::vector<double>& matrix, std::uint64_t columns, const std::vecto
 }
 
 // Rotates the columns so that the core is all-orthogonal and ordered, and turns their largest numbers positive.
-void normalise(TuckerModel& model, const std::vector<int>& ranks) {
+void normalise(TuckerModel& model, const std::vector<int>& ranks, Executor& executor) {
   const CoreShape shape(ranks);
   std::vector<std::vector<double>> rotations;
   for (std::size_t n = 0; n < ranks.size(); ++n) {
-    rotations.push_back(leading_left_vectors(shape.unfold(model.core, n), static_cast<int>(shape.others(n)), ranks[n]));
+    rotations.push_back(
+        leading_left_vectors(shape.unfold(model.core, n), static_cast<int>(shape.others(n)), ranks[n], executor));
     rotate(model.factors[n], shape.rank(n), rotations[n]);
     for (std::uint64_t r = 0; r < shape.rank(n); ++r) {
       if (model.top(n, static_cast<std::size_t>(r), 1).front().value >= 0) continue;
@@ -120,12 +121,12 @@ std::uint64_t host_bytes(const TensorSummary& tensor, const std::vector<int>& ra
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     const std::uint64_t length = tensor.shape[n];
     numbers += 2 * length * shape.rank(n);  // as they are, and as they were after the last sweep
-    // The output of a pass; Y, or its product with the core; triangular factors and blocks of rows.
+    // The output of a pass; Y, or its product with the core.
     const std::uint64_t width = method == TuckerMethod::hooi ? shape.others(n) : shape.rank(n);
-    const std::uint64_t side = std::max<std::uint64_t>(256, std::min(width, length));
-    largest = std::max(largest, length * (slab + width + shape.rank(n)) + 8 * side * side);
+    largest =
+        std::max(largest, length * (slab + width + shape.rank(n)) * sizeof(double) + tall_scratch_bytes(length, width));
   }
-  std::uint64_t bytes = (numbers + largest) * sizeof(double);
+  std::uint64_t bytes = numbers * sizeof(double) + largest;
   for (const std::uint64_t of_mode : tensor.label_bytes) bytes += of_mode;
   return bytes;
 }
@@ -198,7 +199,7 @@ class TuckerFit {
       } else {
         fill_initial_rows(options.seed, static_cast<int>(n), 0, ranks[n], factors_[n], Start::normal);
       }
-      orthonormalise_columns(factors_[n], ranks[n]);
+      orthonormalise_columns(factors_[n], ranks[n], pool());
     }
     slabs_.emplace(tensor, factors_, ranks, *job.slabs, meter);
   }
@@ -208,11 +209,13 @@ class TuckerFit {
     while (!stop) stop = run_sweep();
     model_.stop_reason = *stop;
     slabs_.reset();
-    normalise(model_, *ranks_);
+    normalise(model_, *ranks_, pool());
     return std::move(model_);
   }
 
  private:
+  Executor& pool() { return job_->slabs->job->pool(); }
+
   std::optional<StopReason> run_sweep() {
     const auto start = std::chrono::steady_clock::now();
     const std::uint64_t passes = slabs_->workers().passes();
@@ -298,7 +301,7 @@ class TuckerFit {
                     unfolding.begin() + static_cast<std::ptrdiff_t>(i * choices + first));
       }
     });
-    set_factor(mode, leading_left_vectors(unfolding, static_cast<int>(choices), (*ranks_)[mode]));
+    set_factor(mode, leading_left_vectors(unfolding, static_cast<int>(choices), (*ranks_)[mode], pool()));
     if (!makes_core) return;
     std::vector<double> product;
     multiply_transposed(factors_[mode], shape_.rank(mode), unfolding, product);
@@ -318,7 +321,7 @@ class TuckerFit {
         }
       }
     });
-    orthonormalise_columns(sum, (*ranks_)[mode]);
+    orthonormalise_columns(sum, (*ranks_)[mode], pool());
     set_factor(mode, std::move(sum));
   }
 

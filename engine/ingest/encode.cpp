@@ -46,8 +46,12 @@ class PackedChunks final : public ChunkSource {
  public:
   // As ContainerWriter has them; `reorderings` has one list per mode, empty where it is not reordered. Requires:
   // chunks whose payloads are stored without zstd.
-  PackedChunks(ContainerInfo info, std::vector<StoredChunk> chunks, std::vector<std::vector<std::uint32_t>> reorderings)
-      : info_(std::move(info)), chunks_(std::move(chunks)), reorderings_(std::move(reorderings)) {
+  PackedChunks(ContainerInfo info, std::vector<StoredChunk> chunks, std::vector<std::vector<std::uint32_t>> reorderings,
+               std::vector<Labels> labels)
+      : info_(std::move(info)),
+        chunks_(std::move(chunks)),
+        reorderings_(std::move(reorderings)),
+        labels_(std::move(labels)) {
     for (const StoredChunk& chunk : chunks_) {
       StoredExtents extents{};
       for (std::size_t c = 0; c < column_count; ++c) {
@@ -70,6 +74,12 @@ class PackedChunks final : public ChunkSource {
   std::span<const std::uint64_t> upper(std::uint64_t chunk) const override { return chunks_[chunk].upper; }
   std::uint64_t file_bytes() const override { return 0; }
   std::uint64_t held_bytes() const override { return held_bytes_; }
+  std::vector<std::uint64_t> label_bytes() const override {
+    std::vector<std::uint64_t> bytes;
+    for (const Labels& mode : labels_) bytes.push_back(mode.memory_bytes());
+    return bytes;
+  }
+  std::vector<Labels> labels() const override { return labels_; }
 
   std::uint64_t buffer_bytes(std::uint64_t chunk) const override {
     std::uint64_t bytes = 0;
@@ -84,6 +94,7 @@ class PackedChunks final : public ChunkSource {
   std::vector<StoredChunk> chunks_;
   std::vector<StoredExtents> extents_;  // per chunk
   std::vector<std::vector<std::uint32_t>> reorderings_;
+  std::vector<Labels> labels_;
   std::uint64_t held_bytes_ = 0;
 };
 
@@ -368,7 +379,8 @@ std::unique_ptr<ChunkSource> encode_in_memory(EncodeInput input, const EncodePla
   store_reordering(input, [&](std::size_t mode, std::vector<std::uint32_t>&& originals) {
     reorderings[mode] = std::move(originals);
   });
-  return std::make_unique<PackedChunks>(std::move(input.info), std::move(chunks), std::move(reorderings));
+  return std::make_unique<PackedChunks>(std::move(input.info), std::move(chunks), std::move(reorderings),
+                                        std::move(input.labels));
 }
 
 }  // namespace blco

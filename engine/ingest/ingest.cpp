@@ -357,6 +357,8 @@ static std::unique_ptr<ChunkSource> ingest_in_memory(const CoordinateArrays& arr
   options.index_base = 0;
   ArrayReader reader(arrays, options.shape, executor);
   check_options(options);
+  if (!options.label_files.empty()) refuse(option_name("label_files") + " has no effect here; give labels");
+  if (options.shape.empty() && !arrays.labels.empty()) options.shape = reader.find_extents();
   if (options.hold_out > 0) refuse(option_name("hold_out") + " needs a container to write; leave it out");
   const std::unique_ptr<RunDevice> device = find_run_device(options.device);
   ProgressMeter meter(progress);
@@ -395,6 +397,9 @@ IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::files
   IngestOptions from_zero = options;
   from_zero.index_base = 0;
   ArrayReader reader(arrays, options.shape, pool);
+  if (!arrays.labels.empty() && !options.label_files.empty()) {
+    refuse("the arrays have labels, and " + option_name("label_files") + " names files; leave one out");
+  }
   LabelledReader labelled(reader, from_zero, pool.width());
   if (from_zero.shape.empty()) from_zero.shape = labelled.lengthen(reader.find_extents());
   IngestReport report = run_ingest(labelled, output, from_zero, pool, progress);

@@ -47,6 +47,14 @@ RowConstraint parse_constraint(std::string_view text) {
 
 }  // namespace
 
+std::vector<MatrixView> CpdModel::matrices() const {
+  std::vector<MatrixView> views;
+  const auto columns = static_cast<std::size_t>(rank);
+  for (std::size_t n = 0; n < factors.size(); ++n)
+    views.push_back({factors[n].data(), factors[n].size() / columns, columns});
+  return views;
+}
+
 StopReason parse_stop_reason(std::string_view text) {
   for (const StopReason reason : stop_reasons) {
     if (text == to_string(reason)) return reason;

@@ -9,6 +9,7 @@
 
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
+#include "engine/common/index_view.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/ingest_plan.hpp"
@@ -361,27 +362,34 @@ PredictSummary predict(const CpdModel& model, const Tensor& entries, const Predi
   return prediction.run(sink, progress);
 }
 
-std::vector<double> predict(const CpdModel& model, std::span<const std::uint64_t> coordinates, int threads) {
+std::vector<double> predict(const CpdModel& model, std::span<const IndexView> coordinates, int threads) {
   constexpr std::size_t task_entries = 4096;
   const ModelValues values(model);
   const std::size_t order = model.shape.size();
-  if (coordinates.size() % order != 0) {
-    refuse("there are " + std::to_string(coordinates.size()) + " coordinates, which is no multiple of the " +
-           std::to_string(order) + " modes of the model; give one per mode of each entry");
+  if (coordinates.size() != order) {
+    refuse("there are coordinates of " + std::to_string(coordinates.size()) + " modes, but the model has " +
+           std::to_string(order));
   }
-  const std::size_t count = coordinates.size() / order;
-  for (std::size_t i = 0; i < coordinates.size(); ++i) {
-    if (coordinates[i] < model.shape[i % order]) continue;
-    refuse("entry " + std::to_string(i / order) + " has the coordinate " + std::to_string(coordinates[i]) +
-           " in mode " + std::to_string(i % order) + ", beyond the length of " +
-           std::to_string(model.shape[i % order]) + " that the model has; coordinates count from 0");
+  const std::size_t count = size_of(coordinates[0]);
+  for (std::size_t n = 0; n < order; ++n) {
+    if (size_of(coordinates[n]) == count) continue;
+    refuse("there are " + std::to_string(size_of(coordinates[n])) + " coordinates of mode " + std::to_string(n) +
+           ", but " + std::to_string(count) + " of mode 0; give as many of each");
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t n = 0; n < order; ++n) {
+      if (index_at(coordinates[n], i) < model.shape[n]) continue;
+      refuse("entry " + std::to_string(i) + ": " + index_fault(coordinates[n], i, n, model.shape[n]));
+    }
   }
   std::vector<double> predicted(count);
   ThreadPool pool(threads);
   pool.run((count + task_entries - 1) / task_entries, [&](std::size_t task) {
     const std::size_t last = std::min(count, (task + 1) * task_entries);
+    std::vector<std::uint64_t> cell(order);
     for (std::size_t i = task * task_entries; i < last; ++i) {
-      predicted[i] = values.at(coordinates.subspan(i * order, order));
+      for (std::size_t n = 0; n < order; ++n) cell[n] = index_at(coordinates[n], i);
+      predicted[i] = values.at(cell);
     }
   });
   return predicted;

@@ -16,6 +16,7 @@ constexpr std::uint32_t rows = 20, columns = 15, layers = 12;
 
 struct Entries {
   std::vector<std::uint32_t> i, j, k;
+  std::vector<std::int64_t> matrix;  // the same, a row per entry
   std::vector<double> values;
 };
 
@@ -30,6 +31,7 @@ Entries make_entries() {
         entries.i.push_back(i);
         entries.j.push_back(j);
         entries.k.push_back(k);
+        entries.matrix.insert(entries.matrix.end(), {i, j, k});
         entries.values.push_back(smooth + 0.1 * std::sin(1.7 * i * j + k));
       }
     }
@@ -76,6 +78,13 @@ int main(int argc, char** argv) try {
   const blco::MemoryTensor tensor({{entries.i, entries.j, entries.k}, entries.values});
   bool good = check(tensor.nnz() == entries.values.size(), "the tensor has every entry");
 
+  const auto column = [&](std::size_t mode) {
+    return blco::StridedView<std::int64_t>(entries.matrix.data() + mode, entries.values.size(), 3);
+  };
+  const blco::MemoryTensor from_matrix({{column(0), column(1), column(2)}, entries.values});
+  good &= check(from_matrix.summary().sum_of_squares == tensor.summary().sum_of_squares,
+                "the columns of a matrix give the same tensor");
+
   const blco::CpdModel model =
       blco::fit_cpd(tensor, {.rank = 2, .max_sweeps = 20, .compute = {.memory = {.host_bytes = 64 << 20}}});
   good &= check(model.fit() > 0.3 && model.fit() < 0.999, "the fit says something: " + std::to_string(model.fit()));
@@ -93,13 +102,22 @@ int main(int argc, char** argv) try {
   good &=
       check(loaded.factors == model.factors && loaded.weights == model.weights, "the model is the same when loaded");
 
+  const std::vector<double> product = blco::mttkrp(tensor, model.matrices(), 0);
+  double first = 0;
+  for (std::size_t e = 0; e < entries.values.size(); ++e) {
+    if (entries.i[e] == 0)
+      first += entries.values[e] * model.factors[1][2 * entries.j[e]] * model.factors[2][2 * entries.k[e]];
+  }
+  good &= check(std::abs(product[0] - first) < 1e-9, "the model's factors give the product of a loop");
+
   double value = 0;
   for (std::size_t r = 0; r < 2; ++r) {
     value += model.weights[r] * model.factors[0][2 * 3 + r] * model.factors[1][2 * 4 + r] * model.factors[2][2 * 5 + r];
   }
   good &=
       check(std::abs(model.value(std::vector<std::uint64_t>{3, 4, 5}) - value) < 1e-12, "the model's value is right");
-  const std::vector<double> predicted = blco::predict(model, std::vector<std::uint64_t>{0, 0, 0, 3, 4, 5});
+  const std::vector<int> i = {0, 3}, j = {0, 4}, k = {0, 5};
+  const std::vector<double> predicted = blco::predict(model, std::vector<blco::IndexView>{i, j, k});
   good &= check(std::abs(predicted[1] - value) < 1e-12, "the model's value of an entry is right");
 
   try {

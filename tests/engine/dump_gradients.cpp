@@ -20,7 +20,7 @@ nlohmann::json evaluate_model(const std::string& tensor, const std::string& path
   const auto rank = static_cast<std::size_t>(model.rank);
   for (std::size_t i = 0; i < model.factors[0].size(); ++i) model.factors[0][i] *= model.weights[i % rank];
   const blco::LossValue result =
-      blco::evaluate(blco::TensorFile(tensor), model.factors, model.rank, blco::parse_loss(loss).value(),
+      blco::evaluate(blco::TensorFile(tensor), model.matrices(), blco::parse_loss(loss).value(),
                      absent == "zeros" ? blco::AbsentCells::zeros : blco::AbsentCells::unknown,
                      {.device = blco::Device::cpu, .threads = 1, .memory = {.host_bytes = host_bytes}});
   return {{"value", result.value}, {"gradients", result.gradients}};

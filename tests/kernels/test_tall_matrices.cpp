@@ -9,12 +9,18 @@
 #include <vector>
 
 #include "kernels/tall_matrices.hpp"
+#include "tests/thread_executor.hpp"
 
 namespace blco {
 namespace {
 
+ThreadExecutor& on_threads() {
+  static ThreadExecutor executor(3);
+  return executor;
+}
+
 std::vector<double> inverted(std::vector<double> matrix, int rank) {
-  invert_tall(matrix, rank);
+  invert_tall(matrix, rank, on_threads());
   return matrix;
 }
 
@@ -97,11 +103,15 @@ void expect_orthonormal(const std::vector<double>& matrix, std::size_t columns) 
 
 TEST(OrthonormalColumns, SpanThoseOfTheMatrix) {
   constexpr std::size_t columns = 4;
-  const std::vector<double> matrix = random_matrix(700, columns);
+  const std::vector<double> matrix = random_matrix(5000, columns);
   std::vector<double> basis = matrix;
+  std::vector<double> serial = matrix;
+  SerialExecutor one_thread;
 
-  orthonormalise_columns(basis, columns);
+  orthonormalise_columns(basis, columns, on_threads());
+  orthonormalise_columns(serial, columns, one_thread);
 
+  EXPECT_EQ(basis, serial);
   expect_orthonormal(basis, columns);
   // A = Q C, with C = Q^T A upper triangular and positive on its diagonal.
   std::vector<double> triangle(columns * columns);
@@ -133,8 +143,8 @@ TEST(OrthonormalColumns, ReplaceThoseThatDependOnOthers) {
   }
   std::vector<double> again = matrix;
 
-  orthonormalise_columns(matrix, columns);
-  orthonormalise_columns(again, columns);
+  orthonormalise_columns(matrix, columns, on_threads());
+  orthonormalise_columns(again, columns, on_threads());
 
   expect_orthonormal(matrix, columns);
   EXPECT_EQ(matrix, again);
@@ -157,14 +167,14 @@ std::vector<double> with_singular_values(const std::vector<double>& left, const 
 
 TEST(LeadingLeftVectors, AreThoseOfALongAndOfAWideMatrix) {
   const std::vector<double> values{4, 1e-3, 1e-9};
-  for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{500, 20}, {20, 500}}) {
+  for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{5000, 20}, {20, 5000}}) {
     std::vector<double> left = random_matrix(rows, 3);
     std::vector<double> right = random_matrix(columns, 3);
-    orthonormalise_columns(left, 3);
-    orthonormalise_columns(right, 3);
+    orthonormalise_columns(left, 3, on_threads());
+    orthonormalise_columns(right, 3, on_threads());
 
     const std::vector<double> vectors =
-        leading_left_vectors(with_singular_values(left, values, right), static_cast<int>(columns), 3);
+        leading_left_vectors(with_singular_values(left, values, right), static_cast<int>(columns), 3, on_threads());
 
     expect_orthonormal(vectors, 3);
     for (std::size_t r = 0; r < 3; ++r) {
@@ -185,11 +195,11 @@ TEST(LeadingLeftVectors, AreOrthonormalBeyondTheRank) {
   std::vector<double> matrix(12 * 5);
   for (std::size_t i = 0; i < 12; ++i) matrix[i * 5 + 2] = static_cast<double>(i);
 
-  const std::vector<double> vectors = leading_left_vectors(matrix, 5, 4);
+  const std::vector<double> vectors = leading_left_vectors(matrix, 5, 4, on_threads());
 
   expect_orthonormal(vectors, 4);
   EXPECT_NEAR(vectors[11 * 4], 11 / std::sqrt(506.0), 1e-14);
-  EXPECT_EQ(leading_left_vectors(matrix, 5, 4), vectors);
+  EXPECT_EQ(leading_left_vectors(matrix, 5, 4, on_threads()), vectors);
 }
 
 }  // namespace

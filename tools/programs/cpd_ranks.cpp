@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <blco/core_consistency.hpp>
+#include <blco/rank_choice.hpp>
 #include <blco/starts.hpp>
 #include <chrono>
 #include <cmath>
@@ -95,13 +96,6 @@ class RankSearch {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // Of a rank: its fit, or what the model explains, its core consistency, and the mean match of its starts.
-  struct Weighed {
-    int rank;
-    double fit;
-    double core;
-    double match;
-  };
 
   bool is_table() const { return arguments_.ranks.size() > 1; }
 
@@ -284,34 +278,13 @@ class RankSearch {
     weighed_.push_back({starts.best.rank, fit, core, starts.mean_match.value_or(1)});
   }
 
-  // METHODS.md explains it. The core consistency of good models varies by orders of magnitude.
-  const Weighed* find_choice() const {
-    constexpr double weight = 0.25;  // of a tenfold deviation, as a share of the best fit
-    constexpr double equal = 0.02;
-    if (weighed_.size() < 2) return nullptr;
-    const double best_fit = std::ranges::max(weighed_, {}, &Weighed::fit).fit;
-    if (best_fit <= 0) return nullptr;
-    const auto score = [&](const Weighed& one) {
-      const double deviation = std::max(0.0, 1 - one.core / 100);
-      return (one.fit / best_fit - weight * std::log10(1 + deviation)) * one.match;
-    };
-    const double best = score(std::ranges::max(weighed_, {}, score));
-    const Weighed* choice = nullptr;
-    for (const Weighed& one : weighed_) {
-      if (score(one) >= best - equal && (choice == nullptr || one.rank < choice->rank)) choice = &one;
-    }
-    return choice;
-  }
-
   void finish_table(const Json& ranks, const Json& outputs) {
-    const Weighed* const choice = find_choice();
-    reporter_.event(
-        "result",
-        {{"ranks", ranks}, {"outputs", outputs}, {"choice", choice != nullptr ? Json(choice->rank) : Json()}});
+    const std::optional<int> choice = choose_rank(weighed_);
+    reporter_.event("result", {{"ranks", ranks}, {"outputs", outputs}, {"choice", or_null(choice)}});
     for (const std::string& note : notes_) reporter_.print("note    " + note);
-    if (choice != nullptr) {
-      reporter_.print("choice  rank {}, by fit and core consistency{}; look whether its components make sense",
-                      choice->rank, arguments_.starts > 1 ? ", and how well the starts agree" : "");
+    if (choice) {
+      reporter_.print("choice  rank {}, by fit and core consistency{}; look whether its components make sense", *choice,
+                      arguments_.starts > 1 ? ", and how well the starts agree" : "");
     }
     if (ranks.size() < arguments_.ranks.size()) {
       reporter_.print("stopped: {} of {} ranks were fitted", ranks.size(), arguments_.ranks.size());
@@ -327,7 +300,7 @@ class RankSearch {
   bool has_core_;
   bool is_validated_ = false;
   std::vector<std::string> notes_;
-  std::vector<Weighed> weighed_;
+  std::vector<RankedFit> weighed_;
   Clock::time_point begin_ = Clock::now();
 };
 

@@ -8,6 +8,7 @@
 #include <blco/progress.hpp>
 #include <blco/tensor.hpp>
 #include <blco/tensor_file.hpp>
+#include <blco/views.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -200,9 +201,10 @@ CpdOptions options_of_model(const std::filesystem::path& file);
 CpdPlan plan_cpd(const Tensor& tensor, const CpdOptions& options = {}, const DeclaredGpu* declared = nullptr);
 
 // out[i_n, r] = sum over nonzeros of value * prod_{m != n} factors[m][i_m, r]. Returns a row-major I_n x rank matrix.
-// factors[m] is row-major I_m x rank and finite; factors[mode] is not read and may be empty. Errors are those of
+// factors[m] is I_m x rank and finite; of factors[mode] only the columns count, and where other modes tell the rank it
+// may be empty. Host memory stays under Compute::memory, which covers the factors and the result. Errors are those of
 // fit_cpd.
-std::vector<double> mttkrp(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, int mode,
+std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> factors, int mode,
                            const Compute& compute = {});
 
 }  // namespace blco

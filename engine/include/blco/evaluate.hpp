@@ -4,6 +4,7 @@
 #include <blco/compute.hpp>
 #include <blco/loss.hpp>
 #include <blco/tensor.hpp>
+#include <blco/views.hpp>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -34,11 +35,11 @@ struct LossValue {
 //             products of the other modes' column sums
 // and the entries add f(x, m) - f(0, m).
 //
-// factors[n] is row-major I_n x rank and finite, in the tensor's own indices; weights belong into one of them. Reads
+// factors[n] is I_n x rank and finite, in the tensor's own indices; weights belong into one of them. Reads
 // the tensor once. Host memory stays under Compute::memory, which covers `factors` and the gradients. On one CPU thread
 // and with Compute::deterministic the budget changes no bit of the result. Values that do not suit the loss are not
 // looked for. Throws Error as fit_cpd does, and invalid_argument for zeros with another loss.
-LossValue evaluate(const Tensor& tensor, std::span<const std::vector<double>> factors, int rank, const Loss& loss,
+LossValue evaluate(const Tensor& tensor, std::span<const MatrixView> factors, const Loss& loss,
                    AbsentCells absent = AbsentCells::zeros, const Compute& compute = {});
 
 }  // namespace blco

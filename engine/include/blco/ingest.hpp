@@ -4,12 +4,12 @@
 #include <blco/device.hpp>
 #include <blco/duplicate_policy.hpp>
 #include <blco/error.hpp>
+#include <blco/labels.hpp>
 #include <blco/progress.hpp>
+#include <blco/views.hpp>
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace blco {
@@ -159,20 +159,20 @@ struct IngestReport {
 IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,
                           const IngestOptions& options = {}, const ProgressCallback& progress = {});
 
-// Coordinates of one mode; a std::vector of either width converts.
-using IndexSpan = std::variant<std::span<const std::uint32_t>, std::span<const std::uint64_t>>;
-
 // A tensor in arrays that the caller owns: entry i has the coordinates coordinates[n][i], counted from 0, and the value
-// values[i], or 1 if `values` is empty. The spans do not keep temporaries alive.
+// values[i], or 1 if `values` is empty. The views do not keep temporaries alive.
 struct CoordinateArrays {
-  std::vector<IndexSpan> coordinates = {};  // one per mode, all of the same length
-  std::span<const double> values = {};
+  std::vector<IndexView> coordinates = {};  // one per mode, all of the same length; a std::vector converts
+  ValueView values = {};
+  // Per mode one label per index, or none; empty: no mode has labels. A mode with labels is as long as they are many.
+  std::vector<Labels> labels = {};
 };
 
 // Does the same from arrays in memory: the container has the same bytes as that of ingest_files from the same entries.
-// index_base and skip_lines are ignored; memory_bytes covers everything but the arrays. Throws Error: invalid_argument
-// (as above; arrays of different lengths; the first entry with a coordinate outside the shape or a value that is not
-// finite), out_of_memory, io, cancelled (by `progress`; nothing is left on disk).
+// index_base and skip_lines are ignored; label_files do not go with labels; memory_bytes covers everything but the
+// arrays. Throws Error: invalid_argument
+// (as above; arrays of different lengths; the first entry with a negative coordinate, one outside the shape, or a value
+// that is not finite), out_of_memory, io, cancelled (by `progress`; nothing is left on disk).
 IngestReport ingest_coordinates(const CoordinateArrays& arrays, const std::filesystem::path& output,
                                 const IngestOptions& options = {}, const ProgressCallback& progress = {});
 

@@ -9,6 +9,7 @@
 #include <blco/loss.hpp>
 #include <blco/output_claims.hpp>
 #include <blco/row_constraint.hpp>
+#include <blco/views.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -56,6 +57,9 @@ struct CpdModel {
   // The `count` entries of largest magnitude in a component's column of a mode, by falling magnitude, then rising row;
   // zeros are left out. Throws Error{invalid_argument} for a component or a mode that the model does not have.
   std::vector<FactorEntry> top(std::size_t component, std::size_t mode, std::size_t count) const;
+
+  // The factors as mttkrp() and evaluate() take them; they must not change meanwhile. The weights are not in them.
+  std::vector<MatrixView> matrices() const;
 
   double fit() const { return fit_history.empty() ? 0.0 : fit_history.back(); }
   double objective() const { return objective_history.empty() ? 0.0 : objective_history.back(); }

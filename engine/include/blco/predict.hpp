@@ -8,6 +8,7 @@
 #include <blco/model.hpp>
 #include <blco/progress.hpp>
 #include <blco/tensor.hpp>
+#include <blco/views.hpp>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -130,9 +131,10 @@ PredictSummary predict(const std::filesystem::path& model, const std::filesystem
 PredictSummary predict(const CpdModel& model, const Tensor& entries, const PredictionSink& sink,
                        const PredictOptions& options = {}, const ProgressCallback& progress = {});
 
-// Of coordinates in memory, n x N, row-major, from 0: returns the n values of the model. Throws Error{invalid_argument}
-// for a model whose sizes disagree, and for the first entry that lies outside of its shape.
-std::vector<double> predict(const CpdModel& model, std::span<const std::uint64_t> coordinates, int threads = 0);
+// Of cells in memory: per mode the n indices from 0, as in CoordinateArrays. Returns the n values of the model. Throws
+// Error{invalid_argument} for a model whose sizes disagree, for other than one view per mode, all of one length, and
+// for the first cell that lies outside of its shape.
+std::vector<double> predict(const CpdModel& model, std::span<const IndexView> coordinates, int threads = 0);
 
 // Writes a table: a header, then per entry its labels (or coordinates from index_base), and the columns "value",
 // "model", "residual" and "deviance", or "model" alone where there are no values; underscores are appended to a

@@ -94,8 +94,8 @@ std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::u
 TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options);
 
 // Fits a Tucker model, modes in order. Y is computed by MTTKRPs, each with a slab of up to 64 of its columns, on the
-// device that Compute names; a pass reads the chunks that do not stay in memory. Singular vectors are computed on one
-// thread of the CPU from triangular factors, so that small singular values keep their digits. Host memory stays under
+// device that Compute names; a pass reads the chunks that do not stay in memory. Singular vectors are computed on the
+// CPU from triangular factors, so that small singular values keep their digits. Host memory stays under
 // Compute::memory, which covers Y and the returned model. Throws Error: invalid_argument (ranks or an initial model
 // that do not suit; a tensor of zeros), out_of_memory (budget below the minimum), corrupt, io, cancelled (before the
 // first sweep was finished), cuda and not_built (Device::cuda).

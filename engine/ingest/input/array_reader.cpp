@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <span>
+#include <type_traits>
 #include <variant>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "engine/common/index_view.hpp"
 
 namespace blco {
 namespace {
@@ -16,10 +17,12 @@ namespace {
 constexpr std::size_t batch_entries = std::size_t{1} << 18;
 constexpr std::size_t slice_entries = std::size_t{1} << 14;
 constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 32;
+// What a negative number becomes is not below it.
+constexpr std::uint64_t first_negative = std::uint64_t{1} << 63;
 constexpr std::uint64_t no_entry = std::numeric_limits<std::uint64_t>::max();
 
-std::uint64_t length_of(const IndexSpan& span) {
-  return std::visit([](const auto& numbers) -> std::uint64_t { return numbers.size(); }, span);
+bool is_signed(const IndexView& view) {
+  return std::visit([](const auto& numbers) { return std::is_signed_v<decltype(numbers[0])>; }, view);
 }
 
 }  // namespace
@@ -38,31 +41,53 @@ ArrayReader::ArrayReader(const CoordinateArrays& arrays, const std::vector<std::
     refuse("there are " + std::to_string(order) + " coordinate arrays, but " + option_name("shape") + " has " +
            std::to_string(shape.size()) + " lengths; give one per mode");
   }
-  count_ = length_of(arrays.coordinates[0]);
+  count_ = size_of(arrays.coordinates[0]);
   for (std::size_t n = 1; n < order; ++n) {
-    if (length_of(arrays.coordinates[n]) != count_) {
+    if (size_of(arrays.coordinates[n]) != count_) {
       refuse("the coordinate array of mode " + std::to_string(n) + " has " +
-             std::to_string(length_of(arrays.coordinates[n])) + " entries, but that of mode 0 has " +
+             std::to_string(size_of(arrays.coordinates[n])) + " entries, but that of mode 0 has " +
              std::to_string(count_) + "; give arrays of one length");
     }
   }
-  if (!arrays.values.empty() && arrays.values.size() != count_) {
-    refuse("there are " + std::to_string(arrays.values.size()) + " values for " + std::to_string(count_) +
+  const std::size_t values = size_of(arrays.values);
+  if (values != 0 && values != count_) {
+    refuse("there are " + std::to_string(values) + " values for " + std::to_string(count_) +
            " entries; give one value per entry, or none if all values are 1");
+  }
+  if (!arrays.labels.empty() && arrays.labels.size() != order) {
+    refuse("there are labels of " + std::to_string(arrays.labels.size()) + " modes, but " + std::to_string(order) +
+           " coordinate arrays; give a list per mode, empty for one without");
   }
   if (count_ == 0) refuse("the coordinate arrays have no nonzeros; a tensor requires at least one");
   // A mode's length is a 64-bit number too.
   if (limits_.empty()) limits_.assign(order, std::numeric_limits<std::uint64_t>::max());
+  for (std::size_t n = 0; n < order; ++n) {
+    if (is_signed(arrays.coordinates[n])) limits_[n] = std::min(limits_[n], first_negative);
+    const std::uint64_t labels = arrays.labels.empty() ? 0 : arrays.labels[n].size();
+    if (labels == 0) continue;
+    if (!shape.empty() && shape[n] != labels) {
+      refuse("mode " + std::to_string(n) + " has " + std::to_string(labels) + " labels, but " + option_name("shape") +
+             " gives it a length of " + std::to_string(shape[n]) + "; give one label per index");
+    }
+    limits_[n] = labels;
+  }
 }
 
 std::vector<std::uint64_t> ArrayReader::find_extents() const {
   std::vector<std::uint64_t> extents(limits_.size());
   executor_->run(extents.size(), [&](std::size_t n) {
-    extents[n] = std::visit([](const auto& numbers) -> std::uint64_t { return *std::ranges::max_element(numbers); },
-                            arrays_->coordinates[n]);
+    std::visit(
+        [&](const auto& numbers) {
+          for (std::size_t i = 0; i < numbers.count; ++i) {
+            extents[n] = std::max(extents[n], static_cast<std::uint64_t>(numbers[i]));
+          }
+        },
+        arrays_->coordinates[n]);
   });
-  if (std::ranges::find(extents, no_entry) != extents.end()) return {};
-  for (std::uint64_t& extent : extents) ++extent;
+  for (std::size_t n = 0; n < extents.size(); ++n) {
+    if (extents[n] >= limits_[n]) return {};
+    extents[n] = has_labels(n) ? limits_[n] : extents[n] + 1;
+  }
   return extents;
 }
 
@@ -70,10 +95,16 @@ bool ArrayReader::next(CoordinateBatch& batch) {
   if (taken_ == count_) return false;
   const std::size_t order = limits_.size();
   const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(batch_entries, count_ - taken_));
-  const bool narrow = std::ranges::all_of(arrays_->coordinates, [&](const IndexSpan& span) {
-    const auto* wide = std::get_if<std::span<const std::uint64_t>>(&span);
-    return wide == nullptr ||
-           std::ranges::all_of(wide->subspan(taken_, count), [](std::uint64_t x) { return x < narrow_limit; });
+  const auto begin = static_cast<std::size_t>(taken_);
+  const bool narrow = std::ranges::all_of(arrays_->coordinates, [&](const IndexView& view) {
+    return std::visit(
+        [&](const auto& numbers) {
+          if constexpr (sizeof(numbers[0]) == sizeof(std::uint32_t)) return true;
+          std::uint64_t bits = 0;
+          for (std::size_t i = 0; i < count; ++i) bits |= static_cast<std::uint64_t>(numbers[begin + i]);
+          return bits < narrow_limit;
+        },
+        view);
   });
   batch.resize(count, order, narrow);
   std::vector<Slice> slices((count + slice_entries - 1) / slice_entries);
@@ -100,42 +131,43 @@ void ArrayReader::copy(CoordinateBatch& batch, std::size_t first, std::size_t co
     std::visit(
         [&](const auto& numbers) {
           for (std::size_t i = 0; i < count; ++i) {
-            const std::uint64_t at = numbers[begin + i];
-            slice.upper[n] = std::max(slice.upper[n], at);
-            batch.set(first + i, n, at);
+            const auto index = static_cast<std::uint64_t>(numbers[begin + i]);
+            slice.upper[n] = std::max(slice.upper[n], index);
+            batch.set(first + i, n, index);
           }
         },
         arrays_->coordinates[n]);
     acceptable = acceptable && slice.upper[n] < limits_[n];
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    const double value = arrays_->values.empty() ? 1.0 : arrays_->values[begin + i];
-    batch.values[first + i] = value;
-    acceptable = acceptable && std::isfinite(value);
-  }
+  std::visit(
+      [&](const auto& values) {
+        for (std::size_t i = 0; i < count; ++i) {
+          const double value = values.count == 0 ? 1.0 : values[begin + i];
+          batch.values[first + i] = value;
+          acceptable = acceptable && std::isfinite(value);
+        }
+      },
+      arrays_->values);
   if (acceptable) return;
   slice.refused = begin;
   while (is_acceptable(slice.refused)) ++slice.refused;
 }
 
-std::uint64_t ArrayReader::coordinate(std::uint64_t entry, std::size_t mode) const {
-  return std::visit([&](const auto& numbers) -> std::uint64_t { return numbers[static_cast<std::size_t>(entry)]; },
-                    arrays_->coordinates[mode]);
-}
-
 bool ArrayReader::is_acceptable(std::uint64_t entry) const {
   for (std::size_t n = 0; n < limits_.size(); ++n) {
-    if (coordinate(entry, n) >= limits_[n]) return false;
+    if (index_at(arrays_->coordinates[n], static_cast<std::size_t>(entry)) >= limits_[n]) return false;
   }
-  return arrays_->values.empty() || std::isfinite(arrays_->values[static_cast<std::size_t>(entry)]);
+  return std::visit(
+      [&](const auto& values) { return values.count == 0 || std::isfinite(values[static_cast<std::size_t>(entry)]); },
+      arrays_->values);
 }
 
 void ArrayReader::refuse_entry(std::uint64_t entry) const {
   const std::string place = "entry " + std::to_string(entry) + " of the coordinate arrays: ";
   for (std::size_t n = 0; n < limits_.size(); ++n) {
-    if (coordinate(entry, n) < limits_[n]) continue;
-    refuse(place + "the coordinate " + std::to_string(coordinate(entry, n)) + " in mode " + std::to_string(n) +
-           " is not below the mode's length of " + std::to_string(limits_[n]) + "; coordinates count from 0");
+    const IndexView& view = arrays_->coordinates[n];
+    const auto i = static_cast<std::size_t>(entry);
+    if (index_at(view, i) >= limits_[n]) refuse(place + index_fault(view, i, n, limits_[n]));
   }
   refuse(place + "its value is not a finite number; remove the entry");
 }

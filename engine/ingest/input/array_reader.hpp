@@ -14,15 +14,17 @@ namespace blco {
 class ArrayReader final : public CoordinateReader {
  public:
   // The arrays and the executor must outlive the reader. `shape` is the tensor's; empty: unknown.
-  // Throws Error{invalid_argument} if the arrays are empty, differ in length, or are not one per mode of the shape.
+  // Throws Error{invalid_argument} if the arrays are empty, differ in length, or are not one per mode of the shape, and
+  // for labels that are not one per index.
   ArrayReader(const CoordinateArrays& arrays, const std::vector<std::uint64_t>& shape, Executor& executor);
 
   // Throws Error{invalid_argument}, which names the first entry that lies outside the shape or has no finite value.
   bool next(CoordinateBatch& batch) override;
   std::string name() const override { return "the coordinate arrays"; }
   std::uint64_t bytes_read() const override { return 0; }
-  // The largest coordinate of each mode, plus one; takes a pass over the arrays. Empty if a coordinate is too large for
-  // any mode: next() will refuse it.
+  std::vector<Labels> take_labels() override { return arrays_->labels; }
+  // The number of labels of each mode, or the largest coordinate plus one; takes a pass over the arrays. Empty if a
+  // coordinate is too large for any mode: next() will refuse it.
   std::vector<std::uint64_t> find_extents() const;
 
   InputSize size() const override { return {.entries = count_}; }
@@ -31,8 +33,8 @@ class ArrayReader final : public CoordinateReader {
   struct Slice;
 
   void copy(CoordinateBatch& batch, std::size_t first, std::size_t count, Slice& slice) const;
+  bool has_labels(std::size_t mode) const { return !arrays_->labels.empty() && !arrays_->labels[mode].empty(); }
   bool is_acceptable(std::uint64_t entry) const;
-  std::uint64_t coordinate(std::uint64_t entry, std::size_t mode) const;
   [[noreturn]] void refuse_entry(std::uint64_t entry) const;
 
   const CoordinateArrays* arrays_;

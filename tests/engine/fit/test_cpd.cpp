@@ -101,7 +101,7 @@ TEST_P(Reference, MttkrpsAtTheInitialFactorsAreThePublishedOnes) {
     const CpdModel initial = hash_model(tensor.summary().shape, rank);
 
     for (const nlohmann::json& expected : test["mttkrp"]) {
-      const auto output = mttkrp(tensor, initial.factors, rank, expected["mode"], {.threads = GetParam()});
+      const auto output = mttkrp(tensor, initial.matrices(), expected["mode"], {.threads = GetParam()});
 
       double squares = 0;
       double sum = 0;

@@ -9,6 +9,7 @@
 
 #include "engine/fit/initial_factors.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
+#include "tests/engine/matrix_views.hpp"
 #include "tests/engine/within_budget.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -113,7 +114,7 @@ TEST(Deterministic, MttkrpDependsOnThreadsAndBudgetsByRoundingOnly) {
             CpdOptions options{.compute = {.threads = threads}};
             options.compute.deterministic = deterministic;
             const std::vector<double> actual =
-                mttkrp(tensor, factors, rank, mode, within({.host_bytes = budget}, options).compute);
+                mttkrp(tensor, matrix_views(factors, rank), mode, within({.host_bytes = budget}, options).compute);
             double worst = 0;
             for (std::size_t i = 0; i < actual.size(); ++i) {
               worst = std::max(worst, std::abs(actual[i] - expected.sum[i]) / std::max(expected.absolute[i], 1e-300));

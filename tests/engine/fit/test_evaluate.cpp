@@ -8,6 +8,7 @@
 
 #include "blco/error.hpp"
 #include "tests/engine/dense_loss.hpp"
+#include "tests/engine/matrix_views.hpp"
 #include "tests/engine/within_budget.hpp"
 #include "tests/every_loss.hpp"
 #include "tests/temporary_folder.hpp"
@@ -58,7 +59,7 @@ TEST_F(Evaluate, GaussianAndPoissonOverAllEntriesAreThoseOfADenseLoop) {
     const TensorFile tensor = ingest(counts);
     const Matrices factors = uniform_factors(shape, rank_, 4);
     for (const LossKind kind : {LossKind::gaussian, LossKind::poisson}) {
-      const LossValue actual = evaluate(tensor, factors, rank_, {kind, 0});
+      const LossValue actual = evaluate(tensor, matrix_views(factors, rank_), {kind, 0});
 
       const double expected = dense_loss(counts, factors, rank_, {kind, 0}, true);
       EXPECT_NEAR(actual.value, expected, 1e-12 * std::abs(expected)) << to_string(Loss{kind, 0});
@@ -85,7 +86,7 @@ TEST_F(Evaluate, EveryLossOverTheGivenEntriesHasTheDerivativesOfItsValue) {
     SCOPED_TRACE(to_string(loss));
     Matrices factors = uniform_factors(shape_, rank_, 5, 0.3, 0.9);
 
-    const LossValue actual = evaluate(tensor, factors, rank_, loss, AbsentCells::unknown);
+    const LossValue actual = evaluate(tensor, matrix_views(factors, rank_), loss, AbsentCells::unknown);
 
     const double expected = dense_loss(coalesced, factors, rank_, loss, false);
     EXPECT_NEAR(actual.value, expected, 1e-11 * std::abs(expected));
@@ -106,10 +107,10 @@ TEST_F(Evaluate, EveryLossOverTheGivenEntriesHasTheDerivativesOfItsValue) {
 
 TEST_F(Evaluate, UsesTheIndicesOfTheInputAlsoOfAReorderedTensor) {
   const Matrices factors = uniform_factors(shape_, rank_, 6);
-  const LossValue expected = evaluate(ingest(counts_), factors, rank_, {LossKind::poisson, 0});
+  const LossValue expected = evaluate(ingest(counts_), matrix_views(factors, rank_), {LossKind::poisson, 0});
 
   const LossValue actual =
-      evaluate(ingest(counts_, {.reorder = Reorder::frequency}), factors, rank_, {LossKind::poisson, 0});
+      evaluate(ingest(counts_, {.reorder = Reorder::frequency}), matrix_views(factors, rank_), {LossKind::poisson, 0});
 
   EXPECT_NEAR(actual.value, expected.value, 1e-12 * std::abs(expected.value));
   for (std::size_t n = 0; n < shape_.size(); ++n) {
@@ -121,17 +122,18 @@ TEST_F(Evaluate, IsTheSameToTheBitUnderAnyBudgetOnOneThread) {
   const TensorFile tensor = ingest(counts_);
   const Matrices factors = uniform_factors(shape_, rank_, 7);
   const CpdOptions one_thread{.compute = {.device = Device::cpu, .threads = 1}};
-  const LossValue expected = evaluate(tensor, factors, rank_, {}, AbsentCells::zeros, one_thread.compute);
+  const LossValue expected = evaluate(tensor, matrix_views(factors, rank_), {}, AbsentCells::zeros, one_thread.compute);
   std::uint64_t minimum = 0;
   try {
-    evaluate(tensor, factors, rank_, {}, AbsentCells::zeros, within({.host_bytes = 1000}, one_thread).compute);
+    evaluate(tensor, matrix_views(factors, rank_), {}, AbsentCells::zeros,
+             within({.host_bytes = 1000}, one_thread).compute);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
     minimum = 1;
   }
   EXPECT_EQ(minimum, 1);
 
-  const LossValue actual = evaluate(tensor, factors, rank_, {}, AbsentCells::zeros,
+  const LossValue actual = evaluate(tensor, matrix_views(factors, rank_), {}, AbsentCells::zeros,
                                     within({.host_bytes = std::uint64_t{64} << 20}, one_thread).compute);
 
   EXPECT_EQ(actual.value, expected.value);
@@ -143,7 +145,7 @@ TEST_F(Evaluate, RefusesWhatItCannotSum) {
   Matrices factors = uniform_factors(shape_, rank_, 7);
   const auto message_of = [&](const Loss& loss) -> std::string {
     try {
-      evaluate(tensor, factors, rank_, loss);
+      evaluate(tensor, matrix_views(factors, rank_), loss);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
       return error.what();
@@ -156,10 +158,10 @@ TEST_F(Evaluate, RefusesWhatItCannotSum) {
             "with `absent = unknown`, over the entries alone");
   EXPECT_EQ(message_of({LossKind::beta, 1}),
             "the parameter of `loss = beta:1` is out of range: D is above 0, B is neither 0 nor 1");
-  factors[1].pop_back();
-  EXPECT_EQ(message_of({}), "factor 1 is not a matrix of 9 x 5");
+  factors[1].resize(8 * rank_);
+  EXPECT_EQ(message_of({}), "factor 1 is a matrix of 8 x 5, but mode and rank ask for 9 x 5");
   factors.pop_back();
-  EXPECT_EQ(message_of({}), "evaluate requires one factor per mode, 3 in all");
+  EXPECT_EQ(message_of({}), "there are 2 factors; give one per mode, 3 in all");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "tests/engine/ingest/coordinate_columns.hpp"
+#include "tests/engine/matrix_views.hpp"
 #include "tests/engine/stream/named_budget.hpp"
 #include "tests/engine/within_budget.hpp"
 #include "tests/temporary_folder.hpp"
@@ -103,7 +104,9 @@ TEST(MemoryTensor, GivesTheMttkrpOfItsDefinition) {
 
   for (std::size_t mode = 0; mode < 3; ++mode) {
     const std::vector<double> expected = dense_mttkrp(tensor, factors, 3, mode);
-    const std::vector<double> actual = mttkrp(memory, factors, 3, static_cast<int>(mode));
+    std::vector<MatrixView> views = matrix_views(factors, 3);
+    views[mode] = {};
+    const std::vector<double> actual = mttkrp(memory, views, static_cast<int>(mode));
     EXPECT_THAT(actual, testing::Pointwise(testing::DoubleNear(1e-11), expected));
   }
 }
@@ -130,6 +133,47 @@ TEST(MemoryTensor, TakesBothWidthsAndMissingValues) {
   EXPECT_EQ(bytes_of(narrow.arrays()), expected);
   EXPECT_EQ(bytes_of(mixed), expected);
   EXPECT_EQ(bytes_of(without_values), expected);
+}
+
+template <class Number>
+std::vector<IndexView> columns_of(const std::vector<Number>& matrix, std::size_t order) {
+  std::vector<IndexView> columns;
+  for (std::size_t n = 0; n < order; ++n) {
+    columns.emplace_back(
+        StridedView<Number>(matrix.data() + n, matrix.size() / order, static_cast<std::ptrdiff_t>(order)));
+  }
+  return columns;
+}
+
+TEST(MemoryTensor, TakesEveryIntegerTypeAndBothValueTypesWithStrides) {
+  // More than a batch of the reader, with coordinates that only 64 bits hold.
+  CoordinateTensor tensor = random_coordinates({.shape = {two_to(33), 300, 200}, .nnz = 300'000, .seed = 6});
+  std::vector<std::int64_t> wide;
+  std::vector<float> singles;
+  std::vector<double> reversed;
+  for (std::size_t i = 0; i < tensor.points.size(); ++i) {
+    for (const std::uint64_t at : tensor.points[i]) wide.push_back(static_cast<std::int64_t>(at));
+    singles.push_back(static_cast<float>(tensor.values[i]));
+    tensor.values[i] = singles.back();
+  }
+  reversed.assign(tensor.values.rbegin(), tensor.values.rend());
+  const CoordinateColumns<std::uint64_t> plain(tensor);
+  const CoordinateColumns<std::int32_t> cut(tensor);
+  const TemporaryFolder folder;
+  const auto bytes_of = [&](const CoordinateArrays& arrays) {
+    ingest_coordinates(arrays, folder / "out.blco");
+    return file_contents(folder / "out.blco");
+  };
+  CoordinateArrays mixed{columns_of(wide, 3), singles};
+  mixed.coordinates[2] = cut.arrays().coordinates[2];
+  CoordinateArrays backwards = plain.arrays();
+  backwards.values = StridedView<double>(&reversed.back(), reversed.size(), -1);
+
+  const std::string expected = bytes_of(plain.arrays());
+
+  EXPECT_EQ(bytes_of({columns_of(wide, 3), singles}), expected);
+  EXPECT_EQ(bytes_of(mixed), expected);
+  EXPECT_EQ(bytes_of(backwards), expected);
 }
 
 TEST(MemoryTensor, CoalescesDuplicatesByThePolicy) {
@@ -184,8 +228,48 @@ TEST(MemoryTensor, RefusesArraysThatAreNoTensorAndLeavesNothingBehind) {
   refused({{three, three}, values}, {.shape = {6, 5}}, "the coordinate 5 in mode 1");
   refused({{three, three}, values}, {.shape = {6, 6, 6}}, "`shape` has 3 lengths");
   refused({{three, too_large}, values}, {}, "entry 1");
+  const std::vector<std::int64_t> negative = {0, 5, -7};
+  const std::vector<std::int32_t> narrow_negative = {4, -1, 0};
+  refused({{three, negative}, values}, {}, "entry 2 of the coordinate arrays: the coordinate -7 in mode 1 is negative");
+  refused({{three, narrow_negative}, values}, {.shape = {6, 5}}, "the coordinate -1 in mode 1 is negative");
+  refused({{negative, three}, values}, {.shape = {two_to(60), 6}}, "the coordinate -7 in mode 0 is negative");
+  refused({{narrow_negative, three}, values}, {.shape = {4, 6}}, "the coordinate 4 in mode 0 is not below");
   refused({{three, three}, values}, {.mode_names = {"only"}}, "`mode_names` has 1 name;");
-  refused({std::vector<IndexSpan>(17, three), values}, {}, "order");
+  refused({std::vector<IndexView>(17, three), values}, {}, "order");
+}
+
+TEST(MemoryTensor, KeepsLabelsInMemoryAndInFiles) {
+  const std::vector<std::uint32_t> rows = {0, 2, 1};
+  const std::vector<std::int64_t> columns = {1, 0, 0};
+  const std::vector<std::string> names = {"Ann", "Bob", "Cid", "Dot"};
+  const CoordinateArrays arrays{{rows, columns}, {}, {Labels(names), Labels()}};
+  const TemporaryFolder folder;
+
+  const MemoryTensor memory(arrays);
+  save(memory, folder / "saved.blco");
+  ingest_coordinates(arrays, folder / "out.blco");
+
+  EXPECT_THAT(memory.shape(), testing::ElementsAre(4, 2));
+  EXPECT_EQ(file_contents(folder / "saved.blco"), file_contents(folder / "out.blco"));
+  for (const std::vector<Labels>& labels : {memory.labels(), TensorFile(folder / "out.blco").labels()}) {
+    ASSERT_EQ(labels.size(), 2u);
+    EXPECT_EQ(labels[0], Labels(names));
+    EXPECT_TRUE(labels[1].empty());
+  }
+  EXPECT_EQ(fit_cpd(memory, {.rank = 1, .max_sweeps = 1}).labels[0][3], "Dot");
+}
+
+TEST(MemoryTensor, RefusesLabelsThatAreNotOnePerIndex) {
+  const std::vector<std::uint32_t> rows = {0, 2, 1};
+  const Labels two(std::vector<std::string>{"Ann", "Bob"});
+  const auto refused = [&](const std::vector<Labels>& labels, const IngestOptions& options, const std::string& part) {
+    expect_refused([&] { MemoryTensor({{rows, rows}, {}, labels}, options); }, ErrorKind::invalid_argument, part);
+  };
+
+  refused({two}, {}, "labels of 1 modes, but 2 coordinate arrays");
+  refused({Labels(), two}, {}, "entry 1 of the coordinate arrays: the coordinate 2 in mode 1 is not below");
+  refused({two, Labels()}, {.shape = {3, 3}}, "mode 0 has 2 labels, but `shape` gives it a length of 3");
+  refused({}, {.label_files = {{"0", "names.map"}}}, "`label_files` has no effect here");
 }
 
 TEST(MemoryTensor, NamesTheFirstBadEntryWhateverTheThreads) {

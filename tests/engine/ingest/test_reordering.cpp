@@ -230,8 +230,8 @@ TEST_P(ReorderedShapes, ProductsAreThoseOfTheInput) {
   const CpdModel model = fit_cpd(plain, fit_options(1));
   for (int mode = 0; mode < static_cast<int>(tensor_.shape.size()); ++mode) {
     const CpdOptions options{.compute = {.device = Device::cpu, .threads = 1}};
-    const std::vector<double> expected = mttkrp(plain, model.factors, model.rank, mode, options.compute);
-    const std::vector<double> product = mttkrp(file, model.factors, model.rank, mode, options.compute);
+    const std::vector<double> expected = mttkrp(plain, model.matrices(), mode, options.compute);
+    const std::vector<double> product = mttkrp(file, model.matrices(), mode, options.compute);
     ASSERT_EQ(product.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(product[i], expected[i], 1e-10) << "mode " << mode;
   }

@@ -198,19 +198,32 @@ TEST_F(FourModes, TensorsInMemoryAreEntriesToo) {
 }
 
 TEST_F(FourModes, CoordinatesInMemoryGiveValues) {
-  std::vector<std::uint64_t> coordinates;
-  for (const Point& point : tensor_.points) coordinates.insert(coordinates.end(), point.begin(), point.end());
+  std::vector<std::int32_t> rows;
+  for (const Point& point : tensor_.points) {
+    for (const std::uint64_t at : point) rows.push_back(static_cast<std::int32_t>(at));
+  }
+  std::vector<IndexView> columns;
+  for (std::size_t n = 0; n < 4; ++n) {
+    columns.emplace_back(StridedView<std::int32_t>(rows.data() + n, tensor_.points.size(), 4));
+  }
+  const auto refuses = [&](const std::vector<std::int64_t>& last, const std::string& part) {
+    const std::vector<std::uint32_t> zeros(2);
+    expect_error(ErrorKind::invalid_argument, part, [&] {
+      predict(model_, std::vector<IndexView>{zeros, zeros, zeros, last});
+    });
+  };
 
-  const std::vector<double> values = predict(model_, coordinates, 2);
+  const std::vector<double> values = predict(model_, columns, 2);
 
   ASSERT_EQ(values.size(), tensor_.points.size());
   for (std::size_t i = 0; i < values.size(); ++i)
     EXPECT_NEAR(values[i], value_by_loop(model_, tensor_.points[i]), 1e-12);
-  expect_error(ErrorKind::invalid_argument, "no multiple of the 4 modes",
-               [&] { predict(model_, std::vector<std::uint64_t>(6)); });
-  expect_error(ErrorKind::invalid_argument, "entry 1 has the coordinate 3 in mode 3", [&] {
-    predict(model_, std::vector<std::uint64_t>{0, 0, 0, 2, 0, 0, 0, 3});
-  });
+  refuses({2, 3}, "entry 1: the coordinate 3 in mode 3 is not below the mode's length of 3");
+  refuses({2, -1}, "entry 1: the coordinate -1 in mode 3 is negative");
+  refuses({2}, "there are 1 coordinates of mode 3, but 2 of mode 0");
+  columns.pop_back();
+  expect_error(ErrorKind::invalid_argument, "coordinates of 3 modes, but the model has 4",
+               [&] { predict(model_, columns); });
 }
 
 TEST_F(FourModes, AnIndexBeyondTheModelIsNamedOrLeftOut) {

@@ -1,0 +1,25 @@
+// Single indices of a view, whatever their type.
+#pragma once
+
+#include <blco/views.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+namespace blco {
+
+// A negative index becomes 2^63 or more.
+inline std::uint64_t index_at(const IndexView& view, std::size_t i) {
+  return std::visit([i](const auto& numbers) { return static_cast<std::uint64_t>(numbers[i]); }, view);
+}
+
+// "the coordinate -7 in mode 1 is negative; ...", or that it is not below the mode's length.
+inline std::string index_fault(const IndexView& view, std::size_t i, std::size_t mode, std::uint64_t length) {
+  const std::string index = std::visit([i](const auto& numbers) { return std::to_string(numbers[i]); }, view);
+  return "the coordinate " + index + " in mode " + std::to_string(mode) + " is " +
+         (index.front() == '-' ? "negative" : "not below the mode's length of " + std::to_string(length)) +
+         "; coordinates count from 0";
+}
+
+}  // namespace blco

@@ -1,0 +1,48 @@
+"""Several starts and ranks: what blco-cpd says of them."""
+import json
+
+import numpy as np
+import pytest
+
+import blco
+
+
+@pytest.fixture
+def planted():
+    """Three components, which ranks below cannot say and ranks above need not."""
+    random = np.random.default_rng(7)
+    factors = [random.normal(size=(length, 3)) for length in (9, 8, 7)]
+    dense = np.einsum("ir,jr,kr->ijk", *factors) + 0.001 * random.normal(size=(9, 8, 7))
+    return np.argwhere(dense), dense[dense != 0]
+
+
+def test_starts_and_ranks_are_those_of_the_program(planted, program, tmp_path):
+    coords, values = planted
+    tensor = blco.ingest(coords, tmp_path / "in.blco", values=values)
+    options = {"max_sweeps": 40, "threads": 1}
+    flags = "--rank 2,3,5 --starts 3 --sweeps 40 --threads 1 --json".split()
+    events = [json.loads(line) for line in program("blco-cpd", tmp_path / "in.blco", *flags).splitlines()]
+    expected = [event for event in events if event["event"] == "rank"]
+
+    ranks = blco.fit_ranks(tensor, [2, 3, 5], starts=3, **options)
+
+    assert len(expected) == 3
+    for row, said in zip(ranks.rows, expected):
+        assert row.rank == said["rank"] and row.model.fit == pytest.approx(said["fit"], rel=1e-12)
+        assert row.match == pytest.approx(said["mean_match"], rel=1e-9)
+        assert row.core_consistency == pytest.approx(said["core_consistency"], rel=1e-6)
+        assert row.model.starts.reaching == said["reaching"] and row.model.starts.count == 3
+    assert ranks.choice == events[-1]["choice"] == 3 and "choice: 3" in repr(ranks)
+
+
+def test_methods_without_a_core_have_no_choice(planted):
+    coords, values = planted
+
+    ranks = blco.fit_ranks(blco.tensor(coords, values), [1, 2], "complete", max_sweeps=2)
+
+    assert [row.core_consistency for row in ranks.rows] == [None, None] and ranks.choice is None
+
+
+def test_no_start_is_refused(planted):
+    with pytest.raises(blco.InvalidArgument, match="start"):
+        blco.fit_cpd(blco.tensor(*planted), 2, starts=0)

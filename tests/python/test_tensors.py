@@ -1,0 +1,252 @@
+"""Tensors: what comes in, what is refused, and what goes out."""
+import numpy as np
+import pytest
+import scipy.sparse
+import sparse
+
+import blco
+from blco._tensor import columns_of, size_in_bytes
+
+
+def dense(tensor):
+    coords, values = tensor.to_coo()
+    array = np.zeros(tensor.shape)
+    array[tuple(coords.T)] = values
+    return array
+
+
+@pytest.mark.parametrize("kind", ["i1", "i2", "i4", "i8", "u1", "u4", "u8", ">i4"])
+@pytest.mark.parametrize("values", ["f4", "f8", "i4"])
+def test_coordinates_and_values_of_every_type(entries, kind, values):
+    numbers = np.round(entries.values * 8).astype(values)
+
+    tensor = blco.tensor(entries.coords.astype(kind), numbers, entries.shape)
+
+    expected = np.zeros(entries.shape)
+    expected[tuple(entries.coords.T)] = numbers
+    assert np.array_equal(dense(tensor), expected)
+    assert tensor.nnz == 400 and tensor.order == 3
+    assert tensor.norm == pytest.approx(np.linalg.norm(numbers))
+
+
+def test_columns_of_a_matrix_are_views_of_it(entries):
+    coords = entries.coords.astype(np.int64)
+
+    columns = columns_of(coords)
+
+    assert all(np.shares_memory(column, coords) for column in columns)
+    assert [column.strides for column in columns] == [(24,)] * 3
+
+
+def test_an_array_per_mode_and_strides_of_any_sign(entries):
+    backwards = [column[::-1] for column in entries.coords.T]
+
+    tensor = blco.tensor(backwards, entries.values[::-1], entries.shape)
+
+    assert np.array_equal(dense(tensor), entries.dense)
+
+
+def test_without_values_every_entry_counts_one_and_repeated_ones_add_up():
+    tensor = blco.tensor([[0, 1], [0, 1], [2, 0]], mode_names=["user", "item"])
+
+    assert np.array_equal(dense(tensor), [[0, 2], [0, 0], [1, 0]])
+    assert tensor.mode_names == ("user", "item")
+    assert "2 nonzeros" in repr(tensor) and "user: 3" in repr(tensor) and "in memory" in repr(tensor)
+
+
+@pytest.mark.parametrize("make", [scipy.sparse.coo_array, scipy.sparse.coo_matrix, scipy.sparse.csr_array])
+def test_scipy(entries, make):
+    matrix = entries.dense[:, :, 0]
+
+    tensor = blco.tensor(make(matrix))
+
+    assert tensor.shape == matrix.shape
+    assert np.array_equal(tensor.to_scipy().toarray(), matrix)
+
+
+@pytest.mark.parametrize("make", [sparse.COO, sparse.GCXS, sparse.DOK])
+def test_pydata_sparse(entries, make):
+    tensor = blco.tensor(make.from_numpy(entries.dense))
+
+    assert np.array_equal(dense(tensor), entries.dense)
+
+
+def test_pyttb_there_and_back(entries):
+    pyttb = pytest.importorskip("pyttb")
+    theirs = pyttb.sptensor(entries.coords, entries.values[:, np.newaxis], entries.shape)
+
+    tensor = blco.tensor(theirs)
+
+    assert np.array_equal(dense(tensor), entries.dense)
+    assert tensor.to_pyttb().isequal(theirs)
+
+
+def test_containers_of_arrays_of_text_and_of_tensors_have_the_same_bytes(entries, tmp_path):
+    text = "".join(f"{i + 1} {j + 1} {k + 1} {x!r}\n"
+                   for (i, j, k), x in zip(entries.coords.tolist(), entries.values.tolist()))
+    (tmp_path / "in.tns").write_text(text)
+
+    from_text = blco.ingest(tmp_path / "in.tns", tmp_path / "text.blco", shape=entries.shape)
+    blco.ingest(entries.coords, tmp_path / "arrays.blco", values=entries.values, shape=entries.shape)
+    blco.tensor(entries.coords, entries.values, entries.shape).save(tmp_path / "saved.blco")
+
+    expected = (tmp_path / "text.blco").read_bytes()
+    assert (tmp_path / "arrays.blco").read_bytes() == expected
+    assert (tmp_path / "saved.blco").read_bytes() == expected
+    assert from_text.report["input_format"] == "FROSTT text" and from_text.report["entries_read"] == 400
+    assert np.array_equal(dense(blco.open(tmp_path / "text.blco")), entries.dense)
+
+
+def test_a_table_has_labels(tmp_path):
+    (tmp_path / "in.csv").write_text("user,item,n\nZoë,tea,2\nBob,tea,NA\nZoë,\"oat, milk\",1\n")
+
+    tensor = blco.ingest([tmp_path / "in.csv"], tmp_path / "out.blco", modes=["user", "item"], value="n",
+                         missing="skip", memory="64MiB")
+
+    assert tensor.labels == [["Zoë"], ["tea", "oat, milk"]]
+    assert np.array_equal(dense(tensor), [[2, 1]])
+    assert tensor.report["skipped_rows"] == {"n": 1}
+
+
+def test_labels_of_arrays_stay_with_them(tmp_path):
+    names = [["Ann", "Bob", "Cid"], None]
+
+    memory = blco.tensor([[0, 1], [1, 0]], labels=names)
+    file = blco.ingest([[0, 1], [1, 0]], tmp_path / "out.blco", labels=names)
+
+    assert memory.labels == file.labels == names and memory.shape == (3, 2)
+    assert blco.fit_cpd(memory, 1, max_sweeps=1).labels == names
+    with pytest.raises(blco.InvalidArgument, match="label 1 of mode 0 is empty"):
+        blco.tensor([[0, 1]], labels=[["Ann", ""], None])
+    with pytest.raises(blco.InvalidArgument, match="the coordinate 1 in mode 1 is not below the mode's length of 1"):
+        blco.tensor([[0, 1]], labels=[None, ["Ann"]])
+
+
+@pytest.fixture
+def sales():
+    pyarrow = pytest.importorskip("pyarrow")
+    batches = [{"who": ["Ann", "Bob", "Ann"], "what": ["tea", "jam", "jam"], "day": [0, 2, 1], "n": [2.0, 1.0, 4.0]},
+               {"who": ["Cid", "Bob"], "what": ["jam", "tea"], "day": [2, 0], "n": [0.5, 3.0]}]
+    tables = [pyarrow.table(batch) for batch in batches]
+    # Each batch has a dictionary of its own.
+    coded = [table.set_column(1, "what", table["what"].dictionary_encode()) for table in tables]
+    stream = pyarrow.RecordBatchReader.from_batches(coded[0].schema, [t.to_batches()[0] for t in coded])
+    return pyarrow.concat_tables(tables), stream
+
+
+EXPECTED_SALES = {("Ann", "tea", 0): 2, ("Bob", "jam", 2): 1, ("Ann", "jam", 1): 4, ("Cid", "jam", 2): 0.5,
+                  ("Bob", "tea", 0): 3}
+
+
+def test_columns_of_a_table_become_modes(sales, tmp_path):
+    table, stream = sales
+    modes = ["who", "what", "day"]
+
+    tensors = [blco.tensor(table, modes=modes, value="n"), blco.tensor(stream, modes=modes, value="n"),
+               blco.tensor(table.to_pandas(), modes=modes, value="n"),
+               blco.ingest(table, tmp_path / "out.blco", modes=modes, value="n")]
+
+    for tensor in tensors:
+        assert tensor.mode_names == ("who", "what", "day") and tensor.shape == (3, 2, 3)
+        who, what, none = tensor.labels
+        cells = {(who[i], what[j], k): x for (i, j, k), x in zip(tensor.coords.tolist(), tensor.values.tolist())}
+        assert cells == EXPECTED_SALES and none is None
+
+
+def test_tables_are_refused_by_column_and_row(sales):
+    table, _ = sales
+    pyarrow = pytest.importorskip("pyarrow")
+    bad = table.append_column("gap", [["a", "b", None, "d", "e"]]).append_column("real", [[0.5] * 5])
+    cases = [({"modes": ["who", "gap"]}, "row 2 of column 'gap', counted from 0, is null"),
+             ({"modes": ["who", "real"]}, "column 'real' has the type double"),
+             ({"modes": ["who", "where"]}, "no column 'where'"),
+             ({"modes": ["who"], "value": "where"}, "no column 'where'"),
+             ({}, "modes: name the columns"),
+             ({"modes": ["who"], "values": [1]}, "`value` names a column")]
+    for options, message in cases:
+        with pytest.raises(blco.InvalidArgument) as caught:
+            blco.tensor(bad, **options)
+        assert message in str(caught.value)
+    with pytest.raises(blco.InvalidArgument, match="`modes` and `value` name columns of a table"):
+        blco.tensor([[0, 1]], modes=["who", "what"])
+    with pytest.raises(blco.InvalidArgument, match="no nonzeros"):
+        blco.tensor(pyarrow.table({"who": pyarrow.array([], pyarrow.string())}), modes=["who"])
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(("coords", "values", "shape", "message"), [
+    ([[0, 1], [2, -7]], None, None, "entry 1 of the coordinate arrays: the coordinate -7 in mode 1 is negative"),
+    ([[0, 1], [2, 5]], None, (3, 5), "the coordinate 5 in mode 1 is not below the mode's length of 5"),
+    ([[0, 1], [2, 3]], [1, NAN], None, "entry 1 of the coordinate arrays: its value is not a finite number"),
+    ([[0, 1], [2, 3]], [1], None, "1 values for 2 entries"),
+    ([[0, 1], [2, 3]], [1, 1j], None, "the values have the type complex128"),
+    ([[0, 1], [2, 3]], ["a", "b"], None, "give real numbers"),
+    ([[0, 1], [2, 3]], [[1, 2], [3, 4]], None, "the values have 2 dimensions"),
+    ([[0.0, 1.0]], None, None, "the coordinates have the type float64; give integers"),
+    ([[0, 1], [2]], None, None, "the coordinates are not an array"),
+    ([np.array([0, 1]), np.array([2])], None, None, "mode 1 has 1 entries, but that of mode 0 has 2"),
+    ([0, 1, 2], None, None, "the coordinates have 1 dimensions"),
+    (np.zeros((0, 2), int), None, None, "no nonzeros"),
+    ([[0, 1]], [0.0], None, "zero"),
+    ([[0, 1]], None, (3, 3, 3), "`shape` has 3 lengths"),
+])
+def test_bad_entries_are_refused_by_their_place(coords, values, shape, message, tmp_path):
+    for call in (lambda: blco.tensor(coords, values, shape),
+                 lambda: blco.ingest(coords, tmp_path / "out.blco", values=values, shape=shape)):
+        with pytest.raises(blco.InvalidArgument) as caught:
+            call()
+        assert message in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_have_a_kind_of_the_library_and_one_of_python(entries, tmp_path):
+    path = tmp_path / "in.blco"
+    blco.ingest(entries.coords, path, values=entries.values, compression="none")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:2000] + bytes(64) + whole[2064:])
+    (tmp_path / "text").write_text("no container")
+
+    with pytest.raises(OSError) as corrupt:
+        blco.open(path).to_coo()
+    with pytest.raises(OSError) as missing:
+        blco.open(tmp_path / "absent.blco")
+    with pytest.raises(ValueError):
+        blco.open(tmp_path / "text")
+    with pytest.raises(MemoryError) as memory:
+        blco.tensor(entries.coords, entries.values, memory=1000)
+
+    assert isinstance(corrupt.value, blco.CorruptError) and str(path) in str(corrupt.value)
+    assert isinstance(missing.value, blco.IoError)
+    assert isinstance(memory.value, blco.OutOfMemory) and "`memory=" in str(memory.value)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"duplicates": "add"}, "duplicates: 'add' is none of sum, error"),
+    ({"device": "tpu"}, "device: 'tpu' is none of auto, cpu, cuda"),
+    ({"compression": "zip"}, "compression: 'zip' is none of"),
+    ({"memory": "2 lots"}, "'2 lots' is not a size"),
+    ({"mode_names": ["a"]}, "`mode_names` has 1 name"),
+])
+def test_bad_options_are_named(entries, tmp_path, options, message):
+    with pytest.raises(ValueError, match="(?s).*") as caught:
+        blco.ingest(entries.coords, tmp_path / "out.blco", **options)
+    assert message in str(caught.value)
+
+
+def test_sizes():
+    sizes = ("2GiB", "1.5 KB", "64M", "7", 12, None)
+
+    assert [size_in_bytes(size) for size in sizes] == [2**31, 1500, 2**26, 7, 12, None]
+
+
+def test_a_callback_ends_an_ingest_and_leaves_nothing(entries, tmp_path):
+    def fail(at):
+        raise RuntimeError(f"in stage {at.stage}")
+
+    with pytest.raises(RuntimeError, match="in stage"):
+        blco.ingest(entries.coords, tmp_path / "out.blco", progress=fail)
+    with pytest.raises(blco.Cancelled):
+        blco.ingest(entries.coords, tmp_path / "out.blco", progress=lambda at: False)
+    assert list(tmp_path.iterdir()) == []

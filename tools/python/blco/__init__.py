@@ -1,0 +1,28 @@
+"""CP decompositions of sparse tensors that may be larger than memory.
+
+    tensor = blco.tensor(coords, values)        # or blco.ingest("events.csv", "events.blco", modes=["user", "item"])
+    model = blco.fit_cpd(tensor, rank=16)
+    print(model.fit, model.top(5))
+"""
+
+from ._blco import Progress, Sweep
+from ._blco import version as __version__
+from ._errors import (
+    Cancelled,
+    CorruptError,
+    DeviceError,
+    Error,
+    InvalidArgument,
+    IoError,
+    NotBuilt,
+    OutOfMemory,
+)
+from ._fit import RankedModel, Ranks, evaluate, fit_cpd, fit_ranks, mttkrp, plan
+from ._model import Component, Match, Model, Summary, load
+from ._tensor import Tensor, ingest, open, tensor
+
+__all__ = [
+    "Cancelled", "Component", "CorruptError", "DeviceError", "Error", "InvalidArgument", "IoError", "Match", "Model",
+    "NotBuilt", "OutOfMemory", "Progress", "RankedModel", "Ranks", "Summary", "Sweep", "Tensor", "evaluate", "fit_cpd",
+    "fit_ranks", "ingest", "load", "mttkrp", "open", "plan", "tensor",
+]

@@ -1,0 +1,75 @@
+"""The exceptions of the library: one class for each kind of error, each also the usual one of Python."""
+
+import re
+
+
+class Error(Exception):
+    """Whatever the library refuses or fails at. `model` is the last one of a fit that was stopped, if there is one."""
+
+    model = None
+
+
+class InvalidArgument(Error, ValueError):
+    """The request or the input is to be changed."""
+
+
+class IoError(Error, OSError):
+    """A file cannot be read or written."""
+
+
+class CorruptError(Error, OSError):
+    """A file is damaged."""
+
+
+class OutOfMemory(Error, MemoryError):
+    """The budget is below the least that suffices, which the message names."""
+
+
+class DeviceError(Error, RuntimeError):
+    """The GPU cannot be used."""
+
+
+class NotBuilt(Error, RuntimeError):
+    """This build does not have what is asked for."""
+
+
+class Cancelled(Error, RuntimeError):
+    """A callback ended the job before there was a result."""
+
+
+KINDS = {
+    "invalid_argument": InvalidArgument,
+    "io": IoError,
+    "corrupt": CorruptError,
+    "out_of_memory": OutOfMemory,
+    "cuda": DeviceError,
+    "not_built": NotBuilt,
+    "cancelled": Cancelled,
+}
+
+# What the library calls its options, where a keyword of this module has another name.
+KEYWORDS = {
+    "checkpoint_sweeps": "every",
+    "device_bytes": "device_memory",
+    "host_bytes": "memory",
+    "inner_iterations": "inner",
+    "label_files": "labels",
+    "memory_bytes": "memory",
+    "sampled_zeros": "samples",
+    "temporary_directory": "tmp",
+    "time_limit_seconds": "time_limit",
+    "validation": "validate",
+}
+
+
+def of_kind(kind: str, message: str) -> Error:
+    """The exception for an error of the library, with the keywords of this module in its message."""
+
+    def keyword(found):
+        name, value = found.groups()
+        name = KEYWORDS.get(name, name)
+        if value is None:
+            return f"`{name}`"
+        return f"`{name}={value}`" if re.fullmatch(r"[\d.]+", value) else f"`{name}={value!r}`"
+
+    return KINDS[kind](re.sub(r"`(?:\w+\.)*(\w+)(?: = ([^`]*))?`", keyword, message))

@@ -1,0 +1,201 @@
+"""Fits of CP models, what they would take, and the passes they are made of."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from . import _blco
+from ._errors import OutOfMemory
+from ._model import Model, matrices_of
+from ._tensor import Path, Size, Tensor, handle_of, size_in_bytes
+
+Modes = bool | str | int | Sequence[str | int]
+
+
+def _print_progress(at: _blco.Progress) -> None:
+    share = "" if at.share < 0 else f" {at.share:4.0%}"
+    sweep = f" {at.sweep}" if at.sweep else ""
+    print(f"\r{at.stage}{sweep}{share}  ", end="", file=sys.stderr, flush=True)
+
+
+def _words(words: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments as the extension reads them."""
+    for name in ("memory", "device_memory"):
+        words[name] = size_in_bytes(words[name])
+    initial = words.get("initial")
+    if initial is not None:
+        words["initial"] = (initial if isinstance(initial, Model) else Model(initial))._handle
+    if words.get("validate") is not None:
+        words["validate"] = handle_of(words["validate"])
+    return words
+
+
+def fit_cpd(
+    tensor: Tensor,
+    rank: int | None = None,
+    method: str | None = None,
+    *,
+    max_sweeps: int | None = None,
+    tolerance: float | None = None,
+    nonnegative: Modes | None = None,
+    simplex: Modes | None = None,
+    box: tuple | None = None,
+    hold: Modes | None = None,
+    l1: float | None = None,
+    ridge: float | None = None,
+    inner: int | None = None,
+    kappa: float | None = None,
+    loss: str | None = None,
+    evaluations: int | None = None,
+    learning_rate: float | None = None,
+    samples: int | None = None,
+    cg_steps: int | None = None,
+    validate: Tensor | None = None,
+    starts: int = 1,
+    seed: int | None = None,
+    start: str | None = None,
+    initial: Model | Sequence[Any] | None = None,
+    resume: Path | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
+    time_limit: float | None = None,
+    memory: Size | None = None,
+    device_memory: Size | None = None,
+    threads: int | None = None,
+    device: str | None = None,
+    precision: str | None = None,
+    deterministic: bool | None = None,
+    trace: Path | None = None,
+    progress: bool | Callable[[_blco.Progress], bool | None] = False,
+    callback: Callable[[_blco.Sweep], bool | None] | None = None,
+) -> Model:
+    """Fits a CP model of `rank` components.
+
+    `method` is als (least squares), apr (counts, by Poisson's likelihood), gcp (the losses of `loss`) or complete
+    (least squares over the entries alone). Other options are those of blco-cpd; None is the default. `nonnegative`,
+    `simplex` and `hold` take True for all modes, or modes by name or number; `box` takes (low, high) or (low, high, modes).
+    `initial` is a model, or factors. `time_limit` is in seconds. Of several `starts`, from the seeds that follow each
+    other, the best model is returned, and its attribute `starts` says how alike they are.
+
+    `callback` gets each sweep, and ends the fit with its model by returning False. `progress` may be a function, called
+    up to ten times a second; False from it ends the fit with the last sweep's model. What either raises, and Ctrl-C,
+    end the fit too: the exception then has that model, or None, as its attribute `model`.
+    """
+    words = dict(locals())
+    for name in ("tensor", "starts", "progress", "callback"):
+        del words[name]
+    shown = _print_progress if progress is True else progress or None
+    model, agreement, raised = _blco.fit(handle_of(tensor), _words(words), starts, shown, callback)
+    if progress is True:
+        print(file=sys.stderr)
+    if model is not None:
+        model = Model(model)
+        model.starts = agreement and SimpleNamespace(**agreement)
+    if raised is not None:
+        raised.model = model
+        raise raised
+    return model
+
+
+def plan(tensor: Tensor, rank: int | None = None, method: str | None = None, **options: Any) -> SimpleNamespace:
+    """What `fit_cpd` with these options would take: where the chunks stay, and the memory."""
+    words = {"rank": rank, "method": method, "memory": None, "device_memory": None} | options
+    return SimpleNamespace(**_blco.plan(handle_of(tensor), _words(words)))
+
+
+@dataclass(frozen=True)
+class RankedModel:
+    """The best model of a rank, its core consistency, and the mean match of its starts, where these say something."""
+
+    rank: int
+    model: Model
+    core_consistency: float | None
+    match: float | None
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The models of several ranks, and the rank that fit, core consistency and matching starts speak for."""
+
+    rows: list[RankedModel]
+    choice: int | None
+
+    def __repr__(self) -> str:
+        lines = [f"{'rank':>6}  {'fit':>10}  {'core consistency':>16}  {'match':>6}"]
+        for row in self.rows:
+            fit = row.model.explained if row.model.fit is None else row.model.fit
+            numbers = [(fit, 10, ".6f"), (row.core_consistency, 16, ".1f"), (row.match, 6, ".4f")]
+            lines.append(f"{row.rank:>6}  " + "  ".join(
+                f"{'-' if number is None else format(number, digits):>{width}}" for number, width, digits in numbers))
+        return "\n".join(lines) + f"\nchoice: {self.choice}"
+
+
+def fit_ranks(
+    tensor: Tensor, ranks: Iterable[int], method: str | None = None, *, starts: int = 1, **options: Any
+) -> Ranks:
+    """Fits each of these ranks as `fit_cpd` with these options does, and helps to choose among them."""
+    rows = []
+    for rank in ranks:
+        model = fit_cpd(tensor, rank, method, starts=starts, **options)
+        words = {"rank": rank, "method": method, "memory": None, "device_memory": None} | options
+        words = {name: word for name, word in words.items() if name not in ("progress", "callback")}
+        try:
+            core = _blco.core_consistency(handle_of(tensor), model._handle, _words(words), None)
+        except OutOfMemory:
+            core = None
+        rows.append(RankedModel(rank, model, core, None if model.starts is None else model.starts.mean_match))
+    weighed = [
+        (row.rank, (row.model.explained or 0.0) if row.model.fit is None else row.model.fit, row.core_consistency,
+         1.0 if row.match is None else row.match)
+        for row in rows
+        if row.core_consistency is not None
+    ]
+    return Ranks(rows, _blco.choose_rank(weighed))
+
+
+def _compute(memory: Size | None, threads: int, device: str, precision: str, deterministic: bool) -> dict[str, Any]:
+    return {"memory": size_in_bytes(memory), "threads": threads, "device": device, "precision": precision,
+            "deterministic": deterministic}
+
+
+def mttkrp(
+    tensor: Tensor,
+    factors: Model | Sequence[Any],
+    mode: int,
+    *,
+    memory: Size | None = None,
+    threads: int = 0,
+    device: str = "auto",
+    precision: str = "f64",
+    deterministic: bool = False,
+) -> np.ndarray:
+    """The matricized tensor times the Khatri-Rao product of the other modes' factors, rows of `mode` x rank. Factors
+    are rows x rank; row-major f64 is read where it lies. A model's weights are not taken in.
+    """
+    words = _compute(memory, threads, device, precision, deterministic)
+    return _blco.mttkrp(handle_of(tensor), matrices_of(factors), mode, words)
+
+
+def evaluate(
+    tensor: Tensor,
+    factors: Model | Sequence[Any],
+    loss: str = "gaussian",
+    absent: str = "zeros",
+    *,
+    memory: Size | None = None,
+    threads: int = 0,
+    device: str = "auto",
+    precision: str = "f64",
+    deterministic: bool = False,
+) -> tuple[float, list[np.ndarray]]:
+    """The sum of the losses of all cells, or with absent="unknown" of the entries alone, and its derivative by each
+    number of each factor. A model's weights are not taken in.
+    """
+    words = {"absent": absent} | _compute(memory, threads, device, precision, deterministic)
+    return _blco.evaluate(handle_of(tensor), matrices_of(factors), loss, words)

@@ -1,0 +1,242 @@
+"""Models: weights and factors as NumPy arrays, files, summaries and values of cells."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from . import _blco
+from ._errors import InvalidArgument
+from ._tensor import Path, columns_of
+
+
+def _shown(name: str | int) -> str:
+    """In quotes where it would run into its neighbours."""
+    return f'"{name}"' if {" ", ","} & set(str(name)) else str(name)
+
+
+@dataclass(frozen=True)
+class Component:
+    """A component with its largest entries: per mode (label or index, value), by falling magnitude."""
+
+    number: int
+    weight: float
+    share: float
+    modes: dict[str, list[tuple[str | int, float]]]
+
+    def __repr__(self) -> str:
+        lines = [f"component {self.number}  weight {self.weight:.6g}  share {self.share:.1%}"]
+        width = max(map(len, self.modes), default=0)
+        for mode, entries in self.modes.items():
+            lines.append(f"  {mode:<{width}}  " + ", ".join(f"{_shown(name)} {value:.3f}" for name, value in entries))
+        return "\n".join(lines)
+
+
+class Summary(list):
+    """Components by falling weight."""
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self))
+
+
+@dataclass(frozen=True)
+class Match:
+    """Which component of one model is which of another: (component, other, score, congruence) per pair. A score of 1
+    is the same model.
+    """
+
+    score: float
+    pairs: list[tuple[int, int, float, float]]
+
+
+class Model:
+    """A CP model: cells are sum_r weights[r] * factors[0][i, r] * factors[1][j, r] * ...
+
+    Made by `blco.fit_cpd` and `blco.load`, or of given factors, each rows x rank.
+    """
+
+    def __init__(self, factors: Sequence[Any] | _blco.Model, weights: Any = None):
+        if not isinstance(factors, _blco.Model):
+            factors = matrices_of(factors)
+            if weights is None and factors:
+                weights = np.ones(factors[0].shape[1])
+            factors = _blco.make_model(factors, np.asarray(weights, dtype=np.float64).tolist())
+        self._handle = factors
+        #: How alike the starts of the fit are, if it had several: count, best, reaching, lowest_match, mean_match.
+        self.starts: SimpleNamespace | None = None
+
+    @property
+    def rank(self) -> int:
+        return self._handle.rank
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._handle.shape
+
+    @property
+    def weights(self) -> np.ndarray:
+        """A read-only view, as `factors`."""
+        return self._handle.weights
+
+    @property
+    def factors(self) -> list[np.ndarray]:
+        """Per mode, rows x rank: read-only views of the model's own numbers, which they keep alive."""
+        return [self._handle.factor(n) for n in range(len(self.shape))]
+
+    @property
+    def method(self) -> str:
+        return self._handle.method
+
+    @property
+    def loss(self) -> str:
+        return self._handle.loss
+
+    @property
+    def seed(self) -> int:
+        return self._handle.seed
+
+    @property
+    def stop_reason(self) -> str:
+        return self._handle.stop_reason
+
+    @property
+    def fit(self) -> float | None:
+        """1 - |X - M| / |X| over all cells, of als; else None."""
+        return self.fit_history[-1] if self.fit_history else None
+
+    @property
+    def objective(self) -> float | None:
+        """What the method minimises; of als None."""
+        return self.objective_history[-1] if self.objective_history else None
+
+    @property
+    def fit_history(self) -> list[float]:
+        """After each sweep."""
+        return self._handle.fit_history
+
+    @property
+    def objective_history(self) -> list[float]:
+        """After each sweep."""
+        return self._handle.objective_history
+
+    @property
+    def explained(self) -> float | None:
+        """The share of the deviance of the best constant model that this one explains, where the fit told it."""
+        return self._handle.explained
+
+    @property
+    def mode_names(self) -> tuple[str, ...]:
+        return self._handle.mode_names
+
+    @property
+    def labels(self) -> list[list[str] | None]:
+        """Per mode the names of its rows, or None."""
+        return self._handle.labels
+
+    def top(self, count: int = 3) -> Summary:
+        """All components by falling weight, with their `count` largest entries in each mode."""
+        labels = self.labels
+        summary = Summary()
+        for number, weight, share, modes in _blco.summarize(self._handle, count):
+            named = {
+                name: [(row if names is None else names[row], value) for row, value in entries]
+                for name, names, entries in zip(self.mode_names, labels, modes)
+            }
+            summary.append(Component(number, weight, share, named))
+        return summary
+
+    def predict(self, coords: Any, threads: int = 0) -> np.ndarray:
+        """The model's values of cells: coordinates as `blco.tensor` takes them."""
+        return _blco.predict(self._handle, columns_of(coords), threads)
+
+    def reconstruct(self, *rows: Any) -> np.ndarray:
+        """The dense block of cells where these rows of each mode cross, an axis per mode, such as
+        `reconstruct([0, 5], 3, slice(None))`.
+        """
+        if len(rows) != len(self.shape):
+            raise InvalidArgument(f"{len(rows)} selections of rows for {len(self.shape)} modes; give one per mode")
+        block = self.weights
+        for factor, chosen in zip(self.factors, rows):
+            block = block[..., np.newaxis, :] * np.atleast_2d(factor[chosen])
+        return block.sum(axis=-1)
+
+    def compare(self, other: Model) -> Match:
+        """Pairs the components of two models. The score is the factor match score."""
+        return Match(*_blco.compare(self._handle, other._handle))
+
+    def to_frame(self, mode: int | str | None = None) -> Any:
+        """A pandas.DataFrame with a row per label or index and a column per component; of all modes without `mode`,
+        indexed by mode and label.
+        """
+        import pandas
+
+        if mode is None:
+            return pandas.concat({name: self.to_frame(n) for n, name in enumerate(self.mode_names)}, names=["mode"])
+        number = self.mode_names.index(mode) if isinstance(mode, str) else mode
+        columns = [f"component_{r}" for r in range(self.rank)]
+        index = pandas.Index(self.labels[number] or range(self.shape[number]), name=self.mode_names[number])
+        return pandas.DataFrame(self.factors[number].copy(), index=index, columns=columns)
+
+    def to_pyttb(self) -> Any:
+        """A pyttb.ktensor."""
+        import pyttb
+
+        return pyttb.ktensor([np.asfortranarray(factor) for factor in self.factors], self.weights.copy())
+
+    def to_tensorly(self) -> Any:
+        """A tensorly CPTensor."""
+        from tensorly.cp_tensor import CPTensor
+
+        return CPTensor((self.weights.copy(), [factor.copy() for factor in self.factors]))
+
+    def save(self, path: Path) -> None:
+        """Writes the model as HDF5; a file of this name is replaced once the new one is complete."""
+        _blco.save_model(self._handle, path)
+
+    def __reduce__(self) -> tuple:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.h5")
+            self.save(path)
+            with open(path, "rb") as file:
+                return _from_bytes, (file.read(),)
+
+    def __repr__(self) -> str:
+        shape = "x".join(map(str, self.shape))
+        history = self.fit_history or self.objective_history
+        result = f", {'fit' if self.fit_history else 'objective'} {history[-1]:.6g}" if history else ""
+        return f"<blco.Model {shape}, rank {self.rank}, {self.method}{result} after {len(history)} sweeps>"
+
+
+def _from_bytes(data: bytes) -> Model:
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.h5")
+        with open(path, "wb") as file:
+            file.write(data)
+        return load(path)
+
+
+def load(path: Path) -> Model:
+    """Loads a model that `Model.save` or blco-cpd wrote."""
+    return Model(_blco.load(path))
+
+
+def matrices_of(factors: Model | Sequence[Any]) -> list[np.ndarray]:
+    """Row-major f64 matrices; those that are so already are not copied."""
+    if isinstance(factors, Model):
+        return factors.factors
+    matrices = []
+    for n, factor in enumerate(factors):
+        factor = np.asarray(factor)
+        if factor.ndim != 2 or factor.dtype.kind not in "iufb":
+            raise InvalidArgument(
+                f"factor {n} has {factor.ndim} dimensions of type {factor.dtype}; give a matrix of real numbers, "
+                "rows x rank"
+            )
+        matrices.append(np.ascontiguousarray(factor, dtype=np.float64))
+    return matrices

@@ -1,0 +1,287 @@
+"""Tensors: in files, in memory, and in the arrays of others."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _blco, _table
+from ._errors import InvalidArgument
+
+Path = str | os.PathLike
+Size = int | str
+
+_UNITS = {"": 1, "b": 1, "k": 2**10, "kib": 2**10, "kb": 10**3, "m": 2**20, "mib": 2**20, "mb": 10**6,
+          "g": 2**30, "gib": 2**30, "gb": 10**9, "t": 2**40, "tib": 2**40, "tb": 10**12}
+
+
+def size_in_bytes(size: Size | None) -> int | None:
+    """Bytes of a number or of a text such as "2GiB"."""
+    if not isinstance(size, str):
+        return size
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", size.lower())
+    if found is None or found[2] not in _UNITS:
+        raise InvalidArgument(f"{size!r} is not a size, such as '512MiB', '2GiB' or a number of bytes")
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def _compression(word: str | None) -> dict[str, int]:
+    """The library's options for a word of --compression."""
+    if word is None or word == "auto":
+        return {}
+    known = {"none": (0, 0), "fast": (3, 10), "small": (12, 0)} | {f"zstd:{n}": (n, 10) for n in range(1, 20)}
+    if word not in known:
+        choices = "none, auto, fast, small and zstd:N with N from 1 to 19"
+        raise InvalidArgument(f"compression: {word!r} is none of {choices}")
+    return dict(zip(("zstd_level", "zstd_saving_percent"), known[word]))
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, (str, os.PathLike))
+
+
+def _column(array: Any, what: str) -> np.ndarray:
+    """Indices as the library reads them: as they lie, unless their type is a narrower one."""
+    try:
+        array = np.asarray(array)
+    except ValueError as error:
+        raise InvalidArgument(f"{what} are not an array: {error}") from None
+    if array.dtype.kind not in "iu":
+        raise InvalidArgument(f"{what} have the type {array.dtype}; give integers")
+    if array.dtype.itemsize < 4 or not array.dtype.isnative:
+        array = array.astype(np.int64)
+    return array
+
+
+def _values(array: Any) -> np.ndarray:
+    try:
+        array = np.asarray(array)
+    except ValueError as error:
+        raise InvalidArgument(f"the values are not an array: {error}") from None
+    if array.dtype.kind not in "iufb":
+        raise InvalidArgument(f"the values have the type {array.dtype}; give real numbers")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InvalidArgument(f"the values have {array.ndim} dimensions; give one number per entry")
+    return array
+
+
+def columns_of(coords: Any) -> list[np.ndarray]:
+    """One array of indices per mode, of a matrix with a row per entry or of a sequence of arrays."""
+    if isinstance(coords, (list, tuple)) and coords and all(getattr(part, "ndim", 0) == 1 for part in coords):
+        return [_column(part, f"the coordinates of mode {n}") for n, part in enumerate(coords)]
+    matrix = _column(coords, "the coordinates")
+    if matrix.ndim != 2:
+        raise InvalidArgument(
+            f"the coordinates have {matrix.ndim} dimensions; give a matrix with a row per entry, or a list of one "
+            "array per mode"
+        )
+    return list(matrix.T)
+
+
+def _refuse_columns(modes: Any, value: Any) -> None:
+    if modes is not None or value is not None:
+        raise InvalidArgument("`modes` and `value` name columns of a table; coordinates have `mode_names` and `values`")
+
+
+def _entries(source: Any, values: Any, shape: Any) -> tuple[list[np.ndarray], np.ndarray | None, Any]:
+    """Columns of coordinates, values and shape of arrays, or of a sparse array of scipy, sparse or pyttb."""
+    if hasattr(source, "subs") and hasattr(source, "vals"):  # pyttb
+        source, values, shape = source.subs, source.vals, shape or source.shape
+    elif hasattr(source, "tocoo") or hasattr(source, "to_coo"):  # scipy, and formats of sparse
+        source = source.tocoo() if hasattr(source, "tocoo") else source.to_coo()
+    if hasattr(source, "coords") and hasattr(source, "data") and hasattr(source, "shape"):
+        source, values, shape = tuple(source.coords), source.data, shape or source.shape
+    elif hasattr(source, "row") and hasattr(source, "col"):  # a matrix of an older scipy
+        source, values, shape = (source.row, source.col), source.data, shape or source.shape
+    if shape is not None:
+        shape = [int(length) for length in shape]
+    return columns_of(source), None if values is None else _values(values), shape
+
+
+class Tensor:
+    """A sparse tensor, in a file or packed in memory. Made by `blco.open`, `blco.tensor` and `blco.ingest`."""
+
+    def __init__(self, handle: _blco.Tensor, path: Path | None = None, report: dict[str, Any] | None = None):
+        self._handle = handle
+        self.path = path
+        #: What the ingest read, if this tensor comes from one.
+        self.report = report
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._handle.shape
+
+    @property
+    def order(self) -> int:
+        return len(self.shape)
+
+    @property
+    def nnz(self) -> int:
+        return self._handle.nnz
+
+    @property
+    def mode_names(self) -> tuple[str, ...]:
+        return self._handle.mode_names
+
+    @property
+    def labels(self) -> list[list[str] | None]:
+        """Per mode the names of its indices, or None. Reads them anew each time."""
+        return self._handle.labels
+
+    @property
+    def norm(self) -> float:
+        """The root of the sum of squares."""
+        return self._handle.sum_of_squares**0.5
+
+    def to_coo(self, memory: Size | None = None, threads: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """All coordinates, nnz x order, and all values, in the stored order. Reads the whole tensor."""
+        return _blco.read_tensor(self._handle, size_in_bytes(memory) or 0, threads, None)
+
+    @property
+    def coords(self) -> np.ndarray:
+        """The first of `to_coo()`."""
+        return self.to_coo()[0]
+
+    @property
+    def values(self) -> np.ndarray:
+        """The second of `to_coo()`."""
+        return self.to_coo()[1]
+
+    def to_scipy(self) -> Any:
+        """A scipy.sparse.coo_array; of two modes only."""
+        if self.order != 2:
+            raise InvalidArgument(f"a tensor of {self.order} modes is no matrix of scipy")
+        import scipy.sparse
+
+        coords, values = self.to_coo()
+        return scipy.sparse.coo_array((values, tuple(coords.T)), shape=self.shape)
+
+    def to_pyttb(self) -> Any:
+        """A pyttb.sptensor."""
+        import pyttb
+
+        coords, values = self.to_coo()
+        return pyttb.sptensor(coords, values[:, np.newaxis], self.shape)
+
+    def save(self, path: Path, memory: Size | None = None, threads: int = 0) -> None:
+        """Writes the tensor as a container."""
+        _blco.save_tensor(self._handle, path, size_in_bytes(memory) or 0, threads, None)
+
+    def __repr__(self) -> str:
+        modes = ", ".join(f"{name}: {length:,}" for name, length in zip(self.mode_names, self.shape))
+        place = "in memory" if self.path is None else os.fspath(self.path)
+        return f"<blco.Tensor {place}, {self.nnz:,} nonzeros, {modes}, {self._handle.bytes / 2**20:.1f} MiB>"
+
+
+def handle_of(tensor: Tensor) -> _blco.Tensor:
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{type(tensor).__name__} is not a blco.Tensor; make one by blco.open, blco.tensor or blco.ingest")
+    return tensor._handle
+
+
+def open(path: Path) -> Tensor:
+    """Opens a container."""
+    return Tensor(_blco.open(path), path)
+
+
+def _arrays(source: Any, values: Any, shape: Any, modes: Any, value: Any, mode_names: Any, labels: Any) -> tuple:
+    """Coordinates, values and labels of arrays or of a table, and the options that say more of them."""
+    if _table.is_table(source):
+        if values is not None or labels is not None:
+            raise InvalidArgument("`values` and `labels` go with arrays; of a table, `value` names a column")
+        columns, numbers, labels = _table.entries_of(source, modes, value)
+        mode_names = mode_names or modes
+    else:
+        _refuse_columns(modes, value)
+        columns, numbers, shape = _entries(source, values, shape)
+    words = {"shape": shape and list(shape), "mode_names": mode_names and list(mode_names)}
+    return columns, numbers, labels and [names and list(names) for names in labels], words
+
+
+def tensor(
+    coords: Any,
+    values: Any = None,
+    shape: Sequence[int] | None = None,
+    *,
+    modes: Sequence[str] | None = None,
+    value: str | None = None,
+    mode_names: Sequence[str] | None = None,
+    labels: Sequence[Sequence[str] | None] | None = None,
+    duplicates: str = "sum",
+    memory: Size | None = None,
+    threads: int = 0,
+    device: str = "auto",
+    progress: Callable[[_blco.Progress], bool | None] | None = None,
+) -> Tensor:
+    """Packs entries into memory: a matrix of coordinates from 0 with a row per entry, or a list of one array per mode,
+    and their values, all 1 without; or a sparse array of scipy, sparse or pyttb. Arrays are read where they lie.
+    `labels` has per mode a name for each index, or None.
+
+    Or a table that offers an Arrow C stream, such as one of pyarrow, polars or pandas: the columns `modes` become
+    modes, whole numbers as indices and strings as labels, and the column `value` holds the values. This takes pyarrow.
+    """
+    columns, numbers, labels, words = _arrays(coords, values, shape, modes, value, mode_names, labels)
+    words |= {"duplicates": duplicates, "memory": size_in_bytes(memory), "threads": threads, "device": device}
+    return Tensor(_blco.make_tensor(columns, numbers, labels, words, progress))
+
+
+def ingest(
+    source: Any,
+    output: Path,
+    *,
+    values: Any = None,
+    modes: Sequence[str] | None = None,
+    value: str | None = None,
+    shape: Sequence[int] | None = None,
+    mode_names: Sequence[str] | None = None,
+    labels: Sequence[Sequence[str] | None] | Mapping[str | int, Path] | None = None,
+    labels_from: Path | None = None,
+    skip_unknown: bool | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    missing: str | None = None,
+    duplicates: str = "sum",
+    reorder: str = "none",
+    compression: str | None = None,
+    chunk_nnz: int | None = None,
+    index_base: int | None = None,
+    skip_lines: int | None = None,
+    hold_out: float | None = None,
+    held_out_to: Path | None = None,
+    memory: Size | None = None,
+    threads: int = 0,
+    device: str = "auto",
+    tmp: Path | None = None,
+    progress: Callable[[_blco.Progress], bool | None] | None = None,
+) -> Tensor:
+    """Writes a container and opens it. `source` is a path, or a list of paths, of all that blco-ingest reads (of a
+    table, `modes` names the columns that become modes); or what `blco.tensor` takes, with `values`. The other options
+    are those of blco-ingest. `labels` has files by mode, or for arrays lists of names. `Tensor.report` says what was
+    read.
+    """
+    paths = [source] if _is_path(source) else source
+    files = labels if isinstance(labels, Mapping) else None
+    words: dict[str, Any] = {"labels": files and dict(files), "labels_from": labels_from, "skip_unknown": skip_unknown,
+             "separator": separator, "decimal": decimal, "missing": missing, "duplicates": duplicates,
+             "reorder": reorder, "chunk_nnz": chunk_nnz, "index_base": index_base, "skip_lines": skip_lines,
+             "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
+             "device": device, "tmp": tmp} | _compression(compression)
+    if isinstance(paths, (list, tuple)) and paths and all(map(_is_path, paths)):
+        if values is not None:
+            raise InvalidArgument("`values` goes with arrays; a file has its own")
+        words |= {"shape": shape and list(shape), "mode_names": mode_names and list(mode_names),
+                  "modes": modes and list(modes), "value": value}
+        report = _blco.ingest_paths(list(paths), output, words, progress)
+    else:
+        columns, numbers, names, more = _arrays(source, values, shape, modes, value, mode_names,
+                                                None if files else labels)
+        report = _blco.ingest_arrays(columns, numbers, names, output, words | more, progress)
+    return Tensor(_blco.open(output), output, report)

@@ -1,0 +1,299 @@
+// Fits, plans, MTTKRP and losses, with the options under the words of blco-cpd.
+#include <array>
+#include <blco/core_consistency.hpp>
+#include <blco/cpd.hpp>
+#include <blco/evaluate.hpp>
+#include <blco/rank_choice.hpp>
+#include <blco/starts.hpp>
+#include <optional>
+#include <variant>
+
+#include "tools/python/python_support.hpp"
+
+namespace blco::python {
+namespace {
+
+Compute read_compute(Keywords& words, Compute compute = {}) {
+  words.take_word<Device>("device", compute.device,
+                          {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}});
+  words.take_word<Precision>("precision", compute.precision,
+                             {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}});
+  words.take("threads", compute.threads);
+  words.take("deterministic", compute.deterministic);
+  words.take("memory", compute.memory.host_bytes);
+  words.take("device_memory", compute.memory.device_bytes);
+  words.take("trace", compute.trace);
+  return compute;
+}
+
+Loss read_loss(const std::string& name) {
+  if (const std::optional<Loss> loss = parse_loss(name)) return *loss;
+  std::string names;
+  for (const std::string& known : loss_names()) names += (names.empty() ? "" : ", ") + known;
+  refuse("loss: '" + name + "' is none of " + names + "; " + loss_parameter_ranges());
+}
+
+// True means all modes; else one, or several, by name or number.
+std::vector<std::size_t> modes_of(nb::handle modes, const TensorSummary& tensor) {
+  std::vector<std::size_t> numbers;
+  const auto add = [&](nb::handle mode) { numbers.push_back(find_mode(tensor, nb::str(mode).c_str())); };
+  if (nb::isinstance<nb::bool_>(modes)) {
+    for (std::size_t n = 0; nb::cast<bool>(modes) && n < tensor.shape.size(); ++n) numbers.push_back(n);
+  } else if (nb::isinstance<nb::str>(modes) || nb::isinstance<nb::int_>(modes)) {
+    add(modes);
+  } else {
+    for (const nb::handle mode : modes) add(mode);
+  }
+  return numbers;
+}
+
+class ConstraintReader {
+ public:
+  ConstraintReader(Keywords& words, const TensorSummary& tensor, std::vector<RowConstraint>& constraints)
+      : words_(&words), tensor_(&tensor), constraints_(&constraints) {}
+
+  // Those of a resumed model stay where none is given.
+  void read() {
+    static constexpr std::array names = {"hold", "nonnegative", "simplex", "box", "l1"};
+    if (std::ranges::any_of(names, [&](const char* name) { return words_->has(name); })) constraints_->clear();
+    take("hold", {.set = RowSet::held});
+    take("nonnegative", {.set = RowSet::nonnegative});
+    take("simplex", {.set = RowSet::simplex});
+    if (words_->has("box")) read_box(words_->take("box"));
+    double l1 = 0;
+    words_->take("l1", l1);
+    if (l1 == 0) return;
+    constraints_->resize(tensor_->shape.size());
+    for (RowConstraint& constraint : *constraints_) constraint.l1 = constraint.is_held() ? 0 : l1;
+  }
+
+ private:
+  void take(const char* name, const RowConstraint& wanted) {
+    if (words_->has(name)) constrain(name, words_->take(name), wanted);
+  }
+
+  // (low, high), or (low, high, modes).
+  void read_box(const nb::object& box) {
+    const auto parts = nb::cast<std::vector<nb::object>>(box);
+    if (parts.size() != 2 && parts.size() != 3) refuse("box: give (low, high), or (low, high, modes)");
+    const RowConstraint wanted{
+        .set = RowSet::box, .lower = nb::cast<double>(parts[0]), .upper = nb::cast<double>(parts[1])};
+    constrain("box", parts.size() == 3 ? parts[2] : nb::bool_(true), wanted);
+  }
+
+  void constrain(const std::string& name, nb::handle modes, const RowConstraint& wanted) {
+    constraints_->resize(tensor_->shape.size());
+    const bool all = nb::isinstance<nb::bool_>(modes);
+    for (const std::size_t mode : modes_of(modes, *tensor_)) {
+      RowConstraint& constraint = (*constraints_)[mode];
+      if (all && constraint.is_held()) continue;
+      if (constraint.set != RowSet::all) {
+        refuse(name + ": mode " + std::to_string(mode) +
+               " has another constraint already; give each mode one of hold, nonnegative, box and simplex");
+      }
+      constraint = wanted;
+    }
+  }
+
+  Keywords* words_;
+  const TensorSummary* tensor_;
+  std::vector<RowConstraint>* constraints_;
+};
+
+struct OwnOptions {
+  Keywords& words;
+
+  void operator()(AlsMethod&) const {}
+  void operator()(AprMethod& method) const {
+    words.take("inner", method.inner_iterations);
+    words.take("kappa", method.kappa);
+  }
+  void operator()(GcpMethod& method) const {
+    std::string loss;
+    words.take("loss", loss);
+    if (!loss.empty()) method.loss = read_loss(loss);
+    if (words.has("evaluations")) {
+      words.take("evaluations", method.optimizer.emplace<LbfgsOptimizer>().evaluations);
+    } else if (words.has("learning_rate") || words.has("samples")) {
+      AdamOptimizer& adam = method.optimizer.emplace<AdamOptimizer>();
+      words.take("learning_rate", adam.learning_rate);
+      words.take("samples", adam.sampled_zeros);
+    }
+  }
+  void operator()(CompletionMethod& method) const {
+    words.take("cg_steps", method.cg_steps);
+    if (words.has("validate")) method.validation = nb::cast<const Tensor*>(words.take("validate"));
+  }
+};
+
+// The dict keeps alive what the options point to.
+CpdOptions read_options(const Tensor& tensor, const nb::dict& dict) {
+  Keywords words(dict);
+  std::filesystem::path resume;
+  words.take("resume", resume);
+  CpdOptions options = resume.empty() ? CpdOptions() : options_of_model(resume);
+  options.resume = resume;
+  if (resume.empty()) options.rank = 0;
+  words.take("rank", options.rank);
+  if (words.has("method")) {
+    CpdMethod method;
+    words.take_word<CpdMethod>(
+        "method", method,
+        {{"als", AlsMethod()}, {"apr", AprMethod()}, {"gcp", GcpMethod()}, {"complete", CompletionMethod()}});
+    if (method.index() != options.method.index()) options.method = method;
+  }
+  std::visit(OwnOptions{words}, options.method);
+  std::visit([&](auto& method) { ConstraintReader(words, tensor.summary(), method.constraints).read(); },
+             options.method);
+  words.take("max_sweeps", options.max_sweeps.emplace(max_sweeps_of(options)));
+  words.take("tolerance", options.tolerance.emplace(tolerance_of(options)));
+  words.take("ridge", options.ridge);
+  words.take("seed", options.seed);
+  words.take_word<Start>("start", options.start,
+                         {{"auto", Start::automatic},
+                          {"uniform", Start::uniform},
+                          {"centered", Start::centered},
+                          {"normal", Start::normal}});
+  if (words.has("initial")) options.initial = nb::cast<const CpdModel*>(words.take("initial"));
+  if (options.rank == 0 && options.initial == nullptr) refuse("rank: give the number of components, or `initial`");
+  words.take("checkpoint", options.checkpoint);
+  words.take("every", options.checkpoint_sweeps);
+  words.take("time_limit", options.time_limit_seconds);
+  options.compute = read_compute(words, options.compute);
+  words.finish(std::string("method '") + name_of(options.method) + "'");
+  return options;
+}
+
+nb::dict as_dict(const CpdPlan& plan) {
+  nb::dict dict;
+  dict["device"] = plan.device;
+  dict["device_note"] = plan.device_note;
+  dict["memory_note"] = plan.memory_note;
+  dict["threads"] = plan.threads;
+  dict["chunks"] = plan.chunk_count;
+  dict["device_chunks"] = plan.device_chunks;
+  dict["decoded_chunks"] = plan.decoded_chunks;
+  dict["packed_chunks"] = plan.packed_chunks;
+  dict["streamed_chunks"] = plan.streamed_chunks;
+  dict["budget_bytes"] = plan.budget_bytes;
+  dict["planned_bytes"] = plan.planned_bytes;
+  dict["minimum_bytes"] = plan.minimum_bytes;
+  dict["disk_bytes_per_pass"] = plan.disk_bytes_per_pass;
+  dict["device_planned_bytes"] = plan.device_planned_bytes;
+  dict["device_minimum_bytes"] = plan.device_minimum_bytes;
+  return dict;
+}
+
+nb::dict plan(const Tensor& tensor, const nb::dict& words) {
+  const CpdOptions options = read_options(tensor, words);
+  return as_dict(without_lock([&] { return plan_cpd(tensor, options); }));
+}
+
+nb::dict as_dict(const StartsReport& report) {
+  nb::dict dict;
+  dict["count"] = report.starts.size();
+  dict["best"] = report.best_start;
+  dict["reaching"] = report.reaching;
+  dict["lowest_match"] = report.lowest_match;
+  dict["mean_match"] = report.mean_match;
+  return dict;
+}
+
+// The model, or None; how alike several starts are, or None; and what a callback raised, or None.
+nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::object progress,
+              const nb::object& callback) {
+  CpdOptions options = read_options(tensor, words);
+  Callbacks callbacks(std::move(progress));
+  options.on_progress = callbacks.progress();
+  options.on_sweep = [&](const SweepReport& report) { return callbacks.call(callback, report); };
+  const nb::object warn = nb::module_::import_("warnings").attr("warn");
+  options.on_checkpoint = [&](const CheckpointReport& report) {
+    if (report.failure) callbacks.call(warn, report.failure->what());
+  };
+  nb::object model = nb::none();
+  nb::object agreement = nb::none();
+  nb::object raised = nb::none();
+  try {
+    if (starts == 1) {
+      model = nb::cast(callbacks.run([&] { return fit_cpd(tensor, options); }));
+    } else {
+      StartsReport report = callbacks.run([&] { return fit_starts(tensor, options, starts); });
+      agreement = as_dict(report);
+      model = nb::cast(std::move(report.best));
+    }
+    callbacks.rethrow();
+  } catch (nb::python_error& error) {
+    raised = nb::borrow(error.value());
+  }
+  return nb::make_tuple(model, agreement, raised);
+}
+
+// None where it says nothing of such a model, or would take too long.
+std::optional<double> core_of(const Tensor& tensor, const CpdModel& model, const nb::dict& words, nb::object progress) {
+  const CpdOptions options = read_options(tensor, words);
+  if (!has_core_consistency(options.method)) return std::nullopt;
+  Callbacks callbacks(std::move(progress));
+  return callbacks.run([&] { return core_consistency(tensor, model, options.compute, callbacks.progress()); });
+}
+
+// Of (rank, fit, core consistency, match).
+std::optional<int> choose(const std::vector<std::tuple<int, double, double, double>>& fits) {
+  std::vector<RankedFit> ranked;
+  for (const auto& [rank, fit, core, match] : fits) ranked.push_back({rank, fit, core, match});
+  return choose_rank(ranked);
+}
+
+nb::ndarray<nb::numpy, double> multiply(const Tensor& tensor, const Matrices& factors, int mode, const nb::dict& dict) {
+  Keywords words(dict);
+  const Compute compute = read_compute(words);
+  words.finish("mttkrp");
+  const std::vector<MatrixView> views = views_of(factors);
+  std::vector<double> product = without_lock([&] { return mttkrp(tensor, views, mode, compute); });
+  const std::size_t rows = tensor.shape()[static_cast<std::size_t>(mode)];
+  const std::size_t columns = product.size() / rows;
+  return own(std::move(product), {rows, columns});
+}
+
+// The value, and the gradient of each mode.
+nb::tuple evaluate_loss(const Tensor& tensor, const Matrices& factors, const std::string& loss, const nb::dict& dict) {
+  Keywords words(dict);
+  AbsentCells absent = AbsentCells::zeros;
+  words.take_word<AbsentCells>("absent", absent, {{"zeros", AbsentCells::zeros}, {"unknown", AbsentCells::unknown}});
+  const Compute compute = read_compute(words);
+  words.finish("evaluate");
+  const Loss wanted = read_loss(loss);
+  const std::vector<MatrixView> views = views_of(factors);
+  LossValue result = without_lock([&] { return evaluate(tensor, views, wanted, absent, compute); });
+  nb::list gradients;
+  for (std::size_t n = 0; n < views.size(); ++n) {
+    gradients.append(own(std::move(result.gradients[n]), {views[n].rows, views[n].columns}));
+  }
+  return nb::make_tuple(result.value, gradients);
+}
+
+}  // namespace
+
+void bind_fits(nb::module_& module) {
+  nb::class_<SweepReport>(module, "Sweep", "One sweep of a fit.")
+      .def_ro("sweep", &SweepReport::sweep, "Counted from 1.")
+      .def_ro("objective", &SweepReport::objective, "What the method minimises.")
+      .def_ro("fit", &SweepReport::fit, "Of als: 1 - |X - M| / |X|.")
+      .def_ro("fit_change", &SweepReport::fit_change)
+      .def_ro("explained", &SweepReport::explained)
+      .def_ro("kkt_violation", &SweepReport::kkt_violation)
+      .def_ro("validation_error", &SweepReport::validation_error)
+      .def_ro("seconds", &SweepReport::seconds)
+      .def_ro("passes", &SweepReport::passes)
+      .def_ro("bytes_read", &SweepReport::bytes_read)
+      .def_ro("converged", &SweepReport::converged);
+  module.def("fit", fit, nb::arg("tensor"), nb::arg("words"), nb::arg("starts"), nb::arg("progress").none(),
+             nb::arg("callback").none());
+  module.def("core_consistency", core_of, nb::arg("tensor"), nb::arg("model"), nb::arg("words"),
+             nb::arg("progress").none());
+  module.def("choose_rank", choose, nb::arg("fits"));
+  module.def("plan", plan, nb::arg("tensor"), nb::arg("words"));
+  module.def("mttkrp", multiply, nb::arg("tensor"), nb::arg("factors"), nb::arg("mode"), nb::arg("words"));
+  module.def("evaluate", evaluate_loss, nb::arg("tensor"), nb::arg("factors"), nb::arg("loss"), nb::arg("words"));
+}
+
+}  // namespace blco::python

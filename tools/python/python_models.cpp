@@ -1,0 +1,100 @@
+// Models: their numbers as views, files, comparison, summaries and values of cells.
+#include <blco/model_match.hpp>
+#include <blco/model_summary.hpp>
+#include <blco/predict.hpp>
+
+#include "tools/python/python_support.hpp"
+
+namespace blco::python {
+namespace {
+
+using ReadOnly = nb::ndarray<nb::numpy, const double>;
+
+CpdModel make_model(const Matrices& factors, const std::vector<double>& weights) {
+  CpdModel model;
+  model.rank = static_cast<int>(weights.size());
+  model.weights = weights;
+  for (std::size_t n = 0; n < factors.size(); ++n) {
+    const auto& factor = factors[n];
+    if (factor.shape(1) != weights.size()) {
+      refuse("factor " + std::to_string(n) + " has " + std::to_string(factor.shape(1)) + " columns, but there are " +
+             std::to_string(weights.size()) + " weights");
+    }
+    model.shape.push_back(factor.shape(0));
+    model.factors.emplace_back(factor.data(), factor.data() + factor.size());
+    model.mode_names.push_back("mode" + std::to_string(n));
+  }
+  return model;
+}
+
+// Per component: its number, weight, share, and per mode its largest entries, as (row, value).
+nb::list summarize(const CpdModel& model, std::size_t entries) {
+  nb::list components;
+  const auto rank = static_cast<std::size_t>(model.rank);
+  for (const ComponentSummary& component : summarize_components(model, {.components = rank, .entries = entries})) {
+    nb::list modes;
+    for (const ColumnSummary& column : component.modes) {
+      nb::list largest;
+      for (const FactorEntry& entry : column.largest) largest.append(nb::make_tuple(entry.row, entry.value));
+      modes.append(largest);
+    }
+    components.append(nb::make_tuple(component.component, component.weight, component.share, modes));
+  }
+  return components;
+}
+
+nb::tuple compare(const CpdModel& first, const CpdModel& second) {
+  const ModelMatch match = match_components(first, second);
+  nb::list pairs;
+  for (const ComponentMatch& pair : match.pairs) {
+    pairs.append(nb::make_tuple(pair.component, pair.other, pair.score, pair.congruence));
+  }
+  return nb::make_tuple(match.score, pairs);
+}
+
+}  // namespace
+
+void bind_models(nb::module_& module) {
+  nb::class_<CpdModel>(module, "Model")
+      .def_prop_ro("shape", [](const CpdModel& model) { return nb::tuple(nb::cast(model.shape)); })
+      .def_ro("rank", &CpdModel::rank)
+      .def_ro("method", &CpdModel::method)
+      .def_prop_ro("loss", [](const CpdModel& model) { return to_string(model.loss); })
+      .def_ro("seed", &CpdModel::seed)
+      .def_ro("explained", &CpdModel::explained)
+      .def_prop_ro("stop_reason", [](const CpdModel& model) { return to_string(model.stop_reason); })
+      .def_prop_ro("mode_names", [](const CpdModel& model) { return nb::tuple(nb::cast(model.mode_names)); })
+      .def_prop_ro("labels", [](const CpdModel& model) { return labels_as_list(model.labels, model.shape.size()); })
+      .def_ro("fit_history", &CpdModel::fit_history)
+      .def_ro("objective_history", &CpdModel::objective_history)
+      .def_prop_ro("weights",
+                   [](nb::handle self) {
+                     const CpdModel& model = nb::cast<const CpdModel&>(self);
+                     return ReadOnly(model.weights.data(), {model.weights.size()}, self);
+                   })
+      .def("factor", [](nb::handle self, std::size_t mode) {
+        const CpdModel& model = nb::cast<const CpdModel&>(self);
+        const auto rank = static_cast<std::size_t>(model.rank);
+        const std::vector<double>& factor = model.factors.at(mode);
+        return ReadOnly(factor.data(), {factor.size() / rank, rank}, self);
+      });
+  module.def("make_model", make_model, nb::arg("factors"), nb::arg("weights"));
+  module.def("load", load_model, nb::call_guard<nb::gil_scoped_release>(), nb::arg("path"));
+  module.def("is_model", is_model, nb::arg("path"));
+  module.def(
+      "save_model", [](const CpdModel& model, const std::filesystem::path& path) { save(model, path); },
+      nb::call_guard<nb::gil_scoped_release>(), nb::arg("model"), nb::arg("path"));
+  module.def(
+      "predict",
+      [](const CpdModel& model, const std::vector<Array>& coordinates, int threads) {
+        const std::vector<IndexView> views = index_views(coordinates);
+        std::vector<double> values = without_lock([&] { return predict(model, views, threads); });
+        const std::size_t count = values.size();
+        return own(std::move(values), {count});
+      },
+      nb::arg("model"), nb::arg("coordinates"), nb::arg("threads"));
+  module.def("summarize", summarize, nb::arg("model"), nb::arg("entries"));
+  module.def("compare", compare, nb::arg("first"), nb::arg("second"));
+}
+
+}  // namespace blco::python

@@ -1,0 +1,198 @@
+// What the parts of the Python module share: keyword arguments, arrays, and callbacks from jobs that run without the
+// interpreter's lock.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <blco/error.hpp>
+#include <blco/labels.hpp>
+#include <blco/model.hpp>
+#include <blco/progress.hpp>
+#include <blco/tensor.hpp>
+#include <blco/views.hpp>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace blco::python {
+
+namespace nb = nanobind;
+
+void bind_tensors(nb::module_& module);
+void bind_models(nb::module_& module);
+void bind_fits(nb::module_& module);
+
+// Keyword arguments by name, each taken once. One that is None is as one that is absent.
+class Keywords {
+ public:
+  explicit Keywords(const nb::dict& words) {
+    for (const auto& [name, value] : words) {
+      if (!value.is_none()) words_[name] = value;
+    }
+  }
+
+  bool has(const char* name) const { return words_.contains(name); }
+
+  nb::object take(const char* name) {
+    nb::object value = words_[name];
+    nb::del(words_[name]);
+    return value;
+  }
+
+  template <class T>
+  void take(const char* name, T& target) {
+    if (!has(name)) return;
+    const nb::object value = take(name);
+    if (!nb::try_cast(value, target)) {
+      throw nb::type_error((std::string(name) + ": cannot take " + nb::repr(value).c_str()).c_str());
+    }
+  }
+
+  // `choices` are pairs of a word and its meaning.
+  template <class T>
+  void take_word(const char* name, T& target, std::initializer_list<std::pair<std::string_view, T>> choices) {
+    if (!has(name)) return;
+    std::string word;
+    take(name, word);
+    std::string words;
+    for (const auto& [choice, meaning] : choices) {
+      if (choice == word) {
+        target = meaning;
+        return;
+      }
+      words.append(words.empty() ? "" : ", ").append(choice);
+    }
+    refuse(std::string(name) + ": '" + word + "' is none of " + words);
+  }
+
+  // Refuses what nobody has taken.
+  void finish(const std::string& owner) const {
+    for (const auto& [name, value] : words_) refuse(nb::cast<std::string>(name) + " does not go with " + owner);
+  }
+
+ private:
+  nb::dict words_;
+};
+
+template <class Work>
+auto without_lock(const Work& work) {
+  const nb::gil_scoped_release unlocked;
+  return work();
+}
+
+// Calls Python from a job that runs without the interpreter's lock. A callback that raises, or returns False, and a
+// signal such as Ctrl-C stop the job; what was raised is kept.
+class Callbacks {
+ public:
+  explicit Callbacks(nb::object progress) : progress_(std::move(progress)) {}
+  Callbacks(const Callbacks&) = delete;
+  Callbacks& operator=(const Callbacks&) = delete;
+
+  bool call(const nb::object& callback, const auto& argument) {
+    const nb::gil_scoped_acquire lock;
+    if (failure_) return false;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (callback.is_none()) return true;
+      const nb::object answer = callback(nb::cast(argument));
+      const int stays = answer.is_none() ? 1 : PyObject_IsTrue(answer.ptr());
+      if (stays < 0) throw nb::python_error();
+      return stays != 0;
+    } catch (...) {
+      failure_ = std::current_exception();
+      return false;
+    }
+  }
+
+  ProgressCallback progress() {
+    return [this](const Progress& at) { return call(progress_, at); };
+  }
+
+  // Runs work without the lock. What a callback raised is thrown in the place of the error that it led to.
+  template <class Work>
+  auto run(const Work& work) {
+    try {
+      return without_lock(work);
+    } catch (const Error&) {
+      rethrow();
+      throw;
+    }
+  }
+
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  nb::object progress_;
+  std::exception_ptr failure_;
+};
+
+using Array = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+
+// The array where it lies, as the view of the one of these types that its numbers have.
+template <class View, class... Numbers>
+View view_of(const Array& array, const std::string& what) {
+  View view;
+  const auto is_one_of = [&]<class Number>(Number) {
+    if (array.dtype() != nb::dtype<Number>()) return false;
+    view = StridedView<Number>(static_cast<const Number*>(array.data()), array.shape(0), array.stride(0));
+    return true;
+  };
+  if (!(is_one_of(Numbers{}) || ...)) refuse(what + " of this type are not read");
+  return view;
+}
+
+inline std::vector<IndexView> index_views(const std::vector<Array>& arrays) {
+  std::vector<IndexView> views;
+  for (const Array& array : arrays) {
+    views.push_back(view_of<IndexView, std::uint32_t, std::uint64_t, std::int32_t, std::int64_t>(array, "coordinates"));
+  }
+  return views;
+}
+
+// A NumPy array that owns these numbers.
+template <class Number>
+nb::ndarray<nb::numpy, Number> own(std::vector<Number> numbers, std::initializer_list<std::size_t> shape) {
+  auto* const kept = new std::vector<Number>(std::move(numbers));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<Number>*>(p); });
+  return {kept->data(), shape, owner};
+}
+
+// Read-only, row-major f64 matrices come in as they lie.
+using Matrices = std::vector<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>;
+
+inline std::vector<MatrixView> views_of(const Matrices& matrices) {
+  std::vector<MatrixView> views;
+  for (const auto& matrix : matrices) views.push_back({matrix.data(), matrix.shape(0), matrix.shape(1)});
+  return views;
+}
+
+// Per mode a list of strings, or None.
+inline nb::list labels_as_list(const std::vector<Labels>& labels, std::size_t order) {
+  nb::list modes;
+  for (std::size_t n = 0; n < order; ++n) {
+    if (n >= labels.size() || labels[n].empty()) {
+      modes.append(nb::none());
+      continue;
+    }
+    nb::list names;
+    for (std::uint64_t i = 0; i < labels[n].size(); ++i) {
+      const std::string_view label = labels[n][i];
+      names.append(nb::steal(PyUnicode_DecodeUTF8(label.data(), static_cast<Py_ssize_t>(label.size()), "replace")));
+    }
+    modes.append(names);
+  }
+  return modes;
+}
+
+}  // namespace blco::python
