@@ -40,6 +40,10 @@ std::uint64_t cuda_backend_bytes(const CudaConfig& config) {
   } else {
     bytes += granules(longest * output_row_bytes(config.backend));
   }
+  for (std::size_t v = 0; v < std::min(config.backend.device_vectors, config.backend.vectors.size()); ++v) {
+    bytes +=
+        granules(config.backend.vectors[v].rows * static_cast<std::uint64_t>(config.backend.rank) * sizeof(double));
+  }
   bytes += granules(config.backend.private_bytes);
   bytes += granules(cuda::term_bytes(config.backend.slots, config.gpu.limits.multiprocessors));
   bytes += granules(cuda::DenseSizes(longest, config.backend.rank, output_number_bytes(precision),

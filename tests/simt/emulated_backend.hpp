@@ -52,6 +52,8 @@ struct EmulatedOptions {
   std::uint64_t private_bytes = 1 << 20;
   std::uint64_t resident_bytes = 4 << 20;
   ModeSet dual_modes = 0;
+  std::vector<VectorShape> vectors = {};
+  std::size_t device_vectors = 0;
   bool all_outputs = false;
   bool narrow = false;  // a device with room for a few warps, each of which takes several frames
   TraceSink* trace = nullptr;
@@ -66,6 +68,8 @@ inline CudaConfig emulated_config(std::span<const std::uint64_t> shape, const Em
   config.backend.private_bytes = options.private_bytes;
   config.backend.keep_previous = true;
   config.backend.dual_modes = options.dual_modes;
+  config.backend.vectors = options.vectors;
+  config.backend.device_vectors = options.device_vectors;
   config.backend.all_outputs = options.all_outputs;
   config.backend.trace = options.trace;
   config.backend.slots = options.slots;
