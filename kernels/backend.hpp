@@ -102,12 +102,15 @@ struct BackendConfig {
   ModeSet dual_modes = 0;           // modes that update_rows solves by ADMM
   // Columns of each mode's factor, where they differ, as in a Tucker model; empty: `rank`. The reference backend only.
   std::vector<int> columns = {};
+  std::vector<VectorShape> vectors = {};  // see Factors::load_vector
   // Of a GPU: device buffers, each with its stream, at least as many as staging buffers; the bytes of each, enough for
   // any chunk that crosses the link; room for the chunks that stay.
   int slots = 2;
   std::uint64_t slot_bytes = 0;
   std::uint64_t resident_bytes = 0;
   GpuKernels gpu = {};
+  // Of `vectors`, how many lie in device memory, the first ones. Kernels reach the others in pinned memory of the host.
+  std::size_t device_vectors = 0;
   // Ends the host backend's long steps on matrices of thousands of columns (update_rows, gram) by Error{cancelled}.
   StopPoll stop = {};
   TraceSink* trace = nullptr;  // receives the times of kernels and, on a device, of copies

@@ -73,4 +73,8 @@ void check_apr_step(const AprStep& step, int rank) {
           "a step of apr: one weight per column is needed, and one sum of held modes or none");
 }
 
+void check_adam_step(const AdamStep& step, int rank) {
+  require(step.rates.size() == static_cast<std::size_t>(rank), "a step of adam: one rate per column is needed");
+}
+
 }  // namespace blco

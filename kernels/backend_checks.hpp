@@ -34,6 +34,9 @@ void check_scales(std::span<const double> scales, std::span<const double> shifts
 // Throws Error{invalid_argument} unless `step` has what it needs for `rank` columns.
 void check_apr_step(const AprStep& step, int rank);
 
+// Throws Error{invalid_argument} unless `step` has a rate for each of `rank` columns.
+void check_adam_step(const AdamStep& step, int rank);
+
 // Throws Error{invalid_argument} unless `values` is one row of `rank` columns for each of `numbers`, and all of these
 // are rows of a matrix of `rows` rows.
 void check_row_list(std::uint64_t rows, int rank, std::span<const std::uint32_t> numbers, std::size_t values);

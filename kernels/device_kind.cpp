@@ -36,11 +36,14 @@ class GpuKind final : public DeviceKind {
   explicit GpuKind(const DeviceLimits& limits) : limits_(limits) {}
 
   const DeviceLimits* gpu() const override { return &limits_; }
-  // On the host: staging, and the Gram matrices with what a row update sends and receives.
+  // On the host: staging, the Gram matrices with what a row update sends and receives, and vectors.
   Footprint footprint(const BackendConfig& config, int) const override {
     const std::uint64_t matrices = static_cast<std::uint64_t>(config.layout.order()) + 2;
     const auto rank = static_cast<std::uint64_t>(config.rank);
-    return {staging_bytes + matrices * rank * rank * sizeof(double), cuda_backend_bytes(config, limits_)};
+    std::uint64_t numbers = matrices * rank * rank;
+    for (std::size_t v = config.device_vectors; v < config.vectors.size(); ++v)
+      numbers += config.vectors[v].rows * rank;
+    return {staging_bytes + numbers * sizeof(double), cuda_backend_bytes(config, limits_)};
   }
   std::uint64_t useful_private_bytes(const BackendConfig& config, int) const override {
     return cuda_backend_useful_private_bytes(config, limits_);

@@ -45,6 +45,13 @@ struct RowUpdate {
   double inner = 0;  // <MTTKRP output, new rows before normalisation> = <X, model>
 };
 
+// A matrix of f64 that a method keeps beside the factors, for the rows of one mode at a time, from its first row on, or
+// of all modes, one after the other.
+struct VectorShape {
+  std::uint64_t rows = 0;
+  bool has_all_modes = false;
+};
+
 // N factor matrices of R columns, and one output, or one per mode with BackendConfig::all_outputs. Calls come from one
 // thread. Rows are indexed by the container's coordinates. Denormal numbers of the precision may count as zero.
 class Factors {
@@ -101,6 +108,29 @@ class Factors {
   virtual void apr_free_zeros(int mode, const AprStep& step) = 0;
   // B = B * Phi, entry by entry.
   virtual void apr_multiply(int mode, const AprStep& step) = 0;
+
+  // Vectors that a method keeps beside the factors: BackendConfig::vectors. Zero at first.
+  virtual void load_vector(int vector, int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
+  virtual void store_vector(int vector, int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
+  // The whole vector, into one of the same shape.
+  virtual void copy_vector(int from, int to) = 0;
+  // The rows of a mode, from its factor or into it.
+  virtual void copy_to_vector(int mode, int vector) = 0;
+  virtual void copy_from_vector(int mode, int vector) = 0;
+
+  // Conjugate gradients after passes that filled the output of `mode`; see CgStep. Vector 0 has a, vector 1 the
+  // residual b - H a, and the factor the direction, so that a pass can multiply it. Outputs stay as they are.
+  // First, with a in the factor; the output is (H - ridge I) a - b.
+  virtual void cg_begin(int mode, const CgStep& step) = 0;
+  // Then after each pass over directions; the output is H - ridge I times these.
+  virtual void cg_step(int mode, const CgStep& step) = 0;
+  // At the end: the factor is a again. Returns the sum of its squares, in an order that depends on neither threads nor
+  // budgets.
+  virtual double cg_end(int mode) = 0;
+
+  // A step by the gradient in the output of `mode`, which stays as it is; see AdamStep. Vectors 0 and 1 have the first
+  // and the second moments.
+  virtual void adam_step(int mode, const AdamStep& step) = 0;
 };
 
 }  // namespace blco

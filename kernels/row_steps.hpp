@@ -1,6 +1,9 @@
 // What methods ask of all rows of a factor at once, beside row updates: see Factors::apr_measure and its neighbours.
+// What is here of a single row, host and CUDA share.
 #pragma once
 
+#include <cmath>
+#include <cstdint>
 #include <span>
 
 #include "blco/host_device.hpp"
@@ -32,6 +35,104 @@ BLCO_HOST_DEVICE inline double apr_scale(double weight) { return weight > 0 ? we
 // within the tolerance is none.
 BLCO_HOST_DEVICE inline bool is_stuck(double b, double phi, double least, double tolerance) {
   return phi > 1 + tolerance && b < least;
+}
+
+// Conjugate gradients for each row of a mode by itself: a minimises (a, H a) / 2 - (b, a), where H is the matrix of the
+// row plus `ridge` times the identity.
+struct CgStep {
+  double ridge = 0;
+  bool nonnegative = false;  // a >= 0: a number at 0 that would fall stays there, and no step leads below 0
+  // A row with fewer entries than columns has a singular matrix, in which rounding errors lie that a step would enlarge
+  // without bound. So no row takes a direction whose angle with its product has a smaller cosine than this,
+  double least_cosine = 0;
+  // and a row is solved, which gives it a direction of zeros, once a step makes its residual so much smaller.
+  double solved = 0;
+};
+
+// At its bound, a number that would fall.
+BLCO_HOST_DEVICE inline bool is_at_bound(double number, double residual) { return number <= 0 && residual <= 0; }
+
+// See Factors::cg_begin; `row` holds a on entry, and the direction on return.
+template <class Sum, class Factor>
+BLCO_HOST_DEVICE inline void cg_begin_row(const CgStep& step, std::uint64_t columns, const Sum* output, Factor* row,
+                                          double* a, double* residual) {
+  for (std::uint64_t r = 0; r < columns; ++r) {
+    a[r] = static_cast<double>(row[r]);
+    residual[r] = -static_cast<double>(output[r]) - step.ridge * a[r];
+    row[r] = step.nonnegative && is_at_bound(a[r], residual[r]) ? Factor{0} : static_cast<Factor>(residual[r]);
+  }
+}
+
+// See Factors::cg_step.
+template <class Sum, class Factor>
+BLCO_HOST_DEVICE inline void cg_step_row(const CgStep& step, std::uint64_t columns, const Sum* output,
+                                         Factor* direction, double* a, double* residual) {
+  const auto product = [&](std::uint64_t r) {
+    return static_cast<double>(output[r]) + step.ridge * static_cast<double>(direction[r]);
+  };
+  double before = 0;
+  double curvature = 0;
+  double direction_squares = 0;
+  double product_squares = 0;
+  for (std::uint64_t r = 0; r < columns; ++r) {
+    const auto p = static_cast<double>(direction[r]);
+    before += residual[r] * p;
+    curvature += p * product(r);
+    direction_squares += p * p;
+    product_squares += product(r) * product(r);
+  }
+  const double least = step.least_cosine * std::sqrt(direction_squares * product_squares);
+  if (!(before > 0 && curvature > least)) return;
+  const double whole = before / curvature;
+  double alpha = whole;
+  for (std::uint64_t r = 0; r < columns && step.nonnegative; ++r) {
+    const auto p = static_cast<double>(direction[r]);
+    if (p < 0 && a[r] / -p < alpha) alpha = a[r] / -p;
+  }
+  double after = 0;
+  for (std::uint64_t r = 0; r < columns; ++r) {
+    const auto p = static_cast<double>(direction[r]);
+    a[r] += alpha * p;
+    residual[r] -= alpha * product(r);
+    // Rounding must not leave the number that ends the step beside its bound.
+    if (step.nonnegative && a[r] <= 1e-15 * alpha * std::abs(p)) a[r] = 0;
+    if (!step.nonnegative || !is_at_bound(a[r], residual[r])) after += residual[r] * residual[r];
+  }
+  const bool is_solved = after <= step.solved * step.solved * before;
+  const double beta = alpha < whole ? 0 : after / before;
+  for (std::uint64_t r = 0; r < columns; ++r) {
+    if (is_solved) residual[r] = 0;
+    const bool stays = is_solved || (step.nonnegative && is_at_bound(a[r], residual[r]));
+    direction[r] = stays ? Factor{0} : static_cast<Factor>(residual[r] + beta * static_cast<double>(direction[r]));
+  }
+}
+
+// Adam (Kingma & Ba, Adam: A Method for Stochastic Optimization, 2015, algorithm 1) for rows whose gradient is not
+// zero.
+struct AdamStep {
+  std::span<const double> rates;  // R
+  double first_decay = 0;
+  double second_decay = 0;
+  double first_share = 1;  // 1 - decay^steps, by which moments of few steps are divided
+  double second_share = 1;
+  double epsilon = 0;        // beside the root of the second moment
+  bool nonnegative = false;  // makes negative numbers 0
+};
+
+// See Factors::adam_step; `rates` are those of the step, where the row is.
+template <class Sum, class Factor>
+BLCO_HOST_DEVICE inline void adam_row(const AdamStep& step, const double* rates, std::uint64_t columns,
+                                      const Sum* gradient, Factor* row, double* first, double* second) {
+  bool is_touched = false;
+  for (std::uint64_t r = 0; r < columns && !is_touched; ++r) is_touched = gradient[r] != 0;
+  for (std::uint64_t r = 0; r < columns && is_touched; ++r) {
+    const auto slope = static_cast<double>(gradient[r]);
+    first[r] = step.first_decay * first[r] + (1 - step.first_decay) * slope;
+    second[r] = step.second_decay * second[r] + (1 - step.second_decay) * slope * slope;
+    const double number = static_cast<double>(row[r]) - rates[r] * (first[r] / step.first_share) /
+                                                            (std::sqrt(second[r] / step.second_share) + step.epsilon);
+    row[r] = step.nonnegative && number < 0 ? Factor{0} : static_cast<Factor>(number);
+  }
 }
 
 }  // namespace blco

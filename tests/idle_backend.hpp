@@ -27,6 +27,15 @@ class IdleBackend : public Backend {
   AprViolation apr_measure(int, const AprStep&, bool) override { return {}; }
   void apr_free_zeros(int, const AprStep&) override {}
   void apr_multiply(int, const AprStep&) override {}
+  void load_vector(int, int, std::uint64_t, std::span<const double>) override {}
+  void store_vector(int, int, std::uint64_t, std::span<double>) const override {}
+  void copy_vector(int, int) override {}
+  void copy_to_vector(int, int) override {}
+  void copy_from_vector(int, int) override {}
+  void cg_begin(int, const CgStep&) override {}
+  void cg_step(int, const CgStep&) override {}
+  double cg_end(int) override { return 0; }
+  void adam_step(int, const AdamStep&) override {}
 };
 
 }  // namespace blco

@@ -148,6 +148,7 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options) {
   needs.backend.all_outputs = of_method.all_outputs;
   needs.backend.loss_passes = of_method.loss_passes;
   needs.backend.dual_modes = of_method.dual_modes;
+  needs.backend.vectors = of_method.vectors;
   needs.slot_bytes = of_method.slot_bytes;
   const std::uint64_t beyond_backend = model_bytes_beyond_backend(tensor, options);
   needs.caller_bytes += beyond_backend + of_method.host_bytes;

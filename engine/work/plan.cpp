@@ -186,7 +186,16 @@ void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
                     "; give at least " + option_name("device_bytes", as_budget(plan.device_minimum_bytes)) +
                     ", a lower rank, " + option_name("precision", "f32") + ", or " + option_name("device", "cpu"));
   }
-  const std::uint64_t room = needs.device_budget_bytes - plan.device_minimum_bytes;
+  std::uint64_t room = needs.device_budget_bytes - plan.device_minimum_bytes;
+  // At most half of the rest: their rows would cross the link more often than those of a chunk.
+  const std::size_t wanted = needs.backend.vectors.size();
+  while (plan.device_vectors < wanted) {
+    ++plan.device_vectors;
+    if (device_bytes(needs, plan) <= plan.device_minimum_bytes + room / 2) continue;
+    --plan.device_vectors;
+    break;
+  }
+  room -= device_bytes(needs, plan) - plan.device_minimum_bytes;
   plan.private_bytes = std::min(room / 4, needs.kind->useful_private_bytes(needs.backend, needs.threads));
   plan.private_bytes = plan.private_bytes / device_granule * device_granule;
   const std::uint64_t without = device_bytes(needs, plan);
@@ -249,6 +258,7 @@ Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
   } else {
     deepen_ring(needs, room, plan);
     plan_device(tensor, needs, plan);
+    room += host_bytes(needs, 0) - needs.kind->footprint(backend_config(needs, plan), needs.threads).host_bytes;
     plan.direct_bytes = direct_room_bytes;
     if (more_ring_bytes(plan) > room / 8) plan.direct_bytes = 0;
     room -= more_ring_bytes(plan);
@@ -274,6 +284,7 @@ BackendConfig backend_config(const JobNeeds& needs, const Plan& plan) {
   config.slots = plan.slots;
   config.slot_bytes = plan.slot_bytes;
   config.resident_bytes = plan.resident_bytes;
+  config.device_vectors = plan.device_vectors;
   return config;
 }
 

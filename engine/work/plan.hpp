@@ -48,6 +48,7 @@ struct Plan : StreamPlan {
 
   // Zero without a device.
   std::uint64_t resident_bytes = 0;  // device memory of the chunks that stay there
+  std::size_t device_vectors = 0;    // of the method's vectors, how many the device has, the first ones
   std::uint64_t device_planned_bytes = 0;
   std::uint64_t device_minimum_bytes = 0;
   std::uint64_t link_bytes_per_pass = 0;  // payloads per pass; the first pass also moves the resident ones
@@ -57,7 +58,8 @@ struct Plan : StreamPlan {
 // cannot do without; private outputs (at most a quarter of the rest; as much as is useful if most of the tensor is
 // streamed anyway); previous factors (if they need at most a quarter of the rest); packed chunks, spread evenly over
 // the pass so that reading overlaps with computing; decoding chunks ahead; sorted copies or trees of these. With a
-// device, device memory takes as many chunks as it holds, spread in the same way, and host memory the remaining ones.
+// device, device memory takes first the method's vectors, and at last as many chunks as it holds, spread in the same
+// way, and host memory the remaining ones.
 Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs);
 
 // The configuration of the backend under this plan.

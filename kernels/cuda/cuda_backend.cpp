@@ -4,6 +4,8 @@
 // slot's copy, kernel and next copy are ordered by the slot's stream. To end a pass, the main stream waits for all
 // others, merges the copies of outputs and reads back fault record and terms. Nothing in a pass waits for the whole
 // device.
+//
+// Over 500 lines: one class, most of whose members hand their step to the object that owns its kernels.
 #include "kernels/cuda/cuda_backend.hpp"
 
 #include <algorithm>
@@ -25,6 +27,7 @@
 #include "kernels/cuda/frame_launcher.hpp"
 #include "kernels/cuda/staged_transfer.hpp"
 #include "kernels/factor_set.hpp"
+#include "kernels/method_vectors.hpp"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
@@ -142,6 +145,10 @@ class CudaBackend final : public Backend {
                      config.dual_modes != 0),
         scratch_(dense_sizes_.bytes, "scratch"),
         small_(line_table_bytes(layout_) + sizeof(FaultRecord), "tables"),
+        vectors_(config,
+                 [&, made = std::size_t{0}](std::size_t numbers) mutable {
+                   return DeviceVector(numbers, made++ < config.device_vectors);
+                 }),
         launcher_(layout_, config.rank, limits, config.gpu.conflict_resolution, config.gpu.variant,
                   config.gpu.blocks_per_multiprocessor),
         trace_(config.trace),
@@ -151,6 +158,7 @@ class CudaBackend final : public Backend {
       add_factor(mode);
       grams_.emplace_back();
     }
+    for (std::size_t v = 0; v < config.vectors.size(); ++v) vectors_[static_cast<int>(v)].clear(main_);
     fault_ = reinterpret_cast<FaultRecord*>(small_.as<std::byte>() + line_table_bytes(layout_));
     arena_ = DeviceBuffer(config.resident_bytes, "chunks that stay on the device");
     for (int i = 0; i < resident_streams; ++i) resident_streams_.emplace_back();
@@ -331,6 +339,40 @@ class CudaBackend final : public Backend {
     steps_.apr_multiply(phi(mode, step), changed_factor(mode), length(mode), step);
   }
 
+  void load_vector(int vector, int mode, std::uint64_t first_row, std::span<const double> rows) override {
+    double* to = vectors_.part(vector, mode, first_row, rows.size()).data();
+    if (vectors_[vector].on_device()) return transfer_.upload_numbers(rows, to, main_);
+    finish_steps();
+    std::ranges::copy(rows, to);
+  }
+  void store_vector(int vector, int mode, std::uint64_t first_row, std::span<double> rows) const override {
+    const double* from = vectors_.part(vector, mode, first_row, rows.size()).data();
+    if (vectors_[vector].on_device()) return transfer_.download_numbers(from, rows, main_);
+    finish_steps();
+    std::copy_n(from, rows.size(), rows.begin());
+  }
+  void copy_vector(int from, int to) override {
+    const auto [source, target] = vectors_.equal_pair(from, to);
+    steps_.copy(source.data(), target.data(), target.size());
+  }
+  void copy_to_vector(int mode, int vector) override {
+    steps_.copy(factors_[mode].template as<const Factor>(), vectors_.rows(vector, mode).data(), numbers(mode));
+  }
+  void copy_from_vector(int mode, int vector) override {
+    const double* rows = vectors_.rows(vector, mode).data();
+    steps_.copy(rows, changed_factor(mode), numbers(mode));
+  }
+
+  void cg_begin(int mode, const CgStep& step) override { steps_.cg_begin(vector_rows(mode), step); }
+  void cg_step(int mode, const CgStep& step) override { steps_.cg_step(vector_rows(mode), step); }
+  double cg_end(int mode) override {
+    return steps_.cg_end(vectors_.rows(0, mode).data(), changed_factor(mode), length(mode));
+  }
+  void adam_step(int mode, const AdamStep& step) override {
+    check_adam_step(step, config_.rank);
+    steps_.adam_step(vector_rows(mode), step);
+  }
+
  private:
   static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
   std::uint64_t length(int mode) const { return layout_.mode(mode).length; }
@@ -343,6 +385,16 @@ class CudaBackend final : public Backend {
     check_apr_step(step, config_.rank);
     check_filled(mode);
     return outputs_.data(mode);
+  }
+  VectorRows<Sum, Factor> vector_rows(int mode) {
+    check_filled(mode);
+    return {outputs_.data(mode), changed_factor(mode), vectors_.rows(0, mode).data(), vectors_.rows(1, mode).data(),
+            length(mode)};
+  }
+  // The host may read and write pinned vectors afterwards.
+  void finish_steps() const {
+    stepped_.record(main_.get());
+    stepped_.wait("steps over rows");
   }
   Factor* changed_factor(int mode) {
     grams_[index(mode)].clear();
@@ -444,6 +496,7 @@ class CudaBackend final : public Backend {
   FaultRecord* fault_ = nullptr;
   DeviceBuffer arena_;
   std::uint64_t arena_used_ = 0;
+  MethodVectors<DeviceVector> vectors_;
   MttkrpLauncher<Sum, Factor> launcher_;
   std::optional<LossLauncher<Sum, Factor>> loss_launcher_;  // from the first loss pass on
 
@@ -454,6 +507,7 @@ class CudaBackend final : public Backend {
   Event joined_;
   // Streams are declared after all memory that their work uses, so that they are destroyed first.
   mutable StagedTransfer transfer_;
+  mutable Event stepped_;
   mutable Stream main_;
   DenseWork dense_;
   DeviceSteps steps_;

@@ -39,6 +39,9 @@ std::uint64_t cuda_backend_bytes(const BackendConfig& config, const DeviceLimits
   } else {
     bytes += granules(longest * output_row_bytes(config));
   }
+  for (std::size_t v = 0; v < std::min(config.device_vectors, config.vectors.size()); ++v) {
+    bytes += granules(config.vectors[v].rows * static_cast<std::uint64_t>(config.rank) * sizeof(double));
+  }
   bytes += granules(config.private_bytes);
   bytes += granules(cuda::term_bytes(config.slots, limits.multiprocessors));
   bytes += granules(cuda::DenseSizes(longest, config.rank, output_number_bytes(precision),

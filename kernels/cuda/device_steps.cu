@@ -1,25 +1,28 @@
 // Each step is one operation of cub::DeviceFor.
 #include <algorithm>
 #include <cub/device/device_for.cuh>
+#include <numeric>
 
 #include "kernels/cuda/device_steps.hpp"
 
 namespace blco::cuda {
 namespace {
 
-// The sum of a column over one of `parts` parts of the rows: a thread for each part and column.
-template <class Factor>
+// The sum of a column, or of its squares, over one of `parts` parts of the rows: a thread for each part and column.
+template <class Number>
 struct SumColumns {
   __device__ void operator()(std::uint64_t i) const {
     const std::uint64_t part = i / columns;
     const std::uint64_t end = rows * (part + 1) / parts;
     double sum = 0;
     for (std::uint64_t row = rows * part / parts; row < end; ++row) {
-      sum += static_cast<double>(factor[row * columns + i % columns]);
+      const auto number = static_cast<double>(numbers[row * columns + i % columns]);
+      sum += squared ? number * number : number;
     }
     sums[i] = sum;
   }
-  const Factor* factor;
+  const Number* numbers;
+  bool squared;
   std::uint64_t rows;
   std::uint64_t columns;
   std::uint64_t parts;
@@ -113,6 +116,48 @@ struct AprMultiply {
   AprRows<Sum, Factor> rows;
 };
 
+template <class From, class To>
+struct Copy {
+  __device__ void operator()(std::uint64_t i) const { to[i] = static_cast<To>(from[i]); }
+  const From* from;
+  To* to;
+};
+
+// Of a row each, with `columns` columns.
+template <class Sum, class Factor>
+struct CgBegin {
+  __device__ void operator()(std::uint64_t row) const {
+    const std::uint64_t at = row * columns;
+    cg_begin_row(step, columns, rows.output + at, rows.factor + at, rows.first + at, rows.second + at);
+  }
+  VectorRows<Sum, Factor> rows;
+  std::uint64_t columns;
+  CgStep step;
+};
+
+template <class Sum, class Factor>
+struct TakeCgStep {
+  __device__ void operator()(std::uint64_t row) const {
+    const std::uint64_t at = row * columns;
+    cg_step_row(step, columns, rows.output + at, rows.factor + at, rows.first + at, rows.second + at);
+  }
+  VectorRows<Sum, Factor> rows;
+  std::uint64_t columns;
+  CgStep step;
+};
+
+template <class Sum, class Factor>
+struct TakeAdamStep {
+  __device__ void operator()(std::uint64_t row) const {
+    const std::uint64_t at = row * columns;
+    adam_row(step, rates, columns, rows.output + at, rows.factor + at, rows.first + at, rows.second + at);
+  }
+  VectorRows<Sum, Factor> rows;
+  std::uint64_t columns;
+  AdamStep step;
+  const double* rates;
+};
+
 }  // namespace
 
 DeviceSteps::DeviceSteps(const DenseSizes& sizes, void* scratch, Stream& stream, StagedTransfer& transfer)
@@ -139,15 +184,20 @@ std::vector<double> DeviceSteps::download(std::uint64_t count) {
   return numbers;
 }
 
-template <class Factor>
-std::vector<double> DeviceSteps::column_sums(const Factor* factor, std::uint64_t rows) {
+template <class Number>
+std::vector<double> DeviceSteps::sum_columns(const Number* numbers, std::uint64_t rows, bool squared) {
   const std::uint64_t threads = threads_of_columns(rows);
-  const SumColumns<Factor> sum{factor, rows, sizes_.columns, threads / sizes_.columns, at(0)};
+  const SumColumns<Number> sum{numbers, squared, rows, sizes_.columns, threads / sizes_.columns, at(0)};
   check(cub::DeviceFor::Bulk(threads, sum, stream_.get()), "sum columns");
   const std::vector<double> parts = download(threads);
   std::vector<double> sums(static_cast<std::size_t>(sizes_.columns));
   for (std::size_t i = 0; i < parts.size(); ++i) sums[i % sums.size()] += parts[i];
   return sums;
+}
+
+template <class Factor>
+std::vector<double> DeviceSteps::column_sums(const Factor* factor, std::uint64_t rows) {
+  return sum_columns(factor, rows, false);
 }
 
 template <class Factor>
@@ -199,6 +249,36 @@ void DeviceSteps::apr_multiply(const Sum* output, Factor* factor, std::uint64_t 
   check(cub::DeviceFor::Bulk(rows * sizes_.columns, multiply, stream_.get()), "multiply by phi");
 }
 
+template <class From, class To>
+void DeviceSteps::copy(const From* from, To* to, std::uint64_t numbers) {
+  check(cub::DeviceFor::Bulk(numbers, Copy<From, To>{from, to}, stream_.get()), "copy a vector");
+}
+
+template <class Sum, class Factor>
+void DeviceSteps::cg_begin(const VectorRows<Sum, Factor>& rows, const CgStep& step) {
+  const CgBegin<Sum, Factor> begin{rows, sizes_.columns, step};
+  check(cub::DeviceFor::Bulk(rows.rows, begin, stream_.get()), "begin conjugate gradients");
+}
+
+template <class Sum, class Factor>
+void DeviceSteps::cg_step(const VectorRows<Sum, Factor>& rows, const CgStep& step) {
+  const TakeCgStep<Sum, Factor> take{rows, sizes_.columns, step};
+  check(cub::DeviceFor::Bulk(rows.rows, take, stream_.get()), "take a step of conjugate gradients");
+}
+
+template <class Factor>
+double DeviceSteps::cg_end(const double* solution, Factor* factor, std::uint64_t rows) {
+  copy(solution, factor, rows * sizes_.columns);
+  const std::vector<double> squares = sum_columns(solution, rows, true);
+  return std::accumulate(squares.begin(), squares.end(), 0.0);
+}
+
+template <class Sum, class Factor>
+void DeviceSteps::adam_step(const VectorRows<Sum, Factor>& rows, const AdamStep& step) {
+  const TakeAdamStep<Sum, Factor> take{rows, sizes_.columns, step, upload(step.rates, sizes_.weights)};
+  check(cub::DeviceFor::Bulk(rows.rows, take, stream_.get()), "take a step of adam");
+}
+
 // The types of outputs and factors for each precision.
 template std::vector<double> DeviceSteps::column_sums(const double*, std::uint64_t);
 template void DeviceSteps::scale_columns(double*, std::uint64_t, std::span<const double>, std::span<const double>);
@@ -215,5 +295,19 @@ template void DeviceSteps::apr_multiply(const double*, float*, std::uint64_t, co
 template AprViolation DeviceSteps::apr_measure(const float*, float*, std::uint64_t, const AprStep&);
 template void DeviceSteps::apr_free_zeros(const float*, float*, std::uint64_t, const AprStep&);
 template void DeviceSteps::apr_multiply(const float*, float*, std::uint64_t, const AprStep&);
+template void DeviceSteps::cg_begin(const VectorRows<double, double>&, const CgStep&);
+template void DeviceSteps::cg_step(const VectorRows<double, double>&, const CgStep&);
+template void DeviceSteps::adam_step(const VectorRows<double, double>&, const AdamStep&);
+template void DeviceSteps::cg_begin(const VectorRows<double, float>&, const CgStep&);
+template void DeviceSteps::cg_step(const VectorRows<double, float>&, const CgStep&);
+template void DeviceSteps::adam_step(const VectorRows<double, float>&, const AdamStep&);
+template void DeviceSteps::cg_begin(const VectorRows<float, float>&, const CgStep&);
+template void DeviceSteps::cg_step(const VectorRows<float, float>&, const CgStep&);
+template void DeviceSteps::adam_step(const VectorRows<float, float>&, const AdamStep&);
+template double DeviceSteps::cg_end(const double*, double*, std::uint64_t);
+template double DeviceSteps::cg_end(const double*, float*, std::uint64_t);
+template void DeviceSteps::copy(const double*, double*, std::uint64_t);
+template void DeviceSteps::copy(const double*, float*, std::uint64_t);
+template void DeviceSteps::copy(const float*, double*, std::uint64_t);
 
 }  // namespace blco::cuda

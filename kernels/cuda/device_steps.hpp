@@ -1,10 +1,13 @@
 // The steps of methods over all rows of a factor (kernels/row_steps.hpp) in device memory, by CUB.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/device_sizes.hpp"
 #include "kernels/cuda/staged_transfer.hpp"
 #include "kernels/row_steps.hpp"
@@ -23,6 +26,43 @@ struct AprRows {
   double kappa;
   double kappa_tolerance;
   double tolerance;
+};
+
+// A vector of a method: in device memory, or in pinned memory of the host, which kernels reach by the same address.
+class DeviceVector {
+ public:
+  DeviceVector(std::uint64_t numbers, bool on_device) : size_(numbers) {
+    if (on_device) {
+      device_ = DeviceBuffer(numbers * sizeof(double), "a vector of the method");
+    } else {
+      pinned_ = std::make_unique<PinnedBuffer>(numbers * sizeof(double));
+    }
+  }
+
+  // Before any work uses it.
+  void clear(Stream& stream) {
+    if (!on_device()) std::fill_n(data(), size_, 0.0);
+    if (on_device()) fill_zero(data(), device_.bytes(), stream.get());
+  }
+
+  double* data() const { return pinned_ ? pinned_->as<double>() : device_.as<double>(); }
+  std::uint64_t size() const { return size_; }
+  bool on_device() const { return pinned_ == nullptr; }
+
+ private:
+  std::uint64_t size_;
+  DeviceBuffer device_;
+  std::unique_ptr<PinnedBuffer> pinned_;
+};
+
+// Of one mode: what conjugate gradients and Adam read and write, row by row. The vectors are the method's first two.
+template <class Sum, class Factor>
+struct VectorRows {
+  const Sum* output;
+  Factor* factor;
+  double* first;
+  double* second;
+  std::uint64_t rows;
 };
 
 // The steps of Factors of these names. Matrices are as in dense.hpp, Sum and Factor too; arithmetic and sums are f64,
@@ -48,7 +88,21 @@ class DeviceSteps {
   template <class Sum, class Factor>
   void apr_multiply(const Sum* output, Factor* factor, std::uint64_t rows, const AprStep& step);
 
+  // Between factors and vectors.
+  template <class From, class To>
+  void copy(const From* from, To* to, std::uint64_t numbers);
+  template <class Sum, class Factor>
+  void cg_begin(const VectorRows<Sum, Factor>& rows, const CgStep& step);
+  template <class Sum, class Factor>
+  void cg_step(const VectorRows<Sum, Factor>& rows, const CgStep& step);
+  template <class Factor>
+  double cg_end(const double* solution, Factor* factor, std::uint64_t rows);
+  template <class Sum, class Factor>
+  void adam_step(const VectorRows<Sum, Factor>& rows, const AdamStep& step);
+
  private:
+  template <class Number>
+  std::vector<double> sum_columns(const Number* numbers, std::uint64_t rows, bool squared);
   double* at(std::uint64_t offset) const { return scratch_ + offset; }
   std::uint64_t threads_of_columns(std::uint64_t rows) const;
   const double* upload(std::span<const double> columns, std::uint64_t offset);

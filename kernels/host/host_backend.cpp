@@ -19,6 +19,7 @@
 #include "kernels/host/host_dense.hpp"
 #include "kernels/host/resident_chunks.hpp"
 #include "kernels/host/sorted_tiles.hpp"
+#include "kernels/method_vectors.hpp"
 #include "kernels/part_ranges.hpp"
 
 #if defined(__SSE2__)
@@ -102,6 +103,7 @@ class HostBackend final : public Backend {
         decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
         pass_(config, decoder_, factors_, executor_),
         dense_(config.rank, std::ranges::max(config.layout.shape()), config.dual_modes != 0, executor_, config.stop),
+        vectors_(config, [](std::size_t numbers) { return std::vector<double>(numbers); }),
         residents_(decoder_, config, executor_),
         trace_(config.trace) {
     for (int mode = 0; mode < layout_.order(); ++mode) {
@@ -225,24 +227,46 @@ class HostBackend final : public Backend {
   }
   void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts) override {
     check_scales(scales, shifts, rank_);
-    dense_.scale_columns(factors_[mode].view().rows, scales, shifts);
-    set_changed(mode);
+    dense_.scale_columns(changed(mode), scales, shifts);
   }
-  void raise_to_zero(int mode) override {
-    dense_.raise_to_zero(factors_[mode].view().rows);
-    set_changed(mode);
-  }
+  void raise_to_zero(int mode) override { dense_.raise_to_zero(changed(mode)); }
 
   AprViolation apr_measure(int mode, const AprStep& step, bool until_any) override {
     return dense_.apr_measure(phi_of(mode, step), view(std::as_const(factors_)[mode].matrix()), step, until_any);
   }
   void apr_free_zeros(int mode, const AprStep& step) override {
-    dense_.apr_free_zeros(phi_of(mode, step), factors_[mode].view().rows, step);
-    set_changed(mode);
+    dense_.apr_free_zeros(phi_of(mode, step), changed(mode), step);
   }
   void apr_multiply(int mode, const AprStep& step) override {
-    dense_.apr_multiply(phi_of(mode, step), factors_[mode].view().rows, step);
-    set_changed(mode);
+    dense_.apr_multiply(phi_of(mode, step), changed(mode), step);
+  }
+
+  void load_vector(int vector, int mode, std::uint64_t first_row, std::span<const double> rows) override {
+    std::ranges::copy(rows, vectors_.part(vector, mode, first_row, rows.size()).begin());
+  }
+  void store_vector(int vector, int mode, std::uint64_t first_row, std::span<double> rows) const override {
+    std::ranges::copy(vectors_.part(vector, mode, first_row, rows.size()), rows.begin());
+  }
+  void copy_vector(int from, int to) override {
+    const auto [source, target] = vectors_.equal_pair(from, to);
+    for_each(target.size(),
+             [source = source.data(), target = target.data()](std::uint64_t i) { target[i] = source[i]; });
+  }
+  void copy_to_vector(int mode, int vector) override {
+    copy_out(view(std::as_const(factors_)[mode].matrix()), 0, vectors_.rows(vector, mode));
+  }
+  void copy_from_vector(int mode, int vector) override { load_factor(mode, 0, vectors_.rows(vector, mode)); }
+
+  void cg_begin(int mode, const CgStep& step) override {
+    dense_.cg_begin(filled(mode), changed(mode), first_vectors(mode), step);
+  }
+  void cg_step(int mode, const CgStep& step) override {
+    dense_.cg_step(filled(mode), changed(mode), first_vectors(mode), step);
+  }
+  double cg_end(int mode) override { return dense_.cg_end(changed(mode), vectors_.rows(0, mode).data()); }
+  void adam_step(int mode, const AdamStep& step) override {
+    check_adam_step(step, rank_);
+    dense_.adam_step(filled(mode), changed(mode), first_vectors(mode), step);
   }
 
  private:
@@ -254,6 +278,14 @@ class HostBackend final : public Backend {
     factors_[mode].mark_all_live();
     grams_[static_cast<std::size_t>(mode)].clear();
   }
+
+  // Its rows, which the caller writes.
+  RowsView<Factor> changed(int mode) {
+    set_changed(mode);
+    return factors_[mode].view().rows;
+  }
+  RowsView<const Sum> filled(int mode) const { return pass_.output(mode).rows(); }
+  RowVectors first_vectors(int mode) { return {vectors_.rows(0, mode).data(), vectors_.rows(1, mode).data()}; }
 
   RowsView<const Sum> phi_of(int mode, const AprStep& step) const {
     check_apr_step(step, rank_);
@@ -301,6 +333,7 @@ class HostBackend final : public Backend {
   std::vector<std::vector<double>> grams_;  // empty: out of date, rows were loaded
   ChunkPass<Sum, Factor> pass_;
   DenseKernels dense_;
+  MethodVectors<std::vector<double>> vectors_;
   ResidentChunks<Sum> residents_;
   bool adds_losses_ = false;
   int pass_mode_ = 0;  // -1: several or none
@@ -322,6 +355,7 @@ std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
     if (has_mode(config.dual_modes, mode)) matrices += RowMatrix<Factor, Sum>::bytes(length, config.rank);
     bytes += (config.keep_previous ? 2 : 1) * matrices + rank * rank * sizeof(double);
   }
+  for (const VectorShape& vector : config.vectors) bytes += vector.rows * rank * sizeof(double);
   return bytes;
 }
 

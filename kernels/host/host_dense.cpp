@@ -404,6 +404,53 @@ void DenseKernels::apr_multiply(RowsView<const Sum> output, RowsView<Factor> fac
   });
 }
 
+// Calls visit(row, where it begins in a vector) for all rows, on all threads.
+template <class Visit>
+void DenseKernels::for_each_row(std::uint64_t rows, const Visit& visit) {
+  for_each_slice(rows, 0, false, [&](std::uint64_t first, std::uint64_t end, double*, double*) {
+    for (; first < end; ++first) visit(first, first * columns());
+  });
+}
+
+template <class Sum, class Factor>
+void DenseKernels::cg_begin(RowsView<const Sum> output, RowsView<Factor> factor, const RowVectors& vectors,
+                            const CgStep& step) {
+  for_each_row(factor.rows, [&](std::uint64_t row, std::uint64_t at) {
+    cg_begin_row(step, columns(), output.row(row), factor.row(row), vectors.first + at, vectors.second + at);
+  });
+}
+
+template <class Sum, class Factor>
+void DenseKernels::cg_step(RowsView<const Sum> output, RowsView<Factor> factor, const RowVectors& vectors,
+                           const CgStep& step) {
+  for_each_row(factor.rows, [&](std::uint64_t row, std::uint64_t at) {
+    cg_step_row(step, columns(), output.row(row), factor.row(row), vectors.first + at, vectors.second + at);
+  });
+}
+
+template <class Factor>
+double DenseKernels::cg_end(RowsView<Factor> factor, const double* solution) {
+  for_each_slice(factor.rows, 1, false, [&](std::uint64_t first, std::uint64_t end, double* sum, double*) {
+    for (; first < end; ++first) {
+      const double* a = solution + first * columns();
+      std::transform(a, a + columns(), factor.row(first), [](double number) { return static_cast<Factor>(number); });
+      *sum = std::inner_product(a, a + columns(), a, *sum);
+    }
+  });
+  double total = 0;
+  for (std::uint64_t slice = 0; slice < slice_count(rank_, factor.rows); ++slice) total += *sums_of_slice(slice);
+  return total;
+}
+
+template <class Sum, class Factor>
+void DenseKernels::adam_step(RowsView<const Sum> output, RowsView<Factor> factor, const RowVectors& vectors,
+                             const AdamStep& step) {
+  for_each_row(factor.rows, [&](std::uint64_t row, std::uint64_t at) {
+    adam_row(step, step.rates.data(), columns(), output.row(row), factor.row(row), vectors.first + at,
+             vectors.second + at);
+  });
+}
+
 // The types of outputs and factors for each precision.
 template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<double>, const OldRows<double>&,
                                              FactorView<double>, RowsView<double>, std::span<double>);
@@ -412,6 +459,9 @@ template void DenseKernels::scale_and_gram(RowsView<double>, FactorView<double>,
 template AprViolation DenseKernels::apr_measure(RowsView<const double>, RowsView<const double>, const AprStep&, bool);
 template void DenseKernels::apr_free_zeros(RowsView<const double>, RowsView<double>, const AprStep&);
 template void DenseKernels::apr_multiply(RowsView<const double>, RowsView<double>, const AprStep&);
+template void DenseKernels::cg_begin(RowsView<const double>, RowsView<double>, const RowVectors&, const CgStep&);
+template void DenseKernels::cg_step(RowsView<const double>, RowsView<double>, const RowVectors&, const CgStep&);
+template void DenseKernels::adam_step(RowsView<const double>, RowsView<double>, const RowVectors&, const AdamStep&);
 template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<float>, const OldRows<float>&,
                                              FactorView<float>, RowsView<float>, std::span<double>);
 template void DenseKernels::scale_and_gram(RowsView<float>, FactorView<float>, std::span<const double>,
@@ -419,6 +469,9 @@ template void DenseKernels::scale_and_gram(RowsView<float>, FactorView<float>, s
 template AprViolation DenseKernels::apr_measure(RowsView<const float>, RowsView<const float>, const AprStep&, bool);
 template void DenseKernels::apr_free_zeros(RowsView<const float>, RowsView<float>, const AprStep&);
 template void DenseKernels::apr_multiply(RowsView<const float>, RowsView<float>, const AprStep&);
+template void DenseKernels::cg_begin(RowsView<const float>, RowsView<float>, const RowVectors&, const CgStep&);
+template void DenseKernels::cg_step(RowsView<const float>, RowsView<float>, const RowVectors&, const CgStep&);
+template void DenseKernels::adam_step(RowsView<const float>, RowsView<float>, const RowVectors&, const AdamStep&);
 template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<double>, const OldRows<float>&,
                                              FactorView<float>, RowsView<double>, std::span<double>);
 template void DenseKernels::scale_and_gram(RowsView<double>, FactorView<float>, std::span<const double>,
@@ -426,11 +479,16 @@ template void DenseKernels::scale_and_gram(RowsView<double>, FactorView<float>, 
 template AprViolation DenseKernels::apr_measure(RowsView<const double>, RowsView<const float>, const AprStep&, bool);
 template void DenseKernels::apr_free_zeros(RowsView<const double>, RowsView<float>, const AprStep&);
 template void DenseKernels::apr_multiply(RowsView<const double>, RowsView<float>, const AprStep&);
+template void DenseKernels::cg_begin(RowsView<const double>, RowsView<float>, const RowVectors&, const CgStep&);
+template void DenseKernels::cg_step(RowsView<const double>, RowsView<float>, const RowVectors&, const CgStep&);
+template void DenseKernels::adam_step(RowsView<const double>, RowsView<float>, const RowVectors&, const AdamStep&);
 template std::vector<double> DenseKernels::column_sums(RowsView<const double>);
 template void DenseKernels::scale_columns(RowsView<double>, std::span<const double>, std::span<const double>);
 template void DenseKernels::raise_to_zero(RowsView<double>);
+template double DenseKernels::cg_end(RowsView<double>, const double*);
 template std::vector<double> DenseKernels::column_sums(RowsView<const float>);
 template void DenseKernels::scale_columns(RowsView<float>, std::span<const double>, std::span<const double>);
 template void DenseKernels::raise_to_zero(RowsView<float>);
+template double DenseKernels::cg_end(RowsView<float>, const double*);
 
 }  // namespace blco

@@ -21,6 +21,12 @@ struct OldRows {
   RowsView<Factor> new_dual = {};    // ADMM only
 };
 
+// The first two vectors of a method, at the first row of a mode; without gaps between rows.
+struct RowVectors {
+  double* first;
+  double* second;
+};
+
 class DenseKernels {
  public:
   // For matrices of up to `max_rows` rows; `duals`: also for ADMM. `executor` must outlive this.
@@ -56,6 +62,14 @@ class DenseKernels {
   void apr_free_zeros(RowsView<const Sum> output, RowsView<Factor> factor, const AprStep& step);
   template <class Sum, class Factor>
   void apr_multiply(RowsView<const Sum> output, RowsView<Factor> factor, const AprStep& step);
+  template <class Sum, class Factor>
+  void cg_begin(RowsView<const Sum> output, RowsView<Factor> factor, const RowVectors& vectors, const CgStep& step);
+  template <class Sum, class Factor>
+  void cg_step(RowsView<const Sum> output, RowsView<Factor> factor, const RowVectors& vectors, const CgStep& step);
+  template <class Factor>
+  double cg_end(RowsView<Factor> factor, const double* solution);
+  template <class Sum, class Factor>
+  void adam_step(RowsView<const Sum> output, RowsView<Factor> factor, const RowVectors& vectors, const AdamStep& step);
 
  private:
   std::uint64_t columns() const { return static_cast<std::uint64_t>(rank_); }
@@ -64,6 +78,8 @@ class DenseKernels {
   const double* sums_of_slice(std::uint64_t slice) const;
   template <class Sum>
   const double* phi_of_row(const Sum* output, const AprStep& step, double* made) const;
+  template <class Visit>
+  void for_each_row(std::uint64_t rows, const Visit& visit);
   template <class Sum, class Factor>
   RowUpdate solve_rows(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old,
                        FactorView<Factor> factor, RowsView<Sum> solution);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "blco/payload.hpp"
 #include "kernels/backend_checks.hpp"
 #include "kernels/factor_set.hpp"
+#include "kernels/method_vectors.hpp"
 #include "kernels/reference/reference_rows.hpp"
 
 namespace blco {
@@ -39,7 +41,9 @@ struct Entry {
 class ReferenceBackend final : public Backend {
  public:
   explicit ReferenceBackend(const BackendConfig& config)
-      : layout_(config.layout), rounds_factors_(config.precision == Precision::mixed) {
+      : layout_(config.layout),
+        rounds_factors_(config.precision == Precision::mixed),
+        vectors_(config, [](std::size_t numbers) { return std::vector<double>(numbers); }) {
     for (int mode = 0; mode < layout_.order(); ++mode) {
       const int columns = config.columns_of(mode);
       require(columns >= 1, "rank " + std::to_string(columns) + " is not supported; give at least 1");
@@ -218,6 +222,53 @@ class ReferenceBackend final : public Backend {
     change(mode, [&](double b, std::size_t at) { return b * phi[at]; });
   }
 
+  void load_vector(int vector, int mode, std::uint64_t first_row, std::span<const double> rows) override {
+    std::ranges::copy(rows, vectors_.part(vector, mode, first_row, rows.size()).begin());
+  }
+  void store_vector(int vector, int mode, std::uint64_t first_row, std::span<double> rows) const override {
+    std::ranges::copy(vectors_.part(vector, mode, first_row, rows.size()), rows.begin());
+  }
+  void copy_vector(int from, int to) override {
+    const auto [source, target] = vectors_.equal_pair(from, to);
+    std::ranges::copy(source, target.begin());
+  }
+  void copy_to_vector(int mode, int vector) override {
+    std::ranges::copy(factors_[mode], vectors_.rows(vector, mode).begin());
+  }
+  void copy_from_vector(int mode, int vector) override {
+    const std::span<const double> rows = vectors_.rows(vector, mode);
+    change(mode, [&](double, std::size_t at) { return rows[at]; });
+  }
+
+  void cg_begin(int mode, const CgStep& step) override {
+    for_each_solved_row(mode, [&](const CgRow& row) { begin_row(step, row); });
+  }
+  void cg_step(int mode, const CgStep& step) override {
+    for_each_solved_row(mode, [&](const CgRow& row) { step_row(step, row); });
+  }
+  double cg_end(int mode) override {
+    copy_from_vector(mode, 0);
+    const std::span<const double> rows = vectors_.rows(0, mode);
+    return std::inner_product(rows.begin(), rows.end(), rows.begin(), 0.0);
+  }
+
+  void adam_step(int mode, const AdamStep& step) override {
+    check_adam_step(step, static_cast<int>(columns_[index(mode)]));
+    const std::vector<double> gradient = finished_output(mode);
+    const std::span<double> first = vectors_.rows(0, mode);
+    const std::span<double> second = vectors_.rows(1, mode);
+    change(mode, [&](double number, std::size_t at) {
+      const std::size_t r = at % step.rates.size();
+      const auto row = std::span(gradient).subspan(at - r, step.rates.size());
+      if (std::ranges::all_of(row, [](double slope) { return slope == 0; })) return number;
+      first[at] = step.first_decay * first[at] + (1 - step.first_decay) * gradient[at];
+      second[at] = step.second_decay * second[at] + (1 - step.second_decay) * gradient[at] * gradient[at];
+      const double root = std::sqrt(second[at] / step.second_share) + step.epsilon;
+      const double moved = number - step.rates[r] * (first[at] / step.first_share) / root;
+      return step.nonnegative ? std::max(moved, 0.0) : moved;
+    });
+  }
+
  private:
   struct Resident {
     ChunkView packed;
@@ -317,10 +368,15 @@ class ReferenceBackend final : public Backend {
     refresh_gram(mode);
   }
 
+  std::vector<double> finished_output(int mode) const {
+    std::vector<double> rows(factors_[mode].size());
+    read_output(mode, 0, rows);
+    return rows;
+  }
+
   std::vector<double> phi_of(int mode, const AprStep& step) const {
     check_apr_step(step, static_cast<int>(columns_[index(mode)]));
-    std::vector<double> phi(factors_[mode].size());
-    read_output(mode, 0, phi);
+    std::vector<double> phi = finished_output(mode);
     for (std::size_t at = 0; at < phi.size() && !step.held_sums.empty(); ++at) {
       const double sum = step.held_sums[at % step.held_sums.size()];
       phi[at] = sum > 0 ? phi[at] / sum : 0;
@@ -331,6 +387,18 @@ class ReferenceBackend final : public Backend {
   static bool is_stuck_at(std::size_t at, double b, double phi, const AprStep& step) {
     const double weight = step.weights[at % step.weights.size()];
     return is_stuck(b, phi, step.kappa_tolerance * apr_scale(weight), step.tolerance);
+  }
+
+  // Calls visit(a CgRow) for each row of a mode.
+  template <class Visit>
+  void for_each_solved_row(int mode, const Visit& visit) {
+    const std::vector<double> output = finished_output(mode);
+    const std::size_t rank = columns_[index(mode)];
+    for (std::size_t at = 0; at < output.size(); at += rank) {
+      visit(CgRow{std::span(output).subspan(at, rank), std::span(factors_[mode]).subspan(at, rank),
+                  vectors_.rows(0, mode).subspan(at, rank), vectors_.rows(1, mode).subspan(at, rank)});
+    }
+    change(mode, [](double number, std::size_t) { return number; });
   }
 
   // Turns the old factor into the solution, row by row.
@@ -369,6 +437,7 @@ class ReferenceBackend final : public Backend {
   std::vector<std::size_t> columns_;  // of each mode's factor
   std::vector<std::size_t> widths_;   // of each mode's output
   bool rounds_factors_;               // to f32
+  MethodVectors<std::vector<double>> vectors_;
   PassRequest pass_ = 0;
   double sum_of_terms_ = 0;
   FactorSet<std::vector<double>> factors_;

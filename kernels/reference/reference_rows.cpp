@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <vector>
 
 namespace blco {
@@ -90,6 +91,53 @@ void admm_row(const RowProblem& problem, std::span<const double> given, std::spa
     for (std::size_t r = 0; r < rank; ++r) row[r] = solution[r] - dual[r];
     move_to_constraint(problem.constraint, problem.rho, row);
     for (std::size_t r = 0; r < rank; ++r) dual[r] += row[r] - solution[r];
+  }
+}
+
+static double dot(std::span<const double> a, std::span<const double> b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+// The steepest descent, without what a bound holds.
+static std::vector<double> free_residual(const CgStep& step, const CgRow& row) {
+  std::vector<double> free(row.residual.begin(), row.residual.end());
+  for (std::size_t r = 0; r < free.size(); ++r) {
+    if (step.nonnegative && row.a[r] <= 0 && free[r] <= 0) free[r] = 0;
+  }
+  return free;
+}
+
+void begin_row(const CgStep& step, const CgRow& row) {
+  std::ranges::copy(row.direction, row.a.begin());
+  for (std::size_t r = 0; r < row.a.size(); ++r) row.residual[r] = -row.output[r] - step.ridge * row.a[r];
+  std::ranges::copy(free_residual(step, row), row.direction.begin());
+}
+
+void step_row(const CgStep& step, const CgRow& row) {
+  std::vector<double> product(row.output.begin(), row.output.end());
+  for (std::size_t r = 0; r < product.size(); ++r) product[r] += step.ridge * row.direction[r];
+  const double before = dot(row.residual, row.direction);
+  const double curvature = dot(row.direction, product);
+  const double lengths = std::sqrt(dot(row.direction, row.direction) * dot(product, product));
+  if (!(before > 0 && curvature > step.least_cosine * lengths)) return;
+  double alpha = before / curvature;
+  for (std::size_t r = 0; r < product.size(); ++r) {
+    if (step.nonnegative && row.direction[r] < 0) alpha = std::min(alpha, -row.a[r] / row.direction[r]);
+  }
+  const bool is_cut = alpha < before / curvature;
+  for (std::size_t r = 0; r < product.size(); ++r) {
+    const double moved = alpha * row.direction[r];
+    row.a[r] += moved;
+    row.residual[r] -= alpha * product[r];
+    if (step.nonnegative && row.a[r] <= 1e-15 * std::abs(moved)) row.a[r] = 0;
+  }
+  const std::vector<double> free = free_residual(step, row);
+  const double after = dot(free, free);
+  const bool is_solved = after <= step.solved * step.solved * before;
+  for (std::size_t r = 0; r < product.size(); ++r) {
+    const bool stays = is_solved || (step.nonnegative && row.a[r] <= 0 && row.residual[r] <= 0);
+    row.direction[r] = stays ? 0 : row.residual[r] + (is_cut ? 0 : after / before) * row.direction[r];
+    if (is_solved) row.residual[r] = 0;
   }
 }
 

@@ -1,4 +1,4 @@
-// Row updates as they are defined, one row at a time: the oracle of every backend's.
+// Row updates, and steps of conjugate gradients, as they are defined, one row at a time: the oracle of every backend's.
 #pragma once
 
 #include <span>
@@ -12,6 +12,16 @@ namespace blco {
 void least_squares_row(const RowProblem& problem, std::span<const double> given, std::span<double> row);
 void hals_row(const RowProblem& problem, std::span<const double> given, std::span<double> row);
 void admm_row(const RowProblem& problem, std::span<const double> given, std::span<double> row, std::span<double> dual);
+
+// A row of a mode in conjugate gradients: of the output, the direction (at first a), a and the residual; see CgStep.
+struct CgRow {
+  std::span<const double> output;
+  std::span<double> direction;
+  std::span<double> a;
+  std::span<double> residual;
+};
+void begin_row(const CgStep& step, const CgRow& row);
+void step_row(const CgStep& step, const CgRow& row);
 
 // The closest row that satisfies the constraint, after moving numbers by l1 / (2 rho) towards zero.
 void move_to_constraint(const RowConstraint& constraint, double rho, std::span<double> row);

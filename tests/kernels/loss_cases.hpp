@@ -77,6 +77,7 @@ struct LossSetup {
   bool all_outputs = true;
   std::uint64_t private_bytes = std::uint64_t{1} << 40;
   std::uint64_t sorted_bytes = 0;
+  std::vector<VectorShape> vectors = {};
 };
 
 class LossBackend {
@@ -86,6 +87,7 @@ class LossBackend {
     config.sorted_bytes = setup.sorted_bytes;
     config.all_outputs = setup.all_outputs;
     config.loss_passes = true;
+    config.vectors = setup.vectors;
     backend_ = which.threads == 0 ? make_reference_backend(config) : make_host_backend(config, executor_);
   }
 

@@ -52,6 +52,8 @@ struct EmulatedOptions {
   std::uint64_t private_bytes = 1 << 20;
   std::uint64_t resident_bytes = 4 << 20;
   ModeSet dual_modes = 0;
+  std::vector<VectorShape> vectors = {};
+  std::size_t device_vectors = 0;
   bool all_outputs = false;
   bool narrow = false;  // a device with room for a few warps, each of which takes several frames
   TraceSink* trace = nullptr;
@@ -69,6 +71,8 @@ inline BackendConfig emulated_config(std::span<const std::uint64_t> shape, const
   config.private_bytes = options.private_bytes;
   config.keep_previous = true;
   config.dual_modes = options.dual_modes;
+  config.vectors = options.vectors;
+  config.device_vectors = options.device_vectors;
   config.all_outputs = options.all_outputs;
   config.trace = options.trace;
   config.slots = options.slots;

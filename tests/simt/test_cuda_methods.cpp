@@ -81,6 +81,39 @@ TEST_P(CudaMethods, GiveTheObjectiveOfTheCpu) {
   EXPECT_NEAR(streamed, expected, GetParam().tolerance * std::abs(expected));
 }
 
+// Bytes over the link in the second sweep, of a tensor whose chunks all stay on the device.
+std::uint64_t bytes_of_sweep(const std::vector<std::uint64_t>& shape, CpdOptions options) {
+  TemporaryFolder folder;
+  generate_container({.shape = shape, .nnz = 500, .seed = 3, .counts = true}, folder / "in.blco");
+  const TensorFile tensor(folder / "in.blco");
+  std::vector<std::uint64_t> moved;
+  for (const int sweeps : {1, 2}) {
+    const simt::Counters before = simt::counters();
+    options.max_sweeps = sweeps;
+    fit_cpd(tensor, options);
+    const simt::Counters after = simt::counters();
+    moved.push_back(after.bytes_to_device - before.bytes_to_device + after.bytes_to_host - before.bytes_to_host);
+  }
+  return moved[1] - moved[0];
+}
+
+// A hundred times as many rows make a sweep move less than half of them once. The vectors of L-BFGS-B are the host's.
+TEST_P(CudaMethods, MoveNoRowsInASweep) {
+  if (GetParam().name == "gcp_huber") GTEST_SKIP() << "takes no tensor of so many cells";
+  if (GetParam().name == "l1") GTEST_SKIP() << "makes all factors of so sparse a tensor zero";
+  const CpdOptions options = on(Device::cuda);
+
+  const std::uint64_t of_few = bytes_of_sweep({20, 3, 15}, options);
+  const std::uint64_t of_many = bytes_of_sweep({2000, 3, 1500}, options);
+
+  const std::uint64_t row_bytes = (2000 + 3 + 1500) * 4 * sizeof(double);
+  if (GetParam().name == "gcp_gaussian" || GetParam().name == "gcp_poisson") {
+    EXPECT_GE(of_many, of_few + row_bytes);
+  } else {
+    EXPECT_LT(of_many, of_few + row_bytes / 2);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryMethod, CudaMethods, ::testing::ValuesIn(every_method()),
                          [](const auto& of) { return of.param.name; });
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -13,16 +14,26 @@
 namespace blco::testing {
 namespace {
 
+// With two vectors of one mode and one of all, the first `device_vectors` in device memory.
+EmulatedOptions step_options(const CooTensor& tensor, int rank, Precision precision, std::size_t device_vectors) {
+  const std::uint64_t all = std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::uint64_t{0});
+  return {.rank = rank,
+          .precision = precision,
+          .vectors = {{tensor.shape[0]}, {tensor.shape[0]}, {all, true}, {all, true}},
+          .device_vectors = device_vectors};
+}
+
 // A device and the reference after the same pass of APR over the same factors, with zeros in that of mode 0.
 class StepPair {
  public:
-  StepPair(const CooTensor& tensor, int rank, Precision precision)
+  StepPair(const CooTensor& tensor, int rank, Precision precision, std::size_t device_vectors = 0)
       : columns_(static_cast<std::size_t>(rank)),
         rows_(static_cast<std::size_t>(tensor.shape[0])),
         exact_(precision == Precision::f64 ? 1e-12 : 1e-5),
         where_("rank " + std::to_string(rank) + ", " + std::to_string(rows_) + " rows"),
-        device_(tensor.shape, {.rank = rank, .precision = precision}),
-        reference_(make_reference_backend(emulated_config(tensor.shape, {.rank = rank, .precision = precision}))) {
+        device_(tensor.shape, step_options(tensor, rank, precision, device_vectors)),
+        reference_(make_reference_backend(
+            emulated_config(tensor.shape, step_options(tensor, rank, precision, device_vectors)))) {
     auto factors = positive_factors(tensor.shape, rank);
     for (std::size_t at = 2; at < factors[0].size(); at += 5) factors[0][at] = at % 2 == 0 ? 0 : 1e-4;
     const PassRequest pass(EntryFunction{.rule = EntryRule::ratio, .floor = 1e-10}, mode_bit(0));
@@ -122,11 +133,65 @@ void expect_steps(CooTensor tensor, int rank, Precision precision) {
   pair.expect_same(sums);
 }
 
+// By outputs that serve as the products of conjugate gradients and as gradients; a large ridge keeps curvatures from 0.
+void expect_vector_steps(CooTensor tensor, int rank, Precision precision, std::size_t device_vectors) {
+  for (std::size_t i = 0; i < tensor.nnz(); ++i) tensor.values[i] = 10 * static_cast<double>(i % 4);
+  StepPair pair(tensor, rank, precision, device_vectors);
+  const auto numbers = static_cast<std::size_t>(tensor.shape[0]) * static_cast<std::size_t>(rank);
+  const auto vector_of = [numbers](Backend& backend, int vector) {
+    std::vector<double> rows(numbers);
+    backend.store_vector(vector, 0, 0, rows);
+    return rows;
+  };
+  std::vector<double> rates(static_cast<std::size_t>(rank), 0.25);
+  rates.front() = 0.5;
+  std::vector<double> positive(numbers);
+  for (std::size_t at = 0; at < numbers; ++at) positive[at] = 0.125 * static_cast<double>(at % 7);
+
+  for (const bool nonnegative : {false, true}) {
+    const CgStep cg{.ridge = 8, .nonnegative = nonnegative, .least_cosine = 1e-2, .solved = 1e-5};
+    pair.expect_same([&](Backend& backend) {
+      backend.cg_begin(0, cg);
+      return vector_of(backend, 0);
+    });
+    // The reference rounds nothing to f32, and a residual is a difference of large numbers.
+    for (int step = 0; step < (precision == Precision::f32 ? 0 : 2); ++step) {
+      pair.expect_same([&](Backend& backend) {
+        backend.cg_step(0, cg);
+        return vector_of(backend, step);
+      });
+    }
+    pair.expect_same([](Backend& backend) { return std::vector<double>{backend.cg_end(0)}; });
+  }
+  pair.expect_same([&](Backend& backend) {
+    backend.copy_to_vector(0, 2);
+    backend.copy_vector(2, 3);
+    backend.load_vector(0, 0, 0, positive);
+    backend.load_vector(1, 0, 0, positive);
+    const AdamStep step{.rates = rates, .first_decay = 0.75, .second_decay = 0.5, .epsilon = 1, .nonnegative = true};
+    backend.adam_step(0, step);
+    return vector_of(backend, 0);
+  });
+  pair.expect_same([&](Backend& backend) { return vector_of(backend, 1); });
+  pair.expect_same([&](Backend& backend) {
+    backend.copy_from_vector(0, 3);
+    return vector_of(backend, 2);
+  });
+}
+
 class StepSchedule : public EverySchedule {};
 
 TEST_P(StepSchedule, TakesRowStepsAsTheReferenceDoes) {
   for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
     expect_steps(tensor_, backend_rank, precision);
+  }
+}
+
+TEST_P(StepSchedule, KeepsVectorsWhereverTheyLie) {
+  for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+    for (const std::size_t device_vectors : {0, 1, 3, 4}) {
+      expect_vector_steps(tensor_, backend_rank, precision, device_vectors);
+    }
   }
 }
 
@@ -137,7 +202,9 @@ TEST(DeviceSteps, AreThoseOfTheReferenceWhateverTheSizes) {
   simt::reset();
   for (const int rank : {1, 7, 33}) {
     for (const std::uint64_t rows : {1, 33, 700}) {
-      expect_steps(random_tensor({.shape = {rows, 40, 5}, .nnz = 4 * rows, .seed = rows}), rank, Precision::f64);
+      const CooTensor tensor = random_tensor({.shape = {rows, 40, 5}, .nnz = 4 * rows, .seed = rows});
+      expect_steps(tensor, rank, Precision::f64);
+      expect_vector_steps(tensor, rank, Precision::f64, 4);
     }
   }
 }

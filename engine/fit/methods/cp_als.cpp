@@ -17,19 +17,7 @@
 namespace blco {
 namespace {
 
-// A mode whose columns keep their scale fits the model's weights only if they belong to another mode meanwhile.
-class CarriedWeights {
- public:
-  // Multiplies the columns of a mode's factor, of I_n x R, by the weights. `factors` must outlive the object.
-  void carry(Factors& factors, int mode, std::uint64_t length, std::span<const double> weights);
-  // Gives the mode its factor back, bit for bit. Does nothing if no mode carries the weights.
-  void put_down();
-
- private:
-  Factors* factors_ = nullptr;
-  int mode_ = -1;  // that carries them; -1: none
-  std::vector<double> rows_;
-};
+constexpr int without_weights = 0;  // the vector with the factor that carries them
 
 class CpAls final : public FitMethod {
  public:
@@ -60,6 +48,8 @@ class CpAls final : public FitMethod {
   static int carrier_of(const TensorSummary& tensor, const std::vector<RowConstraint>& constraints);
   // `carried`: the weights belong to another mode, and the old rows are as they are.
   RowUpdate update_rows(int mode, bool carried);
+  void carry_weights();
+  void put_weights_down();
   double fit(double inner, int sweep);
 
   FitContext context_;
@@ -67,27 +57,24 @@ class CpAls final : public FitMethod {
   int rank_;
   double norm_squared_;
   int carrier_;  // the mode that carries the weights while one is updated that keeps its scale; -1: none has to
-  CarriedWeights carried_;
+  bool is_carrying_ = false;
   std::vector<double> weights_;
   std::vector<double> weights_before_;  // as of the start of this sweep
   int updated_modes_ = 0;               // how far this sweep is, the mode included that has only begun
   std::vector<int> system_ranks_;       // per mode: R, or less if the normal equations were singular
 };
 
-void CarriedWeights::carry(Factors& factors, int mode, std::uint64_t length, std::span<const double> weights) {
-  factors_ = &factors;
-  mode_ = mode;
-  rows_.resize(static_cast<std::size_t>(length) * weights.size());
-  factors.store_factor(mode, 0, rows_);
-  std::vector<double> scaled = rows_;
-  for (std::size_t i = 0; i < scaled.size(); ++i) scaled[i] *= weights[i % weights.size()];
-  factors.load_factor(mode, 0, scaled);
+// A mode whose columns keep their scale fits the model's weights only if they belong to another mode meanwhile.
+void CpAls::carry_weights() {
+  context_.workers.factors().copy_to_vector(carrier_, without_weights);
+  context_.workers.factors().scale_columns(carrier_, weights_);
+  is_carrying_ = true;
 }
 
-void CarriedWeights::put_down() {
-  if (mode_ < 0) return;
-  factors_->load_factor(mode_, 0, rows_);
-  mode_ = -1;
+// Gives the mode its factor back, bit for bit. Does nothing if no mode carries the weights.
+void CpAls::put_weights_down() {
+  if (is_carrying_) context_.workers.factors().copy_from_vector(carrier_, without_weights);
+  is_carrying_ = false;
 }
 
 CpAls::CpAls(const FitContext& context)
@@ -124,9 +111,7 @@ MethodNeeds CpAls::needs(const TensorSummary& tensor, const CpdOptions& options)
   }
   needs.state_matrices = needs.dual_modes != 0 ? 1 : 0;
   if (const int carrier = carrier_of(tensor, constraints); carrier >= 0) {
-    // The factor twice: with the weights and without.
-    needs.host_bytes =
-        2 * tensor.shape[static_cast<std::size_t>(carrier)] * static_cast<std::uint64_t>(options.rank) * sizeof(double);
+    needs.vectors.push_back({.rows = tensor.shape[static_cast<std::size_t>(carrier)]});
   }
   return needs;
 }
@@ -164,13 +149,10 @@ void CpAls::run_step(SweepReport& report) {
   for (int mode = 0; mode < order_; ++mode) {
     if (constraint_of(mode).is_held()) continue;
     const bool carries = carrier_ >= 0 && !constraint_of(mode).normalises();
-    if (carries) {
-      const std::uint64_t length = context_.tensor.summary().shape[static_cast<std::size_t>(carrier_)];
-      carried_.carry(context_.workers.factors(), carrier_, length, weights_);
-    }
+    if (carries) carry_weights();
     context_.workers.pass(mode);
     RowUpdate update = update_rows(mode, carries);
-    carried_.put_down();
+    put_weights_down();
     if (!carries) weights_ = std::move(update.norms);
     if (is_zero(mode)) {
       throw Error(ErrorKind::invalid_argument,
@@ -230,7 +212,7 @@ void CpAls::undo_step() {
   for (int mode = 0; mode < order_; ++mode) {
     if (was_updated(mode)) context_.workers.factors().restore_factor(mode);
   }
-  if (carrier_ >= 0 && !was_updated(carrier_)) carried_.put_down();  // else it has the factor of before the step
+  if (carrier_ >= 0 && !was_updated(carrier_)) put_weights_down();  // else it has the factor of before the step
   weights_ = weights_before_;
 }
 

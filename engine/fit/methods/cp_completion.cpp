@@ -1,9 +1,9 @@
 // Tensor completion: least squares over the entries alone, absent cells being unknown.
 //
 // Row i of mode n minimises sum over its entries of (x - h a)^2 + ridge |a|^2, where h is the elementwise product of
-// the other modes' rows: (sum h^T h + ridge I) a = sum x h. A pass of EntryRule::given gives the gradient of all rows,
-// and one of EntryRule::model the products of all rows' matrices with the directions, which take the factor's place. So
-// no matrix of a row is ever formed.
+// the other modes' rows: (sum h^T h + ridge I) a = sum x h. A pass of EntryRule::given gives sum (h a - x) h of all
+// rows, and one of EntryRule::model the products of all rows' matrices with the directions, which take the factor's
+// place. So no matrix of a row is ever formed.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -19,19 +19,15 @@
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/held_out.hpp"
-#include "engine/fit/methods/row_blocks.hpp"
 
 namespace blco {
 namespace {
 
 constexpr double none_yet = -1;  // of an error
 
-double dot(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-// A number at its bound that would fall.
-bool is_at_bound(double number, double residual) { return number <= 0 && residual <= 0; }
+// The first two are those of conjugate gradients.
+constexpr int solution_vector = 0;
+constexpr int best_vector = 2;
 
 double mean_square_of(const TensorSummary& tensor) { return tensor.sum_of_squares / static_cast<double>(tensor.nnz); }
 
@@ -72,7 +68,6 @@ class CpCompletion final : public FitMethod {
  private:
   const CompletionMethod& completion() const { return std::get<CompletionMethod>(context_.options.method); }
   int order() const { return static_cast<int>(context_.tensor.summary().shape.size()); }
-  std::size_t numbers_of(int mode) const;
   bool is_bounded(int mode) const { return set_of(mode) == RowSet::nonnegative; }
   bool is_held(int mode) const { return set_of(mode) == RowSet::held; }
   RowSet set_of(int mode) const { return row_set(context_.options.method, static_cast<std::size_t>(mode)); }
@@ -80,10 +75,7 @@ class CpCompletion final : public FitMethod {
   void scale_factor(int mode, std::span<const double> scales);
   // Returns whether it took all steps; a stop leaves some out.
   bool update_mode(int mode);
-  void begin_conjugate_gradients(int mode);
-  void take_step(int mode);
-  template <class Visit>
-  void for_each_output_row(int mode, const Visit& visit);
+  CgStep cg_step(int mode) const;
   void find_squares();
   double squared_error();
   void validate(SweepReport& report);
@@ -92,39 +84,22 @@ class CpCompletion final : public FitMethod {
   std::size_t rank_;
   double ridge_;  // in the unit of the values
   std::vector<double> weights_;
-  // Of the mode in work: the factor, the negative half gradient, the direction; and a block of the output.
-  std::vector<double> factor_;
-  std::vector<double> residual_;
-  std::vector<double> direction_;
-  std::vector<double> block_;
   std::vector<double> squares_;  // per mode, the sum over the factor's entries; empty before the first step
-  double least_cosine_;          // of the angle between a direction and its product; above the root of rounding errors
-  double solved_;                // a residual that falls by this consists of rounding errors
   double last_root_ = -1;        // of the objective after the last sweep; negative: none
 
   std::optional<HeldOut> held_out_;
   double least_error_ = -1;  // on the held-out entries; negative: none yet
   double last_error_ = -1;
-  std::size_t best_sweep_ = 0;             // of the least held-out error
-  int rises_ = 0;                          // how many sweeps in a row have raised it
-  std::vector<std::vector<double>> best_;  // the factors of the least error
+  std::size_t best_sweep_ = 0;  // of the least held-out error
+  int rises_ = 0;               // how many sweeps in a row have raised it
 };
 
 CpCompletion::CpCompletion(const FitContext& context)
     : context_(context),
       rank_(static_cast<std::size_t>(context.options.rank)),
       ridge_(context.options.ridge * std::pow(mean_square_of(context.tensor.summary()), 1 - 1.0 / order())),
-      weights_(rank_, 1.0),
-      block_(static_cast<std::size_t>(numbers_of_block(context.options.rank))),
-      least_cosine_(context.options.compute.precision == Precision::f64 ? 1e-3 : 1e-2),
-      solved_(context.options.compute.precision == Precision::f64 ? 1e-10 : 1e-5) {
-  const std::uint64_t longest = std::ranges::max(context.tensor.summary().shape);
-  for (std::vector<double>* const vector : {&factor_, &residual_, &direction_}) {
-    vector->resize(static_cast<std::size_t>(longest) * rank_);
-  }
-  if (completion().validation == nullptr) return;
-  held_out_.emplace(*completion().validation, context.workers);
-  for (int mode = 0; mode < order(); ++mode) best_.emplace_back(numbers_of(mode));
+      weights_(rank_, 1.0) {
+  if (completion().validation != nullptr) held_out_.emplace(*completion().validation, context.workers);
 }
 
 void CpCompletion::check(const TensorSummary& tensor, const CpdOptions& options) {
@@ -141,21 +116,16 @@ ConstantModel CpCompletion::check_entries(const Tensor& tensor, const CpdOptions
 
 MethodNeeds CpCompletion::needs(const TensorSummary& tensor, const CpdOptions& options) {
   const auto& completion = std::get<CompletionMethod>(options.method);
-  const auto rank = static_cast<std::uint64_t>(options.rank);
   MethodNeeds needs{.stops_after_pass = true};
   // One at the end for the error.
   needs.passes_of_step = tensor.shape.size() * (static_cast<std::uint64_t>(completion.cg_steps) + 1) + 1;
-  needs.host_bytes = (3 * std::ranges::max(tensor.shape) * rank + numbers_of_block(options.rank)) * sizeof(double);
+  needs.vectors.assign(2, {.rows = std::ranges::max(tensor.shape)});
   if (completion.validation == nullptr) return needs;
-  needs.host_bytes +=
-      factor_numbers(tensor, options.rank) * sizeof(double) + HeldOut::host_bytes(*completion.validation);
+  needs.vectors.push_back(vector_of_all_modes(tensor));
+  needs.host_bytes = HeldOut::host_bytes(*completion.validation);
   needs.slot_bytes = HeldOut::slot_bytes(*completion.validation);
   needs.state_matrices = 1;
   return needs;
-}
-
-std::size_t CpCompletion::numbers_of(int mode) const {
-  return static_cast<std::size_t>(context_.tensor.summary().shape[static_cast<std::size_t>(mode)]) * rank_;
 }
 
 void CpCompletion::scale_factor(int mode, std::span<const double> scales) {
@@ -203,9 +173,8 @@ void CpCompletion::run_step(SweepReport& report) {
 // Of the factors as they are: a sweep that is cut short leaves some of them.
 void CpCompletion::find_squares() {
   for (int mode = 0; mode < order(); ++mode) {
-    const std::span<double> factor = std::span(factor_).first(numbers_of(mode));
-    context_.workers.factors().store_factor(mode, 0, factor);
-    squares_.push_back(dot(factor, factor));
+    context_.workers.factors().copy_to_vector(mode, solution_vector);
+    squares_.push_back(context_.workers.factors().cg_end(mode));
   }
 }
 
@@ -214,87 +183,27 @@ double CpCompletion::squared_error() {
   return context_.workers.factors().sum_of_terms();
 }
 
+// Cosines of right angles, but for rounding errors, are above the root of these.
+CgStep CpCompletion::cg_step(int mode) const {
+  const bool is_f64 = context_.options.compute.precision == Precision::f64;
+  return {.ridge = ridge_,
+          .nonnegative = is_bounded(mode),
+          .least_cosine = is_f64 ? 1e-3 : 1e-2,
+          .solved = is_f64 ? 1e-10 : 1e-5};
+}
+
 bool CpCompletion::update_mode(int mode) {
-  const std::span<double> factor = std::span(factor_).first(numbers_of(mode));
-  context_.workers.factors().store_factor(mode, 0, factor);
+  const CgStep cg = cg_step(mode);
+  Factors& factors = context_.workers.factors();
   context_.workers.pass(PassRequest({.rule = EntryRule::given, .scale = 0.5}, mode_bit(mode)));
-  begin_conjugate_gradients(mode);
+  factors.cg_begin(mode, cg);
   int step = 0;
   for (; step < completion().cg_steps && !context_.stop(); ++step) {
-    context_.workers.factors().load_factor(mode, 0, std::span(direction_).first(factor.size()));
     context_.workers.pass(PassRequest({.rule = EntryRule::model}, mode_bit(mode)));
-    take_step(mode);
+    factors.cg_step(mode, cg);
   }
-  context_.workers.factors().load_factor(mode, 0, factor);
-  squares_[static_cast<std::size_t>(mode)] = dot(factor, factor);
+  squares_[static_cast<std::size_t>(mode)] = factors.cg_end(mode);
   return step == completion().cg_steps;
-}
-
-// Calls visit(row of the last pass's output, where the row begins in factor_) for each row, on all threads.
-template <class Visit>
-void CpCompletion::for_each_output_row(int mode, const Visit& visit) {
-  const std::uint64_t rows = numbers_of(mode) / rank_;
-  for_each_row_block(rows, context_.options.rank, [&](std::uint64_t first, std::size_t numbers) {
-    context_.workers.factors().read_output(mode, first, std::span(block_).first(numbers));
-    const std::size_t count = numbers / rank_;
-    const auto slices = static_cast<std::size_t>(context_.workers.executor().width());
-    context_.workers.executor().run(slices, [&](std::size_t slice) {
-      for (std::size_t row = count * slice / slices; row < count * (slice + 1) / slices; ++row) {
-        visit(std::span(block_).subspan(row * rank_, rank_), (static_cast<std::size_t>(first) + row) * rank_);
-      }
-    });
-    return true;
-  });
-}
-
-// The output is sum (m - x) h, half the gradient without the ridge.
-void CpCompletion::begin_conjugate_gradients(int mode) {
-  const bool bounded = is_bounded(mode);
-  for_each_output_row(mode, [&](std::span<double> output, std::size_t at) {
-    for (std::size_t r = 0; r < rank_; ++r) {
-      residual_[at + r] = -output[r] - ridge_ * factor_[at + r];
-      direction_[at + r] = bounded && is_at_bound(factor_[at + r], residual_[at + r]) ? 0 : residual_[at + r];
-    }
-  });
-}
-
-// The output is sum (h . p) h for the direction p. A row with fewer entries than columns has a singular matrix, in
-// which rounding errors lie that a step would enlarge without bound. So a row that is solved but for these gets a
-// direction of zeros, and no row takes a direction that its matrix turns by nearly a right angle.
-void CpCompletion::take_step(int mode) {
-  const bool bounded = is_bounded(mode);
-  for_each_output_row(mode, [&](std::span<double> product, std::size_t at) {
-    const std::span<double> a = std::span(factor_).subspan(at, rank_);
-    const std::span<double> residual = std::span(residual_).subspan(at, rank_);
-    const std::span<double> direction = std::span(direction_).subspan(at, rank_);
-    for (std::size_t r = 0; r < rank_; ++r) product[r] += ridge_ * direction[r];
-    const double before = dot(residual, direction);
-    const double curvature = dot(direction, product);
-    const double lengths = std::sqrt(dot(direction, direction) * dot(product, product));
-    if (!(before > 0 && curvature > least_cosine_ * lengths)) return;
-    double alpha = before / curvature;
-    for (std::size_t r = 0; r < rank_ && bounded; ++r) {
-      if (direction[r] < 0) alpha = std::min(alpha, a[r] / -direction[r]);
-    }
-    const bool is_cut = alpha < before / curvature;
-    double after = 0;
-    for (std::size_t r = 0; r < rank_; ++r) {
-      a[r] += alpha * direction[r];
-      residual[r] -= alpha * product[r];
-      // Rounding must not leave the number that ends the step beside its bound.
-      if (bounded && a[r] <= 1e-15 * alpha * std::abs(direction[r])) a[r] = 0;
-      if (!bounded || !is_at_bound(a[r], residual[r])) after += residual[r] * residual[r];
-    }
-    const double beta = is_cut ? 0 : after / before;
-    if (after <= solved_ * solved_ * before) {
-      std::ranges::fill(residual, 0.0);
-      std::ranges::fill(direction, 0.0);
-      return;
-    }
-    for (std::size_t r = 0; r < rank_; ++r) {
-      direction[r] = bounded && is_at_bound(a[r], residual[r]) ? 0 : residual[r] + beta * direction[r];
-    }
-  });
 }
 
 void CpCompletion::validate(SweepReport& report) {
@@ -307,16 +216,12 @@ void CpCompletion::validate(SweepReport& report) {
   if (least_error_ >= 0 && !(error < least_error_)) return;
   least_error_ = error;
   best_sweep_ = static_cast<std::size_t>(report.sweep);
-  for (int mode = 0; mode < order(); ++mode) {
-    context_.workers.factors().store_factor(mode, 0, best_[static_cast<std::size_t>(mode)]);
-  }
+  copy_all_to_vector(context_.workers.factors(), order(), best_vector);
 }
 
 std::size_t CpCompletion::finish() {
   if (least_error_ < 0) return 0;
-  for (int mode = 0; mode < order(); ++mode) {
-    context_.workers.factors().load_factor(mode, 0, best_[static_cast<std::size_t>(mode)]);
-  }
+  copy_all_from_vector(context_.workers.factors(), order(), best_vector);
   return best_sweep_;
 }
 
@@ -333,8 +238,7 @@ MethodState CpCompletion::state() const {
 }
 
 void CpCompletion::store_rows(std::size_t, int mode, std::uint64_t first_row, std::span<double> rows) const {
-  const auto first = static_cast<std::ptrdiff_t>(first_row * rank_);
-  std::copy_n(best_[static_cast<std::size_t>(mode)].begin() + first, rows.size(), rows.begin());
+  context_.workers.factors().store_vector(best_vector, mode, first_row, rows);
 }
 
 void CpCompletion::restore(ResumedState& state) {
@@ -348,8 +252,7 @@ void CpCompletion::restore(ResumedState& state) {
   rises_ = static_cast<int>(state.next_count("the number of rises in a row", state.sweeps()));
   best_sweep_ = static_cast<std::size_t>(state.next_count("the sweep of the least error", state.sweeps()));
   state.read_rows([this](std::size_t, std::size_t mode, std::uint64_t first_row, std::span<const double> rows) {
-    const auto first = static_cast<std::ptrdiff_t>(first_row * rank_);
-    std::ranges::copy(rows, best_[mode].begin() + first);
+    context_.workers.factors().load_vector(best_vector, static_cast<int>(mode), first_row, rows);
   });
 }
 

@@ -34,6 +34,18 @@ std::vector<double> product_of_grams(Factors& factors, int order, int rank, int 
   return product;
 }
 
+VectorShape vector_of_all_modes(const TensorSummary& tensor) {
+  return {.rows = sum_of(tensor.shape), .has_all_modes = true};
+}
+
+void copy_all_to_vector(Factors& factors, int order, int vector) {
+  for (int mode = 0; mode < order; ++mode) factors.copy_to_vector(mode, vector);
+}
+
+void copy_all_from_vector(Factors& factors, int order, int vector) {
+  for (int mode = 0; mode < order; ++mode) factors.copy_from_vector(mode, vector);
+}
+
 std::uint64_t factor_numbers(const TensorSummary& tensor, int rank) {
   return sum_of(tensor.shape) * static_cast<std::uint64_t>(rank);
 }

@@ -31,14 +31,15 @@ struct FitContext {
 struct MethodNeeds {
   std::uint64_t passes_of_step = 0;  // 0: not known before
   bool loss_passes = true;
-  bool all_outputs = false;          // loss passes to all modes at once
-  ModeSet dual_modes = 0;            // that update_rows solves by ADMM
-  bool undoes_steps = false;         // by the factors kept from before
-  bool stops_after_pass = false;     // ends a step early by itself
-  std::uint64_t host_bytes = 0;      // of the method itself
-  bool reads_chunks = false;         // by itself, one after the other
-  std::uint64_t slot_bytes = 0;      // of the largest chunk of its passes over others than those of the tensor
-  std::uint64_t state_matrices = 0;  // that a checkpoint keeps, each as large as all factors
+  bool all_outputs = false;               // loss passes to all modes at once
+  ModeSet dual_modes = 0;                 // that update_rows solves by ADMM
+  std::vector<VectorShape> vectors = {};  // that the backend keeps; those used most often come first
+  bool undoes_steps = false;              // by the factors kept from before
+  bool stops_after_pass = false;          // ends a step early by itself
+  std::uint64_t host_bytes = 0;           // of the method itself
+  bool reads_chunks = false;              // by itself, one after the other
+  std::uint64_t slot_bytes = 0;           // of the largest chunk of its passes over others than those of the tensor
+  std::uint64_t state_matrices = 0;       // that a checkpoint keeps, each as large as all factors
 };
 
 // A method's state beside factors and weights, which a checkpoint keeps, so that a resumed fit goes on with the same

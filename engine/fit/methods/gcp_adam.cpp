@@ -43,6 +43,9 @@ AdamOptimizer optimizer_of(const CpdOptions& options) {
   return adam != nullptr ? *adam : AdamOptimizer();
 }
 
+// Vectors of the backend's, the first two those of its step.
+enum : int { first_moments, second_moments, factors_before, first_before, second_before, vector_count };
+
 std::vector<std::string> moment_names() { return {"first moments", "second moments"}; }
 
 std::uint64_t chunks_of_step(std::uint64_t chunk_count) {
@@ -74,14 +77,7 @@ GcpAdam::GcpAdam(const FitContext& context)
       fixed_sample_(context.tensor.chunks(), context.workers,
                     samples_of_objective(context.tensor.summary(), context.options)),
       cells_(count_cells(context.tensor.summary())),
-      first_moments_(factor_numbers(context.tensor.summary(), context.options.rank)),
-      second_moments_(first_moments_.size()),
-      factors_before_(first_moments_.size()),
-      first_before_(first_moments_.size()),
-      second_before_(first_moments_.size()),
       scales_(context.tensor.summary().shape.size() * weights_.size()),
-      gradient_(numbers_of_block(context.options.rank)),
-      rows_(gradient_.size()),
       rate_(optimizer_of(context.options).learning_rate) {}
 
 void GcpAdam::check(const TensorSummary&, const CpdOptions& options) {
@@ -96,14 +92,11 @@ MethodNeeds GcpAdam::needs(const TensorSummary& tensor, const CpdOptions& option
   needs.reads_chunks = true;
   needs.state_matrices = 2;
   needs.slot_bytes = SampledZeros::least_slot_bytes(TensorLayout(tensor.shape));
-  constexpr std::uint64_t vectors = 5;  // moments, and copies of these and the factors
-  constexpr std::uint64_t blocks = 2;
+  needs.vectors.assign(vector_count, vector_of_all_modes(tensor));
   const TensorLayout layout(tensor.shape);
   needs.host_bytes = SampledZeros::bytes(layout, samples_of_step(tensor, options)) +
                      SampledZeros::bytes(layout, samples_of_objective(tensor, options)) +
-                     (vectors * factor_numbers(tensor, options.rank) + factor_numbers(tensor, 1) +
-                      blocks * numbers_of_block(options.rank)) *
-                         sizeof(double);
+                     (factor_numbers(tensor, 1) + numbers_of_block(options.rank)) * sizeof(double);
   return needs;
 }
 
@@ -121,23 +114,24 @@ void GcpAdam::start(std::span<const double> weights) {
 
 // Where all factors are 1, each entry adds R to its rows of the outputs.
 void GcpAdam::count_indices() {
-  store_all_factors(context_.workers.factors(), shape(), factors_before_);
-  std::ranges::fill(first_before_, 1.0);
-  load_all_factors(context_.workers.factors(), shape(), first_before_);
-  context_.workers.pass(
-      PassRequest(EntryFunction{.rule = EntryRule::model}, all_modes(static_cast<int>(shape().size()))));
+  Factors& factors = context_.workers.factors();
+  copy_all_to_vector(factors, order(), factors_before);
+  const std::vector<double> none(weights_.size(), 0.0);
+  for (int mode = 0; mode < order(); ++mode) factors.scale_columns(mode, none, weights_);
+  context_.workers.pass(PassRequest(EntryFunction{.rule = EntryRule::model}, all_modes(order())));
+  std::vector<double> rows(numbers_of_block(context_.options.rank));
   for (std::size_t n = 0; n < shape().size(); ++n) {
     std::vector<double>& sums = counts_.emplace_back();
     sums.reserve(static_cast<std::size_t>(shape()[n]));
     for_each_row_block(shape()[n], context_.options.rank, [&](std::uint64_t first, std::size_t count) {
-      context_.workers.factors().read_output(static_cast<int>(n), first, std::span(rows_).first(count));
+      factors.read_output(static_cast<int>(n), first, std::span(rows).first(count));
       for (std::size_t at = 0; at < count; at += weights_.size()) {
-        sums.push_back((sums.empty() ? 0 : sums.back()) + rows_[at]);
+        sums.push_back((sums.empty() ? 0 : sums.back()) + rows[at]);
       }
       return true;
     });
   }
-  load_all_factors(context_.workers.factors(), shape(), factors_before_);
+  copy_all_from_vector(factors, order(), factors_before);
 }
 
 void GcpAdam::run_step(SweepReport& report) {
@@ -179,7 +173,7 @@ void GcpAdam::find_scales() {
     }
   }
   if (scale_of(method_.loss) != ModelScale::logarithm) return;
-  const Numbers sizes = scales_;
+  const std::vector<double> sizes = scales_;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     double others = 1;
     for (std::size_t j = i % rank; j < sizes.size(); j += rank) others *= j == i ? 1 : sizes[j];
@@ -215,7 +209,7 @@ bool GcpAdam::take_steps() {
 void GcpAdam::take_step(std::span<const std::uint64_t> chunks) {
   std::uint64_t nonzeros = 0;
   for (const std::uint64_t chunk : chunks) nonzeros += context_.tensor.chunks().info().nnz_of_chunk(chunk);
-  const ModeSet outputs = all_modes(static_cast<int>(shape().size()));
+  const ModeSet outputs = all_modes(order());
   const double scale = static_cast<double>(context_.tensor.summary().nnz) / static_cast<double>(nonzeros);
   context_.workers.pass(
       PassRequest(EntryFunction{.rule = EntryRule::beyond_zero, .loss = method_.loss, .scale = scale}, outputs),
@@ -224,73 +218,35 @@ void GcpAdam::take_step(std::span<const std::uint64_t> chunks) {
   sample_.add_to_pass(method_.loss, cells_ / static_cast<double>(sample_.count()), outputs);
   ++draws_;
   ++steps_;
-  for (std::size_t n = 0; n < shape().size(); ++n) {
-    if (row_set(context_.options.method, n) != RowSet::held) update_mode(static_cast<int>(n));
-  }
-}
-
-std::size_t GcpAdam::offset_of(int mode, std::uint64_t row) const {
-  const auto first = shape().begin();
-  return std::accumulate(first, first + mode, row) * static_cast<std::uint64_t>(context_.options.rank);
+  for (int mode = 0; mode < order(); ++mode) update_mode(mode);
 }
 
 void GcpAdam::update_mode(int mode) {
-  const int rank = context_.options.rank;
-  Numbers rates(static_cast<std::size_t>(rank), rate_ * std::min(1.0, steps_ / warm_up));
+  const RowSet set = row_set(context_.options.method, static_cast<std::size_t>(mode));
+  if (set == RowSet::held) return;
+  std::vector<double> rates(weights_.size(), rate_ * std::min(1.0, steps_ / warm_up));
   for (std::size_t r = 0; r < rates.size(); ++r) rates[r] *= scales_[static_cast<std::size_t>(mode) * rates.size() + r];
-  const bool is_bounded =
-      nonnegative_ || row_set(context_.options.method, static_cast<std::size_t>(mode)) == RowSet::nonnegative;
-  constexpr std::size_t rows_of_task = 256;
-  const std::size_t step = rows_of_task * static_cast<std::size_t>(rank);
-  for_each_row_block(shape()[static_cast<std::size_t>(mode)], rank, [&](std::uint64_t first, std::size_t count) {
-    const std::span<double> gradient = std::span(gradient_).first(count);
-    const std::span<double> rows = std::span(rows_).first(count);
-    context_.workers.factors().read_output(mode, first, gradient);
-    context_.workers.factors().store_factor(mode, first, rows);
-    const std::size_t offset = offset_of(mode, first);
-    context_.workers.executor().run((count + step - 1) / step, [&](std::size_t task) {
-      const std::size_t begin = task * step;
-      const std::size_t numbers = std::min(step, count - begin);
-      update_rows(gradient.subspan(begin, numbers), rows.subspan(begin, numbers), rates, offset + begin);
-      if (!is_bounded) return;
-      for (double& number : rows.subspan(begin, numbers)) number = std::max(number, 0.0);
-    });
-    context_.workers.factors().load_factor(mode, first, rows);
-    return true;
-  });
-}
-
-void GcpAdam::update_rows(std::span<const double> gradient, std::span<double> factor, std::span<const double> rates,
-                          std::size_t offset) {
-  const auto rank = static_cast<std::size_t>(context_.options.rank);
-  const double first_share = 1 - std::pow(first_decay, steps_);
-  const double second_share = 1 - std::pow(second_decay, steps_);
-  for (std::size_t row = 0; row < gradient.size(); row += rank) {
-    const std::span<const double> slopes = gradient.subspan(row, rank);
-    if (std::ranges::all_of(slopes, [](double slope) { return slope == 0; })) continue;
-    for (std::size_t r = 0; r < rank; ++r) {
-      double& first = first_moments_[offset + row + r];
-      double& second = second_moments_[offset + row + r];
-      first = first_decay * first + (1 - first_decay) * slopes[r];
-      second = second_decay * second + (1 - second_decay) * slopes[r] * slopes[r];
-      double& number = factor[row + r];
-      number -= rates[r] * (first / first_share) / (std::sqrt(second / second_share) + epsilon);
-    }
-  }
+  context_.workers.factors().adam_step(mode, {.rates = rates,
+                                              .first_decay = first_decay,
+                                              .second_decay = second_decay,
+                                              .first_share = 1 - std::pow(first_decay, steps_),
+                                              .second_share = 1 - std::pow(second_decay, steps_),
+                                              .epsilon = epsilon,
+                                              .nonnegative = nonnegative_ || set == RowSet::nonnegative});
 }
 
 void GcpAdam::keep_copies() {
-  first_before_ = first_moments_;
-  second_before_ = second_moments_;
+  context_.workers.factors().copy_vector(first_moments, first_before);
+  context_.workers.factors().copy_vector(second_moments, second_before);
   steps_before_ = steps_;
-  store_all_factors(context_.workers.factors(), shape(), factors_before_);
+  copy_all_to_vector(context_.workers.factors(), order(), factors_before);
 }
 
 void GcpAdam::return_to_copies() {
-  first_moments_.swap(first_before_);
-  second_moments_.swap(second_before_);
+  context_.workers.factors().copy_vector(first_before, first_moments);
+  context_.workers.factors().copy_vector(second_before, second_moments);
   steps_ = steps_before_;
-  load_all_factors(context_.workers.factors(), shape(), factors_before_);
+  copy_all_from_vector(context_.workers.factors(), order(), factors_before);
 }
 
 MethodState GcpAdam::state() const {
@@ -300,8 +256,7 @@ MethodState GcpAdam::state() const {
 }
 
 void GcpAdam::store_rows(std::size_t matrix, int mode, std::uint64_t first_row, std::span<double> rows) const {
-  const std::vector<double>& moments = matrix == 0 ? first_moments_ : second_moments_;
-  std::copy_n(&moments[offset_of(mode, first_row)], rows.size(), rows.begin());
+  context_.workers.factors().store_vector(matrix == 0 ? first_moments : second_moments, mode, first_row, rows);
 }
 
 void GcpAdam::restore(ResumedState& state) {
@@ -313,14 +268,14 @@ void GcpAdam::restore(ResumedState& state) {
   failures_ =
       static_cast<double>(state.next_count("the number of sweeps in a row that gained nothing", state.sweeps()));
   objective_ = state.next_number("the objective");
-  state.read_rows([this](std::size_t matrix, std::size_t mode, std::uint64_t first_row, std::span<const double> rows) {
-    Numbers& moments = matrix == 0 ? first_moments_ : second_moments_;
-    std::ranges::copy(rows, &moments[offset_of(static_cast<int>(mode), first_row)]);
+  state.read_rows([&](std::size_t matrix, std::size_t mode, std::uint64_t first_row, std::span<const double> rows) {
+    // Their roots are divisors.
+    if (matrix == 1 && std::ranges::any_of(rows, [](double moment) { return moment < 0; })) {
+      state.fail("state/second moments has negative numbers");
+    }
+    context_.workers.factors().load_vector(matrix == 0 ? first_moments : second_moments, static_cast<int>(mode),
+                                           first_row, rows);
   });
-  // Their roots are divisors.
-  if (std::ranges::any_of(second_moments_, [](double moment) { return moment < 0; })) {
-    state.fail("state/second moments has negative numbers");
-  }
 }
 
 }  // namespace blco

@@ -37,20 +37,14 @@ class GcpAdam final : public FitMethod {
   void restore(ResumedState& state) override;
 
  private:
-  // All factors in one vector, mode after mode.
-  using Numbers = std::vector<double>;
-
   const std::vector<std::uint64_t>& shape() const { return context_.tensor.summary().shape; }
-  std::size_t offset_of(int mode, std::uint64_t row) const;
+  int order() const { return static_cast<int>(shape().size()); }
   void count_indices();
   double estimate();
   void find_scales();
   bool take_steps();  // false: a stop left some out
   void take_step(std::span<const std::uint64_t> chunks);
   void update_mode(int mode);
-  // `offset` is that of the rows' moments.
-  void update_rows(std::span<const double> gradient, std::span<double> factor, std::span<const double> rates,
-                   std::size_t offset);
   void keep_copies();
   void return_to_copies();
 
@@ -59,18 +53,11 @@ class GcpAdam final : public FitMethod {
   bool nonnegative_;
   std::vector<double> weights_;  // all 1: the factors hold them
   IndexCounts counts_;
-  SampledZeros sample_;        // of a step
-  SampledZeros fixed_sample_;  // of the objective
-  double cells_;               // of the whole tensor
-  Numbers first_moments_;
-  Numbers second_moments_;
-  Numbers factors_before_;
-  Numbers first_before_;
-  Numbers second_before_;
-  Numbers scales_;    // of a sweep: of each column of each mode
-  Numbers gradient_;  // a block of rows
-  Numbers rows_;
-  double steps_ = 0;  // behind the moments
+  SampledZeros sample_;         // of a step
+  SampledZeros fixed_sample_;   // of the objective
+  double cells_;                // of the whole tensor
+  std::vector<double> scales_;  // of a sweep: of each column of each mode
+  double steps_ = 0;            // behind the moments
   double steps_before_ = 0;
   double draws_ = 0;  // of samples, those of failed sweeps included
   double rate_;

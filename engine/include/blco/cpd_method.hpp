@@ -110,7 +110,7 @@ struct GcpMethod {
 // formed, and no step raises the sum. A row without entries keeps its start without a ridge, and with one becomes 0. A
 // sweep is N * (cg_steps + 1) passes, and one for the objective. Random initial factors are scaled
 // such that the model's mean square is that of the given values. A fit that is cancelled or out of time ends its sweep
-// after the pass in progress, as AprMethod does. Memory beyond factors and output: 3 * R numbers per row of the longest
+// after the pass in progress, as AprMethod does. Memory beyond factors and output: 2 * R numbers per row of the longest
 // mode.
 // In a nonnegative mode the directions leave out numbers of 0 that would fall, and a step ends where the first number
 // reaches 0 (Polyak, The Conjugate Gradient Method in Extremal Problems, 1969).

@@ -188,6 +188,39 @@ TEST(DevicePlan, LanesThatAreAskedForKeepWithinTheBudget) {
   EXPECT_EQ(make_plan(sixty_gigabytes(), needs).slots, 64);
 }
 
+// The least budgets of neither side depend on the device's room for a method's vectors.
+TEST(DevicePlan, VectorsLieOnTheDeviceWhereThereIsRoom) {
+  JobNeeds needs = needs_of({5'000'000, 20'000, 300}, 32);
+  const Plan without = make_plan(sixty_gigabytes(), needs);
+  constexpr std::uint64_t rows = 5'000'000;
+  constexpr std::uint64_t vector_bytes = rows * 32 * sizeof(double);
+  needs.backend.vectors.assign(3, {.rows = rows});
+  needs.device_budget_bytes = 1 << 10;
+  EXPECT_THROW(make_plan(sixty_gigabytes(), needs), Error);
+
+  std::size_t vectors_before = 0;
+  std::vector<std::size_t> counts;
+  for (std::uint64_t more = 0; more < 12 * vector_bytes; more += vector_bytes / 2) {
+    needs.device_budget_bytes = without.device_minimum_bytes + more;
+    const Plan plan = make_plan(sixty_gigabytes(), needs);
+
+    EXPECT_EQ(plan.device_minimum_bytes, without.device_minimum_bytes);
+    EXPECT_EQ(plan.minimum_bytes, without.minimum_bytes + 3 * vector_bytes);
+    EXPECT_GE(plan.device_vectors, vectors_before);
+    EXPECT_LE(plan.device_planned_bytes, needs.device_budget_bytes);
+    EXPECT_LE(plan.planned_bytes, needs.budget_bytes);
+    vectors_before = plan.device_vectors;
+    counts.push_back(plan.device_vectors);
+  }
+  EXPECT_EQ(counts.front(), 0);
+  EXPECT_EQ(counts.back(), 3);
+
+  // On the device they leave their room in host memory to chunks.
+  needs.device_budget_bytes = without.device_minimum_bytes + 12 * vector_bytes;
+  needs.budget_bytes = without.minimum_bytes + 3 * vector_bytes;
+  EXPECT_GT(count_tier(make_plan(sixty_gigabytes(), needs), Tier::packed), 0);
+}
+
 // So that a pass can be measured with slots and all else as in device memory, but chunks streamed.
 TEST(DevicePlan, SharesLimitWhatStaysAndNothingElse) {
   JobNeeds needs = needs_of({50'000, 20'000, 300}, 32);
