@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _blco, _table
 from ._errors import InvalidArgument
+from ._progress import Progress, callback_of
 
 Path = str | os.PathLike
 Size = int | str
@@ -219,7 +220,7 @@ def tensor(
     memory: Size | None = None,
     threads: int = 0,
     device: str = "auto",
-    progress: Callable[[_blco.Progress], bool | None] | None = None,
+    progress: Progress = False,
 ) -> Tensor:
     """Packs entries into memory: a matrix of coordinates from 0 with a row per entry, or a list of one array per mode,
     and their values, all 1 without; or a sparse array of scipy, sparse or pyttb. Arrays are read where they lie.
@@ -230,7 +231,8 @@ def tensor(
     """
     columns, numbers, labels, words = _arrays(coords, values, shape, modes, value, mode_names, labels)
     words |= {"duplicates": duplicates, "memory": size_in_bytes(memory), "threads": threads, "device": device}
-    return Tensor(_blco.make_tensor(columns, numbers, labels, words, progress))
+    with callback_of(progress) as shown:
+        return Tensor(_blco.make_tensor(columns, numbers, labels, words, shown))
 
 
 def ingest(
@@ -260,7 +262,7 @@ def ingest(
     threads: int = 0,
     device: str = "auto",
     tmp: Path | None = None,
-    progress: Callable[[_blco.Progress], bool | None] | None = None,
+    progress: Progress = False,
 ) -> Tensor:
     """Writes a container and opens it. `source` is a path, or a list of paths, of all that blco-ingest reads (of a
     table, `modes` names the columns that become modes); or what `blco.tensor` takes, with `values`. The other options
@@ -279,9 +281,11 @@ def ingest(
             raise InvalidArgument("`values` goes with arrays; a file has its own")
         words |= {"shape": shape and list(shape), "mode_names": mode_names and list(mode_names),
                   "modes": modes and list(modes), "value": value}
-        report = _blco.ingest_paths(list(paths), output, words, progress)
+        with callback_of(progress) as shown:
+            report = _blco.ingest_paths(list(paths), output, words, shown)
     else:
         columns, numbers, names, more = _arrays(source, values, shape, modes, value, mode_names,
                                                 None if files else labels)
-        report = _blco.ingest_arrays(columns, numbers, names, output, words | more, progress)
+        with callback_of(progress) as shown:
+            report = _blco.ingest_arrays(columns, numbers, names, output, words | more, shown)
     return Tensor(_blco.open(output), output, report)
