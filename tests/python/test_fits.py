@@ -264,6 +264,9 @@ def test_completion_keeps_the_model_of_the_least_held_out_error(counts):
 
 def test_progress_is_shown_on_standard_error(tensor, capfd):
     blco.fit_cpd(tensor, 2, max_sweeps=2, tolerance=0, progress=True)
+    fitted = capfd.readouterr()
+    blco.tensor([[0, 1]], progress=True)
+    packed = capfd.readouterr()
 
-    shown = capfd.readouterr()
-    assert "sweep 2" in shown.err and shown.out == ""
+    assert "sweep 2" in fitted.err and "pack 100%" in packed.err
+    assert fitted.out == packed.out == "" and fitted.err.endswith("\n")

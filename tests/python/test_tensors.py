@@ -228,10 +228,15 @@ def test_errors_have_a_kind_of_the_library_and_one_of_python(entries, tmp_path):
     ({"compression": "zip"}, "compression: 'zip' is none of"),
     ({"memory": "2 lots"}, "'2 lots' is not a size"),
     ({"mode_names": ["a"]}, "`mode_names` has 1 name"),
+    ({"missing": "skip"}, "`missing` is about files of text"),
+    ({"modes": ["a", "b", "c"]}, "`modes` and `value` name columns of a table"),
+    ({"source": "in.tns", "values": [1]}, "`values` and lists of `labels` go with arrays"),
+    ({"source": "in.tns", "labels": [["a"]]}, "`values` and lists of `labels` go with arrays"),
+    ({"source": scipy.sparse.eye_array(3), "values": [1]}, "a sparse array has its own"),
 ])
 def test_bad_options_are_named(entries, tmp_path, options, message):
     with pytest.raises(ValueError, match="(?s).*") as caught:
-        blco.ingest(entries.coords, tmp_path / "out.blco", **options)
+        blco.ingest(**{"source": entries.coords, "output": tmp_path / "out.blco"} | options)
     assert message in str(caught.value)
 
 

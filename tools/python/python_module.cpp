@@ -1,5 +1,6 @@
 // The extension module blco._blco: the library as the Python modules beside it use it.
 #include <blco/version.hpp>
+#include <iterator>
 
 #include "tools/python/python_support.hpp"
 
@@ -14,6 +15,7 @@ NB_MODULE(_blco, module) {
     } catch (const Error& error) {
       static constexpr const char* kinds[] = {"invalid_argument", "io",       "corrupt", "out_of_memory", "cuda",
                                               "not_built",        "cancelled"};
+      static_assert(static_cast<std::size_t>(ErrorKind::cancelled) + 1 == std::size(kinds));
       const nb::object raised =
           nb::module_::import_("blco._errors").attr("of_kind")(kinds[static_cast<int>(error.kind())], error.what());
       PyErr_SetObject(raised.type().ptr(), raised.ptr());

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -13,15 +12,10 @@ import numpy as np
 from . import _blco
 from ._errors import OutOfMemory
 from ._model import Model, matrices_of
+from ._progress import Progress, callback_of
 from ._tensor import Path, Size, Tensor, handle_of, size_in_bytes
 
 Modes = bool | str | int | Sequence[str | int]
-
-
-def _print_progress(at: _blco.Progress) -> None:
-    share = "" if at.share < 0 else f" {at.share:4.0%}"
-    sweep = f" {at.sweep}" if at.sweep else ""
-    print(f"\r{at.stage}{sweep}{share}  ", end="", file=sys.stderr, flush=True)
 
 
 def _words(words: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +66,7 @@ def fit_cpd(
     precision: str | None = None,
     deterministic: bool | None = None,
     trace: Path | None = None,
-    progress: bool | Callable[[_blco.Progress], bool | None] = False,
+    progress: Progress = False,
     callback: Callable[[_blco.Sweep], bool | None] | None = None,
 ) -> Model:
     """Fits a CP model of `rank` components.
@@ -84,16 +78,14 @@ def fit_cpd(
     other, the best model is returned, and its attribute `starts` says how alike they are.
 
     `callback` gets each sweep, and ends the fit with its model by returning False. `progress` may be a function, called
-    up to ten times a second; False from it ends the fit with the last sweep's model. What either raises, and Ctrl-C,
+    up to ten times a second; False from it ends the fit with the last sweep's model. True shows a line instead. What either raises, and Ctrl-C,
     end the fit too: the exception then has that model, or None, as its attribute `model`.
     """
     words = dict(locals())
     for name in ("tensor", "starts", "progress", "callback"):
         del words[name]
-    shown = _print_progress if progress is True else progress or None
-    model, agreement, raised = _blco.fit(handle_of(tensor), _words(words), starts, shown, callback)
-    if progress is True:
-        print(file=sys.stderr)
+    with callback_of(progress) as shown:
+        model, agreement, raised = _blco.fit(handle_of(tensor), _words(words), starts, shown, callback)
     if model is not None:
         model = Model(model)
         model.starts = agreement and SimpleNamespace(**agreement)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _blco, _table
 from ._errors import InvalidArgument
+from ._progress import Progress, callback_of
 
 Path = str | os.PathLike
 Size = int | str
@@ -93,14 +94,20 @@ def _refuse_columns(modes: Any, value: Any) -> None:
 
 def _entries(source: Any, values: Any, shape: Any) -> tuple[list[np.ndarray], np.ndarray | None, Any]:
     """Columns of coordinates, values and shape of arrays, or of a sparse array of scipy, sparse or pyttb."""
-    if hasattr(source, "subs") and hasattr(source, "vals"):  # pyttb
-        source, values, shape = source.subs, source.vals, shape or source.shape
-    elif hasattr(source, "tocoo") or hasattr(source, "to_coo"):  # scipy, and formats of sparse
+    found = None
+    if hasattr(source, "tocoo") or hasattr(source, "to_coo"):  # scipy, and formats of sparse
         source = source.tocoo() if hasattr(source, "tocoo") else source.to_coo()
-    if hasattr(source, "coords") and hasattr(source, "data") and hasattr(source, "shape"):
-        source, values, shape = tuple(source.coords), source.data, shape or source.shape
+    if hasattr(source, "subs") and hasattr(source, "vals"):  # pyttb
+        found = source.subs, source.vals
+    elif hasattr(source, "coords") and hasattr(source, "data") and hasattr(source, "shape"):
+        found = tuple(source.coords), source.data
     elif hasattr(source, "row") and hasattr(source, "col"):  # a matrix of an older scipy
-        source, values, shape = (source.row, source.col), source.data, shape or source.shape
+        found = (source.row, source.col), source.data
+    if found is not None:
+        if values is not None:
+            raise InvalidArgument("`values` goes with arrays of coordinates; a sparse array has its own")
+        shape = source.shape if shape is None else shape
+        source, values = found
     if shape is not None:
         shape = [int(length) for length in shape]
     return columns_of(source), None if values is None else _values(values), shape
@@ -219,7 +226,7 @@ def tensor(
     memory: Size | None = None,
     threads: int = 0,
     device: str = "auto",
-    progress: Callable[[_blco.Progress], bool | None] | None = None,
+    progress: Progress = False,
 ) -> Tensor:
     """Packs entries into memory: a matrix of coordinates from 0 with a row per entry, or a list of one array per mode,
     and their values, all 1 without; or a sparse array of scipy, sparse or pyttb. Arrays are read where they lie.
@@ -230,7 +237,8 @@ def tensor(
     """
     columns, numbers, labels, words = _arrays(coords, values, shape, modes, value, mode_names, labels)
     words |= {"duplicates": duplicates, "memory": size_in_bytes(memory), "threads": threads, "device": device}
-    return Tensor(_blco.make_tensor(columns, numbers, labels, words, progress))
+    with callback_of(progress) as shown:
+        return Tensor(_blco.make_tensor(columns, numbers, labels, words, shown))
 
 
 def ingest(
@@ -260,7 +268,7 @@ def ingest(
     threads: int = 0,
     device: str = "auto",
     tmp: Path | None = None,
-    progress: Callable[[_blco.Progress], bool | None] | None = None,
+    progress: Progress = False,
 ) -> Tensor:
     """Writes a container and opens it. `source` is a path, or a list of paths, of all that blco-ingest reads (of a
     table, `modes` names the columns that become modes); or what `blco.tensor` takes, with `values`. The other options
@@ -269,19 +277,24 @@ def ingest(
     """
     paths = [source] if _is_path(source) else source
     files = labels if isinstance(labels, Mapping) else None
-    words: dict[str, Any] = {"labels": files and dict(files), "labels_from": labels_from, "skip_unknown": skip_unknown,
-             "separator": separator, "decimal": decimal, "missing": missing, "duplicates": duplicates,
-             "reorder": reorder, "chunk_nnz": chunk_nnz, "index_base": index_base, "skip_lines": skip_lines,
+    of_text = {"labels_from": labels_from, "skip_unknown": skip_unknown, "separator": separator, "decimal": decimal,
+               "missing": missing, "index_base": index_base, "skip_lines": skip_lines}
+    words = {"labels": files and dict(files), "duplicates": duplicates, "reorder": reorder, "chunk_nnz": chunk_nnz,
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
              "device": device, "tmp": tmp} | _compression(compression)
     if isinstance(paths, (list, tuple)) and paths and all(map(_is_path, paths)):
-        if values is not None:
-            raise InvalidArgument("`values` goes with arrays; a file has its own")
-        words |= {"shape": shape and list(shape), "mode_names": mode_names and list(mode_names),
-                  "modes": modes and list(modes), "value": value}
-        report = _blco.ingest_paths(list(paths), output, words, progress)
+        if values is not None or (labels is not None and files is None):
+            raise InvalidArgument("`values` and lists of `labels` go with arrays; files have their own")
+        columns = {"shape": shape and list(shape), "mode_names": mode_names and list(mode_names),
+                   "modes": modes and list(modes), "value": value}
+        with callback_of(progress) as shown:
+            report = _blco.ingest_paths(list(paths), output, words | of_text | columns, shown)
     else:
-        columns, numbers, names, more = _arrays(source, values, shape, modes, value, mode_names,
+        for name, option in of_text.items():
+            if option is not None:
+                raise InvalidArgument(f"`{name}` is about files of text; leave it out")
+        indices, numbers, names, more = _arrays(source, values, shape, modes, value, mode_names,
                                                 None if files else labels)
-        report = _blco.ingest_arrays(columns, numbers, names, output, words | more, progress)
+        with callback_of(progress) as shown:
+            report = _blco.ingest_arrays(indices, numbers, names, output, words | more, shown)
     return Tensor(_blco.open(output), output, report)
