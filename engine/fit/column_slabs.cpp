@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "blco/error.hpp"
+#include "engine/fit/initial_factors.hpp"
 
 namespace blco {
 namespace {
@@ -74,6 +75,26 @@ std::span<const double> ColumnSlabs::pass(std::size_t mode, std::uint64_t first)
     }
     load(other, chosen);
   }
+  return output_of_pass(mode);
+}
+
+std::span<const double> ColumnSlabs::sample(std::size_t mode, std::uint64_t seed) {
+  std::vector<double> block;
+  for (std::size_t other = 0; other < columns_.size(); ++other) {
+    if (other == mode) continue;
+    set_changed(other);
+    const std::uint64_t length = (*matrices_)[other].size() / columns_[other];
+    const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_numbers / slab_);
+    for (std::uint64_t row = 0; row < length; row += block_rows) {
+      block.resize(static_cast<std::size_t>(std::min(block_rows, length - row) * slab_));
+      fill_initial_rows(seed, static_cast<int>(other), row, static_cast<int>(slab_), block, Start::normal);
+      rows_.load(static_cast<int>(other), row, block);
+    }
+  }
+  return output_of_pass(mode);
+}
+
+std::span<const double> ColumnSlabs::output_of_pass(std::size_t mode) {
   workers_->pass(static_cast<int>(mode));
   output_.resize(static_cast<std::size_t>((*matrices_)[mode].size() / columns_[mode] * slab_));
   workers_->factors().read_output(static_cast<int>(mode), 0, output_);

@@ -45,6 +45,10 @@ class ColumnSlabs {
   std::uint64_t slab() const { return slab_; }
   // I_mode x slab: a column for each choice from `first` on, zeros beyond the last. Valid until the next call.
   std::span<const double> pass(std::size_t mode, std::uint64_t first);
+  // I_mode x slab: the tensor times random normal numbers of `seed` in all other modes, a column of them in each for
+  // each column. It samples the range of the mode's unfolding (Halko, Martinsson & Tropp, Finding structure with
+  // randomness, SIAM Review 2011, section 4.1). Valid until the next call.
+  std::span<const double> sample(std::size_t mode, std::uint64_t seed);
   // A mode's matrix is another one.
   void set_changed(std::size_t mode) { loaded_[mode].clear(); }
 
@@ -52,6 +56,7 @@ class ColumnSlabs {
 
  private:
   void load(std::size_t mode, const std::vector<std::uint64_t>& chosen);
+  std::span<const double> output_of_pass(std::size_t mode);
   // A choice's number counts the columns of `other` in steps of this.
   std::uint64_t stride(std::size_t mode, std::size_t other) const;
 

@@ -202,6 +202,15 @@ class TuckerFit {
       orthonormalise_columns(factors_[n], ranks[n], pool());
     }
     slabs_.emplace(tensor, factors_, ranks, *job.slabs, meter);
+    if (options.initial != nullptr || options.start == TuckerStart::random) return;
+    meter.begin({.name = "start", .nonzeros = tensor_->nnz * ranks.size()});
+    Matrices sampled;
+    for (std::size_t n = 0; n < ranks.size(); ++n) {
+      sampled.push_back(
+          leading_left_vectors(slabs_->sample(n, options.seed), static_cast<int>(slabs_->slab()), ranks[n], pool()));
+    }
+    for (std::size_t n = 0; n < ranks.size(); ++n) set_factor(n, std::move(sampled[n]));
+    meter.report_end();
   }
 
   TuckerModel run() {

@@ -49,8 +49,11 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_whole("--sweeps", tucker.max_sweeps, 1, {"N", "Maximum number of sweeps"});
   line.add_real("--tolerance", tucker.tolerance, "Stop when a sweep changes the fit by less; 0 never stops");
   line.add_whole("--seed", tucker.seed, 0, {"N", "Seed of the random initial matrices"});
+  line.add_choice<TuckerStart>("--start", tucker.start,
+                               {{"random", TuckerStart::random}, {"nvecs", TuckerStart::nvecs}},
+                               "Initial matrices: random, or sampled from each mode's unfolding in a pass per mode");
   line.add_path("--init", arguments.initial, {"MODEL", "Start from the matrices of this model, with its ranks"});
-  line.excludes("--init", {"--seed"});
+  line.excludes("--init", {"--seed", "--start"});
   line.add("--time-limit", tucker.time_limit_seconds, cli::parse_duration,
            {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
   cli::add_compute_options(line, tucker.compute);

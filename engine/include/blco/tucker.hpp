@@ -64,6 +64,12 @@ struct TuckerModel {
   std::vector<FactorEntry> top(std::size_t mode, std::size_t column, std::size_t count) const;
 };
 
+// The initial matrices: orthonormalised normal random numbers, or the leading left singular vectors of the mode's
+// unfolding times up to 64 random vectors, a range finder that takes a pass per mode (Halko, Martinsson & Tropp,
+// Finding structure with randomness, SIAM Review 2011, section 4.1; the vectors are products of normal ones of each
+// other mode).
+enum class TuckerStart { random, nvecs };
+
 struct TuckerPlan {
   TuckerMethod method = TuckerMethod::hooi;  // never automatic
   std::uint64_t passes_per_sweep = 0;
@@ -77,7 +83,8 @@ struct TuckerOptions {
   std::vector<int> ranks;
   int max_sweeps = 50;
   double tolerance = 1e-5;  // stop when a sweep changes the fit by less; 0: never
-  std::uint64_t seed = 1;   // of the initial matrices: orthonormalised normal random numbers
+  std::uint64_t seed = 1;   // of the initial matrices
+  TuckerStart start = TuckerStart::random;
   // Starts from these matrices instead, of the same shape and ranks.
   const TuckerModel* initial = nullptr;
   Compute compute = {};

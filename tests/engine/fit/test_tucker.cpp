@@ -99,6 +99,25 @@ TEST(Tucker, ListsTheLargestNumbersOfCoreAndColumns) {
   EXPECT_THROW(model.value(std::vector<std::uint64_t>{0, 3}), Error);
 }
 
+// Of a superdiagonal of 1, 1/2, 1/4, ... the leading vectors are unit vectors, from which one sweep finds the best fit.
+TEST(Tucker, StartsNearTheLeadingVectors) {
+  std::vector<std::uint32_t> diagonal(32);
+  std::vector<double> values(diagonal.size());
+  for (std::uint32_t i = 0; i < diagonal.size(); ++i) {
+    diagonal[i] = i;
+    values[i] = std::pow(0.5, i);
+  }
+  const MemoryTensor tensor({.coordinates = {diagonal, diagonal, diagonal}, .values = values});
+  TuckerOptions options = of_ranks({8, 8, 8}, TuckerMethod::hoqri);
+  options.max_sweeps = 1;
+  const double random = fit_tucker(tensor, options).fit();
+  options.start = TuckerStart::nvecs;
+  const double sampled = fit_tucker(tensor, options).fit();
+  // The squares that are left are those beyond the eighth.
+  EXPECT_NEAR(sampled, 1 - std::pow(0.5, 8), 1e-6);
+  EXPECT_LT(random, sampled - 1e-3);
+}
+
 TEST(Tucker, TakesAsManyColumnsAsSuit) {
   EXPECT_EQ(ranks_of(of_ranks({4}), {9, 3, 8}), (std::vector<int>{4, 3, 4}));
   EXPECT_EQ(ranks_of(of_ranks({4, 2, 2}), {9, 3, 8}), (std::vector<int>{4, 2, 2}));
