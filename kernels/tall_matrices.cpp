@@ -100,13 +100,17 @@ void draw_column(RowsMap& matrix, Index column) {
 std::uint64_t tall_scratch_bytes(std::uint64_t rows, std::uint64_t columns) {
   const auto side = static_cast<Index>(std::min(rows, columns));
   const auto length = static_cast<Index>(std::max(rows, columns));
-  const Index of_group = 2 * (block_rows(side) + side) * side + side * side;
-  const Index numbers = group_count(length, side) * of_group + 8 * side * side;
+  const Index groups = group_count(length, side);
+  const Index rows_of_block = std::min(block_rows(side), length / groups + 1);
+  const Index numbers = groups * (2 * (rows_of_block + side) * side + side * side) + 8 * side * side;
   return static_cast<std::uint64_t>(numbers) * sizeof(double);
 }
 
 void orthonormalise_columns(std::span<double> numbers, int rank, Executor& executor) {
   RowsMap matrix(numbers.data(), static_cast<Index>(numbers.size()) / rank, rank);
+  // Squares of numbers beyond 1e154 would not be finite.
+  const double largest = matrix.cwiseAbs().maxCoeff();
+  if (largest > 0 && std::isfinite(largest)) matrix /= largest;
   MatrixXd factor = triangular_factor(matrix, rank, executor);
   bool drawn = false;
   for (Index r = 0; r < rank; ++r) {

@@ -41,11 +41,11 @@ int check_factors(const TensorSummary& tensor, std::span<const MatrixView> facto
     refuse("there are " + std::to_string(factors.size()) + " factors; give one per mode, " + std::to_string(order) +
            " in all");
   }
-  std::size_t rank = 0;
+  // That of the first factor which may not lack its rows.
+  const std::size_t rank = factors[mode == 0 && order > 1 ? 1 : 0].columns;
   for (std::size_t n = 0; n < order; ++n) {
     const MatrixView& factor = factors[n];
     const bool is_left_out = static_cast<int>(n) == mode;
-    if (rank == 0) rank = factor.columns;
     if (is_left_out && (factor.columns == rank || factor.columns == 0)) continue;
     if (is_left_out || factor.rows != tensor.shape[n] || factor.columns != rank) {
       refuse("factor " + std::to_string(n) + " is a matrix of " + std::to_string(factor.rows) + " x " +

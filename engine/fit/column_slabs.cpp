@@ -5,6 +5,7 @@
 
 #include "blco/error.hpp"
 #include "engine/fit/initial_factors.hpp"
+#include "kernels/part_ranges.hpp"
 
 namespace blco {
 namespace {
@@ -103,16 +104,18 @@ std::span<const double> ColumnSlabs::output_of_pass(std::size_t mode) {
 }
 
 void multiply_transposed(const std::vector<double>& matrix, std::uint64_t columns, std::span<const double> output,
-                         std::vector<double>& product) {
+                         std::vector<double>& product, Executor& executor) {
   const std::uint64_t rows = matrix.size() / columns;
   const std::uint64_t width = output.size() / rows;
   product.assign(static_cast<std::size_t>(columns * width), 0.0);
-  for (std::uint64_t i = 0; i < rows; ++i) {
-    for (std::uint64_t r = 0; r < columns; ++r) {
-      const double factor = matrix[i * columns + r];
-      for (std::uint64_t c = 0; c < width; ++c) product[r * width + c] += factor * output[i * width + c];
+  run_shares(executor, width, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      for (std::uint64_t r = 0; r < columns; ++r) {
+        const double factor = matrix[i * columns + r];
+        for (std::uint64_t c = begin; c < end; ++c) product[r * width + c] += factor * output[i * width + c];
+      }
     }
-  }
+  });
 }
 
 // The mode's factor for the slab: a column of its matrix for each choice, zeros beyond.

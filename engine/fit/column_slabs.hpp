@@ -72,6 +72,6 @@ class ColumnSlabs {
 
 // product = A^T output, for A row-major I x `columns`, and an output of I rows.
 void multiply_transposed(const std::vector<double>& matrix, std::uint64_t columns, std::span<const double> output,
-                         std::vector<double>& product);
+                         std::vector<double>& product, Executor& executor);
 
 }  // namespace blco

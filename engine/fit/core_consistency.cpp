@@ -70,14 +70,14 @@ Matrices invert_factors(const CpdModel& model, Executor& executor) {
 }
 
 // The sum of (g - t)^2 over the core, g, and the superdiagonal one, t.
-double distance(const Matrices& inverted, int rank, std::size_t short_mode, ColumnSlabs& slabs) {
+double distance(const Matrices& inverted, int rank, std::size_t short_mode, ColumnSlabs& slabs, Executor& executor) {
   const auto columns = static_cast<std::uint64_t>(rank);
   const std::uint64_t slab = slabs.slab();
   const std::uint64_t choices = slabs.choices(short_mode);
   std::vector<double> core;
   double sum = 0;
   for (std::uint64_t first = 0; first < choices; first += slab) {
-    multiply_transposed(inverted[short_mode], columns, slabs.pass(short_mode, first), core);
+    multiply_transposed(inverted[short_mode], columns, slabs.pass(short_mode, first), core, executor);
     const std::uint64_t count = std::min(slab, choices - first);
     for (std::uint64_t r = 0; r < columns; ++r) {
       for (std::uint64_t c = 0; c < count; ++c) {
@@ -122,15 +122,18 @@ std::optional<double> core_consistency(const Tensor& tensor, const CpdModel& mod
   std::uint64_t label_bytes = 0;
   for (const Labels& labels : model.labels) label_bytes += labels.memory_bytes();
   const auto rank = static_cast<std::uint64_t>(model.rank);
+  const std::uint64_t scratch = tall_scratch_bytes(std::ranges::max(model.shape), rank);
   SlabJob job(
       tensor, fixed, columns, rank,
-      [&](std::uint64_t slab) { return label_bytes + (numbers + model.shape[short_mode] * slab) * sizeof(double); },
+      [&](std::uint64_t slab) {
+        return label_bytes + scratch + (numbers + model.shape[short_mode] * slab) * sizeof(double);
+      },
       [&meter] { return meter.poll(); });
   const Matrices inverted = invert_factors(model, job.job->pool());
   ColumnSlabs slabs(tensor, inverted, std::vector<int>(inverted.size(), model.rank), job, meter);
   const std::uint64_t passes = (columns + job.slab - 1) / job.slab;
   meter.begin({.name = "core", .nonzeros = tensor.summary().nnz * passes});
-  const double sum = distance(inverted, model.rank, short_mode, slabs);
+  const double sum = distance(inverted, model.rank, short_mode, slabs, job.job->pool());
   meter.report_end();
   return 100 * (1 - sum / static_cast<double>(model.rank));
 }

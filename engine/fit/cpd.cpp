@@ -99,7 +99,7 @@ CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const Declared
                  std::uint64_t held_bytes) {
   CpdOptions untraced = FitStart(tensor.summary(), options).options;
   untraced.compute.trace.clear();
-  if (options.initial != nullptr) check_initial_labels(tensor, *options.initial);
+  if (options.initial != nullptr) check_initial_labels(tensor, options.initial->labels);
   JobNeeds needs = fit_needs(tensor, untraced);
   needs.caller_bytes += held_bytes;
   return describe_fit(Job(tensor, untraced.compute, needs, declared), tensor.summary(), untraced);
@@ -110,7 +110,7 @@ CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options) { return run_f
 CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t held_bytes) {
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   FitStart start(tensor.summary(), options);
-  if (options.initial != nullptr) check_initial_labels(tensor, *options.initial);
+  if (options.initial != nullptr) check_initial_labels(tensor, options.initial->labels);
   JobNeeds needs = fit_needs(tensor, start.options);
   needs.caller_bytes += held_bytes;
   needs.backend.stop = [&meter] { return meter.poll(); };

@@ -138,11 +138,11 @@ void check_initial_model(const TensorSummary& tensor, const CpdOptions& options)
   }
 }
 
-void check_initial_labels(const Tensor& tensor, const CpdModel& initial) {
-  if (std::ranges::all_of(initial.labels, &Labels::empty) || tensor.summary().label_bytes.empty()) return;
+void check_initial_labels(const Tensor& tensor, const std::vector<Labels>& initial) {
+  if (std::ranges::all_of(initial, &Labels::empty) || tensor.summary().label_bytes.empty()) return;
   const std::vector<Labels> labels = tensor.labels();
-  for (std::size_t n = 0; n < std::min(labels.size(), initial.labels.size()); ++n) {
-    if (!labels[n].empty()) check_labels_of_mode(tensor.summary().mode_names[n], initial.labels[n], labels[n]);
+  for (std::size_t n = 0; n < std::min(labels.size(), initial.size()); ++n) {
+    if (!labels[n].empty()) check_labels_of_mode(tensor.summary().mode_names[n], initial[n], labels[n]);
   }
 }
 

@@ -33,7 +33,7 @@ void check_initial_model(const TensorSummary& tensor, const CpdOptions& options)
 
 // Where both have labels for a mode, those of the model must be the first ones of the tensor, in the same order. Reads
 // the tensor's labels if both have some. Throws Error: invalid_argument naming mode and label, io, corrupt.
-void check_initial_labels(const Tensor& tensor, const CpdModel& initial);
+void check_initial_labels(const Tensor& tensor, const std::vector<Labels>& initial);
 
 // Per mode, how many rows the tensor has beyond those of the model; empty if none.
 std::vector<std::uint64_t> count_new_rows(const TensorSummary& tensor, const CpdModel& initial);

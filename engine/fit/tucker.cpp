@@ -3,6 +3,7 @@
 #include <blco/tucker.hpp>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/column_slabs.hpp"
 #include "engine/fit/initial_factors.hpp"
+#include "kernels/part_ranges.hpp"
 #include "kernels/tall_matrices.hpp"
 
 namespace blco {
@@ -93,12 +95,13 @@ void normalise(TuckerModel& model, const std::vector<int>& ranks, Executor& exec
   }
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     std::vector<double> rotated;
-    multiply_transposed(rotations[n], shape.rank(n), shape.unfold(model.core, n), rotated);
+    multiply_transposed(rotations[n], shape.rank(n), shape.unfold(model.core, n), rotated, executor);
     shape.fold(rotated, n, model.core);
   }
 }
 
-void check(const TensorSummary& tensor, const TuckerOptions& options, const std::vector<int>& ranks) {
+void check(const Tensor& given, const TuckerOptions& options, const std::vector<int>& ranks) {
+  const TensorSummary& tensor = given.summary();
   check_computing(1, options.compute);
   if (options.max_sweeps < 1) refuse(option_name("max_sweeps") + " must be at least 1");
   if (!(options.tolerance >= 0)) refuse(option_name("tolerance") + " must be at least 0");
@@ -110,11 +113,12 @@ void check(const TensorSummary& tensor, const TuckerOptions& options, const std:
     fits = options.initial->factors[n].size() == tensor.shape[n] * static_cast<std::uint64_t>(ranks[n]);
   }
   if (!fits) refuse("the initial model is not one of a tensor of this shape with these ranks");
+  check_initial_labels(given, options.initial->labels);
 }
 
 // What a fit of one of the two methods takes on the host beside its backend, with slabs of so many columns.
-std::uint64_t host_bytes(const TensorSummary& tensor, const std::vector<int>& ranks, TuckerMethod method,
-                         std::uint64_t slab) {
+std::uint64_t host_bytes(const TensorSummary& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
+                         TuckerMethod method, std::uint64_t slab) {
   const CoreShape shape(ranks);
   std::uint64_t numbers = 4 * product_of(ranks);
   std::uint64_t largest = 0;
@@ -123,38 +127,45 @@ std::uint64_t host_bytes(const TensorSummary& tensor, const std::vector<int>& ra
     numbers += 2 * length * shape.rank(n);  // as they are, and as they were after the last sweep
     // The output of a pass; Y, or its product with the core.
     const std::uint64_t width = method == TuckerMethod::hooi ? shape.others(n) : shape.rank(n);
-    largest =
-        std::max(largest, length * (slab + width + shape.rank(n)) * sizeof(double) + tall_scratch_bytes(length, width));
+    const std::uint64_t widest = options.start == TuckerStart::nvecs ? std::max(width, slab) : width;
+    largest = std::max(largest,
+                       length * (slab + width + shape.rank(n)) * sizeof(double) + tall_scratch_bytes(length, widest));
   }
   std::uint64_t bytes = numbers * sizeof(double) + largest;
+  if (options.initial != nullptr) {
+    bytes += options.initial->core.size() * sizeof(double);
+    for (const std::vector<double>& factor : options.initial->factors) bytes += factor.size() * sizeof(double);
+    for (const Labels& labels : options.initial->labels) bytes += labels.memory_bytes();
+  }
   for (const std::uint64_t of_mode : tensor.label_bytes) bytes += of_mode;
   return bytes;
 }
 
 // The job of a fit, and which method it has memory for.
 struct TuckerJob {
+  // HOQRI takes several times the passes and sweeps: only where there is no room for Y beside whole slabs.
   TuckerJob(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop)
       : method(options.method == TuckerMethod::hoqri ? TuckerMethod::hoqri : TuckerMethod::hooi) {
+    const bool is_fixed = options.compute.deterministic;
+    const bool may_choose = options.method == TuckerMethod::automatic && !is_fixed;
     try {
-      make(tensor, options, ranks, stop);
+      make(tensor, options, ranks, stop, is_fixed || may_choose);
     } catch (const Error& error) {
-      if (options.method != TuckerMethod::automatic || options.compute.deterministic ||
-          error.kind() != ErrorKind::out_of_memory)
-        throw;
+      if (!may_choose || error.kind() != ErrorKind::out_of_memory) throw;
       method = TuckerMethod::hoqri;
-      make(tensor, options, ranks, stop);
+      make(tensor, options, ranks, stop, false);
     }
   }
 
-  void make(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop) {
+  void make(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop,
+            bool is_fixed) {
     const CoreShape shape(ranks);
     std::uint64_t most = 1;
     for (std::size_t n = 0; n < ranks.size(); ++n) most = std::max(most, shape.others(n));
     const auto longest = static_cast<std::size_t>(std::ranges::max_element(tensor.shape()) - tensor.shape().begin());
     slabs.emplace(
         tensor, options.compute, most, shape.rank(longest),
-        [&](std::uint64_t slab) { return host_bytes(tensor.summary(), ranks, method, slab); }, stop,
-        options.compute.deterministic);
+        [&](std::uint64_t slab) { return host_bytes(tensor.summary(), options, ranks, method, slab); }, stop, is_fixed);
     passes_per_sweep = 0;
     for (std::size_t n = 0; n < ranks.size(); ++n) {
       passes_per_sweep += (shape.others(n) + slabs->slab - 1) / slabs->slab * (method == TuckerMethod::hoqri ? 2 : 1);
@@ -202,18 +213,10 @@ class TuckerFit {
       orthonormalise_columns(factors_[n], ranks[n], pool());
     }
     slabs_.emplace(tensor, factors_, ranks, *job.slabs, meter);
-    if (options.initial != nullptr || options.start == TuckerStart::random) return;
-    meter.begin({.name = "start", .nonzeros = tensor_->nnz * ranks.size()});
-    Matrices sampled;
-    for (std::size_t n = 0; n < ranks.size(); ++n) {
-      sampled.push_back(
-          leading_left_vectors(slabs_->sample(n, options.seed), static_cast<int>(slabs_->slab()), ranks[n], pool()));
-    }
-    for (std::size_t n = 0; n < ranks.size(); ++n) set_factor(n, std::move(sampled[n]));
-    meter.report_end();
   }
 
   TuckerModel run() {
+    if (options_->initial == nullptr && options_->start == TuckerStart::nvecs) sample_factors();
     std::optional<StopReason> stop;
     while (!stop) stop = run_sweep();
     model_.stop_reason = *stop;
@@ -224,6 +227,17 @@ class TuckerFit {
 
  private:
   Executor& pool() { return job_->slabs->job->pool(); }
+
+  void sample_factors() {
+    meter_->begin({.name = "start", .nonzeros = tensor_->nnz * ranks_->size()});
+    Matrices sampled;
+    for (std::size_t n = 0; n < ranks_->size(); ++n) {
+      sampled.push_back(leading_left_vectors(slabs_->sample(n, options_->seed), static_cast<int>(slabs_->slab()),
+                                             (*ranks_)[n], pool()));
+    }
+    for (std::size_t n = 0; n < ranks_->size(); ++n) set_factor(n, std::move(sampled[n]));
+    meter_->report_end();
+  }
 
   std::optional<StopReason> run_sweep() {
     const auto start = std::chrono::steady_clock::now();
@@ -242,6 +256,10 @@ class TuckerFit {
     }
     meter_->report_end();
     const double of_core = std::inner_product(core_.begin(), core_.end(), core_.begin(), 0.0);
+    if (!std::isfinite(of_core)) {
+      refuse("the core of sweep " + std::to_string(report.sweep) +
+             " is not finite: the values are too large; scale them down, or use " + option_name("precision", "f64"));
+    }
     report.objective = std::max(0.0, tensor_->sum_of_squares - of_core);
     report.fit = 1 - std::sqrt(report.objective / tensor_->sum_of_squares);
     report.fit_change = report.fit - model_.fit();
@@ -313,7 +331,7 @@ class TuckerFit {
     set_factor(mode, leading_left_vectors(unfolding, static_cast<int>(choices), (*ranks_)[mode], pool()));
     if (!makes_core) return;
     std::vector<double> product;
-    multiply_transposed(factors_[mode], shape_.rank(mode), unfolding, product);
+    multiply_transposed(factors_[mode], shape_.rank(mode), unfolding, product, pool());
     set_core(mode, 0, choices, product);
   }
 
@@ -321,14 +339,21 @@ class TuckerFit {
   void update_by_core(std::size_t mode) {
     const std::uint64_t rank = shape_.rank(mode);
     std::vector<double> sum(factors_[mode].size());
+    std::vector<double> of_choices;  // the core's columns of the slab's choices
     for_each_slab(mode, [&](std::uint64_t first, std::uint64_t count, std::span<const double> output) {
+      of_choices.clear();
       for (std::uint64_t c = 0; c < count; ++c) {
         const std::uint64_t place = place_of_choice(mode, first + c);
-        for (std::uint64_t i = 0; i < tensor_->shape[mode]; ++i) {
-          const double y = output[i * slabs_->slab() + c];
-          for (std::uint64_t r = 0; r < rank; ++r) sum[i * rank + r] += y * core_[place + r * shape_.stride(mode)];
-        }
+        for (std::uint64_t r = 0; r < rank; ++r) of_choices.push_back(core_[place + r * shape_.stride(mode)]);
       }
+      run_shares(pool(), tensor_->shape[mode], [&](std::uint64_t row, std::uint64_t end) {
+        for (; row < end; ++row) {
+          for (std::uint64_t c = 0; c < count; ++c) {
+            const double y = output[row * slabs_->slab() + c];
+            for (std::uint64_t r = 0; r < rank; ++r) sum[row * rank + r] += y * of_choices[c * rank + r];
+          }
+        }
+      });
     });
     orthonormalise_columns(sum, (*ranks_)[mode], pool());
     set_factor(mode, std::move(sum));
@@ -337,7 +362,7 @@ class TuckerFit {
   void refresh_core(std::size_t mode) {
     std::vector<double> product;
     for_each_slab(mode, [&](std::uint64_t first, std::uint64_t count, std::span<const double> output) {
-      multiply_transposed(factors_[mode], shape_.rank(mode), output, product);
+      multiply_transposed(factors_[mode], shape_.rank(mode), output, product, pool());
       set_core(mode, first, count, product);
     });
   }
@@ -378,14 +403,21 @@ std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::u
   for (const int rank : ranks) {
     if (rank < 1) refuse(option_name("ranks") + " must be at least 1, not " + std::to_string(rank));
   }
-  if (ranks.size() == 1 && shape.size() > 1) {
+  if (ranks.size() == 1) {
     const auto wanted = static_cast<std::uint64_t>(ranks.front());
     ranks.clear();
     for (const std::uint64_t length : shape) ranks.push_back(static_cast<int>(std::min(wanted, length)));
+    // A rank is at most the product of the others; only the largest can be more.
+    const auto largest = std::ranges::max_element(ranks);
+    std::uint64_t others = 1;
+    for (auto rank = ranks.begin(); rank != ranks.end() && others < wanted; ++rank) {
+      if (rank != largest) others *= static_cast<std::uint64_t>(*rank);
+    }
+    *largest = static_cast<int>(std::min(static_cast<std::uint64_t>(*largest), others));
   }
   if (ranks.size() != shape.size()) {
-    refuse(option_name("ranks") + " are " + std::to_string(ranks.size()) + ", but the tensor has " +
-           std::to_string(shape.size()) + " modes; give one for each, or one for all");
+    refuse(std::to_string(ranks.size()) + " ranks do not suit a tensor of " + std::to_string(shape.size()) +
+           (shape.size() == 1 ? " mode" : " modes") + "; give one for each, or one for all");
   }
   constexpr std::uint64_t max_core = std::uint64_t{1} << 32;
   std::uint64_t core = 1;
@@ -399,6 +431,8 @@ std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::u
   }
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     const std::uint64_t others = core / static_cast<std::uint64_t>(ranks[n]);
+    if (others > std::numeric_limits<int>::max())
+      refuse("the product of the ranks is too large; lower " + option_name("ranks"));
     if (static_cast<std::uint64_t>(ranks[n]) > others) {
       refuse("rank " + std::to_string(ranks[n]) + " of mode " + std::to_string(n) +
              " exceeds the product of the other ranks, " + std::to_string(others) + ", so that columns would be empty");
@@ -409,7 +443,7 @@ std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::u
 
 TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options) {
   const std::vector<int> ranks = ranks_of(options, tensor.shape());
-  check(tensor.summary(), options, ranks);
+  check(tensor, options, ranks);
   const TuckerJob job(tensor, options, ranks, {});
   return job.describe();
 }
@@ -417,7 +451,7 @@ TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options) {
 TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& options) {
   ProgressMeter meter(options.on_progress, options.time_limit_seconds);
   const std::vector<int> ranks = ranks_of(options, tensor.shape());
-  check(tensor.summary(), options, ranks);
+  check(tensor, options, ranks);
   TuckerJob job(tensor, options, ranks, [&meter] { return meter.poll(); });
   TuckerFit fit(tensor, options, ranks, job, meter);
   if (options.on_plan) options.on_plan(job.describe());

@@ -42,10 +42,14 @@ std::uint64_t core_numbers(const Hdf5Place& place, const std::vector<std::uint64
   return numbers;
 }
 
+bool is_finite(const std::vector<double>& numbers) {
+  return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
+}
+
 std::vector<double> read_numbers(const Hdf5Place& place, hid_t root, const std::string& name, const Extents& extents,
                                  std::uint64_t file_bytes) {
   std::vector<double> numbers = read_dataset<double>(place, root, name.c_str(), extents, file_bytes);
-  if (!std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); })) {
+  if (!is_finite(numbers)) {
     fail_at(place, "a number of " + name + " is not finite");
   }
   return numbers;
@@ -80,6 +84,7 @@ void write_tucker_file(const std::filesystem::path& path, const TuckerFile& mode
             "the size of a matrix is not its mode's length times its rank");
     numbers += model.factors[n].size();
   }
+  require(is_finite(model.core) && std::ranges::all_of(model.factors, is_finite), "a number is not finite");
   const QuietHdf5 quiet;
   Hdf5Output output({path, ErrorKind::io}, TemporaryFile(path, claim));
   output.reserve((numbers + model.fit_history.size()) * sizeof(double) + label_file_bytes(model.labels));

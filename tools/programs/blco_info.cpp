@@ -74,7 +74,7 @@ void run(const Arguments& arguments, cli::Reporter& reporter) {
   if (arguments.histogram && (model || is_tucker(arguments.path)))
     refuse("--histogram applies to tensors, but the file is a model");
   if (!arguments.other.empty()) {
-    if (!model) refuse("--compare applies to models, but " + arguments.path.string() + " is none");
+    if (!model) refuse("--compare applies to models of blco-cpd, but " + arguments.path.string() + " is none");
     info::report_match(reporter, arguments.path, load_model(arguments.path), arguments.other,
                        load_model(arguments.other));
   } else if (arguments.verify) {

@@ -37,9 +37,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_path("TENSOR", arguments.tensor, {"", "A BLCO container from blco-ingest", cli::required});
   line.add_path("-o,--output", arguments.output,
                 {"MODEL", "File for the model (HDF5), written only once the fit ends; required unless --dry-run"});
-  line.add("--ranks", tucker.ranks, parse_ranks,
-           {"R1,R2,...", "Columns of each mode's matrix; one number: of all modes, where they are that long",
-            "those of --init"});
+  line.add(
+      "--ranks", tucker.ranks, parse_ranks,
+      {"R1,R2,...", "Columns of each mode's matrix; one number: of all modes, where they and the other ranks allow it",
+       "those of --init"});
   line.add_choice<TuckerMethod>(
       "--method", tucker.method,
       {{"auto", TuckerMethod::automatic}, {"hooi", TuckerMethod::hooi}, {"hoqri", TuckerMethod::hoqri}},

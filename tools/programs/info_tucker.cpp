@@ -43,7 +43,7 @@ void print_tucker(const std::filesystem::path& path, const TuckerModel& model, c
   print_row("stopped by", to_string(model.stop_reason));
   print_row("seed", model.seed);
   print_row("core",
-            fmt::format("its {} largest numbers of {}, each with its column of every mode, and its share of the "
+            fmt::format("{} of {} numbers, the largest first, each with its column of every mode, and its share of the "
                         "squares; columns are numbered from 0",
                         entries.size(), model.core.size()));
   for (const CoreEntry& entry : entries) {

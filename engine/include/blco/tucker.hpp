@@ -78,8 +78,8 @@ struct TuckerPlan {
 
 struct TuckerOptions {
   TuckerMethod method = TuckerMethod::automatic;
-  // Per mode, at most its length and the product of the other ranks. One number: for all modes, each at most its
-  // length.
+  // Per mode, at most its length and the product of the other ranks. One number: for all modes, where
+  // that is possible.
   std::vector<int> ranks;
   int max_sweeps = 50;
   double tolerance = 1e-5;  // stop when a sweep changes the fit by less; 0: never

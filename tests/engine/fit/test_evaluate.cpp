@@ -160,6 +160,9 @@ TEST_F(Evaluate, RefusesWhatItCannotSum) {
             "the parameter of `loss = beta:1` is out of range: D is above 0, B is neither 0 nor 1");
   factors[1].resize(8 * rank_);
   EXPECT_EQ(message_of({}), "factor 1 is a matrix of 8 x 5, but mode and rank ask for 9 x 5");
+  std::vector<MatrixView> views = matrix_views(uniform_factors(shape_, rank_, 7), rank_);
+  views[0] = {nullptr, static_cast<std::size_t>(shape_[0]), 0};
+  EXPECT_THROW(evaluate(tensor, views, {}), Error);
   factors.pop_back();
   EXPECT_EQ(message_of({}), "there are 2 factors; give one per mode, 3 in all");
 }

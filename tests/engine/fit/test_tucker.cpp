@@ -6,6 +6,7 @@
 #include <blco/tucker.hpp>
 #include <cmath>
 #include <fstream>
+#include <numeric>
 #include <vector>
 
 #include "blco/error.hpp"
@@ -41,6 +42,13 @@ MemoryTensor dense_tensor() {
   CoordinateArrays arrays{.values = values};
   for (const std::vector<std::uint32_t>& mode : coordinates) arrays.coordinates.emplace_back(mode);
   return MemoryTensor(arrays, {.shape = {length, length, length}});
+}
+
+// The diagonal of a tensor, with these values.
+MemoryTensor diagonal_tensor(const std::vector<double>& values) {
+  std::vector<std::uint32_t> places(values.size());
+  std::iota(places.begin(), places.end(), 0U);
+  return MemoryTensor({.coordinates = {places, places, places}, .values = values});
 }
 
 TuckerOptions of_ranks(std::vector<int> ranks, TuckerMethod method = TuckerMethod::hooi) {
@@ -101,13 +109,9 @@ TEST(Tucker, ListsTheLargestNumbersOfCoreAndColumns) {
 
 // Of a superdiagonal of 1, 1/2, 1/4, ... the leading vectors are unit vectors, from which one sweep finds the best fit.
 TEST(Tucker, StartsNearTheLeadingVectors) {
-  std::vector<std::uint32_t> diagonal(32);
-  std::vector<double> values(diagonal.size());
-  for (std::uint32_t i = 0; i < diagonal.size(); ++i) {
-    diagonal[i] = i;
-    values[i] = std::pow(0.5, i);
-  }
-  const MemoryTensor tensor({.coordinates = {diagonal, diagonal, diagonal}, .values = values});
+  std::vector<double> values;
+  for (int i = 0; i < 32; ++i) values.push_back(std::ldexp(1, -i));
+  const MemoryTensor tensor = diagonal_tensor(values);
   TuckerOptions options = of_ranks({8, 8, 8}, TuckerMethod::hoqri);
   options.max_sweeps = 1;
   const double random = fit_tucker(tensor, options).fit();
@@ -121,6 +125,57 @@ TEST(Tucker, StartsNearTheLeadingVectors) {
 TEST(Tucker, TakesAsManyColumnsAsSuit) {
   EXPECT_EQ(ranks_of(of_ranks({4}), {9, 3, 8}), (std::vector<int>{4, 3, 4}));
   EXPECT_EQ(ranks_of(of_ranks({4, 2, 2}), {9, 3, 8}), (std::vector<int>{4, 2, 2}));
+}
+
+TEST(Tucker, CutsOneRankToTheProductOfTheOthers) {
+  EXPECT_EQ(ranks_of(of_ranks({8}), {100, 2, 2}), (std::vector<int>{4, 2, 2}));
+  EXPECT_EQ(ranks_of(of_ranks({3}), {9}), (std::vector<int>{1}));
+  EXPECT_THROW(ranks_of(of_ranks({1, 65536, 65536}), {9, 100'000, 100'000}), Error);
+}
+
+// A matrix of HOQRI has the squares of the values, and its decomposition squares these.
+TEST(Tucker, IsTheSameOfValuesTimesAnything) {
+  for (const TuckerMethod method : {TuckerMethod::hooi, TuckerMethod::hoqri}) {
+    TuckerOptions options = of_ranks({2}, method);
+    options.max_sweeps = 3;
+    options.tolerance = 0;
+    const TuckerModel expected = fit_tucker(diagonal_tensor({1, 2, 3, 4}), options);
+    for (const int exponent : {300, -300}) {
+      const double scale = std::ldexp(1, exponent);
+      const TuckerModel model = fit_tucker(diagonal_tensor({scale, 2 * scale, 3 * scale, 4 * scale}), options);
+
+      EXPECT_EQ(model.factors, expected.factors) << to_string(method) << ", 2^" << exponent;
+    }
+  }
+}
+
+TEST(Tucker, RefusesACoreThatIsNotFinite) {
+  TuckerOptions options = of_ranks({2});
+  options.compute.precision = Precision::f32;
+
+  expect_refused(diagonal_tensor({1e39, 2e39, 3e39}), options, "is not finite");
+}
+
+TEST(Tucker, RefusesAnInitialModelOfOtherLabels) {
+  TuckerOptions options = of_ranks({2});
+  const TemporaryFolder folder;
+  std::ofstream(folder / "a.csv") << "user,item,n\nAnn,x,1\nBob,y,2\nZoe,z,3\n";
+  std::ofstream(folder / "b.csv") << "user,item,n\nZoe,x,1\nBob,y,2\nAnn,z,3\n";
+  for (const char* const name : {"a", "b"}) {
+    IngestOptions ingest;
+    ingest.columns.modes = {"user", "item"};
+    ingest.columns.value = "n";
+    ingest_files({folder / (std::string(name) + ".csv")}, folder / name, ingest);
+  }
+  const TuckerModel of_a = fit_tucker(TensorFile(folder / "a"), options);
+  options.initial = &of_a;
+
+  EXPECT_NO_THROW(fit_tucker(TensorFile(folder / "a"), options));
+  EXPECT_THROW(fit_tucker(TensorFile(folder / "b"), options), Error);
+  save(of_a, folder / "model.h5");
+  const TuckerModel loaded = load_tucker(folder / "model.h5");
+  ASSERT_EQ(loaded.labels.size(), 2U);
+  EXPECT_EQ(loaded.labels[0][2], "Zoe");
 }
 
 TEST(Tucker, RefusesRanksThatDoNotSuit) {
@@ -221,6 +276,9 @@ TEST(Tucker, IsTheSameFromItsFile) {
   EXPECT_EQ(loaded.mode_names, model.mode_names);
   EXPECT_EQ(loaded.stop_reason, model.stop_reason);
   EXPECT_EQ(loaded.tensor_nnz, model.tensor_nnz);
+  EXPECT_EQ(loaded.tensor_sum_of_squares, model.tensor_sum_of_squares);
+  EXPECT_EQ(loaded.method, model.method);
+  EXPECT_EQ(loaded.seed, model.seed);
   EXPECT_THROW(load_model(folder / "tucker.h5"), Error);
 }
 
