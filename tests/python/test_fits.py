@@ -123,8 +123,25 @@ def test_options_of_the_wrong_type_are_type_errors(tensor):
         blco.fit_cpd("in.blco", 2)
     with pytest.raises(TypeError, match="max_sweeps"):
         blco.fit_cpd(tensor, 2, max_sweeps="many")
+    for box in (5, ("a", "b"), (0, None)):
+        with pytest.raises(TypeError, match="box: cannot take"):
+            blco.fit_cpd(tensor, 2, box=box)
     with pytest.raises(TypeError):
         blco.fit_cpd(tensor, 2, sweeps=3)
+
+
+@pytest.mark.parametrize(("numpy", "plain"), [
+    ({"nonnegative": np.int64(1)}, {"nonnegative": 1}),
+    ({"nonnegative": np.bool_(True)}, {"nonnegative": True}),
+    ({"box": (np.float32(0), np.int8(2), np.int64(1))}, {"box": (0, 2, 1)}),
+])
+def test_numbers_of_numpy_are_options_too(tensor, numpy, plain):
+    options = {"max_sweeps": 2, "threads": 1}
+
+    model, expected = (blco.fit_cpd(tensor, 2, **options, **more) for more in (numpy, plain))
+
+    assert np.array_equal(model.factors[1], expected.factors[1])
+    assert model.factors[1].min() >= 0
 
 
 @pytest.mark.parametrize(("given", "message"), [

@@ -111,6 +111,12 @@ def test_models_of_others_say_the_same_of_every_cell(model):
     assert isinstance(model.to_pyttb(), pyttb.ktensor)
 
 
+@pytest.mark.parametrize("given", [([np.zeros((3, 0)), np.zeros((4, 0))],), ([],), ([], [1.0])])
+def test_models_without_modes_or_components_are_refused(given):
+    with pytest.raises(blco.InvalidArgument, match="at least one factor and one component"):
+        blco.Model(*given)
+
+
 @pytest.mark.parametrize("imports", ["import h5py, blco", "import blco, h5py"])
 def test_h5py_may_be_imported_before_and_after(model, tmp_path, imports):
     model.save(tmp_path / "model.h5")

@@ -8,6 +8,9 @@ import blco
 from blco._tensor import columns_of, size_in_bytes
 
 
+NAN = float("nan")
+
+
 def dense(tensor):
     coords, values = tensor.to_coo()
     array = np.zeros(tensor.shape)
@@ -69,6 +72,14 @@ def test_pydata_sparse(entries, make):
     tensor = blco.tensor(make.from_numpy(entries.dense))
 
     assert np.array_equal(dense(tensor), entries.dense)
+
+
+@pytest.mark.parametrize("fill", [1.0, NAN])
+def test_sparse_arrays_with_another_fill_value_are_refused(fill):
+    array = sparse.COO([[0, 1], [1, 0]], [5.0, 6.0], (2, 2), fill_value=fill)
+
+    with pytest.raises(blco.InvalidArgument, match=f"the fill value {fill}, .*: subtract"):
+        blco.tensor(array)
 
 
 def test_pyttb_there_and_back(entries):
@@ -153,6 +164,49 @@ def test_columns_of_a_table_become_modes(sales, tmp_path):
         assert cells == EXPECTED_SALES and none is None
 
 
+@pytest.mark.parametrize("kind", ["int8", "int16", "uint8", "uint16"])
+def test_narrow_columns_of_a_table_are_indices(kind):
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"a": pyarrow.array([0, 100], kind), "b": pyarrow.array([2, 1], "int64")})
+
+    tensor = blco.tensor(table, modes=["a", "b"])
+
+    assert sorted(tensor.coords.tolist()) == [[0, 2], [100, 1]]
+
+
+def test_labels_of_a_dictionary_are_those_of_its_rows_as_they_appear():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"who": pandas.Categorical(["Zoe", "Bob", "Ann", "Bob"]), "n": [1.0, 2.0, 3.0, 4.0]})
+
+    tensor = blco.tensor(frame[frame.who != "Ann"], modes=["who"], value="n")
+
+    assert tensor.labels == [["Zoe", "Bob"]] and np.array_equal(dense(tensor), [1, 6])
+
+
+def test_a_null_in_a_dictionary_is_refused_where_a_row_has_it():
+    pyarrow = pytest.importorskip("pyarrow")
+    column = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 2, 1]), ["a", None, "b"])
+
+    with pytest.raises(blco.InvalidArgument, match="row 2 of column 'who', counted from 0, is null"):
+        blco.tensor(pyarrow.table({"who": column}), modes=["who"])
+    assert blco.tensor(pyarrow.table({"who": column[:2]}), modes=["who"]).labels == [["a", "b"]]
+
+
+def test_options_may_be_arrays(sales, tmp_path):
+    table, _ = sales
+    (tmp_path / "in.csv").write_text("who,what\nAnn,tea\n")
+    lists = {"modes": ["who", "what"], "mode_names": ["a", "b"], "shape": [3, 2]}
+    arrays = {name: np.array(given) for name, given in lists.items()}
+
+    named = blco.tensor([[0, 1]], labels=np.array([["Ann", "Bob"], ["tea", "jam"]]))
+
+    assert blco.tensor(table, **arrays).mode_names == ("a", "b")
+    assert blco.tensor([[0, 1]], mode_names=arrays["mode_names"], shape=arrays["shape"]).shape == (3, 2)
+    assert blco.ingest(tmp_path / "in.csv", tmp_path / "out.blco", modes=arrays["modes"],
+                       mode_names=arrays["mode_names"]).mode_names == ("a", "b")
+    assert named.labels == [["Ann", "Bob"], ["tea", "jam"]]
+
+
 def test_tables_are_refused_by_column_and_row(sales):
     table, _ = sales
     pyarrow = pytest.importorskip("pyarrow")
@@ -171,9 +225,6 @@ def test_tables_are_refused_by_column_and_row(sales):
         blco.tensor([[0, 1]], modes=["who", "what"])
     with pytest.raises(blco.InvalidArgument, match="no nonzeros"):
         blco.tensor(pyarrow.table({"who": pyarrow.array([], pyarrow.string())}), modes=["who"])
-
-
-NAN = float("nan")
 
 
 @pytest.mark.parametrize(("coords", "values", "shape", "message"), [
@@ -238,6 +289,11 @@ def test_bad_options_are_named(entries, tmp_path, options, message):
     with pytest.raises(ValueError, match="(?s).*") as caught:
         blco.ingest(**{"source": entries.coords, "output": tmp_path / "out.blco"} | options)
     assert message in str(caught.value)
+
+
+def test_a_file_of_labels_is_a_path(tmp_path):
+    with pytest.raises(TypeError, match="labels: cannot take 5"):
+        blco.ingest(tmp_path / "in.tns", tmp_path / "out.blco", labels={0: 5})
 
 
 def test_sizes():

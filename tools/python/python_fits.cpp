@@ -74,10 +74,11 @@ class ConstraintReader {
 
   // (low, high), or (low, high, modes).
   void read_box(const nb::object& box) {
-    const auto parts = nb::cast<std::vector<nb::object>>(box);
+    const auto parts = Keywords::value_of<std::vector<nb::object>>("box", box);
     if (parts.size() != 2 && parts.size() != 3) refuse("box: give (low, high), or (low, high, modes)");
-    const RowConstraint wanted{
-        .set = RowSet::box, .lower = nb::cast<double>(parts[0]), .upper = nb::cast<double>(parts[1])};
+    const RowConstraint wanted{.set = RowSet::box,
+                               .lower = Keywords::value_of<double>("box", parts[0]),
+                               .upper = Keywords::value_of<double>("box", parts[1])};
     constrain("box", parts.size() == 3 ? parts[2] : nb::bool_(true), wanted);
   }
 

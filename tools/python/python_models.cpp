@@ -11,6 +11,9 @@ namespace {
 using ReadOnly = nb::ndarray<nb::numpy, const double>;
 
 CpdModel make_model(const Matrices& factors, const std::vector<double>& weights) {
+  if (factors.empty() || weights.empty()) {
+    refuse("a model has at least one factor and one component; give a matrix per mode, rows x rank");
+  }
   CpdModel model;
   model.rank = static_cast<int>(weights.size());
   model.weights = weights;

@@ -51,10 +51,17 @@ class Keywords {
   template <class T>
   void take(const char* name, T& target) {
     if (!has(name)) return;
-    const nb::object value = take(name);
+    target = value_of<T>(name, take(name));
+  }
+
+  // The value of this argument, or of a part of it.
+  template <class T>
+  static T value_of(const char* name, nb::handle value) {
+    T target{};
     if (!nb::try_cast(value, target)) {
       throw nb::type_error((std::string(name) + ": cannot take " + nb::repr(value).c_str()).c_str());
     }
+    return target;
   }
 
   // `choices` are pairs of a word and its meaning.

@@ -76,7 +76,7 @@ IngestOptions read_ingest_options(const nb::dict& dict) {
   }
   if (words.has("labels")) {
     for (const auto& [mode, file] : nb::cast<nb::dict>(words.take("labels"))) {
-      options.label_files.push_back({nb::str(mode).c_str(), nb::cast<std::filesystem::path>(file)});
+      options.label_files.push_back({nb::str(mode).c_str(), Keywords::value_of<std::filesystem::path>("labels", file)});
     }
   }
   read_columns(words, options.columns);

@@ -18,8 +18,16 @@ from ._tensor import Path, Size, Tensor, handle_of, size_in_bytes
 Modes = bool | str | int | Sequence[str | int]
 
 
+def _plain(word: Any) -> Any:
+    """Numbers of Python for those of NumPy, also within `box` and other lists."""
+    if isinstance(word, (tuple, list)):
+        return list(map(_plain, word))
+    return word.item() if isinstance(word, np.generic) else word
+
+
 def _words(words: dict[str, Any]) -> dict[str, Any]:
     """Keyword arguments as the extension reads them."""
+    words = {name: _plain(word) for name, word in words.items()}
     for name in ("memory", "device_memory"):
         words[name] = size_in_bytes(words[name])
     initial = words.get("initial")

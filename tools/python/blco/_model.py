@@ -64,8 +64,8 @@ class Model:
     def __init__(self, factors: Sequence[Any] | _blco.Model, weights: Any = None):
         if not isinstance(factors, _blco.Model):
             factors = matrices_of(factors)
-            if weights is None and factors:
-                weights = np.ones(factors[0].shape[1])
+            if weights is None:
+                weights = np.ones(factors[0].shape[1] if factors else 0)
             factors = _blco.make_model(factors, np.asarray(weights, dtype=np.float64).tolist())
         self._handle = factors
         #: How alike the starts of the fit are, if it had several: count, best, reaching, lowest_match, mean_match.

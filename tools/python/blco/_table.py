@@ -34,9 +34,10 @@ class _Mode:
                 )
             array = array.cast(pyarrow.large_string()).dictionary_encode()
         self._has_labels = True
-        labels = array.dictionary.cast(pyarrow.large_string()).to_pylist()
+        codes = array.indices.dictionary_encode()  # leaves out the labels that no row has
+        labels = array.dictionary.cast(pyarrow.large_string()).take(codes.dictionary).to_pylist()
         numbers = np.array([self._numbers.setdefault(label, len(self._numbers)) for label in labels], dtype=np.uint32)
-        self._parts.append(numbers[array.indices.to_numpy(zero_copy_only=False)])
+        self._parts.append(numbers[codes.indices.to_numpy(zero_copy_only=False)])
 
     def indices(self) -> np.ndarray:
         return np.concatenate(self._parts) if self._parts else np.zeros(0, np.uint32)
@@ -68,6 +69,8 @@ def entries_of(
     for batch in reader:
         for name in [*modes, *([value] if value else [])]:
             array = batch.column(name)
+            if pyarrow.types.is_dictionary(array.type) and array.dictionary.null_count:
+                array = array.dictionary_decode()  # where the rows of that label are null
             if array.null_count:
                 row = rows + array.is_null().index(True).as_py()
                 raise InvalidArgument(f"row {row} of column {name!r}, counted from 0, is null; leave such rows out")

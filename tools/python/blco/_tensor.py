@@ -104,6 +104,12 @@ def _entries(source: Any, values: Any, shape: Any) -> tuple[list[np.ndarray], np
     elif hasattr(source, "row") and hasattr(source, "col"):  # a matrix of an older scipy
         found = (source.row, source.col), source.data
     if found is not None:
+        fill = getattr(source, "fill_value", 0)
+        if fill != 0:
+            raise InvalidArgument(
+                f"the sparse array has the fill value {fill}, but absent cells of a tensor are 0: subtract {fill} from "
+                "the array, or give its coordinates and values"
+            )
         if values is not None:
             raise InvalidArgument("`values` goes with arrays of coordinates; a sparse array has its own")
         shape = source.shape if shape is None else shape
@@ -199,18 +205,24 @@ def open(path: Path) -> Tensor:
     return Tensor(_blco.open(path), path)
 
 
+def _listed(given: Any) -> list | None:
+    return None if given is None else list(given)
+
+
 def _arrays(source: Any, values: Any, shape: Any, modes: Any, value: Any, mode_names: Any, labels: Any) -> tuple:
     """Coordinates, values and labels of arrays or of a table, and the options that say more of them."""
     if _table.is_table(source):
         if values is not None or labels is not None:
             raise InvalidArgument("`values` and `labels` go with arrays; of a table, `value` names a column")
+        modes = _listed(modes)
         columns, numbers, labels = _table.entries_of(source, modes, value)
-        mode_names = mode_names or modes
+        columns = columns_of(columns)
+        mode_names = _listed(mode_names) or modes
     else:
         _refuse_columns(modes, value)
         columns, numbers, shape = _entries(source, values, shape)
-    words = {"shape": shape and list(shape), "mode_names": mode_names and list(mode_names)}
-    return columns, numbers, labels and [names and list(names) for names in labels], words
+    labels = None if labels is None else [_listed(names) for names in labels]
+    return columns, numbers, labels, {"shape": _listed(shape), "mode_names": _listed(mode_names)}
 
 
 def tensor(
@@ -285,8 +297,8 @@ def ingest(
     if isinstance(paths, (list, tuple)) and paths and all(map(_is_path, paths)):
         if values is not None or (labels is not None and files is None):
             raise InvalidArgument("`values` and lists of `labels` go with arrays; files have their own")
-        columns = {"shape": shape and list(shape), "mode_names": mode_names and list(mode_names),
-                   "modes": modes and list(modes), "value": value}
+        columns = {"shape": _listed(shape), "mode_names": _listed(mode_names), "modes": _listed(modes),
+                   "value": value}
         with callback_of(progress) as shown:
             report = _blco.ingest_paths(list(paths), output, words | of_text | columns, shown)
     else:
