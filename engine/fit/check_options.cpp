@@ -41,8 +41,8 @@ int check_factors(const TensorSummary& tensor, std::span<const MatrixView> facto
     refuse("there are " + std::to_string(factors.size()) + " factors; give one per mode, " + std::to_string(order) +
            " in all");
   }
-  // That of the first factor which may not lack its rows.
-  const std::size_t rank = factors[mode == 0 && order > 1 ? 1 : 0].columns;
+  const bool lacks_first = mode == 0 && order > 1 && factors[0].columns == 0;
+  const std::size_t rank = factors[lacks_first ? 1 : 0].columns;
   for (std::size_t n = 0; n < order; ++n) {
     const MatrixView& factor = factors[n];
     const bool is_left_out = static_cast<int>(n) == mode;
