@@ -55,7 +55,7 @@ class MethodVectors {
   std::pair<std::span<const double>, std::span<double>> equal_pair(int from, int to) const {
     Memory& source = (*this)[from];
     Memory& target = (*this)[to];
-    require(source.size() == target.size(), "copy_vector: the vectors have different shapes");
+    require(source.size() == target.size(), "copy_vector: the vectors have different sizes");
     return {{source.data(), source.size()}, {target.data(), target.size()}};
   }
 

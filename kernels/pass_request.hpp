@@ -122,7 +122,7 @@ struct PassRequest {
   // output_n = sum over nonzeros of weight * prod_{m != n} A_m[i_m], for each mode of `outputs`; and the terms' sum.
   PassRequest(const EntryFunction& at_nonzeros, ModeSet modes) : outputs(modes), function(at_nonzeros) {}
 
-  // Or a TTMc.
+  // An MTTKRP or a TTMc, no loss pass.
   bool is_mttkrp() const { return !function.has_value(); }
   // The only mode of `outputs`, or -1.
   int only_mode() const {

@@ -56,12 +56,16 @@ int check_factors(const TensorSummary& tensor, std::span<const MatrixView> facto
   return static_cast<int>(std::min<std::size_t>(rank, std::numeric_limits<int>::max()));
 }
 
+void check_end(int max_sweeps, double tolerance, double time_limit_seconds) {
+  if (max_sweeps < 1) refuse(option_name("max_sweeps") + " must be at least 1");
+  if (!(tolerance >= 0)) refuse(option_name("tolerance") + " must be at least 0");
+  if (!(time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
+}
+
 void check_options(const TensorSummary& tensor, const CpdOptions& options) {
   check_computing(options.rank, options.compute);
-  if (max_sweeps_of(options) < 1) refuse(option_name("max_sweeps") + " must be at least 1");
-  if (!(tolerance_of(options) >= 0)) refuse(option_name("tolerance") + " must be at least 0");
+  check_end(max_sweeps_of(options), tolerance_of(options), options.time_limit_seconds);
   if (!(options.ridge >= 0) || !std::isfinite(options.ridge)) refuse(option_name("ridge") + " must be at least 0");
-  if (!(options.time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
   if ((options.start == Start::centered || options.start == Start::normal) && !takes_any_start(options.method)) {
     refuse(option_name("start") +
            " takes other starts than uniform with the methods complete and als only, and there " +

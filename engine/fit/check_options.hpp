@@ -9,6 +9,8 @@ namespace blco {
 void check_options(const TensorSummary& tensor, const CpdOptions& options);
 // Of these, rank and slots.
 void check_computing(int rank, const Compute& compute);
+// Of when a fit ends.
+void check_end(int max_sweeps, double tolerance, double time_limit_seconds);
 // The rank of these factors, one per mode of the tensor; the one of `mode`, if there is such a mode, may lack its rows.
 // Throws Error{invalid_argument} for matrices of other sizes.
 int check_factors(const TensorSummary& tensor, std::span<const MatrixView> factors, int mode = -1);

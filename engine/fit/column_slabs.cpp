@@ -34,45 +34,43 @@ SlabJob::SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t cho
   }
 }
 
-ColumnSlabs::ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const std::vector<int>& columns, SlabJob& job,
-                         ProgressMeter& meter)
-    : matrices_(&matrices),
-      columns_(columns.begin(), columns.end()),
-      slab_(job.slab),
-      by_length_(columns.size()),
-      rows_(tensor.chunks(), job.job->backend(), static_cast<int>(job.slab), job.job->device() != nullptr),
-      workers_(job.job->make_workers(&meter)),
-      loaded_(columns.size()) {
+ColumnChoices::ColumnChoices(const std::vector<std::uint64_t>& shape, const std::vector<int>& columns)
+    : columns_(columns.begin(), columns.end()), by_length_(columns.size()) {
   std::iota(by_length_.begin(), by_length_.end(), std::size_t{0});
-  std::ranges::stable_sort(by_length_, std::greater(), [&](std::size_t n) { return tensor.shape()[n]; });
+  std::ranges::stable_sort(by_length_, std::greater(), [&](std::size_t n) { return shape[n]; });
 }
 
-std::uint64_t ColumnSlabs::choices(std::size_t mode) const {
+std::uint64_t ColumnChoices::count(std::size_t mode) const {
   std::uint64_t product = 1;
   for (std::size_t n = 0; n < columns_.size(); ++n) product *= n == mode ? 1 : columns_[n];
   return product;
 }
 
-std::uint64_t ColumnSlabs::stride(std::size_t mode, std::size_t other) const {
-  std::uint64_t product = 1;
+std::uint64_t ColumnChoices::column(std::size_t mode, std::uint64_t choice, std::size_t other) const {
   for (const std::size_t n : by_length_) {
     if (n == other) break;
-    if (n != mode) product *= columns_[n];
+    if (n != mode) choice /= columns_[n];
   }
-  return product;
+  return choice % columns_[other];
 }
 
-std::uint64_t ColumnSlabs::column(std::size_t mode, std::uint64_t choice, std::size_t other) const {
-  return choice / stride(mode, other) % columns_[other];
-}
+ColumnSlabs::ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const std::vector<int>& columns, SlabJob& job,
+                         ProgressMeter& meter)
+    : matrices_(&matrices),
+      columns_(columns.begin(), columns.end()),
+      choices_(tensor.shape(), columns),
+      slab_(job.slab),
+      rows_(tensor.chunks(), job.job->backend(), static_cast<int>(job.slab), job.job->device() != nullptr),
+      workers_(job.job->make_workers(&meter)),
+      loaded_(columns.size()) {}
 
 std::span<const double> ColumnSlabs::pass(std::size_t mode, std::uint64_t first) {
-  const std::uint64_t count = std::min(slab_, choices(mode) - first);
+  const std::uint64_t count = std::min(slab_, choices_.count(mode) - first);
   for (std::size_t other = 0; other < columns_.size(); ++other) {
     if (other == mode) continue;
     std::vector<std::uint64_t> chosen;
     for (std::uint64_t choice = first; choice < first + count; ++choice) {
-      chosen.push_back(column(mode, choice, other));
+      chosen.push_back(choices_.column(mode, choice, other));
     }
     load(other, chosen);
   }

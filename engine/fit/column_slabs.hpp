@@ -29,6 +29,22 @@ struct SlabJob {
   std::uint64_t slab = 0;
 };
 
+// The choices of one column of each mode's matrix but one's. The longest mode's columns vary fastest, so that passes
+// load them least often.
+class ColumnChoices {
+ public:
+  // `shape` and `columns`: per mode, the length and the columns of its matrix.
+  ColumnChoices(const std::vector<std::uint64_t>& shape, const std::vector<int>& columns);
+
+  // How many there are without `mode`, and which column of another mode's matrix one of them takes.
+  std::uint64_t count(std::size_t mode) const;
+  std::uint64_t column(std::size_t mode, std::uint64_t choice, std::size_t other) const;
+
+ private:
+  std::vector<std::uint64_t> columns_;
+  std::vector<std::size_t> by_length_;
+};
+
 class ColumnSlabs {
  public:
   using Matrices = std::vector<std::vector<double>>;
@@ -38,10 +54,7 @@ class ColumnSlabs {
   ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const std::vector<int>& columns, SlabJob& job,
               ProgressMeter& meter);
 
-  // How many choices there are without `mode`, and which column of another mode's matrix one of them takes.
-  std::uint64_t choices(std::size_t mode) const;
-  std::uint64_t column(std::size_t mode, std::uint64_t choice, std::size_t other) const;
-
+  const ColumnChoices& choices() const { return choices_; }
   std::uint64_t slab() const { return slab_; }
   // I_mode x slab: a column for each choice from `first` on, zeros beyond the last. Valid until the next call.
   std::span<const double> pass(std::size_t mode, std::uint64_t first);
@@ -57,13 +70,11 @@ class ColumnSlabs {
  private:
   void load(std::size_t mode, const std::vector<std::uint64_t>& chosen);
   std::span<const double> output_of_pass(std::size_t mode);
-  // A choice's number counts the columns of `other` in steps of this.
-  std::uint64_t stride(std::size_t mode, std::size_t other) const;
 
   const Matrices* matrices_;
   std::vector<std::uint64_t> columns_;
+  ColumnChoices choices_;
   std::uint64_t slab_;
-  std::vector<std::size_t> by_length_;  // the longest varies fastest, and so is loaded least often
   OriginalRows rows_;
   std::unique_ptr<WorkerGroup> workers_;
   std::vector<std::vector<std::uint64_t>> loaded_;  // per mode, which column of its matrix each column is

@@ -73,7 +73,7 @@ Matrices invert_factors(const CpdModel& model, Executor& executor) {
 double distance(const Matrices& inverted, int rank, std::size_t short_mode, ColumnSlabs& slabs, Executor& executor) {
   const auto columns = static_cast<std::uint64_t>(rank);
   const std::uint64_t slab = slabs.slab();
-  const std::uint64_t choices = slabs.choices(short_mode);
+  const std::uint64_t choices = slabs.choices().count(short_mode);
   std::vector<double> core;
   double sum = 0;
   for (std::uint64_t first = 0; first < choices; first += slab) {
@@ -83,7 +83,7 @@ double distance(const Matrices& inverted, int rank, std::size_t short_mode, Colu
       for (std::uint64_t c = 0; c < count; ++c) {
         bool diagonal = true;
         for (std::size_t n = 0; n < inverted.size(); ++n) {
-          diagonal = diagonal && (n == short_mode || slabs.column(short_mode, first + c, n) == r);
+          diagonal = diagonal && (n == short_mode || slabs.choices().column(short_mode, first + c, n) == r);
         }
         const double difference = core[r * slab + c] - (diagonal ? 1.0 : 0.0);
         sum += difference * difference;

@@ -30,39 +30,47 @@ std::uint64_t product_of(std::span<const int> ranks) {
                          [](std::uint64_t product, int rank) { return product * static_cast<std::uint64_t>(rank); });
 }
 
-// Indices of a core, row-major.
+// A core, row-major, and its unfoldings, whose columns are choices of a column of each other mode's matrix.
 class CoreShape {
  public:
-  explicit CoreShape(std::span<const int> ranks) : ranks_(ranks.begin(), ranks.end()), strides_(ranks.size(), 1) {
+  CoreShape(const std::vector<std::uint64_t>& shape, const std::vector<int>& ranks)
+      : choices_(shape, ranks), ranks_(ranks.begin(), ranks.end()), strides_(ranks.size(), 1) {
     for (std::size_t n = ranks_.size(); n-- > 1;) strides_[n - 1] = strides_[n] * ranks_[n];
   }
 
   std::uint64_t rank(std::size_t mode) const { return ranks_[mode]; }
   std::uint64_t stride(std::size_t mode) const { return strides_[mode]; }
-  std::uint64_t others(std::size_t mode) const { return strides_[0] * ranks_[0] / ranks_[mode]; }
-  // The place of row 0 in column `other` of the mode's unfolding: the others' indices in order, the last one's fastest.
-  std::uint64_t place(std::size_t mode, std::uint64_t other) const {
-    return other / strides_[mode] * strides_[mode] * ranks_[mode] + other % strides_[mode];
+  std::uint64_t choices(std::size_t mode) const { return choices_.count(mode); }
+  // Where the core has row 0 of a choice.
+  std::uint64_t place(std::size_t mode, std::uint64_t choice) const {
+    std::uint64_t place = 0;
+    for (std::size_t n = 0; n < ranks_.size(); ++n) {
+      if (n != mode) place += choices_.column(mode, choice, n) * strides_[n];
+    }
+    return place;
   }
-  // R_n x the others.
+  // R_n x the choices.
   std::vector<double> unfold(const std::vector<double>& core, std::size_t mode) const {
+    const std::uint64_t count = choices(mode);
     std::vector<double> unfolded(core.size());
-    for (std::uint64_t c = 0; c < others(mode); ++c) {
-      for (std::uint64_t r = 0; r < rank(mode); ++r) {
-        unfolded[r * others(mode) + c] = core[place(mode, c) + r * stride(mode)];
-      }
+    for (std::uint64_t c = 0; c < count; ++c) {
+      const std::uint64_t start = place(mode, c);
+      for (std::uint64_t r = 0; r < rank(mode); ++r) unfolded[r * count + c] = core[start + r * stride(mode)];
     }
     return unfolded;
   }
-  void fold(const std::vector<double>& unfolded, std::size_t mode, std::vector<double>& core) const {
-    for (std::uint64_t c = 0; c < others(mode); ++c) {
-      for (std::uint64_t r = 0; r < rank(mode); ++r) {
-        core[place(mode, c) + r * stride(mode)] = unfolded[r * others(mode) + c];
-      }
+  // Sets `count` choices from `first` on to the first columns of `unfolded`.
+  void fold(const std::vector<double>& unfolded, std::size_t mode, std::uint64_t first, std::uint64_t count,
+            std::vector<double>& core) const {
+    const std::uint64_t width = unfolded.size() / rank(mode);
+    for (std::uint64_t c = 0; c < count; ++c) {
+      const std::uint64_t start = place(mode, first + c);
+      for (std::uint64_t r = 0; r < rank(mode); ++r) core[start + r * stride(mode)] = unfolded[r * width + c];
     }
   }
 
  private:
+  ColumnChoices choices_;
   std::vector<std::uint64_t> ranks_;
   std::vector<std::uint64_t> strides_;
 };
@@ -81,11 +89,11 @@ void rotate(std::vector<double>& matrix, std::uint64_t columns, const std::vecto
 
 // Rotates the columns so that the core is all-orthogonal and ordered, and turns their largest numbers positive.
 void normalise(TuckerModel& model, const std::vector<int>& ranks, Executor& executor) {
-  const CoreShape shape(ranks);
+  const CoreShape shape(model.shape, ranks);
   std::vector<std::vector<double>> rotations;
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     rotations.push_back(
-        leading_left_vectors(shape.unfold(model.core, n), static_cast<int>(shape.others(n)), ranks[n], executor));
+        leading_left_vectors(shape.unfold(model.core, n), static_cast<int>(shape.choices(n)), ranks[n], executor));
     rotate(model.factors[n], shape.rank(n), rotations[n]);
     for (std::uint64_t r = 0; r < shape.rank(n); ++r) {
       if (model.top(n, static_cast<std::size_t>(r), 1).front().value >= 0) continue;
@@ -96,16 +104,14 @@ void normalise(TuckerModel& model, const std::vector<int>& ranks, Executor& exec
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     std::vector<double> rotated;
     multiply_transposed(rotations[n], shape.rank(n), shape.unfold(model.core, n), rotated, executor);
-    shape.fold(rotated, n, model.core);
+    shape.fold(rotated, n, 0, shape.choices(n), model.core);
   }
 }
 
 void check(const Tensor& given, const TuckerOptions& options, const std::vector<int>& ranks) {
   const TensorSummary& tensor = given.summary();
   check_computing(1, options.compute);
-  if (options.max_sweeps < 1) refuse(option_name("max_sweeps") + " must be at least 1");
-  if (!(options.tolerance >= 0)) refuse(option_name("tolerance") + " must be at least 0");
-  if (!(options.time_limit_seconds >= 0)) refuse(option_name("time_limit_seconds") + " must be at least 0");
+  check_end(options.max_sweeps, options.tolerance, options.time_limit_seconds);
   if (!(tensor.sum_of_squares > 0)) refuse("all values of the tensor are zero, so there is nothing to fit");
   if (options.initial == nullptr) return;
   bool fits = options.initial->shape == tensor.shape && options.initial->factors.size() == ranks.size();
@@ -119,14 +125,14 @@ void check(const Tensor& given, const TuckerOptions& options, const std::vector<
 // What a fit of one of the two methods takes on the host beside its backend, with slabs of so many columns.
 std::uint64_t host_bytes(const TensorSummary& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
                          TuckerMethod method, std::uint64_t slab) {
-  const CoreShape shape(ranks);
+  const CoreShape shape(tensor.shape, ranks);
   std::uint64_t numbers = 4 * product_of(ranks);
   std::uint64_t largest = 0;
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     const std::uint64_t length = tensor.shape[n];
     numbers += 2 * length * shape.rank(n);  // as they are, and as they were after the last sweep
     // The output of a pass; Y, or its product with the core.
-    const std::uint64_t width = method == TuckerMethod::hooi ? shape.others(n) : shape.rank(n);
+    const std::uint64_t width = method == TuckerMethod::hooi ? shape.choices(n) : shape.rank(n);
     const std::uint64_t widest = options.start == TuckerStart::nvecs ? std::max(width, slab) : width;
     largest = std::max(largest,
                        length * (slab + width + shape.rank(n)) * sizeof(double) + tall_scratch_bytes(length, widest));
@@ -159,16 +165,16 @@ struct TuckerJob {
 
   void make(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop,
             bool is_fixed) {
-    const CoreShape shape(ranks);
+    const CoreShape shape(tensor.shape(), ranks);
     std::uint64_t most = 1;
-    for (std::size_t n = 0; n < ranks.size(); ++n) most = std::max(most, shape.others(n));
+    for (std::size_t n = 0; n < ranks.size(); ++n) most = std::max(most, shape.choices(n));
     const auto longest = static_cast<std::size_t>(std::ranges::max_element(tensor.shape()) - tensor.shape().begin());
     slabs.emplace(
         tensor, options.compute, most, shape.rank(longest),
         [&](std::uint64_t slab) { return host_bytes(tensor.summary(), options, ranks, method, slab); }, stop, is_fixed);
     passes_per_sweep = 0;
     for (std::size_t n = 0; n < ranks.size(); ++n) {
-      passes_per_sweep += (shape.others(n) + slabs->slab - 1) / slabs->slab * (method == TuckerMethod::hoqri ? 2 : 1);
+      passes_per_sweep += (shape.choices(n) + slabs->slab - 1) / slabs->slab * (method == TuckerMethod::hoqri ? 2 : 1);
     }
   }
 
@@ -193,7 +199,7 @@ class TuckerFit {
         ranks_(&ranks),
         job_(&job),
         meter_(&meter),
-        shape_(ranks),
+        shape_(tensor.shape(), ranks),
         core_(static_cast<std::size_t>(product_of(ranks))) {
     model_.shape = tensor_->shape;
     model_.ranks.assign(ranks.begin(), ranks.end());
@@ -293,34 +299,15 @@ class TuckerFit {
   // Calls visit(first choice, how many, I_n x slab of Y).
   template <class Visit>
   void for_each_slab(std::size_t mode, const Visit& visit) {
-    const std::uint64_t choices = slabs_->choices(mode);
+    const std::uint64_t choices = shape_.choices(mode);
     for (std::uint64_t first = 0; first < choices; first += slabs_->slab()) {
       const std::span<const double> output = slabs_->pass(mode, first);
       visit(first, std::min(slabs_->slab(), choices - first), output);
     }
   }
 
-  // The place in the core of row 0 of the mode's unfolding, in the column of a choice.
-  std::uint64_t place_of_choice(std::size_t mode, std::uint64_t choice) const {
-    std::uint64_t place = 0;
-    for (std::size_t n = 0; n < ranks_->size(); ++n) {
-      if (n != mode) place += slabs_->column(mode, choice, n) * shape_.stride(n);
-    }
-    return place;
-  }
-
-  // G_n = U_n^T Y, where `product` has columns of choices from `first` on.
-  void set_core(std::size_t mode, std::uint64_t first, std::uint64_t count, const std::vector<double>& product) {
-    const std::uint64_t width = product.size() / shape_.rank(mode);
-    for (std::uint64_t c = 0; c < count; ++c) {
-      const std::uint64_t place = place_of_choice(mode, first + c);
-      for (std::uint64_t r = 0; r < shape_.rank(mode); ++r)
-        core_[place + r * shape_.stride(mode)] = product[r * width + c];
-    }
-  }
-
   void update_by_vectors(std::size_t mode, bool makes_core) {
-    const std::uint64_t choices = slabs_->choices(mode);
+    const std::uint64_t choices = shape_.choices(mode);
     std::vector<double> unfolding(static_cast<std::size_t>(tensor_->shape[mode] * choices));
     for_each_slab(mode, [&](std::uint64_t first, std::uint64_t count, std::span<const double> output) {
       for (std::uint64_t i = 0; i < tensor_->shape[mode]; ++i) {
@@ -332,7 +319,7 @@ class TuckerFit {
     if (!makes_core) return;
     std::vector<double> product;
     multiply_transposed(factors_[mode], shape_.rank(mode), unfolding, product, pool());
-    set_core(mode, 0, choices, product);
+    shape_.fold(product, mode, 0, choices, core_);
   }
 
   // The basis of Y G_n^T.
@@ -343,7 +330,7 @@ class TuckerFit {
     for_each_slab(mode, [&](std::uint64_t first, std::uint64_t count, std::span<const double> output) {
       of_choices.clear();
       for (std::uint64_t c = 0; c < count; ++c) {
-        const std::uint64_t place = place_of_choice(mode, first + c);
+        const std::uint64_t place = shape_.place(mode, first + c);
         for (std::uint64_t r = 0; r < rank; ++r) of_choices.push_back(core_[place + r * shape_.stride(mode)]);
       }
       run_shares(pool(), tensor_->shape[mode], [&](std::uint64_t row, std::uint64_t end) {
@@ -359,11 +346,12 @@ class TuckerFit {
     set_factor(mode, std::move(sum));
   }
 
+  // G_n = U_n^T Y.
   void refresh_core(std::size_t mode) {
     std::vector<double> product;
     for_each_slab(mode, [&](std::uint64_t first, std::uint64_t count, std::span<const double> output) {
       multiply_transposed(factors_[mode], shape_.rank(mode), output, product, pool());
-      set_core(mode, first, count, product);
+      shape_.fold(product, mode, first, count, core_);
     });
   }
 

@@ -19,8 +19,8 @@ struct Arguments {
   int threads = 0;
 };
 
-void show(const Arguments& arguments, bool model, cli::Reporter& reporter) {
-  if (is_tucker(arguments.path)) {
+void show(const Arguments& arguments, bool model, bool tucker, cli::Reporter& reporter) {
+  if (tucker) {
     return info::report_tucker(reporter, arguments.path, load_tucker(arguments.path), arguments.summary,
                                arguments.index_base);
   }
@@ -71,17 +71,17 @@ void verify_tucker(const Arguments& arguments, cli::Reporter& reporter) {
 
 void run(const Arguments& arguments, cli::Reporter& reporter) {
   const bool model = is_model(arguments.path);
-  if (arguments.histogram && (model || is_tucker(arguments.path)))
-    refuse("--histogram applies to tensors, but the file is a model");
+  const bool tucker = !model && is_tucker(arguments.path);
+  if (arguments.histogram && (model || tucker)) refuse("--histogram applies to tensors, but the file is a model");
   if (!arguments.other.empty()) {
     if (!model) refuse("--compare applies to models of blco-cpd, but " + arguments.path.string() + " is none");
     info::report_match(reporter, arguments.path, load_model(arguments.path), arguments.other,
                        load_model(arguments.other));
   } else if (arguments.verify) {
-    if (is_tucker(arguments.path)) return verify_tucker(arguments, reporter);
+    if (tucker) return verify_tucker(arguments, reporter);
     model ? verify_model(arguments, reporter) : verify_tensor(arguments, reporter);
   } else {
-    show(arguments, model, reporter);
+    show(arguments, model, tucker, reporter);
   }
 }
 
