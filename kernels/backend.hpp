@@ -65,6 +65,8 @@ class Backend : public Factors {
   virtual std::uint64_t tree_chunks() const { return 0; }
   // Returns when the outputs are complete. Also ends a failed pass, and leaves nothing in flight.
   virtual void finish_pass() = 0;
+  // The sum of the terms of the last finished loss pass, scaled. Its order depends on the order of chunks alone.
+  virtual double sum_of_terms() const = 0;
 };
 
 // Bytes of a number of a factor, and of the output.

@@ -72,16 +72,17 @@ class Factors {
     const std::size_t rank = rows.empty() ? 0 : values.size() / rows.size();
     for (std::size_t i = 0; i < rows.size(); ++i) store_factor(mode, rows[i], values.subspan(i * rank, rank));
   }
+  // Equal numbers: the rows have not been changed in between.
+  virtual std::uint64_t version(int mode) const = 0;
   // Duals of a mode of BackendConfig::dual_modes, zero at first: as load_factor and store_factor.
   virtual void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
   virtual void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
 
-  // The sum of the terms of the last finished loss pass, scaled. Its order depends on the order of chunks alone.
-  virtual double sum_of_terms() const = 0;
-
   // Reads rows of the finished output of `mode` from `first_row` on, row-major with R columns, after a pass that filled
   // it. Not after update_rows, which may overwrite it.
   virtual void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const = 0;
+  // Replaces the same rows: what other workers have added up is in them.
+  virtual void load_output(int mode, std::uint64_t first_row, std::span<const double> rows) = 0;
 
   // factor_n = the solution of `problem` for output_n; then normalises its columns by their 2-norm (a zero column
   // stays) where the constraint allows it, and updates its Gram. The order of sums depends on neither threads nor

@@ -14,10 +14,12 @@ class IdleBackend : public Backend {
   void load_factor(int, std::uint64_t, std::span<const double>) override {}
   void store_factor(int, std::uint64_t, std::span<double>) const override {}
   std::vector<double> take_factor(int) override { return {}; }
+  std::uint64_t version(int) const override { return 0; }
   void load_dual(int, std::uint64_t, std::span<const double>) override {}
   void store_dual(int, std::uint64_t, std::span<double>) const override {}
   double sum_of_terms() const override { return 0; }
   void read_output(int, std::uint64_t, std::span<double>) const override {}
+  void load_output(int, std::uint64_t, std::span<const double>) override {}
   RowUpdate update_rows(int, const RowProblem&) override { return {}; }
   void restore_factor(int) override {}
   std::span<const double> gram(int) override { return {}; }

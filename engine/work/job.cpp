@@ -1,6 +1,9 @@
 #include "engine/work/job.hpp"
 
 #include <algorithm>
+#include <blco/peers.hpp>
+#include <blco/version.hpp>
+#include <cstring>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
@@ -25,6 +28,12 @@ DeviceLimits limits_of(const DeclaredGpu& gpu) {
   return limits;
 }
 
+std::optional<ChunkShare> share_of(const Tensor& tensor, const WorkerPlace& place) {
+  if (place.size == 1) return std::nullopt;
+  const IndexRange range = chunk_range(tensor.chunks().info().chunk_count(), place.rank, place.size);
+  return std::make_optional<ChunkShare>(tensor.chunks(), range);
+}
+
 }  // namespace
 
 JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision) {
@@ -35,17 +44,21 @@ JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision) {
   return needs;
 }
 
-Job::Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, const DeclaredGpu* declared)
+Job::Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, const DeclaredGpu* declared,
+         const std::optional<WorkerPlace>& place)
     : tensor_(&tensor),
+      peers_(place ? nullptr : compute.peers),
+      share_(share_of(tensor, place ? *place : WorkerPlace{0, peers_ != nullptr ? peers_->size() : 1})),
       pool_(compute.threads),
       side_jobs_(pool_),
       needs_(needs),
       declared_(declared),
-      sizes_(measure_tensor(tensor.chunks())) {
+      sizes_(measure_tensor(chunks())) {
   needs_.budget_bytes = host_budget(compute.memory.host_bytes);
   needs_.threads = pool_.width();
   needs_.deterministic = compute.deterministic;
   choose_device(compute);
+  if (peers_ != nullptr) needs_.caller_bytes += message_bytes(needs.backend.rank);
   needs_.caller_bytes += (gpu_ ? needs_.model_bytes : 0) + tensor.chunks().held_bytes();
   plan_ = make_plan(sizes_, needs_);
   if (!compute.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(compute.trace);
@@ -111,14 +124,28 @@ std::unique_ptr<Streamer> Job::make_streamer(ProgressMeter* meter) {
   if (is_cache_of_use()) plan_.direct_bytes = 0;
   // A GPU leaves the CPU's threads free to read; otherwise those that compute also read.
   SideJobs* const jobs = gpu_ ? nullptr : &side_jobs_;
-  auto streamer = std::make_unique<Streamer>(tensor_->chunks(), plan_, backend(), jobs, trace_.get(), meter);
+  auto streamer = std::make_unique<Streamer>(chunks(), plan_, backend(), jobs, trace_.get(), meter);
   static_cast<StreamPlan&>(plan_) = streamer->plan();
   plan_.planned_bytes -= std::min(plan_.planned_bytes, plan_.demoted_bytes);
   return streamer;
 }
 
 std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter) {
-  return std::make_unique<WorkerGroup>(backend(), make_streamer(meter), pool_);
+  auto workers = std::make_unique<WorkerGroup>(backend(), make_streamer(meter), pool_);
+  if (peers_ == nullptr) return workers;
+  const TensorSummary& tensor = tensor_->summary();
+  JobOrder order{.nnz = tensor.nnz,
+                 .sum_of_squares = tensor.sum_of_squares,
+                 .chunk_count = tensor.chunk_count,
+                 .rank = needs_.backend.rank,
+                 .precision = needs_.backend.precision,
+                 .all_outputs = needs_.backend.all_outputs,
+                 .loss_passes = needs_.backend.loss_passes,
+                 .deterministic = needs_.deterministic,
+                 .single_pass = needs_.best_tier == Tier::streamed};
+  std::strncpy(order.version.data(), version_string, order.version.size() - 1);
+  workers->add_peers(*peers_, tensor_->chunks(), order);
+  return workers;
 }
 
 void Job::close_trace() {

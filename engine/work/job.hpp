@@ -4,12 +4,14 @@
 #include <blco/cpd.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/common/chrome_trace.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/side_jobs.hpp"
 #include "engine/common/thread_pool.hpp"
+#include "engine/work/chunk_share.hpp"
 #include "engine/work/pass_estimate.hpp"
 #include "engine/work/plan.hpp"
 #include "engine/work/worker_group.hpp"
@@ -19,13 +21,21 @@ namespace blco {
 // What every job needs: the tensor's layout, rank and precision, and room for OriginalRows.
 JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision);
 
+// The worker of a job that this process is.
+struct WorkerPlace {
+  int rank = 0;
+  int size = 1;
+};
+
 // Owns what a job needs from its plan to its end.
 class Job {
  public:
   // Device::automatic means a GPU if there is one, else the CPU. Throws Error: out_of_memory (a budget below its
   // minimum), cuda and not_built (Device::cuda without a GPU).
   // With `declared`, plans for that GPU, and can do no more.
-  Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, const DeclaredGpu* declared = nullptr);
+  // With Compute::peers, it is the job of rank 0, unless `place` says otherwise: it plans for its share of the chunks.
+  Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, const DeclaredGpu* declared = nullptr,
+      const std::optional<WorkerPlace>& place = {});
 
   const Plan& plan() const { return plan_; }
   // Allocates the plan's device or host memory; throws if the machine does not provide it.
@@ -35,7 +45,7 @@ class Job {
   // Allocates the slots and the chunks' host memory. If there is less of it than planned, describe() says so
   // afterwards.
   std::unique_ptr<Streamer> make_streamer(ProgressMeter* meter = nullptr);
-  // Workers with a streamer of that kind.
+  // Workers with a streamer of that kind, those of all peers among them.
   std::unique_ptr<WorkerGroup> make_workers(ProgressMeter* meter = nullptr);
   TraceSink* trace() { return trace_.get(); }
   void close_trace();
@@ -49,8 +59,11 @@ class Job {
  private:
   bool is_cache_of_use() const;
   void choose_device(const Compute& compute);
+  const ChunkSource& chunks() const { return share_ ? *share_ : tensor_->chunks(); }
 
   const Tensor* tensor_;
+  Peers* peers_;                     // null: none
+  std::optional<ChunkShare> share_;  // of several workers
   ThreadPool pool_;
   SideJobs side_jobs_;
   std::unique_ptr<ChromeTrace> trace_;

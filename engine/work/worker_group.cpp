@@ -4,15 +4,92 @@
 
 namespace blco {
 
-void WorkerGroup::pass(const PassRequest& request) {
-  const bool is_even = next_++ % 2 == 0;
-  ++passes_;
-  streamer_->pass(request, is_even ? Direction::forward : Direction::backward);
+void WorkerGroup::add_peers(Peers& peers, const ChunkSource& tensor, const JobOrder& order) {
+  tensor_ = &tensor;
+  rank_ = order.rank;
+  chunk_count_ = tensor.info().chunk_count();
+  for (int peer = 1; peer < peers.size(); ++peer) {
+    peers_.push_back(std::make_unique<RemoteWorker>(peers, peer, tensor, order));
+  }
+  std::optional<Error> first;
+  for (const std::unique_ptr<RemoteWorker>& peer : peers_) {
+    const std::optional<Error> failure = peer->await_ready();
+    if (failure && !first) first = failure;
+  }
+  if (first) throw *first;
 }
 
+void WorkerGroup::pass(const PassRequest& request) {
+  const bool forward = next_++ % 2 == 0;
+  run_pass({.request = request, .forward = forward}, {},
+           [&] { streamer_->pass(request, forward ? Direction::forward : Direction::backward); });
+}
+
+// This process has the first chunks.
 void WorkerGroup::pass(const PassRequest& request, std::span<const std::uint64_t> chunks) {
+  const std::uint64_t here = streamer_->plan().tiers.size();
+  std::vector<std::uint64_t> own(chunks.begin(), chunks.end());
+  std::erase_if(own, [here](std::uint64_t chunk) { return chunk >= here; });
+  run_pass({.request = request, .some_chunks = true}, chunks, [&] { streamer_->pass(request, own); });
+}
+
+template <class PassHere>
+void WorkerGroup::run_pass(const PassOrder& order, std::span<const std::uint64_t> chunks, const PassHere& pass_here) {
   ++passes_;
-  streamer_->pass(request, chunks);
+  const PassRequest& request = order.request;
+  if (!request.continues) terms_of_peers_ = 0;
+  // The output of an MTTKRP does not depend on the mode's own factor.
+  const ModeSet read = all_modes(static_cast<int>(max_order)) & ~(request.is_mttkrp() ? request.outputs : ModeSet{0});
+  PassOrder theirs = order;
+  theirs.request.continues = false;  // what came before is in this process's outputs
+  for (const std::unique_ptr<RemoteWorker>& peer : peers_) {
+    peer->load_changed(*backend_, read);
+    peer->begin_pass(theirs, chunks);
+  }
+  try {
+    pass_here();
+  } catch (...) {
+    await_peers(request.outputs, /*is_lost=*/true);
+    throw;
+  }
+  await_peers(request.outputs, /*is_lost=*/false);
+  add_outputs_of_peers(request.outputs);
+}
+
+void WorkerGroup::await_peers(ModeSet outputs, bool is_lost) {
+  std::vector<RemoteWorker*> finished;
+  std::optional<Error> first;
+  for (const std::unique_ptr<RemoteWorker>& peer : peers_) {
+    const std::optional<Error> failure = peer->await_pass();
+    if (!failure) finished.push_back(peer.get());
+    if (failure && !first) first = failure;
+  }
+  if (first || is_lost) {
+    for (RemoteWorker* peer : finished) peer->drop_rows(outputs);
+  }
+  if (first && !is_lost) throw *first;
+  for (RemoteWorker* peer : finished) terms_of_peers_ += peer->sum_of_terms();
+}
+
+void WorkerGroup::add_outputs_of_peers(ModeSet outputs) {
+  std::vector<double> numbers;
+  for (std::size_t n = 0; !peers_.empty() && n < tensor_->info().shape.size(); ++n) {
+    const int mode = static_cast<int>(n);
+    if (!has_mode(outputs, mode)) continue;
+    for_each_row_block(mode, 0, tensor_->info().shape[n], rank_, [&](const RowBlock& block) {
+      numbers.resize(static_cast<std::size_t>(block.rows) * static_cast<std::size_t>(rank_));
+      backend_->read_output(mode, block.first_row, numbers);
+      bool is_changed = false;
+      for (const std::unique_ptr<RemoteWorker>& peer : peers_) is_changed |= peer->add_rows(block, numbers);
+      if (is_changed) backend_->load_output(mode, block.first_row, numbers);
+    });
+  }
+}
+
+std::uint64_t WorkerGroup::bytes_read() const {
+  std::uint64_t bytes = streamer_->bytes_read();
+  for (const std::unique_ptr<RemoteWorker>& peer : peers_) bytes += peer->bytes_read();
+  return bytes;
 }
 
 StreamPlan WorkerGroup::plan_for(const ChunkSource& other) {
@@ -31,11 +108,13 @@ void WorkerGroup::add(const ChunkSource& other) {
 }
 
 void WorkerGroup::pass_over(const ChunkSource& other, const PassRequest& request) {
+  if (!request.continues) terms_of_peers_ = 0;
   others_.at(&other)->pass(request, Direction::forward);
 }
 
 // All by one slot: a device works these off in order, and their memory stays as it is.
 void WorkerGroup::pass_over(std::span<const ChunkView> chunks, const PassRequest& request) {
+  if (!request.continues) terms_of_peers_ = 0;
   backend_->begin_pass(request);
   for (const ChunkView& chunk : chunks) backend_->submit(0, chunk);
   backend_->finish_pass();

@@ -1,23 +1,33 @@
-// Devices at work on one tensor: all that a method knows of them. Today one worker.
+// Devices at work on one tensor: all that a method knows of them. One is in this process, others may be in its peers.
 #pragma once
 
+#include <blco/peers.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "blco/executor.hpp"
 #include "engine/stream/streamer.hpp"
+#include "engine/work/remote_worker.hpp"
 #include "kernels/backend.hpp"
 
 namespace blco {
 
 class WorkerGroup {
  public:
-  // `backend` and `executor` must outlive this.
+  // `backend` and `executor` must outlive this; `streamer` has all chunks, or with peers the share of rank 0.
   WorkerGroup(Backend& backend, std::unique_ptr<Streamer> streamer, Executor& executor)
-      : backend_(&backend), streamer_(std::move(streamer)), executor_(&executor) {}
+      : backend_(&backend),
+        streamer_(std::move(streamer)),
+        executor_(&executor),
+        chunk_count_(streamer_->plan().tiers.size()) {}
+
+  // From now on each of `peers` works on its share of `tensor`. Returns once all are ready, and throws what keeps one
+  // from that. Arguments must outlive this.
+  void add_peers(Peers& peers, const ChunkSource& tensor, const JobOrder& order);
 
   // Runs the next pass over the tensor, forward if its number is even.
   void pass(const PassRequest& request);
@@ -33,13 +43,16 @@ class WorkerGroup {
   void pass_over(std::span<const ChunkView> chunks, const PassRequest& request);
   std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) { return backend_->allocate_host(bytes); }
 
+  // The sum of the terms of the last loss pass, and of those that it continues.
+  double sum_of_terms() const { return backend_->sum_of_terms() + terms_of_peers_; }
+
   // The number of the next pass, counted since the very first, also after a resume.
   std::uint64_t next_pass() const { return next_; }
   void set_next_pass(std::uint64_t number) { next_ = number; }
-  // How many have been run over the tensor, or a part of it, and what they read from its container.
+  // How many have been run over the tensor, or a part of it, and what all workers read from its container.
   std::uint64_t passes() const { return passes_; }
-  std::uint64_t bytes_read() const { return streamer_->bytes_read(); }
-  std::uint64_t chunk_count() const { return streamer_->plan().tiers.size(); }
+  std::uint64_t bytes_read() const;
+  std::uint64_t chunk_count() const { return chunk_count_; }
 
   // Rows are in the container's order.
   Factors& factors() { return *backend_; }
@@ -47,10 +60,22 @@ class WorkerGroup {
   Executor& executor() { return *executor_; }
 
  private:
+  // `order` and `chunks` for the peers; `pass_here` runs this process's share.
+  template <class PassHere>
+  void run_pass(const PassOrder& order, std::span<const std::uint64_t> chunks, const PassHere& pass_here);
+  // Waits for all, and throws the first failure; `is_lost`: the pass has failed here.
+  void await_peers(ModeSet outputs, bool is_lost);
+  void add_outputs_of_peers(ModeSet outputs);
+
   Backend* backend_;
   std::unique_ptr<Streamer> streamer_;
   std::map<const ChunkSource*, std::unique_ptr<Streamer>> others_;
   Executor* executor_;
+  std::uint64_t chunk_count_;
+  std::vector<std::unique_ptr<RemoteWorker>> peers_;  // ranks from 1
+  const ChunkSource* tensor_ = nullptr;               // with peers
+  int rank_ = 0;
+  double terms_of_peers_ = 0;
   std::uint64_t next_ = 0;
   std::uint64_t passes_ = 0;
 };

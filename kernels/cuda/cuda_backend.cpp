@@ -183,14 +183,15 @@ class CudaBackend final : public Backend {
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override {
     const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
-    transfer_.upload_numbers(rows, factors_[mode].template as<Factor>() + offset, main_);
-    grams_[index(mode)].clear();
+    transfer_.upload_numbers(rows, changed_factor(mode) + offset, main_);
   }
 
   void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override {
     const std::uint64_t offset = offset_of_rows(mode, first_row, rows.size());
     transfer_.download_numbers(factors_[mode].template as<const Factor>() + offset, rows, main_);
   }
+
+  std::uint64_t version(int mode) const override { return factors_.version(mode); }
 
   std::vector<double> take_factor(int mode) override {
     std::vector<double> rows(static_cast<std::size_t>(numbers(mode)));
@@ -293,6 +294,11 @@ class CudaBackend final : public Backend {
   void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override {
     check_filled(mode);
     transfer_.download_numbers<Sum>(outputs_.data(mode) + offset_of_rows(mode, first_row, rows.size()), rows, main_);
+  }
+
+  void load_output(int mode, std::uint64_t first_row, std::span<const double> rows) override {
+    check_filled(mode);
+    transfer_.upload_numbers(rows, outputs_.data(mode) + offset_of_rows(mode, first_row, rows.size()), main_);
   }
 
   RowUpdate update_rows(int mode, const RowProblem& problem) override {
@@ -398,6 +404,7 @@ class CudaBackend final : public Backend {
   }
   Factor* changed_factor(int mode) {
     grams_[index(mode)].clear();
+    factors_.mark_changed(mode);
     return factors_[mode].template as<Factor>();
   }
 

@@ -129,6 +129,8 @@ class HostBackend final : public Backend {
     copy_out(view(factors_[mode].matrix()), first_row, rows);
   }
 
+  std::uint64_t version(int mode) const override { return factors_.version(mode); }
+
   void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override {
     const RowsView<Factor> to = factors_[mode].view().rows;
     const auto rank = static_cast<std::size_t>(rank_);
@@ -186,6 +188,9 @@ class HostBackend final : public Backend {
   void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override {
     const PassOutput<Sum>& output = pass_.output(mode);
     copy_out(output.rows(), first_row, rows);
+  }
+  void load_output(int mode, std::uint64_t first_row, std::span<const double> rows) override {
+    copy_in(rows, pass_.output(mode).rows(), first_row);
   }
 
   RowUpdate update_rows(int mode, const RowProblem& problem) override {
@@ -276,6 +281,7 @@ class HostBackend final : public Backend {
   // Rows of the factor were written beside its bits and its Gram.
   void set_changed(int mode) {
     factors_[mode].mark_all_live();
+    factors_.mark_changed(mode);
     grams_[static_cast<std::size_t>(mode)].clear();
   }
 
@@ -299,10 +305,11 @@ class HostBackend final : public Backend {
       for (std::uint64_t i = begin; i < end; ++i) visit(i);
     });
   }
-  void copy_in(std::span<const double> from, RowsView<Factor> to, std::uint64_t first_row) const {
+  template <class Number>
+  void copy_in(std::span<const double> from, RowsView<Number> to, std::uint64_t first_row) const {
     const auto rank = static_cast<std::uint64_t>(rank_);
     for_each(check_row_block(to.rows, rank_, first_row, from.size()), [&](std::uint64_t i) {
-      for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<Factor>(from[i * rank + r]);
+      for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<Number>(from[i * rank + r]);
     });
   }
 

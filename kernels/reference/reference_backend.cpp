@@ -78,6 +78,8 @@ class ReferenceBackend final : public Backend {
     std::copy_n(first, rows.size(), rows.begin());
   }
 
+  std::uint64_t version(int mode) const override { return factors_.version(mode); }
+
   std::vector<double> take_factor(int mode) override {
     for (std::vector<double>& output : outputs_) output = {};
     return factors_.take(mode);
@@ -140,6 +142,11 @@ class ReferenceBackend final : public Backend {
       throw Error(ErrorKind::invalid_argument, "more rows than the output of mode " + std::to_string(mode) + " has");
     }
     std::copy_n(output.begin() + static_cast<std::ptrdiff_t>(first), rows.size(), rows.begin());
+  }
+
+  void load_output(int mode, std::uint64_t first_row, std::span<const double> rows) override {
+    const std::size_t first = static_cast<std::size_t>(first_row) * widths_[index(mode)];
+    std::ranges::copy(rows, outputs_[index(mode)].begin() + static_cast<std::ptrdiff_t>(first));
   }
 
   RowUpdate update_rows(int mode, const RowProblem& problem) override {
@@ -422,6 +429,7 @@ class ReferenceBackend final : public Backend {
   }
 
   void refresh_gram(int mode) {
+    factors_.mark_changed(mode);
     const std::size_t rank = columns_[index(mode)];
     const std::vector<double>& factor = factors_[mode];
     std::vector<double>& gram = grams_[index(mode)];

@@ -182,7 +182,7 @@ void CpApr::run_pass(ModeSet outputs) {
 double CpApr::objective(int mode) {
   if (!has_terms_of_model_) run_pass(0);
   const std::vector<double> sums = factors().column_sums(mode);
-  return std::inner_product(sums.begin(), sums.end(), held_sums_.begin(), 0.0) - factors().sum_of_terms();
+  return std::inner_product(sums.begin(), sums.end(), held_sums_.begin(), 0.0) - context_.workers.sum_of_terms();
 }
 
 // Only kappa makes a model worse, and the updates after it better than before.

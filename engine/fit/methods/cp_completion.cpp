@@ -180,7 +180,7 @@ void CpCompletion::find_squares() {
 
 double CpCompletion::squared_error() {
   context_.workers.pass(PassRequest({.rule = EntryRule::given}, 0));
-  return context_.workers.factors().sum_of_terms();
+  return context_.workers.sum_of_terms();
 }
 
 // Cosines of right angles, but for rounding errors, are above the root of these.

@@ -187,7 +187,7 @@ void GcpAdam::find_scales() {
 double GcpAdam::estimate() {
   context_.workers.pass(PassRequest(EntryFunction{.rule = EntryRule::given, .loss = method_.loss}, 0));
   fixed_sample_.add_to_pass(method_.loss, cells_ / static_cast<double>(fixed_sample_.count()), 0);
-  return context_.workers.factors().sum_of_terms();
+  return context_.workers.sum_of_terms();
 }
 
 bool GcpAdam::take_steps() {

@@ -29,11 +29,11 @@ PassRequest GcpObjective::pass() const {
 
 double GcpObjective::value() {
   others_mode_ = -1;
-  if (absent_ == AbsentCells::unknown) return workers_->factors().sum_of_terms();
+  if (absent_ == AbsentCells::unknown) return workers_->sum_of_terms();
   if (at_zero_ == ZeroLoss::model) sum_columns();
   // With no mode left out, the product's entries add up to the zeros' term.
   multiply_others(-1);
-  return std::accumulate(others_.begin(), others_.end(), 0.0) + workers_->factors().sum_of_terms();
+  return std::accumulate(others_.begin(), others_.end(), 0.0) + workers_->sum_of_terms();
 }
 
 void GcpObjective::read_gradient(int mode, std::uint64_t first_row, std::span<double> rows) {

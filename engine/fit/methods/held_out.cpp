@@ -68,7 +68,7 @@ std::uint64_t HeldOut::slot_bytes(const Tensor& entries) { return WorkerGroup::p
 
 double HeldOut::error() {
   workers_->pass_over(entries_->chunks(), PassRequest({.rule = EntryRule::given}, 0));
-  return std::sqrt(workers_->factors().sum_of_terms() / static_cast<double>(entries_->summary().nnz));
+  return std::sqrt(workers_->sum_of_terms() / static_cast<double>(entries_->summary().nnz));
 }
 
 }  // namespace blco

@@ -8,6 +8,8 @@
 
 namespace blco {
 
+class Peers;
+
 struct Compute {
   Device device = Device::automatic;  // automatic: a GPU if there is one, else the CPU
   ConflictResolution conflict_resolution = ConflictResolution::automatic;  // GPU only; for measurements
@@ -23,6 +25,9 @@ struct Compute {
   // plan chooses.
   int slots = 0;
   MemoryBudget memory = {};          // of the whole job
+  // Other processes that take a share of each pass, where this is rank 0 (peers.hpp); null: none. `memory` and
+  // `threads` are those of this process.
+  Peers* peers = nullptr;
   std::filesystem::path trace = {};  // Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
 };
 

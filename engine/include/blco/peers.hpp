@@ -1,0 +1,40 @@
+// Several processes at one job: each has the factors and a share of the tensor's chunks, and rank 0 leads.
+//
+// Rank 0 calls fit_cpd() and its neighbours with Compute::peers; all others call serve(), which computes what rank 0
+// asks for. A pass adds up the nonzeros of each share where it lies; rank 0 adds the rows that come back, in the order
+// of ranks, and updates the factors. So methods, stops, checkpoints and errors are those of one process.
+#pragma once
+
+#include <blco/compute.hpp>
+#include <blco/tensor.hpp>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace blco {
+
+// How the processes reach each other. All functions are called from one thread, and throw Error{io} if a peer cannot be
+// reached.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+
+  virtual int rank() const = 0;  // of this process
+  virtual int size() const = 0;
+  // Messages from one process to another arrive in the order in which they are sent.
+  virtual void send(int to, std::span<const std::byte> message) = 0;
+  // Waits for the next message.
+  virtual std::vector<std::byte> receive(int from) = 0;
+};
+
+// For ranks above 0: computes for rank 0 until it calls dismiss(). open() gives the tensor that all ranks see; it is
+// called for the first job, and the tensor must outlive the call. Of `compute`, memory, threads and device are those of
+// this process; the others are rank 0's. Throws Error{io} if rank 0 cannot be reached; any other failure is thrown at
+// rank 0.
+void serve(const std::function<const Tensor&()>& open, const Compute& compute, Peers& peers);
+
+// For rank 0, after its last job: the others' serve() returns.
+void dismiss(Peers& peers);
+
+}  // namespace blco

@@ -1,0 +1,151 @@
+// What rank 0 and its peers send each other. All are processes of one build on one kind of machine, so numbers and
+// structs travel as they lie in memory.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "blco/error.hpp"
+#include "engine/work/chunk_share.hpp"
+#include "kernels/backend.hpp"
+
+namespace blco {
+
+enum class MessageKind : std::uint64_t {
+  begin,    // JobOrder; answered by done or failed
+  load,     // RowBlock and rows of a factor
+  pass,     // PassOrder and chunk numbers; answered by done and blocks of rows for each output, or by failed
+  end,      // of the job
+  dismiss,  // of serve()
+  done,     // PassReply
+  failed,   // ErrorKind and its message
+  rows,     // RowBlock, a bit per row, and the rows of the output whose bits are set: others are zero
+};
+
+// What a peer must know of a job; its tensor must be rank 0's.
+struct JobOrder {
+  std::array<char, 16> version{};
+  std::uint64_t nnz = 0;
+  double sum_of_squares = 0;
+  std::uint64_t chunk_count = 0;
+  int rank = 0;  // of the factors
+  Precision precision = Precision::f64;
+  bool all_outputs = false;
+  bool loss_passes = false;
+  bool deterministic = false;
+  bool single_pass = false;  // keeping chunks does not pay
+};
+
+struct RowBlock {
+  int mode = 0;
+  std::uint64_t first_row = 0;
+  std::uint64_t rows = 0;
+};
+
+struct PassOrder {
+  PassRequest request = PassRequest(0);
+  bool some_chunks = false;  // those whose numbers follow, else all
+  bool forward = true;
+};
+
+struct PassReply {
+  double sum_of_terms = 0;
+  std::uint64_t bytes_read = 0;  // since the job began
+};
+
+// One message being put together.
+class Message {
+ public:
+  explicit Message(MessageKind kind) { put(kind); }
+
+  template <class T>
+  Message& put(const T& item) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return put(std::span(&item, 1));
+  }
+  template <class T>
+  Message& put(std::span<T> items) {
+    const auto bytes = std::as_bytes(items);
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + bytes.size());
+    if (!bytes.empty()) std::memcpy(bytes_.data() + at, bytes.data(), bytes.size());
+    return *this;
+  }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+// One that has been received, taken apart in the same order.
+class ReceivedMessage {
+ public:
+  explicit ReceivedMessage(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) { kind_ = take<MessageKind>(); }
+
+  MessageKind kind() const { return kind_; }
+
+  template <class T>
+  T take() {
+    T item{};
+    const std::span<const std::byte> from = take_bytes(sizeof(T));
+    std::memcpy(static_cast<void*>(&item), from.data(), from.size());
+    return item;
+  }
+  template <class T>
+  std::vector<T> take(std::size_t count) {
+    std::vector<T> items(count);
+    const std::span<const std::byte> from = take_bytes(count * sizeof(T));
+    if (!items.empty()) std::memcpy(items.data(), from.data(), from.size());
+    return items;
+  }
+  // All that is left.
+  template <class T>
+  std::vector<T> take_rest() {
+    return take<T>((bytes_.size() - at_) / sizeof(T));
+  }
+
+ private:
+  std::span<const std::byte> take_bytes(std::size_t count) {
+    if (count > bytes_.size() - at_) {
+      throw Error(ErrorKind::io, "a message from another process is shorter than it must be; all must be of one build");
+    }
+    at_ += count;
+    return std::span(bytes_).subspan(at_ - count, count);
+  }
+
+  std::vector<std::byte> bytes_;
+  std::size_t at_ = 0;
+  MessageKind kind_;
+};
+
+// Rows of a message: about half a mebibyte of numbers.
+constexpr std::uint64_t rows_of_message(int rank) {
+  constexpr std::uint64_t numbers = 1 << 16;
+  const auto columns = static_cast<std::uint64_t>(rank);
+  return columns >= numbers ? 1 : numbers / columns;
+}
+// Memory of the messages of one block of rows that are there at once.
+constexpr std::uint64_t message_bytes(int rank) {
+  return 4 * (rows_of_message(rank) * static_cast<std::uint64_t>(rank) * sizeof(double) + 4096);
+}
+
+inline bool has_rows_in(const IndexRange& rows, const RowBlock& block) {
+  return block.first_row < rows.end && block.first_row + block.rows > rows.begin;
+}
+
+// Calls visit(a RowBlock) for each block of a mode's rows from `begin` to `end` - 1.
+template <class Visit>
+void for_each_row_block(int mode, std::uint64_t begin, std::uint64_t end, int rank, const Visit& visit) {
+  const std::uint64_t most = rows_of_message(rank);
+  for (std::uint64_t row = begin; row < end; row += most) visit(RowBlock{mode, row, std::min(most, end - row)});
+}
+
+}  // namespace blco

@@ -1,0 +1,57 @@
+// A worker in another process, as rank 0 sees it.
+#pragma once
+
+#include <blco/peers.hpp>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/work/chunk_share.hpp"
+#include "engine/work/peer_messages.hpp"
+#include "io/container/chunk_source.hpp"
+#include "kernels/factors.hpp"
+
+namespace blco {
+
+class RemoteWorker {
+ public:
+  // Begins a job there. Arguments must outlive this.
+  RemoteWorker(Peers& peers, int peer, const ChunkSource& tensor, const JobOrder& order);
+  ~RemoteWorker();
+  RemoteWorker(const RemoteWorker&) = delete;
+  RemoteWorker& operator=(const RemoteWorker&) = delete;
+
+  // Returns what keeps it from that, if anything.
+  std::optional<Error> await_ready();
+  // Sends the rows that its chunks have, of modes that have changed since.
+  void load_changed(const Factors& factors, ModeSet modes);
+  // Begins a pass over its share of the tensor, or of `chunks`, which may be none.
+  void begin_pass(const PassOrder& order, std::span<const std::uint64_t> chunks);
+  // Waits for the end of its pass. Returns what went wrong there, if anything.
+  std::optional<Error> await_pass();
+  // Adds its next block of rows to `numbers`, which are those of `block`. Returns whether any is not zero.
+  bool add_rows(const RowBlock& block, std::span<double> numbers);
+  // Receives its rows and forgets them.
+  void drop_rows(ModeSet outputs);
+
+  double sum_of_terms() const { return reply_.sum_of_terms; }
+  std::uint64_t bytes_read() const { return reply_.bytes_read; }
+
+ private:
+  ReceivedMessage receive() { return ReceivedMessage(peers_->receive(peer_)); }
+  // What an answer other than `done` says.
+  std::optional<Error> failure_of(ReceivedMessage& answer) const;
+
+  Peers* peers_;
+  int peer_;
+  int rank_;
+  IndexRange chunks_;
+  std::vector<std::uint64_t> lengths_;
+  std::vector<IndexRange> rows_;                        // per mode, those that its chunks may have
+  std::vector<std::optional<std::uint64_t>> versions_;  // of the factors as it has them
+  PassReply reply_;
+};
+
+}  // namespace blco

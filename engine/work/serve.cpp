@@ -1,0 +1,182 @@
+// The other end of RemoteWorker: a process that computes what rank 0 asks for.
+#include <algorithm>
+#include <blco/peers.hpp>
+#include <blco/version.hpp>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "blco/error.hpp"
+#include "engine/work/job.hpp"
+#include "engine/work/peer_messages.hpp"
+
+namespace blco {
+namespace {
+
+// One job, from begin to end.
+class ServedJob {
+ public:
+  ServedJob(const Tensor& tensor, const Compute& compute, const JobOrder& order, const WorkerPlace& place)
+      : shape_(tensor.shape()), rank_(order.rank), job_(tensor, compute, needs_for(tensor, order), nullptr, place) {
+    const IndexRange chunks = chunk_range(tensor.summary().chunk_count, place.rank, place.size);
+    for (std::size_t n = 0; n < shape_.size(); ++n) rows_.push_back(rows_of_chunks(tensor.chunks(), chunks, n));
+    job_.make_backend();
+    streamer_ = job_.make_streamer();
+  }
+
+  void load(ReceivedMessage& message) {
+    const auto block = message.take<RowBlock>();
+    job_.backend().load_factor(block.mode, block.first_row, message.take_rest<double>());
+  }
+
+  void pass(ReceivedMessage& message, Peers& peers) {
+    const auto order = message.take<PassOrder>();
+    if (order.some_chunks) {
+      streamer_->pass(order.request, message.take_rest<std::uint64_t>());
+    } else {
+      streamer_->pass(order.request, order.forward ? Direction::forward : Direction::backward);
+    }
+    const PassReply reply{job_.backend().sum_of_terms(), streamer_->bytes_read()};
+    peers.send(0, Message(MessageKind::done).put(reply).bytes());
+    for (std::size_t n = 0; n < shape_.size(); ++n) {
+      if (!has_mode(order.request.outputs, static_cast<int>(n))) continue;
+      for_each_row_block(static_cast<int>(n), 0, shape_[n], rank_, [&](const RowBlock& block) {
+        if (has_rows_in(rows_[n], block)) send_rows(block, peers);
+      });
+    }
+  }
+
+ private:
+  static JobNeeds needs_for(const Tensor& tensor, const JobOrder& order) {
+    JobNeeds needs = needs_of(tensor, order.rank, order.precision);
+    needs.caller_bytes = message_bytes(order.rank);
+    needs.model_bytes = 0;
+    needs.backend.all_outputs = order.all_outputs;
+    needs.backend.loss_passes = order.loss_passes;
+    if (order.single_pass) needs.best_tier = Tier::streamed;
+    return needs;
+  }
+
+  void send_rows(const RowBlock& block, Peers& peers) {
+    const auto rank = static_cast<std::size_t>(rank_);
+    numbers_.resize(static_cast<std::size_t>(block.rows) * rank);
+    job_.backend().read_output(block.mode, block.first_row, numbers_);
+    std::vector<std::uint64_t> bits((block.rows + 63) / 64);
+    auto kept = numbers_.begin();
+    for (std::size_t row = 0; row < block.rows; ++row) {
+      const std::span<const double> sums(numbers_.data() + row * rank, rank);
+      if (std::ranges::all_of(sums, [](double sum) { return sum == 0; })) continue;
+      bits[row / 64] |= std::uint64_t{1} << row % 64;
+      kept = std::ranges::copy(sums, kept).out;
+    }
+    const std::span<const double> rows(numbers_.begin(), kept);
+    peers.send(0, Message(MessageKind::rows).put(block).put(std::span(bits)).put(rows).bytes());
+  }
+
+  std::vector<std::uint64_t> shape_;
+  int rank_;
+  std::vector<IndexRange> rows_;  // per mode, those that its chunks may have
+  Job job_;
+  std::unique_ptr<Streamer> streamer_;
+  std::vector<double> numbers_;
+};
+
+void check_same(const Tensor& tensor, const JobOrder& order) {
+  if (std::string_view(order.version.data()) != version_string) {
+    refuse("this process is of blco " + std::string(version_string) + ", but process 0 is of " + order.version.data());
+  }
+  const TensorSummary& here = tensor.summary();
+  if (here.nnz != order.nnz || here.sum_of_squares != order.sum_of_squares || here.chunk_count != order.chunk_count) {
+    refuse("the tensor here is another one than that of process 0: give a file that all processes see");
+  }
+}
+
+class Server {
+ public:
+  Server(const std::function<const Tensor&()>& open, const Compute& compute, Peers& peers)
+      : open_(open), compute_(compute), peers_(peers) {
+    compute_.trace.clear();
+  }
+
+  // Returns whether another message is due.
+  bool answer(ReceivedMessage message) {
+    const bool wants_reply = message.kind() == MessageKind::begin || message.kind() == MessageKind::pass;
+    try {
+      if (failure_ && message.kind() == MessageKind::pass) throw *std::exchange(failure_, std::nullopt);
+      switch (message.kind()) {
+        case MessageKind::begin:
+          begin(message.take<JobOrder>());
+          break;
+        case MessageKind::load:
+          job().load(message);
+          break;
+        case MessageKind::pass:
+          job().pass(message, peers_);
+          break;
+        case MessageKind::end:
+          job_.reset();
+          break;
+        case MessageKind::dismiss:
+          return false;
+        default:
+          refuse("process 0 has sent a message that no other process sends");
+      }
+    } catch (const Error& error) {
+      fail(error, wants_reply);
+    } catch (const std::bad_alloc&) {
+      fail(Error(ErrorKind::out_of_memory, "the system has no more memory"), wants_reply);
+    }
+    return true;
+  }
+
+ private:
+  void begin(const JobOrder& order) {
+    failure_.reset();
+    job_.reset();
+    if (tensor_ == nullptr) tensor_ = &open_();
+    check_same(*tensor_, order);
+    compute_.precision = order.precision;
+    compute_.deterministic = order.deterministic;
+    job_.emplace(*tensor_, compute_, order, WorkerPlace{peers_.rank(), peers_.size()});
+    peers_.send(0, Message(MessageKind::done).put(PassReply{}).bytes());
+  }
+
+  ServedJob& job() {
+    if (!job_) refuse("process 0 has begun no job here");
+    return *job_;
+  }
+
+  void fail(const Error& error, bool wants_reply) {
+    const std::string_view text = error.what();
+    if (!wants_reply) {
+      failure_ = error;
+    } else {
+      peers_.send(0, Message(MessageKind::failed).put(error.kind()).put(std::span(text)).bytes());
+    }
+  }
+
+  std::function<const Tensor&()> open_;
+  Compute compute_;
+  Peers& peers_;
+  const Tensor* tensor_ = nullptr;
+  std::optional<ServedJob> job_;
+  std::optional<Error> failure_;  // that the next reply tells
+};
+
+}  // namespace
+
+void serve(const std::function<const Tensor&()>& open, const Compute& compute, Peers& peers) {
+  Server server(open, compute, peers);
+  while (server.answer(ReceivedMessage(peers.receive(0)))) {
+  }
+}
+
+void dismiss(Peers& peers) {
+  for (int peer = 1; peer < peers.size(); ++peer) peers.send(peer, Message(MessageKind::dismiss).bytes());
+}
+
+}  // namespace blco

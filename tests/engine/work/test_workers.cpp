@@ -1,0 +1,250 @@
+// Fits whose passes several workers share, here threads that send each other messages, beside fits of one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <blco/cpd.hpp>
+#include <blco/evaluate.hpp>
+#include <blco/ingest.hpp>
+#include <blco/starts.hpp>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "tests/engine/coordinate_tensor.hpp"
+#include "tests/engine/work/thread_peers.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace blco {
+namespace {
+
+using testing::ServingThreads;
+
+constexpr std::uint64_t chunk_nnz = 3000;
+
+TensorFile ingest_counts(const TemporaryFolder& folder, const std::vector<std::uint64_t>& shape,
+                         const std::string& name = "in") {
+  const CoordinateTensor tensor = random_coordinates({.shape = shape, .nnz = 20'000, .seed = 4, .counts = true});
+  ingest_files({folder.write(name + ".tns", as_text(tensor))}, folder / (name + ".blco"),
+               {.shape = shape, .chunk_nnz = chunk_nnz});
+  return TensorFile(folder / (name + ".blco"));
+}
+
+struct MethodCase {
+  std::string name;
+  CpdMethod method;
+  int sweeps = 3;
+};
+
+void PrintTo(const MethodCase& test, std::ostream* out) { *out << test.name; }
+
+std::vector<MethodCase> every_method() {
+  const std::vector<RowConstraint> nonnegative(3, RowConstraint{.set = RowSet::nonnegative});
+  const std::vector<RowConstraint> box(3, RowConstraint{.set = RowSet::box, .lower = 0, .upper = 4});
+  return {{"als", AlsMethod()},
+          {"als_nonnegative", AlsMethod{nonnegative}},
+          {"als_box", AlsMethod{box}},
+          {"apr", AprMethod()},
+          // More of them would make the rounding of sums large.
+          {"gcp_lbfgs", GcpMethod{.loss = {LossKind::poisson}, .optimizer = LbfgsOptimizer{.evaluations = 5}}},
+          {"gcp_adam", GcpMethod{.loss = {LossKind::poisson_log}}},
+          {"complete", CompletionMethod()}};
+}
+
+class WorkersOfEveryMethod : public ::testing::TestWithParam<MethodCase> {};
+
+void expect_near(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance) {
+  ASSERT_EQ(actual.size(), expected.size());
+  double largest = 0;
+  for (const double number : expected) largest = std::max(largest, std::abs(number));
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(actual[i], expected[i], tolerance * largest) << i;
+}
+
+void expect_same_model(const CpdModel& actual, const CpdModel& expected, double tolerance) {
+  expect_near(actual.fit_history, expected.fit_history, tolerance);
+  expect_near(actual.objective_history, expected.objective_history, tolerance);
+  expect_near(actual.weights, expected.weights, tolerance);
+  for (std::size_t n = 0; n < expected.factors.size(); ++n) {
+    expect_near(actual.factors[n], expected.factors[n], tolerance);
+  }
+}
+
+TEST_P(WorkersOfEveryMethod, GiveTheModelOfOne) {
+  const TemporaryFolder folder;
+  const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
+  ASSERT_EQ(tensor.summary().chunk_count, 7);
+  const TensorFile unseen = ingest_counts(folder, {120, 140, 90}, "unseen");
+  CpdOptions options{.method = GetParam().method, .rank = 5, .max_sweeps = GetParam().sweeps, .tolerance = 0};
+  if (auto* complete = std::get_if<CompletionMethod>(&options.method)) complete->validation = &unseen;
+  options.compute.threads = 1;
+  const CpdModel alone = fit_cpd(tensor, options);
+  for (const int size : {1, 2, 3, 8}) {
+    SCOPED_TRACE(std::to_string(size) + " workers");
+    ServingThreads others(tensor, size, {.threads = 2});
+    options.compute.peers = &others.lead();
+    expect_same_model(fit_cpd(tensor, options), alone, 1e-10);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, WorkersOfEveryMethod, ::testing::ValuesIn(every_method()),
+                         [](const auto& test) { return test.param.name; });
+
+// Modes of fewer rows than workers, and line indices of more than 64 bits.
+TEST(Workers, GiveTheModelOfOneForAnyShapeAndPrecisionFromDisk) {
+  for (const auto& shape : {std::vector<std::uint64_t>{2, 3, 4000}, {8192, 8000, 5000, 8191, 4097}}) {
+    const TemporaryFolder folder;
+    const TensorFile tensor = ingest_counts(folder, shape);
+    for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+      CpdOptions options{.rank = 3, .max_sweeps = 2, .tolerance = 0};
+      options.compute = {.precision = precision, .threads = 2};
+      const CpdModel alone = fit_cpd(tensor, options);
+      ServingThreads others(tensor, 3, {.threads = 1});
+      options.compute.peers = &others.lead();
+      options.compute.memory.host_bytes = plan_cpd(tensor, options).minimum_bytes;
+      std::uint64_t read = 0;
+      options.on_sweep = [&](const SweepReport& report) { return read = report.bytes_read, true; };
+      expect_same_model(fit_cpd(tensor, options), alone, precision == Precision::f64 ? 1e-10 : 1e-4);
+      EXPECT_GT(read, 0);
+    }
+  }
+}
+
+TEST(Workers, GiveTheSameBitsEachTimeWithAnyThreads) {
+  const TemporaryFolder folder;
+  const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
+  CpdOptions options{.rank = 5, .max_sweeps = 3, .tolerance = 0, .compute = {.deterministic = true}};
+  std::vector<CpdModel> models;
+  for (const int threads : {1, 3}) {
+    ServingThreads others(tensor, 3, {.threads = 4 - threads});
+    options.compute.peers = &others.lead();
+    options.compute.threads = threads;
+    models.push_back(fit_cpd(tensor, options));
+  }
+  EXPECT_EQ(models[0].fit_history, models[1].fit_history);
+  EXPECT_EQ(models[0].weights, models[1].weights);
+  EXPECT_EQ(models[0].factors, models[1].factors);
+}
+
+TEST(Workers, ShareProductsAndEvaluationsToo) {
+  const TemporaryFolder folder;
+  const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
+  const CpdModel model = fit_cpd(tensor, {.rank = 4, .max_sweeps = 1});
+  const std::vector<MatrixView> factors = model.matrices();
+  ServingThreads others(tensor, 3);
+  const Compute shared{.peers = &others.lead()};
+  expect_near(mttkrp(tensor, factors, 1, shared), mttkrp(tensor, factors, 1), 1e-12);
+  EXPECT_NEAR(evaluate(tensor, factors, {}, AbsentCells::zeros, shared).value,
+              evaluate(tensor, factors, {}, AbsentCells::zeros).value, 1e-6);
+  EXPECT_GT(others.mail().messages(), 10);
+}
+
+TEST(Workers, ReadOnlyTheirChunks) {
+  const TemporaryFolder folder;
+  const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
+  CpdOptions options{.rank = 4, .max_sweeps = 1};
+  std::uint64_t read = 0;
+  options.on_sweep = [&](const SweepReport& report) { return read = report.bytes_read, true; };
+  fit_cpd(tensor, options);
+  const std::uint64_t alone = read;
+  ServingThreads others(tensor, 3);
+  options.compute.peers = &others.lead();
+  fit_cpd(tensor, options);
+  EXPECT_EQ(read, alone);
+}
+
+// The rows that a worker's chunks have of each mode, once there and once back.
+TEST(Workers, SendTheRowsOfTheirChunksAlone) {
+  const TemporaryFolder folder;
+  // Its chunks part the second mode, and no other.
+  CoordinateTensor tensor{{4, 8192, 4}, {}, {}};
+  for (std::uint64_t i = 0; i < 8192; ++i) {
+    for (std::uint64_t k = 0; k < 4; ++k) {
+      tensor.points.push_back({i % 4, i, k});
+      tensor.values.push_back(static_cast<double>(1 + i % 5));
+    }
+  }
+  ingest_files({folder.write("in.tns", as_text(tensor))}, folder / "in.blco", {.chunk_nnz = 8192});
+  const TensorFile file(folder / "in.blco");
+  ServingThreads others(file, 4);
+  CpdOptions options{.rank = 16, .max_sweeps = 2, .tolerance = 0};
+  options.compute.peers = &others.lead();
+  fit_cpd(file, options);
+  // Of each of three workers, a quarter of the long mode: there before the first pass and after both of its updates,
+  // and back from both of its passes.
+  const double quarters = 3 * (3 + 2) * 2048.0 * 16 * sizeof(double);
+  EXPECT_LT(static_cast<double>(others.mail().bytes()), 1.1 * quarters);
+  EXPECT_GT(static_cast<double>(others.mail().bytes()), 0.9 * quarters);
+}
+
+TEST(Workers, TellWhatFailsInOneOfThem) {
+  const TemporaryFolder folder;
+  const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
+  const TensorFile other = ingest_counts(folder, {120, 140, 91}, "other");
+  CpdOptions options{.rank = 4, .max_sweeps = 2};
+  const auto expect_failure = [&](ServingThreads& others, const std::string& what) {
+    options.compute.peers = &others.lead();
+    try {
+      fit_cpd(tensor, options);
+      FAIL() << "must fail: " << what;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), ::testing::AllOf(::testing::HasSubstr("process 1 of 3"), ::testing::HasSubstr(what)));
+    }
+  };
+  {
+    ServingThreads others(other, 3);
+    expect_failure(others, "the tensor here is another one");
+  }
+  {
+    ServingThreads others(tensor, 3, {.memory = {.host_bytes = 1 << 20}});
+    expect_failure(others, "requires at least");
+  }
+}
+
+// A byte in the chunks of the second of three workers.
+TEST(Workers, EndAtADamagedChunkAndServeOn) {
+  const TemporaryFolder folder;
+  ingest_counts(folder, {120, 140, 90});
+  const TensorFile whole(folder / "in.blco");
+  const std::filesystem::path damaged = folder / "damaged.blco";
+  std::filesystem::copy_file(folder / "in.blco", damaged);
+  {
+    std::fstream file(damaged, std::ios::in | std::ios::out | std::ios::binary);
+    const std::uint64_t place = whole.chunks().extents(3)[0].address + 40;
+    file.seekg(static_cast<std::streamoff>(place));
+    const int byte = file.get();
+    file.seekp(static_cast<std::streamoff>(place));
+    file.put(static_cast<char>(byte ^ 1));
+  }
+  const TensorFile tensor(damaged);
+  CpdOptions options{.rank = 4, .max_sweeps = 2, .tolerance = 0};
+  ServingThreads others(tensor, 3);
+  options.compute.peers = &others.lead();
+  for (int again = 0; again < 2; ++again) {
+    try {
+      fit_cpd(tensor, options);
+      FAIL() << "must be found";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::corrupt);
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("process 1 of 3"));
+    }
+  }
+}
+
+TEST(Workers, StopWithTheModelOfTheLastSweepAndServeOn) {
+  const TemporaryFolder folder;
+  const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
+  ServingThreads others(tensor, 3);
+  CpdOptions options{.rank = 4, .max_sweeps = 50, .tolerance = 0};
+  options.compute.peers = &others.lead();
+  int sweeps = 0;
+  options.on_sweep = [&](const SweepReport& report) { return sweeps = report.sweep, true; };
+  options.on_progress = [&](const Progress&) { return sweeps < 3; };
+  const CpdModel stopped = fit_cpd(tensor, options);
+  EXPECT_EQ(stopped.stop_reason, StopReason::cancelled);
+  const CpdModel alone = fit_cpd(tensor, {.rank = 4, .max_sweeps = static_cast<int>(stopped.sweeps()), .tolerance = 0});
+  expect_same_model(stopped, alone, 1e-10);
+  EXPECT_EQ(fit_starts(tensor, {.rank = 4, .max_sweeps = 2, .compute = options.compute}, 3, {}).starts.size(), 3);
+}
+
+}  // namespace
+}  // namespace blco
