@@ -8,8 +8,6 @@
 namespace blco::python {
 namespace {
 
-using ReadOnly = nb::ndarray<nb::numpy, const double>;
-
 CpdModel make_model(const Matrices& factors, const std::vector<double>& weights) {
   if (factors.empty() || weights.empty()) {
     refuse("a model has at least one factor and one component; give a matrix per mode, rows x rank");
@@ -30,16 +28,14 @@ CpdModel make_model(const Matrices& factors, const std::vector<double>& weights)
   return model;
 }
 
-// Per component: its number, weight, share, and per mode its largest entries, as (row, value).
+// Per component: its number, weight, share, and per mode its largest entries, as (label or row, value).
 nb::list summarize(const CpdModel& model, std::size_t entries) {
   nb::list components;
   const auto rank = static_cast<std::size_t>(model.rank);
   for (const ComponentSummary& component : summarize_components(model, {.components = rank, .entries = entries})) {
     nb::list modes;
-    for (const ColumnSummary& column : component.modes) {
-      nb::list largest;
-      for (const FactorEntry& entry : column.largest) largest.append(nb::make_tuple(entry.row, entry.value));
-      modes.append(largest);
+    for (std::size_t n = 0; n < component.modes.size(); ++n) {
+      modes.append(named_entries(component.modes[n].largest, model.labels, n));
     }
     components.append(nb::make_tuple(component.component, component.weight, component.share, modes));
   }
