@@ -2,6 +2,7 @@
 #include <blco/model_match.hpp>
 #include <blco/model_summary.hpp>
 #include <blco/predict.hpp>
+#include <blco/report.hpp>
 
 #include "tools/python/python_support.hpp"
 
@@ -51,6 +52,20 @@ nb::tuple compare(const CpdModel& first, const CpdModel& second) {
   return nb::make_tuple(match.score, pairs);
 }
 
+void report(const CpdModel& model, const std::filesystem::path& output, const nb::dict& dict, nb::object progress) {
+  Keywords words(dict);
+  ReportOptions options{.index_base = 0};
+  words.take("title", options.title);
+  words.take("components", options.components);
+  words.take("entries", options.entries);
+  if (words.has("tensor")) options.tensor = nb::cast<const Tensor*>(words.take("tensor"));
+  words.take("memory", options.memory_bytes);
+  words.take("threads", options.threads);
+  words.finish("report");
+  Callbacks callbacks(std::move(progress));
+  callbacks.run([&] { write_report(model, output, options, callbacks.progress()); });
+}
+
 }  // namespace
 
 void bind_models(nb::module_& module) {
@@ -93,6 +108,7 @@ void bind_models(nb::module_& module) {
       },
       nb::arg("model"), nb::arg("coordinates"), nb::arg("threads"));
   module.def("summarize", summarize, nb::arg("model"), nb::arg("entries"));
+  module.def("report", report, nb::arg("model"), nb::arg("output"), nb::arg("words"), nb::arg("progress").none());
   module.def("compare", compare, nb::arg("first"), nb::arg("second"));
 }
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from . import _blco
 from ._errors import InvalidArgument
-from ._tensor import Path, columns_of
+from ._progress import Progress, callback_of
+from ._tensor import Path, Size, Tensor, columns_of, handle_of, size_in_bytes
 
 
 def _shown(name: str | int) -> str:
@@ -220,6 +221,27 @@ class Model(FittedModel):
     def compare(self, other: Model) -> Match:
         """Pairs the components of two models. The score is the factor match score."""
         return Match(*_blco.compare(self._handle, other._handle))
+
+    def report(
+        self,
+        path: Path,
+        tensor: Tensor | None = None,
+        *,
+        title: str | None = None,
+        components: int | None = None,
+        entries: int | None = None,
+        memory: Size | None = None,
+        threads: int | None = None,
+        progress: Progress = False,
+    ) -> None:
+        """Writes a page of HTML with plots of the components, by falling share, and ten of their largest `entries` in
+        each mode. With the `tensor` that was fitted it has the lift of each: how much more common it is in the component
+        than in the tensor.
+        """
+        words = {"title": title, "components": components, "entries": entries, "memory": size_in_bytes(memory),
+                 "tensor": None if tensor is None else handle_of(tensor), "threads": threads}
+        with callback_of(progress) as shown:
+            _blco.report(self._handle, path, words, shown)
 
     def to_pyttb(self) -> Any:
         """A pyttb.ktensor."""
