@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import _blco
+from . import _arrow, _blco
 from ._errors import InvalidArgument
 from ._progress import Progress, callback_of
 from ._tensor import Path, Size, Tensor, columns_of, handle_of, size_in_bytes
@@ -125,6 +125,13 @@ class FittedModel:
         columns = [f"{self._column}_{r}" for r in range(self.factors[number].shape[1])]
         index = pandas.Index(self.labels[number] or range(self.shape[number]), name=self.mode_names[number])
         return pandas.DataFrame(self.factors[number].copy(), index=index, columns=columns)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The rows of all factors: `mode`, `index`, `label` or null, and a column per column of the factors. Anew each
+        time, and some rows at a time: for `pyarrow.table(model)`, `polars.DataFrame(model)` and the like.
+        """
+        reader = _arrow.model_reader(self.factors, self.mode_names, self.labels, self._column)
+        return reader.__arrow_c_stream__(requested_schema)
 
     @classmethod
     def load(cls: type[Kind], path: Path) -> Kind:
