@@ -17,13 +17,14 @@ from ._errors import (
     NotBuilt,
     OutOfMemory,
 )
+from ._estimator import CPD
 from ._fit import RankedModel, Ranks, evaluate, fit_cpd, fit_ranks, fit_tucker, mttkrp, plan, plan_tucker
 from ._model import Component, Match, Model, Summary, TuckerModel, load
 from ._tensor import Tensor, ingest, open, tensor
 
 __all__ = [
-    "Cancelled", "Component", "CorruptError", "DeviceError", "Error", "InvalidArgument", "IoError", "Match", "Model",
-    "NotBuilt", "OutOfMemory", "Progress", "RankedModel", "Ranks", "Summary", "Sweep", "Tensor", "TuckerModel",
-    "evaluate", "fit_cpd", "fit_ranks", "fit_tucker", "ingest", "load", "mttkrp", "open", "plan", "plan_tucker",
-    "tensor",
+    "CPD", "Cancelled", "Component", "CorruptError", "DeviceError", "Error", "InvalidArgument", "IoError", "Match",
+    "Model", "NotBuilt", "OutOfMemory", "Progress", "RankedModel", "Ranks", "Summary", "Sweep", "Tensor",
+    "TuckerModel", "evaluate", "fit_cpd", "fit_ranks", "fit_tucker", "ingest", "load", "mttkrp", "open", "plan",
+    "plan_tucker", "tensor",
 ]
