@@ -46,6 +46,37 @@ TEST(Report, IsUtf8WithoutForeignMarkupWhateverALabelHas) {
   EXPECT_THAT(page, Not(HasSubstr("<who>")));
 }
 
+TEST(Report, DrawsALineWhereLabelsAreOrdered) {
+  const std::vector<std::pair<bool, std::vector<std::string>>> modes = {
+      {true, {"2024-01-31", "2024-02-01", "2024-12-24"}},
+      {true, {"2024-W09", "2024-W10", "2025-W01"}},
+      {true, {"07", "08", "23"}},
+      {true, {"Monday", "Tuesday", "Sunday"}},
+      {true, {"[-1, 0.5)", "[0.5, 2)", "[2, 1000]"}},
+      {true, {"-3", "9", "10", "1e3"}},
+      {false, {"2024-02-01", "2024-01-31", "2024-12-24"}},
+      {false, {"Monday", "Wednesday", "Tuesday"}},
+      {false, {"10.0.0.1", "10.0.0.2", "10.0.0.3"}},
+      {false, {"Ann", "Bob", "Cid"}},
+      {false, {"07", "08"}}};
+  CpdModel model;
+  model.rank = 1;
+  model.weights = {1};
+  for (const auto& [is_line, labels] : modes) {
+    model.shape.push_back(labels.size());
+    model.factors.emplace_back(labels.size(), 0.5);
+    model.labels.emplace_back(labels);
+  }
+
+  std::string page = page_of(model);
+
+  for (const auto& [is_line, labels] : modes) {
+    const std::size_t end = page.find("</section>");
+    EXPECT_EQ(page.substr(0, end).find("<svg") != std::string::npos, is_line) << labels[0] << ", " << labels[1];
+    page.erase(0, end + 1);
+  }
+}
+
 TEST(Report, CutsLongLabelsBetweenCharacters) {
   const std::string page = page_of(model_with_label(std::string(119, 'x') + "ü" + "yz"));
 
