@@ -1,12 +1,14 @@
-// The public walk: in order, blocks are decoded side by side and visited one by one; else workers visit their own.
+// The public walks: in order, blocks are decoded side by side and visited one by one; else workers visit their own.
 #include <algorithm>
 #include <array>
 #include <blco/nonzeros.hpp>
+#include <limits>
 #include <memory>
 
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
+#include "kernels/part_ranges.hpp"
 
 namespace blco {
 namespace {
@@ -148,6 +150,49 @@ NonzeroColumns read_coordinates(const Tensor& tensor, const NonzeroOptions& opti
     return true;
   };
   walk.run(place, false);
+  return columns;
+}
+
+struct NonzeroCursor::State {
+  State(const Tensor& tensor, int workers)
+      : order(tensor.order()), pool(workers), reader(tensor.chunks(), static_cast<std::size_t>(workers), pool) {}
+
+  std::size_t order;
+  ThreadPool pool;
+  NonzeroReader reader;
+};
+
+NonzeroCursor::NonzeroCursor(const Tensor& tensor, const NonzeroOptions& options) {
+  const ChunkSource& chunks = tensor.chunks();
+  const std::uint64_t chunk_nnz = std::min(chunks.info().chunk_nnz, tensor.nnz());
+  ScanBudget budget{.option = "memory_bytes"};
+  budget.total_bytes = host_budget(options.memory_bytes);
+  budget.fixed_bytes = NonzeroDecoder::memory_bytes(chunks.info()) + (tensor.order() + 1) * chunk_nnz * sizeof(double);
+  budget.worker_bytes = sizeof(NonzeroFrame);
+  state_ = std::make_unique<State>(tensor, scan_workers(chunks, budget, options.threads));
+}
+
+NonzeroCursor::~NonzeroCursor() = default;
+NonzeroCursor::NonzeroCursor(NonzeroCursor&&) noexcept = default;
+NonzeroCursor& NonzeroCursor::operator=(NonzeroCursor&&) noexcept = default;
+
+NonzeroColumns NonzeroCursor::next() {
+  NonzeroColumns columns{std::vector<std::vector<std::uint64_t>>(state_->order), {}};
+  NonzeroReader& reader = state_->reader;
+  if (!reader.next(std::numeric_limits<std::size_t>::max())) return columns;
+  for (auto& column : columns.coordinates) column.resize(reader.count());
+  columns.values.resize(reader.count());
+  run_shares(state_->pool, reader.frames(), [&](std::uint64_t begin, std::uint64_t end) {
+    NonzeroFrame out;
+    for (std::uint64_t frame = begin; frame < end; ++frame) {
+      reader.decode(frame, out);
+      const auto first = static_cast<std::ptrdiff_t>(frame * frame_entries);
+      for (std::size_t n = 0; n < columns.coordinates.size(); ++n) {
+        std::copy_n(out.coordinates[n].begin(), out.count, columns.coordinates[n].begin() + first);
+      }
+      std::copy_n(out.values.begin(), out.count, columns.values.begin() + first);
+    }
+  });
   return columns;
 }
 

@@ -126,6 +126,9 @@ def test_options_of_the_wrong_type_are_type_errors(tensor):
     for box in (5, ("a", "b"), (0, None)):
         with pytest.raises(TypeError, match="box: cannot take"):
             blco.fit_cpd(tensor, 2, box=box)
+    for modes in ({"nonnegative": 5.5}, {"hold": 1.0}):
+        with pytest.raises(TypeError, match=rf"{next(iter(modes))}: cannot take .*; give True, or modes by name"):
+            blco.fit_cpd(tensor, 2, **modes)
     with pytest.raises(TypeError):
         blco.fit_cpd(tensor, 2, sweeps=3)
 

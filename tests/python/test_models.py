@@ -91,6 +91,25 @@ def test_top_names_the_largest_entries(tmp_path):
     assert list(model.to_frame("what").index) == ["tea", "jam"]
 
 
+def test_a_report_is_the_page_of_the_program(entries, model, program, tmp_path):
+    tensor = blco.tensor(entries.coords, entries.values, entries.shape)
+    tensor.save(tmp_path / "in.blco")
+    model.save(tmp_path / "model.h5")
+    program("blco-info", tmp_path / "model.h5", "--report", tmp_path / "page.html", "--tensor", tmp_path / "in.blco",
+            "--index-base", 0, "--components", 2, "--top", 4)
+
+    model.report(tmp_path / "same.html", tensor, title="model.h5", components=2, entries=4, memory="64MiB")
+    model.report(tmp_path / "whole.html")
+
+    assert (tmp_path / "same.html").read_bytes() == (tmp_path / "page.html").read_bytes()
+    assert "<title>CP model</title>" in (tmp_path / "whole.html").read_text()
+    with pytest.raises(blco.InvalidArgument, match="the tensor has the shape 9x13"):
+        model.report(tmp_path / "none.html", blco.tensor(entries.coords[:, [1, 0, 2]]))
+    with pytest.raises(ZeroDivisionError):
+        model.report(tmp_path / "none.html", tensor, progress=lambda at: 1 / 0)
+    assert not (tmp_path / "none.html").exists()
+
+
 def test_comparison_pairs_components_whatever_their_order_and_signs(model):
     swapped = [factor[:, [2, 0, 1]] for factor in model.factors]
     swapped[0], swapped[1] = -swapped[0], -swapped[1]

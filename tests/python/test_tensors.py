@@ -82,6 +82,13 @@ def test_sparse_arrays_with_another_fill_value_are_refused(fill):
         blco.tensor(array)
 
 
+@pytest.mark.parametrize("mode", [0, 1, 2, -1])
+def test_unfoldings_are_those_of_a_dense_array(entries, mode):
+    unfolded = blco.tensor(entries.coords, entries.values, entries.shape).to_scipy(mode)
+
+    assert np.array_equal(unfolded.toarray(), np.moveaxis(entries.dense, mode, 0).reshape(entries.shape[mode], -1))
+
+
 def test_pyttb_there_and_back(entries):
     pyttb = pytest.importorskip("pyttb")
     theirs = pyttb.sptensor(entries.coords, entries.values[:, np.newaxis], entries.shape)

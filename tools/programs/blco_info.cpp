@@ -1,4 +1,6 @@
 // blco-info: describes a BLCO container or a model, and verifies it.
+#include <array>
+#include <blco/report.hpp>
 #include <blco/verify.hpp>
 #include <limits>
 
@@ -11,6 +13,8 @@ using namespace blco;
 struct Arguments {
   std::filesystem::path path;
   std::filesystem::path other;
+  std::filesystem::path page;
+  std::filesystem::path tensor;
   bool histogram = false;
   bool verify = false;
   SummaryOptions summary;
@@ -69,11 +73,33 @@ void verify_tucker(const Arguments& arguments, cli::Reporter& reporter) {
   reporter.print("verified {}: Tucker model of ranks {}, ok", arguments.path.string(), cli::format_shape(model.ranks));
 }
 
-void run(const Arguments& arguments, cli::Reporter& reporter) {
+void write_page(const Arguments& arguments, const cli::CommandLine& line, cli::Reporter& reporter) {
+  cli::check_output(arguments.page, std::array{arguments.path, arguments.tensor}, "--report");
+  OutputClaims claims;
+  claims.add(arguments.page);
+  const CpdModel model = load_model(arguments.path);
+  ReportOptions options{.title = arguments.path.filename().string(),
+                        .index_base = arguments.index_base,
+                        .memory_bytes = arguments.budget.host_bytes,
+                        .threads = arguments.threads};
+  if (line.has("--components")) options.components = arguments.summary.components;
+  if (line.has("--top")) options.entries = arguments.summary.entries;
+  std::optional<TensorFile> tensor;
+  if (!arguments.tensor.empty()) options.tensor = &tensor.emplace(arguments.tensor);
+  write_report(model, arguments.page, options, reporter.progress(), &claims);
+  reporter.event("result",
+                 {{"type", "report"}, {"file", arguments.path.string()}, {"output", arguments.page.string()}});
+  reporter.print("report  {}", arguments.page.string());
+}
+
+void run(const Arguments& arguments, const cli::CommandLine& line, cli::Reporter& reporter) {
   const bool model = is_model(arguments.path);
   const bool tucker = !model && is_tucker(arguments.path);
   if (arguments.histogram && (model || tucker)) refuse("--histogram applies to tensors, but the file is a model");
-  if (!arguments.other.empty()) {
+  if (!arguments.page.empty()) {
+    if (!model) refuse("--report applies to models of blco-cpd, but " + arguments.path.string() + " is none");
+    write_page(arguments, line, reporter);
+  } else if (!arguments.other.empty()) {
     if (!model) refuse("--compare applies to models of blco-cpd, but " + arguments.path.string() + " is none");
     info::report_match(reporter, arguments.path, load_model(arguments.path), arguments.other,
                        load_model(arguments.other));
@@ -95,7 +121,8 @@ constexpr const char* help_end =
     "  blco-info calls.blco --histogram\n"
     "  blco-info calls.blco --verify\n"
     "  blco-info calls-model.h5 --components all --top 5\n"
-    "  blco-info calls-model.h5 --compare other-seed.h5";
+    "  blco-info calls-model.h5 --compare other-seed.h5\n"
+    "  blco-info calls-model.h5 --report calls.html --tensor calls.blco";
 
 }  // namespace
 
@@ -110,7 +137,19 @@ int main(int argc, char** argv) {
   line.add_path("--compare", arguments.other,
                 {"MODEL", "Pair the components of FILE with those of another model, and show how alike they are",
                  "show FILE alone"});
+  line.add_path("--report", arguments.page,
+                {"PAGE",
+                 "Write a page of HTML about the model, with plots of all components and ten entries per mode "
+                 "unless --components and --top say otherwise",
+                 "no page"});
+  line.add_path("--tensor", arguments.tensor,
+                {"TENSOR",
+                 "The tensor of the model, for the lift of each entry in --report: how much more common it is in "
+                 "the component than in the tensor",
+                 "no lift"});
   line.excludes("--verify", {"--histogram", "--compare"});
+  line.excludes("--report", {"--verify", "--histogram", "--compare"});
+  line.needs("--tensor", "--report");
   constexpr std::uint64_t max = std::numeric_limits<std::uint32_t>::max();
   line.add(
       "--components", arguments.summary.components,
@@ -123,10 +162,10 @@ int main(int argc, char** argv) {
                  {"N", "Number of entries to show per mode of a component, largest first"});
   line.add_choice("--index-base", arguments.index_base, {{"0", 0}, {"1", 1}},
                   "Number of the first coordinate of a mode without labels, as in the ingested text");
-  line.add_size(
-      "--memory", arguments.budget.host_bytes,
-      "Memory budget of --histogram and --verify; with less memory, --histogram reads the tensor several times");
+  line.add_size("--memory", arguments.budget.host_bytes,
+                "Memory budget of --histogram, --verify and --tensor; with less memory, --histogram reads the tensor "
+                "several times");
   line.add_threads(arguments.threads);
   cli::Reporter reporter(line, argc, argv);
-  return line.run(argc, argv, [&] { run(arguments, reporter); });
+  return line.run(argc, argv, [&] { run(arguments, line, reporter); });
 }

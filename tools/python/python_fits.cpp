@@ -11,9 +11,8 @@
 #include "tools/python/python_support.hpp"
 
 namespace blco::python {
-namespace {
 
-Compute read_compute(Keywords& words, Compute compute = {}) {
+Compute read_compute(Keywords& words, Compute compute) {
   words.take_word<Device>("device", compute.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}});
   words.take_word<Precision>("precision", compute.precision,
@@ -26,6 +25,28 @@ Compute read_compute(Keywords& words, Compute compute = {}) {
   return compute;
 }
 
+nb::dict as_dict(const CpdPlan& plan) {
+  nb::dict dict;
+  dict["device"] = plan.device;
+  dict["device_note"] = plan.device_note;
+  dict["memory_note"] = plan.memory_note;
+  dict["threads"] = plan.threads;
+  dict["chunks"] = plan.chunk_count;
+  dict["device_chunks"] = plan.device_chunks;
+  dict["decoded_chunks"] = plan.decoded_chunks;
+  dict["packed_chunks"] = plan.packed_chunks;
+  dict["streamed_chunks"] = plan.streamed_chunks;
+  dict["budget_bytes"] = plan.budget_bytes;
+  dict["planned_bytes"] = plan.planned_bytes;
+  dict["minimum_bytes"] = plan.minimum_bytes;
+  dict["disk_bytes_per_pass"] = plan.disk_bytes_per_pass;
+  dict["device_planned_bytes"] = plan.device_planned_bytes;
+  dict["device_minimum_bytes"] = plan.device_minimum_bytes;
+  return dict;
+}
+
+namespace {
+
 Loss read_loss(const std::string& name) {
   if (const std::optional<Loss> loss = parse_loss(name)) return *loss;
   std::string names;
@@ -34,13 +55,16 @@ Loss read_loss(const std::string& name) {
 }
 
 // True means all modes; else one, or several, by name or number.
-std::vector<std::size_t> modes_of(nb::handle modes, const TensorSummary& tensor) {
+std::vector<std::size_t> modes_of(const std::string& name, nb::handle modes, const TensorSummary& tensor) {
   std::vector<std::size_t> numbers;
   const auto add = [&](nb::handle mode) { numbers.push_back(find_mode(tensor, nb::str(mode).c_str())); };
   if (nb::isinstance<nb::bool_>(modes)) {
     for (std::size_t n = 0; nb::cast<bool>(modes) && n < tensor.shape.size(); ++n) numbers.push_back(n);
   } else if (nb::isinstance<nb::str>(modes) || nb::isinstance<nb::int_>(modes)) {
     add(modes);
+  } else if (!nb::isinstance<nb::iterable>(modes)) {
+    throw nb::type_error(
+        (name + ": cannot take " + nb::repr(modes).c_str() + "; give True, or modes by name or number").c_str());
   } else {
     for (const nb::handle mode : modes) add(mode);
   }
@@ -85,7 +109,7 @@ class ConstraintReader {
   void constrain(const std::string& name, nb::handle modes, const RowConstraint& wanted) {
     constraints_->resize(tensor_->shape.size());
     const bool all = nb::isinstance<nb::bool_>(modes);
-    for (const std::size_t mode : modes_of(modes, *tensor_)) {
+    for (const std::size_t mode : modes_of(name, modes, *tensor_)) {
       RowConstraint& constraint = (*constraints_)[mode];
       if (all && constraint.is_held()) continue;
       if (constraint.set != RowSet::all) {
@@ -163,26 +187,6 @@ CpdOptions read_options(const Tensor& tensor, const nb::dict& dict) {
   options.compute = read_compute(words, options.compute);
   words.finish(std::string("method '") + name_of(options.method) + "'");
   return options;
-}
-
-nb::dict as_dict(const CpdPlan& plan) {
-  nb::dict dict;
-  dict["device"] = plan.device;
-  dict["device_note"] = plan.device_note;
-  dict["memory_note"] = plan.memory_note;
-  dict["threads"] = plan.threads;
-  dict["chunks"] = plan.chunk_count;
-  dict["device_chunks"] = plan.device_chunks;
-  dict["decoded_chunks"] = plan.decoded_chunks;
-  dict["packed_chunks"] = plan.packed_chunks;
-  dict["streamed_chunks"] = plan.streamed_chunks;
-  dict["budget_bytes"] = plan.budget_bytes;
-  dict["planned_bytes"] = plan.planned_bytes;
-  dict["minimum_bytes"] = plan.minimum_bytes;
-  dict["disk_bytes_per_pass"] = plan.disk_bytes_per_pass;
-  dict["device_planned_bytes"] = plan.device_planned_bytes;
-  dict["device_minimum_bytes"] = plan.device_minimum_bytes;
-  return dict;
 }
 
 nb::dict plan(const Tensor& tensor, const nb::dict& words) {

@@ -2,13 +2,12 @@
 #include <blco/model_match.hpp>
 #include <blco/model_summary.hpp>
 #include <blco/predict.hpp>
+#include <blco/report.hpp>
 
 #include "tools/python/python_support.hpp"
 
 namespace blco::python {
 namespace {
-
-using ReadOnly = nb::ndarray<nb::numpy, const double>;
 
 CpdModel make_model(const Matrices& factors, const std::vector<double>& weights) {
   if (factors.empty() || weights.empty()) {
@@ -30,16 +29,14 @@ CpdModel make_model(const Matrices& factors, const std::vector<double>& weights)
   return model;
 }
 
-// Per component: its number, weight, share, and per mode its largest entries, as (row, value).
+// Per component: its number, weight, share, and per mode its largest entries, as (label or row, value).
 nb::list summarize(const CpdModel& model, std::size_t entries) {
   nb::list components;
   const auto rank = static_cast<std::size_t>(model.rank);
   for (const ComponentSummary& component : summarize_components(model, {.components = rank, .entries = entries})) {
     nb::list modes;
-    for (const ColumnSummary& column : component.modes) {
-      nb::list largest;
-      for (const FactorEntry& entry : column.largest) largest.append(nb::make_tuple(entry.row, entry.value));
-      modes.append(largest);
+    for (std::size_t n = 0; n < component.modes.size(); ++n) {
+      modes.append(named_entries(component.modes[n].largest, model.labels, n));
     }
     components.append(nb::make_tuple(component.component, component.weight, component.share, modes));
   }
@@ -53,6 +50,20 @@ nb::tuple compare(const CpdModel& first, const CpdModel& second) {
     pairs.append(nb::make_tuple(pair.component, pair.other, pair.score, pair.congruence));
   }
   return nb::make_tuple(match.score, pairs);
+}
+
+void report(const CpdModel& model, const std::filesystem::path& output, const nb::dict& dict, nb::object progress) {
+  Keywords words(dict);
+  ReportOptions options{.index_base = 0};
+  words.take("title", options.title);
+  words.take("components", options.components);
+  words.take("entries", options.entries);
+  if (words.has("tensor")) options.tensor = nb::cast<const Tensor*>(words.take("tensor"));
+  words.take("memory", options.memory_bytes);
+  words.take("threads", options.threads);
+  words.finish("report");
+  Callbacks callbacks(std::move(progress));
+  callbacks.run([&] { write_report(model, output, options, callbacks.progress()); });
 }
 
 }  // namespace
@@ -97,6 +108,7 @@ void bind_models(nb::module_& module) {
       },
       nb::arg("model"), nb::arg("coordinates"), nb::arg("threads"));
   module.def("summarize", summarize, nb::arg("model"), nb::arg("entries"));
+  module.def("report", report, nb::arg("model"), nb::arg("output"), nb::arg("words"), nb::arg("progress").none());
   module.def("compare", compare, nb::arg("first"), nb::arg("second"));
 }
 

@@ -31,4 +31,5 @@ NB_MODULE(_blco, module) {
   python::bind_tensors(module);
   python::bind_models(module);
   python::bind_fits(module);
+  python::bind_tucker(module);
 }

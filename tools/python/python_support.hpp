@@ -12,6 +12,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <blco/compute.hpp>
+#include <blco/cpd.hpp>
 #include <blco/error.hpp>
 #include <blco/labels.hpp>
 #include <blco/model.hpp>
@@ -30,6 +32,7 @@ namespace nb = nanobind;
 void bind_tensors(nb::module_& module);
 void bind_models(nb::module_& module);
 void bind_fits(nb::module_& module);
+void bind_tucker(nb::module_& module);
 
 // Keyword arguments by name, each taken once. One that is None is as one that is absent.
 class Keywords {
@@ -89,6 +92,11 @@ class Keywords {
  private:
   nb::dict words_;
 };
+
+// The words of Compute, over what `compute` has already.
+Compute read_compute(Keywords& words, Compute compute = {});
+
+nb::dict as_dict(const CpdPlan& plan);
 
 template <class Work>
 auto without_lock(const Work& work) {
@@ -167,6 +175,9 @@ inline std::vector<IndexView> index_views(const std::vector<Array>& arrays) {
   return views;
 }
 
+// A view of numbers that `owner` keeps alive.
+using ReadOnly = nb::ndarray<nb::numpy, const double>;
+
 // A NumPy array that owns these numbers.
 template <class Number>
 nb::ndarray<nb::numpy, Number> own(std::vector<Number> numbers, std::initializer_list<std::size_t> shape) {
@@ -184,6 +195,23 @@ inline std::vector<MatrixView> views_of(const Matrices& matrices) {
   return views;
 }
 
+// What is not UTF-8 in a label becomes a question mark.
+inline nb::object as_text(std::string_view label) {
+  return nb::steal(PyUnicode_DecodeUTF8(label.data(), static_cast<Py_ssize_t>(label.size()), "replace"));
+}
+
+// Entries of a mode's column as (label or row, value).
+inline nb::list named_entries(const std::vector<FactorEntry>& entries, const std::vector<Labels>& labels,
+                              std::size_t mode) {
+  const bool has_labels = mode < labels.size() && !labels[mode].empty();
+  nb::list named;
+  for (const FactorEntry& entry : entries) {
+    const nb::object name = has_labels ? as_text(labels[mode][entry.row]) : nb::cast(entry.row);
+    named.append(nb::make_tuple(name, entry.value));
+  }
+  return named;
+}
+
 // Per mode a list of strings, or None.
 inline nb::list labels_as_list(const std::vector<Labels>& labels, std::size_t order) {
   nb::list modes;
@@ -193,10 +221,7 @@ inline nb::list labels_as_list(const std::vector<Labels>& labels, std::size_t or
       continue;
     }
     nb::list names;
-    for (std::uint64_t i = 0; i < labels[n].size(); ++i) {
-      const std::string_view label = labels[n][i];
-      names.append(nb::steal(PyUnicode_DecodeUTF8(label.data(), static_cast<Py_ssize_t>(label.size()), "replace")));
-    }
+    for (std::uint64_t i = 0; i < labels[n].size(); ++i) names.append(as_text(labels[n][i]));
     modes.append(names);
   }
   return modes;

@@ -153,6 +153,15 @@ nb::tuple read_tensor(const Tensor& tensor, std::uint64_t memory, int threads, n
   return nb::make_tuple(own(std::move(coordinates), {nnz, order}), own(std::move(values), {nnz}));
 }
 
+// The next chunk's coordinates by mode and its values; without values at the end.
+nb::tuple next_columns(NonzeroCursor& cursor) {
+  NonzeroColumns columns = without_lock([&] { return cursor.next(); });
+  const std::size_t count = columns.values.size();
+  nb::list coordinates;
+  for (auto& column : columns.coordinates) coordinates.append(own(std::move(column), {count}));
+  return nb::make_tuple(coordinates, own(std::move(columns.values), {count}));
+}
+
 }  // namespace
 
 void bind_tensors(nb::module_& module) {
@@ -169,6 +178,14 @@ void bind_tensors(nb::module_& module) {
                                                          summary.value.streamed_bytes;
                    })
       .def_prop_ro("labels", [](const Tensor& tensor) { return labels_as_list(tensor.labels(), tensor.order()); });
+  nb::class_<NonzeroCursor>(module, "NonzeroCursor")
+      .def(
+          "__init__",
+          [](NonzeroCursor* self, const Tensor& tensor, std::uint64_t memory, int threads) {
+            new (self) NonzeroCursor(tensor, {.memory_bytes = memory, .threads = threads});
+          },
+          nb::arg("tensor"), nb::arg("memory"), nb::arg("threads"), nb::keep_alive<1, 2>())
+      .def("next", next_columns);
   module.def("open", [](const std::filesystem::path& path) -> std::unique_ptr<Tensor> {
     return std::make_unique<TensorFile>(path);
   });

@@ -1,4 +1,4 @@
-// The nonzeros of a tensor, on disk or in memory: a walk over all of them, and all of them as columns.
+// The nonzeros of a tensor, on disk or in memory: a walk over all of them, and columns of all or of some at a time.
 #pragma once
 
 #include <blco/progress.hpp>
@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -49,5 +50,24 @@ struct NonzeroColumns {
 // Throws as for_each_nonzero() does.
 NonzeroColumns read_coordinates(const Tensor& tensor, const NonzeroOptions& options = {},
                                 const ProgressCallback& progress = {});
+
+// The nonzeros in the stored order, a chunk's as columns at a time, for callers that ask for the next ones themselves.
+class NonzeroCursor {
+ public:
+  // `tensor` must outlive this; in_order has no effect. Memory, within memory_bytes: as for_each_nonzero(), and 8 (N +
+  // 1) bytes per nonzero of the columns that next() gives. Throws as for_each_nonzero() does.
+  explicit NonzeroCursor(const Tensor& tensor, const NonzeroOptions& options = {});
+  ~NonzeroCursor();
+  NonzeroCursor(NonzeroCursor&&) noexcept;
+  NonzeroCursor& operator=(NonzeroCursor&&) noexcept;
+
+  // The next chunk's; without values at the end. Throws Error: corrupt (once all chunks before the bad one were given),
+  // io.
+  NonzeroColumns next();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace blco

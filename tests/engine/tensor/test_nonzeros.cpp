@@ -62,6 +62,15 @@ void append(const NonzeroBlock& block, CoordinateTensor& tensor) {
   }
 }
 
+CoordinateTensor read_in_order(const Tensor& tensor) {
+  CoordinateTensor in_order;
+  for_each_nonzero(tensor, [&](const NonzeroBlock& block) {
+    append(block, in_order);
+    return true;
+  });
+  return in_order;
+}
+
 CoordinateTensor rows_of(const NonzeroColumns& columns) {
   CoordinateTensor tensor;
   std::vector<std::span<const std::uint64_t>> coordinates(columns.coordinates.begin(), columns.coordinates.end());
@@ -131,11 +140,7 @@ TEST_P(Nonzeros, ComeInTheOrderOfTheirLines) {
 
 TEST_P(Nonzeros, AreTheSameInAnyOrder) {
   for (const auto& tensor : tensors()) {
-    CoordinateTensor in_order;
-    for_each_nonzero(*tensor, [&](const NonzeroBlock& block) {
-      append(block, in_order);
-      return true;
-    });
+    const CoordinateTensor in_order = read_in_order(*tensor);
     std::mutex mutex;
     std::map<std::uint64_t, CoordinateTensor> blocks;
     const auto visit = [&](const NonzeroBlock& block) {
@@ -157,6 +162,32 @@ TEST_P(Nonzeros, AreTheSameInAnyOrder) {
     const CoordinateTensor columns = rows_of(read_coordinates(*tensor, {.threads = 2}));
     EXPECT_EQ(columns.points, in_order.points);
     EXPECT_EQ(columns.values, in_order.values);
+  }
+}
+
+TEST_P(Nonzeros, ComeAChunkAtATimeFromACursor) {
+  for (const auto& tensor : tensors()) {
+    const CoordinateTensor in_order = read_in_order(*tensor);
+    for (const int threads : {1, 3}) {
+      NonzeroCursor cursor(*tensor, {.threads = threads});
+      CoordinateTensor actual;
+
+      std::vector<std::size_t> sizes;
+      for (NonzeroColumns columns = cursor.next(); !columns.values.empty(); columns = cursor.next()) {
+        sizes.push_back(columns.values.size());
+        const CoordinateTensor rows = rows_of(columns);
+        actual.points.insert(actual.points.end(), rows.points.begin(), rows.points.end());
+        actual.values.insert(actual.values.end(), rows.values.begin(), rows.values.end());
+      }
+
+      EXPECT_EQ(actual.points, in_order.points);
+      EXPECT_EQ(actual.values, in_order.values);
+      ASSERT_EQ(sizes.size(), tensor->summary().chunk_count);
+      sizes.pop_back();
+      EXPECT_THAT(sizes, testing::Each(1000));
+      EXPECT_TRUE(cursor.next().values.empty());
+    }
+    expect_error(ErrorKind::out_of_memory, "`memory_bytes", [&] { NonzeroCursor(*tensor, {.memory_bytes = 1000}); });
   }
 }
 
@@ -277,6 +308,10 @@ TEST_F(DamagedNonzeros, AreRefusedAfterAllThatLieBefore) {
     expect_error(ErrorKind::corrupt, "chunk 5", [&] { read_coordinates(tensor, {.threads = threads}); });
     expect_error(ErrorKind::corrupt, "chunk 5", [&] { save(tensor, folder_ / "copy.blco", {.threads = threads}); });
     EXPECT_FALSE(std::filesystem::exists(folder_ / "copy.blco"));
+
+    NonzeroCursor cursor(tensor, {.threads = threads});
+    for (int chunk = 0; chunk < 5; ++chunk) EXPECT_EQ(cursor.next().values.size(), 100);
+    expect_error(ErrorKind::corrupt, "chunk 5", [&] { cursor.next(); });
   }
 }
 

@@ -1,4 +1,4 @@
-"""CP decompositions of sparse tensors that may be larger than memory.
+"""CP and Tucker decompositions of sparse tensors that may be larger than memory.
 
     tensor = blco.tensor(coords, values)        # or blco.ingest("events.csv", "events.blco", modes=["user", "item"])
     model = blco.fit_cpd(tensor, rank=16)
@@ -17,12 +17,14 @@ from ._errors import (
     NotBuilt,
     OutOfMemory,
 )
-from ._fit import RankedModel, Ranks, evaluate, fit_cpd, fit_ranks, mttkrp, plan
-from ._model import Component, Match, Model, Summary, load
+from ._estimator import CPD
+from ._fit import RankedModel, Ranks, evaluate, fit_cpd, fit_ranks, fit_tucker, mttkrp, plan, plan_tucker
+from ._model import Component, Match, Model, Summary, TuckerModel, load
 from ._tensor import Tensor, ingest, open, tensor
 
 __all__ = [
-    "Cancelled", "Component", "CorruptError", "DeviceError", "Error", "InvalidArgument", "IoError", "Match", "Model",
-    "NotBuilt", "OutOfMemory", "Progress", "RankedModel", "Ranks", "Summary", "Sweep", "Tensor", "evaluate", "fit_cpd",
-    "fit_ranks", "ingest", "load", "mttkrp", "open", "plan", "tensor",
+    "CPD", "Cancelled", "Component", "CorruptError", "DeviceError", "Error", "InvalidArgument", "IoError", "Match",
+    "Model", "NotBuilt", "OutOfMemory", "Progress", "RankedModel", "Ranks", "Summary", "Sweep", "Tensor",
+    "TuckerModel", "evaluate", "fit_cpd", "fit_ranks", "fit_tucker", "ingest", "load", "mttkrp", "open", "plan",
+    "plan_tucker", "tensor",
 ]

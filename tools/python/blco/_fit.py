@@ -1,4 +1,4 @@
-"""Fits of CP models, what they would take, and the passes they are made of."""
+"""Fits of CP and Tucker models, what they would take, and the passes they are made of."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _blco
 from ._errors import OutOfMemory
-from ._model import Model, matrices_of
+from ._model import FittedModel, Model, TuckerModel, matrices_of
 from ._progress import Progress, callback_of
 from ._tensor import Path, Size, Tensor, handle_of, size_in_bytes
 
@@ -25,14 +25,20 @@ def _plain(word: Any) -> Any:
     return word.item() if isinstance(word, np.generic) else word
 
 
-def _words(words: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments as the extension reads them."""
+def _words(words: dict[str, Any], kind: type[FittedModel] = Model) -> dict[str, Any]:
+    """Keyword arguments as the extension reads them; `initial` is a model of this kind."""
     words = {name: _plain(word) for name, word in words.items()}
     for name in ("memory", "device_memory"):
         words[name] = size_in_bytes(words[name])
     initial = words.get("initial")
     if initial is not None:
-        words["initial"] = (initial if isinstance(initial, Model) else Model(initial))._handle
+        if kind is Model and not isinstance(initial, FittedModel):
+            initial = Model(initial)
+        if not isinstance(initial, kind):
+            raise TypeError(f"initial: {type(initial).__name__} is not a blco.{kind.__name__}")
+        words["initial"] = initial._handle
+    if isinstance(words.get("ranks"), int):
+        words["ranks"] = [words["ranks"]]
     if words.get("validate") is not None:
         words["validate"] = handle_of(words["validate"])
     return words
@@ -107,6 +113,53 @@ def plan(tensor: Tensor, rank: int | None = None, method: str | None = None, **o
     """What `fit_cpd` with these options would take: where the chunks stay, and the memory."""
     words = {"rank": rank, "method": method, "memory": None, "device_memory": None} | options
     return SimpleNamespace(**_blco.plan(handle_of(tensor), _words(words)))
+
+
+def fit_tucker(
+    tensor: Tensor,
+    ranks: int | Sequence[int] | None = None,
+    method: str | None = None,
+    *,
+    max_sweeps: int | None = None,
+    tolerance: float | None = None,
+    seed: int | None = None,
+    start: str | None = None,
+    initial: TuckerModel | None = None,
+    time_limit: float | None = None,
+    memory: Size | None = None,
+    device_memory: Size | None = None,
+    threads: int | None = None,
+    device: str | None = None,
+    precision: str | None = None,
+    deterministic: bool | None = None,
+    trace: Path | None = None,
+    progress: Progress = False,
+    callback: Callable[[_blco.Sweep], bool | None] | None = None,
+) -> TuckerModel:
+    """Fits a Tucker model of so many columns per mode; one number is for all modes, where that is possible.
+
+    `method` is hooi, hoqri (less memory, more sweeps) or auto; `start` is random or nvecs. Other options are those of
+    blco-tucker; None is the default. `initial` is a model of the same shape, which gives the ranks too. `progress`,
+    `callback` and Ctrl-C are as with `fit_cpd`.
+    """
+    words = dict(locals())
+    for name in ("tensor", "progress", "callback"):
+        del words[name]
+    with callback_of(progress) as shown:
+        model, raised = _blco.fit_tucker(handle_of(tensor), _words(words, TuckerModel), shown, callback)
+    model = None if model is None else TuckerModel(model)
+    if raised is not None:
+        raised.model = model
+        raise raised
+    return model
+
+
+def plan_tucker(
+    tensor: Tensor, ranks: int | Sequence[int] | None = None, method: str | None = None, **options: Any
+) -> SimpleNamespace:
+    """What `fit_tucker` with these options would take: the method, the passes, where the chunks stay, the memory."""
+    words = {"ranks": ranks, "method": method, "initial": None, "memory": None, "device_memory": None} | options
+    return SimpleNamespace(**_blco.plan_tucker(handle_of(tensor), _words(words, TuckerModel)))
 
 
 @dataclass(frozen=True)

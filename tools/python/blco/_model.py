@@ -1,4 +1,4 @@
-"""Models: weights and factors as NumPy arrays, files, summaries and values of cells."""
+"""Models: their numbers as NumPy arrays, files, summaries and values of cells."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from . import _blco
+from . import _arrow, _blco
 from ._errors import InvalidArgument
-from ._tensor import Path, columns_of
+from ._progress import Progress, callback_of
+from ._tensor import Path, Size, Tensor, columns_of, handle_of, size_in_bytes
 
 
 def _shown(name: str | int) -> str:
@@ -55,11 +56,111 @@ class Match:
     pairs: list[tuple[int, int, float, float]]
 
 
-class Model:
+Kind = TypeVar("Kind", bound="FittedModel")
+
+
+class FittedModel:
+    """What CP and Tucker models have alike."""
+
+    _handle: _blco.Model | _blco.TuckerModel
+    _column = "column"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._handle.shape
+
+    @property
+    def factors(self) -> list[np.ndarray]:
+        """Per mode, rows x rank: read-only views of the model's own numbers, which they keep alive."""
+        return [self._handle.factor(n) for n in range(len(self.shape))]
+
+    @property
+    def method(self) -> str:
+        return self._handle.method
+
+    @property
+    def seed(self) -> int:
+        return self._handle.seed
+
+    @property
+    def stop_reason(self) -> str:
+        return self._handle.stop_reason
+
+    @property
+    def fit_history(self) -> list[float]:
+        """After each sweep."""
+        return self._handle.fit_history
+
+    @property
+    def mode_names(self) -> tuple[str, ...]:
+        return self._handle.mode_names
+
+    @property
+    def labels(self) -> list[list[str] | None]:
+        """Per mode the names of its rows, or None."""
+        return self._handle.labels
+
+    def _mode_number(self, mode: int | str) -> int:
+        if mode in self.mode_names:
+            return self.mode_names.index(mode)
+        if isinstance(mode, str) or not 0 <= mode < len(self.shape):
+            raise InvalidArgument(f"mode {mode!r} does not exist; the modes are {', '.join(self.mode_names)}")
+        return mode
+
+    def _chosen(self, rows: Sequence[Any]) -> list[np.ndarray]:
+        """Of each factor the rows that `reconstruct` is asked for."""
+        if len(rows) != len(self.shape):
+            raise InvalidArgument(f"{len(rows)} selections of rows for {len(self.shape)} modes; give one per mode")
+        return [np.atleast_2d(factor[chosen]) for factor, chosen in zip(self.factors, rows)]
+
+    def to_frame(self, mode: int | str | None = None) -> Any:
+        """A pandas.DataFrame with a row per label or index and a column per column of the factor; of all modes
+        without `mode`, indexed by mode and label.
+        """
+        import pandas
+
+        if mode is None:
+            return pandas.concat({name: self.to_frame(n) for n, name in enumerate(self.mode_names)}, names=["mode"])
+        number = self._mode_number(mode)
+        columns = [f"{self._column}_{r}" for r in range(self.factors[number].shape[1])]
+        index = pandas.Index(self.labels[number] or range(self.shape[number]), name=self.mode_names[number])
+        return pandas.DataFrame(self.factors[number].copy(), index=index, columns=columns)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The rows of all factors: `mode`, `index`, `label` or null, and a column per column of the factors. Anew each
+        time, and some rows at a time: for `pyarrow.table(model)`, `polars.DataFrame(model)` and the like.
+        """
+        reader = _arrow.model_reader(self.factors, self.mode_names, self.labels, self._column)
+        return reader.__arrow_c_stream__(requested_schema)
+
+    @classmethod
+    def load(cls: type[Kind], path: Path) -> Kind:
+        """Loads a model of this class; `blco.load` takes any."""
+        model = load(path)
+        if not isinstance(model, cls):
+            raise InvalidArgument(f"{os.fspath(path)} is a {type(model).__name__}, not a {cls.__name__}")
+        return model
+
+    def save(self, path: Path) -> None:
+        """Writes the model as HDF5; a file of this name is replaced once the new one is complete."""
+        _blco.save_model(self._handle, path)
+
+    def __reduce__(self) -> tuple:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.h5")
+            self.save(path)
+            with open(path, "rb") as file:
+                return _from_bytes, (file.read(),)
+
+
+class Model(FittedModel):
     """A CP model: cells are sum_r weights[r] * factors[0][i, r] * factors[1][j, r] * ...
 
     Made by `blco.fit_cpd` and `blco.load`, or of given factors, each rows x rank.
     """
+
+    _handle: _blco.Model
+    _column = "component"
 
     def __init__(self, factors: Sequence[Any] | _blco.Model, weights: Any = None):
         if not isinstance(factors, _blco.Model):
@@ -76,34 +177,13 @@ class Model:
         return self._handle.rank
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return self._handle.shape
-
-    @property
     def weights(self) -> np.ndarray:
         """A read-only view, as `factors`."""
         return self._handle.weights
 
     @property
-    def factors(self) -> list[np.ndarray]:
-        """Per mode, rows x rank: read-only views of the model's own numbers, which they keep alive."""
-        return [self._handle.factor(n) for n in range(len(self.shape))]
-
-    @property
-    def method(self) -> str:
-        return self._handle.method
-
-    @property
     def loss(self) -> str:
         return self._handle.loss
-
-    @property
-    def seed(self) -> int:
-        return self._handle.seed
-
-    @property
-    def stop_reason(self) -> str:
-        return self._handle.stop_reason
 
     @property
     def fit(self) -> float | None:
@@ -116,11 +196,6 @@ class Model:
         return self.objective_history[-1] if self.objective_history else None
 
     @property
-    def fit_history(self) -> list[float]:
-        """After each sweep."""
-        return self._handle.fit_history
-
-    @property
     def objective_history(self) -> list[float]:
         """After each sweep."""
         return self._handle.objective_history
@@ -130,26 +205,12 @@ class Model:
         """The share of the deviance of the best constant model that this one explains, where the fit told it."""
         return self._handle.explained
 
-    @property
-    def mode_names(self) -> tuple[str, ...]:
-        return self._handle.mode_names
-
-    @property
-    def labels(self) -> list[list[str] | None]:
-        """Per mode the names of its rows, or None."""
-        return self._handle.labels
-
     def top(self, count: int = 3) -> Summary:
         """All components by falling weight, with their `count` largest entries in each mode."""
-        labels = self.labels
-        summary = Summary()
-        for number, weight, share, modes in _blco.summarize(self._handle, count):
-            named = {
-                name: [(row if names is None else names[row], value) for row, value in entries]
-                for name, names, entries in zip(self.mode_names, labels, modes)
-            }
-            summary.append(Component(number, weight, share, named))
-        return summary
+        return Summary(
+            Component(number, weight, share, dict(zip(self.mode_names, modes)))
+            for number, weight, share, modes in _blco.summarize(self._handle, count)
+        )
 
     def predict(self, coords: Any, threads: int = 0) -> np.ndarray:
         """The model's values of cells: coordinates as `blco.tensor` takes them."""
@@ -159,29 +220,35 @@ class Model:
         """The dense block of cells where these rows of each mode cross, an axis per mode, such as
         `reconstruct([0, 5], 3, slice(None))`.
         """
-        if len(rows) != len(self.shape):
-            raise InvalidArgument(f"{len(rows)} selections of rows for {len(self.shape)} modes; give one per mode")
         block = self.weights
-        for factor, chosen in zip(self.factors, rows):
-            block = block[..., np.newaxis, :] * np.atleast_2d(factor[chosen])
+        for factor in self._chosen(rows):
+            block = block[..., np.newaxis, :] * factor
         return block.sum(axis=-1)
 
     def compare(self, other: Model) -> Match:
         """Pairs the components of two models. The score is the factor match score."""
         return Match(*_blco.compare(self._handle, other._handle))
 
-    def to_frame(self, mode: int | str | None = None) -> Any:
-        """A pandas.DataFrame with a row per label or index and a column per component; of all modes without `mode`,
-        indexed by mode and label.
+    def report(
+        self,
+        path: Path,
+        tensor: Tensor | None = None,
+        *,
+        title: str | None = None,
+        components: int | None = None,
+        entries: int | None = None,
+        memory: Size | None = None,
+        threads: int | None = None,
+        progress: Progress = False,
+    ) -> None:
+        """Writes a page of HTML with plots of the components, by falling share, and ten of their largest `entries` in
+        each mode. With the `tensor` that was fitted it has the lift of each: how much more common it is in the component
+        than in the tensor.
         """
-        import pandas
-
-        if mode is None:
-            return pandas.concat({name: self.to_frame(n) for n, name in enumerate(self.mode_names)}, names=["mode"])
-        number = self.mode_names.index(mode) if isinstance(mode, str) else mode
-        columns = [f"component_{r}" for r in range(self.rank)]
-        index = pandas.Index(self.labels[number] or range(self.shape[number]), name=self.mode_names[number])
-        return pandas.DataFrame(self.factors[number].copy(), index=index, columns=columns)
+        words = {"title": title, "components": components, "entries": entries, "memory": size_in_bytes(memory),
+                 "tensor": None if tensor is None else handle_of(tensor), "threads": threads}
+        with callback_of(progress) as shown:
+            _blco.report(self._handle, path, words, shown)
 
     def to_pyttb(self) -> Any:
         """A pyttb.ktensor."""
@@ -195,17 +262,6 @@ class Model:
 
         return CPTensor((self.weights.copy(), [factor.copy() for factor in self.factors]))
 
-    def save(self, path: Path) -> None:
-        """Writes the model as HDF5; a file of this name is replaced once the new one is complete."""
-        _blco.save_model(self._handle, path)
-
-    def __reduce__(self) -> tuple:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "model.h5")
-            self.save(path)
-            with open(path, "rb") as file:
-                return _from_bytes, (file.read(),)
-
     def __repr__(self) -> str:
         shape = "x".join(map(str, self.shape))
         history = self.fit_history or self.objective_history
@@ -213,7 +269,60 @@ class Model:
         return f"<blco.Model {shape}, rank {self.rank}, {self.method}{result} after {len(history)} sweeps>"
 
 
-def _from_bytes(data: bytes) -> Model:
+class TuckerModel(FittedModel):
+    """A Tucker model: cells are sum_abc core[a, b, c] * factors[0][i, a] * factors[1][j, b] * factors[2][k, c].
+
+    Made by `blco.fit_tucker` and `blco.load`. Columns of the factors are orthonormal.
+    """
+
+    _handle: _blco.TuckerModel
+
+    def __init__(self, handle: _blco.TuckerModel):
+        self._handle = handle
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """Columns of each mode's factor."""
+        return self._handle.ranks
+
+    @property
+    def core(self) -> np.ndarray:
+        """An array of shape `ranks`, a read-only view as `factors`."""
+        return self._handle.core
+
+    @property
+    def fit(self) -> float:
+        """1 - |X - M| / |X| over all cells."""
+        return self.fit_history[-1]
+
+    def top_of_core(self, count: int = 10) -> list[tuple[tuple[int, ...], float]]:
+        """The largest numbers of the core, as (column of each mode, value), by falling magnitude."""
+        return self._handle.top_of_core(count)
+
+    def top(self, mode: int | str, column: int, count: int = 3) -> list[tuple[str | int, float]]:
+        """The largest entries of a column of a mode, as (label or index, value), by falling magnitude."""
+        return self._handle.top(self._mode_number(mode), column, count)
+
+    def reconstruct(self, *rows: Any) -> np.ndarray:
+        """The dense block of cells where these rows of each mode cross, as that of `Model`."""
+        block = self.core
+        for factor in self._chosen(rows):
+            block = np.tensordot(block, factor, (0, 1))  # puts the mode last
+        return block
+
+    def to_tensorly(self) -> Any:
+        """A tensorly TuckerTensor."""
+        from tensorly.tucker_tensor import TuckerTensor
+
+        return TuckerTensor((self.core.copy(), [factor.copy() for factor in self.factors]))
+
+    def __repr__(self) -> str:
+        shape, ranks = ("x".join(map(str, lengths)) for lengths in (self.shape, self.ranks))
+        return (f"<blco.TuckerModel {shape}, ranks {ranks}, {self.method}, fit {self.fit:.6g} after "
+                f"{len(self.fit_history)} sweeps>")
+
+
+def _from_bytes(data: bytes) -> Model | TuckerModel:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.h5")
         with open(path, "wb") as file:
@@ -221,9 +330,9 @@ def _from_bytes(data: bytes) -> Model:
         return load(path)
 
 
-def load(path: Path) -> Model:
-    """Loads a model that `Model.save` or blco-cpd wrote."""
-    return Model(_blco.load(path))
+def load(path: Path) -> Model | TuckerModel:
+    """Loads a model that `save`, blco-cpd or blco-tucker wrote: a `Model` or a `TuckerModel`."""
+    return TuckerModel(_blco.load_tucker(path)) if _blco.is_tucker(path) else Model(_blco.load(path))
 
 
 def matrices_of(factors: Model | Sequence[Any]) -> list[np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _blco, _table
+from . import _arrow, _blco, _table
 from ._errors import InvalidArgument
 from ._progress import Progress, callback_of
 
@@ -168,14 +169,31 @@ class Tensor:
         """The second of `to_coo()`."""
         return self.to_coo()[1]
 
-    def to_scipy(self) -> Any:
-        """A scipy.sparse.coo_array; of two modes only."""
-        if self.order != 2:
-            raise InvalidArgument(f"a tensor of {self.order} modes is no matrix of scipy")
+    def to_arrow(self, memory: Size | None = None, threads: int = 0) -> Any:
+        """A pyarrow.RecordBatchReader of all nonzeros in the stored order, a chunk at a time: a column per mode, its
+        labels as a dictionary or its indices, and the column `value`.
+        """
+        return _arrow.tensor_reader(self._handle, self.mode_names, self.labels, size_in_bytes(memory) or 0, threads)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """That of `to_arrow()`, anew each time: for `pyarrow.table(tensor)`, `polars.DataFrame(tensor)` and the like."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_scipy(self, mode: int | None = None) -> Any:
+        """A scipy.sparse.coo_array: of two modes as they are; with `mode` the unfolding of this mode, whose columns are
+        the other modes' indices in order, the last one running fastest.
+        """
+        if mode is None and self.order != 2:
+            raise InvalidArgument(f"a tensor of {self.order} modes is no matrix of scipy; give the `mode` to unfold")
         import scipy.sparse
 
         coords, values = self.to_coo()
-        return scipy.sparse.coo_array((values, tuple(coords.T)), shape=self.shape)
+        if mode is None:
+            return scipy.sparse.coo_array((values, tuple(coords.T)), shape=self.shape)
+        others = [n for n in range(self.order) if n != mode % self.order]
+        lengths = [self.shape[n] for n in others]
+        columns = np.ravel_multi_index(tuple(coords[:, others].T), lengths)
+        return scipy.sparse.coo_array((values, (coords[:, mode], columns)), shape=(self.shape[mode], math.prod(lengths)))
 
     def to_pyttb(self) -> Any:
         """A pyttb.sptensor."""

@@ -1,0 +1,122 @@
+"""The estimator: rows of new samples against numpy and scipy, and the manners of scikit-learn."""
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse
+
+import blco
+
+
+def features_of(factors):
+    """The Khatri-Rao product of two factors."""
+    return np.einsum("jr,kr->jkr", *factors).reshape(-1, factors[0].shape[1])
+
+
+@pytest.fixture
+def split(counts):
+    """Eight samples to fit, and five new ones, which lie in the second mode."""
+    dense = counts.dense.swapaxes(0, 1)
+    parts = []
+    for part in (dense[:, :8], dense[:, 8:]):
+        coords = np.argwhere(part)
+        parts.append(blco.tensor(coords, part[tuple(coords.T)], part.shape, mode_names=["what", "who", "day"]))
+    return *parts, dense[:, 8:].swapaxes(0, 1).reshape(5, -1)
+
+
+@pytest.mark.parametrize("mode", [1, "who"])
+def test_new_rows_are_those_of_least_squares(split, mode):
+    old, new, unfolded = split
+    estimator = blco.CPD(3, mode=mode, max_sweeps=8).fit(old)
+
+    rows = estimator.transform(new)
+
+    expected = np.linalg.lstsq(features_of(estimator.components_), unfolded.T, rcond=None)[0].T
+    assert np.allclose(rows, expected, rtol=0, atol=1e-10)
+    assert [factor.shape for factor in estimator.components_] == [(9, 3), (11, 3)]
+
+
+def test_nonnegative_rows_are_those_of_scipy(split):
+    old, new, unfolded = split
+    estimator = blco.CPD(3, mode=1, nonnegative=True, max_sweeps=500, tolerance=1e-13).fit(old)
+
+    rows = estimator.transform(new)
+
+    features = features_of(estimator.components_)
+    expected = np.array([scipy.optimize.nnls(features, row)[0] for row in unfolded])
+    assert rows.min() == 0
+    assert np.allclose(rows, expected, rtol=0, atol=1e-4)
+
+
+def test_rows_of_counts_are_most_likely(split):
+    old, new, unfolded = split
+    estimator = blco.CPD(3, mode=1, method="apr", max_sweeps=300, tolerance=1e-9).fit(old)
+
+    rows = estimator.transform(new)
+
+    features = features_of(estimator.components_)
+    means = rows @ features.T
+    gradient = features.sum(axis=0) - np.divide(unfolded, means, out=np.zeros_like(means), where=unfolded > 0) @ features
+    assert np.abs(gradient[rows > 1e-6]).max() < 1e-5 and gradient.min() > -1e-5
+
+
+def test_fit_transform_gives_the_fitted_rows(split):
+    old = split[0]
+    estimator = blco.CPD(3, mode="who", max_sweeps=8)
+
+    rows = estimator.fit_transform(old)
+
+    cells = np.einsum("jr,ir,kr->jik", estimator.components_[0], rows, estimator.components_[1])
+    assert np.allclose(cells, estimator.model_.reconstruct(*[slice(None)] * 3), rtol=0, atol=1e-12)
+
+
+def test_arrays_of_scipy_are_tensors_of_two_modes():
+    matrix = scipy.sparse.random(20, 12, 0.4, random_state=3)
+    estimator = blco.CPD(2).fit(matrix)
+
+    rows = estimator.transform(scipy.sparse.csr_array(matrix)[:7])
+
+    expected = np.linalg.lstsq(estimator.components_[0], matrix.toarray()[:7].T, rcond=None)[0].T
+    assert np.allclose(rows, expected, rtol=0, atol=1e-10)
+
+
+def test_parameters_come_back_and_make_the_same_estimator(split):
+    estimator = blco.CPD(3, mode="who", nonnegative=True, seed=4, max_sweeps=5)
+
+    same = type(estimator)(**estimator.get_params()).set_params(max_sweeps=6, rank=2)
+
+    assert estimator.get_params() == {"rank": 3, "mode": "who", "nonnegative": True, "seed": 4, "max_sweeps": 5}
+    assert same.get_params() == {"rank": 2, "mode": "who", "nonnegative": True, "seed": 4, "max_sweeps": 6}
+    assert repr(same) == "CPD(rank=2, mode='who', nonnegative=True, seed=4, max_sweeps=6)"
+    with pytest.raises(blco.InvalidArgument, match="'sweeps' is no parameter of CPD; there are rank, mode, "):
+        blco.CPD(sweeps=3)
+    with pytest.raises(blco.InvalidArgument, match="'hold' is no parameter"):
+        estimator.set_params(hold=0)
+
+
+def test_scikit_learn_clones_it_and_takes_it_into_a_pipeline(split):
+    sklearn = pytest.importorskip("sklearn.base")
+    pipeline = pytest.importorskip("sklearn.pipeline")
+    preprocessing = pytest.importorskip("sklearn.preprocessing")
+    old, new, _ = split
+    estimator = blco.CPD(3, mode=1, max_sweeps=5).fit(old)
+
+    copy = sklearn.clone(estimator)
+    scaled = pipeline.make_pipeline(copy, preprocessing.StandardScaler()).fit(old).transform(new)
+
+    assert copy is not estimator and copy.get_params() == estimator.get_params()
+    assert np.allclose(scaled.shape, (5, 3)) and copy.model_.fit == estimator.model_.fit
+
+
+def test_samples_of_other_features_are_refused(split):
+    old, new, _ = split
+    labelled = blco.tensor([[0, 0], [1, 1]], labels=[None, ["a", "b"]])
+    other = blco.tensor([[0, 0], [1, 1]], labels=[None, ["b", "a"]])
+
+    with pytest.raises(blco.InvalidArgument, match="not fitted yet"):
+        blco.CPD(3).transform(new)
+    with pytest.raises(blco.InvalidArgument, match="only the samples, mode 0, may be others"):
+        blco.CPD(3, max_sweeps=1).fit(old).transform(new)
+    with pytest.raises(blco.InvalidArgument, match="only the samples, mode 1, may be others"):
+        blco.CPD(3, mode=1, max_sweeps=1).fit(old).transform(labelled)
+    with pytest.raises(blco.InvalidArgument, match="the labels of mode 1 are others"):
+        blco.CPD(1).fit(labelled).transform(other)

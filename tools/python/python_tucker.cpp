@@ -1,0 +1,107 @@
+// Tucker models: fits with the options under the words of blco-tucker, numbers as views, files.
+#include <blco/tucker.hpp>
+
+#include "tools/python/python_support.hpp"
+
+namespace blco::python {
+namespace {
+
+// The dict keeps alive what the options point to.
+TuckerOptions read_options(const nb::dict& dict) {
+  Keywords words(dict);
+  TuckerOptions options;
+  words.take("ranks", options.ranks);
+  words.take_word<TuckerMethod>(
+      "method", options.method,
+      {{"auto", TuckerMethod::automatic}, {"hooi", TuckerMethod::hooi}, {"hoqri", TuckerMethod::hoqri}});
+  words.take("max_sweeps", options.max_sweeps);
+  words.take("tolerance", options.tolerance);
+  words.take("seed", options.seed);
+  words.take_word<TuckerStart>("start", options.start,
+                               {{"random", TuckerStart::random}, {"nvecs", TuckerStart::nvecs}});
+  if (words.has("initial")) {
+    options.initial = nb::cast<const TuckerModel*>(words.take("initial"));
+    if (options.ranks.empty()) options.ranks.assign(options.initial->ranks.begin(), options.initial->ranks.end());
+  }
+  if (options.ranks.empty()) refuse("ranks: give the columns of each mode's matrix, or `initial`");
+  words.take("time_limit", options.time_limit_seconds);
+  options.compute = read_compute(words);
+  words.finish("Tucker models");
+  return options;
+}
+
+nb::dict plan(const Tensor& tensor, const nb::dict& words) {
+  const TuckerOptions options = read_options(words);
+  const TuckerPlan plan = without_lock([&] { return plan_tucker(tensor, options); });
+  nb::dict dict = as_dict(plan.plan);
+  dict["method"] = to_string(plan.method);
+  dict["passes_per_sweep"] = plan.passes_per_sweep;
+  return dict;
+}
+
+// The model, or None; and what a callback raised, or None.
+nb::tuple fit(const Tensor& tensor, const nb::dict& words, nb::object progress, const nb::object& callback) {
+  TuckerOptions options = read_options(words);
+  Callbacks callbacks(std::move(progress));
+  options.on_progress = callbacks.progress();
+  options.on_sweep = [&](const SweepReport& report) { return callbacks.call(callback, report); };
+  nb::object model = nb::none();
+  nb::object raised = nb::none();
+  try {
+    model = nb::cast(callbacks.run([&] { return fit_tucker(tensor, options); }));
+    callbacks.rethrow();
+  } catch (nb::python_error& error) {
+    raised = nb::borrow(error.value());
+  }
+  return nb::make_tuple(model, raised);
+}
+
+nb::list top_of_core(const TuckerModel& model, std::size_t count) {
+  nb::list entries;
+  for (const CoreEntry& entry : model.top_of_core(count)) {
+    entries.append(nb::make_tuple(nb::tuple(nb::cast(entry.index)), entry.value));
+  }
+  return entries;
+}
+
+}  // namespace
+
+void bind_tucker(nb::module_& module) {
+  nb::class_<TuckerModel>(module, "TuckerModel")
+      .def_prop_ro("shape", [](const TuckerModel& model) { return nb::tuple(nb::cast(model.shape)); })
+      .def_prop_ro("ranks", [](const TuckerModel& model) { return nb::tuple(nb::cast(model.ranks)); })
+      .def_prop_ro("method", [](const TuckerModel& model) { return to_string(model.method); })
+      .def_ro("seed", &TuckerModel::seed)
+      .def_prop_ro("stop_reason", [](const TuckerModel& model) { return to_string(model.stop_reason); })
+      .def_prop_ro("mode_names", [](const TuckerModel& model) { return nb::tuple(nb::cast(model.mode_names)); })
+      .def_prop_ro("labels", [](const TuckerModel& model) { return labels_as_list(model.labels, model.shape.size()); })
+      .def_ro("fit_history", &TuckerModel::fit_history)
+      .def_prop_ro("core",
+                   [](nb::handle self) {
+                     const TuckerModel& model = nb::cast<const TuckerModel&>(self);
+                     const std::vector<std::size_t> shape(model.ranks.begin(), model.ranks.end());
+                     return ReadOnly(model.core.data(), shape.size(), shape.data(), self);
+                   })
+      .def("factor",
+           [](nb::handle self, std::size_t mode) {
+             const TuckerModel& model = nb::cast<const TuckerModel&>(self);
+             return ReadOnly(model.factors.at(mode).data(), {model.shape[mode], model.ranks[mode]}, self);
+           })
+      .def("top_of_core", top_of_core, nb::arg("count"))
+      .def(
+          "top",
+          [](const TuckerModel& model, std::size_t mode, std::size_t column, std::size_t count) {
+            return named_entries(model.top(mode, column, count), model.labels, mode);
+          },
+          nb::arg("mode"), nb::arg("column"), nb::arg("count"));
+  module.def("fit_tucker", fit, nb::arg("tensor"), nb::arg("words"), nb::arg("progress").none(),
+             nb::arg("callback").none());
+  module.def("plan_tucker", plan, nb::arg("tensor"), nb::arg("words"));
+  module.def("load_tucker", load_tucker, nb::call_guard<nb::gil_scoped_release>(), nb::arg("path"));
+  module.def("is_tucker", is_tucker, nb::arg("path"));
+  module.def(
+      "save_model", [](const TuckerModel& model, const std::filesystem::path& path) { save(model, path); },
+      nb::call_guard<nb::gil_scoped_release>(), nb::arg("model"), nb::arg("path"));
+}
+
+}  // namespace blco::python
