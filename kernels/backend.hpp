@@ -102,7 +102,7 @@ struct BackendConfig {
   bool loss_passes = false;         // count the memory that loss passes need beside the outputs
   bool all_outputs = false;         // room for the outputs of all modes at once, for loss passes; implies the former
   ModeSet dual_modes = 0;           // modes that update_rows solves by ADMM
-  // Columns of each mode's factor, where they differ, as in a Tucker model; empty: `rank`. The reference backend only.
+  // Columns of each mode's factor, up to `rank`, for Kronecker products; empty: `rank`. Not of CUDA.
   std::vector<int> columns = {};
   std::vector<VectorShape> vectors = {};  // see Factors::load_vector
   // Of a GPU: device buffers, each with its stream, at least as many as staging buffers; the bytes of each, enough for

@@ -20,8 +20,11 @@ void check_backend_config(const BackendConfig& config, const std::string& backen
   require(
       config.rank >= 1 && config.rank <= max_rank,
       "rank " + std::to_string(config.rank) + " is not supported; give a rank from 1 to " + std::to_string(max_rank));
-  require(config.columns.empty(), "the " + backend + " backend has equally many columns in all factors");
   const auto& shape = config.layout.shape();
+  require(config.columns.empty() ||
+              (shape.size() > 1 && config.columns.size() == shape.size() &&
+               std::ranges::all_of(config.columns, [&](int of) { return of >= 1 && of <= config.rank; })),
+          "numbers of columns that differ need two modes or more, and a number from 1 to the rank for each");
   for (std::size_t n = 0; n < shape.size(); ++n) {
     require(shape[n] <= max_rows_of_mode,
             "mode " + std::to_string(n) + " has length " + std::to_string(shape[n]) + ", but the " + backend +

@@ -13,7 +13,7 @@ namespace blco {
 // Throws Error{invalid_argument} with `message` unless `condition` holds.
 void require(bool condition, const std::string& message);
 
-// Throws Error{invalid_argument} for a rank outside 1 to max_rank, columns that differ, or a mode longer than 2^32.
+// Throws Error{invalid_argument} for a rank outside 1 to max_rank, wrong columns, or a mode longer than 2^32.
 // `backend` names the backend in the message.
 void check_backend_config(const BackendConfig& config, const std::string& backend);
 

@@ -60,12 +60,15 @@ MatrixXd stacked_factor(const MatrixXd& factor, const Block& block) {
 // The triangular factor of the QR decomposition of the first columns: of each group that of [factor so far; next
 // block], repeatedly, and then that of the groups' factors.
 template <class Matrix>
-MatrixXd triangular_factor(Matrix&& matrix, Index columns, Executor& executor) {
+MatrixXd triangular_factor(Matrix&& matrix, Index columns, Executor& executor, const StopPoll& stop = {}) {
   const MatrixXd zero = MatrixXd::Zero(columns, columns);
   std::vector<MatrixXd> factors(static_cast<std::size_t>(group_count(matrix.rows(), matrix.cols())), zero);
   for_each_group(matrix.rows(), matrix.cols(), executor, [&](Index group, Index first, Index last) {
     MatrixXd& factor = factors[static_cast<std::size_t>(group)];
-    for_each_block(matrix, columns, first, last, [&](const auto& block) { factor = stacked_factor(factor, block); });
+    for_each_block(matrix, columns, first, last, [&](const auto& block) {
+      give_up_if(stop);
+      factor = stacked_factor(factor, block);
+    });
   });
   MatrixXd factor = std::move(factors.front());
   for (std::size_t group = 1; group < factors.size(); ++group) factor = stacked_factor(factor, factors[group]);
@@ -131,12 +134,13 @@ void orthonormalise_columns(std::span<double> numbers, int rank, Executor& execu
   }
 }
 
-std::vector<double> leading_left_vectors(std::span<const double> numbers, int columns, int count, Executor& executor) {
+std::vector<double> leading_left_vectors(std::span<const double> numbers, int columns, int count, Executor& executor,
+                                         const StopPoll& stop) {
   const ConstRowsMap matrix(numbers.data(), static_cast<Index>(numbers.size()) / columns, columns);
   const bool is_tall = matrix.rows() >= matrix.cols();
   // Of A = Q F the left vectors are A V S^-1; of A^T = Q F they are V.
-  const MatrixXd factor = is_tall ? triangular_factor(matrix, matrix.cols(), executor)
-                                  : triangular_factor(matrix.transpose(), matrix.rows(), executor);
+  const MatrixXd factor = is_tall ? triangular_factor(matrix, matrix.cols(), executor, stop)
+                                  : triangular_factor(matrix.transpose(), matrix.rows(), executor, stop);
   const Eigen::BDCSVD<MatrixXd> svd(factor, Eigen::ComputeFullV);
   const Eigen::VectorXd& values = svd.singularValues();
   const double threshold = rounding_share(factor.cols()) * values.maxCoeff();

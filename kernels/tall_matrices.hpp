@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "blco/executor.hpp"
+#include "kernels/stop_poll.hpp"
 
 namespace blco {
 
@@ -23,8 +24,10 @@ void orthonormalise_columns(std::span<double> matrix, int rank, Executor& execut
 
 // The left singular vectors of the `count` largest singular values of A, row-major I x K, by falling singular value: an
 // orthonormal I x count, whose columns are those of orthonormalise_columns beyond the rank of A. In each column the
-// number of largest magnitude is positive. Requires count <= I.
-std::vector<double> leading_left_vectors(std::span<const double> matrix, int columns, int count, Executor& executor);
+// number of largest magnitude is positive. Requires count <= I. Throws Error{cancelled} once `stop` says so, which the
+// decomposition of the triangular factor does not ask.
+std::vector<double> leading_left_vectors(std::span<const double> matrix, int columns, int count, Executor& executor,
+                                         const StopPoll& stop = {});
 
 // The memory that each of these takes beside a matrix of so many rows and columns, and beside what it returns.
 std::uint64_t tall_scratch_bytes(std::uint64_t rows, std::uint64_t columns);

@@ -19,19 +19,34 @@ constexpr std::uint64_t block_numbers = std::uint64_t{1} << 13;
 
 SlabJob::SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
                  const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
-                 bool is_fixed) {
+                 bool is_fixed, const std::vector<int>& columns)
+    : deterministic(compute.deterministic) {
+  const bool may_use_gpu = compute.device != Device::cpu && !compute.deterministic;
+  const bool has_products = columns.size() > 2 && compute.peers == nullptr && !(may_use_gpu && find_device().limits);
+  if (has_products &&
+      make(tensor, compute, std::ranges::max(columns), columns, caller_bytes(0) + 2 * choices * sizeof(double), stop)) {
+    return;
+  }
   for (slab = std::min(choices, max_slab);; slab /= 2) {
     if (slab > group) slab = slab / group * group;
-    JobNeeds needs = needs_of(tensor, static_cast<int>(slab), compute.precision);
-    needs.caller_bytes += caller_bytes(slab) + 2 * block_numbers * sizeof(double);
-    needs.backend.stop = stop;
-    try {
-      job = std::make_unique<Job>(tensor, compute, needs);
-      return;
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::out_of_memory || slab == 1 || is_fixed) throw;
-    }
+    const bool is_last = slab == 1 || is_fixed;
+    if (make(tensor, compute, static_cast<int>(slab), {}, caller_bytes(slab), stop, is_last)) return;
   }
+}
+
+bool SlabJob::make(const Tensor& tensor, const Compute& compute, int rank, const std::vector<int>& columns,
+                   std::uint64_t caller_bytes, const StopPoll& stop, bool is_last) {
+  JobNeeds needs = needs_of(tensor, rank, compute.precision);
+  needs.caller_bytes += caller_bytes + 2 * block_numbers * sizeof(double);
+  needs.backend.columns = columns;
+  needs.backend.stop = stop;
+  try {
+    job = std::make_unique<Job>(tensor, compute, needs);
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::out_of_memory || is_last) throw;
+  }
+  return false;
 }
 
 ColumnChoices::ColumnChoices(const std::vector<std::uint64_t>& shape, const std::vector<int>& columns)
@@ -56,13 +71,63 @@ std::uint64_t ColumnChoices::column(std::size_t mode, std::uint64_t choice, std:
 
 ColumnSlabs::ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const std::vector<int>& columns, SlabJob& job,
                          ProgressMeter& meter)
-    : matrices_(&matrices),
+    : tensor_(&tensor.chunks()),
+      matrices_(&matrices),
       columns_(columns.begin(), columns.end()),
       choices_(tensor.shape(), columns),
       slab_(job.slab),
-      rows_(tensor.chunks(), job.job->backend(), static_cast<int>(job.slab), job.job->device() != nullptr),
+      deterministic_(job.deterministic),
+      backend_(&job.job->backend()),
+      rows_(*tensor_, *backend_, static_cast<int>(job.slab), job.job->device() != nullptr),
       workers_(job.job->make_workers(&meter)),
       loaded_(columns.size()) {}
+
+std::vector<double> ColumnSlabs::unfold(std::size_t mode) {
+  if (slab_ == 0) return kronecker(mode);
+  const std::uint64_t choices = choices_.count(mode);
+  const std::uint64_t length = (*matrices_)[mode].size() / columns_[mode];
+  std::vector<double> unfolding(static_cast<std::size_t>(length * choices));
+  for (std::uint64_t first = 0; first < choices; first += slab_) {
+    const std::span<const double> output = pass(mode, first);
+    const std::uint64_t count = std::min(slab_, choices - first);
+    for (std::uint64_t i = 0; i < length; ++i) {
+      std::copy_n(output.begin() + static_cast<std::ptrdiff_t>(i * slab_), count,
+                  unfolding.begin() + static_cast<std::ptrdiff_t>(i * choices + first));
+    }
+  }
+  return unfolding;
+}
+
+std::vector<double> ColumnSlabs::kronecker(std::size_t mode) {
+  for (std::size_t other = 0; other < columns_.size(); ++other) {
+    if (other == mode || !loaded_[other].empty()) continue;
+    OriginalRows(*tensor_, *backend_, static_cast<int>(columns_[other]), false)
+        .load(static_cast<int>(other), 0, (*matrices_)[other]);
+    loaded_[other] = {0};
+  }
+  run_pass(mode, Product::kronecker);
+  const std::uint64_t choices = choices_.count(mode);
+  std::vector<std::uint64_t> places(static_cast<std::size_t>(choices));  // the product's column of each choice
+  for (std::uint64_t choice = 0; choice < choices; ++choice) {
+    for (std::size_t other = 0; other < columns_.size(); ++other) {
+      if (other != mode) places[choice] = places[choice] * columns_[other] + choices_.column(mode, choice, other);
+    }
+  }
+  const std::uint64_t length = (*matrices_)[mode].size() / columns_[mode];
+  std::vector<double> unfolding(static_cast<std::size_t>(length * choices));
+  std::vector<double> block;
+  const std::uint64_t block_rows = std::max<std::uint64_t>(1, block_numbers / choices);
+  for (std::uint64_t row = 0; row < length; row += block_rows) {
+    block.resize(static_cast<std::size_t>(std::min(block_rows, length - row) * choices));
+    backend_->read_output(static_cast<int>(mode), row, block);
+    double* const to = unfolding.data() + row * choices;
+    for (std::size_t start = 0; start < block.size(); start += choices) {
+      for (std::uint64_t choice = 0; choice < choices; ++choice) to[start + choice] = block[start + places[choice]];
+    }
+  }
+  OriginalRows(*tensor_, *backend_, static_cast<int>(choices), false).reorder(static_cast<int>(mode), unfolding);
+  return unfolding;
+}
 
 std::span<const double> ColumnSlabs::pass(std::size_t mode, std::uint64_t first) {
   const std::uint64_t count = std::min(slab_, choices_.count(mode) - first);
@@ -93,8 +158,13 @@ std::span<const double> ColumnSlabs::sample(std::size_t mode, std::uint64_t seed
   return output_of_pass(mode);
 }
 
+void ColumnSlabs::run_pass(std::size_t mode, Product product) {
+  if (deterministic_) workers_->set_next_pass(mode);
+  workers_->pass({static_cast<int>(mode), product});
+}
+
 std::span<const double> ColumnSlabs::output_of_pass(std::size_t mode) {
-  workers_->pass(static_cast<int>(mode));
+  run_pass(mode, Product::hadamard);
   output_.resize(static_cast<std::size_t>((*matrices_)[mode].size() / columns_[mode] * slab_));
   workers_->factors().read_output(static_cast<int>(mode), 0, output_);
   rows_.reorder(static_cast<int>(mode), output_);

@@ -1,5 +1,6 @@
 // A tensor times one column of each mode's matrix but one's, for all such choices of columns: what a core is made of.
-// A slab of choices at a time is an MTTKRP, whose factors have a column for each choice.
+// A slab of choices at a time is an MTTKRP, whose factors have a column for each choice; on the CPU one pass may make
+// all of them, as Kronecker products of rows.
 #pragma once
 
 #include <blco/compute.hpp>
@@ -20,13 +21,23 @@ namespace blco {
 // per column; if more than `group`, a multiple of it. If the budget has no room for as many it has fewer, unless it
 // `is_fixed`: another number rounds in other ways. `caller_bytes` tells the caller's memory for a slab of so many, the
 // output of pass() included. Throws Error as Job does.
+//
+// With `columns`, the columns of each mode's matrix, and no GPU, the job makes whole unfoldings if the budget has room,
+// and there are no slabs. If `compute` is deterministic, both have the same bits: passes of a mode take chunks in one
+// order.
 struct SlabJob {
   SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
           const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
-          bool is_fixed = false);
+          bool is_fixed = false, const std::vector<int>& columns = {});
 
   std::unique_ptr<Job> job;
-  std::uint64_t slab = 0;
+  std::uint64_t slab = 0;  // 0: there are none
+  bool deterministic = false;
+
+ private:
+  // False if the budget has no room; if `is_last`, throws then.
+  bool make(const Tensor& tensor, const Compute& compute, int rank, const std::vector<int>& columns,
+            std::uint64_t caller_bytes, const StopPoll& stop, bool is_last = false);
 };
 
 // The choices of one column of each mode's matrix but one's. The longest mode's columns vary fastest, so that passes
@@ -55,6 +66,8 @@ class ColumnSlabs {
               ProgressMeter& meter);
 
   const ColumnChoices& choices() const { return choices_; }
+  // I_mode x the choices: all slabs, or one pass of Kronecker products.
+  std::vector<double> unfold(std::size_t mode);
   std::uint64_t slab() const { return slab_; }
   // I_mode x slab: a column for each choice from `first` on, zeros beyond the last. Valid until the next call.
   std::span<const double> pass(std::size_t mode, std::uint64_t first);
@@ -69,12 +82,17 @@ class ColumnSlabs {
 
  private:
   void load(std::size_t mode, const std::vector<std::uint64_t>& chosen);
+  std::vector<double> kronecker(std::size_t mode);
   std::span<const double> output_of_pass(std::size_t mode);
+  void run_pass(std::size_t mode, Product product);
 
+  const ChunkSource* tensor_;
   const Matrices* matrices_;
   std::vector<std::uint64_t> columns_;
   ColumnChoices choices_;
   std::uint64_t slab_;
+  bool deterministic_;
+  Backend* backend_;
   OriginalRows rows_;
   std::unique_ptr<WorkerGroup> workers_;
   std::vector<std::vector<std::uint64_t>> loaded_;  // per mode, which column of its matrix each column is

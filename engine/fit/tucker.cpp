@@ -16,7 +16,9 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/column_slabs.hpp"
+#include "engine/fit/core_shape.hpp"
 #include "engine/fit/initial_factors.hpp"
+#include "engine/fit/tucker_job.hpp"
 #include "kernels/part_ranges.hpp"
 #include "kernels/tall_matrices.hpp"
 
@@ -24,56 +26,6 @@ namespace blco {
 namespace {
 
 using Matrices = ColumnSlabs::Matrices;
-
-std::uint64_t product_of(std::span<const int> ranks) {
-  return std::accumulate(ranks.begin(), ranks.end(), std::uint64_t{1},
-                         [](std::uint64_t product, int rank) { return product * static_cast<std::uint64_t>(rank); });
-}
-
-// A core, row-major, and its unfoldings, whose columns are choices of a column of each other mode's matrix.
-class CoreShape {
- public:
-  CoreShape(const std::vector<std::uint64_t>& shape, const std::vector<int>& ranks)
-      : choices_(shape, ranks), ranks_(ranks.begin(), ranks.end()), strides_(ranks.size(), 1) {
-    for (std::size_t n = ranks_.size(); n-- > 1;) strides_[n - 1] = strides_[n] * ranks_[n];
-  }
-
-  std::uint64_t rank(std::size_t mode) const { return ranks_[mode]; }
-  std::uint64_t stride(std::size_t mode) const { return strides_[mode]; }
-  std::uint64_t choices(std::size_t mode) const { return choices_.count(mode); }
-  // Where the core has row 0 of a choice.
-  std::uint64_t place(std::size_t mode, std::uint64_t choice) const {
-    std::uint64_t place = 0;
-    for (std::size_t n = 0; n < ranks_.size(); ++n) {
-      if (n != mode) place += choices_.column(mode, choice, n) * strides_[n];
-    }
-    return place;
-  }
-  // R_n x the choices.
-  std::vector<double> unfold(const std::vector<double>& core, std::size_t mode) const {
-    const std::uint64_t count = choices(mode);
-    std::vector<double> unfolded(core.size());
-    for (std::uint64_t c = 0; c < count; ++c) {
-      const std::uint64_t start = place(mode, c);
-      for (std::uint64_t r = 0; r < rank(mode); ++r) unfolded[r * count + c] = core[start + r * stride(mode)];
-    }
-    return unfolded;
-  }
-  // Sets `count` choices from `first` on to the first columns of `unfolded`.
-  void fold(const std::vector<double>& unfolded, std::size_t mode, std::uint64_t first, std::uint64_t count,
-            std::vector<double>& core) const {
-    const std::uint64_t width = unfolded.size() / rank(mode);
-    for (std::uint64_t c = 0; c < count; ++c) {
-      const std::uint64_t start = place(mode, first + c);
-      for (std::uint64_t r = 0; r < rank(mode); ++r) core[start + r * stride(mode)] = unfolded[r * width + c];
-    }
-  }
-
- private:
-  ColumnChoices choices_;
-  std::vector<std::uint64_t> ranks_;
-  std::vector<std::uint64_t> strides_;
-};
 
 // matrix * rotation, both row-major; the rotation is a square.
 void rotate(std::vector<double>& matrix, std::uint64_t columns, const std::vector<double>& rotation) {
@@ -122,74 +74,6 @@ void check(const Tensor& given, const TuckerOptions& options, const std::vector<
   check_initial_labels(given, options.initial->labels);
 }
 
-// What a fit of one of the two methods takes on the host beside its backend, with slabs of so many columns.
-std::uint64_t host_bytes(const TensorSummary& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
-                         TuckerMethod method, std::uint64_t slab) {
-  const CoreShape shape(tensor.shape, ranks);
-  std::uint64_t numbers = 4 * product_of(ranks);
-  std::uint64_t largest = 0;
-  for (std::size_t n = 0; n < ranks.size(); ++n) {
-    const std::uint64_t length = tensor.shape[n];
-    numbers += 2 * length * shape.rank(n);  // as they are, and as they were after the last sweep
-    // The output of a pass; Y, or its product with the core.
-    const std::uint64_t width = method == TuckerMethod::hooi ? shape.choices(n) : shape.rank(n);
-    const std::uint64_t widest = options.start == TuckerStart::nvecs ? std::max(width, slab) : width;
-    largest = std::max(largest,
-                       length * (slab + width + shape.rank(n)) * sizeof(double) + tall_scratch_bytes(length, widest));
-  }
-  std::uint64_t bytes = numbers * sizeof(double) + largest;
-  if (options.initial != nullptr) {
-    bytes += options.initial->core.size() * sizeof(double);
-    for (const std::vector<double>& factor : options.initial->factors) bytes += factor.size() * sizeof(double);
-    for (const Labels& labels : options.initial->labels) bytes += labels.memory_bytes();
-  }
-  for (const std::uint64_t of_mode : tensor.label_bytes) bytes += of_mode;
-  return bytes;
-}
-
-// The job of a fit, and which method it has memory for.
-struct TuckerJob {
-  // HOQRI takes several times the passes and sweeps: only where there is no room for Y beside whole slabs.
-  TuckerJob(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop)
-      : method(options.method == TuckerMethod::hoqri ? TuckerMethod::hoqri : TuckerMethod::hooi) {
-    const bool is_fixed = options.compute.deterministic;
-    const bool may_choose = options.method == TuckerMethod::automatic && !is_fixed;
-    try {
-      make(tensor, options, ranks, stop, is_fixed || may_choose);
-    } catch (const Error& error) {
-      if (!may_choose || error.kind() != ErrorKind::out_of_memory) throw;
-      method = TuckerMethod::hoqri;
-      make(tensor, options, ranks, stop, false);
-    }
-  }
-
-  void make(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop,
-            bool is_fixed) {
-    const CoreShape shape(tensor.shape(), ranks);
-    std::uint64_t most = 1;
-    for (std::size_t n = 0; n < ranks.size(); ++n) most = std::max(most, shape.choices(n));
-    const auto longest = static_cast<std::size_t>(std::ranges::max_element(tensor.shape()) - tensor.shape().begin());
-    slabs.emplace(
-        tensor, options.compute, most, shape.rank(longest),
-        [&](std::uint64_t slab) { return host_bytes(tensor.summary(), options, ranks, method, slab); }, stop, is_fixed);
-    passes_per_sweep = 0;
-    for (std::size_t n = 0; n < ranks.size(); ++n) {
-      passes_per_sweep += (shape.choices(n) + slabs->slab - 1) / slabs->slab * (method == TuckerMethod::hoqri ? 2 : 1);
-    }
-  }
-
-  // A fit has a copy of the last sweep's model.
-  TuckerPlan describe() const {
-    TuckerPlan plan{method, passes_per_sweep, slabs->job->describe()};
-    plan.plan.stops_within_sweep = true;
-    return plan;
-  }
-
-  TuckerMethod method;
-  std::optional<SlabJob> slabs;
-  std::uint64_t passes_per_sweep = 0;
-};
-
 class TuckerFit {
  public:
   TuckerFit(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, TuckerJob& job,
@@ -200,7 +84,7 @@ class TuckerFit {
         job_(&job),
         meter_(&meter),
         shape_(tensor.shape(), ranks),
-        core_(static_cast<std::size_t>(product_of(ranks))) {
+        core_(static_cast<std::size_t>(shape_.numbers())) {
     model_.shape = tensor_->shape;
     model_.ranks.assign(ranks.begin(), ranks.end());
     model_.method = job.method;
@@ -218,11 +102,20 @@ class TuckerFit {
       }
       orthonormalise_columns(factors_[n], ranks[n], pool());
     }
-    slabs_.emplace(tensor, factors_, ranks, *job.slabs, meter);
   }
 
-  TuckerModel run() {
-    if (options_->initial == nullptr && options_->start == TuckerStart::nvecs) sample_factors();
+  TuckerModel run(const Tensor& tensor) {
+    const bool samples = TuckerJob::samples(*options_);
+    // Whole unfoldings have no slabs of random columns: a job before this one makes them.
+    if (samples && job_->slabs->slab == 0) {
+      SlabJob sampling = TuckerJob::sampling(tensor, *options_, *ranks_, [this] { return meter_->poll(); });
+      slabs_.emplace(tensor, factors_, *ranks_, sampling, *meter_);
+      sample_factors();
+      slabs_.reset();
+    }
+    slabs_.emplace(tensor, factors_, *ranks_, *job_->slabs, *meter_);
+    if (options_->on_plan) options_->on_plan(job_->describe());
+    if (samples && slabs_->slab() != 0) sample_factors();
     std::optional<StopReason> stop;
     while (!stop) stop = run_sweep();
     model_.stop_reason = *stop;
@@ -308,14 +201,9 @@ class TuckerFit {
 
   void update_by_vectors(std::size_t mode, bool makes_core) {
     const std::uint64_t choices = shape_.choices(mode);
-    std::vector<double> unfolding(static_cast<std::size_t>(tensor_->shape[mode] * choices));
-    for_each_slab(mode, [&](std::uint64_t first, std::uint64_t count, std::span<const double> output) {
-      for (std::uint64_t i = 0; i < tensor_->shape[mode]; ++i) {
-        std::copy_n(output.begin() + static_cast<std::ptrdiff_t>(i * slabs_->slab()), count,
-                    unfolding.begin() + static_cast<std::ptrdiff_t>(i * choices + first));
-      }
-    });
-    set_factor(mode, leading_left_vectors(unfolding, static_cast<int>(choices), (*ranks_)[mode], pool()));
+    const std::vector<double> unfolding = slabs_->unfold(mode);
+    set_factor(mode, leading_left_vectors(unfolding, static_cast<int>(choices), (*ranks_)[mode], pool(),
+                                          [this] { return meter_->poll(); }));
     if (!makes_core) return;
     std::vector<double> product;
     multiply_transposed(factors_[mode], shape_.rank(mode), unfolding, product, pool());
@@ -442,8 +330,7 @@ TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& options) {
   check(tensor, options, ranks);
   TuckerJob job(tensor, options, ranks, [&meter] { return meter.poll(); });
   TuckerFit fit(tensor, options, ranks, job, meter);
-  if (options.on_plan) options.on_plan(job.describe());
-  TuckerModel model = fit.run();
+  TuckerModel model = fit.run(tensor);
   job.slabs->job->close_trace();
   return model;
 }

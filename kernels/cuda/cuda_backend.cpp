@@ -526,6 +526,7 @@ class CudaBackend final : public Backend {
 
 std::unique_ptr<Backend> make_cuda_backend(const BackendConfig& config, const DeviceLimits& limits) {
   check_backend_config(config, "CUDA");
+  require(config.columns.empty(), "the CUDA backend has equally many columns in all factors");
   require(config.slots >= 1, "the device needs at least one slot");
   return with_precision(config.precision, [&]<class Sum, class Factor>() -> std::unique_ptr<Backend> {
     return std::make_unique<CudaBackend<Sum, Factor>>(config, limits);

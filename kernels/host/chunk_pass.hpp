@@ -24,6 +24,7 @@
 #include "kernels/host/resident_chunks.hpp"
 #include "kernels/host/row_exchange.hpp"
 #include "kernels/host/row_matrix.hpp"
+#include "kernels/host/ttmc_rows.hpp"
 
 namespace blco {
 
@@ -42,9 +43,11 @@ class ChunkPass {
   ChunkPass(const BackendConfig& config, const FrameDecoder& decoder, const Factors& factors, Executor& executor)
       : layout_(config.layout), rank_(config.rank), decoder_(decoder), factors_(factors), executor_(executor) {
     const int threads = executor.width();
-    for (const std::uint64_t length : output_lengths(config)) {
-      outputs_.emplace_back(length, rank_, private_share(config, length, threads), executor_);
+    for (const std::uint64_t numbers : output_numbers(config)) {
+      outputs_.emplace_back(numbers, private_share(config, numbers, threads), executor_);
     }
+    for (int mode = 0; mode < layout_.order(); ++mode) strides_.push_back(stride_of(config, mode));
+    if (!config.columns.empty()) make_kronecker(config, threads);
     if (host_backend_needs_exchange(config, threads)) {
       exchange_.emplace(config.layout, decoder_, executor_);
     }
@@ -57,9 +60,10 @@ class ChunkPass {
   // Memory of outputs, private copies and scratch; the largest config.private_bytes of use.
   static std::uint64_t bytes(const BackendConfig& config, int threads) {
     std::uint64_t bytes = static_cast<std::uint64_t>(threads) * FrameRing::bytes(config.layout.order());
-    for (const std::uint64_t length : output_lengths(config)) {
-      bytes += PassOutput<Sum>::bytes(length, config.rank) + mapped_bytes(private_share(config, length, threads));
+    for (const std::uint64_t numbers : output_numbers(config)) {
+      bytes += PassOutput<Sum>::bytes(numbers) + mapped_bytes(private_share(config, numbers, threads));
     }
+    if (!config.columns.empty()) bytes += static_cast<std::uint64_t>(threads) * product_bytes(config);
     if (!host_backend_needs_exchange(config, threads)) return bytes;
     if (config.all_outputs || config.loss_passes) {
       bytes += mapped_bytes(weighed_frames(threads) * frame_entries * sizeof(double));
@@ -69,8 +73,8 @@ class ChunkPass {
 
   static std::uint64_t useful_private_bytes(const BackendConfig& config, int threads) {
     std::uint64_t bytes = 0;
-    for (const std::uint64_t length : output_lengths(config)) {
-      bytes += PassOutput<Sum>::useful_private_bytes(length, config.rank, threads);
+    for (const std::uint64_t numbers : output_numbers(config)) {
+      bytes += PassOutput<Sum>::useful_private_bytes(numbers, threads);
     }
     return bytes;
   }
@@ -81,10 +85,14 @@ class ChunkPass {
             "begin_pass: several outputs, but the backend was made for one");
     require(!request.continues || request.outputs == request_.outputs,
             "begin_pass: the pass continues one with other outputs");
+    require((request.product == Product::kronecker) == !kronecker_.empty(),
+            "begin_pass: a backend has Kronecker products if its factors have numbers of columns of their own, and no "
+            "other passes then");
     request_ = request;
     if (request.continues) return;
     sum_of_terms_ = 0;
-    for_each_mode([&](int mode) { output(mode).begin(layout_.mode(mode).length); });
+    for_each_mode(
+        [&](int mode) { output(mode).begin(layout_.mode(mode).length, strides_[static_cast<std::size_t>(mode)]); });
   }
 
   // `form` is of the same chunk, and set for MTTKRP only.
@@ -114,6 +122,10 @@ class ChunkPass {
     return outputs_[output_of(mode)];
   }
 
+  // The last pass was one of Kronecker products: how the rows of this output lie in memory.
+  const KroneckerRow& kronecker_row_of(int mode) const { return kronecker_[static_cast<std::size_t>(mode)].row; }
+  bool has_kronecker() const { return !kronecker_.empty(); }
+
   double sum_of_terms() const { return sum_of_terms_; }
   // One per thread.
   std::span<FrameRing> rings() { return rings_; }
@@ -133,20 +145,48 @@ class ChunkPass {
 
   static std::uint64_t weighed_frames(int threads) { return weighed_rounds * RowExchange::frames_of_a_round(threads); }
 
-  static std::vector<std::uint64_t> output_lengths(const BackendConfig& config) {
-    const auto shape = config.layout.shape();
-    if (config.all_outputs) return {shape.begin(), shape.end()};
-    return {std::ranges::max(shape)};
+  static std::uint64_t stride_of(const BackendConfig& config, int mode) {
+    return config.columns.empty() ? padded_rank<Sum>(config.rank) : kronecker_row<Sum>(config, mode).stride;
   }
 
-  // The part of config.private_bytes that the output of `length` rows gets: all that is of use to it, or whole pages in
-  // proportion to that.
-  static std::uint64_t private_share(const BackendConfig& config, std::uint64_t length, int threads) {
-    std::uint64_t all = 0;
-    for (const std::uint64_t other : output_lengths(config)) {
-      all += PassOutput<Sum>::useful_private_bytes(other, config.rank, threads);
+  // Of each output.
+  static std::vector<std::uint64_t> output_numbers(const BackendConfig& config) {
+    std::vector<std::uint64_t> numbers;
+    for (int mode = 0; mode < config.layout.order(); ++mode) {
+      numbers.push_back(config.layout.mode(mode).length * stride_of(config, mode));
     }
-    const std::uint64_t useful = PassOutput<Sum>::useful_private_bytes(length, config.rank, threads);
+    if (config.all_outputs) return numbers;
+    return {std::ranges::max(numbers)};
+  }
+
+  // A thread's products of one number of each factor but the last, of a few nonzeros.
+  static std::uint64_t product_bytes(const BackendConfig& config) {
+    std::uint64_t most = 0;
+    for (int mode = 0; mode < config.layout.order(); ++mode) {
+      most = std::max(most, kronecker_row<Sum>(config, mode).choices);
+    }
+    return mapped_bytes(most_together * most * sizeof(Sum));
+  }
+
+  void make_kronecker(const BackendConfig& config, int threads) {
+    for (int part = 0; part < threads; ++part) products_.emplace_back(product_bytes(config) / sizeof(Sum));
+    for (int mode = 0; mode < layout_.order(); ++mode) {
+      KroneckerTask<Sum> task{.row = kronecker_row<Sum>(config, mode)};
+      std::size_t factor = 0;
+      for (int other = 0; other < layout_.order(); ++other) {
+        if (other == mode) continue;
+        task.columns[factor] = static_cast<std::uint64_t>(config.columns_of(other));
+        task.strides[factor++] = padded_rank<Sum>(config.columns_of(other));
+      }
+      kronecker_.push_back(task);
+    }
+  }
+
+  // The part of config.private_bytes that an output of so many numbers gets: all that is of use to it, or whole pages
+  // in proportion to that.
+  static std::uint64_t private_share(const BackendConfig& config, std::uint64_t numbers, int threads) {
+    const std::uint64_t all = useful_private_bytes(config, threads);
+    const std::uint64_t useful = PassOutput<Sum>::useful_private_bytes(numbers, threads);
     if (config.private_bytes >= all) return useful;
     const double share = static_cast<double>(config.private_bytes) / static_cast<double>(all);
     return std::min(useful, static_cast<std::uint64_t>(share * static_cast<double>(useful)) / page_bytes * page_bytes);
@@ -212,7 +252,8 @@ class ChunkPass {
 
   void add_mode(const FrameSource& source, int mode, FrameRange frames) {
     if (output(mode).is_owned_by_rows()) {
-      exchange_->run(source, frames, mode, bits_within_a_line(padded_rank<Sum>(rank_) * sizeof(Sum)), rings_,
+      exchange_->run(source, frames, mode, bits_within_a_line(strides_[static_cast<std::size_t>(mode)] * sizeof(Sum)),
+                     rings_,
                      [&](std::size_t part, const NonzeroSpan& nonzeros) { add_owned(source, mode, part, nonzeros); });
     } else {
       executor_.run(rings_.size(), [&](std::size_t part) { add_part(source, mode, frames, part); });
@@ -225,20 +266,28 @@ class ChunkPass {
     if (own.count() == 0) return;
     if (form_.sorted != nullptr) return add_sorted(source, mode, own, part);
     const Task task = make_output_task(source, mode, part);
-    if (decoder_.decodes_to_lines()) return add_lines(source, task, own, part);
+    if (decoder_.decodes_to_lines()) return add_lines(source, task, mode, own, part);
     decoder_.decode(source, own.first, rings_[part]);
     for (std::uint64_t frame = own.first; frame < own.end; ++frame) {
       if (frame + 1 < own.end) decoder_.decode(source, frame + 1, rings_[part]);
-      mttkrp_rows(task, {frame % 2 * frame_entries, static_cast<std::size_t>(source.entries_of(frame))});
+      add_rows(task, mode, part, {frame % 2 * frame_entries, static_cast<std::size_t>(source.entries_of(frame))});
     }
   }
 
-  void add_lines(const FrameSource& source, Task task, FrameRange frames, std::size_t part) {
+  // Adds to `mode`, whose task this is.
+  void add_rows(const Task& task, int mode, std::size_t part, NonzeroRange range) {
+    if (request_.product == Product::hadamard) return mttkrp_rows(task, range);
+    KroneckerTask<Sum> product = kronecker_[static_cast<std::size_t>(mode)];
+    product.products = products_[part].data();
+    ttmc_rows(task, product, range);
+  }
+
+  void add_lines(const FrameSource& source, Task task, int mode, FrameRange frames, std::size_t part) {
     if (source.decoded != nullptr) {
       const std::uint64_t begin = frames.first * frame_entries;
       task.lines = source.decoded->indices.data() + begin;
       task.values = source.values_of(frames.first);
-      return mttkrp_rows(task, {0, std::min(frames.end * frame_entries, source.nnz) - begin});
+      return add_rows(task, mode, part, {0, std::min(frames.end * frame_entries, source.nnz) - begin});
     }
     FrameRing& ring = rings_[part];
     task.lines = ring.tile_indices();
@@ -249,7 +298,7 @@ class ChunkPass {
         const std::uint64_t at = (frame - from) * frame_entries;
         decoder_.decode_bits(source, frame, ring, ring.tile_indices() + at, nullptr, ring.tile_values() + at);
       }
-      mttkrp_rows(task, {0, std::min(to * frame_entries, source.nnz) - from * frame_entries});
+      add_rows(task, mode, part, {0, std::min(to * frame_entries, source.nnz) - from * frame_entries});
     }
   }
 
@@ -258,14 +307,14 @@ class ChunkPass {
     if (decoder_.decodes_to_lines()) {
       task.lines = nonzeros.indices;
       task.values = nonzeros.values;
-      return mttkrp_rows(task, {0, nonzeros.count});
+      return add_rows(task, mode, part, {0, nonzeros.count});
     }
     for (std::size_t first = 0; first < nonzeros.count; first += frame_entries) {
       const std::size_t count = std::min<std::size_t>(frame_entries, nonzeros.count - first);
       decoder_.expand({nonzeros.indices + first, nonzeros.keys != nullptr ? nonzeros.keys + first : nullptr,
                        nonzeros.values != nullptr ? nonzeros.values + first : nullptr, count},
                       rings_[part]);
-      mttkrp_rows(task, {0, count});
+      add_rows(task, mode, part, {0, count});
     }
   }
 
@@ -276,7 +325,7 @@ class ChunkPass {
     task.sorted = true;
     task.prefetch_stream = matrix_bytes_ > stream_prefetched_bytes;
     const std::uint64_t begin = frames.first * frame_entries;
-    mttkrp_rows(task, {begin, std::min(frames.end * frame_entries, source.nnz) - begin});
+    add_rows(task, mode, part, {begin, std::min(frames.end * frame_entries, source.nnz) - begin});
   }
 
   void add_fibers(const FrameSource& source, int mode, std::size_t part) {
@@ -392,9 +441,12 @@ class ChunkPass {
   Executor& executor_;
   std::optional<RowExchange> exchange_;  // set if rows may have owners
   std::vector<PassOutput<Sum>> outputs_;
-  std::vector<FrameRing> rings_;    // per part
-  std::uint64_t matrix_bytes_ = 0;  // of all factors
-  AlignedBuffer<double> weights_;   // of a loss pass whose outputs have owned rows
+  std::vector<std::uint64_t> strides_;         // per mode, of its output
+  std::vector<KroneckerTask<Sum>> kronecker_;  // per mode; empty: all factors have `rank_` columns
+  std::vector<AlignedBuffer<Sum>> products_;   // per part, for Kronecker products
+  std::vector<FrameRing> rings_;               // per part
+  std::uint64_t matrix_bytes_ = 0;             // of all factors
+  AlignedBuffer<double> weights_;              // of a loss pass whose outputs have owned rows
   PassRequest request_ = 0;
   ChunkForm<Sum> form_;             // of the current chunk
   std::vector<double> frame_sums_;  // of its terms

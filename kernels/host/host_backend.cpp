@@ -109,7 +109,8 @@ class HostBackend final : public Backend {
     for (int mode = 0; mode < layout_.order(); ++mode) {
       const std::uint64_t length = layout_.mode(mode).length;
       const std::uint64_t dual_rows = has_mode(config.dual_modes, mode) ? length : 0;
-      factors_.add(config.keep_previous, [&] { return Matrix(length, rank_); });
+      columns_.push_back(config.columns_of(mode));
+      factors_.add(config.keep_previous, [&] { return Matrix(length, config.columns_of(mode)); });
       duals_.add(config.keep_previous, [&] { return Dual(dual_rows, rank_); });
       grams_.emplace_back();
     }
@@ -121,20 +122,20 @@ class HostBackend final : public Backend {
   }
 
   void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    copy_in(rows, factors_[mode].view().rows, first_row);
+    copy_in(mode, rows, factors_[mode].view().rows, first_row);
     set_changed(mode);
   }
 
   void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    copy_out(view(factors_[mode].matrix()), first_row, rows);
+    copy_out(view(factors_[mode].matrix()), columns_[index(mode)], first_row, rows);
   }
 
   std::uint64_t version(int mode) const override { return factors_.version(mode); }
 
   void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override {
     const RowsView<Factor> to = factors_[mode].view().rows;
-    const auto rank = static_cast<std::size_t>(rank_);
-    check_row_list(to.rows, rank_, rows, values.size());
+    const auto rank = static_cast<std::size_t>(columns_[index(mode)]);
+    check_row_list(to.rows, columns_[index(mode)], rows, values.size());
     for_each(rows.size(), [&](std::size_t i) {
       for (std::size_t r = 0; r < rank; ++r) to.row(rows[i])[r] = static_cast<Factor>(values[i * rank + r]);
     });
@@ -143,8 +144,8 @@ class HostBackend final : public Backend {
 
   void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override {
     const auto& from = factors_[mode].matrix();
-    check_row_list(from.rows(), rank_, rows, values.size());
-    const auto rank = static_cast<std::size_t>(rank_);
+    const auto rank = static_cast<std::size_t>(columns_[index(mode)]);
+    check_row_list(from.rows(), columns_[index(mode)], rows, values.size());
     for_each(rows.size(), [&](std::size_t i) {
       for (std::size_t r = 0; r < rank; ++r) values[i * rank + r] = static_cast<double>(from.row(rows[i])[r]);
     });
@@ -153,19 +154,18 @@ class HostBackend final : public Backend {
   std::vector<double> take_factor(int mode) override {
     pass_.release();
     const Matrix taken = factors_.take(mode);
-    std::vector<double> rows(taken.matrix().rows() * static_cast<std::uint64_t>(rank_));
-    copy_out(view(taken.matrix()), 0, rows);
+    std::vector<double> rows(taken.matrix().rows() * static_cast<std::uint64_t>(columns_[index(mode)]));
+    copy_out(view(taken.matrix()), columns_[index(mode)], 0, rows);
     return rows;
   }
 
   void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    copy_in(rows, view(duals_[mode]), first_row);
+    copy_in(mode, rows, view(duals_[mode]), first_row);
   }
   void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    copy_out(view(duals_[mode]), first_row, rows);
+    copy_out(view(duals_[mode]), columns_[index(mode)], first_row, rows);
   }
   void begin_pass(const PassRequest& request) override {
-    check_product(request, "CPU");
     pass_.begin(request);
     adds_losses_ = !request.is_mttkrp();
     pass_mode_ = request.only_mode();
@@ -186,11 +186,20 @@ class HostBackend final : public Backend {
   void finish_pass() override { pass_.finish(); }
   double sum_of_terms() const override { return pass_.sum_of_terms(); }
   void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    const PassOutput<Sum>& output = pass_.output(mode);
-    copy_out(output.rows(), first_row, rows);
+    const RowsView<const Sum> output = pass_.output(mode).rows();
+    if (!pass_.has_kronecker()) return copy_out(output, columns_[index(mode)], first_row, rows);
+    const KroneckerRow& row = pass_.kronecker_row_of(mode);
+    for_each(check_row_block(output.rows, static_cast<int>(row.columns()), first_row, rows.size()),
+             [&](std::uint64_t i) {
+               for (std::uint64_t c = 0; c < row.choices; ++c) {
+                 const Sum* const from = output.row(first_row + i) + c * row.last_stride;
+                 double* const to = rows.data() + i * row.columns() + c * row.last_columns;
+                 for (std::uint64_t r = 0; r < row.last_columns; ++r) to[r] = static_cast<double>(from[r]);
+               }
+             });
   }
   void load_output(int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    copy_in(rows, pass_.output(mode).rows(), first_row);
+    copy_in(mode, rows, pass_.output(mode).rows(), first_row);
   }
 
   RowUpdate update_rows(int mode, const RowProblem& problem) override {
@@ -258,7 +267,7 @@ class HostBackend final : public Backend {
              [source = source.data(), target = target.data()](std::uint64_t i) { target[i] = source[i]; });
   }
   void copy_to_vector(int mode, int vector) override {
-    copy_out(view(std::as_const(factors_)[mode].matrix()), 0, vectors_.rows(vector, mode));
+    copy_out(view(std::as_const(factors_)[mode].matrix()), columns_[index(mode)], 0, vectors_.rows(vector, mode));
   }
   void copy_from_vector(int mode, int vector) override { load_factor(mode, 0, vectors_.rows(vector, mode)); }
 
@@ -275,6 +284,8 @@ class HostBackend final : public Backend {
   }
 
  private:
+  static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
+
   using Matrix = FactorMatrix<Factor, Sum>;
   using Dual = RowMatrix<Factor, Sum>;
 
@@ -306,17 +317,17 @@ class HostBackend final : public Backend {
     });
   }
   template <class Number>
-  void copy_in(std::span<const double> from, RowsView<Number> to, std::uint64_t first_row) const {
-    const auto rank = static_cast<std::uint64_t>(rank_);
-    for_each(check_row_block(to.rows, rank_, first_row, from.size()), [&](std::uint64_t i) {
+  void copy_in(int mode, std::span<const double> from, RowsView<Number> to, std::uint64_t first_row) const {
+    const auto rank = static_cast<std::uint64_t>(columns_[index(mode)]);
+    for_each(check_row_block(to.rows, columns_[index(mode)], first_row, from.size()), [&](std::uint64_t i) {
       for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<Number>(from[i * rank + r]);
     });
   }
 
   template <class Number>
-  void copy_out(RowsView<const Number> from, std::uint64_t first_row, std::span<double> to) const {
-    const auto rank = static_cast<std::uint64_t>(rank_);
-    for_each(check_row_block(from.rows, rank_, first_row, to.size()), [&](std::uint64_t i) {
+  void copy_out(RowsView<const Number> from, int columns, std::uint64_t first_row, std::span<double> to) const {
+    const auto rank = static_cast<std::uint64_t>(columns);
+    for_each(check_row_block(from.rows, columns, first_row, to.size()), [&](std::uint64_t i) {
       for (std::uint64_t r = 0; r < rank; ++r) to[i * rank + r] = static_cast<double>(from.row(first_row + i)[r]);
     });
   }
@@ -324,7 +335,7 @@ class HostBackend final : public Backend {
   void add_chunk(const FrameSource& source, const ChunkForm<Sum>& form) {
     const auto begin = std::chrono::steady_clock::now();
     pass_.add(source, form);
-    trace(adds_losses_ ? "loss pass" : "mttkrp", begin, source.chunk);
+    trace(adds_losses_ ? "loss pass" : pass_.has_kronecker() ? "ttmc" : "mttkrp", begin, source.chunk);
   }
 
   void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const {
@@ -333,6 +344,7 @@ class HostBackend final : public Backend {
 
   TensorLayout layout_;
   int rank_;
+  std::vector<int> columns_;  // per mode, of its factor
   mutable FlushingExecutor executor_;
   FrameDecoder decoder_;
   FactorSet<Matrix> factors_;
@@ -358,7 +370,7 @@ std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
                         DenseKernels::bytes(config.rank, longest, config.dual_modes != 0, threads);
   for (int mode = 0; mode < config.layout.order(); ++mode) {
     const std::uint64_t length = config.layout.mode(mode).length;
-    std::uint64_t matrices = FactorMatrix<Factor, Sum>::bytes(length, config.rank);
+    std::uint64_t matrices = FactorMatrix<Factor, Sum>::bytes(length, config.columns_of(mode));
     if (has_mode(config.dual_modes, mode)) matrices += RowMatrix<Factor, Sum>::bytes(length, config.rank);
     bytes += (config.keep_previous ? 2 : 1) * matrices + rank * rank * sizeof(double);
   }

@@ -21,33 +21,32 @@ namespace blco {
 template <class T>
 class PassOutput {
  public:
-  // For passes of up to `max_rows` rows, with one part per thread of `executor`, which must outlive this. Copies and
-  // blocks take at most `private_bytes`.
-  PassOutput(std::uint64_t max_rows, int rank, std::uint64_t private_bytes, Executor& executor)
+  // For passes of up to `numbers` numbers, padding included, with one part per thread of `executor`, which must outlive
+  // this. Copies and blocks take at most `private_bytes`.
+  PassOutput(std::uint64_t numbers, std::uint64_t private_bytes, Executor& executor)
       : executor_(executor),
-        matrix_(max_rows, rank),
-        private_(std::min(private_bytes, useful_private_bytes(max_rows, rank, executor.width())) / sizeof(T)) {}
+        numbers_(numbers),
+        private_(std::min(private_bytes, useful_private_bytes(numbers, executor.width())) / sizeof(T)) {}
 
   // Memory without the private bytes, and the largest private bytes of use.
-  static std::uint64_t bytes(std::uint64_t max_rows, int rank) {
-    return mapped_bytes(max_rows * padded_rank<T>(rank) * sizeof(T));
+  static std::uint64_t bytes(std::uint64_t numbers) { return mapped_bytes(numbers * sizeof(T)); }
+
+  static std::uint64_t useful_private_bytes(std::uint64_t numbers, int threads) {
+    return static_cast<std::uint64_t>(threads - 1) * numbers * sizeof(T);
   }
 
-  static std::uint64_t useful_private_bytes(std::uint64_t max_rows, int rank, int threads) {
-    return static_cast<std::uint64_t>(threads - 1) * max_rows * padded_rank<T>(rank) * sizeof(T);
-  }
-
-  // Zeroes the first `rows` rows where needed, also after a pass that failed.
-  void begin(std::uint64_t rows) {
+  // Makes the output `rows` rows, `stride` numbers apart, and zeroes them where needed, also after a pass that failed.
+  void begin(std::uint64_t rows, std::uint64_t stride) {
     rows_ = rows;
+    stride_ = stride;
     whole_copies_ = fits(rows);
     if (private_used_) std::fill_n(private_.data(), private_.size(), T{0});
     private_used_ = false;
-    const std::uint64_t used = std::min(rows, used_rows_);
-    used_rows_ = std::max(rows, used_rows_);
+    const std::uint64_t used = std::min(rows * stride, used_);
+    used_ = std::max(rows * stride, used_);
     if (used == 0) return;
     run_shares(executor_, used, [&](std::uint64_t first, std::uint64_t end) {
-      std::memset(static_cast<void*>(matrix_.row(first)), 0, (end - first) * matrix_.stride() * sizeof(T));
+      std::fill(numbers_.data() + first, numbers_.data() + end, T{0});
     });
   }
 
@@ -73,16 +72,15 @@ class PassOutput {
   // Where `part` adds; the caller fills in the rows of the nonzeros. is_owned_by_rows(): each part adds only to rows
   // that it owns.
   IndexedRows<T> target(std::size_t part) {
-    const std::uint64_t stride = matrix_.stride();
     IndexedRows<T> whole;
-    whole.matrix = matrix_.row(0);
+    whole.matrix = numbers_.data();
     if (part == 0) return whole;
     if (sharing_ == Sharing::copies) {
-      whole.matrix = private_.data() + (part - 1) * rows_ * stride;
+      whole.matrix = private_.data() + (part - 1) * rows_ * stride_;
       return whole;
     }
     if (sharing_ == Sharing::blocks) {
-      const std::uint64_t elements = (std::uint64_t{chunk_range_.upper} - chunk_range_.lower + 1) * stride;
+      const std::uint64_t elements = (std::uint64_t{chunk_range_.upper} - chunk_range_.lower + 1) * stride_;
       IndexedRows<T> block;
       block.matrix = private_.data() + (part - 1) * elements;
       block.first_row = chunk_range_.lower;
@@ -107,40 +105,39 @@ class PassOutput {
 
   // The caller has zeroed all rows() while consuming them.
   void set_zeroed() {
-    if (used_rows_ <= rows_) used_rows_ = 0;
+    if (used_ <= rows_ * stride_) used_ = 0;
   }
 
   // Frees the memory. No passes may follow.
   void release() {
-    rows_ = used_rows_ = 0;
-    matrix_ = {};
+    rows_ = used_ = 0;
+    numbers_ = {};
     private_ = {};
   }
 
-  RowsView<T> rows() { return {matrix_.row(0), rows_, matrix_.stride()}; }
-  RowsView<const T> rows() const { return {matrix_.row(0), rows_, matrix_.stride()}; }
+  RowsView<T> rows() { return {numbers_.data(), rows_, stride_}; }
+  RowsView<const T> rows() const { return {numbers_.data(), rows_, stride_}; }
 
  private:
   enum class Sharing { alone, copies, blocks, owners };
 
   std::uint64_t parts() const { return static_cast<std::uint64_t>(executor_.width()); }
-  bool fits(std::uint64_t row_count) const { return (parts() - 1) * row_count * matrix_.stride() <= private_.size(); }
+  bool fits(std::uint64_t row_count) const { return (parts() - 1) * row_count * stride_ <= private_.size(); }
 
   // Adds the rows of `range` of every part's matrix, which holds `row_count` rows from `first_row` on, and zeroes them.
   void merge(RowRange range, std::uint64_t first_row, std::uint64_t row_count) {
-    const std::uint64_t stride = matrix_.stride();
     const std::uint64_t span = std::uint64_t{range.upper} - range.lower + 1;
     run_shares(executor_, span, [&](std::uint64_t from, std::uint64_t to) {
       const std::uint64_t first = range.lower + from;
       const std::uint64_t end = range.lower + to;
       // In strips, so that the output is read only once for all copies.
       constexpr std::uint64_t strip_elements = 2048;
-      const std::uint64_t strip = std::max<std::uint64_t>(strip_elements / stride, 1);
+      const std::uint64_t strip = std::max<std::uint64_t>(strip_elements / stride_, 1);
       for (std::uint64_t row = first; row < end; row += strip) {
-        const std::uint64_t elements = std::min(strip, end - row) * stride;
-        T* out = matrix_.row(row);
+        const std::uint64_t elements = std::min(strip, end - row) * stride_;
+        T* out = numbers_.data() + row * stride_;
         for (std::uint64_t part = 1; part < parts(); ++part) {
-          T* copy = private_.data() + ((part - 1) * row_count + row - first_row) * stride;
+          T* copy = private_.data() + ((part - 1) * row_count + row - first_row) * stride_;
           for (std::uint64_t i = 0; i < elements; ++i) out[i] += copy[i];
           std::memset(static_cast<void*>(copy), 0, elements * sizeof(T));
         }
@@ -149,10 +146,11 @@ class PassOutput {
   }
 
   Executor& executor_;
-  RowMatrix<T> matrix_;
+  AlignedBuffer<T> numbers_;
   AlignedBuffer<T> private_;  // zero outside of a pass
   std::uint64_t rows_ = 0;
-  std::uint64_t used_rows_ = 0;  // all later rows are zero
+  std::uint64_t stride_ = 0;
+  std::uint64_t used_ = 0;  // all later numbers are zero
   bool whole_copies_ = false;
   bool private_used_ = false;
   Sharing sharing_ = Sharing::alone;

@@ -14,6 +14,7 @@
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/row_matrix.hpp"
 #include "kernels/host/sorted_tiles.hpp"
+#include "kernels/host/ttmc_rows.hpp"
 #include "kernels/part_ranges.hpp"
 
 namespace blco {
@@ -34,7 +35,9 @@ class ResidentChunks {
   ResidentChunks(const FrameDecoder& decoder, const BackendConfig& config, Executor& executor)
       : decoder_(&decoder),
         order_(config.layout.order()),
-        row_bytes_(padded_rank<T>(config.rank) * sizeof(T)),
+        row_bytes_(sizeof(T) *
+                   (config.columns.empty() ? padded_rank<T>(config.rank) : kronecker_row<T>(config, 0).stride)),
+        patience_(config.columns.empty() ? passes_before_sorting : 0),
         can_sort_(can_sort(config)),
         can_keep_trees_(can_keep_trees(config, executor.width())),
         sorted_bytes_left_(can_sort_ || can_keep_trees_ ? config.sorted_bytes : 0),
@@ -70,7 +73,7 @@ class ResidentChunks {
     Resident& resident = chunks_.at(chunk);
     if (resident.copies.empty()) return {};
     Copy& copy = resident.copies[static_cast<std::size_t>(mode)];
-    const bool has_enough_passes = copy.passes++ == passes_before_sorting;
+    const bool has_enough_passes = copy.passes++ == patience_;
     if (has_enough_passes && resident.wants_tree) make_tree(resident, rings);
     if (resident.tree && resident.tree->serves(mode)) return {.tree = &*resident.tree};
     if (has_enough_passes && can_sort_) sort(resident, mode);
@@ -119,6 +122,7 @@ class ResidentChunks {
   const FrameDecoder* decoder_;
   int order_;
   std::uint64_t row_bytes_;  // of the output
+  int patience_;             // passes before a chunk is arranged; none where output rows are wide
   bool can_sort_;
   bool can_keep_trees_;
   std::uint64_t sorted_bytes_left_;

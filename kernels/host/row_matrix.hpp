@@ -13,13 +13,16 @@ inline constexpr std::uint64_t cached_bytes = std::uint64_t{512} << 10;
 // Elements from one row to the next: 1, 2, 4 (also 8 for float) or whole cache lines. A row never crosses more cache
 // lines than it must.
 template <class T>
-constexpr std::uint64_t padded_rank(int rank) {
+constexpr std::uint64_t padded_numbers(std::uint64_t wanted) {
   constexpr std::uint64_t line = cache_line_bytes / sizeof(T);
-  const auto wanted = static_cast<std::uint64_t>(rank);
   for (std::uint64_t small = 1; small < line; small *= 2) {
     if (wanted <= small) return small;
   }
   return (wanted + line - 1) / line * line;
+}
+template <class T>
+constexpr std::uint64_t padded_rank(int rank) {
+  return padded_numbers<T>(static_cast<std::uint64_t>(rank));
 }
 
 // The stride is that of a matrix of `Padded`, so that matrices of different numbers can have the same.

@@ -231,6 +231,51 @@ TEST(Tucker, TakesTheMethodThatTheBudgetHolds) {
   EXPECT_THROW(plan_tucker(tensor, options), Error);
 }
 
+// Of 4000 cells of a tensor in several chunks: where the budget has room, HOOI takes one pass a mode, else slabs.
+TEST(Tucker, HasTheSameBitsFromOnePassOfAModeAsFromSlabs) {
+  std::vector<std::vector<std::uint32_t>> modes(4);
+  std::vector<double> values;
+  for (std::uint32_t i = 0; i < 4000; ++i) {
+    modes[0].push_back(i * 7 % 3001);
+    modes[1].push_back(i * 13 % 19);
+    modes[2].push_back(i * i % 17);
+    modes[3].push_back(i % 23);
+    values.push_back(std::sin(i));
+  }
+  const MemoryTensor tensor({.coordinates = {modes[0], modes[1], modes[2], modes[3]}, .values = values},
+                            {.chunk_nnz = 1000});
+  TuckerOptions options = of_ranks({8});
+  options.max_sweeps = 3;
+  options.tolerance = 0;
+  options.compute.deterministic = true;
+  const TuckerPlan ample = plan_tucker(tensor, options);
+  const TuckerModel expected = fit_tucker(tensor, options);
+
+  options.compute.memory.host_bytes = ample.plan.minimum_bytes;
+  const TuckerPlan least = plan_tucker(tensor, options);
+  const TuckerModel model = fit_tucker(tensor, options);
+
+  EXPECT_EQ(ample.passes_per_sweep, 4U);
+  EXPECT_EQ(least.passes_per_sweep, 4U * 8);  // of 512 columns, 64 at a time
+  EXPECT_LT(least.plan.planned_bytes, ample.plan.planned_bytes);
+  EXPECT_EQ(model.core, expected.core);
+  EXPECT_EQ(model.factors, expected.factors);
+}
+
+// The sampled matrices come from slabs, whether the sweeps do or not.
+TEST(Tucker, StartsFromTheSameSamplesInAnyBudget) {
+  const MemoryTensor tensor = dense_tensor();
+  TuckerOptions options = of_ranks({2, 3, 4});
+  options.start = TuckerStart::nvecs;
+  options.max_sweeps = 1;
+  options.compute.deterministic = true;
+  const TuckerModel expected = fit_tucker(tensor, options);
+
+  options.compute.memory.host_bytes = plan_tucker(tensor, options).plan.minimum_bytes;
+
+  EXPECT_EQ(fit_tucker(tensor, options).core, expected.core);
+}
+
 TEST(Tucker, KeepsTheModelOfTheLastSweepWhenStopped) {
   const MemoryTensor tensor = dense_tensor();
   TuckerOptions options = of_ranks({2});

@@ -1,0 +1,124 @@
+#include "engine/fit/tucker_job.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "blco/error.hpp"
+#include "engine/fit/core_shape.hpp"
+#include "kernels/tall_matrices.hpp"
+
+namespace blco {
+namespace {
+
+// What a fit of one of the two methods takes on the host beside its backend, with slabs of so many columns.
+std::uint64_t host_bytes(const TensorSummary& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
+                         TuckerMethod method, std::uint64_t slab) {
+  const CoreShape shape(tensor.shape, ranks);
+  std::uint64_t numbers = 4 * shape.numbers();
+  std::uint64_t largest = 0;
+  for (std::size_t n = 0; n < ranks.size(); ++n) {
+    const std::uint64_t length = tensor.shape[n];
+    numbers += 2 * length * shape.rank(n);  // as they are, and as they were after the last sweep
+    // The output of a pass; Y, or its product with the core.
+    const std::uint64_t width = method == TuckerMethod::hooi ? shape.choices(n) : shape.rank(n);
+    const std::uint64_t widest = options.start == TuckerStart::nvecs ? std::max(width, slab) : width;
+    largest = std::max(largest,
+                       length * (slab + width + shape.rank(n)) * sizeof(double) + tall_scratch_bytes(length, widest));
+  }
+  std::uint64_t bytes = numbers * sizeof(double) + largest;
+  if (options.initial != nullptr) {
+    bytes += options.initial->core.size() * sizeof(double);
+    for (const std::vector<double>& factor : options.initial->factors) bytes += factor.size() * sizeof(double);
+    for (const Labels& labels : options.initial->labels) bytes += labels.memory_bytes();
+  }
+  for (const std::uint64_t of_mode : tensor.label_bytes) bytes += of_mode;
+  return bytes;
+}
+
+SlabJob slab_job(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, TuckerMethod method,
+                 const StopPoll& stop, bool is_fixed, const std::vector<int>& columns,
+                 std::uint64_t most_choices = std::numeric_limits<std::uint64_t>::max()) {
+  const CoreShape shape(tensor.shape(), ranks);
+  const auto longest = static_cast<std::size_t>(std::ranges::max_element(tensor.shape()) - tensor.shape().begin());
+  return SlabJob(
+      tensor, options.compute, std::min(shape.most_choices(), most_choices), shape.rank(longest),
+      [&](std::uint64_t slab) { return host_bytes(tensor.summary(), options, ranks, method, slab); }, stop, is_fixed,
+      columns);
+}
+
+bool has_room_to_sample(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks) {
+  try {
+    TuckerJob::sampling(tensor, options, ranks, {});
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::out_of_memory) throw;
+    return false;
+  }
+}
+
+}  // namespace
+
+TuckerJob::TuckerJob(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
+                     const StopPoll& stop)
+    : method(options.method == TuckerMethod::hoqri ? TuckerMethod::hoqri : TuckerMethod::hooi) {
+  const bool is_fixed = options.compute.deterministic;
+  const bool may_choose = options.method == TuckerMethod::automatic && !is_fixed;
+  try {
+    make(tensor, options, ranks, stop, is_fixed || may_choose);
+  } catch (const Error& error) {
+    if (!may_choose || error.kind() != ErrorKind::out_of_memory) throw;
+    method = TuckerMethod::hoqri;
+    make(tensor, options, ranks, stop, false);
+  }
+}
+
+void TuckerJob::make(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
+                     const StopPoll& stop, bool is_fixed) {
+  const CoreShape shape(tensor.shape(), ranks);
+  const bool is_hoqri = method == TuckerMethod::hoqri;
+  const bool may_unfold = !is_hoqri && (!samples(options) || has_room_to_sample(tensor, options, ranks));
+  slabs.emplace(slab_job(tensor, options, ranks, method, stop, is_fixed, may_unfold ? ranks : std::vector<int>()));
+  passes_per_sweep = 0;
+  for (std::size_t n = 0; n < ranks.size(); ++n) {
+    const std::uint64_t slab = slabs->slab == 0 ? shape.choices(n) : slabs->slab;
+    passes_per_sweep += (shape.choices(n) + slab - 1) / slab * (is_hoqri ? 2 : 1);
+  }
+  find_minimum(tensor, options, ranks);
+}
+
+bool TuckerJob::samples(const TuckerOptions& options) {
+  return options.initial == nullptr && options.start == TuckerStart::nvecs;
+}
+
+SlabJob TuckerJob::sampling(const Tensor& tensor, const TuckerOptions& given, const std::vector<int>& ranks,
+                            const StopPoll& stop) {
+  TuckerOptions options = given;
+  options.compute.trace.clear();
+  return slab_job(tensor, options, ranks, TuckerMethod::hoqri, stop, options.compute.deterministic, {});
+}
+
+// A fit has a copy of the last sweep's model.
+TuckerPlan TuckerJob::describe() const {
+  TuckerPlan plan{method, passes_per_sweep, slabs->job->describe()};
+  plan.plan.stops_within_sweep = true;
+  plan.plan.minimum_bytes = minimum_bytes;
+  return plan;
+}
+
+// A smaller budget has slabs, or smaller ones, and may have the other method.
+void TuckerJob::find_minimum(const Tensor& tensor, TuckerOptions options, const std::vector<int>& ranks) {
+  minimum_bytes = slabs->job->plan().minimum_bytes;
+  options.compute.trace.clear();
+  const bool is_fixed = options.compute.deterministic;
+  const bool may_choose = options.method == TuckerMethod::automatic && !is_fixed;
+  try {
+    const SlabJob smallest = slab_job(tensor, options, ranks, may_choose ? TuckerMethod::hoqri : method, {}, is_fixed,
+                                      {}, is_fixed ? std::numeric_limits<std::uint64_t>::max() : 1);
+    const std::uint64_t bytes = smallest.job->plan().minimum_bytes;
+    minimum_bytes = samples(options) ? bytes : std::min(minimum_bytes, bytes);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::out_of_memory) throw;
+  }
+}
+
+}  // namespace blco

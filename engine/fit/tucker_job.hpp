@@ -1,0 +1,35 @@
+// The job of a Tucker fit: which method the budget holds, and how unfoldings are made.
+#pragma once
+
+#include <blco/tucker.hpp>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/fit/column_slabs.hpp"
+
+namespace blco {
+
+struct TuckerJob {
+  // HOQRI takes several times the passes and sweeps: only where there is no room for Y beside whole slabs.
+  TuckerJob(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop);
+
+  // The initial matrices are sampled from unfoldings.
+  static bool samples(const TuckerOptions& options);
+  // The job that samples them for a job without slabs.
+  static SlabJob sampling(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks,
+                          const StopPoll& stop);
+  TuckerPlan describe() const;
+
+  TuckerMethod method;
+  std::optional<SlabJob> slabs;
+  std::uint64_t passes_per_sweep = 0;
+  std::uint64_t minimum_bytes = 0;
+
+ private:
+  void make(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, const StopPoll& stop,
+            bool is_fixed);
+  void find_minimum(const Tensor& tensor, TuckerOptions options, const std::vector<int>& ranks);
+};
+
+}  // namespace blco
