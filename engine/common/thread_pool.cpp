@@ -2,6 +2,7 @@
 #include "engine/common/thread_pool.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -12,16 +13,13 @@
 #include "blco/option_name.hpp"
 
 namespace blco {
-namespace {
-
-int usable_processors() {
+int usable_processors(int processes) {
+  const int all = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int bound = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : all;
+  return std::max(1, bound < all ? bound : all / processes);
 }
-
-}  // namespace
 
 ThreadPool::ThreadPool(int threads) : width_(threads == 0 ? usable_processors() : threads) {
   constexpr int max_threads = 4096;

@@ -28,10 +28,16 @@ DeviceLimits limits_of(const DeclaredGpu& gpu) {
   return limits;
 }
 
-std::optional<ChunkShare> share_of(const Tensor& tensor, const WorkerPlace& place) {
-  if (place.size == 1) return std::nullopt;
-  const IndexRange range = chunk_range(tensor.chunks().info().chunk_count(), place.rank, place.size);
+std::optional<ChunkShare> share_of(const Tensor& tensor, const Peers* peers) {
+  if (peers == nullptr || peers->size() == 1) return std::nullopt;
+  const IndexRange range = chunk_range(tensor.chunks().info().chunk_count(), peers->rank(), peers->size());
   return std::make_optional<ChunkShare>(tensor.chunks(), range);
+}
+
+int neighbours(const Compute& compute) { return compute.peers == nullptr ? 1 : compute.peers->neighbours(); }
+
+int threads_of(const Compute& compute) {
+  return compute.threads != 0 ? compute.threads : usable_processors(neighbours(compute));
 }
 
 }  // namespace
@@ -44,17 +50,17 @@ JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision) {
   return needs;
 }
 
-Job::Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, const DeclaredGpu* declared,
-         const std::optional<WorkerPlace>& place)
+Job::Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, const DeclaredGpu* declared)
     : tensor_(&tensor),
-      peers_(place ? nullptr : compute.peers),
-      share_(share_of(tensor, place ? *place : WorkerPlace{0, peers_ != nullptr ? peers_->size() : 1})),
-      pool_(compute.threads),
+      peers_(compute.peers),
+      share_(share_of(tensor, peers_)),
+      pool_(threads_of(compute)),
       side_jobs_(pool_),
       needs_(needs),
       declared_(declared),
       sizes_(measure_tensor(chunks())) {
   needs_.budget_bytes = host_budget(compute.memory.host_bytes);
+  if (compute.memory.host_bytes == 0) needs_.budget_bytes /= static_cast<std::uint64_t>(neighbours(compute));
   needs_.threads = pool_.width();
   needs_.deterministic = compute.deterministic;
   choose_device(compute);
@@ -132,7 +138,7 @@ std::unique_ptr<Streamer> Job::make_streamer(ProgressMeter* meter) {
 
 std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter) {
   auto workers = std::make_unique<WorkerGroup>(backend(), make_streamer(meter), pool_);
-  if (peers_ == nullptr) return workers;
+  if (peers_ == nullptr || peers_->rank() != 0) return workers;
   const TensorSummary& tensor = tensor_->summary();
   JobOrder order{.nnz = tensor.nnz,
                  .sum_of_squares = tensor.sum_of_squares,
@@ -191,6 +197,7 @@ CpdPlan Job::describe() const {
                         " must be streamed, because no more can be had: " + plan_.shortage;
   }
   plan.threads = pool_.width();
+  if (peers_ != nullptr) plan.processes = peers_->size();
   plan.slots = plan_.slots;
   plan.chunk_count = plan_.tiers.size();
   for (const Tier tier : plan_.tiers) {

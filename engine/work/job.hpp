@@ -21,21 +21,14 @@ namespace blco {
 // What every job needs: the tensor's layout, rank and precision, and room for OriginalRows.
 JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision);
 
-// The worker of a job that this process is.
-struct WorkerPlace {
-  int rank = 0;
-  int size = 1;
-};
-
 // Owns what a job needs from its plan to its end.
 class Job {
  public:
   // Device::automatic means a GPU if there is one, else the CPU. Throws Error: out_of_memory (a budget below its
   // minimum), cuda and not_built (Device::cuda without a GPU).
   // With `declared`, plans for that GPU, and can do no more.
-  // With Compute::peers, it is the job of rank 0, unless `place` says otherwise: it plans for its share of the chunks.
-  Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, const DeclaredGpu* declared = nullptr,
-      const std::optional<WorkerPlace>& place = {});
+  // With Compute::peers, plans for this process's share of the chunks.
+  Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, const DeclaredGpu* declared = nullptr);
 
   const Plan& plan() const { return plan_; }
   // Allocates the plan's device or host memory; throws if the machine does not provide it.

@@ -20,9 +20,9 @@ namespace {
 // One job, from begin to end.
 class ServedJob {
  public:
-  ServedJob(const Tensor& tensor, const Compute& compute, const JobOrder& order, const WorkerPlace& place)
-      : shape_(tensor.shape()), rank_(order.rank), job_(tensor, compute, needs_for(tensor, order), nullptr, place) {
-    const IndexRange chunks = chunk_range(tensor.summary().chunk_count, place.rank, place.size);
+  ServedJob(const Tensor& tensor, const Compute& compute, const JobOrder& order)
+      : shape_(tensor.shape()), rank_(order.rank), job_(tensor, compute, needs_for(tensor, order)) {
+    const IndexRange chunks = chunk_range(tensor.summary().chunk_count, compute.peers->rank(), compute.peers->size());
     for (std::size_t n = 0; n < shape_.size(); ++n) rows_.push_back(rows_of_chunks(tensor.chunks(), chunks, n));
     job_.make_backend();
     streamer_ = job_.make_streamer();
@@ -100,6 +100,7 @@ class Server {
   Server(const std::function<const Tensor&()>& open, const Compute& compute, Peers& peers)
       : open_(open), compute_(compute), peers_(peers) {
     compute_.trace.clear();
+    compute_.peers = &peers;
   }
 
   // Returns whether another message is due.
@@ -141,7 +142,7 @@ class Server {
     check_same(*tensor_, order);
     compute_.precision = order.precision;
     compute_.deterministic = order.deterministic;
-    job_.emplace(*tensor_, compute_, order, WorkerPlace{peers_.rank(), peers_.size()});
+    job_.emplace(*tensor_, compute_, order);
     peers_.send(0, Message(MessageKind::done).put(PassReply{}).bytes());
   }
 

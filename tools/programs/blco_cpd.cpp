@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <blco/cpd.hpp>
+#include <blco/peers.hpp>
 #include <blco/starts.hpp>
 #include <limits>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "tools/programs/compute_options.hpp"
 #include "tools/programs/cpd_program.hpp"
+#include "tools/programs/processes.hpp"
 
 namespace {
 
@@ -156,6 +158,13 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
   }
   claim_outputs(arguments);
   note_validation(arguments, reporter);
+  if (cpd.compute.peers != nullptr &&
+      tensor.summary().chunk_count < static_cast<std::uint64_t>(cpd.compute.peers->size())) {
+    reporter.note(
+        "the tensor has {} for {} processes, so that some have nothing to do; ingest it with a smaller "
+        "--chunk-nnz",
+        cli::format_count(tensor.summary().chunk_count, "chunk"), cpd.compute.peers->size());
+  }
   if (arguments.starts > 1 || arguments.ranks.size() > 1) return cli::fit_ranks(arguments, tensor, reporter);
   if (cpd.resume.empty() && !cpd.checkpoint.empty() && std::filesystem::exists(cpd.checkpoint)) {
     reporter.note("the checkpoint {0} will be replaced; to continue from it, give --resume {0}",
@@ -201,5 +210,11 @@ int main(int argc, char** argv) {
   CpdArguments arguments;
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);
-  return line.run(argc, argv, [&] { decompose(line, arguments, reporter); });
+  cli::Processes processes(line);
+  return processes.end(line.run(argc, argv, [&] {
+    Compute& compute = arguments.cpd.compute;
+    if (!arguments.dry_run) processes.join(compute);
+    if (processes.is_helper()) return processes.serve(arguments.tensor, compute);
+    decompose(line, arguments, reporter);
+  }));
 }

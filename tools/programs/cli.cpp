@@ -139,6 +139,7 @@ void keep_freed_memory_low() {
 struct CommandLine::Impl {
   CLI::App app;
   std::function<void(const std::string& kind, const std::string& message, int code)> tell_failure;
+  bool is_silent = false;
 };
 
 CommandLine::CommandLine(const std::string& name, const std::string& description, const std::string& examples)
@@ -221,6 +222,8 @@ void CommandLine::on_failure(std::function<void(const std::string& kind, const s
   impl_->tell_failure = std::move(tell);
 }
 
+void CommandLine::stay_silent() { impl_->is_silent = true; }
+
 int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
   // Exceeding a file size limit is then an error like a full disk, and does not kill the process.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -239,6 +242,7 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
     return exit_ok;
   } catch (...) {
     const Failure failure = describe_failure(impl_->app);
+    if (impl_->is_silent) return failure.code;
     if (impl_->tell_failure) impl_->tell_failure(failure.kind, failure.message, failure.code);
     // If stderr cannot be written, the exit code still tells.
     log_info(impl_->app.get_name(), failure.message);

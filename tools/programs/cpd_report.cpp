@@ -35,6 +35,7 @@ Json as_json(const CpdPlan& plan) {
       {"device_note", plan.device_note},
       {"memory_note", plan.memory_note},
       {"threads", plan.threads},
+      {"processes", plan.processes},
       {"slots", plan.slots},
       {"chunks",
        {{"total", plan.chunk_count},
@@ -100,6 +101,10 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
                  format_count(has_device ? plan.device_chunks : plan.decoded_chunks),
                  has_device ? "on the device" : "decoded in memory", format_count(plan.packed_chunks),
                  format_count(plan.streamed_chunks), format_bytes(plan.disk_bytes_per_pass));
+  if (plan.processes > 1) {
+    reporter.print("share   the tensor's chunks are shared by {} processes; plan and memory are of this one",
+                   plan.processes);
+  }
   reporter.print("memory  {} planned of a budget of {}, minimum {}", format_bytes(plan.planned_bytes),
                  format_bytes(plan.budget_bytes), format_bytes(plan.minimum_bytes));
   if (!plan.memory_note.empty()) reporter.print("memory  {}", plan.memory_note);

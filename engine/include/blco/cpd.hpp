@@ -56,6 +56,7 @@ struct CpdPlan {
   std::string memory_note;
   int threads = 0;
   int slots = 0;
+  int processes = 1;  // that share the job (Compute::peers); what follows is of this one
   std::uint64_t chunk_count = 0;
   std::uint64_t device_chunks = 0;    // in device memory, packed as on disk
   std::uint64_t decoded_chunks = 0;   // in host memory, ready to use

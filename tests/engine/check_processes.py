@@ -1,0 +1,162 @@
+"""Several processes share a fit under the launchers of Open MPI and MPICH, where these are installed.
+
+usage: check_processes.py BIN_FOLDER
+
+Every method gives the model of one process; a process that is killed or stopped ends the job soon, with a failure and
+nothing half-written, and its checkpoint can be resumed by another number of processes.
+"""
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from blco_commands import Commands, skip
+from method_jobs import METHOD_JOBS, fit_arguments, make_method_tensors
+
+RANK, SWEEPS, CHUNK = 4, 3, 8192
+MOST_SECONDS = 10  # from the end of a process to that of the job
+KILLS = 5
+# As root, on fewer processors than processes, which must not poll.
+ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+               "OMPI_MCA_mpi_yield_when_idle": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+
+
+def launchers(bin_folder):
+    found = []
+    for mpi in ("openmpi", "mpich"):
+        launcher = shutil.which(f"mpirun.{mpi}")
+        if launcher and (bin_folder / f"libblco_{mpi}.so").exists():
+            found.append(launcher)
+    return found
+
+
+class Launcher:
+    def __init__(self, program, bin_folder):
+        self.program, self.bin_folder = program, bin_folder
+
+    def start(self, processes, *arguments):
+        command = [self.program, "-n", str(processes), str(self.bin_folder / "blco-cpd"), *map(str, arguments)]
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True, env=os.environ | ENVIRONMENT)
+
+    def run(self, processes, *arguments):
+        job = self.start(processes, *arguments)
+        output, _ = job.communicate(timeout=300)
+        return job.returncode, output
+
+
+def processes_of(job):
+    """The process ids of blco-cpd below the launcher."""
+    parents = {}
+    for folder in pathlib.Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                name, fields = (folder / "stat").read_text().rsplit(")", 1)
+            except OSError:
+                continue
+            parents[int(folder.name)] = (int(fields.split()[1]), name.split("(", 1)[1])
+    found = []
+    for process, (parent, name) in parents.items():
+        while parent in parents and parent != job.pid:
+            parent = parents[parent][0]
+        if parent == job.pid and name == "blco-cpd":
+            found.append(process)
+    return sorted(found)
+
+
+def score(commands, one, other):
+    """The factor match score of two models, as blco-info prints it."""
+    output, _ = commands.run("blco-info", one, "--compare", other)
+    return float(next(line for line in output.splitlines() if line.startswith("score")).split()[1].rstrip(":"))
+
+
+def check_methods(commands, launcher, tensors, work):
+    for name in METHOD_JOBS:
+        one, several = work / "one.h5", work / "several.h5"
+        commands.run("blco-cpd", *fit_arguments(name, tensors, RANK, SWEEPS), "-o", one)
+        for processes in (2, 3):
+            code, output = launcher.run(processes, *fit_arguments(name, tensors, RANK, SWEEPS), "-o", several)
+            if code != 0:
+                sys.exit(f"{name}, {processes} processes: ended with {code}:\n{output}")
+            if score(commands, one, several) < 0.9999:
+                sys.exit(f"{name}: the model of {processes} processes is another one")
+            several.unlink()
+    print(f"{pathlib.Path(launcher.program).name}: every method gives the model of one process", flush=True)
+
+
+def expect_one_message(launcher, processes, code, words, *arguments):
+    actual, output = launcher.run(processes, *arguments)
+    said = [line for line in output.splitlines() if line.startswith("blco-cpd: ")]
+    if actual != code or len(said) != 1 or words not in said[0]:
+        sys.exit(f"{arguments}: expected one message with '{words}' and {code}, not {actual}:\n{output}")
+
+
+def check_messages(launcher, tensors, work):
+    tensor, model = tensors / "counts.blco", work / "never.h5"
+    expect_one_message(launcher, 3, 2, "unknown argument", tensor, "--nonsense")
+    expect_one_message(launcher, 3, 3, "cannot open", tensors / "none.blco", "--rank", 2, "-o", model)
+    expect_one_message(launcher, 2, 5, "requires at least", tensor, "--rank", 2, "-o", model, "--memory", "1M")
+
+
+def check_ends(commands, launcher, tensors, work, draw):
+    """A process is killed, or stopped, at a random moment."""
+    model, checkpoint = work / "model.h5", work / "checkpoint.h5"
+    arguments = fit_arguments("als", tensors, RANK, 100000)
+    for kill in range(KILLS):
+        stops = kill % 2 == 1
+        job = launcher.start(3, *arguments, "-o", model, "--checkpoint", checkpoint, "--peer-timeout", "3s")
+        while not checkpoint.exists():
+            if job.poll() is not None:
+                sys.exit(f"the job ended by itself:\n{job.communicate()[0]}")
+            time.sleep(0.05)
+        time.sleep(draw.uniform(0, 0.5))
+        victim = processes_of(job)[draw.randrange(1, 3)]
+        os.kill(victim, signal.SIGSTOP if stops else signal.SIGKILL)
+        begin = time.monotonic()
+        output, _ = job.communicate(timeout=60)
+        seconds = time.monotonic() - begin
+        if job.returncode == 0 or model.exists() or seconds > MOST_SECONDS:
+            sys.exit(f"after a kill the job ended with {job.returncode} in {seconds:.1f} s:\n{output}")
+        if stops and "has shown no life" not in output:
+            sys.exit(f"the job does not say which process was stopped:\n{output}")
+        # It goes on with another number of processes, from a whole checkpoint.
+        commands.run("blco-info", checkpoint)
+        code, output = launcher.run(2, *[word for word in arguments if word not in ("--rank", RANK)][:1], "--resume",
+                                    checkpoint, "--sweeps", 100000, "--time-limit", "1s", "--threads", 1, "-o", model)
+        if code != 0:
+            sys.exit(f"the checkpoint cannot be resumed:\n{output}")
+        model.unlink()
+        checkpoint.unlink()
+        left = [path.name for path in work.iterdir() if path.name.endswith(".blco-tmp")]
+        if len(left) > 1:
+            sys.exit(f"more than the killed job's file is left: {left}")
+    print(f"{pathlib.Path(launcher.program).name}: {KILLS} processes killed or stopped, each job ended", flush=True)
+
+
+def main():
+    bin_folder = pathlib.Path(sys.argv[1])
+    found = launchers(bin_folder)
+    if not found:
+        skip("no MPI: install openmpi-bin and libopenmpi-dev, or mpich and libmpich-dev")
+    commands = Commands(bin_folder)
+    draw = random.Random(8)
+    with tempfile.TemporaryDirectory(prefix="blco-processes-") as name:
+        tensors, work = pathlib.Path(name) / "tensors", pathlib.Path(name) / "work"
+        tensors.mkdir()
+        work.mkdir()
+        make_method_tensors(commands.run, tensors, (60, 70, 80), 40000, CHUNK)
+        for program in found:
+            launcher = Launcher(program, bin_folder)
+            check_methods(commands, launcher, tensors, work)
+            check_messages(launcher, tensors, work)
+            check_ends(commands, launcher, tensors, work, draw)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+#include "tools/programs/processes.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <blco/tensor_file.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tools/mpi/mpi_peers.hpp"
+
+namespace blco::cli {
+namespace {
+
+int number_in_environment(const char* name, int absent) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? absent : std::atoi(text);
+}
+
+// In a build folder and where it is installed.
+std::vector<std::filesystem::path> places_of_module(const std::string& name) {
+  std::error_code none;
+  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+  return {folder / name, folder / ".." / BLCO_MODULE_FOLDER / name};
+}
+
+}  // namespace
+
+struct Processes::Module {
+  decltype(&blco_join_mpi) join;
+  decltype(&blco_leave_mpi) leave;
+  decltype(&blco_abort_mpi) abort;
+};
+
+Processes::Processes(CommandLine& line) {
+  // Open MPI's launcher; else MPICH's, and those that speak its protocol, such as srun.
+  size_ = number_in_environment("OMPI_COMM_WORLD_SIZE", 1);
+  rank_ = number_in_environment("OMPI_COMM_WORLD_RANK", 0);
+  mpi_ = "openmpi";
+  if (size_ == 1) {
+    size_ = number_in_environment("PMI_SIZE", 1);
+    rank_ = number_in_environment("PMI_RANK", 0);
+    mpi_ = "mpich";
+  }
+  line.add("--peer-timeout", timeout_seconds_, parse_duration,
+           {"TIME", "Under mpirun: end the job once one of its processes has shown no life for so long", "60s"});
+  // The first process says the same.
+  if (is_helper()) line.stay_silent();
+}
+
+Processes::~Processes() { delete module_; }
+
+void Processes::join(Compute& compute) {
+  if (size_ == 1) return;
+  const std::string name = fmt::format("libblco_{}.so", mpi_);
+  void* library = nullptr;
+  std::string failure = "there is none beside the program or among its libraries";
+  for (const std::filesystem::path& place : places_of_module(name)) {
+    if (library != nullptr || !std::filesystem::exists(place)) continue;
+    // Open MPI looks for its own parts among the global names.
+    library = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (library == nullptr) failure = dlerror();
+  }
+  if (library == nullptr) {
+    throw Error(ErrorKind::not_built,
+                fmt::format("a launcher has started {} processes, but this build cannot load {}: {}; install "
+                            "lib{}-dev and build blco again with -DBLCO_MPI=ON, or start one process",
+                            size_, name, failure, mpi_));
+  }
+  module_ = new Module{reinterpret_cast<decltype(&blco_join_mpi)>(dlsym(library, "blco_join_mpi")),
+                       reinterpret_cast<decltype(&blco_leave_mpi)>(dlsym(library, "blco_leave_mpi")),
+                       reinterpret_cast<decltype(&blco_abort_mpi)>(dlsym(library, "blco_abort_mpi"))};
+  peers_ = module_->join(timeout_seconds_);
+  compute.peers = peers_;
+}
+
+void Processes::serve(const std::filesystem::path& tensor, const Compute& compute) {
+  std::optional<TensorFile> file;
+  blco::serve([&]() -> const Tensor& { return file ? *file : file.emplace(tensor); }, compute, *peers_);
+}
+
+int Processes::end(int exit_code) {
+  if (peers_ == nullptr) return exit_code;
+  if (exit_code != exit_ok) {
+    // A launcher passes on what has been printed, but not always after its job has been aborted.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    module_->abort(exit_code);
+  }
+  if (!is_helper()) dismiss(*peers_);
+  module_->leave(std::exchange(peers_, nullptr));
+  return exit_code;
+}
+
+}  // namespace blco::cli
