@@ -147,7 +147,8 @@ def fit_tucker(
         del words[name]
     with callback_of(progress) as shown:
         model, raised = _blco.fit_tucker(handle_of(tensor), _words(words, TuckerModel), shown, callback)
-    model = None if model is None else TuckerModel(model)
+    if model is not None:
+        model = TuckerModel(model)
     if raised is not None:
         raised.model = model
         raise raised
