@@ -87,7 +87,7 @@ void TuckerJob::make(const Tensor& tensor, const TuckerOptions& options, const s
 }
 
 bool TuckerJob::samples(const TuckerOptions& options) {
-  return options.initial == nullptr && options.start == TuckerStart::nvecs;
+  return options.initial == nullptr && options.resume.empty() && options.start == TuckerStart::nvecs;
 }
 
 SlabJob TuckerJob::sampling(const Tensor& tensor, const TuckerOptions& given, const std::vector<int>& ranks,

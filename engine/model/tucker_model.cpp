@@ -4,10 +4,11 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "blco/error.hpp"
 #include "engine/model/model_check.hpp"
-#include "io/container/tucker_file.hpp"
+#include "engine/model/tucker_conversion.hpp"
 
 namespace blco {
 
@@ -44,25 +45,22 @@ std::vector<FactorEntry> TuckerModel::top(std::size_t mode, std::size_t column, 
   return largest_of_column(factors[mode], static_cast<std::size_t>(ranks[mode]), column, count);
 }
 
-void save(const TuckerModel& model, const std::filesystem::path& path, const OutputClaims* claims) {
-  write_tucker_file(path,
-                    {.shape = model.shape,
-                     .ranks = model.ranks,
-                     .core = model.core,
-                     .factors = model.factors,
-                     .method = to_string(model.method),
-                     .fit_history = model.fit_history,
-                     .mode_names = model.mode_names,
-                     .labels = model.labels,
-                     .seed = model.seed,
-                     .stop_reason = to_string(model.stop_reason),
-                     .tensor_nnz = model.tensor_nnz,
-                     .tensor_sum_of_squares = model.tensor_sum_of_squares},
-                    claims == nullptr ? nullptr : claims->find(path));
+TuckerFile to_file(TuckerModel model) {
+  return {.shape = std::move(model.shape),
+          .ranks = std::move(model.ranks),
+          .core = std::move(model.core),
+          .factors = std::move(model.factors),
+          .method = to_string(model.method),
+          .fit_history = std::move(model.fit_history),
+          .mode_names = std::move(model.mode_names),
+          .labels = std::move(model.labels),
+          .seed = model.seed,
+          .stop_reason = to_string(model.stop_reason),
+          .tensor_nnz = model.tensor_nnz,
+          .tensor_sum_of_squares = model.tensor_sum_of_squares};
 }
 
-TuckerModel load_tucker(const std::filesystem::path& path) {
-  TuckerFile file = read_tucker_file(path);
+TuckerModel to_model(TuckerFile file) {
   TuckerModel model;
   model.shape = std::move(file.shape);
   model.ranks = std::move(file.ranks);
@@ -78,6 +76,12 @@ TuckerModel load_tucker(const std::filesystem::path& path) {
   model.tensor_sum_of_squares = file.tensor_sum_of_squares;
   return model;
 }
+
+void save(const TuckerModel& model, const std::filesystem::path& path, const OutputClaims* claims) {
+  write_tucker_file(path, to_file(model), claims == nullptr ? nullptr : claims->find(path));
+}
+
+TuckerModel load_tucker(const std::filesystem::path& path) { return to_model(read_tucker_file(path)); }
 
 bool is_tucker(const std::filesystem::path& path) noexcept { return is_tucker_file(path); }
 

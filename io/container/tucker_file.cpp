@@ -71,6 +71,18 @@ void check_format(const Hdf5Place& place, hid_t root) {
 
 }  // namespace
 
+std::uint64_t tucker_file_bytes(const std::vector<std::uint64_t>& shape, const std::vector<std::uint64_t>& ranks,
+                                std::uint64_t label_bytes) {
+  constexpr std::uint64_t rest_bytes = 64 << 10;  // HDF5's own, attributes, the history
+  std::uint64_t core = 1;
+  std::uint64_t numbers = 0;
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    core *= ranks[n];
+    numbers += shape[n] * ranks[n];
+  }
+  return (core + numbers) * sizeof(double) + label_bytes + rest_bytes;
+}
+
 void write_tucker_file(const std::filesystem::path& path, const TuckerFile& model, const OutputClaim* claim) {
   const auto require = [&](bool holds, const char* what) {
     if (!holds) throw Error(ErrorKind::invalid_argument, path.string() + ": cannot write the model: " + what);
@@ -99,6 +111,7 @@ void write_tucker_file(const std::filesystem::path& path, const TuckerFile& mode
   write_text(place, root, "stop_reason", model.stop_reason);
   write_attribute(place, root, "tensor_nnz", model.tensor_nnz);
   write_attribute(place, root, "tensor_sum_of_squares", model.tensor_sum_of_squares);
+  if (model.next_pass != 0) write_attribute(place, root, "next_pass", model.next_pass);
   if (!model.mode_names.empty()) write_texts(place, root, "mode_names", model.mode_names);
   write_dataset<double>(place, root, "core", model.ranks, model.core);
   write_dataset<double>(place, root, "fit_history", {model.fit_history.size()}, model.fit_history);
@@ -132,6 +145,7 @@ TuckerFile read_tucker_file(const std::filesystem::path& path) {
   model.stop_reason = read_text(place, root, "stop_reason", max_word_bytes);
   model.tensor_nnz = read_integer(place, root, "tensor_nnz");
   model.tensor_sum_of_squares = read_real(place, root, "tensor_sum_of_squares");
+  if (has_attribute(place, root, "next_pass")) model.next_pass = read_integer(place, root, "next_pass");
   core_numbers(place, model.ranks);
   model.core = read_numbers(place, root, "core", model.ranks, file_bytes);
   {

@@ -40,14 +40,15 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add(
       "--ranks", tucker.ranks, parse_ranks,
       {"R1,R2,...", "Columns of each mode's matrix; one number: of all modes, where they and the other ranks allow it",
-       "those of --init"});
+       "those of --init or --resume"});
   line.add_choice<TuckerMethod>(
       "--method", tucker.method,
       {{"auto", TuckerMethod::automatic}, {"hooi", TuckerMethod::hooi}, {"hoqri", TuckerMethod::hoqri}},
       "hooi takes the leading singular vectors of each unfolding, which it holds in memory; hoqri reads it a few "
       "columns at a time, and takes more passes and sweeps; auto takes hooi where the memory budget has room, "
       "and always with --deterministic");
-  line.add_whole("--sweeps", tucker.max_sweeps, 1, {"N", "Maximum number of sweeps"});
+  line.add_whole("--sweeps", tucker.max_sweeps, 1,
+                 {"N", "Maximum number of sweeps, including those of a resumed model"});
   line.add_real("--tolerance", tucker.tolerance, "Stop when a sweep changes the fit by less; 0 never stops");
   line.add_whole("--seed", tucker.seed, 0, {"N", "Seed of the random initial matrices"});
   line.add_choice<TuckerStart>("--start", tucker.start,
@@ -55,6 +56,16 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                                "Initial matrices: random, or sampled from each mode's unfolding in a pass per mode");
   line.add_path("--init", arguments.initial, {"MODEL", "Start from the matrices of this model, with its ranks"});
   line.excludes("--init", {"--seed", "--start"});
+  line.add_path("--checkpoint", tucker.checkpoint,
+                {"FILE", "Also save the model to this file, every K sweeps (see --every) and at the end"});
+  line.add_whole("--every", tucker.checkpoint_sweeps, 1,
+                 {"K", "With --checkpoint: number of sweeps from one checkpoint to the next"});
+  line.needs("--every", "--checkpoint");
+  line.add_path("--resume", tucker.resume,
+                {"FILE",
+                 "Continue the fit of this checkpoint or model, as if it had not stopped, with its ranks, seed and "
+                 "method; give other options again. A model of -o continues up to rounding"});
+  line.excludes("--resume", {"--init", "--seed", "--start"});
   line.add("--time-limit", tucker.time_limit_seconds, cli::parse_duration,
            {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
   cli::add_compute_options(line, tucker.compute);
@@ -98,17 +109,26 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     if (tucker.ranks.empty()) tucker.ranks.assign(initial->ranks.begin(), initial->ranks.end());
     tucker.initial = &*initial;
   }
-  if (tucker.ranks.empty()) refuse("--ranks is required unless --init is given");
+  if (tucker.ranks.empty() && tucker.resume.empty()) refuse("--ranks is required unless --init or --resume is given");
   const TensorFile tensor(arguments.tensor);
   if (arguments.dry_run) return report_plan(plan_tucker(tensor, tucker), reporter);
   if (arguments.output.empty()) refuse("-o MODEL is required unless --dry-run is given");
   cli::check_output(arguments.output, std::array{arguments.tensor});
+  if (!tucker.checkpoint.empty())
+    cli::check_output(tucker.checkpoint, std::array{arguments.tensor, arguments.initial}, "--checkpoint");
   if (!tucker.compute.trace.empty()) {
-    cli::check_output(tucker.compute.trace, std::array{arguments.tensor, arguments.initial, arguments.output},
-                      "--trace");
+    cli::check_output(
+        tucker.compute.trace,
+        std::array{arguments.tensor, arguments.initial, arguments.output, tucker.checkpoint, tucker.resume}, "--trace");
   }
   OutputClaims claims;
   claims.add(arguments.output);
+  if (!tucker.checkpoint.empty()) claims.add(tucker.checkpoint);
+  tucker.claims = &claims;
+  tucker.output = arguments.output;
+  cli::CheckpointLog checkpoints;
+  tucker.on_checkpoint = [&](const CheckpointReport& report) { checkpoints.report(reporter, report); };
+  if (tucker.resume.empty()) cli::note_old_checkpoint(reporter, tucker.checkpoint);
   tucker.on_progress =
       reporter.progress(" with the model of the last sweep; interrupt again to stop at once without a model");
   tucker.on_plan = [&](const TuckerPlan& plan) { report_plan(plan, reporter); };
@@ -117,8 +137,9 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     return !cli::is_interrupted();
   };
   const TuckerModel model = fit_tucker(tensor, tucker);
-  save(model, arguments.output, &claims);
+  checkpoints.save_beside(tucker.checkpoint, [&] { save(model, arguments.output, &claims); });
   report_model(arguments, model, reporter);
+  checkpoints.check_last(arguments.output);
 }
 
 constexpr const char* about =

@@ -42,6 +42,7 @@ void print_tucker(const std::filesystem::path& path, const TuckerModel& model, c
   print_row("sweeps", model.sweeps());
   print_row("stopped by", to_string(model.stop_reason));
   print_row("seed", model.seed);
+  if (entries.empty()) return;
   print_row("core",
             fmt::format("{} of {} numbers, the largest first, each with its column of every mode, and its share of the "
                         "squares; columns are numbered from 0",
@@ -50,7 +51,7 @@ void print_tucker(const std::filesystem::path& path, const TuckerModel& model, c
     fmt::print("  {:>12.6g}  {:5.1f}%  {}\n", entry.value, 100 * share(entry, squares),
                column_name(model, entry.index));
   }
-  for (std::size_t n = 0; n < model.shape.size(); ++n) {
+  for (std::size_t n = 0; n < model.shape.size() && options.entries > 0; ++n) {
     fmt::print("\n{}\n", mode_name(model.mode_names, n));
     for (const std::uint64_t column : columns_of(entries, n)) {
       std::vector<std::string> items;

@@ -87,11 +87,22 @@ struct TuckerOptions {
   TuckerStart start = TuckerStart::random;
   // Starts from these matrices instead, of the same shape and ranks.
   const TuckerModel* initial = nullptr;
+  // A file (a checkpoint or a saved model) to continue from: its matrices, core, ranks, seed, method and sweeps.
+  // `ranks` and `method` are left out or the same. From a checkpoint the numbers are those of a fit that never stopped,
+  // bit for bit on one CPU thread or with Compute::deterministic if the plan is the same; from a saved model up to
+  // rounding. A fit that is already at its end is returned as it is.
+  std::filesystem::path resume = {};
+  // As those of CpdOptions.
+  std::filesystem::path checkpoint = {};
+  int checkpoint_sweeps = 1;
+  std::filesystem::path output = {};
+  const OutputClaims* claims = nullptr;
   Compute compute = {};
-  double time_limit_seconds = 0;                          // counted from the call; 0: no limit
-  std::function<void(const TuckerPlan&)> on_plan = {};    // called once, before the first sweep
-  std::function<bool(const SweepReport&)> on_sweep = {};  // false: stop and keep this sweep's model
-  ProgressCallback on_progress = {};                      // called within sweeps; false: stop, keep the last sweep
+  double time_limit_seconds = 0;                                    // counted from the call; 0: no limit
+  std::function<void(const TuckerPlan&)> on_plan = {};              // called once, before the first sweep
+  std::function<bool(const SweepReport&)> on_sweep = {};            // false: stop and keep this sweep's model
+  std::function<void(const CheckpointReport&)> on_checkpoint = {};  // called after every attempt to save
+  ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last sweep
 };
 
 // The ranks of each mode that `options.ranks` stand for. Throws Error{invalid_argument} for ranks that do not suit.
@@ -101,12 +112,12 @@ std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::u
 TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options);
 
 // Fits a Tucker model, modes in order, on the device that Compute names. For hooi on the CPU a pass computes all of Y,
-// where the budget has room for a second one; else each pass is an MTTKRP with up to 64 of its columns. A pass reads the
-// chunks that do not stay in memory. Singular vectors are computed on the
-// CPU from triangular factors, so that small singular values keep their digits. Host memory stays under
-// Compute::memory, which covers Y and the returned model. Throws Error: invalid_argument (ranks or an initial model
-// that do not suit; a tensor of zeros), out_of_memory (budget below the minimum), corrupt, io, cancelled (before the
-// first sweep was finished), cuda and not_built (Device::cuda).
+// where the budget has room for a second one; else each pass is an MTTKRP with up to 64 of its columns. A pass reads
+// the chunks that do not stay in memory. Singular vectors are computed on the CPU from triangular factors, so that
+// small singular values keep their digits. Host memory stays under Compute::memory, which covers Y and the returned
+// model. Throws Error: invalid_argument (ranks or an initial model that do not suit; a tensor of zeros), out_of_memory
+// (budget below the minimum), corrupt, io, cancelled (before the first sweep was finished), cuda and not_built
+// (Device::cuda).
 TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& options);
 
 // Saves as HDF5. Replaces `path` only when the new file is complete. Throws Error{io}, also if another job is writing
