@@ -40,6 +40,9 @@ void write_tucker_file(const std::filesystem::path& path, const TuckerFile& mode
 // (sizes disagree or a number is not finite).
 TuckerFile read_tucker_file(const std::filesystem::path& path);
 
+// The same without core, factors and labels, whose memory per mode `label_bytes` tells, 0 for a mode without.
+TuckerFile read_tucker_header(const std::filesystem::path& path, std::vector<std::uint64_t>& label_bytes);
+
 // True if the file is HDF5 with attribute format = "blco-tucker". Never throws.
 bool is_tucker_file(const std::filesystem::path& path) noexcept;
 

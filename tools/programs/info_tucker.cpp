@@ -2,6 +2,7 @@
 // of.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "tools/programs/info.hpp"
 
@@ -105,6 +106,25 @@ void report_tucker(cli::Reporter& reporter, const std::filesystem::path& path, c
                             {"seed", model.seed},
                             {"core", core},
                             {"modes", modes}});
+}
+
+void report_angles(cli::Reporter& reporter, const std::filesystem::path& path, const TuckerModel& model,
+                   const std::filesystem::path& other, const TuckerModel& second) {
+  constexpr double degrees = 180 / std::numbers::pi;
+  const std::vector<std::vector<double>> angles = principal_angles(model, second);
+  Json modes = Json::array();
+  reporter.print(
+      "principal angles in degrees between the spaces of the columns of {} (ranks {}) and {} (ranks {}): 0 for "
+      "a direction that both have, 90 for one that only one has",
+      path.string(), cli::format_shape(model.ranks), other.string(), cli::format_shape(second.ranks));
+  for (std::size_t n = 0; n < angles.size(); ++n) {
+    modes.push_back({{"name", model.mode_names.empty() ? "" : model.mode_names[n]}, {"angles", angles[n]}});
+    std::vector<std::string> items;
+    for (const double angle : angles[n]) items.push_back(fmt::format("{:.4f}", angle * degrees));
+    if (reporter.is_text())
+      fmt::print("{}\n", wrapped(fmt::format("  {:<12} ", mode_name(model.mode_names, n)), items));
+  }
+  reporter.event("result", {{"type", "angles"}, {"file", path.string()}, {"other", other.string()}, {"modes", modes}});
 }
 
 }  // namespace blco::info

@@ -127,6 +127,11 @@ void save(const TuckerModel& model, const std::filesystem::path& path, const Out
 // Throws Error: io, invalid_argument (not a Tucker model), corrupt.
 TuckerModel load_tucker(const std::filesystem::path& path);
 
+// Per mode, the principal angles between the spaces that the columns of the two models span, in radians and rising, as
+// many as the smaller one has columns: 0 where both have a direction in common. Throws Error{invalid_argument} for
+// models of other shapes, or other labels where both have them.
+std::vector<std::vector<double>> principal_angles(const TuckerModel& first, const TuckerModel& second);
+
 // True if the file is a Tucker model. Never throws.
 bool is_tucker(const std::filesystem::path& path) noexcept;
 
