@@ -20,6 +20,7 @@
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/output_room.hpp"
 #include "engine/fit/tucker_job.hpp"
+#include "engine/fit/tucker_ranks.hpp"
 #include "engine/model/tucker_conversion.hpp"
 #include "kernels/part_ranges.hpp"
 #include "kernels/tall_matrices.hpp"
@@ -66,6 +67,9 @@ void check(const Tensor& given, const TuckerOptions& options, const std::vector<
   const TensorSummary& tensor = given.summary();
   check_computing(1, options.compute);
   check_end(options.max_sweeps, options.tolerance, options.time_limit_seconds);
+  if (!(options.max_error >= 0 && options.max_error < 1)) {
+    refuse(option_name("max_error") + " must be at least 0 and less than 1: it is a share of the tensor's norm");
+  }
   if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
   if (!(tensor.sum_of_squares > 0)) refuse("all values of the tensor are zero, so there is nothing to fit");
   if (options.initial == nullptr) return;
@@ -77,9 +81,17 @@ void check(const Tensor& given, const TuckerOptions& options, const std::vector<
   check_initial_labels(given, options.initial->labels);
 }
 
+// Of each mode, where the search for ranks begins.
+constexpr int default_rank = 8;
+
 // The options of a fit, with ranks, method and seed taken from a file to resume.
 struct TuckerBegin {
   TuckerBegin(const Tensor& tensor, const TuckerOptions& given) : options(given) {
+    if (options.max_error > 0) {
+      if (!options.resume.empty() || !options.checkpoint.empty())
+        refuse(option_name("max_error") + " has no checkpoints; leave one of them out");
+      if (options.ranks.empty()) options.ranks = {default_rank};
+    }
     if (!given.resume.empty()) resume(tensor.summary());
     ranks = ranks_of(options, tensor.shape());
     check(tensor, options, ranks);
@@ -160,7 +172,11 @@ class TuckerFit {
       slabs_.reset();
     }
     slabs_.emplace(tensor, factors_, *ranks_, *job_->slabs, *meter_);
-    if (options_->on_plan) options_->on_plan(job_->describe());
+    if (options_->on_plan) {
+      TuckerPlan plan = job_->describe();
+      plan.ranks = *ranks_;
+      options_->on_plan(plan);
+    }
     slabs_->workers().set_next_pass(next_pass_);
     if (samples && slabs_->slab() != 0) sample_factors();
     // A resumed fit may already be complete.
@@ -418,10 +434,18 @@ std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::u
 
 TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options) {
   const TuckerBegin begin(tensor, options);
-  return TuckerJob(tensor, begin.options, begin.ranks, {}).describe();
+  TuckerPlan plan = TuckerJob(tensor, begin.options, begin.ranks, {}).describe();
+  plan.ranks = begin.ranks;
+  return plan;
 }
 
 TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& given) {
+  if (given.max_error != 0) {
+    const TuckerBegin begin(tensor, given);
+    TuckerOptions options = begin.options;
+    options.ranks = begin.ranks;
+    return fit_to_error(tensor, options);
+  }
   ProgressMeter meter(given.on_progress, given.time_limit_seconds);
   TuckerBegin begin(tensor, given);
   TuckerOptions& options = begin.options;

@@ -41,6 +41,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
       "--ranks", tucker.ranks, parse_ranks,
       {"R1,R2,...", "Columns of each mode's matrix; one number: of all modes, where they and the other ranks allow it",
        "those of --init or --resume"});
+  line.add_real("--error", tucker.max_error,
+                "Find ranks for which |X - model| / |X| is at most this, from those of --ranks (without it, 8) up or "
+                "down; 0: --ranks are the ranks");
   line.add_choice<TuckerMethod>(
       "--method", tucker.method,
       {{"auto", TuckerMethod::automatic}, {"hooi", TuckerMethod::hooi}, {"hoqri", TuckerMethod::hoqri}},
@@ -66,6 +69,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                  "Continue the fit of this checkpoint or model, as if it had not stopped, with its ranks, seed and "
                  "method; give other options again. A model of -o continues up to rounding"});
   line.excludes("--resume", {"--init", "--seed", "--start"});
+  line.excludes("--error", {"--checkpoint", "--resume"});
   line.add("--time-limit", tucker.time_limit_seconds, cli::parse_duration,
            {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
   cli::add_compute_options(line, tucker.compute);
@@ -89,6 +93,11 @@ void report_plan(const TuckerPlan& plan, cli::Reporter& reporter) {
   cli::report_plan(reporter, plan.plan);
 }
 
+void report_ranks(const TuckerPlan& plan, cli::Reporter& reporter) {
+  reporter.event("ranks", {{"ranks", plan.ranks}, {"passes_per_sweep", plan.passes_per_sweep}});
+  reporter.print("ranks   {}", cli::format_shape(std::vector<std::uint64_t>(plan.ranks.begin(), plan.ranks.end())));
+}
+
 void report_model(const Arguments& arguments, const TuckerModel& model, cli::Reporter& reporter) {
   reporter.event("result", {{"output", arguments.output.string()},
                             {"method", to_string(model.method)},
@@ -99,6 +108,13 @@ void report_model(const Arguments& arguments, const TuckerModel& model, cli::Rep
   reporter.print("stopped: {}", explain(model.stop_reason, arguments.tucker));
   reporter.print("model   {} (ranks {}, fit {:.6f})", arguments.output.string(), cli::format_shape(model.ranks),
                  model.fit());
+  const double error = 1 - model.fit();
+  if (arguments.tucker.max_error > 0 && error > arguments.tucker.max_error) {
+    reporter.warn(
+        fmt::format("the model's error is {:.6f}, above --error {}, because the fit ended before; continue it "
+                    "with --init {}",
+                    error, arguments.tucker.max_error, arguments.output.string()));
+  }
 }
 
 void decompose(Arguments& arguments, cli::Reporter& reporter) {
@@ -109,7 +125,8 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     if (tucker.ranks.empty()) tucker.ranks.assign(initial->ranks.begin(), initial->ranks.end());
     tucker.initial = &*initial;
   }
-  if (tucker.ranks.empty() && tucker.resume.empty()) refuse("--ranks is required unless --init or --resume is given");
+  if (tucker.ranks.empty() && tucker.resume.empty() && tucker.max_error == 0)
+    refuse("--ranks is required unless --error, --init or --resume is given");
   const TensorFile tensor(arguments.tensor);
   if (arguments.dry_run) return report_plan(plan_tucker(tensor, tucker), reporter);
   if (arguments.output.empty()) refuse("-o MODEL is required unless --dry-run is given");
@@ -131,7 +148,13 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
   if (tucker.resume.empty()) cli::note_old_checkpoint(reporter, tucker.checkpoint);
   tucker.on_progress =
       reporter.progress(" with the model of the last sweep; interrupt again to stop at once without a model");
-  tucker.on_plan = [&](const TuckerPlan& plan) { report_plan(plan, reporter); };
+  std::vector<int> ranks;  // of the last plan
+  tucker.on_plan = [&](const TuckerPlan& plan) {
+    const bool is_first = ranks.empty();
+    if (tucker.max_error > 0 && ranks != plan.ranks) report_ranks(plan, reporter);
+    ranks = plan.ranks;
+    if (is_first) report_plan(plan, reporter);
+  };
   tucker.on_sweep = [&](const SweepReport& report) {
     cli::report_sweep(reporter, report, {});
     return !cli::is_interrupted();

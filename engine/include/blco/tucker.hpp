@@ -71,6 +71,7 @@ struct TuckerModel {
 enum class TuckerStart { random, nvecs };
 
 struct TuckerPlan {
+  std::vector<int> ranks = {};
   TuckerMethod method = TuckerMethod::hooi;  // never automatic
   std::uint64_t passes_per_sweep = 0;
   CpdPlan plan = {};
@@ -81,6 +82,12 @@ struct TuckerOptions {
   // Per mode, at most its length and the product of the other ranks. One number: for all modes, where
   // that is possible.
   std::vector<int> ranks;
+  // Above 0: ranks are found for which |X - model| / |X| is at most this. `ranks` are where the search starts; empty: 8
+  // of each mode. They double while three sweeps do not meet the error; then the core loses slices as far as the error
+  // allows, and sweeps and cuts alternate (Xiao & Yang, A rank-adaptive higher-order orthogonal iteration algorithm for
+  // truncated Tucker decomposition, arXiv 2110.12564). A fit that ends before, by `max_sweeps` or a stop, may have a
+  // larger error. on_plan is called for each set of ranks. Without `checkpoint` and `resume`.
+  double max_error = 0;
   int max_sweeps = 50;
   double tolerance = 1e-5;  // stop when a sweep changes the fit by less; 0: never
   std::uint64_t seed = 1;   // of the initial matrices

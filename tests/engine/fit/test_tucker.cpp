@@ -371,6 +371,52 @@ TEST(Tucker, RefusesToResumeWhatDoesNotSuit) {
   expect_refused(tensor, with([](TuckerOptions& of) { of.checkpoint_sweeps = 0; }), "checkpoint_sweeps");
 }
 
+TEST(Tucker, FindsTheRanksOfATensorForAnError) {
+  // Of mode 1 a constant and a line: multilinear ranks of 3, 2 and 3.
+  const MemoryTensor tensor = dense_tensor();
+  for (const std::vector<int>& start : {std::vector<int>{}, {1, 1, 1}, {6, 6, 6}}) {
+    TuckerOptions options = of_ranks(start);
+    options.max_error = 1e-6;
+    std::vector<std::vector<int>> tried;
+    options.on_plan = [&](const TuckerPlan& plan) { tried.push_back(plan.ranks); };
+
+    const TuckerModel model = fit_tucker(tensor, options);
+
+    EXPECT_LE(1 - model.fit(), options.max_error);
+    EXPECT_EQ(model.ranks, (std::vector<std::uint64_t>{3, 2, 3}));
+    EXPECT_EQ(tried.front(), ranks_of(start.empty() ? of_ranks({8}) : options, tensor.shape()));
+    EXPECT_EQ(tried.back(), (std::vector<int>{3, 2, 3}));
+  }
+}
+
+TEST(Tucker, EndsASearchForRanksWithTheModelOfTheLastSweep) {
+  const MemoryTensor tensor = dense_tensor();
+  TuckerOptions options = of_ranks({1});
+  options.max_error = 1e-6;
+  options.max_sweeps = 4;
+  options.tolerance = 0;
+
+  const TuckerModel few = fit_tucker(tensor, options);
+  options.max_sweeps = 50;
+  options.on_sweep = [](const SweepReport& report) { return report.sweep < 2; };
+  const TuckerModel stopped = fit_tucker(tensor, options);
+
+  EXPECT_EQ(few.sweeps(), 4U);
+  EXPECT_EQ(few.stop_reason, StopReason::sweeps);
+  EXPECT_GT(1 - few.fit(), options.max_error);
+  EXPECT_EQ(stopped.sweeps(), 2U);
+  EXPECT_EQ(stopped.stop_reason, StopReason::cancelled);
+}
+
+TEST(Tucker, RefusesAnErrorThatDoesNotSuit) {
+  TuckerOptions options = of_ranks({2});
+  options.max_error = 1;
+  expect_refused(dense_tensor(), options, "max_error");
+  options.max_error = 0.1;
+  options.checkpoint = "checkpoint.h5";
+  expect_refused(dense_tensor(), options, "no checkpoints");
+}
+
 TEST(Tucker, HasNoModelBeforeTheFirstSweep) {
   const MemoryTensor tensor = dense_tensor();
   TuckerOptions options = of_ranks({2});

@@ -5,6 +5,10 @@ run blco-info model.h5 --components 3 --top 2
 run blco-info model.h5 --verify
 run blco-tucker given.blco --init model.h5 --sweeps 1 --threads 1 --quiet -o more.h5
 run blco-tucker given.blco --ranks 3 --method hoqri --dry-run --threads 1 --memory 64MiB
+run blco-tucker given.blco --error 0.99 --ranks 3 --tolerance 0.01 --threads 1 --memory 64MiB -o found.h5
+run blco-tucker given.blco --error 0.5 --ranks 2 --sweeps 2 --threads 1 --quiet -o found.h5
+run blco-tucker given.blco --error 1 -o none.h5
+run blco-tucker given.blco --error 0.5 --checkpoint none.ckpt -o none.h5
 run blco-tucker given.blco --ranks 61,2,2 -o none.h5
 run blco-tucker given.blco -o none.h5
 run blco-tucker given.blco --ranks 2,x -o none.h5
