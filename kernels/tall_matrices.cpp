@@ -164,6 +164,21 @@ std::vector<double> leading_left_vectors(std::span<const double> numbers, int co
   return result;
 }
 
+std::vector<double> principal_angles(std::span<const double> first, int first_columns, std::span<const double> second,
+                                     int second_columns) {
+  if (second_columns > first_columns) return principal_angles(second, second_columns, first, first_columns);
+  const ConstRowsMap a(first.data(), static_cast<Index>(first.size()) / first_columns, first_columns);
+  const ConstRowsMap b(second.data(), a.rows(), second_columns);
+  const MatrixXd products = a.transpose() * b;
+  const Eigen::JacobiSVD<MatrixXd> svd(products, Eigen::ComputeFullV);
+  // What a space lacks of the other's principal vectors: their sines, which small angles keep.
+  const MatrixXd rest = (b - a * products) * svd.matrixV();
+  std::vector<double> angles;
+  for (Index k = 0; k < second_columns; ++k) angles.push_back(std::atan2(rest.col(k).norm(), svd.singularValues()(k)));
+  std::ranges::sort(angles);
+  return angles;
+}
+
 // A V S^-1 has columns that are orthonormal but for rounding, which a second QR decomposition mends.
 void invert_tall(std::span<double> numbers, int rank, Executor& executor) {
   RowsMap matrix(numbers.data(), static_cast<Index>(numbers.size()) / rank, rank);

@@ -29,6 +29,12 @@ void orthonormalise_columns(std::span<double> matrix, int rank, Executor& execut
 std::vector<double> leading_left_vectors(std::span<const double> matrix, int columns, int count, Executor& executor,
                                          const StopPoll& stop = {});
 
+// The angles between the spaces of the columns of two orthonormal matrices, row-major I x `first_columns` and I x
+// `second_columns`, in radians and rising; as many as the smaller one has columns (Björck & Golub, Numerical methods
+// for computing angles between linear subspaces, Mathematics of Computation 1973). Small ones keep their digits.
+std::vector<double> principal_angles(std::span<const double> first, int first_columns, std::span<const double> second,
+                                     int second_columns);
+
 // The memory that each of these takes beside a matrix of so many rows and columns, and beside what it returns.
 std::uint64_t tall_scratch_bytes(std::uint64_t rows, std::uint64_t columns);
 

@@ -78,7 +78,7 @@ class ColumnSlabs {
   // A mode's matrix is another one.
   void set_changed(std::size_t mode) { loaded_[mode].clear(); }
 
-  const WorkerGroup& workers() const { return *workers_; }
+  WorkerGroup& workers() { return *workers_; }
 
  private:
   void load(std::size_t mode, const std::vector<std::uint64_t>& chosen);

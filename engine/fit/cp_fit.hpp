@@ -62,9 +62,8 @@ CpdModel run_fit(const Tensor& tensor, const CpdOptions& options, std::uint64_t 
 CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const DeclaredGpu* declared,
                  std::uint64_t held_bytes);
 
-// Throws Error{io} unless models of this rank can be written to options.checkpoint and options.output, as far as one
-// can tell beforehand: that they name files in folders that may be written, that the disks have room, and that the
-// limit for the size of a file (RLIMIT_FSIZE) is not below. A model is written beside the file that it replaces.
+// Throws Error{io} unless there is room for models of this rank at options.checkpoint and options.output: see
+// check_output_room.
 void check_model_room(const TensorSummary& tensor, const CpdOptions& options);
 
 }  // namespace blco

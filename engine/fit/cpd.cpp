@@ -2,68 +2,18 @@
 #include <algorithm>
 #include <blco/cpd.hpp>
 #include <numeric>
-#include <string>
-#include <system_error>
 
 #include "blco/error.hpp"
-#include "engine/common/memory.hpp"
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/cp_fit.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/methods/fit_method.hpp"
+#include "engine/fit/output_room.hpp"
 #include "engine/work/original_rows.hpp"
 #include "io/container/model_file.hpp"
-#include "io/file/scratch_file.hpp"
-#include "io/file/temporary_file.hpp"
 
 namespace blco {
 namespace {
-
-namespace fs = std::filesystem;
-
-fs::path folder_of(const fs::path& target) { return target.has_parent_path() ? target.parent_path() : fs::path("."); }
-
-std::uint64_t old_bytes_of(const fs::path& target) {
-  std::error_code none;
-  const std::uintmax_t bytes = fs::file_size(target, none);
-  return none ? 0 : bytes;
-}
-
-// At the end the last checkpoint lies beside the model, if both are on one disk.
-void check_both(const fs::path& output, const fs::path& checkpoint, std::uint64_t model_bytes) {
-  const fs::path target = checked_target(output);
-  const fs::path other = checked_target(checkpoint);
-  if (target == other || !are_on_one_disk(folder_of(target), folder_of(other))) return;
-  const std::uint64_t needed = 2 * model_bytes - std::min(old_bytes_of(other), model_bytes);
-  const std::uint64_t free = free_disk_bytes(folder_of(target));
-  if (needed <= free) return;
-  throw Error(ErrorKind::io, "cannot write " + output.string() + " beside the checkpoint " + checkpoint.string() +
-                                 ": each takes up to " + format_bytes(model_bytes) + ", but the disk has " +
-                                 format_bytes(free) + " free; free some space, or write one of them to another disk");
-}
-
-void check_file(const fs::path& file, std::uint64_t model_bytes, bool is_repeated) {
-  const fs::path target = checked_target(file);
-  const auto fail = [&](const std::string& what) {
-    throw Error(ErrorKind::io, "cannot write " + file.string() + ": the model takes up to " +
-                                   format_bytes(model_bytes) + ", but " + what);
-  };
-  const std::uint64_t limit = max_file_bytes();
-  if (model_bytes > limit) {
-    fail("a file may have at most " + format_bytes(limit) +
-         "; raise the limit (ulimit -f), write to another file system, or lower the rank");
-  }
-  // From the second time on, the file to replace is one of these models.
-  const std::uint64_t needed =
-      is_repeated ? 2 * model_bytes - std::min(old_bytes_of(target), model_bytes) : model_bytes;
-  const fs::path folder = folder_of(target);
-  const std::uint64_t free = free_disk_bytes(folder);
-  if (needed > free) {
-    const std::string twice = needed > model_bytes ? "two of them must fit for a moment, and " : "";
-    fail(twice + "the disk of " + folder.string() + " has " + format_bytes(free) +
-         " free; free some space, write to another disk, or lower the rank");
-  }
-}
 
 CpdPlan describe_fit(const Job& job, const TensorSummary& tensor, const CpdOptions& options) {
   CpdPlan plan = job.describe();
@@ -84,11 +34,8 @@ void check_model_room(const TensorSummary& tensor, const CpdOptions& options) {
   const std::uint64_t bytes = model_file_bytes(tensor.shape, rank, label_bytes);
   const std::uint64_t checkpoint_bytes =
       model_file_bytes(tensor.shape, rank, label_bytes, method_needs(tensor, options).state_matrices);
-  if (!options.output.empty()) check_file(options.output, bytes, false);
-  if (!options.checkpoint.empty())
-    check_file(options.checkpoint, checkpoint_bytes, max_sweeps_of(options) > options.checkpoint_sweeps);
-  if (!options.output.empty() && !options.checkpoint.empty())
-    check_both(options.output, options.checkpoint, checkpoint_bytes);
+  check_output_room(options.output, bytes, options.checkpoint, checkpoint_bytes,
+                    max_sweeps_of(options) > options.checkpoint_sweeps);
 }
 
 CpdPlan plan_cpd(const Tensor& tensor, const CpdOptions& options, const DeclaredGpu* declared) {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <memory>
+#include <new>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -18,7 +18,10 @@
 #include "engine/fit/column_slabs.hpp"
 #include "engine/fit/core_shape.hpp"
 #include "engine/fit/initial_factors.hpp"
+#include "engine/fit/output_room.hpp"
 #include "engine/fit/tucker_job.hpp"
+#include "engine/fit/tucker_ranks.hpp"
+#include "engine/model/tucker_conversion.hpp"
 #include "kernels/part_ranges.hpp"
 #include "kernels/tall_matrices.hpp"
 
@@ -64,6 +67,10 @@ void check(const Tensor& given, const TuckerOptions& options, const std::vector<
   const TensorSummary& tensor = given.summary();
   check_computing(1, options.compute);
   check_end(options.max_sweeps, options.tolerance, options.time_limit_seconds);
+  if (!(options.max_error >= 0 && options.max_error < 1)) {
+    refuse(option_name("max_error") + " must be at least 0 and less than 1: it is a share of the tensor's norm");
+  }
+  if (options.checkpoint_sweeps < 1) refuse(option_name("checkpoint_sweeps") + " must be at least 1");
   if (!(tensor.sum_of_squares > 0)) refuse("all values of the tensor are zero, so there is nothing to fit");
   if (options.initial == nullptr) return;
   bool fits = options.initial->shape == tensor.shape && options.initial->factors.size() == ranks.size();
@@ -74,34 +81,85 @@ void check(const Tensor& given, const TuckerOptions& options, const std::vector<
   check_initial_labels(given, options.initial->labels);
 }
 
+// Of each mode, where the search for ranks begins.
+constexpr int default_rank = 8;
+
+// The options of a fit, with ranks, method and seed taken from a file to resume.
+struct TuckerBegin {
+  TuckerBegin(const Tensor& tensor, const TuckerOptions& given) : options(given) {
+    if (options.max_error > 0) {
+      if (!options.resume.empty() || !options.checkpoint.empty())
+        refuse(option_name("max_error") + " has no checkpoints; leave one of them out");
+      if (options.ranks.empty()) options.ranks = {default_rank};
+    }
+    if (!given.resume.empty()) resume(tensor.summary());
+    ranks = ranks_of(options, tensor.shape());
+    check(tensor, options, ranks);
+  }
+
+  void resume(const TensorSummary& tensor) {
+    const std::string name = options.resume.string();
+    const auto fail = [&](const std::string& what) {
+      refuse(name + ": the model to resume " + what + "; or start from its matrices by giving it as " +
+             option_name("initial"));
+    };
+    if (options.initial != nullptr)
+      refuse("give " + option_name("initial") + " or " + option_name("resume") + ", not both");
+    resumed = read_tucker_file(options.resume);
+    if (resumed->fit_history.empty()) fail("has no sweeps");
+    // Reordering leaves a tensor the same, but its squares are added in another order.
+    constexpr double rounding = 1e-12;
+    if (resumed->shape != tensor.shape || resumed->tensor_nnz != tensor.nnz ||
+        std::abs(resumed->tensor_sum_of_squares - tensor.sum_of_squares) > rounding * tensor.sum_of_squares) {
+      fail("was fitted to another tensor; give the one that it was fitted to");
+    }
+    const std::vector<int> own(resumed->ranks.begin(), resumed->ranks.end());
+    if (!options.ranks.empty() && ranks_of(options, tensor.shape) != own)
+      fail("has other ranks than " + option_name("ranks") + "; leave that out");
+    const auto method = resumed->method == to_string(TuckerMethod::hoqri) ? TuckerMethod::hoqri : TuckerMethod::hooi;
+    if (options.method != TuckerMethod::automatic && options.method != method)
+      fail("was fitted by " + option_name("method", to_string(method)) + "; leave that out");
+    if (resumed->fit_history.size() > static_cast<std::size_t>(std::max(options.max_sweeps, 0))) {
+      fail("has " + std::to_string(resumed->fit_history.size()) + " sweeps, more than " +
+           option_name("max_sweeps", std::to_string(options.max_sweeps)) + "; give more");
+    }
+    options.ranks = own;
+    options.method = method;
+    options.seed = resumed->seed;
+  }
+
+  TuckerOptions options;
+  std::vector<int> ranks;
+  std::optional<TuckerFile> resumed;
+};
+
 class TuckerFit {
  public:
-  TuckerFit(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks, TuckerJob& job,
-            ProgressMeter& meter)
+  // Takes the numbers of a file to resume.
+  TuckerFit(const Tensor& tensor, TuckerBegin& begin, TuckerJob& job, ProgressMeter& meter)
       : tensor_(&tensor.summary()),
-        options_(&options),
-        ranks_(&ranks),
+        options_(&begin.options),
+        ranks_(&begin.ranks),
         job_(&job),
         meter_(&meter),
-        shape_(tensor.shape(), ranks),
-        core_(static_cast<std::size_t>(shape_.numbers())) {
+        shape_(tensor.shape(), begin.ranks) {
+    if (begin.resumed) {
+      next_pass_ = begin.resumed->next_pass;
+      model_ = to_model(*std::exchange(begin.resumed, std::nullopt));
+      factors_ = model_.factors;
+      core_ = model_.core;
+    } else {
+      core_.resize(static_cast<std::size_t>(shape_.numbers()));
+      start();
+    }
     model_.shape = tensor_->shape;
-    model_.ranks.assign(ranks.begin(), ranks.end());
+    model_.ranks.assign(ranks_->begin(), ranks_->end());
     model_.method = job.method;
     model_.mode_names = tensor_->mode_names;
     model_.labels = tensor.labels();
-    model_.seed = options.seed;
+    model_.seed = options_->seed;
     model_.tensor_nnz = tensor_->nnz;
     model_.tensor_sum_of_squares = tensor_->sum_of_squares;
-    for (std::size_t n = 0; n < ranks.size(); ++n) {
-      factors_.emplace_back(static_cast<std::size_t>(tensor_->shape[n] * shape_.rank(n)));
-      if (options.initial != nullptr) {
-        factors_[n] = options.initial->factors[n];
-      } else {
-        fill_initial_rows(options.seed, static_cast<int>(n), 0, ranks[n], factors_[n], Start::normal);
-      }
-      orthonormalise_columns(factors_[n], ranks[n], pool());
-    }
   }
 
   TuckerModel run(const Tensor& tensor) {
@@ -114,11 +172,18 @@ class TuckerFit {
       slabs_.reset();
     }
     slabs_.emplace(tensor, factors_, *ranks_, *job_->slabs, *meter_);
-    if (options_->on_plan) options_->on_plan(job_->describe());
+    if (options_->on_plan) {
+      TuckerPlan plan = job_->describe();
+      plan.ranks = *ranks_;
+      options_->on_plan(plan);
+    }
+    slabs_->workers().set_next_pass(next_pass_);
     if (samples && slabs_->slab() != 0) sample_factors();
-    std::optional<StopReason> stop;
+    // A resumed fit may already be complete.
+    std::optional<StopReason> stop = model_.sweeps() == 0 ? std::nullopt : reason_to_end();
     while (!stop) stop = run_sweep();
     model_.stop_reason = *stop;
+    if (!options_->checkpoint.empty()) write_checkpoint();
     slabs_.reset();
     normalise(model_, *ranks_, pool());
     return std::move(model_);
@@ -126,6 +191,46 @@ class TuckerFit {
 
  private:
   Executor& pool() { return job_->slabs->job->pool(); }
+
+  void start() {
+    for (std::size_t n = 0; n < ranks_->size(); ++n) {
+      factors_.emplace_back(static_cast<std::size_t>(tensor_->shape[n] * shape_.rank(n)));
+      if (options_->initial != nullptr) {
+        factors_[n] = options_->initial->factors[n];
+      } else {
+        fill_initial_rows(options_->seed, static_cast<int>(n), 0, (*ranks_)[n], factors_[n], Start::normal);
+      }
+      orthonormalise_columns(factors_[n], (*ranks_)[n], pool());
+    }
+  }
+
+  bool has_converged() const {
+    const std::size_t sweeps = model_.sweeps();
+    return sweeps > 1 && std::abs(model_.fit() - model_.fit_history[sweeps - 2]) < options_->tolerance;
+  }
+
+  std::optional<StopReason> reason_to_end() const {
+    if (has_converged()) return StopReason::tolerance;
+    if (model_.sweeps() >= static_cast<std::size_t>(options_->max_sweeps)) return StopReason::sweeps;
+    return std::nullopt;
+  }
+
+  // Losing a copy on disk is no reason to lose the fit.
+  void write_checkpoint() {
+    CheckpointReport report{.sweep = static_cast<int>(model_.sweeps()), .failure = {}};
+    TuckerFile file = to_file(std::move(model_));
+    file.next_pass = next_pass_;
+    try {
+      write_tucker_file(options_->checkpoint, file,
+                        options_->claims == nullptr ? nullptr : options_->claims->find(options_->checkpoint));
+    } catch (const Error& error) {
+      report.failure = error;
+    } catch (const std::bad_alloc&) {
+      report.failure = Error(ErrorKind::out_of_memory, "the system has no more memory for the checkpoint");
+    }
+    model_ = to_model(std::move(file));
+    if (options_->on_checkpoint) options_->on_checkpoint(report);
+  }
 
   void sample_factors() {
     meter_->begin({.name = "start", .nonzeros = tensor_->nnz * ranks_->size()});
@@ -162,16 +267,25 @@ class TuckerFit {
     report.objective = std::max(0.0, tensor_->sum_of_squares - of_core);
     report.fit = 1 - std::sqrt(report.objective / tensor_->sum_of_squares);
     report.fit_change = report.fit - model_.fit();
-    report.converged = report.sweep > 1 && std::abs(report.fit_change) < options_->tolerance;
     report.passes = slabs_->workers().passes() - passes;
     report.bytes_read = slabs_->workers().bytes_read() - bytes_read;
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     model_.factors = factors_;
     model_.core = core_;
     model_.fit_history.push_back(report.fit);
+    next_pass_ = slabs_->workers().next_pass();
+    report.converged = has_converged();
+    const std::optional<StopReason> stop = reason_to_stop(report);
+    if (!stop && !options_->checkpoint.empty() && report.sweep % options_->checkpoint_sweeps == 0) {
+      model_.stop_reason = StopReason::unfinished;
+      write_checkpoint();
+    }
+    return stop;
+  }
+
+  std::optional<StopReason> reason_to_stop(const SweepReport& report) {
     if (options_->on_sweep && !options_->on_sweep(report)) return StopReason::cancelled;
-    if (report.converged) return StopReason::tolerance;
-    if (report.sweep >= options_->max_sweeps) return StopReason::sweeps;
+    if (const std::optional<StopReason> end = reason_to_end()) return end;
     if (meter_->stop_requested()) return meter_->reason();
     return std::nullopt;
   }
@@ -257,6 +371,7 @@ class TuckerFit {
   Matrices factors_;          // of the sweep in progress
   std::vector<double> core_;  // the same
   TuckerModel model_;         // of the last sweep
+  std::uint64_t next_pass_ = 0;
   std::optional<ColumnSlabs> slabs_;
 };
 
@@ -318,18 +433,34 @@ std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::u
 }
 
 TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options) {
-  const std::vector<int> ranks = ranks_of(options, tensor.shape());
-  check(tensor, options, ranks);
-  const TuckerJob job(tensor, options, ranks, {});
-  return job.describe();
+  const TuckerBegin begin(tensor, options);
+  TuckerPlan plan = TuckerJob(tensor, begin.options, begin.ranks, {}).describe();
+  plan.ranks = begin.ranks;
+  return plan;
 }
 
-TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& options) {
-  ProgressMeter meter(options.on_progress, options.time_limit_seconds);
-  const std::vector<int> ranks = ranks_of(options, tensor.shape());
-  check(tensor, options, ranks);
-  TuckerJob job(tensor, options, ranks, [&meter] { return meter.poll(); });
-  TuckerFit fit(tensor, options, ranks, job, meter);
+TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& given) {
+  if (given.max_error != 0) {
+    const TuckerBegin begin(tensor, given);
+    TuckerOptions options = begin.options;
+    options.ranks = begin.ranks;
+    return fit_to_error(tensor, options);
+  }
+  ProgressMeter meter(given.on_progress, given.time_limit_seconds);
+  TuckerBegin begin(tensor, given);
+  TuckerOptions& options = begin.options;
+  TuckerJob job(tensor, options, begin.ranks, [&meter] { return meter.poll(); });
+  const std::vector<std::uint64_t>& label_bytes = tensor.summary().label_bytes;
+  const std::uint64_t bytes =
+      tucker_file_bytes(tensor.shape(), {begin.ranks.begin(), begin.ranks.end()},
+                        std::accumulate(label_bytes.begin(), label_bytes.end(), std::uint64_t{0}));
+  check_output_room(options.output, bytes, options.checkpoint, bytes, options.max_sweeps > options.checkpoint_sweeps);
+  OutputClaims claims;
+  if (options.claims == nullptr && !options.checkpoint.empty()) {
+    claims.add(options.checkpoint);
+    options.claims = &claims;
+  }
+  TuckerFit fit(tensor, begin, job, meter);
   TuckerModel model = fit.run(tensor);
   job.slabs->job->close_trace();
   return model;

@@ -87,7 +87,7 @@ void TuckerJob::make(const Tensor& tensor, const TuckerOptions& options, const s
 }
 
 bool TuckerJob::samples(const TuckerOptions& options) {
-  return options.initial == nullptr && options.start == TuckerStart::nvecs;
+  return options.initial == nullptr && options.resume.empty() && options.start == TuckerStart::nvecs;
 }
 
 SlabJob TuckerJob::sampling(const Tensor& tensor, const TuckerOptions& given, const std::vector<int>& ranks,
@@ -99,7 +99,7 @@ SlabJob TuckerJob::sampling(const Tensor& tensor, const TuckerOptions& given, co
 
 // A fit has a copy of the last sweep's model.
 TuckerPlan TuckerJob::describe() const {
-  TuckerPlan plan{method, passes_per_sweep, slabs->job->describe()};
+  TuckerPlan plan{.method = method, .passes_per_sweep = passes_per_sweep, .plan = slabs->job->describe()};
   plan.plan.stops_within_sweep = true;
   plan.plan.minimum_bytes = minimum_bytes;
   return plan;

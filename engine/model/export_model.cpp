@@ -43,16 +43,21 @@ std::string file_name(std::size_t mode, const std::string& name) {
   return number + "_" + kept;
 }
 
-std::vector<NamedArray> list_arrays(const CpdModel& model) {
-  check_sizes(model, "cannot export the model");
-  const auto rank = static_cast<std::uint64_t>(model.rank);
-  std::vector<NamedArray> arrays = {{"weights", {rank}, model.weights}};
-  if (!model.fit_history.empty()) arrays.push_back({"fit_history", {model.fit_history.size()}, model.fit_history});
-  for (std::size_t n = 0; n < model.factors.size(); ++n) {
-    arrays.push_back(
-        {file_name(n, model.mode_names.empty() ? "" : model.mode_names[n]), {model.shape[n], rank}, model.factors[n]});
-  }
-  return arrays;
+// What is exported of a model of either kind.
+struct ExportedModel {
+  std::vector<NamedArray> arrays;  // without the factors
+  std::span<const std::uint64_t> shape;
+  std::vector<std::uint64_t> columns;  // per mode
+  std::string_view column;             // what the columns of a table are called, before their numbers
+  std::span<const std::vector<double>> factors;
+  std::span<const std::string> mode_names;
+  std::span<const Labels> labels;
+
+  std::string mode_name(std::size_t mode) const { return mode_names.empty() ? "" : mode_names[mode]; }
+};
+
+void add_history(const std::vector<double>& history, ExportedModel& model) {
+  if (!history.empty()) model.arrays.push_back({"fit_history", {history.size()}, history});
 }
 
 void write_labels(const TemporaryFile& file, const fs::path& name, const Labels& labels) {
@@ -98,15 +103,16 @@ class ModelFolder {
   bool made_ = false;
 };
 
-}  // namespace
-
-std::vector<fs::path> export_model(const CpdModel& model, const fs::path& given, ArrayFormat format,
-                                   const ProgressCallback& progress, int index_base) {
+std::vector<fs::path> write_files(const ExportedModel& model, const fs::path& given, ArrayFormat format,
+                                  const ProgressCallback& progress, int index_base) {
   if (index_base != 0 && index_base != 1)
     refuse(option_name("index_base") + " must be 0 or 1, not " + std::to_string(index_base));
   // Without a trailing slash.
   const fs::path folder = given.has_filename() ? given : given.parent_path();
-  const std::vector<NamedArray> arrays = list_arrays(model);
+  std::vector<NamedArray> arrays = model.arrays;
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    arrays.push_back({file_name(n, model.mode_name(n)), {model.shape[n], model.columns[n]}, model.factors[n]});
+  }
   const bool is_npy = format == ArrayFormat::npy;
   ModelFolder made(folder);
   std::deque<TemporaryFile> files;
@@ -123,25 +129,58 @@ std::vector<fs::path> export_model(const CpdModel& model, const fs::path& given,
     names.push_back(name);
     meter.advance(0, array.values.size_bytes());
   }
-  const auto mode_name = [&](std::size_t n) { return model.mode_names.empty() ? std::string() : model.mode_names[n]; };
   for (std::size_t n = 0; n < model.factors.size(); ++n) {
-    const fs::path name = folder / (file_name(n, mode_name(n)) + ".csv");
+    const fs::path name = folder / (file_name(n, model.mode_name(n)) + ".csv");
     const Labels labels = model.labels.empty() ? Labels() : model.labels[n];
     write_factor_table(files.emplace_back(name).path(), name,
-                       {mode_name(n), labels, index_base, static_cast<std::uint64_t>(model.rank), model.factors[n]});
+                       {model.mode_name(n), labels, index_base, model.columns[n], model.factors[n], model.column});
     names.push_back(name);
     meter.advance(0, model.factors[n].size() * sizeof(double));
   }
   meter.end();
   for (std::size_t n = 0; n < model.labels.size(); ++n) {
     if (model.labels[n].empty() || has_line_breaks(model.labels[n])) continue;
-    const fs::path name = folder / (file_name(n, mode_name(n)) + ".labels.txt");
+    const fs::path name = folder / (file_name(n, model.mode_name(n)) + ".labels.txt");
     write_labels(files.emplace_back(name), name, model.labels[n]);
     names.push_back(name);
   }
   for (TemporaryFile& file : files) file.publish();
   made.keep();
   return names;
+}
+
+}  // namespace
+
+std::vector<fs::path> export_model(const CpdModel& model, const fs::path& folder, ArrayFormat format,
+                                   const ProgressCallback& progress, int index_base) {
+  check_sizes(model, "cannot export the model");
+  const auto rank = static_cast<std::uint64_t>(model.rank);
+  ExportedModel exported{{{"weights", {rank}, model.weights}},
+                         model.shape,
+                         std::vector<std::uint64_t>(model.shape.size(), rank),
+                         "component_",
+                         model.factors,
+                         model.mode_names,
+                         model.labels};
+  add_history(model.fit_history, exported);
+  return write_files(exported, folder, format, progress, index_base);
+}
+
+std::vector<fs::path> export_model(const TuckerModel& model, const fs::path& folder, ArrayFormat format,
+                                   const ProgressCallback& progress, int index_base) {
+  check_sizes(model, "cannot export the model");
+  std::vector<std::uint64_t> extents = model.ranks;
+  // A text has a line per choice of all columns but the last mode's.
+  if (format == ArrayFormat::text) extents = {model.core.size() / model.ranks.back(), model.ranks.back()};
+  ExportedModel exported{{{"core", extents, model.core}},
+                         model.shape,
+                         model.ranks,
+                         "column_",
+                         model.factors,
+                         model.mode_names,
+                         model.labels};
+  add_history(model.fit_history, exported);
+  return write_files(exported, folder, format, progress, index_base);
 }
 
 }  // namespace blco

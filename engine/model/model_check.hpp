@@ -3,6 +3,7 @@
 #pragma once
 
 #include <blco/model.hpp>
+#include <blco/tucker.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@ namespace blco {
 // Throws Error{invalid_argument} that begins with `failure`, such as "cannot export the model", if the numbers of
 // weights, factors, names and labels do not suit shape and rank.
 void check_sizes(const CpdModel& model, const std::string& failure);
+// Of core, factors, names and labels.
+void check_sizes(const TuckerModel& model, const std::string& failure);
 
 ModelFile describe_model(const CpdModel& model);
 // The other way round, without factors and labels.

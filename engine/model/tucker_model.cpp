@@ -4,24 +4,28 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "blco/error.hpp"
+#include "engine/common/number_text.hpp"
 #include "engine/model/model_check.hpp"
-#include "io/container/tucker_file.hpp"
+#include "engine/model/tucker_conversion.hpp"
+#include "kernels/tall_matrices.hpp"
 
 namespace blco {
 
 // Multiplies the core by the cell's rows, one mode after the other from the last.
 double TuckerModel::value(std::span<const std::uint64_t> cell) const {
   check_cell(shape, cell);
-  std::vector<double> rest = core;
-  for (std::size_t n = cell.size(); n-- > 0;) {
+  std::vector<double> rest;
+  const double* from = core.data();
+  std::size_t size = core.size();
+  for (std::size_t n = cell.size(); n-- > 0; from = rest.data()) {
     const auto rank = static_cast<std::size_t>(ranks[n]);
     const double* const row = factors[n].data() + static_cast<std::size_t>(cell[n]) * rank;
-    for (std::size_t i = 0; i < rest.size() / rank; ++i) {
-      rest[i] = std::inner_product(row, row + rank, rest.data() + i * rank, 0.0);
-    }
-    rest.resize(rest.size() / rank);
+    size /= rank;
+    if (rest.empty()) rest.resize(size);
+    for (std::size_t i = 0; i < size; ++i) rest[i] = std::inner_product(row, row + rank, from + i * rank, 0.0);
   }
   return rest.front();
 }
@@ -44,25 +48,59 @@ std::vector<FactorEntry> TuckerModel::top(std::size_t mode, std::size_t column, 
   return largest_of_column(factors[mode], static_cast<std::size_t>(ranks[mode]), column, count);
 }
 
-void save(const TuckerModel& model, const std::filesystem::path& path, const OutputClaims* claims) {
-  write_tucker_file(path,
-                    {.shape = model.shape,
-                     .ranks = model.ranks,
-                     .core = model.core,
-                     .factors = model.factors,
-                     .method = to_string(model.method),
-                     .fit_history = model.fit_history,
-                     .mode_names = model.mode_names,
-                     .labels = model.labels,
-                     .seed = model.seed,
-                     .stop_reason = to_string(model.stop_reason),
-                     .tensor_nnz = model.tensor_nnz,
-                     .tensor_sum_of_squares = model.tensor_sum_of_squares},
-                    claims == nullptr ? nullptr : claims->find(path));
+void check_sizes(const TuckerModel& model, const std::string& failure) {
+  const auto require = [&](bool holds, const std::string& what) {
+    if (!holds) refuse(failure + ": " + what);
+  };
+  const std::size_t order = model.shape.size();
+  require(order > 0 && model.ranks.size() == order && model.factors.size() == order,
+          "it does not have one rank and one matrix per mode");
+  require(model.mode_names.empty() || model.mode_names.size() == order, "it does not have one name per mode");
+  require(model.labels.empty() || model.labels.size() == order, "it does not have one list of labels per mode");
+  std::uint64_t core = 1;
+  for (std::size_t n = 0; n < order; ++n) {
+    core *= model.ranks[n];
+    require(model.ranks[n] >= 1 && model.factors[n].size() == model.shape[n] * model.ranks[n],
+            "the size of matrix " + std::to_string(n) + " is not the length of its mode times its rank");
+    require(model.labels.empty() || model.labels[n].empty() || model.labels[n].size() == model.shape[n],
+            "a mode does not have one label per index");
+  }
+  require(model.core.size() == core, "the size of the core is not the product of the ranks");
 }
 
-TuckerModel load_tucker(const std::filesystem::path& path) {
-  TuckerFile file = read_tucker_file(path);
+std::vector<std::vector<double>> principal_angles(const TuckerModel& first, const TuckerModel& second) {
+  if (first.shape != second.shape) {
+    refuse("the models have the shapes " + shape_text(first.shape) + " and " + shape_text(second.shape) +
+           ", so they cannot be compared");
+  }
+  std::vector<std::vector<double>> angles;
+  for (std::size_t n = 0; n < first.shape.size(); ++n) {
+    if (n < first.labels.size() && n < second.labels.size() && !first.labels[n].empty() && !second.labels[n].empty() &&
+        first.labels[n].text() != second.labels[n].text()) {
+      refuse("the models have other labels in mode " + std::to_string(n) + ", so they cannot be compared");
+    }
+    angles.push_back(principal_angles(first.factors[n], static_cast<int>(first.ranks[n]), second.factors[n],
+                                      static_cast<int>(second.ranks[n])));
+  }
+  return angles;
+}
+
+TuckerFile to_file(TuckerModel model) {
+  return {.shape = std::move(model.shape),
+          .ranks = std::move(model.ranks),
+          .core = std::move(model.core),
+          .factors = std::move(model.factors),
+          .method = to_string(model.method),
+          .fit_history = std::move(model.fit_history),
+          .mode_names = std::move(model.mode_names),
+          .labels = std::move(model.labels),
+          .seed = model.seed,
+          .stop_reason = to_string(model.stop_reason),
+          .tensor_nnz = model.tensor_nnz,
+          .tensor_sum_of_squares = model.tensor_sum_of_squares};
+}
+
+TuckerModel to_model(TuckerFile file) {
   TuckerModel model;
   model.shape = std::move(file.shape);
   model.ranks = std::move(file.ranks);
@@ -78,6 +116,12 @@ TuckerModel load_tucker(const std::filesystem::path& path) {
   model.tensor_sum_of_squares = file.tensor_sum_of_squares;
   return model;
 }
+
+void save(const TuckerModel& model, const std::filesystem::path& path, const OutputClaims* claims) {
+  write_tucker_file(path, to_file(model), claims == nullptr ? nullptr : claims->find(path));
+}
+
+TuckerModel load_tucker(const std::filesystem::path& path) { return to_model(read_tucker_file(path)); }
 
 bool is_tucker(const std::filesystem::path& path) noexcept { return is_tucker_file(path); }
 

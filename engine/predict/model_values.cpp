@@ -19,7 +19,12 @@ constexpr std::size_t columns_at_once = 16;
 
 ModelValues::ModelValues(const CpdModel& model) : model_(&model) { check_sizes(model, "cannot predict by the model"); }
 
+ModelValues::ModelValues(const TuckerModel& model) : tucker_(&model) {
+  check_sizes(model, "cannot predict by the model");
+}
+
 double ModelValues::at(std::span<const std::uint64_t> point) const {
+  if (model_ == nullptr) return tucker_->value(point);
   const auto rank = static_cast<std::size_t>(model_->rank);
   // Columns that are `columns_at_once` apart are added up first.
   std::array<double, columns_at_once> sums{};

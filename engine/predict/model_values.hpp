@@ -2,6 +2,7 @@
 #pragma once
 
 #include <blco/model.hpp>
+#include <blco/tucker.hpp>
 #include <cstdint>
 #include <span>
 
@@ -13,13 +14,16 @@ class ModelValues {
  public:
   // `model` must outlive this. Throws Error{invalid_argument} if its sizes disagree.
   explicit ModelValues(const CpdModel& model);
+  explicit ModelValues(const TuckerModel& model);
 
-  // sum_r w_r prod_n A_n[point[n], r], always added in the same order. Requires: the point lies in the shape.
+  // sum_r w_r prod_n A_n[point[n], r], or of a Tucker model the core times the point's rows, always added in the same
+  // order. Requires: the point lies in the shape.
   // Thread-safe.
   double at(std::span<const std::uint64_t> point) const;
 
  private:
-  const CpdModel* model_;
+  const CpdModel* model_ = nullptr;  // null: a Tucker model
+  const TuckerModel* tucker_ = nullptr;
 };
 
 // As <blco/predict.hpp> says; at least 0, and infinite where the loss takes no such m, or m is not finite. NaN for a

@@ -20,6 +20,7 @@
 #include "engine/predict/tensor_reader.hpp"
 #include "engine/predict/worst_entries.hpp"
 #include "io/container/model_file.hpp"
+#include "io/container/tucker_file.hpp"
 #include "io/text/tns_writer.hpp"
 
 namespace blco {
@@ -63,21 +64,39 @@ ModelSizes sizes_of(const CpdModel& model) {
   return sizes;
 }
 
+void add_labels(const std::vector<std::uint64_t>& label_bytes, ModelSizes& sizes) {
+  sizes.labels.resize(sizes.shape.size());
+  for (std::size_t n = 0; n < label_bytes.size(); ++n) {
+    if (label_bytes[n] == 0) continue;
+    sizes.labels[n] = {sizes.shape[n], label_bytes[n] - Labels::memory_bytes(sizes.shape[n], 0)};
+    sizes.bytes += label_bytes[n];
+  }
+}
+
+ModelSizes read_tucker_sizes(const std::filesystem::path& file) {
+  std::vector<std::uint64_t> label_bytes;
+  const TuckerFile header = read_tucker_header(file, label_bytes);
+  ModelSizes sizes;
+  std::uint64_t core = 1;
+  for (const std::uint64_t rank : header.ranks) core *= rank;
+  sizes.bytes = (core + header.fit_history.size()) * sizeof(double);
+  for (std::size_t n = 0; n < header.shape.size(); ++n)
+    sizes.bytes += header.shape[n] * header.ranks[n] * sizeof(double);
+  sizes.shape = header.shape;
+  add_labels(label_bytes, sizes);
+  return sizes;
+}
+
 // Of a model's file: reads no factors and no labels. Throws Error as load_model() does.
 ModelSizes read_model_sizes(const std::filesystem::path& file) {
+  if (is_tucker(file)) return read_tucker_sizes(file);
   const ModelFileReader reader(file);
   const ModelFile& header = reader.header();
   ModelSizes sizes;
   sizes.bytes = number_bytes(header.shape, header.rank, header.fit_history.size() + header.objective_history.size());
-  sizes.labels.resize(header.shape.size());
   sizes.shape = header.shape;
   sizes.reading = header.reading;
-  const std::vector<std::uint64_t>& label_bytes = reader.label_bytes();
-  for (std::size_t n = 0; n < label_bytes.size(); ++n) {
-    if (label_bytes[n] == 0) continue;
-    sizes.labels[n] = {header.shape[n], label_bytes[n] - Labels::memory_bytes(header.shape[n], 0)};
-    sizes.bytes += label_bytes[n];
-  }
+  add_labels(reader.label_bytes(), sizes);
   return sizes;
 }
 
@@ -187,6 +206,7 @@ class Prediction {
 
   PredictSummary run(const PredictionSink& sink, const ProgressCallback& progress) {
     job_.model = model_;
+    job_.tucker = tucker_ ? &*tucker_ : nullptr;
     job_.loss = options_.loss.value_or(model_->loss);
     job_.reader = reader_.get();
     job_.mode_names = known_.mode_names;
@@ -217,7 +237,14 @@ class Prediction {
 
   void load_model_file() {
     if (!model_file_.empty()) {
-      loaded_ = load_model(model_file_);
+      if (is_tucker(model_file_)) {
+        tucker_ = load_tucker(model_file_);
+        loaded_.shape = tucker_->shape;
+        loaded_.mode_names = tucker_->mode_names;
+        loaded_.labels = std::exchange(tucker_->labels, {});
+      } else {
+        loaded_ = load_model(model_file_);
+      }
       model_ = &loaded_;
     }
     known_ = known_of(*model_, options_);
@@ -286,6 +313,7 @@ class Prediction {
   const PredictOptions& options_;
   fs::path model_file_;  // empty: the model is in memory
   CpdModel loaded_;
+  std::optional<TuckerModel> tucker_;
   const CpdModel* model_ = nullptr;
   KnownTensor known_;
   std::uint64_t budget_;

@@ -36,7 +36,12 @@ struct Slice {
 class PredictionPass {
  public:
   PredictionPass(const PredictionJob& job, const PredictionSink& sink, Executor& executor, ProgressMeter& meter)
-      : job_(job), sink_(sink), executor_(executor), meter_(meter), at_(*job.model), order_(job.model->shape.size()) {
+      : job_(job),
+        sink_(sink),
+        executor_(executor),
+        meter_(meter),
+        at_(job.tucker != nullptr ? ModelValues(*job.tucker) : ModelValues(*job.model)),
+        order_(job.model->shape.size()) {
     coordinates_.resize(job.block_entries * order_);
     model_.resize(job.block_entries);
     values_.resize(job.has_values ? job.block_entries : 0);

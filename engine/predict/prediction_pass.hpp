@@ -18,6 +18,7 @@ namespace blco {
 
 struct PredictionJob {
   const CpdModel* model = nullptr;
+  const TuckerModel* tucker = nullptr;  // if set, has the values, and `model` only shape, names and labels
   CoordinateReader* reader = nullptr;   // a coordinate beyond the model's shape is an unknown one
   std::vector<std::string> mode_names;  // one per mode
   std::string model_name;

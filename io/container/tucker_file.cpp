@@ -69,7 +69,45 @@ void check_format(const Hdf5Place& place, hid_t root) {
   }
 }
 
+// All but core, factors and labels.
+TuckerFile read_header(const Hdf5Place& place, hid_t root, std::uint64_t file_bytes) {
+  check_format(place, root);
+  TuckerFile model;
+  model.shape = read_integers(place, root, "shape", max_modes);
+  model.ranks = read_integers(place, root, "ranks", max_modes);
+  if (has_attribute(place, root, "mode_names")) {
+    model.mode_names = read_texts(place, root, "mode_names", max_modes, max_name_bytes);
+  }
+  if (const char* const problem = size_problem(model)) fail_at(place, problem);
+  model.seed = read_integer(place, root, "seed");
+  model.method = read_text(place, root, "method", max_word_bytes);
+  model.stop_reason = read_text(place, root, "stop_reason", max_word_bytes);
+  model.tensor_nnz = read_integer(place, root, "tensor_nnz");
+  model.tensor_sum_of_squares = read_real(place, root, "tensor_sum_of_squares");
+  if (has_attribute(place, root, "next_pass")) model.next_pass = read_integer(place, root, "next_pass");
+  core_numbers(place, model.ranks);
+  Extents extents;
+  {
+    const Hdf5Id dataset = open_dataset(place, root, "fit_history");
+    extents = dataset_extents(place, dataset.get(), "fit_history");
+  }
+  if (extents.size() != 1) fail_at(place, "fit_history is not a list of numbers");
+  model.fit_history = read_numbers(place, root, "fit_history", extents, file_bytes);
+  return model;
+}
+
 }  // namespace
+
+std::uint64_t tucker_file_bytes(const std::vector<std::uint64_t>& shape, const std::vector<std::uint64_t>& ranks,
+                                std::uint64_t label_bytes) {
+  std::uint64_t core = 1;
+  std::uint64_t numbers = 0;
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    core *= ranks[n];
+    numbers += shape[n] * ranks[n];
+  }
+  return (core + numbers) * sizeof(double) + label_bytes + Hdf5Output::metadata_bytes;
+}
 
 void write_tucker_file(const std::filesystem::path& path, const TuckerFile& model, const OutputClaim* claim) {
   const auto require = [&](bool holds, const char* what) {
@@ -99,6 +137,7 @@ void write_tucker_file(const std::filesystem::path& path, const TuckerFile& mode
   write_text(place, root, "stop_reason", model.stop_reason);
   write_attribute(place, root, "tensor_nnz", model.tensor_nnz);
   write_attribute(place, root, "tensor_sum_of_squares", model.tensor_sum_of_squares);
+  if (model.next_pass != 0) write_attribute(place, root, "next_pass", model.next_pass);
   if (!model.mode_names.empty()) write_texts(place, root, "mode_names", model.mode_names);
   write_dataset<double>(place, root, "core", model.ranks, model.core);
   write_dataset<double>(place, root, "fit_history", {model.fit_history.size()}, model.fit_history);
@@ -119,35 +158,23 @@ TuckerFile read_tucker_file(const std::filesystem::path& path) {
   std::uint64_t file_bytes = 0;
   const Hdf5Id file = open_hdf5_file({path, ErrorKind::io}, &file_bytes);
   const hid_t root = file.get();
-  check_format(place, root);
-  TuckerFile model;
-  model.shape = read_integers(place, root, "shape", max_modes);
-  model.ranks = read_integers(place, root, "ranks", max_modes);
-  if (has_attribute(place, root, "mode_names")) {
-    model.mode_names = read_texts(place, root, "mode_names", max_modes, max_name_bytes);
-  }
-  if (const char* const problem = size_problem(model)) fail_at(place, problem);
-  model.seed = read_integer(place, root, "seed");
-  model.method = read_text(place, root, "method", max_word_bytes);
-  model.stop_reason = read_text(place, root, "stop_reason", max_word_bytes);
-  model.tensor_nnz = read_integer(place, root, "tensor_nnz");
-  model.tensor_sum_of_squares = read_real(place, root, "tensor_sum_of_squares");
-  core_numbers(place, model.ranks);
+  TuckerFile model = read_header(place, root, file_bytes);
   model.core = read_numbers(place, root, "core", model.ranks, file_bytes);
-  {
-    Extents extents;
-    {
-      const Hdf5Id dataset = open_dataset(place, root, "fit_history");
-      extents = dataset_extents(place, dataset.get(), "fit_history");
-    }
-    if (extents.size() != 1) fail_at(place, "fit_history is not a list of numbers");
-    model.fit_history = read_numbers(place, root, "fit_history", extents, file_bytes);
-  }
   for (std::size_t n = 0; n < model.shape.size(); ++n) {
     model.factors.push_back(
         read_numbers(place, root, "factors/" + std::to_string(n), {model.shape[n], model.ranks[n]}, file_bytes));
   }
   model.labels = read_labels(place, root, model.shape, file_bytes);
+  return model;
+}
+
+TuckerFile read_tucker_header(const std::filesystem::path& path, std::vector<std::uint64_t>& label_bytes) {
+  const QuietHdf5 quiet;
+  const Hdf5Place place{path, ErrorKind::corrupt};
+  std::uint64_t file_bytes = 0;
+  const Hdf5Id file = open_hdf5_file({path, ErrorKind::io}, &file_bytes);
+  TuckerFile model = read_header(place, file.get(), file_bytes);
+  label_bytes = find_label_bytes(place, file.get(), model.shape, file_bytes);
   return model;
 }
 

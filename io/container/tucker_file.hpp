@@ -24,7 +24,13 @@ struct TuckerFile {
   std::string stop_reason;
   std::uint64_t tensor_nnz = 0;
   double tensor_sum_of_squares = 0;
+  // Of a checkpoint: the number of the next pass, whose parity is the direction in which it takes chunks.
+  std::uint64_t next_pass = 0;
 };
+
+// The bytes of a model's numbers and labels in a file, and room for the rest.
+std::uint64_t tucker_file_bytes(const std::vector<std::uint64_t>& shape, const std::vector<std::uint64_t>& ranks,
+                                std::uint64_t label_bytes);
 
 // Writes a temporary file next to `path`, syncs it, and renames it when complete. `claim` is the caller's of `path`;
 // null: there is none. Throws Error: io, invalid_argument (sizes that disagree).
@@ -33,6 +39,9 @@ void write_tucker_file(const std::filesystem::path& path, const TuckerFile& mode
 // Checks sizes before it allocates. Throws Error: io (cannot be read), invalid_argument (not a Tucker model), corrupt
 // (sizes disagree or a number is not finite).
 TuckerFile read_tucker_file(const std::filesystem::path& path);
+
+// The same without core, factors and labels, whose memory per mode `label_bytes` tells, 0 for a mode without.
+TuckerFile read_tucker_header(const std::filesystem::path& path, std::vector<std::uint64_t>& label_bytes);
 
 // True if the file is HDF5 with attribute format = "blco-tucker". Never throws.
 bool is_tucker_file(const std::filesystem::path& path) noexcept;

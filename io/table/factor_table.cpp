@@ -16,17 +16,16 @@ namespace {
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
 constexpr char separator = ',';
 
-std::string component_name(std::uint64_t component) { return "component_" + std::to_string(component); }
-
 std::string header_of(const FactorTable& table) {
   std::string name(table.name.empty() ? "index" : table.name);
-  // No component's name ends in an underscore, so one suffices.
+  const auto column_name = [&](std::uint64_t column) { return std::string(table.column) + std::to_string(column); };
+  // No column's name ends in an underscore, so one suffices.
   for (std::uint64_t r = 0; r < table.rank; ++r) {
-    if (name == component_name(r)) name += '_';
+    if (name == column_name(r)) name += '_';
   }
   std::string line;
   append_csv_field(name, separator, line);
-  for (std::uint64_t r = 0; r < table.rank; ++r) line.append(1, separator).append(component_name(r));
+  for (std::uint64_t r = 0; r < table.rank; ++r) line.append(1, separator).append(column_name(r));
   return line + '\n';
 }
 

@@ -209,8 +209,8 @@ void mttkrp_fibers(const FiberTree<T>& tree, const FrameSource& source, const Fi
 
 bool can_keep_trees(const BackendConfig& config, int threads) {
   const int order = config.layout.order();
-  return config.fiber_trees && config.columns.empty() && threads > 1 && config.precision != Precision::mixed && order >= min_tree_order &&
-         order <= static_cast<int>(max_csf_levels) && has_small_matrices(config);
+  return config.fiber_trees && config.columns.empty() && threads > 1 && config.precision != Precision::mixed &&
+         order >= min_tree_order && order <= static_cast<int>(max_csf_levels) && has_small_matrices(config);
 }
 
 template struct FiberTree<double>;

@@ -139,12 +139,21 @@ def model_inputs(source):
     yield bytes([1, 23, 1, 7, 2, 3, 2, 0]) + struct.pack("<6d", *range(5), float("inf"))
 
 
+def tucker_inputs(source):
+    yield from script_inputs(source)
+    # The 12th of the names of fuzz_tucker.cpp, the core, becomes another of 2x2; then the 14th, a matrix of 3x2.
+    for numbers in ((2, 0, 0, 1), (1, 0, 0, float("nan"))):
+        yield bytes([1, 11, 1, 7, 2, 2, 2, 0]) + struct.pack("<4d", *numbers)
+    yield bytes([1, 13, 1, 7, 2, 3, 2, 0]) + struct.pack("<6d", *range(5), float("inf"))
+
+
 def main():
     source = random.Random(20220628)
     inputs = {"text": text_inputs(), "matrix_market": matrix_market_inputs(), "csv": csv_inputs(),
               "labels": label_inputs(), "time": time_inputs(), "npz": npz_inputs(), "npy_header": npy_header_inputs(),
               "payload": payload_inputs(source), "trailer": trailer_inputs(), "options": options_inputs(),
-              "hdf5_coo": script_inputs(source), "model": model_inputs(source), "container": script_inputs(source)}
+              "hdf5_coo": script_inputs(source), "model": model_inputs(source), "container": script_inputs(source),
+              "tucker": tucker_inputs(source)}
     for target, cases in inputs.items():
         folder = pathlib.Path(sys.argv[1]) / target
         folder.mkdir(parents=True, exist_ok=True)

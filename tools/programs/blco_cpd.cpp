@@ -126,16 +126,6 @@ void claim_outputs(CpdArguments& arguments) {
   }
 }
 
-void save_model(const CpdModel& model, const CpdArguments& arguments, const cli::CheckpointLog& checkpoints) {
-  try {
-    save(model, arguments.output, &arguments.claims);
-  } catch (const Error& error) {
-    if (arguments.cpd.checkpoint.empty() || !checkpoints.is_last_saved()) throw;
-    throw Error(error.kind(),
-                fmt::format("{}; the checkpoint {} holds this model", error.what(), arguments.cpd.checkpoint.string()));
-  }
-}
-
 void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Reporter& reporter) {
   check(line, arguments);
   CpdOptions& cpd = arguments.cpd;
@@ -166,10 +156,7 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
         cli::format_count(tensor.summary().chunk_count, "chunk"), cpd.compute.peers->size());
   }
   if (arguments.starts > 1 || arguments.ranks.size() > 1) return cli::fit_ranks(arguments, tensor, reporter);
-  if (cpd.resume.empty() && !cpd.checkpoint.empty() && std::filesystem::exists(cpd.checkpoint)) {
-    reporter.note("the checkpoint {0} will be replaced; to continue from it, give --resume {0}",
-                  cpd.checkpoint.string());
-  }
+  if (cpd.resume.empty()) cli::note_old_checkpoint(reporter, cpd.checkpoint);
   cpd.on_plan = report_plan;
   std::vector<std::vector<int>> system_ranks;
   cpd.on_sweep = [&](const SweepReport& report) {
@@ -181,7 +168,7 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
   cpd.on_checkpoint = [&](const CheckpointReport& report) { checkpoints.report(reporter, report); };
   cpd.output = arguments.output;
   const CpdModel model = fit_cpd(tensor, cpd);
-  save_model(model, arguments, checkpoints);
+  checkpoints.save_beside(cpd.checkpoint, [&] { save(model, arguments.output, &arguments.claims); });
   cli::report_system_ranks(reporter, system_ranks, model.rank);
   cli::report_model(reporter, model, cpd, arguments.output);
   checkpoints.check_last(arguments.output);

@@ -26,7 +26,8 @@ struct Arguments {
 };
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
-  line.add_path("FILE", arguments.input, {"", "A container from blco-ingest or a model from blco-cpd", cli::required});
+  line.add_path("FILE", arguments.input,
+                {"", "A container from blco-ingest, or a model from blco-cpd or blco-tucker", cli::required});
   line.add_path(
       "-o,--output", arguments.output,
       {"OUT",
@@ -73,7 +74,9 @@ void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
                  cli::format_bytes(file_bytes));
 }
 
-void export_arrays(const Arguments& arguments, cli::Reporter& reporter) {
+// `load` gives a model of either kind.
+template <class Load>
+void export_arrays(const Arguments& arguments, const Load& load, cli::Reporter& reporter) {
   if (arguments.format && std::holds_alternative<TextFormat>(*arguments.format))
     refuse("--format tns, csv and tsv apply to tensors; export a model as npy or txt");
   static constexpr std::array endings{".npy", ".npz", ".txt", ".csv", ".tsv", ".tns", ".gz", ".zst", ".h5"};
@@ -82,7 +85,7 @@ void export_arrays(const Arguments& arguments, cli::Reporter& reporter) {
     refuse(fmt::format("cannot export a model to {}: a model becomes one file per array; name a folder with -o",
                        arguments.output.string()));
   }
-  const CpdModel model = load_model(arguments.input);
+  const auto model = load(arguments.input);
   const auto format = std::get<ArrayFormat>(arguments.format.value_or(ArrayFormat::npy));
   cli::Json files = cli::Json::array();
   std::size_t label_files = 0;
@@ -110,8 +113,8 @@ int main(int argc, char** argv) {
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);
   return line.run(argc, argv, [&] {
-    if (is_tucker(arguments.input))
-      refuse(arguments.input.string() + ": a Tucker model cannot be exported; its file is plain HDF5");
-    is_model(arguments.input) ? export_arrays(arguments, reporter) : export_tensor(arguments, reporter);
+    if (is_tucker(arguments.input)) return export_arrays(arguments, load_tucker, reporter);
+    if (is_model(arguments.input)) return export_arrays(arguments, load_model, reporter);
+    export_tensor(arguments, reporter);
   });
 }

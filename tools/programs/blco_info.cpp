@@ -100,7 +100,10 @@ void run(const Arguments& arguments, const cli::CommandLine& line, cli::Reporter
     if (!model) refuse("--report applies to models of blco-cpd, but " + arguments.path.string() + " is none");
     write_page(arguments, line, reporter);
   } else if (!arguments.other.empty()) {
-    if (!model) refuse("--compare applies to models of blco-cpd, but " + arguments.path.string() + " is none");
+    if (tucker)
+      return info::report_angles(reporter, arguments.path, load_tucker(arguments.path), arguments.other,
+                                 load_tucker(arguments.other));
+    if (!model) refuse("--compare applies to models, but " + arguments.path.string() + " is none");
     info::report_match(reporter, arguments.path, load_model(arguments.path), arguments.other,
                        load_model(arguments.other));
   } else if (arguments.verify) {
@@ -134,9 +137,12 @@ int main(int argc, char** argv) {
   line.add_flag("--histogram", arguments.histogram,
                 "Read the whole tensor, and show histograms of its values and of the nonzeros per slice");
   line.add_flag("--verify", arguments.verify, "Read and check the whole file; the exit code is 4 if it is damaged");
-  line.add_path("--compare", arguments.other,
-                {"MODEL", "Pair the components of FILE with those of another model, and show how alike they are",
-                 "show FILE alone"});
+  line.add_path(
+      "--compare", arguments.other,
+      {"MODEL",
+       "Pair the components of FILE with those of another model, and show how alike they are; of Tucker models "
+       "the angles between the spaces of their columns",
+       "show FILE alone"});
   line.add_path("--report", arguments.page,
                 {"PAGE",
                  "Write a page of HTML about the model, with plots of all components and ten entries per mode "

@@ -24,7 +24,7 @@ struct Arguments {
 
 void add_options(cli::CommandLine& line, Arguments& arguments) {
   PredictOptions& predict = arguments.predict;
-  line.add_path("MODEL", arguments.model, {"", "A model from blco-cpd", cli::required});
+  line.add_path("MODEL", arguments.model, {"", "A model from blco-cpd or blco-tucker", cli::required});
   line.add("ENTRIES", arguments.entries, cli::parse_input,
            {"",
             "A container, or what blco-ingest reads: coordinate text, CSV with the labels of the model, plain or "

@@ -40,14 +40,18 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add(
       "--ranks", tucker.ranks, parse_ranks,
       {"R1,R2,...", "Columns of each mode's matrix; one number: of all modes, where they and the other ranks allow it",
-       "those of --init"});
+       "those of --init or --resume"});
+  line.add_real("--error", tucker.max_error,
+                "Find ranks for which |X - model| / |X| is at most this, from those of --ranks (without it, 8) up or "
+                "down; 0: --ranks are the ranks");
   line.add_choice<TuckerMethod>(
       "--method", tucker.method,
       {{"auto", TuckerMethod::automatic}, {"hooi", TuckerMethod::hooi}, {"hoqri", TuckerMethod::hoqri}},
       "hooi takes the leading singular vectors of each unfolding, which it holds in memory; hoqri reads it a few "
       "columns at a time, and takes more passes and sweeps; auto takes hooi where the memory budget has room, "
       "and always with --deterministic");
-  line.add_whole("--sweeps", tucker.max_sweeps, 1, {"N", "Maximum number of sweeps"});
+  line.add_whole("--sweeps", tucker.max_sweeps, 1,
+                 {"N", "Maximum number of sweeps, including those of a resumed model"});
   line.add_real("--tolerance", tucker.tolerance, "Stop when a sweep changes the fit by less; 0 never stops");
   line.add_whole("--seed", tucker.seed, 0, {"N", "Seed of the random initial matrices"});
   line.add_choice<TuckerStart>("--start", tucker.start,
@@ -55,6 +59,17 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                                "Initial matrices: random, or sampled from each mode's unfolding in a pass per mode");
   line.add_path("--init", arguments.initial, {"MODEL", "Start from the matrices of this model, with its ranks"});
   line.excludes("--init", {"--seed", "--start"});
+  line.add_path("--checkpoint", tucker.checkpoint,
+                {"FILE", "Also save the model to this file, every K sweeps (see --every) and at the end"});
+  line.add_whole("--every", tucker.checkpoint_sweeps, 1,
+                 {"K", "With --checkpoint: number of sweeps from one checkpoint to the next"});
+  line.needs("--every", "--checkpoint");
+  line.add_path("--resume", tucker.resume,
+                {"FILE",
+                 "Continue the fit of this checkpoint or model, as if it had not stopped, with its ranks, seed and "
+                 "method; give other options again. A model of -o continues up to rounding"});
+  line.excludes("--resume", {"--init", "--seed", "--start"});
+  line.excludes("--error", {"--checkpoint", "--resume"});
   line.add("--time-limit", tucker.time_limit_seconds, cli::parse_duration,
            {"TIME", "Stop after this time, such as 90s, 30m or 2h, with the model of the last sweep"});
   cli::add_compute_options(line, tucker.compute);
@@ -78,6 +93,11 @@ void report_plan(const TuckerPlan& plan, cli::Reporter& reporter) {
   cli::report_plan(reporter, plan.plan);
 }
 
+void report_ranks(const TuckerPlan& plan, cli::Reporter& reporter) {
+  reporter.event("ranks", {{"ranks", plan.ranks}, {"passes_per_sweep", plan.passes_per_sweep}});
+  reporter.print("ranks   {}", cli::format_shape(std::vector<std::uint64_t>(plan.ranks.begin(), plan.ranks.end())));
+}
+
 void report_model(const Arguments& arguments, const TuckerModel& model, cli::Reporter& reporter) {
   reporter.event("result", {{"output", arguments.output.string()},
                             {"method", to_string(model.method)},
@@ -88,6 +108,13 @@ void report_model(const Arguments& arguments, const TuckerModel& model, cli::Rep
   reporter.print("stopped: {}", explain(model.stop_reason, arguments.tucker));
   reporter.print("model   {} (ranks {}, fit {:.6f})", arguments.output.string(), cli::format_shape(model.ranks),
                  model.fit());
+  const double error = 1 - model.fit();
+  if (arguments.tucker.max_error > 0 && error > arguments.tucker.max_error) {
+    reporter.warn(
+        fmt::format("the model's error is {:.6f}, above --error {}, because the fit ended before; continue it "
+                    "with --init {}",
+                    error, arguments.tucker.max_error, arguments.output.string()));
+  }
 }
 
 void decompose(Arguments& arguments, cli::Reporter& reporter) {
@@ -98,27 +125,44 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     if (tucker.ranks.empty()) tucker.ranks.assign(initial->ranks.begin(), initial->ranks.end());
     tucker.initial = &*initial;
   }
-  if (tucker.ranks.empty()) refuse("--ranks is required unless --init is given");
+  if (tucker.ranks.empty() && tucker.resume.empty() && tucker.max_error == 0)
+    refuse("--ranks is required unless --error, --init or --resume is given");
   const TensorFile tensor(arguments.tensor);
   if (arguments.dry_run) return report_plan(plan_tucker(tensor, tucker), reporter);
   if (arguments.output.empty()) refuse("-o MODEL is required unless --dry-run is given");
   cli::check_output(arguments.output, std::array{arguments.tensor});
+  if (!tucker.checkpoint.empty())
+    cli::check_output(tucker.checkpoint, std::array{arguments.tensor, arguments.initial}, "--checkpoint");
   if (!tucker.compute.trace.empty()) {
-    cli::check_output(tucker.compute.trace, std::array{arguments.tensor, arguments.initial, arguments.output},
-                      "--trace");
+    cli::check_output(
+        tucker.compute.trace,
+        std::array{arguments.tensor, arguments.initial, arguments.output, tucker.checkpoint, tucker.resume}, "--trace");
   }
   OutputClaims claims;
   claims.add(arguments.output);
+  if (!tucker.checkpoint.empty()) claims.add(tucker.checkpoint);
+  tucker.claims = &claims;
+  tucker.output = arguments.output;
+  cli::CheckpointLog checkpoints;
+  tucker.on_checkpoint = [&](const CheckpointReport& report) { checkpoints.report(reporter, report); };
+  if (tucker.resume.empty()) cli::note_old_checkpoint(reporter, tucker.checkpoint);
   tucker.on_progress =
       reporter.progress(" with the model of the last sweep; interrupt again to stop at once without a model");
-  tucker.on_plan = [&](const TuckerPlan& plan) { report_plan(plan, reporter); };
+  std::vector<int> ranks;  // of the last plan
+  tucker.on_plan = [&](const TuckerPlan& plan) {
+    const bool is_first = ranks.empty();
+    if (tucker.max_error > 0 && ranks != plan.ranks) report_ranks(plan, reporter);
+    ranks = plan.ranks;
+    if (is_first) report_plan(plan, reporter);
+  };
   tucker.on_sweep = [&](const SweepReport& report) {
     cli::report_sweep(reporter, report, {});
     return !cli::is_interrupted();
   };
   const TuckerModel model = fit_tucker(tensor, tucker);
-  save(model, arguments.output, &claims);
+  checkpoints.save_beside(tucker.checkpoint, [&] { save(model, arguments.output, &claims); });
   report_model(arguments, model, reporter);
+  checkpoints.check_last(arguments.output);
 }
 
 constexpr const char* about =

@@ -38,14 +38,23 @@ std::optional<double> parse_with_unit(const std::string& text, std::span<const U
 // Flags that are not the name of the option with hyphens.
 using Flag = std::pair<std::string_view, std::string_view>;
 constexpr Flag other_flags[] = {
-    {"checkpoint_sweeps", "--every"}, {"device_bytes", "--device-memory"},
-    {"formats", "--format"},          {"held", "--hold"},
-    {"host_bytes", "--memory"},       {"initial", "--init"},
-    {"inner_iterations", "--inner"},  {"label_files", "--labels"},
-    {"max_sweeps", "--sweeps"},       {"memory_bytes", "--memory"},
-    {"planted_rank", "--rank"},       {"sampled_zeros", "--samples"},
-    {"temporary_directory", "--tmp"}, {"time_limit_seconds", "--time-limit"},
-    {"validation", "--validate"},     {"zstd_level", "--compression"},
+    {"checkpoint_sweeps", "--every"},
+    {"device_bytes", "--device-memory"},
+    {"formats", "--format"},
+    {"held", "--hold"},
+    {"host_bytes", "--memory"},
+    {"initial", "--init"},
+    {"inner_iterations", "--inner"},
+    {"label_files", "--labels"},
+    {"max_error", "--error"},
+    {"max_sweeps", "--sweeps"},
+    {"memory_bytes", "--memory"},
+    {"planted_rank", "--rank"},
+    {"sampled_zeros", "--samples"},
+    {"temporary_directory", "--tmp"},
+    {"time_limit_seconds", "--time-limit"},
+    {"validation", "--validate"},
+    {"zstd_level", "--compression"},
 };
 
 // Begins an option that another program has.

@@ -4,6 +4,7 @@
 #include <blco/cpd.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,7 +70,8 @@ void report_sweep(Reporter& reporter, const SweepReport& report, const CpdOption
 class CheckpointLog {
  public:
   void report(Reporter& reporter, const CheckpointReport& report);
-  bool is_last_saved() const { return lost_ == 0; }
+  // Calls save(); if it throws, tells that `checkpoint` holds the model, where it does.
+  void save_beside(const std::filesystem::path& checkpoint, const std::function<void()>& save) const;
   // Throws Error{io} if the last checkpoint is not saved; `output` has the model.
   void check_last(const std::filesystem::path& output) const;
 
@@ -77,6 +79,9 @@ class CheckpointLog {
   std::uint64_t lost_ = 0;  // since one was saved
   std::string failure_;     // the last reason
 };
+
+// Tells that a file will be replaced which the fit could continue from.
+void note_old_checkpoint(Reporter& reporter, const std::filesystem::path& checkpoint);
 
 // Prints one line per mode whose normal equations were rank-deficient, from the ranks per sweep and mode: the lowest
 // rank seen, and in how many sweeps.

@@ -187,6 +187,20 @@ void CheckpointLog::report(Reporter& reporter, const CheckpointReport& report) {
       fmt::format("the checkpoint of sweep {} is not saved, and the fit goes on: {}", report.sweep, failure_));
 }
 
+void CheckpointLog::save_beside(const std::filesystem::path& checkpoint, const std::function<void()>& save) const {
+  try {
+    save();
+  } catch (const Error& error) {
+    if (checkpoint.empty() || lost_ != 0) throw;
+    throw Error(error.kind(), fmt::format("{}; the checkpoint {} holds this model", error.what(), checkpoint.string()));
+  }
+}
+
+void note_old_checkpoint(Reporter& reporter, const std::filesystem::path& checkpoint) {
+  if (checkpoint.empty() || !std::filesystem::exists(checkpoint)) return;
+  reporter.note("the checkpoint {0} will be replaced; to continue from it, give --resume {0}", checkpoint.string());
+}
+
 void CheckpointLog::check_last(const std::filesystem::path& output) const {
   if (lost_ == 0) return;
   const std::string which = lost_ == 1 ? "checkpoint is" : fmt::format("{} checkpoints are", format_count(lost_));

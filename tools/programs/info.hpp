@@ -61,6 +61,10 @@ void report_model(cli::Reporter& reporter, const std::filesystem::path& path, co
 void report_tucker(cli::Reporter& reporter, const std::filesystem::path& path, const TuckerModel& model,
                    const SummaryOptions& options, int index_base);
 
+// The principal angles between the columns of two Tucker models.
+void report_angles(cli::Reporter& reporter, const std::filesystem::path& path, const TuckerModel& model,
+                   const std::filesystem::path& other, const TuckerModel& second);
+
 void report_match(cli::Reporter& reporter, const std::filesystem::path& path, const CpdModel& model,
                   const std::filesystem::path& other, const CpdModel& second);
 

@@ -2,6 +2,7 @@
 // of.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "tools/programs/info.hpp"
 
@@ -42,6 +43,7 @@ void print_tucker(const std::filesystem::path& path, const TuckerModel& model, c
   print_row("sweeps", model.sweeps());
   print_row("stopped by", to_string(model.stop_reason));
   print_row("seed", model.seed);
+  if (entries.empty()) return;
   print_row("core",
             fmt::format("{} of {} numbers, the largest first, each with its column of every mode, and its share of the "
                         "squares; columns are numbered from 0",
@@ -50,7 +52,7 @@ void print_tucker(const std::filesystem::path& path, const TuckerModel& model, c
     fmt::print("  {:>12.6g}  {:5.1f}%  {}\n", entry.value, 100 * share(entry, squares),
                column_name(model, entry.index));
   }
-  for (std::size_t n = 0; n < model.shape.size(); ++n) {
+  for (std::size_t n = 0; n < model.shape.size() && options.entries > 0; ++n) {
     fmt::print("\n{}\n", mode_name(model.mode_names, n));
     for (const std::uint64_t column : columns_of(entries, n)) {
       std::vector<std::string> items;
@@ -104,6 +106,25 @@ void report_tucker(cli::Reporter& reporter, const std::filesystem::path& path, c
                             {"seed", model.seed},
                             {"core", core},
                             {"modes", modes}});
+}
+
+void report_angles(cli::Reporter& reporter, const std::filesystem::path& path, const TuckerModel& model,
+                   const std::filesystem::path& other, const TuckerModel& second) {
+  constexpr double degrees = 180 / std::numbers::pi;
+  const std::vector<std::vector<double>> angles = principal_angles(model, second);
+  Json modes = Json::array();
+  reporter.print(
+      "principal angles in degrees between the spaces of the columns of {} (ranks {}) and {} (ranks {}): 0 for "
+      "a direction that both have, 90 for one that only one has",
+      path.string(), cli::format_shape(model.ranks), other.string(), cli::format_shape(second.ranks));
+  for (std::size_t n = 0; n < angles.size(); ++n) {
+    modes.push_back({{"name", model.mode_names.empty() ? "" : model.mode_names[n]}, {"angles", angles[n]}});
+    std::vector<std::string> items;
+    for (const double angle : angles[n]) items.push_back(fmt::format("{:.4f}", angle * degrees));
+    if (reporter.is_text())
+      fmt::print("{}\n", wrapped(fmt::format("  {:<12} ", mode_name(model.mode_names, n)), items));
+  }
+  reporter.event("result", {{"type", "angles"}, {"file", path.string()}, {"other", other.string()}, {"modes", modes}});
 }
 
 }  // namespace blco::info

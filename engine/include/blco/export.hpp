@@ -5,6 +5,7 @@
 #include <blco/model.hpp>
 #include <blco/progress.hpp>
 #include <blco/tensor_file.hpp>
+#include <blco/tucker.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -65,6 +66,11 @@ enum class ArrayFormat { npy, text };
 // Returns the paths: arrays, tables, labels. Throws Error: invalid_argument (sizes that disagree, index_base), io,
 // cancelled.
 std::vector<std::filesystem::path> export_model(const CpdModel& model, const std::filesystem::path& folder,
+                                                ArrayFormat format = ArrayFormat::npy,
+                                                const ProgressCallback& progress = {}, int index_base = 1);
+// The same of a Tucker model: core (R_1 x ... x R_N; as text a line per choice of all columns but the last mode's),
+// fit_history, and per mode its matrix (I_n x R_n) and table, whose columns are column_0, column_1, ...
+std::vector<std::filesystem::path> export_model(const TuckerModel& model, const std::filesystem::path& folder,
                                                 ArrayFormat format = ArrayFormat::npy,
                                                 const ProgressCallback& progress = {}, int index_base = 1);
 

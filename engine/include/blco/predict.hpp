@@ -121,8 +121,8 @@ struct PredictSummary {
 PredictSummary predict(const CpdModel& model, const std::filesystem::path& entries, const PredictionSink& sink,
                        const PredictOptions& options = {}, const ProgressCallback& progress = {});
 
-// The same for the model of a file. It is loaded once the sizes that the file states are known to fit
-// options.memory_bytes. Also throws Error as load_model() does.
+// The same for the model of a file, also a Tucker model, whose loss is gaussian. It is loaded once the sizes that the
+// file states are known to fit options.memory_bytes. Also throws Error as load_model() does.
 PredictSummary predict(const std::filesystem::path& model, const std::filesystem::path& entries,
                        const PredictionSink& sink, const PredictOptions& options = {},
                        const ProgressCallback& progress = {});

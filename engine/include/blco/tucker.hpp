@@ -71,6 +71,7 @@ struct TuckerModel {
 enum class TuckerStart { random, nvecs };
 
 struct TuckerPlan {
+  std::vector<int> ranks = {};
   TuckerMethod method = TuckerMethod::hooi;  // never automatic
   std::uint64_t passes_per_sweep = 0;
   CpdPlan plan = {};
@@ -81,17 +82,34 @@ struct TuckerOptions {
   // Per mode, at most its length and the product of the other ranks. One number: for all modes, where
   // that is possible.
   std::vector<int> ranks;
+  // Above 0: ranks are found for which |X - model| / |X| is at most this. `ranks` are where the search starts; empty: 8
+  // of each mode. They double while three sweeps do not meet the error; then the core loses slices as far as the error
+  // allows, and sweeps and cuts alternate (Xiao & Yang, A rank-adaptive higher-order orthogonal iteration algorithm for
+  // truncated Tucker decomposition, arXiv 2110.12564). A fit that ends before, by `max_sweeps` or a stop, may have a
+  // larger error. on_plan is called for each set of ranks. Without `checkpoint` and `resume`.
+  double max_error = 0;
   int max_sweeps = 50;
   double tolerance = 1e-5;  // stop when a sweep changes the fit by less; 0: never
   std::uint64_t seed = 1;   // of the initial matrices
   TuckerStart start = TuckerStart::random;
   // Starts from these matrices instead, of the same shape and ranks.
   const TuckerModel* initial = nullptr;
+  // A file (a checkpoint or a saved model) to continue from: its matrices, core, ranks, seed, method and sweeps.
+  // `ranks` and `method` are left out or the same. From a checkpoint the numbers are those of a fit that never stopped,
+  // bit for bit on one CPU thread or with Compute::deterministic if the plan is the same; from a saved model up to
+  // rounding. A fit that is already at its end is returned as it is.
+  std::filesystem::path resume = {};
+  // As those of CpdOptions.
+  std::filesystem::path checkpoint = {};
+  int checkpoint_sweeps = 1;
+  std::filesystem::path output = {};
+  const OutputClaims* claims = nullptr;
   Compute compute = {};
-  double time_limit_seconds = 0;                          // counted from the call; 0: no limit
-  std::function<void(const TuckerPlan&)> on_plan = {};    // called once, before the first sweep
-  std::function<bool(const SweepReport&)> on_sweep = {};  // false: stop and keep this sweep's model
-  ProgressCallback on_progress = {};                      // called within sweeps; false: stop, keep the last sweep
+  double time_limit_seconds = 0;                                    // counted from the call; 0: no limit
+  std::function<void(const TuckerPlan&)> on_plan = {};              // called once, before the first sweep
+  std::function<bool(const SweepReport&)> on_sweep = {};            // false: stop and keep this sweep's model
+  std::function<void(const CheckpointReport&)> on_checkpoint = {};  // called after every attempt to save
+  ProgressCallback on_progress = {};  // called within sweeps; false: stop, keep the last sweep
 };
 
 // The ranks of each mode that `options.ranks` stand for. Throws Error{invalid_argument} for ranks that do not suit.
@@ -101,12 +119,12 @@ std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::u
 TuckerPlan plan_tucker(const Tensor& tensor, const TuckerOptions& options);
 
 // Fits a Tucker model, modes in order, on the device that Compute names. For hooi on the CPU a pass computes all of Y,
-// where the budget has room for a second one; else each pass is an MTTKRP with up to 64 of its columns. A pass reads the
-// chunks that do not stay in memory. Singular vectors are computed on the
-// CPU from triangular factors, so that small singular values keep their digits. Host memory stays under
-// Compute::memory, which covers Y and the returned model. Throws Error: invalid_argument (ranks or an initial model
-// that do not suit; a tensor of zeros), out_of_memory (budget below the minimum), corrupt, io, cancelled (before the
-// first sweep was finished), cuda and not_built (Device::cuda).
+// where the budget has room for a second one; else each pass is an MTTKRP with up to 64 of its columns. A pass reads
+// the chunks that do not stay in memory. Singular vectors are computed on the CPU from triangular factors, so that
+// small singular values keep their digits. Host memory stays under Compute::memory, which covers Y and the returned
+// model. Throws Error: invalid_argument (ranks or an initial model that do not suit; a tensor of zeros), out_of_memory
+// (budget below the minimum), corrupt, io, cancelled (before the first sweep was finished), cuda and not_built
+// (Device::cuda).
 TuckerModel fit_tucker(const Tensor& tensor, const TuckerOptions& options);
 
 // Saves as HDF5. Replaces `path` only when the new file is complete. Throws Error{io}, also if another job is writing
@@ -115,6 +133,11 @@ void save(const TuckerModel& model, const std::filesystem::path& path, const Out
 
 // Throws Error: io, invalid_argument (not a Tucker model), corrupt.
 TuckerModel load_tucker(const std::filesystem::path& path);
+
+// Per mode, the principal angles between the spaces that the columns of the two models span, in radians and rising, as
+// many as the smaller one has columns: 0 where both have a direction in common. Throws Error{invalid_argument} for
+// models of other shapes, or other labels where both have them.
+std::vector<std::vector<double>> principal_angles(const TuckerModel& first, const TuckerModel& second);
 
 // True if the file is a Tucker model. Never throws.
 bool is_tucker(const std::filesystem::path& path) noexcept;

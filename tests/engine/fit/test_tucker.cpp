@@ -289,6 +289,134 @@ TEST(Tucker, KeepsTheModelOfTheLastSweepWhenStopped) {
   EXPECT_GT(model.fit(), 0.5);
 }
 
+// Of 300 cells in several chunks, whose order depends on the pass.
+MemoryTensor tensor_in_chunks() {
+  std::vector<std::vector<std::uint32_t>> modes(3);
+  std::vector<double> values;
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    modes[0].push_back(i * 7 % 31);
+    modes[1].push_back(i * 13 % 19);
+    modes[2].push_back(i * i % 17);
+    values.push_back(std::sin(i));
+  }
+  return MemoryTensor({.coordinates = {modes[0], modes[1], modes[2]}, .values = values}, {.chunk_nnz = 64});
+}
+
+TEST(Tucker, ResumesWithTheSameBits) {
+  const TemporaryFolder folder;
+  const MemoryTensor tensor = tensor_in_chunks();
+  for (const TuckerMethod method : {TuckerMethod::hooi, TuckerMethod::hoqri}) {
+    TuckerOptions options = of_ranks({3, 5, 4}, method);
+    options.max_sweeps = 7;
+    options.tolerance = 0;
+    options.start = TuckerStart::nvecs;
+    const TuckerModel expected = fit_tucker(tensor, options);
+    TuckerOptions cut = options;
+    cut.checkpoint = folder.path() / "checkpoint.h5";
+    cut.checkpoint_sweeps = 2;
+    cut.max_sweeps = 3;
+    const TuckerModel first = fit_tucker(tensor, cut);
+
+    TuckerOptions resumed = of_ranks({}, method);
+    resumed.max_sweeps = 7;
+    resumed.tolerance = 0;
+    resumed.resume = cut.checkpoint;
+    const TuckerModel model = fit_tucker(tensor, resumed);
+
+    EXPECT_EQ(first.sweeps(), 3U);
+    EXPECT_EQ(model.fit_history, expected.fit_history) << to_string(method);
+    EXPECT_EQ(model.core, expected.core) << to_string(method);
+    EXPECT_EQ(model.factors, expected.factors) << to_string(method);
+    resumed.max_sweeps = 3;  // nothing is left to do
+    EXPECT_EQ(fit_tucker(tensor, resumed).core, first.core);
+  }
+}
+
+TEST(Tucker, SavesACheckpointOfEverySecondSweepAndOfTheLast) {
+  const TemporaryFolder folder;
+  const MemoryTensor tensor = tensor_in_chunks();
+  TuckerOptions options = of_ranks({2});
+  options.checkpoint = folder.path() / "checkpoint.h5";
+  options.checkpoint_sweeps = 2;
+  options.max_sweeps = 5;
+  options.tolerance = 0;
+  std::vector<int> saved;
+  options.on_checkpoint = [&](const CheckpointReport& report) { saved.push_back(report.failure ? -1 : report.sweep); };
+
+  fit_tucker(tensor, options);
+
+  EXPECT_EQ(saved, (std::vector<int>{2, 4, 5}));
+  EXPECT_EQ(load_tucker(options.checkpoint).sweeps(), 5U);
+}
+
+TEST(Tucker, RefusesToResumeWhatDoesNotSuit) {
+  const TemporaryFolder folder;
+  const MemoryTensor tensor = tensor_in_chunks();
+  TuckerOptions options = of_ranks({2});
+  options.max_sweeps = 3;
+  options.tolerance = 0;
+  options.checkpoint = folder.path() / "checkpoint.h5";
+  fit_tucker(tensor, options);
+  const auto with = [&](auto change) {
+    TuckerOptions resumed = of_ranks({}, TuckerMethod::automatic);
+    resumed.resume = options.checkpoint;
+    change(resumed);
+    return resumed;
+  };
+
+  expect_refused(dense_tensor(), with([](TuckerOptions&) {}), "another tensor");
+  expect_refused(tensor, with([](TuckerOptions& of) { of.ranks = {3}; }), "other ranks");
+  expect_refused(tensor, with([](TuckerOptions& of) { of.method = TuckerMethod::hoqri; }), "hooi");
+  expect_refused(tensor, with([](TuckerOptions& of) { of.max_sweeps = 2; }), "3 sweeps");
+  expect_refused(tensor, with([](TuckerOptions& of) { of.checkpoint_sweeps = 0; }), "checkpoint_sweeps");
+}
+
+TEST(Tucker, FindsTheRanksOfATensorForAnError) {
+  // Of mode 1 a constant and a line: multilinear ranks of 3, 2 and 3.
+  const MemoryTensor tensor = dense_tensor();
+  for (const std::vector<int>& start : {std::vector<int>{}, {1, 1, 1}, {6, 6, 6}}) {
+    TuckerOptions options = of_ranks(start);
+    options.max_error = 1e-6;
+    std::vector<std::vector<int>> tried;
+    options.on_plan = [&](const TuckerPlan& plan) { tried.push_back(plan.ranks); };
+
+    const TuckerModel model = fit_tucker(tensor, options);
+
+    EXPECT_LE(1 - model.fit(), options.max_error);
+    EXPECT_EQ(model.ranks, (std::vector<std::uint64_t>{3, 2, 3}));
+    EXPECT_EQ(tried.front(), ranks_of(start.empty() ? of_ranks({8}) : options, tensor.shape()));
+    EXPECT_EQ(tried.back(), (std::vector<int>{3, 2, 3}));
+  }
+}
+
+TEST(Tucker, EndsASearchForRanksWithTheModelOfTheLastSweep) {
+  const MemoryTensor tensor = dense_tensor();
+  TuckerOptions options = of_ranks({1});
+  options.max_error = 1e-6;
+  options.max_sweeps = 4;
+  options.tolerance = 0;
+
+  const TuckerModel few = fit_tucker(tensor, options);
+  options.max_sweeps = 50;
+  options.on_sweep = [](const SweepReport& report) { return report.sweep < 2; };
+  const TuckerModel stopped = fit_tucker(tensor, options);
+
+  EXPECT_EQ(few.sweeps(), 4U);
+  EXPECT_EQ(few.stop_reason, StopReason::sweeps);
+  EXPECT_GT(1 - few.fit(), options.max_error);
+  EXPECT_EQ(stopped.sweeps(), 2U);
+  EXPECT_EQ(stopped.stop_reason, StopReason::cancelled);
+}
+
+TEST(Tucker, RefusesAnErrorThatDoesNotSuit) {
+  TuckerOptions options = of_ranks({2});
+  options.max_error = 1;
+  expect_refused(dense_tensor(), options, "max_error");
+  options.max_error = 0.1;
+  options.checkpoint = "checkpoint.h5";
+  expect_refused(dense_tensor(), options, "no checkpoints");
+}
+
 TEST(Tucker, HasNoModelBeforeTheFirstSweep) {
   const MemoryTensor tensor = dense_tensor();
   TuckerOptions options = of_ranks({2});
