@@ -7,7 +7,8 @@ packages=(g++ make cmake pkg-config libhdf5-dev libzstd-dev libisal-dev libhwy-d
 case "${1-}" in
   "") ;;
   --tests) packages+=(libgtest-dev libgmock-dev libboost-context-dev python3 python3-dev python3-pip python3-venv python3-numpy
-                      python3-pandas python3-h5py python3-matplotlib hdf5-tools) ;;
+                      python3-pandas python3-h5py python3-matplotlib hdf5-tools
+                      openmpi-bin libopenmpi-dev mpich libmpich-dev) ;;
   *) echo "usage: $0 [--tests]" >&2; exit 2 ;;
 esac
 

@@ -8,8 +8,10 @@
 #include <cmath>
 #include <ostream>
 #include <string>
+#include <utility>
 
 #include "tests/engine/within_budget.hpp"
+#include "tests/engine/work/thread_peers.hpp"
 #include "tests/simt/simt_control.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -79,6 +81,17 @@ TEST_P(CudaMethods, GiveTheObjectiveOfTheCpu) {
 
   EXPECT_NEAR(resident, expected, GetParam().tolerance * std::abs(expected));
   EXPECT_NEAR(streamed, expected, GetParam().tolerance * std::abs(expected));
+}
+
+// The CPU leads a device, and a device the CPU.
+TEST_P(CudaMethods, ShareThePassesWithOtherDevices) {
+  const double expected = objective_of(fit_cpd(*tensor_, on(Device::cpu)));
+  for (const auto& [leading, other] : {std::pair(Device::cpu, Device::cuda), std::pair(Device::cuda, Device::cpu)}) {
+    ServingThreads others(*tensor_, 2, {.device = other, .threads = 1});
+    CpdOptions options = on(leading);
+    options.compute.peers = &others.lead();
+    EXPECT_NEAR(objective_of(fit_cpd(*tensor_, options)), expected, GetParam().tolerance * std::abs(expected));
+  }
 }
 
 // Bytes over the link in the second sweep, of a tensor whose chunks all stay on the device.

@@ -40,7 +40,8 @@ MAY_INCLUDE = {
     "engine/fit": ["engine/fit/methods", "engine/work", "engine/tensor", "engine/model", COMMON, "io", "kernels", "blco"],
     "engine/fit/methods": ["engine/work", "engine/tensor", "engine/model", COMMON, "io", "kernels", "blco"],
     "engine/predict": ["engine/ingest", "engine/ingest/input", "engine/ingest/sort", "engine/tensor", "engine/model", COMMON, "io", "kernels", "blco"],
-    "tools/programs": [],
+    "tools/programs": ["tools/mpi"],
+    "tools/mpi": [],
     "tools/python": [],
 }
 # Only folders of the engine name a whole room above: they may include every folder of it. Of kernels/ they see what

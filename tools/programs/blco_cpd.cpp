@@ -198,10 +198,6 @@ int main(int argc, char** argv) {
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);
   cli::Processes processes(line);
-  return processes.end(line.run(argc, argv, [&] {
-    Compute& compute = arguments.cpd.compute;
-    if (!arguments.dry_run) processes.join(compute);
-    if (processes.is_helper()) return processes.serve(arguments.tensor, compute);
-    decompose(line, arguments, reporter);
-  }));
+  return processes.run(argc, argv, arguments.tensor, arguments.cpd.compute,
+                       [&] { decompose(line, arguments, reporter); });
 }

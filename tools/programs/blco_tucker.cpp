@@ -9,6 +9,7 @@
 
 #include "tools/programs/compute_options.hpp"
 #include "tools/programs/cpd_program.hpp"
+#include "tools/programs/processes.hpp"
 
 namespace {
 
@@ -184,5 +185,6 @@ int main(int argc, char** argv) {
   Arguments arguments;
   add_options(line, arguments);
   cli::Reporter reporter(line, argc, argv);
-  return line.run(argc, argv, [&] { decompose(arguments, reporter); });
+  cli::Processes processes(line);
+  return processes.run(argc, argv, arguments.tensor, arguments.tucker.compute, [&] { decompose(arguments, reporter); });
 }

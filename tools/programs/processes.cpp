@@ -39,7 +39,7 @@ struct Processes::Module {
   decltype(&blco_abort_mpi) abort;
 };
 
-Processes::Processes(CommandLine& line) {
+Processes::Processes(CommandLine& line) : line_(line) {
   // Open MPI's launcher; else MPICH's, and those that speak its protocol, such as srun.
   size_ = number_in_environment("OMPI_COMM_WORLD_SIZE", 1);
   rank_ = number_in_environment("OMPI_COMM_WORLD_RANK", 0);
@@ -58,7 +58,6 @@ Processes::Processes(CommandLine& line) {
 Processes::~Processes() { delete module_; }
 
 void Processes::join(Compute& compute) {
-  if (size_ == 1) return;
   const std::string name = fmt::format("libblco_{}.so", mpi_);
   void* library = nullptr;
   std::string failure = "there is none beside the program or among its libraries";
@@ -86,8 +85,8 @@ void Processes::serve(const std::filesystem::path& tensor, const Compute& comput
   blco::serve([&]() -> const Tensor& { return file ? *file : file.emplace(tensor); }, compute, *peers_);
 }
 
-int Processes::end(int exit_code) {
-  if (peers_ == nullptr) return exit_code;
+void Processes::leave(int exit_code) {
+  if (peers_ == nullptr) return;
   if (exit_code != exit_ok) {
     // A launcher passes on what has been printed, but not always after its job has been aborted.
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -95,6 +94,16 @@ int Processes::end(int exit_code) {
   }
   if (!is_helper()) dismiss(*peers_);
   module_->leave(std::exchange(peers_, nullptr));
+}
+
+int Processes::run(int argc, char** argv, const std::filesystem::path& tensor, Compute& compute,
+                   const std::function<void()>& job) {
+  const int exit_code = line_.run(argc, argv, [&] {
+    if (size_ > 1) join(compute);
+    if (is_helper()) return serve(tensor, compute);
+    job();
+  });
+  leave(exit_code);
   return exit_code;
 }
 

@@ -4,6 +4,7 @@
 #include <blco/compute.hpp>
 #include <blco/peers.hpp>
 #include <filesystem>
+#include <functional>
 
 #include "tools/programs/cli.hpp"
 
@@ -17,18 +18,21 @@ class Processes {
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
-  // Whether this one is not the first: it says nothing, writes nothing, and serves.
-  bool is_helper() const { return rank_ > 0; }
-  // Joins the others, if there are any, and tells `compute` of them. Throws Error: not_built, io.
-  void join(Compute& compute);
-  // For a helper: serves until the first process is done. `tensor` is the container.
-  void serve(const std::filesystem::path& tensor, const Compute& compute);
-  // At the end of main(): takes leave of the others, or ends all of them if the code tells of a failure.
-  int end(int exit_code);
+  // CommandLine::run for a job on the container `tensor` by `compute`, which `line` fills: the first process does the
+  // job, of which all others take a share. A failure ends all of them.
+  int run(int argc, char** argv, const std::filesystem::path& tensor, Compute& compute,
+          const std::function<void()>& job);
 
  private:
   struct Module;
 
+  // Not the first one: it says nothing and writes nothing.
+  bool is_helper() const { return rank_ > 0; }
+  void join(Compute& compute);
+  void serve(const std::filesystem::path& tensor, const Compute& compute);
+  void leave(int exit_code);
+
+  CommandLine& line_;
   int rank_ = 0;
   int size_ = 1;
   const char* mpi_ = "";  // which
