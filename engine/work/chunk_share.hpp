@@ -23,10 +23,8 @@ constexpr IndexRange chunk_range(std::uint64_t chunks, int rank, int size) {
   return {chunks / all * r + chunks % all * r / all, chunks / all * (r + 1) + chunks % all * (r + 1) / all};
 }
 
-// The rows of a mode between the bounds of these chunks: no other output row of theirs is not zero.
-IndexRange rows_of_chunks(const ChunkSource& tensor, const IndexRange& chunks, std::size_t mode);
-
-// The chunks of a range, numbered from 0. Its nonzeros are those of the range; all else is the tensor's.
+// The chunks of a range, numbered from 0. Its nonzeros are those of the range, and its indices the stored ones; all
+// else is the tensor's.
 class ChunkShare final : public ChunkSource {
  public:
   // `tensor` must outlive this.
@@ -37,7 +35,7 @@ class ChunkShare final : public ChunkSource {
   const StoredExtents& extents(std::uint64_t chunk) const override { return tensor_->extents(first_ + chunk); }
   std::span<const std::uint64_t> lower(std::uint64_t chunk) const override { return tensor_->lower(first_ + chunk); }
   std::span<const std::uint64_t> upper(std::uint64_t chunk) const override { return tensor_->upper(first_ + chunk); }
-  std::vector<std::uint32_t> reordering(std::uint64_t mode) const override { return tensor_->reordering(mode); }
+  std::vector<std::uint32_t> reordering(std::uint64_t) const override { return {}; }
   std::uint64_t file_bytes() const override { return tensor_->file_bytes(); }
   std::uint64_t held_bytes() const override { return tensor_->held_bytes(); }
   std::uint64_t buffer_bytes(std::uint64_t chunk) const override { return tensor_->buffer_bytes(first_ + chunk); }

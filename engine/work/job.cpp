@@ -64,7 +64,12 @@ Job::Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, co
   needs_.threads = pool_.width();
   needs_.deterministic = compute.deterministic;
   choose_device(compute);
-  if (peers_ != nullptr) needs_.caller_bytes += message_bytes(needs.backend.rank);
+  if (peers_ != nullptr && peers_->rank() == 0) {
+    const auto others = static_cast<std::uint64_t>(peers_->size() - 1);
+    const int rank = needs.backend.rank;
+    needs_.caller_bytes +=
+        messages_at_once * message_bytes(rank) + others * (message_bytes(rank) + TouchedRows::bytes(tensor.shape()));
+  }
   needs_.caller_bytes += (gpu_ ? needs_.model_bytes : 0) + tensor.chunks().held_bytes();
   plan_ = make_plan(sizes_, needs_);
   if (!compute.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(compute.trace);

@@ -48,11 +48,12 @@ class Job {
   // Null if the CPU computes.
   const DeviceLimits* device() const { return needs_.kind->gpu(); }
   ThreadPool& pool() { return pool_; }
+  // Those of this process, where several share the job.
+  const ChunkSource& chunks() const { return share_ ? *share_ : tensor_->chunks(); }
 
  private:
   bool is_cache_of_use() const;
   void choose_device(const Compute& compute);
-  const ChunkSource& chunks() const { return share_ ? *share_ : tensor_->chunks(); }
 
   const Tensor* tensor_;
   Peers* peers_;                     // null: none

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <blco/peers.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,20 +15,19 @@
 #include <vector>
 
 #include "blco/error.hpp"
-#include "engine/work/chunk_share.hpp"
 #include "kernels/backend.hpp"
 
 namespace blco {
 
 enum class MessageKind : std::uint64_t {
   begin,    // JobOrder; answered by done or failed
-  load,     // RowBlock and rows of a factor
-  pass,     // PassOrder and chunk numbers; answered by done and blocks of rows for each output, or by failed
+  load,     // RowRun and rows of a factor
+  pass,     // PassOrder and chunk numbers; answered by done and rows of each output, or by failed
   end,      // of the job
   dismiss,  // of serve()
-  done,     // PassReply
+  done,     // PassReply; of a begin, then which rows the peer's chunks have
   failed,   // ErrorKind and its message
-  rows,     // RowBlock, a bit per row, and the rows of the output whose bits are set: others are zero
+  rows,     // RowRun and rows of an output
 };
 
 // What a peer must know of a job; its tensor must be rank 0's.
@@ -44,10 +44,11 @@ struct JobOrder {
   bool single_pass = false;  // keeping chunks does not pay
 };
 
-struct RowBlock {
+// Of the rows that the peer's chunks have, so many from the first one on.
+struct RowRun {
   int mode = 0;
   std::uint64_t first_row = 0;
-  std::uint64_t rows = 0;
+  std::uint64_t count = 0;
 };
 
 struct PassOrder {
@@ -126,26 +127,56 @@ class ReceivedMessage {
   MessageKind kind_;
 };
 
-// Rows of a message: about half a mebibyte of numbers.
+// Rows of a message, or of a block that is put together: about half a mebibyte of numbers.
 constexpr std::uint64_t rows_of_message(int rank) {
   constexpr std::uint64_t numbers = 1 << 16;
   const auto columns = static_cast<std::uint64_t>(rank);
   return columns >= numbers ? 1 : numbers / columns;
 }
-// Memory of the messages of one block of rows that are there at once.
 constexpr std::uint64_t message_bytes(int rank) {
-  return 4 * (rows_of_message(rank) * static_cast<std::uint64_t>(rank) * sizeof(double) + 4096);
+  return rows_of_message(rank) * static_cast<std::uint64_t>(rank) * sizeof(double) + 4096;
 }
+// How many are there at once, as blocks and as messages, beside what the transport keeps.
+constexpr std::uint64_t messages_at_once = 6;
 
-inline bool has_rows_in(const IndexRange& rows, const RowBlock& block) {
-  return block.first_row < rows.end && block.first_row + block.rows > rows.begin;
-}
+// Rows on their way to a peer, as many in a message as it has room for.
+class RowSender {
+ public:
+  RowSender(Peers& peers, int to, MessageKind kind, int mode, int rank)
+      : peers_(&peers), to_(to), kind_(kind), run_{.mode = mode}, rank_(rank) {}
 
-// Calls visit(a RowBlock) for each block of a mode's rows from `begin` to `end` - 1.
+  void add(std::uint64_t number, std::span<const double> row) {
+    if (run_.count == 0) run_.first_row = number;
+    numbers_.insert(numbers_.end(), row.begin(), row.end());
+    if (++run_.count == rows_of_message(rank_)) send();
+  }
+  // Call at the end.
+  void send() {
+    if (run_.count > 0) peers_->send(to_, Message(kind_).put(run_).put(std::span(numbers_)).bytes());
+    run_.count = 0;
+    numbers_.clear();
+  }
+
+ private:
+  Peers* peers_;
+  int to_;
+  MessageKind kind_;
+  RowRun run_;
+  int rank_;
+  std::vector<double> numbers_;
+};
+
+// Rows from `first` on, fewer than `end`.
+struct RowBlock {
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+};
+
+// Calls visit(a RowBlock) for each block of rows from `begin` to `end` - 1.
 template <class Visit>
-void for_each_row_block(int mode, std::uint64_t begin, std::uint64_t end, int rank, const Visit& visit) {
+void for_each_row_block(std::uint64_t begin, std::uint64_t end, int rank, const Visit& visit) {
   const std::uint64_t most = rows_of_message(rank);
-  for (std::uint64_t row = begin; row < end; row += most) visit(RowBlock{mode, row, std::min(most, end - row)});
+  for (std::uint64_t row = begin; row < end; row += most) visit(RowBlock{row, std::min(row + most, end)});
 }
 
 }  // namespace blco

@@ -1,18 +1,17 @@
 #include "engine/work/remote_worker.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <numeric>
 
 namespace blco {
+
 RemoteWorker::RemoteWorker(Peers& peers, int peer, const ChunkSource& tensor, const JobOrder& order)
     : peers_(&peers),
       peer_(peer),
       rank_(order.rank),
       chunks_(chunk_range(tensor.info().chunk_count(), peer, peers.size())),
       lengths_(tensor.info().shape),
+      rows_(lengths_),
       versions_(lengths_.size()) {
-  for (std::size_t mode = 0; mode < lengths_.size(); ++mode) rows_.push_back(rows_of_chunks(tensor, chunks_, mode));
   peers.send(peer, Message(MessageKind::begin).put(order).bytes());
 }
 
@@ -34,20 +33,30 @@ std::optional<Error> RemoteWorker::failure_of(ReceivedMessage& answer) const {
 
 std::optional<Error> RemoteWorker::await_ready() {
   ReceivedMessage answer = receive();
-  return failure_of(answer);
+  const std::optional<Error> failure = failure_of(answer);
+  if (failure) return failure;
+  reply_ = answer.take<PassReply>();
+  rows_.set_words(answer.take_rest<std::uint64_t>());
+  return std::nullopt;
 }
 
 void RemoteWorker::load_changed(const Factors& factors, ModeSet modes) {
+  const auto rank = static_cast<std::size_t>(rank_);
   std::vector<double> numbers;
-  for (std::size_t n = 0; n < rows_.size(); ++n) {
+  for (std::size_t n = 0; n < lengths_.size(); ++n) {
     const int mode = static_cast<int>(n);
     const std::uint64_t version = factors.version(mode);
     if (!has_mode(modes, mode) || versions_[n] == version) continue;
-    for_each_row_block(mode, rows_[n].begin, rows_[n].end, rank_, [&](const RowBlock& block) {
-      numbers.resize(static_cast<std::size_t>(block.rows) * static_cast<std::size_t>(rank_));
-      factors.store_factor(mode, block.first_row, numbers);
-      peers_->send(peer_, Message(MessageKind::load).put(block).put(std::span(numbers)).bytes());
+    RowSender sender(*peers_, peer_, MessageKind::load, mode, rank_);
+    for_each_row_block(0, lengths_[n], rank_, [&](const RowBlock& block) {
+      if (rows_.count(n, block.first, block.end) == 0) return;
+      numbers.resize(static_cast<std::size_t>(block.end - block.first) * rank);
+      factors.store_factor(mode, block.first, numbers);
+      rows_.for_each(n, block.first, block.end, [&](std::uint64_t row) {
+        sender.add(row, std::span(numbers).subspan(static_cast<std::size_t>(row - block.first) * rank, rank));
+      });
     });
+    sender.send();
     versions_[n] = version;
   }
 }
@@ -67,33 +76,35 @@ std::optional<Error> RemoteWorker::await_pass() {
   return failure;
 }
 
-bool RemoteWorker::add_rows(const RowBlock& block, std::span<double> numbers) {
-  if (!has_rows_in(rows_[static_cast<std::size_t>(block.mode)], block)) return false;
+bool RemoteWorker::add_rows(int mode, const RowBlock& block, std::span<double> numbers) {
+  const auto rank = static_cast<std::size_t>(rank_);
+  bool has_any = false;
+  rows_.for_each(static_cast<std::size_t>(mode), block.first, block.end, [&](std::uint64_t row) {
+    if (next_ == received_.size()) receive_rows(mode, row);
+    double* const sum = numbers.data() + static_cast<std::size_t>(row - block.first) * rank;
+    for (std::size_t r = 0; r < rank; ++r) sum[r] += received_[next_++];
+    has_any = true;
+  });
+  return has_any;
+}
+
+void RemoteWorker::receive_rows(int mode, std::uint64_t row) {
   ReceivedMessage message = receive();
-  const auto theirs = message.take<RowBlock>();
-  if (message.kind() != MessageKind::rows || theirs.mode != block.mode || theirs.first_row != block.first_row) {
+  const auto run = message.take<RowRun>();
+  if (message.kind() != MessageKind::rows || run.mode != mode || run.first_row != row || run.count == 0) {
     throw Error(ErrorKind::io, "process " + std::to_string(peer_) + " has sent rows out of turn");
   }
-  const auto bits = message.take<std::uint64_t>((block.rows + 63) / 64);
-  const std::vector<double> sums = message.take_rest<double>();
-  const auto rank = static_cast<std::size_t>(rank_);
-  const auto count = std::accumulate(bits.begin(), bits.end(), std::size_t{0},
-                                     [](std::size_t sum, std::uint64_t word) { return sum + std::popcount(word); });
-  if (count * rank != sums.size())
-    throw Error(ErrorKind::io, "process " + std::to_string(peer_) + " has sent too few rows");
-  std::size_t at = 0;
-  for (std::size_t row = 0; row < block.rows; ++row) {
-    if ((bits[row / 64] >> row % 64 & 1) == 0) continue;
-    for (std::size_t r = 0; r < rank; ++r) numbers[row * rank + r] += sums[at++];
-  }
-  return at > 0;
+  received_ = message.take<double>(static_cast<std::size_t>(run.count) * static_cast<std::size_t>(rank_));
+  next_ = 0;
 }
 
 void RemoteWorker::drop_rows(ModeSet outputs) {
+  std::vector<double> numbers;
   for (std::size_t n = 0; n < lengths_.size(); ++n) {
     if (!has_mode(outputs, static_cast<int>(n))) continue;
-    for_each_row_block(static_cast<int>(n), 0, lengths_[n], rank_, [&](const RowBlock& block) {
-      if (has_rows_in(rows_[n], block)) receive();
+    for_each_row_block(0, lengths_[n], rank_, [&](const RowBlock& block) {
+      numbers.resize(static_cast<std::size_t>(block.end - block.first) * static_cast<std::size_t>(rank_));
+      add_rows(static_cast<int>(n), block, numbers);
     });
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <blco/peers.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "engine/work/chunk_share.hpp"
 #include "engine/work/peer_messages.hpp"
+#include "engine/work/touched_rows.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/factors.hpp"
 
@@ -31,8 +33,8 @@ class RemoteWorker {
   void begin_pass(const PassOrder& order, std::span<const std::uint64_t> chunks);
   // Waits for the end of its pass. Returns what went wrong there, if anything.
   std::optional<Error> await_pass();
-  // Adds its next block of rows to `numbers`, which are those of `block`. Returns whether any is not zero.
-  bool add_rows(const RowBlock& block, std::span<double> numbers);
+  // Adds its rows of the next block to `numbers`, which are those of the block. Returns whether it has any.
+  bool add_rows(int mode, const RowBlock& block, std::span<double> numbers);
   // Receives its rows and forgets them.
   void drop_rows(ModeSet outputs);
 
@@ -41,6 +43,7 @@ class RemoteWorker {
 
  private:
   ReceivedMessage receive() { return ReceivedMessage(peers_->receive(peer_)); }
+  void receive_rows(int mode, std::uint64_t row);
   // What an answer other than `done` says.
   std::optional<Error> failure_of(ReceivedMessage& answer) const;
 
@@ -49,9 +52,11 @@ class RemoteWorker {
   int rank_;
   IndexRange chunks_;
   std::vector<std::uint64_t> lengths_;
-  std::vector<IndexRange> rows_;                        // per mode, those that its chunks may have
+  TouchedRows rows_;                                    // those that its chunks have
   std::vector<std::optional<std::uint64_t>> versions_;  // of the factors as it has them
   PassReply reply_;
+  std::vector<double> received_;  // rows, from the next one on not yet added
+  std::size_t next_ = 0;
 };
 
 }  // namespace blco

@@ -13,6 +13,7 @@
 #include "blco/error.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/peer_messages.hpp"
+#include "engine/work/touched_rows.hpp"
 
 namespace blco {
 namespace {
@@ -21,16 +22,32 @@ namespace {
 class ServedJob {
  public:
   ServedJob(const Tensor& tensor, const Compute& compute, const JobOrder& order)
-      : shape_(tensor.shape()), rank_(order.rank), job_(tensor, compute, needs_for(tensor, order)) {
-    const IndexRange chunks = chunk_range(tensor.summary().chunk_count, compute.peers->rank(), compute.peers->size());
-    for (std::size_t n = 0; n < shape_.size(); ++n) rows_.push_back(rows_of_chunks(tensor.chunks(), chunks, n));
+      : shape_(tensor.shape()), rank_(order.rank), job_(tensor, compute, needs_for(tensor, order)), rows_(shape_) {
+    rows_ = order.single_pass ? TouchedRows::between_bounds(job_.chunks())
+                              : TouchedRows::of_nonzeros(job_.chunks(), job_.pool());
     job_.make_backend();
     streamer_ = job_.make_streamer();
   }
 
+  const TouchedRows& rows() const { return rows_; }
+
   void load(ReceivedMessage& message) {
-    const auto block = message.take<RowBlock>();
-    job_.backend().load_factor(block.mode, block.first_row, message.take_rest<double>());
+    const auto run = message.take<RowRun>();
+    const auto mode = static_cast<std::size_t>(run.mode);
+    const auto rank = static_cast<std::size_t>(rank_);
+    const std::vector<double> theirs = message.take_rest<double>();
+    std::size_t at = 0;
+    for_each_row_block(run.first_row, shape_[mode], rank_, [&](const RowBlock& block) {
+      if (at == theirs.size() || rows_.count(mode, block.first, block.end) == 0) return;
+      numbers_.resize(static_cast<std::size_t>(block.end - block.first) * rank);
+      job_.backend().store_factor(run.mode, block.first, numbers_);
+      rows_.for_each(mode, block.first, block.end, [&](std::uint64_t row) {
+        if (at == theirs.size()) return;
+        std::copy_n(theirs.data() + at, rank, numbers_.data() + static_cast<std::size_t>(row - block.first) * rank);
+        at += rank;
+      });
+      job_.backend().load_factor(run.mode, block.first, numbers_);
+    });
   }
 
   void pass(ReceivedMessage& message, Peers& peers) {
@@ -42,18 +59,15 @@ class ServedJob {
     }
     const PassReply reply{job_.backend().sum_of_terms(), streamer_->bytes_read()};
     peers.send(0, Message(MessageKind::done).put(reply).bytes());
-    for (std::size_t n = 0; n < shape_.size(); ++n) {
-      if (!has_mode(order.request.outputs, static_cast<int>(n))) continue;
-      for_each_row_block(static_cast<int>(n), 0, shape_[n], rank_, [&](const RowBlock& block) {
-        if (has_rows_in(rows_[n], block)) send_rows(block, peers);
-      });
+    for (int mode = 0; mode < static_cast<int>(shape_.size()); ++mode) {
+      if (has_mode(order.request.outputs, mode)) send_rows(mode, peers);
     }
   }
 
  private:
   static JobNeeds needs_for(const Tensor& tensor, const JobOrder& order) {
     JobNeeds needs = needs_of(tensor, order.rank, order.precision);
-    needs.caller_bytes = message_bytes(order.rank);
+    needs.caller_bytes = messages_at_once * message_bytes(order.rank) + TouchedRows::bytes(tensor.shape());
     needs.model_bytes = 0;
     needs.backend.all_outputs = order.all_outputs;
     needs.backend.loss_passes = order.loss_passes;
@@ -61,26 +75,25 @@ class ServedJob {
     return needs;
   }
 
-  void send_rows(const RowBlock& block, Peers& peers) {
+  void send_rows(int mode, Peers& peers) {
+    const auto n = static_cast<std::size_t>(mode);
     const auto rank = static_cast<std::size_t>(rank_);
-    numbers_.resize(static_cast<std::size_t>(block.rows) * rank);
-    job_.backend().read_output(block.mode, block.first_row, numbers_);
-    std::vector<std::uint64_t> bits((block.rows + 63) / 64);
-    auto kept = numbers_.begin();
-    for (std::size_t row = 0; row < block.rows; ++row) {
-      const std::span<const double> sums(numbers_.data() + row * rank, rank);
-      if (std::ranges::all_of(sums, [](double sum) { return sum == 0; })) continue;
-      bits[row / 64] |= std::uint64_t{1} << row % 64;
-      kept = std::ranges::copy(sums, kept).out;
-    }
-    const std::span<const double> rows(numbers_.begin(), kept);
-    peers.send(0, Message(MessageKind::rows).put(block).put(std::span(bits)).put(rows).bytes());
+    RowSender sender(peers, 0, MessageKind::rows, mode, rank_);
+    for_each_row_block(0, shape_[n], rank_, [&](const RowBlock& block) {
+      if (rows_.count(n, block.first, block.end) == 0) return;
+      numbers_.resize(static_cast<std::size_t>(block.end - block.first) * rank);
+      job_.backend().read_output(mode, block.first, numbers_);
+      rows_.for_each(n, block.first, block.end, [&](std::uint64_t row) {
+        sender.add(row, std::span(numbers_).subspan(static_cast<std::size_t>(row - block.first) * rank, rank));
+      });
+    });
+    sender.send();
   }
 
   std::vector<std::uint64_t> shape_;
   int rank_;
-  std::vector<IndexRange> rows_;  // per mode, those that its chunks may have
   Job job_;
+  TouchedRows rows_;  // of its chunks
   std::unique_ptr<Streamer> streamer_;
   std::vector<double> numbers_;
 };
@@ -143,7 +156,7 @@ class Server {
     compute_.precision = order.precision;
     compute_.deterministic = order.deterministic;
     job_.emplace(*tensor_, compute_, order);
-    peers_.send(0, Message(MessageKind::done).put(PassReply{}).bytes());
+    peers_.send(0, Message(MessageKind::done).put(PassReply{}).put(job_->rows().words()).bytes());
   }
 
   ServedJob& job() {

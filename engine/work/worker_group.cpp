@@ -76,12 +76,12 @@ void WorkerGroup::add_outputs_of_peers(ModeSet outputs) {
   for (std::size_t n = 0; !peers_.empty() && n < tensor_->info().shape.size(); ++n) {
     const int mode = static_cast<int>(n);
     if (!has_mode(outputs, mode)) continue;
-    for_each_row_block(mode, 0, tensor_->info().shape[n], rank_, [&](const RowBlock& block) {
-      numbers.resize(static_cast<std::size_t>(block.rows) * static_cast<std::size_t>(rank_));
-      backend_->read_output(mode, block.first_row, numbers);
+    for_each_row_block(0, tensor_->info().shape[n], rank_, [&](const RowBlock& block) {
+      numbers.resize(static_cast<std::size_t>(block.end - block.first) * static_cast<std::size_t>(rank_));
+      backend_->read_output(mode, block.first, numbers);
       bool is_changed = false;
-      for (const std::unique_ptr<RemoteWorker>& peer : peers_) is_changed |= peer->add_rows(block, numbers);
-      if (is_changed) backend_->load_output(mode, block.first_row, numbers);
+      for (const std::unique_ptr<RemoteWorker>& peer : peers_) is_changed |= peer->add_rows(mode, block, numbers);
+      if (is_changed) backend_->load_output(mode, block.first, numbers);
     });
   }
 }

@@ -135,7 +135,7 @@ TEST(Workers, ShareProductsAndEvaluationsToo) {
   expect_near(mttkrp(tensor, factors, 1, shared), mttkrp(tensor, factors, 1), 1e-12);
   EXPECT_NEAR(evaluate(tensor, factors, {}, AbsentCells::zeros, shared).value,
               evaluate(tensor, factors, {}, AbsentCells::zeros).value, 1e-6);
-  EXPECT_GT(others.mail().messages(), 10);
+  EXPECT_GT(others.mail().total().messages, 10);
 }
 
 TEST(Workers, ReadOnlyTheirChunks) {
@@ -172,8 +172,8 @@ TEST(Workers, SendTheRowsOfTheirChunksAlone) {
   // Of each of three workers, a quarter of the long mode: there before the first pass and after both of its updates,
   // and back from both of its passes.
   const double quarters = 3 * (3 + 2) * 2048.0 * 16 * sizeof(double);
-  EXPECT_LT(static_cast<double>(others.mail().bytes()), 1.1 * quarters);
-  EXPECT_GT(static_cast<double>(others.mail().bytes()), 0.9 * quarters);
+  EXPECT_LT(static_cast<double>(others.mail().total().bytes), 1.1 * quarters);
+  EXPECT_GT(static_cast<double>(others.mail().total().bytes), 0.9 * quarters);
 }
 
 TEST(Workers, TellWhatFailsInOneOfThem) {

@@ -20,8 +20,10 @@ class Mailboxes {
   void put(int from, int to, std::span<const std::byte> message) {
     const std::lock_guard lock(mutex_);
     boxes_[{from, to}].emplace_back(message.begin(), message.end());
-    bytes_ += message.size();
-    ++messages_;
+    // Rank 0 is on one end of each.
+    Traffic& traffic = traffic_[from + to];
+    traffic.bytes += message.size();
+    ++traffic.messages;
     arrived_.notify_all();
   }
   std::vector<std::byte> take(int from, int to) {
@@ -32,15 +34,26 @@ class Mailboxes {
     box.pop_front();
     return message;
   }
-  std::size_t bytes() const { return bytes_; }
-  std::size_t messages() const { return messages_; }
+  // To and from each rank but 0.
+  struct Traffic {
+    std::size_t bytes = 0;
+    std::size_t messages = 0;
+  };
+  const std::map<int, Traffic>& traffic() const { return traffic_; }
+  Traffic total() const {
+    Traffic sum;
+    for (const auto& [rank, of_rank] : traffic_) {
+      sum.bytes += of_rank.bytes;
+      sum.messages += of_rank.messages;
+    }
+    return sum;
+  }
 
  private:
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> boxes_;
-  std::size_t bytes_ = 0;
-  std::size_t messages_ = 0;
+  std::map<int, Traffic> traffic_;
 };
 
 class ThreadPeer final : public Peers {

@@ -1,0 +1,75 @@
+#include "engine/work/touched_rows.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "blco/error.hpp"
+#include "engine/tensor/nonzero_reader.hpp"
+
+namespace blco {
+
+TouchedRows::TouchedRows(const std::vector<std::uint64_t>& shape) {
+  std::size_t words = 0;
+  for (const std::uint64_t length : shape) {
+    first_words_.push_back(words);
+    words += static_cast<std::size_t>((length + 63) / 64);
+  }
+  words_.resize(words);
+}
+
+std::uint64_t TouchedRows::bytes(const std::vector<std::uint64_t>& shape) {
+  std::uint64_t words = 0;
+  for (const std::uint64_t length : shape) words += (length + 63) / 64;
+  return words * sizeof(std::uint64_t);
+}
+
+void TouchedRows::add(std::size_t mode, std::uint64_t row) {
+  const std::atomic_ref<std::uint64_t> word(words_[first_words_[mode] + row / 64]);
+  const std::uint64_t bit = std::uint64_t{1} << row % 64;
+  // Most are set already.
+  if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
+}
+
+TouchedRows TouchedRows::of_nonzeros(const ChunkSource& chunks, ThreadPool& pool) {
+  TouchedRows rows(chunks.info().shape);
+  constexpr std::size_t frames_at_once = 1024;
+  NonzeroReader reader(chunks, 1, pool);
+  while (chunks.info().nnz > 0 && reader.next(frames_at_once)) {
+    const std::size_t frames = reader.frames();
+    const auto parts = static_cast<std::size_t>(pool.width());
+    pool.run(parts, [&](std::size_t part) {
+      const auto frame = std::make_unique<NonzeroFrame>();
+      for (std::size_t f = frames * part / parts; f < frames * (part + 1) / parts; ++f) {
+        reader.decode(f, *frame);
+        for (std::size_t mode = 0; mode < rows.first_words_.size(); ++mode) {
+          for (std::size_t i = 0; i < frame->count; ++i) rows.add(mode, frame->coordinates[mode][i]);
+        }
+      }
+    });
+  }
+  return rows;
+}
+
+TouchedRows TouchedRows::between_bounds(const ChunkSource& chunks) {
+  TouchedRows rows(chunks.info().shape);
+  for (std::uint64_t chunk = 0; chunk < chunks.info().chunk_count(); ++chunk) {
+    for (std::size_t mode = 0; mode < rows.first_words_.size(); ++mode) {
+      for (std::uint64_t row = chunks.lower(chunk)[mode]; row <= chunks.upper(chunk)[mode]; ++row) rows.add(mode, row);
+    }
+  }
+  return rows;
+}
+
+std::uint64_t TouchedRows::count(std::size_t mode, std::uint64_t begin, std::uint64_t end) const {
+  std::uint64_t count = 0;
+  for_each(mode, begin, end, [&](std::uint64_t) { ++count; });
+  return count;
+}
+
+void TouchedRows::set_words(std::span<const std::uint64_t> words) {
+  if (words.size() != words_.size()) throw Error(ErrorKind::io, "another process has sent rows of another tensor");
+  std::ranges::copy(words, words_.begin());
+}
+
+}  // namespace blco
