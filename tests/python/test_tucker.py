@@ -1,6 +1,7 @@
 """Tucker models: against numpy, against blco-tucker, and when something ends a fit."""
 import os
 import pickle
+import shutil
 import signal
 
 import h5py
@@ -110,10 +111,48 @@ def test_a_fit_goes_on_from_a_model_with_its_ranks(tensor):
     assert model.fit_history[0] >= first.fit
 
 
+def test_ranks_are_found_for_an_error(entries, tensor):
+    model = blco.fit_tucker(tensor, error=0.5)
+
+    assert np.linalg.norm(entries.dense - cells_of(model)) <= 0.5 * np.linalg.norm(entries.dense)
+    assert model.core.shape == model.ranks and max(model.ranks) < 13
+
+
+def test_a_resumed_fit_gives_the_bits_of_one_that_never_stopped(tensor, tmp_path):
+    options = {"tolerance": 0, "threads": 1}
+    whole = blco.fit_tucker(tensor, (4, 3, 2), max_sweeps=6, **options)
+    blco.fit_tucker(tensor, (4, 3, 2), max_sweeps=4, checkpoint=tmp_path / "fit.h5", every=2, **options)
+
+    resumed = blco.fit_tucker(tensor, resume=tmp_path / "fit.h5", max_sweeps=6, **options)
+
+    assert resumed.fit_history == whole.fit_history
+    assert all(np.array_equal(a, b) for a, b in zip(resumed.factors, whole.factors))
+
+
+@pytest.mark.parametrize("fit", [blco.fit_cpd, blco.fit_tucker])
+def test_a_checkpoint_that_cannot_be_saved_is_a_warning(tensor, tmp_path, fit):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+
+    with pytest.warns(UserWarning, match="fit.h5"):
+        model = fit(tensor, 2, tolerance=0, max_sweeps=3, checkpoint=folder / "fit.h5",
+                    callback=lambda sweep: shutil.rmtree(folder, ignore_errors=True))
+
+    assert len(model.fit_history) == 3
+
+
+def test_comparison_gives_the_angles_between_the_columns_of_each_mode(tensor):
+    first, second = (blco.fit_tucker(tensor, ranks, max_sweeps=3) for ranks in ((4, 3, 2), (3, 3, 3)))
+
+    for a, b, angles in zip(first.factors, second.factors, first.compare(second)):
+        cosines = np.linalg.svd(a.T @ b, compute_uv=False)
+        assert np.allclose(np.cos(angles), cosines, rtol=0, atol=1e-12) and angles == sorted(angles)
+
+
 def test_a_plan_names_a_budget_that_suffices_and_less_is_refused(tensor):
     plan = blco.plan_tucker(tensor, 4, threads=1)
 
-    assert (plan.method, plan.passes_per_sweep) == ("hooi", 3)
+    assert (plan.method, plan.passes_per_sweep, plan.ranks) == ("hooi", 3, [4, 4, 4])
     assert blco.fit_tucker(tensor, 4, threads=1, memory=plan.minimum_bytes, max_sweeps=1).ranks == (4, 4, 4)
     with pytest.raises(blco.OutOfMemory, match=r"`memory="):
         blco.fit_tucker(tensor, 4, threads=1, memory=1000)
@@ -126,6 +165,7 @@ def test_a_plan_names_a_budget_that_suffices_and_less_is_refused(tensor):
     ({"method": "als"}, "method: 'als' is none of auto, hooi, hoqri"),
     ({"start": "svd"}, "start: 'svd' is none of random, nvecs"),
     ({"max_sweeps": 0}, "`max_sweeps` must be at least 1"),
+    ({"error": 2.0}, "`error"),
 ])
 def test_bad_options_are_refused_by_name(tensor, options, message):
     with pytest.raises(blco.InvalidArgument) as caught:

@@ -211,10 +211,7 @@ nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::objec
   Callbacks callbacks(std::move(progress));
   options.on_progress = callbacks.progress();
   options.on_sweep = [&](const SweepReport& report) { return callbacks.call(callback, report); };
-  const nb::object warn = nb::module_::import_("warnings").attr("warn");
-  options.on_checkpoint = [&](const CheckpointReport& report) {
-    if (report.failure) callbacks.call(warn, report.failure->what());
-  };
+  options.on_checkpoint = [&](const CheckpointReport& report) { callbacks.warn(report); };
   nb::object model = nb::none();
   nb::object agreement = nb::none();
   nb::object raised = nb::none();

@@ -132,6 +132,13 @@ class Callbacks {
     return [this](const Progress& at) { return call(progress_, at); };
   }
 
+  // Warns of a checkpoint that could not be saved: the fit goes on.
+  void warn(const CheckpointReport& report) {
+    if (!report.failure) return;
+    const nb::gil_scoped_acquire lock;
+    call(nb::module_::import_("warnings").attr("warn"), report.failure->what());
+  }
+
   // Runs work without the lock. What a callback raised is thrown in the place of the error that it led to.
   template <class Work>
   auto run(const Work& work) {

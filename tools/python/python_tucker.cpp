@@ -23,7 +23,13 @@ TuckerOptions read_options(const nb::dict& dict) {
     options.initial = nb::cast<const TuckerModel*>(words.take("initial"));
     if (options.ranks.empty()) options.ranks.assign(options.initial->ranks.begin(), options.initial->ranks.end());
   }
-  if (options.ranks.empty()) refuse("ranks: give the columns of each mode's matrix, or `initial`");
+  words.take("error", options.max_error);
+  words.take("resume", options.resume);
+  words.take("checkpoint", options.checkpoint);
+  words.take("every", options.checkpoint_sweeps);
+  if (options.ranks.empty() && options.resume.empty() && options.max_error == 0) {
+    refuse("ranks: give the columns of each mode's matrix, or `error`, `initial` or `resume`");
+  }
   words.take("time_limit", options.time_limit_seconds);
   options.compute = read_compute(words);
   words.finish("Tucker models");
@@ -35,6 +41,7 @@ nb::dict plan(const Tensor& tensor, const nb::dict& words) {
   const TuckerPlan plan = without_lock([&] { return plan_tucker(tensor, options); });
   nb::dict dict = as_dict(plan.plan);
   dict["method"] = to_string(plan.method);
+  dict["ranks"] = plan.ranks;
   dict["passes_per_sweep"] = plan.passes_per_sweep;
   return dict;
 }
@@ -45,6 +52,7 @@ nb::tuple fit(const Tensor& tensor, const nb::dict& words, nb::object progress, 
   Callbacks callbacks(std::move(progress));
   options.on_progress = callbacks.progress();
   options.on_sweep = [&](const SweepReport& report) { return callbacks.call(callback, report); };
+  options.on_checkpoint = [&](const CheckpointReport& report) { callbacks.warn(report); };
   nb::object model = nb::none();
   nb::object raised = nb::none();
   try {
@@ -96,6 +104,7 @@ void bind_tucker(nb::module_& module) {
           nb::arg("mode"), nb::arg("column"), nb::arg("count"));
   module.def("fit_tucker", fit, nb::arg("tensor"), nb::arg("words"), nb::arg("progress").none(),
              nb::arg("callback").none());
+  module.def("principal_angles", principal_angles, nb::arg("first"), nb::arg("second"));
   module.def("plan_tucker", plan, nb::arg("tensor"), nb::arg("words"));
   module.def("load_tucker", load_tucker, nb::call_guard<nb::gil_scoped_release>(), nb::arg("path"));
   module.def("is_tucker", is_tucker, nb::arg("path"));

@@ -54,6 +54,7 @@ KEYWORDS = {
     "host_bytes": "memory",
     "inner_iterations": "inner",
     "label_files": "labels",
+    "max_error": "error",
     "memory_bytes": "memory",
     "sampled_zeros": "samples",
     "temporary_directory": "tmp",

@@ -120,11 +120,15 @@ def fit_tucker(
     ranks: int | Sequence[int] | None = None,
     method: str | None = None,
     *,
+    error: float | None = None,
     max_sweeps: int | None = None,
     tolerance: float | None = None,
     seed: int | None = None,
     start: str | None = None,
     initial: TuckerModel | None = None,
+    resume: Path | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     time_limit: float | None = None,
     memory: Size | None = None,
     device_memory: Size | None = None,
@@ -138,9 +142,10 @@ def fit_tucker(
 ) -> TuckerModel:
     """Fits a Tucker model of so many columns per mode; one number is for all modes, where that is possible.
 
-    `method` is hooi, hoqri (less memory, more sweeps) or auto; `start` is random or nvecs. Other options are those of
-    blco-tucker; None is the default. `initial` is a model of the same shape, which gives the ranks too. `progress`,
-    `callback` and Ctrl-C are as with `fit_cpd`.
+    `method` is hooi, hoqri (less memory, more sweeps) or auto; `start` is random or nvecs. With `error` the ranks are
+    found, from those that are given up or down, for which |X - M| / |X| is at most this. Other options are those of
+    blco-tucker; None is the default. `initial` is a model of the same shape, which gives the ranks too, and so does the
+    file of `resume`. `progress`, `callback` and Ctrl-C are as with `fit_cpd`.
     """
     words = dict(locals())
     for name in ("tensor", "progress", "callback"):

@@ -310,6 +310,10 @@ class TuckerModel(FittedModel):
             block = np.tensordot(block, factor, (0, 1))  # puts the mode last
         return block
 
+    def compare(self, other: TuckerModel) -> list[list[float]]:
+        """Per mode the principal angles between the spaces of the two models' columns, in radians and rising."""
+        return _blco.principal_angles(self._handle, other._handle)
+
     def to_tensorly(self) -> Any:
         """A tensorly TuckerTensor."""
         from tensorly.tucker_tensor import TuckerTensor
