@@ -14,6 +14,7 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/sort/line_sort.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
+#include "io/arrays/fiber_file.hpp"
 #include "kernels/part_ranges.hpp"
 
 namespace blco {
@@ -227,11 +228,7 @@ class FiberWalk {
   int workers_ = 1;
 };
 
-}  // namespace
-
-void for_each_fiber(const Tensor& tensor, std::size_t mode, const MatrixView& matrix, const FiberSink& sink,
-                    const TtmOptions& options, const ProgressCallback& progress) {
-  const std::vector<std::uint64_t>& shape = tensor.shape();
+void check_product(const std::vector<std::uint64_t>& shape, std::size_t mode, const MatrixView& matrix) {
   if (mode >= shape.size() || shape.size() < 2) {
     refuse("mode " + std::to_string(mode) + " of a tensor of " + std::to_string(shape.size()) +
            " modes cannot be multiplied; it takes one of two modes or more");
@@ -240,6 +237,14 @@ void for_each_fiber(const Tensor& tensor, std::size_t mode, const MatrixView& ma
     refuse("the matrix has " + std::to_string(matrix.rows) + " rows and " + std::to_string(matrix.columns) +
            " columns, but mode " + std::to_string(mode) + " has the length " + std::to_string(shape[mode]));
   }
+}
+
+}  // namespace
+
+void for_each_fiber(const Tensor& tensor, std::size_t mode, const MatrixView& matrix, const FiberSink& sink,
+                    const TtmOptions& options, const ProgressCallback& progress) {
+  const std::vector<std::uint64_t>& shape = tensor.shape();
+  check_product(shape, mode, matrix);
   if (TensorLayout(shape).has_high_word()) {
     FiberWalk<WideEntry>(tensor, mode, matrix, options, progress).run(sink);
   } else {
@@ -277,6 +282,21 @@ SemiSparseTensor ttm(const Tensor& tensor, std::size_t mode, const MatrixView& m
   result.shape.erase(result.shape.begin() + static_cast<std::ptrdiff_t>(mode));
   result.coordinates.resize(result.shape.size());
   return result;
+}
+
+std::uint64_t write_ttm(const Tensor& tensor, std::size_t mode, const MatrixView& matrix,
+                        const std::filesystem::path& path, const TtmOptions& options,
+                        const ProgressCallback& progress) {
+  check_product(tensor.shape(), mode, matrix);
+  FiberFileWriter writer(path, tensor.shape(), mode, matrix.columns);
+  std::uint64_t fibers = 0;
+  const auto add = [&](const FiberBlock& block) {
+    writer.add(block.coordinates, block.rows);
+    fibers += block.rows.size() / matrix.columns;
+  };
+  for_each_fiber(tensor, mode, matrix, add, options, progress);
+  writer.publish();
+  return fibers;
 }
 
 }  // namespace blco

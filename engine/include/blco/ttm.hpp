@@ -6,6 +6,7 @@
 #include <blco/views.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <vector>
@@ -51,5 +52,11 @@ void for_each_fiber(const Tensor& tensor, std::size_t mode, const MatrixView& ma
 // where the fibers do not fit, which may be found late.
 SemiSparseTensor ttm(const Tensor& tensor, std::size_t mode, const MatrixView& matrix, const TtmOptions& options = {},
                      const ProgressCallback& progress = {});
+
+// Into an HDF5 file, as FORMAT.md has it; returns the number of fibers. The file appears, or replaces an older one,
+// only when it is complete. Throws as for_each_fiber().
+std::uint64_t write_ttm(const Tensor& tensor, std::size_t mode, const MatrixView& matrix,
+                        const std::filesystem::path& path, const TtmOptions& options = {},
+                        const ProgressCallback& progress = {});
 
 }  // namespace blco

@@ -5,12 +5,15 @@
 #include <blco/memory_tensor.hpp>
 #include <blco/ttm.hpp>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <vector>
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
+#include "io/arrays/fiber_file.hpp"
 #include "tests/random_tensor.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace blco {
 namespace {
@@ -129,6 +132,35 @@ TEST(Ttm, HasTheSameBitsInPartsAndOnSeveralThreads) {
   EXPECT_EQ(collect({.threads = 3}), expected);
   EXPECT_EQ(collect({.memory_bytes = std::uint64_t{16} << 20, .threads = 2}), expected);
   EXPECT_GT(passes, 2);
+}
+
+TEST(Ttm, OfAFileHasTheSameFibers) {
+  const TemporaryFolder folder;
+  const CooTensor tensor = testing::random_tensor({.shape = {50, 300, 70}, .nnz = 60'000, .seed = 3});
+  const MemoryTensor given = in_memory(tensor, 4096);
+  const std::vector<double> matrix = matrix_of(50, 2);
+  const SemiSparseTensor expected = ttm(given, 0, {matrix.data(), 50, 2});
+  FiberFileWriter writer(folder / "expected.h5", tensor.shape, 0, 2);
+  const std::vector<std::span<const std::uint64_t>> coordinates(expected.coordinates.begin(),
+                                                                expected.coordinates.end());
+  writer.add(coordinates, expected.rows);
+  writer.publish();
+
+  const std::uint64_t fibers = write_ttm(given, 0, {matrix.data(), 50, 2}, folder / "fibers.h5");
+
+  EXPECT_EQ(fibers, expected.fibers());
+  EXPECT_EQ(file_contents(folder / "fibers.h5"), file_contents(folder / "expected.h5"));
+}
+
+TEST(Ttm, LeavesNoFileBehindThatIsNotComplete) {
+  const TemporaryFolder folder;
+  const MemoryTensor given = in_memory(testing::random_tensor({.shape = {9, 8}, .nnz = 20}));
+  const std::vector<double> matrix = matrix_of(9, 2);
+
+  EXPECT_THROW(
+      write_ttm(given, 0, {matrix.data(), 9, 2}, folder / "none.h5", {}, [](const Progress&) { return false; }), Error);
+  EXPECT_THROW(write_ttm(given, 1, {matrix.data(), 9, 2}, folder / "none.h5"), Error);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(Ttm, RefusesWhatDoesNotSuit) {
