@@ -19,27 +19,28 @@ constexpr std::uint64_t block_numbers = std::uint64_t{1} << 13;
 
 SlabJob::SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
                  const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
-                 bool is_fixed, const std::vector<int>& columns)
+                 bool is_fixed, const std::vector<int>& columns, const std::string& smaller)
     : deterministic(compute.deterministic) {
   const bool may_use_gpu = compute.device != Device::cpu && !compute.deterministic;
   const bool has_products = columns.size() > 2 && compute.peers == nullptr && !(may_use_gpu && find_device().limits);
-  if (has_products &&
-      make(tensor, compute, std::ranges::max(columns), columns, caller_bytes(0) + 2 * choices * sizeof(double), stop)) {
+  if (has_products && make(tensor, compute, std::ranges::max(columns), columns,
+                           caller_bytes(0) + 2 * choices * sizeof(double), stop, smaller)) {
     return;
   }
   for (slab = std::min(choices, max_slab);; slab /= 2) {
     if (slab > group) slab = slab / group * group;
     const bool is_last = slab == 1 || is_fixed;
-    if (make(tensor, compute, static_cast<int>(slab), {}, caller_bytes(slab), stop, is_last)) return;
+    if (make(tensor, compute, static_cast<int>(slab), {}, caller_bytes(slab), stop, smaller, is_last)) return;
   }
 }
 
 bool SlabJob::make(const Tensor& tensor, const Compute& compute, int rank, const std::vector<int>& columns,
-                   std::uint64_t caller_bytes, const StopPoll& stop, bool is_last) {
+                   std::uint64_t caller_bytes, const StopPoll& stop, const std::string& smaller, bool is_last) {
   JobNeeds needs = needs_of(tensor, rank, compute.precision);
   needs.caller_bytes += caller_bytes + 2 * block_numbers * sizeof(double);
   needs.backend.columns = columns;
   needs.backend.stop = stop;
+  needs.smaller = smaller;
   try {
     job = std::make_unique<Job>(tensor, compute, needs);
     return true;

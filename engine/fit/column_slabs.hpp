@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/common/progress_meter.hpp"
@@ -24,11 +25,11 @@ namespace blco {
 //
 // With `columns`, the columns of each mode's matrix, and no GPU, the job makes whole unfoldings if the budget has room,
 // and there are no slabs. If `compute` is deterministic, both have the same bits: passes of a mode take chunks in one
-// order.
+// order. `smaller`: see JobNeeds.
 struct SlabJob {
   SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
           const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
-          bool is_fixed = false, const std::vector<int>& columns = {});
+          bool is_fixed = false, const std::vector<int>& columns = {}, const std::string& smaller = "a lower rank");
 
   std::unique_ptr<Job> job;
   std::uint64_t slab = 0;  // 0: there are none
@@ -37,7 +38,7 @@ struct SlabJob {
  private:
   // False if the budget has no room; if `is_last`, throws then.
   bool make(const Tensor& tensor, const Compute& compute, int rank, const std::vector<int>& columns,
-            std::uint64_t caller_bytes, const StopPoll& stop, bool is_last = false);
+            std::uint64_t caller_bytes, const StopPoll& stop, const std::string& smaller, bool is_last = false);
 };
 
 // The choices of one column of each mode's matrix but one's. The longest mode's columns vary fastest, so that passes

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
 #include "engine/fit/core_shape.hpp"
 #include "kernels/tall_matrices.hpp"
 
@@ -43,7 +44,7 @@ SlabJob slab_job(const Tensor& tensor, const TuckerOptions& options, const std::
   return SlabJob(
       tensor, options.compute, std::min(shape.most_choices(), most_choices), shape.rank(longest),
       [&](std::uint64_t slab) { return host_bytes(tensor.summary(), options, ranks, method, slab); }, stop, is_fixed,
-      columns);
+      columns, "lower " + option_name("ranks"));
 }
 
 bool has_room_to_sample(const Tensor& tensor, const TuckerOptions& options, const std::vector<int>& ranks) {

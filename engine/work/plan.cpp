@@ -183,8 +183,8 @@ void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
     throw Error(ErrorKind::out_of_memory,
                 "this job requires at least " + format_bytes(plan.device_minimum_bytes) +
                     " of device memory, but the " + "budget is " + format_bytes(needs.device_budget_bytes) +
-                    "; give at least " + option_name("device_bytes", as_budget(plan.device_minimum_bytes)) +
-                    ", a lower rank, " + option_name("precision", "f32") + ", or " + option_name("device", "cpu"));
+                    "; give at least " + option_name("device_bytes", as_budget(plan.device_minimum_bytes)) + ", " +
+                    needs.smaller + ", " + option_name("precision", "f32") + ", or " + option_name("device", "cpu"));
   }
   std::uint64_t room = needs.device_budget_bytes - plan.device_minimum_bytes;
   // At most half of the rest: their rows would cross the link more often than those of a chunk.
@@ -241,8 +241,8 @@ Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
     throw Error(ErrorKind::out_of_memory, "this job requires at least " + format_bytes(plan.minimum_bytes) +
                                               " of host memory, but the budget is " + format_bytes(needs.budget_bytes) +
                                               "; give at least " +
-                                              option_name("host_bytes", as_budget(plan.minimum_bytes)) +
-                                              ", a lower rank, or " + option_name("precision", "f32"));
+                                              option_name("host_bytes", as_budget(plan.minimum_bytes)) + ", " +
+                                              needs.smaller + ", or " + option_name("precision", "f32"));
   }
 
   std::uint64_t room = needs.budget_bytes - taken;

@@ -25,7 +25,8 @@ struct JobNeeds {
   std::uint64_t caller_bytes = 0;  // caller's inputs, and the part of its results that exceeds what is freed before
   std::uint64_t model_bytes = 0;   // further results, whose space a host backend frees first
   std::uint64_t slot_bytes = 0;    // least size of a slot on a device, for chunks of another tensor
-  bool want_previous = false;      // keep the factors before each update, if there is room
+  std::string smaller = "a lower rank";  // what takes less memory, in the message that there is too little
+  bool want_previous = false;            // keep the factors before each update, if there is room
   // No chunk stays nearer to the kernels than this. streamed: as for a single pass, where keeping chunks does not pay.
   Tier best_tier = Tier::device;
   TierShares shares = {};
