@@ -3,9 +3,12 @@
 #include <blco/core_consistency.hpp>
 #include <blco/cpd.hpp>
 #include <blco/evaluate.hpp>
+#include <blco/peers.hpp>
 #include <blco/rank_choice.hpp>
 #include <blco/starts.hpp>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <variant>
 
 #include "tools/python/python_support.hpp"
@@ -205,9 +208,59 @@ nb::dict as_dict(const StartsReport& report) {
 }
 
 // The model, or None; how alike several starts are, or None; and what a callback raised, or None.
-nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::object progress,
-              const nb::object& callback) {
+// An object of Python with rank, size, neighbours, send(to, bytes) and receive(from).
+class PythonPeers final : public Peers {
+ public:
+  explicit PythonPeers(nb::object comm)
+      : comm_(std::move(comm)), rank_(number("rank")), size_(number("size")), neighbours_(number("neighbours")) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  int neighbours() const override { return neighbours_; }
+  void send(int to, std::span<const std::byte> message) override {
+    call([&] { comm_.attr("send")(to, nb::bytes(message.data(), message.size())); });
+  }
+  std::vector<std::byte> receive(int from) override {
+    std::vector<std::byte> message;
+    call([&] {
+      const auto bytes = nb::cast<nb::bytes>(comm_.attr("receive")(from));
+      const auto* const begin = reinterpret_cast<const std::byte*>(bytes.c_str());
+      message.assign(begin, begin + bytes.size());
+    });
+    return message;
+  }
+
+ private:
+  int number(const char* name) const { return nb::cast<int>(comm_.attr(name)); }
+
+  template <class Call>
+  static void call(const Call& call) {
+    const nb::gil_scoped_acquire lock;
+    try {
+      call();
+    } catch (const std::exception& error) {
+      throw Error(ErrorKind::io, std::string("comm: ") + error.what());
+    }
+  }
+
+  nb::object comm_;
+  int rank_;
+  int size_;
+  int neighbours_;
+};
+
+nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::object progress, const nb::object& callback,
+              const nb::object& comm) {
   CpdOptions options = read_options(tensor, words);
+  std::optional<PythonPeers> peers;
+  if (!comm.is_none()) options.compute.peers = &peers.emplace(comm);
+  if (peers && peers->rank() != 0) {
+    {
+      const nb::gil_scoped_release unlocked;
+      serve([&]() -> const Tensor& { return tensor; }, options.compute, *peers);
+    }
+    return nb::make_tuple(nb::none(), nb::none(), nb::none());
+  }
   Callbacks callbacks(std::move(progress));
   options.on_progress = callbacks.progress();
   options.on_sweep = [&](const SweepReport& report) { return callbacks.call(callback, report); };
@@ -226,7 +279,11 @@ nb::tuple fit(const Tensor& tensor, const nb::dict& words, int starts, nb::objec
     callbacks.rethrow();
   } catch (nb::python_error& error) {
     raised = nb::borrow(error.value());
+  } catch (...) {
+    if (peers) dismiss(*peers);
+    throw;
   }
+  if (peers) dismiss(*peers);
   return nb::make_tuple(model, agreement, raised);
 }
 
@@ -289,7 +346,7 @@ void bind_fits(nb::module_& module) {
       .def_ro("bytes_read", &SweepReport::bytes_read)
       .def_ro("converged", &SweepReport::converged);
   module.def("fit", fit, nb::arg("tensor"), nb::arg("words"), nb::arg("starts"), nb::arg("progress").none(),
-             nb::arg("callback").none());
+             nb::arg("callback").none(), nb::arg("comm").none());
   module.def("core_consistency", core_of, nb::arg("tensor"), nb::arg("model"), nb::arg("words"),
              nb::arg("progress").none());
   module.def("choose_rank", choose, nb::arg("fits"));

@@ -12,6 +12,7 @@ import numpy as np
 from . import _blco
 from ._errors import OutOfMemory
 from ._model import FittedModel, Model, TuckerModel, matrices_of
+from ._peers import peers_of
 from ._progress import Progress, callback_of
 from ._tensor import Path, Size, Tensor, handle_of, size_in_bytes
 
@@ -82,6 +83,7 @@ def fit_cpd(
     trace: Path | None = None,
     progress: Progress = False,
     callback: Callable[[_blco.Sweep], bool | None] | None = None,
+    comm: Any = None,
 ) -> Model:
     """Fits a CP model of `rank` components.
 
@@ -94,12 +96,16 @@ def fit_cpd(
     `callback` gets each sweep, and ends the fit with its model by returning False. `progress` may be a function, called
     up to ten times a second; False from it ends the fit with the last sweep's model. True shows a line instead. What either raises, and Ctrl-C,
     end the fit too: the exception then has that model, or None, as its attribute `model`.
+
+    `comm` is a communicator of mpi4py, or an object with `rank`, `size`, `neighbours` (processes on this machine),
+    `send(to, bytes)` and `receive(source)`: all its processes call fit_cpd with the same tensor and options, and share the
+    passes. Process 0 gets the model, the others None.
     """
     words = dict(locals())
-    for name in ("tensor", "starts", "progress", "callback"):
+    for name in ("tensor", "starts", "progress", "callback", "comm"):
         del words[name]
     with callback_of(progress) as shown:
-        model, agreement, raised = _blco.fit(handle_of(tensor), _words(words), starts, shown, callback)
+        model, agreement, raised = _blco.fit(handle_of(tensor), _words(words), starts, shown, callback, peers_of(comm))
     if model is not None:
         model = Model(model)
         model.starts = agreement and SimpleNamespace(**agreement)
