@@ -223,7 +223,7 @@ class PythonPeers final : public Peers {
   std::vector<std::byte> receive(int from) override {
     std::vector<std::byte> message;
     call([&] {
-      const auto bytes = nb::cast<nb::bytes>(comm_.attr("receive")(from));
+      const nb::bytes bytes(comm_.attr("receive")(from));
       const auto* const begin = reinterpret_cast<const std::byte*>(bytes.c_str());
       message.assign(begin, begin + bytes.size());
     });
@@ -238,8 +238,8 @@ class PythonPeers final : public Peers {
     const nb::gil_scoped_acquire lock;
     try {
       call();
-    } catch (const std::exception& error) {
-      throw Error(ErrorKind::io, std::string("comm: ") + error.what());
+    } catch (const nb::python_error& error) {
+      throw Error(ErrorKind::io, std::string("comm: ") + nb::str(error.value()).c_str());
     }
   }
 
