@@ -21,6 +21,7 @@ ProgressMeter::ProgressMeter(const ProgressCallback& callback, double time_limit
 
 void ProgressMeter::begin(const Stage& stage) {
   stage_ = stage;
+  stage_.nonzeros = static_cast<std::uint64_t>(static_cast<double>(stage.nonzeros) * share_);
   stage_start_ = Clock::now();
   done_ = {.stage = stage.name, .sweep = stage.sweep};
   // Otherwise there may be nothing to report before the stage ends.

@@ -27,6 +27,8 @@ class ProgressMeter {
     std::uint64_t bytes = 0;
   };
   void begin(const Stage& stage);
+  // From the next stage on, the nonzeros counted are this share of those that begin() tells.
+  void count_share(double share) { share_ = share; }
   // Adds the work since the last call. Throws Error{cancelled} once the job must stop, unless stops are deferred.
   void advance(std::uint64_t nonzeros, std::uint64_t bytes);
   // For work that cannot be counted: reports as advance() does, and returns true once the job must stop, unless stops
@@ -61,6 +63,7 @@ class ProgressMeter {
   Clock::time_point start_ = Clock::now();
   Clock::time_point stage_start_ = start_;
   Clock::time_point next_report_ = start_;
+  double share_ = 1;
   Stage stage_;
   std::vector<StageTime> stage_times_;
   Progress done_;

@@ -2,7 +2,6 @@
 #include "engine/common/thread_pool.hpp"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -14,11 +13,11 @@
 
 namespace blco {
 int usable_processors(int processes) {
-  const int all = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
   cpu_set_t set;
   CPU_ZERO(&set);
-  const int bound = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : all;
-  return std::max(1, bound < all ? bound : all / processes);
+  const bool is_known = sched_getaffinity(0, sizeof(set), &set) == 0;
+  const int all = is_known ? CPU_COUNT(&set) : static_cast<int>(std::thread::hardware_concurrency());
+  return std::max(1, all / processes);
 }
 
 ThreadPool::ThreadPool(int threads) : width_(threads == 0 ? usable_processors() : threads) {

@@ -14,8 +14,7 @@
 
 namespace blco {
 
-// Those that this process may use; of a machine that `processes` share, each has its part, unless a launcher has bound
-// it to some already. At least 1.
+// Those that this process may use, of which so many processes have equal parts. At least 1.
 int usable_processors(int processes = 1);
 
 // `threads` counts the caller's own, at most 4096; 0 means one per processor that this process may use. The others

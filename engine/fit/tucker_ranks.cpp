@@ -10,6 +10,7 @@
 #include "blco/error.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/fit/initial_factors.hpp"
+#include "engine/work/job.hpp"
 
 namespace blco {
 namespace {
@@ -164,7 +165,7 @@ class ErrorFit {
       options.initial = &start;
       options.ranks = {start.ranks.begin(), start.ranks.end()};
       // Another model is kept beside that one.
-      const std::uint64_t budget = host_budget(options.compute.memory.host_bytes);
+      const std::uint64_t budget = job_budget(options.compute);
       options.compute.memory.host_bytes = budget - std::min(budget - 1, 2 * bytes_of(model_));
     }
     options.max_sweeps = options_->max_sweeps - static_cast<int>(history_.size());

@@ -23,6 +23,9 @@ constexpr IndexRange chunk_range(std::uint64_t chunks, int rank, int size) {
   return {chunks / all * r + chunks % all * r / all, chunks / all * (r + 1) + chunks % all * (r + 1) / all};
 }
 
+// Of the shape, of its reorderings, and of the bounds and sizes of all chunks.
+std::uint32_t crc_of_chunks(const ChunkSource& tensor);
+
 // The chunks of a range, numbered from 0. Its nonzeros are those of the range, and its indices the stored ones; all
 // else is the tensor's.
 class ChunkShare final : public ChunkSource {

@@ -34,13 +34,18 @@ std::optional<ChunkShare> share_of(const Tensor& tensor, const Peers* peers) {
   return std::make_optional<ChunkShare>(tensor.chunks(), range);
 }
 
-int neighbours(const Compute& compute) { return compute.peers == nullptr ? 1 : compute.peers->neighbours(); }
-
 int threads_of(const Compute& compute) {
-  return compute.threads != 0 ? compute.threads : usable_processors(neighbours(compute));
+  return compute.threads != 0 ? compute.threads
+                              : usable_processors(compute.peers == nullptr ? 1 : compute.peers->processor_sharers());
 }
 
 }  // namespace
+
+std::uint64_t job_budget(const Compute& compute) {
+  const std::uint64_t budget = host_budget(compute.memory.host_bytes);
+  const bool is_shared = compute.memory.host_bytes == 0 && compute.peers != nullptr;
+  return is_shared ? budget / static_cast<std::uint64_t>(compute.peers->neighbours()) : budget;
+}
 
 JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision) {
   JobNeeds needs{.backend = {.layout = TensorLayout(tensor.summary().shape)}};
@@ -59,16 +64,15 @@ Job::Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, co
       needs_(needs),
       declared_(declared),
       sizes_(measure_tensor(chunks())) {
-  needs_.budget_bytes = host_budget(compute.memory.host_bytes);
-  if (compute.memory.host_bytes == 0) needs_.budget_bytes /= static_cast<std::uint64_t>(neighbours(compute));
+  needs_.budget_bytes = job_budget(compute);
   needs_.threads = pool_.width();
   needs_.deterministic = compute.deterministic;
   choose_device(compute);
   if (peers_ != nullptr && peers_->rank() == 0) {
     const auto others = static_cast<std::uint64_t>(peers_->size() - 1);
-    const int rank = needs.backend.rank;
-    needs_.caller_bytes +=
-        messages_at_once * message_bytes(rank) + others * (message_bytes(rank) + TouchedRows::bytes(tensor.shape()));
+    const int columns = needs.backend.rank;
+    needs_.caller_bytes += messages_at_once * message_bytes(columns) + others * message_bytes(columns) +
+                           (others + bitmaps_at_once) * TouchedRows::bytes(tensor.shape());
   }
   needs_.caller_bytes += (gpu_ ? needs_.model_bytes : 0) + tensor.chunks().held_bytes();
   plan_ = make_plan(sizes_, needs_);
@@ -144,11 +148,14 @@ std::unique_ptr<Streamer> Job::make_streamer(ProgressMeter* meter) {
 std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter) {
   auto workers = std::make_unique<WorkerGroup>(backend(), make_streamer(meter), pool_);
   if (peers_ == nullptr || peers_->rank() != 0) return workers;
+  if (meter != nullptr) {
+    meter->count_share(static_cast<double>(chunks().info().nnz) / static_cast<double>(tensor_->nnz()));
+  }
   const TensorSummary& tensor = tensor_->summary();
   JobOrder order{.nnz = tensor.nnz,
                  .sum_of_squares = tensor.sum_of_squares,
-                 .chunk_count = tensor.chunk_count,
-                 .rank = needs_.backend.rank,
+                 .chunks_crc = crc_of_chunks(tensor_->chunks()),
+                 .columns = needs_.backend.rank,
                  .precision = needs_.backend.precision,
                  .all_outputs = needs_.backend.all_outputs,
                  .loss_passes = needs_.backend.loss_passes,
@@ -176,7 +183,7 @@ std::vector<PassLoad> Job::loads() const {
     load.link_bytes = plan_.link_bytes_per_pass;
     load.disk_bytes = plan_.disk_bytes_per_pass;
     for (std::size_t chunk = 0; chunk < sizes_.chunks.size(); ++chunk) {
-      const std::uint64_t rows = tensor_->chunks().upper(chunk)[mode] - tensor_->chunks().lower(chunk)[mode] + 1;
+      const std::uint64_t rows = chunks().upper(chunk)[mode] - chunks().lower(chunk)[mode] + 1;
       load.nnz += sizes_.chunks[chunk].nnz;
       load.payload_bytes += sizes_.chunks[chunk].payload_bytes;
       load.segments += max_segments(sizes_.chunks[chunk].nnz, rows);

@@ -18,6 +18,9 @@
 
 namespace blco {
 
+// The budget of a job's host memory: as given, else this process's part of what is available.
+std::uint64_t job_budget(const Compute& compute);
+
 // What every job needs: the tensor's layout, rank and precision, and room for OriginalRows.
 JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision);
 

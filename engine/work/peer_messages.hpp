@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
+#include "engine/work/chunk_share.hpp"
 #include "kernels/backend.hpp"
 
 namespace blco {
@@ -23,11 +24,12 @@ enum class MessageKind : std::uint64_t {
   begin,    // JobOrder; answered by done or failed
   load,     // RowRun and rows of a factor
   pass,     // PassOrder and chunk numbers; answered by done and rows of each output, or by failed
-  end,      // of the job
+  end,      // of the job; answered by ended, after which nothing of the job is on its way
   dismiss,  // of serve()
   done,     // PassReply; of a begin, then which rows the peer's chunks have
-  failed,   // ErrorKind and its message
-  rows,     // RowRun and rows of an output
+  ended,
+  failed,  // ErrorKind and its message
+  rows,    // RowRun and rows of an output
 };
 
 // What a peer must know of a job; its tensor must be rank 0's.
@@ -35,8 +37,8 @@ struct JobOrder {
   std::array<char, 16> version{};
   std::uint64_t nnz = 0;
   double sum_of_squares = 0;
-  std::uint64_t chunk_count = 0;
-  int rank = 0;  // of the factors
+  std::uint32_t chunks_crc = 0;  // crc_of_chunks()
+  int columns = 0;               // of the factors
   Precision precision = Precision::f64;
   bool all_outputs = false;
   bool loss_passes = false;
@@ -128,27 +130,28 @@ class ReceivedMessage {
 };
 
 // Rows of a message, or of a block that is put together: about half a mebibyte of numbers.
-constexpr std::uint64_t rows_of_message(int rank) {
+constexpr std::uint64_t rows_of_message(int columns) {
   constexpr std::uint64_t numbers = 1 << 16;
-  const auto columns = static_cast<std::uint64_t>(rank);
-  return columns >= numbers ? 1 : numbers / columns;
+  return std::max<std::uint64_t>(1, numbers / static_cast<std::uint64_t>(columns));
 }
-constexpr std::uint64_t message_bytes(int rank) {
-  return rows_of_message(rank) * static_cast<std::uint64_t>(rank) * sizeof(double) + 4096;
+constexpr std::uint64_t message_bytes(int columns) {
+  return rows_of_message(columns) * static_cast<std::uint64_t>(columns) * sizeof(double) + 4096;
 }
 // How many are there at once, as blocks and as messages, beside what the transport keeps.
 constexpr std::uint64_t messages_at_once = 6;
+// Of the rows that a peer's chunks have, beside those that stay, while they are sent.
+constexpr std::uint64_t bitmaps_at_once = 2;
 
 // Rows on their way to a peer, as many in a message as it has room for.
 class RowSender {
  public:
-  RowSender(Peers& peers, int to, MessageKind kind, int mode, int rank)
-      : peers_(&peers), to_(to), kind_(kind), run_{.mode = mode}, rank_(rank) {}
+  RowSender(Peers& peers, int to, MessageKind kind, int mode, int columns)
+      : peers_(&peers), to_(to), kind_(kind), run_{.mode = mode}, columns_(columns) {}
 
   void add(std::uint64_t number, std::span<const double> row) {
     if (run_.count == 0) run_.first_row = number;
     numbers_.insert(numbers_.end(), row.begin(), row.end());
-    if (++run_.count == rows_of_message(rank_)) send();
+    if (++run_.count == rows_of_message(columns_)) send();
   }
   // Call at the end.
   void send() {
@@ -162,21 +165,15 @@ class RowSender {
   int to_;
   MessageKind kind_;
   RowRun run_;
-  int rank_;
+  int columns_;
   std::vector<double> numbers_;
 };
 
-// Rows from `first` on, fewer than `end`.
-struct RowBlock {
-  std::uint64_t first = 0;
-  std::uint64_t end = 0;
-};
-
-// Calls visit(a RowBlock) for each block of rows from `begin` to `end` - 1.
+// Calls visit(an IndexRange) for each block of rows from `begin` to `end` - 1.
 template <class Visit>
-void for_each_row_block(std::uint64_t begin, std::uint64_t end, int rank, const Visit& visit) {
-  const std::uint64_t most = rows_of_message(rank);
-  for (std::uint64_t row = begin; row < end; row += most) visit(RowBlock{row, std::min(row + most, end)});
+void for_each_message_block(std::uint64_t begin, std::uint64_t end, int columns, const Visit& visit) {
+  const std::uint64_t most = rows_of_message(columns);
+  for (std::uint64_t row = begin; row < end; row += most) visit(IndexRange{row, std::min(row + most, end)});
 }
 
 }  // namespace blco

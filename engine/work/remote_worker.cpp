@@ -7,7 +7,7 @@ namespace blco {
 RemoteWorker::RemoteWorker(Peers& peers, int peer, const ChunkSource& tensor, const JobOrder& order)
     : peers_(&peers),
       peer_(peer),
-      rank_(order.rank),
+      columns_(order.columns),
       chunks_(chunk_range(tensor.info().chunk_count(), peer, peers.size())),
       lengths_(tensor.info().shape),
       rows_(lengths_),
@@ -18,6 +18,9 @@ RemoteWorker::RemoteWorker(Peers& peers, int peer, const ChunkSource& tensor, co
 RemoteWorker::~RemoteWorker() {
   try {
     peers_->send(peer_, Message(MessageKind::end).bytes());
+    // After a failure, rows may still be on their way.
+    while (receive().kind() != MessageKind::ended) {
+    }
   } catch (...) {
     // Whoever ends the job because of that has told why.
   }
@@ -41,19 +44,19 @@ std::optional<Error> RemoteWorker::await_ready() {
 }
 
 void RemoteWorker::load_changed(const Factors& factors, ModeSet modes) {
-  const auto rank = static_cast<std::size_t>(rank_);
+  const auto columns = static_cast<std::size_t>(columns_);
   std::vector<double> numbers;
   for (std::size_t n = 0; n < lengths_.size(); ++n) {
     const int mode = static_cast<int>(n);
     const std::uint64_t version = factors.version(mode);
     if (!has_mode(modes, mode) || versions_[n] == version) continue;
-    RowSender sender(*peers_, peer_, MessageKind::load, mode, rank_);
-    for_each_row_block(0, lengths_[n], rank_, [&](const RowBlock& block) {
-      if (rows_.count(n, block.first, block.end) == 0) return;
-      numbers.resize(static_cast<std::size_t>(block.end - block.first) * rank);
-      factors.store_factor(mode, block.first, numbers);
-      rows_.for_each(n, block.first, block.end, [&](std::uint64_t row) {
-        sender.add(row, std::span(numbers).subspan(static_cast<std::size_t>(row - block.first) * rank, rank));
+    RowSender sender(*peers_, peer_, MessageKind::load, mode, columns_);
+    for_each_message_block(0, lengths_[n], columns_, [&](const IndexRange& block) {
+      if (!rows_.any(n, block)) return;
+      numbers.resize(static_cast<std::size_t>(block.end - block.begin) * columns);
+      factors.store_factor(mode, block.begin, numbers);
+      rows_.for_each(n, block, [&](std::uint64_t row) {
+        sender.add(row, std::span(numbers).subspan(static_cast<std::size_t>(row - block.begin) * columns, columns));
       });
     });
     sender.send();
@@ -76,13 +79,13 @@ std::optional<Error> RemoteWorker::await_pass() {
   return failure;
 }
 
-bool RemoteWorker::add_rows(int mode, const RowBlock& block, std::span<double> numbers) {
-  const auto rank = static_cast<std::size_t>(rank_);
+bool RemoteWorker::add_rows(int mode, const IndexRange& block, std::span<double> numbers) {
+  const auto columns = static_cast<std::size_t>(columns_);
   bool has_any = false;
-  rows_.for_each(static_cast<std::size_t>(mode), block.first, block.end, [&](std::uint64_t row) {
+  rows_.for_each(static_cast<std::size_t>(mode), block, [&](std::uint64_t row) {
     if (next_ == received_.size()) receive_rows(mode, row);
-    double* const sum = numbers.data() + static_cast<std::size_t>(row - block.first) * rank;
-    for (std::size_t r = 0; r < rank; ++r) sum[r] += received_[next_++];
+    double* const sum = numbers.data() + static_cast<std::size_t>(row - block.begin) * columns;
+    for (std::size_t r = 0; r < columns; ++r) sum[r] += received_[next_++];
     has_any = true;
   });
   return has_any;
@@ -90,11 +93,12 @@ bool RemoteWorker::add_rows(int mode, const RowBlock& block, std::span<double> n
 
 void RemoteWorker::receive_rows(int mode, std::uint64_t row) {
   ReceivedMessage message = receive();
+  if (message.kind() == MessageKind::failed) throw *failure_of(message);
   const auto run = message.take<RowRun>();
   if (message.kind() != MessageKind::rows || run.mode != mode || run.first_row != row || run.count == 0) {
     throw Error(ErrorKind::io, "process " + std::to_string(peer_) + " has sent rows out of turn");
   }
-  received_ = message.take<double>(static_cast<std::size_t>(run.count) * static_cast<std::size_t>(rank_));
+  received_ = message.take<double>(static_cast<std::size_t>(run.count) * static_cast<std::size_t>(columns_));
   next_ = 0;
 }
 
@@ -102,8 +106,8 @@ void RemoteWorker::drop_rows(ModeSet outputs) {
   std::vector<double> numbers;
   for (std::size_t n = 0; n < lengths_.size(); ++n) {
     if (!has_mode(outputs, static_cast<int>(n))) continue;
-    for_each_row_block(0, lengths_[n], rank_, [&](const RowBlock& block) {
-      numbers.resize(static_cast<std::size_t>(block.end - block.first) * static_cast<std::size_t>(rank_));
+    for_each_message_block(0, lengths_[n], columns_, [&](const IndexRange& block) {
+      numbers.resize(static_cast<std::size_t>(block.end - block.begin) * static_cast<std::size_t>(columns_));
       add_rows(static_cast<int>(n), block, numbers);
     });
   }

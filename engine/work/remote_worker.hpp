@@ -21,6 +21,7 @@ class RemoteWorker {
  public:
   // Begins a job there. Arguments must outlive this.
   RemoteWorker(Peers& peers, int peer, const ChunkSource& tensor, const JobOrder& order);
+  // Waits until the job has ended there too.
   ~RemoteWorker();
   RemoteWorker(const RemoteWorker&) = delete;
   RemoteWorker& operator=(const RemoteWorker&) = delete;
@@ -34,7 +35,7 @@ class RemoteWorker {
   // Waits for the end of its pass. Returns what went wrong there, if anything.
   std::optional<Error> await_pass();
   // Adds its rows of the next block to `numbers`, which are those of the block. Returns whether it has any.
-  bool add_rows(int mode, const RowBlock& block, std::span<double> numbers);
+  bool add_rows(int mode, const IndexRange& block, std::span<double> numbers);
   // Receives its rows and forgets them.
   void drop_rows(ModeSet outputs);
 
@@ -49,7 +50,7 @@ class RemoteWorker {
 
   Peers* peers_;
   int peer_;
-  int rank_;
+  int columns_;
   IndexRange chunks_;
   std::vector<std::uint64_t> lengths_;
   TouchedRows rows_;                                    // those that its chunks have

@@ -21,10 +21,14 @@ namespace {
 // One job, from begin to end.
 class ServedJob {
  public:
-  ServedJob(const Tensor& tensor, const Compute& compute, const JobOrder& order)
-      : shape_(tensor.shape()), rank_(order.rank), job_(tensor, compute, needs_for(tensor, order)), rows_(shape_) {
-    rows_ = order.single_pass ? TouchedRows::between_bounds(job_.chunks())
-                              : TouchedRows::of_nonzeros(job_.chunks(), job_.pool());
+  // `known` has the rows of the process's chunks, once a job has read them.
+  ServedJob(const Tensor& tensor, const Compute& compute, const JobOrder& order, std::optional<TouchedRows>& known)
+      : shape_(tensor.shape()),
+        columns_(order.columns),
+        job_(tensor, compute, needs_for(tensor, order)),
+        rows_(shape_) {
+    if (!order.single_pass && !known) known = TouchedRows::of_nonzeros(job_.chunks(), job_.pool());
+    rows_ = known ? *known : TouchedRows::between_bounds(job_.chunks());
     job_.make_backend();
     streamer_ = job_.make_streamer();
   }
@@ -34,20 +38,23 @@ class ServedJob {
   void load(ReceivedMessage& message) {
     const auto run = message.take<RowRun>();
     const auto mode = static_cast<std::size_t>(run.mode);
-    const auto rank = static_cast<std::size_t>(rank_);
+    const auto columns = static_cast<std::size_t>(columns_);
     const std::vector<double> theirs = message.take_rest<double>();
     std::size_t at = 0;
-    for_each_row_block(run.first_row, shape_[mode], rank_, [&](const RowBlock& block) {
-      if (at == theirs.size() || rows_.count(mode, block.first, block.end) == 0) return;
-      numbers_.resize(static_cast<std::size_t>(block.end - block.first) * rank);
-      job_.backend().store_factor(run.mode, block.first, numbers_);
-      rows_.for_each(mode, block.first, block.end, [&](std::uint64_t row) {
+    for (std::uint64_t row = run.first_row; at < theirs.size() && row < shape_[mode];) {
+      const IndexRange block{row, std::min(row + rows_of_message(columns_), shape_[mode])};
+      row = block.end;
+      if (!rows_.any(mode, block)) continue;
+      numbers_.resize(static_cast<std::size_t>(block.end - block.begin) * columns);
+      job_.backend().store_factor(run.mode, block.begin, numbers_);
+      rows_.for_each(mode, block, [&](std::uint64_t touched) {
         if (at == theirs.size()) return;
-        std::copy_n(theirs.data() + at, rank, numbers_.data() + static_cast<std::size_t>(row - block.first) * rank);
-        at += rank;
+        std::copy_n(theirs.data() + at, columns,
+                    numbers_.data() + static_cast<std::size_t>(touched - block.begin) * columns);
+        at += columns;
       });
-      job_.backend().load_factor(run.mode, block.first, numbers_);
-    });
+      job_.backend().load_factor(run.mode, block.begin, numbers_);
+    }
   }
 
   void pass(ReceivedMessage& message, Peers& peers) {
@@ -66,8 +73,9 @@ class ServedJob {
 
  private:
   static JobNeeds needs_for(const Tensor& tensor, const JobOrder& order) {
-    JobNeeds needs = needs_of(tensor, order.rank, order.precision);
-    needs.caller_bytes = messages_at_once * message_bytes(order.rank) + TouchedRows::bytes(tensor.shape());
+    JobNeeds needs = needs_of(tensor, order.columns, order.precision);
+    needs.caller_bytes =
+        messages_at_once * message_bytes(order.columns) + (2 + bitmaps_at_once) * TouchedRows::bytes(tensor.shape());
     needs.model_bytes = 0;
     needs.backend.all_outputs = order.all_outputs;
     needs.backend.loss_passes = order.loss_passes;
@@ -77,21 +85,21 @@ class ServedJob {
 
   void send_rows(int mode, Peers& peers) {
     const auto n = static_cast<std::size_t>(mode);
-    const auto rank = static_cast<std::size_t>(rank_);
-    RowSender sender(peers, 0, MessageKind::rows, mode, rank_);
-    for_each_row_block(0, shape_[n], rank_, [&](const RowBlock& block) {
-      if (rows_.count(n, block.first, block.end) == 0) return;
-      numbers_.resize(static_cast<std::size_t>(block.end - block.first) * rank);
-      job_.backend().read_output(mode, block.first, numbers_);
-      rows_.for_each(n, block.first, block.end, [&](std::uint64_t row) {
-        sender.add(row, std::span(numbers_).subspan(static_cast<std::size_t>(row - block.first) * rank, rank));
+    const auto columns = static_cast<std::size_t>(columns_);
+    RowSender sender(peers, 0, MessageKind::rows, mode, columns_);
+    for_each_message_block(0, shape_[n], columns_, [&](const IndexRange& block) {
+      if (!rows_.any(n, block)) return;
+      numbers_.resize(static_cast<std::size_t>(block.end - block.begin) * columns);
+      job_.backend().read_output(mode, block.begin, numbers_);
+      rows_.for_each(n, block, [&](std::uint64_t row) {
+        sender.add(row, std::span(numbers_).subspan(static_cast<std::size_t>(row - block.begin) * columns, columns));
       });
     });
     sender.send();
   }
 
   std::vector<std::uint64_t> shape_;
-  int rank_;
+  int columns_;
   Job job_;
   TouchedRows rows_;  // of its chunks
   std::unique_ptr<Streamer> streamer_;
@@ -103,7 +111,8 @@ void check_same(const Tensor& tensor, const JobOrder& order) {
     refuse("this process is of blco " + std::string(version_string) + ", but process 0 is of " + order.version.data());
   }
   const TensorSummary& here = tensor.summary();
-  if (here.nnz != order.nnz || here.sum_of_squares != order.sum_of_squares || here.chunk_count != order.chunk_count) {
+  if (here.nnz != order.nnz || here.sum_of_squares != order.sum_of_squares ||
+      crc_of_chunks(tensor.chunks()) != order.chunks_crc) {
     refuse("the tensor here is another one than that of process 0: give a file that all processes see");
   }
 }
@@ -133,6 +142,8 @@ class Server {
           break;
         case MessageKind::end:
           job_.reset();
+          failure_.reset();
+          peers_.send(0, Message(MessageKind::ended).bytes());
           break;
         case MessageKind::dismiss:
           return false;
@@ -143,6 +154,8 @@ class Server {
       fail(error, wants_reply);
     } catch (const std::bad_alloc&) {
       fail(Error(ErrorKind::out_of_memory, "the system has no more memory"), wants_reply);
+    } catch (const std::exception& error) {
+      fail(Error(ErrorKind::io, error.what()), wants_reply);
     }
     return true;
   }
@@ -155,7 +168,7 @@ class Server {
     check_same(*tensor_, order);
     compute_.precision = order.precision;
     compute_.deterministic = order.deterministic;
-    job_.emplace(*tensor_, compute_, order);
+    job_.emplace(*tensor_, compute_, order, rows_);
     peers_.send(0, Message(MessageKind::done).put(PassReply{}).put(job_->rows().words()).bytes());
   }
 
@@ -177,6 +190,7 @@ class Server {
   Compute compute_;
   Peers& peers_;
   const Tensor* tensor_ = nullptr;
+  std::optional<TouchedRows> rows_;  // of this process's chunks, once known
   std::optional<ServedJob> job_;
   std::optional<Error> failure_;  // that the next reply tells
 };

@@ -61,10 +61,10 @@ TouchedRows TouchedRows::between_bounds(const ChunkSource& chunks) {
   return rows;
 }
 
-std::uint64_t TouchedRows::count(std::size_t mode, std::uint64_t begin, std::uint64_t end) const {
-  std::uint64_t count = 0;
-  for_each(mode, begin, end, [&](std::uint64_t) { ++count; });
-  return count;
+bool TouchedRows::any(std::size_t mode, const IndexRange& rows) const {
+  bool found = false;
+  for_each(mode, rows, [&](std::uint64_t) { found = true; });
+  return found;
 }
 
 void TouchedRows::set_words(std::span<const std::uint64_t> words) {

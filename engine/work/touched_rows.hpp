@@ -1,12 +1,14 @@
 // Which rows of each mode some chunks have: what a worker must know of the factors, and what its outputs fill.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "engine/common/thread_pool.hpp"
+#include "engine/work/chunk_share.hpp"
 #include "io/container/chunk_source.hpp"
 
 namespace blco {
@@ -22,16 +24,20 @@ class TouchedRows {
 
   static std::uint64_t bytes(const std::vector<std::uint64_t>& shape);
 
-  bool has(std::size_t mode, std::uint64_t row) const {
-    return (words_[first_words_[mode] + row / 64] >> row % 64 & 1) != 0;
-  }
-  // Of rows from `begin` to `end` - 1.
-  std::uint64_t count(std::size_t mode, std::uint64_t begin, std::uint64_t end) const;
-  // Calls visit(row) for each of these.
+  // Whether there are any in the range.
+  bool any(std::size_t mode, const IndexRange& rows) const;
+  // Calls visit(row) for each of them.
   template <class Visit>
-  void for_each(std::size_t mode, std::uint64_t begin, std::uint64_t end, const Visit& visit) const {
-    for (std::uint64_t row = begin; row < end; ++row) {
-      if (has(mode, row)) visit(row);
+  void for_each(std::size_t mode, const IndexRange& rows, const Visit& visit) const {
+    for (std::uint64_t row = rows.begin; row < rows.end;) {
+      const std::uint64_t word = words_[first_words_[mode] + row / 64] >> row % 64;
+      if (word == 0) {
+        row = (row / 64 + 1) * 64;
+        continue;
+      }
+      row += static_cast<std::uint64_t>(std::countr_zero(word));
+      if (row < rows.end) visit(row);
+      ++row;
     }
   }
 

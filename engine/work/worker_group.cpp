@@ -5,8 +5,8 @@
 namespace blco {
 
 void WorkerGroup::add_peers(Peers& peers, const ChunkSource& tensor, const JobOrder& order) {
-  tensor_ = &tensor;
-  rank_ = order.rank;
+  shape_ = tensor.info().shape;
+  columns_ = order.columns;
   chunk_count_ = tensor.info().chunk_count();
   for (int peer = 1; peer < peers.size(); ++peer) {
     peers_.push_back(std::make_unique<RemoteWorker>(peers, peer, tensor, order));
@@ -73,15 +73,15 @@ void WorkerGroup::await_peers(ModeSet outputs, bool is_lost) {
 
 void WorkerGroup::add_outputs_of_peers(ModeSet outputs) {
   std::vector<double> numbers;
-  for (std::size_t n = 0; !peers_.empty() && n < tensor_->info().shape.size(); ++n) {
+  for (std::size_t n = 0; !peers_.empty() && n < shape_.size(); ++n) {
     const int mode = static_cast<int>(n);
     if (!has_mode(outputs, mode)) continue;
-    for_each_row_block(0, tensor_->info().shape[n], rank_, [&](const RowBlock& block) {
-      numbers.resize(static_cast<std::size_t>(block.end - block.first) * static_cast<std::size_t>(rank_));
-      backend_->read_output(mode, block.first, numbers);
+    for_each_message_block(0, shape_[n], columns_, [&](const IndexRange& block) {
+      numbers.resize(static_cast<std::size_t>(block.end - block.begin) * static_cast<std::size_t>(columns_));
+      backend_->read_output(mode, block.begin, numbers);
       bool is_changed = false;
       for (const std::unique_ptr<RemoteWorker>& peer : peers_) is_changed |= peer->add_rows(mode, block, numbers);
-      if (is_changed) backend_->load_output(mode, block.first, numbers);
+      if (is_changed) backend_->load_output(mode, block.begin, numbers);
     });
   }
 }

@@ -49,7 +49,8 @@ class WorkerGroup {
   // The number of the next pass, counted since the very first, also after a resume.
   std::uint64_t next_pass() const { return next_; }
   void set_next_pass(std::uint64_t number) { next_ = number; }
-  // How many have been run over the tensor, or a part of it, and what all workers read from its container.
+  // How many have been run over the tensor, or a part of it, and what the passes of all workers
+  // read from its container.
   std::uint64_t passes() const { return passes_; }
   std::uint64_t bytes_read() const;
   std::uint64_t chunk_count() const { return chunk_count_; }
@@ -73,8 +74,8 @@ class WorkerGroup {
   Executor* executor_;
   std::uint64_t chunk_count_;
   std::vector<std::unique_ptr<RemoteWorker>> peers_;  // ranks from 1
-  const ChunkSource* tensor_ = nullptr;               // with peers
-  int rank_ = 0;
+  std::vector<std::uint64_t> shape_;                  // with peers
+  int columns_ = 0;                                   // with peers
   double terms_of_peers_ = 0;
   std::uint64_t next_ = 0;
   std::uint64_t passes_ = 0;

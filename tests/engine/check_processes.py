@@ -20,7 +20,7 @@ from method_jobs import METHOD_JOBS, fit_arguments, make_method_tensors
 
 RANK, SWEEPS, CHUNK = 4, 3, 8192
 MOST_SECONDS = 10  # from the end of a process to that of the job
-KILLS = 5
+KILLS = 6
 # As root, on fewer processors than processes, which must not poll.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
@@ -51,23 +51,24 @@ class Launcher:
         return job.returncode, output
 
 
-def processes_of(job):
-    """The process ids of blco-cpd below the launcher."""
+def process_of(job, rank):
+    """The process id of that rank of blco-cpd below the launcher."""
     parents = {}
     for folder in pathlib.Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
                 name, fields = (folder / "stat").read_text().rsplit(")", 1)
+                words = (folder / "environ").read_bytes().split(b"\0")
             except OSError:
                 continue
-            parents[int(folder.name)] = (int(fields.split()[1]), name.split("(", 1)[1])
-    found = []
-    for process, (parent, name) in parents.items():
+            ranks = [word.split(b"=")[1] for word in words if word.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK="))]
+            parents[int(folder.name)] = (int(fields.split()[1]), name.split("(", 1)[1], ranks)
+    for process, (parent, name, ranks) in parents.items():
         while parent in parents and parent != job.pid:
             parent = parents[parent][0]
-        if parent == job.pid and name == "blco-cpd":
-            found.append(process)
-    return sorted(found)
+        if parent == job.pid and name == "blco-cpd" and ranks == [str(rank).encode()]:
+            return process
+    sys.exit(f"no process of rank {rank} was found")
 
 
 def score(commands, one, other):
@@ -102,6 +103,9 @@ def check_messages(launcher, tensors, work):
     expect_one_message(launcher, 3, 2, "unknown argument", tensor, "--nonsense")
     expect_one_message(launcher, 3, 3, "cannot open", tensors / "none.blco", "--rank", 2, "-o", model)
     expect_one_message(launcher, 2, 5, "requires at least", tensor, "--rank", 2, "-o", model, "--memory", "1M")
+    # The second process has another tensor.
+    expect_one_message(launcher, 1, 2, "another one", tensor, "--rank", 2, "-o", model, ":", "-n", 1,
+                       launcher.bin_folder / "blco-cpd", tensors / "ones.blco", "--rank", 2, "-o", model)
 
 
 def check_ends(commands, launcher, tensors, work, draw):
@@ -116,8 +120,7 @@ def check_ends(commands, launcher, tensors, work, draw):
                 sys.exit(f"the job ended by itself:\n{job.communicate()[0]}")
             time.sleep(0.05)
         time.sleep(draw.uniform(0, 0.5))
-        victim = processes_of(job)[draw.randrange(1, 3)]
-        os.kill(victim, signal.SIGSTOP if stops else signal.SIGKILL)
+        os.kill(process_of(job, kill % 3), signal.SIGSTOP if stops else signal.SIGKILL)
         begin = time.monotonic()
         output, _ = job.communicate(timeout=60)
         seconds = time.monotonic() - begin
@@ -127,8 +130,8 @@ def check_ends(commands, launcher, tensors, work, draw):
             sys.exit(f"the job does not say which process was stopped:\n{output}")
         # It goes on with another number of processes, from a whole checkpoint.
         commands.run("blco-info", checkpoint)
-        code, output = launcher.run(2, *[word for word in arguments if word not in ("--rank", RANK)][:1], "--resume",
-                                    checkpoint, "--sweeps", 100000, "--time-limit", "1s", "--threads", 1, "-o", model)
+        code, output = launcher.run(2, tensors / "counts.blco", "--resume", checkpoint, "--sweeps", 100000, "--tolerance", 0,
+                                    "--time-limit", "1s", "--threads", 1, "-o", model)
         if code != 0:
             sys.exit(f"the checkpoint cannot be resumed:\n{output}")
         model.unlink()

@@ -2,15 +2,18 @@
 // no MPI is.
 //
 // MPI waits by polling, which takes a processor; here a wait sleeps soon. A process that is stopped, or whose machine
-// is gone, must not make the others wait for ever: all but rank 0 say each second that they are there.
+// is gone, must not make the others wait for ever: each says every second that it is there.
 #include "tools/mpi/mpi_peers.hpp"
 
 #include <mpi.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <blco/error.hpp>
 #include <chrono>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -35,25 +38,21 @@ class MpiPeers final : public Peers {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     if (provided < MPI_THREAD_SERIALIZED) {
+      MPI_Finalize();
       throw Error(ErrorKind::io,
                   "this MPI lets one thread of a process call it only; install one with MPI_THREAD_SERIALIZED");
     }
-    MPI_Comm of_machine = MPI_COMM_NULL;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &of_machine);
-    MPI_Comm_size(of_machine, &neighbours_);
-    MPI_Comm_free(&of_machine);
-    machines_.resize(static_cast<std::size_t>(size_));
-    std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
-    int length = 0;
-    MPI_Get_processor_name(name.data(), &length);
-    MPI_Allgather(name.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, machines_.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR,
-                  MPI_COMM_WORLD);
-    if (rank_ != 0) signs_of_life_ = std::thread([this] { show_life(); });
+    look_at_machine();
+    signs_.assign(rank_ == 0 ? static_cast<std::size_t>(size_ - 1) : 1, MPI_REQUEST_NULL);
+    signs_of_life_ = std::thread([this] { show_life(); });
   }
 
+  // All processes come here, unless one is lost, when the job is aborted.
   ~MpiPeers() override {
     ends_ = true;
-    if (signs_of_life_.joinable()) signs_of_life_.join();
+    signs_of_life_.join();
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int peer = 0; peer < size_; ++peer) static_cast<void>(has_shown_life(peer));
     MPI_Finalize();
   }
   MpiPeers(const MpiPeers&) = delete;
@@ -62,8 +61,12 @@ class MpiPeers final : public Peers {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   int neighbours() const override { return neighbours_; }
+  int processor_sharers() const override { return processor_sharers_; }
 
   void send(int to, std::span<const std::byte> message) override {
+    if (message.size() > std::numeric_limits<int>::max()) {
+      throw Error(ErrorKind::io, "a message of more than 2 GiB: modes of so many rows cannot be shared by processes");
+    }
     MPI_Request request = MPI_REQUEST_NULL;
     {
       const std::lock_guard lock(mutex_);
@@ -103,7 +106,33 @@ class MpiPeers final : public Peers {
     });
   }
 
-  // Until is_done(), which calls MPI. Throws Error{io} once the peer has shown no life for so long.
+  // How many processes run on this machine, and on the processors of this one.
+  void look_at_machine() {
+    MPI_Comm of_machine = MPI_COMM_NULL;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &of_machine);
+    MPI_Comm_size(of_machine, &neighbours_);
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    static_cast<void>(sched_getaffinity(0, sizeof(own), &own));
+    std::vector<cpu_set_t> all(static_cast<std::size_t>(neighbours_));
+    MPI_Allgather(&own, sizeof(own), MPI_BYTE, all.data(), sizeof(own), MPI_BYTE, of_machine);
+    MPI_Comm_free(&of_machine);
+    processor_sharers_ = static_cast<int>(std::count_if(all.begin(), all.end(), [&own](const cpu_set_t& other) {
+      cpu_set_t both;
+      CPU_AND(&both, &own, &other);
+      return CPU_COUNT(&both) > 0;
+    }));
+    processor_sharers_ = std::max(1, processor_sharers_);
+    machines_.resize(static_cast<std::size_t>(size_));
+    MachineName name{};
+    int length = 0;
+    MPI_Get_processor_name(name.data(), &length);
+    MPI_Allgather(name.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, machines_.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR,
+                  MPI_COMM_WORLD);
+  }
+
+  // Until is_done(), which calls MPI. Throws Error{io} once the peer has shown no life for so long; from then on MPI is
+  // not called, which may still hold the memory of a message.
   template <class IsDone>
   void wait(int peer, const IsDone& is_done) {
     constexpr int eager_polls = 200;
@@ -111,14 +140,11 @@ class MpiPeers final : public Peers {
     for (int poll = 0;; ++poll) {
       {
         const std::lock_guard lock(mutex_);
+        check_lost();
         if (is_done()) return;
-        if (rank_ == 0 && has_shown_life(peer)) last_sign = Clock::now();
-      }
-      if (rank_ == 0 && std::chrono::duration<double>(Clock::now() - last_sign).count() > timeout_) {
-        throw Error(ErrorKind::io, "process " + std::to_string(peer) + " of " + std::to_string(size_) + ", on " +
-                                       machines_[static_cast<std::size_t>(peer)].data() + ", has shown no life for " +
-                                       std::to_string(static_cast<int>(timeout_)) +
-                                       " seconds: it is stopped, or its machine cannot be reached");
+        if (has_shown_life(peer)) last_sign = Clock::now();
+        if (std::chrono::duration<double>(Clock::now() - last_sign).count() > timeout_) lost_ = peer;
+        check_lost();
       }
       if (poll < eager_polls) {
         std::this_thread::yield();
@@ -126,6 +152,14 @@ class MpiPeers final : public Peers {
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
     }
+  }
+
+  void check_lost() const {
+    if (lost_ < 0) return;
+    throw Error(ErrorKind::io, "process " + std::to_string(lost_) + " of " + std::to_string(size_) + ", on " +
+                                   machines_[static_cast<std::size_t>(lost_)].data() + ", has shown no life for " +
+                                   std::to_string(static_cast<int>(timeout_)) +
+                                   " seconds: it is stopped, or its machine cannot be reached");
   }
 
   static bool has_shown_life(int peer) {
@@ -139,23 +173,36 @@ class MpiPeers final : public Peers {
     return has_sign;
   }
 
+  // Rank 0 to all others, and these to rank 0. Who does not take the last sign gets no other.
   void show_life() {
     for (Clock::time_point next = Clock::now(); !ends_; std::this_thread::sleep_for(std::chrono::milliseconds(50))) {
       if (Clock::now() < next) continue;
       next += between_signs_of_life;
       const std::lock_guard lock(mutex_);
-      MPI_Send(nullptr, 0, MPI_BYTE, 0, alive_tag, MPI_COMM_WORLD);
+      if (lost_ >= 0) return;
+      for (std::size_t i = 0; i < signs_.size(); ++i) {
+        int is_sent = 0;
+        MPI_Test(&signs_[i], &is_sent, MPI_STATUS_IGNORE);
+        if (is_sent == 0) continue;
+        const int to = rank_ == 0 ? static_cast<int>(i) + 1 : 0;
+        MPI_Isend(nullptr, 0, MPI_BYTE, to, alive_tag, MPI_COMM_WORLD, &signs_[i]);
+      }
     }
+    const std::lock_guard lock(mutex_);
+    MPI_Waitall(static_cast<int>(signs_.size()), signs_.data(), MPI_STATUSES_IGNORE);
   }
 
   double timeout_;
   int rank_ = 0;
   int size_ = 1;
   int neighbours_ = 1;
+  int processor_sharers_ = 1;
   std::vector<MachineName> machines_;
   std::mutex mutex_;  // of all calls of MPI
+  int lost_ = -1;     // a peer
+  std::vector<MPI_Request> signs_;
   std::atomic<bool> ends_ = false;
-  std::thread signs_of_life_;  // not of rank 0
+  std::thread signs_of_life_;
 };
 
 }  // namespace

@@ -222,7 +222,7 @@ void CommandLine::on_failure(std::function<void(const std::string& kind, const s
   impl_->tell_failure = std::move(tell);
 }
 
-void CommandLine::stay_silent() { impl_->is_silent = true; }
+void CommandLine::stay_silent(bool is_silent) { impl_->is_silent = is_silent; }
 
 int CommandLine::run(int argc, char** argv, const std::function<void()>& job) {
   // Exceeding a file size limit is then an error like a full disk, and does not kill the process.

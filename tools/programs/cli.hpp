@@ -132,7 +132,7 @@ class CommandLine {
   // Parses, runs `job`, and returns the exit code. A failure prints one message "name: what" on stderr.
   int run(int argc, char** argv, const std::function<void()>& job);
   // Failures are told by the exit code alone.
-  void stay_silent();
+  void stay_silent(bool is_silent);
 
  private:
   struct Impl;

@@ -5,6 +5,7 @@
 
 #include <blco/tensor_file.hpp>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -40,7 +41,7 @@ struct Processes::Module {
 };
 
 Processes::Processes(CommandLine& line) : line_(line) {
-  // Open MPI's launcher; else MPICH's, and those that speak its protocol, such as srun.
+  // Open MPI's launcher; else MPICH's, and those that speak its protocol, such as srun --mpi=pmi2.
   size_ = number_in_environment("OMPI_COMM_WORLD_SIZE", 1);
   rank_ = number_in_environment("OMPI_COMM_WORLD_RANK", 0);
   mpi_ = "openmpi";
@@ -51,8 +52,6 @@ Processes::Processes(CommandLine& line) : line_(line) {
   }
   line.add("--peer-timeout", timeout_seconds_, parse_duration,
            {"TIME", "Under mpirun: end the job once one of its processes has shown no life for so long", "60s"});
-  // The first process says the same.
-  if (is_helper()) line.stay_silent();
 }
 
 Processes::~Processes() { delete module_; }
@@ -68,6 +67,8 @@ void Processes::join(Compute& compute) {
     if (library == nullptr) failure = dlerror();
   }
   if (library == nullptr) {
+    // Where all fail, the first says so and the launcher ends the others.
+    if (is_helper()) std::this_thread::sleep_for(std::chrono::seconds(1));
     throw Error(ErrorKind::not_built,
                 fmt::format("a launcher has started {} processes, but this build cannot load {}: {}; install "
                             "lib{}-dev and build blco again with -DBLCO_MPI=ON, or start one process",
@@ -78,6 +79,9 @@ void Processes::join(Compute& compute) {
                        reinterpret_cast<decltype(&blco_abort_mpi)>(dlsym(library, "blco_abort_mpi"))};
   peers_ = module_->join(timeout_seconds_);
   compute.peers = peers_;
+  if (!is_helper()) return;
+  // Launchers pass signals on to all processes. The first one ends the job, while the others serve on.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
 }
 
 void Processes::serve(const std::filesystem::path& tensor, const Compute& compute) {
@@ -98,7 +102,10 @@ void Processes::leave(int exit_code) {
 
 int Processes::run(int argc, char** argv, const std::filesystem::path& tensor, Compute& compute,
                    const std::function<void()>& job) {
+  // What is wrong with the command line, the first process says for all.
+  if (is_helper()) line_.stay_silent(true);
   const int exit_code = line_.run(argc, argv, [&] {
+    line_.stay_silent(false);
     if (size_ > 1) join(compute);
     if (is_helper()) return serve(tensor, compute);
     job();

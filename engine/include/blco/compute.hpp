@@ -24,9 +24,9 @@ struct Compute {
   // GPU only, for measurements: buffers between disk and device, 2 to 64, where memory has room for as many; 0: as the
   // plan chooses.
   int slots = 0;
-  MemoryBudget memory = {};          // of the whole job
+  MemoryBudget memory = {};          // of the job, in this process
   // Other processes that take a share of each pass, where this is rank 0 (peers.hpp); null: none. `memory` and
-  // `threads` are those of this process.
+  // `threads` are then those of this process, by default its part of the machine's.
   Peers* peers = nullptr;
   std::filesystem::path trace = {};  // Chrome trace (for Perfetto) of reads, copies and kernels; empty: none
 };

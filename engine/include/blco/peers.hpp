@@ -22,8 +22,11 @@ class Peers {
 
   virtual int rank() const = 0;  // of this process
   virtual int size() const = 0;
-  // How many of them run on this machine, this one included: by default they share its memory and processors evenly.
+  // How many of them run on this machine, this one included: by default they share its memory evenly.
   virtual int neighbours() const = 0;
+  // How many of them may run on the processors of this one, this one included: neighbours() unless a launcher has
+  // parted the processors among them.
+  virtual int processor_sharers() const { return neighbours(); }
   // Messages from one process to another arrive in the order in which they are sent.
   virtual void send(int to, std::span<const std::byte> message) = 0;
   // Waits for the next message.

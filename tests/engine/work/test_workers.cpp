@@ -216,18 +216,36 @@ TEST(Workers, EndAtADamagedChunkAndServeOn) {
     file.put(static_cast<char>(byte ^ 1));
   }
   const TensorFile tensor(damaged);
-  CpdOptions options{.rank = 4, .max_sweeps = 2, .tolerance = 0};
+  const CpdModel model = fit_cpd(whole, {.rank = 4, .max_sweeps = 1});
   ServingThreads others(tensor, 3);
-  options.compute.peers = &others.lead();
-  for (int again = 0; again < 2; ++again) {
+  const Compute shared{.peers = &others.lead()};
+  const auto expect_corrupt = [](const auto& job) {
     try {
-      fit_cpd(tensor, options);
+      job();
       FAIL() << "must be found";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::corrupt);
       EXPECT_THAT(error.what(), ::testing::HasSubstr("process 1 of 3"));
     }
-  }
+  };
+  // In a pass, while others have rows to send; again; and by the job that looks at all its chunks first.
+  expect_corrupt([&] { mttkrp(tensor, model.matrices(), 0, shared); });
+  expect_corrupt([&] { mttkrp(tensor, model.matrices(), 1, shared); });
+  expect_corrupt([&] { fit_cpd(tensor, {.rank = 4, .max_sweeps = 2, .compute = shared}); });
+}
+
+// The same entries and sizes, but rows in another order, which would be added to the wrong ones.
+TEST(Workers, RefuseATensorOfOtherStoredIndices) {
+  const TemporaryFolder folder;
+  const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
+  ingest_files({folder / "in.tns"}, folder / "reordered.blco",
+               {.shape = tensor.shape(), .reorder = Reorder::frequency, .chunk_nnz = chunk_nnz});
+  const TensorFile reordered(folder / "reordered.blco");
+  ASSERT_EQ(reordered.summary().sum_of_squares, tensor.summary().sum_of_squares);
+  ServingThreads others(reordered, 2);
+  CpdOptions options{.rank = 4};
+  options.compute.peers = &others.lead();
+  EXPECT_THROW(fit_cpd(tensor, options), Error);
 }
 
 TEST(Workers, StopWithTheModelOfTheLastSweepAndServeOn) {
