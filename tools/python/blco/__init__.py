@@ -18,9 +18,12 @@ from ._errors import (
     OutOfMemory,
 )
 from ._estimator import CPD
+from ._filters import register as _register_filters
 from ._fit import RankedModel, Ranks, evaluate, fit_cpd, fit_ranks, fit_tucker, mttkrp, plan, plan_tucker
 from ._model import Component, Match, Model, Summary, TuckerModel, load
 from ._tensor import Tensor, ingest, open, tensor
+
+_register_filters()
 
 __all__ = [
     "CPD", "Cancelled", "Component", "CorruptError", "DeviceError", "Error", "InvalidArgument", "IoError", "Match",

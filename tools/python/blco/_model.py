@@ -212,6 +212,32 @@ class Model(FittedModel):
             for number, weight, share, modes in _blco.summarize(self._handle, count)
         )
 
+    def plot(self, components: int = 8, entries: int = 10) -> Any:
+        """A matplotlib figure: a row for each of the first components, a column per mode. A mode without labels is a
+        line over its indices; else bars show its `entries` largest entries. Plots of a mode share one scale.
+        """
+        import matplotlib.pyplot as plt
+
+        rows = min(components, self.rank)
+        size = (4 * len(self.shape), 2 * rows)
+        figure, all_axes = plt.subplots(rows, len(self.shape), figsize=size, squeeze=False, layout="constrained")
+        top = self.top(entries)
+        for n, mode in enumerate(self.mode_names):
+            factor = self.factors[n][:, :rows]
+            reach = 1.05 * np.array([min(factor.min(), 0), max(factor.max(), 0)])
+            for component, axes in zip(top[:rows], all_axes[:, n]):
+                if self.labels[n] is None:
+                    axes.plot(factor[:, component.number], linewidth=1)
+                    axes.set_ylim(*reach)
+                else:
+                    names, values = zip(*component.modes[mode][::-1])
+                    axes.barh(range(len(values)), values, tick_label=[str(name)[:24] for name in names])
+                    axes.set_xlim(*reach)
+            all_axes[0, n].set_title(mode)
+        for component, axes in zip(top[:rows], all_axes[:, 0]):
+            axes.set_ylabel(f"{component.number}: {component.share:.1%}")
+        return figure
+
     def predict(self, coords: Any, threads: int = 0) -> np.ndarray:
         """The model's values of cells: coordinates as `blco.tensor` takes them."""
         return _blco.predict(self._handle, columns_of(coords), threads)
