@@ -23,9 +23,9 @@ int main(int argc, char** argv) {
   const int rank = std::atoi(argv[2]);
   const int processes = std::atoi(argv[3]);
   // Of a sweep, what two take more than one.
-  std::vector<std::map<int, blco::testing::Mailboxes::Traffic>> sweeps;
+  std::vector<std::map<int, blco::Mailboxes::Traffic>> sweeps;
   for (const int count : {2, 3}) {
-    blco::testing::ServingThreads others(tensor, processes, {.threads = 1});
+    blco::ServingThreads others(tensor, processes, {.threads = 1});
     blco::CpdOptions options{.rank = rank, .max_sweeps = count, .tolerance = 0};
     options.compute.peers = &others.lead();
     options.compute.threads = 1;

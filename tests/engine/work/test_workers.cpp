@@ -18,8 +18,6 @@
 namespace blco {
 namespace {
 
-using testing::ServingThreads;
-
 constexpr std::uint64_t chunk_nnz = 3000;
 
 TensorFile ingest_counts(const TemporaryFolder& folder, const std::vector<std::uint64_t>& shape,
@@ -51,7 +49,7 @@ std::vector<MethodCase> every_method() {
           {"complete", CompletionMethod()}};
 }
 
-class WorkersOfEveryMethod : public ::testing::TestWithParam<MethodCase> {};
+class WorkersOfEveryMethod : public testing::TestWithParam<MethodCase> {};
 
 void expect_near(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance) {
   ASSERT_EQ(actual.size(), expected.size());
@@ -86,7 +84,7 @@ TEST_P(WorkersOfEveryMethod, GiveTheModelOfOne) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, WorkersOfEveryMethod, ::testing::ValuesIn(every_method()),
+INSTANTIATE_TEST_SUITE_P(Methods, WorkersOfEveryMethod, testing::ValuesIn(every_method()),
                          [](const auto& test) { return test.param.name; });
 
 // Modes of fewer rows than workers, and line indices of more than 64 bits.
@@ -187,7 +185,7 @@ TEST(Workers, TellWhatFailsInOneOfThem) {
       fit_cpd(tensor, options);
       FAIL() << "must fail: " << what;
     } catch (const Error& error) {
-      EXPECT_THAT(error.what(), ::testing::AllOf(::testing::HasSubstr("process 1 of 3"), ::testing::HasSubstr(what)));
+      EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("process 1 of 3"), testing::HasSubstr(what)));
     }
   };
   {
@@ -225,7 +223,7 @@ TEST(Workers, EndAtADamagedChunkAndServeOn) {
       FAIL() << "must be found";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::corrupt);
-      EXPECT_THAT(error.what(), ::testing::HasSubstr("process 1 of 3"));
+      EXPECT_THAT(error.what(), testing::HasSubstr("process 1 of 3"));
     }
   };
   // In a pass, while others have rows to send; again; and by the job that looks at all its chunks first.

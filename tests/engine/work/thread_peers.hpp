@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace blco::testing {
+namespace blco {
 
 // What has been sent from each to each, and counts of it.
 class Mailboxes {
@@ -99,4 +99,4 @@ class ServingThreads {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace blco::testing
+}  // namespace blco
