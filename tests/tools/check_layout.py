@@ -134,6 +134,18 @@ def is_cuda_folder(folder):
     return folder.startswith("kernels/") and folder.endswith("/cuda")
 
 
+def hides_googles_names(root, place, name):
+    """Whether a test of a room whose tests lie in namespace blco includes a header that they cannot be batched with."""
+    if place.parts[:2] not in (("tests", "engine"), ("tests", "io")) or not name.startswith("tests/"):
+        return False
+    header = root / name
+    if not header.exists() or "namespace blco::testing" not in header.read_text(encoding="utf-8"):
+        return False
+    batches = root / place.parts[0] / place.parts[1] / "CMakeLists.txt"
+    alone = re.findall(r"\(([^()]*)\bSKIP_UNITY_BUILD_INCLUSION", batches.read_text() if batches.exists() else "")
+    return not any(place.name in files for files in alone)
+
+
 def without_comments(text):
     return re.sub(r"//[^\n]*", "", text)
 
@@ -244,6 +256,9 @@ def main():
         for _, name in includes(path):
             checked += 1
             users[pathlib.Path(name)].add(place)
+            if hides_googles_names(root, place, name):
+                problems.append(f"{place}: {name}: opens blco::testing, which hides Google's from the test files that are "
+                                "compiled with this one")
     for header in sorted(place for place in lines if place.suffix in HEADERS):
         wrong = header_problem(header, users[header], lines)
         if wrong:

@@ -44,6 +44,9 @@ TREES = [
     # Names of tests
     ({"tests/io/a/test_a.cpp": "int f(int) {\n}\n", "tests/io/b/test_b.cpp": "int f(int) {\n}\n"}, "both define int f(int)"),
     ({"tests/io/test_a.cpp": "int f() {\n}\nint f(int) {\n}\n", "tests/engine/test_b.cpp": "int f() {\n}\n"}, None),
+    ({"tests/engine/test_a.cpp": '#include "tests/b.hpp"\n', "tests/b.hpp": "namespace blco::testing {\n}\n"},
+     "tests/engine/test_a.cpp: tests/b.hpp: opens blco::testing"),
+    ({"tests/engine/test_a.cpp": '#include "tests/b.hpp"\n', "tests/b.hpp": "namespace blco {\n}\n"}, None),
     # CUDA
     ({"engine/fit/a.cpp": "#include <cuda_runtime.h>\n"}, "engine/fit/a.cpp: cuda_runtime.h: CUDA lives in kernels/cuda/"),
     ({"engine/fit/a.cpp": "cudaStream_t stream;\n"}, "engine/fit/a.cpp: CUDA lives in kernels/cuda/"),
