@@ -36,7 +36,7 @@ class CoreCut {
       double best_left = least;
       for (std::size_t n = 0; n < order(); ++n) {
         if (!may_cut(n)) continue;
-        const double rest = squares_if(n, 1);
+        const double rest = squares_without_last(n);
         if (rest < best_left || (best != order() && rest == best_left)) continue;
         best = n;
         best_left = rest;
@@ -62,14 +62,14 @@ class CoreCut {
     return true;
   }
 
-  // Of the numbers that are kept if `mode` loses its last `slices`.
-  double squares_if(std::size_t mode, std::uint64_t slices) const {
+  // Of the numbers that are kept if `mode` loses its last slice.
+  double squares_without_last(std::size_t mode) const {
     double sum = 0;
     for (std::size_t at = 0; at < core_.size(); ++at) {
       std::size_t place = at;
       bool is_kept = true;
       for (std::size_t n = order(); n-- > 0; place /= ranks_[n]) {
-        is_kept = is_kept && place % ranks_[n] < kept_[n] - (n == mode ? slices : 0);
+        is_kept = is_kept && place % ranks_[n] < kept_[n] - (n == mode ? 1 : 0);
       }
       if (is_kept) sum += core_[at] * core_[at];
     }

@@ -61,12 +61,6 @@ TouchedRows TouchedRows::between_bounds(const ChunkSource& chunks) {
   return rows;
 }
 
-bool TouchedRows::any(std::size_t mode, const IndexRange& rows) const {
-  bool found = false;
-  for_each(mode, rows, [&](std::uint64_t) { found = true; });
-  return found;
-}
-
 void TouchedRows::set_words(std::span<const std::uint64_t> words) {
   if (words.size() != words_.size()) throw Error(ErrorKind::io, "another process has sent rows of another tensor");
   std::ranges::copy(words, words_.begin());

@@ -1,6 +1,7 @@
 // Which rows of each mode some chunks have: what a worker must know of the factors, and what its outputs fill.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -25,20 +26,11 @@ class TouchedRows {
   static std::uint64_t bytes(const std::vector<std::uint64_t>& shape);
 
   // Whether there are any in the range.
-  bool any(std::size_t mode, const IndexRange& rows) const;
+  bool any(std::size_t mode, const IndexRange& rows) const { return next(mode, rows) < rows.end; }
   // Calls visit(row) for each of them.
   template <class Visit>
   void for_each(std::size_t mode, const IndexRange& rows, const Visit& visit) const {
-    for (std::uint64_t row = rows.begin; row < rows.end;) {
-      const std::uint64_t word = words_[first_words_[mode] + row / 64] >> row % 64;
-      if (word == 0) {
-        row = (row / 64 + 1) * 64;
-        continue;
-      }
-      row += static_cast<std::uint64_t>(std::countr_zero(word));
-      if (row < rows.end) visit(row);
-      ++row;
-    }
+    for (std::uint64_t row = rows.begin; (row = next(mode, {row, rows.end})) < rows.end; ++row) visit(row);
   }
 
   // All bits, as they travel.
@@ -46,6 +38,14 @@ class TouchedRows {
   void set_words(std::span<const std::uint64_t> words);
 
  private:
+  // The first of them in the range, or its end.
+  std::uint64_t next(std::size_t mode, const IndexRange& rows) const {
+    for (std::uint64_t row = rows.begin; row < rows.end; row = (row / 64 + 1) * 64) {
+      const std::uint64_t word = words_[first_words_[mode] + row / 64] >> row % 64;
+      if (word != 0) return std::min(rows.end, row + static_cast<std::uint64_t>(std::countr_zero(word)));
+    }
+    return rows.end;
+  }
   // Thread-safe.
   void add(std::size_t mode, std::uint64_t row);
 

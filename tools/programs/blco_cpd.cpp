@@ -47,11 +47,7 @@ void add_start(cli::CommandLine& line, CpdArguments& arguments) {
                  "Start from the factors of this model, a warm start, with its rank unless --rank is given, instead of "
                  "random ones. The tensor may have more indices than the model, such as after blco-ingest "
                  "--labels-from; their rows are random"});
-  line.add_path("--checkpoint", cpd.checkpoint,
-                {"FILE", "Also save the model to this file, every K sweeps (see --every) and at the end"});
-  line.add_whole("--every", cpd.checkpoint_sweeps, 1,
-                 {"K", "With --checkpoint: number of sweeps from one checkpoint to the next"});
-  line.needs("--every", "--checkpoint");
+  cli::add_checkpoint_options(line, cpd.checkpoint, cpd.checkpoint_sweeps);
   line.add_path("--resume", cpd.resume,
                 {"FILE",
                  "Continue the fit of this checkpoint or model, as if it had not stopped, with its rank, seed, method, "

@@ -60,11 +60,7 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
                                "Initial matrices: random, or sampled from each mode's unfolding in a pass per mode");
   line.add_path("--init", arguments.initial, {"MODEL", "Start from the matrices of this model, with its ranks"});
   line.excludes("--init", {"--seed", "--start"});
-  line.add_path("--checkpoint", tucker.checkpoint,
-                {"FILE", "Also save the model to this file, every K sweeps (see --every) and at the end"});
-  line.add_whole("--every", tucker.checkpoint_sweeps, 1,
-                 {"K", "With --checkpoint: number of sweeps from one checkpoint to the next"});
-  line.needs("--every", "--checkpoint");
+  cli::add_checkpoint_options(line, tucker.checkpoint, tucker.checkpoint_sweeps);
   line.add_path("--resume", tucker.resume,
                 {"FILE",
                  "Continue the fit of this checkpoint or model, as if it had not stopped, with its ranks, seed and "

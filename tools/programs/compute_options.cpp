@@ -29,4 +29,11 @@ void add_compute_options(CommandLine& line, Compute& compute) {
                 {"FILE", "Write a Chrome trace of reads, copies and kernels to this file; view it on ui.perfetto.dev"});
 }
 
+void add_checkpoint_options(CommandLine& line, std::filesystem::path& file, int& sweeps) {
+  line.add_path("--checkpoint", file,
+                {"FILE", "Also save the model to this file, every K sweeps (see --every) and at the end"});
+  line.add_whole("--every", sweeps, 1, {"K", "With --checkpoint: number of sweeps from one checkpoint to the next"});
+  line.needs("--every", "--checkpoint");
+}
+
 }  // namespace blco::cli

@@ -9,4 +9,7 @@ namespace blco::cli {
 
 void add_compute_options(CommandLine& line, Compute& compute);
 
+// --checkpoint and --every.
+void add_checkpoint_options(CommandLine& line, std::filesystem::path& file, int& sweeps);
+
 }  // namespace blco::cli

@@ -54,7 +54,7 @@ Processes::Processes(CommandLine& line) : line_(line) {
            {"TIME", "Under mpirun: end the job once one of its processes has shown no life for so long", "60s"});
 }
 
-Processes::~Processes() { delete module_; }
+Processes::~Processes() = default;
 
 void Processes::join(Compute& compute) {
   const std::string name = fmt::format("libblco_{}.so", mpi_);
@@ -74,9 +74,10 @@ void Processes::join(Compute& compute) {
                             "lib{}-dev and build blco again with -DBLCO_MPI=ON, or start one process",
                             size_, name, failure, mpi_));
   }
-  module_ = new Module{reinterpret_cast<decltype(&blco_join_mpi)>(dlsym(library, "blco_join_mpi")),
-                       reinterpret_cast<decltype(&blco_leave_mpi)>(dlsym(library, "blco_leave_mpi")),
-                       reinterpret_cast<decltype(&blco_abort_mpi)>(dlsym(library, "blco_abort_mpi"))};
+  module_ =
+      std::make_unique<Module>(Module{reinterpret_cast<decltype(&blco_join_mpi)>(dlsym(library, "blco_join_mpi")),
+                                      reinterpret_cast<decltype(&blco_leave_mpi)>(dlsym(library, "blco_leave_mpi")),
+                                      reinterpret_cast<decltype(&blco_abort_mpi)>(dlsym(library, "blco_abort_mpi"))});
   peers_ = module_->join(timeout_seconds_);
   compute.peers = peers_;
   if (!is_helper()) return;

@@ -5,6 +5,7 @@
 #include <blco/peers.hpp>
 #include <filesystem>
 #include <functional>
+#include <memory>
 
 #include "tools/programs/cli.hpp"
 
@@ -35,10 +36,10 @@ class Processes {
   CommandLine& line_;
   int rank_ = 0;
   int size_ = 1;
-  const char* mpi_ = "";  // which
+  const char* mpi_ = "";  // openmpi or mpich
   double timeout_seconds_ = 60;
-  Module* module_ = nullptr;
-  Peers* peers_ = nullptr;
+  std::unique_ptr<Module> module_;
+  Peers* peers_ = nullptr;  // the module's
 };
 
 }  // namespace blco::cli

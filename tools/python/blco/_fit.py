@@ -89,13 +89,13 @@ def fit_cpd(
 
     `method` is als (least squares), apr (counts, by Poisson's likelihood), gcp (the losses of `loss`) or complete
     (least squares over the entries alone). Other options are those of blco-cpd; None is the default. `nonnegative`,
-    `simplex` and `hold` take True for all modes, or modes by name or number; `box` takes (low, high) or (low, high, modes).
-    `initial` is a model, or factors. `time_limit` is in seconds. Of several `starts`, from the seeds that follow each
-    other, the best model is returned, and its attribute `starts` says how alike they are.
+    `simplex` and `hold` take True for all modes, or modes by name or number; `box` takes (low, high) or (low, high,
+    modes). `initial` is a model, or factors. `time_limit` is in seconds. Of several `starts`, from the seeds that follow
+    each other, the best model is returned, and its attribute `starts` says how alike they are.
 
     `callback` gets each sweep, and ends the fit with its model by returning False. `progress` may be a function, called
-    up to ten times a second; False from it ends the fit with the last sweep's model. True shows a line instead. What either raises, and Ctrl-C,
-    end the fit too: the exception then has that model, or None, as its attribute `model`.
+    up to ten times a second; False from it ends the fit with the last sweep's model. True shows a line instead. What
+    either raises, and Ctrl-C, end the fit too: the exception then has that model, or None, as its attribute `model`.
 
     `comm` is a communicator of mpi4py, or an object with `rank`, `size`, `neighbours` (processes on this machine),
     `send(to, bytes)` and `receive(source)`: all its processes call fit_cpd with the same tensor and options, and share the
