@@ -61,8 +61,6 @@ class Backend : public Factors {
   // `slot`, which must not change until wait_slot(slot) returns.
   virtual ResidentId keep(int slot, const ChunkView& chunk, ResidentForm form) = 0;
   virtual void submit_resident(ResidentId chunk) = 0;
-  // How many of the chunks that are kept have become trees so far: after some passes, decoded ones with long fibers do.
-  virtual std::uint64_t tree_chunks() const { return 0; }
   // Returns when the outputs are complete. Also ends a failed pass, and leaves nothing in flight.
   virtual void finish_pass() = 0;
   // The sum of the terms of the last finished loss pass, scaled. Its order depends on the order of chunks alone.
@@ -95,13 +93,12 @@ struct BackendConfig {
   TensorLayout layout;
   int rank = 1;
   Precision precision = Precision::f64;
-  std::uint64_t private_bytes = 0;  // for private copies of the output; 0: none
-  std::uint64_t sorted_bytes = 0;   // for other forms of decoded chunks, sorted per mode or trees; 0: none
-  bool fiber_trees = true;          // within sorted_bytes, on several CPU threads: trees of chunks with long fibers
-  bool keep_previous = false;       // keep each factor as it was before its last update; doubles their memory
-  bool loss_passes = false;         // count the memory that loss passes need beside the outputs
-  bool all_outputs = false;         // room for the outputs of all modes at once, for loss passes; implies the former
-  ModeSet dual_modes = 0;           // modes that update_rows solves by ADMM
+  std::uint64_t private_bytes = 0;   // for private copies of the output; 0: none
+  std::uint64_t arranged_bytes = 0;  // for copies of decoded chunks that are arranged for a mode; 0: none
+  bool keep_previous = false;        // keep each factor as it was before its last update; doubles their memory
+  bool loss_passes = false;          // count the memory that loss passes need beside the outputs
+  bool all_outputs = false;          // room for the outputs of all modes at once, for loss passes; implies the former
+  ModeSet dual_modes = 0;            // modes that update_rows solves by ADMM
   // Columns of each mode's factor, up to `rank`, for Kronecker products; empty: `rank`. Not of CUDA.
   std::vector<int> columns = {};
   std::vector<VectorShape> vectors = {};  // see Factors::load_vector

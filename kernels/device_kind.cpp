@@ -24,7 +24,7 @@ class HostKind final : public DeviceKind {
   }
   std::uint64_t arranged_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs,
                                int threads) const override {
-    return host_sorted_bytes(config, nnzs, threads);
+    return host_arranged_bytes(config, nnzs, threads);
   }
   std::unique_ptr<Backend> make(const BackendConfig& config, Executor& executor) const override {
     return make_host_backend(config, executor);

@@ -48,7 +48,7 @@ class DeviceKind {
   virtual std::uint64_t chunk_bytes(const BackendConfig& config, std::uint64_t nnz,
                                     std::uint64_t payload_bytes) const = 0;
 
-  // Largest config.sorted_bytes of use for decoded chunks with `nnzs` nonzeros; 0 if no other form pays.
+  // Largest config.arranged_bytes of use for decoded chunks with `nnzs` nonzeros; 0 if no other form pays.
   virtual std::uint64_t arranged_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs,
                                        int threads) const = 0;
 

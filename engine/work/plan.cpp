@@ -79,12 +79,10 @@ std::uint64_t decode_ahead(const TensorSizes& tensor, const JobNeeds& needs, std
   return used;
 }
 
-// Memory for sorted copies or trees of chunks that are decoded anyway.
-std::uint64_t sort_ahead(const TensorSizes& tensor, const JobNeeds& needs, std::uint64_t room, const Plan& plan) {
-  // If one thread owns each row, or a pass fills all outputs, chunks are taken in line order, and neither is of use.
+// Memory for arranged copies of chunks that are decoded anyway.
+std::uint64_t arrange_ahead(const TensorSizes& tensor, const JobNeeds& needs, std::uint64_t room, const Plan& plan) {
   // Loss passes take chunks in line order.
-  if (needs.backend.all_outputs || needs.backend.loss_passes || (needs.threads > 1 && plan.private_bytes == 0))
-    return 0;
+  if (needs.backend.all_outputs || needs.backend.loss_passes) return 0;
   std::vector<std::uint64_t> nnzs;
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
     if (plan.tiers[chunk] == Tier::decoded) nnzs.push_back(tensor.chunks[chunk].nnz);
@@ -267,8 +265,8 @@ Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
     room -= keep_evenly(tensor, Tier::packed, room, has_link(needs) ? needs.shares.host : 1, buffer_of, plan.tiers);
     if (!has_link(needs) && needs.best_tier != Tier::packed && all_kept(plan)) {
       room -= decode_ahead(tensor, needs, room, plan.tiers);
-      plan.sorted_bytes = sort_ahead(tensor, needs, room, plan);
-      room -= plan.sorted_bytes;
+      plan.arranged_bytes = arrange_ahead(tensor, needs, room, plan);
+      room -= plan.arranged_bytes;
     }
   }
   plan.planned_bytes = needs.budget_bytes - room;
@@ -279,7 +277,7 @@ Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
 BackendConfig backend_config(const JobNeeds& needs, const Plan& plan) {
   BackendConfig config = needs.backend;
   config.private_bytes = plan.private_bytes;
-  config.sorted_bytes = plan.sorted_bytes;
+  config.arranged_bytes = plan.arranged_bytes;
   config.keep_previous = plan.keep_previous;
   config.slots = plan.slots;
   config.slot_bytes = plan.slot_bytes;

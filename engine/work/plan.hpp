@@ -41,11 +41,11 @@ struct JobNeeds {
 };
 
 struct Plan : StreamPlan {
-  std::uint64_t private_bytes = 0;  // for copies of the output, on the device if there is one
-  std::uint64_t sorted_bytes = 0;   // host: for sorted copies and trees of decoded chunks
-  bool keep_previous = false;       // keep the factors before each update
-  std::uint64_t planned_bytes = 0;  // all host memory of the job
-  std::uint64_t minimum_bytes = 0;  // the smallest budget that suffices
+  std::uint64_t private_bytes = 0;   // for copies of the output, on the device if there is one
+  std::uint64_t arranged_bytes = 0;  // host: for copies of decoded chunks that are arranged for a mode
+  bool keep_previous = false;        // keep the factors before each update
+  std::uint64_t planned_bytes = 0;   // all host memory of the job
+  std::uint64_t minimum_bytes = 0;   // the smallest budget that suffices
 
   // Zero without a device.
   std::uint64_t resident_bytes = 0;  // device memory of the chunks that stay there
@@ -58,9 +58,9 @@ struct Plan : StreamPlan {
 // Throws Error{out_of_memory} naming the minimum if a budget is below it. Memory goes, in order, to: what the job
 // cannot do without; private outputs (at most a quarter of the rest; as much as is useful if most of the tensor is
 // streamed anyway); previous factors (if they need at most a quarter of the rest); packed chunks, spread evenly over
-// the pass so that reading overlaps with computing; decoding chunks ahead; sorted copies or trees of these. With a
-// device, device memory takes first the method's vectors, and at last as many chunks as it holds, spread in the same
-// way, and host memory the remaining ones.
+// the pass so that reading overlaps with computing; decoding chunks ahead; copies of these that are arranged for a
+// mode. With a device, device memory takes first the method's vectors, and at last as many chunks as it holds, spread
+// in the same way, and host memory the remaining ones.
 Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs);
 
 // The configuration of the backend under this plan.

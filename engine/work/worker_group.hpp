@@ -29,7 +29,7 @@ class WorkerGroup {
   // from that. Arguments must outlive this.
   void add_peers(Peers& peers, const ChunkSource& tensor, const JobOrder& order);
 
-  // Runs the next pass over the tensor, forward if its number is even.
+  // Runs a pass over the tensor.
   void pass(const PassRequest& request);
   // Runs a pass over some of its chunks, in the order given; the numbers do not change.
   void pass(const PassRequest& request, std::span<const std::uint64_t> chunks);

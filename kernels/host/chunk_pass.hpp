@@ -14,14 +14,13 @@
 #include "kernels/backend.hpp"
 #include "kernels/backend_checks.hpp"
 #include "kernels/factor_set.hpp"
+#include "kernels/host/arranged_nonzeros.hpp"
 #include "kernels/host/entry_terms.hpp"
-#include "kernels/host/fiber_tree.hpp"
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/host_backend.hpp"
 #include "kernels/host/loss_rows.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/host/pass_output.hpp"
-#include "kernels/host/resident_chunks.hpp"
 #include "kernels/host/row_exchange.hpp"
 #include "kernels/host/row_matrix.hpp"
 #include "kernels/host/ttmc_rows.hpp"
@@ -95,9 +94,7 @@ class ChunkPass {
         [&](int mode) { output(mode).begin(layout_.mode(mode).length, strides_[static_cast<std::size_t>(mode)]); });
   }
 
-  // `form` is of the same chunk, and set for MTTKRP only.
-  void add(const FrameSource& source, const ChunkForm<Sum>& form) {
-    form_ = form;
+  void add(const FrameSource& source) {
     for_each_mode([&](int mode) { output(mode).open_chunk(source.range[static_cast<std::size_t>(mode)], source.nnz); });
     if (request_.is_mttkrp()) {
       add_mode(source, request_.only_mode(), source.all_frames());
@@ -105,6 +102,48 @@ class ChunkPass {
       add_losses(source);
     }
     for_each_mode([&](int mode) { output(mode).close_chunk(); });
+  }
+
+  // Instead of the chunks from which they are. Not in loss passes.
+  void add_arranged(const ArrangedNonzeros& nonzeros) {
+    const int mode = request_.only_mode();
+    Task task;
+    std::uint64_t read_bytes = 0;
+    for (const int other : nonzeros.modes) {
+      const auto& factor = factors_[other].matrix();
+      const auto k = static_cast<std::size_t>(task.factor_count++);
+      task.factors[k] = {factor.row(0), nonzeros.rows[k].data()};
+      task.factors[k].prefetch = factor.bytes() > cached_bytes;
+      read_bytes += factor.bytes();
+    }
+    task.prefetch = read_bytes > prefetched_bytes(padded_rank<Sum>(rank_) * sizeof(Factor));
+    task.output = output(mode).target(0);
+    task.output.rows = nonzeros.targets.data();
+    task.target_ends = nonzeros.target_ends.data();
+    task.fiber_ends = nonzeros.fiber_ends.data();
+    task.values = nonzeros.values.data();
+    task.stride = padded_rank<Sum>(rank_);
+    const std::uint64_t stride = strides_[static_cast<std::size_t>(mode)];
+    if (shared_rows_.size() < nonzeros.parts.size() * stride) {
+      shared_rows_ = AlignedBuffer<Sum>(nonzeros.parts.size() * stride);
+    }
+    executor_.run(nonzeros.parts.size(), [&](std::size_t part) {
+      auto [begin, end, shares_first] = nonzeros.parts[part];
+      if (shares_first) {
+        Task first = task;
+        first.output.matrix = shared_rows_.data() + part * stride;
+        first.output.first_row = nonzeros.targets.data()[begin];
+        std::fill_n(first.output.matrix, stride, Sum{0});
+        add_rows(first, mode, part, {begin++, 1});
+      }
+      add_rows(task, mode, part, {begin, end - begin});
+    });
+    for (std::size_t part = 0; part < nonzeros.parts.size(); ++part) {
+      if (!nonzeros.parts[part].shares_first) continue;
+      Sum* to = task.output.matrix + nonzeros.targets.data()[nonzeros.parts[part].begin] * stride;
+      const Sum* from = shared_rows_.data() + part * stride;
+      for (std::uint64_t i = 0; i < stride; ++i) to[i] += from[i];
+    }
   }
 
   void finish() {
@@ -261,10 +300,8 @@ class ChunkPass {
   }
 
   void add_part(const FrameSource& source, int mode, FrameRange frames, std::size_t part) {
-    if (form_.tree != nullptr) return add_fibers(source, mode, part);
     const FrameRange own = frames.cut(part, rings_.size());
     if (own.count() == 0) return;
-    if (form_.sorted != nullptr) return add_sorted(source, mode, own, part);
     const Task task = make_output_task(source, mode, part);
     if (decoder_.decodes_to_lines()) return add_lines(source, task, mode, own, part);
     decoder_.decode(source, own.first, rings_[part]);
@@ -315,27 +352,6 @@ class ChunkPass {
                        nonzeros.values != nullptr ? nonzeros.values + first : nullptr, count},
                       rings_[part]);
       add_rows(task, mode, part, {0, count});
-    }
-  }
-
-  void add_sorted(const FrameSource& source, int mode, FrameRange frames, std::size_t part) {
-    Task task = make_output_task(source, mode, part);
-    task.lines = form_.sorted->lines.data();
-    task.values = form_.sorted->values.data();
-    task.sorted = true;
-    task.prefetch_stream = matrix_bytes_ > stream_prefetched_bytes;
-    const std::uint64_t begin = frames.first * frame_entries;
-    add_rows(task, mode, part, {begin, std::min(frames.end * frame_entries, source.nnz) - begin});
-  }
-
-  void add_fibers(const FrameSource& source, int mode, std::size_t part) {
-    if constexpr (std::is_same_v<Sum, Factor>) {
-      std::array<const Sum*, max_order> factors{};
-      for (int other = 0; other < layout_.order(); ++other) {
-        factors[static_cast<std::size_t>(other)] = factors_[other].matrix().row(0);
-      }
-      mttkrp_fibers<Sum>(*form_.tree, source, {mode, factors, output(mode).target(part), padded_rank<Sum>(rank_)},
-                         part);
     }
   }
 
@@ -446,9 +462,9 @@ class ChunkPass {
   std::vector<AlignedBuffer<Sum>> products_;   // per part, for Kronecker products
   std::vector<FrameRing> rings_;               // per part
   std::uint64_t matrix_bytes_ = 0;             // of all factors
+  AlignedBuffer<Sum> shared_rows_;             // of arranged parts, which share their first row with others
   AlignedBuffer<double> weights_;              // of a loss pass whose outputs have owned rows
   PassRequest request_ = 0;
-  ChunkForm<Sum> form_;             // of the current chunk
   std::vector<double> frame_sums_;  // of its terms
   double sum_of_terms_ = 0;
 };

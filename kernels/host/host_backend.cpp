@@ -14,11 +14,9 @@
 #include "kernels/backend_checks.hpp"
 #include "kernels/factor_set.hpp"
 #include "kernels/host/chunk_pass.hpp"
-#include "kernels/host/fiber_tree.hpp"
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/host_dense.hpp"
 #include "kernels/host/resident_chunks.hpp"
-#include "kernels/host/sorted_tiles.hpp"
 #include "kernels/method_vectors.hpp"
 #include "kernels/part_ranges.hpp"
 
@@ -169,21 +167,33 @@ class HostBackend final : public Backend {
     pass_.begin(request);
     adds_losses_ = !request.is_mttkrp();
     pass_mode_ = request.only_mode();
+    waiting_.clear();
+    if (!adds_losses_ && !request.continues) residents_.count_pass(pass_mode_);
   }
 
-  void submit(int, const ChunkView& chunk) override { add_chunk(decoder_.open(chunk), {}); }
+  void submit(int, const ChunkView& chunk) override { add_chunk(decoder_.open(chunk)); }
   void wait_slot(int) override {}
   ResidentId keep(int, const ChunkView& chunk, ResidentForm form) override {
     return residents_.keep(chunk, form, pass_.rings());
   }
   void submit_resident(ResidentId chunk) override {
-    // Terms are added up in line order.
-    const ChunkForm<Sum> form = adds_losses_ ? ChunkForm<Sum>{} : residents_.form_for(chunk, pass_mode_, pass_.rings());
-    add_chunk(residents_.source(chunk), form);
+    // Terms of losses are added up in line order.
+    ResidentChunks::Group* const group = adds_losses_ ? nullptr : residents_.group_of(chunk);
+    if (group == nullptr || !residents_.may_arrange(*group, pass_mode_)) return add_chunk(residents_.source(chunk));
+    waiting_.push_back(chunk);
+    if (waiting_.size() < group->chunks.size()) return;
+    const ArrangedNonzeros* const arranged = residents_.arranged(*group, pass_mode_, waiting_, pass_.rings());
+    if (arranged == nullptr) return add_waiting();
+    waiting_.clear();
+    const auto begin = std::chrono::steady_clock::now();
+    pass_.add_arranged(*arranged);
+    trace_pass(begin, residents_.source(chunk).chunk);
   }
 
-  std::uint64_t tree_chunks() const override { return residents_.trees(); }
-  void finish_pass() override { pass_.finish(); }
+  void finish_pass() override {
+    add_waiting();  // a pass over some chunks of a group only
+    pass_.finish();
+  }
   double sum_of_terms() const override { return pass_.sum_of_terms(); }
   void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override {
     const RowsView<const Sum> output = pass_.output(mode).rows();
@@ -332,10 +342,18 @@ class HostBackend final : public Backend {
     });
   }
 
-  void add_chunk(const FrameSource& source, const ChunkForm<Sum>& form) {
+  void add_waiting() {
+    for (const ResidentId chunk : std::exchange(waiting_, {})) add_chunk(residents_.source(chunk));
+  }
+
+  void add_chunk(const FrameSource& source) {
     const auto begin = std::chrono::steady_clock::now();
-    pass_.add(source, form);
-    trace(adds_losses_ ? "loss pass" : pass_.has_kronecker() ? "ttmc" : "mttkrp", begin, source.chunk);
+    pass_.add(source);
+    trace_pass(begin, source.chunk);
+  }
+
+  void trace_pass(std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const {
+    trace(adds_losses_ ? "loss pass" : pass_.has_kronecker() ? "ttmc" : "mttkrp", begin, chunk);
   }
 
   void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const {
@@ -353,7 +371,8 @@ class HostBackend final : public Backend {
   ChunkPass<Sum, Factor> pass_;
   DenseKernels dense_;
   MethodVectors<std::vector<double>> vectors_;
-  ResidentChunks<Sum> residents_;
+  ResidentChunks residents_;
+  std::vector<ResidentId> waiting_;  // of the pass: chunks of a group that is arranged, not yet added
   bool adds_losses_ = false;
   int pass_mode_ = 0;  // -1: several or none
   TraceSink* trace_;
@@ -403,26 +422,12 @@ std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int
   });
 }
 
-std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {
-  if (nnzs.empty()) return 0;
-  const auto order = static_cast<std::uint64_t>(config.layout.order());
-  const bool sorts = can_sort(config);
-  const bool keeps_trees = can_keep_trees(config, threads);
-  std::uint64_t bytes = sorts ? sort_scratch_bytes(threads) : 0;
-  if (keeps_trees) {
-    bytes = std::max(bytes, fiber_scratch_bytes(config.layout.order(), std::ranges::max(nnzs), threads));
-  }
-  for (const std::uint64_t nnz : nnzs) {
-    // A tree serves all modes but one.
-    const std::uint64_t tree = keeps_trees ? most_fiber_tree_bytes(config, nnz) : 0;
-    const std::uint64_t copy = sorts ? sorted_chunk_bytes(nnz) : 0;
-    bytes += std::max(order * copy, tree + copy);
-  }
-  return bytes;
+std::uint64_t host_arranged_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {
+  return ResidentChunks::useful_bytes(config, nnzs, threads);
 }
 
 std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz) {
-  return ResidentChunks<double>::decoded_bytes(layout, nnz);
+  return ResidentChunks::decoded_bytes(layout, nnz);
 }
 
 }  // namespace blco

@@ -15,7 +15,7 @@ namespace blco {
 std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor);
 
 // Memory of the backend: factors, outputs, Grams, scratch per thread, weights of loss passes if config says that there
-// are any, and config.private_bytes; without config.sorted_bytes.
+// are any, and config.private_bytes; without config.arranged_bytes.
 std::uint64_t host_backend_bytes(const BackendConfig& config, int threads);
 
 // Largest private_bytes that the backend makes use of.
@@ -25,8 +25,8 @@ std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int
 // has a copy of the whole output.
 bool host_backend_needs_exchange(const BackendConfig& config, int threads);
 
-// Largest config.sorted_bytes of use for decoded chunks with `nnzs` nonzeros; 0 if neither sorting nor trees pay.
-std::uint64_t host_sorted_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads);
+// Largest config.arranged_bytes of use for decoded chunks with `nnzs` nonzeros.
+std::uint64_t host_arranged_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads);
 
 // Memory that keep(chunk, ResidentForm::decoded) takes.
 std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz);

@@ -37,6 +37,7 @@ constexpr std::size_t max_lines = has_vectors ? tile_lines + 1 : 1;
 // Below this mean run length of equal target rows, runs cost more than they save.
 constexpr std::size_t min_mean_run = 4;
 constexpr int any_count = -1;
+constexpr double one = 1;
 
 template <class T>
 constexpr std::size_t line_columns = cache_line_bytes / sizeof(T);
@@ -61,9 +62,6 @@ struct Tile {
 
 // Distance, in nonzeros, at which line indices and values are prefetched.
 constexpr std::size_t stream_distance = 64;
-// Distance at which factor rows are prefetched if nonzeros are sorted by target row.
-constexpr std::size_t sorted_distance = 8;
-
 // Rows from the ring of decoded frames. A prefetch past the last one hits an earlier chunk's row, which does no harm.
 class RingRows {
  public:
@@ -71,6 +69,20 @@ class RingRows {
   RingRows(const std::uint64_t*, const std::uint32_t* rows, std::uint64_t) : rows_(rows) {}
   HWY_INLINE std::uint64_t row(std::size_t at) const { return rows_[at]; }
   HWY_INLINE std::uint64_t row_ahead(std::size_t at) const { return rows_[at % ring_entries]; }
+  static std::size_t prefetched(std::size_t count, std::size_t) { return count; }
+  static constexpr bool streams = false;
+
+ private:
+  const std::uint32_t* rows_ = nullptr;
+};
+
+// Rows of arranged nonzeros, whose arrays go on past the last one.
+class ListRows {
+ public:
+  ListRows() = default;
+  ListRows(const std::uint64_t*, const std::uint32_t* rows, std::uint64_t) : rows_(rows) {}
+  HWY_INLINE std::uint64_t row(std::size_t at) const { return rows_[at]; }
+  HWY_INLINE std::uint64_t row_ahead(std::size_t at) const { return rows_[at]; }
   static std::size_t prefetched(std::size_t count, std::size_t) { return count; }
   static constexpr bool streams = false;
 
@@ -150,28 +162,26 @@ class Columns {
   Columns(const Task& task, std::size_t column)
       : output_(columns_of(task, task.output, column)),
         lines_(task.lines),
-        values_(task.values),
+        values_(task.values != nullptr ? task.values : &one),
+        values_mask_(task.values != nullptr ? ~std::size_t{0} : 0),
         count_(Count == any_count ? static_cast<std::size_t>(task.factor_count) : room),
-        prefetch_(task.prefetch),
-        prefetch_stream_(task.prefetch || task.prefetch_stream) {
-    for (std::size_t k = 0; k < count_; ++k) factors_[k] = columns_of(task, task.factors[k], column);
+        prefetch_(task.prefetch) {
+    for (std::size_t k = 0; k < count_; ++k) {
+      factors_[k] = columns_of(task, task.factors[k], column);
+      prefetches_factor_[k] = task.factors[k].prefetch;
+    }
   }
 
   HWY_INLINE bool prefetches() const { return prefetch_; }
-  HWY_INLINE bool prefetches_stream() const { return prefetch_stream_; }
   HWY_INLINE std::uint64_t target(std::size_t at) const { return output_.row(at); }
-  // Sorted lines only: the target row differs from that of the nonzero before.
-  HWY_INLINE bool begins_row(std::size_t at) const { return static_cast<std::int64_t>(lines_[at]) < 0; }
   HWY_INLINE Sum* output(std::size_t at) const { return reinterpret_cast<Sum*>(output_.address(at)); }
-  HWY_INLINE Vector value(std::size_t at) const {
-    return hn::Set(Tag(), values_ != nullptr ? static_cast<Sum>(values_[at]) : Sum{1});
-  }
+  HWY_INLINE Vector value(std::size_t at) const { return hn::Set(Tag(), static_cast<Sum>(values_[at & values_mask_])); }
 
   // Prefetches what a later nonzero needs; a prefetch past the end of an array does no harm.
   HWY_INLINE void prefetch_stream(std::size_t at) const {
     if constexpr (Rows::streams) {
       hwy::Prefetch(lines_ + at + stream_distance);
-      if (values_ != nullptr) hwy::Prefetch(values_ + at + stream_distance);
+      hwy::Prefetch(values_ + (at & values_mask_) + stream_distance);
     }
   }
   HWY_INLINE void prefetch_after(std::size_t at) const {
@@ -179,11 +189,30 @@ class Columns {
     prefetch_factors(at + Shape::prefetch_distance);
   }
   HWY_INLINE void prefetch_factors(std::size_t at) const {
-    for (std::size_t k = 0; k < count_; ++k) factors_[k].prefetch(at);
+    for (std::size_t k = 0; k < count_; ++k) {
+      if (prefetches_factor_[k]) factors_[k].prefetch(at);
+    }
   }
 
   HWY_INLINE void find_operands(std::size_t at, Operands& rows) const {
     for (std::size_t k = 0; k < count_; ++k) rows[k] = reinterpret_cast<const Factor*>(factors_[k].address(at));
+  }
+
+  // Of fibers: the row of the last factor is that of a nonzero, the others those of a fiber.
+  HWY_INLINE void prefetch_last(std::size_t at) const { factors_[count_ - 1].prefetch(at); }
+  HWY_INLINE const Factor* last_operand(std::size_t at) const {
+    return reinterpret_cast<const Factor*>(factors_[count_ - 1].address(at));
+  }
+  HWY_INLINE Vector add_last(const Factor* row, Vector value, std::size_t offset, Vector sum) const {
+    return hn::MulAdd(value, load(row + offset), sum);
+  }
+  HWY_INLINE void find_shared(std::size_t fiber, Operands& rows) const {
+    for (std::size_t k = 0; k + 1 < count_; ++k) rows[k] = reinterpret_cast<const Factor*>(factors_[k].address(fiber));
+  }
+  // sum + of_fiber * the product of the rows that the fiber's nonzeros share
+  HWY_INLINE Vector add_shared(const Operands& rows, Vector of_fiber, std::size_t offset, Vector sum) const {
+    for (std::size_t k = 0; k + 2 < count_; ++k) of_fiber = hn::Mul(of_fiber, load(rows[k] + offset));
+    return hn::MulAdd(of_fiber, load(rows[count_ - 2] + offset), sum);
   }
 
   // sum + value * the product of all rows at `offset`
@@ -206,11 +235,12 @@ class Columns {
 
   ColumnsOf<Sum, Shape, Rows> output_;
   std::array<ColumnsOf<const Factor, Shape, Rows>, room> factors_;
+  std::array<bool, room> prefetches_factor_{};
   const std::uint64_t* lines_;
   const double* values_;
+  std::size_t values_mask_;
   std::size_t count_;
   bool prefetch_;
-  bool prefetch_stream_;
 };
 
 // Every nonzero loads and stores its output row.
@@ -269,60 +299,67 @@ void add_runs(const Task& task, std::size_t column, NonzeroRange range) {
   }
 }
 
-// What a loop over sorted lines prefetches: nothing, the stream of lines and values, or rows as well.
-enum class Ahead { nothing, stream, rows };
-
-// Keeps the sums in registers until a line begins another row; they start from the output's current values. Output rows
-// within a tile, and the cache lines of wide rows, are sequential: the processor prefetches those by itself.
-template <Ahead Asked, class Task, std::size_t Width, int Count>
-HWY_INLINE void add_sorted_some(const Columns<Task, Width, Count, LineRows>& columns, std::size_t begin,
-                                std::size_t end) {
+// Arranged nonzeros, of some targets. The sums start from the output's current values, as those of runs do.
+template <class Task, std::size_t Width, int Count>
+void add_arranged(const Task& task, std::size_t column, NonzeroRange range) {
   using Shape = Tile<Task, Width>;
   const typename Shape::Tag tag;
-  if (begin == end) return;
-  typename Columns<Task, Width, Count, LineRows>::Operands operands;
-  auto* out = columns.output(begin);
-  typename Shape::Vector sums[Shape::vectors];
-  const auto load = [&] {
+  const Columns<Task, Width, Count, ListRows> columns(task, column);
+  typename Columns<Task, Width, Count, ListRows>::Operands operands;
+  const std::uint32_t* ends = task.target_ends;
+  std::size_t at = range.begin == 0 ? 0 : ends[range.begin - 1];
+  for (std::size_t row = range.begin; row < range.begin + range.count; ++row) {
+    auto* out = columns.output(row);
+    typename Shape::Vector sums[Shape::vectors];
     for (std::size_t v = 0; v < Shape::vectors; ++v) sums[v] = hn::Load(tag, out + v * Shape::lanes);
-  };
-  const auto store = [&] {
+    for (const std::size_t end = ends[row]; at < end; ++at) {
+      if (columns.prefetches()) columns.prefetch_factors(at + Shape::prefetch_distance);
+      columns.find_operands(at, operands);
+      const auto value = columns.value(at);
+      for (std::size_t v = 0; v < Shape::vectors; ++v) {
+        sums[v] = columns.add_product(operands, value, v * Shape::lanes, sums[v]);
+      }
+    }
     for (std::size_t v = 0; v < Shape::vectors; ++v) hn::Store(sums[v], tag, out + v * Shape::lanes);
-  };
-  load();
-  for (std::size_t at = begin; at < end; ++at) {
-    if constexpr (Asked != Ahead::nothing) columns.prefetch_stream(at);
-    if constexpr (Asked == Ahead::rows && Shape::factor_lines <= 2) columns.prefetch_factors(at + sorted_distance);
-    columns.find_operands(at, operands);
-    const auto value = columns.value(at);
-    if (columns.begins_row(at)) {
-      store();
-      out = columns.output(at);
-      load();
-    }
-    for (std::size_t v = 0; v < Shape::vectors; ++v) {
-      sums[v] = columns.add_product(operands, value, v * Shape::lanes, sums[v]);
-    }
   }
-  store();
 }
 
+// The same with fibers: sums over a fiber first, and multiplies it once by the rows that its nonzeros share.
 template <class Task, std::size_t Width, int Count>
-void add_sorted(const Task& task, std::size_t column, NonzeroRange range) {
-  const Columns<Task, Width, Count, LineRows> columns(task, column);
-  const std::size_t end = range.begin + range.count;
-  if (columns.prefetches()) {
-    const std::size_t last = range.begin + LineRows::prefetched(range.count, sorted_distance);
-    add_sorted_some<Ahead::rows>(columns, range.begin, last);
-    add_sorted_some<Ahead::stream>(columns, last, end);
-  } else if (columns.prefetches_stream()) {
-    add_sorted_some<Ahead::stream>(columns, range.begin, end);
-  } else {
-    add_sorted_some<Ahead::nothing>(columns, range.begin, end);
+void add_fibers(const Task& task, std::size_t column, NonzeroRange range) {
+  using Shape = Tile<Task, Width>;
+  const typename Shape::Tag tag;
+  const Columns<Task, Width, Count, ListRows> columns(task, column);
+  typename Columns<Task, Width, Count, ListRows>::Operands operands;
+  const std::uint32_t* ends = task.target_ends;
+  const std::uint32_t* fiber_ends = task.fiber_ends;
+  std::size_t fiber = range.begin == 0 ? 0 : ends[range.begin - 1];
+  std::size_t at = fiber == 0 ? 0 : fiber_ends[fiber - 1];
+  for (std::size_t row = range.begin; row < range.begin + range.count; ++row) {
+    auto* out = columns.output(row);
+    typename Shape::Vector sums[Shape::vectors];
+    for (std::size_t v = 0; v < Shape::vectors; ++v) sums[v] = hn::Load(tag, out + v * Shape::lanes);
+    for (const std::size_t end = ends[row]; fiber < end; ++fiber) {
+      typename Shape::Vector of_fiber[Shape::vectors];
+      for (std::size_t v = 0; v < Shape::vectors; ++v) of_fiber[v] = hn::Zero(tag);
+      for (const std::size_t last = fiber_ends[fiber]; at < last; ++at) {
+        if (columns.prefetches()) columns.prefetch_last(at + Shape::prefetch_distance);
+        const auto* of_last = columns.last_operand(at);
+        const auto value = columns.value(at);
+        for (std::size_t v = 0; v < Shape::vectors; ++v) {
+          of_fiber[v] = columns.add_last(of_last, value, v * Shape::lanes, of_fiber[v]);
+        }
+      }
+      columns.find_shared(fiber, operands);
+      for (std::size_t v = 0; v < Shape::vectors; ++v) {
+        sums[v] = columns.add_shared(operands, of_fiber[v], v * Shape::lanes, sums[v]);
+      }
+    }
+    for (std::size_t v = 0; v < Shape::vectors; ++v) hn::Store(sums[v], tag, out + v * Shape::lanes);
   }
 }
 
-enum class Method { runs, each, lines, sorted };
+enum class Method { runs, each, lines, arranged, fibers };
 
 template <class Task, std::size_t Width, int Count>
 void add_modes(const Task& task, std::size_t column, NonzeroRange range, Method method) {
@@ -333,8 +370,10 @@ void add_modes(const Task& task, std::size_t column, NonzeroRange range, Method 
       return add_each<Task, Width, Count, RingRows>(task, column, range);
     case Method::lines:
       return add_each<Task, Width, Count, LineRows>(task, column, range);
-    case Method::sorted:
-      return add_sorted<Task, Width, Count>(task, column, range);
+    case Method::arranged:
+      return add_arranged<Task, Width, Count>(task, column, range);
+    case Method::fibers:
+      return add_fibers<Task, Width, Count>(task, column, range);
   }
 }
 
@@ -357,7 +396,8 @@ inline bool has_runs(const std::uint32_t* rows, std::size_t count) {
 
 template <class Task>
 Method choose_method(const Task& task, NonzeroRange range) {
-  if (task.lines != nullptr) return task.sorted ? Method::sorted : Method::lines;
+  if (task.target_ends != nullptr) return task.fiber_ends != nullptr ? Method::fibers : Method::arranged;
+  if (task.lines != nullptr) return Method::lines;
   const bool runs = has_runs(task.output.rows + range.begin, range.count);
   return runs ? Method::runs : Method::each;
 }

@@ -1,6 +1,7 @@
-// The chunks that the CPU backend keeps: packed, decoded, and, once enough passes use them, sorted or as a tree.
+// The chunks that the CPU backend keeps: packed, decoded, and, once enough passes of a mode use them, arranged for it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -10,37 +11,44 @@
 
 #include "blco/executor.hpp"
 #include "kernels/backend.hpp"
-#include "kernels/host/fiber_tree.hpp"
+#include "kernels/host/arranged_nonzeros.hpp"
 #include "kernels/host/frame_rows.hpp"
 #include "kernels/host/row_matrix.hpp"
-#include "kernels/host/sorted_tiles.hpp"
 #include "kernels/host/ttmc_rows.hpp"
 #include "kernels/part_ranges.hpp"
 
 namespace blco {
 
-// The form in which a resident chunk serves a pass; at most one is set. null: the decoded or packed chunk itself.
-template <class T>
-struct ChunkForm {
-  const SortedChunk* sorted = nullptr;
-  const FiberTree<T>* tree = nullptr;  // only if threads add to private rows
-};
+// Into how many parts an arranged pass is cut: several a thread, since threads are not equally fast.
+inline std::size_t arranged_parts(const BackendConfig& config, int threads) {
+  if (threads == 1) return 1;
+  // Each part of Kronecker products needs room for these.
+  return static_cast<std::size_t>(threads) * (config.columns.empty() ? 8 : 1);
+}
 
-// T: double or float, of products and sums.
-template <class T>
 class ResidentChunks {
  public:
-  // config.sorted_bytes covers sorted copies and trees of decoded chunks, and their making. Decoder and executor must
-  // outlive this.
+  struct ArrangedGroup {
+    std::vector<ResidentId> order;  // in which the chunks' nonzeros are in each row; empty: not tried yet
+    std::optional<ArrangedNonzeros> nonzeros;
+  };
+  // Decoded chunks that are arranged together.
+  struct Group {
+    std::vector<ResidentId> chunks;
+    std::uint64_t nnz = 0;
+    std::vector<ArrangedGroup> of_mode;
+  };
+
+  // config.arranged_bytes covers arranged copies of decoded chunks, and their making. Decoder and executor must outlive
+  // this.
   ResidentChunks(const FrameDecoder& decoder, const BackendConfig& config, Executor& executor)
       : decoder_(&decoder),
-        order_(config.layout.order()),
-        row_bytes_(sizeof(T) *
-                   (config.columns.empty() ? padded_rank<T>(config.rank) : kronecker_row<T>(config, 0).stride)),
-        patience_(config.columns.empty() ? passes_before_sorting : 0),
-        can_sort_(can_sort(config)),
-        can_keep_trees_(can_keep_trees(config, executor.width())),
-        sorted_bytes_left_(can_sort_ || can_keep_trees_ ? config.sorted_bytes : 0),
+        lengths_(config.layout.shape()),
+        request_{config.layout.order(), 0, arranged_parts(config, executor.width()),
+                 executor.width() > 1 && config.private_bytes > 0},
+        patience_(config.columns.empty() ? passes_before_arranging : 0),
+        passes_(lengths_.size()),
+        bytes_left_(config.arranged_bytes - std::min(config.arranged_bytes, shared_bytes(config, executor.width()))),
         executor_(&executor) {}
 
   // Decodes the chunk on all threads, each with a ring; a packed chunk stays as it is, and its payloads must stay
@@ -57,78 +65,116 @@ class ResidentChunks {
                     decoder_->decode_into(source, f, rings[part], resident.decoded);
                 });
       resident.source.index = resident.source.key = resident.source.value = {};
-      if (sorted_bytes_left_ > 0) resident.copies.resize(static_cast<std::size_t>(order_));
-      resident.wants_tree = can_keep_trees_;
     }
     chunks_.push_back(std::move(resident));
-    if (form != ResidentForm::packed) chunks_.back().source.decoded = &chunks_.back().decoded;
-    return chunks_.size() - 1;
+    const ResidentId id = chunks_.size() - 1;
+    if (form == ResidentForm::packed) return id;
+    chunks_.back().source.decoded = &chunks_.back().decoded;
+    if (bytes_left_ > 0) join_group(id);
+    return id;
   }
 
   const FrameSource& source(ResidentId chunk) const { return chunks_.at(chunk).source; }
 
-  // Counts a pass of this mode. Once there were enough, makes a tree of the chunk, which may serve all modes, or a
-  // copy sorted for this one.
-  ChunkForm<T> form_for(ResidentId chunk, int mode, std::span<FrameRing> rings) {
-    Resident& resident = chunks_.at(chunk);
-    if (resident.copies.empty()) return {};
-    Copy& copy = resident.copies[static_cast<std::size_t>(mode)];
-    const bool has_enough_passes = copy.passes++ == patience_;
-    if (has_enough_passes && resident.wants_tree) make_tree(resident, rings);
-    if (resident.tree && resident.tree->serves(mode)) return {.tree = &*resident.tree};
-    if (has_enough_passes && can_sort_) sort(resident, mode);
-    return {.sorted = copy.sorted ? &*copy.sorted : nullptr};
+  // A pass of one mode begins, which may use arranged chunks.
+  void count_pass(int mode) { ++passes_[static_cast<std::size_t>(mode)]; }
+
+  // nullptr: the chunk is packed, or nothing is arranged.
+  Group* group_of(ResidentId chunk) {
+    const std::size_t group = chunks_.at(chunk).group;
+    return group < groups_.size() ? &groups_[group] : nullptr;
   }
 
-  // How many chunks have a tree.
-  std::uint64_t trees() const { return trees_; }
+  // False: arranged() gives nothing yet, or never.
+  bool may_arrange(const Group& group, int mode) const {
+    const auto n = static_cast<std::size_t>(mode);
+    return passes_[n] > patience_ && (group.of_mode[n].order.empty() || group.of_mode[n].nonzeros);
+  }
+
+  // The group arranged for the mode, with these chunks one after the other; made if there is room. nullptr: it is not.
+  const ArrangedNonzeros* arranged(Group& group, int mode, std::span<const ResidentId> order,
+                                   std::span<FrameRing> rings) {
+    ArrangedGroup& of_mode = group.of_mode[static_cast<std::size_t>(mode)];
+    if (of_mode.order.empty() && std::ranges::is_permutation(order, group.chunks)) {
+      of_mode.order.assign(order.begin(), order.end());
+      of_mode.nonzeros = arrange_group(of_mode.order, group.nnz, mode, rings);
+    }
+    return of_mode.nonzeros && std::ranges::equal(order, of_mode.order) ? &*of_mode.nonzeros : nullptr;
+  }
 
   // Memory of a decoded chunk.
   static std::uint64_t decoded_bytes(const TensorLayout& layout, std::uint64_t nnz) {
     return decoded_chunk_bytes(layout, nnz) + sizeof(Resident);
   }
 
- private:
-  struct Copy {
-    int passes = 0;  // so far
-    std::optional<SortedChunk> sorted;
-  };
-  struct Resident {
-    FrameSource source;
-    DecodedChunk decoded;      // source points to it, or to the caller's payloads
-    std::vector<Copy> copies;  // per mode; empty: there is one form only
-    std::optional<FiberTree<T>> tree;
-    bool wants_tree = false;
-  };
-
-  void make_tree(Resident& resident, std::span<FrameRing> rings) {
-    resident.wants_tree = false;
-    resident.tree =
-        build_fiber_tree<T>(*decoder_, resident.source, order_, rings, {row_bytes_, sorted_bytes_left_}, *executor_);
-    if (!resident.tree) return;
-    sorted_bytes_left_ -= fiber_tree_bytes<T>(count_nodes(resident.tree->tree));
-    ++trees_;
+  // The largest config.arranged_bytes of use.
+  static std::uint64_t useful_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {
+    std::vector<std::uint64_t> groups;
+    for (const std::uint64_t nnz : nnzs) {
+      if (groups.empty() || groups.back() + nnz > most_arranged_nnz) groups.push_back(0);
+      groups.back() += nnz;
+    }
+    if (groups.empty()) return 0;
+    const int order = config.layout.order();
+    std::uint64_t bytes = shared_bytes(config, threads) + arranging_bytes(order, std::ranges::max(groups), threads);
+    for (const std::uint64_t nnz : groups) {
+      for (const std::uint64_t length : config.layout.shape()) {
+        bytes += arranged_bytes(order, nnz, length, arranged_parts(config, threads));
+      }
+    }
+    return bytes;
   }
 
-  void sort(Resident& resident, int mode) {
-    const std::uint64_t bytes = sorted_chunk_bytes(resident.source.nnz);
-    if (bytes + sort_scratch_bytes(executor_->width()) > sorted_bytes_left_) return;
-    Copy& copy = resident.copies[static_cast<std::size_t>(mode)];
-    copy.sorted = sort_chunk(resident.decoded, resident.source.nnz, decoder_->row_mask(mode),
-                             min_sorted_run(row_bytes_), *executor_);
-    if (copy.sorted) sorted_bytes_left_ -= bytes;
+ private:
+  // Of a row per part, of the widest output.
+  static std::uint64_t shared_bytes(const BackendConfig& config, int threads) {
+    std::uint64_t stride = padded_rank<double>(config.rank);
+    for (int mode = 0; mode < config.layout.order() && !config.columns.empty(); ++mode) {
+      stride = std::max(stride, kronecker_row<double>(config, mode).stride);
+    }
+    return mapped_bytes(arranged_parts(config, threads) * stride * sizeof(double));
+  }
+
+  struct Resident {
+    FrameSource source;
+    DecodedChunk decoded;  // source points to it, or to the caller's payloads
+    std::size_t group = ~std::size_t{0};
+  };
+
+  void join_group(ResidentId id) {
+    const std::uint64_t nnz = chunks_.back().source.nnz;
+    if (groups_.empty() || groups_.back().nnz + nnz > most_arranged_nnz) {
+      groups_.emplace_back();
+      groups_.back().of_mode.resize(lengths_.size());
+    }
+    groups_.back().chunks.push_back(id);
+    groups_.back().nnz += nnz;
+    chunks_.back().group = groups_.size() - 1;
+  }
+
+  std::optional<ArrangedNonzeros> arrange_group(std::span<const ResidentId> chunks, std::uint64_t nnz, int mode,
+                                                std::span<FrameRing> rings) {
+    const std::uint64_t length = lengths_[static_cast<std::size_t>(mode)];
+    const std::uint64_t bytes = arranged_bytes(request_.order, nnz, length, request_.parts);
+    if (bytes + arranging_bytes(request_.order, nnz, executor_->width()) > bytes_left_) return std::nullopt;
+    std::vector<FrameSource> sources;
+    for (const ResidentId chunk : chunks) sources.push_back(source(chunk));
+    ArrangeRequest request = request_;
+    request.mode = mode;
+    std::optional<ArrangedNonzeros> made = arrange(*decoder_, sources, request, rings, *executor_);
+    if (made) bytes_left_ -= bytes;
+    return made;
   }
 
   const FrameDecoder* decoder_;
-  int order_;
-  std::uint64_t row_bytes_;  // of the output
-  int patience_;             // passes before a chunk is arranged; none where output rows are wide
-  bool can_sort_;
-  bool can_keep_trees_;
-  std::uint64_t sorted_bytes_left_;
-  std::uint64_t trees_ = 0;
+  std::vector<std::uint64_t> lengths_;  // of the modes
+  ArrangeRequest request_;
+  int patience_;             // passes of a mode before it is arranged; none where output rows are wide
+  std::vector<int> passes_;  // per mode, so far
+  std::uint64_t bytes_left_;
   Executor* executor_;
   std::deque<Resident> chunks_;
+  std::vector<Group> groups_;
 };
 
 }  // namespace blco

@@ -145,15 +145,33 @@ void find_rows(const IndexedRows<T>& of, const std::uint64_t* lines, std::size_t
   }
 }
 
+// The target rows of up to block_entries arranged nonzeros. `target`: of the first; moves on.
+void find_targets(const RowsTask<BLCO_SUM, BLCO_FACTOR>& task, std::size_t begin, std::size_t count,
+                  std::size_t& target, std::uint32_t* rows) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (begin + i == task.target_ends[target]) ++target;
+    rows[i] = task.output.rows[target];
+  }
+}
+
 void add_range(const RowsTask<BLCO_SUM, BLCO_FACTOR>& task, const KroneckerTask<BLCO_SUM>& product,
                NonzeroRange range) {
   std::uint32_t targets[block_entries];
   std::uint32_t of_factors[max_order][block_entries];
   const BLCO_FACTOR* rows[max_order];
   Together<BLCO_SUM, BLCO_FACTOR> together{product.products, product.row.choices};
+  std::size_t target = range.begin;
+  if (task.target_ends != nullptr) {
+    const std::size_t first = target == 0 ? 0 : task.target_ends[target - 1];
+    range = {first, range.count == 0 ? 0 : task.target_ends[target + range.count - 1] - first};
+  }
   for (std::size_t from = range.begin; from < range.begin + range.count; from += block_entries) {
     const std::size_t count = std::min(block_entries, range.begin + range.count - from);
-    find_rows(task.output, task.lines, from, count, targets);
+    if (task.target_ends != nullptr) {
+      find_targets(task, from, count, target, targets);
+    } else {
+      find_rows(task.output, task.lines, from, count, targets);
+    }
     for (int k = 0; k < task.factor_count; ++k) {
       find_rows(task.factors[static_cast<std::size_t>(k)], task.lines, from, count, of_factors[k]);
     }

@@ -57,14 +57,12 @@ inline std::vector<BackendCase> every_backend() {
 class BackendUnderTest {
  public:
   BackendUnderTest(const BackendCase& which, std::span<const std::uint64_t> shape, int rank,
-                   std::uint64_t private_bytes = std::uint64_t{1} << 40, std::uint64_t sorted_bytes = 0,
-                   bool fiber_trees = false)
+                   std::uint64_t private_bytes = std::uint64_t{1} << 40, std::uint64_t arranged_bytes = 0)
       : BackendUnderTest(which.threads, {.layout = TensorLayout(shape),
                                          .rank = rank,
                                          .precision = which.precision,
                                          .private_bytes = private_bytes,
-                                         .sorted_bytes = sorted_bytes,
-                                         .fiber_trees = fiber_trees,
+                                         .arranged_bytes = arranged_bytes,
                                          .keep_previous = true}) {}
   BackendUnderTest(int threads, const BackendConfig& config)
       : executor_(std::max(threads, 1)), shape_(config.layout.shape()), rank_(config.rank) {

@@ -76,7 +76,7 @@ struct LossSetup {
   int rank = 5;
   bool all_outputs = true;
   std::uint64_t private_bytes = std::uint64_t{1} << 40;
-  std::uint64_t sorted_bytes = 0;
+  std::uint64_t arranged_bytes = 0;
   std::vector<VectorShape> vectors = {};
 };
 
@@ -84,7 +84,7 @@ class LossBackend {
  public:
   LossBackend(const BackendCase& which, const LossSetup& setup) : setup_(setup), executor_(std::max(which.threads, 1)) {
     BackendConfig config{TensorLayout(setup.shape), setup.rank, which.precision, setup.private_bytes};
-    config.sorted_bytes = setup.sorted_bytes;
+    config.arranged_bytes = setup.arranged_bytes;
     config.all_outputs = setup.all_outputs;
     config.loss_passes = true;
     config.vectors = setup.vectors;

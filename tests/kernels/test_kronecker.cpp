@@ -98,13 +98,12 @@ TEST_P(KroneckerOf, EveryShapeAndFormIsThatOfALoop) {
                                                     .rank = std::ranges::max(of.columns),
                                                     .precision = GetParam().precision,
                                                     .private_bytes = private_bytes,
-                                                    .sorted_bytes = ample_bytes,
+                                                    .arranged_bytes = ample_bytes,
                                                     .columns = of.columns});
       backend.load(factors);
       std::vector<ResidentId> kept;
       for (const EncodedChunk& chunk : chunks) {
-        kept.push_back(
-            backend->keep(0, chunk.view(), kept.size() % 2 == 0 ? ResidentForm::decoded : ResidentForm::packed));
+        kept.push_back(backend->keep(0, chunk.view(), kept.size() < 2 ? ResidentForm::decoded : ResidentForm::packed));
       }
       for (int mode = 0; mode < static_cast<int>(of.shape.size()); ++mode) {
         const auto target = static_cast<std::size_t>(mode);
@@ -117,12 +116,17 @@ TEST_P(KroneckerOf, EveryShapeAndFormIsThatOfALoop) {
         const std::vector<double> streamed = read(*backend, mode, expected.sums.size());
         expect_near(streamed, expected, where + ", streamed");
 
-        // Both forms of a decoded chunk.
+        // Decoded chunks, arranged if the backend does that, and a packed one. Threads that share rows round otherwise.
         for (int pass = 0; pass < 2; ++pass) {
           backend->begin_pass({mode, Product::kronecker});
           for (const ResidentId chunk : kept) backend->submit_resident(chunk);
           backend->finish_pass();
-          EXPECT_EQ(read(*backend, mode, expected.sums.size()), streamed) << where << ", resident";
+          const std::vector<double> resident = read(*backend, mode, expected.sums.size());
+          if (GetParam().threads <= 1 || private_bytes == 0) {
+            EXPECT_EQ(resident, streamed) << where << ", resident";
+          } else {
+            expect_near(resident, expected, where + ", resident");
+          }
         }
       }
     }

@@ -17,7 +17,7 @@
 #include "engine/fit/initial_factors.hpp"
 #include "engine/stream/streamer.hpp"
 #include "engine/work/job.hpp"
-#include "kernels/host/sorted_tiles.hpp"
+#include "kernels/host/arranged_nonzeros.hpp"
 #include "tests/bench/machine/device_peaks.hpp"
 #include "tests/bench/machine/machine_peaks.hpp"
 #include "tests/bench/measure/stopwatch.hpp"
@@ -146,8 +146,8 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
 
   streamer->pass(0, Direction::forward);
   const auto measure = [&](const PassRequest& pass_request, const PassLoad& load) {
-    // Chunks are sorted only after some passes; these come before the measured ones.
-    const int warming = report.plan.decoded_chunks > 0 ? passes_before_sorting + 1 : 0;
+    // Chunks are arranged only after some passes; these come before the measured ones.
+    const int warming = report.plan.decoded_chunks > 0 ? passes_before_arranging + 1 : 0;
     for (int i = 0; i < warming; ++i) streamer->pass(pass_request, Direction::forward);
     PassMeasurement pass = measure_pass(*streamer, pass_request, load, benchmark.repeats);
     set_traffic(traffic_of(load, report.cache_size), report, pass);

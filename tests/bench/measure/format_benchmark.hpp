@@ -46,7 +46,7 @@ struct MeasuredFormat {
   std::string settings = {};  // the best of those tried, in words
   std::uint64_t index_bytes = 0;
   std::uint64_t value_bytes = 0;
-  std::uint64_t auxiliary_bytes = 0;  // private outputs, permutations, sorted copies and trees
+  std::uint64_t auxiliary_bytes = 0;  // private outputs, permutations, arranged copies
   int copies = 1;                     // of the tensor
   double build_seconds = 0;           // from coordinates in memory, in natural order; without copies to the device
   std::vector<FormatPass> passes = {};

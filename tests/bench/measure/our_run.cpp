@@ -5,7 +5,7 @@
 
 #include "engine/fit/initial_factors.hpp"
 #include "engine/work/job.hpp"
-#include "kernels/host/sorted_tiles.hpp"
+#include "kernels/host/arranged_nonzeros.hpp"
 #include "tests/bench/measure/format_run.hpp"
 #include "tests/bench/measure/stopwatch.hpp"
 
@@ -28,13 +28,9 @@ class OurRun final : public FormatRun {
     load_initial_factors(tensor_.summary(), setup.options, nullptr, rows_);
     streamer_ = job_.make_streamer();
     build_seconds_ = seconds_to_pack(setup) + seconds_to_settle();
-    tree_chunks_ = job_.backend().tree_chunks();
   }
 
-  void pass(int mode) override {
-    streamer_->pass(mode, direction_);
-    direction_ = direction_ == Direction::forward ? Direction::backward : Direction::forward;
-  }
+  void pass(int mode) override { streamer_->pass(mode, mode % 2 == 0 ? Direction::forward : Direction::backward); }
 
   void read_output(int mode, std::span<double> rows) override {
     job_.backend().read_output(mode, 0, rows);
@@ -68,13 +64,10 @@ class OurRun final : public FormatRun {
       format.index_bytes = summary.index.streamed_bytes + summary.high_word.streamed_bytes;
       format.value_bytes = summary.value.streamed_bytes;
     }
-    format.auxiliary_bytes = job_.plan().private_bytes + job_.plan().sorted_bytes;
+    format.auxiliary_bytes = job_.plan().private_bytes + job_.plan().arranged_bytes;
     format.copies = 1;
     format.build_seconds = build_seconds_;
     format.settings = tiers_in_words(plan);
-    if (tree_chunks_ > 0)
-      format.settings +=
-          ", of which " + std::to_string(tree_chunks_) + (tree_chunks_ == 1 ? " as a fiber tree" : " as fiber trees");
   }
 
  private:
@@ -102,16 +95,16 @@ class OurRun final : public FormatRun {
     return seconds_of([&] { const MemoryTensor packed(arrays, options); });
   }
 
-  // The first passes bring chunks to their place and sort copies; what they take beyond passes of later ones.
+  // The first passes bring chunks to their place and arrange copies; what they take beyond passes of later ones.
   double seconds_to_settle() {
     double more = std::max(0.0, seconds_of([&] { pass(0); }) - seconds_of([&] { pass(0); }));
     if (job_.describe().decoded_chunks == 0) return more;
     for (std::size_t mode = 0; mode < tensor_.summary().shape.size(); ++mode) {
       const auto pass_mode = [&] { pass(static_cast<int>(mode)); };
       double settling = 0;
-      for (int i = 0; i <= passes_before_sorting; ++i) settling += seconds_of(pass_mode);
+      for (int i = 0; i <= passes_before_arranging; ++i) settling += seconds_of(pass_mode);
       const double settled = std::min(seconds_of(pass_mode), seconds_of(pass_mode));
-      more += std::max(0.0, settling - (passes_before_sorting + 1) * settled);
+      more += std::max(0.0, settling - (passes_before_arranging + 1) * settled);
     }
     return more;
   }
@@ -120,9 +113,7 @@ class OurRun final : public FormatRun {
   Job job_;
   OriginalRows rows_;
   std::unique_ptr<Streamer> streamer_;
-  Direction direction_ = Direction::forward;
   double build_seconds_ = 0;
-  std::uint64_t tree_chunks_ = 0;
 };
 
 }  // namespace

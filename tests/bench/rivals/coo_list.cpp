@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "kernels/csf/natural_sort.hpp"
+#include "kernels/host/natural_sort.hpp"
 #include "kernels/part_ranges.hpp"
 #include "tests/bench/rivals/sorted_lines.hpp"
 

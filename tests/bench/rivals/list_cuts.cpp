@@ -1,6 +1,6 @@
 #include "tests/bench/rivals/list_cuts.hpp"
 
-#include "kernels/csf/csf_tree.hpp"
+#include "tests/bench/rivals/csf/csf_tree.hpp"
 
 namespace blco {
 

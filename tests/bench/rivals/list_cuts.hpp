@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/csf/csf_kernel.hpp"
+#include "tests/bench/rivals/csf/csf_kernel.hpp"
 #include "tests/bench/rivals/csf/hb_parts.hpp"
 
 namespace blco {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/bench/rivals/rival.hpp"
-#include "tests/kernels/csf/natural_cases.hpp"
+#include "tests/kernels/host/natural_cases.hpp"
 #include "tests/kernels/rows_near.hpp"
 #include "tests/thread_executor.hpp"
 

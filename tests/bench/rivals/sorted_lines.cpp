@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "blco/layout.hpp"
-#include "kernels/csf/natural_sort.hpp"
+#include "kernels/host/natural_sort.hpp"
 #include "kernels/part_ranges.hpp"
 
 namespace blco {

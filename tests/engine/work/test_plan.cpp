@@ -136,8 +136,8 @@ TEST(PlannerOfPrivateOutputs, CountsTheOutputsOfAllModes) {
   // Weights of a chunk where threads own rows.
   needs.deterministic = true;
   EXPECT_GE(plan(2, true).minimum_bytes - plan(2, false).minimum_bytes, others + (std::uint64_t{2} << 20));
-  EXPECT_GT(plan(1, false).sorted_bytes, 0U);
-  EXPECT_EQ(plan(1, true).sorted_bytes, 0U);
+  EXPECT_GT(plan(1, false).arranged_bytes, 0U);
+  EXPECT_EQ(plan(1, true).arranged_bytes, 0U);
 }
 
 TEST(PlannerOfPrivateOutputs, TakesWholeCopiesWhereTheTensorIsStreamedAnyway) {

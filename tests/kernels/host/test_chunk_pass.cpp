@@ -19,7 +19,7 @@ TEST(HostLossPass, GivesTheSameBitsFromResidentsForOneOutputAndForAll) {
   const auto tensor = random_tensor({.shape = {50, 300, 70}, .nnz = 9000, .seed = 1, .values = Values::counts});
   const auto chunks = encode(tensor, 4000);
   for (const int rank : {5, 16, 40}) {
-    LossBackend backend({1, Precision::f64}, {.shape = tensor.shape, .rank = rank, .sorted_bytes = 1 << 30});
+    LossBackend backend({1, Precision::f64}, {.shape = tensor.shape, .rank = rank, .arranged_bytes = 1 << 30});
     backend.load(positive_factors(tensor.shape, rank, 2));
     const EntryFunction function = poisson_given().function;
     backend.pass(chunks, {function, all});

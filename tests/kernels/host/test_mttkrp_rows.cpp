@@ -19,25 +19,37 @@ namespace {
 
 constexpr std::array<std::uint64_t, 3> masks = {0x0f, 0xf0, 0xf00};  // of the target row, and of two factors'
 constexpr std::uint64_t row_count = 16;
-constexpr std::uint64_t marks_first = std::uint64_t{1} << 63;
 
 struct Nonzeros {
-  std::vector<std::uint64_t> lines;  // by target row, the first of each marked
+  std::vector<std::uint64_t> lines;  // by target row
   std::vector<double> values;
+  // As in ArrangedNonzeros; rows have zeros past the end, for prefetches.
+  std::vector<std::uint32_t> targets;
+  std::vector<std::uint32_t> target_ends;
+  std::array<std::vector<std::uint32_t>, 2> rows;
 };
 
 Nonzeros make_nonzeros(std::size_t count, std::mt19937_64& random) {
   // Allocated at once, so that the address sanitizer sees what is read past the end.
-  Nonzeros nonzeros{std::vector<std::uint64_t>(count), std::vector<double>(count)};
+  Nonzeros nonzeros{std::vector<std::uint64_t>(count), std::vector<double>(count), {}, {}, {}};
   for (std::size_t i = 0; i < count; ++i) {
     nonzeros.lines[i] = random() & 0xfff;
     nonzeros.values[i] = static_cast<double>(random() % 1000) / 7.0;
   }
   const auto row = [](std::uint64_t line) { return pext_portable(line, masks[0]); };
   std::ranges::stable_sort(nonzeros.lines, {}, row);
-  for (std::size_t i = count; i-- > 0;) {
-    if (i == 0 || row(nonzeros.lines[i]) != row(nonzeros.lines[i - 1])) nonzeros.lines[i] |= marks_first;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t line = nonzeros.lines[i];
+    if (i == 0 || row(line) != row(nonzeros.lines[i - 1])) {
+      nonzeros.targets.push_back(static_cast<std::uint32_t>(row(line)));
+      nonzeros.target_ends.push_back(0);
+    }
+    nonzeros.target_ends.back() = static_cast<std::uint32_t>(i + 1);
+    for (std::size_t k = 0; k < 2; ++k) {
+      nonzeros.rows[k].push_back(static_cast<std::uint32_t>(pext_portable(line, masks[k + 1])));
+    }
   }
+  for (auto& rows : nonzeros.rows) rows.resize(count + 64);
   return nonzeros;
 }
 
@@ -55,7 +67,7 @@ struct Rows : ::testing::Test {};
 using Tasks = ::testing::Types<RowsTask<double>, RowsTask<float>, RowsTask<double, float>>;
 TYPED_TEST_SUITE(Rows, Tasks);
 
-TYPED_TEST(Rows, OfLinesAreTheSameWithPrefetchesAndSorted) {
+TYPED_TEST(Rows, OfLinesAreTheSameWithPrefetchesAndArranged) {
   using Sum = typename TypeParam::SumType;
   using Factor = typename TypeParam::FactorType;
   std::mt19937_64 random(1);
@@ -79,23 +91,27 @@ TYPED_TEST(Rows, OfLinesAreTheSameWithPrefetchesAndSorted) {
       }
 
       std::vector<Sum> expected;  // the bits of the first variant
-      for (const bool sorted : {false, true}) {
-        for (const auto& [prefetch, stream] : {std::pair{false, false}, {false, true}, {true, false}}) {
+      for (const bool arranged : {false, true}) {
+        for (const bool prefetch : {false, true}) {
           RowMatrix<Sum> output(row_count, rank);
           TypeParam task;
-          task.output = {output.row(0), nullptr, masks[0], 0};
-          task.factors[0] = {first.row(0), nullptr, masks[1], 0};
-          task.factors[1] = {second.row(0), nullptr, masks[2], 0};
+          task.output = {output.row(0), nonzeros.targets.data(), masks[0], 0};
+          task.factors[0] = {first.row(0), nonzeros.rows[0].data(), masks[1], 0};
+          task.factors[1] = {second.row(0), nonzeros.rows[1].data(), masks[2], 0};
           task.factor_count = 2;
-          task.lines = nonzeros.lines.data();
+          if (arranged) {
+            task.target_ends = nonzeros.target_ends.data();
+          } else {
+            task.lines = nonzeros.lines.data();
+          }
           task.values = nonzeros.values.data();
-          task.sorted = sorted;
           task.stride = output.stride();
           task.prefetch = prefetch;
-          task.prefetch_stream = stream;
 
-          mttkrp_rows(task, {0, count / 3});  // in two calls, the second of which may begin within a row
-          mttkrp_rows(task, {count / 3, count - count / 3});
+          // In two calls, the second of which may begin within a row.
+          const std::size_t items = arranged ? nonzeros.targets.size() : count;
+          mttkrp_rows(task, {0, items / 3});
+          mttkrp_rows(task, {items / 3, items - items / 3});
 
           std::vector<Sum> numbers;
           for (std::uint64_t i = 0; i < row_count; ++i)

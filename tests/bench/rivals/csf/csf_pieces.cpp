@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/csf/natural_sort.hpp"
+#include "kernels/host/natural_sort.hpp"
 #include "tests/bench/rivals/csf/mm_parts.hpp"
 
 namespace blco {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "blco/executor.hpp"
-#include "kernels/csf/csf_tree.hpp"
 #include "tests/bench/rivals/csf/csf_counts.hpp"
+#include "tests/bench/rivals/csf/csf_tree.hpp"
 #include "tests/bench/rivals/csf/hb_parts.hpp"
 #include "tests/bench/rivals/rival.hpp"
 

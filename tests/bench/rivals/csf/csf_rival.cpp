@@ -3,11 +3,11 @@
 #include <atomic>
 #include <utility>
 
-#include "kernels/csf/csf_kernel.hpp"
-#include "kernels/csf/csf_tree.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/part_ranges.hpp"
+#include "tests/bench/rivals/csf/csf_kernel.hpp"
 #include "tests/bench/rivals/csf/csf_pieces.hpp"
+#include "tests/bench/rivals/csf/csf_tree.hpp"
 #include "tests/bench/rivals/csf/slice_kernel.hpp"
 #include "tests/bench/rivals/host_rival.hpp"
 #include "tests/bench/rivals/list_cuts.hpp"

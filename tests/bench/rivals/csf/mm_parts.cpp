@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "kernels/csf/csf_tree.hpp"
-#include "kernels/csf/natural_sort.hpp"
+#include "kernels/host/natural_sort.hpp"
+#include "tests/bench/rivals/csf/csf_tree.hpp"
 
 namespace blco {
 namespace {

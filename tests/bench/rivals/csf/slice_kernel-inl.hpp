@@ -7,7 +7,7 @@
 #define BLCO_SLICE_KERNEL_INL
 #endif
 
-#include "kernels/csf/csf_kernel-inl.hpp"
+#include "tests/bench/rivals/csf/csf_kernel-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {

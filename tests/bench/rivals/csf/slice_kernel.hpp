@@ -1,7 +1,7 @@
 // MTTKRP over slices whose nonzeros have no fibers (CSL).
 #pragma once
 
-#include "kernels/csf/csf_kernel.hpp"
+#include "tests/bench/rivals/csf/csf_kernel.hpp"
 
 namespace blco {
 

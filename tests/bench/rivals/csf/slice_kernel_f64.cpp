@@ -1,4 +1,4 @@
-// The kernel of slices for double.
+// The kernels of trees and of slices for double.
 #include "kernels/highway_targets.hpp"
 #include "tests/bench/rivals/csf/slice_kernel.hpp"
 
@@ -12,6 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {
 
+void mttkrp_csf_f64(const CsfTask<double>& task, const CsfPart& part) { walk<TreeWalk>(task, part); }
 void mttkrp_slices_f64(const CsfTask<double>& task, const CsfPart& part) { walk<SliceWalk>(task, part); }
 
 }  // namespace blco::HWY_NAMESPACE
@@ -20,7 +21,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace blco {
 
+HWY_EXPORT(mttkrp_csf_f64);
 HWY_EXPORT(mttkrp_slices_f64);
+
+void mttkrp_csf(const CsfTask<double>& task, const CsfPart& part) { HWY_DYNAMIC_DISPATCH(mttkrp_csf_f64)(task, part); }
 
 void mttkrp_slices(const CsfTask<double>& task, const CsfPart& part) {
   HWY_DYNAMIC_DISPATCH(mttkrp_slices_f64)(task, part);

@@ -4,8 +4,8 @@
 
 #include <array>
 
+#include "tests/bench/rivals/csf/csf_cases.hpp"
 #include "tests/bench/rivals/csf/csf_counts.hpp"
-#include "tests/kernels/csf/csf_cases.hpp"
 
 namespace blco::testing {
 namespace {

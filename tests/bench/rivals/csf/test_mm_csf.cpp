@@ -5,10 +5,10 @@
 #include <numeric>
 #include <vector>
 
+#include "tests/bench/rivals/csf/csf_cases.hpp"
 #include "tests/bench/rivals/csf/csf_counts.hpp"
 #include "tests/bench/rivals/csf/hb_parts.hpp"
 #include "tests/bench/rivals/csf/mm_parts.hpp"
-#include "tests/kernels/csf/csf_cases.hpp"
 
 namespace blco::testing {
 namespace {

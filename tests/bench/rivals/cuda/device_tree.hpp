@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/csf/csf_tree.hpp"
+#include "tests/bench/rivals/csf/csf_tree.hpp"
 #include "tests/bench/rivals/csf/hb_parts.hpp"
 #include "tests/bench/rivals/cuda/device_rival.hpp"
 

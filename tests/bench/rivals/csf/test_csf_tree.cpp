@@ -5,8 +5,8 @@
 #include <array>
 #include <vector>
 
-#include "kernels/csf/csf_tree.hpp"
-#include "tests/kernels/csf/csf_cases.hpp"
+#include "tests/bench/rivals/csf/csf_cases.hpp"
+#include "tests/bench/rivals/csf/csf_tree.hpp"
 
 namespace blco::testing {
 namespace {

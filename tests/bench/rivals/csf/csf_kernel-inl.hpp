@@ -12,7 +12,7 @@
 #include <algorithm>
 
 #include "kernels/aligned_buffer.hpp"
-#include "kernels/csf/csf_kernel.hpp"
+#include "tests/bench/rivals/csf/csf_kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blco::HWY_NAMESPACE {

@@ -1,4 +1,4 @@
-#include "kernels/csf/csf_tree.hpp"
+#include "tests/bench/rivals/csf/csf_tree.hpp"
 
 #include <algorithm>
 #include <array>

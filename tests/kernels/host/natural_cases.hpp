@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/csf/natural_sort.hpp"
+#include "kernels/host/natural_sort.hpp"
 #include "tests/random_tensor.hpp"
 
 namespace blco::testing {

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "kernels/aligned_buffer.hpp"
-#include "kernels/csf/csf_tree.hpp"
+#include "tests/bench/rivals/csf/csf_tree.hpp"
 
 namespace blco {
 
@@ -61,7 +61,7 @@ struct CsfTask {
 
 // out[i] += (product of the rows above) * (sum over the subtree below) at each node i of the target level. If that is
 // level 0, the rows of a part other than the first and the last one belong to it alone, and no lock is taken for them.
-template <class T>
-void mttkrp_csf(const CsfTask<T>& task, const CsfPart& part);
+void mttkrp_csf(const CsfTask<double>& task, const CsfPart& part);
+void mttkrp_csf(const CsfTask<float>& task, const CsfPart& part);
 
 }  // namespace blco

@@ -1,4 +1,4 @@
-#include "kernels/csf/natural_sort.hpp"
+#include "kernels/host/natural_sort.hpp"
 
 #include <bit>
 #include <cstddef>

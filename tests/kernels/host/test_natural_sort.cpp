@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/csf/natural_sort.hpp"
-#include "tests/kernels/csf/natural_cases.hpp"
+#include "kernels/host/natural_sort.hpp"
+#include "tests/kernels/host/natural_cases.hpp"
 #include "tests/thread_executor.hpp"
 
 namespace blco::testing {
