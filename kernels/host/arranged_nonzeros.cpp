@@ -1,4 +1,4 @@
-// Radix sorts of the nonzeros' numbers, then one gather per array.
+// Radix sorts of keys with the nonzeros' numbers, then one gather.
 #include "kernels/host/arranged_nonzeros.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/host/natural_sort.hpp"
+#include "kernels/host/counting_scatter.hpp"
 #include "kernels/part_ranges.hpp"
 
 namespace blco {
@@ -15,6 +15,8 @@ namespace {
 
 // Entries past the last one that a prefetch may look at.
 constexpr std::uint64_t look_ahead = 64;
+// Nonzeros between a prefetch and its use.
+constexpr std::uint64_t gather_ahead = 24;
 
 // Of the fibers one in 16 is looked at.
 constexpr int sample_bits = 4;
@@ -35,84 +37,106 @@ std::uint64_t mixed(std::uint64_t hash) {
 
 std::uint64_t bitmap_words(std::uint64_t nnz) { return std::bit_ceil((nnz >> sample_bits) / 64 + 1); }
 
-// Coordinates and values of decoded chunks, one chunk after the other; coordinates count from `lower`.
-class Coordinates {
+// The frames of decoded chunks, one chunk after the other. A nonzero's number tells its frame and its place there.
+class Frames {
  public:
-  Coordinates(const FrameDecoder& decoder, std::span<const FrameSource> chunks, int order, std::span<FrameRing> rings,
-              Executor& executor)
-      : lower_(static_cast<std::size_t>(order)) {
-    bool has_values = false;
+  Frames(const FrameDecoder& decoder, std::span<const FrameSource> chunks, int order)
+      : decoder_(decoder), ranges_(chunks.front().range.begin(), chunks.front().range.begin() + order) {
     for (const FrameSource& chunk : chunks) {
-      nnz_ += chunk.nnz;
-      has_values = has_values || chunk.has_values();
-    }
-    numbers_ = AlignedBuffer<std::uint32_t>(static_cast<std::uint64_t>(order) * nnz_);
-    if (has_values) values_ = AlignedBuffer<double>(nnz_);
-    for (int mode = 0; mode < order; ++mode) {
-      const auto n = static_cast<std::size_t>(mode);
-      RowRange all = chunks.front().range[n];
-      for (const FrameSource& chunk : chunks) {
-        all = {std::min(all.lower, chunk.range[n].lower), std::max(all.upper, chunk.range[n].upper)};
+      for (std::size_t mode = 0; mode < ranges_.size(); ++mode) {
+        ranges_[mode].lower = std::min(ranges_[mode].lower, chunk.range[mode].lower);
+        ranges_[mode].upper = std::max(ranges_[mode].upper, chunk.range[mode].upper);
       }
-      lower_[n] = all.lower;
-      lists_.shape.push_back(std::uint64_t{all.upper} - all.lower + 1);
-      lists_.coordinates.emplace_back(numbers_.data() + n * nnz_, nnz_);
-    }
-    std::uint64_t first = 0;
-    for (const FrameSource& chunk : chunks) {
-      run_parts(executor, rings.size(), chunk.frames(), [&](std::size_t part, std::uint64_t begin, std::uint64_t end) {
-        for (std::uint64_t f = begin; f < end; ++f) write_frame(decoder, chunk, f, first, rings[part]);
-      });
-      first += chunk.nnz;
+      const DecodedChunk& decoded = *chunk.decoded;
+      for (std::uint64_t frame = 0; frame < chunk.frames(); ++frame) {
+        const std::uint64_t first = frame * frame_entries;
+        const std::uint64_t* keys = decoded.keys.size() > 0 ? decoded.keys.data() + first : nullptr;
+        const auto count = static_cast<std::size_t>(chunk.entries_of(frame));
+        frames_.push_back({{decoded.indices.data() + first, keys, chunk.values_of(frame), count}, nnz_});
+        nnz_ += count;
+      }
+      has_keys_ = has_keys_ || decoded.keys.size() > 0;
+      has_values_ = has_values_ || chunk.has_values();
     }
   }
 
-  const CoordinateLists& lists() const { return lists_; }
-  std::uint32_t lower(int mode) const { return lower_[static_cast<std::size_t>(mode)]; }
-  bool has_values() const { return values_.size() > 0; }
-  double value(std::uint32_t nonzero) const { return values_.data()[nonzero]; }
+  int order() const { return static_cast<int>(ranges_.size()); }
+  std::uint64_t nnz() const { return nnz_; }
+  bool has_values() const { return has_values_; }
+  std::uint32_t lower(int mode) const { return ranges_[static_cast<std::size_t>(mode)].lower; }
+  // Of a coordinate from the lower bound on.
+  int bits(int mode) const {
+    const RowRange range = ranges_[static_cast<std::size_t>(mode)];
+    return std::bit_width(range.upper - range.lower);
+  }
+
+  std::uint64_t count() const { return frames_.size(); }
+  // The place of its first nonzero.
+  std::uint64_t first(std::uint64_t frame) const { return frames_[frame].first; }
+  // Writes the rows of its nonzeros to the ring's first half, and returns how many there are.
+  std::size_t expand(std::uint64_t frame, FrameRing& ring) const {
+    decoder_.expand(frames_[frame].nonzeros, ring);
+    return frames_[frame].nonzeros.count;
+  }
+
+  // The same of the nonzeros with these numbers, up to frame_entries of them, and their values; prefetches those that
+  // come after them.
+  template <class Entry>
+  void gather(std::span<const Entry> entries, std::size_t count, FrameRing& ring) const {
+    std::array<std::uint64_t, 2 * frame_entries> indices{};
+    std::array<std::uint64_t, 2 * frame_entries> keys{};
+    std::array<double, frame_entries> values;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t later = entries[std::min<std::size_t>(i + gather_ahead, entries.size() - 1)].number;
+      __builtin_prefetch(frame_of(later).indices + later % frame_entries);
+      if (has_values_) __builtin_prefetch(frame_of(later).values + later % frame_entries);
+      const NonzeroSpan& from = frame_of(entries[i].number);
+      const std::size_t at = entries[i].number % frame_entries;
+      indices[i] = from.indices[at];
+      if (has_keys_) keys[i] = from.keys[at];
+      values[i] = from.values != nullptr ? from.values[at] : 1.0;
+    }
+    decoder_.expand({indices.data(), has_keys_ ? keys.data() : nullptr, values.data(), count}, ring);
+  }
 
  private:
-  void write_frame(const FrameDecoder& decoder, const FrameSource& chunk, std::uint64_t frame, std::uint64_t first,
-                   FrameRing& ring) {
-    const std::uint64_t from = frame * frame_entries;
-    const DecodedChunk& decoded = *chunk.decoded;
-    const auto count = static_cast<std::size_t>(chunk.entries_of(frame));
-    const std::uint64_t* keys = decoded.keys.size() > 0 ? decoded.keys.data() + from : nullptr;
-    decoder.expand({decoded.indices.data() + from, keys, chunk.values_of(frame), count}, ring);
-    for (int mode = 0; mode < lists_.order(); ++mode) {
-      const std::uint32_t* rows = ring.rows(mode);
-      std::uint32_t* to = numbers_.data() + static_cast<std::uint64_t>(mode) * nnz_ + first + from;
-      for (std::size_t i = 0; i < count; ++i) to[i] = rows[i] - lower(mode);
-    }
-    if (!has_values()) return;
-    const double* values = chunk.values_of(frame);
-    for (std::size_t i = 0; i < count; ++i) values_.data()[first + from + i] = values != nullptr ? values[i] : 1.0;
-  }
+  struct Frame {
+    NonzeroSpan nonzeros;
+    std::uint64_t first = 0;
+  };
 
+  const NonzeroSpan& frame_of(std::uint32_t number) const { return frames_[number / frame_entries].nonzeros; }
+
+  const FrameDecoder& decoder_;
+  std::vector<RowRange> ranges_;  // per mode, of all chunks
+  std::vector<Frame> frames_;
   std::uint64_t nnz_ = 0;
-  AlignedBuffer<std::uint32_t> numbers_;
-  AlignedBuffer<double> values_;  // empty: all are 1
-  std::vector<std::uint32_t> lower_;
-  CoordinateLists lists_;
+  bool has_keys_ = false;
+  bool has_values_ = false;  // else all are 1
 };
 
 // Per mode an estimate of how many fibers along it have nonzeros, by linear counting (Whang, Vander-Zanden and Taylor,
 // 1990): hashes set bits, and the share of bits that stay clear tells how many different ones there were.
-std::vector<double> estimate_fibers(const CoordinateLists& lists, Executor& executor) {
-  const auto order = static_cast<std::size_t>(lists.order());
-  const auto parts = static_cast<std::size_t>(executor.width());
-  const std::uint64_t words = bitmap_words(lists.nnz());
-  AlignedBuffer<std::uint64_t> bits(parts * order * words);
-  run_parts(executor, parts, lists.nnz(), [&](std::size_t part, std::uint64_t begin, std::uint64_t end) {
+std::vector<double> estimate_fibers(const Frames& frames, std::span<FrameRing> rings, Executor& executor) {
+  const auto order = static_cast<std::size_t>(frames.order());
+  const std::uint64_t words = bitmap_words(frames.nnz());
+  AlignedBuffer<std::uint64_t> bits(rings.size() * order * words);
+  run_parts(executor, rings.size(), frames.count(), [&](std::size_t part, std::uint64_t begin, std::uint64_t end) {
     std::uint64_t* own = bits.data() + part * order * words;
-    for (std::uint64_t i = begin; i < end; ++i) {
-      std::uint64_t all = 0;
-      for (std::size_t mode = 0; mode < order; ++mode) all += lists.coordinates[mode][i] * multipliers[mode];
+    for (std::uint64_t f = begin; f < end; ++f) {
+      const std::size_t count = frames.expand(f, rings[part]);
+      std::array<std::uint64_t, frame_entries> all{};
+      for (int mode = 0; mode < frames.order(); ++mode) {
+        const std::uint32_t* rows = rings[part].rows(mode);
+        for (std::size_t i = 0; i < count; ++i) all[i] += rows[i] * multipliers[static_cast<std::size_t>(mode)];
+      }
       for (std::size_t mode = 0; mode < order; ++mode) {
-        const std::uint64_t hash = mixed(all - lists.coordinates[mode][i] * multipliers[mode]);
-        if (hash >> (64 - sample_bits) != 0) continue;
-        own[mode * words + (hash >> 6 & (words - 1))] |= std::uint64_t{1} << (hash & 63);
+        const std::uint32_t* rows = rings[part].rows(static_cast<int>(mode));
+        for (std::size_t i = 0; i < count; ++i) {
+          const std::uint64_t hash = mixed(all[i] - rows[i] * multipliers[mode]);
+          if (hash >> (64 - sample_bits) != 0) continue;
+          own[mode * words + (hash >> 6 & (words - 1))] |= std::uint64_t{1} << (hash & 63);
+        }
       }
     }
   });
@@ -121,7 +145,7 @@ std::vector<double> estimate_fibers(const CoordinateLists& lists, Executor& exec
     std::uint64_t clear = 0;
     for (std::uint64_t word = 0; word < words; ++word) {
       std::uint64_t set = 0;
-      for (std::size_t part = 0; part < parts; ++part) set |= bits.data()[(part * order + mode) * words + word];
+      for (std::size_t part = 0; part < rings.size(); ++part) set |= bits.data()[(part * order + mode) * words + word];
       clear += static_cast<std::uint64_t>(std::popcount(~set));
     }
     const auto places = static_cast<double>(words * 64);
@@ -131,39 +155,52 @@ std::vector<double> estimate_fibers(const CoordinateLists& lists, Executor& exec
   return fibers;
 }
 
-// The mode other than `target` with the longest fibers; -1 if they are too short.
-int choose_fibers(const CoordinateLists& lists, int target, Executor& executor) {
-  if (lists.order() < 3) return -1;
-  const std::vector<double> fibers = estimate_fibers(lists, executor);
+// The mode other than `target` with the longest fibers; -1 if they are too short, or if a fiber's coordinates have more
+// than 64 bits.
+int choose_fibers(const Frames& frames, int target, const std::vector<double>& fibers) {
   int along = -1;
-  double fewest = static_cast<double>(lists.nnz()) / static_cast<double>(min_fiber_nnz);
-  for (int mode = 0; mode < lists.order(); ++mode) {
+  double fewest = static_cast<double>(frames.nnz()) / static_cast<double>(min_fiber_nnz);
+  int bits = 0;
+  for (int mode = 0; mode < frames.order(); ++mode) {
+    bits += frames.bits(mode);
     const double of_mode = fibers[static_cast<std::size_t>(mode)];
     if (mode == target || of_mode > fewest) continue;
     along = mode;
     fewest = of_mode;
   }
-  return along;
+  return along < 0 || bits - frames.bits(along) > 64 ? -1 : along;
 }
 
-// Sorts, cuts, counts and fills, in this order.
+// A nonzero to be sorted: its key has the target row in its upper bits, and below it the coordinates of its fiber.
+template <class Key>
+struct SortEntry {
+  Key key;
+  std::uint32_t number;
+};
+
+// Sorts, cuts, counts and fills, in this order. Nonzeros of a key keep the order of the chunks: those of a fiber are in
+// ascending order along it, as lines are.
+template <class Key>
 class Arranger {
  public:
-  Arranger(const Coordinates& from, const ArrangeRequest& request, Executor& executor)
-      : from_(from), lists_(from.lists()), mode_(request.mode), executor_(executor), counts_(request.parts) {
-    along_ = request.splits_rows ? choose_fibers(lists_, mode_, executor) : -1;
-    for (int mode = 0; mode < lists_.order(); ++mode) {
-      if (mode != mode_ && mode != along_) shared_.push_back(mode);
+  using Entry = SortEntry<Key>;
+
+  // along: the mode of the fibers; -1: there are none.
+  Arranger(const Frames& frames, const ArrangeRequest& request, int along, ArrangeScratch& scratch,
+           std::span<FrameRing> rings, Executor& executor)
+      : frames_(frames),
+        mode_(request.mode),
+        along_(along),
+        rings_(rings),
+        executor_(executor),
+        counts_(request.parts) {
+    for (int mode = 0; mode < frames.order(); ++mode) {
+      if (mode == mode_ || mode == along_) continue;
+      shared_.push_back(mode);
+      if (along_ >= 0) row_shift_ += frames.bits(mode);
     }
-    std::vector<int> keys{mode_};
-    if (along_ >= 0) {
-      keys.insert(keys.end(), shared_.begin(), shared_.end());
-      std::ranges::sort(keys.begin() + 1, keys.end(), {},
-                        [&](int mode) { return lists_.shape[static_cast<std::size_t>(mode)]; });
-      keys.push_back(along_);
-    }
-    sorted_ = sorted_by(lists_, keys, executor);
-    cut(request);
+    sort(scratch);
+    cut(request.splits_rows);
   }
 
   // Of the largest part.
@@ -174,8 +211,10 @@ class Arranger {
   }
 
   ArrangedNonzeros make() {
+    run_parts(executor_, rings_.size(), parts(), [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t part = begin; part < end; ++part) counts_[part] = count(part);
+    });
     Counts all;
-    executor_.run(parts(), [&](std::size_t part) { counts_[part] = count(part); });
     for (Counts& of_part : counts_) {
       of_part.targets = std::exchange(all.targets, all.targets + of_part.targets);
       of_part.items = std::exchange(all.items, all.items + of_part.items);
@@ -185,18 +224,20 @@ class Arranger {
     for (std::size_t k = 0; k < shared_.size(); ++k) made.rows.emplace_back(all.items + look_ahead);
     if (along_ >= 0) {
       made.modes.push_back(along_);
-      made.rows.emplace_back(lists_.nnz() + look_ahead);
+      made.rows.emplace_back(frames_.nnz() + look_ahead);
       made.fiber_ends = AlignedBuffer<std::uint32_t>(all.items);
     }
     made.targets = AlignedBuffer<std::uint32_t>(all.targets);
     made.target_ends = AlignedBuffer<std::uint32_t>(all.targets);
-    if (from_.has_values()) made.values = AlignedBuffer<double>(lists_.nnz());
+    if (frames_.has_values()) made.values = AlignedBuffer<double>(frames_.nnz());
     for (std::size_t part = 0; part < parts(); ++part) {
       const std::uint64_t end = part + 1 < parts() ? counts_[part + 1].targets : all.targets;
       const bool shares = cuts_[part] < cuts_[part + 1] && !begins_row(cuts_[part]);
       made.parts.push_back({counts_[part].targets, end, shares});
     }
-    executor_.run(parts(), [&](std::size_t part) { fill(part, made); });
+    run_parts(executor_, rings_.size(), parts(), [&](std::size_t thread, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t part = begin; part < end; ++part) fill(part, rings_[thread], made);
+    });
     return made;
   }
 
@@ -208,21 +249,52 @@ class Arranger {
   };
 
   std::size_t parts() const { return counts_.size(); }
-  std::uint32_t coordinate(int mode, std::uint64_t at) const {
-    return lists_.coordinates[static_cast<std::size_t>(mode)][sorted_[at]];
+  const Entry& entry(std::uint64_t at) const { return sorted_[at]; }
+  bool begins_row(std::uint64_t at) const {
+    return at == 0 || entry(at).key >> row_shift_ != entry(at - 1).key >> row_shift_;
   }
-  std::uint32_t row(int mode, std::uint64_t at) const { return from_.lower(mode) + coordinate(mode, at); }
-  bool begins_row(std::uint64_t at) const { return at == 0 || coordinate(mode_, at) != coordinate(mode_, at - 1); }
-  bool begins_item(std::uint64_t at) const {
-    if (along_ < 0 || begins_row(at)) return true;
-    return std::ranges::any_of(shared_, [&](int mode) { return coordinate(mode, at) != coordinate(mode, at - 1); });
+  bool begins_item(std::uint64_t at) const { return along_ < 0 || at == 0 || entry(at).key != entry(at - 1).key; }
+
+  std::span<Entry> room(AlignedBuffer<std::byte>& bytes) const {
+    if (bytes.size() < frames_.nnz() * sizeof(Entry)) bytes = AlignedBuffer<std::byte>(frames_.nnz() * sizeof(Entry));
+    return {reinterpret_cast<Entry*>(bytes.data()), frames_.nnz()};
   }
 
-  void cut(const ArrangeRequest& request) {
-    const std::uint64_t nnz = lists_.nnz();
+  void sort(ArrangeScratch& scratch) {
+    sorted_ = room(scratch.entries);
+    std::span<Entry> next = room(scratch.next);
+    run_parts(executor_, rings_.size(), frames_.count(), [&](std::size_t part, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t f = begin; f < end; ++f) write_entries(f, rings_[part]);
+    });
+    const int bits = row_shift_ + frames_.bits(mode_);
+    for (int shift = 0; shift < bits; shift += scatter_bits) {
+      const auto digit = [shift](const Entry& of) {
+        return static_cast<std::size_t>(of.key >> shift) & (scatter_digits - 1);
+      };
+      counting_scatter(std::span<const Entry>(sorted_), next, digit, executor_);
+      std::swap(sorted_, next);
+    }
+  }
+
+  void write_entries(std::uint64_t frame, FrameRing& ring) {
+    const std::size_t count = frames_.expand(frame, ring);
+    const std::span<Entry> to = sorted_.subspan(frames_.first(frame), count);
+    for (std::size_t i = 0; i < count; ++i) to[i] = {0, static_cast<std::uint32_t>(frame * frame_entries + i)};
+    const auto append = [&](int mode) {
+      const std::uint32_t* rows = ring.rows(mode);
+      const int bits = frames_.bits(mode);
+      for (std::size_t i = 0; i < count; ++i) to[i].key = (to[i].key << bits) | (rows[i] - frames_.lower(mode));
+    };
+    append(mode_);
+    if (along_ < 0) return;
+    for (const int mode : shared_) append(mode);
+  }
+
+  void cut(bool splits_rows) {
+    const std::uint64_t nnz = frames_.nnz();
     for (std::size_t part = 0; part <= parts(); ++part) {
       std::uint64_t at = std::max(nnz * part / parts(), cuts_.empty() ? 0 : cuts_.back());
-      while (at < nnz && !(request.splits_rows ? begins_item(at) : begins_row(at))) ++at;
+      while (at < nnz && !(splits_rows ? begins_item(at) : begins_row(at))) ++at;
       cuts_.push_back(at);
     }
   }
@@ -236,42 +308,59 @@ class Arranger {
     return counts;
   }
 
-  void fill(std::size_t part, ArrangedNonzeros& made) const {
+  void fill(std::size_t part, FrameRing& ring, ArrangedNonzeros& made) const {
     auto [target, item] = counts_[part];
-    for (std::uint64_t at = cuts_[part]; at < cuts_[part + 1]; ++at) {
-      if (from_.has_values()) made.values.data()[at] = from_.value(sorted_[at]);
-      if (at == cuts_[part] || begins_row(at)) made.targets.data()[target++] = row(mode_, at);
-      if (begins_item(at)) {
-        for (std::size_t k = 0; k < shared_.size(); ++k) made.rows[k].data()[item] = row(shared_[k], at);
-        made.target_ends.data()[target - 1] = static_cast<std::uint32_t>(++item);
+    const std::span<const Entry> entries = sorted_.first(cuts_[part + 1]);
+    for (std::uint64_t first = cuts_[part]; first < cuts_[part + 1]; first += frame_entries) {
+      const std::size_t count = std::min<std::uint64_t>(frame_entries, cuts_[part + 1] - first);
+      frames_.gather(entries.subspan(first), count, ring);
+      if (frames_.has_values()) std::copy_n(ring.values(), count, made.values.data() + first);
+      if (along_ >= 0) std::copy_n(ring.rows(along_), count, made.rows.back().data() + first);
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t at = first + i;
+        if (at == cuts_[part] || begins_row(at)) made.targets.data()[target++] = ring.rows(mode_)[i];
+        if (begins_item(at)) {
+          for (std::size_t k = 0; k < shared_.size(); ++k) made.rows[k].data()[item] = ring.rows(shared_[k])[i];
+          made.target_ends.data()[target - 1] = static_cast<std::uint32_t>(++item);
+        }
+        if (along_ >= 0) made.fiber_ends.data()[item - 1] = static_cast<std::uint32_t>(at + 1);
       }
-      if (along_ < 0) continue;
-      made.rows.back().data()[at] = row(along_, at);
-      made.fiber_ends.data()[item - 1] = static_cast<std::uint32_t>(at + 1);
     }
   }
 
-  const Coordinates& from_;
-  const CoordinateLists& lists_;
+  const Frames& frames_;
   int mode_;
-  int along_ = -1;           // the mode of the fibers; -1: there are none
+  int along_;
   std::vector<int> shared_;  // the modes of which a nonzero, or a fiber, has one row each
+  int row_shift_ = 0;        // of the row in a key
+  std::span<FrameRing> rings_;
   Executor& executor_;
-  std::vector<std::uint32_t> sorted_;
+  std::span<Entry> sorted_;
   std::vector<std::uint64_t> cuts_;  // where parts begin, and the end
   std::vector<Counts> counts_;       // per part; then what the parts before it have
 };
 
+template <class Key>
+std::optional<ArrangedNonzeros> arrange_by(const Frames& frames, const ArrangeRequest& request, int along,
+                                           ArrangeScratch& scratch, std::span<FrameRing> rings, Executor& executor) {
+  Arranger<Key> arranger(frames, request, along, scratch, rings, executor);
+  // Some rows may be heavy enough for a thread to be busy with one while the others have nothing left.
+  const std::uint64_t fair = frames.nnz() / rings.size();
+  if (!request.splits_rows && arranger.most_nnz() > fair + fair / 8) return std::nullopt;
+  return arranger.make();
+}
+
 }  // namespace
 
 std::optional<ArrangedNonzeros> arrange(const FrameDecoder& decoder, std::span<const FrameSource> chunks,
-                                        const ArrangeRequest& request, std::span<FrameRing> rings, Executor& executor) {
-  const Coordinates coordinates(decoder, chunks, request.order, rings, executor);
-  Arranger arranger(coordinates, request, executor);
-  // Some rows may be heavy enough for a thread to be busy with one while the others have nothing left.
-  const std::uint64_t fair = coordinates.lists().nnz() / rings.size();
-  if (!request.splits_rows && arranger.most_nnz() > fair + fair / 8) return std::nullopt;
-  return arranger.make();
+                                        const ArrangeRequest& request, ArrangeScratch& scratch,
+                                        std::span<FrameRing> rings, Executor& executor) {
+  const Frames frames(decoder, chunks, request.order);
+  const bool may_have_fibers = request.splits_rows && request.order > 2;
+  if (may_have_fibers && scratch.fibers.empty()) scratch.fibers = estimate_fibers(frames, rings, executor);
+  const int along = may_have_fibers ? choose_fibers(frames, request.mode, scratch.fibers) : -1;
+  if (along >= 0) return arrange_by<std::uint64_t>(frames, request, along, scratch, rings, executor);
+  return arrange_by<std::uint32_t>(frames, request, along, scratch, rings, executor);
 }
 
 std::uint64_t arranged_bytes(int order, std::uint64_t nnz, std::uint64_t length, std::size_t parts) {
@@ -283,11 +372,11 @@ std::uint64_t arranged_bytes(int order, std::uint64_t nnz, std::uint64_t length,
 }
 
 std::uint64_t arranging_bytes(int order, std::uint64_t nnz, int threads) {
-  // Coordinates, values, and two lists of numbers.
-  const std::uint64_t of_nonzero = (static_cast<std::uint64_t>(order) + 2) * sizeof(std::uint32_t) + sizeof(double);
+  const std::uint64_t entries = 2 * mapped_bytes(nnz * sizeof(SortEntry<std::uint64_t>));
+  const std::uint64_t frames = (nnz / frame_entries + most_arranged_chunks) * 2 * cache_line_bytes;
   const std::uint64_t bitmaps = static_cast<std::uint64_t>(order) * bitmap_words(nnz) * sizeof(std::uint64_t);
   const std::uint64_t counts = std::uint64_t{64} << 10;  // of a thread that sorts, and of its parts
-  return of_nonzero * nnz + static_cast<std::uint64_t>(threads) * (counts + bitmaps) + 4 * page_bytes;
+  return entries + frames + static_cast<std::uint64_t>(threads) * (counts + bitmaps);
 }
 
 }  // namespace blco

@@ -17,12 +17,13 @@ namespace blco {
 // add them up before their other rows multiply the sum. In shorter ones a processor too often mistakes where they end.
 inline constexpr std::uint64_t min_fiber_nnz = 8;
 
-// Nonzeros that are arranged together: what their sorting takes beside the result stays small, and their numbers have
-// 32 bits.
+// Nonzeros and chunks that are arranged together: what the sorting takes beside the result stays small, and a number of
+// 32 bits tells where a nonzero is.
 inline constexpr std::uint64_t most_arranged_nnz = std::uint64_t{1} << 26;
+inline constexpr std::uint64_t most_arranged_chunks = 1024;
 
 // Arranging pays off after about this many passes of a mode, so short jobs skip it.
-inline constexpr int passes_before_arranging = 3;
+inline constexpr int passes_before_arranging = 8;
 
 // Nonzeros of a row keep the order of the chunks, unless they are in fibers.
 struct ArrangedNonzeros {
@@ -52,10 +53,19 @@ struct ArrangeRequest {
   bool splits_rows = false;
 };
 
-// Arranges the nonzeros of decoded chunks, at most most_arranged_nnz. Returns nothing if rows are too unequal to be
-// shared out among the threads whole. One ring per thread of `executor`.
+// What the modes share while they are arranged: of the same chunks an estimate of how many fibers along each mode have
+// nonzeros, empty before the first; and room to sort.
+struct ArrangeScratch {
+  std::vector<double> fibers;
+  AlignedBuffer<std::byte> entries;
+  AlignedBuffer<std::byte> next;
+};
+
+// Arranges the nonzeros of decoded chunks, at most most_arranged_nnz of most_arranged_chunks. Returns nothing if rows
+// are too unequal to be shared out among the threads whole. One ring per thread of `executor`.
 std::optional<ArrangedNonzeros> arrange(const FrameDecoder& decoder, std::span<const FrameSource> chunks,
-                                        const ArrangeRequest& request, std::span<FrameRing> rings, Executor& executor);
+                                        const ArrangeRequest& request, ArrangeScratch& scratch,
+                                        std::span<FrameRing> rings, Executor& executor);
 
 // Upper bounds: of the memory of ArrangedNonzeros for a mode of `length`, and of what arrange() takes beside it.
 std::uint64_t arranged_bytes(int order, std::uint64_t nnz, std::uint64_t length, std::size_t parts);

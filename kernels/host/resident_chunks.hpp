@@ -37,6 +37,12 @@ class ResidentChunks {
     std::vector<ResidentId> chunks;
     std::uint64_t nnz = 0;
     std::vector<ArrangedGroup> of_mode;
+    std::vector<double> fibers;  // see ArrangeScratch
+
+    // For some mode.
+    bool waits() const {
+      return std::ranges::any_of(of_mode, [](const ArrangedGroup& of) { return of.order.empty(); });
+    }
   };
 
   // config.arranged_bytes covers arranged copies of decoded chunks, and their making. Decoder and executor must outlive
@@ -97,7 +103,8 @@ class ResidentChunks {
     ArrangedGroup& of_mode = group.of_mode[static_cast<std::size_t>(mode)];
     if (of_mode.order.empty() && std::ranges::is_permutation(order, group.chunks)) {
       of_mode.order.assign(order.begin(), order.end());
-      of_mode.nonzeros = arrange_group(of_mode.order, group.nnz, mode, rings);
+      of_mode.nonzeros = arrange_group(of_mode.order, group, mode, rings);
+      if (std::ranges::none_of(groups_, [](const Group& of) { return of.waits(); })) scratch_ = {};
     }
     return of_mode.nonzeros && std::ranges::equal(order, of_mode.order) ? &*of_mode.nonzeros : nullptr;
   }
@@ -109,23 +116,36 @@ class ResidentChunks {
 
   // The largest config.arranged_bytes of use.
   static std::uint64_t useful_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {
-    std::vector<std::uint64_t> groups;
-    for (const std::uint64_t nnz : nnzs) {
-      if (groups.empty() || groups.back() + nnz > most_arranged_nnz) groups.push_back(0);
-      groups.back() += nnz;
-    }
-    if (groups.empty()) return 0;
     const int order = config.layout.order();
-    std::uint64_t bytes = shared_bytes(config, threads) + arranging_bytes(order, std::ranges::max(groups), threads);
-    for (const std::uint64_t nnz : groups) {
+    const std::size_t parts = arranged_parts(config, threads);
+    std::uint64_t of_results = 0;
+    std::uint64_t of_making = 0;
+    const auto add_group = [&](std::uint64_t nnz) {
+      of_making = std::max(of_making, arranging_bytes(order, nnz, threads));
       for (const std::uint64_t length : config.layout.shape()) {
-        bytes += arranged_bytes(order, nnz, length, arranged_parts(config, threads));
+        of_results += arranged_bytes(order, nnz, length, parts);
       }
+    };
+    std::uint64_t group_nnz = 0;
+    std::uint64_t group_chunks = 0;
+    for (const std::uint64_t nnz : nnzs) {
+      if (is_full(group_nnz, group_chunks, nnz)) {
+        add_group(std::exchange(group_nnz, 0));
+        group_chunks = 0;
+      }
+      group_nnz += nnz;
+      ++group_chunks;
     }
-    return bytes;
+    add_group(group_nnz);
+    return shared_bytes(config, threads) + of_making + of_results;
   }
 
  private:
+  // A group cannot take another chunk, with `more` nonzeros.
+  static bool is_full(std::uint64_t nnz, std::uint64_t chunks, std::uint64_t more) {
+    return chunks > 0 && (nnz + more > most_arranged_nnz || chunks == most_arranged_chunks);
+  }
+
   // Of a row per part, of the widest output.
   static std::uint64_t shared_bytes(const BackendConfig& config, int threads) {
     std::uint64_t stride = padded_rank<double>(config.rank);
@@ -143,7 +163,7 @@ class ResidentChunks {
 
   void join_group(ResidentId id) {
     const std::uint64_t nnz = chunks_.back().source.nnz;
-    if (groups_.empty() || groups_.back().nnz + nnz > most_arranged_nnz) {
+    if (groups_.empty() || is_full(groups_.back().nnz, groups_.back().chunks.size(), nnz)) {
       groups_.emplace_back();
       groups_.back().of_mode.resize(lengths_.size());
     }
@@ -152,16 +172,18 @@ class ResidentChunks {
     chunks_.back().group = groups_.size() - 1;
   }
 
-  std::optional<ArrangedNonzeros> arrange_group(std::span<const ResidentId> chunks, std::uint64_t nnz, int mode,
+  std::optional<ArrangedNonzeros> arrange_group(std::span<const ResidentId> chunks, Group& group, int mode,
                                                 std::span<FrameRing> rings) {
     const std::uint64_t length = lengths_[static_cast<std::size_t>(mode)];
-    const std::uint64_t bytes = arranged_bytes(request_.order, nnz, length, request_.parts);
-    if (bytes + arranging_bytes(request_.order, nnz, executor_->width()) > bytes_left_) return std::nullopt;
+    const std::uint64_t bytes = arranged_bytes(request_.order, group.nnz, length, request_.parts);
+    if (bytes + arranging_bytes(request_.order, group.nnz, executor_->width()) > bytes_left_) return std::nullopt;
     std::vector<FrameSource> sources;
     for (const ResidentId chunk : chunks) sources.push_back(source(chunk));
     ArrangeRequest request = request_;
     request.mode = mode;
-    std::optional<ArrangedNonzeros> made = arrange(*decoder_, sources, request, rings, *executor_);
+    std::swap(scratch_.fibers, group.fibers);
+    std::optional<ArrangedNonzeros> made = arrange(*decoder_, sources, request, scratch_, rings, *executor_);
+    std::swap(scratch_.fibers, group.fibers);
     if (made) bytes_left_ -= bytes;
     return made;
   }
@@ -175,6 +197,7 @@ class ResidentChunks {
   Executor* executor_;
   std::deque<Resident> chunks_;
   std::vector<Group> groups_;
+  ArrangeScratch scratch_;
 };
 
 }  // namespace blco

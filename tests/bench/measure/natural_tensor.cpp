@@ -10,7 +10,7 @@
 #include "engine/tensor/frame_reader.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/aligned_buffer.hpp"
-#include "kernels/host/natural_sort.hpp"
+#include "tests/bench/rivals/natural_sort.hpp"
 
 namespace blco {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <span>
 
-#include "kernels/host/natural_sort.hpp"
 #include "kernels/part_ranges.hpp"
+#include "tests/bench/rivals/natural_sort.hpp"
 #include "tests/bench/rivals/sorted_lines.hpp"
 
 namespace blco {

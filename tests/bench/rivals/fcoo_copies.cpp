@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <span>
 
-#include "kernels/host/natural_sort.hpp"
 #include "kernels/part_ranges.hpp"
+#include "tests/bench/rivals/natural_sort.hpp"
 
 namespace blco {
 namespace {

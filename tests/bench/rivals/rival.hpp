@@ -11,7 +11,7 @@
 
 #include "blco/executor.hpp"
 #include "blco/kernel_choice.hpp"
-#include "kernels/host/natural_sort.hpp"
+#include "tests/bench/rivals/natural_sort.hpp"
 
 namespace blco {
 

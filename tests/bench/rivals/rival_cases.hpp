@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/bench/rivals/natural_cases.hpp"
 #include "tests/bench/rivals/rival.hpp"
-#include "tests/kernels/host/natural_cases.hpp"
 #include "tests/kernels/rows_near.hpp"
 #include "tests/thread_executor.hpp"
 

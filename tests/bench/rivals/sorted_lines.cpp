@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "blco/layout.hpp"
-#include "kernels/host/natural_sort.hpp"
+#include "kernels/host/counting_scatter.hpp"
 #include "kernels/part_ranges.hpp"
+#include "tests/bench/rivals/natural_sort.hpp"
 
 namespace blco {
 namespace {

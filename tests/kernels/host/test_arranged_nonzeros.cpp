@@ -48,7 +48,7 @@ class DecodedCase {
   }
 
   std::optional<ArrangedNonzeros> arranged(int mode, std::size_t parts, bool splits_rows) {
-    return arrange(decoder_, sources_, {order_, mode, parts, splits_rows}, rings_, executor_);
+    return arrange(decoder_, sources_, {order_, mode, parts, splits_rows}, scratch_, rings_, executor_);
   }
 
  private:
@@ -59,6 +59,7 @@ class DecodedCase {
   std::vector<FrameRing> rings_;
   std::deque<DecodedChunk> decoded_;
   std::vector<FrameSource> sources_;
+  ArrangeScratch scratch_;
 };
 
 // Coordinates and value of each nonzero, sorted.

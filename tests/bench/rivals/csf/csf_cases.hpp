@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "kernels/host/natural_sort.hpp"
+#include "tests/bench/rivals/natural_sort.hpp"
 #include "tests/bench/rivals/csf/csf_tree.hpp"
-#include "tests/kernels/host/natural_cases.hpp"
+#include "tests/bench/rivals/natural_cases.hpp"
 #include "tests/thread_executor.hpp"
 
 namespace blco::testing {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/host/natural_sort.hpp"
+#include "tests/bench/rivals/natural_sort.hpp"
 #include "tests/bench/rivals/csf/mm_parts.hpp"
 
 namespace blco {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "blco/executor.hpp"
-#include "kernels/host/natural_sort.hpp"
+#include "tests/bench/rivals/natural_sort.hpp"
 
 namespace blco {
 

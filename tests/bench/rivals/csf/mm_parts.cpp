@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "kernels/host/natural_sort.hpp"
+#include "tests/bench/rivals/natural_sort.hpp"
 #include "tests/bench/rivals/csf/csf_tree.hpp"
 
 namespace blco {

@@ -1,4 +1,4 @@
-// A sparse tensor as lists of coordinates, and its nonzeros sorted by them, the modes in any order.
+// One step of a radix sort, on all threads.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,6 @@
 #include "kernels/part_ranges.hpp"
 
 namespace blco {
-
-// M nonzeros in any order. Not owned.
-struct CoordinateLists {
-  std::vector<std::uint64_t> shape;
-  std::vector<std::span<const std::uint32_t>> coordinates;  // per mode M numbers from 0
-  std::span<const double> values;                           // M; trees are built without them
-
-  int order() const { return static_cast<int>(shape.size()); }
-  std::uint64_t nnz() const { return coordinates.empty() ? 0 : coordinates[0].size(); }
-};
 
 inline constexpr int scatter_bits = 11;
 inline constexpr std::size_t scatter_digits = std::size_t{1} << scatter_bits;
@@ -44,10 +34,5 @@ void counting_scatter(std::span<const Entry> from, std::span<Entry> to, const Di
     for (std::uint64_t i = begin; i < end; ++i) to[next[digit(from[i])]++] = from[i];
   });
 }
-
-// The nonzeros' numbers in lexicographic order of their coordinates in `modes`, first mode first; equal ones keep their
-// order. A radix sort on the executor's threads, of as many digits as the lengths of the modes need. Modes that are not
-// listed do not count. Takes 4 bytes per nonzero beside the result. Requires fewer than 2^32 nonzeros.
-std::vector<std::uint32_t> sorted_by(const CoordinateLists& tensor, std::span<const int> modes, Executor& executor);
 
 }  // namespace blco

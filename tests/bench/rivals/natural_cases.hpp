@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/host/natural_sort.hpp"
+#include "tests/bench/rivals/natural_sort.hpp"
 #include "tests/random_tensor.hpp"
 
 namespace blco::testing {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/host/natural_sort.hpp"
-#include "tests/kernels/host/natural_cases.hpp"
+#include "tests/bench/rivals/natural_cases.hpp"
+#include "tests/bench/rivals/natural_sort.hpp"
 #include "tests/thread_executor.hpp"
 
 namespace blco::testing {

@@ -1,8 +1,10 @@
-#include "kernels/host/natural_sort.hpp"
+#include "tests/bench/rivals/natural_sort.hpp"
 
 #include <bit>
 #include <cstddef>
 #include <numeric>
+
+#include "kernels/host/counting_scatter.hpp"
 
 namespace blco {
 
