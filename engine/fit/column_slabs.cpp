@@ -5,6 +5,7 @@
 
 #include "blco/error.hpp"
 #include "engine/fit/initial_factors.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "kernels/part_ranges.hpp"
 
 namespace blco {
@@ -72,7 +73,7 @@ std::uint64_t ColumnChoices::column(std::size_t mode, std::uint64_t choice, std:
 
 ColumnSlabs::ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const std::vector<int>& columns, SlabJob& job,
                          ProgressMeter& meter)
-    : tensor_(&tensor.chunks()),
+    : tensor_(&TensorChunks::of(tensor)),
       matrices_(&matrices),
       columns_(columns.begin(), columns.end()),
       choices_(tensor.shape(), columns),

@@ -7,7 +7,9 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/memory.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/original_rows.hpp"
 #include "engine/work/pass_estimate.hpp"
 #include "io/container/chunk_source.hpp"
@@ -30,8 +32,8 @@ DeviceLimits limits_of(const DeclaredGpu& gpu) {
 
 std::optional<ChunkShare> share_of(const Tensor& tensor, const Peers* peers) {
   if (peers == nullptr || peers->size() == 1) return std::nullopt;
-  const IndexRange range = chunk_range(tensor.chunks().info().chunk_count(), peers->rank(), peers->size());
-  return std::make_optional<ChunkShare>(tensor.chunks(), range);
+  const IndexRange range = chunk_range(TensorChunks::of(tensor).info().chunk_count(), peers->rank(), peers->size());
+  return std::make_optional<ChunkShare>(TensorChunks::of(tensor), range);
 }
 
 int threads_of(const Compute& compute) {
@@ -51,7 +53,7 @@ JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision) {
   JobNeeds needs{.backend = {.layout = TensorLayout(tensor.summary().shape)}};
   needs.backend.rank = rank;
   needs.backend.precision = precision;
-  add_reordering_bytes(tensor.chunks().info(), needs);
+  add_reordering_bytes(TensorChunks::of(tensor).info(), needs);
   return needs;
 }
 
@@ -74,7 +76,7 @@ Job::Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, co
     needs_.caller_bytes += messages_at_once * message_bytes(columns) + others * message_bytes(columns) +
                            (others + bitmaps_at_once) * TouchedRows::bytes(tensor.shape());
   }
-  needs_.caller_bytes += (gpu_ ? needs_.model_bytes : 0) + tensor.chunks().held_bytes();
+  needs_.caller_bytes += (gpu_ ? needs_.model_bytes : 0) + TensorChunks::of(tensor).held_bytes();
   plan_ = make_plan(sizes_, needs_);
   if (!compute.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(compute.trace);
   needs_.backend.trace = trace_.get();
@@ -154,7 +156,7 @@ std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter) {
   const TensorSummary& tensor = tensor_->summary();
   JobOrder order{.nnz = tensor.nnz,
                  .sum_of_squares = tensor.sum_of_squares,
-                 .chunks_crc = crc_of_chunks(tensor_->chunks()),
+                 .chunks_crc = crc_of_chunks(TensorChunks::of(*tensor_)),
                  .columns = needs_.backend.rank,
                  .precision = needs_.backend.precision,
                  .all_outputs = needs_.backend.all_outputs,
@@ -162,7 +164,7 @@ std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter) {
                  .deterministic = needs_.deterministic,
                  .single_pass = needs_.best_tier == Tier::streamed};
   std::strncpy(order.version.data(), version_string, order.version.size() - 1);
-  workers->add_peers(*peers_, tensor_->chunks(), order);
+  workers->add_peers(*peers_, TensorChunks::of(*tensor_), order);
   return workers;
 }
 

@@ -11,6 +11,7 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/side_jobs.hpp"
 #include "engine/common/thread_pool.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/chunk_share.hpp"
 #include "engine/work/pass_estimate.hpp"
 #include "engine/work/plan.hpp"
@@ -52,7 +53,7 @@ class Job {
   const DeviceLimits* device() const { return needs_.kind->gpu(); }
   ThreadPool& pool() { return pool_; }
   // Those of this process, where several share the job.
-  const ChunkSource& chunks() const { return share_ ? *share_ : tensor_->chunks(); }
+  const ChunkSource& chunks() const { return share_ ? *share_ : TensorChunks::of(*tensor_); }
 
  private:
   bool is_cache_of_use() const;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/peer_messages.hpp"
 #include "engine/work/touched_rows.hpp"
@@ -112,7 +113,7 @@ void check_same(const Tensor& tensor, const JobOrder& order) {
   }
   const TensorSummary& here = tensor.summary();
   if (here.nnz != order.nnz || here.sum_of_squares != order.sum_of_squares ||
-      crc_of_chunks(tensor.chunks()) != order.chunks_crc) {
+      crc_of_chunks(TensorChunks::of(tensor)) != order.chunks_crc) {
     refuse("the tensor here is another one than that of process 0: give a file that all processes see");
   }
 }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 
+#include "engine/tensor/tensor_chunks.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/work/thread_peers.hpp"
 #include "tests/temporary_folder.hpp"
@@ -207,7 +208,7 @@ TEST(Workers, EndAtADamagedChunkAndServeOn) {
   std::filesystem::copy_file(folder / "in.blco", damaged);
   {
     std::fstream file(damaged, std::ios::in | std::ios::out | std::ios::binary);
-    const std::uint64_t place = whole.chunks().extents(3)[0].address + 40;
+    const std::uint64_t place = TensorChunks::of(whole).extents(3)[0].address + 40;
     file.seekg(static_cast<std::streamoff>(place));
     const int byte = file.get();
     file.seekp(static_cast<std::streamoff>(place));
