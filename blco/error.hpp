@@ -21,7 +21,4 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
-// Refuses a request or an input: throws Error{invalid_argument}.
-[[noreturn]] inline void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
-
 }  // namespace blco

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <string>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 
 namespace blco {
 namespace {

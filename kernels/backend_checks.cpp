@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "blco/error.hpp"
+#include "blco/refuse.hpp"
 
 namespace blco {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <string>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 

@@ -5,6 +5,8 @@
 
 #include "blco/error.hpp"
 #include "engine/fit/initial_factors.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
+#include "engine/work/device_list.hpp"
 #include "kernels/part_ranges.hpp"
 
 namespace blco {
@@ -21,8 +23,7 @@ SlabJob::SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t cho
                  const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
                  bool is_fixed, const std::vector<int>& columns, const std::string& smaller)
     : deterministic(compute.deterministic) {
-  const bool may_use_gpu = compute.device != Device::cpu && !compute.deterministic;
-  const bool has_products = columns.size() > 2 && compute.peers == nullptr && !(may_use_gpu && find_device().limits);
+  const bool has_products = columns.size() > 2 && is_on_this_cpu(compute);
   if (has_products && make(tensor, compute, std::ranges::max(columns), columns,
                            caller_bytes(0) + 2 * choices * sizeof(double), stop, smaller)) {
     return;
@@ -72,7 +73,7 @@ std::uint64_t ColumnChoices::column(std::size_t mode, std::uint64_t choice, std:
 
 ColumnSlabs::ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const std::vector<int>& columns, SlabJob& job,
                          ProgressMeter& meter)
-    : tensor_(&tensor.chunks()),
+    : tensor_(&TensorChunks::of(tensor)),
       matrices_(&matrices),
       columns_(columns.begin(), columns.end()),
       choices_(tensor.shape(), columns),

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/fit/column_slabs.hpp"
 #include "engine/fit/methods/fit_method.hpp"

@@ -10,6 +10,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/initial_factors.hpp"
@@ -17,6 +18,7 @@
 #include "engine/model/arrange_components.hpp"
 #include "engine/model/model_check.hpp"
 #include "engine/model/resumed_state.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "io/text/quoted_text.hpp"
 
@@ -153,7 +155,7 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options) {
   const std::uint64_t beyond_backend = model_bytes_beyond_backend(tensor, options);
   needs.caller_bytes += beyond_backend + of_method.host_bytes;
   if (of_method.reads_chunks) {
-    const TensorSizes sizes = measure_tensor(given.chunks());
+    const TensorSizes sizes = measure_tensor(TensorChunks::of(given));
     needs.caller_bytes += sizes.largest_buffer() + sizes.largest_scratch();
   }
   for (const std::uint64_t bytes : tensor.label_bytes) needs.caller_bytes += bytes;
@@ -175,7 +177,7 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_
       options_(&start.options),
       job_(&job),
       meter_(&meter),
-      rows_(tensor.chunks(), job.backend(), start.options.rank, job.device() != nullptr),
+      rows_(TensorChunks::of(tensor), job.backend(), start.options.rank, job.device() != nullptr),
       workers_(std::move(workers)) {
   model_.shape = tensor_->shape;
   model_.rank = options_->rank;

@@ -3,12 +3,13 @@
 #include <blco/cpd.hpp>
 #include <numeric>
 
-#include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/cp_fit.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/output_room.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/original_rows.hpp"
 #include "io/container/model_file.hpp"
 
@@ -94,7 +95,7 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> fac
   for (const MatrixView& factor : factors) needs.caller_bytes += factor.numbers().size_bytes();
   needs.best_tier = Tier::streamed;
   Job job(tensor, compute, needs);
-  OriginalRows rows(tensor.chunks(), job.backend(), rank, job.device() != nullptr);
+  OriginalRows rows(TensorChunks::of(tensor), job.backend(), rank, job.device() != nullptr);
   for (std::size_t n = 0; n < order; ++n) {
     if (static_cast<int>(n) != mode) rows.load(static_cast<int>(n), 0, factors[n].numbers());
   }

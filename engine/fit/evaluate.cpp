@@ -3,11 +3,12 @@
 #include <string>
 #include <utility>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/methods/gcp_objective.hpp"
 #include "engine/fit/methods/row_blocks.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/original_rows.hpp"
 
@@ -43,7 +44,7 @@ LossValue evaluate(const Tensor& tensor, std::span<const MatrixView> factors, co
   check_computing(rank, compute);
   check_loss(loss, absent);
   Job job(tensor, compute, evaluation_needs(tensor, factors, rank, compute.precision));
-  OriginalRows rows(tensor.chunks(), job.backend(), rank, job.device() != nullptr);
+  OriginalRows rows(TensorChunks::of(tensor), job.backend(), rank, job.device() != nullptr);
   for (std::size_t n = 0; n < factors.size(); ++n) rows.load(static_cast<int>(n), 0, factors[n].numbers());
   const std::unique_ptr<WorkerGroup> workers = job.make_workers();
   GcpObjective objective(*workers, summary.shape, rank, loss, absent);

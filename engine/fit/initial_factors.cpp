@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/counter_random.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/model/model_check.hpp"

@@ -17,6 +17,7 @@
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "blco/payload.hpp"
+#include "blco/refuse.hpp"
 #include "io/container/container_writer.hpp"
 #include "kernels/bit_range.hpp"
 

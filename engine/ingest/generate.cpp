@@ -13,6 +13,7 @@
 
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/counter_random.hpp"
 #include "engine/common/ordered_text.hpp"
 #include "engine/common/progress_meter.hpp"

@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/counter_random.hpp"
 #include "engine/ingest/sort/coalesce.hpp"
 #include "engine/ingest/sort/run_merge.hpp"

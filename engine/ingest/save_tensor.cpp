@@ -6,6 +6,7 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/encode.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "io/container/container_writer.hpp"
 
@@ -39,7 +40,7 @@ void save(const Tensor& tensor, const std::filesystem::path& output, const SaveO
           const ProgressCallback& progress) {
   const Compression compression{options.zstd_level, options.zstd_saving_percent};
   check_compression(compression);
-  const ChunkSource& chunks = tensor.chunks();
+  const ChunkSource& chunks = TensorChunks::of(tensor);
   ThreadPool pool(scan_workers(chunks, budget_of(chunks, options), options.threads));
   ContainerWriter writer(output, chunks.info());
   ProgressMeter meter(progress);

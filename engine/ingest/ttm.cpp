@@ -9,11 +9,13 @@
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/sort/line_sort.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "io/arrays/fiber_file.hpp"
 #include "kernels/part_ranges.hpp"
 
@@ -106,10 +108,10 @@ class FiberWalk {
     ScanBudget budget{.option = "memory_bytes"};
     budget.total_bytes = budget_;
     budget.fixed_bytes = 2 * entries * sizeof(Entry) + (sizeof(std::uint64_t) << part_bits) +
-                         NonzeroDecoder::memory_bytes(tensor_->chunks().info()) + 4 * block_numbers * sizeof(double) +
-                         matrix_.columns * sizeof(double);
+                         NonzeroDecoder::memory_bytes(TensorChunks::of(*tensor_).info()) +
+                         4 * block_numbers * sizeof(double) + matrix_.columns * sizeof(double);
     budget.worker_bytes = frames_per_worker * frame_entries * sizeof(Entry) + sizeof(NonzeroFrame);
-    return scan_workers(tensor_->chunks(), budget, pool_.width());
+    return scan_workers(TensorChunks::of(*tensor_), budget, pool_.width());
   }
 
   // The most nonzeros of a part.
@@ -128,7 +130,7 @@ class FiberWalk {
   template <class Visit>
   void for_each_entry(const Visit& visit) {
     const auto workers = static_cast<std::size_t>(workers_);
-    NonzeroReader reader(tensor_->chunks(), workers, pool_);
+    NonzeroReader reader(TensorChunks::of(*tensor_), workers, pool_);
     std::vector<Entry> entries(workers * frames_per_worker * frame_entries);
     std::uint64_t bytes_before = 0;
     meter_.begin({.name = "read", .nonzeros = tensor_->nnz()});

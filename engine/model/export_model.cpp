@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/model/model_check.hpp"
 #include "io/arrays/array_file.hpp"

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/model/model_check.hpp"
 

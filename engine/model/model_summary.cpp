@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "engine/model/model_check.hpp"
 
 namespace blco {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/model/model_check.hpp"
 #include "io/file/output_file.hpp"

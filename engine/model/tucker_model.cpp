@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/model/model_check.hpp"
 #include "engine/model/tucker_conversion.hpp"

@@ -9,6 +9,7 @@
 
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/index_view.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"

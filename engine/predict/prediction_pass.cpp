@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/ingest/sort/coalesce.hpp"
 #include "engine/predict/model_values.hpp"

@@ -5,8 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "io/table/csv_header.hpp"
 #include "io/table/key_dictionary.hpp"
 #include "io/text/quoted_text.hpp"
@@ -32,7 +33,7 @@ bool begin_equally(const Labels& a, const Labels& b) {
 
 TensorReader::TensorReader(const Tensor& tensor, std::string name, const std::vector<std::uint64_t>& model_shape,
                            const KnownTensor& known, Executor& executor)
-    : chunks_(tensor.chunks()),
+    : chunks_(TensorChunks::of(tensor)),
       name_(std::move(name)),
       model_shape_(model_shape),
       executor_(executor),
@@ -92,7 +93,7 @@ std::size_t TensorReader::find_longer_mode() const {
 }
 
 std::uint64_t TensorReader::memory_bytes(const Tensor& tensor, std::span<const LabelSizes> known) {
-  const ChunkSource& chunks = tensor.chunks();
+  const ChunkSource& chunks = TensorChunks::of(tensor);
   const std::vector<std::uint64_t>& shape = chunks.info().shape;
   std::uint64_t buffer = 0;
   std::uint64_t scratch = 0;

@@ -14,6 +14,7 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "io/table/csv_field.hpp"
 #include "io/text/tns_writer.hpp"
 
@@ -43,12 +44,12 @@ char* append_value(char* at, char* end, double value) {
 class TextExport {
  public:
   TextExport(const Tensor& tensor, const TextSink& sink, const TextOptions& options, const ProgressCallback& progress)
-      : info_(tensor.chunks().info()),
+      : info_(TensorChunks::of(tensor).info()),
         base_(static_cast<std::uint64_t>(options.index_base)),
         meter_(progress),
         pool_(options.threads),
         text_(pool_, sink),
-        reader_(tensor.chunks(), 1, pool_) {
+        reader_(TensorChunks::of(tensor), 1, pool_) {
     if (options.format == TextFormat::tns) return;
     separator_ = options.format == TextFormat::csv ? ',' : '\t';
     is_table_ = true;

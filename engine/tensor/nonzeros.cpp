@@ -8,6 +8,7 @@
 #include "engine/common/memory.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "kernels/part_ranges.hpp"
 
 namespace blco {
@@ -65,7 +66,7 @@ class Walk {
  public:
   // `kept_bytes` of the budget are the caller's.
   Walk(const Tensor& tensor, const NonzeroOptions& options, std::uint64_t kept_bytes, const ProgressCallback& progress)
-      : tensor_(tensor.chunks()), meter_(progress) {
+      : tensor_(TensorChunks::of(tensor)), meter_(progress) {
     ScanBudget budget{.option = "memory_bytes"};
     budget.total_bytes = host_budget(options.memory_bytes);
     budget.fixed_bytes = kept_bytes + NonzeroDecoder::memory_bytes(tensor_.info());
@@ -155,7 +156,9 @@ NonzeroColumns read_coordinates(const Tensor& tensor, const NonzeroOptions& opti
 
 struct NonzeroCursor::State {
   State(const Tensor& tensor, int workers)
-      : order(tensor.order()), pool(workers), reader(tensor.chunks(), static_cast<std::size_t>(workers), pool) {}
+      : order(tensor.order()),
+        pool(workers),
+        reader(TensorChunks::of(tensor), static_cast<std::size_t>(workers), pool) {}
 
   std::size_t order;
   ThreadPool pool;
@@ -163,7 +166,7 @@ struct NonzeroCursor::State {
 };
 
 NonzeroCursor::NonzeroCursor(const Tensor& tensor, const NonzeroOptions& options) {
-  const ChunkSource& chunks = tensor.chunks();
+  const ChunkSource& chunks = TensorChunks::of(tensor);
   const std::uint64_t chunk_nnz = std::min(chunks.info().chunk_nnz, tensor.nnz());
   ScanBudget budget{.option = "memory_bytes"};
   budget.total_bytes = host_budget(options.memory_bytes);

@@ -6,6 +6,7 @@
 
 #include "engine/common/memory.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "engine/tensor/value_counts.hpp"
 
 namespace blco {
@@ -117,7 +118,7 @@ class Measurement {
 
 TensorStatistics measure_statistics(const Tensor& tensor, const MemoryBudget& budget, int threads,
                                     const ProgressCallback& progress) {
-  return Measurement(tensor.chunks(), host_budget(budget.host_bytes), threads, progress).run();
+  return Measurement(TensorChunks::of(tensor), host_budget(budget.host_bytes), threads, progress).run();
 }
 
 }  // namespace blco

@@ -69,7 +69,4 @@ std::size_t find_mode(const TensorSummary& tensor, const std::string& word) {
 
 TensorFile::TensorFile(const std::filesystem::path& path) : Tensor(std::make_unique<ContainerReader>(path)) {}
 
-// Safe: no other constructor sets the chunks, and a handle is only assigned from its own type.
-const ContainerReader& TensorFile::reader() const { return static_cast<const ContainerReader&>(chunks()); }
-
 }  // namespace blco

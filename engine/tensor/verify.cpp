@@ -11,6 +11,7 @@
 #include "engine/common/number_text.hpp"
 #include "engine/tensor/frame_reader.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 
 namespace blco {
 namespace {
@@ -217,7 +218,7 @@ void check_column(const CpdModel& model, std::size_t n, std::size_t r) {
 }  // namespace
 
 VerifiedTensor verify(const Tensor& tensor, const MemoryBudget& budget, int threads, const ProgressCallback& progress) {
-  const ChunkSource& reader = tensor.chunks();
+  const ChunkSource& reader = TensorChunks::of(tensor);
   const TensorLayout layout(reader.info().shape);
   std::vector<ChunkFacts> facts(reader.info().chunk_count());
   ScanBudget scan;

@@ -7,6 +7,18 @@
 
 namespace blco {
 
+IndexRange chunk_range(std::uint64_t chunks, int rank, const Peers& peers) {
+  double all = 0;
+  for (int worker = 0; worker < peers.size(); ++worker) all += peers.share(worker);
+  // Where the workers below `end` end. Exact for equal shares, and the last one ends at the last chunk.
+  const auto place = [&](int end) {
+    double shares = 0;
+    for (int worker = 0; worker < end; ++worker) shares += peers.share(worker);
+    return end == peers.size() ? chunks : static_cast<std::uint64_t>(static_cast<double>(chunks) * shares / all);
+  };
+  return {place(rank), place(rank + 1)};
+}
+
 std::uint32_t crc_of_chunks(const ChunkSource& tensor) {
   std::uint32_t crc = 0;
   const auto add = [&crc](std::span<const std::uint64_t> numbers) { crc = crc32c(std::as_bytes(numbers), crc); };

@@ -1,6 +1,7 @@
 // One worker's share of a tensor's chunks, as a source of its own.
 #pragma once
 
+#include <blco/peers.hpp>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -16,12 +17,8 @@ struct IndexRange {
   std::uint64_t end = 0;
 };
 
-// Of worker `rank` of `size`: equally many each, up to one. Neighbours in line order have few rows of each mode.
-constexpr IndexRange chunk_range(std::uint64_t chunks, int rank, int size) {
-  const auto r = static_cast<std::uint64_t>(rank);
-  const auto all = static_cast<std::uint64_t>(size);
-  return {chunks / all * r + chunks % all * r / all, chunks / all * (r + 1) + chunks % all * (r + 1) / all};
-}
+// Of worker `rank`, by its share. Neighbours in line order have few rows of each mode.
+IndexRange chunk_range(std::uint64_t chunks, int rank, const Peers& peers);
 
 // Of the shape, of its reorderings, and of the bounds and sizes of all chunks.
 std::uint32_t crc_of_chunks(const ChunkSource& tensor);

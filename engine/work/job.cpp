@@ -4,10 +4,15 @@
 #include <blco/peers.hpp>
 #include <blco/version.hpp>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/memory.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
+#include "engine/work/device_list.hpp"
 #include "engine/work/original_rows.hpp"
 #include "engine/work/pass_estimate.hpp"
 #include "io/container/chunk_source.hpp"
@@ -30,8 +35,19 @@ DeviceLimits limits_of(const DeclaredGpu& gpu) {
 
 std::optional<ChunkShare> share_of(const Tensor& tensor, const Peers* peers) {
   if (peers == nullptr || peers->size() == 1) return std::nullopt;
-  const IndexRange range = chunk_range(tensor.chunks().info().chunk_count(), peers->rank(), peers->size());
-  return std::make_optional<ChunkShare>(tensor.chunks(), range);
+  const IndexRange range = chunk_range(TensorChunks::of(tensor).info().chunk_count(), peers->rank(), *peers);
+  return std::make_optional<ChunkShare>(TensorChunks::of(tensor), range);
+}
+
+std::unique_ptr<ServingThreads> threads_for(const Compute& compute) {
+  const std::vector<NamedDevice> devices = devices_of(compute);
+  if (devices.size() < 2) return nullptr;
+  std::vector<ThreadWorker> workers;
+  for (const Compute& part : parts_of(compute, devices)) {
+    const NamedDevice& device = devices[workers.size()];
+    workers.push_back({part, device.name, device.share});
+  }
+  return std::make_unique<ServingThreads>(std::move(workers));
 }
 
 int threads_of(const Compute& compute) {
@@ -51,20 +67,34 @@ JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision) {
   JobNeeds needs{.backend = {.layout = TensorLayout(tensor.summary().shape)}};
   needs.backend.rank = rank;
   needs.backend.precision = precision;
-  add_reordering_bytes(tensor.chunks().info(), needs);
+  add_reordering_bytes(TensorChunks::of(tensor).info(), needs);
   return needs;
 }
 
-Job::Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, const DeclaredGpu* declared)
+JobNeeds needs_of(const Tensor& tensor, const JobOrder& order) {
+  JobNeeds needs = needs_of(tensor, order.columns, order.precision);
+  needs.caller_bytes =
+      messages_at_once * message_bytes(order.columns) + (2 + bitmaps_at_once) * TouchedRows::bytes(tensor.shape());
+  needs.model_bytes = 0;
+  needs.backend.all_outputs = order.all_outputs;
+  needs.backend.loss_passes = order.loss_passes;
+  needs.of_thread = order.of_thread;
+  if (order.single_pass) needs.best_tier = Tier::streamed;
+  return needs;
+}
+
+Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, const DeclaredGpu* declared)
     : tensor_(&tensor),
-      peers_(compute.peers),
+      threads_(threads_for(whole)),
+      peers_(threads_ ? &threads_->lead() : whole.peers),
       share_(share_of(tensor, peers_)),
-      pool_(threads_of(compute)),
+      pool_(threads_of(threads_ ? threads_->compute(0) : whole)),
       side_jobs_(pool_),
       needs_(needs),
       declared_(declared),
       sizes_(measure_tensor(chunks())) {
-  needs_.budget_bytes = job_budget(compute);
+  const Compute& compute = threads_ ? threads_->compute(0) : whole;
+  needs_.budget_bytes = job_budget(whole);
   needs_.threads = pool_.width();
   needs_.deterministic = compute.deterministic;
   choose_device(compute);
@@ -73,20 +103,36 @@ Job::Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, co
     const int columns = needs.backend.rank;
     needs_.caller_bytes += messages_at_once * message_bytes(columns) + others * message_bytes(columns) +
                            (others + bitmaps_at_once) * TouchedRows::bytes(tensor.shape());
+    const std::uint64_t ways = threads_ ? 2 * others : 0;  // the memory of other transports is theirs
+    needs_.caller_bytes += ways * ServingThreads::messages_on_their_way * message_bytes(columns);
   }
-  needs_.caller_bytes += (gpu_ ? needs_.model_bytes : 0) + tensor.chunks().held_bytes();
-  plan_ = make_plan(sizes_, needs_);
+  needs_.caller_bytes += gpu_ ? needs_.model_bytes : 0;
+  if (!needs_.of_thread) needs_.caller_bytes += TensorChunks::of(tensor).held_bytes();
+  if (threads_) {
+    plan_devices();
+  } else {
+    plan_ = make_plan(sizes_, needs_);
+  }
   if (!compute.trace.empty() && declared_ == nullptr) trace_ = std::make_unique<ChromeTrace>(compute.trace);
   needs_.backend.trace = trace_.get();
 }
 
 void Job::choose_device(const Compute& compute) {
-  const bool wants_gpu = declared_ != nullptr || compute.device == Device::cuda;
-  if (compute.deterministic && wants_gpu) {
-    refuse("a deterministic job runs on the CPU only, because a GPU adds sums in no fixed order; use " +
-           option_name("device", "cpu") + ", or leave out " + option_name("deterministic"));
+  const std::vector<NamedDevice> named = devices_of(compute);
+  if (declared_ != nullptr && !named.empty()) {
+    refuse("a declared GPU is planned by itself; leave out " + option_name("devices"));
   }
-  if (declared_ == nullptr && (compute.device == Device::cpu || compute.deterministic)) return;
+  if (!named.empty()) device_name_ = named[0].name;
+  const bool is_gpu_named = !named.empty() && named[0].gpu;
+  const bool wants_gpu = declared_ != nullptr || compute.device == Device::cuda || is_gpu_named;
+  const bool wants_cpu = compute.device == Device::cpu || (!named.empty() && !is_gpu_named);
+  const std::string use_cpu = "use " + option_name(named.empty() ? "device" : "devices", "cpu");
+  if (compute.deterministic && wants_gpu) {
+    refuse("a deterministic job runs on the CPU only, because a GPU adds sums in no fixed order; " + use_cpu +
+           ", or leave out " + option_name("deterministic"));
+  }
+  if (declared_ == nullptr && (wants_cpu || compute.deterministic)) return;
+  if (is_gpu_named) current_.emplace(*named[0].gpu);
   DeviceSearch found;
   if (declared_ != nullptr) {
     found.limits = limits_of(*declared_);
@@ -95,9 +141,9 @@ void Job::choose_device(const Compute& compute) {
   }
   if (!found.limits) {
     device_note_ = "no GPU: " + found.reason;
-    if (compute.device == Device::cuda) {
+    if (wants_gpu) {
       const std::string remedy = found.remedy.empty() ? "" : found.remedy + ", or ";
-      throw Error(found.kind, device_note_ + "; " + remedy + "use " + option_name("device", "cpu") + " or auto");
+      throw Error(found.kind, device_note_ + "; " + remedy + use_cpu + (named.empty() ? " or auto" : ""));
     }
     return;
   }
@@ -107,6 +153,43 @@ void Job::choose_device(const Compute& compute) {
       compute.memory.device_bytes != 0 ? compute.memory.device_bytes : found.limits->free_bytes / 10 * 9;
   needs_.backend.gpu.conflict_resolution = compute.conflict_resolution;
   needs_.slots = compute.slots;
+}
+
+// Each device gets the memory that it cannot do without, and its share of the rest.
+void Job::plan_devices() {
+  const std::uint64_t whole = needs_.budget_bytes;
+  needs_.smaller += ", fewer devices";
+  const auto plan_other = [&](std::size_t rank, std::uint64_t budget) {
+    threads_->compute(rank).memory.host_bytes = budget;
+    try {
+      return Job(*tensor_, threads_->compute(rank), needs_of(*tensor_, order())).describe();
+    } catch (const Error& error) {
+      throw Error(error.kind(), threads_->name(rank) + ": " + error.what());
+    }
+  };
+  constexpr std::uint64_t ample = std::uint64_t{1} << 60;
+  needs_.budget_bytes = ample;
+  std::vector<std::uint64_t> minimums = {make_plan(sizes_, needs_).minimum_bytes};
+  double shares = peers_->share(0);
+  for (std::size_t rank = 1; rank < threads_->size(); ++rank) {
+    minimums.push_back(plan_other(rank, ample).minimum_bytes);
+    shares += peers_->share(static_cast<int>(rank));
+  }
+  const std::uint64_t minimum = std::accumulate(minimums.begin(), minimums.end(), std::uint64_t{0});
+  needs_.budget_bytes = whole;
+  check_budget(minimum, needs_);
+  const auto budget_of = [&](std::size_t rank) {
+    const double part = peers_->share(static_cast<int>(rank)) / shares;
+    return minimums[rank] + static_cast<std::uint64_t>(static_cast<double>(whole - minimum) * part);
+  };
+  needs_.budget_bytes = budget_of(0);
+  plan_ = make_plan(sizes_, needs_);
+  for (std::size_t rank = 1; rank < threads_->size(); ++rank) {
+    others_.push_back(plan_other(rank, budget_of(rank)));
+    plan_.planned_bytes += others_.back().planned_bytes;
+  }
+  plan_.minimum_bytes = minimum;
+  needs_.budget_bytes = whole;
 }
 
 void Job::make_backend() {
@@ -151,19 +234,25 @@ std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter) {
   if (meter != nullptr) {
     meter->count_share(static_cast<double>(chunks().info().nnz) / static_cast<double>(tensor_->nnz()));
   }
+  if (threads_) threads_->serve(*tensor_);
+  workers->add_peers(*peers_, TensorChunks::of(*tensor_), order());
+  return workers;
+}
+
+JobOrder Job::order() const {
   const TensorSummary& tensor = tensor_->summary();
   JobOrder order{.nnz = tensor.nnz,
                  .sum_of_squares = tensor.sum_of_squares,
-                 .chunks_crc = crc_of_chunks(tensor_->chunks()),
+                 .chunks_crc = crc_of_chunks(TensorChunks::of(*tensor_)),
                  .columns = needs_.backend.rank,
                  .precision = needs_.backend.precision,
                  .all_outputs = needs_.backend.all_outputs,
                  .loss_passes = needs_.backend.loss_passes,
                  .deterministic = needs_.deterministic,
-                 .single_pass = needs_.best_tier == Tier::streamed};
+                 .single_pass = needs_.best_tier == Tier::streamed,
+                 .of_thread = threads_ != nullptr};
   std::strncpy(order.version.data(), version_string, order.version.size() - 1);
-  workers->add_peers(*peers_, tensor_->chunks(), order);
-  return workers;
+  return order;
 }
 
 void Job::close_trace() {
@@ -201,6 +290,7 @@ std::vector<PassLoad> Job::loads() const {
 CpdPlan Job::describe() const {
   CpdPlan plan;
   plan.device = backend_ ? backend_->name() : gpu_ ? gpu_->gpu()->name : "host";
+  if (!device_name_.empty() && peers_ != nullptr) plan.device = device_name_ + ", " + plan.device;
   plan.device_note = device_note_;
   plan.memory_note = budget_note(needs_.budget_bytes);
   if (plan_.demoted_chunks > 0) {
@@ -209,7 +299,8 @@ CpdPlan Job::describe() const {
                         " must be streamed, because no more can be had: " + plan_.shortage;
   }
   plan.threads = pool_.width();
-  if (peers_ != nullptr) plan.processes = peers_->size();
+  if (peers_ != nullptr && !threads_ && !needs_.of_thread) plan.processes = peers_->size();
+  plan.others = others_;
   plan.slots = plan_.slots;
   plan.chunk_count = plan_.tiers.size();
   for (const Tier tier : plan_.tiers) {

@@ -11,9 +11,11 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/side_jobs.hpp"
 #include "engine/common/thread_pool.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/chunk_share.hpp"
 #include "engine/work/pass_estimate.hpp"
 #include "engine/work/plan.hpp"
+#include "engine/work/serving_threads.hpp"
 #include "engine/work/worker_group.hpp"
 
 namespace blco {
@@ -25,12 +27,16 @@ std::uint64_t job_budget(const Compute& compute);
 JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision);
 
 // Owns what a job needs from its plan to its end.
+// What a worker needs to serve such a job.
+JobNeeds needs_of(const Tensor& tensor, const JobOrder& order);
+
 class Job {
  public:
   // Device::automatic means a GPU if there is one, else the CPU. Throws Error: out_of_memory (a budget below its
   // minimum), cuda and not_built (Device::cuda without a GPU).
   // With `declared`, plans for that GPU, and can do no more.
-  // With Compute::peers, plans for this process's share of the chunks.
+  // With Compute::peers, plans for this process's share of the chunks. With several Compute::devices, is the job of the
+  // first one; plan() has the host memory of all, and describe() tells of the others too.
   Job(const Tensor& tensor, const Compute& compute, const JobNeeds& needs, const DeclaredGpu* declared = nullptr);
 
   const Plan& plan() const { return plan_; }
@@ -52,24 +58,30 @@ class Job {
   const DeviceLimits* device() const { return needs_.kind->gpu(); }
   ThreadPool& pool() { return pool_; }
   // Those of this process, where several share the job.
-  const ChunkSource& chunks() const { return share_ ? *share_ : tensor_->chunks(); }
+  const ChunkSource& chunks() const { return share_ ? *share_ : TensorChunks::of(*tensor_); }
 
  private:
   bool is_cache_of_use() const;
   void choose_device(const Compute& compute);
+  void plan_devices();
+  JobOrder order() const;
 
   const Tensor* tensor_;
-  Peers* peers_;                     // null: none
-  std::optional<ChunkShare> share_;  // of several workers
+  std::unique_ptr<ServingThreads> threads_;  // the other devices at work; null: none
+  Peers* peers_;                             // null: none
+  std::optional<ChunkShare> share_;          // of several workers
   ThreadPool pool_;
   SideJobs side_jobs_;
   std::unique_ptr<ChromeTrace> trace_;
+  std::optional<CurrentGpu> current_;
   std::unique_ptr<DeviceKind> gpu_;  // null: the CPU computes
   JobNeeds needs_;
+  std::string device_name_;  // one of Compute::devices, or empty
   std::string device_note_;
   const DeclaredGpu* declared_;
   TensorSizes sizes_;
   Plan plan_;
+  std::vector<CpdPlan> others_;  // of threads_
   std::unique_ptr<Backend> backend_;
 };
 

@@ -44,6 +44,7 @@ struct JobOrder {
   bool loss_passes = false;
   bool deterministic = false;
   bool single_pass = false;  // keeping chunks does not pay
+  bool of_thread = false;    // JobNeeds::of_thread
 };
 
 // Of the rows that the peer's chunks have, so many from the first one on.

@@ -228,6 +228,14 @@ bool all_kept(const Plan& plan) {
 
 }  // namespace
 
+void check_budget(std::uint64_t minimum_bytes, const JobNeeds& needs) {
+  if (needs.budget_bytes >= minimum_bytes) return;
+  throw Error(ErrorKind::out_of_memory, "this job requires at least " + format_bytes(minimum_bytes) +
+                                            " of host memory, but the budget is " + format_bytes(needs.budget_bytes) +
+                                            "; give at least " + option_name("host_bytes", as_budget(minimum_bytes)) +
+                                            ", " + needs.smaller + ", or " + option_name("precision", "f32"));
+}
+
 Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
   Plan plan;
   plan.slot_bytes = tensor.largest_buffer();
@@ -235,13 +243,7 @@ Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
   plan.scratch_bytes = tensor.largest_scratch();
   const std::uint64_t taken = fixed_bytes(tensor, needs) + min_slots * plan.slot_bytes + plan.scratch_bytes;
   plan.minimum_bytes = taken;
-  if (needs.budget_bytes < plan.minimum_bytes) {
-    throw Error(ErrorKind::out_of_memory, "this job requires at least " + format_bytes(plan.minimum_bytes) +
-                                              " of host memory, but the budget is " + format_bytes(needs.budget_bytes) +
-                                              "; give at least " +
-                                              option_name("host_bytes", as_budget(plan.minimum_bytes)) + ", " +
-                                              needs.smaller + ", or " + option_name("precision", "f32"));
-  }
+  check_budget(plan.minimum_bytes, needs);
 
   std::uint64_t room = needs.budget_bytes - taken;
   plan.tiers.assign(tensor.chunks.size(), Tier::streamed);

@@ -26,6 +26,7 @@ struct JobNeeds {
   std::uint64_t model_bytes = 0;   // further results, whose space a host backend frees first
   std::uint64_t slot_bytes = 0;    // least size of a slot on a device, for chunks of another tensor
   std::string smaller = "a lower rank";  // what takes less memory, in the message that there is too little
+  bool of_thread = false;                // of a worker in the process of rank 0, whose job counts a tensor in memory
   bool want_previous = false;            // keep the factors before each update, if there is room
   // No chunk stays nearer to the kernels than this. streamed: as for a single pass, where keeping chunks does not pay.
   Tier best_tier = Tier::device;
@@ -54,6 +55,9 @@ struct Plan : StreamPlan {
   std::uint64_t device_minimum_bytes = 0;
   std::uint64_t link_bytes_per_pass = 0;  // payloads per pass; the first pass also moves the resident ones
 };
+
+// Throws Error{out_of_memory} naming the minimum if the budget of host memory is below it.
+void check_budget(std::uint64_t minimum_bytes, const JobNeeds& needs);
 
 // Throws Error{out_of_memory} naming the minimum if a budget is below it. Memory goes, in order, to: what the job
 // cannot do without; private outputs (at most a quarter of the rest; as much as is useful if most of the tensor is

@@ -8,7 +8,7 @@ RemoteWorker::RemoteWorker(Peers& peers, int peer, const ChunkSource& tensor, co
     : peers_(&peers),
       peer_(peer),
       columns_(order.columns),
-      chunks_(chunk_range(tensor.info().chunk_count(), peer, peers.size())),
+      chunks_(chunk_range(tensor.info().chunk_count(), peer, peers)),
       lengths_(tensor.info().shape),
       rows_(lengths_),
       versions_(lengths_.size()) {
@@ -30,8 +30,7 @@ std::optional<Error> RemoteWorker::failure_of(ReceivedMessage& answer) const {
   if (answer.kind() == MessageKind::done) return std::nullopt;
   const auto kind = answer.take<ErrorKind>();
   const std::vector<char> text = answer.take_rest<char>();
-  return Error(kind, "process " + std::to_string(peer_) + " of " + std::to_string(peers_->size()) + ": " +
-                         std::string(text.begin(), text.end()));
+  return Error(kind, peers_->name(peer_) + ": " + std::string(text.begin(), text.end()));
 }
 
 std::optional<Error> RemoteWorker::await_ready() {
@@ -96,7 +95,7 @@ void RemoteWorker::receive_rows(int mode, std::uint64_t row) {
   if (message.kind() == MessageKind::failed) throw *failure_of(message);
   const auto run = message.take<RowRun>();
   if (message.kind() != MessageKind::rows || run.mode != mode || run.first_row != row || run.count == 0) {
-    throw Error(ErrorKind::io, "process " + std::to_string(peer_) + " has sent rows out of turn");
+    throw Error(ErrorKind::io, peers_->name(peer_) + " has sent rows out of turn");
   }
   received_ = message.take<double>(static_cast<std::size_t>(run.count) * static_cast<std::size_t>(columns_));
   next_ = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/peer_messages.hpp"
 #include "engine/work/touched_rows.hpp"
@@ -23,10 +24,7 @@ class ServedJob {
  public:
   // `known` has the rows of the process's chunks, once a job has read them.
   ServedJob(const Tensor& tensor, const Compute& compute, const JobOrder& order, std::optional<TouchedRows>& known)
-      : shape_(tensor.shape()),
-        columns_(order.columns),
-        job_(tensor, compute, needs_for(tensor, order)),
-        rows_(shape_) {
+      : shape_(tensor.shape()), columns_(order.columns), job_(tensor, compute, needs_of(tensor, order)), rows_(shape_) {
     if (!order.single_pass && !known) known = TouchedRows::of_nonzeros(job_.chunks(), job_.pool());
     rows_ = known ? *known : TouchedRows::between_bounds(job_.chunks());
     job_.make_backend();
@@ -72,17 +70,6 @@ class ServedJob {
   }
 
  private:
-  static JobNeeds needs_for(const Tensor& tensor, const JobOrder& order) {
-    JobNeeds needs = needs_of(tensor, order.columns, order.precision);
-    needs.caller_bytes =
-        messages_at_once * message_bytes(order.columns) + (2 + bitmaps_at_once) * TouchedRows::bytes(tensor.shape());
-    needs.model_bytes = 0;
-    needs.backend.all_outputs = order.all_outputs;
-    needs.backend.loss_passes = order.loss_passes;
-    if (order.single_pass) needs.best_tier = Tier::streamed;
-    return needs;
-  }
-
   void send_rows(int mode, Peers& peers) {
     const auto n = static_cast<std::size_t>(mode);
     const auto columns = static_cast<std::size_t>(columns_);
@@ -112,7 +99,7 @@ void check_same(const Tensor& tensor, const JobOrder& order) {
   }
   const TensorSummary& here = tensor.summary();
   if (here.nnz != order.nnz || here.sum_of_squares != order.sum_of_squares ||
-      crc_of_chunks(tensor.chunks()) != order.chunks_crc) {
+      crc_of_chunks(TensorChunks::of(tensor)) != order.chunks_crc) {
     refuse("the tensor here is another one than that of process 0: give a file that all processes see");
   }
 }

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <set>
 
-#include "blco/error.hpp"
+#include "blco/refuse.hpp"
 
 namespace blco {
 namespace {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "io/arrays/coo_layout.hpp"
 #include "io/arrays/coo_reader.hpp"
 #include "io/arrays/npy_header.hpp"

@@ -13,6 +13,7 @@
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/payload.hpp"
+#include "blco/refuse.hpp"
 #include "io/container/container_table.hpp"
 #include "io/container/mode_data.hpp"
 #include "io/hdf5/frame_filter.hpp"

@@ -11,6 +11,7 @@
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "io/table/csv_field.hpp"
 #include "io/table/mode_column.hpp"
 #include "io/text/foreign_format.hpp"

@@ -11,6 +11,7 @@
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "io/table/csv_header.hpp"
 #include "io/table/mode_keys.hpp"
 #include "io/text/block_reader.hpp"

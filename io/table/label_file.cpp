@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "io/table/key_dictionary.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/text_source.hpp"

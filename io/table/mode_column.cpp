@@ -7,8 +7,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "io/text/quoted_text.hpp"
 
 namespace blco {

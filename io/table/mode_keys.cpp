@@ -8,6 +8,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "io/table/computed_field.hpp"
 #include "io/text/quoted_text.hpp"
 

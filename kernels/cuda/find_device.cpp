@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "kernels/cuda/check.hpp"
 #include "kernels/cuda/cublas.hpp"
 #include "kernels/cuda/device_code.hpp"
 #include "kernels/device_kind.hpp"
@@ -89,6 +90,20 @@ std::optional<Obstacle> check_cublas(Candidate&) {
 constexpr Check checks[] = {check_driver, read_properties, check_code, read_memory, check_cublas};
 
 }  // namespace
+
+int gpu_count() noexcept {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  static_cast<void>(cudaGetLastError());
+  return 0;
+}
+
+CurrentGpu::CurrentGpu(int number) {
+  cuda::check(cudaGetDevice(&before_), "cudaGetDevice");
+  cuda::check(cudaSetDevice(number), "cudaSetDevice");
+}
+
+CurrentGpu::~CurrentGpu() { static_cast<void>(cudaSetDevice(before_)); }
 
 DeviceSearch find_device() noexcept {
   Candidate found;

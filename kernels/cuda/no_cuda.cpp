@@ -8,6 +8,11 @@ constexpr const char* reason = "blco was built without CUDA";
 
 }  // namespace
 
+int gpu_count() noexcept { return 0; }
+
+CurrentGpu::CurrentGpu(int) { throw Error(ErrorKind::not_built, reason); }
+CurrentGpu::~CurrentGpu() = default;
+
 DeviceSearch find_device() noexcept { return {std::nullopt, reason, ErrorKind::not_built}; }
 
 std::unique_ptr<Backend> make_cuda_backend(const BackendConfig&, const DeviceLimits&) {

@@ -70,6 +70,13 @@ bool check(bool holds, const std::string& what) {
   return holds;
 }
 
+// What the library keeps to itself.
+template <class Tensor>
+concept ShowsItsChunks = requires(const Tensor& tensor) {
+  tensor.chunks();
+};
+static_assert(!ShowsItsChunks<blco::MemoryTensor>);
+
 }  // namespace
 
 int main(int argc, char** argv) try {

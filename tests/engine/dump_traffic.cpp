@@ -12,7 +12,7 @@
 #include <numeric>
 #include <vector>
 
-#include "tests/engine/work/thread_peers.hpp"
+#include "tests/engine/work/counting_peers.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 4) {
@@ -23,14 +23,14 @@ int main(int argc, char** argv) {
   const int rank = std::atoi(argv[2]);
   const int processes = std::atoi(argv[3]);
   // Of a sweep, what two take more than one.
-  std::vector<std::map<int, blco::Mailboxes::Traffic>> sweeps;
+  std::vector<std::map<int, blco::CountingPeers::Traffic>> sweeps;
   for (const int count : {2, 3}) {
-    blco::ServingThreads others(tensor, processes, {.threads = 1});
+    blco::CountingPeers others(tensor, processes, {.threads = 1});
     blco::CpdOptions options{.rank = rank, .max_sweeps = count, .tolerance = 0};
-    options.compute.peers = &others.lead();
+    options.compute.peers = &others;
     options.compute.threads = 1;
     blco::fit_cpd(tensor, options);
-    sweeps.push_back(others.mail().traffic());
+    sweeps.push_back(others.traffic());
   }
   std::size_t bytes = 0;
   std::size_t messages = 0;

@@ -64,6 +64,7 @@ METHODS = [
      ["--method", "gcp", "--loss", "huber:0.5", "--learning-rate", "0.02", "--samples", "50"]),
     ({"method": "complete", "cg_steps": 1}, ["--method", "complete", "--cg-steps", "1"]),
     ({"precision": "mixed", "deterministic": True}, ["--precision", "mixed", "--deterministic"]),
+    ({"devices": "cpu"}, ["--device", "cpu"]),
 ]
 
 
@@ -108,6 +109,7 @@ def test_a_plan_names_a_budget_that_suffices_and_less_is_refused(tensor):
     ({"nonnegative": "day"}, "day"),
     ({"nonnegative": [0], "simplex": [0]}, "mode 0 has another constraint"),
     ({"method": "apr"}, "takes counts, which are at least 0; use `method='als'`"),
+    ({"devices": ["cpu", "cpu=2"]}, "`devices` names cpu twice"),
     ({"max_sweeps": 0}, "`max_sweeps` must be at least 1"),
     ({"initial": [np.ones((20, 2))] * 3}, "initial"),
     ({"initial": [np.full((9, 2), np.nan)] * 3}, "initial"),
@@ -123,6 +125,8 @@ def test_options_of_the_wrong_type_are_type_errors(tensor):
         blco.fit_cpd("in.blco", 2)
     with pytest.raises(TypeError, match="max_sweeps"):
         blco.fit_cpd(tensor, 2, max_sweeps="many")
+    with pytest.raises(TypeError, match="devices: cannot take"):
+        blco.fit_cpd(tensor, 2, devices=[0, 1])
     for box in (5, ("a", "b"), (0, None)):
         with pytest.raises(TypeError, match="box: cannot take"):
             blco.fit_cpd(tensor, 2, box=box)

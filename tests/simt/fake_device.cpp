@@ -100,6 +100,7 @@ void reset() {
   device.random.seed(1);
   device.streams.set_policy(Policy::eager, 1);
   device.faults.clear();
+  device.devices_of_kernels.clear();
   device.shared_bytes.clear();
   device.counts = {.live_bytes = device.counts.live_bytes,
                    .max_bytes = device.counts.live_bytes,

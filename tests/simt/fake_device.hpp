@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct FakeDevice {
   FakeMemory memory;
   FakeMemory pinned;
   FakeStreams streams;
+  std::set<int> devices_of_kernels;                 // numbers
   std::map<const void*, std::size_t> shared_bytes;  // that a kernel has opted in to
   std::vector<std::unique_ptr<CUevent_st>> events;
 

@@ -21,6 +21,7 @@ using simt::refuse;
 namespace {
 
 constexpr unsigned max_threads_of_block = 1024;
+thread_local int current_device = 0;
 constexpr std::size_t usual_shared_bytes = 48 << 10;  // of a kernel that has not opted in to more
 
 cudaError_t queue(FakeDevice& device, cudaStream_t stream, Operation operation) {
@@ -64,22 +65,30 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 0;
-  return call("cudaGetDeviceCount", [&](FakeDevice&) {
-    *count = 1;
+  return call("cudaGetDeviceCount", [&](FakeDevice& device) {
+    *count = device.properties.count;
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaGetDevice(int* device_number) {
   return call("cudaGetDevice", [&](FakeDevice&) {
-    *device_number = 0;
+    *device_number = current_device;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaSetDevice(int device_number) {
+  return call("cudaSetDevice", [&](FakeDevice& device) {
+    if (device_number < 0 || device_number >= device.properties.count) return cudaErrorInvalidDevice;
+    current_device = device_number;
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device_number) {
   return call("cudaGetDeviceProperties", [&](FakeDevice& device) {
-    if (device_number != 0) return refuse(cudaErrorInvalidValue, "there is one device, number 0");
+    if (device_number >= device.properties.count) return refuse(cudaErrorInvalidValue, "no such device");
     *properties = {};
     std::snprintf(properties->name, sizeof(properties->name), "%s", device.properties.name.c_str());
     properties->totalGlobalMem = device.properties.memory_bytes;
@@ -172,6 +181,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
       return refuse(cudaErrorInvalidValue, "a stream that synchronises with the default stream");
     }
     *stream = device.streams.create();
+    (*stream)->device = current_device;
     return cudaSuccess;
   });
 }
@@ -313,6 +323,9 @@ cudaError_t simt::find_attributes(cudaFuncAttributes* attributes) {
 cudaError_t simt::queue_kernel(const void* kernel, unsigned blocks, unsigned threads, std::size_t shared_bytes,
                                cudaStream_t stream, std::function<void()> thread) {
   return call("launch", [&](FakeDevice& device) {
+    if (device.streams.exists(stream) && stream->device != current_device) {
+      return refuse(cudaErrorInvalidResourceHandle, "a kernel in a stream of another device than the thread's");
+    }
     if (blocks == 0) return refuse(cudaErrorInvalidValue, "a kernel of no blocks");
     if (threads == 0 || threads > max_threads_of_block) {
       return refuse(cudaErrorInvalidValue, "a kernel of " + std::to_string(threads) + " threads a block");
@@ -324,6 +337,7 @@ cudaError_t simt::queue_kernel(const void* kernel, unsigned blocks, unsigned thr
                                                " bytes of shared memory, which may have " + std::to_string(most));
     }
     ++device.counts.kernels;
+    device.devices_of_kernels.insert(current_device);
     const GridShape grid{blocks, threads, shared_bytes};
     const bool fails = simt::injected_fault("kernel") != cudaSuccess;
     const auto run = [grid, fails, order = device.order, seed = device.random(), thread = std::move(thread)] {

@@ -43,6 +43,7 @@ struct CUstream_st {
   std::deque<std::unique_ptr<simt::Operation>> queue;
   simt::Operation* running = nullptr;
   std::string failure;  // of the kernel that has just run
+  int device = 0;
 
   // Work runs on its own stack, so that ThreadSanitizer does not take the caller's stack for shared memory.
   simt::Stack stack;

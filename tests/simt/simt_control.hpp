@@ -37,6 +37,7 @@ struct DeviceProperties {
   std::uint64_t pinned_bytes = std::uint64_t{1} << 40;  // most that cudaHostAlloc gives
   int driver_version = 13000;  // as CUDA writes 13.0; 0: no driver. Below the runtime's, no other call works
   bool present = true;         // otherwise the driver finds no device
+  int count = 1;               // of such devices, which share one memory
   bool has_cublas = true;      // otherwise it is not found
 };
 void set_device(const DeviceProperties& properties);

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <ostream>
 #include <string>
-#include <utility>
+#include <vector>
 
+#include "kernels/device_kind.hpp"
 #include "tests/engine/within_budget.hpp"
-#include "tests/engine/work/thread_peers.hpp"
 #include "tests/simt/simt_control.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -83,13 +83,15 @@ TEST_P(CudaMethods, GiveTheObjectiveOfTheCpu) {
   EXPECT_NEAR(streamed, expected, GetParam().tolerance * std::abs(expected));
 }
 
-// The CPU leads a device, and a device the CPU.
+// The CPU leads a device, and a device the CPU, or another device.
 TEST_P(CudaMethods, ShareThePassesWithOtherDevices) {
+  simt::set_device({.count = 2});
   const double expected = objective_of(fit_cpd(*tensor_, on(Device::cpu)));
-  for (const auto& [leading, other] : {std::pair(Device::cpu, Device::cuda), std::pair(Device::cuda, Device::cpu)}) {
-    ServingThreads others(*tensor_, 2, {.device = other, .threads = 1});
-    CpdOptions options = on(leading);
-    options.compute.peers = &others.lead();
+  std::vector<std::vector<std::string>> lists = {{"cpu=1", "cuda:0=2"}, {"cuda:0=2", "cpu=1"}};
+  if (gpu_count() > 1) lists.push_back({"cuda:1", "cuda:0"});
+  for (const std::vector<std::string>& devices : lists) {
+    CpdOptions options = on(Device::automatic);
+    options.compute.devices = devices;
     EXPECT_NEAR(objective_of(fit_cpd(*tensor_, options)), expected, GetParam().tolerance * std::abs(expected));
   }
 }

@@ -12,6 +12,7 @@
 
 #include "tests/temporary_folder.hpp"
 #include "tools/programs/cli.hpp"
+#include "tools/programs/cpd_program.hpp"
 
 namespace blco::cli {
 namespace {
@@ -254,6 +255,33 @@ TEST_F(CommandLineRun, DoesNotRunTheJobOnWrongOptions) {
   EXPECT_EQ(code, 2);
   EXPECT_FALSE(ran);
   EXPECT_THAT(message_, testing::HasSubstr("See blco-test --help."));
+}
+
+TEST(ReportPlan, TellsWhatEachDeviceHolds) {
+  CpdPlan plan;
+  plan.device = "cpu, host";
+  plan.threads = 3;
+  plan.planned_bytes = 5 << 20;
+  plan.minimum_bytes = 4 << 20;
+  CpdPlan& other = plan.others.emplace_back();
+  other.device = "cuda:0, Some GPU";
+  other.threads = 1;
+  other.chunk_count = 12;
+  other.device_chunks = 9;
+  other.packed_chunks = 3;
+  other.device_budget_bytes = 8 << 20;
+  CommandLine line("blco-cpd", "", "");
+  Reporter reporter(line, 0, nullptr);
+
+  testing::internal::CaptureStdout();
+  report_plan(reporter, plan);
+  const std::string text = testing::internal::GetCapturedStdout();
+
+  EXPECT_THAT(text, testing::StartsWith("plan    cpu, host, 3 threads; 0 chunks: "));
+  EXPECT_THAT(text, testing::HasSubstr("\nplan    cuda:0, Some GPU, 1 thread; 12 chunks: 9 on the device, 3 packed"));
+  EXPECT_THAT(text, testing::HasSubstr("\ndevice  0 B planned of a budget of 8.0 MiB"));
+  EXPECT_THAT(text, testing::HasSubstr("\nmemory  5.0 MiB planned of a budget of 0 B, minimum 4.0 MiB"));
+  EXPECT_THAT(text, testing::HasSubstr("\nshare   a device without a chunk has nothing to do"));
 }
 
 }  // namespace

@@ -94,11 +94,11 @@ void note_validation(const CpdArguments& arguments, cli::Reporter& reporter) {
 void check(const cli::CommandLine& line, const CpdArguments& arguments) {
   const CpdOptions& cpd = arguments.cpd;
   if (cpd.rank == 0 && cpd.resume.empty() && arguments.initial.empty())
-    refuse("--rank is required unless --init or --resume is given");
+    cli::refuse("--rank is required unless --init or --resume is given");
   std::vector<std::filesystem::path> inputs = {arguments.tensor, arguments.initial, arguments.validation};
   cli::check_ranks(line, arguments, inputs);
   if (arguments.dry_run || arguments.ranks.size() > 1) return;
-  if (arguments.output.empty()) refuse("-o MODEL is required unless --dry-run or several ranks are given");
+  if (arguments.output.empty()) cli::refuse("-o MODEL is required unless --dry-run or several ranks are given");
   cli::check_output(arguments.output, inputs);
   if (!cpd.checkpoint.empty()) cli::check_output(cpd.checkpoint, inputs, "--checkpoint");
   if (cpd.compute.trace.empty()) return;
@@ -107,7 +107,7 @@ void check(const cli::CommandLine& line, const CpdArguments& arguments) {
   cli::check_output(cpd.compute.trace, inputs, "--trace");
   for (const std::filesystem::path& other : {cpd.checkpoint, arguments.output}) {
     if (cpd.compute.trace.lexically_normal() == other.lexically_normal())
-      refuse("--trace names the file of -o or --checkpoint; choose another");
+      cli::refuse("--trace names the file of -o or --checkpoint; choose another");
   }
 }
 

@@ -51,9 +51,9 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
 
 void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
   if (arguments.format && std::holds_alternative<ArrayFormat>(*arguments.format))
-    refuse("--format npy and --format txt apply to models; export a tensor as tns, csv or tsv");
+    cli::refuse("--format npy and --format txt apply to models; export a tensor as tns, csv or tsv");
   if (arguments.format && arguments.output != "-") {
-    refuse(
+    cli::refuse(
         "for a tensor, --format applies to standard output only; the name of a file decides its format, such as "
         "out.csv.gz");
   }
@@ -61,7 +61,7 @@ void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
                             std::get<TextFormat>(arguments.format.value_or(TextFormat::tns))};
   const TensorFile tensor(arguments.input);
   if (arguments.output == "-") {
-    if (reporter.is_json()) refuse("-o - and --json both write to standard output; give one of them");
+    if (reporter.is_json()) cli::refuse("-o - and --json both write to standard output; give one of them");
     export_text(tensor, TextSink(cli::write_to_stdout), options, reporter.progress());
     return;
   }
@@ -78,12 +78,12 @@ void export_tensor(const Arguments& arguments, cli::Reporter& reporter) {
 template <class Load>
 void export_arrays(const Arguments& arguments, const Load& load, cli::Reporter& reporter) {
   if (arguments.format && std::holds_alternative<TextFormat>(*arguments.format))
-    refuse("--format tns, csv and tsv apply to tensors; export a model as npy or txt");
+    cli::refuse("--format tns, csv and tsv apply to tensors; export a model as npy or txt");
   static constexpr std::array endings{".npy", ".npz", ".txt", ".csv", ".tsv", ".tns", ".gz", ".zst", ".h5"};
   const std::string ending = arguments.output.extension().string();
   if (arguments.output == "-" || std::ranges::find(endings, ending) != endings.end()) {
-    refuse(fmt::format("cannot export a model to {}: a model becomes one file per array; name a folder with -o",
-                       arguments.output.string()));
+    cli::refuse(fmt::format("cannot export a model to {}: a model becomes one file per array; name a folder with -o",
+                            arguments.output.string()));
   }
   const auto model = load(arguments.input);
   const auto format = std::get<ArrayFormat>(arguments.format.value_or(ArrayFormat::npy));

@@ -95,15 +95,15 @@ void write_page(const Arguments& arguments, const cli::CommandLine& line, cli::R
 void run(const Arguments& arguments, const cli::CommandLine& line, cli::Reporter& reporter) {
   const bool model = is_model(arguments.path);
   const bool tucker = !model && is_tucker(arguments.path);
-  if (arguments.histogram && (model || tucker)) refuse("--histogram applies to tensors, but the file is a model");
+  if (arguments.histogram && (model || tucker)) cli::refuse("--histogram applies to tensors, but the file is a model");
   if (!arguments.page.empty()) {
-    if (!model) refuse("--report applies to models of blco-cpd, but " + arguments.path.string() + " is none");
+    if (!model) cli::refuse("--report applies to models of blco-cpd, but " + arguments.path.string() + " is none");
     write_page(arguments, line, reporter);
   } else if (!arguments.other.empty()) {
     if (tucker)
       return info::report_angles(reporter, arguments.path, load_tucker(arguments.path), arguments.other,
                                  load_tucker(arguments.other));
-    if (!model) refuse("--compare applies to models, but " + arguments.path.string() + " is none");
+    if (!model) cli::refuse("--compare applies to models, but " + arguments.path.string() + " is none");
     info::report_match(reporter, arguments.path, load_model(arguments.path), arguments.other,
                        load_model(arguments.other));
   } else if (arguments.verify) {

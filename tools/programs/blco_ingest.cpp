@@ -24,7 +24,7 @@ struct Arguments {
 LabelSource parse_label_source(const std::string& text) {
   const std::size_t sign = text.find('=');
   if (sign == std::string::npos || sign == 0 || sign + 1 == text.size()) {
-    refuse(fmt::format("'{}' is not MODE=FILE, such as word=words.map or 2=words.map.gz", text));
+    cli::refuse(fmt::format("'{}' is not MODE=FILE, such as word=words.map or 2=words.map.gz", text));
   }
   return {text.substr(0, sign), cli::parse_input(text.substr(sign + 1))};
 }
@@ -60,7 +60,7 @@ double parse_share(const std::string& text) {
   const bool is_percent = text.ends_with('%');
   const double share = cli::parse_real(is_percent ? text.substr(0, text.size() - 1) : text) / (is_percent ? 100 : 1);
   if (share > 0 && share < 1) return share;
-  refuse(fmt::format("'{}' is not a share above 0 and below 1, such as 5% or 0.05", text));
+  cli::refuse(fmt::format("'{}' is not a share above 0 and below 1, such as 5% or 0.05", text));
 }
 
 std::string labels_text(const LabelCounts& labels, const std::vector<std::string>& names) {
@@ -234,14 +234,14 @@ void check(const Arguments& arguments) {
   const std::filesystem::path& folder = arguments.ingest.temporary_directory;
   std::error_code ignored;
   if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
-    refuse(fmt::format("there is no folder {}; create it, or choose another with --tmp", folder.string()));
+    cli::refuse(fmt::format("there is no folder {}; create it, or choose another with --tmp", folder.string()));
   }
   std::vector<std::filesystem::path> read = arguments.inputs;
   if (const auto& labels = arguments.ingest.columns.labels_from; !labels.empty()) read.push_back(labels);
   for (const LabelSource& labels : arguments.ingest.label_files) read.push_back(labels.file);
   cli::check_output(arguments.output, read);
   if (const auto& held_out = arguments.ingest.held_out_to; !held_out.empty()) {
-    if (held_out == arguments.output) refuse("-o and --held-out-to name the same file; give two names");
+    if (held_out == arguments.output) cli::refuse("-o and --held-out-to name the same file; give two names");
     cli::check_output(held_out, read, "--held-out-to");
   }
 }

@@ -73,10 +73,10 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
 
 void check(const Arguments& arguments, const cli::Reporter& reporter) {
   if (arguments.output.empty() && !arguments.summary_only) {
-    refuse("-o is required: name a file for the entries with -o, or give --summary");
+    cli::refuse("-o is required: name a file for the entries with -o, or give --summary");
   }
   if (arguments.output == "-") {
-    if (reporter.is_json()) refuse("-o - and --json both write to standard output; give one of them");
+    if (reporter.is_json()) cli::refuse("-o - and --json both write to standard output; give one of them");
     return;
   }
   if (!arguments.output.empty()) cli::check_output(arguments.output, std::array{arguments.model, arguments.entries});

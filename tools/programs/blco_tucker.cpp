@@ -123,10 +123,10 @@ void decompose(Arguments& arguments, cli::Reporter& reporter) {
     tucker.initial = &*initial;
   }
   if (tucker.ranks.empty() && tucker.resume.empty() && tucker.max_error == 0)
-    refuse("--ranks is required unless --error, --init or --resume is given");
+    cli::refuse("--ranks is required unless --error, --init or --resume is given");
   const TensorFile tensor(arguments.tensor);
   if (arguments.dry_run) return report_plan(plan_tucker(tensor, tucker), reporter);
-  if (arguments.output.empty()) refuse("-o MODEL is required unless --dry-run is given");
+  if (arguments.output.empty()) cli::refuse("-o MODEL is required unless --dry-run is given");
   cli::check_output(arguments.output, std::array{arguments.tensor});
   if (!tucker.checkpoint.empty())
     cli::check_output(tucker.checkpoint, std::array{arguments.tensor, arguments.initial}, "--checkpoint");

@@ -27,6 +27,9 @@ inline constexpr int exit_cuda = 6;
 inline constexpr int exit_not_built = 7;
 inline constexpr int exit_cancelled = 8;  // stopped before there was a result
 
+// Throws Error{invalid_argument}.
+[[noreturn]] inline void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
+
 // Parsers throw Error{invalid_argument} that says what is accepted. They are stricter than those of CLI11, which take
 // -1 for 2^64 - 1, 010 for 8, and no size such as 1.5GiB.
 

@@ -10,8 +10,19 @@
 namespace blco::cli {
 namespace {
 
+// Where the chunks of a device stay.
+void print_tiers(Reporter& reporter, const CpdPlan& plan) {
+  const bool is_gpu = plan.device_budget_bytes > 0;
+  reporter.print(
+      "plan    {}, {}; {}: {} {}, {} packed in memory, {} streamed; {} read per pass", plan.device,
+      format_count(static_cast<std::uint64_t>(plan.threads), "thread"), format_count(plan.chunk_count, "chunk"),
+      format_count(is_gpu ? plan.device_chunks : plan.decoded_chunks), is_gpu ? "on the device" : "decoded in memory",
+      format_count(plan.packed_chunks), format_count(plan.streamed_chunks), format_bytes(plan.disk_bytes_per_pass));
+}
+
 // The part of a plan that only a GPU has.
 void print_device_plan(Reporter& reporter, const CpdPlan& plan) {
+  if (plan.device_budget_bytes == 0) return;
   reporter.print("device  {} planned of a budget of {}, minimum {}; {} slots, {} of resident chunks",
                  format_bytes(plan.device_planned_bytes), format_bytes(plan.device_budget_bytes),
                  format_bytes(plan.device_minimum_bytes), plan.slots, format_bytes(plan.resident_bytes));
@@ -22,6 +33,20 @@ void print_device_plan(Reporter& reporter, const CpdPlan& plan) {
         "additions {:.3g})",
         pass.mode, pass.longest(), pass.bound(), pass.link, pass.disk, pass.memory, pass.cache, pass.additions);
   }
+}
+
+// The rest of the first device's plan, and the plans of the others.
+void print_other_devices(Reporter& reporter, const CpdPlan& plan) {
+  print_device_plan(reporter, plan);
+  bool is_idle = plan.chunk_count == 0;
+  for (const CpdPlan& other : plan.others) {
+    print_tiers(reporter, other);
+    print_device_plan(reporter, other);
+    is_idle = is_idle || other.chunk_count == 0;
+  }
+  reporter.print("share   by default a GPU takes 12 times as many chunks as the CPU; --devices takes other shares");
+  if (!is_idle) return;
+  reporter.print("share   a device without a chunk has nothing to do; ingest the tensor with a smaller --chunk-nnz");
 }
 
 Json pass_json(const PassSeconds& pass) {
@@ -36,6 +61,7 @@ Json as_json(const CpdPlan& plan) {
       {"memory_note", plan.memory_note},
       {"threads", plan.threads},
       {"processes", plan.processes},
+      {"others", list_json(plan.others, as_json)},
       {"slots", plan.slots},
       {"chunks",
        {{"total", plan.chunk_count},
@@ -94,13 +120,8 @@ std::string explain(StopReason reason, const CpdOptions& options) {
 void report_plan(Reporter& reporter, const CpdPlan& plan) {
   reporter.event("plan", as_json(plan));
   if (!plan.device_note.empty()) reporter.print("device  {}; computing on the CPU", plan.device_note);
-  const bool has_device = plan.device_budget_bytes > 0;
-  reporter.print("plan    {}, {}; {}: {} {}, {} packed in memory, {} streamed; {} read per pass", plan.device,
-                 format_count(static_cast<std::uint64_t>(plan.threads), "thread"),
-                 format_count(plan.chunk_count, "chunk"),
-                 format_count(has_device ? plan.device_chunks : plan.decoded_chunks),
-                 has_device ? "on the device" : "decoded in memory", format_count(plan.packed_chunks),
-                 format_count(plan.streamed_chunks), format_bytes(plan.disk_bytes_per_pass));
+  print_tiers(reporter, plan);
+  if (!plan.others.empty()) print_other_devices(reporter, plan);
   if (plan.processes > 1) {
     reporter.print("share   the tensor's chunks are shared by {} processes; plan and memory are of this one",
                    plan.processes);
@@ -117,7 +138,7 @@ void report_plan(Reporter& reporter, const CpdPlan& plan) {
         "stop    an interrupt or a time limit takes effect at the end of a sweep: there is no copy of what the sweep "
         "overwrites");
   }
-  if (has_device) print_device_plan(reporter, plan);
+  if (plan.others.empty()) print_device_plan(reporter, plan);
 }
 
 void report_start(Reporter& reporter, const CpdPlan& plan, const TensorSummary& tensor,

@@ -18,6 +18,12 @@ namespace blco::python {
 Compute read_compute(Keywords& words, Compute compute) {
   words.take_word<Device>("device", compute.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}});
+  if (words.has("devices")) {
+    const nb::object devices = words.take("devices");
+    compute.devices = nb::isinstance<nb::str>(devices)
+                          ? std::vector{Keywords::value_of<std::string>("devices", devices)}
+                          : Keywords::value_of<std::vector<std::string>>("devices", devices);
+  }
   words.take_word<Precision>("precision", compute.precision,
                              {{"f64", Precision::f64}, {"f32", Precision::f32}, {"mixed", Precision::mixed}});
   words.take("threads", compute.threads);
@@ -34,6 +40,9 @@ nb::dict as_dict(const CpdPlan& plan) {
   dict["device_note"] = plan.device_note;
   dict["memory_note"] = plan.memory_note;
   dict["threads"] = plan.threads;
+  nb::list others;
+  for (const CpdPlan& other : plan.others) others.append(as_dict(other));
+  dict["others"] = others;
   dict["chunks"] = plan.chunk_count;
   dict["device_chunks"] = plan.device_chunks;
   dict["decoded_chunks"] = plan.decoded_chunks;

@@ -34,6 +34,9 @@ void bind_models(nb::module_& module);
 void bind_fits(nb::module_& module);
 void bind_tucker(nb::module_& module);
 
+// Throws Error{invalid_argument}.
+[[noreturn]] inline void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
+
 // Keyword arguments by name, each taken once. One that is None is as one that is absent.
 class Keywords {
  public:

@@ -19,6 +19,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/value_check.hpp"
 

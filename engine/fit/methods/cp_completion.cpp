@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/held_out.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/fit/methods/gcp_adam.hpp"
 #include "engine/fit/methods/gcp_lbfgs.hpp"
 #include "engine/fit/methods/value_check.hpp"

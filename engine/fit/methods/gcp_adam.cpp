@@ -7,12 +7,13 @@
 #include <numeric>
 #include <utility>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/gcp.hpp"
 #include "engine/fit/methods/initial_scale.hpp"
 #include "engine/fit/methods/row_blocks.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 
 namespace blco {
 namespace {
@@ -73,8 +74,9 @@ GcpAdam::GcpAdam(const FitContext& context)
       method_(std::get<GcpMethod>(context.options.method)),
       nonnegative_(needs_nonnegative_model(method_.loss)),
       weights_(static_cast<std::size_t>(context.options.rank), 1.0),
-      sample_(context.tensor.chunks(), context.workers, samples_of_step(context.tensor.summary(), context.options)),
-      fixed_sample_(context.tensor.chunks(), context.workers,
+      sample_(TensorChunks::of(context.tensor), context.workers,
+              samples_of_step(context.tensor.summary(), context.options)),
+      fixed_sample_(TensorChunks::of(context.tensor), context.workers,
                     samples_of_objective(context.tensor.summary(), context.options)),
       cells_(count_cells(context.tensor.summary())),
       scales_(context.tensor.summary().shape.size() * weights_.size()),
@@ -104,7 +106,7 @@ void GcpAdam::start(std::span<const double> weights) {
   Gcp::check_signs(context_, weights);
   count_indices();
   fixed_sample_.draw(RandomStream(context_.options.seed, fixed_stream), counts_);
-  fixed_sample_.leave_out_listed(context_.tensor.chunks());
+  fixed_sample_.leave_out_listed(TensorChunks::of(context_.tensor));
   std::vector<double> scaled(weights.begin(), weights.end());
   if (weights.empty() && method_.loss.kind == LossKind::huber) {
     scaled = Gcp::start_by(context_, AlsMethod{.constraints = method_.constraints});
@@ -208,7 +210,7 @@ bool GcpAdam::take_steps() {
 
 void GcpAdam::take_step(std::span<const std::uint64_t> chunks) {
   std::uint64_t nonzeros = 0;
-  for (const std::uint64_t chunk : chunks) nonzeros += context_.tensor.chunks().info().nnz_of_chunk(chunk);
+  for (const std::uint64_t chunk : chunks) nonzeros += TensorChunks::of(context_.tensor).info().nnz_of_chunk(chunk);
   const ModeSet outputs = all_modes(order());
   const double scale = static_cast<double>(context_.tensor.summary().nnz) / static_cast<double>(nonzeros);
   context_.workers.pass(

@@ -7,12 +7,13 @@
 #include <functional>
 #include <string>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/fit/methods/factor_steps.hpp"
 #include "engine/fit/methods/gcp.hpp"
 #include "engine/fit/methods/initial_scale.hpp"
 #include "engine/fit/methods/row_blocks.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 
 namespace blco {
 namespace {
@@ -62,7 +63,7 @@ GcpLbfgs::GcpLbfgs(const FitContext& context)
     at += numbers;
   }
   if (!visits_zeros(tensor, context.options)) return;
-  zeros_.emplace(context.tensor.chunks(), context.workers, static_cast<std::uint64_t>(count_cells(tensor)));
+  zeros_.emplace(TensorChunks::of(context.tensor), context.workers, static_cast<std::uint64_t>(count_cells(tensor)));
   zeros_->take_all();
 }
 

@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/number_text.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "io/container/chunk_source.hpp"
 #include "io/text/quoted_text.hpp"
@@ -33,7 +34,7 @@ void check_labels(const Tensor& tensor, const Tensor& entries) {
 }  // namespace
 
 HeldOut::HeldOut(const Tensor& entries, WorkerGroup& workers) : entries_(&entries), workers_(&workers) {
-  workers.add(entries.chunks());
+  workers.add(TensorChunks::of(entries));
 }
 
 void HeldOut::check_shape(const TensorSummary& tensor, const TensorSummary& entries) {
@@ -51,7 +52,7 @@ void HeldOut::check_shape(const TensorSummary& tensor, const TensorSummary& entr
 void HeldOut::check_indices(const Tensor& tensor, const Tensor& entries) {
   check_labels(tensor, entries);
   for (std::size_t n = 0; n < tensor.summary().shape.size(); ++n) {
-    if (tensor.chunks().reordering(n) == entries.chunks().reordering(n)) continue;
+    if (TensorChunks::of(tensor).reordering(n) == TensorChunks::of(entries).reordering(n)) continue;
     refuse(option_name("validation") + ": mode " + std::to_string(n) +
            " of the held-out entries is stored with other indices than that of the tensor; ingest both with " +
            option_name("IngestOptions.reorder", "none"));
@@ -59,15 +60,17 @@ void HeldOut::check_indices(const Tensor& tensor, const Tensor& entries) {
 }
 
 std::uint64_t HeldOut::host_bytes(const Tensor& entries) {
-  const StreamPlan plan = WorkerGroup::plan_for(entries.chunks());
+  const StreamPlan plan = WorkerGroup::plan_for(TensorChunks::of(entries));
   return static_cast<std::uint64_t>(plan.slots) * plan.slot_bytes + plan.scratch_bytes +
-         measure_tensor(entries.chunks()).table_bytes + entries.chunks().held_bytes();
+         measure_tensor(TensorChunks::of(entries)).table_bytes + TensorChunks::of(entries).held_bytes();
 }
 
-std::uint64_t HeldOut::slot_bytes(const Tensor& entries) { return WorkerGroup::plan_for(entries.chunks()).slot_bytes; }
+std::uint64_t HeldOut::slot_bytes(const Tensor& entries) {
+  return WorkerGroup::plan_for(TensorChunks::of(entries)).slot_bytes;
+}
 
 double HeldOut::error() {
-  workers_->pass_over(entries_->chunks(), PassRequest({.rule = EntryRule::given}, 0));
+  workers_->pass_over(TensorChunks::of(*entries_), PassRequest({.rule = EntryRule::given}, 0));
   return std::sqrt(workers_->sum_of_terms() / static_cast<double>(entries_->summary().nnz));
 }
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <variant>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/fit/methods/fit_method.hpp"
 #include "engine/fit/methods/gcp.hpp"
 

@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/fit/methods/row_blocks.hpp"
 #include "engine/tensor/nonzero_reader.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 
 namespace blco {
 namespace {
@@ -87,7 +88,7 @@ void check_resumed_signs(const FitContext& context, std::span<const double> weig
 void check_values(const Tensor& tensor, const ValueCheck& is_allowed, const std::string& demand, ProgressMeter& meter) {
   const bool all_are_one = tensor.summary().value.streamed_bytes == 0;
   if (all_are_one && is_allowed(1.0, tensor.summary().nnz)) return;
-  const ChunkSource& chunks = tensor.chunks();
+  const ChunkSource& chunks = TensorChunks::of(tensor);
   SerialExecutor executor;
   ChunkWindow window(chunks, 1, executor);
   meter.begin({.name = "check", .nonzeros = tensor.summary().nnz});

@@ -57,6 +57,8 @@ struct CpdPlan {
   int threads = 0;
   int slots = 0;
   int processes = 1;  // that share the job (Compute::peers); what follows is of this one
+  // Of Compute::devices, the plans of all but the first. What follows is of the first one, but the host memory of all.
+  std::vector<CpdPlan> others = {};
   std::uint64_t chunk_count = 0;
   std::uint64_t device_chunks = 0;    // in device memory, packed as on disk
   std::uint64_t decoded_chunks = 0;   // in host memory, ready to use
@@ -190,7 +192,8 @@ double tolerance_of(const CpdOptions& options);
 // Throws Error: invalid_argument (rank; values, options or an initial or resumed model that do not suit), out_of_memory
 // (budget below the minimum, which the message names), corrupt (bad checksum, thrown after reads in flight have
 // drained; a state in the resumed model that no fit has saved), io (trace, resumed model, a place without room for the
-// model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda).
+// model), cancelled (before the first sweep was finished), cuda and not_built (Device::cuda, or a GPU of
+// Compute::devices).
 CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options = {});
 
 // What the file of a model, such as one to resume, says of the options of its fit: method with loss and constraints,

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace blco {
@@ -27,6 +28,12 @@ class Peers {
   // How many of them may run on the processors of this one, this one included: neighbours() unless a launcher has
   // parted the processors among them.
   virtual int processor_sharers() const { return neighbours(); }
+  // How many of the chunks a process takes, beside the others.
+  virtual double share(int /*rank*/) const { return 1; }
+  // What messages call a process.
+  virtual std::string name(int rank) const {
+    return "process " + std::to_string(rank) + " of " + std::to_string(size());
+  }
   // Messages from one process to another arrive in the order in which they are sent.
   virtual void send(int to, std::span<const std::byte> message) = 0;
   // Waits for the next message.

@@ -51,15 +51,14 @@ class Tensor {
   // them from the file into the memory that summary().label_bytes tells. Throws Error: io, corrupt.
   std::vector<Labels> labels() const;
 
-  // Internal: for the library only.
-  const ChunkSource& chunks() const { return *chunks_; }
-
  protected:
   explicit Tensor(std::unique_ptr<ChunkSource> chunks);
   Tensor(Tensor&&) noexcept;
   Tensor& operator=(Tensor&&) noexcept;
 
  private:
+  friend struct TensorChunks;  // of the library
+
   std::unique_ptr<ChunkSource> chunks_;
   TensorSummary summary_;
 };

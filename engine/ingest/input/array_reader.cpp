@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <variant>
 
-#include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/index_view.hpp"
 
 namespace blco {

@@ -8,6 +8,7 @@
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/ingest/ingest_plan.hpp"
 #include "io/table/label_file.hpp"

@@ -13,6 +13,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 #include "engine/common/memory.hpp"
 #include "engine/ingest/ingest_plan.hpp"
 #include "io/arrays/coo_reader.hpp"

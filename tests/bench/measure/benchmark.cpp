@@ -16,6 +16,7 @@
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/initial_factors.hpp"
 #include "engine/stream/streamer.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/job.hpp"
 #include "kernels/host/arranged_nonzeros.hpp"
 #include "tests/bench/machine/device_peaks.hpp"
@@ -139,7 +140,7 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
     report.memory_bytes_per_second = measure_host_copy(job.pool());
     report.cache_bytes_per_second = measure_loads(job.pool(), cached_bytes, {});
   }
-  OriginalRows rows(tensor.chunks(), job.backend(), options.rank, job.device() != nullptr);
+  OriginalRows rows(TensorChunks::of(tensor), job.backend(), options.rank, job.device() != nullptr);
   load_initial_factors(tensor.summary(), options, nullptr, rows);
   const std::unique_ptr<Streamer> streamer = job.make_streamer();
   report.plan = job.describe();

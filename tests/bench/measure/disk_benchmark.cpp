@@ -12,6 +12,7 @@
 #include "blco/option_name.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/stream/streamer.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "engine/tensor/tensor_sizes.hpp"
 #include "io/container/container_reader.hpp"
 #include "io/file/file_descriptor.hpp"
@@ -99,8 +100,8 @@ std::vector<DiskMeasurement> planned_reads(int threads) {
 
 DiskReport benchmark_disk(const TensorFile& tensor, const DiskOptions& options) {
   if (options.repeats < 1) throw Error(ErrorKind::invalid_argument, option_name("repeats") + " must be at least 1");
-  const TensorSizes sizes = measure_tensor(tensor.chunks());
-  const Cache cache(tensor.reader().path());
+  const TensorSizes sizes = measure_tensor(TensorChunks::of(tensor));
+  const Cache cache(TensorChunks::of(tensor).name());
   DiskReport report;
   report.nnz = sizes.nnz();
   report.file_bytes = tensor.summary().file_bytes;
@@ -115,7 +116,7 @@ DiskReport benchmark_disk(const TensorFile& tensor, const DiskOptions& options) 
       continue;
     }
     DiscardingBackend backend;
-    Streamer streamer(tensor.chunks(), plan_of(sizes, labels), backend);
+    Streamer streamer(TensorChunks::of(tensor), plan_of(sizes, labels), backend);
     report.reads.push_back(measure([&] { streamer.pass(0, Direction::forward); }, cache, options.repeats, labels));
   }
   return report;

@@ -8,6 +8,7 @@
 
 #include "blco/error.hpp"
 #include "engine/tensor/frame_reader.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "io/container/chunk_source.hpp"
 #include "kernels/aligned_buffer.hpp"
 #include "tests/bench/rivals/natural_sort.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 class Decoder {
  public:
-  explicit Decoder(const Tensor& tensor) : chunks_(tensor.chunks()), layout_(tensor.summary().shape) {
+  explicit Decoder(const Tensor& tensor) : chunks_(TensorChunks::of(tensor)), layout_(tensor.summary().shape) {
     result_.shape = tensor.summary().shape;
     result_.coordinates.resize(result_.shape.size());
     for (std::size_t n = 0; n < result_.shape.size(); ++n) originals_.push_back(chunks_.reordering(n));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/fit/initial_factors.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/job.hpp"
 #include "kernels/host/arranged_nonzeros.hpp"
 #include "tests/bench/measure/format_run.hpp"
@@ -24,7 +25,7 @@ class OurRun final : public FormatRun {
   OurRun(const FormatSetup& setup, Tier best_tier)
       : tensor_(*setup.tensor),
         job_(tensor_, setup.options.compute, needs_of(setup, best_tier)),
-        rows_(tensor_.chunks(), job_.backend(), setup.options.rank, job_.device() != nullptr) {
+        rows_(TensorChunks::of(tensor_), job_.backend(), setup.options.rank, job_.device() != nullptr) {
     load_initial_factors(tensor_.summary(), setup.options, nullptr, rows_);
     streamer_ = job_.make_streamer();
     build_seconds_ = seconds_to_pack(setup) + seconds_to_settle();

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "engine/fit/initial_factors.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "kernels/reference/reference_backend.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/io/expect_error.hpp"
@@ -172,7 +173,7 @@ TEST_F(InitialModel, IsCompletedByTheRowsOfTheSeedInTheirPlaces) {
        {std::pair{Reorder::none, false}, {Reorder::frequency, false}, {Reorder::frequency, true}}) {
     const TensorFile tensor = grown({}, reorder);
     const auto backend = make_reference_backend({.layout = TensorLayout(tensor.summary().shape), .rank = 2});
-    OriginalRows rows(tensor.chunks(), *backend, 2, on_device);
+    OriginalRows rows(TensorChunks::of(tensor), *backend, 2, on_device);
 
     load_initial_factors(tensor.summary(), {.rank = 2, .seed = 9, .initial = &shorter}, nullptr, rows);
 

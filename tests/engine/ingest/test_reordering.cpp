@@ -13,6 +13,7 @@
 #include <set>
 
 #include "engine/ingest/reordering.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/original_rows.hpp"
 #include "kernels/host/host_backend.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
@@ -157,9 +158,9 @@ INSTANTIATE_TEST_SUITE_P(Reordering, ReorderedShapes,
 TEST_P(ReorderedShapes, TheContainerHoldsTheInputByNewNumbers) {
   const TensorFile file = ingest(Reorder::frequency);
 
-  CoordinateTensor stored = read_container(file.reader().path());
+  CoordinateTensor stored = read_container(TensorChunks::of(file).name());
   for (std::size_t n = 0; n < tensor_.shape.size(); ++n) {
-    std::vector<std::uint32_t> originals = file.reader().reordering(n);
+    std::vector<std::uint32_t> originals = TensorChunks::of(file).reordering(n);
     const std::vector<std::uint32_t> expected = expected_order(tensor_.points, n, tensor_.shape[n]);
     if (originals.empty()) {
       originals.resize(expected.size());
@@ -178,7 +179,7 @@ TEST_P(ReorderedShapes, ArraysBecomeTheBytesThatTextBecomes) {
 
   ingest_coordinates(columns_.arrays(), folder_ / "arrays.blco", options(Reorder::frequency));
 
-  EXPECT_EQ(file_contents(folder_ / "arrays.blco"), file_contents(file.reader().path()));
+  EXPECT_EQ(file_contents(folder_ / "arrays.blco"), file_contents(TensorChunks::of(file).name()));
 }
 
 TEST_P(ReorderedShapes, ExportsAndStatisticsAreThoseOfTheInput) {
@@ -283,7 +284,7 @@ TEST_P(ReorderedShapes, RowsGoToADeviceAndBackByOriginalIndex) {
   ThreadExecutor executor(2);
   for (const bool on_device : {false, true}) {
     const auto backend = make_host_backend({.layout = TensorLayout(memory.summary().shape), .rank = rank}, executor);
-    OriginalRows rows(memory.chunks(), *backend, rank, on_device);
+    OriginalRows rows(TensorChunks::of(memory), *backend, rank, on_device);
     for (int mode = 0; mode < static_cast<int>(tensor_.shape.size()); ++mode) {
       const std::uint64_t length = tensor_.shape[static_cast<std::size_t>(mode)];
       std::vector<double> expected(length * rank);
@@ -295,7 +296,8 @@ TEST_P(ReorderedShapes, RowsGoToADeviceAndBackByOriginalIndex) {
 
       std::vector<double> held(expected.size());
       backend->store_factor(mode, 0, held);
-      const std::vector<std::uint32_t> originals = memory.chunks().reordering(static_cast<std::uint64_t>(mode));
+      const std::vector<std::uint32_t> originals =
+          TensorChunks::of(memory).reordering(static_cast<std::uint64_t>(mode));
       for (std::size_t i = 0; i < originals.size(); ++i) {
         ASSERT_EQ(held[i * rank], expected[originals[i] * std::size_t{rank}]) << "stored row " << i;
       }

@@ -15,6 +15,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "engine/tensor/tensor_chunks.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
 #include "tests/engine/stream/named_budget.hpp"
 #include "tests/io/expect_error.hpp"
@@ -283,7 +284,7 @@ class DamagedNonzeros : public testing::Test {
     }
     ingest_coordinates(CoordinateColumns<>(input).arrays(), path_,
                        {.shape = input.shape, .zstd_level = 0, .chunk_nnz = 100});
-    const StoredExtent extent = TensorFile(path_).chunks().extents(5)[static_cast<std::size_t>(Column::index)];
+    const StoredExtent extent = TensorChunks::of(TensorFile(path_)).extents(5)[static_cast<std::size_t>(Column::index)];
     std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
     file.seekp(static_cast<std::streamoff>(extent.address + extent.stored_bytes / 2));
     file.put('\x5a').put('\xa5').put('\x5a');

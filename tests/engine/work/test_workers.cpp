@@ -11,8 +11,9 @@
 #include <functional>
 #include <string>
 
+#include "engine/tensor/tensor_chunks.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
-#include "tests/engine/work/thread_peers.hpp"
+#include "tests/engine/work/counting_peers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {
@@ -80,8 +81,8 @@ TEST_P(WorkersOfEveryMethod, GiveTheModelOfOne) {
   const CpdModel alone = fit_cpd(tensor, options);
   for (const int size : {1, 2, 3, 8}) {
     SCOPED_TRACE(std::to_string(size) + " workers");
-    ServingThreads others(tensor, size, {.threads = 2});
-    options.compute.peers = &others.lead();
+    CountingPeers others(tensor, size, {.threads = 2});
+    options.compute.peers = &others;
     expect_same_model(fit_cpd(tensor, options), alone, 1e-10);
   }
 }
@@ -98,8 +99,8 @@ TEST(Workers, GiveTheModelOfOneForAnyShapeAndPrecisionFromDisk) {
       CpdOptions options{.rank = 3, .max_sweeps = 2, .tolerance = 0};
       options.compute = {.precision = precision, .threads = 2};
       const CpdModel alone = fit_cpd(tensor, options);
-      ServingThreads others(tensor, 3, {.threads = 1});
-      options.compute.peers = &others.lead();
+      CountingPeers others(tensor, 3, {.threads = 1});
+      options.compute.peers = &others;
       options.compute.memory.host_bytes = plan_cpd(tensor, options).minimum_bytes;
       std::uint64_t read = 0;
       options.on_sweep = [&](const SweepReport& report) { return read = report.bytes_read, true; };
@@ -115,8 +116,8 @@ TEST(Workers, GiveTheSameBitsEachTimeWithAnyThreads) {
   CpdOptions options{.rank = 5, .max_sweeps = 3, .tolerance = 0, .compute = {.deterministic = true}};
   std::vector<CpdModel> models;
   for (const int threads : {1, 3}) {
-    ServingThreads others(tensor, 3, {.threads = 4 - threads});
-    options.compute.peers = &others.lead();
+    CountingPeers others(tensor, 3, {.threads = 4 - threads});
+    options.compute.peers = &others;
     options.compute.threads = threads;
     models.push_back(fit_cpd(tensor, options));
   }
@@ -130,12 +131,12 @@ TEST(Workers, ShareProductsAndEvaluationsToo) {
   const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
   const CpdModel model = fit_cpd(tensor, {.rank = 4, .max_sweeps = 1});
   const std::vector<MatrixView> factors = model.matrices();
-  ServingThreads others(tensor, 3);
-  const Compute shared{.peers = &others.lead()};
+  CountingPeers others(tensor, 3);
+  const Compute shared{.peers = &others};
   expect_near(mttkrp(tensor, factors, 1, shared), mttkrp(tensor, factors, 1), 1e-12);
   EXPECT_NEAR(evaluate(tensor, factors, {}, AbsentCells::zeros, shared).value,
               evaluate(tensor, factors, {}, AbsentCells::zeros).value, 1e-6);
-  EXPECT_GT(others.mail().total().messages, 10);
+  EXPECT_GT(others.total().messages, 10);
 }
 
 TEST(Workers, ReadOnlyTheirChunks) {
@@ -146,8 +147,8 @@ TEST(Workers, ReadOnlyTheirChunks) {
   options.on_sweep = [&](const SweepReport& report) { return read = report.bytes_read, true; };
   fit_cpd(tensor, options);
   const std::uint64_t alone = read;
-  ServingThreads others(tensor, 3);
-  options.compute.peers = &others.lead();
+  CountingPeers others(tensor, 3);
+  options.compute.peers = &others;
   fit_cpd(tensor, options);
   EXPECT_EQ(read, alone);
 }
@@ -165,15 +166,15 @@ TEST(Workers, SendTheRowsOfTheirChunksAlone) {
   }
   ingest_files({folder.write("in.tns", as_text(tensor))}, folder / "in.blco", {.chunk_nnz = 8192});
   const TensorFile file(folder / "in.blco");
-  ServingThreads others(file, 4);
+  CountingPeers others(file, 4);
   CpdOptions options{.rank = 16, .max_sweeps = 2, .tolerance = 0};
-  options.compute.peers = &others.lead();
+  options.compute.peers = &others;
   fit_cpd(file, options);
   // Of each of three workers, a quarter of the long mode: there before the first pass and after both of its updates,
   // and back from both of its passes.
   const double quarters = 3 * (3 + 2) * 2048.0 * 16 * sizeof(double);
-  EXPECT_LT(static_cast<double>(others.mail().total().bytes), 1.1 * quarters);
-  EXPECT_GT(static_cast<double>(others.mail().total().bytes), 0.9 * quarters);
+  EXPECT_LT(static_cast<double>(others.total().bytes), 1.1 * quarters);
+  EXPECT_GT(static_cast<double>(others.total().bytes), 0.9 * quarters);
 }
 
 TEST(Workers, TellWhatFailsInOneOfThem) {
@@ -181,8 +182,8 @@ TEST(Workers, TellWhatFailsInOneOfThem) {
   const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
   const TensorFile other = ingest_counts(folder, {120, 140, 91}, "other");
   CpdOptions options{.rank = 4, .max_sweeps = 2};
-  const auto expect_failure = [&](ServingThreads& others, const std::string& what) {
-    options.compute.peers = &others.lead();
+  const auto expect_failure = [&](CountingPeers& others, const std::string& what) {
+    options.compute.peers = &others;
     try {
       fit_cpd(tensor, options);
       FAIL() << "must fail: " << what;
@@ -191,11 +192,11 @@ TEST(Workers, TellWhatFailsInOneOfThem) {
     }
   };
   {
-    ServingThreads others(other, 3);
+    CountingPeers others(other, 3);
     expect_failure(others, "the tensor here is another one");
   }
   {
-    ServingThreads others(tensor, 3, {.memory = {.host_bytes = 1 << 20}});
+    CountingPeers others(tensor, 3, {.memory = {.host_bytes = 1 << 20}});
     expect_failure(others, "requires at least");
   }
 }
@@ -209,7 +210,7 @@ TEST(Workers, EndAtADamagedChunkAndServeOn) {
   std::filesystem::copy_file(folder / "in.blco", damaged);
   {
     std::fstream file(damaged, std::ios::in | std::ios::out | std::ios::binary);
-    const std::uint64_t place = whole.chunks().extents(3)[0].address + 40;
+    const std::uint64_t place = TensorChunks::of(whole).extents(3)[0].address + 40;
     file.seekg(static_cast<std::streamoff>(place));
     const int byte = file.get();
     file.seekp(static_cast<std::streamoff>(place));
@@ -217,8 +218,8 @@ TEST(Workers, EndAtADamagedChunkAndServeOn) {
   }
   const TensorFile tensor(damaged);
   const CpdModel model = fit_cpd(whole, {.rank = 4, .max_sweeps = 1});
-  ServingThreads others(tensor, 3);
-  const Compute shared{.peers = &others.lead()};
+  CountingPeers others(tensor, 3);
+  const Compute shared{.peers = &others};
   const auto expect_corrupt = [](const auto& job) {
     try {
       job();
@@ -242,18 +243,18 @@ TEST(Workers, RefuseATensorOfOtherStoredIndices) {
                {.shape = tensor.shape(), .reorder = Reorder::frequency, .chunk_nnz = chunk_nnz});
   const TensorFile reordered(folder / "reordered.blco");
   ASSERT_EQ(reordered.summary().sum_of_squares, tensor.summary().sum_of_squares);
-  ServingThreads others(reordered, 2);
+  CountingPeers others(reordered, 2);
   CpdOptions options{.rank = 4};
-  options.compute.peers = &others.lead();
+  options.compute.peers = &others;
   EXPECT_THROW(fit_cpd(tensor, options), Error);
 }
 
 TEST(Workers, StopWithTheModelOfTheLastSweepAndServeOn) {
   const TemporaryFolder folder;
   const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
-  ServingThreads others(tensor, 3);
+  CountingPeers others(tensor, 3);
   CpdOptions options{.rank = 4, .max_sweeps = 50, .tolerance = 0};
-  options.compute.peers = &others.lead();
+  options.compute.peers = &others;
   int sweeps = 0;
   options.on_sweep = [&](const SweepReport& report) { return sweeps = report.sweep, true; };
   options.on_progress = [&](const Progress&) { return sweeps < 3; };

@@ -12,6 +12,9 @@ report() {
   grep -qiE 'cuda|gpu' message && echo 'the message names it'
 }
 report "$code"
+blco-cpd small.blco --rank 2 --devices cpu,cuda:9 -o model.h5 >message 2>&1
+report $?
+grep -o 'there is no cuda:9\|leave cuda:9 out of --devices' message
 blco-ingest small.tns -o sorted.blco --device cuda --quiet >message 2>&1
 report $?
 rm message

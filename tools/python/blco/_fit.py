@@ -78,6 +78,7 @@ def fit_cpd(
     device_memory: Size | None = None,
     threads: int | None = None,
     device: str | None = None,
+    devices: str | Sequence[str] | None = None,
     precision: str | None = None,
     deterministic: bool | None = None,
     trace: Path | None = None,
@@ -92,6 +93,8 @@ def fit_cpd(
     `simplex` and `hold` take True for all modes, or modes by name or number; `box` takes (low, high) or (low, high,
     modes). `initial` is a model, or factors. `time_limit` is in seconds. Of several `starts`, from the seeds that follow
     each other, the best model is returned, and its attribute `starts` says how alike they are.
+
+    `devices` share each pass: ["cuda:0", "cuda:1"], ["cpu=1", "cuda:0=20"] with shares of the chunks, or "all".
 
     `callback` gets each sweep, and ends the fit with its model by returning False. `progress` may be a function, called
     up to ten times a second; False from it ends the fit with the last sweep's model. True shows a line instead. What
@@ -140,6 +143,7 @@ def fit_tucker(
     device_memory: Size | None = None,
     threads: int | None = None,
     device: str | None = None,
+    devices: str | Sequence[str] | None = None,
     precision: str | None = None,
     deterministic: bool | None = None,
     trace: Path | None = None,
@@ -224,9 +228,10 @@ def fit_ranks(
     return Ranks(rows, _blco.choose_rank(weighed))
 
 
-def _compute(memory: Size | None, threads: int, device: str, precision: str, deterministic: bool) -> dict[str, Any]:
-    return {"memory": size_in_bytes(memory), "threads": threads, "device": device, "precision": precision,
-            "deterministic": deterministic}
+def _compute(memory: Size | None, threads: int, device: str, devices: str | Sequence[str] | None, precision: str,
+             deterministic: bool) -> dict[str, Any]:
+    return {"memory": size_in_bytes(memory), "threads": threads, "device": device, "devices": devices,
+            "precision": precision, "deterministic": deterministic}
 
 
 def mttkrp(
@@ -237,13 +242,14 @@ def mttkrp(
     memory: Size | None = None,
     threads: int = 0,
     device: str = "auto",
+    devices: str | Sequence[str] | None = None,
     precision: str = "f64",
     deterministic: bool = False,
 ) -> np.ndarray:
     """The matricized tensor times the Khatri-Rao product of the other modes' factors, rows of `mode` x rank. Factors
     are rows x rank; row-major f64 is read where it lies. A model's weights are not taken in.
     """
-    words = _compute(memory, threads, device, precision, deterministic)
+    words = _compute(memory, threads, device, devices, precision, deterministic)
     return _blco.mttkrp(handle_of(tensor), matrices_of(factors), mode, words)
 
 
@@ -256,11 +262,12 @@ def evaluate(
     memory: Size | None = None,
     threads: int = 0,
     device: str = "auto",
+    devices: str | Sequence[str] | None = None,
     precision: str = "f64",
     deterministic: bool = False,
 ) -> tuple[float, list[np.ndarray]]:
     """The sum of the losses of all cells, or with absent="unknown" of the entries alone, and its derivative by each
     number of each factor. A model's weights are not taken in.
     """
-    words = {"absent": absent} | _compute(memory, threads, device, precision, deterministic)
+    words = {"absent": absent} | _compute(memory, threads, device, devices, precision, deterministic)
     return _blco.evaluate(handle_of(tensor), matrices_of(factors), loss, words)

@@ -3,7 +3,7 @@
 #include <bit>
 #include <string>
 
-#include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "tests/bench/rivals/cuda/device_families.hpp"
 #include "tests/bench/rivals/rival_families.hpp"
 

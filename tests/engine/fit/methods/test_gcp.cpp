@@ -13,6 +13,7 @@
 #include "blco/error.hpp"
 #include "engine/fit/cp_fit.hpp"
 #include "engine/fit/methods/initial_scale.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "tests/engine/dense_loss.hpp"
 #include "tests/engine/within_budget.hpp"
 #include "tests/temporary_folder.hpp"
@@ -242,7 +243,7 @@ TEST_P(Gcp, RandomFactorsStartWithTheSizeOfTheData) {
   const TensorFile tensor = ingest(counts_);
   const CpdOptions wanted = options(1);
   Job job(tensor, wanted.compute, fit_needs(tensor, wanted));
-  OriginalRows rows(tensor.chunks(), job.backend(), 3, false);
+  OriginalRows rows(TensorChunks::of(tensor), job.backend(), 3, false);
   for (int n = 0; n < 3; ++n) rows.load(n, 0, truth_[static_cast<std::size_t>(n)]);
   const std::unique_ptr<WorkerGroup> workers = job.make_workers();
 

@@ -10,6 +10,7 @@
 
 #include "engine/common/thread_pool.hpp"
 #include "engine/fit/methods/sampled_zeros.hpp"
+#include "engine/tensor/tensor_chunks.hpp"
 #include "kernels/reference/reference_backend.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/temporary_folder.hpp"
@@ -50,7 +51,9 @@ IndexCounts skewed_counts(const std::vector<std::uint64_t>& shape) {
 
 struct Workers {
   Workers(const TensorFile& tensor, Backend& backend)
-      : group(backend, std::make_unique<Streamer>(tensor.chunks(), WorkerGroup::plan_for(tensor.chunks()), backend),
+      : group(backend,
+              std::make_unique<Streamer>(TensorChunks::of(tensor), WorkerGroup::plan_for(TensorChunks::of(tensor)),
+                                         backend),
               pool) {}
 
   ThreadPool pool{1};
@@ -78,7 +81,7 @@ TEST_P(SampledShapes, StandForAllCellsAndAreFixedByTheSequence) {
   const auto backend = make_reference_backend({.layout = TensorLayout(GetParam()), .rank = 1, .all_outputs = true});
   constexpr std::uint64_t count = 20'011;
   Workers workers(tensor, *backend);
-  SampledZeros sample(tensor.chunks(), workers.group, count);
+  SampledZeros sample(TensorChunks::of(tensor), workers.group, count);
 
   const IndexCounts counts = skewed_counts(GetParam());
 
@@ -121,7 +124,7 @@ TEST(SampledZeros, AllCellsAreTakenOnce) {
   const TensorFile tensor(folder / "in.blco");
   const auto backend = make_reference_backend({.layout = TensorLayout(shape), .rank = 1, .all_outputs = true});
   Workers workers(tensor, *backend);
-  SampledZeros sample(tensor.chunks(), workers.group, 70 * 9 * 5);
+  SampledZeros sample(TensorChunks::of(tensor), workers.group, 70 * 9 * 5);
 
   sample.take_all();
 
@@ -146,10 +149,10 @@ TEST(SampledZeros, ListedCellsCountForNothing) {
   const TensorFile tensor(folder / "in.blco");
   const auto backend = make_reference_backend({.layout = TensorLayout(shape), .rank = 1, .all_outputs = true});
   Workers workers(tensor, *backend);
-  SampledZeros sample(tensor.chunks(), workers.group, 70 * 20 * 9);
+  SampledZeros sample(TensorChunks::of(tensor), workers.group, 70 * 20 * 9);
   sample.take_all();
 
-  sample.leave_out_listed(tensor.chunks());
+  sample.leave_out_listed(TensorChunks::of(tensor));
 
   const auto values = values_of(*backend, sample, shape);
   for (std::size_t n = 0; n < 3; ++n) {

@@ -1,0 +1,27 @@
+// The devices that Compute::devices names.
+#pragma once
+
+#include <blco/compute.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace blco {
+
+struct NamedDevice {
+  std::string name;        // cpu, or cuda:0
+  std::optional<int> gpu;  // its number; none: the CPU
+  double share = 1;        // of the chunks, beside the others'
+};
+
+// Each of them once; none: Compute::device says. Throws Error: invalid_argument; cuda and not_built (a GPU that is not
+// there).
+std::vector<NamedDevice> devices_of(const Compute& compute);
+
+// Compute for each of them: it alone, and its part of the threads. A GPU's threads read its chunks, which takes few.
+std::vector<Compute> parts_of(const Compute& compute, const std::vector<NamedDevice>& devices);
+
+// Whether all of a job's passes run on the CPU of this process.
+bool is_on_this_cpu(const Compute& compute);
+
+}  // namespace blco

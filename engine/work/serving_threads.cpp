@@ -1,0 +1,100 @@
+#include "engine/work/serving_threads.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <span>
+#include <utility>
+
+namespace blco {
+
+// The messages from each worker to each.
+class ServingThreads::Mail {
+ public:
+  void put(int from, int to, std::span<const std::byte> message) {
+    std::vector<std::byte> copy(message.begin(), message.end());
+    std::unique_lock lock(mutex_);
+    Box& box = boxes_[{from, to}];
+    changed_.wait(lock, [&] { return failure_ || box.size() < messages_on_their_way; });
+    if (failure_) std::rethrow_exception(failure_);
+    box.push_back(std::move(copy));
+    changed_.notify_all();
+  }
+  std::vector<std::byte> take(int from, int to) {
+    std::unique_lock lock(mutex_);
+    Box& box = boxes_[{from, to}];
+    changed_.wait(lock, [&] { return failure_ || !box.empty(); });
+    if (failure_) std::rethrow_exception(failure_);
+    std::vector<std::byte> message = std::move(box.front());
+    box.pop_front();
+    changed_.notify_all();
+    return message;
+  }
+  // A worker has ended before its time: nobody waits for it, nor for another.
+  void fail(std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+    changed_.notify_all();
+  }
+
+ private:
+  using Box = std::deque<std::vector<std::byte>>;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::pair<int, int>, Box> boxes_;
+  std::exception_ptr failure_;
+};
+
+class ServingThreads::Peer final : public Peers {
+ public:
+  Peer(Mail& mail, const std::vector<ThreadWorker>& workers, std::size_t rank)
+      : mail_(&mail), workers_(&workers), rank_(static_cast<int>(rank)) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(workers_->size()); }
+  int neighbours() const override { return size(); }
+  double share(int rank) const override { return (*workers_)[static_cast<std::size_t>(rank)].share; }
+  std::string name(int rank) const override { return (*workers_)[static_cast<std::size_t>(rank)].name; }
+  void send(int to, std::span<const std::byte> message) override { mail_->put(rank_, to, message); }
+  std::vector<std::byte> receive(int from) override { return mail_->take(from, rank_); }
+
+ private:
+  Mail* mail_;
+  const std::vector<ThreadWorker>* workers_;
+  int rank_;
+};
+
+ServingThreads::ServingThreads(std::vector<ThreadWorker> workers)
+    : workers_(std::move(workers)), mail_(std::make_unique<Mail>()) {
+  for (std::size_t rank = 0; rank < size(); ++rank) {
+    peers_.push_back(std::make_unique<Peer>(*mail_, workers_, rank));
+    workers_[rank].compute.peers = peers_.back().get();
+  }
+}
+
+ServingThreads::~ServingThreads() {
+  try {
+    if (!threads_.empty()) dismiss(lead());
+  } catch (...) {
+    // One has failed, and so the others end too.
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ServingThreads::serve(const Tensor& tensor) {
+  if (!threads_.empty()) return;
+  for (std::size_t rank = 1; rank < size(); ++rank) {
+    threads_.emplace_back([this, &tensor, rank] {
+      try {
+        blco::serve([&]() -> const Tensor& { return tensor; }, compute(rank), *peers_[rank]);
+      } catch (...) {
+        mail_->fail(std::current_exception());
+      }
+    });
+  }
+}
+
+}  // namespace blco

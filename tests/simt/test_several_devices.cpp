@@ -1,0 +1,162 @@
+// Emulated devices and the CPU at one job: plans, budgets, failures, and what is left behind.
+#include <cuda_runtime_api.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <blco/cpd.hpp>
+#include <blco/memory_tensor.hpp>
+#include <blco/tucker.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blco/error.hpp"
+#include "tests/engine/coordinate_tensor.hpp"
+#include "tests/engine/ingest/coordinate_columns.hpp"
+#include "tests/simt/fake_device.hpp"
+#include "tests/simt/simt_control.hpp"
+
+namespace blco::testing {
+namespace {
+
+using Words = std::vector<std::string>;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class SeveralDevices : public ::testing::Test {
+ protected:
+  SeveralDevices() {
+    simt::reset();
+    simt::set_policy(simt::Policy::shuffled, 5);
+    simt::set_device({.count = 2});
+    const CoordinateTensor tensor = random_coordinates({.shape = {40, 30, 50}, .nnz = 2000, .seed = 7});
+    CoordinateColumns<> columns(tensor);
+    tensor_.emplace(columns.arrays(), IngestOptions{.shape = tensor.shape, .chunk_nnz = 250});
+  }
+  ~SeveralDevices() override { simt::reset(); }
+
+  static CpdOptions on(const Words& devices) {
+    CpdOptions options{.rank = 4, .max_sweeps = 2, .tolerance = 0};
+    options.compute.devices = devices;
+    options.compute.threads = 2;
+    return options;
+  }
+
+  template <class Job>
+  static std::string failure_of(const Job& job, ErrorKind kind) {
+    try {
+      job();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), kind) << error.what();
+      return error.what();
+    }
+    return "no failure";
+  }
+
+  std::optional<MemoryTensor> tensor_;
+};
+
+// Eight chunks by shares of 1, 2 and 5.
+TEST_F(SeveralDevices, PlanTheirSharesAndTheirMemory) {
+  const CpdPlan plan = plan_cpd(*tensor_, on({"cpu=1", "cuda:1=2", "cuda:0=5"}));
+
+  ASSERT_EQ(plan.others.size(), 2);
+  EXPECT_EQ(plan.device, "cpu, host");
+  EXPECT_EQ(plan.others[0].device, "cuda:1, emulated");
+  EXPECT_EQ(plan.others[1].device, "cuda:0, emulated");
+  EXPECT_EQ(plan.chunk_count, 1);
+  EXPECT_EQ(plan.others[0].chunk_count, 2);
+  EXPECT_EQ(plan.others[1].chunk_count, 5);
+  EXPECT_EQ(plan.device_budget_bytes, 0);
+  EXPECT_GT(plan.others[0].device_planned_bytes, 0);
+  EXPECT_EQ(plan.processes, 1);
+  EXPECT_GT(plan.planned_bytes, plan.others[0].planned_bytes + plan.others[1].planned_bytes);
+}
+
+TEST_F(SeveralDevices, GiveAGpuTwelveTimesTheChunksOfTheCpu) {
+  const CoordinateTensor many = random_coordinates({.shape = {40, 30, 50}, .nnz = 2500, .seed = 7});
+  CoordinateColumns<> columns(many);
+  const MemoryTensor tensor(columns.arrays(), {.shape = many.shape, .chunk_nnz = 100});
+
+  const CpdPlan plan = plan_cpd(tensor, on({"all"}));
+
+  ASSERT_EQ(plan.others.size(), 2);
+  EXPECT_THAT(plan.device, HasSubstr("cuda:0"));
+  EXPECT_THAT(plan.others[1].device, HasSubstr("cpu"));
+  EXPECT_EQ(plan.chunk_count, 12);
+  EXPECT_EQ(plan.others[0].chunk_count, 12);
+  EXPECT_EQ(plan.others[1].chunk_count, 1);
+}
+
+TEST_F(SeveralDevices, KeepWithinOneBudgetOfHostMemory) {
+  CpdOptions options = on({"cpu=1", "cuda:0=1", "cuda:1=1"});
+  const std::uint64_t minimum = plan_cpd(*tensor_, options).minimum_bytes;
+  const double fit = fit_cpd(*tensor_, on({"cpu"})).fit();
+
+  options.compute.memory.host_bytes = minimum;
+  EXPECT_NEAR(fit_cpd(*tensor_, options).fit(), fit, 1e-10);
+  EXPECT_LE(plan_cpd(*tensor_, options).planned_bytes, minimum);
+  options.compute.memory.host_bytes = minimum - 1;
+  EXPECT_THAT(failure_of([&] { fit_cpd(*tensor_, options); }, ErrorKind::out_of_memory),
+              AllOf(HasSubstr("`host_bytes = "), HasSubstr("fewer devices")));
+}
+
+TEST_F(SeveralDevices, ShareProductsAndTuckerModels) {
+  const Compute shared = on({"cuda:1=1", "cpu=1"}).compute;
+  const Compute alone = on({"cpu"}).compute;
+  const CpdModel model = fit_cpd(*tensor_, on({"cpu"}));
+
+  const std::vector<double> actual = mttkrp(*tensor_, model.matrices(), 1, shared);
+  const std::vector<double> expected = mttkrp(*tensor_, model.matrices(), 1, alone);
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 1e-9);
+  EXPECT_NEAR(fit_tucker(*tensor_, {.ranks = {2, 2, 2}, .max_sweeps = 2, .compute = shared}).fit(),
+              fit_tucker(*tensor_, {.ranks = {2, 2, 2}, .max_sweeps = 2, .compute = alone}).fit(), 1e-9);
+}
+
+TEST_F(SeveralDevices, EndWithTheMessageOfTheOneThatFailsAndLeaveNothing) {
+  CpdOptions options = on({"cpu=1", "cuda:1=1"});
+  options.compute.memory.device_bytes = 1000;
+  EXPECT_THAT(failure_of([&] { fit_cpd(*tensor_, options); }, ErrorKind::out_of_memory),
+              AllOf(HasSubstr("cuda:1: "), HasSubstr("`device_bytes = ")));
+  for (const int nth : {1, 3, 9}) {
+    for (const Words& devices :
+         {Words{"cpu=1", "cuda:1=1"}, Words{"cuda:0=1", "cuda:1=1"}, Words{"cuda:1=1", "cpu=1"}}) {
+      simt::fail_call("launch", nth, 999);
+      EXPECT_THAT(failure_of([&] { fit_cpd(*tensor_, on(devices)); }, ErrorKind::cuda), HasSubstr("asked for"));
+      const simt::Counters left = simt::counters();
+      EXPECT_EQ(left.live_allocations + left.live_pinned + left.live_streams + left.live_events + left.pending, 0);
+    }
+  }
+}
+
+TEST_F(SeveralDevices, WorkWhereTheyAreToldToAndLeaveTheThreadItsDevice) {
+  CpdOptions options = on({"cuda:1=1", "cuda:0=1"});
+  options.max_sweeps = 50;
+  options.on_sweep = [](const SweepReport& report) { return report.sweep < 2; };
+
+  EXPECT_EQ(fit_cpd(*tensor_, options).stop_reason, StopReason::cancelled);
+
+  EXPECT_THAT(simt::fake_device().devices_of_kernels, ::testing::ElementsAre(0, 1));
+  int current = -1;
+  EXPECT_EQ(cudaGetDevice(&current), cudaSuccess);
+  EXPECT_EQ(current, 0);
+}
+
+TEST_F(SeveralDevices, AreRefusedWhereTheyAreNotThereOrNotFitForIt) {
+  const auto refusal = [&](const CpdOptions& options, ErrorKind kind) {
+    return failure_of([&] { fit_cpd(*tensor_, options); }, kind);
+  };
+  EXPECT_THAT(
+      refusal(on({"cpu", "cuda:2"}), ErrorKind::cuda),
+      HasSubstr("there is no cuda:2: the last GPU that the driver shows is cuda:1; leave cuda:2 out of `devices`"));
+  CpdOptions deterministic = on({"cpu", "cuda:0"});
+  deterministic.compute.deterministic = true;
+  EXPECT_THAT(refusal(deterministic, ErrorKind::invalid_argument), HasSubstr("runs on the CPU only"));
+  simt::set_device({.major = 7, .count = 2});
+  EXPECT_THAT(refusal(on({"cpu", "cuda:1"}), ErrorKind::cuda),
+              AllOf(HasSubstr("cuda:1: no GPU: "), HasSubstr("8.0 or newer")));
+}
+
+}  // namespace
+}  // namespace blco::testing
