@@ -1,0 +1,44 @@
+// Calls the stream, and tells its errors.
+#include "io/arrow/arrow_stream.hpp"
+
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "blco/error.hpp"
+#include "io/text/quoted_text.hpp"
+
+namespace blco {
+namespace {
+
+[[noreturn]] void fail(ArrowArrayStream& stream, int code, const std::string& what) {
+  const char* const said = stream.get_last_error(&stream);
+  throw Error(ErrorKind::io, what + ": " + (said != nullptr ? said : std::generic_category().message(code)));
+}
+
+}  // namespace
+
+ArrowStream::ArrowStream(ArrowArrayStream& stream) : stream_(stream) {
+  if (stream_->release == nullptr) refuse("the Arrow stream has been read and released; ask for a new one");
+}
+
+ArrowOwner<ArrowSchema> ArrowStream::read_schema() {
+  ArrowOwner<ArrowSchema> schema;
+  const int code = stream_->get_schema(&*stream_, &*schema);
+  if (code != 0) fail(*stream_, code, "the Arrow stream gives no schema");
+  if (std::string_view(schema->format) != "+s") {
+    refuse("the Arrow stream has arrays of the format " + quoted_for_message(schema->format) +
+           ", but no table; give one with named columns");
+  }
+  return schema;
+}
+
+std::optional<ArrowOwner<ArrowArray>> ArrowStream::next(std::uint64_t rows_before) {
+  ArrowOwner<ArrowArray> batch;
+  const int code = stream_->get_next(&*stream_, &*batch);
+  if (code != 0) fail(*stream_, code, "the Arrow stream fails after " + std::to_string(rows_before) + " rows");
+  if (batch->release == nullptr) return std::nullopt;
+  return batch;
+}
+
+}  // namespace blco
