@@ -9,13 +9,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
 #include "io/arrow/arrow_column.hpp"
 #include "io/arrow/chosen_column.hpp"
-#include "io/table/csv_field.hpp"
 #include "io/text/quoted_text.hpp"
 
 namespace blco {
@@ -24,7 +24,9 @@ namespace {
 constexpr std::uint64_t min_piece_rows = std::uint64_t{1} << 12;
 constexpr std::uint64_t max_piece_rows = std::uint64_t{1} << 18;
 constexpr std::size_t slice_rows = std::size_t{1} << 14;
+constexpr std::size_t prefetch_keys = 8;  // as many ahead
 constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 32;
+constexpr std::uint64_t first_negative = std::uint64_t{1} << 63;
 // A coordinate of 2^64 - 1 would need a mode of length 2^64.
 constexpr std::uint64_t refused_coordinate = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint32_t unnumbered = std::numeric_limits<std::uint32_t>::max();
@@ -51,7 +53,7 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     extents_.resize(order);
     numbers_.resize(order);
     numbers_by_code_.resize(order);
-    // A number of a key and a flag per row beside the batch.
+    numbered_codes_.resize(order);
     const std::uint64_t row_bytes = order * (sizeof(std::uint32_t) + sizeof(std::uint64_t)) + sizeof(double) + 1;
     piece_rows_ = std::clamp(max_bytes / row_bytes, min_piece_rows, max_piece_rows);
     piece_bytes_ = piece_rows_ * row_bytes;
@@ -101,13 +103,7 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     std::vector<bool> is_index(column_of_.size());
     for (std::size_t i = 0; i < form_.roles.size(); ++i) {
       if (form_.roles[i] == CsvForm::unused) continue;
-      const ArrowSchema& child = *schema.children[i];
-      ChosenColumn column;
-      column.number = i;
-      column.name = form_.names[i];
-      column.type = arrow_type_of(child.dictionary != nullptr ? *child.dictionary : child);
-      if (child.dictionary != nullptr) column.codes = arrow_type_of(child);
-      column.role = form_.roles[i];
+      ChosenColumn column(*schema.children[i], i, form_.roles[i]);
       for_each_mode(column, [&](std::size_t mode) {
         column.check_type(&form_.readings[mode]);
         column_of_[mode] = columns_.size();
@@ -127,9 +123,10 @@ class ArrowReader final : public TableReader<CoordinateReader> {
   }
 
   const ChosenColumn& column_of(std::size_t mode) const { return columns_[column_of_[mode]]; }
+  bool is_index(std::size_t mode) const { return column_of(mode).is_index && !form_.readings[mode].is_computed(); }
 
   bool next_batch() {
-    auto batch = stream_->next(rows_before_ + rows_);
+    auto batch = stream_->next(rows_before_ + rows_, form_.names.size());
     rows_before_ += std::exchange(rows_, 0);
     row_ = 0;
     if (!batch) {
@@ -141,23 +138,16 @@ class ArrowReader final : public TableReader<CoordinateReader> {
       return false;
     }
     const ArrowArray& array = **batch;
-    const std::uint64_t place = rows_before_;
-    if (array.n_children != static_cast<std::int64_t>(form_.names.size())) {
-      throw Error(ErrorKind::corrupt, "the batch of the Arrow stream after " + std::to_string(place) + " rows has " +
-                                          std::to_string(array.n_children) + " columns, but its schema has " +
-                                          std::to_string(form_.names.size()));
-    }
-    if (array.null_count > 0) {
-      refuse("the batch of the Arrow stream after " + std::to_string(place) +
-             " rows has rows that are null as a whole; leave them out");
-    }
     for (ChosenColumn& column : columns_) {
       try {
         if (!column.set(array, batch_ ? &**batch_ : nullptr)) continue;
-        for_each_mode(column, [&](std::size_t mode) { numbers_by_code_[mode].assign(column.list_size, unnumbered); });
+        for_each_mode(column, [&](std::size_t mode) {
+          numbers_by_code_[mode].assign(column.list_size, unnumbered);
+          numbered_codes_[mode] = 0;
+        });
       } catch (const Error& error) {
-        throw Error(error.kind(), "column " + quoted_for_message(column.name) + " after " + std::to_string(place) +
-                                      " rows: " + error.what());
+        throw Error(error.kind(), "column " + quoted_for_message(column.name) + " after " +
+                                      std::to_string(rows_before_) + " rows: " + error.what());
       }
     }
     batch_ = std::move(batch);  // only now is the one before released: its dictionaries have been compared
@@ -208,19 +198,25 @@ class ArrowReader final : public TableReader<CoordinateReader> {
       });
       for (const auto& rows : skipped) modes().skip(rows);
     }
-    std::vector<std::uint64_t> bits(modes().size());
-    run(modes().size(), [&](std::size_t mode) { return number_rows(mode, count, bits[mode]); });
+    std::vector<std::uint64_t> largest(modes().size());
+    for (std::size_t mode = 0; mode < modes().size(); ++mode) {
+      if (!has_texts(mode)) continue;
+      numbers_[mode].resize(count);
+      executor_.run(slices, [&](std::size_t task) {
+        const auto [begin, end] = slice_of(task);
+        hash_texts(mode, begin, end);
+      });
+    }
+    run(modes().size(), [&](std::size_t mode) { return number_rows(mode, count, largest[mode]); });
     modes().check_memory(0, 0);
     if (modes().options().skips_unknown) leave_out_unknown(count);
-    // Where the entries of each slice go.
-    std::vector<std::size_t> places(slices + 1);
+    std::vector<std::size_t> places(slices + 1);  // where the entries of each slice go
     for (std::size_t i = 0; i < slices; ++i) {
       const auto [begin, end] = slice_of(i);
-      std::size_t kept = end - begin;
-      for (std::size_t row = begin; row < end && !left_out_.empty(); ++row) kept -= left_out_[row];
-      places[i + 1] = places[i] + kept;
+      places[i + 1] = places[i] + (end - begin);
+      for (std::size_t row = begin; row < end && !left_out_.empty(); ++row) places[i + 1] -= left_out_[row];
     }
-    const bool is_narrow = std::ranges::all_of(bits, [](std::uint64_t b) { return b < narrow_limit; });
+    const bool is_narrow = std::ranges::all_of(largest, [](std::uint64_t index) { return index < narrow_limit; });
     batch.resize(places.back(), modes().size(), is_narrow);
     std::vector<std::vector<std::uint64_t>> upper(slices, std::vector<std::uint64_t>(modes().size()));
     run(slices, [&](std::size_t task) {
@@ -248,7 +244,9 @@ class ArrowReader final : public TableReader<CoordinateReader> {
         if (!column->is_missing(row_ + row)) continue;
         const bool is_value = column->role == CsvForm::value;
         const bool is_replaced = !is_value && !missing.key.empty();
-        if (!missing.are_accepted || (is_replaced && column->is_index)) return missing_fault(*column, row);
+        if (!missing.are_accepted || (is_replaced && column->is_index)) {
+          return Fault{row, column->number, column->explain_missing(row_ + row, missing.are_accepted)};
+        }
         if (is_replaced) continue;
         ++skipped[is_value ? modes().size() : static_cast<std::size_t>(column->role)];
         left_out_[row] = 1;
@@ -258,23 +256,14 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     return std::nullopt;
   }
 
-  Fault missing_fault(const ChosenColumn& column, std::size_t row) const {
-    const bool is_null = column.cells.is_null(row_ + row) || column.keys().is_null(column.at(row_ + row));
-    const std::string what = is_null ? ", is null" : column.type.is_text() ? ", is empty" : ", is NaN, a missing field";
-    if (form_.missing.are_accepted) {
-      return {row, column.number,
-              what + ", and no key goes in the place of an index; leave such rows out with " +
-                  option_name("columns.missing", "skip") + ", or cast the column to strings"};
-    }
-    return {row, column.number, what + missing_remedy(column.role != CsvForm::value && !column.is_index, "unknown")};
-  }
-
-  // Fills numbers_ of a mode of keys, and checks the coordinates of another. `bits`: of all coordinates together.
-  std::optional<Fault> number_rows(std::size_t mode, std::size_t count, std::uint64_t& bits) {
+  // Fills numbers_ of a mode of keys, and checks the coordinates of another, and finds the largest.
+  std::optional<Fault> number_rows(std::size_t mode, std::size_t count, std::uint64_t& largest) {
     const ChosenColumn& column = column_of(mode);
-    if (is_index(mode)) return check_indices(mode, count, bits);
+    if (is_index(mode)) return check_indices(mode, count, largest);
+    if (maps_codes(mode)) return std::nullopt;
     numbers_[mode].resize(count);
     const bool counts_rows = modes()[mode].counts_rows();
+    const bool is_hashed = has_texts(mode);
     const bool replaces = !form_.missing.key.empty() && column.may_be_missing();
     std::optional<std::uint32_t> missing_number;
     const auto number_all = [&](const auto& cell_of) -> std::optional<Fault> {
@@ -284,6 +273,11 @@ class ArrowReader final : public TableReader<CoordinateReader> {
         if (replaces && column.is_missing(row_ + row)) {
           if (!missing_number) missing_number = number_of_missing(mode);
           number = *missing_number;
+        } else if (is_hashed) {
+          modes()[mode].dictionary().prefetch(numbers_[mode][std::min(row + prefetch_keys, count - 1)]);
+          if (auto why = number_text(mode, column.cells.text(row_ + row), number, number)) {
+            return Fault{row, column.number, std::move(*why)};
+          }
         } else if (auto why = number_row(mode, column, cell_of(row_ + row), number)) {
           return Fault{row, column.number, std::move(*why)};
         }
@@ -297,7 +291,25 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     });
   }
 
-  bool is_index(std::size_t mode) const { return column_of(mode).is_index && !form_.readings[mode].is_computed(); }
+  // Keys of these modes are looked up row by row. Their hashes go where their numbers will.
+  bool has_texts(std::size_t mode) const {
+    const ChosenColumn& column = column_of(mode);
+    return column.type.is_text() && !column.has_dictionary() && !form_.readings[mode].is_computed();
+  }
+  void hash_texts(std::size_t mode, std::size_t begin, std::size_t end) {
+    const ChosenColumn& column = column_of(mode);
+    for (std::size_t row = begin; row < end; ++row) {
+      if (!column.cells.is_null(row_ + row)) numbers_[mode][row] = hash_key(column.cells.text(row_ + row));
+    }
+  }
+
+  // Whether the codes of a mode need no more than a look at numbers_by_code_.
+  bool maps_codes(std::size_t mode) const {
+    const ChosenColumn& column = column_of(mode);
+    if (!column.has_dictionary() || numbered_codes_[mode] < column.list_size) return false;
+    const bool replaces = !form_.missing.key.empty() && column.may_be_missing();
+    return !replaces && !modes()[mode].counts_rows() && !modes().options().skips_unknown;
+  }
 
   std::optional<std::string> number_row(std::size_t mode, const ChosenColumn& column, std::uint64_t cell,
                                         std::uint32_t& number) {
@@ -307,6 +319,7 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     std::uint32_t& known = numbers_by_code_[mode][at];
     if (known == unnumbered) {
       if (auto why = number_cell(mode, column, at, known)) return why;
+      ++numbered_codes_[mode];
     }
     number = known;
     return std::nullopt;
@@ -323,39 +336,49 @@ class ArrowReader final : public TableReader<CoordinateReader> {
       number = number_of(mode, key_of_word(word));
       return std::nullopt;
     }
-    std::string digits;
-    if (!column.type.is_text()) digits = cells.text_of_number(cell);
+    const std::string digits = column.type.is_text() ? std::string() : cells.text_of_number(cell);
     const std::string_view text = column.type.is_text() ? cells.text(cell) : digits;
+    return number_text(mode, text, hash_key(text), number);
+  }
+
+  std::optional<std::string> number_text(std::size_t mode, std::string_view text, std::uint32_t hash,
+                                         std::uint32_t& number) {
     const std::uint64_t known = modes()[mode].key_count();
-    number = number_of(mode, text);
+    number = number_of(mode, text, hash);
     if (modes()[mode].key_count() > known && find_invalid_utf8(text)) {
       return ": " + quoted_for_message(text) + not_utf8;
     }
     return std::nullopt;
   }
 
-  std::uint32_t number_of(std::size_t mode, std::string_view key) {
+  std::uint32_t number_of(std::size_t mode, std::string_view key, std::uint32_t hash) {
     KeyDictionary& keys = modes()[mode].dictionary();
-    return modes().options().numbers_new_keys ? keys.number_of(key, hash_key(key)) : keys.find(key, hash_key(key));
+    return modes().options().numbers_new_keys ? keys.number_of(key, hash) : keys.find(key, hash);
   }
+  std::uint32_t number_of(std::size_t mode, std::string_view key) { return number_of(mode, key, hash_key(key)); }
 
   std::uint32_t number_of_missing(std::size_t mode) {
-    const ComputedForm& form = form_.readings[mode];
-    if (!form.is_computed()) return number_of(mode, form_.missing.key);
     std::uint64_t word = 0;
-    word_of_field(form_.missing.key, form, word);
+    if (!form_.readings[mode].is_computed()) return number_of(mode, form_.missing.key);
+    word_of_field(form_.missing.key, form_.readings[mode], word);
     return number_of(mode, key_of_word(word));
   }
 
-  std::optional<Fault> check_indices(std::size_t mode, std::size_t count, std::uint64_t& bits) const {
+  std::optional<Fault> check_indices(std::size_t mode, std::size_t count, std::uint64_t& largest) const {
     const ChosenColumn& column = column_of(mode);
     const std::uint64_t limit = shape_.empty() ? refused_coordinate : shape_[mode];
     return visit_integers(column.type.storage, column.cells.data(), [&](const auto* numbers) -> std::optional<Fault> {
+      // Negative ones are above the limit, too.
+      for (std::size_t row = 0; row < count; ++row) {
+        largest = std::max(largest, static_cast<std::uint64_t>(numbers[row_ + row]));
+      }
+      if (largest < std::min(limit, first_negative)) return std::nullopt;
+      largest = 0;
       for (std::size_t row = 0; row < count; ++row) {
         if (is_left_out(row)) continue;
         const auto number = numbers[row_ + row];
         const auto index = static_cast<std::uint64_t>(number);
-        bits |= index;
+        largest = std::max(largest, index);
         if (number >= 0 && index < limit) continue;
         return Fault{row, column.number,
                      ": the coordinate " + std::to_string(number) + " is " +
@@ -389,21 +412,40 @@ class ArrowReader final : public TableReader<CoordinateReader> {
         if (!is_left_out(row)) visit(entry++, row);
       }
     };
-    for (std::size_t n = 0; n < modes().size(); ++n) {
-      const auto copy = [&](const auto* numbers) {
-        for_each_row([&](std::size_t entry, std::size_t row) {
-          const auto index = static_cast<std::uint64_t>(numbers[row]);
-          upper[n] = std::max(upper[n], index);
-          batch.set(entry, n, index);
-        });
+    std::optional<Fault> fault;
+    const std::size_t order = modes().size();
+    for (std::size_t n = 0; n < order; ++n) {
+      const ChosenColumn& column = column_of(n);
+      const auto copy = [&](const auto& index_of) {
+        const auto copy_to = [&](auto* out) {
+          std::uint64_t largest = 0;
+          for_each_row([&](std::size_t entry, std::size_t row) {
+            const auto index = static_cast<std::uint64_t>(index_of(row));
+            largest = std::max(largest, index);
+            out[entry * order + n] = static_cast<std::remove_reference_t<decltype(*out)>>(index);
+          });
+          upper[n] = largest;
+        };
+        batch.wide.empty() ? copy_to(batch.narrow.data()) : copy_to(batch.wide.data());
       };
       if (is_index(n)) {
-        const ChosenColumn& column = column_of(n);
-        visit_integers(column.type.storage, column.cells.data(), [&](const auto* numbers) { copy(numbers + row_); });
+        visit_integers(column.type.storage, column.cells.data(),
+                       [&](const auto* numbers) { copy([&](std::size_t row) { return numbers[row_ + row]; }); });
+      } else if (maps_codes(n)) {
+        const std::vector<std::uint32_t>& numbers = numbers_by_code_[n];
+        visit_integers(column.codes->storage, column.cells.data(), [&](const auto* codes) {
+          copy([&](std::size_t row) -> std::uint32_t {
+            const auto code = static_cast<std::uint64_t>(codes[row_ + row]);
+            if (code < numbers.size()) return numbers[static_cast<std::size_t>(code)];
+            if (!fault) fault = {row, column.number, column.explain_code(code)};
+            return 0;
+          });
+        });
       } else {
-        copy(numbers_[n].data());
+        copy([&](std::size_t row) { return numbers_[n][row]; });
       }
     }
+    if (fault) return fault;
     const auto value = std::ranges::find(columns_, CsvForm::value, &ChosenColumn::role);
     if (value == columns_.end()) {
       for_each_row([&](std::size_t entry, std::size_t) { batch.values[entry] = 1; });
@@ -419,7 +461,6 @@ class ArrowReader final : public TableReader<CoordinateReader> {
       });
       if (is_finite) return std::nullopt;
     }
-    std::optional<Fault> fault;
     for_each_row([&](std::size_t entry, std::size_t row) {
       if (fault) return;
       if (auto why = value->read_value(row_ + row, form_.decimal, batch.values[entry]))
@@ -443,6 +484,7 @@ class ArrowReader final : public TableReader<CoordinateReader> {
   std::uint64_t rows_before_ = 0;                            // of the batches before
   std::vector<std::uint8_t> left_out_;                       // per row of the piece; empty: none
   std::vector<RawVector<std::uint32_t>> numbers_;            // of the keys, per mode and row of the piece
+  std::vector<std::size_t> numbered_codes_;                  // per mode, of its dictionary
   std::vector<std::vector<std::uint32_t>> numbers_by_code_;  // per mode, of what the dictionary of its column lists
 };
 

@@ -33,11 +33,18 @@ ArrowOwner<ArrowSchema> ArrowStream::read_schema() {
   return schema;
 }
 
-std::optional<ArrowOwner<ArrowArray>> ArrowStream::next(std::uint64_t rows_before) {
+std::optional<ArrowOwner<ArrowArray>> ArrowStream::next(std::uint64_t rows_before, std::size_t columns) {
   ArrowOwner<ArrowArray> batch;
+  const std::string place = "after " + std::to_string(rows_before) + " rows";
   const int code = stream_->get_next(&*stream_, &*batch);
-  if (code != 0) fail(*stream_, code, "the Arrow stream fails after " + std::to_string(rows_before) + " rows");
+  if (code != 0) fail(*stream_, code, "the Arrow stream fails " + place);
   if (batch->release == nullptr) return std::nullopt;
+  if (batch->n_children != static_cast<std::int64_t>(columns)) {
+    throw Error(ErrorKind::corrupt, "the batch of the Arrow stream " + place + " has " +
+                                        std::to_string(batch->n_children) + " columns, but its schema has " +
+                                        std::to_string(columns) + "; the library that made the stream is at fault");
+  }
+  if (batch->null_count > 0) refuse("the batch " + place + " has rows that are null as a whole; leave them out");
   return batch;
 }
 

@@ -1,6 +1,7 @@
 // Owners of an Arrow stream, its schema and its batches: each is released once, whatever happens.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -41,8 +42,10 @@ class ArrowStream {
 
   // Throws Error, with the words of the stream: invalid_argument if it gives no table, io if it fails.
   ArrowOwner<ArrowSchema> read_schema();
-  // The next batch, or nothing at the end. `rows_before` is for the message if the stream fails.
-  std::optional<ArrowOwner<ArrowArray>> next(std::uint64_t rows_before);
+  // The next batch, or nothing at the end. `rows_before` is for messages. Throws Error: io with the words of the
+  // stream; corrupt if the batch has another number of columns; invalid_argument if it has rows that are null as a
+  // whole.
+  std::optional<ArrowOwner<ArrowArray>> next(std::uint64_t rows_before, std::size_t columns);
 
  private:
   ArrowOwner<ArrowArrayStream> stream_;

@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "blco/error.hpp"
+#include "blco/option_name.hpp"
+#include "io/table/csv_block.hpp"
 #include "io/table/csv_field.hpp"
 #include "io/text/quoted_text.hpp"
 
@@ -21,6 +23,14 @@ bool is_same_dictionary(const ArrowArray& a, const ArrowArray& b) {
 }
 
 }  // namespace
+
+ChosenColumn::ChosenColumn(const ArrowSchema& schema, std::size_t place, int meaning)
+    : number(place),
+      name(schema.name != nullptr ? schema.name : ""),
+      type(arrow_type_of(schema.dictionary != nullptr ? *schema.dictionary : schema)),
+      role(meaning) {
+  if (schema.dictionary != nullptr) codes = arrow_type_of(schema);
+}
 
 std::uint64_t ChosenColumn::at(std::size_t row) const {
   if (!codes) return row;
@@ -113,6 +123,16 @@ std::optional<std::string> ChosenColumn::read_value(std::size_t row, char decima
   value = keys().number(cell);
   if (std::isfinite(value)) return std::nullopt;
   return ": " + std::to_string(value) + " is not finite; replace it by a finite number, or remove the row";
+}
+
+std::string ChosenColumn::explain_missing(std::size_t row, bool are_accepted) const {
+  const bool is_null = cells.is_null(row) || keys().is_null(static_cast<std::size_t>(at(row)));
+  const std::string what = is_null ? ", is null" : type.is_text() ? ", is empty" : ", is NaN, a missing field";
+  if (are_accepted) {
+    return what + ", and no key goes in the place of an index; leave such rows out with " +
+           option_name("columns.missing", "skip") + ", or cast the column to strings";
+  }
+  return what + missing_remedy(role != CsvForm::value && !is_index, "unknown");
 }
 
 std::string ChosenColumn::explain_code(std::uint64_t code) const {

@@ -13,11 +13,14 @@
 namespace blco {
 
 struct ChosenColumn {
-  std::size_t number = 0;  // in the table
+  // Of a child of the table's schema.
+  ChosenColumn(const ArrowSchema& schema, std::size_t place, int meaning);
+
+  std::size_t number;
   std::string name;
   ArrowType type;                  // of its cells, or of what its dictionary lists
   std::optional<ArrowType> codes;  // of a dictionary
-  int role = 0;                    // as CsvForm has it
+  int role;                        // as CsvForm has it
   bool is_index = false;           // a mode takes its numbers as they are
 
   // Of the batch at hand.
@@ -45,6 +48,8 @@ struct ChosenColumn {
   // These return why a cell is refused, after its place. The cell, of keys(), is not missing.
   std::optional<std::string> find_word(std::size_t cell, const ComputedForm& form, std::uint64_t& word) const;
   std::optional<std::string> read_value(std::size_t row, char decimal, double& value) const;
+  // Of a missing cell, where such are refused, or where a key would take the place of an index.
+  std::string explain_missing(std::size_t row, bool are_accepted) const;
   // Of a code that is none of the dictionary.
   std::string explain_code(std::uint64_t code) const;
 
