@@ -141,6 +141,13 @@ std::string in_columns(double number) {
   return is_usual ? rounded(number, 3, std::chars_format::fixed) : rounded(number, 3);
 }
 
+std::string short_number(double number) {
+  static constexpr std::array<const char*, 5> units = {"", "k", "M", "G", "T"};
+  std::size_t unit = 0;
+  for (; std::abs(number) >= 999.5 && unit + 1 < units.size(); ++unit) number /= 1000;
+  return rounded(number, 3) + units[unit];
+}
+
 std::string escaped(std::string_view text, std::size_t longest) {
   static constexpr std::string_view unknown = "\xef\xbf\xbd";
   std::string page;

@@ -24,6 +24,8 @@ std::string rounded(double number, int digits = 4, std::chars_format format = st
 std::string percent(double share);
 // Three decimals, where that says something and is short.
 std::string in_columns(double number);
+// "950", "12.3k", "-4.56M".
+std::string short_number(double number);
 // Fit for any place of the page, whatever bytes the text has: what controls, and what is not UTF-8, becomes U+FFFD.
 std::string escaped(std::string_view text, std::size_t longest = std::string_view::npos);
 

@@ -1,6 +1,5 @@
 // Writes what is in a tensor as one page of HTML.
 #include <algorithm>
-#include <array>
 #include <blco/nonzeros.hpp>
 #include <blco/report.hpp>
 #include <blco/statistics.hpp>
@@ -16,14 +15,6 @@
 
 namespace blco {
 namespace {
-
-// "950", "12.3k", "4.56M".
-std::string short_count(double count) {
-  static constexpr std::array<const char*, 5> units = {"", "k", "M", "G", "T"};
-  std::size_t unit = 0;
-  for (; count >= 999.5 && unit + 1 < units.size(); ++unit) count /= 1000;
-  return rounded(count, 3) + units[unit];
-}
 
 // Per index of a mode.
 struct SliceSums {
@@ -105,7 +96,7 @@ class TensorReport {
       const std::string far = rounded(bucket.upper, 6);
       const std::string range = bucket.lower < 0 ? "(" + far + ", " + near + "]" : "[" + near + ", " + far + ")";
       const auto count = static_cast<double>(bucket.count);
-      list += bar_row(bucket.lower == 0 ? near : range, count / most, bucket.lower < 0, short_count(count),
+      list += bar_row(bucket.lower == 0 ? near : range, count / most, bucket.lower < 0, short_number(count),
                       "<em>" + percent(count / static_cast<double>(tensor_->nnz())) + "</em>");
     }
     return list + "</ol>\n</article>\n";
@@ -141,7 +132,7 @@ class TensorReport {
     text += "<ol>\n";
     for (std::size_t i = 0; i < count && numbers[order[i]] > 0; ++i) {
       const double number = numbers[order[i]];
-      text += bar_row(modes_[n].name_of(order[i]), number / largest, false, short_count(number),
+      text += bar_row(modes_[n].name_of(order[i]), number / largest, false, short_number(number),
                       "<em>" + percent(number / whole) + "</em>");
     }
     return text + "</ol>\n</section>\n";

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::size_t usual_core_entries = 20;
 
+// Its bar would be.
+bool is_invisible(double number, double largest) { return std::abs(number) < std::abs(largest) / 100; }
+
 class TuckerReport {
  public:
   TuckerReport(const TuckerModel& model, const ReportOptions& options) : model_(&model), options_(&options) {
@@ -52,7 +55,9 @@ class TuckerReport {
 
   std::string core() const {
     const bool is_given = options_->components != std::numeric_limits<std::size_t>::max();
-    const std::vector<CoreEntry> largest = model_->top_of_core(is_given ? options_->components : usual_core_entries);
+    std::vector<CoreEntry> largest = model_->top_of_core(is_given ? options_->components : usual_core_entries);
+    std::erase_if(largest,
+                  [most = largest](const CoreEntry& entry) { return is_invisible(entry.value, most[0].value); });
     std::string list = "<article id=\"core\">\n<h2>Core <small>" + std::to_string(largest.size()) + " of " +
                        std::to_string(model_->core.size()) + " numbers, largest first</small></h2>\n<ol>\n";
     for (const CoreEntry& entry : largest) {
@@ -60,7 +65,9 @@ class TuckerReport {
       for (std::size_t n = 0; n < modes_.size(); ++n) {
         name += (n == 0 ? "" : ", ") + modes_[n].name + " " + std::to_string(entry.index[n]);
       }
-      list += bar_row(name, std::abs(entry.value / largest.front().value), entry.value < 0, in_columns(entry.value),
+      const bool is_short = std::abs(entry.value) < 100;
+      list += bar_row(name, std::abs(entry.value / largest.front().value), entry.value < 0,
+                      is_short ? in_columns(entry.value) : short_number(entry.value),
                       "<em>" + share_of(entry.value * entry.value) + "</em>");
     }
     return list + "</ol>\n</article>\n";
@@ -92,7 +99,9 @@ class TuckerReport {
       }
       text += "<ol>\n";
       const std::size_t count = modes_[n].is_line ? std::min(options_->entries, named_peaks) : options_->entries;
-      for (const FactorEntry& entry : model_->top(n, column, count)) {
+      const std::vector<FactorEntry> largest = model_->top(n, column, count);
+      for (const FactorEntry& entry : largest) {
+        if (is_invisible(entry.value, largest.front().value)) break;
         text += bar_row(modes_[n].name_of(entry.row), std::abs(entry.value) / std::max(-low, high), entry.value < 0,
                         in_columns(entry.value));
       }
