@@ -118,6 +118,17 @@ class HandStream {
     return *this;
   }
 
+  // Rows of each batch that are null as a whole.
+  HandStream& with_null_rows(const std::vector<bool>& is_valid) {
+    valid_rows_ = bits_of(is_valid);
+    return *this;
+  }
+  // Not that of a table; empty: the stream gives no schema.
+  HandStream& with_root(const std::string& format) {
+    root_ = format;
+    return *this;
+  }
+
   ArrowArrayStream& stream() {
     stream_ = {get_schema, get_next, get_last_error, release_stream, this};
     return stream_;
@@ -167,6 +178,7 @@ class HandStream {
   }
 
   static int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
+    if (self(stream).root_.empty()) return EIO;
     auto* const kept = self(stream).hand_out<ArrowSchema>();
     const auto add = [&](const HandArray& array) {
       kept->arrays.push_back(array);
@@ -187,7 +199,7 @@ class HandStream {
       if (!column.dictionary.empty()) schema->dictionary = add(column.dictionary[0]);
       kept->children.push_back(schema);
     }
-    *out = {"+s",
+    *out = {self(stream).root_.c_str(),
             "",
             nullptr,
             0,
@@ -230,13 +242,13 @@ class HandStream {
       if (!column.dictionary.empty()) made->dictionary = add(column.dictionary[0]);
       kept->children.push_back(made);
     }
-    static const void* no_bitmap = nullptr;
+    hand.root_buffer_ = hand.valid_rows_.empty() ? nullptr : hand.valid_rows_.data();
     *out = {batch[0].length - hand.skipped_,
-            0,
+            -1,
             hand.skipped_,
             1,
             static_cast<std::int64_t>(batch.size()),
-            &no_bitmap,
+            &hand.root_buffer_,
             kept->children.data(),
             nullptr,
             release<ArrowArray>,
@@ -249,6 +261,9 @@ class HandStream {
   std::size_t given_ = 0;
   std::size_t fails_after_ = ~std::size_t{0};
   std::int64_t skipped_ = 0;
+  std::string root_ = "+s";
+  std::string valid_rows_;
+  const void* root_buffer_ = nullptr;
   ArrowArrayStream stream_ = {};
   int stream_releases_ = 0;
   int alive_ = 0;

@@ -16,6 +16,15 @@ namespace {
   throw Error(ErrorKind::io, what + ": " + (said != nullptr ? said : std::generic_category().message(code)));
 }
 
+bool has_null_rows(const ArrowArray& batch) {
+  if (batch.null_count == 0 || batch.n_buffers == 0 || batch.buffers[0] == nullptr) return false;
+  const auto* const valid = static_cast<const std::uint8_t*>(batch.buffers[0]);
+  for (std::int64_t at = batch.offset; at < batch.offset + batch.length; ++at) {
+    if ((valid[at / 8] >> (at % 8) & 1) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 ArrowStream::ArrowStream(ArrowArrayStream& stream) : stream_(stream) {
@@ -44,7 +53,7 @@ std::optional<ArrowOwner<ArrowArray>> ArrowStream::next(std::uint64_t rows_befor
                                         std::to_string(batch->n_children) + " columns, but its schema has " +
                                         std::to_string(columns) + "; the library that made the stream is at fault");
   }
-  if (batch->null_count > 0) refuse("the batch " + place + " has rows that are null as a whole; leave them out");
+  if (has_null_rows(*batch)) refuse("the batch " + place + " has rows that are null as a whole; leave them out");
   return batch;
 }
 

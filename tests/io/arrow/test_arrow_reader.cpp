@@ -376,6 +376,30 @@ TEST(ArrowReader, TellsWhatAStreamThatFailsSaysAndReleasesIt) {
   EXPECT_EQ(stream.alive(), 0);
 }
 
+TEST(ArrowReader, RefusesWhatIsNoTableOrHasRowsThatAreNullAsAWhole) {
+  const Batches batches = {{numbers<std::int64_t>("x", "l", {1, 2, 3})}};
+  HandStream no_schema(batches);
+  HandStream no_table(batches);
+  HandStream null_row(batches);
+  HandStream null_before(batches);
+  const TableOptions options = modes_and_value({"x"});
+
+  EXPECT_EQ(message_of_error(ErrorKind::io, [&] { read_stream(no_schema.with_root(""), options); }),
+            "the Arrow stream gives no schema: the cable is cut");
+  EXPECT_THAT(message_of_error(ErrorKind::invalid_argument, [&] { read_stream(no_table.with_root("l"), options); }),
+              HasSubstr("has arrays of the format 'l', but no table"));
+  EXPECT_THAT(message_of_error(ErrorKind::invalid_argument,
+                               [&] {
+                                 read_stream(null_row.with_null_rows({true, false, true}), options);
+                               }),
+              HasSubstr("the batch after 0 rows has rows that are null as a whole"));
+  EXPECT_EQ(read_stream(null_before.with_null_rows({false, true, true}).skip(1), options).rows.size(), 2U);
+  for (const HandStream* stream : {&no_schema, &no_table, &null_row, &null_before}) {
+    EXPECT_EQ(stream->stream_releases(), 1);
+    EXPECT_EQ(stream->alive(), 0);
+  }
+}
+
 TEST(ArrowReader, RefusesAStreamThatHasBeenRead) {
   HandStream stream(Batches{{numbers<std::int64_t>("x", "l", {1})}});
   ArrowArrayStream& raw = stream.stream();
