@@ -1,5 +1,6 @@
 // Takes a batch piece by piece: looks for missing cells, numbers the keys of each mode, then makes entries, each step
 // in parallel.
+// Over 500 lines: the steps share the piece at hand, and nobody else has a use for any of them.
 #include "io/arrow/arrow_reader.hpp"
 
 #include <algorithm>
@@ -184,30 +185,21 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     const auto slice_of = [&](std::size_t task) {
       return std::pair(task * slice_rows, std::min(count, (task + 1) * slice_rows));
     };
-    left_out_.clear();
-    if (std::ranges::any_of(columns_, &ChosenColumn::may_be_missing)) {
-      left_out_.resize(count);
-      std::vector<std::vector<std::uint64_t>> skipped(slices, std::vector<std::uint64_t>(modes().size() + 1));
-      std::vector<const ChosenColumn*> doubtful;
-      for (const ChosenColumn& column : columns_) {
-        if (column.may_be_missing()) doubtful.push_back(&column);
-      }
-      run(slices, [&](std::size_t task) {
-        const auto [begin, end] = slice_of(task);
-        return leave_out(begin, end, doubtful, skipped[task]);
-      });
-      for (const auto& rows : skipped) modes().skip(rows);
-    }
-    std::vector<std::uint64_t> largest(modes().size());
+    find_missing(count, slices, slice_of);
     for (std::size_t mode = 0; mode < modes().size(); ++mode) {
-      if (!has_texts(mode)) continue;
-      numbers_[mode].resize(count);
-      executor_.run(slices, [&](std::size_t task) {
-        const auto [begin, end] = slice_of(task);
-        hash_texts(mode, begin, end);
-      });
+      if (has_texts(mode)) numbers_[mode].resize(count);
     }
-    run(modes().size(), [&](std::size_t mode) { return number_rows(mode, count, largest[mode]); });
+    // Of all coordinates of a slice.
+    std::vector<std::uint64_t> largest(slices);
+    run(slices, [&](std::size_t task) {
+      const auto [begin, end] = slice_of(task);
+      return check_slice(begin, end, largest[task]);
+    });
+    std::vector<std::size_t> keyed;
+    for (std::size_t mode = 0; mode < modes().size(); ++mode) {
+      if (!is_index(mode) && !maps_codes(mode)) keyed.push_back(mode);
+    }
+    run(keyed.size(), [&](std::size_t i) { return number_rows(keyed[i], count); });
     modes().check_memory(0, 0);
     if (modes().options().skips_unknown) leave_out_unknown(count);
     std::vector<std::size_t> places(slices + 1);  // where the entries of each slice go
@@ -233,6 +225,30 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     row_ += count;
   }
 
+  // Flags the rows that are left out, and counts them; most pieces have none.
+  template <class SliceOf>
+  void find_missing(std::size_t count, std::size_t slices, const SliceOf& slice_of) {
+    left_out_.clear();
+    std::vector<const ChosenColumn*> doubtful;
+    for (const ChosenColumn& column : columns_) {
+      if (column.may_be_missing()) doubtful.push_back(&column);
+    }
+    std::vector<std::uint8_t> has_missing(slices);
+    if (doubtful.empty()) return;
+    executor_.run(slices, [&](std::size_t task) {
+      const auto [begin, end] = slice_of(task);
+      for (const ChosenColumn* column : doubtful) has_missing[task] |= column->has_missing(row_ + begin, row_ + end);
+    });
+    if (std::ranges::count(has_missing, 0) == std::ssize(has_missing)) return;
+    left_out_.resize(count);
+    std::vector<std::vector<std::uint64_t>> skipped(slices, std::vector<std::uint64_t>(modes().size() + 1));
+    run(slices, [&](std::size_t task) {
+      const auto [begin, end] = slice_of(task);
+      return leave_out(begin, end, doubtful, skipped[task]);
+    });
+    for (const auto& rows : skipped) modes().skip(rows);
+  }
+
   bool is_left_out(std::size_t row) const { return !left_out_.empty() && left_out_[row] != 0; }
 
   // Rows with missing cells, before any of their keys is numbered. Counts each for the column of the first of them.
@@ -256,11 +272,9 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     return std::nullopt;
   }
 
-  // Fills numbers_ of a mode of keys, and checks the coordinates of another, and finds the largest.
-  std::optional<Fault> number_rows(std::size_t mode, std::size_t count, std::uint64_t& largest) {
+  // Fills numbers_ of a mode of keys.
+  std::optional<Fault> number_rows(std::size_t mode, std::size_t count) {
     const ChosenColumn& column = column_of(mode);
-    if (is_index(mode)) return check_indices(mode, count, largest);
-    if (maps_codes(mode)) return std::nullopt;
     numbers_[mode].resize(count);
     const bool counts_rows = modes()[mode].counts_rows();
     const bool is_hashed = has_texts(mode);
@@ -364,22 +378,31 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     return number_of(mode, key_of_word(word));
   }
 
-  std::optional<Fault> check_indices(std::size_t mode, std::size_t count, std::uint64_t& largest) const {
+  // The coordinates of a slice, and the hashes of its texts.
+  std::optional<Fault> check_slice(std::size_t begin, std::size_t end, std::uint64_t& largest) {
+    for (std::size_t mode = 0; mode < modes().size(); ++mode) {
+      if (has_texts(mode)) hash_texts(mode, begin, end);
+      if (!is_index(mode)) continue;
+      if (auto fault = check_indices(mode, begin, end, largest)) return fault;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Fault> check_indices(std::size_t mode, std::size_t begin, std::size_t end,
+                                     std::uint64_t& largest) const {
     const ChosenColumn& column = column_of(mode);
     const std::uint64_t limit = shape_.empty() ? refused_coordinate : shape_[mode];
     return visit_integers(column.type.storage, column.cells.data(), [&](const auto* numbers) -> std::optional<Fault> {
       // Negative ones are above the limit, too.
-      for (std::size_t row = 0; row < count; ++row) {
-        largest = std::max(largest, static_cast<std::uint64_t>(numbers[row_ + row]));
+      std::uint64_t most = 0;
+      for (std::size_t row = begin; row < end; ++row) {
+        most = std::max(most, static_cast<std::uint64_t>(numbers[row_ + row]));
       }
-      if (largest < std::min(limit, first_negative)) return std::nullopt;
-      largest = 0;
-      for (std::size_t row = 0; row < count; ++row) {
-        if (is_left_out(row)) continue;
+      largest = std::max(largest, most);
+      if (most < std::min(limit, first_negative)) return std::nullopt;
+      for (std::size_t row = begin; row < end; ++row) {
         const auto number = numbers[row_ + row];
-        const auto index = static_cast<std::uint64_t>(number);
-        largest = std::max(largest, index);
-        if (number >= 0 && index < limit) continue;
+        if (is_left_out(row) || (number >= 0 && static_cast<std::uint64_t>(number) < limit)) continue;
         return Fault{row, column.number,
                      ": the coordinate " + std::to_string(number) + " is " +
                          (number < 0 ? "negative" : "not below the mode's length of " + std::to_string(limit)) +

@@ -87,6 +87,18 @@ bool ChosenColumn::is_missing(std::size_t row) const {
   return code < is_gap.size() && is_gap[static_cast<std::size_t>(code)] != 0;
 }
 
+bool ChosenColumn::has_missing(std::size_t begin, std::size_t end) const {
+  bool found = false;
+  if (type.is_float() && !has_dictionary() && !cells.has_nulls()) {
+    visit_numbers(type.storage, cells.data(), [&](const auto* numbers) {
+      for (std::size_t row = begin; row < end; ++row) found |= std::isnan(static_cast<double>(numbers[row]));
+    });
+    return found;
+  }
+  for (std::size_t row = begin; row < end && !found; ++row) found = is_missing(row);
+  return found;
+}
+
 bool ChosenColumn::is_gap_at(const ArrowCells& in, std::size_t cell) const {
   if (in.is_null(cell)) return true;
   if (type.is_text()) return in.text(cell).empty();

@@ -44,6 +44,7 @@ struct ChosenColumn {
   // Null, an empty text or NaN.
   bool may_be_missing() const;
   bool is_missing(std::size_t row) const;
+  bool has_missing(std::size_t begin, std::size_t end) const;  // among these rows
 
   // These return why a cell is refused, after its place. The cell, of keys(), is not missing.
   std::optional<std::string> find_word(std::size_t cell, const ComputedForm& form, std::uint64_t& word) const;
