@@ -24,7 +24,7 @@ endif()
 # sight.
 file(GLOB public_headers CONFIGURE_DEPENDS include/blco/*.hpp)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/public/blco)
-foreach(header duplicate_policy.hpp error.hpp input_reading.hpp kernel_choice.hpp labels.hpp loss.hpp row_constraint.hpp)
+foreach(header arrow_abi.hpp duplicate_policy.hpp error.hpp input_reading.hpp kernel_choice.hpp labels.hpp loss.hpp row_constraint.hpp)
   list(APPEND public_headers ${PROJECT_SOURCE_DIR}/blco/${header})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/blco/${header} ${PROJECT_BINARY_DIR}/public/blco/${header} SYMBOLIC)
 endforeach()

@@ -1,5 +1,6 @@
 // Ingest: read, sort, coalesce, encode.
 #include <algorithm>
+#include <blco/arrow.hpp>
 #include <blco/memory_tensor.hpp>
 #include <functional>
 #include <memory>
@@ -352,14 +353,9 @@ IngestReport run_ingest(CoordinateReader& reader, const std::filesystem::path& o
 
 // Makes the chunks that run_ingest() would write, and keeps them in memory without zstd. Writes no files: throws
 // Error{out_of_memory} if the entries and the result do not fit the budget together.
-static std::unique_ptr<ChunkSource> ingest_in_memory(const CoordinateArrays& arrays, IngestOptions options,
-                                                     const ProgressCallback& progress) {
-  ThreadPool executor(options.threads);
-  options.index_base = 0;
-  ArrayReader reader(arrays, options.shape, executor);
+static std::unique_ptr<ChunkSource> ingest_in_memory(CoordinateReader& reader, const IngestOptions& options,
+                                                     Executor& executor, const ProgressCallback& progress) {
   check_options(options);
-  if (!options.label_files.empty()) refuse(option_name("label_files") + " has no effect here; give labels");
-  if (options.shape.empty() && !arrays.labels.empty()) options.shape = reader.find_extents();
   if (options.hold_out > 0) refuse(option_name("hold_out") + " needs a container to write; leave it out");
   const std::unique_ptr<RunDevice> device = find_run_device(options.device);
   ProgressMeter meter(progress);
@@ -371,10 +367,52 @@ static std::unique_ptr<ChunkSource> ingest_in_memory(const CoordinateArrays& arr
   return encode_in_memory(sorted->input(sort.entry_count(), options.duplicates), sorted->plan, executor, meter);
 }
 
+static std::unique_ptr<ChunkSource> pack_arrays(const CoordinateArrays& arrays, IngestOptions options,
+                                                const ProgressCallback& progress) {
+  ThreadPool executor(options.threads);
+  options.index_base = 0;
+  ArrayReader reader(arrays, options.shape, executor);
+  if (!options.label_files.empty()) refuse(option_name("label_files") + " has no effect here; give labels");
+  if (options.shape.empty() && !arrays.labels.empty()) options.shape = reader.find_extents();
+  return ingest_in_memory(reader, options, executor, progress);
+}
+
+// What the reader is left to check of the options is left out of those that are returned.
+static std::pair<std::unique_ptr<CoordinateReader>, IngestOptions> open_table(ArrowStream stream, IngestOptions options,
+                                                                              Executor& executor) {
+  check_options(options);
+  options.index_base = 0;
+  auto reader = open_stream(std::move(stream), options, executor);
+  // Of keys the lengths are known at the end; entries that wait for them cannot be sorted.
+  if (std::ranges::count(reader->declared_shape(), 0U) > 0) options.shape.clear();
+  return {std::move(reader), std::move(options)};
+}
+
+static std::unique_ptr<ChunkSource> pack_stream(ArrowArrayStream& stream, const IngestOptions& options,
+                                                const ProgressCallback& progress) {
+  ArrowStream owned(stream);
+  ThreadPool executor(options.threads);
+  const auto [reader, chosen] = open_table(std::move(owned), options, executor);
+  return ingest_in_memory(*reader, chosen, executor, progress);
+}
+
 MemoryTensor::MemoryTensor(const CoordinateArrays& arrays, const IngestOptions& options,
                            const ProgressCallback& progress)
-    : Tensor(ingest_in_memory(arrays, options, progress)) {
+    : Tensor(pack_arrays(arrays, options, progress)) {
   release_freed_memory();
+}
+
+MemoryTensor::MemoryTensor(ArrowArrayStream& stream, const IngestOptions& options, const ProgressCallback& progress)
+    : Tensor(pack_stream(stream, options, progress)) {
+  release_freed_memory();
+}
+
+IngestReport ingest_arrow(ArrowArrayStream& stream, const std::filesystem::path& output, const IngestOptions& options,
+                          const ProgressCallback& progress) {
+  ArrowStream owned(stream);
+  ThreadPool pool(options.threads);
+  const auto [reader, chosen] = open_table(std::move(owned), options, pool);
+  return run_ingest(*reader, output, chosen, pool, progress);
 }
 
 IngestReport ingest_files(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output,

@@ -64,6 +64,19 @@ std::string explain_number(std::string_view field, const ComputedForm& form) {
 
 }  // namespace
 
+bool word_in_bins(double number, const ComputedForm& form, std::uint64_t& word) {
+  if (!form.has_known_bins) {
+    word = word_of_number(number);
+    return true;
+  }
+  if (form.known_bins.size() == 0 || number < form.known_bins.lower() || number > form.known_bins.upper()) {
+    word = word_of_number(number);
+    return form.takes_others;
+  }
+  word = form.known_bins.bin_of(number);
+  return true;
+}
+
 bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64_t& word) {
   if (!form.missing_key.empty() && field == form.missing_key) {
     word = missing_word;
@@ -82,16 +95,7 @@ bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64
     word = bin.value_or(0);
     return bin.has_value();
   }
-  if (!form.has_known_bins) {
-    word = word_of_number(number);
-    return true;
-  }
-  if (form.known_bins.size() == 0 || number < form.known_bins.lower() || number > form.known_bins.upper()) {
-    word = word_of_number(number);
-    return form.takes_others;
-  }
-  word = form.known_bins.bin_of(number);
-  return true;
+  return word_in_bins(number, form, word);
 }
 
 std::string explain_refused_field(std::string_view field, const ComputedForm& form) {

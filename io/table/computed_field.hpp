@@ -64,6 +64,9 @@ struct ComputedForm {
 // Requires: form.is_computed().
 bool word_of_field(std::string_view field, const ComputedForm& form, std::uint64_t& word);
 
+// The same of a finite number in a mode of bins.
+bool word_in_bins(double number, const ComputedForm& form, std::uint64_t& word);
+
 // Why a field is refused, and what to do: "'x' is ...", as a part of a message. Slow.
 std::string explain_refused_field(std::string_view field, const ComputedForm& form);
 

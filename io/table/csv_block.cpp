@@ -280,13 +280,7 @@ class CsvParser {
   void fail_missing(std::size_t column, std::string_view field) {
     const bool is_value = form_.roles[column] == CsvForm::value;
     const std::string what = trimmed(field).empty() ? "is empty" : quoted_for_message(field) + " means a missing field";
-    const std::string skip = "; fill it in, or leave such rows out with " + option_name("columns.missing", "skip");
-    fail_column(
-        column,
-        what + skip +
-            (is_value ? ""
-                      : ", or give " + option_name("columns.missing", field.empty() ? "unknown" : std::string(field)) +
-                            " to make one key of all missing ones"));
+    fail_column(column, what + missing_remedy(!is_value, field.empty() ? "unknown" : std::string(field)));
   }
 
   bool take(std::size_t column, std::string_view field, double& value) {

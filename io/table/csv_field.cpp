@@ -85,6 +85,12 @@ TnsValueFault parse_decimal(std::string_view field, char decimal, double& value)
   return parse_tns_value(with_dot(field), value);
 }
 
+std::string missing_remedy(bool takes_key, const std::string& example) {
+  const std::string skip = "; fill it in, or leave such rows out with " + option_name("columns.missing", "skip");
+  if (!takes_key) return skip;
+  return skip + ", or give " + option_name("columns.missing", example) + " to make one key of all missing ones";
+}
+
 std::optional<std::string> parse_csv_value(std::string_view field, char decimal, double& value) {
   switch (parse_decimal(field, decimal, value)) {
     case TnsValueFault::none:

@@ -72,6 +72,10 @@ inline bool is_missing(std::string_view field) {
   return may_be && is_missing_word(field);
 }
 
+// What to do about a missing cell, as the end of a message. Without `takes_key` no key can take its place; else
+// `example` is one that may.
+std::string missing_remedy(bool takes_key, const std::string& example);
+
 // The field without blanks and tabs around it.
 inline std::string_view trimmed(std::string_view field) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };

@@ -33,30 +33,15 @@ struct Block : ParsedBlock<CsvBlock> {
   std::uint64_t unknown_rows = 0;                   // left out
 };
 
-std::string rounded_up(std::uint64_t bytes) {
-  constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
-  if (bytes < mebibyte) return std::to_string((bytes + 1023) >> 10) + " KiB";
-  return std::to_string((bytes + mebibyte - 1) / mebibyte) + " MiB";
-}
-
-class CsvReader final : public BlockReader<Block> {
+class CsvReader final : public TableReader<BlockReader<Block>> {
  public:
-  CsvReader(std::vector<fs::path> files, const CsvOptions& options, std::unique_ptr<TableHeaders> headers,
+  CsvReader(std::vector<fs::path> files, const TableOptions& options, std::unique_ptr<TableHeaders> headers,
             Executor& executor)
-      : BlockReader(std::move(files),
-                    {options.skip_lines, options.block_bytes,
-                     [found = headers.get()](auto... text) { return found->find(text...); }},
+      : TableReader(options, std::move(files),
+                    CutOptions{options.skip_lines, options.block_bytes,
+                               [found = headers.get()](auto... text) { return found->find(text...); }},
                     executor),
-        options_(options),
-        headers_(std::move(headers)),
-        skipped_(options.columns.modes.size() + 1) {}
-
-  // A mode is as long as its number of labels, even if some do not occur.
-  std::vector<std::uint64_t> declared_shape() const override {
-    std::vector<std::uint64_t> shape;
-    for (const ModeKeys& mode : modes_) shape.push_back(mode.length());
-    return shape;
-  }
+        headers_(std::move(headers)) {}
 
   std::string format() const override {
     const char separator = headers_->empty() ? ',' : headers_->form(0).separator;
@@ -65,11 +50,11 @@ class CsvReader final : public BlockReader<Block> {
   }
 
   std::uint64_t memory_bytes() const override {
-    return csv_reader_bytes(options_.block_bytes, executor().width(), !options_.numbers_new_keys);
+    return csv_reader_bytes(modes().options().block_bytes, executor().width(), !modes().options().numbers_new_keys);
   }
 
   std::string place_of(std::size_t entry) const override {
-    if (options_.numbers_new_keys) return name();
+    if (modes().options().numbers_new_keys) return name();
     const char* const text = delivered_->text.data();
     const auto lines = std::count(text, text + delivered_->result.row_begins[entry], '\n');
     return "line " + std::to_string(delivered_lines_ + static_cast<std::uint64_t>(lines) + 1) + " of " +
@@ -78,76 +63,20 @@ class CsvReader final : public BlockReader<Block> {
 
   std::string unknown_key(std::size_t mode, std::uint64_t) const override { return delivered_->unknown[mode]; }
 
-  std::uint64_t kept_bytes() const override {
-    std::uint64_t bytes = 0;
-    for (const ModeKeys& mode : modes_) bytes += mode.memory_bytes();
-    return bytes;
-  }
-
-  std::vector<SkippedRows> skipped_rows() const override {
-    std::vector<SkippedRows> skipped;
-    for (std::size_t n = 0; n < skipped_.size(); ++n) {
-      if (skipped_[n] == 0) continue;
-      const CsvForm& form = headers_->form(0);
-      const int role = n + 1 == skipped_.size() ? CsvForm::value : static_cast<int>(n);
-      const auto column = std::ranges::find(form.roles, role) - form.roles.begin();
-      skipped.push_back({form.names[static_cast<std::size_t>(column)], skipped_[n]});
-    }
-    return skipped;
-  }
-
-  std::uint64_t unknown_rows() const override { return unknown_rows_; }
-
-  std::vector<Labels> take_labels() override {
-    std::vector<Labels> labels;
-    for (ModeKeys& mode : modes_) labels.push_back(mode.take_labels());
-    return labels;
-  }
-
-  std::vector<std::vector<std::uint32_t>> take_final_coordinates() override {
-    std::vector<std::vector<std::uint32_t>> coordinates;
-    for (ModeKeys& mode : modes_) coordinates.push_back(mode.take_coordinates());
-    return coordinates;
-  }
-
-  std::vector<KeyedMode> keyed_modes() const override {
-    std::vector<KeyedMode> keyed;
-    for (const ModeKeys& mode : modes_) {
-      const std::uint64_t wanted = mode.form().has_known_bins ? 0 : mode.form().reading.bins;
-      keyed.push_back({mode.mode(), mode.new_labels(), wanted, mode.bin_count(), !mode.form().is_computed()});
-    }
-    return keyed;
-  }
-
  private:
   void look_at(Block& block) override {
-    if (modes_.empty()) make_modes();
+    make_modes();
     block.form = &headers_->form(block.file);
   }
 
   // A table may have no rows.
   void look_at_end() override {
-    if (modes_.empty() && !headers_->empty()) make_modes();
+    if (!headers_->empty()) make_modes();
   }
 
   // Once the first header is known; the readings of fields are the same in all files.
   void make_modes() {
-    const CsvForm& form = headers_->form(0);
-    std::vector<ComputedForm> readings = form.readings;
-    const std::vector<std::string>& names = options_.mode_names.empty() ? form.mode_names : options_.mode_names;
-    std::vector<Labels> known(names.size());
-    if (options_.known) known = std::exchange(options_.known, {})(names);
-    known.resize(readings.size());
-    const std::string option = option_name("columns.labels_from");
-    if (options_.known_from.name.empty()) options_.known_from = {option, ", or leave out " + option};
-    for (std::size_t n = 0; n < readings.size(); ++n) {
-      const std::string& name = n < names.size() ? names[n] : form.mode_names[n];
-      if (!known[n].empty()) take_known_bins(known[n], name, options_.known_from, readings[n]);
-      readings[n].takes_others = !options_.numbers_new_keys;
-      modes_.emplace_back(name, readings[n], std::move(known[n]), options_.known_from);
-    }
-    headers_->set_readings(std::move(readings));
-    known_bytes_ = kept_bytes();
+    if (modes().empty()) headers_->set_readings(modes().make(headers_->form(0)));
   }
 
   void parse(Block& block) const override {
@@ -159,31 +88,31 @@ class CsvReader final : public BlockReader<Block> {
         std::ranges::find_if(wave, [](const Block& block) { return block.failure || block.result.fault; });
     const auto good = wave.first(static_cast<std::size_t>(refused - wave.begin()));
     for (Block& block : good) {
-      block.numbers.resize(modes_.size());
-      block.unknown.assign(modes_.size(), {});
+      block.numbers.resize(modes().size());
+      block.unknown.assign(modes().size(), {});
     }
-    executor().run(modes_.size(), [&](std::size_t mode) {
+    executor().run(modes().size(), [&](std::size_t mode) {
       for (Block& block : good) number_keys(block, mode);
     });
     executor().run(good.size(), [&](std::size_t i) {
       apply_numbers(good[i]);
-      if (options_.skips_unknown) skip_unknown(good[i]);
+      if (modes().options().skips_unknown) skip_unknown(good[i]);
     });
   }
 
   void number_keys(Block& block, std::size_t mode) {
     if (block.result.keys.empty()) return;
     std::vector<std::uint32_t>& numbers = block.numbers[mode];
-    if (!options_.numbers_new_keys) {
+    if (!modes().options().numbers_new_keys) {
       find_keys(block, mode);
       return;
     }
-    if (modes_[mode].form().is_computed()) {
-      numbers = modes_[mode].number_of_words(std::exchange(block.result.words[mode], {}));
-      if (modes_[mode].counts_rows()) count_rows(block, mode);
+    if (modes()[mode].form().is_computed()) {
+      numbers = modes()[mode].number_of_words(std::exchange(block.result.words[mode], {}));
+      if (modes()[mode].counts_rows()) count_rows(block, mode);
       return;
     }
-    KeyDictionary& dictionary = modes_[mode].dictionary();
+    KeyDictionary& dictionary = modes()[mode].dictionary();
     const std::vector<CsvKey> keys = std::move(block.result.keys[mode]);
     numbers.resize(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -199,7 +128,7 @@ class CsvReader final : public BlockReader<Block> {
 
   // Keys are in the order of their first rows, so the first one that is not known is that of the first such row.
   void find_keys(Block& block, std::size_t mode) const {
-    const ModeKeys& known = modes_[mode];
+    const ModeKeys& known = modes()[mode];
     const std::vector<std::uint64_t> words = std::exchange(block.result.words[mode], {});
     const std::vector<CsvKey> keys = std::move(block.result.keys[mode]);
     std::vector<std::uint32_t>& numbers = block.numbers[mode];
@@ -216,8 +145,8 @@ class CsvReader final : public BlockReader<Block> {
 
   void count_rows(const Block& block, std::size_t mode) {
     const RawVector<std::uint32_t>& coordinates = block.result.batch.narrow;
-    for (std::size_t at = mode; at < coordinates.size(); at += modes_.size()) {
-      modes_[mode].count_row(block.numbers[mode][coordinates[at]]);
+    for (std::size_t at = mode; at < coordinates.size(); at += modes().size()) {
+      modes()[mode].count_row(block.numbers[mode][coordinates[at]]);
     }
   }
 
@@ -234,12 +163,12 @@ class CsvReader final : public BlockReader<Block> {
 
   void skip_unknown(Block& block) const {
     CoordinateBatch& batch = block.result.batch;
-    const std::size_t order = modes_.size();
+    const std::size_t order = modes().size();
     std::size_t kept = 0;
     for (std::size_t row = 0; row < batch.count(); ++row) {
       const std::uint32_t* const from = batch.narrow.data() + row * order;
       bool is_known = true;
-      for (std::size_t n = 0; n < order; ++n) is_known = is_known && from[n] < modes_[n].known_count();
+      for (std::size_t n = 0; n < order; ++n) is_known = is_known && from[n] < modes()[n].known_count();
       if (!is_known) continue;
       std::copy_n(from, order, batch.narrow.data() + kept * order);
       batch.values[kept++] = batch.values[row];
@@ -248,7 +177,7 @@ class CsvReader final : public BlockReader<Block> {
     batch.narrow.resize(kept * order);
     batch.values.resize(kept);
     for (std::size_t n = 0; n < order; ++n) {
-      batch.upper[n] = std::min<std::uint64_t>(batch.upper[n], modes_[n].known_count() - 1);
+      batch.upper[n] = std::min<std::uint64_t>(batch.upper[n], modes()[n].known_count() - 1);
     }
   }
 
@@ -262,81 +191,20 @@ class CsvReader final : public BlockReader<Block> {
     delivered_ = &block;
     delivered_lines_ = lines_before_;
     lines_before_ += block.result.line_count;
-    for (std::size_t n = 0; n < skipped_.size(); ++n) skipped_[n] += block.result.skipped[n];
-    unknown_rows_ += std::exchange(block.unknown_rows, 0);
-    check_memory();
+    modes().skip(block.result.skipped);
+    modes().skip_unknown(std::exchange(block.unknown_rows, 0));
+    modes().check_memory(bytes_read(), size().bytes);
     batch = std::move(block.result.batch);
     return batch.count() > 0;
   }
 
-  void end_delivery() override {
-    if (std::exchange(has_ended_, true)) return;
-    for (ModeKeys& mode : modes_) {
-      const std::uint64_t others = kept_bytes() - mode.memory_bytes();
-      mode.finish(options_.key_bytes - std::min(options_.key_bytes, others));
-    }
-  }
+  void end_delivery() override { modes().finish(); }
 
-  void check_memory() const {
-    const std::uint64_t bytes = kept_bytes();
-    if (bytes <= options_.key_bytes) return;
-    std::uint64_t keys = 0;
-    for (const ModeKeys& mode : modes_) keys += mode.key_count();
-    const std::uint64_t input_bytes = size().bytes;
-    // New keys become rarer, so the rest of the input adds at most its proportional share.
-    const double left = input_bytes > bytes_read() && bytes_read() > 0
-                            ? static_cast<double>(input_bytes) / static_cast<double>(bytes_read())
-                            : 1.0;
-    const std::uint64_t known = std::min(known_bytes_, bytes);
-    const std::uint64_t whole = known + static_cast<std::uint64_t>(static_cast<double>(bytes - known) * left);
-    const std::uint64_t budget = options_.budget_for ? options_.budget_for(whole) : whole;
-    throw Error(ErrorKind::out_of_memory,
-                "the " + std::to_string(keys) + " keys read so far take " + rounded_up(bytes) +
-                    " of memory, but the budget of " + rounded_up(options_.memory_bytes) + " leaves " +
-                    rounded_up(options_.key_bytes) + " for keys; give at least " +
-                    option_name("memory_bytes", std::to_string((budget >> 20) + 1) + "MiB") +
-                    (input_bytes == 0 ? ", perhaps much more" : "") +
-                    ", or leave out the column with the most keys, or merge some of its keys" + advice());
-  }
-
-  // For a mode whose keys are far more than its labels will be.
-  std::string advice() const {
-    const auto largest = std::ranges::max_element(modes_, {}, &ModeKeys::memory_bytes);
-    if (largest->form().reading.bins == 0) return "";
-    return "; each number of the mode " + quoted_for_message(largest->mode()) +
-           " is a key until the input has ended: round them";
-  }
-
-  CsvOptions options_;
   std::unique_ptr<TableHeaders> headers_;
-  std::vector<ModeKeys> modes_;         // with the first header
-  std::vector<std::uint64_t> skipped_;  // rows, per mode and then for the value
-  std::uint64_t unknown_rows_ = 0;
-  std::uint64_t known_bytes_ = 0;  // of the keys that had numbers before
-  bool has_ended_ = false;
   std::uint64_t lines_before_ = 0;  // in the file, before the next block to be delivered
   const Block* delivered_ = nullptr;
   std::uint64_t delivered_lines_ = 0;  // in the file, before that block
 };
-
-void check_options(const CsvOptions& options) {
-  const auto require = [](bool holds, const std::string& what) {
-    if (!holds) refuse(what);
-  };
-  const std::size_t order = options.columns.modes.size();
-  require(
-      order >= 1 && order <= static_cast<std::size_t>(max_order),
-      "a tensor has 1 to " + std::to_string(max_order) + " modes, but " + std::to_string(order) + " columns are named");
-  require(options.block_bytes > 0, "the block size is 0; use at least 1 byte");
-  const char separator = options.dialect.separator;
-  require(separator != '"' && separator != '\n' && separator != '\r',
-          option_name("columns.separator") + " must be one character, neither a quote nor an end of line");
-  require(options.dialect.decimal == '.' || options.dialect.decimal == ',',
-          option_name("columns.decimal") + " must be a dot or a comma");
-  const std::string& missing_key = options.missing.key;
-  require(!find_invalid_utf8(missing_key),
-          "the key for missing fields, " + quoted_for_message(missing_key) + ", is not UTF-8");
-}
 
 }  // namespace
 
@@ -349,7 +217,7 @@ std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads, bool keep
   return (2 + 4 + 5 + 9 + places) * blocks_per_thread * block_bytes * static_cast<std::uint64_t>(threads);
 }
 
-std::unique_ptr<CoordinateReader> open_csv(std::vector<fs::path> inputs, const CsvOptions& options,
+std::unique_ptr<CoordinateReader> open_csv(std::vector<fs::path> inputs, const TableOptions& options,
                                            Executor& executor) {
   if (inputs.empty()) throw Error(ErrorKind::invalid_argument, "no input file; name at least one");
   check_options(options);

@@ -5,38 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "blco/executor.hpp"
-#include "blco/labels.hpp"
 #include "io/coordinate_reader.hpp"
-#include "io/table/csv_header.hpp"
-#include "io/table/mode_keys.hpp"
+#include "io/table/table_modes.hpp"
 
 namespace blco {
-
-struct CsvOptions {
-  CsvColumns columns;  // by their names in the header
-  CsvDialect dialect = {};
-  MissingFields missing = {};
-  std::uint64_t skip_lines = 0;                      // before the header, at the start of every file
-  std::size_t block_bytes = std::size_t{256} << 10;  // approximate text per batch
-  std::uint64_t key_bytes = ~std::uint64_t{0};       // memory limit of the keys
-  // Of the whole job, and what it has to be for so many bytes of keys; the message names both if they exceed the limit.
-  std::uint64_t memory_bytes = 0;
-  std::function<std::uint64_t(std::uint64_t key_bytes)> budget_for = {};
-  std::vector<std::string> mode_names = {};  // empty: as the columns give them
-  // False: a key that `known` does not have gets the number of these and is not kept; place_of() and unknown_key() tell
-  // of it. Coordinates are final at once then.
-  bool numbers_new_keys = true;
-  bool skips_unknown = false;   // leaves out rows with such keys. Requires: not numbers_new_keys
-  KnownSource known_from = {};  // where these labels come from; without a name columns.labels_from
-  // Returns for each of these modes the labels that already have numbers; empty: there are none. Called once.
-  std::function<std::vector<Labels>(const std::vector<std::string>& mode_names)> known = {};
-};
 
 // Memory of a reader without its keys; of one that numbers known keys only, where `keeps_places`.
 std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads, bool keeps_places = false);
@@ -54,7 +31,7 @@ std::uint64_t csv_reader_bytes(std::uint64_t block_bytes, int threads, bool keep
 // labels as in ModeKeys), out_of_memory (keys beyond key_bytes; names a budget that suffices), io (cannot be read),
 // corrupt (a damaged or truncated compressed stream).
 // Memory: csv_reader_bytes() and kept_bytes(). `executor` must outlive the reader.
-std::unique_ptr<CoordinateReader> open_csv(std::vector<std::filesystem::path> inputs, const CsvOptions& options,
+std::unique_ptr<CoordinateReader> open_csv(std::vector<std::filesystem::path> inputs, const TableOptions& options,
                                            Executor& executor);
 
 // The column names of a file. Throws as open_csv does.

@@ -1,5 +1,5 @@
-"""The page of `blco-info --report` has the numbers of the model, as numpy finds them, and shows what labels say without
-taking them for HTML. In a browser its script runs without an error, finds labels and shows them.
+"""The page of `blco-info --report` has the numbers of the model or tensor, as numpy finds them, and shows what labels say
+without taking them for HTML. In a browser its script runs without an error, finds labels and shows them.
 
 usage: check_report.py BIN_FOLDER [browser]     browser: the last sentence alone
 """
@@ -75,6 +75,24 @@ class Page(html.parser.HTMLParser):
         return components
 
 
+    def articles(self):
+        """Of each by its id, lists of rows by their headings; those without one come first."""
+        parts = {}
+        for element in self.elements:
+            if element["tag"] == "article":
+                lists = parts[element["id"]] = []
+            elif element["tag"] == "ol":
+                lists.append([])
+            elif element["tag"] in ("bdi", "i", "b", "em"):
+                if element["tag"] == "bdi":
+                    lists[-1].append({})
+                lists[-1][-1][element["tag"]] = element["text"]
+        return parts
+
+    def facts(self):
+        return dict(zip([one["text"] for one in self.all("dt")], [one["text"].strip() for one in self.all("dd")]))
+
+
 def make_model(path):
     source = np.random.default_rng(7)
     factors = [source.random((length, RANK)) ** 4 for length in SHAPE]
@@ -141,7 +159,7 @@ def check_page(path, factors, base, most, marginals):
         assert not {"src", "href"} & set(element) and not any(name.startswith("on") for name in element), element
     assert len(page.all("script")) == 1 and not page.all("img") and "http:" not in text and "https:" not in text
     assert page.all("title")[0]["text"] == "model.h5"
-    facts = dict(zip([one["text"] for one in page.all("dt")], [one["text"].strip() for one in page.all("dd")]))
+    facts = page.facts()
     assert facts["rank"] == "3" and facts["fit"] == "0.625" and facts["sweeps"] == "3" and facts["method"] == "als"
     assert facts["shape"] == "7 who × 30 da<y × 3000 item × 900 place"
     (curve,) = [one for one in page.all("path") if "figure" in one["within"]]
@@ -164,6 +182,70 @@ def check_page(path, factors, base, most, marginals):
             assert (section["heights"] is not None) == is_line
             if is_line:
                 check_heights(section["heights"], factors[n][:, number], min(0, factors[n].min()), factors[n].max())
+
+
+def check_tucker(commands, folder):
+    shape = [9, 14, 6]
+    source = np.random.default_rng(9)
+    dense = source.normal(size=shape)
+    cells = np.argwhere(np.ones(shape))
+    np.savetxt(folder / "small.tns", np.column_stack([cells + 1, dense.ravel()]), fmt=["%d"] * 3 + ["%.17g"])
+    commands.run("blco-ingest", folder / "small.tns", "-o", folder / "small.blco")
+    commands.run("blco-tucker", folder / "small.blco", "--ranks", "3,4,2", "--sweeps", 4, "-o", folder / "tucker.h5")
+    commands.run("blco-info", folder / "tucker.h5", "--report", folder / "page.html", "--top", 3, "--components", 7)
+
+    page = Page((folder / "page.html").read_text())
+    with h5py.File(folder / "tucker.h5") as file:
+        core = file["core"][:].reshape(3, 4, 2)
+        factors = [file[f"factors/{n}"][:].reshape(shape[n], -1) for n in range(3)]
+    assert page.facts()["ranks"] == "3 mode0 × 4 mode1 × 2 mode2"
+    parts = page.articles()
+    assert list(parts) == ["core", "mode-0", "mode-1", "mode-2"]
+    order = np.argsort(-np.abs(core), axis=None, kind="stable")[:7]
+    squares = core**2 / (core**2).sum()
+    expected = []
+    for place in order:
+        index = np.unravel_index(place, core.shape)
+        expected.append({"bdi": ", ".join(f"mode{n} {column}" for n, column in enumerate(index)), "i": "",
+                         "b": f"{core[index]:.3f}", "em": f"{100 * squares[index]:.1f}%"})
+    assert parts["core"] == [expected], (parts["core"], expected)
+    shares = [text for text in (one["text"] for one in page.all("small")) if text.startswith("share ")]
+    by_column = [squares.sum(axis=tuple({0, 1, 2} - {n})) for n in range(3)]
+    assert shares == [f"share {100 * share:.1f}%" for mode in by_column for share in mode]
+    for n, factor in enumerate(factors):
+        for column, rows in enumerate(parts[f"mode-{n}"]):
+            largest = np.argsort(-np.abs(factor[:, column]), kind="stable")[:3]
+            assert [(row["bdi"], row["b"]) for row in rows] == [
+                (str(i + 1), f"{factor[i, column]:.3f}") for i in largest]
+
+
+def check_tensor(commands, folder):
+    """That of make_tensor()."""
+    commands.run("blco-info", folder / "in.blco", "--report", folder / "page.html", "--top", 4, "--index-base", 0)
+
+    page = Page((folder / "page.html").read_text())
+    entries = np.loadtxt(folder / "in.tns")
+    cells, values = entries[:, :-1].astype(int) - 1, entries[:, -1]
+    facts = page.facts()
+    assert facts["nonzeros"] == str(len(values))
+    assert float(facts["density"]) == float(f"{len(values) / np.prod(SHAPE, dtype=float):.3g}")
+    parts = page.articles()
+    assert list(parts) == ["values", *(f"mode-{n}" for n in range(len(SHAPE)))]
+    (buckets,) = parts["values"]
+    for row in buckets:
+        closed = row["bdi"][0] == "["
+        low, high = map(float, row["bdi"][1:-1].split(","))
+        count = np.sum((values >= low) & (values < high) if closed else (values > low) & (values <= high))
+        assert row["em"] == f"{100 * count / len(values):.1f}%" and count > 0, row
+    for n, length in enumerate(SHAPE):
+        sums = np.bincount(cells[:, n], minlength=length), np.bincount(cells[:, n], np.abs(values), length)
+        for numbers, rows in zip(sums, parts[f"mode-{n}"]):
+            largest = np.argsort(-numbers, kind="stable")[:4]
+            assert [row["bdi"] for row in rows] == [str(i) for i in largest]
+            assert [row["em"] for row in rows] == [f"{100 * numbers[i] / numbers.sum():.1f}%" for i in largest]
+            for i, row in zip(largest, rows):
+                shown = float(row["b"].rstrip("kM")) * {"k": 1e3, "M": 1e6}.get(row["b"][-1], 1)
+                assert abs(shown - numbers[i]) <= 0.00501 * numbers[i]
 
 
 def check_browser(folder, browser):
@@ -216,6 +298,8 @@ def main(folder, what="numbers"):
         check_page(page, factors, 0, 4, marginals)
         commands.run("blco-info", folder / "model.h5", "--report", page, "--components", 2)
         assert [number for number, *_ in Page(page.read_text()).sections()] == [1, 2]
+        check_tucker(commands, folder)
+        check_tensor(commands, folder)
 
 
 main(*sys.argv[1:])

@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace blco;
   fuzz::FuzzInput input(data, size);
   const auto choices = input.take<std::uint8_t>();
-  CsvOptions options{.columns = {.modes = {"a", "b"}, .value = (choices & 1) != 0 ? "v" : ""}};
+  TableOptions options{.columns = {.modes = {"a", "b"}, .value = (choices & 1) != 0 ? "v" : ""}};
   if ((choices & 32) != 0) options.columns.modes = {"a:month:every", "b:bins=5"};
   if ((choices & 96) == 96) options.columns.modes = {"a:day", "b:quantiles=5"};
   // Known keys, of which the columns may be read in another way.

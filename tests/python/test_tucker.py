@@ -79,6 +79,19 @@ def test_top_names_the_largest_entries(tensor):
             model.top(*wrong)
 
 
+def test_a_report_is_the_page_of_the_program(tensor, program, tmp_path):
+    model = blco.fit_tucker(tensor, (4, 3, 2), max_sweeps=2)
+    model.save(tmp_path / "model.h5")
+    program("blco-info", tmp_path / "model.h5", "--report", tmp_path / "page.html", "--index-base", 0, "--components", 5,
+            "--top", 4)
+
+    model.report(tmp_path / "same.html", title="model.h5", numbers=5, entries=4)
+    model.report(tmp_path / "whole.html")
+
+    assert (tmp_path / "same.html").read_bytes() == (tmp_path / "page.html").read_bytes()
+    assert "<title>Tucker model</title>" in (tmp_path / "whole.html").read_text()
+
+
 def test_saved_loaded_and_pickled_models_are_the_same(tensor, tmp_path):
     model = blco.fit_tucker(tensor, (4, 3, 2), max_sweeps=3)
     model.save(tmp_path / "model.h5")

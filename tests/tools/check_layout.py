@@ -19,6 +19,7 @@ MAY_INCLUDE = {
     "io/file": ["blco"],
     "io/text": ["io", "io/file", "blco"],
     "io/table": ["io", "io/file", "io/text", "blco"],
+    "io/arrow": ["io", "io/table", "io/text", "blco"],
     "io/hdf5": ["io/file", "blco"],
     "io/arrays": ["io", "io/file", "io/hdf5", "blco"],
     "io/container": ["io/file", "io/hdf5", "blco"],
@@ -50,7 +51,7 @@ ROOMS = ["blco", "io", "kernels", "engine", "tools", "tests"]
 SEES_PUBLIC_HEADERS = ["engine", "tools", "tests"]
 PUBLIC = "engine/include/blco"
 # Of the format, the public headers pass on these alone.
-PUBLIC_OF_BLCO = ["duplicate_policy.hpp", "error.hpp", "input_reading.hpp", "kernel_choice.hpp", "labels.hpp",
+PUBLIC_OF_BLCO = ["arrow_abi.hpp", "duplicate_policy.hpp", "error.hpp", "input_reading.hpp", "kernel_choice.hpp", "labels.hpp",
                   "loss.hpp", "row_constraint.hpp"]
 
 METHODS = "engine/fit/methods"

@@ -77,16 +77,24 @@ void write_page(const Arguments& arguments, const cli::CommandLine& line, cli::R
   cli::check_output(arguments.page, std::array{arguments.path, arguments.tensor}, "--report");
   OutputClaims claims;
   claims.add(arguments.page);
-  const CpdModel model = load_model(arguments.path);
   ReportOptions options{.title = arguments.path.filename().string(),
                         .index_base = arguments.index_base,
                         .memory_bytes = arguments.budget.host_bytes,
                         .threads = arguments.threads};
   if (line.has("--components")) options.components = arguments.summary.components;
   if (line.has("--top")) options.entries = arguments.summary.entries;
-  std::optional<TensorFile> tensor;
-  if (!arguments.tensor.empty()) options.tensor = &tensor.emplace(arguments.tensor);
-  write_report(model, arguments.page, options, reporter.progress(), &claims);
+  if (is_model(arguments.path)) {
+    const CpdModel model = load_model(arguments.path);
+    std::optional<TensorFile> tensor;
+    if (!arguments.tensor.empty()) options.tensor = &tensor.emplace(arguments.tensor);
+    write_report(model, arguments.page, options, reporter.progress(), &claims);
+  } else if (!arguments.tensor.empty()) {
+    cli::refuse("--tensor applies to pages about models of blco-cpd, but " + arguments.path.string() + " is none");
+  } else if (is_tucker(arguments.path)) {
+    write_report(load_tucker(arguments.path), arguments.page, options, &claims);
+  } else {
+    write_report(TensorFile(arguments.path), arguments.page, options, reporter.progress(), &claims);
+  }
   reporter.event("result",
                  {{"type", "report"}, {"file", arguments.path.string()}, {"output", arguments.page.string()}});
   reporter.print("report  {}", arguments.page.string());
@@ -97,7 +105,6 @@ void run(const Arguments& arguments, const cli::CommandLine& line, cli::Reporter
   const bool tucker = !model && is_tucker(arguments.path);
   if (arguments.histogram && (model || tucker)) cli::refuse("--histogram applies to tensors, but the file is a model");
   if (!arguments.page.empty()) {
-    if (!model) cli::refuse("--report applies to models of blco-cpd, but " + arguments.path.string() + " is none");
     write_page(arguments, line, reporter);
   } else if (!arguments.other.empty()) {
     if (tucker)
@@ -123,9 +130,10 @@ constexpr const char* help_end =
     "  blco-info calls.blco\n"
     "  blco-info calls.blco --histogram\n"
     "  blco-info calls.blco --verify\n"
+    "  blco-info calls.blco --report calls.html\n"
     "  blco-info calls-model.h5 --components all --top 5\n"
     "  blco-info calls-model.h5 --compare other-seed.h5\n"
-    "  blco-info calls-model.h5 --report calls.html --tensor calls.blco";
+    "  blco-info calls-model.h5 --report calls-model.html --tensor calls.blco";
 
 }  // namespace
 
@@ -145,14 +153,15 @@ int main(int argc, char** argv) {
        "show FILE alone"});
   line.add_path("--report", arguments.page,
                 {"PAGE",
-                 "Write a page of HTML about the model, with plots of all components and ten entries per mode "
-                 "unless --components and --top say otherwise",
+                 "Write a page of HTML about a model, with plots of all components and ten entries per mode unless "
+                 "--components and --top say otherwise; or about a tensor, with what each mode's slices hold",
                  "no page"});
-  line.add_path("--tensor", arguments.tensor,
-                {"TENSOR",
-                 "The tensor of the model, for the lift of each entry in --report: how much more common it is in "
-                 "the component than in the tensor",
-                 "no lift"});
+  line.add_path(
+      "--tensor", arguments.tensor,
+      {"TENSOR",
+       "The tensor of a model of blco-cpd, for the lift of each entry in --report: how much more common it is in "
+       "the component than in the tensor",
+       "no lift"});
   line.excludes("--verify", {"--histogram", "--compare"});
   line.excludes("--report", {"--verify", "--histogram", "--compare"});
   line.needs("--tensor", "--report");
@@ -169,7 +178,8 @@ int main(int argc, char** argv) {
   line.add_choice("--index-base", arguments.index_base, {{"0", 0}, {"1", 1}},
                   "Number of the first coordinate of a mode without labels, as in the ingested text");
   line.add_size("--memory", arguments.budget.host_bytes,
-                "Memory budget of --histogram, --verify and --tensor; with less memory, --histogram reads the tensor "
+                "Memory budget of --histogram, --verify, --tensor, and --report of a tensor; with less memory, "
+                "--histogram reads the tensor "
                 "several times");
   line.add_threads(arguments.threads);
   cli::Reporter reporter(line, argc, argv);

@@ -1,4 +1,5 @@
 // Tensors: opened, made of arrays, ingested, saved, and read as arrays.
+#include <blco/arrow.hpp>
 #include <blco/ingest.hpp>
 #include <blco/memory_tensor.hpp>
 #include <blco/nonzeros.hpp>
@@ -124,6 +125,38 @@ std::unique_ptr<Tensor> make_tensor(const std::vector<Array>& coordinates, const
   return callbacks.run([&] { return std::make_unique<MemoryTensor>(arrays, options, callbacks.progress()); });
 }
 
+// The stream that an object with __arrow_c_stream__ gives. The library takes it over; what it does not take, the
+// capsule releases.
+class OfferedStream {
+ public:
+  explicit OfferedStream(const nb::object& source)
+      : capsule_(source.attr("__arrow_c_stream__")()),
+        stream_(static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule_.ptr(), "arrow_array_stream"))) {
+    if (stream_ == nullptr) throw nb::python_error();
+  }
+
+  ArrowArrayStream& operator*() const { return *stream_; }
+
+ private:
+  nb::object capsule_;
+  ArrowArrayStream* stream_;
+};
+
+nb::dict ingest_table(const nb::object& source, const std::filesystem::path& output, const nb::dict& words,
+                      nb::object progress) {
+  const IngestOptions options = read_ingest_options(words);
+  const OfferedStream stream(source);
+  Callbacks callbacks(std::move(progress));
+  return as_dict(callbacks.run([&] { return ingest_arrow(*stream, output, options, callbacks.progress()); }));
+}
+
+std::unique_ptr<Tensor> pack_table(const nb::object& source, const nb::dict& words, nb::object progress) {
+  const IngestOptions options = read_ingest_options(words);
+  const OfferedStream stream(source);
+  Callbacks callbacks(std::move(progress));
+  return callbacks.run([&] { return std::make_unique<MemoryTensor>(*stream, options, callbacks.progress()); });
+}
+
 void save_tensor(const Tensor& tensor, const std::filesystem::path& output, std::uint64_t memory, int threads,
                  nb::object progress) {
   Callbacks callbacks(std::move(progress));
@@ -195,6 +228,9 @@ void bind_tensors(nb::module_& module) {
              nb::arg("progress").none());
   module.def("ingest_arrays", ingest_arrays, nb::arg("coordinates"), nb::arg("values").none(), nb::arg("labels").none(),
              nb::arg("output"), nb::arg("words"), nb::arg("progress").none());
+  module.def("ingest_table", ingest_table, nb::arg("source"), nb::arg("output"), nb::arg("words"),
+             nb::arg("progress").none());
+  module.def("pack_table", pack_table, nb::arg("source"), nb::arg("words"), nb::arg("progress").none());
   module.def("save_tensor", save_tensor, nb::arg("tensor"), nb::arg("output"), nb::arg("memory"), nb::arg("threads"),
              nb::arg("progress").none());
   module.def("read_tensor", read_tensor, nb::arg("tensor"), nb::arg("memory"), nb::arg("threads"),

@@ -1,4 +1,5 @@
 // Tucker models: fits with the options under the words of blco-tucker, numbers as views, files.
+#include <blco/report.hpp>
 #include <blco/tucker.hpp>
 
 #include "tools/python/python_support.hpp"
@@ -72,6 +73,16 @@ nb::list top_of_core(const TuckerModel& model, std::size_t count) {
   return entries;
 }
 
+void report(const TuckerModel& model, const std::filesystem::path& output, const nb::dict& dict) {
+  Keywords words(dict);
+  ReportOptions options{.index_base = 0};
+  words.take("title", options.title);
+  words.take("components", options.components);
+  words.take("entries", options.entries);
+  words.finish("report");
+  without_lock([&] { write_report(model, output, options); });
+}
+
 }  // namespace
 
 void bind_tucker(nb::module_& module) {
@@ -106,6 +117,7 @@ void bind_tucker(nb::module_& module) {
              nb::arg("callback").none());
   module.def("principal_angles", principal_angles, nb::arg("first"), nb::arg("second"));
   module.def("plan_tucker", plan, nb::arg("tensor"), nb::arg("words"));
+  module.def("report_tucker", report, nb::arg("model"), nb::arg("output"), nb::arg("words"));
   module.def("load_tucker", load_tucker, nb::call_guard<nb::gil_scoped_release>(), nb::arg("path"));
   module.def("is_tucker", is_tucker, nb::arg("path"));
   module.def(

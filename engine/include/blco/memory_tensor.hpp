@@ -1,6 +1,7 @@
 // A tensor made from coordinate arrays and packed in memory, without a file.
 #pragma once
 
+#include <blco/arrow_abi.hpp>
 #include <blco/ingest.hpp>
 #include <blco/progress.hpp>
 #include <blco/tensor.hpp>
@@ -17,6 +18,9 @@ class MemoryTensor final : public Tensor {
   // out_of_memory as ingest_coordinates does, also if the GPU does not hold them all; cancelled by `progress` (stages
   // "read", "sort", "pack").
   explicit MemoryTensor(const CoordinateArrays& arrays, const IngestOptions& options = {},
+                        const ProgressCallback& progress = {});
+  // The same of a table, as ingest_arrow() of <blco/arrow.hpp> takes it; uses its options too, and takes the stream over.
+  explicit MemoryTensor(ArrowArrayStream& stream, const IngestOptions& options,
                         const ProgressCallback& progress = {});
 };
 

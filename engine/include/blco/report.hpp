@@ -1,4 +1,5 @@
-// A model as one page of HTML, to be read in a browser: how the fit went, and what each component consists of.
+// A model or a tensor as one page of HTML, to be read in a browser: how the fit went, and what each component or column
+// consists of; or where the nonzeros of a tensor lie.
 #pragma once
 
 #include <blco/export.hpp>
@@ -6,6 +7,7 @@
 #include <blco/output_claims.hpp>
 #include <blco/progress.hpp>
 #include <blco/tensor.hpp>
+#include <blco/tucker.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -15,14 +17,15 @@
 namespace blco {
 
 struct ReportOptions {
-  std::string title = "CP model";
-  std::size_t components = std::numeric_limits<std::size_t>::max();  // those of largest share
-  std::size_t entries = 10;                                          // per mode of a component, at most
-  int index_base = 1;                                                // names the first index of a mode without labels
+  std::string title = {};  // empty: what it is
+  // Those of largest share; of a Tucker model the numbers of the core, 20 unless this says otherwise.
+  std::size_t components = std::numeric_limits<std::size_t>::max();
+  std::size_t entries = 10;  // per mode of a component, per column of a Tucker model, and per mode of a tensor, at most
+  int index_base = 1;        // names the first index of a mode without labels
   // That of the fit, for the lift of each entry: its share of the magnitudes of its column over its index's share of
   // the magnitudes of the tensor's values. 1: as common in the component as in the tensor. Null: no lift.
-  const Tensor* tensor = nullptr;
-  std::uint64_t memory_bytes = 0;  // of the pass over the tensor, see NonzeroOptions
+  const Tensor* tensor = nullptr;  // of CP models alone
+  std::uint64_t memory_bytes = 0;  // of a pass over a tensor, see NonzeroOptions
   int threads = 0;
 };
 
@@ -39,6 +42,19 @@ void write_report(const CpdModel& model, const TextSink& sink, const ReportOptio
 // The same into a file, which appears, or replaces an older one, only when it is complete; `claims` are those of the
 // caller. Also throws Error{io}.
 void write_report(const CpdModel& model, const std::filesystem::path& output, const ReportOptions& options = {},
+                  const ProgressCallback& progress = {}, const OutputClaims* claims = nullptr);
+
+// The same of a Tucker model: its core, and all columns of each mode. `tensor` must be null.
+void write_report(const TuckerModel& model, const TextSink& sink, const ReportOptions& options = {});
+void write_report(const TuckerModel& model, const std::filesystem::path& output, const ReportOptions& options = {},
+                  const OutputClaims* claims = nullptr);
+
+// The same of a tensor: a histogram of its values and, along each mode, its nonzeros, the density of its fullest slice,
+// and the sums of the values. `tensor` must be null. Reads the tensor several times, as measure_statistics() and
+// for_each_nonzero() do, and throws as they do. Memory: memory_bytes, of which 16 bytes per index of each mode.
+void write_report(const Tensor& tensor, const TextSink& sink, const ReportOptions& options = {},
+                  const ProgressCallback& progress = {});
+void write_report(const Tensor& tensor, const std::filesystem::path& output, const ReportOptions& options = {},
                   const ProgressCallback& progress = {}, const OutputClaims* claims = nullptr);
 
 }  // namespace blco

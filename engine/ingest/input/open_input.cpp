@@ -17,6 +17,7 @@
 #include "engine/common/memory.hpp"
 #include "engine/ingest/ingest_plan.hpp"
 #include "io/arrays/coo_reader.hpp"
+#include "io/arrow/arrow_reader.hpp"
 #include "io/container/model_file.hpp"
 #include "io/table/csv_header.hpp"
 #include "io/table/csv_reader.hpp"
@@ -123,16 +124,36 @@ MissingFields missing_of(const ColumnOptions& columns) {
 }
 
 // What both kinds of tables have in common.
-CsvOptions csv_options(const IngestOptions& options) {
+TableOptions csv_options(const IngestOptions& options) {
   if (options.index_base != 1)
     refuse(option_name("index_base") + " does not apply to CSV input, whose keys are not coordinates; leave it out");
-  CsvOptions csv;
+  TableOptions csv;
   csv.columns = {options.columns.modes, options.columns.value};
   csv.dialect = dialect_of(options.columns);
   csv.missing = missing_of(options.columns);
   csv.skip_lines = options.skip_lines;
   csv.memory_bytes = host_budget(options.memory_bytes);
   return csv;
+}
+
+// Of a table to be ingested: its keys, and their memory beside a reader that takes `reader_bytes`.
+void set_keys(const IngestOptions& options, std::uint64_t reader_bytes, const Executor& executor, TableOptions& table) {
+  table.key_bytes = max_key_bytes(table.memory_bytes);
+  const IngestSizes sizes{.threads = executor.width(),
+                          .order = static_cast<int>(table.columns.modes.size()),
+                          .chunk_nnz = options.chunk_nnz,
+                          .zstd_level = options.zstd_level};
+  table.budget_for = [sizes, reader_bytes](std::uint64_t key_bytes) {
+    return budget_with_keys(sizes, key_bytes, reader_bytes);
+  };
+  table.mode_names = options.mode_names;
+  table.known = known_labels(options.columns, table.key_bytes);
+  table.skips_unknown = options.columns.skip_unknown;
+  table.numbers_new_keys = !table.skips_unknown;
+  if (table.skips_unknown && options.columns.labels_from.empty()) {
+    refuse(option_name("columns.skip_unknown") + " requires " + option_name("columns.labels_from") +
+           ", which says what keys are known");
+  }
 }
 
 std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inputs, const IngestOptions& options,
@@ -142,25 +163,10 @@ std::unique_ptr<CoordinateReader> open_columns(const std::vector<fs::path>& inpu
            " does not apply to CSV input, where the length of a mode is the number of its keys; leave it out");
   if (!options.label_files.empty())
     refuse(option_name("label_files") + " does not apply to CSV input, whose keys are its labels; leave it out");
-  CsvOptions csv = csv_options(options);
+  TableOptions csv = csv_options(options);
   csv.block_bytes = plan_block_bytes(csv.memory_bytes, csv.block_bytes,
                                      csv_reader_bytes(1, executor.width(), options.columns.skip_unknown));
-  csv.key_bytes = max_key_bytes(csv.memory_bytes);
-  const IngestSizes sizes{.threads = executor.width(),
-                          .order = static_cast<int>(csv.columns.modes.size()),
-                          .chunk_nnz = options.chunk_nnz,
-                          .zstd_level = options.zstd_level};
-  csv.budget_for = [sizes, reader = csv_reader_bytes(csv.block_bytes, executor.width())](std::uint64_t key_bytes) {
-    return budget_with_keys(sizes, key_bytes, reader);
-  };
-  csv.mode_names = options.mode_names;
-  csv.known = known_labels(options.columns, csv.key_bytes);
-  csv.skips_unknown = options.columns.skip_unknown;
-  csv.numbers_new_keys = !csv.skips_unknown;
-  if (csv.skips_unknown && options.columns.labels_from.empty()) {
-    refuse(option_name("columns.skip_unknown") + " requires " + option_name("columns.labels_from") +
-           ", which says what keys are known");
-  }
+  set_keys(options, csv_reader_bytes(csv.block_bytes, executor.width()), executor, csv);
   return open_csv(inputs, csv, executor);
 }
 
@@ -187,7 +193,7 @@ std::unique_ptr<CoordinateReader> open_known_columns(const fs::path& input, cons
   if (known.without_values)
     refuse(option_name("without_values") + " does not apply to CSV input, which has values only where " +
            option_name("columns.value") + " names their column; leave it out");
-  CsvOptions csv = csv_options(options);
+  TableOptions csv = csv_options(options);
   if (csv.columns.modes.empty()) csv.columns.modes = known.columns.empty() ? known.mode_names : known.columns;
   if (csv.columns.modes.size() != known.mode_names.size()) {
     refuse(option_name("columns.modes") + " names " + std::to_string(csv.columns.modes.size()) +
@@ -268,6 +274,22 @@ std::unique_ptr<CoordinateReader> open_input(const std::vector<fs::path>& inputs
     sources.push_back(kinds[i] == InputKind::npz ? open_npz(inputs[i]) : open_hdf5_coo(inputs[i]));
   }
   return make_coo_reader(std::move(sources), max_reader_bytes(host_budget(options.memory_bytes)), executor);
+}
+
+std::unique_ptr<CoordinateReader> open_stream(ArrowStream stream, const IngestOptions& options, Executor& executor) {
+  if (options.columns.modes.empty())
+    refuse("name the columns of the table that become modes with " + option_name("columns.modes"));
+  if (options.columns.separator != 0) refuse(option_name("columns.separator") + " is about text; leave it out");
+  if (!options.label_files.empty())
+    refuse(option_name("label_files") + " does not apply to a table, whose keys are its labels; leave it out");
+  TableOptions table;
+  table.columns = {options.columns.modes, options.columns.value};
+  table.dialect = dialect_of(options.columns);
+  table.missing = missing_of(options.columns);
+  table.memory_bytes = host_budget(options.memory_bytes);
+  const std::uint64_t reader_bytes = max_reader_bytes(table.memory_bytes);
+  set_keys(options, reader_bytes, executor, table);
+  return open_arrow(std::move(stream), table, options.shape, reader_bytes, executor);
 }
 
 std::pair<std::vector<std::string>, InputReading> read_known_reading(const fs::path& file) {

@@ -13,6 +13,7 @@
 #include "blco/executor.hpp"
 #include "blco/input_reading.hpp"
 #include "blco/labels.hpp"
+#include "io/arrow/arrow_stream.hpp"
 #include "io/coordinate_reader.hpp"
 
 namespace blco {
@@ -24,6 +25,9 @@ namespace blco {
 // skipped, if a .csv or .tsv comes without columns, and for a file of a format that is recognised but not read.
 std::unique_ptr<CoordinateReader> open_input(const std::vector<std::filesystem::path>& inputs,
                                              const IngestOptions& options, Executor& executor);
+
+// The same of an Arrow stream, whose columns options.columns names. options.shape is the reader's business.
+std::unique_ptr<CoordinateReader> open_stream(ArrowStream stream, const IngestOptions& options, Executor& executor);
 
 // Whether the name of a file says that it is delimited text: .csv or .tsv, plain or compressed.
 bool is_table_name(const std::filesystem::path& file);

@@ -25,7 +25,7 @@ struct LabelledRows {
 
 class ComputedModes : public testing::Test {
  protected:
-  LabelledRows read(const std::string& text, const CsvOptions& options, int threads = 1) const {
+  LabelledRows read(const std::string& text, const TableOptions& options, int threads = 1) const {
     ThreadExecutor executor(threads);
     const auto reader = open_csv({folder_.write("t.csv", text)}, options, executor);
     std::vector<std::vector<std::uint64_t>> points;
@@ -58,12 +58,12 @@ class ComputedModes : public testing::Test {
     return read(text, {.columns = {modes, ""}});
   }
 
-  std::string refused(const std::string& text, const CsvOptions& options) const {
+  std::string refused(const std::string& text, const TableOptions& options) const {
     return message_of_error(ErrorKind::invalid_argument, [&] { read(text, options); });
   }
 
-  static CsvOptions with_known(const Words& modes, const std::vector<Words>& known) {
-    CsvOptions options{.columns = {modes, ""}};
+  static TableOptions with_known(const Words& modes, const std::vector<Words>& known) {
+    TableOptions options{.columns = {modes, ""}};
     options.known = [known](const Words&) {
       std::vector<Labels> labels;
       for (const Words& words : known) labels.emplace_back(words);
@@ -132,7 +132,7 @@ TEST_F(ComputedModes, SayHowManyBinsThereAre) {
 }
 
 TEST_F(ComputedModes, GiveMissingFieldsTheLastLabel) {
-  CsvOptions options{.columns = {{"when:day:every", "price:bins=2", "price:quantiles=2"}, ""}};
+  TableOptions options{.columns = {{"when:day:every", "price:bins=2", "price:quantiles=2"}, ""}};
   options.missing = {true, "none"};
   const std::string text = "when,price\nNA,1\n2024-03-05,null\n2024-03-03,3\n";
 
@@ -146,7 +146,7 @@ TEST_F(ComputedModes, GiveMissingFieldsTheLastLabel) {
 }
 
 TEST_F(ComputedModes, TakeBlanksForMissing) {
-  CsvOptions options{.columns = {{"when:day", "price:bins=2"}, ""}};
+  TableOptions options{.columns = {{"when:day", "price:bins=2"}, ""}};
   options.missing = {true, ""};
 
   const LabelledRows table = read("when,price\n ,1\n2024-03-05, NA\n2024-03-05,2\n2024-03-06,3\n", options);
@@ -156,14 +156,14 @@ TEST_F(ComputedModes, TakeBlanksForMissing) {
 }
 
 TEST_F(ComputedModes, MayBeMissingAlone) {
-  CsvOptions options{.columns = {{"when:day:every", "price:bins=2", "price:quantiles=2"}, ""}};
+  TableOptions options{.columns = {{"when:day:every", "price:bins=2", "price:quantiles=2"}, ""}};
   options.missing = {true, "none"};
 
   for (const Words& labels : read("when,price\nNA,NA\n", options).labels) EXPECT_THAT(labels, ElementsAre("none"));
 }
 
 TEST_F(ComputedModes, TakeAMissingKeyThatTheyReadForWhatItSays) {
-  CsvOptions options{.columns = {{"when:day", "price:bins=2"}, ""}};
+  TableOptions options{.columns = {{"when:day", "price:bins=2"}, ""}};
   options.missing = {true, "0"};
 
   const LabelledRows table = read("when,price\nNA,NaN\n2024-03-05,2\n", options);
@@ -173,7 +173,7 @@ TEST_F(ComputedModes, TakeAMissingKeyThatTheyReadForWhatItSays) {
 }
 
 TEST_F(ComputedModes, TakeADecimalComma) {
-  CsvOptions options{.columns = {{"price:bins=2"}, ""}};
+  TableOptions options{.columns = {{"price:bins=2"}, ""}};
   options.dialect.decimal = ',';
   options.dialect.separator = ';';
 
@@ -198,7 +198,7 @@ TEST_F(ComputedModes, KeepTheNumbersOfKnownTimes) {
 TEST_F(ComputedModes, TakeTheBinsThatAreKnown) {
   const Words known = {"[0, 1)", "[1, 5)", "[5, 5]"};
   const std::string text = "price\n5\n4.5\n0\n";
-  CsvOptions with_missing = with_known({"price:bins=3"}, {{"[0, 1)", "[1, 5]", "none"}});
+  TableOptions with_missing = with_known({"price:bins=3"}, {{"[0, 1)", "[1, 5]", "none"}});
   with_missing.missing = {true, "none"};
 
   EXPECT_EQ(read(text, with_known({"price:quantiles=3"}, {known})).labels[0], known);
@@ -223,8 +223,8 @@ TEST_F(ComputedModes, RefuseLabelsThatAreNotTheirs) {
 }
 
 TEST_F(ComputedModes, NameTheFieldThatTheyRefuse) {
-  const CsvOptions days{.columns = {{"when:day"}, ""}};
-  const CsvOptions bins{.columns = {{"price:bins=3"}, ""}};
+  const TableOptions days{.columns = {{"when:day"}, ""}};
+  const TableOptions bins{.columns = {{"price:bins=3"}, ""}};
 
   EXPECT_EQ(refused("x,when\n,2024-03-05\n,03/05/2024\n", days),
             place(3) +
@@ -249,7 +249,7 @@ TEST_F(ComputedModes, AreTheSameWhereverBlocksAreCutAndOnAnyThreads) {
     text += std::to_string(1'700'000'000 + static_cast<std::int64_t>(random() % 3'000'000)) + "," +
             std::to_string(random() % 200) + "." + std::to_string(random() % 4) + "\n";
   }
-  CsvOptions options{.columns = {{"when:hour", "price:bins=7", "price:quantiles=9", "when:day:every"}, ""}};
+  TableOptions options{.columns = {{"when:hour", "price:bins=7", "price:quantiles=9", "when:day:every"}, ""}};
   const LabelledRows expected = read(text, options);
   ASSERT_EQ(expected.rows.size(), 700u);
   for (const std::size_t block_bytes : {32, 100, 1000, 5000}) {
@@ -267,7 +267,7 @@ TEST_F(ComputedModes, AreTheSameWhereverBlocksAreCutAndOnAnyThreads) {
 TEST_F(ComputedModes, NameTheirNumbersWhereKeysTakeTooMuchMemory) {
   std::string text = "price\n";
   for (int i = 0; i < 30000; ++i) text += std::to_string(i) + "\n";
-  CsvOptions options{.columns = {{"price:bins=3"}, ""}};
+  TableOptions options{.columns = {{"price:bins=3"}, ""}};
   options.block_bytes = 4096;
   options.key_bytes = 200 << 10;
   options.memory_bytes = 400 << 10;
@@ -278,7 +278,7 @@ TEST_F(ComputedModes, NameTheirNumbersWhereKeysTakeTooMuchMemory) {
 }
 
 TEST_F(ComputedModes, RefuseMoreUnitsThanFit) {
-  CsvOptions options{.columns = {{"when:minute:every"}, ""}};
+  TableOptions options{.columns = {{"when:minute:every"}, ""}};
   options.key_bytes = 1 << 20;
 
   const std::string message =

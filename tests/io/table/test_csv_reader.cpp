@@ -27,7 +27,7 @@ struct Table {
   bool operator==(const Table&) const = default;
 };
 
-Table read_table(const Paths& files, const CsvOptions& options, int threads = 1) {
+Table read_table(const Paths& files, const TableOptions& options, int threads = 1) {
   ThreadExecutor executor(threads);
   const auto reader = open_csv(files, options, executor);
   Table table;
@@ -52,15 +52,15 @@ Table read_table(const Paths& files, const CsvOptions& options, int threads = 1)
 
 class CsvText : public testing::Test {
  protected:
-  Table read(const std::string& text, const CsvOptions& options = user_item_count) const {
+  Table read(const std::string& text, const TableOptions& options = user_item_count) const {
     return read_table({folder_.write("a.csv", text)}, options);
   }
-  std::string refused(const std::string& text, const CsvOptions& options = user_item_count) const {
+  std::string refused(const std::string& text, const TableOptions& options = user_item_count) const {
     return message_of_error(ErrorKind::invalid_argument, [&] { read(text, options); });
   }
   std::string place(int line) const { return "line " + std::to_string(line) + " of " + (folder_ / "a.csv").string(); }
 
-  inline static const CsvOptions user_item_count{.columns = {{"user", "item"}, "count"}};
+  inline static const TableOptions user_item_count{.columns = {{"user", "item"}, "count"}};
   TemporaryFolder folder_;
 };
 
@@ -90,7 +90,7 @@ TEST_F(CsvText, CountsRowsWithoutAColumnOfValues) {
 }
 
 TEST_F(CsvText, TellsTheSeparatorByHeaderNameOrOption) {
-  CsvOptions bar = user_item_count;
+  TableOptions bar = user_item_count;
   bar.dialect.separator = '|';
   const Table expected = read("user,item,count\na,x,1\n");
 
@@ -104,7 +104,7 @@ TEST_F(CsvText, TellsTheSeparatorByHeaderNameOrOption) {
 }
 
 TEST_F(CsvText, KnownKeysKeepTheirNumbers) {
-  CsvOptions options = user_item_count;
+  TableOptions options = user_item_count;
   const std::vector<std::string> users = {"zoe", "ann"};
   options.known = [&](const std::vector<std::string>& modes) {
     EXPECT_THAT(modes, ElementsAre("user", "item"));
@@ -136,7 +136,7 @@ TEST_F(CsvText, IsTheSameWhereverBlocksAreCutAndOnAnyThreads) {
   ASSERT_EQ(expected.rows.size(), 701U);
   for (const std::size_t block_bytes : {32, 33, 37, 64, 100, 1000, 5000}) {
     for (const int threads : {1, 2, 5}) {
-      CsvOptions options = user_item_count;
+      TableOptions options = user_item_count;
       options.block_bytes = block_bytes;
 
       EXPECT_EQ(read_table(files, options, threads), expected) << block_bytes << " bytes, " << threads << " threads";
@@ -149,7 +149,7 @@ TEST_F(CsvText, NamesTheLineAndTheColumnOfABadRowWhereverBlocksAreCut) {
   const auto line = std::ranges::count(rows, '\n') + 1;
   rows += "ann,,1\n" + random_rows(5, 300);
   for (const std::size_t block_bytes : {32, 100, 5000, 1000000}) {
-    CsvOptions options = user_item_count;
+    TableOptions options = user_item_count;
     options.block_bytes = block_bytes;
 
     EXPECT_EQ(refused(rows, options), place(static_cast<int>(line)) +
@@ -193,7 +193,7 @@ TEST_F(CsvText, FindsColumnsByNameInEveryFile) {
   const Paths files = {folder_.write("a.csv", "user,item,count\na,x,1\n"),
                        folder_.write("b.csv", "\nnote;count;item;user\n\"1;2\";2,5;x;b\n"),
                        folder_.write("c.tsv", "item\tcount\tuser\ny\t3\ta\n")};
-  CsvOptions options = user_item_count;
+  TableOptions options = user_item_count;
   options.dialect.decimal = ',';
 
   const Table table = read_table(files, options);
@@ -210,7 +210,7 @@ TEST_F(CsvText, FindsColumnsByNameInEveryFile) {
 TEST_F(CsvText, RefusesKeysBeyondTheirMemoryAndNamesABudget) {
   std::string text = "user,item,count\n";
   for (int i = 0; i < 20000; ++i) text += "user " + std::to_string(i) + ",x,1\n";
-  CsvOptions options = user_item_count;
+  TableOptions options = user_item_count;
   options.block_bytes = 4096;
   options.key_bytes = 200 << 10;
   options.memory_bytes = 400 << 10;

@@ -109,7 +109,7 @@ TableEntries expected_entries(const std::vector<Fields>& rows, const std::string
   return entries;
 }
 
-TableEntries read_entries_of(const std::filesystem::path& file, const CsvOptions& options, int threads) {
+TableEntries read_entries_of(const std::filesystem::path& file, const TableOptions& options, int threads) {
   ThreadExecutor executor(threads);
   const auto reader = open_csv({file}, options, executor);
   TableEntries entries;
@@ -184,7 +184,7 @@ TEST(CsvTables, AreReadAsByAPlainParserWhereverBlocksAreCut) {
     const auto file = folder.write("table.csv", text);
     const std::string policy = seed % 2 == 0 ? "skip" : "unknown";
     const TableEntries expected = expected_entries(split_plainly(text, separator), policy);
-    CsvOptions options{.columns = {{"a", "b"}, "v"}};
+    TableOptions options{.columns = {{"a", "b"}, "v"}};
     options.missing = {true, seed % 2 == 0 ? "" : policy};
     options.dialect.separator = seed % 5 == 0 ? separator : '\0';
     kept += expected.rows.size();

@@ -20,7 +20,7 @@ struct FoundKeys {
 
 class KnownKeys : public testing::Test {
  protected:
-  FoundKeys find(const std::string& text, CsvOptions options, const std::vector<Names>& known) const {
+  FoundKeys find(const std::string& text, TableOptions options, const std::vector<Names>& known) const {
     ThreadExecutor executor(3);
     options.numbers_new_keys = false;
     options.known = [&](const Names&) {
@@ -95,7 +95,7 @@ TEST_F(KnownKeys, TimesAndNumbersAreFoundByWhatTheyMean) {
 }
 
 TEST_F(KnownKeys, AMissingKeyIsKnownOrNot) {
-  CsvOptions options{.columns = {{"user", "when:day"}, ""}};
+  TableOptions options{.columns = {{"user", "when:day"}, ""}};
   options.missing = {.are_accepted = true, .key = "none"};
   const std::string text = "user,when\n,2024-03-05\nann,NA\n";
 

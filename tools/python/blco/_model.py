@@ -325,6 +325,14 @@ class TuckerModel(FittedModel):
         """The largest numbers of the core, as (column of each mode, value), by falling magnitude."""
         return self._handle.top_of_core(count)
 
+    def report(
+        self, path: Path, *, title: str | None = None, numbers: int | None = None, entries: int | None = None
+    ) -> None:
+        """Writes a page of HTML with the largest `numbers` of the core, 20 without, and of each column of each mode a
+        plot and ten of its largest `entries`.
+        """
+        _blco.report_tucker(self._handle, path, {"title": title, "components": numbers, "entries": entries})
+
     def top(self, mode: int | str, column: int, count: int = 3) -> list[tuple[str | int, float]]:
         """The largest entries of a column of a mode, as (label or index, value), by falling magnitude."""
         return self._handle.top(self._mode_number(mode), column, count)

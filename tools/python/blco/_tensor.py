@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrow, _blco, _table
+from . import _arrow, _blco
 from ._errors import InvalidArgument
 from ._progress import Progress, callback_of
 
@@ -86,11 +86,6 @@ def columns_of(coords: Any) -> list[np.ndarray]:
             "array per mode"
         )
     return list(matrix.T)
-
-
-def _refuse_columns(modes: Any, value: Any) -> None:
-    if modes is not None or value is not None:
-        raise InvalidArgument("`modes` and `value` name columns of a table; coordinates have `mode_names` and `values`")
 
 
 def _entries(source: Any, values: Any, shape: Any) -> tuple[list[np.ndarray], np.ndarray | None, Any]:
@@ -227,20 +222,33 @@ def _listed(given: Any) -> list | None:
     return None if given is None else list(given)
 
 
-def _arrays(source: Any, values: Any, shape: Any, modes: Any, value: Any, mode_names: Any, labels: Any) -> tuple:
-    """Coordinates, values and labels of arrays or of a table, and the options that say more of them."""
-    if _table.is_table(source):
-        if values is not None or labels is not None:
-            raise InvalidArgument("`values` and `labels` go with arrays; of a table, `value` names a column")
-        modes = _listed(modes)
-        columns, numbers, labels = _table.entries_of(source, modes, value)
-        columns = columns_of(columns)
-        mode_names = _listed(mode_names) or modes
-    else:
-        _refuse_columns(modes, value)
-        columns, numbers, shape = _entries(source, values, shape)
+def _is_table(source: Any) -> bool:
+    return hasattr(source, "__arrow_c_stream__")
+
+
+def _columns(modes: Any, value: Any, values: Any, labels: Any) -> dict[str, Any]:
+    """What `modes` and `value` say of a table."""
+    if values is not None or labels is not None:
+        raise InvalidArgument("`values` and `labels` go with arrays; of a table, `value` names a column")
+    modes = _listed(modes)
+    if not modes:
+        raise InvalidArgument("modes: name the columns of the table that become modes")
+    return {"modes": modes, "value": value}
+
+
+def _arrays(source: Any, values: Any, shape: Any, modes: Any, value: Any, labels: Any) -> tuple:
+    """Coordinates, values and labels, and the shape."""
+    if modes is not None or value is not None:
+        raise InvalidArgument("`modes` and `value` name columns of a table; coordinates have `mode_names` and `values`")
+    columns, numbers, shape = _entries(source, values, shape)
     labels = None if labels is None else [_listed(names) for names in labels]
-    return columns, numbers, labels, {"shape": _listed(shape), "mode_names": _listed(mode_names)}
+    return columns, numbers, labels, shape
+
+
+def _refuse(words: Mapping[str, Any], what: str) -> None:
+    for name, option in words.items():
+        if option is not None:
+            raise InvalidArgument(f"`{name}` is about {what}; leave it out")
 
 
 def tensor(
@@ -252,6 +260,7 @@ def tensor(
     value: str | None = None,
     mode_names: Sequence[str] | None = None,
     labels: Sequence[Sequence[str] | None] | None = None,
+    missing: str | None = None,
     duplicates: str = "sum",
     memory: Size | None = None,
     threads: int = 0,
@@ -262,13 +271,20 @@ def tensor(
     and their values, all 1 without; or a sparse array of scipy, sparse or pyttb. Arrays are read where they lie.
     `labels` has per mode a name for each index, or None.
 
-    Or a table that offers an Arrow C stream, such as one of pyarrow, polars or pandas: the columns `modes` become
-    modes, whole numbers as indices and strings as labels, and the column `value` holds the values. This takes pyarrow.
+    Or a table that offers an Arrow C stream, such as one of pyarrow, polars, DuckDB or pandas: the columns `modes` become
+    modes, whole numbers as indices and strings as labels, and the column `value` holds the values. As in tables of text
+    a mode may be `when:day` or `price:bins=20`, and `missing` says what becomes of rows with nulls.
     """
-    columns, numbers, labels, words = _arrays(coords, values, shape, modes, value, mode_names, labels)
-    words |= {"duplicates": duplicates, "memory": size_in_bytes(memory), "threads": threads, "device": device}
+    words = {"duplicates": duplicates, "memory": size_in_bytes(memory), "threads": threads, "device": device,
+             "shape": _listed(shape), "mode_names": _listed(mode_names)}
+    if _is_table(coords):
+        words |= _columns(modes, value, values, labels) | {"missing": missing}
+        with callback_of(progress) as shown:
+            return Tensor(_blco.pack_table(coords, words, shown))
+    _refuse({"missing": missing}, "tables")
+    columns, numbers, labels, shape = _arrays(coords, values, shape, modes, value, labels)
     with callback_of(progress) as shown:
-        return Tensor(_blco.make_tensor(columns, numbers, labels, words, shown))
+        return Tensor(_blco.make_tensor(columns, numbers, labels, words | {"shape": _listed(shape)}, shown))
 
 
 def ingest(
@@ -307,24 +323,26 @@ def ingest(
     """
     paths = [source] if _is_path(source) else source
     files = labels if isinstance(labels, Mapping) else None
-    of_text = {"labels_from": labels_from, "skip_unknown": skip_unknown, "separator": separator, "decimal": decimal,
-               "missing": missing, "index_base": index_base, "skip_lines": skip_lines}
+    of_text = {"separator": separator, "index_base": index_base, "skip_lines": skip_lines}
+    of_tables = {"labels_from": labels_from, "skip_unknown": skip_unknown, "decimal": decimal, "missing": missing}
     words = {"labels": files and dict(files), "duplicates": duplicates, "reorder": reorder, "chunk_nnz": chunk_nnz,
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
-             "device": device, "tmp": tmp} | _compression(compression)
+             "device": device, "tmp": tmp, "shape": _listed(shape),
+             "mode_names": _listed(mode_names)} | _compression(compression)
     if isinstance(paths, (list, tuple)) and paths and all(map(_is_path, paths)):
         if values is not None or (labels is not None and files is None):
             raise InvalidArgument("`values` and lists of `labels` go with arrays; files have their own")
-        columns = {"shape": _listed(shape), "mode_names": _listed(mode_names), "modes": _listed(modes),
-                   "value": value}
+        words |= of_text | of_tables | {"modes": _listed(modes), "value": value}
         with callback_of(progress) as shown:
-            report = _blco.ingest_paths(list(paths), output, words | of_text | columns, shown)
+            report = _blco.ingest_paths(list(paths), output, words, shown)
+    elif _is_table(source):
+        _refuse(of_text, "files of text")
+        words |= of_tables | _columns(modes, value, values, None if files else labels)
+        with callback_of(progress) as shown:
+            report = _blco.ingest_table(source, output, words, shown)
     else:
-        for name, option in of_text.items():
-            if option is not None:
-                raise InvalidArgument(f"`{name}` is about files of text; leave it out")
-        indices, numbers, names, more = _arrays(source, values, shape, modes, value, mode_names,
-                                                None if files else labels)
+        _refuse(of_text | of_tables, "files of text and tables")
+        columns, numbers, names, shape = _arrays(source, values, shape, modes, value, None if files else labels)
         with callback_of(progress) as shown:
-            report = _blco.ingest_arrays(indices, numbers, names, output, words | more, shown)
+            report = _blco.ingest_arrays(columns, numbers, names, output, words | {"shape": _listed(shape)}, shown)
     return Tensor(_blco.open(output), output, report)

@@ -1,0 +1,157 @@
+// Keys are numbered by the readers; what becomes of them is the same for all.
+#include "io/table/table_modes.hpp"
+
+#include <algorithm>
+
+#include "blco/error.hpp"
+#include "blco/layout.hpp"
+#include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
+#include "io/text/quoted_text.hpp"
+
+namespace blco {
+namespace {
+
+std::string rounded_up(std::uint64_t bytes) {
+  constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+  if (bytes < mebibyte) return std::to_string((bytes + 1023) >> 10) + " KiB";
+  return std::to_string((bytes + mebibyte - 1) / mebibyte) + " MiB";
+}
+
+}  // namespace
+
+void check_options(const TableOptions& options) {
+  const auto require = [](bool holds, const std::string& what) {
+    if (!holds) refuse(what);
+  };
+  const std::size_t order = options.columns.modes.size();
+  require(
+      order >= 1 && order <= static_cast<std::size_t>(max_order),
+      "a tensor has 1 to " + std::to_string(max_order) + " modes, but " + std::to_string(order) + " columns are named");
+  require(options.block_bytes > 0, "the block size is 0; use at least 1 byte");
+  const char separator = options.dialect.separator;
+  require(separator != '"' && separator != '\n' && separator != '\r',
+          option_name("columns.separator") + " must be one character, neither a quote nor an end of line");
+  require(options.dialect.decimal == '.' || options.dialect.decimal == ',',
+          option_name("columns.decimal") + " must be a dot or a comma");
+  const std::string& missing_key = options.missing.key;
+  require(!find_invalid_utf8(missing_key),
+          "the key for missing fields, " + quoted_for_message(missing_key) + ", is not UTF-8");
+}
+
+TableModes::TableModes(TableOptions options)
+    : options_(std::move(options)), skipped_(options_.columns.modes.size() + 1) {}
+
+std::vector<ComputedForm> TableModes::make(const CsvForm& form, const std::vector<bool>& is_index) {
+  std::vector<ComputedForm> readings = form.readings;
+  const auto has_keys = [&](std::size_t mode) { return is_index.empty() || !is_index[mode]; };
+  std::vector<std::string> names = options_.mode_names.empty() ? form.mode_names : options_.mode_names;
+  for (std::size_t n = names.size(); n < readings.size(); ++n) names.push_back(form.mode_names[n]);
+  std::vector<std::string> keyed;
+  for (std::size_t n = 0; n < names.size(); ++n) {
+    if (n >= readings.size() || has_keys(n)) keyed.push_back(names[n]);
+  }
+  std::vector<Labels> known;
+  if (options_.known) known = std::exchange(options_.known, {})(keyed);
+  known.resize(names.size());
+  const std::string option = option_name("columns.labels_from");
+  if (options_.known_from.name.empty()) options_.known_from = {option, ", or leave out " + option};
+  auto labels = known.begin();
+  for (std::size_t n = 0; n < readings.size(); ++n) {
+    Labels of_mode = has_keys(n) ? std::move(*labels++) : Labels();
+    if (!of_mode.empty()) take_known_bins(of_mode, names[n], options_.known_from, readings[n]);
+    readings[n].takes_others = !options_.numbers_new_keys;
+    modes_.emplace_back(names[n], readings[n], std::move(of_mode), options_.known_from);
+  }
+  for (std::size_t column = 0; column < form.roles.size(); ++column) {
+    int mode = form.roles[column];
+    if (mode == CsvForm::unused) continue;
+    column_names_.resize(skipped_.size());
+    column_names_[mode == CsvForm::value ? readings.size() : static_cast<std::size_t>(mode)] = form.names[column];
+  }
+  known_bytes_ = key_bytes();
+  return readings;
+}
+
+void TableModes::skip(const std::vector<std::uint64_t>& rows) {
+  for (std::size_t n = 0; n < skipped_.size(); ++n) skipped_[n] += rows[n];
+}
+
+std::uint64_t TableModes::key_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const ModeKeys& mode : modes_) bytes += mode.memory_bytes();
+  return bytes;
+}
+
+void TableModes::check_memory(std::uint64_t bytes_read, std::uint64_t size) const {
+  const std::uint64_t bytes = key_bytes();
+  if (bytes <= options_.key_bytes) return;
+  std::uint64_t keys = 0;
+  for (const ModeKeys& mode : modes_) keys += mode.key_count();
+  // New keys become rarer, so the rest of the input adds at most its proportional share.
+  const double left =
+      size > bytes_read && bytes_read > 0 ? static_cast<double>(size) / static_cast<double>(bytes_read) : 1.0;
+  const std::uint64_t known = std::min(known_bytes_, bytes);
+  const std::uint64_t whole = known + static_cast<std::uint64_t>(static_cast<double>(bytes - known) * left);
+  const std::uint64_t budget = options_.budget_for ? options_.budget_for(whole) : whole;
+  throw Error(ErrorKind::out_of_memory, "the " + std::to_string(keys) + " keys read so far take " + rounded_up(bytes) +
+                                            " of memory, but the budget of " + rounded_up(options_.memory_bytes) +
+                                            " leaves " + rounded_up(options_.key_bytes) + " for keys; give at least " +
+                                            option_name("memory_bytes", std::to_string((budget >> 20) + 1) + "MiB") +
+                                            (size == 0 ? ", perhaps much more" : "") +
+                                            ", or leave out the column with the most keys, or merge some of its keys" +
+                                            advice());
+}
+
+// For a mode whose keys are far more than its labels will be.
+std::string TableModes::advice() const {
+  const auto largest = std::ranges::max_element(modes_, {}, &ModeKeys::memory_bytes);
+  if (largest->form().reading.bins == 0) return "";
+  return "; each number of the mode " + quoted_for_message(largest->mode()) +
+         " is a key until the input has ended: round them";
+}
+
+void TableModes::finish() {
+  if (std::exchange(has_ended_, true)) return;
+  for (ModeKeys& mode : modes_) {
+    const std::uint64_t others = key_bytes() - mode.memory_bytes();
+    mode.finish(options_.key_bytes - std::min(options_.key_bytes, others));
+  }
+}
+
+std::vector<std::uint64_t> TableModes::lengths() const {
+  std::vector<std::uint64_t> lengths;
+  for (const ModeKeys& mode : modes_) lengths.push_back(mode.length());
+  return lengths;
+}
+
+std::vector<SkippedRows> TableModes::skipped_rows() const {
+  std::vector<SkippedRows> skipped;
+  for (std::size_t n = 0; n < skipped_.size(); ++n) {
+    if (skipped_[n] > 0) skipped.push_back({column_names_[n], skipped_[n]});
+  }
+  return skipped;
+}
+
+std::vector<Labels> TableModes::take_labels() {
+  std::vector<Labels> labels;
+  for (ModeKeys& mode : modes_) labels.push_back(mode.take_labels());
+  return labels;
+}
+
+std::vector<std::vector<std::uint32_t>> TableModes::take_final_coordinates() {
+  std::vector<std::vector<std::uint32_t>> coordinates;
+  for (ModeKeys& mode : modes_) coordinates.push_back(mode.take_coordinates());
+  return coordinates;
+}
+
+std::vector<KeyedMode> TableModes::keyed_modes() const {
+  std::vector<KeyedMode> keyed;
+  for (const ModeKeys& mode : modes_) {
+    const std::uint64_t wanted = mode.form().has_known_bins ? 0 : mode.form().reading.bins;
+    keyed.push_back({mode.mode(), mode.new_labels(), wanted, mode.bin_count(), !mode.form().is_computed()});
+  }
+  return keyed;
+}
+
+}  // namespace blco

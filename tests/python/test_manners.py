@@ -1,0 +1,157 @@
+"""The module as a guest: types for mypy, nothing left behind by many rounds, and children of a fork."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import blco
+
+
+def run_script(script, *arguments):
+    return subprocess.run([sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=120)
+
+
+USER = """
+import blco
+import numpy as np
+
+tensor: blco.Tensor = blco.tensor(np.zeros((1, 2), dtype=np.int64), shape=(3, 4), labels=[["a", "b", "c"], None])
+stored = blco.ingest("in.csv", "out.blco", modes=["a", "b:day"], missing="skip", memory="1GiB")
+model: blco.Model = blco.fit_cpd(stored, 3, nonnegative=True, callback=lambda sweep: sweep.fit < 0.9)
+rows: np.ndarray = model.factors[0]
+error: Exception = blco.InvalidArgument("what")
+"""
+
+MISUSE = """
+import blco
+
+blco.fit_cpd("in.blco", 3)
+blco.tensor([[0, 1]], shape="3 4")
+blco.ingest("in.csv", "out.blco", modez=["a"])
+"""
+
+
+@pytest.fixture
+def mypy(tmp_path):
+    """Runs mypy on a text, with the module as it is installed."""
+    pytest.importorskip("mypy", reason="mypy is not installed")
+
+    def run(text):
+        (tmp_path / "user.py").write_text(text)
+        return subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", tmp_path / "cache", tmp_path / "user.py"],
+                              capture_output=True, text=True,
+                              env=os.environ | {"MYPYPATH": str(pathlib.Path(blco.__file__).parent.parent)}).stdout
+
+    return run
+
+
+def test_mypy_knows_the_types_of_the_module(mypy):
+    assert "Success" in mypy(USER)
+
+
+def test_mypy_finds_what_does_not_fit(mypy):
+    found = [line.split(":")[1] for line in mypy(MISUSE).splitlines() if ": error: " in line]
+
+    assert found == ["4", "5", "6"]
+
+
+ROUNDS = """
+import gc, os, sys
+import numpy as np
+import blco
+
+random = np.random.default_rng(1)
+coords = np.stack([random.integers(0, length, 3000) for length in (30000, 40, 30)], axis=1)
+path = os.path.join(sys.argv[1], "in.blco")
+blco.ingest(coords, path, values=random.uniform(1, 2, 3000), shape=(30000, 40, 30))
+
+def stop(sweep):
+    raise KeyError("enough")
+
+def work():
+    tensor = blco.open(path)
+    model = blco.fit_cpd(tensor, 8, max_sweeps=2, threads=2, callback=lambda sweep: True)  # 2 MB of factors
+    model.save(os.path.join(sys.argv[1], "model.h5"))
+    blco.load(os.path.join(sys.argv[1], "model.h5")).predict(coords[:9])
+    blco.fit_tucker(tensor, (2, 2, 2), max_sweeps=1, threads=2)
+    blco.tensor(tensor.coords, tensor.values)
+    try:
+        blco.fit_cpd(tensor, 8, threads=2, callback=stop)
+    except KeyError:
+        pass
+    try:
+        blco.ingest([[0, -1]], path + ".bad")
+    except blco.InvalidArgument:
+        pass
+
+def held():
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        pages = int(file.read().split()[1])
+    objects = sum(str(type(one)).startswith("<class 'blco") for one in gc.get_objects())
+    return pages * os.sysconf("SC_PAGESIZE"), len(os.listdir("/proc/self/fd")), objects
+
+def count(rounds):
+    for _ in range(rounds):
+        work()
+    return held()
+
+before = count(15)
+after = count(30)
+print(after[0] - before[0], after[1] - before[1], after[2] - before[2])
+"""
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/statm").exists(), reason="no /proc to look at")
+def test_many_rounds_leave_no_memory_files_or_objects_behind(tmp_path):
+    done = run_script(ROUNDS, tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    grown, files, objects = map(int, done.stdout.split())
+    # 30 models that stay would be 58 MB.
+    assert grown < 20 * 2**20
+    assert files == 0 and objects == 0
+
+
+FORKS = """
+import os, sys
+import numpy as np
+import blco
+
+path = sys.argv[1]
+tensor = blco.open(path)
+expected = blco.fit_cpd(tensor, 3, max_sweeps=3, threads=2, deterministic=True)
+
+def child():
+    model = blco.fit_cpd(blco.open(path), 3, max_sweeps=3, threads=2, deterministic=True)
+    same = all(np.array_equal(a, b) for a, b in zip(model.factors, expected.factors))
+    inherited = blco.fit_cpd(tensor, 3, max_sweeps=3, threads=2, deterministic=True)
+    return 0 if same and inherited.fit == expected.fit else 3
+
+def fork():
+    pid = os.fork()
+    if pid == 0:
+        code = 4
+        try:
+            code = child()
+        finally:
+            os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+fork()
+model = blco.fit_cpd(tensor, 3, max_sweeps=3, threads=2, deterministic=True,
+                     callback=lambda sweep: sweep.sweep == 2 and fork() or True)
+print(model.fit == expected.fit)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_child_opens_and_fits_even_one_of_a_running_fit(entries, tmp_path):
+    blco.ingest(entries.coords, tmp_path / "in.blco", values=entries.values, chunk_nnz=40)
+
+    done = run_script(FORKS, tmp_path / "in.blco")
+
+    assert done.stdout.split() == ["0", "0", "True"], done.stderr

@@ -1,0 +1,181 @@
+"""Tables of pyarrow, pandas, polars and DuckDB: the same cells, whatever types and batches they come in."""
+import datetime
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import blco
+
+pyarrow = pytest.importorskip("pyarrow")
+
+START = datetime.datetime(2024, 3, 5, 23, 30, tzinfo=datetime.timezone.utc)
+HOUR = datetime.timedelta(hours=1)
+ROWS = {"shop": ["Oslo", "Rome", "Oslo", None, "Århus and its harbour"],
+        "when": [START, START + HOUR, START + 30 * HOUR, START, None],
+        "price": [2.5, 10.0, 0.0, 5.0, 7.0],
+        "aisle": [3, 0, 3, 1, 2],
+        "n": [2, 1, 4, 3, 1]}
+MODES = ["shop", "when:day", "price:bins=2", "aisle"]
+
+
+def of_pandas():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS)
+    frame["shop"] = frame["shop"].astype("category")
+    return frame
+
+
+def of_polars():
+    polars = pytest.importorskip("polars")
+    return polars.DataFrame(ROWS).with_columns(polars.col("shop").cast(polars.Categorical))
+
+
+def of_polars_strings():
+    return pytest.importorskip("polars").DataFrame(ROWS)
+
+
+def of_duckdb():
+    duckdb = pytest.importorskip("duckdb")
+    rows = pyarrow.table(ROWS)
+    connection = duckdb.connect()
+    connection.register("rows", rows)
+    # A sum of integers is a decimal, or an integer of 128 bits, there.
+    return connection.sql("select shop, \"when\", price, aisle, sum(n) as n from rows group by all")
+
+
+def of_pyarrow():
+    return pyarrow.table(ROWS)
+
+
+def of_pyarrow_dates():
+    table = pyarrow.table(ROWS)
+    days = [None if when is None else when.date() for when in ROWS["when"]]
+    return table.set_column(1, "when", pyarrow.array(days, pyarrow.date32()))
+
+
+def of_pyarrow_batches():
+    """A dictionary of its own in each batch; aisles of 8 bits, values that are decimals."""
+    table = pyarrow.table(ROWS).cast(pyarrow.schema([
+        ("shop", pyarrow.large_string()), ("when", pyarrow.timestamp("ns", "Asia/Tokyo")), ("price", pyarrow.float32()),
+        ("aisle", pyarrow.uint8()), ("n", pyarrow.decimal128(30, 3))]))
+    parts = [table.slice(first, 2) for first in (0, 2, 4)]
+    coded = [part.set_column(0, "shop", part["shop"].combine_chunks().dictionary_encode()) for part in parts]
+    return pyarrow.RecordBatchReader.from_batches(coded[0].schema, [b for part in coded for b in part.to_batches()])
+
+
+SOURCES = [of_pandas, of_polars, of_polars_strings, of_duckdb, of_pyarrow, of_pyarrow_dates, of_pyarrow_batches]
+
+
+def cells_of(tensor):
+    """Values by labels, or by indices where there are none."""
+    columns = zip(tensor.labels, tensor.coords.T.tolist())
+    names = [index if labels is None else [labels[i] for i in index] for labels, index in columns]
+    return dict(zip(zip(*names), tensor.values.tolist()))
+
+
+@pytest.mark.parametrize("make", SOURCES)
+def test_a_table_of_any_library_is_the_same_tensor(make, tmp_path):
+    tensor = blco.ingest(make(), tmp_path / "out.blco", modes=MODES, value="n", missing="skip")
+
+    assert cells_of(tensor) == {("Oslo", "2024-03-05", "[0, 5)", 3): 2, ("Rome", "2024-03-06", "[5, 10]", 0): 1,
+                                ("Oslo", "2024-03-07", "[0, 5)", 3): 4}
+    assert tensor.report["skipped_rows"] == {"shop": 1, "when": 1}
+    assert tensor.mode_names == ("shop", "when", "price", "aisle")
+
+
+@pytest.mark.parametrize("make", SOURCES)
+def test_a_key_in_the_place_of_nulls(make):
+    tensor = blco.tensor(make(), modes=["shop", "when:year"], value="n", missing="unknown")
+
+    assert cells_of(tensor) == {("Oslo", "2024"): 6, ("Rome", "2024"): 1, ("unknown", "2024"): 3,
+                                ("Århus and its harbour", "unknown"): 1}
+
+
+def test_a_table_and_its_text_are_the_same_container(tmp_path):
+    csv = pytest.importorskip("pyarrow.csv")
+    table = pyarrow.table({"who": ["b", "a", "b", "c"] * 50, "price": np.arange(200) / 8, "n": np.arange(200) + 1})
+    csv.write_csv(table, tmp_path / "in.csv")
+    options = {"modes": ["who", "price:quantiles=7"], "value": "n", "hold_out": 0.2}
+
+    blco.ingest(tmp_path / "in.csv", tmp_path / "text.blco", held_out_to=tmp_path / "text.out", **options)
+    blco.ingest(table, tmp_path / "table.blco", held_out_to=tmp_path / "table.out", **options)
+
+    for name in ("blco", "out"):
+        assert (tmp_path / f"table.{name}").read_bytes() == (tmp_path / f"text.{name}").read_bytes()
+
+
+def test_labels_of_another_container_keep_their_numbers(tmp_path):
+    blco.ingest(pyarrow.table({"who": ["b", "a"]}), tmp_path / "old.blco", modes=["who"])
+    new = pyarrow.table({"who": ["c", "a"], "day": [0, 1]})
+
+    grown = blco.ingest(new, tmp_path / "new.blco", modes=["who", "day"], labels_from=tmp_path / "old.blco")
+    known = blco.ingest(new, tmp_path / "known.blco", modes=["who", "day"], labels_from=tmp_path / "old.blco",
+                        skip_unknown=True)
+
+    assert grown.labels == [["b", "a", "c"], None]
+    assert cells_of(known) == {("a", 1): 1} and known.report["unknown_rows"] == 1
+
+
+def test_what_a_stream_raises_is_told_and_leaves_nothing(tmp_path):
+    batch = pyarrow.record_batch({"who": ["a", "b"]})
+
+    def batches():
+        yield batch
+        yield batch
+        raise RuntimeError("the line is dead")
+
+    for call in (lambda stream: blco.ingest(stream, tmp_path / "out.blco", modes=["who"]),
+                 lambda stream: blco.tensor(stream, modes=["who"])):
+        with pytest.raises(blco.IoError, match="(?s)fails after 4 rows: .*the line is dead"):
+            call(pyarrow.RecordBatchReader.from_batches(batch.schema, batches()))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_memory_of_tables_is_given_back(tmp_path):
+    before = pyarrow.total_allocated_bytes()
+    for modes, missing in ((["who"], None), (["nobody"], None), (["gap"], None), (["gap"], "skip")):
+        table = pyarrow.table({"who": [f"name {i}" for i in range(1000)], "gap": ["x", None] * 500})
+        try:
+            blco.tensor(table, modes=modes, missing=missing)
+        except blco.InvalidArgument:
+            pass
+        del table
+
+    assert pyarrow.total_allocated_bytes() == before
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"modes": ["who"], "separator": ";"}, "`separator` is about files of text; leave it out"),
+    ({"modes": ["who"], "index_base": 0}, "`index_base` is about files of text; leave it out"),
+    ({"modes": ["who"], "labels": {"who": "names.txt"}}, "`labels` does not apply to a table"),
+    ({"modes": ["who"], "labels_from": "absent.blco"}, "absent.blco"),
+    ({"modes": ["who"], "skip_unknown": True}, "`skip_unknown` requires `labels_from`"),
+    ({"modes": ["who", "gap"]}, "row 1 of column 'gap', counted from 0, is null; fill it in, or leave such rows out with "
+                                "`missing='skip'`, or give `missing='unknown'`"),
+    ({"modes": ["list"]}, "column 'list' has the type list; a mode takes whole numbers"),
+    ({"modes": ["who"], "value": "when"}, "column 'when' has the type timestamp[us]; values are numbers"),
+    ({"modes": ["when"]}, "or name a unit of time, such as when:day"),
+])
+def test_what_a_table_cannot_be_is_said(options, message, tmp_path):
+    when = [START.replace(tzinfo=None)] * 2
+    table = pyarrow.table({"who": ["a", "b"], "gap": ["x", None], "list": [[1], [2]], "when": when})
+
+    with pytest.raises((blco.InvalidArgument, blco.IoError)) as caught:
+        blco.ingest(table, tmp_path / "out.blco", **options)
+
+    assert message in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_polars_needs_no_pyarrow():
+    pytest.importorskip("polars")
+    script = ("import sys; sys.modules['pyarrow'] = None\n"
+              "import blco, polars\n"
+              "frame = polars.DataFrame({'who': ['a', 'b', 'a'], 'n': [1.0, 2.0, 4.0]})\n"
+              "print(blco.tensor(frame, modes=['who'], value='n').values.tolist())")
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+
+    assert done.stdout.strip() == "[5.0, 2.0]", done.stderr
