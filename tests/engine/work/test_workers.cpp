@@ -52,17 +52,15 @@ std::vector<MethodCase> every_method() {
 
 class WorkersOfEveryMethod : public testing::TestWithParam<MethodCase> {};
 
-// Relative to the largest expected number, and to `least`.
-void expect_near(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance,
-                 double least = 0) {
+void expect_near(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance) {
   ASSERT_EQ(actual.size(), expected.size());
-  double largest = least;
+  double largest = 0;
   for (const double number : expected) largest = std::max(largest, std::abs(number));
   for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(actual[i], expected[i], tolerance * largest) << i;
 }
 
 void expect_same_model(const CpdModel& actual, const CpdModel& expected, double tolerance) {
-  expect_near(actual.fit_history, expected.fit_history, tolerance, /*least=*/1);  // a fit is 1 less a ratio near 1
+  expect_near(actual.fit_history, expected.fit_history, tolerance);
   expect_near(actual.objective_history, expected.objective_history, tolerance);
   expect_near(actual.weights, expected.weights, tolerance);
   for (std::size_t n = 0; n < expected.factors.size(); ++n) {
@@ -104,7 +102,9 @@ TEST(Workers, GiveTheModelOfOneForAnyShapeAndPrecisionFromDisk) {
       options.compute.memory.host_bytes = plan_cpd(tensor, options).minimum_bytes;
       std::uint64_t read = 0;
       options.on_sweep = [&](const SweepReport& report) { return read = report.bytes_read, true; };
-      expect_same_model(fit_cpd(tensor, options), alone, precision == Precision::f64 ? 1e-10 : 1e-4);
+      // Sums of up to 10,000 terms, each rounded to 6e-8 in f32.
+      const double tolerance = precision == Precision::f64 ? 1e-10 : precision == Precision::mixed ? 1e-4 : 1e-3;
+      expect_same_model(fit_cpd(tensor, options), alone, tolerance);
       EXPECT_GT(read, 0);
     }
   }
