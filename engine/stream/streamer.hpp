@@ -22,6 +22,14 @@ namespace blco {
 
 enum class Direction { forward, backward };
 
+// Which way a job's passes go; `number` counts passes that are no MTTKRPs. Those of a mode go one way, since the order
+// of a row's nonzeros decides how its sum is rounded, and an arranged copy has one order. Others go back and forth:
+// what a pass read last is the likeliest to be in a cache still.
+inline Direction direction_of(const PassRequest& request, std::uint64_t number) {
+  const bool forward = request.is_mttkrp() ? request.only_mode() % 2 == 0 : number % 2 == 0;
+  return forward ? Direction::forward : Direction::backward;
+}
+
 class Streamer {
  public:
   // Allocates the slots and the room for packed chunks; plan() says which of these have to be streamed because the

@@ -20,11 +20,9 @@ void WorkerGroup::add_peers(Peers& peers, const ChunkSource& tensor, const JobOr
 }
 
 void WorkerGroup::pass(const PassRequest& request) {
-  // Those of a mode go one way, since the order of a row's nonzeros decides how its sum is rounded, and an arranged
-  // copy has one order. Others go back and forth: what a pass read last is the likeliest to be in a cache still.
-  const bool forward = (request.is_mttkrp() ? request.only_mode() : next_++) % 2 == 0;
-  run_pass({.request = request, .forward = forward}, {},
-           [&] { streamer_->pass(request, forward ? Direction::forward : Direction::backward); });
+  const Direction direction = direction_of(request, request.is_mttkrp() ? 0 : next_++);
+  run_pass({.request = request, .forward = direction == Direction::forward}, {},
+           [&] { streamer_->pass(request, direction); });
 }
 
 // This process has the first chunks.

@@ -57,7 +57,7 @@ std::uint64_t host_cache_bytes() {
 PassMeasurement measure_pass(Streamer& streamer, const PassRequest& request, const PassLoad& load, int repeats) {
   std::vector<double> seconds;
   for (int i = 0; i < repeats; ++i) {
-    const Direction direction = i % 2 == 0 ? Direction::backward : Direction::forward;
+    const Direction direction = direction_of(request, static_cast<std::uint64_t>(i) + 1);
     seconds.push_back(seconds_of([&] { streamer.pass(request, direction); }));
   }
   PassMeasurement measured;
@@ -149,7 +149,7 @@ BenchmarkReport benchmark_mttkrp(const Tensor& tensor, const BenchmarkOptions& b
   const auto measure = [&](const PassRequest& pass_request, const PassLoad& load) {
     // Chunks are arranged only after some passes; these come before the measured ones.
     const int warming = report.plan.decoded_chunks > 0 ? passes_before_arranging + 1 : 0;
-    for (int i = 0; i < warming; ++i) streamer->pass(pass_request, Direction::forward);
+    for (int i = 0; i < warming; ++i) streamer->pass(pass_request, direction_of(pass_request, 0));
     PassMeasurement pass = measure_pass(*streamer, pass_request, load, benchmark.repeats);
     set_traffic(traffic_of(load, report.cache_size), report, pass);
     return pass;

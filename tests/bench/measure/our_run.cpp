@@ -31,7 +31,7 @@ class OurRun final : public FormatRun {
     build_seconds_ = seconds_to_pack(setup) + seconds_to_settle();
   }
 
-  void pass(int mode) override { streamer_->pass(mode, mode % 2 == 0 ? Direction::forward : Direction::backward); }
+  void pass(int mode) override { streamer_->pass(mode, direction_of(mode, 0)); }
 
   void read_output(int mode, std::span<double> rows) override {
     job_.backend().read_output(mode, 0, rows);
