@@ -21,8 +21,7 @@ constexpr std::uint64_t block_numbers = std::uint64_t{1} << 13;
 
 SlabJob::SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
                  const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
-                 bool is_fixed, const std::vector<int>& columns, const std::string& smaller)
-    : deterministic(compute.deterministic) {
+                 bool is_fixed, const std::vector<int>& columns, const std::string& smaller) {
   const bool has_products = columns.size() > 2 && is_on_this_cpu(compute);
   if (has_products && make(tensor, compute, std::ranges::max(columns), columns,
                            caller_bytes(0) + 2 * choices * sizeof(double), stop, smaller)) {
@@ -78,7 +77,6 @@ ColumnSlabs::ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const s
       columns_(columns.begin(), columns.end()),
       choices_(tensor.shape(), columns),
       slab_(job.slab),
-      deterministic_(job.deterministic),
       backend_(&job.job->backend()),
       rows_(*tensor_, *backend_, static_cast<int>(job.slab), job.job->device() != nullptr),
       workers_(job.job->make_workers(&meter)),
@@ -160,10 +158,7 @@ std::span<const double> ColumnSlabs::sample(std::size_t mode, std::uint64_t seed
   return output_of_pass(mode);
 }
 
-void ColumnSlabs::run_pass(std::size_t mode, Product product) {
-  if (deterministic_) workers_->set_next_pass(mode);
-  workers_->pass({static_cast<int>(mode), product});
-}
+void ColumnSlabs::run_pass(std::size_t mode, Product product) { workers_->pass({static_cast<int>(mode), product}); }
 
 std::span<const double> ColumnSlabs::output_of_pass(std::size_t mode) {
   run_pass(mode, Product::hadamard);

@@ -24,8 +24,7 @@ namespace blco {
 // output of pass() included. Throws Error as Job does.
 //
 // With `columns`, the columns of each mode's matrix, and no GPU, the job makes whole unfoldings if the budget has room,
-// and there are no slabs. If `compute` is deterministic, both have the same bits: passes of a mode take chunks in one
-// order. `smaller`: see JobNeeds.
+// and there are no slabs. If `compute` is deterministic, both have the same bits. `smaller`: see JobNeeds.
 struct SlabJob {
   SlabJob(const Tensor& tensor, const Compute& compute, std::uint64_t choices, std::uint64_t group,
           const std::function<std::uint64_t(std::uint64_t slab)>& caller_bytes, const StopPoll& stop,
@@ -33,7 +32,6 @@ struct SlabJob {
 
   std::unique_ptr<Job> job;
   std::uint64_t slab = 0;  // 0: there are none
-  bool deterministic = false;
 
  private:
   // False if the budget has no room; if `is_last`, throws then.
@@ -92,7 +90,6 @@ class ColumnSlabs {
   std::vector<std::uint64_t> columns_;
   ColumnChoices choices_;
   std::uint64_t slab_;
-  bool deterministic_;
   Backend* backend_;
   OriginalRows rows_;
   std::unique_ptr<WorkerGroup> workers_;

@@ -145,7 +145,6 @@ class TuckerFit {
         meter_(&meter),
         shape_(tensor.shape(), begin.ranks) {
     if (begin.resumed) {
-      next_pass_ = begin.resumed->next_pass;
       model_ = to_model(*std::exchange(begin.resumed, std::nullopt));
       factors_ = model_.factors;
       core_ = model_.core;
@@ -178,7 +177,6 @@ class TuckerFit {
       plan.ranks = *ranks_;
       options_->on_plan(plan);
     }
-    slabs_->workers().set_next_pass(next_pass_);
     if (samples && slabs_->slab() != 0) sample_factors();
     // A resumed fit may already be complete.
     std::optional<StopReason> stop = model_.sweeps() == 0 ? std::nullopt : reason_to_end();
@@ -220,7 +218,6 @@ class TuckerFit {
   void write_checkpoint() {
     CheckpointReport report{.sweep = static_cast<int>(model_.sweeps()), .failure = {}};
     TuckerFile file = to_file(std::move(model_));
-    file.next_pass = next_pass_;
     try {
       write_tucker_file(options_->checkpoint, file,
                         options_->claims == nullptr ? nullptr : options_->claims->find(options_->checkpoint));
@@ -274,7 +271,6 @@ class TuckerFit {
     model_.factors = factors_;
     model_.core = core_;
     model_.fit_history.push_back(report.fit);
-    next_pass_ = slabs_->workers().next_pass();
     report.converged = has_converged();
     const std::optional<StopReason> stop = reason_to_stop(report);
     if (!stop && !options_->checkpoint.empty() && report.sweep % options_->checkpoint_sweeps == 0) {
@@ -372,7 +368,6 @@ class TuckerFit {
   Matrices factors_;          // of the sweep in progress
   std::vector<double> core_;  // the same
   TuckerModel model_;         // of the last sweep
-  std::uint64_t next_pass_ = 0;
   std::optional<ColumnSlabs> slabs_;
 };
 

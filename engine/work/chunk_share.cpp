@@ -37,7 +37,7 @@ std::uint32_t crc_of_chunks(const ChunkSource& tensor) {
 ChunkShare::ChunkShare(const ChunkSource& tensor, const IndexRange& range)
     : tensor_(&tensor), first_(range.begin), info_(tensor.info()) {
   const std::uint64_t whole = range.end * info_.chunk_nnz;
-  info_.nnz = std::min(whole, info_.nnz) - range.begin * info_.chunk_nnz;
+  info_.nnz = std::min(whole, info_.nnz) - std::min(range.begin * info_.chunk_nnz, info_.nnz);
   info_.reordered.clear();
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <blco/peers.hpp>
 #include <charconv>
-#include <cmath>
 #include <string_view>
 
 #include "blco/option_name.hpp"
@@ -16,6 +15,7 @@ namespace {
 
 // What the memory of a GPU delivers, in that of a CPU's: 2 to 3.4 TB/s beside 0.2 to 0.3.
 constexpr double share_of_gpu = 12;
+constexpr double least_share = 1e-3;
 constexpr int cpu_threads_of_gpu = 4;  // beside the CPU, all GPUs get one in so many
 
 template <class Number>
@@ -43,8 +43,8 @@ NamedDevice parse_device(const std::string& word) {
   }
   if (sign == std::string::npos) return device;
   const std::optional<double> share = parse<double>(std::string_view(word).substr(sign + 1));
-  if (!share || !std::isfinite(*share) || *share <= 0) {
-    refuse("'" + word + "' in " + option_name("devices") + " has no share above 0, such as cuda:0=12");
+  if (!share || !(*share >= least_share && *share <= 1 / least_share)) {
+    refuse("'" + word + "' in " + option_name("devices") + " has no share from 0.001 to 1000, such as cuda:0=12");
   }
   device.share = *share;
   return device;

@@ -131,7 +131,10 @@ void Job::choose_device(const Compute& compute) {
     refuse("a deterministic job runs on the CPU only, because a GPU adds sums in no fixed order; " + use_cpu +
            ", or leave out " + option_name("deterministic"));
   }
-  if (declared_ == nullptr && (wants_cpu || compute.deterministic)) return;
+  if (declared_ == nullptr && (wants_cpu || compute.deterministic)) {
+    if (named.size() == 1 && compute.devices.front() == "all") device_note_ = "no GPU: " + find_device().reason;
+    return;
+  }
   if (is_gpu_named) current_.emplace(*named[0].gpu);
   DeviceSearch found;
   if (declared_ != nullptr) {

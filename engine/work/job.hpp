@@ -26,10 +26,10 @@ std::uint64_t job_budget(const Compute& compute);
 // What every job needs: the tensor's layout, rank and precision, and room for OriginalRows.
 JobNeeds needs_of(const Tensor& tensor, int rank, Precision precision);
 
-// Owns what a job needs from its plan to its end.
 // What a worker needs to serve such a job.
 JobNeeds needs_of(const Tensor& tensor, const JobOrder& order);
 
+// Owns what a job needs from its plan to its end.
 class Job {
  public:
   // Device::automatic means a GPU if there is one, else the CPU. Throws Error: out_of_memory (a budget below its

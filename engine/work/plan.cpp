@@ -87,7 +87,9 @@ std::uint64_t arrange_ahead(const TensorSizes& tensor, const JobNeeds& needs, st
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
     if (plan.tiers[chunk] == Tier::decoded) nnzs.push_back(tensor.chunks[chunk].nnz);
   }
-  return nnzs.empty() ? 0 : std::min(room, needs.kind->arranged_bytes(needs.backend, nnzs, needs.threads));
+  BackendConfig config = needs.backend;
+  config.private_bytes = plan.private_bytes;
+  return nnzs.empty() ? 0 : std::min(room, needs.kind->arranged_bytes(config, nnzs, needs.threads));
 }
 
 bool has_link(const JobNeeds& needs) { return needs.kind->gpu() != nullptr; }

@@ -6,7 +6,12 @@
 #include <map>
 #include <mutex>
 #include <span>
+#include <string>
+#include <system_error>
 #include <utility>
+
+#include "blco/error.hpp"
+#include "blco/option_name.hpp"
 
 namespace blco {
 
@@ -87,13 +92,19 @@ ServingThreads::~ServingThreads() {
 void ServingThreads::serve(const Tensor& tensor) {
   if (!threads_.empty()) return;
   for (std::size_t rank = 1; rank < size(); ++rank) {
-    threads_.emplace_back([this, &tensor, rank] {
+    const auto run = [this, &tensor, rank] {
       try {
         blco::serve([&]() -> const Tensor& { return tensor; }, compute(rank), *peers_[rank]);
       } catch (...) {
         mail_->fail(std::current_exception());
       }
-    });
+    };
+    try {
+      threads_.emplace_back(run);
+    } catch (const std::system_error& error) {
+      throw Error(ErrorKind::out_of_memory, "cannot start a thread for " + compute(rank).devices.front() + " (" +
+                                                error.what() + "); lower " + option_name("threads"));
+    }
   }
 }
 

@@ -46,7 +46,7 @@ class WorkerGroup {
   // The sum of the terms of the last loss pass, and of those that it continues.
   double sum_of_terms() const { return backend_->sum_of_terms() + terms_of_peers_; }
 
-  // The number of the next pass, counted since the very first, also after a resume.
+  // The number of the next pass that is no MTTKRP, counted since the very first, also after a resume.
   std::uint64_t next_pass() const { return next_; }
   void set_next_pass(std::uint64_t number) { next_ = number; }
   // How many have been run over the tensor, or a part of it, and what the passes of all workers

@@ -84,7 +84,6 @@ TuckerFile read_header(const Hdf5Place& place, hid_t root, std::uint64_t file_by
   model.stop_reason = read_text(place, root, "stop_reason", max_word_bytes);
   model.tensor_nnz = read_integer(place, root, "tensor_nnz");
   model.tensor_sum_of_squares = read_real(place, root, "tensor_sum_of_squares");
-  if (has_attribute(place, root, "next_pass")) model.next_pass = read_integer(place, root, "next_pass");
   core_numbers(place, model.ranks);
   Extents extents;
   {
@@ -137,7 +136,6 @@ void write_tucker_file(const std::filesystem::path& path, const TuckerFile& mode
   write_text(place, root, "stop_reason", model.stop_reason);
   write_attribute(place, root, "tensor_nnz", model.tensor_nnz);
   write_attribute(place, root, "tensor_sum_of_squares", model.tensor_sum_of_squares);
-  if (model.next_pass != 0) write_attribute(place, root, "next_pass", model.next_pass);
   if (!model.mode_names.empty()) write_texts(place, root, "mode_names", model.mode_names);
   write_dataset<double>(place, root, "core", model.ranks, model.core);
   write_dataset<double>(place, root, "fit_history", {model.fit_history.size()}, model.fit_history);

@@ -24,8 +24,6 @@ struct TuckerFile {
   std::string stop_reason;
   std::uint64_t tensor_nnz = 0;
   double tensor_sum_of_squares = 0;
-  // Of a checkpoint: the number of the next pass, whose parity is the direction in which it takes chunks.
-  std::uint64_t next_pass = 0;
 };
 
 // The bytes of a model's numbers and labels in a file, and room for the rest.

@@ -156,7 +156,7 @@ std::vector<double> estimate_fibers(const Frames& frames, std::span<FrameRing> r
 }
 
 // The mode other than `target` with the longest fibers; -1 if they are too short, or if a fiber's coordinates have more
-// than 64 bits.
+// than 63 bits.
 int choose_fibers(const Frames& frames, int target, const std::vector<double>& fibers) {
   int along = -1;
   double fewest = static_cast<double>(frames.nnz()) / static_cast<double>(min_fiber_nnz);
@@ -168,7 +168,7 @@ int choose_fibers(const Frames& frames, int target, const std::vector<double>& f
     along = mode;
     fewest = of_mode;
   }
-  return along < 0 || bits - frames.bits(along) > 64 ? -1 : along;
+  return along < 0 || bits - frames.bits(along) > 63 ? -1 : along;
 }
 
 // A nonzero to be sorted: its key has the target row in its upper bits, and below it the coordinates of its fiber.
@@ -279,15 +279,16 @@ class Arranger {
   void write_entries(std::uint64_t frame, FrameRing& ring) {
     const std::size_t count = frames_.expand(frame, ring);
     const std::span<Entry> to = sorted_.subspan(frames_.first(frame), count);
-    for (std::size_t i = 0; i < count; ++i) to[i] = {0, static_cast<std::uint32_t>(frame * frame_entries + i)};
-    const auto append = [&](int mode) {
+    const std::uint32_t* targets = ring.rows(mode_);
+    for (std::size_t i = 0; i < count; ++i) {
+      to[i] = {targets[i] - frames_.lower(mode_), static_cast<std::uint32_t>(frame * frame_entries + i)};
+    }
+    if (along_ < 0) return;
+    for (const int mode : shared_) {
       const std::uint32_t* rows = ring.rows(mode);
       const int bits = frames_.bits(mode);
       for (std::size_t i = 0; i < count; ++i) to[i].key = (to[i].key << bits) | (rows[i] - frames_.lower(mode));
-    };
-    append(mode_);
-    if (along_ < 0) return;
-    for (const int mode : shared_) append(mode);
+    }
   }
 
   void cut(bool splits_rows) {
@@ -356,7 +357,7 @@ std::optional<ArrangedNonzeros> arrange(const FrameDecoder& decoder, std::span<c
                                         const ArrangeRequest& request, ArrangeScratch& scratch,
                                         std::span<FrameRing> rings, Executor& executor) {
   const Frames frames(decoder, chunks, request.order);
-  const bool may_have_fibers = request.splits_rows && request.order > 2;
+  const bool may_have_fibers = request.has_fibers && request.order > 2;
   if (may_have_fibers && scratch.fibers.empty()) scratch.fibers = estimate_fibers(frames, rings, executor);
   const int along = may_have_fibers ? choose_fibers(frames, request.mode, scratch.fibers) : -1;
   if (along >= 0) return arrange_by<std::uint64_t>(frames, request, along, scratch, rings, executor);
@@ -371,8 +372,10 @@ std::uint64_t arranged_bytes(int order, std::uint64_t nnz, std::uint64_t length,
          factors * mapped_bytes((nnz + look_ahead) * sizeof(std::uint32_t)) + page_bytes;
 }
 
-std::uint64_t arranging_bytes(int order, std::uint64_t nnz, int threads) {
-  const std::uint64_t entries = 2 * mapped_bytes(nnz * sizeof(SortEntry<std::uint64_t>));
+std::uint64_t arranging_bytes(int order, std::uint64_t nnz, int threads, bool has_fibers) {
+  const std::uint64_t entry =
+      has_fibers && order > 2 ? sizeof(SortEntry<std::uint64_t>) : sizeof(SortEntry<std::uint32_t>);
+  const std::uint64_t entries = 2 * mapped_bytes(nnz * entry);
   const std::uint64_t frames = (nnz / frame_entries + most_arranged_chunks) * 2 * cache_line_bytes;
   const std::uint64_t bitmaps = static_cast<std::uint64_t>(order) * bitmap_words(nnz) * sizeof(std::uint64_t);
   const std::uint64_t counts = std::uint64_t{64} << 10;  // of a thread that sorts, and of its parts

@@ -48,9 +48,10 @@ struct ArrangeRequest {
   int order = 0;
   int mode = 0;
   std::size_t parts = 1;
-  // Parts have equal shares of the nonzeros, and fibers may be made. Otherwise all nonzeros of a row are in one part,
-  // one by one: the numbers of a pass do not depend on the number of parts.
+  // Parts have equal shares of the nonzeros. Otherwise all nonzeros of a row are in one part: the numbers of a pass do
+  // not depend on the number of parts.
   bool splits_rows = false;
+  bool has_fibers = false;  // where they are long
 };
 
 // What the modes share while they are arranged: of the same chunks an estimate of how many fibers along each mode have
@@ -69,6 +70,6 @@ std::optional<ArrangedNonzeros> arrange(const FrameDecoder& decoder, std::span<c
 
 // Upper bounds: of the memory of ArrangedNonzeros for a mode of `length`, and of what arrange() takes beside it.
 std::uint64_t arranged_bytes(int order, std::uint64_t nnz, std::uint64_t length, std::size_t parts);
-std::uint64_t arranging_bytes(int order, std::uint64_t nnz, int threads);
+std::uint64_t arranging_bytes(int order, std::uint64_t nnz, int threads, bool has_fibers);
 
 }  // namespace blco

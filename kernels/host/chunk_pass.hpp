@@ -107,6 +107,7 @@ class ChunkPass {
   // Instead of the chunks from which they are. Not in loss passes.
   void add_arranged(const ArrangedNonzeros& nonzeros) {
     const int mode = request_.only_mode();
+    require(nonzeros.fiber_ends.size() == 0 || !has_kronecker(), "Kronecker products have no loop for fibers");
     Task task;
     std::uint64_t read_bytes = 0;
     for (const int other : nonzeros.modes) {

@@ -38,11 +38,6 @@ class ResidentChunks {
     std::uint64_t nnz = 0;
     std::vector<ArrangedGroup> of_mode;
     std::vector<double> fibers;  // see ArrangeScratch
-
-    // For some mode.
-    bool waits() const {
-      return std::ranges::any_of(of_mode, [](const ArrangedGroup& of) { return of.order.empty(); });
-    }
   };
 
   // config.arranged_bytes covers arranged copies of decoded chunks, and their making. Decoder and executor must outlive
@@ -51,7 +46,7 @@ class ResidentChunks {
       : decoder_(&decoder),
         lengths_(config.layout.shape()),
         request_{config.layout.order(), 0, arranged_parts(config, executor.width()),
-                 executor.width() > 1 && config.private_bytes > 0},
+                 executor.width() > 1 && config.private_bytes > 0, may_have_fibers(config, executor.width())},
         patience_(config.columns.empty() ? passes_before_arranging : 0),
         passes_(lengths_.size()),
         bytes_left_(config.arranged_bytes - std::min(config.arranged_bytes, shared_bytes(config, executor.width()))),
@@ -73,6 +68,7 @@ class ResidentChunks {
       resident.source.index = resident.source.key = resident.source.value = {};
     }
     chunks_.push_back(std::move(resident));
+    keeps_ = true;
     const ResidentId id = chunks_.size() - 1;
     if (form == ResidentForm::packed) return id;
     chunks_.back().source.decoded = &chunks_.back().decoded;
@@ -83,7 +79,14 @@ class ResidentChunks {
   const FrameSource& source(ResidentId chunk) const { return chunks_.at(chunk).source; }
 
   // A pass of one mode begins, which may use arranged chunks.
-  void count_pass(int mode) { ++passes_[static_cast<std::size_t>(mode)]; }
+  void count_pass(int mode) {
+    keeps_ = false;
+    // By now every other mode of a sweep has been arranged too.
+    if (++passes_[static_cast<std::size_t>(mode)] == patience_ + 3) {
+      scratch_ = {};
+      scratch_bytes_ = 0;
+    }
+  }
 
   // nullptr: the chunk is packed, or nothing is arranged.
   Group* group_of(ResidentId chunk) {
@@ -91,10 +94,10 @@ class ResidentChunks {
     return group < groups_.size() ? &groups_[group] : nullptr;
   }
 
-  // False: arranged() gives nothing yet, or never.
+  // False: arranged() gives nothing yet, or never. Groups are not whole in a pass that keeps chunks.
   bool may_arrange(const Group& group, int mode) const {
     const auto n = static_cast<std::size_t>(mode);
-    return passes_[n] > patience_ && (group.of_mode[n].order.empty() || group.of_mode[n].nonzeros);
+    return !keeps_ && passes_[n] > patience_ && (group.of_mode[n].order.empty() || group.of_mode[n].nonzeros);
   }
 
   // The group arranged for the mode, with these chunks one after the other; made if there is room. nullptr: it is not.
@@ -104,7 +107,6 @@ class ResidentChunks {
     if (of_mode.order.empty() && std::ranges::is_permutation(order, group.chunks)) {
       of_mode.order.assign(order.begin(), order.end());
       of_mode.nonzeros = arrange_group(of_mode.order, group, mode, rings);
-      if (std::ranges::none_of(groups_, [](const Group& of) { return of.waits(); })) scratch_ = {};
     }
     return of_mode.nonzeros && std::ranges::equal(order, of_mode.order) ? &*of_mode.nonzeros : nullptr;
   }
@@ -121,7 +123,7 @@ class ResidentChunks {
     std::uint64_t of_results = 0;
     std::uint64_t of_making = 0;
     const auto add_group = [&](std::uint64_t nnz) {
-      of_making = std::max(of_making, arranging_bytes(order, nnz, threads));
+      of_making = std::max(of_making, arranging_bytes(order, nnz, threads, may_have_fibers(config, threads)));
       for (const std::uint64_t length : config.layout.shape()) {
         of_results += arranged_bytes(order, nnz, length, parts);
       }
@@ -141,6 +143,11 @@ class ResidentChunks {
   }
 
  private:
+  // Not for Kronecker products, which have no loop for them.
+  static bool may_have_fibers(const BackendConfig& config, int threads) {
+    return threads > 1 && config.private_bytes > 0 && config.columns.empty();
+  }
+
   // A group cannot take another chunk, with `more` nonzeros.
   static bool is_full(std::uint64_t nnz, std::uint64_t chunks, std::uint64_t more) {
     return chunks > 0 && (nnz + more > most_arranged_nnz || chunks == most_arranged_chunks);
@@ -176,7 +183,9 @@ class ResidentChunks {
                                                 std::span<FrameRing> rings) {
     const std::uint64_t length = lengths_[static_cast<std::size_t>(mode)];
     const std::uint64_t bytes = arranged_bytes(request_.order, group.nnz, length, request_.parts);
-    if (bytes + arranging_bytes(request_.order, group.nnz, executor_->width()) > bytes_left_) return std::nullopt;
+    const std::uint64_t making = arranging_bytes(request_.order, group.nnz, executor_->width(), request_.has_fibers);
+    if (bytes + std::max(making, scratch_bytes_) > bytes_left_) return std::nullopt;
+    scratch_bytes_ = std::max(making, scratch_bytes_);
     std::vector<FrameSource> sources;
     for (const ResidentId chunk : chunks) sources.push_back(source(chunk));
     ArrangeRequest request = request_;
@@ -198,6 +207,8 @@ class ResidentChunks {
   std::deque<Resident> chunks_;
   std::vector<Group> groups_;
   ArrangeScratch scratch_;
+  std::uint64_t scratch_bytes_ = 0;  // of it, at most
+  bool keeps_ = false;               // chunks have come in this pass
 };
 
 }  // namespace blco

@@ -12,7 +12,7 @@ using namespace blco;
 
 const fuzz::ScriptNames names{
     {"format", "version", "shape", "ranks", "seed", "method", "stop_reason", "tensor_nnz", "tensor_sum_of_squares",
-     "next_pass", "mode_names"},
+     "mode_names"},
     {"core", "fit_history", "factors/0", "factors/1", "factors/2", "modes/0/labels", "modes/0/label_ends"}};
 
 std::string make_tucker() {
@@ -26,7 +26,6 @@ std::string make_tucker() {
   model.fit_history = {0.5};
   model.mode_names = {"user", "item"};
   model.stop_reason = "sweeps";
-  model.next_pass = 4;
   write_tucker_file(folder / "t.h5", model);
   return fuzz::without_trailer(file_contents(folder / "t.h5"));
 }

@@ -203,7 +203,7 @@ std::vector<std::string> parse_names(const std::string& text) {
     name += rest.substr(0, rest.find_last_not_of(' ') + 1);
     at = end;
     if (name.empty()) {
-      refuse(fmt::format("'{}' has an empty name; put one comma between two names, such as source,target,day", text));
+      refuse(fmt::format("'{}' has an empty name; put one comma between two names, as in one,two", text));
     }
     names.push_back(std::move(name));
   }

@@ -146,7 +146,6 @@ void CpAls::run_step(SweepReport& report) {
   double inner = 0;
   weights_before_ = weights_;
   updated_modes_ = 0;
-  context_.workers.set_next_pass(static_cast<std::uint64_t>(report.sweep - 1) * static_cast<std::uint64_t>(order_));
   for (int mode = 0; mode < order_; ++mode) {
     if (constraint_of(mode).is_held()) continue;
     const bool carries = carrier_ >= 0 && !constraint_of(mode).normalises();

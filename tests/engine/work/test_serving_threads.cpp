@@ -110,7 +110,7 @@ TEST(DeviceList, RefusesWhatNamesNoDeviceOrOneTwice) {
     EXPECT_THAT(refusal({.devices = {word}}), testing::HasSubstr("is no device"));
   }
   for (const char* word : {"cpu=", "cpu=0", "cpu=-1", "cpu=x", "cpu=1x", "cpu=inf", "cpu=nan"}) {
-    EXPECT_THAT(refusal({.devices = {word}}), testing::HasSubstr("has no share above 0"));
+    EXPECT_THAT(refusal({.devices = {word}}), testing::HasSubstr("has no share from 0.001 to 1000"));
   }
   EXPECT_THAT(refusal({.devices = {"cpu", "cpu=2"}}), testing::HasSubstr("names cpu twice"));
   EXPECT_THAT(refusal({.device = Device::cpu, .devices = {"cpu"}}), testing::HasSubstr("exclude each other"));

@@ -48,7 +48,7 @@ class DecodedCase {
   }
 
   std::optional<ArrangedNonzeros> arranged(int mode, std::size_t parts, bool splits_rows) {
-    return arrange(decoder_, sources_, {order_, mode, parts, splits_rows}, scratch_, rings_, executor_);
+    return arrange(decoder_, sources_, {order_, mode, parts, splits_rows, splits_rows}, scratch_, rings_, executor_);
   }
 
  private:
@@ -213,10 +213,17 @@ TEST(ResidentChunks, ArrangeAGroupOnceThereWereEnoughPassesAndThereIsRoom) {
     EXPECT_EQ(group.chunks, ids);
     EXPECT_EQ(kept.group_of(kept.keep(encoded[0].view(), ResidentForm::packed, rings)), nullptr);
 
-    for (int pass = 0; pass <= passes_before_arranging; ++pass) {
+    kept.count_pass(0);
+    for (int pass = 1; pass <= passes_before_arranging; ++pass) {
       EXPECT_FALSE(kept.may_arrange(group, 0));
       for (int mode = 0; mode < 4; ++mode) kept.count_pass(mode);
     }
+    for (int mode = 1; mode < 4; ++mode) kept.count_pass(mode);
+    // As if another chunk came in this pass: the group would not be whole.
+    kept.keep(encoded[0].view(), ResidentForm::packed, rings);
+    EXPECT_FALSE(kept.may_arrange(group, 0));
+    kept.count_pass(3);
+
     int arranged = 0;
     for (int mode = 0; mode < 4; ++mode) {
       EXPECT_TRUE(kept.may_arrange(group, mode));
