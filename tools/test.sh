@@ -83,7 +83,7 @@ run_part() {
     # of strings under this sanitizer (its bug 105651).
     tsan) build tsan "${quick[@]}" -- test_engine test_kernels test_bench &&
       GTEST_FILTER=$without_threads run_tests tsan \
-        -R '^(engine\.[A-Z]|kernels\.(HostBackend|Mttkrp|PassOutput|NOT_)|bench\.(Format|NOT_))' ;;
+        -R '^(engine\.[A-Z]|kernels\.(HostBackend|Mttkrp|PassOutput|Arranged|Host/Arranged|NOT_)|bench\.(Format|NOT_))' ;;
   esac
 }
 
