@@ -39,11 +39,13 @@ void ExternalSort::count(const CoordinateBatch& batch) {
 void ExternalSort::add(CoordinateBatch&& batch, double share) {
   count(batch);
   if (sizes_.packs_in_memory) {
-    // Past the budget they are counted, so that the one that would do can be named.
-    if (can_sort(budget_, sizes_, read_)) {
+    // Past the budget they are counted, so that the one that would do can be named. None may join again: keys may take
+    // less later.
+    if (!dropped_key_bytes_ && can_sort(budget_, sizes_, read_)) {
       builder_.add(std::move(batch));
     } else {
       builder_ = RunBuilder(device_);
+      dropped_key_bytes_ = std::max(dropped_key_bytes_.value_or(0), budget_.key_bytes);
     }
     return;
   }
@@ -184,8 +186,9 @@ ExternalSort::Result ExternalSort::finish(const TensorLayout& layout, const NewC
 }
 
 ExternalSort::Result ExternalSort::keep_in_memory(const TensorLayout& layout) {
+  budget_.key_bytes = std::max(budget_.key_bytes, dropped_key_bytes_.value_or(0));
   const std::optional<EncodePlan> plan = plan_packing(sizes_, read_, budget_.available_bytes());
-  if (!plan) refuse_budget(min_packing_bytes(sizes_, read_));
+  if (!plan || dropped_key_bytes_) refuse_budget(min_packing_bytes(sizes_, read_));
   return {builder_.finish(layout, *executor_, coordinates_), nullptr, *plan};
 }
 

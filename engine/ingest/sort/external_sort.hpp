@@ -112,6 +112,7 @@ class ExternalSort {
   EntrySizes read_;
   std::vector<std::uint64_t> extent_;
   RunBuilder builder_;
+  std::optional<std::uint64_t> dropped_key_bytes_;  // the most since entries had no room; none: all had
   std::unique_ptr<CoordinateSpool> spool_;
   std::vector<CoordinateBatch> spooled_;  // a few that wait to be packed and written together
   std::unique_ptr<RunStore> store_;

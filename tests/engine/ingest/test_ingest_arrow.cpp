@@ -102,6 +102,28 @@ TEST(IngestArrow, PacksATableInMemory) {
   }
 }
 
+// The table of a large dictionary takes more than the budget, until a batch has a small one.
+TEST(IngestArrow, LosesNoRowsWhereADictionaryExceedsTheBudgetForAWhile) {
+  const auto large = numbers("", "c", std::vector<std::int8_t>(5'000'000));
+  const ArrowBatches batches = {{coded<std::int32_t>("k", "i", {1, 5, 1}, large)},
+                                {coded<std::int32_t>("k", "i", {0, 1, 1}, numbers<std::int8_t>("", "c", {7, 8}))}};
+  IngestOptions options;
+  options.columns.modes = {"k"};
+  options.memory_bytes = std::uint64_t{16} << 20;
+  HandStream short_of_memory(batches);
+
+  const std::string message =
+      message_of_error(ErrorKind::out_of_memory, [&] { const MemoryTensor tensor(short_of_memory.stream(), options); });
+
+  const std::string remedy = "give at least `memory_bytes = ";
+  ASSERT_THAT(message, testing::HasSubstr(remedy));
+  ASSERT_THAT(message, testing::EndsWith("KiB`"));
+  options.memory_bytes = std::stoull(message.substr(message.find(remedy) + remedy.size())) << 10;
+  EXPECT_LT(options.memory_bytes, std::uint64_t{100} << 20) << message;
+  HandStream stream(batches);
+  EXPECT_THAT(read_coordinates(MemoryTensor(stream.stream(), options)).values, testing::UnorderedElementsAre(3, 1, 2));
+}
+
 TEST(IngestArrow, ReleasesTheStreamAndLeavesNothingOnEveryError) {
   const TemporaryFolder folder;
   const auto fails = [&](ErrorKind kind, const IngestOptions& options, const ProgressCallback& progress,
