@@ -44,12 +44,13 @@ TableModes::TableModes(TableOptions options)
 
 std::vector<ComputedForm> TableModes::make(const CsvForm& form, const std::vector<bool>& is_index) {
   std::vector<ComputedForm> readings = form.readings;
-  const auto has_keys = [&](std::size_t mode) { return is_index.empty() || !is_index[mode]; };
+  is_index_ = is_index;
+  is_index_.resize(readings.size());
   std::vector<std::string> names = options_.mode_names.empty() ? form.mode_names : options_.mode_names;
   for (std::size_t n = names.size(); n < readings.size(); ++n) names.push_back(form.mode_names[n]);
   std::vector<std::string> keyed;
   for (std::size_t n = 0; n < names.size(); ++n) {
-    if (n >= readings.size() || has_keys(n)) keyed.push_back(names[n]);
+    if (n >= readings.size() || !is_index_[n]) keyed.push_back(names[n]);
   }
   std::vector<Labels> known;
   if (options_.known) known = std::exchange(options_.known, {})(keyed);
@@ -58,7 +59,7 @@ std::vector<ComputedForm> TableModes::make(const CsvForm& form, const std::vecto
   if (options_.known_from.name.empty()) options_.known_from = {option, ", or leave out " + option};
   auto labels = known.begin();
   for (std::size_t n = 0; n < readings.size(); ++n) {
-    Labels of_mode = has_keys(n) ? std::move(*labels++) : Labels();
+    Labels of_mode = is_index_[n] ? Labels() : std::move(*labels++);
     if (!of_mode.empty()) take_known_bins(of_mode, names[n], options_.known_from, readings[n]);
     readings[n].takes_others = !options_.numbers_new_keys;
     modes_.emplace_back(names[n], readings[n], std::move(of_mode), options_.known_from);
@@ -147,9 +148,11 @@ std::vector<std::vector<std::uint32_t>> TableModes::take_final_coordinates() {
 
 std::vector<KeyedMode> TableModes::keyed_modes() const {
   std::vector<KeyedMode> keyed;
-  for (const ModeKeys& mode : modes_) {
+  for (std::size_t n = 0; n < modes_.size(); ++n) {
+    const ModeKeys& mode = modes_[n];
     const std::uint64_t wanted = mode.form().has_known_bins ? 0 : mode.form().reading.bins;
-    keyed.push_back({mode.mode(), mode.new_labels(), wanted, mode.bin_count(), !mode.form().is_computed()});
+    const bool has_keys = !mode.form().is_computed() && !is_index_[n];
+    keyed.push_back({mode.mode(), mode.new_labels(), wanted, mode.bin_count(), has_keys});
   }
   return keyed;
 }

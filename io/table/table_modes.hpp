@@ -81,6 +81,7 @@ class TableModes {
   TableOptions options_;
   std::vector<std::string> column_names_;  // of the modes, and of the value where there is one
   std::vector<ModeKeys> modes_;
+  std::vector<bool> is_index_;          // per mode
   std::vector<std::uint64_t> skipped_;  // rows, per mode and then for the value
   std::uint64_t unknown_rows_ = 0;
   std::uint64_t known_bytes_ = 0;  // of the keys that had numbers before

@@ -124,6 +124,22 @@ TEST(IngestArrow, LosesNoRowsWhereADictionaryExceedsTheBudgetForAWhile) {
   EXPECT_THAT(read_coordinates(MemoryTensor(stream.stream(), options)).values, testing::UnorderedElementsAre(3, 1, 2));
 }
 
+TEST(IngestArrow, IndicesHaveNoReadingOfKnownLabels) {
+  const TemporaryFolder folder;
+  IngestOptions options;
+  options.columns.modes = {"who", "at:day"};
+  options.mode_names = {"who", "at"};
+  ingest_files({folder.write("old.csv", "who,at\nAnn,2024-03-05\n")}, folder / "old.blco", options);
+  options.columns.modes = {"who", "at"};
+  options.columns.labels_from = folder / "old.blco";
+  HandStream stream({{texts("who", {"Ann", "Bob"}), numbers<std::int64_t>("at", "l", {4, 5})}});
+
+  ingest_arrow(stream.stream(), folder / "new.blco", options);
+
+  EXPECT_THAT(TensorFile(folder / "old.blco").summary().reading.columns, testing::ElementsAre("who", "at:day"));
+  EXPECT_THAT(TensorFile(folder / "new.blco").summary().reading.columns, testing::IsEmpty());
+}
+
 TEST(IngestArrow, ReleasesTheStreamAndLeavesNothingOnEveryError) {
   const TemporaryFolder folder;
   const auto fails = [&](ErrorKind kind, const IngestOptions& options, const ProgressCallback& progress,
