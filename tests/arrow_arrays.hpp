@@ -72,7 +72,7 @@ HandArray texts(const std::string& name, const std::vector<std::string>& cells) 
   return {name, format, static_cast<std::int64_t>(cells.size()), 0, 0, {"", bytes_of(offsets), text + '\0'}};
 }
 
-// Texts of more than 12 bytes lie in the second of two buffers.
+// Texts of more than 12 bytes lie in the second of two buffers, whose lengths come last.
 inline HandArray text_views(const std::string& name, const std::vector<std::string>& cells) {
   std::string views;
   std::string text = "##";
@@ -88,7 +88,8 @@ inline HandArray text_views(const std::string& name, const std::vector<std::stri
     view.resize(16);
     views += view;
   }
-  return {name, "vu", static_cast<std::int64_t>(cells.size()), 0, 0, {"", views, "#", text}};
+  return {name, "vu", static_cast<std::int64_t>(cells.size()),
+          0,    0,    {"", views, "#", text, bytes_of<std::int64_t>({1, static_cast<std::int64_t>(text.size())})}};
 }
 
 template <class Code = std::int8_t>
@@ -196,7 +197,11 @@ class HandStream {
     };
     for (const HandArray& column : self(stream).schema_) {
       ArrowSchema* const schema = add(column);
-      if (!column.dictionary.empty()) schema->dictionary = add(column.dictionary[0]);
+      ArrowSchema* outer = schema;
+      for (const HandArray* array = &column; !array->dictionary.empty(); outer = outer->dictionary) {
+        array = array->dictionary.data();
+        outer->dictionary = add(*array);
+      }
       kept->children.push_back(schema);
     }
     *out = {self(stream).root_.c_str(),
@@ -239,7 +244,11 @@ class HandStream {
     const Batch& batch = hand.batches_[hand.given_++];
     for (const HandArray& column : batch) {
       ArrowArray* const made = add(column);
-      if (!column.dictionary.empty()) made->dictionary = add(column.dictionary[0]);
+      ArrowArray* outer = made;
+      for (const HandArray* array = &column; !array->dictionary.empty(); outer = outer->dictionary) {
+        array = array->dictionary.data();
+        outer->dictionary = add(*array);
+      }
       kept->children.push_back(made);
     }
     hand.root_buffer_ = hand.valid_rows_.empty() ? nullptr : hand.valid_rows_.data();

@@ -105,17 +105,18 @@ std::string_view text_at(const void* const* buffers, std::size_t at) {
   return {static_cast<const char*>(buffers[2]) + begin, static_cast<std::size_t>(end - begin)};
 }
 
-std::string_view view_at(const void* const* buffers, std::size_t at) {
+// The last buffer has the lengths of those with texts.
+std::string_view view_at(const ArrowArray& array, std::size_t at) {
   constexpr std::int32_t max_inline = 12;
-  const auto* const entry = static_cast<const char*>(buffers[1]) + 16 * at;
+  const auto* const entry = static_cast<const char*>(array.buffers[1]) + 16 * at;
   std::array<std::int32_t, 4> words;
   std::memcpy(words.data(), entry, sizeof(words));
   const auto [length, prefix, buffer, offset] = words;
-  if (length < 0 || (length > max_inline && (buffer < 0 || offset < 0)))
-    fail_damaged("the length of its text is wrong");
-  const char* const begin = length <= max_inline
-                                ? entry + 4
-                                : static_cast<const char*>(buffers[2 + static_cast<std::size_t>(buffer)]) + offset;
+  if (length < 0 || (length > max_inline && offset < 0)) fail_damaged("the length of its text is wrong");
+  if (length > max_inline && (buffer < 0 || buffer >= array.n_buffers - 3)) fail_damaged("its text lies in no buffer");
+  const char* const begin =
+      length <= max_inline ? entry + 4
+                           : static_cast<const char*>(array.buffers[2 + static_cast<std::size_t>(buffer)]) + offset;
   return {begin, static_cast<std::size_t>(length)};
 }
 
@@ -144,7 +145,7 @@ ArrowType arrow_type_of(const ArrowSchema& schema) {
 
 ArrowCells::ArrowCells(const ArrowArray& array, const ArrowType& type, std::int64_t skip, std::int64_t count)
     : type_(type), array_(&array), first_(static_cast<std::size_t>(array.offset + skip)) {
-  if (array.offset < 0 || skip < 0 || count < 0 || array.length - skip < count)
+  if (array.offset < 0 || array.length < 0 || skip < 0 || count < 0 || array.length - skip < count)
     fail_damaged("the batch has fewer cells than rows");
   if (array.n_buffers < buffers_of(type.storage)) fail_damaged("a buffer is missing");
   if (count > 0 && array.buffers[1] == nullptr) fail_damaged("the data is missing");
@@ -160,7 +161,7 @@ const void* ArrowCells::data() const {
 }
 
 std::string_view ArrowCells::text(std::size_t cell) const {
-  if (type_.storage == view) return view_at(array_->buffers, first_ + cell);
+  if (type_.storage == view) return view_at(*array_, first_ + cell);
   return type_.storage == ArrowStorage::text ? text_at<std::int32_t>(array_->buffers, first_ + cell)
                                              : text_at<std::int64_t>(array_->buffers, first_ + cell);
 }

@@ -54,6 +54,11 @@ std::optional<ArrowOwner<ArrowArray>> ArrowStream::next(std::uint64_t rows_befor
                                         std::to_string(batch->n_children) + " columns, but its schema has " +
                                         std::to_string(columns) + "; the library that made the stream is at fault");
   }
+  if (batch->offset < 0 || batch->length < 0) {
+    throw Error(ErrorKind::corrupt,
+                "the batch of the Arrow stream " + place +
+                    " has a negative offset or length; the library that made the stream is at fault");
+  }
   if (has_null_rows(*batch)) refuse("the batch " + place + " has rows that are null as a whole; leave them out");
   return batch;
 }

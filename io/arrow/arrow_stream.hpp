@@ -43,8 +43,8 @@ class ArrowStream {
   // Throws Error, with the words of the stream: invalid_argument if it gives no table, io if it fails.
   ArrowOwner<ArrowSchema> read_schema();
   // The next batch, or nothing at the end. `rows_before` is for messages. Throws Error: io with the words of the
-  // stream; corrupt if the batch has another number of columns; invalid_argument if it has rows that are null as a
-  // whole.
+  // stream; corrupt if the batch has another number of columns, or a negative length; invalid_argument if it has rows
+  // that are null as a whole.
   std::optional<ArrowOwner<ArrowArray>> next(std::uint64_t rows_before, std::size_t columns);
 
  private:

@@ -30,7 +30,15 @@ ChosenColumn::ChosenColumn(const ArrowSchema& schema, std::size_t place, int mea
       name(schema.name != nullptr ? schema.name : ""),
       type(arrow_type_of(schema.dictionary != nullptr ? *schema.dictionary : schema)),
       role(meaning) {
-  if (schema.dictionary != nullptr) codes = arrow_type_of(schema);
+  if (schema.dictionary == nullptr) return;
+  codes = arrow_type_of(schema);
+  if (schema.dictionary->dictionary != nullptr) {
+    refuse("column " + quoted_for_message(name) + " is a dictionary of dictionaries; cast it to what these list");
+  }
+  if (!codes->is_integer()) {
+    refuse("column " + quoted_for_message(name) + " has a dictionary with codes of the type " + codes->name +
+           ", but codes are integers; the library that made the stream is at fault");
+  }
 }
 
 std::uint64_t ChosenColumn::at(std::size_t row) const {

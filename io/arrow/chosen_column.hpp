@@ -13,7 +13,7 @@
 namespace blco {
 
 struct ChosenColumn {
-  // Of a child of the table's schema.
+  // Of a child of the table's schema. Throws Error{invalid_argument} for a dictionary that cannot be read.
   ChosenColumn(const ArrowSchema& schema, std::size_t place, int meaning);
 
   std::size_t number;
