@@ -128,6 +128,8 @@ class ArrowReader final : public TableReader<CoordinateReader> {
   bool is_index(std::size_t mode) const { return column_of(mode).is_index && !form_.readings[mode].is_computed(); }
 
   bool next_batch() {
+    // Only dictionaries are compared with those of the batch before.
+    if (std::ranges::none_of(columns_, &ChosenColumn::has_dictionary)) batch_.reset();
     auto batch = stream_->next(rows_before_ + rows_, form_.names.size());
     rows_before_ += std::exchange(rows_, 0);
     row_ = 0;

@@ -1,4 +1,4 @@
-// Arrow streams that fail, or give what is none of their type.
+// Arrow streams that fail, or give what is none of their type; and how many of their batches are alive at a time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -121,6 +121,17 @@ TEST(ArrowStream, RefusesAStreamThatHasBeenRead) {
   EXPECT_THAT(message_of_error(ErrorKind::invalid_argument, [&] { const ArrowStream again(raw); }),
               HasSubstr("has been read and released; ask for a new one"));
   EXPECT_EQ(stream.stream_releases(), 1);
+}
+
+TEST(ArrowStream, HasOneBatchOrTwoWithDictionariesAliveAtATime) {
+  const auto most_alive = [](const HandArray& column) {
+    HandStream stream(ArrowBatchList(7, {column}));
+    count_rows(stream);
+    return stream.most_alive();
+  };
+
+  EXPECT_EQ(most_alive(texts("x", {"a", "b"})), 1);
+  EXPECT_EQ(most_alive(coded("x", "c", {0}, texts("", {"a"}))), 2);
 }
 
 }  // namespace
