@@ -90,6 +90,8 @@ def test_a_report_is_the_page_of_the_program(tensor, program, tmp_path):
 
     assert (tmp_path / "same.html").read_bytes() == (tmp_path / "page.html").read_bytes()
     assert "<title>Tucker model</title>" in (tmp_path / "whole.html").read_text()
+    with pytest.raises(TypeError, match="^numbers: cannot take"):
+        model.report(tmp_path / "none.html", numbers="many")
 
 
 def test_saved_loaded_and_pickled_models_are_the_same(tensor, tmp_path):

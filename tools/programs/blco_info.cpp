@@ -92,6 +92,8 @@ void write_page(const Arguments& arguments, const cli::CommandLine& line, cli::R
     cli::refuse("--tensor applies to pages about models of blco-cpd, but " + arguments.path.string() + " is none");
   } else if (is_tucker(arguments.path)) {
     write_report(load_tucker(arguments.path), arguments.page, options, &claims);
+  } else if (line.has("--components")) {
+    cli::refuse("--components applies to models, but " + arguments.path.string() + " is none");
   } else {
     write_report(TensorFile(arguments.path), arguments.page, options, reporter.progress(), &claims);
   }

@@ -77,7 +77,7 @@ void report(const TuckerModel& model, const std::filesystem::path& output, const
   Keywords words(dict);
   ReportOptions options{.index_base = 0};
   words.take("title", options.title);
-  words.take("components", options.components);
+  words.take("numbers", options.components);
   words.take("entries", options.entries);
   words.finish("report");
   without_lock([&] { write_report(model, output, options); });

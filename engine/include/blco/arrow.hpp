@@ -11,15 +11,14 @@ namespace blco {
 // Makes a tensor of the columns of a table that options.columns names, as ingest_files() does of delimited text, and
 // writes it to `output`. The differences:
 // - Whole numbers, unless a unit of time or bins are asked for, are coordinates from 0 and have no labels. The mode is
-// as
-//   long as options.shape says, or as its largest coordinate needs. Other lengths of options.shape must be the numbers
-//   of labels.
+//   as long as options.shape says, or as its largest coordinate needs. Other lengths of options.shape must be the
+//   numbers of labels.
 // - Strings, booleans, and the strings, booleans and whole numbers of dictionaries are keys. Each batch may have a
 //   dictionary of its own; a key is looked up once per dictionary.
 // - Missing are nulls, empty strings and NaN. A word such as NA is a key.
 // - Times may be dates and timestamps. Those with a time zone are in UTC, as Arrow has them.
 // - Values are integers, floats, decimals of 128 bits, booleans (1 and 0), or strings that are numbers.
-// index_base, skip_lines, label_files and columns.separator do not apply.
+// index_base and skip_lines are ignored; label_files and columns.separator are refused.
 // Takes the stream over: it is released when this returns or throws, and stream.release is null. It is read batch by
 // batch, on the calling thread. memory_bytes covers everything but the batches, of which one is held at a time, or two
 // where there are dictionaries.

@@ -20,4 +20,5 @@ blco-ingest long.tns --quiet -o long.blco
 run blco-info long.blco --report none.html --memory 256MiB
 run blco-info tucker.h5 --report none.html --tensor given.blco
 run blco-info given.blco --report none.html --tensor given.blco
+run blco-info given.blco --report none.html --components 3
 ls

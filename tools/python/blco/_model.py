@@ -331,7 +331,7 @@ class TuckerModel(FittedModel):
         """Writes a page of HTML with the largest `numbers` of the core, 20 without, and of each column of each mode a
         plot and ten of its largest `entries`.
         """
-        _blco.report_tucker(self._handle, path, {"title": title, "components": numbers, "entries": entries})
+        _blco.report_tucker(self._handle, path, {"title": title, "numbers": numbers, "entries": entries})
 
     def top(self, mode: int | str, column: int, count: int = 3) -> list[tuple[str | int, float]]:
         """The largest entries of a column of a mode, as (label or index, value), by falling magnitude."""
