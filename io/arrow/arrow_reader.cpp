@@ -26,7 +26,8 @@ namespace {
 constexpr std::uint64_t min_piece_rows = std::uint64_t{1} << 12;
 constexpr std::uint64_t max_piece_rows = std::uint64_t{1} << 18;
 constexpr std::size_t slice_rows = std::size_t{1} << 14;
-constexpr std::size_t prefetch_keys = 8;  // as many ahead
+constexpr std::size_t checked_rows = 1024;  // between looks at the memory of their keys
+constexpr std::size_t prefetch_keys = 8;    // as many ahead
 constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 32;
 constexpr std::uint64_t first_negative = std::uint64_t{1} << 63;
 // A coordinate of 2^64 - 1 would need a mode of length 2^64.
@@ -285,6 +286,8 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     std::optional<std::uint32_t> missing_number;
     const auto number_all = [&](const auto& cell_of) -> std::optional<Fault> {
       for (std::size_t row = 0; row < count; ++row) {
+        // check_memory() tells of it, once the other modes have stopped, too.
+        if (row % checked_rows == 0 && modes()[mode].memory_bytes() > modes().options().key_bytes) break;
         if (is_left_out(row)) continue;
         std::uint32_t& number = numbers_[mode][row];
         if (replaces && column.is_missing(row_ + row)) {
