@@ -14,17 +14,17 @@ for part in "${parts[@]}"; do
 done
 tools/install_dependencies.sh --tests
 
-# A virtual environment with these packages, in build/; made once. It has its name only when it is whole. Tests hold the
-# methods beside pyttb and tensorly, those of peers.
+# A virtual environment with these packages, in build/; made again when they change. It has its name only when it is
+# whole. Tests hold the methods beside pyttb and tensorly, those of peers.
 make_environment() {
   local folder=build/$1 new=build/$1.new python=/usr/bin/python3
   shift
-  [ ! -d "$folder" ] || return 0
+  [ "$(cat "$folder/packages" 2>/dev/null)" != "$*" ] || return 0
   [ -x "$python" ] || python=python3
-  rm -rf "$new" && mkdir -p build &&
+  rm -rf "$folder" "$new" && mkdir -p build &&
     "$python" -m venv "$new" >"$new.log" 2>&1 &&
     "$new/bin/pip" install --quiet --retries 1 --timeout 20 "$@" >>"$new.log" 2>&1 &&
-    mv "$new" "$folder" && rm -f "$new.log"
+    echo "$*" >"$new/packages" && mv "$new" "$folder" && rm -f "$new.log"
 }
 
 # What the Python module is built and tested with.
