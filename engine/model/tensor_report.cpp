@@ -17,14 +17,18 @@
 namespace blco {
 namespace {
 
+// Beyond what any budget holds.
+constexpr std::uint64_t most_indices = std::uint64_t{1} << 56;
+
 // Per index of a mode.
 struct SliceSums {
   std::vector<double> nonzeros;
   std::vector<double> magnitudes;  // sums of the values without their signs
 };
 
+// And of the order of the longest mode's slices.
 std::uint64_t bytes_of_sums(const std::vector<std::uint64_t>& shape) {
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = std::min(std::ranges::max(shape), most_indices) * sizeof(std::uint64_t);
   for (const std::uint64_t length : shape) {
     const std::uint64_t left = std::numeric_limits<std::uint64_t>::max() - bytes;
     bytes += length > left / (2 * sizeof(double)) ? left : length * 2 * sizeof(double);
@@ -47,8 +51,7 @@ class TensorReport {
     }
     statistics_ = measure_statistics(tensor, {.host_bytes = options.memory_bytes}, options.threads, progress);
     for (const std::uint64_t length : tensor.shape()) {
-      const std::vector<double> zeros(static_cast<std::size_t>(length));
-      sums_.push_back({zeros, zeros});
+      sums_.push_back({std::vector<double>(length), std::vector<double>(length)});
     }
     const auto visit = [&](const NonzeroBlock& block) {
       for (std::size_t n = 0; n < sums_.size(); ++n) {
@@ -59,7 +62,12 @@ class TensorReport {
       }
       return true;
     };
-    for_each_nonzero(tensor, visit, {.memory_bytes = budget - bytes, .threads = options.threads}, progress);
+    try {
+      for_each_nonzero(tensor, visit, {.memory_bytes = budget - bytes, .threads = options.threads}, progress);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::out_of_memory) throw;
+      throw Error(error.kind(), error.what() + (", and " + format_bytes(bytes)) + " more for the sums of all slices");
+    }
   }
 
   void write(const TextSink& sink) const {
