@@ -94,7 +94,8 @@ TEST(Workers, GiveTheModelOfOneForAnyShapeAndPrecisionFromDisk) {
     const TemporaryFolder folder;
     const TensorFile tensor = ingest_counts(folder, shape);
     for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
-      CpdOptions options{.rank = 3, .max_sweeps = 2, .tolerance = 0};
+      // No more components than rows, whose systems would amplify what f32 rounds.
+      CpdOptions options{.rank = 2, .max_sweeps = 2, .tolerance = 0};
       options.compute = {.precision = precision, .threads = 2};
       const CpdModel alone = fit_cpd(tensor, options);
       CountingPeers others(tensor, 3, {.threads = 1});
@@ -102,9 +103,7 @@ TEST(Workers, GiveTheModelOfOneForAnyShapeAndPrecisionFromDisk) {
       options.compute.memory.host_bytes = plan_cpd(tensor, options).minimum_bytes;
       std::uint64_t read = 0;
       options.on_sweep = [&](const SweepReport& report) { return read = report.bytes_read, true; };
-      // Sums of up to 10,000 terms, each rounded to 6e-8 in f32.
-      const double tolerance = precision == Precision::f64 ? 1e-10 : precision == Precision::mixed ? 1e-4 : 1e-3;
-      expect_same_model(fit_cpd(tensor, options), alone, tolerance);
+      expect_same_model(fit_cpd(tensor, options), alone, precision == Precision::f64 ? 1e-10 : 1e-4);
       EXPECT_GT(read, 0);
     }
   }
