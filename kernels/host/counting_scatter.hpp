@@ -1,4 +1,4 @@
-// One step of a radix sort, on all threads.
+// A stable sort by one digit, on all threads.
 #pragma once
 
 #include <cstddef>

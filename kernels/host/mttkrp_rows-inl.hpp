@@ -238,7 +238,7 @@ class Columns {
   std::array<bool, room> prefetches_factor_{};
   const std::uint64_t* lines_;
   const double* values_;
-  std::size_t values_mask_;
+  std::size_t values_mask_;  // 0: all are the same
   std::size_t count_;
   bool prefetch_;
 };
