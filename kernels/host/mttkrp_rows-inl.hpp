@@ -186,8 +186,9 @@ class Columns {
   }
   HWY_INLINE void prefetch_after(std::size_t at) const {
     output_.prefetch(at + Shape::prefetch_distance);
-    prefetch_factors(at + Shape::prefetch_distance);
+    for (std::size_t k = 0; k < count_; ++k) factors_[k].prefetch(at + Shape::prefetch_distance);
   }
+  // Only of factors beyond the caches, as arranged nonzeros have it.
   HWY_INLINE void prefetch_factors(std::size_t at) const {
     for (std::size_t k = 0; k < count_; ++k) {
       if (prefetches_factor_[k]) factors_[k].prefetch(at);
