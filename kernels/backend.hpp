@@ -43,6 +43,8 @@ using ResidentId = std::size_t;
 class Backend : public Factors {
  public:
   virtual std::string name() const = 0;
+  // How many times a pass submits the chunks, each for a slab of the output's columns.
+  virtual int slabs() const { return 1; }
 
   virtual std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) = 0;
 
@@ -51,7 +53,8 @@ class Backend : public Factors {
   virtual std::vector<double> take_factor(int mode) = 0;
 
   // Starts a pass: sums over all submitted chunks. Submit each chunk once, in the desired order. More than one output
-  // requires BackendConfig::all_outputs.
+  // requires BackendConfig::all_outputs. Run it once for each of slabs(), in ascending order; then the outputs are
+  // complete.
   virtual void begin_pass(const PassRequest& request) = 0;
   // The payloads lie in staging buffer `slot`, which must not change until wait_slot(slot) returns. wait_slot is
   // thread-safe, so that whoever refills the buffer may call it.

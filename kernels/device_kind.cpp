@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/cuda_backend.hpp"
 #include "kernels/host/host_backend.hpp"
+#include "kernels/slab_backend.hpp"
 
 namespace blco {
 namespace {
@@ -60,6 +61,35 @@ class GpuKind final : public DeviceKind {
   DeviceLimits limits_;
 };
 
+class SlabKind final : public DeviceKind {
+ public:
+  SlabKind(const DeviceKind& device, int rank, int columns) : device_(&device), rank_(rank), columns_(columns) {}
+
+  const DeviceLimits* gpu() const override { return device_->gpu(); }
+  int slabs() const override { return (rank_ + columns_ - 1) / columns_; }
+  Footprint footprint(const BackendConfig& config, int threads) const override {
+    Footprint footprint = device_->footprint(slab_config(config, columns_), threads);
+    footprint.host_bytes += slab_backend_bytes(config, threads);
+    return footprint;
+  }
+  std::uint64_t useful_private_bytes(const BackendConfig& config, int threads) const override {
+    return device_->useful_private_bytes(slab_config(config, columns_), threads);
+  }
+  std::uint64_t chunk_bytes(const BackendConfig& config, std::uint64_t nnz,
+                            std::uint64_t payload_bytes) const override {
+    return device_->chunk_bytes(config, nnz, payload_bytes);
+  }
+  std::uint64_t arranged_bytes(const BackendConfig&, std::span<const std::uint64_t>, int) const override { return 0; }
+  std::unique_ptr<Backend> make(const BackendConfig& config, Executor& executor) const override {
+    return make_slab_backend(config, columns_, *device_, executor);
+  }
+
+ private:
+  const DeviceKind* device_;
+  int rank_;
+  int columns_;
+};
+
 }  // namespace
 
 const DeviceKind& host_kind() {
@@ -68,5 +98,9 @@ const DeviceKind& host_kind() {
 }
 
 std::unique_ptr<DeviceKind> gpu_kind(const DeviceLimits& limits) { return std::make_unique<GpuKind>(limits); }
+
+std::unique_ptr<DeviceKind> slab_kind(const DeviceKind& device, int rank, int columns) {
+  return std::make_unique<SlabKind>(device, rank, columns);
+}
 
 }  // namespace blco

@@ -38,6 +38,9 @@ class DeviceKind {
   // Null: the CPU, with no link between memory and kernels.
   virtual const DeviceLimits* gpu() const = 0;
 
+  // Backend::slabs() of its backends.
+  virtual int slabs() const { return 1; }
+
   virtual Footprint footprint(const BackendConfig& config, int threads) const = 0;
 
   // Largest config.private_bytes that the backend makes use of.
@@ -61,6 +64,10 @@ const DeviceKind& host_kind();
 
 // The GPU may be a declared one; then make() must not be called.
 std::unique_ptr<DeviceKind> gpu_kind(const DeviceLimits& limits);
+
+// Factors of `rank` columns on the host, and a slab of at most `columns` of these at a time on `device`, which must
+// outlive this; see slab_backend.hpp.
+std::unique_ptr<DeviceKind> slab_kind(const DeviceKind& device, int rank, int columns);
 
 struct DeviceSearch {
   std::optional<DeviceLimits> limits = {};

@@ -34,7 +34,7 @@ void Streamer::allocate_packed() {
   for (std::uint64_t chunk = 0; chunk < bytes.size(); ++chunk) {
     if (bytes[chunk] == 0 || !packed_->of(chunk).empty()) continue;
     plan_.tiers[chunk] = Tier::streamed;
-    plan_.disk_bytes_per_pass += tensor_->stored_bytes(chunk);
+    plan_.disk_bytes_per_pass += tensor_->stored_bytes(chunk) * static_cast<std::uint64_t>(backend_->slabs());
     plan_.demoted_bytes += mapped_bytes(bytes[chunk]);
     ++plan_.demoted_chunks;
   }
@@ -59,7 +59,8 @@ void Streamer::pass(const PassRequest& request, Direction direction) {
 
 void Streamer::pass(const PassRequest& request, std::span<const std::uint64_t> chunks) {
   try {
-    run_pass(request, chunks);
+    PassRequest of_slab = request;
+    for (; of_slab.slab < backend_->slabs(); ++of_slab.slab) run_pass(of_slab, chunks);
   } catch (...) {
     drain();
     throw;

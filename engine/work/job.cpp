@@ -98,6 +98,7 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
   needs_.threads = pool_.width();
   needs_.deterministic = compute.deterministic;
   choose_device(compute);
+  choose_slabs();
   if (peers_ != nullptr && peers_->rank() == 0) {
     const auto others = static_cast<std::uint64_t>(peers_->size() - 1);
     const int columns = needs.backend.rank;
@@ -106,7 +107,7 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
     const std::uint64_t ways = threads_ ? 2 * others : 0;  // the memory of other transports is theirs
     needs_.caller_bytes += ways * ServingThreads::messages_on_their_way * message_bytes(columns);
   }
-  needs_.caller_bytes += gpu_ ? needs_.model_bytes : 0;
+  needs_.caller_bytes += gpu_ && !slabs_ ? needs_.model_bytes : 0;
   if (!needs_.of_thread) needs_.caller_bytes += TensorChunks::of(tensor).held_bytes();
   if (threads_) {
     plan_devices();
@@ -156,6 +157,17 @@ void Job::choose_device(const Compute& compute) {
       compute.memory.device_bytes != 0 ? compute.memory.device_bytes : found.limits->free_bytes / 10 * 9;
   needs_.backend.gpu.conflict_resolution = compute.conflict_resolution;
   needs_.slots = compute.slots;
+}
+
+// As few as the device's memory allows, for each costs a pass over the tensor.
+void Job::choose_slabs() {
+  const BackendConfig& backend = needs_.backend;
+  if (!gpu_ || backend.loss_passes || backend.all_outputs || !backend.vectors.empty()) return;
+  for (int slabs = 2; slabs <= backend.rank; ++slabs) {
+    if (least_device_bytes(sizes_, needs_) <= needs_.device_budget_bytes) return;
+    slabs_ = slab_kind(*gpu_, backend.rank, (backend.rank + slabs - 1) / slabs);
+    needs_.kind = slabs_.get();
+  }
 }
 
 // Each device gets the memory that it cannot do without, and its share of the rest.
@@ -233,10 +245,11 @@ std::unique_ptr<Streamer> Job::make_streamer(ProgressMeter* meter) {
 
 std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter) {
   auto workers = std::make_unique<WorkerGroup>(backend(), make_streamer(meter), pool_);
-  if (peers_ == nullptr || peers_->rank() != 0) return workers;
   if (meter != nullptr) {
-    meter->count_share(static_cast<double>(chunks().info().nnz) / static_cast<double>(tensor_->nnz()));
+    const double share = share_ ? static_cast<double>(share_->info().nnz) / static_cast<double>(tensor_->nnz()) : 1;
+    meter->count_share(needs_.kind->slabs() * share);
   }
+  if (peers_ == nullptr || peers_->rank() != 0) return workers;
   if (threads_) threads_->serve(*tensor_);
   workers->add_peers(*peers_, TensorChunks::of(*tensor_), order());
   return workers;
@@ -272,6 +285,7 @@ std::vector<PassLoad> Job::loads() const {
     load.rank = needs_.backend.rank;
     load.factor_number_bytes = factor_number_bytes(needs_.backend.precision);
     load.output_number_bytes = output_number_bytes(needs_.backend.precision);
+    load.chunk_reads = needs_.kind->slabs();
     load.link_bytes = plan_.link_bytes_per_pass;
     load.disk_bytes = plan_.disk_bytes_per_pass;
     for (std::size_t chunk = 0; chunk < sizes_.chunks.size(); ++chunk) {
@@ -285,6 +299,7 @@ std::vector<PassLoad> Job::loads() const {
     for (std::size_t other = 0; other < tensor.shape.size(); ++other) {
       if (other != mode) load.factor_bytes += tensor.shape[other] * rank * load.factor_number_bytes;
     }
+    if (slabs_) load.link_bytes += load.factor_bytes + load.output_bytes;
     loads.push_back(load);
   }
   return loads;
@@ -322,6 +337,10 @@ CpdPlan Job::describe() const {
   plan.device_minimum_bytes = plan_.device_minimum_bytes;
   plan.resident_bytes = plan_.resident_bytes;
   plan.link_bytes_per_pass = plan_.link_bytes_per_pass;
+  plan.column_slabs = needs_.kind->slabs();
+  for (const PassLoad& load : loads()) {
+    plan.row_bytes_per_pass = std::max(plan.row_bytes_per_pass, load.link_bytes - plan_.link_bytes_per_pass);
+  }
   if (declared_ != nullptr) {
     for (const PassLoad& load : loads()) plan.passes.push_back(estimate_pass(load, *declared_));
   }

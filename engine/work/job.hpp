@@ -63,6 +63,7 @@ class Job {
  private:
   bool is_cache_of_use() const;
   void choose_device(const Compute& compute);
+  void choose_slabs();
   void plan_devices();
   JobOrder order() const;
 
@@ -74,7 +75,8 @@ class Job {
   SideJobs side_jobs_;
   std::unique_ptr<ChromeTrace> trace_;
   std::optional<CurrentGpu> current_;
-  std::unique_ptr<DeviceKind> gpu_;  // null: the CPU computes
+  std::unique_ptr<DeviceKind> gpu_;    // null: the CPU computes
+  std::unique_ptr<DeviceKind> slabs_;  // of columns on the GPU; null: it has all at once
   JobNeeds needs_;
   std::string device_name_;  // one of Compute::devices, or empty
   std::string device_note_;

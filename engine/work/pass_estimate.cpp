@@ -48,9 +48,10 @@ PassTraffic traffic_of(const PassLoad& load, std::uint64_t cache_bytes) {
   const double missed_reads = read * (1 - share_in_cache(load.factor_bytes, cache_bytes));
   // An addition to memory reads and writes.
   const double missed_additions = 2 * added * (1 - share_in_cache(load.output_bytes, cache_bytes));
-  const double decoded =
-      nnz * static_cast<double>(row_index_bytes * static_cast<std::uint64_t>(load.order) + value_bytes);
-  const double packed = static_cast<double>(load.payload_bytes) + static_cast<double>(load.link_bytes);
+  const double decoded = load.chunk_reads * nnz *
+                         static_cast<double>(row_index_bytes * static_cast<std::uint64_t>(load.order) + value_bytes);
+  const double packed =
+      load.chunk_reads * static_cast<double>(load.payload_bytes) + static_cast<double>(load.link_bytes);
 
   PassTraffic traffic;
   traffic.link_bytes = static_cast<double>(load.link_bytes);

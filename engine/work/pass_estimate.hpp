@@ -16,6 +16,7 @@ struct PassLoad {
   std::uint64_t output_number_bytes = 8;
   std::uint64_t nnz = 0;
   std::uint64_t payload_bytes = 0;  // of all chunks
+  int chunk_reads = 1;              // of each of them
   std::uint64_t link_bytes = 0;
   std::uint64_t disk_bytes = 0;
   std::uint64_t segments = 0;      // row additions to the output

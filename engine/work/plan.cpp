@@ -94,6 +94,10 @@ std::uint64_t arrange_ahead(const TensorSizes& tensor, const JobNeeds& needs, st
 
 bool has_link(const JobNeeds& needs) { return needs.kind->gpu() != nullptr; }
 
+std::uint64_t slot_bytes(const TensorSizes& tensor, const JobNeeds& needs) {
+  return std::max(tensor.largest_buffer(), has_link(needs) ? needs.slot_bytes : 0);
+}
+
 std::uint64_t host_bytes(const JobNeeds& needs, std::uint64_t private_bytes) {
   BackendConfig config = needs.backend;
   config.private_bytes = private_bytes;
@@ -178,13 +182,14 @@ std::uint64_t device_bytes(const JobNeeds& needs, const Plan& plan) {
 void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
   const int slots = plan.slots;
   plan.slots = min_slots;
-  plan.device_minimum_bytes = device_bytes(needs, plan);
+  plan.device_minimum_bytes = least_device_bytes(tensor, needs);
   if (needs.device_budget_bytes < plan.device_minimum_bytes) {
+    const std::string smaller = needs.kind->slabs() == 1 ? needs.smaller + ", " : "";  // the device has one column
     throw Error(ErrorKind::out_of_memory,
                 "this job requires at least " + format_bytes(plan.device_minimum_bytes) +
                     " of device memory, but the " + "budget is " + format_bytes(needs.device_budget_bytes) +
                     "; give at least " + option_name("device_bytes", as_budget(plan.device_minimum_bytes)) + ", " +
-                    needs.smaller + ", " + option_name("precision", "f32") + ", or " + option_name("device", "cpu"));
+                    smaller + option_name("precision", "f32") + ", or " + option_name("device", "cpu"));
   }
   std::uint64_t room = needs.device_budget_bytes - plan.device_minimum_bytes;
   // At most half of the rest: their rows would cross the link more often than those of a chunk.
@@ -199,7 +204,7 @@ void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
   plan.private_bytes = std::min(room / 4, needs.kind->useful_private_bytes(needs.backend, needs.threads));
   plan.private_bytes = plan.private_bytes / device_granule * device_granule;
   const std::uint64_t without = device_bytes(needs, plan);
-  plan.keep_previous = needs.want_previous;
+  plan.keep_previous = needs.want_previous && needs.kind->slabs() == 1;
   if (device_bytes(needs, plan) > without + room / 4) plan.keep_previous = false;
   const std::uint64_t min_bytes = device_bytes(needs, plan);
   plan.slots = slots;
@@ -217,10 +222,11 @@ void plan_device(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
 }
 
 void count_moved_bytes(const TensorSizes& tensor, const JobNeeds& needs, Plan& plan) {
+  const auto slabs = static_cast<std::uint64_t>(needs.kind->slabs());
   for (std::size_t chunk = 0; chunk < plan.tiers.size(); ++chunk) {
     const Tier tier = plan.tiers[chunk];
-    if (tier == Tier::streamed) plan.disk_bytes_per_pass += tensor.chunks[chunk].stored_bytes;
-    if (has_link(needs) && tier != Tier::device) plan.link_bytes_per_pass += tensor.chunks[chunk].payload_bytes;
+    if (tier == Tier::streamed) plan.disk_bytes_per_pass += slabs * tensor.chunks[chunk].stored_bytes;
+    if (has_link(needs) && tier != Tier::device) plan.link_bytes_per_pass += slabs * tensor.chunks[chunk].payload_bytes;
   }
 }
 
@@ -238,10 +244,16 @@ void check_budget(std::uint64_t minimum_bytes, const JobNeeds& needs) {
                                             ", " + needs.smaller + ", or " + option_name("precision", "f32"));
 }
 
+std::uint64_t least_device_bytes(const TensorSizes& tensor, const JobNeeds& needs) {
+  Plan plan;
+  plan.slots = min_slots;
+  plan.slot_bytes = slot_bytes(tensor, needs);
+  return device_bytes(needs, plan);
+}
+
 Plan make_plan(const TensorSizes& tensor, const JobNeeds& needs) {
   Plan plan;
-  plan.slot_bytes = tensor.largest_buffer();
-  if (has_link(needs)) plan.slot_bytes = std::max(plan.slot_bytes, needs.slot_bytes);
+  plan.slot_bytes = slot_bytes(tensor, needs);
   plan.scratch_bytes = tensor.largest_scratch();
   const std::uint64_t taken = fixed_bytes(tensor, needs) + min_slots * plan.slot_bytes + plan.scratch_bytes;
   plan.minimum_bytes = taken;

@@ -56,6 +56,9 @@ struct Plan : StreamPlan {
   std::uint64_t link_bytes_per_pass = 0;  // payloads per pass; the first pass also moves the resident ones
 };
 
+// Bytes of device memory without which the job cannot be.
+std::uint64_t least_device_bytes(const TensorSizes& tensor, const JobNeeds& needs);
+
 // Throws Error{out_of_memory} naming the minimum if the budget of host memory is below it.
 void check_budget(std::uint64_t minimum_bytes, const JobNeeds& needs);
 

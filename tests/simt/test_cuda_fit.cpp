@@ -312,6 +312,111 @@ TEST_P(CudaFit, BenchmarkStreamsWhatItsSharesLeave) {
   EXPECT_THROW(plan_of({.host_share = 1.5}, on(Device::cuda)), Error);
 }
 
+// Factors of which the device holds a quarter at most.
+class CudaSlabs : public CudaFit {
+ protected:
+  static constexpr int rank = 24;
+  static constexpr std::uint64_t all_rows = 4000 + 2500 + 3000;
+
+  CudaSlabs() {
+    generate_container({.shape = {4000, 2500, 3000}, .nnz = 9000, .seed = 7, .skew = 3, .counts = true},
+                       folder_ / "long.blco", {.chunk_nnz = 2000});
+    long_.emplace(folder_ / "long.blco");
+  }
+
+  static CpdOptions narrow(Device device) {
+    CpdOptions options = on(device);
+    options.rank = rank;
+    if (device == Device::cuda) options.compute.memory.device_bytes = all_rows * rank * sizeof(double) / 4;
+    return options;
+  }
+
+  std::optional<TensorFile> long_;
+};
+
+TEST_P(CudaSlabs, GiveTheModelOfTheCpu) {
+  const RowConstraint box{.set = RowSet::box, .lower = 0, .upper = 2};
+  for (const RowConstraint& constraint : {RowConstraint{}, RowConstraint{.set = RowSet::nonnegative}, box}) {
+    for (const Precision precision : {Precision::f64, Precision::mixed}) {
+      CpdOptions cpu = narrow(Device::cpu);
+      cpu.compute.precision = precision;
+      std::get<AlsMethod>(cpu.method).constraints = {constraint, constraint, constraint};
+      CpdOptions gpu = narrow(Device::cuda);
+      gpu.compute.precision = precision;
+      gpu.method = cpu.method;
+      CpdPlan plan;
+      gpu.on_plan = [&](const CpdPlan& made) { plan = made; };
+
+      const CpdModel expected = fit_cpd(*long_, cpu);
+      simt::reset();
+      simt::set_device(device());
+      const CpdModel actual = fit_cpd(*long_, gpu);
+
+      EXPECT_GT(plan.column_slabs, 1);
+      EXPECT_LE(simt::counters().max_bytes, plan.device_planned_bytes);
+      EXPECT_LE(plan.device_planned_bytes, plan.device_budget_bytes);
+      EXPECT_EQ(actual.fit_history.size(), 3U);
+      const double near = precision == Precision::f64 ? 1e-11 : 1e-6;
+      EXPECT_THAT(actual.fit_history, ::testing::Pointwise(::testing::DoubleNear(near), expected.fit_history));
+    }
+  }
+}
+
+// A pass sends the chunks once per slab. Before it the slabs of the other modes' factors go to the device; of the first
+// one, which the pass before has left there, only that of the mode that has changed since.
+TEST_P(CudaSlabs, MoveWhatThePlanCounts) {
+  SKIP_ON_HARDWARE();
+  CpdPlan plan;
+  CpdOptions options = narrow(Device::cuda);
+  options.on_plan = [&](const CpdPlan& made) { plan = made; };
+  std::vector<std::uint64_t> sent;
+  std::vector<std::uint64_t> received;
+  options.on_sweep = [&](const SweepReport&) {
+    sent.push_back(simt::counters().bytes_to_device);
+    received.push_back(simt::counters().bytes_to_host);
+    return true;
+  };
+
+  fit_cpd(*long_, options);
+
+  const auto slabs = static_cast<std::uint64_t>(plan.column_slabs);
+  ASSERT_EQ(rank % slabs, 0);
+  const std::uint64_t slab_bytes = all_rows * (rank / slabs) * sizeof(double);
+  EXPECT_EQ(plan.row_bytes_per_pass, slabs * slab_bytes);
+  EXPECT_EQ(sent[2] - sent[1], 3 * plan.link_bytes_per_pass + 2 * slabs * slab_bytes - slab_bytes);
+  const std::uint64_t faults = 3 * slabs * sizeof(std::uint64_t);  // what each pass returns
+  EXPECT_EQ(received[2] - received[1], slabs * slab_bytes + faults);
+}
+
+TEST_P(CudaSlabs, AreAsFewAsTheDeviceAllows) {
+  const auto plan_of = [&](std::uint64_t bytes) {
+    CpdOptions options = narrow(Device::cuda);
+    options.compute.memory.device_bytes = bytes;
+    return plan_cpd(*long_, options);
+  };
+  CpdOptions ample = narrow(Device::cuda);
+  ample.compute.memory.device_bytes = 0;
+  const CpdPlan whole = plan_cpd(*long_, ample);
+  EXPECT_EQ(whole.column_slabs, 1);
+  EXPECT_EQ(whole.row_bytes_per_pass, 0);
+
+  const CpdPlan halves = plan_of(whole.device_minimum_bytes - 1);
+
+  EXPECT_EQ(plan_of(whole.device_minimum_bytes).column_slabs, 1);
+  EXPECT_EQ(halves.column_slabs, 2);
+  EXPECT_EQ(plan_of(halves.device_minimum_bytes).column_slabs, 2);
+  EXPECT_GT(plan_of(halves.device_minimum_bytes - 1).column_slabs, 2);
+  EXPECT_EQ(halves.stops_within_sweep, false);
+}
+
+// Their passes need the model's values, which are sums over all columns.
+TEST_P(CudaSlabs, AreNotOfLossPasses) {
+  CpdOptions options = narrow(Device::cuda);
+  options.method = AprMethod{};
+
+  EXPECT_THROW(plan_cpd(*long_, options), Error);
+}
+
 TEST_P(CudaFit, SaysWhatDeviceMemoryWouldDo) {
   try {
     fit_cpd(*tensor_, within({.host_bytes = 0, .device_bytes = 1000}, on(Device::cuda)));
@@ -341,6 +446,8 @@ TEST_P(CudaFit, LeavesNothingBehindAfterACallThatFails) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, CudaFit, ::testing::Values(Machine{"small", 4, 0}, Machine{"large", 132, 16}),
+                         [](const auto& machine) { return machine.param.name; });
+INSTANTIATE_TEST_SUITE_P(Machines, CudaSlabs, ::testing::Values(Machine{"small", 4, 0}),
                          [](const auto& machine) { return machine.param.name; });
 
 }  // namespace

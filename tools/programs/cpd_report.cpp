@@ -27,6 +27,12 @@ void print_device_plan(Reporter& reporter, const CpdPlan& plan) {
                  format_bytes(plan.device_planned_bytes), format_bytes(plan.device_budget_bytes),
                  format_bytes(plan.device_minimum_bytes), plan.slots, format_bytes(plan.resident_bytes));
   reporter.print("link    {} sent per pass", format_bytes(plan.link_bytes_per_pass));
+  if (plan.column_slabs > 1) {
+    reporter.print(
+        "slabs   factors stay in host memory; a pass sends the chunks {} times, for a slab of columns each, and {} of "
+        "rows",
+        plan.column_slabs, format_bytes(plan.row_bytes_per_pass));
+  }
   for (const PassSeconds& pass : plan.passes) {
     reporter.print(
         "pass    mode {}: about {:.3g} s, bound by {} (link {:.3g}, disk {:.3g}, memory {:.3g}, cache {:.3g}, "
@@ -77,6 +83,8 @@ Json as_json(const CpdPlan& plan) {
         {"resident", plan.resident_bytes}}},
       {"disk_bytes_per_pass", plan.disk_bytes_per_pass},
       {"link_bytes_per_pass", plan.link_bytes_per_pass},
+      {"column_slabs", plan.column_slabs},
+      {"row_bytes_per_pass", plan.row_bytes_per_pass},
       {"stops_within_sweep", plan.stops_within_sweep},
       {"stops_after_pass", plan.stops_after_pass},
       {"new_rows", plan.new_rows},

@@ -52,6 +52,7 @@ nb::dict as_dict(const CpdPlan& plan) {
   dict["planned_bytes"] = plan.planned_bytes;
   dict["minimum_bytes"] = plan.minimum_bytes;
   dict["disk_bytes_per_pass"] = plan.disk_bytes_per_pass;
+  dict["column_slabs"] = plan.column_slabs;
   dict["device_planned_bytes"] = plan.device_planned_bytes;
   dict["device_minimum_bytes"] = plan.device_minimum_bytes;
   return dict;

@@ -55,6 +55,19 @@ TEST(PassEstimate, AdditionsThatMissTheCacheReadAndWriteMemory) {
   EXPECT_NEAR(estimate_pass(load, round_gpu()).memory, (7e9 + 256e9 + 2 * 128e9 * 0.75) / 2e12, 1e-12);
 }
 
+// Link and disk bytes are counted by the plan; rows are read and added once, in parts.
+TEST(PassEstimate, SlabsReadChunksOnceEach) {
+  PassLoad load = large_load();
+  load.chunk_reads = 3;
+
+  const PassSeconds seconds = estimate_pass(load, round_gpu());
+
+  EXPECT_NEAR(seconds.link, 0.12, 1e-12);
+  EXPECT_NEAR(seconds.memory, (3 * 4e9 + 3e9 + 256e9) / 2e12, 1e-12);
+  EXPECT_NEAR(seconds.cache, (3 * 20e9 + 512e9 + 128e9) / 5e12, 1e-12);
+  EXPECT_NEAR(seconds.additions, 0.5e9 * 32 / 1e11, 1e-12);
+}
+
 TEST(PassEstimate, FactorsOfFloatAreReadAtHalfTheBytes) {
   PassLoad load = large_load();
   load.factor_number_bytes = 4;
