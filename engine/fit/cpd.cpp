@@ -1,8 +1,10 @@
 // The public functions of cpd.hpp.
 #include <algorithm>
+#include <blco/cluster.hpp>
 #include <blco/cpd.hpp>
 #include <numeric>
 
+#include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/fit/check_options.hpp"
 #include "engine/fit/cp_fit.hpp"
@@ -11,6 +13,7 @@
 #include "engine/fit/output_room.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/original_rows.hpp"
+#include "engine/work/process_plans.hpp"
 #include "io/container/model_file.hpp"
 
 namespace blco {
@@ -51,6 +54,28 @@ CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const Declared
   JobNeeds needs = fit_needs(tensor, untraced);
   needs.caller_bytes += held_bytes;
   return describe_fit(Job(tensor, untraced.compute, needs, declared), tensor.summary(), untraced);
+}
+
+ClusterPlan plan_cluster(const Tensor& tensor, const CpdOptions& options, const DeclaredCluster& cluster,
+                         const DeclaredGpu* gpu) {
+  constexpr int most = 1 << 16;  // of each
+  if (cluster.nodes < 1 || cluster.nodes > most || cluster.processes_per_node < 1 ||
+      cluster.processes_per_node > most) {
+    refuse("a cluster has 1 to 65536 nodes, and each 1 to 65536 processes");
+  }
+  if (!options.compute.devices.empty()) {
+    refuse("each process of a cluster has one device; leave out " + option_name("devices"));
+  }
+  CpdOptions of_first = FitStart(tensor.summary(), options).options;
+  DeclaredPeers peers(cluster, 0);
+  of_first.compute.peers = &peers;
+  of_first.compute.trace.clear();
+  Job first(tensor, of_first.compute, fit_needs(tensor, of_first), gpu);
+  ModeSet updated = all_modes(static_cast<int>(tensor.order()));
+  for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
+    if (row_set(of_first.method, mode) == RowSet::held) updated &= ~mode_bit(static_cast<int>(mode));
+  }
+  return plan_processes(tensor, first, of_first.compute, updated, cluster, gpu);
 }
 
 CpdModel fit_cpd(const Tensor& tensor, const CpdOptions& options) { return run_fit(tensor, options, 0); }

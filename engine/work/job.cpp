@@ -5,6 +5,7 @@
 #include <blco/version.hpp>
 #include <cstring>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "blco/error.hpp"
@@ -99,13 +100,16 @@ Job::Job(const Tensor& tensor, const Compute& whole, const JobNeeds& needs, cons
   needs_.deterministic = compute.deterministic;
   choose_device(compute);
   choose_slabs();
-  if (peers_ != nullptr && peers_->rank() == 0) {
-    const auto others = static_cast<std::uint64_t>(peers_->size() - 1);
-    const int columns = needs.backend.rank;
-    needs_.caller_bytes += messages_at_once * message_bytes(columns) + others * message_bytes(columns) +
-                           (others + bitmaps_at_once) * TouchedRows::bytes(tensor.shape());
-    const std::uint64_t ways = threads_ ? 2 * others : 0;  // the memory of other transports is theirs
-    needs_.caller_bytes += ways * ServingThreads::messages_on_their_way * message_bytes(columns);
+  if (peers_ != nullptr) {
+    const std::uint64_t children = children_of(peers_->rank(), peers_->size()).size();
+    const std::uint64_t a_message = message_bytes(needs.backend.rank);
+    if (children > 0) {
+      needs_.caller_bytes +=
+          (messages_at_once + children) * a_message + (children + bitmaps_at_once) * TouchedRows::bytes(tensor.shape());
+    }
+    // The memory of other transports is theirs.
+    const std::uint64_t ways = threads_ ? 2 * (threads_->size() - 1) : 0;
+    needs_.caller_bytes += ways * ServingThreads::messages_on_their_way * a_message;
   }
   needs_.caller_bytes += gpu_ && !slabs_ ? needs_.model_bytes : 0;
   if (!needs_.of_thread) needs_.caller_bytes += TensorChunks::of(tensor).held_bytes();
@@ -243,15 +247,23 @@ std::unique_ptr<Streamer> Job::make_streamer(ProgressMeter* meter) {
   return streamer;
 }
 
-std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter) {
+void Job::begin_peers() {
+  if (threads_) threads_->serve(*tensor_);
+  if (peers_ == nullptr || !begun_.empty()) return;
+  const JobOrder the_order = order();
+  for (const int peer : children_of(peers_->rank(), peers_->size())) {
+    begun_.push_back(std::make_unique<RemoteWorker>(*peers_, peer, TensorChunks::of(*tensor_), the_order));
+  }
+}
+
+std::unique_ptr<WorkerGroup> Job::make_workers(ProgressMeter* meter, TouchedRows* rows) {
   auto workers = std::make_unique<WorkerGroup>(backend(), make_streamer(meter), pool_);
   if (meter != nullptr) {
     const double share = share_ ? static_cast<double>(share_->info().nnz) / static_cast<double>(tensor_->nnz()) : 1;
     meter->count_share(needs_.kind->slabs() * share);
   }
-  if (peers_ == nullptr || peers_->rank() != 0) return workers;
-  if (threads_) threads_->serve(*tensor_);
-  workers->add_peers(*peers_, TensorChunks::of(*tensor_), order());
+  begin_peers();
+  workers->add_peers(std::exchange(begun_, {}), TensorChunks::of(*tensor_), needs_.backend.rank, rows);
   return workers;
 }
 
@@ -266,7 +278,7 @@ JobOrder Job::order() const {
                  .loss_passes = needs_.backend.loss_passes,
                  .deterministic = needs_.deterministic,
                  .single_pass = needs_.best_tier == Tier::streamed,
-                 .of_thread = threads_ != nullptr};
+                 .of_thread = threads_ != nullptr || needs_.of_thread};
   std::strncpy(order.version.data(), version_string, order.version.size() - 1);
   return order;
 }

@@ -47,13 +47,18 @@ class Job {
   // Allocates the slots and the chunks' host memory. If there is less of it than planned, describe() says so
   // afterwards.
   std::unique_ptr<Streamer> make_streamer(ProgressMeter* meter = nullptr);
-  // Workers with a streamer of that kind, those of all peers among them.
-  std::unique_ptr<WorkerGroup> make_workers(ProgressMeter* meter = nullptr);
+  // Has the peers below this process prepare their part, while this one does something else; make_workers() awaits
+  // them.
+  void begin_peers();
+  // Workers with a streamer of that kind, those of all peers among them; adds the rows of their chunks, if wanted.
+  std::unique_ptr<WorkerGroup> make_workers(ProgressMeter* meter = nullptr, TouchedRows* rows = nullptr);
   TraceSink* trace() { return trace_.get(); }
   void close_trace();
   CpdPlan describe() const;
   // The work of each mode's pass, once the resident chunks are in place.
   std::vector<PassLoad> loads() const;
+  // What the peers are told.
+  JobOrder order() const;
   // Null if the CPU computes.
   const DeviceLimits* device() const { return needs_.kind->gpu(); }
   ThreadPool& pool() { return pool_; }
@@ -65,7 +70,6 @@ class Job {
   void choose_device(const Compute& compute);
   void choose_slabs();
   void plan_devices();
-  JobOrder order() const;
 
   const Tensor* tensor_;
   std::unique_ptr<ServingThreads> threads_;  // the other devices at work; null: none
@@ -85,6 +89,7 @@ class Job {
   Plan plan_;
   std::vector<CpdPlan> others_;  // of threads_
   std::unique_ptr<Backend> backend_;
+  std::vector<std::unique_ptr<RemoteWorker>> begun_;  // not yet awaited
 };
 
 }  // namespace blco

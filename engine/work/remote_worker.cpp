@@ -8,10 +8,12 @@ RemoteWorker::RemoteWorker(Peers& peers, int peer, const ChunkSource& tensor, co
     : peers_(&peers),
       peer_(peer),
       columns_(order.columns),
-      chunks_(chunk_range(tensor.info().chunk_count(), peer, peers)),
+      chunks_(chunk_range_of_subtree(tensor.info().chunk_count(), peer, peers)),
       lengths_(tensor.info().shape),
       rows_(lengths_),
       versions_(lengths_.size()) {
+  const std::uint64_t first = chunk_range(tensor.info().chunk_count(), peers.rank(), peers).begin;
+  chunks_ = {chunks_.begin - first, chunks_.end - first};
   peers.send(peer, Message(MessageKind::begin).put(order).bytes());
 }
 
@@ -26,16 +28,16 @@ RemoteWorker::~RemoteWorker() {
   }
 }
 
-std::optional<Error> RemoteWorker::failure_of(ReceivedMessage& answer) const {
+std::optional<PeerError> RemoteWorker::failure_of(ReceivedMessage& answer) {
   if (answer.kind() == MessageKind::done) return std::nullopt;
   const auto kind = answer.take<ErrorKind>();
   const std::vector<char> text = answer.take_rest<char>();
-  return Error(kind, peers_->name(peer_) + ": " + std::string(text.begin(), text.end()));
+  return PeerError(kind, std::string(text.begin(), text.end()));
 }
 
-std::optional<Error> RemoteWorker::await_ready() {
+std::optional<PeerError> RemoteWorker::await_ready() {
   ReceivedMessage answer = receive();
-  const std::optional<Error> failure = failure_of(answer);
+  const std::optional<PeerError> failure = failure_of(answer);
   if (failure) return failure;
   reply_ = answer.take<PassReply>();
   rows_.set_words(answer.take_rest<std::uint64_t>());
@@ -71,9 +73,9 @@ void RemoteWorker::begin_pass(const PassOrder& order, std::span<const std::uint6
   peers_->send(peer_, Message(MessageKind::pass).put(order).put(std::span(own)).bytes());
 }
 
-std::optional<Error> RemoteWorker::await_pass() {
+std::optional<PeerError> RemoteWorker::await_pass() {
   ReceivedMessage answer = receive();
-  std::optional<Error> failure = failure_of(answer);
+  std::optional<PeerError> failure = failure_of(answer);
   if (!failure) reply_ = answer.take<PassReply>();
   return failure;
 }

@@ -1,4 +1,4 @@
-// A worker in another process, as rank 0 sees it.
+// A worker in another process, and all below it, as its parent sees them.
 #pragma once
 
 #include <blco/peers.hpp>
@@ -17,6 +17,12 @@
 
 namespace blco {
 
+// What went wrong in another process, whose name the message begins with.
+class PeerError : public Error {
+ public:
+  using Error::Error;
+};
+
 class RemoteWorker {
  public:
   // Begins a job there. Arguments must outlive this.
@@ -27,13 +33,15 @@ class RemoteWorker {
   RemoteWorker& operator=(const RemoteWorker&) = delete;
 
   // Returns what keeps it from that, if anything.
-  std::optional<Error> await_ready();
-  // Sends the rows that its chunks have, of modes that have changed since.
+  std::optional<PeerError> await_ready();
+  // Those that its chunks have.
+  const TouchedRows& rows() const { return rows_; }
+  // Sends them, of modes that have changed since.
   void load_changed(const Factors& factors, ModeSet modes);
-  // Begins a pass over its share of the tensor, or of `chunks`, which may be none.
+  // Begins a pass over its share of the tensor, or of `chunks`, numbered from the parent's first one on.
   void begin_pass(const PassOrder& order, std::span<const std::uint64_t> chunks);
   // Waits for the end of its pass. Returns what went wrong there, if anything.
-  std::optional<Error> await_pass();
+  std::optional<PeerError> await_pass();
   // Adds its rows of the next block to `numbers`, which are those of the block. Returns whether it has any.
   bool add_rows(int mode, const IndexRange& block, std::span<double> numbers);
   // Receives its rows and forgets them.
@@ -46,14 +54,14 @@ class RemoteWorker {
   ReceivedMessage receive() { return ReceivedMessage(peers_->receive(peer_)); }
   void receive_rows(int mode, std::uint64_t row);
   // What an answer other than `done` says.
-  std::optional<Error> failure_of(ReceivedMessage& answer) const;
+  static std::optional<PeerError> failure_of(ReceivedMessage& answer);
 
   Peers* peers_;
   int peer_;
   int columns_;
-  IndexRange chunks_;
+  IndexRange chunks_;  // numbered from the parent's first one on
   std::vector<std::uint64_t> lengths_;
-  TouchedRows rows_;                                    // those that its chunks have
+  TouchedRows rows_;
   std::vector<std::optional<std::uint64_t>> versions_;  // of the factors as it has them
   PassReply reply_;
   std::vector<double> received_;  // rows, from the next one on not yet added

@@ -1,4 +1,4 @@
-// The other end of RemoteWorker: a process that computes what rank 0 asks for.
+// The other end of RemoteWorker: a process that computes what its parent asks for, and has its children do their part.
 #include <algorithm>
 #include <blco/peers.hpp>
 #include <blco/version.hpp>
@@ -25,10 +25,11 @@ class ServedJob {
   // `known` has the rows of the process's chunks, once a job has read them.
   ServedJob(const Tensor& tensor, const Compute& compute, const JobOrder& order, std::optional<TouchedRows>& known)
       : shape_(tensor.shape()), columns_(order.columns), job_(tensor, compute, needs_of(tensor, order)), rows_(shape_) {
+    job_.begin_peers();
     if (!order.single_pass && !known) known = TouchedRows::of_nonzeros(job_.chunks(), job_.pool());
     rows_ = known ? *known : TouchedRows::between_bounds(job_.chunks());
     job_.make_backend();
-    streamer_ = job_.make_streamer();
+    workers_ = job_.make_workers(nullptr, &rows_);
   }
 
   const TouchedRows& rows() const { return rows_; }
@@ -57,13 +58,9 @@ class ServedJob {
 
   void pass(ReceivedMessage& message, Peers& peers) {
     const auto order = message.take<PassOrder>();
-    if (order.some_chunks) {
-      streamer_->pass(order.request, message.take_rest<std::uint64_t>());
-    } else {
-      streamer_->pass(order.request, order.forward ? Direction::forward : Direction::backward);
-    }
-    const PassReply reply{job_.backend().sum_of_terms(), streamer_->bytes_read()};
-    peers.send(0, Message(MessageKind::done).put(reply).bytes());
+    workers_->pass(order, message.take_rest<std::uint64_t>());
+    const PassReply reply{workers_->sum_of_terms(), workers_->bytes_read()};
+    peers.send(parent_of(peers.rank()), Message(MessageKind::done).put(reply).bytes());
     for (int mode = 0; mode < static_cast<int>(shape_.size()); ++mode) {
       if (has_mode(order.request.outputs, mode)) send_rows(mode, peers);
     }
@@ -73,7 +70,7 @@ class ServedJob {
   void send_rows(int mode, Peers& peers) {
     const auto n = static_cast<std::size_t>(mode);
     const auto columns = static_cast<std::size_t>(columns_);
-    RowSender sender(peers, 0, MessageKind::rows, mode, columns_);
+    RowSender sender(peers, parent_of(peers.rank()), MessageKind::rows, mode, columns_);
     for_each_message_block(0, shape_[n], columns_, [&](const IndexRange& block) {
       if (!rows_.any(n, block)) return;
       numbers_.resize(static_cast<std::size_t>(block.end - block.begin) * columns);
@@ -88,8 +85,8 @@ class ServedJob {
   std::vector<std::uint64_t> shape_;
   int columns_;
   Job job_;
-  TouchedRows rows_;  // of its chunks
-  std::unique_ptr<Streamer> streamer_;
+  TouchedRows rows_;  // of the chunks here and below
+  std::unique_ptr<WorkerGroup> workers_;
   std::vector<double> numbers_;
 };
 
@@ -130,24 +127,32 @@ class Server {
         case MessageKind::end:
           job_.reset();
           failure_.reset();
-          peers_.send(0, Message(MessageKind::ended).bytes());
+          send(Message(MessageKind::ended));
           break;
         case MessageKind::dismiss:
+          dismiss(peers_);
           return false;
         default:
           refuse("process 0 has sent a message that no other process sends");
       }
-    } catch (const Error& error) {
+    } catch (const PeerError& error) {
       fail(error, wants_reply);
+    } catch (const Error& error) {
+      fail(named(error.kind(), error.what()), wants_reply);
     } catch (const std::bad_alloc&) {
-      fail(Error(ErrorKind::out_of_memory, "the system has no more memory"), wants_reply);
+      fail(named(ErrorKind::out_of_memory, "the system has no more memory"), wants_reply);
     } catch (const std::exception& error) {
-      fail(Error(ErrorKind::io, error.what()), wants_reply);
+      fail(named(ErrorKind::io, error.what()), wants_reply);
     }
     return true;
   }
 
  private:
+  void send(const Message& message) { peers_.send(parent_of(peers_.rank()), message.bytes()); }
+  PeerError named(ErrorKind kind, const std::string& what) const {
+    return {kind, peers_.name(peers_.rank()) + ": " + what};
+  }
+
   void begin(const JobOrder& order) {
     failure_.reset();
     job_.reset();
@@ -156,7 +161,7 @@ class Server {
     compute_.precision = order.precision;
     compute_.deterministic = order.deterministic;
     job_.emplace(*tensor_, compute_, order, rows_);
-    peers_.send(0, Message(MessageKind::done).put(PassReply{}).put(job_->rows().words()).bytes());
+    send(Message(MessageKind::done).put(PassReply{}).put(job_->rows().words()));
   }
 
   ServedJob& job() {
@@ -164,12 +169,12 @@ class Server {
     return *job_;
   }
 
-  void fail(const Error& error, bool wants_reply) {
+  void fail(const PeerError& error, bool wants_reply) {
     const std::string_view text = error.what();
     if (!wants_reply) {
       failure_ = error;
     } else {
-      peers_.send(0, Message(MessageKind::failed).put(error.kind()).put(std::span(text)).bytes());
+      send(Message(MessageKind::failed).put(error.kind()).put(std::span(text)));
     }
   }
 
@@ -179,19 +184,21 @@ class Server {
   const Tensor* tensor_ = nullptr;
   std::optional<TouchedRows> rows_;  // of this process's chunks, once known
   std::optional<ServedJob> job_;
-  std::optional<Error> failure_;  // that the next reply tells
+  std::optional<PeerError> failure_;  // that the next reply tells
 };
 
 }  // namespace
 
 void serve(const std::function<const Tensor&()>& open, const Compute& compute, Peers& peers) {
   Server server(open, compute, peers);
-  while (server.answer(ReceivedMessage(peers.receive(0)))) {
+  while (server.answer(ReceivedMessage(peers.receive(parent_of(peers.rank()))))) {
   }
 }
 
 void dismiss(Peers& peers) {
-  for (int peer = 1; peer < peers.size(); ++peer) peers.send(peer, Message(MessageKind::dismiss).bytes());
+  for (const int peer : children_of(peers.rank(), peers.size())) {
+    peers.send(peer, Message(MessageKind::dismiss).bytes());
+  }
 }
 
 }  // namespace blco

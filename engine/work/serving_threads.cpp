@@ -94,7 +94,7 @@ void ServingThreads::serve(const Tensor& tensor) {
   for (std::size_t rank = 1; rank < size(); ++rank) {
     const auto run = [this, &tensor, rank] {
       try {
-        blco::serve([&]() -> const Tensor& { return tensor; }, compute(rank), *peers_[rank]);
+        blco::serve([&]() -> const Tensor& { return tensor; }, compute(rank), *compute(rank).peers);
       } catch (...) {
         mail_->fail(std::current_exception());
       }

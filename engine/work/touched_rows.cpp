@@ -10,12 +10,11 @@
 namespace blco {
 
 TouchedRows::TouchedRows(const std::vector<std::uint64_t>& shape) {
-  std::size_t words = 0;
+  first_words_ = {0};
   for (const std::uint64_t length : shape) {
-    first_words_.push_back(words);
-    words += static_cast<std::size_t>((length + 63) / 64);
+    first_words_.push_back(first_words_.back() + static_cast<std::size_t>((length + 63) / 64));
   }
-  words_.resize(words);
+  words_.resize(first_words_.back());
 }
 
 std::uint64_t TouchedRows::bytes(const std::vector<std::uint64_t>& shape) {
@@ -42,7 +41,7 @@ TouchedRows TouchedRows::of_nonzeros(const ChunkSource& chunks, ThreadPool& pool
       const auto frame = std::make_unique<NonzeroFrame>();
       for (std::size_t f = frames * part / parts; f < frames * (part + 1) / parts; ++f) {
         reader.decode(f, *frame);
-        for (std::size_t mode = 0; mode < rows.first_words_.size(); ++mode) {
+        for (std::size_t mode = 0; mode < chunks.info().shape.size(); ++mode) {
           for (std::size_t i = 0; i < frame->count; ++i) rows.add(mode, frame->coordinates[mode][i]);
         }
       }
@@ -54,9 +53,21 @@ TouchedRows TouchedRows::of_nonzeros(const ChunkSource& chunks, ThreadPool& pool
 TouchedRows TouchedRows::between_bounds(const ChunkSource& chunks) {
   TouchedRows rows(chunks.info().shape);
   for (std::uint64_t chunk = 0; chunk < chunks.info().chunk_count(); ++chunk) {
-    for (std::size_t mode = 0; mode < rows.first_words_.size(); ++mode) {
+    for (std::size_t mode = 0; mode < chunks.info().shape.size(); ++mode) {
       for (std::uint64_t row = chunks.lower(chunk)[mode]; row <= chunks.upper(chunk)[mode]; ++row) rows.add(mode, row);
     }
+  }
+  return rows;
+}
+
+void TouchedRows::add(const TouchedRows& others) {
+  for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= others.words_[i];
+}
+
+std::uint64_t TouchedRows::count(std::size_t mode) const {
+  std::uint64_t rows = 0;
+  for (std::size_t i = first_words_[mode]; i < first_words_[mode + 1]; ++i) {
+    rows += static_cast<std::uint64_t>(std::popcount(words_[i]));
   }
   return rows;
 }

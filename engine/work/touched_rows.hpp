@@ -33,6 +33,10 @@ class TouchedRows {
     for (std::uint64_t row = rows.begin; (row = next(mode, {row, rows.end})) < rows.end; ++row) visit(row);
   }
 
+  // Those of other chunks too.
+  void add(const TouchedRows& others);
+  std::uint64_t count(std::size_t mode) const;
+
   // All bits, as they travel.
   std::span<const std::uint64_t> words() const { return words_; }
   void set_words(std::span<const std::uint64_t> words);
@@ -49,7 +53,7 @@ class TouchedRows {
   // Thread-safe.
   void add(std::size_t mode, std::uint64_t row);
 
-  std::vector<std::size_t> first_words_;  // of each mode
+  std::vector<std::size_t> first_words_;  // of each mode, and the end of the last
   std::vector<std::uint64_t> words_;
 };
 

@@ -4,37 +4,31 @@
 
 namespace blco {
 
-void WorkerGroup::add_peers(Peers& peers, const ChunkSource& tensor, const JobOrder& order) {
+void WorkerGroup::add_peers(std::vector<std::unique_ptr<RemoteWorker>> peers, const ChunkSource& tensor, int columns,
+                            TouchedRows* rows) {
+  peers_ = std::move(peers);
   shape_ = tensor.info().shape;
-  columns_ = order.columns;
+  columns_ = columns;
   chunk_count_ = tensor.info().chunk_count();
-  for (int peer = 1; peer < peers.size(); ++peer) {
-    peers_.push_back(std::make_unique<RemoteWorker>(peers, peer, tensor, order));
-  }
-  std::optional<Error> first;
+  std::optional<PeerError> first;
   for (const std::unique_ptr<RemoteWorker>& peer : peers_) {
-    const std::optional<Error> failure = peer->await_ready();
+    const std::optional<PeerError> failure = peer->await_ready();
     if (failure && !first) first = failure;
+    if (rows != nullptr) rows->add(peer->rows());
   }
   if (first) throw *first;
 }
 
 void WorkerGroup::pass(const PassRequest& request) {
   const Direction direction = direction_of(request, request.is_mttkrp() ? 0 : next_++);
-  run_pass({.request = request, .forward = direction == Direction::forward}, {},
-           [&] { streamer_->pass(request, direction); });
+  pass(PassOrder{.request = request, .forward = direction == Direction::forward}, {});
 }
 
-// This process has the first chunks.
 void WorkerGroup::pass(const PassRequest& request, std::span<const std::uint64_t> chunks) {
-  const std::uint64_t here = streamer_->plan().tiers.size();
-  std::vector<std::uint64_t> own(chunks.begin(), chunks.end());
-  std::erase_if(own, [here](std::uint64_t chunk) { return chunk >= here; });
-  run_pass({.request = request, .some_chunks = true}, chunks, [&] { streamer_->pass(request, own); });
+  pass(PassOrder{.request = request, .some_chunks = true}, chunks);
 }
 
-template <class PassHere>
-void WorkerGroup::run_pass(const PassOrder& order, std::span<const std::uint64_t> chunks, const PassHere& pass_here) {
+void WorkerGroup::pass(const PassOrder& order, std::span<const std::uint64_t> chunks) {
   ++passes_;
   const PassRequest& request = order.request;
   if (!request.continues) terms_of_peers_ = 0;
@@ -47,20 +41,31 @@ void WorkerGroup::run_pass(const PassOrder& order, std::span<const std::uint64_t
     peer->begin_pass(theirs, chunks);
   }
   try {
-    pass_here();
+    pass_here(order, chunks);
   } catch (...) {
-    await_peers(request.outputs, /*is_lost=*/true);
+    await_pass_of_peers(request.outputs, /*is_lost=*/true);
     throw;
   }
-  await_peers(request.outputs, /*is_lost=*/false);
+  await_pass_of_peers(request.outputs, /*is_lost=*/false);
   add_outputs_of_peers(request.outputs);
 }
 
-void WorkerGroup::await_peers(ModeSet outputs, bool is_lost) {
+// This process has the first chunks.
+void WorkerGroup::pass_here(const PassOrder& order, std::span<const std::uint64_t> chunks) {
+  if (!order.some_chunks) {
+    return streamer_->pass(order.request, order.forward ? Direction::forward : Direction::backward);
+  }
+  const std::uint64_t here = streamer_->plan().tiers.size();
+  std::vector<std::uint64_t> own(chunks.begin(), chunks.end());
+  std::erase_if(own, [here](std::uint64_t chunk) { return chunk >= here; });
+  streamer_->pass(order.request, own);
+}
+
+void WorkerGroup::await_pass_of_peers(ModeSet outputs, bool is_lost) {
   std::vector<RemoteWorker*> finished;
-  std::optional<Error> first;
+  std::optional<PeerError> first;
   for (const std::unique_ptr<RemoteWorker>& peer : peers_) {
-    const std::optional<Error> failure = peer->await_pass();
+    const std::optional<PeerError> failure = peer->await_pass();
     if (!failure) finished.push_back(peer.get());
     if (failure && !first) first = failure;
   }

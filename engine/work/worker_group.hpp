@@ -1,4 +1,5 @@
-// Devices at work on one tensor: all that a method knows of them. One is in this process, others may be in its peers.
+// Devices at work on one tensor: all that a method knows of them. One is in this process, others may be in its peers,
+// which are this process's children in the tree of blco/peers.hpp, and have workers of their own.
 #pragma once
 
 #include <blco/peers.hpp>
@@ -18,7 +19,7 @@ namespace blco {
 
 class WorkerGroup {
  public:
-  // `backend` and `executor` must outlive this; `streamer` has all chunks, or with peers the share of rank 0.
+  // `backend` and `executor` must outlive this; `streamer` has all chunks, or with peers this process's share.
   WorkerGroup(Backend& backend, std::unique_ptr<Streamer> streamer, Executor& executor)
       : backend_(&backend),
         streamer_(std::move(streamer)),
@@ -26,13 +27,16 @@ class WorkerGroup {
         chunk_count_(streamer_->plan().tiers.size()) {}
 
   // From now on each of `peers` works on its share of `tensor`. Returns once all are ready, and throws what keeps one
-  // from that. Arguments must outlive this.
-  void add_peers(Peers& peers, const ChunkSource& tensor, const JobOrder& order);
+  // from that. Adds the rows of their chunks to `rows`, unless that is null.
+  void add_peers(std::vector<std::unique_ptr<RemoteWorker>> peers, const ChunkSource& tensor, int columns,
+                 TouchedRows* rows);
 
   // Runs a pass over the tensor.
   void pass(const PassRequest& request);
   // Runs a pass over some of its chunks, in the order given; the numbers do not change.
   void pass(const PassRequest& request, std::span<const std::uint64_t> chunks);
+  // Runs the pass that another process has ordered; `chunks` are numbered from this process's first one on.
+  void pass(const PassOrder& order, std::span<const std::uint64_t> chunks);
   // Takes the memory for passes over another tensor of the same shape, which must outlive this: two slots, by which
   // each pass reads it anew. plan_for() tells their bytes.
   void add(const ChunkSource& other);
@@ -61,11 +65,9 @@ class WorkerGroup {
   Executor& executor() { return *executor_; }
 
  private:
-  // `order` and `chunks` for the peers; `pass_here` runs this process's share.
-  template <class PassHere>
-  void run_pass(const PassOrder& order, std::span<const std::uint64_t> chunks, const PassHere& pass_here);
+  void pass_here(const PassOrder& order, std::span<const std::uint64_t> chunks);
   // Waits for all, and throws the first failure; `is_lost`: the pass has failed here.
-  void await_peers(ModeSet outputs, bool is_lost);
+  void await_pass_of_peers(ModeSet outputs, bool is_lost);
   void add_outputs_of_peers(ModeSet outputs);
 
   Backend* backend_;
@@ -73,7 +75,7 @@ class WorkerGroup {
   std::map<const ChunkSource*, std::unique_ptr<Streamer>> others_;
   Executor* executor_;
   std::uint64_t chunk_count_;
-  std::vector<std::unique_ptr<RemoteWorker>> peers_;  // ranks from 1
+  std::vector<std::unique_ptr<RemoteWorker>> peers_;  // by rank
   std::vector<std::uint64_t> shape_;                  // with peers
   int columns_ = 0;                                   // with peers
   double terms_of_peers_ = 0;

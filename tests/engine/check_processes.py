@@ -20,7 +20,7 @@ from method_jobs import METHOD_JOBS, fit_arguments, make_method_tensors
 
 RANK, SWEEPS, CHUNK = 4, 3, 8192
 MOST_SECONDS = 10  # from the end of a process to that of the job
-KILLS = 6
+PROCESSES = 4
 # As root, on fewer processors than processes, which must not poll.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
@@ -81,7 +81,7 @@ def check_methods(commands, launcher, tensors, work):
     for name in METHOD_JOBS:
         one, several = work / "one.h5", work / "several.h5"
         commands.run("blco-cpd", *fit_arguments(name, tensors, RANK, SWEEPS), "-o", one)
-        for processes in (2, 3):
+        for processes in (2, 8):
             code, output = launcher.run(processes, *fit_arguments(name, tensors, RANK, SWEEPS), "-o", several)
             if code != 0:
                 sys.exit(f"{name}, {processes} processes: ended with {code}:\n{output}")
@@ -109,18 +109,18 @@ def check_messages(launcher, tensors, work):
 
 
 def check_ends(commands, launcher, tensors, work, draw):
-    """A process is killed, or stopped, at a random moment."""
+    """Each of four processes is killed, and stopped, at a random moment."""
     model, checkpoint = work / "model.h5", work / "checkpoint.h5"
     arguments = fit_arguments("als", tensors, RANK, 100000)
-    for kill in range(KILLS):
+    for kill in range(2 * PROCESSES):
         stops = kill % 2 == 1
-        job = launcher.start(3, *arguments, "-o", model, "--checkpoint", checkpoint, "--peer-timeout", "3s")
+        job = launcher.start(PROCESSES, *arguments, "-o", model, "--checkpoint", checkpoint, "--peer-timeout", "3s")
         while not checkpoint.exists():
             if job.poll() is not None:
                 sys.exit(f"the job ended by itself:\n{job.communicate()[0]}")
             time.sleep(0.05)
         time.sleep(draw.uniform(0, 0.5))
-        os.kill(process_of(job, kill % 3), signal.SIGSTOP if stops else signal.SIGKILL)
+        os.kill(process_of(job, kill // 2), signal.SIGSTOP if stops else signal.SIGKILL)
         begin = time.monotonic()
         output, _ = job.communicate(timeout=60)
         seconds = time.monotonic() - begin
@@ -139,7 +139,7 @@ def check_ends(commands, launcher, tensors, work, draw):
         left = [path.name for path in work.iterdir() if path.name.endswith(".blco-tmp")]
         if len(left) > 1:
             sys.exit(f"more than the killed job's file is left: {left}")
-    print(f"{pathlib.Path(launcher.program).name}: {KILLS} processes killed or stopped, each job ended", flush=True)
+    print(f"{pathlib.Path(launcher.program).name}: {2 * PROCESSES} processes killed or stopped, each job ended", flush=True)
 
 
 def main():

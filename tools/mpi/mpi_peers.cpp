@@ -43,7 +43,9 @@ class MpiPeers final : public Peers {
                   "this MPI lets one thread of a process call it only; install one with MPI_THREAD_SERIALIZED");
     }
     look_at_machine();
-    signs_.assign(rank_ == 0 ? static_cast<std::size_t>(size_ - 1) : 1, MPI_REQUEST_NULL);
+    near_ = children_of(rank_, size_);
+    if (rank_ > 0) near_.push_back(parent_of(rank_));
+    signs_.assign(near_.size(), MPI_REQUEST_NULL);
     signs_of_life_ = std::thread([this] { show_life(); });
   }
 
@@ -173,7 +175,7 @@ class MpiPeers final : public Peers {
     return has_sign;
   }
 
-  // Rank 0 to all others, and these to rank 0. Who does not take the last sign gets no other.
+  // To all that wait for this process. Who does not take the last sign gets no other.
   void show_life() {
     for (Clock::time_point next = Clock::now(); !ends_; std::this_thread::sleep_for(std::chrono::milliseconds(50))) {
       if (Clock::now() < next) continue;
@@ -184,8 +186,7 @@ class MpiPeers final : public Peers {
         int is_sent = 0;
         MPI_Test(&signs_[i], &is_sent, MPI_STATUS_IGNORE);
         if (is_sent == 0) continue;
-        const int to = rank_ == 0 ? static_cast<int>(i) + 1 : 0;
-        MPI_Isend(nullptr, 0, MPI_BYTE, to, alive_tag, MPI_COMM_WORLD, &signs_[i]);
+        MPI_Isend(nullptr, 0, MPI_BYTE, near_[i], alive_tag, MPI_COMM_WORLD, &signs_[i]);
       }
     }
     const std::lock_guard lock(mutex_);
@@ -198,8 +199,9 @@ class MpiPeers final : public Peers {
   int neighbours_ = 1;
   int processor_sharers_ = 1;
   std::vector<MachineName> machines_;
-  std::mutex mutex_;  // of all calls of MPI
-  int lost_ = -1;     // a peer
+  std::mutex mutex_;       // of all calls of MPI
+  int lost_ = -1;          // a peer
+  std::vector<int> near_;  // in the tree
   std::vector<MPI_Request> signs_;
   std::atomic<bool> ends_ = false;
   std::thread signs_of_life_;

@@ -33,6 +33,29 @@ void add_declared_gpu(cli::CommandLine& line, DeclaredGpu& gpu) {
   add_rate("--memory-bandwidth", gpu.memory_bytes_per_second, "device memory");
 }
 
+void add_declared_cluster(cli::CommandLine& line, DeclaredCluster& cluster) {
+  cluster.nodes = 0;
+  line.add_whole("--declare-cluster", cluster.nodes, 1,
+                 {"N",
+                  "With --dry-run: plan for processes on N machines that need not exist; --memory is of each process. "
+                  "Reads the tensor once",
+                  ""});
+  line.needs("--declare-cluster", "--dry-run");
+  line.add_whole(
+      "--processes-per-node", cluster.processes_per_node, 1,
+      {"N", "With --declare-cluster: processes of each machine, each on a GPU of --declare-gpu if that is given"});
+  line.add("--network-bandwidth", cluster.network_bytes_per_second,
+           [](const std::string& word) { return static_cast<double>(cli::parse_size(word)); },
+           {"SIZE", "With --declare-cluster: bandwidth of a machine's network, in bytes per second",
+            cli::format_decimal_bytes(cluster.network_bytes_per_second)});
+  line.add("--message-time", cluster.message_seconds, cli::parse_duration,
+           {"TIME", "With --declare-cluster: what a message between machines takes beside its bytes", "5us"});
+  line.excludes("--declare-cluster", {"--starts"});
+  for (const char* name : {"--processes-per-node", "--network-bandwidth", "--message-time"}) {
+    line.needs(name, "--declare-cluster");
+  }
+}
+
 void add_start(cli::CommandLine& line, CpdArguments& arguments) {
   CpdOptions& cpd = arguments.cpd;
   line.add_whole("--seed", cpd.seed, 0, {"N", "Seed of the random initial factors"});
@@ -79,6 +102,7 @@ void add_options(cli::CommandLine& line, CpdArguments& arguments) {
   line.add_flag("--dry-run", arguments.dry_run,
                 "Print the plan and stop: where chunks are kept, and the memory required");
   add_declared_gpu(line, arguments.gpu);
+  add_declared_cluster(line, arguments.cluster);
 }
 
 // The error over cells that the fit sees falls all the while.
@@ -138,10 +162,11 @@ void decompose(const cli::CommandLine& line, CpdArguments& arguments, cli::Repor
     cli::report_plan(reporter, plan);
     cli::report_start(reporter, plan, tensor.summary(), arguments.initial, cpd.seed);
   };
-  if (arguments.dry_run) {
-    return report_plan(
-        plan_starts(tensor, cpd, arguments.starts, line.has("--declare-gpu") ? &arguments.gpu : nullptr));
+  const DeclaredGpu* const gpu = line.has("--declare-gpu") ? &arguments.gpu : nullptr;
+  if (line.has("--declare-cluster")) {
+    return cli::report_cluster(reporter, plan_cluster(tensor, cpd, arguments.cluster, gpu), arguments.cluster);
   }
+  if (arguments.dry_run) return report_plan(plan_starts(tensor, cpd, arguments.starts, gpu));
   claim_outputs(arguments);
   note_validation(arguments, reporter);
   if (cpd.compute.peers != nullptr &&

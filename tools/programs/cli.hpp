@@ -48,7 +48,7 @@ double parse_real(const std::string& text);  // 0 or above
 Loss parse_loss_name(const std::string& text);
 std::string loss_choices();  // all names, for --help: "gaussian|poisson|..."
 double parse_signed(const std::string& text);
-// Seconds, above 0: 90, 90s, 1.5m, 2h.
+// Seconds, above 0: 90, 90s, 1.5m, 2h, 5us, 20ms.
 double parse_duration(const std::string& text);
 // "-" is standard input.
 std::filesystem::path parse_input(const std::string& text);

@@ -169,7 +169,7 @@ double parse_signed(const std::string& text) {
 }
 
 double parse_duration(const std::string& text) {
-  static constexpr Unit units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  static constexpr Unit units[] = {{"", 1}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
   const std::optional<double> seconds = parse_with_unit(text, units);
   if (!seconds || *seconds <= 0 || *seconds >= 1e9) {
     refuse(fmt::format("'{}' is not a time, such as 90s, 30m or 2h", text));

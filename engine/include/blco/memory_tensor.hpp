@@ -19,9 +19,9 @@ class MemoryTensor final : public Tensor {
   // "read", "sort", "pack").
   explicit MemoryTensor(const CoordinateArrays& arrays, const IngestOptions& options = {},
                         const ProgressCallback& progress = {});
-  // The same of a table, as ingest_arrow() of <blco/arrow.hpp> takes it; uses its options too, and takes the stream over.
-  explicit MemoryTensor(ArrowArrayStream& stream, const IngestOptions& options,
-                        const ProgressCallback& progress = {});
+  // The same of a table, as ingest_arrow() of <blco/arrow.hpp> takes it; uses its options too, and takes the stream
+  // over.
+  explicit MemoryTensor(ArrowArrayStream& stream, const IngestOptions& options, const ProgressCallback& progress = {});
 };
 
 }  // namespace blco

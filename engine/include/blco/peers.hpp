@@ -1,10 +1,12 @@
 // Several processes at one job: each has the factors and a share of the tensor's chunks, and rank 0 leads.
 //
 // Rank 0 calls fit_cpd() and its neighbours with Compute::peers; all others call serve(), which computes what rank 0
-// asks for. A pass adds up the nonzeros of each share where it lies; rank 0 adds the rows that come back, in the order
-// of ranks, and updates the factors. So methods, stops, checkpoints and errors are those of one process.
+// asks for. A pass adds up the nonzeros of each share where it lies; the sums go up a binomial tree of the ranks, each
+// process adding those of its children to its own in the order of ranks, and rank 0 updates the factors, whose rows go
+// down the tree. So methods, stops, checkpoints and errors are those of one process.
 #pragma once
 
+#include <algorithm>
 #include <blco/compute.hpp>
 #include <blco/tensor.hpp>
 #include <cstddef>
@@ -14,6 +16,15 @@
 #include <vector>
 
 namespace blco {
+
+// Who talks with whom. A process and all below it have consecutive ranks, from its own to subtree_end() - 1.
+inline int parent_of(int rank) { return rank & (rank - 1); }
+inline int subtree_end(int rank, int size) { return rank == 0 ? size : std::min(size, rank + (rank & -rank)); }
+inline std::vector<int> children_of(int rank, int size) {
+  std::vector<int> children;
+  for (int step = 1; rank + step < subtree_end(rank, size); step *= 2) children.push_back(rank + step);
+  return children;
+}
 
 // How the processes reach each other. All functions are called from one thread, and throw Error{io} if a peer cannot be
 // reached.
@@ -34,7 +45,7 @@ class Peers {
   virtual std::string name(int rank) const {
     return "process " + std::to_string(rank) + " of " + std::to_string(size());
   }
-  // Messages from one process to another arrive in the order in which they are sent.
+  // Messages from one process to another arrive in the order in which they are sent. They go along the tree alone.
   virtual void send(int to, std::span<const std::byte> message) = 0;
   // Waits for the next message.
   virtual std::vector<std::byte> receive(int from) = 0;
@@ -42,8 +53,8 @@ class Peers {
 
 // For ranks above 0: computes for rank 0 until it calls dismiss(). open() gives the tensor that all ranks see; it is
 // called for the first job, and the tensor must outlive the call. Of `compute`, memory, threads and device are those of
-// this process; the others are rank 0's. Throws Error{io} if rank 0 cannot be reached; any other failure is thrown at
-// rank 0.
+// this process; the others are rank 0's. Throws Error{io} if its parent cannot be reached; any other failure is thrown
+// at rank 0.
 void serve(const std::function<const Tensor&()>& open, const Compute& compute, Peers& peers);
 
 // For rank 0, after its last job: the others' serve() returns.

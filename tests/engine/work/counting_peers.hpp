@@ -1,8 +1,8 @@
-// Workers in threads of this process that serve as processes do, and counts of what goes to and from rank 0.
+// Workers in threads of this process that serve as processes do, and counts of what each sends and receives.
 #pragma once
 
 #include <cstddef>
-#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,54 +11,71 @@
 
 namespace blco {
 
+// Of a process: what it sends and receives.
+struct Traffic {
+  std::size_t bytes = 0;
+  std::size_t messages = 0;
+};
+
 class CountingPeers final : public Peers {
  public:
   // For the thread that makes it, rank 0 of `size`; the others compute by `compute`.
   CountingPeers(const Tensor& tensor, int size, const Compute& compute = {}) : threads_(workers_of(size, compute)) {
+    for (std::size_t rank = 0; rank < threads_.size(); ++rank) {
+      Compute& own = threads_.compute(rank);
+      counted_.push_back(std::make_unique<Counted>(*own.peers));
+      own.peers = counted_.back().get();
+    }
     threads_.serve(tensor);
   }
 
   int rank() const override { return 0; }
   int size() const override { return static_cast<int>(threads_.size()); }
   int neighbours() const override { return size(); }
-  void send(int to, std::span<const std::byte> message) override {
-    count(to, message.size());
-    threads_.lead().send(to, message);
-  }
-  std::vector<std::byte> receive(int from) override {
-    std::vector<std::byte> message = threads_.lead().receive(from);
-    count(from, message.size());
-    return message;
-  }
+  void send(int to, std::span<const std::byte> message) override { counted_[0]->send(to, message); }
+  std::vector<std::byte> receive(int from) override { return counted_[0]->receive(from); }
 
-  // To and from each rank but 0.
-  struct Traffic {
-    std::size_t bytes = 0;
-    std::size_t messages = 0;
-  };
-  const std::map<int, Traffic>& traffic() const { return traffic_; }
-  Traffic total() const {
-    Traffic sum;
-    for (const auto& [rank, of_rank] : traffic_) {
-      sum.bytes += of_rank.bytes;
-      sum.messages += of_rank.messages;
-    }
-    return sum;
+  // Of each process, while no job is at work.
+  std::vector<Traffic> traffic() const {
+    std::vector<Traffic> list;
+    for (const auto& counted : counted_) list.push_back(counted->traffic);
+    return list;
   }
 
  private:
+  // Of one thread, whose name is that of a process.
+  struct Counted final : Peers {
+    explicit Counted(Peers& peers) : inner(&peers) {}
+
+    int rank() const override { return inner->rank(); }
+    int size() const override { return inner->size(); }
+    int neighbours() const override { return inner->neighbours(); }
+    void send(int to, std::span<const std::byte> message) override {
+      count(message.size());
+      inner->send(to, message);
+    }
+    std::vector<std::byte> receive(int from) override {
+      std::vector<std::byte> message = inner->receive(from);
+      count(message.size());
+      return message;
+    }
+    void count(std::size_t bytes) {
+      traffic.bytes += bytes;
+      ++traffic.messages;
+    }
+
+    Peers* inner;
+    Traffic traffic;
+  };
+
   static std::vector<ThreadWorker> workers_of(int size, const Compute& compute) {
     std::vector<ThreadWorker> workers;
     for (int rank = 0; rank < size; ++rank) workers.push_back({.compute = compute, .name = {}});
     return workers;
   }
-  void count(int rank, std::size_t bytes) {
-    traffic_[rank].bytes += bytes;
-    ++traffic_[rank].messages;
-  }
 
+  std::vector<std::unique_ptr<Counted>> counted_;
   ServingThreads threads_;
-  std::map<int, Traffic> traffic_;
 };
 
 }  // namespace blco

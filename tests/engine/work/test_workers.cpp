@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <blco/cluster.hpp>
 #include <blco/cpd.hpp>
 #include <blco/evaluate.hpp>
 #include <blco/ingest.hpp>
@@ -135,7 +136,7 @@ TEST(Workers, ShareProductsAndEvaluationsToo) {
   expect_near(mttkrp(tensor, factors, 1, shared), mttkrp(tensor, factors, 1), 1e-12);
   EXPECT_NEAR(evaluate(tensor, factors, {}, AbsentCells::zeros, shared).value,
               evaluate(tensor, factors, {}, AbsentCells::zeros).value, 1e-6);
-  EXPECT_GT(others.total().messages, 10);
+  EXPECT_GT(others.traffic()[0].messages, 10);
 }
 
 TEST(Workers, ReadOnlyTheirChunks) {
@@ -152,7 +153,7 @@ TEST(Workers, ReadOnlyTheirChunks) {
   EXPECT_EQ(read, alone);
 }
 
-// The rows that a worker's chunks have of each mode, once there and once back.
+// The rows that the chunks of a worker, and of those below it, have of each mode: once there and once back.
 TEST(Workers, SendTheRowsOfTheirChunksAlone) {
   const TemporaryFolder folder;
   // Its chunks part the second mode, and no other.
@@ -169,11 +170,96 @@ TEST(Workers, SendTheRowsOfTheirChunksAlone) {
   CpdOptions options{.rank = 16, .max_sweeps = 2, .tolerance = 0};
   options.compute.peers = &others;
   fit_cpd(file, options);
-  // Of each of three workers, a quarter of the long mode: there before the first pass and after both of its updates,
-  // and back from both of its passes.
-  const double quarters = 3 * (3 + 2) * 2048.0 * 16 * sizeof(double);
-  EXPECT_LT(static_cast<double>(others.total().bytes), 1.1 * quarters);
-  EXPECT_GT(static_cast<double>(others.total().bytes), 0.9 * quarters);
+  // A quarter of the long mode: there before the first pass and after both of its updates, and back from both of its
+  // passes. Worker 2 has the quarter of worker 3 too.
+  const double quarter = (3 + 2) * 2048.0 * 16 * sizeof(double);
+  const std::vector<double> quarters = {1 + 2, 1, 2 + 1, 1};
+  const std::vector<Traffic> traffic = others.traffic();
+  ASSERT_EQ(traffic.size(), quarters.size());
+  for (std::size_t rank = 0; rank < quarters.size(); ++rank) {
+    EXPECT_NEAR(static_cast<double>(traffic[rank].bytes) / quarter, quarters[rank], 0.1 * quarters[rank]);
+  }
+}
+
+// Beside what threads send each other: a sweep of least squares with a held mode, and a pass to all modes.
+TEST(Workers, SendWhatThePlanOfAClusterCounts) {
+  const TemporaryFolder folder;
+  const TensorFile tensor = ingest_counts(folder, {120, 9000, 90});
+  const std::vector<RowConstraint> nonnegative(3, RowConstraint{.set = RowSet::nonnegative});
+  const CpdModel start = fit_cpd(tensor, {.method = AlsMethod{nonnegative}, .rank = 8, .max_sweeps = 1});
+  std::vector<RowConstraint> held(3);
+  held[2].set = RowSet::held;
+  const GcpMethod gcp{.loss = {LossKind::poisson}, .optimizer = LbfgsOptimizer{.evaluations = 2}};
+  for (const CpdMethod& method : {CpdMethod(AlsMethod()), CpdMethod(AlsMethod{held}), CpdMethod(gcp)}) {
+    for (const int size : {1, 2, 5, 8, 20}) {
+      CpdOptions options{.method = method, .rank = 8, .tolerance = 0, .initial = &start};
+      const ClusterPlan plan = plan_cluster(tensor, options, {.nodes = size});
+      const auto after = [&](int sweeps, std::uint64_t& passes) {
+        CountingPeers others(tensor, size, {.threads = 1});
+        options.max_sweeps = sweeps;
+        options.compute.peers = &others;
+        options.on_sweep = [&](const SweepReport& report) { return passes += report.passes, true; };
+        fit_cpd(tensor, options);
+        return others.traffic();
+      };
+      std::uint64_t fewer = 0;
+      std::uint64_t more = 0;
+      const std::vector<Traffic> less = after(2, fewer);
+      const std::vector<Traffic> whole = after(4, more);
+      const std::uint64_t units = plan.is_of_pass ? more - fewer : 2;
+      std::uint64_t largest = 0;
+      std::uint64_t messages = 0;
+      double mean = 0;
+      for (std::size_t rank = 0; rank < whole.size(); ++rank) {
+        largest = std::max(largest, (whole[rank].bytes - less[rank].bytes) / units);
+        messages = std::max(messages, (whole[rank].messages - less[rank].messages) / units);
+        mean += static_cast<double>(whole[rank].bytes - less[rank].bytes) / static_cast<double>(units) / size;
+      }
+      SCOPED_TRACE(std::to_string(size) + " processes, method " + std::to_string(method.index()));
+      EXPECT_EQ(plan.processes, size);
+      EXPECT_EQ(plan.network_bytes.largest, largest);
+      EXPECT_EQ(plan.messages.largest, messages);
+      EXPECT_NEAR(plan.network_bytes.mean, mean, 1e-9 * mean);
+    }
+  }
+}
+
+// Of a chain of two steps down the tree, each with its own bytes; processes of one machine need no network.
+TEST(Workers, TakeTheTimeOfTheLongestWayDownTheTree) {
+  const TemporaryFolder folder;
+  const TensorFile tensor = ingest_counts(folder, {120, 9000, 90});
+  const CpdOptions options{.rank = 8};
+  const auto seconds = [&](const DeclaredCluster& cluster) {
+    return plan_cluster(tensor, options, cluster).network_seconds;
+  };
+
+  EXPECT_EQ(seconds({.nodes = 1, .processes_per_node = 4}), 0);
+  // Messages alone: 0 sends to 1 and 2, then 2 to 3; of each mode's rows and pass one message there and one back.
+  EXPECT_NEAR(seconds({.nodes = 4, .network_bytes_per_second = 1e30, .message_seconds = 1}), 3 * (6 + 6), 1e-12);
+  // 0 and 1 are on the first machine, 2 and 3 on the second.
+  EXPECT_NEAR(seconds({.nodes = 2, .processes_per_node = 2, .network_bytes_per_second = 1e30, .message_seconds = 1}),
+              12, 1e-12);
+  const ClusterPlan two =
+      plan_cluster(tensor, options, {.nodes = 2, .network_bytes_per_second = 100, .message_seconds = 0});
+  EXPECT_NEAR(two.network_seconds, static_cast<double>(two.network_bytes.largest) / 100, 1e-9 * two.network_seconds);
+}
+
+TEST(Workers, FormATreeOfConsecutiveRanks) {
+  EXPECT_THAT(children_of(0, 13), testing::ElementsAre(1, 2, 4, 8));
+  EXPECT_THAT(children_of(8, 13), testing::ElementsAre(9, 10, 12));
+  EXPECT_THAT(children_of(0, 1), testing::IsEmpty());
+  for (int size = 1; size < 40; ++size) {
+    for (int rank = 0; rank < size; ++rank) {
+      // Itself, then the subtrees of its children, each where the last one ends.
+      int end = rank + 1;
+      for (const int child : children_of(rank, size)) {
+        EXPECT_EQ(child, end);
+        EXPECT_EQ(parent_of(child), rank);
+        end = subtree_end(child, size);
+      }
+      EXPECT_EQ(subtree_end(rank, size), end);
+    }
+  }
 }
 
 TEST(Workers, TellWhatFailsInOneOfThem) {
@@ -200,7 +286,7 @@ TEST(Workers, TellWhatFailsInOneOfThem) {
   }
 }
 
-// A byte in the chunks of the second of three workers.
+// A byte in the chunks of the last of four workers, which is two steps from the first.
 TEST(Workers, EndAtADamagedChunkAndServeOn) {
   const TemporaryFolder folder;
   ingest_counts(folder, {120, 140, 90});
@@ -209,7 +295,7 @@ TEST(Workers, EndAtADamagedChunkAndServeOn) {
   std::filesystem::copy_file(folder / "in.blco", damaged);
   {
     std::fstream file(damaged, std::ios::in | std::ios::out | std::ios::binary);
-    const std::uint64_t place = TensorChunks::of(whole).extents(3)[0].address + 40;
+    const std::uint64_t place = TensorChunks::of(whole).extents(6)[0].address + 40;
     file.seekg(static_cast<std::streamoff>(place));
     const int byte = file.get();
     file.seekp(static_cast<std::streamoff>(place));
@@ -217,7 +303,7 @@ TEST(Workers, EndAtADamagedChunkAndServeOn) {
   }
   const TensorFile tensor(damaged);
   const CpdModel model = fit_cpd(whole, {.rank = 4, .max_sweeps = 1});
-  CountingPeers others(tensor, 3);
+  CountingPeers others(tensor, 4);
   const Compute shared{.peers = &others};
   const auto expect_corrupt = [](const auto& job) {
     try {
@@ -225,7 +311,7 @@ TEST(Workers, EndAtADamagedChunkAndServeOn) {
       FAIL() << "must be found";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::corrupt);
-      EXPECT_THAT(error.what(), testing::HasSubstr("process 1 of 3"));
+      EXPECT_THAT(error.what(), testing::StartsWith("process 3 of 4: "));
     }
   };
   // In a pass, while others have rows to send; again; and by the job that looks at all its chunks first.

@@ -1,0 +1,48 @@
+// Plans for processes on machines that are not here: what each of them needs, and what they send each other.
+#pragma once
+
+#include <blco/cpd.hpp>
+#include <cstdint>
+
+namespace blco {
+
+// The defaults are those of a network of 100 Gbit/s.
+struct DeclaredCluster {
+  int nodes = 1;               // machines, at least 1
+  int processes_per_node = 1;  // at least 1; each on a GPU of its own if one is declared, else on its part of the CPU
+  double network_bytes_per_second = 12.5e9;  // of a node
+  double message_seconds = 5e-6;             // of a message between nodes, beside its bytes
+};
+
+// Over the processes.
+struct Spread {
+  std::uint64_t largest = 0;
+  double mean = 0;
+};
+
+struct ClusterPlan {
+  int processes = 1;
+  Spread chunks;
+  Spread host_bytes;    // CpdPlan::planned_bytes; the budget is of each process
+  Spread device_bytes;  // CpdPlan::device_planned_bytes
+  Spread disk_bytes_per_pass;
+  Spread link_bytes_per_pass;
+  // What a process sends and receives in a sweep with one pass per mode, or in one pass if that has the outputs of all
+  // modes (is_of_pass), once all have the factors. These are counts, not estimates.
+  bool is_of_pass = false;
+  Spread network_bytes;
+  Spread messages;
+  // Estimates of that time. The passes of least squares, on GPUs only: each mode's pass takes as long as the slowest
+  // process (PassSeconds). The network: each process exchanges with its children on other nodes one after the other,
+  // and then these with theirs; the longest way down the tree of processes counts. Updates on the CPU of rank 0 come on
+  // top.
+  double pass_seconds = 0;
+  double network_seconds = 0;
+};
+
+// The plans that fit_cpd would make with so many processes; Compute::memory is of each. Reads the tensor once. Throws
+// Error as plan_cpd does; out_of_memory names the process.
+ClusterPlan plan_cluster(const Tensor& tensor, const CpdOptions& options, const DeclaredCluster& cluster,
+                         const DeclaredGpu* gpu = nullptr);
+
+}  // namespace blco
