@@ -8,6 +8,7 @@ nothing half-written, and its checkpoint can be resumed by another number of pro
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -108,38 +109,81 @@ def check_messages(launcher, tensors, work):
                        launcher.bin_folder / "blco-cpd", tensors / "ones.blco", "--rank", 2, "-o", model)
 
 
+class FourProcesses:
+    """A fit of four processes, each with a container of its own, which it reads from disk again in every pass."""
+
+    def __init__(self, launcher, tensors, work):
+        self.launcher, self.work = launcher, work
+        self.model, self.checkpoint = work / "model.h5", work / "checkpoint.h5"
+        self.containers = [work / f"counts-{rank}.blco" for rank in range(PROCESSES)]
+        self.whole = (tensors / "counts.blco").read_bytes()
+        self.options = fit_arguments("als", tensors, RANK, 100000)[1:]
+        # The least memory of each, which messages name.
+        self.memory = ["1MiB"] * PROCESSES
+        self.restore()
+        while True:
+            output, _ = self.start("--time-limit", "1s").communicate(timeout=60)
+            short = re.search(r"(?:process (\d) of \d: )?this job requires .* give at least --memory (\w+)", output)
+            if not short:
+                break
+            self.memory[int(short[1] or 0)] = short[2]
+        self.model.unlink()
+        self.checkpoint.unlink()
+
+    def restore(self):
+        for container in self.containers:
+            container.write_bytes(self.whole)
+
+    def start(self, *options):
+        words = []
+        for container, memory in zip(self.containers, self.memory):
+            words += [":", "-n", 1, self.launcher.bin_folder / "blco-cpd"] if words else []
+            words += [container, *self.options, "--memory", memory, "-o", self.model, "--checkpoint", self.checkpoint,
+                      "--peer-timeout", "3s", *options]
+        return self.launcher.start(1, *words)
+
+    def harm(self, job, rank, harm):
+        if harm == "disk":
+            os.truncate(self.containers[rank], 100)
+        else:
+            os.kill(process_of(job, rank), signal.SIGSTOP if harm == "stop" else signal.SIGKILL)
+
+
 def check_ends(commands, launcher, tensors, work, draw):
-    """Each of four processes is killed, and stopped, at a random moment."""
-    model, checkpoint = work / "model.h5", work / "checkpoint.h5"
-    arguments = fit_arguments("als", tensors, RANK, 100000)
-    for kill in range(2 * PROCESSES):
-        stops = kill % 2 == 1
-        job = launcher.start(PROCESSES, *arguments, "-o", model, "--checkpoint", checkpoint, "--peer-timeout", "3s")
-        while not checkpoint.exists():
-            if job.poll() is not None:
-                sys.exit(f"the job ended by itself:\n{job.communicate()[0]}")
-            time.sleep(0.05)
-        time.sleep(draw.uniform(0, 0.5))
-        os.kill(process_of(job, kill // 2), signal.SIGSTOP if stops else signal.SIGKILL)
-        begin = time.monotonic()
-        output, _ = job.communicate(timeout=60)
-        seconds = time.monotonic() - begin
-        if job.returncode == 0 or model.exists() or seconds > MOST_SECONDS:
-            sys.exit(f"after a kill the job ended with {job.returncode} in {seconds:.1f} s:\n{output}")
-        if stops and "has shown no life" not in output:
-            sys.exit(f"the job does not say which process was stopped:\n{output}")
-        # It goes on with another number of processes, from a whole checkpoint.
-        commands.run("blco-info", checkpoint)
-        code, output = launcher.run(2, tensors / "counts.blco", "--resume", checkpoint, "--sweeps", 100000, "--tolerance", 0,
-                                    "--time-limit", "1s", "--threads", 1, "-o", model)
-        if code != 0:
-            sys.exit(f"the checkpoint cannot be resumed:\n{output}")
-        model.unlink()
-        checkpoint.unlink()
-        left = [path.name for path in work.iterdir() if path.name.endswith(".blco-tmp")]
-        if len(left) > 1:
-            sys.exit(f"more than the killed job's file is left: {left}")
-    print(f"{pathlib.Path(launcher.program).name}: {2 * PROCESSES} processes killed or stopped, each job ended", flush=True)
+    """Each of four processes is killed, stopped, or loses its file, at a random moment."""
+    fit = FourProcesses(launcher, tensors, work)
+    for rank in range(PROCESSES):
+        for harm, words in (("kill", ""), ("stop", f"process {rank} of {PROCESSES}"), ("disk", f"counts-{rank}.blco")):
+            job = fit.start()
+            while not fit.checkpoint.exists():
+                if job.poll() is not None:
+                    sys.exit(f"the job ended by itself:\n{job.communicate()[0]}")
+                time.sleep(0.05)
+            time.sleep(draw.uniform(0, 0.5))
+            fit.harm(job, rank, harm)
+            begin = time.monotonic()
+            output, _ = job.communicate(timeout=60)
+            seconds = time.monotonic() - begin
+            if job.returncode == 0 or fit.model.exists() or seconds > MOST_SECONDS or words not in output:
+                sys.exit(f"{harm} of process {rank}: the job ended with {job.returncode} in {seconds:.1f} s:\n{output}")
+            check_resumed(commands, launcher, fit)
+    print(f"{pathlib.Path(launcher.program).name}: {3 * PROCESSES} processes killed, stopped or without a disk, each job "
+          "ended", flush=True)
+
+
+def check_resumed(commands, launcher, fit):
+    """It goes on with another number of processes, from a whole checkpoint, and leaves nothing."""
+    fit.restore()
+    commands.run("blco-info", fit.checkpoint)
+    code, output = launcher.run(2, fit.containers[0], "--resume", fit.checkpoint, "--sweeps", 100000, "--tolerance", 0,
+                                "--time-limit", "0.3s", "--threads", 1, "-o", fit.model)
+    if code != 0:
+        sys.exit(f"the checkpoint cannot be resumed:\n{output}")
+    fit.model.unlink()
+    fit.checkpoint.unlink()
+    left = [path.name for path in fit.work.iterdir() if path.name.endswith(".blco-tmp")]
+    if len(left) > 1:
+        sys.exit(f"more than the killed job's file is left: {left}")
 
 
 def main():
