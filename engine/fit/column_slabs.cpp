@@ -78,7 +78,7 @@ ColumnSlabs::ColumnSlabs(const Tensor& tensor, const Matrices& matrices, const s
       choices_(tensor.shape(), columns),
       slab_(job.slab),
       backend_(&job.job->backend()),
-      rows_(*tensor_, *backend_, static_cast<int>(job.slab), job.job->device() != nullptr),
+      rows_(*tensor_, *backend_, static_cast<int>(job.slab), job.job->has_factors_on_device()),
       workers_(job.job->make_workers(&meter)),
       loaded_(columns.size()) {}
 

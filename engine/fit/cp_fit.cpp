@@ -149,6 +149,7 @@ JobNeeds fit_needs(const Tensor& given, const CpdOptions& options) {
   needs.want_previous = of_method.undoes_steps && (options.on_progress || options.time_limit_seconds > 0);
   needs.backend.all_outputs = of_method.all_outputs;
   needs.backend.loss_passes = of_method.loss_passes;
+  needs.may_slab = true;
   needs.backend.dual_modes = of_method.dual_modes;
   needs.backend.vectors = of_method.vectors;
   needs.slot_bytes = of_method.slot_bytes;
@@ -177,7 +178,7 @@ CpFit::CpFit(const Tensor& tensor, const FitStart& start, Job& job, std::unique_
       options_(&start.options),
       job_(&job),
       meter_(&meter),
-      rows_(TensorChunks::of(tensor), job.backend(), start.options.rank, job.device() != nullptr),
+      rows_(TensorChunks::of(tensor), job.backend(), start.options.rank, job.has_factors_on_device()),
       workers_(std::move(workers)) {
   model_.shape = tensor_->shape;
   model_.rank = options_->rank;

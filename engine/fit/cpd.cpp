@@ -31,6 +31,17 @@ CpdPlan describe_fit(const Job& job, const TensorSummary& tensor, const CpdOptio
 
 }  // namespace
 
+static void check_cluster(const DeclaredCluster& cluster) {
+  constexpr std::int64_t most = 4096;  // processes, for each is planned by itself
+  if (cluster.nodes < 1 || cluster.processes_per_node < 1 ||
+      std::int64_t{cluster.nodes} * cluster.processes_per_node > most) {
+    refuse("a cluster has 1 to 4096 processes in all");
+  }
+  if (!(cluster.network_bytes_per_second > 0 && cluster.message_seconds >= 0)) {
+    refuse("a network has a bandwidth above 0, and takes a time of at least 0 for a message");
+  }
+}
+
 void check_model_room(const TensorSummary& tensor, const CpdOptions& options) {
   const std::uint64_t label_bytes =
       std::accumulate(tensor.label_bytes.begin(), tensor.label_bytes.end(), std::uint64_t{0});
@@ -58,15 +69,12 @@ CpdPlan plan_fit(const Tensor& tensor, const CpdOptions& options, const Declared
 
 ClusterPlan plan_cluster(const Tensor& tensor, const CpdOptions& options, const DeclaredCluster& cluster,
                          const DeclaredGpu* gpu) {
-  constexpr int most = 1 << 16;  // of each
-  if (cluster.nodes < 1 || cluster.nodes > most || cluster.processes_per_node < 1 ||
-      cluster.processes_per_node > most) {
-    refuse("a cluster has 1 to 65536 nodes, and each 1 to 65536 processes");
-  }
+  check_cluster(cluster);
   if (!options.compute.devices.empty()) {
     refuse("each process of a cluster has one device; leave out " + option_name("devices"));
   }
   CpdOptions of_first = FitStart(tensor.summary(), options).options;
+  if (options.initial != nullptr) check_initial_labels(tensor, options.initial->labels);
   DeclaredPeers peers(cluster, 0);
   of_first.compute.peers = &peers;
   of_first.compute.trace.clear();
@@ -119,8 +127,9 @@ std::vector<double> mttkrp(const Tensor& tensor, std::span<const MatrixView> fac
   needs.caller_bytes += output_size * sizeof(double);
   for (const MatrixView& factor : factors) needs.caller_bytes += factor.numbers().size_bytes();
   needs.best_tier = Tier::streamed;
+  needs.may_slab = true;
   Job job(tensor, compute, needs);
-  OriginalRows rows(TensorChunks::of(tensor), job.backend(), rank, job.device() != nullptr);
+  OriginalRows rows(TensorChunks::of(tensor), job.backend(), rank, job.has_factors_on_device());
   for (std::size_t n = 0; n < order; ++n) {
     if (static_cast<int>(n) != mode) rows.load(static_cast<int>(n), 0, factors[n].numbers());
   }

@@ -44,7 +44,7 @@ LossValue evaluate(const Tensor& tensor, std::span<const MatrixView> factors, co
   check_computing(rank, compute);
   check_loss(loss, absent);
   Job job(tensor, compute, evaluation_needs(tensor, factors, rank, compute.precision));
-  OriginalRows rows(TensorChunks::of(tensor), job.backend(), rank, job.device() != nullptr);
+  OriginalRows rows(TensorChunks::of(tensor), job.backend(), rank, job.has_factors_on_device());
   for (std::size_t n = 0; n < factors.size(); ++n) rows.load(static_cast<int>(n), 0, factors[n].numbers());
   const std::unique_ptr<WorkerGroup> workers = job.make_workers();
   GcpObjective objective(*workers, summary.shape, rank, loss, absent);

@@ -80,6 +80,7 @@ JobNeeds needs_of(const Tensor& tensor, const JobOrder& order) {
   needs.backend.all_outputs = order.all_outputs;
   needs.backend.loss_passes = order.loss_passes;
   needs.of_thread = order.of_thread;
+  needs.may_slab = true;
   if (order.single_pass) needs.best_tier = Tier::streamed;
   return needs;
 }
@@ -166,7 +167,7 @@ void Job::choose_device(const Compute& compute) {
 // As few as the device's memory allows, for each costs a pass over the tensor.
 void Job::choose_slabs() {
   const BackendConfig& backend = needs_.backend;
-  if (!gpu_ || backend.loss_passes || backend.all_outputs || !backend.vectors.empty()) return;
+  if (!gpu_ || !needs_.may_slab || backend.loss_passes || backend.all_outputs || !backend.vectors.empty()) return;
   for (int slabs = 2; slabs <= backend.rank; ++slabs) {
     if (least_device_bytes(sizes_, needs_) <= needs_.device_budget_bytes) return;
     slabs_ = slab_kind(*gpu_, backend.rank, (backend.rank + slabs - 1) / slabs);

@@ -61,6 +61,7 @@ class Job {
   JobOrder order() const;
   // Null if the CPU computes.
   const DeviceLimits* device() const { return needs_.kind->gpu(); }
+  bool has_factors_on_device() const { return device() != nullptr && !slabs_; }
   ThreadPool& pool() { return pool_; }
   // Those of this process, where several share the job.
   const ChunkSource& chunks() const { return share_ ? *share_ : TensorChunks::of(*tensor_); }

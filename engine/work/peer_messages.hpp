@@ -1,4 +1,4 @@
-// What rank 0 and its peers send each other. All are processes of one build on one kind of machine, so numbers and
+// What a process and its parent send each other. All are processes of one build on one kind of machine, so numbers and
 // structs travel as they lie in memory.
 #pragma once
 
@@ -26,7 +26,7 @@ enum class MessageKind : std::uint64_t {
   pass,     // PassOrder and chunk numbers; answered by done and rows of each output, or by failed
   end,      // of the job; answered by ended, after which nothing of the job is on its way
   dismiss,  // of serve()
-  done,     // PassReply; of a begin, then which rows the peer's chunks have
+  done,     // PassReply; of a begin, then which rows the chunks there and below have
   ended,
   failed,  // ErrorKind and its message
   rows,    // RowRun and rows of an output
@@ -47,7 +47,7 @@ struct JobOrder {
   bool of_thread = false;    // JobNeeds::of_thread
 };
 
-// Of the rows that the peer's chunks have, so many from the first one on.
+// Of the rows that the chunks of the peer and of those below it have, so many from the first one on.
 struct RowRun {
   int mode = 0;
   std::uint64_t first_row = 0;

@@ -62,15 +62,16 @@ class TreeTraffic {
     constexpr std::uint64_t pass_bytes = 2 * sizeof(MessageKind) + sizeof(PassOrder) + sizeof(PassReply);
     const auto columns = static_cast<std::uint64_t>(order_->columns);
     const auto passes = order_->all_outputs ? 1 : static_cast<std::uint64_t>(std::popcount(updated_));
+    // The MTTKRP of the one mode that changes does not read it.
+    const std::uint64_t ways = passes == 1 && !order_->loss_passes && !order_->all_outputs ? 1 : 2;
     Traffic traffic{passes * pass_bytes, passes * 2};
     for (std::size_t mode = 0; mode < tensor_->info().shape.size(); ++mode) {
-      if (!has_mode(updated_, static_cast<int>(mode))) continue;
+      if (!has_mode(updated_, static_cast<int>(mode)) && !order_->all_outputs) continue;
       const std::uint64_t count = rows.count(mode);
       const std::uint64_t block = rows_of_message(order_->columns);
       const std::uint64_t messages = (count + block - 1) / block;
-      // There and back.
-      traffic.messages += 2 * messages;
-      traffic.bytes += 2 * (messages * (sizeof(MessageKind) + sizeof(RowRun)) + count * columns * sizeof(double));
+      traffic.messages += ways * messages;
+      traffic.bytes += ways * (messages * (sizeof(MessageKind) + sizeof(RowRun)) + count * columns * sizeof(double));
     }
     return traffic;
   }
@@ -102,6 +103,7 @@ class TreeTraffic {
 std::vector<CpdPlan> plans_of(const Tensor& tensor, const Job& first, Compute compute, const DeclaredCluster& cluster,
                               const DeclaredGpu* gpu) {
   std::vector<CpdPlan> plans = {first.describe()};
+  plans[0].link_bytes_per_pass += plans[0].row_bytes_per_pass;
   const JobNeeds needs = needs_of(tensor, first.order());
   for (int rank = 1; rank < compute.peers->size(); ++rank) {
     DeclaredPeers peers(cluster, rank);
@@ -109,6 +111,7 @@ std::vector<CpdPlan> plans_of(const Tensor& tensor, const Job& first, Compute co
     own.peers = &peers;
     try {
       plans.push_back(Job(tensor, own, needs, gpu).describe());
+      plans.back().link_bytes_per_pass += plans.back().row_bytes_per_pass;
     } catch (const Error& error) {
       throw Error(error.kind(), peers.name(rank) + ": " + error.what());
     }
@@ -149,6 +152,7 @@ ClusterPlan plan_processes(const Tensor& tensor, Job& first, const Compute& comp
   plan.device_bytes = spread_of(plans, &CpdPlan::device_planned_bytes);
   plan.disk_bytes_per_pass = spread_of(plans, &CpdPlan::disk_bytes_per_pass);
   plan.link_bytes_per_pass = spread_of(plans, &CpdPlan::link_bytes_per_pass);
+  plan.column_slabs = std::ranges::max(plans, {}, &CpdPlan::column_slabs).column_slabs;
   plan.is_of_pass = order.all_outputs;
   plan.network_bytes = spread_of(traffic.of_processes(), &Traffic::bytes);
   plan.messages = spread_of(traffic.of_processes(), &Traffic::messages);

@@ -34,7 +34,7 @@ class RemoteWorker {
 
   // Returns what keeps it from that, if anything.
   std::optional<PeerError> await_ready();
-  // Those that its chunks have.
+  // Those that its chunks, and the chunks below it, have.
   const TouchedRows& rows() const { return rows_; }
   // Sends them, of modes that have changed since.
   void load_changed(const Factors& factors, ModeSet modes);

@@ -111,6 +111,10 @@ class Server {
 
   // Returns whether another message is due.
   bool answer(ReceivedMessage message) {
+    if (message.kind() == MessageKind::dismiss) {
+      dismiss(peers_);
+      return false;
+    }
     const bool wants_reply = message.kind() == MessageKind::begin || message.kind() == MessageKind::pass;
     try {
       if (failure_ && message.kind() == MessageKind::pass) throw *std::exchange(failure_, std::nullopt);
@@ -129,11 +133,8 @@ class Server {
           failure_.reset();
           send(Message(MessageKind::ended));
           break;
-        case MessageKind::dismiss:
-          dismiss(peers_);
-          return false;
         default:
-          refuse("process 0 has sent a message that no other process sends");
+          refuse("its parent has sent a message that only children send");
       }
     } catch (const PeerError& error) {
       fail(error, wants_reply);
@@ -165,7 +166,7 @@ class Server {
   }
 
   ServedJob& job() {
-    if (!job_) refuse("process 0 has begun no job here");
+    if (!job_) refuse("its parent has begun no job here");
     return *job_;
   }
 
@@ -196,9 +197,15 @@ void serve(const std::function<const Tensor&()>& open, const Compute& compute, P
 }
 
 void dismiss(Peers& peers) {
+  std::optional<Error> first;
   for (const int peer : children_of(peers.rank(), peers.size())) {
-    peers.send(peer, Message(MessageKind::dismiss).bytes());
+    try {
+      peers.send(peer, Message(MessageKind::dismiss).bytes());
+    } catch (const Error& error) {
+      if (!first) first = error;
+    }
   }
+  if (first) throw *first;
 }
 
 }  // namespace blco

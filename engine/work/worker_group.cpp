@@ -36,17 +36,18 @@ void WorkerGroup::pass(const PassOrder& order, std::span<const std::uint64_t> ch
   const ModeSet read = all_modes(static_cast<int>(max_order)) & ~(request.is_mttkrp() ? request.outputs : ModeSet{0});
   PassOrder theirs = order;
   theirs.request.continues = false;  // what came before is in this process's outputs
-  for (const std::unique_ptr<RemoteWorker>& peer : peers_) {
-    peer->load_changed(*backend_, read);
-    peer->begin_pass(theirs, chunks);
-  }
+  std::size_t begun = 0;
   try {
+    for (; begun < peers_.size(); ++begun) {
+      peers_[begun]->load_changed(*backend_, read);
+      peers_[begun]->begin_pass(theirs, chunks);
+    }
     pass_here(order, chunks);
   } catch (...) {
-    await_pass_of_peers(request.outputs, /*is_lost=*/true);
+    await_pass_of_peers(begun, request.outputs, /*is_lost=*/true);
     throw;
   }
-  await_pass_of_peers(request.outputs, /*is_lost=*/false);
+  await_pass_of_peers(begun, request.outputs, /*is_lost=*/false);
   add_outputs_of_peers(request.outputs);
 }
 
@@ -61,10 +62,10 @@ void WorkerGroup::pass_here(const PassOrder& order, std::span<const std::uint64_
   streamer_->pass(order.request, own);
 }
 
-void WorkerGroup::await_pass_of_peers(ModeSet outputs, bool is_lost) {
+void WorkerGroup::await_pass_of_peers(std::size_t begun, ModeSet outputs, bool is_lost) {
   std::vector<RemoteWorker*> finished;
   std::optional<PeerError> first;
-  for (const std::unique_ptr<RemoteWorker>& peer : peers_) {
+  for (const std::unique_ptr<RemoteWorker>& peer : std::span(peers_).first(begun)) {
     const std::optional<PeerError> failure = peer->await_pass();
     if (!failure) finished.push_back(peer.get());
     if (failure && !first) first = failure;

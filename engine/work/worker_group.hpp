@@ -66,8 +66,8 @@ class WorkerGroup {
 
  private:
   void pass_here(const PassOrder& order, std::span<const std::uint64_t> chunks);
-  // Waits for all, and throws the first failure; `is_lost`: the pass has failed here.
-  void await_pass_of_peers(ModeSet outputs, bool is_lost);
+  // Waits for the first so many, and throws the first failure; `is_lost`: the pass has failed here.
+  void await_pass_of_peers(std::size_t begun, ModeSet outputs, bool is_lost);
   void add_outputs_of_peers(ModeSet outputs);
 
   Backend* backend_;

@@ -362,7 +362,7 @@ TEST_P(CudaSlabs, GiveTheModelOfTheCpu) {
   }
 }
 
-// A pass sends the chunks once per slab. Before it the slabs of the other modes' factors go to the device; of the first
+// A pass goes through the chunks once per slab. Before it the slabs of the other modes' factors go to the device; of the first
 // one, which the pass before has left there, only that of the mode that has changed since.
 TEST_P(CudaSlabs, MoveWhatThePlanCounts) {
   SKIP_ON_HARDWARE();

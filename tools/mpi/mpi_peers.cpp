@@ -54,7 +54,7 @@ class MpiPeers final : public Peers {
     ends_ = true;
     signs_of_life_.join();
     MPI_Barrier(MPI_COMM_WORLD);
-    for (int peer = 0; peer < size_; ++peer) static_cast<void>(has_shown_life(peer));
+    for (const int peer : near_) static_cast<void>(has_shown_life(peer));
     MPI_Finalize();
   }
   MpiPeers(const MpiPeers&) = delete;

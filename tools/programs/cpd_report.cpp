@@ -29,8 +29,8 @@ void print_device_plan(Reporter& reporter, const CpdPlan& plan) {
   reporter.print("link    {} sent per pass", format_bytes(plan.link_bytes_per_pass));
   if (plan.column_slabs > 1) {
     reporter.print(
-        "slabs   factors stay in host memory; a pass sends the chunks {} times, for a slab of columns each, and {} of "
-        "rows",
+        "slabs   factors stay in host memory; a pass goes through the chunks {} times, for a slab of columns each, and "
+        "sends {} of rows",
         plan.column_slabs, format_bytes(plan.row_bytes_per_pass));
   }
   for (const PassSeconds& pass : plan.passes) {
@@ -134,6 +134,7 @@ void report_cluster(Reporter& reporter, const ClusterPlan& plan, const DeclaredC
                              {"device_bytes", spread_json(plan.device_bytes)},
                              {"disk_bytes_per_pass", spread_json(plan.disk_bytes_per_pass)},
                              {"link_bytes_per_pass", spread_json(plan.link_bytes_per_pass)},
+                             {"column_slabs", plan.column_slabs},
                              {"is_of_pass", plan.is_of_pass},
                              {"network_bytes", spread_json(plan.network_bytes)},
                              {"messages", spread_json(plan.messages)},
@@ -149,8 +150,8 @@ void report_cluster(Reporter& reporter, const ClusterPlan& plan, const DeclaredC
                  plan.chunks.mean);
   reporter.print("memory  a process plans {}", bytes(plan.host_bytes));
   if (plan.device_bytes.largest > 0) {
-    reporter.print("device  a process plans {}; in a pass it sends {}", bytes(plan.device_bytes),
-                   bytes(plan.link_bytes_per_pass));
+    reporter.print("device  a process plans {}", bytes(plan.device_bytes));
+    reporter.print("link    a process sends {} per pass", bytes(plan.link_bytes_per_pass));
   }
   reporter.print("disk    a process reads {} per pass", bytes(plan.disk_bytes_per_pass));
   const char* const unit = plan.is_of_pass ? "pass" : "sweep of one pass per mode";

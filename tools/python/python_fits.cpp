@@ -53,6 +53,7 @@ nb::dict as_dict(const CpdPlan& plan) {
   dict["minimum_bytes"] = plan.minimum_bytes;
   dict["disk_bytes_per_pass"] = plan.disk_bytes_per_pass;
   dict["column_slabs"] = plan.column_slabs;
+  dict["row_bytes_per_pass"] = plan.row_bytes_per_pass;
   dict["device_planned_bytes"] = plan.device_planned_bytes;
   dict["device_minimum_bytes"] = plan.device_minimum_bytes;
   return dict;

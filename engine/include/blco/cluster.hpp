@@ -6,10 +6,10 @@
 
 namespace blco {
 
-// The defaults are those of a network of 100 Gbit/s.
+// 1 to 4096 processes in all. The defaults are those of a network of 100 Gbit/s.
 struct DeclaredCluster {
   int nodes = 1;               // machines, at least 1
-  int processes_per_node = 1;  // at least 1; each on a GPU of its own if one is declared, else on its part of the CPU
+  int processes_per_node = 1;  // at least 1; each on a GPU of its own if one is declared, else where Compute says
   double network_bytes_per_second = 12.5e9;  // of a node
   double message_seconds = 5e-6;             // of a message between nodes, beside its bytes
 };
@@ -26,9 +26,12 @@ struct ClusterPlan {
   Spread host_bytes;    // CpdPlan::planned_bytes; the budget is of each process
   Spread device_bytes;  // CpdPlan::device_planned_bytes
   Spread disk_bytes_per_pass;
-  Spread link_bytes_per_pass;
-  // What a process sends and receives in a sweep with one pass per mode, or in one pass if that has the outputs of all
-  // modes (is_of_pass), once all have the factors. These are counts, not estimates.
+  Spread link_bytes_per_pass;  // of factors and outputs too, where column_slabs is above 1
+  int column_slabs = 1;        // the most of a process (CpdPlan::column_slabs)
+  // What a process sends and receives once all have the factors: of GcpMethod in one pass (is_of_pass), of the others
+  // in a sweep with one pass for each mode that is not held. AprMethod and CompletionMethod make several of these. A
+  // count, not an estimate, but for AlsMethod with constraints on some of the modes, which sends the rows of one of
+  // them again.
   bool is_of_pass = false;
   Spread network_bytes;
   Spread messages;
@@ -40,8 +43,9 @@ struct ClusterPlan {
   double network_seconds = 0;
 };
 
-// The plans that fit_cpd would make with so many processes; Compute::memory is of each. Reads the tensor once. Throws
-// Error as plan_cpd does; out_of_memory names the process.
+// The plans that fit_cpd would make with so many processes. Compute::memory is of each, by default its part of this
+// machine's. Reads the tensor once. Throws Error as plan_cpd does, and invalid_argument for a cluster that cannot be;
+// out_of_memory names the process if it is not the first.
 ClusterPlan plan_cluster(const Tensor& tensor, const CpdOptions& options, const DeclaredCluster& cluster,
                          const DeclaredGpu* gpu = nullptr);
 

@@ -84,7 +84,8 @@ struct CpdPlan {
   std::uint64_t device_minimum_bytes = 0;
   std::uint64_t resident_bytes = 0;       // the part of device_planned_bytes that chunks take
   std::uint64_t link_bytes_per_pass = 0;  // payloads sent to the device, in every pass but the first
-  // If more than 1, the factors stay on the host, and every pass sends the chunks once for each slab of their columns.
+  // If more than 1, the factors stay on the host, and every pass goes through the chunks once for each slab of their
+  // columns.
   int column_slabs = 1;
   std::uint64_t row_bytes_per_pass = 0;  // then, of factors and outputs that cross the link too, at most
   std::vector<PassSeconds> passes;       // per mode; filled by plan_cpd for a declared GPU only

@@ -1,9 +1,9 @@
 // Several processes at one job: each has the factors and a share of the tensor's chunks, and rank 0 leads.
 //
-// Rank 0 calls fit_cpd() and its neighbours with Compute::peers; all others call serve(), which computes what rank 0
-// asks for. A pass adds up the nonzeros of each share where it lies; the sums go up a binomial tree of the ranks, each
-// process adding those of its children to its own in the order of ranks, and rank 0 updates the factors, whose rows go
-// down the tree. So methods, stops, checkpoints and errors are those of one process.
+// Rank 0 calls fit_cpd(), or another function that has Compute::peers; all others call serve(), which computes what
+// rank 0 asks for. A pass adds up the nonzeros of each share where it lies; the sums go up a binomial tree of the
+// ranks, each process adding those of its children to its own in the order of ranks, and rank 0 updates the factors,
+// whose rows go down the tree. So methods, stops, checkpoints and errors are those of one process.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@
 
 namespace blco {
 
-// Who talks with whom. A process and all below it have consecutive ranks, from its own to subtree_end() - 1.
+// Who talks with whom; 0 <= rank < size. A process and all below it have consecutive ranks, from its own to
+// subtree_end() - 1. The parent of 0 is 0. Children ascend.
 inline int parent_of(int rank) { return rank & (rank - 1); }
 inline int subtree_end(int rank, int size) { return rank == 0 ? size : std::min(size, rank + (rank & -rank)); }
 inline std::vector<int> children_of(int rank, int size) {
@@ -53,11 +54,12 @@ class Peers {
 
 // For ranks above 0: computes for rank 0 until it calls dismiss(). open() gives the tensor that all ranks see; it is
 // called for the first job, and the tensor must outlive the call. Of `compute`, memory, threads and device are those of
-// this process; the others are rank 0's. Throws Error{io} if its parent cannot be reached; any other failure is thrown
-// at rank 0.
+// this process; the others are rank 0's. Throws Error{io} if its parent cannot be reached, or at the end a child; any
+// other failure is thrown at rank 0.
 void serve(const std::function<const Tensor&()>& open, const Compute& compute, Peers& peers);
 
-// For rank 0, after its last job: the others' serve() returns.
+// For rank 0, after its last job: the others' serve() returns. Throws Error{io} if a child cannot be reached, once the
+// others have been told.
 void dismiss(Peers& peers);
 
 }  // namespace blco

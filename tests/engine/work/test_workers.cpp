@@ -181,16 +181,21 @@ TEST(Workers, SendTheRowsOfTheirChunksAlone) {
   }
 }
 
-// Beside what threads send each other: a sweep of least squares with a held mode, and a pass to all modes.
+// Beside what threads send each other: a sweep of least squares with held modes, and a pass to all modes.
 TEST(Workers, SendWhatThePlanOfAClusterCounts) {
   const TemporaryFolder folder;
   const TensorFile tensor = ingest_counts(folder, {120, 9000, 90});
   const std::vector<RowConstraint> nonnegative(3, RowConstraint{.set = RowSet::nonnegative});
   const CpdModel start = fit_cpd(tensor, {.method = AlsMethod{nonnegative}, .rank = 8, .max_sweeps = 1});
-  std::vector<RowConstraint> held(3);
-  held[2].set = RowSet::held;
-  const GcpMethod gcp{.loss = {LossKind::poisson}, .optimizer = LbfgsOptimizer{.evaluations = 2}};
-  for (const CpdMethod& method : {CpdMethod(AlsMethod()), CpdMethod(AlsMethod{held}), CpdMethod(gcp)}) {
+  std::vector<RowConstraint> one_held(3);
+  one_held[2].set = RowSet::held;
+  std::vector<RowConstraint> two_held = one_held;
+  two_held[0].set = RowSet::held;
+  const LbfgsOptimizer lbfgs{.evaluations = 2};
+  for (const CpdMethod& method :
+       {CpdMethod(AlsMethod()), CpdMethod(AlsMethod{one_held}), CpdMethod(AlsMethod{two_held}),
+        CpdMethod(AlsMethod{nonnegative}), CpdMethod(GcpMethod{.loss = {LossKind::poisson}, .optimizer = lbfgs}),
+        CpdMethod(GcpMethod{.loss = {LossKind::poisson}, .optimizer = lbfgs, .constraints = one_held})}) {
     for (const int size : {1, 2, 5, 8, 20}) {
       CpdOptions options{.method = method, .rank = 8, .tolerance = 0, .initial = &start};
       const ClusterPlan plan = plan_cluster(tensor, options, {.nodes = size});
@@ -242,6 +247,48 @@ TEST(Workers, TakeTheTimeOfTheLongestWayDownTheTree) {
   const ClusterPlan two =
       plan_cluster(tensor, options, {.nodes = 2, .network_bytes_per_second = 100, .message_seconds = 0});
   EXPECT_NEAR(two.network_seconds, static_cast<double>(two.network_bytes.largest) / 100, 1e-9 * two.network_seconds);
+}
+
+TEST(Workers, RefuseClustersThatCannotBe) {
+  const TemporaryFolder folder;
+  const TensorFile tensor = ingest_counts(folder, {120, 140, 90});
+  const auto refusal = [&](const DeclaredCluster& cluster) -> std::string {
+    try {
+      plan_cluster(tensor, {.rank = 2}, cluster);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+      return error.what();
+    }
+    return "none";
+  };
+  for (const DeclaredCluster& cluster :
+       {DeclaredCluster{.nodes = 0}, DeclaredCluster{.nodes = 1 << 20, .processes_per_node = 1 << 20},
+        DeclaredCluster{.processes_per_node = 4097}}) {
+    EXPECT_THAT(refusal(cluster), testing::HasSubstr("1 to 4096 processes"));
+  }
+  EXPECT_THAT(refusal({.network_bytes_per_second = 0}), testing::HasSubstr("a bandwidth above 0"));
+  EXPECT_THAT(refusal({.message_seconds = -1}), testing::HasSubstr("a time of at least 0"));
+}
+
+// A transport on which messages to one rank are lost.
+TEST(Workers, DismissTheOthersOfOneThatCannotBeReached) {
+  class Transport final : public Peers {
+   public:
+    int rank() const override { return 0; }
+    int size() const override { return 8; }
+    int neighbours() const override { return 8; }
+    void send(int to, std::span<const std::byte>) override {
+      if (to == 1) throw Error(ErrorKind::io, "no way to 1");
+      reached.push_back(to);
+    }
+    std::vector<std::byte> receive(int) override { return {}; }
+
+    std::vector<int> reached;
+  } transport;
+
+  EXPECT_THROW(dismiss(transport), Error);
+
+  EXPECT_THAT(transport.reached, testing::ElementsAre(2, 4));
 }
 
 TEST(Workers, FormATreeOfConsecutiveRanks) {

@@ -101,8 +101,8 @@ def fit_cpd(
     either raises, and Ctrl-C, end the fit too: the exception then has that model, or None, as its attribute `model`.
 
     `comm` is a communicator of mpi4py, or an object with `rank`, `size`, `neighbours` (processes on this machine),
-    `send(to, bytes)` and `receive(source)`: all its processes call fit_cpd with the same tensor and options, and share the
-    passes. Process 0 gets the model, the others None.
+    `send(to, bytes)` and `receive(source)` between any two: all its processes call fit_cpd with the same tensor and
+    options, and share the passes. Process 0 gets the model, the others None.
     """
     words = dict(locals())
     for name in ("tensor", "starts", "progress", "callback", "comm"):
