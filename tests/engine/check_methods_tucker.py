@@ -6,7 +6,7 @@ import re
 import h5py
 import numpy as np
 
-from method_oracles import planted_array, streamed_chunks
+from method_oracles import SmallTensor, planted_array, streamed_chunks
 
 
 class TuckerModel:
@@ -135,6 +135,54 @@ def check_budgets(bench):
                     small.core.tobytes() == ample.core.tobytes())
 
 
+def check_out_of_core(bench):
+    """A tensor of four times the budget gives the model of an ample one, bit for bit where sums have one order."""
+    container = bench.folder / "large.blco"
+    bench.commands.run("blco-gen", "--shape", "500x300x200", "--nnz", 8500000, "--noise", 1, "--chunk-nnz", 16384,
+                       "--compression", "none", "-o", container)
+    tensor = SmallTensor(container, np.ones((0,)))
+    for method, order, tolerance in (("hooi", ("--deterministic",), 0), ("hoqri", (), 1e-12)):
+        what = f"tucker by {method} of four times the budget"
+        options = ("--ranks", "4,3,4", "--method", method, "--sweeps", 2, "--tolerance", 0, "--threads", 2, *order)
+        ample, _, _ = fit(bench, tensor, *options)
+        least = least_memory(bench, tensor, *options)
+        small, output, _ = fit(bench, tensor, *options, "--memory", least)
+        bench.holds(f"{what}: {least}", container.stat().st_size >= 4 * 1024 * int(least.removesuffix("KiB")))
+        bench.holds(f"{what}: chunks are streamed", streamed_chunks(output) > 0)
+        bench.near(what, small.core, ample.core, tolerance)
+        compare_spaces(bench, what, small.factors, ample.factors, tolerance)
+
+
+def check_stationary(bench):
+    """Of a converged fit by HOQRI no mode's matrix has a better neighbour: the product that it comes from lies in the
+    space of its columns."""
+    tensor = bench.tensor(planted_array(18, (14, 12, 10, 7), 2, noise=0.3, zeros=0.2))
+    model, _, _ = fit(bench, tensor, "--ranks", "2,3,2,3", "--method", "hoqri", "--tolerance", 0, "--sweeps", 2000)
+    for mode, factor in enumerate(model.factors):
+        unfolding = unfold(multiply(tensor.array, transposed(model.factors), mode), mode)
+        product = unfolding @ unfold(model.core, mode).T
+        beyond = np.linalg.norm(product - factor @ (factor.T @ product)) / np.linalg.norm(product)
+        bench.holds(f"tucker by hoqri: stationary in mode {mode}, {beyond:.1e} beyond", beyond < 1e-7)
+
+
+def check_reordered(bench):
+    """Frequent indices first in the container: the same model, with the indices that were given."""
+    random = np.random.default_rng(19)
+    weights = [random.random(length) ** 3 for length in (30, 20, 25)]
+    array = np.where(random.random((30, 20, 25)) < np.einsum("i,j,k->ijk", *weights), 1.0, 0.0)
+    array *= random.integers(1, 9, array.shape)
+    tensor = bench.tensor(array)
+    container = tensor.container.replace(".blco", "-reordered.blco")
+    bench.commands.run("blco-ingest", tensor.container.replace(".blco", ".tns"), "-o", container, "--shape", "30x20x25",
+                       "--reorder", "frequency", "--chunk-nnz", 256)
+    for method in ("hooi", "hoqri"):
+        options = ("--ranks", "3,4,3", "--method", method, "--sweeps", 4, "--tolerance", 0)
+        expected, _, _ = fit(bench, tensor, *options)
+        model, _, _ = fit(bench, SmallTensor(container, array), *options)
+        check_form(bench, f"tucker of a reordered tensor by {method}", tensor, model)
+        bench.near(f"tucker of a reordered tensor by {method}", model.core, expected.core, 1e-9)
+
+
 def check_small_values(bench):
     """A ratio of 1e-9 between the singular values of an unfolding: a Gram matrix of it would lose the smaller one."""
     random = np.random.default_rng(7)
@@ -234,7 +282,12 @@ def checks(bench):
     check_sweeps(bench, "of four modes", bench.tensor(planted_array(12, (9, 5, 8, 6), 2, noise=0.3, zeros=0.4)),
                  "2,3,2,3")
     check_sweeps(bench, "of a matrix", bench.tensor(planted_array(13, (20, 15), 3, noise=0.3, zeros=0.2)), "3,3")
+    check_sweeps(bench, "of five modes", bench.tensor(planted_array(16, (5, 6, 4, 3, 7), 2, noise=0.3, zeros=0.4)),
+                 "2,3,2,2,3")
     check_budgets(bench)
+    check_out_of_core(bench)
+    check_stationary(bench)
+    check_reordered(bench)
     check_small_values(bench)
 
 

@@ -34,7 +34,7 @@ def title_of(report):
     threads = f", {machine['threads']} thread{'s' if machine['threads'] > 1 else ''}" if machine["threads"] else ""
     title = machine["device"] + threads
     if "shape" in report:
-        title = (f"MTTKRP of {'x'.join(map(str, report['shape']))}, {report['nonzeros']:,} nonzeros, "
+        title = (f"{report.get('product', 'mttkrp').upper()} of {'x'.join(map(str, report['shape']))}, {report['nonzeros']:,} nonzeros, "
                  f"rank {report['rank']}, {report['precision']}\n{title}")
     return title
 

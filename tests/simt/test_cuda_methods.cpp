@@ -132,9 +132,12 @@ TEST_P(CudaMethods, MoveNoRowsInASweep) {
 INSTANTIATE_TEST_SUITE_P(EveryMethod, CudaMethods, ::testing::ValuesIn(every_method()),
                          [](const auto& of) { return of.param.name; });
 
+class CudaTucker : public ::testing::TestWithParam<simt::Order> {};
+
 // MTTKRPs with a slab of columns of the unfolding each, resident and streamed.
-TEST(CudaTucker, GivesTheFitOfTheCpu) {
+TEST_P(CudaTucker, GivesTheFitOfTheCpu) {
   simt::reset();
+  simt::set_order(GetParam(), 3);
   simt::set_policy(simt::Policy::shuffled, 5);
   const TemporaryFolder folder;
   generate_container({.shape = {30, 12, 40}, .nnz = 1200, .seed = 3, .counts = true}, folder / "in.blco",
@@ -151,6 +154,9 @@ TEST(CudaTucker, GivesTheFitOfTheCpu) {
     EXPECT_NEAR(fit_tucker(tensor, options).fit(), expected, 1e-12);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(EveryOrder, CudaTucker,
+                         ::testing::Values(simt::Order::forward, simt::Order::reverse, simt::Order::shuffled));
 
 }  // namespace
 }  // namespace blco::testing

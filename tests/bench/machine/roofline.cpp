@@ -82,6 +82,23 @@ const RooflineLevel* Roofline::level_above(const RooflinePoint& point) const {
   return above;
 }
 
+RooflineLimit Roofline::limit_share(const RooflinePoint& point) const {
+  RooflineLimit most;
+  const auto add = [&](const std::string& name, double amount, double per_second) {
+    const double share = quotient(quotient(amount, per_second), point.seconds);
+    if (share > most.share) most = {name, share};
+  };
+  for (const RooflinePeak& of : peaks) {
+    if (of.name == point.peak) add(of.name, point.flops, of.flops_per_second);
+  }
+  add(levels.front().name, point.bytes, levels.front().bytes_per_second);
+  const auto holds = [&](const RooflineLevel& level) { return static_cast<double>(level.bytes) >= point.set_bytes; };
+  const auto found = std::ranges::find_if(levels, holds);
+  const RooflineLevel& of_set = found == levels.end() ? levels.back() : *found;
+  add(of_set.name, point.set_bytes, of_set.bytes_per_second);
+  return most;
+}
+
 Roofline measure_roofline(const RooflineOptions& options) {
   if (options.repeats < 1) refuse(option_name("repeats") + " must be at least 1");
   if (!(options.seconds >= 0)) refuse(option_name("seconds") + " must be at least 0");

@@ -16,6 +16,8 @@ struct RooflinePoint {
   double flops = 0;
   double bytes = 0;
   double seconds = 0;
+  double set_bytes = 0;      // of what it reads and writes, each once; 0: not counted
+  std::string peak = "f64";  // of its multiply-adds
 
   // Each is 0 where its divisor is not above 0.
   double intensity() const;         // flops per byte
@@ -36,6 +38,12 @@ struct RooflinePeak {
   double flops_per_second = 0;
 };
 
+// What binds a point: a level or a peak, and the share of the point's time that this takes at the measured speed.
+struct RooflineLimit {
+  std::string name;
+  double share = 0;
+};
+
 struct Roofline {
   std::string device;                 // the GPU's or the processor's name
   int threads = 0;                    // on the CPU; 0 on a GPU
@@ -45,6 +53,10 @@ struct Roofline {
   // The last of the levels that is fast enough for the point: its bytes come on average from no farther away. nullptr:
   // none is.
   const RooflineLevel* level_above(const RooflinePoint& point) const;
+  // Of three limits the largest: the flops by the peak; all bytes by the fastest level; the bytes of the set, where
+  // they were counted, by the first level measured with as many, else by the last. Requires at least one level, and
+  // time.
+  RooflineLimit limit_share(const RooflinePoint& point) const;
 };
 
 struct RooflineOptions {

@@ -43,6 +43,21 @@ TEST(Roofline, NamesTheLastLevelThatIsFastEnough) {
   EXPECT_EQ(level_of(201e9), "none");
 }
 
+TEST(Roofline, TellsWhatBindsAPoint) {
+  const Roofline roofline = fake_roofline();
+  const auto limit_of = [&](const RooflinePoint& point) {
+    const RooflineLimit limit = roofline.limit_share(point);
+    return limit.name + " " + std::to_string(limit.share);
+  };
+
+  // In two seconds, of 50 GFLOP/s, 200 GB/s, 100 GB/s and 10 GB/s.
+  EXPECT_EQ(limit_of({"a", 0, 60e9, 100e9, 2}), "f64 0.600000");
+  EXPECT_EQ(limit_of({"a", 0, 60e9, 100e9, 2, 0, "f32"}), "f32 0.300000");
+  EXPECT_EQ(limit_of({"a", 0, 6e9, 100e9, 2}), "L1 0.250000");
+  EXPECT_EQ(limit_of({"a", 0, 6e9, 1e9, 2, 15e9}), "memory 0.750000");        // more than any set
+  EXPECT_EQ(limit_of({"a", 0, 0, 0, 1e-3, double{1 << 20}}), "L2 0.010486");  // as many as that of L2
+}
+
 TEST(RooflineMeasurement, MeasuresTheProcessorWithLittle) {
   const Roofline roofline =
       measure_roofline({.device = Device::cpu, .threads = 2, .repeats = 1, .seconds = 1e-5, .memory_bytes = 1 << 20});

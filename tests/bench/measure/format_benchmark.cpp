@@ -20,7 +20,6 @@
 #include "engine/work/job.hpp"
 #include "tests/bench/measure/format_run.hpp"
 #include "tests/bench/measure/mttkrp_oracle.hpp"
-#include "tests/bench/measure/stopwatch.hpp"
 
 namespace blco {
 namespace {
@@ -191,31 +190,13 @@ class Comparison {
 
   void measure(int mode, MttkrpOracle& oracle) {
     oracle.compute(mode);
-    std::vector<double> rows(report_.shape[static_cast<std::size_t>(mode)] * static_cast<std::uint64_t>(report_.rank));
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      if (!runs_[i]) continue;
-      runs_[i]->pass(mode);
-      runs_[i]->read_output(mode, rows);
-      const RivalWork work = runs_[i]->work(mode);
-      report_.formats[i].passes.push_back(
-          {.mode = mode, .flops = work.flops, .bytes = work.bytes, .error = oracle.error_of(rows)});
-    }
-    // As in a sweep, a pass follows one of the mode before, which brings the format's own matrices into the caches.
-    const auto modes = static_cast<int>(report_.shape.size());
-    const int before = (mode + modes - 1) % modes;
-    std::vector<std::vector<double>> seconds(runs_.size());
-    for (int repeat = 0; repeat < formats_.repeats; ++repeat) {
-      for (std::size_t i = 0; i < runs_.size(); ++i) {
-        if (!runs_[i]) continue;
-        runs_[i]->pass(before);
-        seconds[i].push_back(seconds_of([&] { runs_[i]->pass(mode); }));
-      }
-    }
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      if (!runs_[i]) continue;
-      report_.formats[i].passes.back().seconds = median(seconds[i]);
-      report_.formats[i].passes.back().min_seconds = std::ranges::min(seconds[i]);
-    }
+    const std::size_t numbers =
+        report_.shape[static_cast<std::size_t>(mode)] * static_cast<std::uint64_t>(report_.rank);
+    const double nominal_flops =
+        static_cast<double>(report_.shape.size()) * static_cast<double>(report_.nnz) * report_.rank;
+    measure_mode(runs_,
+                 {mode, numbers, nominal_flops, [&](std::span<const double> rows) { return oracle.error_of(rows); }},
+                 formats_.repeats, report_);
   }
 
   const FormatOptions& formats_;
@@ -246,10 +227,6 @@ double MeasuredFormat::largest_error() const {
   double largest = 0;
   for (const FormatPass& pass : passes) largest = std::max(largest, pass.error);
   return largest;
-}
-
-double FormatReport::nominal_flops() const {
-  return static_cast<double>(shape.size()) * static_cast<double>(nnz) * rank;
 }
 
 FormatReport benchmark_formats(const Tensor& tensor, const FormatOptions& formats, const CpdOptions& options) {

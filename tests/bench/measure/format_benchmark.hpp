@@ -18,6 +18,9 @@ namespace blco {
 // Nisa et al., IPDPS 2019 (b-csf, hb-csf) and SC 2019 (mm-csf). coo-line is coo-atomic in line order.
 std::vector<std::string> format_names();
 
+// MTTKRP, a product with the matrix of one mode, or one with those of all others, in every combination of columns.
+enum class TensorProduct { mttkrp, ttm, ttmc };
+
 struct FormatOptions {
   std::vector<std::string> formats = {};         // of format_names(); empty: all
   int repeats = 25;                              // passes of each mode
@@ -35,6 +38,8 @@ struct FormatPass {
   // of 256 nonzeros.
   double flops = 0;
   double bytes = 0;
+  double set_bytes = 0;      // as in RivalWork
+  double nominal_flops = 0;  // by which formats are compared, whatever they do: of an MTTKRP N * M * R
   // Of an entry of the output, relative to the sum of the absolute products in it; the largest. Compared with a loop
   // over coordinates in f64.
   double error = 0;
@@ -57,6 +62,7 @@ struct MeasuredFormat {
 };
 
 struct FormatReport {
+  TensorProduct product = TensorProduct::mttkrp;
   std::string device;
   std::string device_note;  // why the CPU is used although a GPU was looked for; else empty
   int threads = 0;
@@ -68,8 +74,6 @@ struct FormatReport {
   double tolerance = 0;
   std::vector<MeasuredFormat> formats;
 
-  // N * M * R, the flops by which papers compare formats, whatever these do.
-  double nominal_flops() const;
   bool is_right(const MeasuredFormat& format) const { return format.largest_error() <= tolerance; }
 };
 

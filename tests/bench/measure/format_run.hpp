@@ -2,11 +2,13 @@
 #pragma once
 
 #include <blco/cpd.hpp>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "engine/work/pass_estimate.hpp"
 #include "engine/work/plan.hpp"
 #include "tests/bench/measure/format_benchmark.hpp"
 #include "tests/bench/measure/natural_tensor.hpp"
@@ -37,6 +39,24 @@ struct FormatSetup {
   bool on_device = false;
   Executor* executor = nullptr;
 };
+
+// What all runs compute of a mode.
+struct ModeOfRuns {
+  int mode = 0;
+  std::size_t numbers = 0;  // of the output
+  double nominal_flops = 0;
+  std::function<double(std::span<const double>)> error_of;  // of an output
+};
+
+// Checks the output of each run, then lets their passes alternate, and adds to report.formats what was measured. A null
+// run was refused. As in a sweep, a timed pass follows one of the mode before, which brings the format's own matrices
+// into the caches.
+void measure_mode(std::span<const std::unique_ptr<FormatRun>> runs, const ModeOfRuns& of, int repeats,
+                  FormatReport& report);
+
+// Of an MTTKRP of ours. Of each nonzero N - 1 products and an addition, also where a tree shares products. A frame adds
+// at most once to a row, which is a load and a store.
+RivalWork work_of_ours(const PassLoad& load, double stored_bytes);
 
 // Our format with chunks no nearer to the kernels than `best_tier`; brings them there. Throws Error as fit_cpd does.
 std::unique_ptr<FormatRun> make_our_run(const FormatSetup& setup, Tier best_tier);

@@ -6,6 +6,19 @@
 
 namespace blco {
 
+double largest_error(std::span<const double> numbers, std::span<const double> sums,
+                     std::span<const double> absolute_sums) {
+  double largest = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const double error = std::abs(numbers[i] - sums[i]);
+    if (error == 0) continue;
+    const double relative = error / absolute_sums[i];
+    if (!std::isfinite(relative)) return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, relative);
+  }
+  return largest;
+}
+
 void MttkrpOracle::compute(int mode) {
   const auto n = static_cast<std::size_t>(mode);
   sums_.assign(tensor_->shape[n] * rank_, 0.0);
@@ -29,18 +42,6 @@ void MttkrpOracle::add_columns(std::size_t mode, std::size_t first, std::size_t 
       absolute_sums_[at + r] += std::abs(product[r]);
     }
   }
-}
-
-double MttkrpOracle::error_of(std::span<const double> rows) const {
-  double largest = 0;
-  for (std::size_t i = 0; i < sums_.size(); ++i) {
-    const double error = std::abs(rows[i] - sums_[i]);
-    if (error == 0) continue;
-    const double relative = error / absolute_sums_[i];
-    if (!std::isfinite(relative)) return std::numeric_limits<double>::infinity();
-    largest = std::max(largest, relative);
-  }
-  return largest;
 }
 
 }  // namespace blco

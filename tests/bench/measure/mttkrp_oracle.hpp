@@ -10,6 +10,11 @@
 
 namespace blco {
 
+// The largest error of a number relative to the sum of the absolute values that it is the sum of. Infinite for one that
+// is not finite, or not 0 where nothing was added.
+double largest_error(std::span<const double> numbers, std::span<const double> sums,
+                     std::span<const double> absolute_sums);
+
 class MttkrpOracle {
  public:
   // `factors`: per mode I_n x R, row-major. All must outlive this.
@@ -19,9 +24,8 @@ class MttkrpOracle {
   // Computes the output of `mode`, and of each entry the sum of the absolute values added up. Every entry is summed by
   // one thread, in natural order.
   void compute(int mode);
-  // The largest error of an entry of `rows` (I_n x R, of the mode computed last) relative to its sum of absolute
-  // values. Infinite for an entry that is not finite, or not 0 where nothing was added.
-  double error_of(std::span<const double> rows) const;
+  // Of `rows`, I_n x R, of the mode computed last.
+  double error_of(std::span<const double> rows) const { return largest_error(rows, sums_, absolute_sums_); }
 
  private:
   void add_columns(std::size_t mode, std::size_t first, std::size_t last);

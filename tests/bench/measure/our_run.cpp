@@ -39,17 +39,11 @@ class OurRun final : public FormatRun {
     rows_.release();
   }
 
-  // Of each nonzero N - 1 products and an addition, also where a tree shares products. A frame adds at most once to a
-  // row, which is a load and a store.
   RivalWork work(int mode) const override {
-    const PassLoad load = job_.loads()[static_cast<std::size_t>(mode)];
     MeasuredFormat stored;
     describe(stored);
-    const auto nnz = static_cast<double>(load.nnz);
-    const double flops = nnz * load.order * load.rank;
-    const double rows = nnz * (load.order - 1) * static_cast<double>(load.factor_number_bytes) +
-                        2 * static_cast<double>(load.segments * load.output_number_bytes);
-    return {flops, static_cast<double>(stored.index_bytes + stored.value_bytes) + rows * load.rank};
+    return work_of_ours(job_.loads()[static_cast<std::size_t>(mode)],
+                        static_cast<double>(stored.index_bytes + stored.value_bytes));
   }
 
   std::uint64_t host_bytes() const override { return job_.plan().planned_bytes; }

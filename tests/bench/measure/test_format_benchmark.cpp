@@ -48,7 +48,6 @@ TEST_F(FormatBenchmark, MeasuresEveryFormatAndFindsAllRight) {
   const FormatReport report = benchmark_formats(tensor(), {.repeats = 2}, on_two_threads());
 
   ASSERT_EQ(report.formats.size(), format_names().size());
-  EXPECT_EQ(report.nominal_flops(), 3.0 * static_cast<double>(report.nnz) * 5);
   for (const MeasuredFormat& format : report.formats) {
     if (format.name == "alto" && !format.refusal.empty()) continue;  // a CPU without a fast pext
     EXPECT_THAT(format.refusal, IsEmpty()) << format.name;
@@ -57,6 +56,7 @@ TEST_F(FormatBenchmark, MeasuresEveryFormatAndFindsAllRight) {
     EXPECT_GT(format.index_bytes, 0U) << format.name;
     for (const FormatPass& pass : format.passes) {
       EXPECT_GE(pass.seconds, pass.min_seconds);
+      EXPECT_EQ(pass.nominal_flops, 3.0 * static_cast<double>(report.nnz) * 5);
       EXPECT_GT(pass.flops, 0) << format.name;
       EXPECT_GT(pass.bytes, 0) << format.name;
     }

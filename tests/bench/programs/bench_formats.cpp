@@ -11,13 +11,14 @@
 namespace blco::bench {
 namespace {
 
-// Of a pass, by the nominal N M R flops.
-double gflops(const FormatReport& report, double seconds) { return report.nominal_flops() / seconds / 1e9; }
+double gflops(const FormatPass& pass) { return pass.nominal_flops / pass.min_seconds / 1e9; }
+
+double intensity(const FormatPass& pass) { return pass.bytes > 0 ? pass.flops / pass.bytes : 0; }
 
 // The geometric mean over the modes.
-double mean_gflops(const FormatReport& report, const MeasuredFormat& format) {
+double mean_gflops(const MeasuredFormat& format) {
   double logarithms = 0;
-  for (const FormatPass& pass : format.passes) logarithms += std::log(gflops(report, pass.min_seconds));
+  for (const FormatPass& pass : format.passes) logarithms += std::log(gflops(pass));
   return std::exp(logarithms / static_cast<double>(format.passes.size()));
 }
 
@@ -33,18 +34,23 @@ const MeasuredFormat* ours_of(const FormatReport& report) {
 
 std::string ratio(double seconds, double ours) { return ours > 0 ? fmt::format("{:.2f}", seconds / ours) : "-"; }
 
+const char* product_name(TensorProduct product) {
+  return product == TensorProduct::ttm ? "ttm" : product == TensorProduct::ttmc ? "ttmc" : "mttkrp";
+}
+
 const char* precision_name(Precision precision) { return precision == Precision::f32 ? "f32" : "f64"; }
 
 void print_modes(const FormatReport& report, const MeasuredFormat* ours) {
-  fmt::print("\n{:<15} {:>4} {:>10} {:>10} {:>10} {:>9} {:>8}\n", "format", "mode", "min ms", "median ms", "M nnz/s",
-             "GFLOP/s", "to ours");
+  fmt::print("\n{:<15} {:>4} {:>10} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8}\n", "format", "mode", "min ms",
+             "median ms", "M nnz/s", "GFLOP/s", "Mflop", "MB", "flop/byte", "to ours");
   for (const MeasuredFormat& format : report.formats) {
     if (!counts(report, format)) continue;
     for (std::size_t i = 0; i < format.passes.size(); ++i) {
       const FormatPass& pass = format.passes[i];
-      fmt::print("{:<15} {:>4} {:>10.3f} {:>10.3f} {:>10.1f} {:>9.2f} {:>8}\n", format.name, pass.mode,
-                 pass.min_seconds * 1e3, pass.seconds * 1e3, static_cast<double>(report.nnz) / pass.min_seconds / 1e6,
-                 gflops(report, pass.min_seconds), ratio(pass.min_seconds, ours ? ours->passes[i].min_seconds : 0));
+      fmt::print("{:<15} {:>4} {:>10.3f} {:>10.3f} {:>10.1f} {:>9.2f} {:>9.1f} {:>9.1f} {:>9.4f} {:>8}\n", format.name,
+                 pass.mode, pass.min_seconds * 1e3, pass.seconds * 1e3,
+                 static_cast<double>(report.nnz) / pass.min_seconds / 1e6, gflops(pass), pass.flops / 1e6,
+                 pass.bytes / 1e6, intensity(pass), ratio(pass.min_seconds, ours ? ours->passes[i].min_seconds : 0));
     }
   }
 }
@@ -59,7 +65,7 @@ void print_sums(const FormatReport& report, const MeasuredFormat* ours) {
              "GFLOP/s", "to ours", "index MB", "value MB", "other MB", "copies", "build s", "in sweeps", "settings");
   for (const MeasuredFormat* format : sorted) {
     fmt::print("{:<15} {:>12.3f} {:>9.2f} {:>8} {:>9.1f} {:>9.1f} {:>9.1f} {:>7} {:>8.3f} {:>9.1f}{}\n", format->name,
-               format->sweep_seconds() * 1e3, mean_gflops(report, *format),
+               format->sweep_seconds() * 1e3, mean_gflops(*format),
                ratio(format->sweep_seconds(), ours ? ours->sweep_seconds() : 0),
                static_cast<double>(format->index_bytes) / 1e6, static_cast<double>(format->value_bytes) / 1e6,
                static_cast<double>(format->auxiliary_bytes) / 1e6, format->copies, format->build_seconds,
@@ -74,24 +80,25 @@ void print_sums(const FormatReport& report, const MeasuredFormat* ours) {
   }
 }
 
-cli::Json pass_json(const FormatReport& report, const FormatPass& pass) {
+cli::Json pass_json(const FormatPass& pass) {
   return {{"mode", pass.mode},
           {"seconds", pass.seconds},
           {"min_seconds", pass.min_seconds},
-          {"nominal_gflops", gflops(report, pass.min_seconds)},
+          {"nominal_gflops", gflops(pass)},
           {"flops", pass.flops},
           {"bytes", pass.bytes},
+          {"intensity", intensity(pass)},
           {"error", pass.error}};
 }
 
 cli::Json format_json(const FormatReport& report, const MeasuredFormat& format) {
   if (!format.refusal.empty()) return {{"format", format.name}, {"refusal", format.refusal}};
   cli::Json passes = cli::Json::array();
-  for (const FormatPass& pass : format.passes) passes.push_back(pass_json(report, pass));
+  for (const FormatPass& pass : format.passes) passes.push_back(pass_json(pass));
   return {{"format", format.name},
           {"settings", format.settings},
           {"sweep_seconds", format.sweep_seconds()},
-          {"nominal_gflops", mean_gflops(report, format)},
+          {"nominal_gflops", mean_gflops(format)},
           {"index_bytes", format.index_bytes},
           {"value_bytes", format.value_bytes},
           {"auxiliary_bytes", format.auxiliary_bytes},
@@ -105,8 +112,9 @@ cli::Json format_json(const FormatReport& report, const MeasuredFormat& format) 
 }  // namespace
 
 void print_formats(const FormatReport& report) {
-  fmt::print("tensor  {}, {} nonzeros; rank {}, {}\n", cli::format_shape(report.shape), cli::format_count(report.nnz),
-             report.rank, precision_name(report.precision));
+  fmt::print("tensor  {}, {} nonzeros; {}, rank {}, {}\n", cli::format_shape(report.shape),
+             cli::format_count(report.nnz), product_name(report.product), report.rank,
+             precision_name(report.precision));
   fmt::print("device  {}, {} thread{}\n", report.device, report.threads, report.threads == 1 ? "" : "s");
   const MeasuredFormat* ours = ours_of(report);
   print_modes(report, ours);
@@ -116,10 +124,15 @@ void print_formats(const FormatReport& report) {
 cli::Json formats_json(const FormatReport& report) {
   cli::Json formats = cli::Json::array();
   for (const MeasuredFormat& format : report.formats) formats.push_back(format_json(report, format));
-  return {{"device", report.device},       {"threads", report.threads},
-          {"rank", report.rank},           {"precision", precision_name(report.precision)},
-          {"shape", report.shape},         {"nonzeros", report.nnz},
-          {"tolerance", report.tolerance}, {"formats", formats}};
+  return {{"product", product_name(report.product)},
+          {"device", report.device},
+          {"threads", report.threads},
+          {"rank", report.rank},
+          {"precision", precision_name(report.precision)},
+          {"shape", report.shape},
+          {"nonzeros", report.nnz},
+          {"tolerance", report.tolerance},
+          {"formats", formats}};
 }
 
 }  // namespace blco::bench

@@ -29,9 +29,9 @@ void print_disk_json(const DiskReport& report);
 void print_formats(const FormatReport& report);
 cli::Json formats_json(const FormatReport& report);
 
-// Levels, peaks, and a row per point: the slowest level that could deliver its bytes.
+// Levels, peaks, and a row per point: what binds it, and the slowest level that could deliver its bytes.
 void print_roofline(const Roofline& roofline, std::span<const RooflinePoint> points);
-cli::Json roofline_json(const Roofline& roofline);
+cli::Json roofline_json(const Roofline& roofline, std::span<const RooflinePoint> points);
 std::vector<RooflinePoint> roofline_points(const FormatReport& report);
 
 }  // namespace blco::bench

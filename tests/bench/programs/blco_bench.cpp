@@ -1,10 +1,12 @@
-// blco-bench: measures MTTKRP on a tensor, in memory and streamed, what bounds it, and how other formats compare.
+// blco-bench: measures MTTKRP on a tensor, in memory and streamed, what bounds it, and how other formats compare; or
+// the products of Tucker models.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
 
+#include "tests/bench/measure/product_benchmark.hpp"
 #include "tests/bench/programs/bench_report.hpp"
 #include "tools/programs/cli.hpp"
 
@@ -16,7 +18,8 @@ struct Arguments {
   std::filesystem::path tensor;
   MemoryBudget cap;
   CpdOptions cpd;
-  int repeats = 0;                                             // 0: as usual
+  int repeats = 0;  // 0: as usual
+  TensorProduct product = TensorProduct::mttkrp;
   std::vector<std::string> formats;                            // empty: only ours, and what bounds it
   std::optional<ConflictResolution> conflict_resolution = {};  // none: every one
   KernelVariant variant = KernelVariant::usual;
@@ -85,23 +88,32 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
            {.type = cli::loss_choices(),
             .description = "Also measure a loss pass, which fills the outputs of all modes, beside the MTTKRPs of all "
                            "modes; the plan then has room for these outputs"});
+  line.add_choice<TensorProduct>(
+      "--product", arguments.product,
+      {{"mttkrp", TensorProduct::mttkrp}, {"ttm", TensorProduct::ttm}, {"ttmc", TensorProduct::ttmc}},
+      "What to measure. ttm: on the CPU, the product with the matrix of one mode, beside the two variants of "
+      "Borralho's "
+      "thesis on CSF; ttmc: that with the matrices of all other modes, as HOOI takes it, in one pass of Kronecker "
+      "products and in slabs of columns, of R or as many as a mode can have");
   line.add("--format", [&](const std::string& text) { arguments.formats = formats_of(text); },
            {.type = "LIST",
             .description = "Measure instead these formats beside each other, separated by commas, or all: " +
                            format_list() + "; they are built in memory, outside any budget"});
   line.add_flag("--roofline", arguments.roofline,
                 "Measure how many bytes a second the cores load from each level of memory, and how fast they multiply "
-                "and add; with TENSOR, also how near the formats of --format (ours, if it is not given) come to that");
+                "and add; with TENSOR, also how near the formats of --format (ours, if it is not given), or of "
+                "--product, come to that");
   line.add_whole("--repeats", arguments.repeats, 1,
                  {.type = "K",
                   .description = "Passes over each mode; the median counts, and with --format the minimum",
-                  .fallback = "5, and 25 with --format or --roofline"});
+                  .fallback = "5, and 25 for MTTKRP with --format or --roofline"});
   line.add_choice<Device>("--device", cpd.compute.device,
                           {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
                           "Where to compute; auto takes the GPU if there is one and this build supports it");
   line.add_threads(cpd.compute.threads);
   line.add_size("--memory", arguments.cap.host_bytes,
-                "Also measure with chunks streamed under this host memory budget; with --format, the budget of ours",
+                "Also measure with chunks streamed under this host memory budget; with --format or --product, the "
+                "budget of ours",
                 "");
   line.add_size("--device-memory", arguments.cap.device_bytes,
                 "Also measure with chunks streamed under this device memory budget; with --format, that of ours", "");
@@ -117,6 +129,12 @@ void add_options(cli::CommandLine& line, Arguments& arguments) {
   line.add_flag("--json", arguments.json, "Print JSON instead of a table");
 }
 
+void check_product(const Arguments& arguments) {
+  if (arguments.tensor.empty()) throw Error(ErrorKind::invalid_argument, "--product requires TENSOR");
+  if (arguments.disk || arguments.loss || !arguments.formats.empty() || arguments.resident_share < 1)
+    throw Error(ErrorKind::invalid_argument, "--product goes without --format, --loss, --disk and --resident-share");
+}
+
 void check(const Arguments& arguments) {
   if (arguments.roofline && arguments.disk)
     throw Error(ErrorKind::invalid_argument, "--roofline and --disk exclude each other");
@@ -128,6 +146,7 @@ void check(const Arguments& arguments) {
     throw Error(ErrorKind::invalid_argument, "--loss goes without --format, --roofline and --disk");
   if (!arguments.formats.empty() && arguments.disk)
     throw Error(ErrorKind::invalid_argument, "--format and --disk exclude each other");
+  if (arguments.product != TensorProduct::mttkrp) check_product(arguments);
   if (arguments.resident_share < 1 && (arguments.roofline || !arguments.formats.empty())) {
     throw Error(ErrorKind::invalid_argument, std::string(arguments.roofline ? "--roofline" : "--format") +
                                                  " and --resident-share exclude each other");
@@ -142,7 +161,8 @@ void check(const Arguments& arguments) {
 
 int repeats_of(const Arguments& arguments) {
   if (arguments.repeats > 0) return arguments.repeats;
-  const bool compares = arguments.roofline || !arguments.formats.empty();
+  const bool compares =
+      arguments.product == TensorProduct::mttkrp && (arguments.roofline || !arguments.formats.empty());
   return compares ? FormatOptions{}.repeats : BenchmarkOptions{}.repeats;
 }
 
@@ -206,12 +226,15 @@ FormatReport measure_formats(const Arguments& arguments) {
   CpdOptions options = arguments.cpd;
   options.compute.conflict_resolution = arguments.conflict_resolution.value_or(ConflictResolution::automatic);
   options.compute.memory = arguments.cap;
-  FormatReport report = benchmark_formats(TensorFile(arguments.tensor), formats, options);
+  const TensorFile tensor(arguments.tensor);
+  if (arguments.product != TensorProduct::mttkrp)
+    return benchmark_product(tensor, arguments.product, formats.repeats, options);
+  FormatReport report = benchmark_formats(tensor, formats, options);
   if (!report.device_note.empty()) cli::log_info("blco-bench", report.device_note + "; measuring the CPU");
   return report;
 }
 
-// Formats, or the roofline, or both.
+// Formats, or a product, or the roofline, or that beside these.
 void compare(const Arguments& arguments) {
   cli::Json json;
   std::vector<RooflinePoint> points;
@@ -228,7 +251,7 @@ void compare(const Arguments& arguments) {
   if (arguments.roofline) {
     const Roofline roofline =
         measure_roofline({.device = arguments.cpd.compute.device, .threads = arguments.cpd.compute.threads});
-    json["roofline"] = bench::roofline_json(roofline);
+    json["roofline"] = bench::roofline_json(roofline, points);
     if (!arguments.json && !points.empty()) fmt::print("\n");
     if (!arguments.json) bench::print_roofline(roofline, points);
   }
@@ -242,12 +265,14 @@ void compare(const Arguments& arguments) {
 int main(int argc, char** argv) {
   cli::CommandLine line(
       "blco-bench",
-      "Measures how fast MTTKRP runs on each mode of a tensor, in memory and streamed, and what limits it.",
+      "Measures how fast MTTKRP runs on each mode of a tensor, in memory and streamed, and what limits it; or another "
+      "product.",
       "  blco-bench calls.blco --rank 32\n"
       "  blco-bench calls.blco --rank 32 --device cuda --device-memory 2GiB --json\n"
       "  blco-bench calls.blco --rank 16 --loss poisson\n"
       "  blco-bench calls.blco --rank 32 --format ours,csf-all,mm-csf\n"
       "  blco-bench calls.blco --rank 32 --format all --roofline --json\n"
+      "  blco-bench calls.blco --rank 16 --product ttm --roofline\n"
       "  blco-bench calls.blco --disk");
   Arguments arguments;
   arguments.cpd.rank = 0;
@@ -255,7 +280,8 @@ int main(int argc, char** argv) {
   return line.run(argc, argv, [&] {
     check(arguments);
     if (arguments.disk) return measure_disk(arguments);
-    if (arguments.roofline || !arguments.formats.empty()) return compare(arguments);
+    if (arguments.roofline || !arguments.formats.empty() || arguments.product != TensorProduct::mttkrp)
+      return compare(arguments);
     measure_passes(arguments);
   });
 }

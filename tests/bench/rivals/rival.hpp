@@ -78,12 +78,13 @@ struct RivalPart {
   std::vector<std::uint64_t> nodes;  // of a list: the number of nonzeros alone
 };
 
-// What one MTTKRP does, whatever is cached.
+// What one MTTKRP, or another product, does, whatever is cached.
 struct RivalWork {
   double flops = 0;
   // Requested by loads and stores: indices, values, rows of factors and of the output. On the CPU indices and values
   // count once, though a rank above 64 makes a kernel read them again.
   double bytes = 0;
+  double set_bytes = 0;  // of what it reads and writes, each once; 0: not counted
 };
 
 // One format, loaded with one tensor. Calls come from one thread.

@@ -20,13 +20,13 @@ namespace {
 
 using testing::CooTensor;
 
-MemoryTensor in_memory(const CooTensor& tensor, std::uint64_t chunk_nnz = 256) {
+MemoryTensor in_memory(const CooTensor& tensor, std::uint64_t chunk_nnz = 256, Reorder reorder = Reorder::none) {
   CoordinateArrays arrays{.values = tensor.values};
   for (std::size_t n = 0; n < tensor.order(); ++n) {
     arrays.coordinates.emplace_back(StridedView<std::uint64_t>(tensor.coordinates.data() + n, tensor.nnz(),
                                                                static_cast<std::ptrdiff_t>(tensor.order())));
   }
-  return MemoryTensor(arrays, {.shape = tensor.shape, .chunk_nnz = chunk_nnz});
+  return MemoryTensor(arrays, {.shape = tensor.shape, .reorder = reorder, .chunk_nnz = chunk_nnz});
 }
 
 struct FiberSums {
@@ -61,12 +61,12 @@ std::vector<double> matrix_of(std::uint64_t rows, std::size_t columns) {
   return matrix;
 }
 
-void expect_product(const CooTensor& tensor, std::size_t mode, std::size_t columns, const TtmOptions& options = {}) {
+void expect_product(const CooTensor& tensor, std::size_t mode, std::size_t columns, Reorder reorder = Reorder::none) {
   const std::vector<double> matrix = matrix_of(tensor.shape[mode], columns);
   const auto expected = fibers_of(tensor, mode, matrix, columns);
 
-  const SemiSparseTensor product =
-      ttm(in_memory(tensor), mode, {matrix.data(), static_cast<std::size_t>(tensor.shape[mode]), columns}, options);
+  const SemiSparseTensor product = ttm(in_memory(tensor, 256, reorder), mode,
+                                       {matrix.data(), static_cast<std::size_t>(tensor.shape[mode]), columns});
 
   ASSERT_EQ(product.fibers(), expected.size());
   const TensorLayout layout(product.shape);
@@ -92,7 +92,7 @@ TEST(Ttm, OfEveryModeIsThatOfALoop) {
   for (const std::vector<std::uint64_t>& shape : shapes) {
     const CooTensor tensor = testing::random_tensor({.shape = shape, .nnz = 1500, .seed = 4, .skew = 2});
     for (std::size_t mode = 0; mode < shape.size(); ++mode) {
-      for (const std::size_t columns : {1, 3, 16}) expect_product(tensor, mode, columns);
+      for (const std::size_t columns : {1, 3, 8, 16}) expect_product(tensor, mode, columns);
     }
   }
 }
@@ -101,6 +101,11 @@ TEST(Ttm, OfLinesOverAWordIsThatOfALoop) {
   const CooTensor tensor =
       testing::random_tensor({.shape = {1U << 20, 1U << 14, 1U << 20, 1U << 13}, .nnz = 900, .skew = 6});
   for (std::size_t mode = 0; mode < 4; ++mode) expect_product(tensor, mode, 2);
+}
+
+TEST(Ttm, OfAReorderedTensorIsThatOfALoop) {
+  const CooTensor tensor = testing::random_tensor({.shape = {90, 40, 70}, .nnz = 1500, .seed = 3, .skew = 3});
+  for (std::size_t mode = 0; mode < 3; ++mode) expect_product(tensor, mode, 3, Reorder::frequency);
 }
 
 TEST(Ttm, HasTheSameBitsInPartsAndOnSeveralThreads) {
