@@ -64,6 +64,9 @@ void ChosenColumn::check_type(const ComputedForm* reading) const {
     if (type.is_time()) wanted += ", or name a unit of time, such as " + name + ":day";
     if (type.is_number()) wanted += ", or ask for bins, such as " + name + ":bins=10";
   }
+  if (type.name.starts_with("decimal") && !type.is_number()) {
+    wanted = "only decimals of 128 bits are read: cast it to decimal128 or float64";
+  }
   if (!wanted.empty()) refuse("column " + quoted_for_message(name) + " has the type " + type.name + "; " + wanted);
 }
 

@@ -249,7 +249,7 @@ class PythonPeers final : public Peers {
     try {
       call();
     } catch (const nb::python_error& error) {
-      throw Error(ErrorKind::io, std::string("comm: ") + nb::str(error.value()).c_str());
+      throw Error(ErrorKind::io, "comm: " + words_of(error));
     }
   }
 

@@ -191,6 +191,31 @@ TEST(ArrowReader, ReadsValuesOfEveryType) {
   }
 }
 
+TEST(ArrowReader, ReadsFloatsOf16Bits) {
+  const std::vector<std::pair<std::uint16_t, double>> cells = {
+      {0x3c00, 1},           {0x3555, 0.333251953125},    {0xc100, -2.5},     {0x7bff, 65504},
+      {0x0400, 0x1p-14},     {0x03ff, 0x1p-14 - 0x1p-24}, {0x8001, -0x1p-24}, {0x0000, 0},
+      {0x7e00, std::nan("")}};
+  std::vector<std::uint16_t> bits;
+  std::vector<double> expected;
+  std::vector<std::int32_t> indices;
+  for (const auto& [half, number] : cells) {
+    indices.push_back(static_cast<std::int32_t>(bits.size()));
+    bits.push_back(half);
+    if (number == number) expected.push_back(number);
+  }
+  const HandArray rows = numbers("i", "i", indices);
+  TableOptions options = modes_and_value({"i"}, "x");
+  options.missing = {.are_accepted = true, .key = ""};
+
+  const ArrowRows table = read_batches({{rows, numbers("x", "e", bits)}}, options);
+  bits.back() = 0xfc00;
+
+  EXPECT_EQ(table.values, expected);
+  EXPECT_THAT(refused_batches({{rows, numbers("x", "e", bits)}}, options),
+              HasSubstr("row 8 of column 'x', counted from 0: -inf is not finite"));
+}
+
 TEST(ArrowReader, NamesRowAndColumnOfMissingCells) {
   const HandStream::Batch whole = {texts("who", {"a", "b"}), numbers<std::int64_t>("i", "l", {0, 1}),
                                    numbers<double>("n", "g", {1, 2})};
@@ -342,7 +367,8 @@ TEST(ArrowReader, NamesColumnAndTypeThatItCannotRead) {
   EXPECT_EQ(refused("tdD", "x:bins=3"), "column 'x' has the type date32[day]; bins are of numbers: cast it to float64");
   EXPECT_EQ(refused("tss:", "i", "x"), "column 'x' has the type timestamp[s]; values are numbers: cast it to float64");
   EXPECT_EQ(refused("d:60,2,256", "i", "x"),
-            "column 'x' has the type decimal(60,2,256); values are numbers: cast it to float64");
+            "column 'x' has the type decimal(60,2,256); only decimals of 128 bits are read: cast it to decimal128 or "
+            "float64");
   EXPECT_THAT(refused("l", "y"), HasSubstr("the table has no column 'y', which `columns.modes` asks for; its columns "
                                            "are: x, i"));
   EXPECT_THAT(refused("l", "x", "x"), HasSubstr("both name the column 'x'"));
