@@ -44,6 +44,12 @@ figure { margin: 1rem 0 }
 svg { display: block; width: 100%; height: 4rem; border-bottom: 1px solid var(--rule); overflow: visible }
 figure svg { height: 8rem }
 path { fill: none; stroke: var(--bar); stroke-width: 2; vector-effect: non-scaling-stroke; stroke-linejoin: round }
+path.dots { stroke-width: 5; stroke-linecap: round }
+path.named { stroke: var(--minus) }
+.scatter { position: relative; margin-top: 1.5rem }
+.scatter svg { height: 10rem; border-left: 1px solid var(--rule) }
+.scatter span { position: absolute }
+summary { cursor: pointer; font-size: 1.15rem; font-weight: bold }
 path.zero { stroke: var(--rule); stroke-width: 1 }
 .axis { display: flex; justify-content: space-between; gap: 1rem }
 .search { position: sticky; top: 0; z-index: 1; padding: .5rem 0; background: var(--paper) }
@@ -221,6 +227,66 @@ std::string line_of(std::span<const double> points, double low, double high, con
 
 std::string axis(const std::string& first, const std::string& last) {
   return "<div class=\"axis\"><span>" + first + "</span><span>" + last + "</span></div>";
+}
+
+namespace {
+
+// Those of points that lie together stand in one place, beside the first of them and within the plot.
+std::string marks_at(std::span<const PlotPoint> points, std::span<const std::size_t> named) {
+  constexpr double near_x = 0.08;
+  constexpr double near_y = 0.12;
+  std::vector<std::pair<PlotPoint, std::string>> groups;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const PlotPoint& point = points[named[i]];
+    const auto group = std::ranges::find_if(groups, [&](const auto& other) {
+      return std::abs(other.first.x - point.x) < near_x && std::abs(other.first.y - point.y) < near_y;
+    });
+    if (group == groups.end()) {
+      groups.emplace_back(point, mark_of(i));
+    } else {
+      group->second += mark_of(i);
+    }
+  }
+  std::string marks;
+  for (const auto& [point, text] : groups) {
+    const std::string side = point.x > 0.5 ? "right:" + percent(1 - point.x) : "left:" + percent(point.x);
+    marks += "<span style=\"" + side + ";bottom:" + percent(point.y) + "\">" + text + "</span>";
+  }
+  return marks;
+}
+
+}  // namespace
+
+std::string mark_of(std::size_t number) { return std::string("\xe2\x91") + static_cast<char>(0xa0 + number); }
+
+std::string scatter_of(std::span<const PlotPoint> points, std::span<const std::size_t> named,
+                       const std::string& description) {
+  static constexpr std::size_t columns = 160;
+  static constexpr std::size_t rows = 80;
+  // The strokes' round ends are the dots.
+  const auto dot = [](std::size_t x, std::size_t y) {
+    return std::string(1, 'M').append(std::to_string(x)).append(1, ' ').append(std::to_string(rows - y)).append("h0");
+  };
+  const auto place = [](const PlotPoint& point) {
+    return std::pair(static_cast<std::size_t>(std::lround(point.x * columns)),
+                     static_cast<std::size_t>(std::lround(point.y * rows)));
+  };
+  std::vector<bool> is_taken((columns + 1) * (rows + 1));
+  std::string svg = "<svg viewBox=\"0 0 " + std::to_string(columns) + " " + std::to_string(rows) +
+                    "\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"" + description +
+                    "\"><path class=\"dots\" d=\"";
+  for (const PlotPoint& point : points) {
+    const auto [x, y] = place(point);
+    if (is_taken[y * (columns + 1) + x]) continue;
+    is_taken[y * (columns + 1) + x] = true;
+    svg += dot(x, y);
+  }
+  svg += "\"/><path class=\"dots named\" d=\"";
+  for (const std::size_t at : named) {
+    const auto [x, y] = place(points[at]);
+    svg += dot(x, y);
+  }
+  return "<div class=\"scatter\">" + svg + "\"/></svg>" + marks_at(points, named) + "</div>";
 }
 
 std::string history_of(const std::vector<double>& history, const std::string& name) {

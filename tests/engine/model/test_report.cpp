@@ -96,6 +96,21 @@ TEST(Report, RefusesATensorThatIsNotThatOfTheModel) {
                [&] { page_of(model, {.tensor = &renamed}); });
 }
 
+TEST(Report, HasOutliersWhereEntriesHaveTheScaleOfTheModel) {
+  const std::vector<std::uint32_t> row{0};
+  const MemoryTensor tensor({.coordinates = {row, row}}, {.shape = {2, 1}});
+  CpdModel model = model_with_label("Bob");
+
+  const std::string page = page_of(model, {.tensor = &tensor});
+  model.loss.kind = LossKind::bernoulli_logit;
+
+  // The cells are 1 and 0, the model's 1.2 and -1.6; the single column has the rows' squares for leverage.
+  EXPECT_THAT(page, HasSubstr("<bdi>① Bob</bdi><i style=\"width:100.0%\"></i><b>98.5%</b><em>0.640</em>"));
+  EXPECT_THAT(page, HasSubstr("<bdi>② Ann</bdi><i style=\"width:1.6%\"></i><b>1.5%</b><em>0.360</em>"));
+  EXPECT_THAT(page_of(model), Not(HasSubstr("<details")));
+  EXPECT_THAT(page_of(model, {.tensor = &tensor}), Not(HasSubstr("<details")));
+}
+
 TEST(Report, LeavesNothingBehindWhenItIsCancelled) {
   const TemporaryFolder folder;
   const std::vector<std::uint32_t> row{0};
