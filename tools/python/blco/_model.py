@@ -268,8 +268,9 @@ class Model(FittedModel):
         progress: Progress = False,
     ) -> None:
         """Writes a page of HTML with plots of the components, by falling share, and ten of their largest `entries` in
-        each mode. With the `tensor` that was fitted it has the lift of each: how much more common it is in the component
-        than in the tensor; and outliers, by the leverage of each row in its mode's factor and the residual of its slice.
+        each mode. With the `tensor` that was fitted it has the lift of each: how much more common it is in the
+        component than in the tensor; and outliers, by the leverage of each row in its mode's factor and the residual of
+        its slice.
         """
         words = {"title": title, "components": components, "entries": entries, "memory": size_in_bytes(memory),
                  "tensor": None if tensor is None else handle_of(tensor), "threads": threads}

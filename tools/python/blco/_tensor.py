@@ -317,9 +317,9 @@ def ingest(
     progress: Progress = False,
 ) -> Tensor:
     """Writes a container and opens it. `source` is a path, or a list of paths, of all that blco-ingest reads (of a
-    table, `modes` names the columns that become modes); or what `blco.tensor` takes, with `values`. The other options
-    are those of blco-ingest. `labels` has files by mode, or for arrays lists of names. `Tensor.report` says what was
-    read.
+    table, `modes` names the columns that become modes), or of Parquet, by pyarrow; or what `blco.tensor` takes, with
+    `values`. The other options are those of blco-ingest. `labels` has files by mode, or for arrays lists of names.
+    `Tensor.report` says what was read.
     """
     paths = [source] if _is_path(source) else source
     files = labels if isinstance(labels, Mapping) else None
@@ -329,7 +329,11 @@ def ingest(
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
              "device": device, "tmp": tmp, "shape": _listed(shape),
              "mode_names": _listed(mode_names)} | _compression(compression)
-    if isinstance(paths, (list, tuple)) and paths and all(map(_is_path, paths)):
+    has_paths = isinstance(paths, (list, tuple)) and paths and all(map(_is_path, paths))
+    if has_paths and all(map(_arrow.is_parquet, paths)):
+        named = [*_columns(modes, value, values, None if files else labels)["modes"], value]
+        source, has_paths = _arrow.Parquet(paths, [name for name in named if name]), False
+    if has_paths:
         if values is not None or (labels is not None and files is None):
             raise InvalidArgument("`values` and lists of `labels` go with arrays; files have their own")
         words |= of_text | of_tables | {"modes": _listed(modes), "value": value}
