@@ -93,6 +93,9 @@ class ArrowCells {
   // this type with `count` cells behind them, or has texts that end before they begin.
   ArrowCells(const ArrowArray& array, const ArrowType& type, std::int64_t skip, std::int64_t count);
 
+  // Reads the same buffers by another array, which then must outlive this.
+  void follow(const ArrowArray& array) { array_ = &array; }
+
   bool has_nulls() const { return valid_ != nullptr; }
   bool is_null(std::size_t cell) const {
     const std::size_t at = first_ + cell;

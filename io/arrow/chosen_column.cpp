@@ -19,7 +19,8 @@ using Kind = FieldReading::Kind;
 
 // Of arrays that are both alive: their bytes cannot change.
 bool is_same_dictionary(const ArrowArray& a, const ArrowArray& b) {
-  if (a.length != b.length || a.offset != b.offset || a.n_buffers != b.n_buffers) return false;
+  if (a.length != b.length || a.offset != b.offset || a.null_count != b.null_count || a.n_buffers != b.n_buffers)
+    return false;
   return std::equal(a.buffers, a.buffers + a.n_buffers, b.buffers);
 }
 
@@ -75,8 +76,11 @@ bool ChosenColumn::set(const ArrowArray& batch, const ArrowArray* before) {
   cells = ArrowCells(array, codes.value_or(type), batch.offset, batch.length);
   if (!has_dictionary()) return false;
   if (array.dictionary == nullptr) throw Error(ErrorKind::corrupt, "the batch has no dictionary");
+  if (before != nullptr && is_same_dictionary(*before->children[number]->dictionary, *array.dictionary)) {
+    listed.follow(*array.dictionary);
+    return false;
+  }
   listed = ArrowCells(*array.dictionary, type, 0, array.dictionary->length);
-  if (before != nullptr && is_same_dictionary(*before->children[number]->dictionary, *array.dictionary)) return false;
   list_size = static_cast<std::size_t>(array.dictionary->length);
   is_gap.clear();
   for (std::size_t i = 0; i < list_size; ++i) {

@@ -160,6 +160,38 @@ TEST(ArrowReader, NumbersTheKeysOfDictionariesThatDiffer) {
                                       Names{"milk"}, Names{"jam"}, Names{"milk"}));
 }
 
+// Of more keys than one task looks up, some of them known from the batch before, some missing, and one used by no row.
+TEST(ArrowReader, NumbersKeysOfLongDictionariesAsThoseOfTheirTexts) {
+  std::mt19937 random(6);
+  Batches coded_batches;
+  Batches text_batches;
+  for (int batch = 0; batch < 3; ++batch) {
+    Names listed;
+    for (int key = 0; key < 9000; ++key)
+      listed.push_back(key % 100 == 0 ? "" : "key " + std::to_string(key * (batch + 1)));
+    std::shuffle(listed.begin(), listed.end(), random);
+    std::vector<std::int16_t> codes;
+    Names cells;
+    for (int row = 0; row < 6000; ++row) {
+      codes.push_back(static_cast<std::int16_t>(random() % 8999));
+      cells.push_back(listed[static_cast<std::size_t>(codes.back())]);
+    }
+    coded_batches.push_back({coded("what", "s", codes, texts("", listed))});
+    text_batches.push_back({texts("what", cells)});
+  }
+  TableOptions options = modes_and_value({"what"});
+  options.missing = {.are_accepted = true, .key = ""};
+
+  const ArrowRows expected = read_batches(text_batches, options);
+
+  for (const int threads : {1, 3}) {
+    const ArrowRows table = read_batches(coded_batches, options, {.threads = threads});
+
+    EXPECT_EQ(table.labels, expected.labels);
+    EXPECT_EQ(table.rows, expected.rows);
+  }
+}
+
 TEST(ArrowReader, TakesDictionariesOfNumbersForKeysAndForValues) {
   const HandArray codes = coded<std::int32_t>("shop", "i", {1, 0, 1}, numbers<std::int64_t>("", "l", {-7, 40}));
   const HandArray prices = coded<std::int32_t>("price", "i", {0, 0, 1}, numbers<float>("", "f", {2.5, -1}));
