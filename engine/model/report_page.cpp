@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <set>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
@@ -60,7 +61,7 @@ article[hidden] { display: none }
 section { min-width: 0 }
 ol { list-style: none; margin: .25rem 0 0; padding: 0 }
 li { display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 4fr) 3.2em; gap: .5em; align-items: center; font-size: .9rem }
-.lifts li { grid-template-columns: minmax(0, 5fr) minmax(0, 3fr) 3.2em 3.1em }
+.lifts li { grid-template-columns: minmax(0, 7fr) minmax(0, 3fr) 3.2em 3.1em }
 bdi { overflow-wrap: anywhere }
 bdi.hit { background: var(--hit) }
 i { display: block; height: .7rem; min-width: 1px; background: var(--bar) }
@@ -231,26 +232,43 @@ std::string axis(const std::string& first, const std::string& last) {
 
 namespace {
 
-// Those of points that lie together stand in one place, beside the first of them and within the plot.
+// Marks that would cover each other, and so stand in one place.
+struct MarkGroup {
+  PlotPoint place;  // of the first of them
+  std::set<std::size_t> numbers;
+
+  bool covers(const MarkGroup& other) const {
+    constexpr double mark_width = 0.08;
+    constexpr double mark_height = 0.13;
+    // Within the plot: to the right of a point on its left half, else to the left.
+    const auto left_of = [](const MarkGroup& group) {
+      return group.place.x - (group.place.x > 0.5 ? mark_width * static_cast<double>(group.numbers.size()) : 0.0);
+    };
+    const double left = left_of(*this);
+    const double other_left = left_of(other);
+    return left < other_left + mark_width * static_cast<double>(other.numbers.size()) &&
+           other_left < left + mark_width * static_cast<double>(numbers.size()) &&
+           std::abs(place.y - other.place.y) < mark_height;
+  }
+};
+
 std::string marks_at(std::span<const PlotPoint> points, std::span<const std::size_t> named) {
-  constexpr double near_x = 0.08;
-  constexpr double near_y = 0.12;
-  std::vector<std::pair<PlotPoint, std::string>> groups;
+  std::vector<MarkGroup> groups;
   for (std::size_t i = 0; i < named.size(); ++i) {
-    const PlotPoint& point = points[named[i]];
-    const auto group = std::ranges::find_if(groups, [&](const auto& other) {
-      return std::abs(other.first.x - point.x) < near_x && std::abs(other.first.y - point.y) < near_y;
-    });
-    if (group == groups.end()) {
-      groups.emplace_back(point, mark_of(i));
-    } else {
-      group->second += mark_of(i);
+    MarkGroup added{points[named[i]], {i}};
+    const auto is_covered = [&](const MarkGroup& group) { return group.covers(added); };
+    for (auto at = groups.begin(); (at = std::ranges::find_if(groups, is_covered)) != groups.end(); groups.erase(at)) {
+      added.place = at->place;
+      added.numbers.merge(at->numbers);
     }
+    groups.push_back(added);
   }
   std::string marks;
-  for (const auto& [point, text] : groups) {
-    const std::string side = point.x > 0.5 ? "right:" + percent(1 - point.x) : "left:" + percent(point.x);
-    marks += "<span style=\"" + side + ";bottom:" + percent(point.y) + "\">" + text + "</span>";
+  for (const auto& [place, numbers] : groups) {
+    const std::string side = place.x > 0.5 ? "right:" + percent(1 - place.x) : "left:" + percent(place.x);
+    marks += "<span style=\"" + side + ";bottom:" + percent(place.y) + "\">";
+    for (const std::size_t number : numbers) marks += mark_of(number);
+    marks += "</span>";
   }
   return marks;
 }
