@@ -96,7 +96,7 @@ class Report {
     sink(page_start(
         options_->title.empty() ? "CP model" : options_->title,
         facts() + history_of(is_fit ? model_->fit_history : model_->objective_history, is_fit ? "fit" : "objective") +
-            outliers(),
+            starts() + outliers(),
         guide(), "components", options_->tensor != nullptr));
     for (const ComponentSummary& component : components_) sink(card(component));
     sink(page_end());
@@ -150,6 +150,31 @@ class Report {
               "tensor."
             : "×2 marks the lift: the entry is twice as common in the component as in the tensor.";
     return text;
+  }
+
+  // A row per start, with a cell per component of the model.
+  std::string starts() const {
+    if (options_->starts.empty()) return "";
+    const StartReport* last_best = nullptr;
+    for (const StartReport& start : options_->starts) last_best = start.is_best ? &start : last_best;
+    const bool is_fit = !model_->fit_history.empty();
+    std::string text =
+        "<details id=\"starts\">\n<summary>Starts</summary>\n<p><small>Each start with its match: 1 if it is the model "
+        "shown, up to the order of components. Cells are components, from 0 at the left; the fuller the colour, the "
+        "more "
+        "alike is the one that the start has.</small></p>\n<table>\n<tr><th>seed</th><th>";
+    text += std::string(is_fit ? "fit" : "objective") + "</th><th>match</th><th></th></tr>\n";
+    for (const StartReport& start : options_->starts) {
+      const bool is_best = &start == last_best;
+      const std::vector<double> best(model_->weights.size(), 1.0);
+      text += "<tr><td>" + std::to_string(start.seed) + "</td><td>" + rounded(is_fit ? start.fit : start.objective, 6) +
+              "</td><td>" +
+              (start.match ? rounded(*start.match, 3, std::chars_format::fixed)
+               : is_best   ? "best"
+                           : "") +
+              "</td><td>" + cells_of(is_best ? best : start.component_matches) + "</td></tr>\n";
+    }
+    return text + "</table>\n</details>\n";
   }
 
   // A plot per mode of leverage and residual, and its rows that are farthest from the corner of both.

@@ -50,6 +50,13 @@ path.named { stroke: var(--minus) }
 .scatter { position: relative; margin-top: 1.5rem }
 .scatter svg { height: 10rem; border-left: 1px solid var(--rule) }
 .scatter span { position: absolute }
+table { width: 100%; border-spacing: 0 .15rem; font-size: .9rem }
+th { color: var(--pale); font-weight: normal }
+th, td { text-align: left; padding: 0 1rem 0 0; font-variant-numeric: tabular-nums }
+td:last-child { width: 100%; padding: 0 }
+td svg { height: 1.1rem; border: 0 }
+rect { fill: var(--bar) }
+details { margin: .75rem 0 }
 summary { cursor: pointer; font-size: 1.15rem; font-weight: bold }
 path.zero { stroke: var(--rule); stroke-width: 1 }
 .axis { display: flex; justify-content: space-between; gap: 1rem }
@@ -305,6 +312,15 @@ std::string scatter_of(std::span<const PlotPoint> points, std::span<const std::s
     svg += dot(x, y);
   }
   return "<div class=\"scatter\">" + svg + "\"/></svg>" + marks_at(points, named) + "</div>";
+}
+
+std::string cells_of(std::span<const double> numbers) {
+  std::string svg = "<svg viewBox=\"0 0 " + std::to_string(numbers.size()) + " 1\" preserveAspectRatio=\"none\">";
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    svg += "<rect x=\"" + std::to_string(i) + "\" width=\"1\" height=\"1\" fill-opacity=\"" +
+           rounded(std::clamp(numbers[i], 0.0, 1.0), 2, std::chars_format::fixed) + "\"/>";
+  }
+  return svg + "</svg>";
 }
 
 std::string history_of(const std::vector<double>& history, const std::string& name) {

@@ -67,6 +67,8 @@ struct PlotPoint {
 std::string scatter_of(std::span<const PlotPoint> points, std::span<const std::size_t> named,
                        const std::string& description);
 std::string mark_of(std::size_t number);
+// A row of cells, each the fuller of colour the nearer its number, 0 to 1, is to 1.
+std::string cells_of(std::span<const double> numbers);
 // A number per sweep; empty where there is no line to be drawn.
 std::string history_of(const std::vector<double>& history, const std::string& name);
 

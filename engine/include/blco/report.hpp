@@ -6,12 +6,14 @@
 #include <blco/model.hpp>
 #include <blco/output_claims.hpp>
 #include <blco/progress.hpp>
+#include <blco/starts.hpp>
 #include <blco/tensor.hpp>
 #include <blco/tucker.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <string>
 
 namespace blco {
@@ -27,6 +29,8 @@ struct ReportOptions {
   // row of each mode the leverage, a (A^T A)^+ a^T for the row a of the factor A, and the residual, its slice's part in
   // |X - model|^2; not where the model has logarithms or odds. Null: neither.
   const Tensor* tensor = nullptr;  // of CP models alone
+  // Those of the fit_starts() whose best is the model, for a matrix of how well each has the components; empty: none.
+  std::span<const StartReport> starts = {};
   std::uint64_t memory_bytes = 0;  // of a pass over a tensor, see PredictOptions; of a tensor's page NonzeroOptions
   int threads = 0;
 };

@@ -111,6 +111,31 @@ TEST(Report, HasOutliersWhereEntriesHaveTheScaleOfTheModel) {
   EXPECT_THAT(page_of(model, {.tensor = &tensor}), Not(HasSubstr("<details")));
 }
 
+TEST(Report, HasARowOfCellsForEachStart) {
+  CpdModel model;
+  model.shape = {2};
+  model.rank = 2;
+  model.weights = {2, 1};
+  model.factors = {{1, 0, 0, 1}};
+  model.fit_history = {0.5};
+  const std::vector<StartReport> starts = {
+      {.start = 1, .seed = 7, .fit = 0.25, .is_best = true, .match = 0.625, .component_matches = {1, 0.25}},
+      {.start = 2, .seed = 8, .fit = 0.5, .is_best = true},
+      {.start = 3, .seed = 9, .fit = 0.125}};
+  const auto cells = [](const std::string& first, const std::string& second) {
+    const std::string rest = "\" width=\"1\" height=\"1\" fill-opacity=\"";
+    return "<rect x=\"0" + rest + first + "\"/><rect x=\"1" + rest + second + "\"/></svg></td></tr>\n";
+  };
+
+  const std::string page = page_of(model, {.starts = starts});
+
+  EXPECT_THAT(page, HasSubstr("<th>fit</th>"));
+  const std::string before = "</td><td><svg viewBox=\"0 0 2 1\" preserveAspectRatio=\"none\">";
+  EXPECT_THAT(page, HasSubstr("<tr><td>7</td><td>0.25</td><td>0.625" + before + cells("1.00", "0.25")));
+  EXPECT_THAT(page, HasSubstr("<tr><td>8</td><td>0.5</td><td>best" + before + cells("1.00", "1.00")));
+  EXPECT_THAT(page, HasSubstr("<tr><td>9</td><td>0.125</td><td></td>"));
+}
+
 TEST(Report, LeavesNothingBehindWhenItIsCancelled) {
   const TemporaryFolder folder;
   const std::vector<std::uint32_t> row{0};
