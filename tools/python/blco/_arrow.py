@@ -110,7 +110,9 @@ class Parquet:
             raise IoError(f"{name} cannot be read as Parquet: {words_of(error)}") from error
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self._rows.scanner(columns=self._columns).to_reader().__arrow_c_stream__(requested_schema)
+        # Files ahead would only take memory.
+        rows = self._rows.scanner(columns=self._columns, fragment_readahead=1)
+        return rows.to_reader().__arrow_c_stream__(requested_schema)
 
 
 def _column_named(word: str, names: Sequence[str]) -> str | None:
