@@ -113,6 +113,11 @@ class HandStream {
     fails_after_ = batches;
     return *this;
   }
+  // What the stream says of it; null: nothing.
+  HandStream& saying(const char* failure) {
+    failure_ = failure;
+    return *this;
+  }
   // Rows that the whole of each batch leaves out at its start.
   HandStream& skip(std::int64_t rows) {
     skipped_ = rows;
@@ -170,7 +175,7 @@ class HandStream {
     stream->release = nullptr;
   }
 
-  static const char* get_last_error(ArrowArrayStream*) { return "the cable is cut"; }
+  static const char* get_last_error(ArrowArrayStream* stream) { return self(stream).failure_; }
 
   template <class Struct>
   Kept<Struct>* hand_out() {
@@ -269,6 +274,7 @@ class HandStream {
   std::vector<Batch> batches_;
   std::size_t given_ = 0;
   std::size_t fails_after_ = ~std::size_t{0};
+  const char* failure_ = "the cable is cut";
   std::int64_t skipped_ = 0;
   std::string root_ = "+s";
   std::string valid_rows_;

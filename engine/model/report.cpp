@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <blco/cpd_method.hpp>
 #include <blco/model_summary.hpp>
-#include <blco/nonzeros.hpp>
+#include <blco/predict.hpp>
 #include <blco/report.hpp>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,7 +13,9 @@
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/number_text.hpp"
+#include "engine/common/thread_pool.hpp"
 #include "engine/model/model_check.hpp"
+#include "engine/model/outliers.hpp"
 #include "engine/model/report_page.hpp"
 
 namespace blco {
@@ -23,6 +26,7 @@ struct ModePlot {
   double high = 0;
   std::vector<double> sums;         // of each column's magnitudes
   std::vector<double> shares = {};  // of each index in the magnitudes of the tensor; empty: unknown
+  std::vector<double> errors = {};  // of each row, see RowErrors; empty: unknown
 };
 
 void check_tensor(const CpdModel& model, const Tensor& tensor) {
@@ -39,24 +43,31 @@ void check_tensor(const CpdModel& model, const Tensor& tensor) {
   }
 }
 
-void add_shares(std::vector<ModePlot>& plots, const CpdModel& model, const ReportOptions& options,
-                const ProgressCallback& progress) {
+// Shares and errors, by one pass.
+void read_tensor(std::vector<ModePlot>& plots, const CpdModel& model, const ReportOptions& options,
+                 const ProgressCallback& progress) {
   check_tensor(model, *options.tensor);
   for (std::size_t n = 0; n < plots.size(); ++n) plots[n].shares.resize(static_cast<std::size_t>(model.shape[n]));
   double total = 0;
-  const auto visit = [&](const NonzeroBlock& block) {
-    for (std::size_t i = 0; i < block.count(); ++i) {
+  RowErrors errors(model);
+  const auto visit = [&](const PredictionBlock& block) {
+    for (std::size_t i = 0; i < block.values.size(); ++i) {
+      const std::uint64_t* const cell = block.coordinates.data() + i * plots.size();
       const double size = std::abs(block.values[i]);
       total += size;
-      for (std::size_t n = 0; n < plots.size(); ++n) plots[n].shares[block.coordinates[n][i]] += size;
+      for (std::size_t n = 0; n < plots.size(); ++n) plots[n].shares[cell[n]] += size;
+      errors.add(cell, block.values[i], block.model[i]);
     }
-    return true;
   };
-  for_each_nonzero(*options.tensor, visit, {.memory_bytes = options.memory_bytes, .threads = options.threads},
-                   progress);
+  predict(model, *options.tensor, visit,
+          {.loss = Loss(), .memory_bytes = options.memory_bytes, .threads = options.threads}, progress);
   for (ModePlot& plot : plots) {
     for (double& share : plot.shares) share /= total;
   }
+  if (!RowErrors::are_defined(model)) return;
+  ThreadPool pool(options.threads);
+  std::vector<std::vector<double>> found = std::move(errors).finish(pool);
+  for (std::size_t n = 0; n < plots.size(); ++n) plots[n].errors = std::move(found[n]);
 }
 
 ModePlot make_plot(const std::vector<double>& factor, std::size_t rank) {
@@ -77,14 +88,15 @@ class Report {
     for (std::size_t n = 0; n < modes_.size(); ++n) {
       plots_.push_back(make_plot(model.factors[n], static_cast<std::size_t>(model.rank)));
     }
-    if (options.tensor != nullptr) add_shares(plots_, model, options, progress);
+    if (options.tensor != nullptr) read_tensor(plots_, model, options, progress);
   }
 
   void write(const TextSink& sink) const {
     const bool is_fit = !model_->fit_history.empty();
     sink(page_start(
         options_->title.empty() ? "CP model" : options_->title,
-        facts() + history_of(is_fit ? model_->fit_history : model_->objective_history, is_fit ? "fit" : "objective"),
+        facts() + history_of(is_fit ? model_->fit_history : model_->objective_history, is_fit ? "fit" : "objective") +
+            starts() + outliers(),
         guide(), "components", options_->tensor != nullptr));
     for (const ComponentSummary& component : components_) sink(card(component));
     sink(page_end());
@@ -138,6 +150,80 @@ class Report {
               "tensor."
             : "×2 marks the lift: the entry is twice as common in the component as in the tensor.";
     return text;
+  }
+
+  // A row per start, with a cell per component of the model.
+  std::string starts() const {
+    if (options_->starts.empty()) return "";
+    const StartReport* last_best = nullptr;
+    for (const StartReport& start : options_->starts) last_best = start.is_best ? &start : last_best;
+    const bool is_fit = !model_->fit_history.empty();
+    std::string text =
+        "<details id=\"starts\">\n<summary>Starts</summary>\n<p><small>Each start with its match: 1 if it is the model "
+        "shown, up to the order of components. Cells are components, from 0 at the left; the fuller the colour, the "
+        "more "
+        "alike is the one that the start has.</small></p>\n<table>\n<tr><th>seed</th><th>";
+    text += std::string(is_fit ? "fit" : "objective") + "</th><th>match</th><th></th></tr>\n";
+    for (const StartReport& start : options_->starts) {
+      const bool is_best = &start == last_best;
+      const std::vector<double> best(model_->weights.size(), 1.0);
+      text += "<tr><td>" + std::to_string(start.seed) + "</td><td>" + rounded(is_fit ? start.fit : start.objective, 6) +
+              "</td><td>" +
+              (start.match ? rounded(*start.match, 3, std::chars_format::fixed)
+               : is_best   ? "best"
+                           : "") +
+              "</td><td>" + cells_of(is_best ? best : start.component_matches) + "</td></tr>\n";
+    }
+    return text + "</table>\n</details>\n";
+  }
+
+  // A plot per mode of leverage and residual, and its rows that are farthest from the corner of both.
+  std::string outliers() const {
+    if (plots_.front().errors.empty()) return "";
+    std::string text =
+        "<details id=\"outliers\">\n<summary>Outliers</summary>\n<p><small>Each dot is a row of the mode's factor, "
+        "the farther to the right the more leverage it has: from 0 to 1, how much the components depend on this row "
+        "alone. The higher, the larger is its residual: its part in the squared difference of the tensor and the "
+        "model, ";
+    text += model_->method == "complete" ? "over the entries alone" : "over all cells";
+    text +=
+        ", drawn by its root. Named are the rows farthest from the corner, each with residual and "
+        "leverage.</small></p>\n"
+        "<div class=\"modes lifts\">\n";
+    ThreadPool pool(options_->threads);
+    for (std::size_t n = 0; n < plots_.size(); ++n) {
+      text += outliers_of(modes_[n], leverages(model_->factors[n], model_->rank, pool), plots_[n].errors);
+    }
+    return text + "</div>\n</details>\n";
+  }
+
+  static std::string outliers_of(const PageMode& mode, const std::vector<double>& leverage,
+                                 const std::vector<double>& errors) {
+    const double most_leverage = std::ranges::max(leverage);
+    const double most_error = std::ranges::max(errors);
+    const double whole = std::accumulate(errors.begin(), errors.end(), 0.0);
+    const auto part = [](double number, double of) { return of > 0 ? number / of : 0.0; };
+    std::vector<PlotPoint> points;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < leverage.size(); ++i) {
+      points.push_back({part(leverage[i], most_leverage), std::sqrt(part(errors[i], most_error))});
+      order.push_back(i);
+    }
+    const auto distance = [&](std::size_t i) { return std::hypot(points[i].x, points[i].y); };
+    const std::size_t count = std::min(named_peaks, order.size());
+    std::ranges::partial_sort(
+        order, order.begin() + static_cast<std::ptrdiff_t>(count),
+        [&](std::size_t a, std::size_t b) { return distance(a) != distance(b) ? distance(a) > distance(b) : a < b; });
+    order.resize(count);
+    std::string text = "<section>\n<h3>" + mode.name + "</h3>\n" +
+                       scatter_of(points, order, mode.name + ": residual by leverage") + "\n" +
+                       axis("leverage 0", rounded(most_leverage, 3)) + "\n<ol>\n";
+    for (std::size_t i = 0; i < count; ++i) {
+      text += bar_row(mark_of(i) + " " + mode.name_of(order[i]), part(errors[order[i]], most_error), false,
+                      percent(part(errors[order[i]], whole)),
+                      "<em>" + rounded(leverage[order[i]], 3, std::chars_format::fixed) + "</em>");
+    }
+    return text + "</ol>\n</section>\n";
   }
 
   std::string card(const ComponentSummary& component) const {

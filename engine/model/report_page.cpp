@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <set>
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
@@ -44,6 +45,19 @@ figure { margin: 1rem 0 }
 svg { display: block; width: 100%; height: 4rem; border-bottom: 1px solid var(--rule); overflow: visible }
 figure svg { height: 8rem }
 path { fill: none; stroke: var(--bar); stroke-width: 2; vector-effect: non-scaling-stroke; stroke-linejoin: round }
+path.dots { stroke-width: 5; stroke-linecap: round }
+path.named { stroke: var(--minus) }
+.scatter { position: relative; margin-top: 1.5rem }
+.scatter svg { height: 10rem; border-left: 1px solid var(--rule) }
+.scatter span { position: absolute }
+table { width: 100%; border-spacing: 0 .15rem; font-size: .9rem }
+th { color: var(--pale); font-weight: normal }
+th, td { text-align: left; padding: 0 1rem 0 0; font-variant-numeric: tabular-nums }
+td:last-child { width: 100%; padding: 0 }
+td svg { height: 1.1rem; border: 0 }
+rect { fill: var(--bar) }
+details { margin: .75rem 0 }
+summary { cursor: pointer; font-size: 1.15rem; font-weight: bold }
 path.zero { stroke: var(--rule); stroke-width: 1 }
 .axis { display: flex; justify-content: space-between; gap: 1rem }
 .search { position: sticky; top: 0; z-index: 1; padding: .5rem 0; background: var(--paper) }
@@ -54,7 +68,7 @@ article[hidden] { display: none }
 section { min-width: 0 }
 ol { list-style: none; margin: .25rem 0 0; padding: 0 }
 li { display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 4fr) 3.2em; gap: .5em; align-items: center; font-size: .9rem }
-.lifts li { grid-template-columns: minmax(0, 5fr) minmax(0, 3fr) 3.2em 3.1em }
+.lifts li { grid-template-columns: minmax(0, 7fr) minmax(0, 3fr) 3.2em 3.1em }
 bdi { overflow-wrap: anywhere }
 bdi.hit { background: var(--hit) }
 i { display: block; height: .7rem; min-width: 1px; background: var(--bar) }
@@ -221,6 +235,92 @@ std::string line_of(std::span<const double> points, double low, double high, con
 
 std::string axis(const std::string& first, const std::string& last) {
   return "<div class=\"axis\"><span>" + first + "</span><span>" + last + "</span></div>";
+}
+
+namespace {
+
+// Marks that would cover each other, and so stand in one place.
+struct MarkGroup {
+  PlotPoint place;  // of the first of them
+  std::set<std::size_t> numbers;
+
+  bool covers(const MarkGroup& other) const {
+    constexpr double mark_width = 0.08;
+    constexpr double mark_height = 0.13;
+    // Within the plot: to the right of a point on its left half, else to the left.
+    const auto left_of = [](const MarkGroup& group) {
+      return group.place.x - (group.place.x > 0.5 ? mark_width * static_cast<double>(group.numbers.size()) : 0.0);
+    };
+    const double left = left_of(*this);
+    const double other_left = left_of(other);
+    return left < other_left + mark_width * static_cast<double>(other.numbers.size()) &&
+           other_left < left + mark_width * static_cast<double>(numbers.size()) &&
+           std::abs(place.y - other.place.y) < mark_height;
+  }
+};
+
+std::string marks_at(std::span<const PlotPoint> points, std::span<const std::size_t> named) {
+  std::vector<MarkGroup> groups;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    MarkGroup added{points[named[i]], {i}};
+    const auto is_covered = [&](const MarkGroup& group) { return group.covers(added); };
+    for (auto at = groups.begin(); (at = std::ranges::find_if(groups, is_covered)) != groups.end(); groups.erase(at)) {
+      added.place = at->place;
+      added.numbers.merge(at->numbers);
+    }
+    groups.push_back(added);
+  }
+  std::string marks;
+  for (const auto& [place, numbers] : groups) {
+    const std::string side = place.x > 0.5 ? "right:" + percent(1 - place.x) : "left:" + percent(place.x);
+    marks += "<span style=\"" + side + ";bottom:" + percent(place.y) + "\">";
+    for (const std::size_t number : numbers) marks += mark_of(number);
+    marks += "</span>";
+  }
+  return marks;
+}
+
+}  // namespace
+
+std::string mark_of(std::size_t number) { return std::string("\xe2\x91") + static_cast<char>(0xa0 + number); }
+
+std::string scatter_of(std::span<const PlotPoint> points, std::span<const std::size_t> named,
+                       const std::string& description) {
+  static constexpr std::size_t columns = 160;
+  static constexpr std::size_t rows = 80;
+  // The strokes' round ends are the dots.
+  const auto dot = [](std::size_t x, std::size_t y) {
+    return std::string(1, 'M').append(std::to_string(x)).append(1, ' ').append(std::to_string(rows - y)).append("h0");
+  };
+  const auto place = [](const PlotPoint& point) {
+    return std::pair(static_cast<std::size_t>(std::lround(point.x * columns)),
+                     static_cast<std::size_t>(std::lround(point.y * rows)));
+  };
+  std::vector<bool> is_taken((columns + 1) * (rows + 1));
+  std::string svg = "<svg viewBox=\"0 0 " + std::to_string(columns) + " " + std::to_string(rows) +
+                    "\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"" + description +
+                    "\"><path class=\"dots\" d=\"";
+  for (const PlotPoint& point : points) {
+    const auto [x, y] = place(point);
+    if (is_taken[y * (columns + 1) + x]) continue;
+    is_taken[y * (columns + 1) + x] = true;
+    svg += dot(x, y);
+  }
+  svg += "\"/><path class=\"dots named\" d=\"";
+  for (const std::size_t at : named) {
+    const auto [x, y] = place(points[at]);
+    svg += dot(x, y);
+  }
+  return "<div class=\"scatter\">" + svg + "\"/></svg>" + marks_at(points, named) + "</div>";
+}
+
+std::string cells_of(std::span<const double> numbers) {
+  std::string svg = "<svg viewBox=\"0 0 " + std::to_string(numbers.size()) + " 1\" preserveAspectRatio=\"none\">";
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    svg += "<rect x=\"" + std::to_string(i) + "\" width=\"1\" height=\"1\" fill-opacity=\"" +
+           rounded(std::clamp(numbers[i], 0.0, 1.0), 2, std::chars_format::fixed) + "\"/>";
+  }
+  return svg + "</svg>";
 }
 
 std::string history_of(const std::vector<double>& history, const std::string& name) {

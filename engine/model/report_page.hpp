@@ -58,6 +58,17 @@ class PageFacts {
 // A line through `points`, from `low` at the bottom to `high` at the top. Its box is stretched to what the page has.
 std::string line_of(std::span<const double> points, double low, double high, const std::string& description);
 std::string axis(const std::string& first, const std::string& last);
+
+struct PlotPoint {
+  double x = 0;  // 0 to 1
+  double y = 0;
+};
+// A dot per point, but one for those that lie together. The points `named`, at most nine, have the marks ①, ②, ...
+std::string scatter_of(std::span<const PlotPoint> points, std::span<const std::size_t> named,
+                       const std::string& description);
+std::string mark_of(std::size_t number);
+// A row of cells, each the fuller of colour the nearer its number, 0 to 1, is to 1.
+std::string cells_of(std::span<const double> numbers);
 // A number per sweep; empty where there is no line to be drawn.
 std::string history_of(const std::vector<double>& history, const std::string& name);
 

@@ -5,7 +5,9 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "blco/error.hpp"
@@ -37,6 +39,7 @@ constexpr std::array formats = std::to_array<NamedFormat>({
     {"I", u32, "uint32"},
     {"l", i64, "int64"},
     {"L", u64, "uint64"},
+    {"e", f16, "halffloat"},
     {"f", f32, "float"},
     {"g", f64, "double"},
     {"u", text, "string"},
@@ -45,7 +48,6 @@ constexpr std::array formats = std::to_array<NamedFormat>({
     {"tdD", i32, "date32[day]", 1},
     {"tdm", i64, "date64[ms]", 1000 * seconds_per_day},
     {"n", none, "null"},
-    {"e", none, "halffloat"},
     {"z", none, "binary"},
     {"Z", none, "large_binary"},
     {"vz", none, "binary_view"},
@@ -133,6 +135,16 @@ std::string digits_of(Number number) {
 }
 
 }  // namespace
+
+HalfFloat::operator double() const {
+  const int exponent = bits >> 10 & 31;
+  const int fraction = bits & 1023;
+  double magnitude = std::ldexp(exponent == 0 ? fraction : 1024 + fraction, std::max(exponent, 1) - 25);
+  if (exponent == 31) {
+    magnitude = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  }
+  return bits >> 15 != 0 ? -magnitude : magnitude;
+}
 
 ArrowType arrow_type_of(const ArrowSchema& schema) {
   const std::string_view format = schema.format;

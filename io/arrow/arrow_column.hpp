@@ -11,7 +11,31 @@
 
 namespace blco {
 
-enum class ArrowStorage { none, bits, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, decimal, text, large_text, view };
+enum class ArrowStorage {
+  none,
+  bits,
+  i8,
+  u8,
+  i16,
+  u16,
+  i32,
+  u32,
+  i64,
+  u64,
+  f16,
+  f32,
+  f64,
+  decimal,
+  text,
+  large_text,
+  view
+};
+
+// A float of 16 bits, binary16 of IEEE 754: a sign, 5 bits of exponent, 10 of fraction.
+struct HalfFloat {
+  std::uint16_t bits = 0;
+  explicit operator double() const;
+};
 
 struct ArrowType {
   ArrowStorage storage = ArrowStorage::none;  // none: nothing here reads it
@@ -21,7 +45,7 @@ struct ArrowType {
 
   bool is_time() const { return per_day != 0; }
   bool is_text() const { return storage >= ArrowStorage::text; }
-  bool is_float() const { return storage == ArrowStorage::f32 || storage == ArrowStorage::f64; }
+  bool is_float() const { return storage >= ArrowStorage::f16 && storage <= ArrowStorage::f64; }
   bool is_integer() const { return !is_time() && storage >= ArrowStorage::i8 && storage <= ArrowStorage::u64; }
   bool is_number() const { return is_integer() || is_float() || storage == ArrowStorage::decimal; }
 };
@@ -55,6 +79,7 @@ auto visit_integers(ArrowStorage storage, const void* data, const Visit& visit) 
 // The same of integers or floats.
 template <class Visit>
 auto visit_numbers(ArrowStorage storage, const void* data, const Visit& visit) {
+  if (storage == ArrowStorage::f16) return visit(static_cast<const HalfFloat*>(data));
   if (storage == ArrowStorage::f32) return visit(static_cast<const float*>(data));
   if (storage == ArrowStorage::f64) return visit(static_cast<const double*>(data));
   return visit_integers(storage, data, visit);
@@ -67,6 +92,9 @@ class ArrowCells {
   // `skip` further cells at the start are left out. Throws Error{corrupt}, without a place, if the array is none of
   // this type with `count` cells behind them, or has texts that end before they begin.
   ArrowCells(const ArrowArray& array, const ArrowType& type, std::int64_t skip, std::int64_t count);
+
+  // Reads the same buffers by another array, which then must outlive this.
+  void follow(const ArrowArray& array) { array_ = &array; }
 
   bool has_nulls() const { return valid_ != nullptr; }
   bool is_null(std::size_t cell) const {

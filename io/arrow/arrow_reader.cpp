@@ -18,6 +18,7 @@
 #include "blco/refuse.hpp"
 #include "io/arrow/arrow_column.hpp"
 #include "io/arrow/chosen_column.hpp"
+#include "io/arrow/code_numbers.hpp"
 #include "io/text/quoted_text.hpp"
 
 namespace blco {
@@ -32,7 +33,8 @@ constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 32;
 constexpr std::uint64_t first_negative = std::uint64_t{1} << 63;
 // A coordinate of 2^64 - 1 would need a mode of length 2^64.
 constexpr std::uint64_t refused_coordinate = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint32_t unnumbered = std::numeric_limits<std::uint32_t>::max();
+// A dictionary is looked up as a whole only where its batch may well use most of it.
+constexpr std::uint64_t listed_per_row = 4;
 
 // A row that is refused, and why: " is null; ..." after its place.
 struct Fault {
@@ -55,8 +57,7 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     }
     extents_.resize(order);
     numbers_.resize(order);
-    numbers_by_code_.resize(order);
-    numbered_codes_.resize(order);
+    code_numbers_.resize(order);
     const std::uint64_t row_bytes = order * (sizeof(std::uint32_t) + sizeof(std::uint64_t)) + sizeof(double) + 1;
     piece_rows_ = std::clamp(max_bytes / row_bytes, min_piece_rows, max_piece_rows);
     piece_bytes_ = piece_rows_ * row_bytes;
@@ -80,7 +81,7 @@ class ArrowReader final : public TableReader<CoordinateReader> {
 
   std::uint64_t kept_bytes() const override {
     std::uint64_t bytes = TableReader::kept_bytes();
-    for (const auto& numbers : numbers_by_code_) bytes += numbers.size() * sizeof(std::uint32_t);
+    for (const CodeNumbers& numbers : code_numbers_) bytes += numbers.memory_bytes();
     for (const ChosenColumn& column : columns_) bytes += column.is_gap.size();
     return bytes;
   }
@@ -137,7 +138,7 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     if (!batch) {
       batch_.reset();
       stream_.reset();
-      numbers_by_code_.assign(modes().size(), {});
+      code_numbers_.assign(modes().size(), {});
       modes().finish();
       check_lengths();
       return false;
@@ -147,8 +148,12 @@ class ArrowReader final : public TableReader<CoordinateReader> {
       try {
         if (!column.set(array, batch_ ? &**batch_ : nullptr)) continue;
         for_each_mode(column, [&](std::size_t mode) {
-          numbers_by_code_[mode].assign(column.list_size, unnumbered);
-          numbered_codes_[mode] = 0;
+          CodeNumbers& numbers = code_numbers_[mode];
+          numbers.reset(column.list_size);
+          if (!column.type.is_text() || form_.readings[mode].is_computed()) return;
+          if (column.list_size / listed_per_row <= static_cast<std::uint64_t>(array.length)) {
+            numbers.find_known(column, modes()[mode].dictionary(), executor_);
+          }
         });
       } catch (const Error& error) {
         throw Error(error.kind(), "column " + quoted_for_message(column.name) + " after " +
@@ -323,10 +328,10 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     }
   }
 
-  // Whether the codes of a mode need no more than a look at numbers_by_code_.
+  // Whether the codes of a mode need no more than a look at code_numbers_.
   bool maps_codes(std::size_t mode) const {
     const ChosenColumn& column = column_of(mode);
-    if (!column.has_dictionary() || numbered_codes_[mode] < column.list_size) return false;
+    if (!column.has_dictionary() || !code_numbers_[mode].is_complete()) return false;
     const bool replaces = !form_.missing.key.empty() && column.may_be_missing();
     return !replaces && !modes()[mode].counts_rows() && !modes().options().skips_unknown;
   }
@@ -336,12 +341,11 @@ class ArrowReader final : public TableReader<CoordinateReader> {
     const auto at = static_cast<std::size_t>(cell);
     if (!column.has_dictionary()) return number_cell(mode, column, at, number);
     if (cell >= column.list_size) return column.explain_code(cell);
-    std::uint32_t& known = numbers_by_code_[mode][at];
-    if (known == unnumbered) {
-      if (auto why = number_cell(mode, column, at, known)) return why;
-      ++numbered_codes_[mode];
-    }
-    number = known;
+    CodeNumbers& numbers = code_numbers_[mode];
+    number = numbers[at];
+    if (number != CodeNumbers::unnumbered) return std::nullopt;
+    if (auto why = number_cell(mode, column, at, number)) return why;
+    numbers.set(at, number);
     return std::nullopt;
   }
 
@@ -461,7 +465,7 @@ class ArrowReader final : public TableReader<CoordinateReader> {
         visit_integers(column.type.storage, column.cells.data(),
                        [&](const auto* numbers) { copy([&](std::size_t row) { return numbers[row_ + row]; }); });
       } else if (maps_codes(n)) {
-        const std::vector<std::uint32_t>& numbers = numbers_by_code_[n];
+        const CodeNumbers& numbers = code_numbers_[n];
         visit_integers(column.codes->storage, column.cells.data(), [&](const auto* codes) {
           copy([&](std::size_t row) -> std::uint32_t {
             const auto code = static_cast<std::uint64_t>(codes[row_ + row]);
@@ -508,13 +512,12 @@ class ArrowReader final : public TableReader<CoordinateReader> {
   std::uint64_t piece_rows_ = 0;
   std::uint64_t piece_bytes_ = 0;
   std::optional<ArrowOwner<ArrowArray>> batch_;
-  std::size_t rows_ = 0;                                     // of the batch
-  std::size_t row_ = 0;                                      // of the batch, the first that has not been taken
-  std::uint64_t rows_before_ = 0;                            // of the batches before
-  std::vector<std::uint8_t> left_out_;                       // per row of the piece; empty: none
-  std::vector<RawVector<std::uint32_t>> numbers_;            // of the keys, per mode and row of the piece
-  std::vector<std::size_t> numbered_codes_;                  // per mode, of its dictionary
-  std::vector<std::vector<std::uint32_t>> numbers_by_code_;  // per mode, of what the dictionary of its column lists
+  std::size_t rows_ = 0;                           // of the batch
+  std::size_t row_ = 0;                            // of the batch, the first that has not been taken
+  std::uint64_t rows_before_ = 0;                  // of the batches before
+  std::vector<std::uint8_t> left_out_;             // per row of the piece; empty: none
+  std::vector<RawVector<std::uint32_t>> numbers_;  // of the keys, per mode and row of the piece
+  std::vector<CodeNumbers> code_numbers_;          // per mode, of what the dictionary of its column lists
 };
 
 }  // namespace

@@ -14,7 +14,8 @@ namespace {
 
 [[noreturn]] void fail(ArrowArrayStream& stream, int code, const std::string& what) {
   const char* const said = stream.get_last_error(&stream);
-  throw Error(ErrorKind::io, what + ": " + (said != nullptr ? said : std::generic_category().message(code)));
+  const bool has_said = said != nullptr && *said != '\0';
+  throw Error(ErrorKind::io, what + ": " + (has_said ? said : std::generic_category().message(code)));
 }
 
 bool has_null_rows(const ArrowArray& batch) {

@@ -19,7 +19,8 @@ using Kind = FieldReading::Kind;
 
 // Of arrays that are both alive: their bytes cannot change.
 bool is_same_dictionary(const ArrowArray& a, const ArrowArray& b) {
-  if (a.length != b.length || a.offset != b.offset || a.n_buffers != b.n_buffers) return false;
+  if (a.length != b.length || a.offset != b.offset || a.null_count != b.null_count || a.n_buffers != b.n_buffers)
+    return false;
   return std::equal(a.buffers, a.buffers + a.n_buffers, b.buffers);
 }
 
@@ -64,6 +65,9 @@ void ChosenColumn::check_type(const ComputedForm* reading) const {
     if (type.is_time()) wanted += ", or name a unit of time, such as " + name + ":day";
     if (type.is_number()) wanted += ", or ask for bins, such as " + name + ":bins=10";
   }
+  if (type.name.starts_with("decimal") && !type.is_number()) {
+    wanted = "only decimals of 128 bits are read: cast it to decimal128 or float64";
+  }
   if (!wanted.empty()) refuse("column " + quoted_for_message(name) + " has the type " + type.name + "; " + wanted);
 }
 
@@ -72,8 +76,11 @@ bool ChosenColumn::set(const ArrowArray& batch, const ArrowArray* before) {
   cells = ArrowCells(array, codes.value_or(type), batch.offset, batch.length);
   if (!has_dictionary()) return false;
   if (array.dictionary == nullptr) throw Error(ErrorKind::corrupt, "the batch has no dictionary");
+  if (before != nullptr && is_same_dictionary(*before->children[number]->dictionary, *array.dictionary)) {
+    listed.follow(*array.dictionary);
+    return false;
+  }
   listed = ArrowCells(*array.dictionary, type, 0, array.dictionary->length);
-  if (before != nullptr && is_same_dictionary(*before->children[number]->dictionary, *array.dictionary)) return false;
   list_size = static_cast<std::size_t>(array.dictionary->length);
   is_gap.clear();
   for (std::size_t i = 0; i < list_size; ++i) {

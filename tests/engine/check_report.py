@@ -60,6 +60,8 @@ class Page(html.parser.HTMLParser):
         """Of each component its heading, and per mode the plot's heights and the rows of its list."""
         components = []
         for element in self.elements:
+            if "details" in element["within"]:
+                continue
             if element["tag"] == "article":
                 components.append([int(element["id"].removeprefix("component-")), "", []])
             elif element["tag"] == "small" and "article" in element["within"]:
@@ -74,6 +76,23 @@ class Page(html.parser.HTMLParser):
                 components[-1][2][-1]["rows"][-1][element["tag"]] = element
         return components
 
+    def outliers(self):
+        """Per mode its name, the dots of the plot, the largest leverage, and the rows of its list."""
+        modes = []
+        for element in self.elements:
+            if "details" not in element["within"]:
+                continue
+            if element["tag"] == "h3":
+                modes.append({"name": element["text"], "dots": [], "rows": []})
+            elif element["tag"] == "path":
+                modes[-1]["dots"].append([tuple(map(int, dot)) for dot in re.findall(r"M(\d+) (\d+)h0", element["d"])])
+            elif element["tag"] == "span" and "scatter" not in element["within"]:
+                modes[-1]["most"] = element["text"]
+            elif element["tag"] == "li":
+                modes[-1]["rows"].append({})
+            elif element["tag"] in ("bdi", "b", "em"):
+                modes[-1]["rows"][-1][element["tag"]] = element["text"]
+        return modes
 
     def articles(self):
         """Of each by its id, lists of rows by their headings; those without one come first."""
@@ -219,6 +238,33 @@ def check_tucker(commands, folder):
                 (str(i + 1), f"{factor[i, column]:.3f}") for i in largest]
 
 
+def check_outliers(commands, folder):
+    """Leverage and residuals of a model of the tensor of check_tucker(), by dense arrays."""
+    commands.run("blco-cpd", folder / "small.blco", "--rank", 3, "--sweeps", 5, "-o", folder / "cp.h5")
+    commands.run("blco-info", folder / "cp.h5", "--report", folder / "page.html", "--tensor", folder / "small.blco")
+
+    modes = Page((folder / "page.html").read_text()).outliers()
+    entries = np.loadtxt(folder / "small.tns")
+    dense = np.zeros([9, 14, 6])
+    dense[tuple(entries[:, :3].astype(int).T - 1)] = entries[:, 3]
+    with h5py.File(folder / "cp.h5") as file:
+        factors = [file[f"factors/{n}"][:].reshape(length, 3) for n, length in enumerate(dense.shape)]
+        squares = (dense - np.einsum("r,ir,jr,kr->ijk", file["weights"][:], *factors)) ** 2
+    assert [mode["name"] for mode in modes] == ["mode0", "mode1", "mode2"]
+    for n, (mode, factor) in enumerate(zip(modes, factors)):
+        errors = squares.sum(axis=tuple({0, 1, 2} - {n}))
+        leverage = np.diag(factor @ np.linalg.pinv(factor))
+        across, up = leverage / leverage.max(), np.sqrt(errors / errors.max())
+        order = np.argsort(-np.hypot(across, up))[:5]
+        dots = set(zip(np.rint(160 * across).astype(int), 80 - np.rint(80 * up).astype(int)))
+        assert set(mode["dots"][0]) == dots and len(mode["dots"][0]) == len(dots)
+        assert mode["dots"][1] == [(round(160 * across[i]), 80 - round(80 * up[i])) for i in order]
+        assert mode["most"] == f"{leverage.max():.3g}"
+        assert mode["rows"] == [
+            {"bdi": f"{mark} {i + 1}", "b": f"{100 * errors[i] / errors.sum():.1f}%", "em": f"{leverage[i]:.3f}"}
+            for mark, i in zip("①②③④⑤", order)], (mode["rows"], order)
+
+
 def check_tensor(commands, folder):
     """That of make_tensor()."""
     commands.run("blco-info", folder / "in.blco", "--report", folder / "page.html", "--top", 4, "--index-base", 0)
@@ -299,6 +345,7 @@ def main(folder, what="numbers"):
         commands.run("blco-info", folder / "model.h5", "--report", page, "--components", 2)
         assert [number for number, *_ in Page(page.read_text()).sections()] == [1, 2]
         check_tucker(commands, folder)
+        check_outliers(commands, folder)
         check_tensor(commands, folder)
 
 

@@ -94,6 +94,7 @@ def test_the_fit_is_that_of_its_cells(entries, tensor):
 def test_a_plan_names_a_budget_that_suffices_and_less_is_refused(tensor):
     plan = blco.plan(tensor, 4, threads=1)
 
+    assert plan.column_slabs == 1
     blco.fit_cpd(tensor, 4, threads=1, memory=plan.minimum_bytes, max_sweeps=1)
     with pytest.raises(blco.OutOfMemory, match=r"`memory="):
         blco.fit_cpd(tensor, 4, threads=1, memory=plan.minimum_bytes - 1)

@@ -1,5 +1,6 @@
 """Several starts and ranks: what blco-cpd says of them."""
 import json
+import re
 
 import numpy as np
 import pytest
@@ -33,6 +34,21 @@ def test_starts_and_ranks_are_those_of_the_program(planted, program, tmp_path):
         assert row.core_consistency == pytest.approx(said["core_consistency"], rel=1e-6)
         assert row.model.starts.reaching == said["reaching"] and row.model.starts.count == 3
     assert ranks.choice == events[-1]["choice"] == 3 and "choice: 3" in repr(ranks)
+
+
+def test_a_report_has_the_matches_of_the_starts(planted, tmp_path):
+    tensor = blco.tensor(*planted)
+    model = blco.fit_cpd(tensor, 5, starts=3, max_sweeps=9, seed=4)
+
+    model.report(tmp_path / "page.html")
+
+    rows = re.findall(r"<tr><td>(\d+)</td><td>(.*?)</td><td>(.*?)</td>", (tmp_path / "page.html").read_text())
+    assert [int(seed) for seed, *_ in rows] == [4, 5, 6] == [run.seed for run in model.starts.runs]
+    for n, (seed, fit, match) in enumerate(rows):
+        other = blco.fit_cpd(tensor, 5, max_sweeps=9, seed=4 + n)
+        assert float(fit) == pytest.approx(other.fit, rel=1e-5)
+        expected = "best" if n + 1 == model.starts.best else f"{model.compare(other).score:.3f}"
+        assert match == expected
 
 
 def test_methods_without_a_core_have_no_choice(planted):

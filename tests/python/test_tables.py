@@ -1,7 +1,10 @@
 """Tables of pyarrow, pandas, polars and DuckDB: the same cells, whatever types and batches they come in."""
 import datetime
+import os
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -131,6 +134,80 @@ def test_what_a_stream_raises_is_told_and_leaves_nothing(tmp_path):
         with pytest.raises(blco.IoError, match="(?s)fails after 4 rows: .*the line is dead"):
             call(pyarrow.RecordBatchReader.from_batches(batch.schema, batches()))
     assert list(tmp_path.iterdir()) == []
+
+
+class Mute(Exception):
+    """Says nothing."""
+
+
+def stream_that(act):
+    """A batch, then what act() does."""
+    batch = pyarrow.record_batch({"who": ["a", "b"]})
+
+    def batches():
+        yield batch
+        act()
+
+    return pyarrow.RecordBatchReader.from_batches(batch.schema, batches())
+
+
+def raise_one(error):
+    raise error
+
+
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(10)
+
+
+@pytest.mark.parametrize("act", [interrupt, lambda: raise_one(KeyboardInterrupt())])
+def test_ctrl_c_within_a_stream_is_a_keyboard_interrupt_and_leaves_nothing(act, tmp_path):
+    usual = signal.getsignal(signal.SIGINT)
+    for call in (lambda stream: blco.ingest(stream, tmp_path / "out.blco", modes=["who"]),
+                 lambda stream: blco.tensor(stream, modes=["who"])):
+        with pytest.raises(KeyboardInterrupt):
+            call(stream_that(act))
+
+    assert list(tmp_path.iterdir()) == [] and signal.getsignal(signal.SIGINT) is usual
+
+
+def test_what_a_handler_of_ctrl_c_raises_comes_through():
+    usual = signal.signal(signal.SIGINT, lambda *signaled: raise_one(Mute()))
+    try:
+        with pytest.raises(Mute):
+            blco.tensor(stream_that(interrupt), modes=["who"])
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def test_what_is_raised_without_words_is_told_by_its_type():
+    class Unreadable:
+        def __array__(self, *_, **__):
+            raise ValueError
+
+    class DeadLine:
+        rank, size, neighbours = 0, 2, 1
+
+        def send(self, to, message):
+            raise Mute
+
+    with pytest.raises(blco.IoError, match="^comm: Mute$"):
+        blco.fit_cpd(blco.tensor([[0, 1]]), 1, comm=DeadLine())
+    with pytest.raises(blco.IoError, match=r"(?s)fails after 2 rows: .*\bMute\b"):
+        blco.tensor(stream_that(lambda: raise_one(Mute())), modes=["who"])
+    with pytest.raises(blco.InvalidArgument, match="the coordinates are not an array: ValueError$"):
+        blco.tensor(Unreadable())
+
+
+def test_floats_of_16_bits_are_read_and_decimals_of_256_refused():
+    halves = pyarrow.table({"i": [0, 1, 2], "n": np.array([0.5, -3, 65504], np.float16)})
+    wide = pyarrow.table({"i": [0], "n": pyarrow.array([1]).cast(pyarrow.decimal256(60, 2))})
+
+    assert blco.tensor(halves, modes=["i"], value="n").values.tolist() == [0.5, -3, 65504]
+    for modes, value in ((["i"], "n"), (["n"], None)):
+        with pytest.raises(blco.InvalidArgument, match=r"column 'n' has the type decimal\(60,2,256\); only decimals of "
+                                                       "128 bits are read: cast it to decimal128 or float64"):
+            blco.tensor(wide, modes=modes, value=value)
 
 
 def test_memory_of_tables_is_given_back(tmp_path):

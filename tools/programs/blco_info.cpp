@@ -162,8 +162,8 @@ int main(int argc, char** argv) {
       "--tensor", arguments.tensor,
       {"TENSOR",
        "The tensor of a model of blco-cpd, for the lift of each entry in --report: how much more common it is in "
-       "the component than in the tensor",
-       "no lift"});
+       "the component than in the tensor; and for outliers, rows of much leverage or with a large residual",
+       "no lift, no outliers"});
   line.excludes("--verify", {"--histogram", "--compare"});
   line.excludes("--report", {"--verify", "--histogram", "--compare"});
   line.needs("--tensor", "--report");

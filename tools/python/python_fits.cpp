@@ -215,6 +215,7 @@ nb::dict as_dict(const StartsReport& report) {
   dict["reaching"] = report.reaching;
   dict["lowest_match"] = report.lowest_match;
   dict["mean_match"] = report.mean_match;
+  dict["runs"] = report.starts;
   return dict;
 }
 
@@ -250,7 +251,7 @@ class PythonPeers final : public Peers {
     try {
       call();
     } catch (const nb::python_error& error) {
-      throw Error(ErrorKind::io, std::string("comm: ") + nb::str(error.value()).c_str());
+      throw Error(ErrorKind::io, "comm: " + words_of(error));
     }
   }
 
@@ -356,6 +357,14 @@ void bind_fits(nb::module_& module) {
       .def_ro("passes", &SweepReport::passes)
       .def_ro("bytes_read", &SweepReport::bytes_read)
       .def_ro("converged", &SweepReport::converged);
+  nb::class_<StartReport>(module, "Start", "One of several fits.")
+      .def_ro("seed", &StartReport::seed)
+      .def_ro("sweeps", &StartReport::sweeps)
+      .def_ro("fit", &StartReport::fit, "Of als.")
+      .def_ro("objective", &StartReport::objective, "Of the other methods.")
+      .def_ro("reaches_best", &StartReport::reaches_best)
+      .def_ro("match", &StartReport::match, "With the best model: 1 if they are the same; None of the best itself.")
+      .def_ro("component_matches", &StartReport::component_matches, "Of each component of the best model.");
   module.def("fit", fit, nb::arg("tensor"), nb::arg("words"), nb::arg("starts"), nb::arg("progress").none(),
              nb::arg("callback").none(), nb::arg("comm").none());
   module.def("core_consistency", core_of, nb::arg("tensor"), nb::arg("model"), nb::arg("words"),

@@ -61,6 +61,9 @@ void report(const CpdModel& model, const std::filesystem::path& output, const nb
   if (words.has("tensor")) options.tensor = nb::cast<const Tensor*>(words.take("tensor"));
   words.take("memory", options.memory_bytes);
   words.take("threads", options.threads);
+  std::vector<StartReport> starts;
+  words.take("starts", starts);
+  options.starts = starts;
   words.finish("report");
   Callbacks callbacks(std::move(progress));
   callbacks.run([&] { write_report(model, output, options, callbacks.progress()); });

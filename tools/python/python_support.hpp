@@ -37,6 +37,12 @@ void bind_tucker(nb::module_& module);
 // Throws Error{invalid_argument}.
 [[noreturn]] inline void refuse(const std::string& message) { throw Error(ErrorKind::invalid_argument, message); }
 
+// What was raised, in words: the name of its type where it says nothing.
+inline std::string words_of(const nb::python_error& error) {
+  const std::string said = nb::str(error.value()).c_str();
+  return said.empty() ? nb::str(error.type().attr("__name__")).c_str() : said;
+}
+
 // Keyword arguments by name, each taken once. One that is None is as one that is absent.
 class Keywords {
  public:

@@ -17,7 +17,7 @@ namespace blco {
 //   dictionary of its own; a key is looked up once per dictionary.
 // - Missing are nulls, empty strings and NaN. A word such as NA is a key.
 // - Times may be dates and timestamps. Those with a time zone are in UTC, as Arrow has them.
-// - Values are integers, floats, decimals of 128 bits, booleans (1 and 0), or strings that are numbers.
+// - Values are integers, floats of 16 to 64 bits, decimals of 128 bits, booleans (1 and 0), or strings that are numbers.
 // index_base and skip_lines are ignored; label_files and columns.separator are refused.
 // Takes the stream over: it is released when this returns or throws, and stream.release is null. It is read batch by
 // batch, on the calling thread. memory_bytes covers everything but the batches, of which one is held at a time, or two

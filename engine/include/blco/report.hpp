@@ -6,12 +6,14 @@
 #include <blco/model.hpp>
 #include <blco/output_claims.hpp>
 #include <blco/progress.hpp>
+#include <blco/starts.hpp>
 #include <blco/tensor.hpp>
 #include <blco/tucker.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <string>
 
 namespace blco {
@@ -23,9 +25,13 @@ struct ReportOptions {
   std::size_t entries = 10;  // per mode of a component, per column of a Tucker model, and per mode of a tensor, at most
   int index_base = 1;        // names the first index of a mode without labels
   // That of the fit, for the lift of each entry: its share of the magnitudes of its column over its index's share of
-  // the magnitudes of the tensor's values. 1: as common in the component as in the tensor. Null: no lift.
+  // the magnitudes of the tensor's values. 1: as common in the component as in the tensor. And for outliers: of each
+  // row of each mode the leverage, a (A^T A)^+ a^T for the row a of the factor A, and the residual, its slice's part in
+  // |X - model|^2; not where the model has logarithms or odds. Null: neither.
   const Tensor* tensor = nullptr;  // of CP models alone
-  std::uint64_t memory_bytes = 0;  // of a pass over a tensor, see NonzeroOptions
+  // Those of the fit_starts() whose best is the model, for a matrix of how well each has the components; empty: none.
+  std::span<const StartReport> starts = {};
+  std::uint64_t memory_bytes = 0;  // of a pass over a tensor, see PredictOptions; of a tensor's page NonzeroOptions
   int threads = 0;
 };
 
@@ -33,9 +39,9 @@ struct ReportOptions {
 // labels are shortened. Components come by falling share. A mode whose labels are ordered (times, intervals, numbers)
 // is a line of up to 200 points, each the entry of largest magnitude of its part; so is one without labels of up to
 // 1000 indices; the others are bars. Plots of a mode share one scale.
-// Memory: a component's part of the page, some 20 KB a mode, and with a tensor 8 bytes per index of each mode beside
-// memory_bytes. Throws Error: invalid_argument (sizes of the model that disagree; a tensor of another shape or other
-// labels), and as for_each_nonzero() does.
+// Memory: a component's part of the page, some 20 KB a mode; with a tensor, beside memory_bytes, 16 bytes per index of
+// each mode, 40 more per index of the longest, and R^2 numbers per mode. Throws Error: invalid_argument (sizes of the
+// model that disagree; a tensor of another shape or other labels), and as predict() does.
 void write_report(const CpdModel& model, const TextSink& sink, const ReportOptions& options = {},
                   const ProgressCallback& progress = {});
 

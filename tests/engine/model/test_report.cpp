@@ -96,6 +96,46 @@ TEST(Report, RefusesATensorThatIsNotThatOfTheModel) {
                [&] { page_of(model, {.tensor = &renamed}); });
 }
 
+TEST(Report, HasOutliersWhereEntriesHaveTheScaleOfTheModel) {
+  const std::vector<std::uint32_t> row{0};
+  const MemoryTensor tensor({.coordinates = {row, row}}, {.shape = {2, 1}});
+  CpdModel model = model_with_label("Bob");
+
+  const std::string page = page_of(model, {.tensor = &tensor});
+  model.loss.kind = LossKind::bernoulli_logit;
+
+  // The cells are 1 and 0, the model's 1.2 and -1.6; the single column has the rows' squares for leverage.
+  EXPECT_THAT(page, HasSubstr("<bdi>① Bob</bdi><i style=\"width:100.0%\"></i><b>98.5%</b><em>0.640</em>"));
+  EXPECT_THAT(page, HasSubstr("<bdi>② Ann</bdi><i style=\"width:1.6%\"></i><b>1.5%</b><em>0.360</em>"));
+  EXPECT_THAT(page_of(model), Not(HasSubstr("<details")));
+  EXPECT_THAT(page_of(model, {.tensor = &tensor}), Not(HasSubstr("<details")));
+}
+
+TEST(Report, HasARowOfCellsForEachStart) {
+  CpdModel model;
+  model.shape = {2};
+  model.rank = 2;
+  model.weights = {2, 1};
+  model.factors = {{1, 0, 0, 1}};
+  model.fit_history = {0.5};
+  const std::vector<StartReport> starts = {
+      {.start = 1, .seed = 7, .fit = 0.25, .is_best = true, .match = 0.625, .component_matches = {1, 0.25}},
+      {.start = 2, .seed = 8, .fit = 0.5, .is_best = true},
+      {.start = 3, .seed = 9, .fit = 0.125}};
+  const auto cells = [](const std::string& first, const std::string& second) {
+    const std::string rest = "\" width=\"1\" height=\"1\" fill-opacity=\"";
+    return "<rect x=\"0" + rest + first + "\"/><rect x=\"1" + rest + second + "\"/></svg></td></tr>\n";
+  };
+
+  const std::string page = page_of(model, {.starts = starts});
+
+  EXPECT_THAT(page, HasSubstr("<th>fit</th>"));
+  const std::string before = "</td><td><svg viewBox=\"0 0 2 1\" preserveAspectRatio=\"none\">";
+  EXPECT_THAT(page, HasSubstr("<tr><td>7</td><td>0.25</td><td>0.625" + before + cells("1.00", "0.25")));
+  EXPECT_THAT(page, HasSubstr("<tr><td>8</td><td>0.5</td><td>best" + before + cells("1.00", "1.00")));
+  EXPECT_THAT(page, HasSubstr("<tr><td>9</td><td>0.125</td><td></td>"));
+}
+
 TEST(Report, LeavesNothingBehindWhenItIsCancelled) {
   const TemporaryFolder folder;
   const std::vector<std::uint32_t> row{0};

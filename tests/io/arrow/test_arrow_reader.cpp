@@ -160,6 +160,38 @@ TEST(ArrowReader, NumbersTheKeysOfDictionariesThatDiffer) {
                                       Names{"milk"}, Names{"jam"}, Names{"milk"}));
 }
 
+// Of more keys than one task looks up, some of them known from the batch before, some missing, and one used by no row.
+TEST(ArrowReader, NumbersKeysOfLongDictionariesAsThoseOfTheirTexts) {
+  std::mt19937 random(6);
+  Batches coded_batches;
+  Batches text_batches;
+  for (int batch = 0; batch < 3; ++batch) {
+    Names listed;
+    for (int key = 0; key < 9000; ++key)
+      listed.push_back(key % 100 == 0 ? "" : "key " + std::to_string(key * (batch + 1)));
+    std::shuffle(listed.begin(), listed.end(), random);
+    std::vector<std::int16_t> codes;
+    Names cells;
+    for (int row = 0; row < 6000; ++row) {
+      codes.push_back(static_cast<std::int16_t>(random() % 8999));
+      cells.push_back(listed[static_cast<std::size_t>(codes.back())]);
+    }
+    coded_batches.push_back({coded("what", "s", codes, texts("", listed))});
+    text_batches.push_back({texts("what", cells)});
+  }
+  TableOptions options = modes_and_value({"what"});
+  options.missing = {.are_accepted = true, .key = ""};
+
+  const ArrowRows expected = read_batches(text_batches, options);
+
+  for (const int threads : {1, 3}) {
+    const ArrowRows table = read_batches(coded_batches, options, {.threads = threads});
+
+    EXPECT_EQ(table.labels, expected.labels);
+    EXPECT_EQ(table.rows, expected.rows);
+  }
+}
+
 TEST(ArrowReader, TakesDictionariesOfNumbersForKeysAndForValues) {
   const HandArray codes = coded<std::int32_t>("shop", "i", {1, 0, 1}, numbers<std::int64_t>("", "l", {-7, 40}));
   const HandArray prices = coded<std::int32_t>("price", "i", {0, 0, 1}, numbers<float>("", "f", {2.5, -1}));
@@ -189,6 +221,31 @@ TEST(ArrowReader, ReadsValuesOfEveryType) {
 
     EXPECT_EQ(table.values, expected) << column.format;
   }
+}
+
+TEST(ArrowReader, ReadsFloatsOf16Bits) {
+  const std::vector<std::pair<std::uint16_t, double>> cells = {
+      {0x3c00, 1},           {0x3555, 0.333251953125},    {0xc100, -2.5},     {0x7bff, 65504},
+      {0x0400, 0x1p-14},     {0x03ff, 0x1p-14 - 0x1p-24}, {0x8001, -0x1p-24}, {0x0000, 0},
+      {0x7e00, std::nan("")}};
+  std::vector<std::uint16_t> bits;
+  std::vector<double> expected;
+  std::vector<std::int32_t> indices;
+  for (const auto& [half, number] : cells) {
+    indices.push_back(static_cast<std::int32_t>(bits.size()));
+    bits.push_back(half);
+    if (number == number) expected.push_back(number);
+  }
+  const HandArray rows = numbers("i", "i", indices);
+  TableOptions options = modes_and_value({"i"}, "x");
+  options.missing = {.are_accepted = true, .key = ""};
+
+  const ArrowRows table = read_batches({{rows, numbers("x", "e", bits)}}, options);
+  bits.back() = 0xfc00;
+
+  EXPECT_EQ(table.values, expected);
+  EXPECT_THAT(refused_batches({{rows, numbers("x", "e", bits)}}, options),
+              HasSubstr("row 8 of column 'x', counted from 0: -inf is not finite"));
 }
 
 TEST(ArrowReader, NamesRowAndColumnOfMissingCells) {
@@ -342,7 +399,8 @@ TEST(ArrowReader, NamesColumnAndTypeThatItCannotRead) {
   EXPECT_EQ(refused("tdD", "x:bins=3"), "column 'x' has the type date32[day]; bins are of numbers: cast it to float64");
   EXPECT_EQ(refused("tss:", "i", "x"), "column 'x' has the type timestamp[s]; values are numbers: cast it to float64");
   EXPECT_EQ(refused("d:60,2,256", "i", "x"),
-            "column 'x' has the type decimal(60,2,256); values are numbers: cast it to float64");
+            "column 'x' has the type decimal(60,2,256); only decimals of 128 bits are read: cast it to decimal128 or "
+            "float64");
   EXPECT_THAT(refused("l", "y"), HasSubstr("the table has no column 'y', which `columns.modes` asks for; its columns "
                                            "are: x, i"));
   EXPECT_THAT(refused("l", "x", "x"), HasSubstr("both name the column 'x'"));

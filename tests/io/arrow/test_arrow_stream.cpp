@@ -92,6 +92,11 @@ TEST(ArrowStream, TellsWhatAStreamThatFailsSays) {
 
   EXPECT_EQ(refused_stream(stream.fail_after(2), ErrorKind::io),
             "the Arrow stream fails after 6 rows: the cable is cut");
+  for (const char* const nothing : {static_cast<const char*>(nullptr), ""}) {
+    HandStream mute(ArrowBatchList{batch});
+    EXPECT_EQ(refused_stream(mute.fail_after(0).saying(nothing), ErrorKind::io),
+              "the Arrow stream fails after 0 rows: Input/output error");
+  }
 }
 
 TEST(ArrowStream, RefusesWhatIsNoTableOrHasRowsThatAreNullAsAWhole) {

@@ -1,13 +1,15 @@
-"""Tensors and models as Arrow streams, for pyarrow, polars, DuckDB and whatever else reads them."""
+"""Tensors and models as Arrow streams, for pyarrow, polars, DuckDB and whatever else reads them; and Parquet as one."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _blco
+from ._errors import IoError, words_of
 
 ROWS = 2**16  # of a model, at a time
 
@@ -71,3 +73,50 @@ def model_reader(
                 yield pyarrow.record_batch(arrays, schema=schema)
 
     return pyarrow.RecordBatchReader.from_batches(schema, batches())
+
+
+def is_parquet(path: str | os.PathLike) -> bool:
+    """By its first bytes, or a folder, whose files are taken to be."""
+    if os.path.isdir(path):
+        return True
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+class Parquet:
+    """Files as one table, in their order: the columns of `words`, strings as codes of the files' dictionaries."""
+
+    def __init__(self, paths: Sequence[str | os.PathLike], words: Sequence[str]) -> None:
+        name = os.fspath(paths[0])
+        try:
+            import pyarrow
+            from pyarrow import dataset
+        except ImportError:
+            raise ModuleNotFoundError(f"{name} is Parquet, which pyarrow reads: pip install 'blco[parquet]'") from None
+        try:
+            files = [file for path in paths for file in dataset.dataset(os.fspath(path), format="parquet").files]
+            if not files:
+                raise OSError("the folder has no files")
+            schema = dataset.dataset(files, format="parquet", partitioning="hive").schema
+            columns = [_column_named(word, schema.names) for word in words]
+            # One that the table does not have is refused by the library, which lists those that it has.
+            self._columns = None if None in columns else list(dict.fromkeys(columns))
+            texts = [field.name for field in schema if field.type in (pyarrow.string(), pyarrow.large_string())]
+            coded = dataset.ParquetFileFormat(read_options={"dictionary_columns": texts})
+            self._rows = dataset.dataset(files, format=coded, partitioning="hive")
+        except (pyarrow.ArrowException, OSError) as error:
+            raise IoError(f"{name} cannot be read as Parquet: {words_of(error)}") from error
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        # Files ahead would only take memory.
+        rows = self._rows.scanner(columns=self._columns, fragment_readahead=1)
+        return rows.to_reader().__arrow_c_stream__(requested_schema)
+
+
+def _column_named(word: str, names: Sequence[str]) -> str | None:
+    """The column of a mode such as "price:bins=20"."""
+    while word not in names and ":" in word:
+        word = word.rpartition(":")[0]
+    return word if word in names else None

@@ -63,6 +63,11 @@ KEYWORDS = {
 }
 
 
+def words_of(error: BaseException) -> str:
+    """What an exception says, or its type's name."""
+    return str(error) or type(error).__name__
+
+
 def of_kind(kind: str, message: str) -> Error:
     """The exception for an error of the library, with the keywords of this module in its message."""
 

@@ -169,7 +169,8 @@ class Model(FittedModel):
                 weights = np.ones(factors[0].shape[1] if factors else 0)
             factors = _blco.make_model(factors, np.asarray(weights, dtype=np.float64).tolist())
         self._handle = factors
-        #: How alike the starts of the fit are, if it had several: count, best, reaching, lowest_match, mean_match.
+        #: How alike the starts of the fit are, if it had several: count, best, reaching, lowest_match, mean_match, and
+        #: runs, each with its seed and its matches.
         self.starts: SimpleNamespace | None = None
 
     @property
@@ -268,11 +269,12 @@ class Model(FittedModel):
         progress: Progress = False,
     ) -> None:
         """Writes a page of HTML with plots of the components, by falling share, and ten of their largest `entries` in
-        each mode. With the `tensor` that was fitted it has the lift of each: how much more common it is in the component
-        than in the tensor.
+        each mode. With the `tensor` that was fitted it has the lift of each: how much more common it is in the
+        component than in the tensor; and outliers, by the leverage of each row in its mode's factor and the residual of
+        its slice. Of a fit with several starts it shows how well each has the components.
         """
         words = {"title": title, "components": components, "entries": entries, "memory": size_in_bytes(memory),
-                 "tensor": None if tensor is None else handle_of(tensor), "threads": threads}
+                 "starts": self.starts and self.starts.runs, "tensor": None if tensor is None else handle_of(tensor), "threads": threads}
         with callback_of(progress) as shown:
             _blco.report(self._handle, path, words, shown)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from . import _blco
+from ._errors import IoError
 
 Progress = bool | Callable[[_blco.Progress], bool | None]
 
@@ -27,3 +32,34 @@ def callback_of(progress: Progress) -> Iterator[Callable[[_blco.Progress], bool 
         yield _print
     finally:
         print(file=sys.stderr)
+
+
+@contextmanager
+def interrupts_of_source() -> Iterator[None]:
+    """While an Arrow stream is read: Ctrl-C within a source that is Python itself ends in what its handler raises. The
+    stream has no more than a message of it.
+    """
+    raised: list[BaseException] = []
+    usual: Any = signal.getsignal(signal.SIGINT)
+
+    def handle(*signaled: Any) -> None:
+        try:
+            usual(*signaled)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    is_watched = callable(usual) and threading.current_thread() is threading.main_thread()
+    if is_watched:
+        signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    except IoError as error:
+        if not raised and re.search(r"\bKeyboardInterrupt\s*\Z", str(error)):  # by the source itself
+            raised.append(KeyboardInterrupt())
+        if raised:
+            raise raised[0] from None
+        raise
+    finally:
+        if is_watched:
+            signal.signal(signal.SIGINT, usual)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from . import _arrow, _blco
-from ._errors import InvalidArgument
-from ._progress import Progress, callback_of
+from ._errors import InvalidArgument, words_of
+from ._progress import Progress, callback_of, interrupts_of_source
 
 Path = str | os.PathLike
 Size = int | str
@@ -51,7 +51,7 @@ def _column(array: Any, what: str) -> np.ndarray:
     try:
         array = np.asarray(array)
     except ValueError as error:
-        raise InvalidArgument(f"{what} are not an array: {error}") from None
+        raise InvalidArgument(f"{what} are not an array: {words_of(error)}") from None
     if array.dtype.kind not in "iu":
         raise InvalidArgument(f"{what} have the type {array.dtype}; give integers")
     if array.dtype.itemsize < 4 or not array.dtype.isnative:
@@ -63,7 +63,7 @@ def _values(array: Any) -> np.ndarray:
     try:
         array = np.asarray(array)
     except ValueError as error:
-        raise InvalidArgument(f"the values are not an array: {error}") from None
+        raise InvalidArgument(f"the values are not an array: {words_of(error)}") from None
     if array.dtype.kind not in "iufb":
         raise InvalidArgument(f"the values have the type {array.dtype}; give real numbers")
     if array.dtype not in (np.float32, np.float64):
@@ -279,7 +279,7 @@ def tensor(
              "shape": _listed(shape), "mode_names": _listed(mode_names)}
     if _is_table(coords):
         words |= _columns(modes, value, values, labels) | {"missing": missing}
-        with callback_of(progress) as shown:
+        with interrupts_of_source(), callback_of(progress) as shown:
             return Tensor(_blco.pack_table(coords, words, shown))
     _refuse({"missing": missing}, "tables")
     columns, numbers, labels, shape = _arrays(coords, values, shape, modes, value, labels)
@@ -317,9 +317,9 @@ def ingest(
     progress: Progress = False,
 ) -> Tensor:
     """Writes a container and opens it. `source` is a path, or a list of paths, of all that blco-ingest reads (of a
-    table, `modes` names the columns that become modes); or what `blco.tensor` takes, with `values`. The other options
-    are those of blco-ingest. `labels` has files by mode, or for arrays lists of names. `Tensor.report` says what was
-    read.
+    table, `modes` names the columns that become modes), or of Parquet, by pyarrow; or what `blco.tensor` takes, with
+    `values`. The other options are those of blco-ingest. `labels` has files by mode, or for arrays lists of names.
+    `Tensor.report` says what was read.
     """
     paths = [source] if _is_path(source) else source
     files = labels if isinstance(labels, Mapping) else None
@@ -329,7 +329,11 @@ def ingest(
              "hold_out": hold_out, "held_out_to": held_out_to, "memory": size_in_bytes(memory), "threads": threads,
              "device": device, "tmp": tmp, "shape": _listed(shape),
              "mode_names": _listed(mode_names)} | _compression(compression)
-    if isinstance(paths, (list, tuple)) and paths and all(map(_is_path, paths)):
+    has_paths = isinstance(paths, (list, tuple)) and paths and all(map(_is_path, paths))
+    if has_paths and all(map(_arrow.is_parquet, paths)):
+        named = [*_columns(modes, value, values, None if files else labels)["modes"], value]
+        source, has_paths = _arrow.Parquet(paths, [name for name in named if name]), False
+    if has_paths:
         if values is not None or (labels is not None and files is None):
             raise InvalidArgument("`values` and lists of `labels` go with arrays; files have their own")
         words |= of_text | of_tables | {"modes": _listed(modes), "value": value}
@@ -338,7 +342,7 @@ def ingest(
     elif _is_table(source):
         _refuse(of_text, "files of text")
         words |= of_tables | _columns(modes, value, values, None if files else labels)
-        with callback_of(progress) as shown:
+        with interrupts_of_source(), callback_of(progress) as shown:
             report = _blco.ingest_table(source, output, words, shown)
     else:
         _refuse(of_text | of_tables, "files of text and tables")
