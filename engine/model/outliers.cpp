@@ -69,8 +69,11 @@ std::vector<std::vector<double>> RowErrors::finish(Executor& executor) && {
     }
     run_shares(executor, errors_[n].size(), [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
+        // Sums that cancel: less than this is their rounding.
+        constexpr double rounding = 1e-12;
+        const double form = quadratic_form(others, model_->factors[n].data() + i * rank, rank);
         double& error = errors_[n][i];
-        error = std::max(0.0, error + quadratic_form(others, model_->factors[n].data() + i * rank, rank));
+        error = error + form < rounding * form ? 0.0 : error + form;
       }
     });
   }

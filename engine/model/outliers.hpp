@@ -26,7 +26,8 @@ class RowErrors {
     for (std::size_t n = 0; n < errors_.size(); ++n) errors_[n][cell[n]] += error;
   }
 
-  // Per mode and row; with the cells that are not listed, whose part comes from the Gram matrices of the factors.
+  // Per mode and row; with the cells that are not listed, whose part comes from the Gram matrices of the factors. Less
+  // than 1e-12 of the model's slice is 0. Not finite where the model is too large to be squared.
   std::vector<std::vector<double>> finish(Executor& executor) &&;
 
  private:

@@ -67,6 +67,10 @@ void read_tensor(std::vector<ModePlot>& plots, const CpdModel& model, const Repo
   if (!RowErrors::are_defined(model)) return;
   ThreadPool pool(options.threads);
   std::vector<std::vector<double>> found = std::move(errors).finish(pool);
+  const auto is_finite = [](const std::vector<double>& of_mode) {
+    return std::ranges::all_of(of_mode, [](double error) { return std::isfinite(error); });
+  };
+  if (!std::ranges::all_of(found, is_finite)) return;
   for (std::size_t n = 0; n < plots.size(); ++n) plots[n].errors = std::move(found[n]);
 }
 
@@ -205,6 +209,8 @@ class Report {
     const auto part = [](double number, double of) { return of > 0 ? number / of : 0.0; };
     std::vector<PlotPoint> points;
     std::vector<std::size_t> order;
+    points.reserve(leverage.size());
+    order.reserve(leverage.size());
     for (std::size_t i = 0; i < leverage.size(); ++i) {
       points.push_back({part(leverage[i], most_leverage), std::sqrt(part(errors[i], most_error))});
       order.push_back(i);

@@ -109,6 +109,10 @@ TEST(Report, HasOutliersWhereEntriesHaveTheScaleOfTheModel) {
   EXPECT_THAT(page, HasSubstr("<bdi>② Ann</bdi><i style=\"width:1.6%\"></i><b>1.5%</b><em>0.360</em>"));
   EXPECT_THAT(page_of(model), Not(HasSubstr("<details")));
   EXPECT_THAT(page_of(model, {.tensor = &tensor}), Not(HasSubstr("<details")));
+  // Too large to be squared.
+  model.loss.kind = LossKind::gaussian;
+  model.weights = {1e160};
+  EXPECT_THAT(page_of(model, {.tensor = &tensor}), Not(HasSubstr("<details")));
 }
 
 TEST(Report, HasARowOfCellsForEachStart) {

@@ -63,3 +63,4 @@ def interrupts_of_source() -> Iterator[None]:
     finally:
         if is_watched:
             signal.signal(signal.SIGINT, usual)
+        raised.clear()  # the exception's own frames hold this list
