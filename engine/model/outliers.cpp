@@ -2,6 +2,7 @@
 #include "engine/model/outliers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -82,12 +83,22 @@ std::vector<std::vector<double>> RowErrors::finish(Executor& executor) && {
 
 std::vector<double> leverages(const std::vector<double>& factor, int rank, Executor& executor) {
   const auto columns = static_cast<std::size_t>(rank);
-  const RowSolver solver(gram_of(factor, columns, executor), rank);
+  // Columns of any length, each made one of length 1, so that none counts as zero beside another.
+  std::vector<double> gram = gram_of(factor, columns, executor);
+  std::vector<double> scale(columns);
+  for (std::size_t r = 0; r < columns; ++r) {
+    const double square = gram[r * columns + r];
+    scale[r] = square > 0 ? 1 / std::sqrt(square) : 0;
+  }
+  for (std::size_t at = 0; at < gram.size(); ++at) gram[at] *= scale[at / columns] * scale[at % columns];
+  const RowSolver solver(gram, rank);
   std::vector<double> found(factor.size() / columns);
   run_shares(executor, found.size(), [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> y(columns);
+    std::vector<double> scaled(columns);
     for (std::uint64_t i = begin; i < end; ++i) {
-      const double* const row = factor.data() + i * columns;
+      for (std::size_t r = 0; r < columns; ++r) scaled[r] = factor[i * columns + r] * scale[r];
+      const double* const row = scaled.data();
       const double form = solver.is_cholesky() ? norm_of_solution(solver.lower(), row, columns, y)
                                                : quadratic_form(solver.matrix(), row, columns);
       found[i] = std::clamp(form, 0.0, 1.0);

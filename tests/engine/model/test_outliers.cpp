@@ -121,6 +121,8 @@ TEST(Leverages, AreThoseOfAProjectionOntoTheColumns) {
 
   expect_rows_near(found, leverages_by_projection(factor, 5));
   EXPECT_NEAR(std::accumulate(found.begin(), found.end(), 0.0), 5, 1e-12);
+  for (std::size_t i = 1; i < factor.size(); i += 5) factor[i] *= 1e9;
+  expect_rows_near(leverages(factor, 5, executor), found);
 }
 
 TEST(Leverages, OfDependentColumnsAddUpToTheirRank) {
