@@ -249,8 +249,10 @@ void compare(const Arguments& arguments) {
     if (!arguments.json) bench::print_formats(report);
   }
   if (arguments.roofline) {
-    const Roofline roofline =
-        measure_roofline({.device = arguments.cpd.compute.device, .threads = arguments.cpd.compute.threads});
+    // Of the device that the passes took.
+    const bool is_mttkrp = arguments.product == TensorProduct::mttkrp;
+    const Roofline roofline = measure_roofline(
+        {.device = is_mttkrp ? arguments.cpd.compute.device : Device::cpu, .threads = arguments.cpd.compute.threads});
     json["roofline"] = bench::roofline_json(roofline, points);
     if (!arguments.json && !points.empty()) fmt::print("\n");
     if (!arguments.json) bench::print_roofline(roofline, points);
