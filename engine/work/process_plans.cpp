@@ -1,6 +1,7 @@
 #include "engine/work/process_plans.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,8 @@ class TreeTraffic {
         cluster_(&cluster),
         pool_(&pool),
         peers_(cluster, 0),
-        of_process_(static_cast<std::size_t>(peers_.size())) {
+        of_process_(static_cast<std::size_t>(peers_.size())),
+        to_parent_(of_process_.size()) {
     visit(0);
   }
 
@@ -51,7 +53,6 @@ class TreeTraffic {
       const Traffic edge = between_parent_and(below);
       of_process_[static_cast<std::size_t>(rank)] += edge;
       of_process_[static_cast<std::size_t>(child)] += edge;
-      to_parent_.resize(of_process_.size());
       to_parent_[static_cast<std::size_t>(child)] = edge;
       rows.add(below);
     }

@@ -33,7 +33,7 @@ constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 32;
 constexpr std::uint64_t first_negative = std::uint64_t{1} << 63;
 // A coordinate of 2^64 - 1 would need a mode of length 2^64.
 constexpr std::uint64_t refused_coordinate = std::numeric_limits<std::uint64_t>::max();
-// A dictionary is looked up as a whole only where its batch may well use most of it.
+// A dictionary of more entries per row of its batch is not looked up as a whole: the batch uses few of them.
 constexpr std::uint64_t listed_per_row = 4;
 
 // A row that is refused, and why: " is null; ..." after its place.

@@ -40,8 +40,9 @@ struct ReportOptions {
 // is a line of up to 200 points, each the entry of largest magnitude of its part; so is one without labels of up to
 // 1000 indices; the others are bars. Plots of a mode share one scale.
 // Memory: a component's part of the page, some 20 KB a mode; with a tensor, beside memory_bytes, 16 bytes per index of
-// each mode, 40 more per index of the longest, and R^2 numbers per mode. Throws Error: invalid_argument (sizes of the
-// model that disagree; a tensor of another shape or other labels), and as predict() does.
+// each mode, 40 more per index of the longest, and R^2 numbers for each mode and one more, at least six times. Throws
+// Error: invalid_argument (sizes of the model that disagree; a tensor of another shape or other labels), and as
+// predict() does.
 void write_report(const CpdModel& model, const TextSink& sink, const ReportOptions& options = {},
                   const ProgressCallback& progress = {});
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <blco/ttm.hpp>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -47,6 +48,10 @@ class OurTtm final : public FormatRun {
   }
 
   void read_output(int, std::span<double> rows) override {
+    if (product_.rows.size() != rows.size()) {
+      std::ranges::fill(rows, std::numeric_limits<double>::quiet_NaN());
+      return;
+    }
     std::vector<std::vector<std::uint32_t>> coordinates;
     for (const std::vector<std::uint64_t>& of_mode : product_.coordinates) {
       coordinates.emplace_back(of_mode.begin(), of_mode.end());
@@ -122,6 +127,8 @@ class TreeRun final : public FormatRun {
   }
   void read_output(int, std::span<double> rows) override {
     std::copy_n(trees_->rows.begin(), rows.size(), rows.begin());
+    // The other run on these trees has to write them all.
+    std::ranges::fill(trees_->rows, std::numeric_limits<double>::quiet_NaN());
   }
 
   RivalWork work(int mode) const override {

@@ -274,7 +274,8 @@ class Model(FittedModel):
         its slice. Of a fit with several starts it shows how well each has the components.
         """
         words = {"title": title, "components": components, "entries": entries, "memory": size_in_bytes(memory),
-                 "starts": self.starts and self.starts.runs, "tensor": None if tensor is None else handle_of(tensor), "threads": threads}
+                 "starts": self.starts and self.starts.runs, "tensor": None if tensor is None else handle_of(tensor),
+                 "threads": threads}
         with callback_of(progress) as shown:
             _blco.report(self._handle, path, words, shown)
 
