@@ -56,6 +56,9 @@ struct Tile {
   static constexpr std::size_t width = Width;
   static constexpr bool is_whole_row = Width <= whole_lines * line_columns<Sum>;
   static constexpr std::size_t factor_lines = lines_of<Factor, Width>;
+  // Every second nonzero of a fiber goes to a sum of its own, so that it need not wait for the addition before it. With
+  // more vectors there are enough additions at once.
+  static constexpr bool pairs_nonzeros = vectors <= 4;
   // Nonzeros between a prefetch and its use: at a longer distance, wide rows would evict each other from the L1 cache.
   static constexpr std::size_t prefetch_distance = factor_lines <= 2 ? 16 : 8;
 };
@@ -325,6 +328,19 @@ void add_arranged(const Task& task, std::size_t column, NonzeroRange range) {
   }
 }
 
+// Adds a nonzero to the sum of its fiber.
+template <class Task, std::size_t Width, int Count>
+HWY_INLINE void add_to_fiber(const Columns<Task, Width, Count, ListRows>& columns, std::size_t at,
+                             typename Tile<Task, Width>::Vector* of_fiber) {
+  using Shape = Tile<Task, Width>;
+  if (columns.prefetches()) columns.prefetch_last(at + Shape::prefetch_distance);
+  const auto* of_last = columns.last_operand(at);
+  const auto value = columns.value(at);
+  for (std::size_t v = 0; v < Shape::vectors; ++v) {
+    of_fiber[v] = columns.add_last(of_last, value, v * Shape::lanes, of_fiber[v]);
+  }
+}
+
 // The same with fibers: sums over a fiber first, and multiplies it once by the rows that its nonzeros share.
 template <class Task, std::size_t Width, int Count>
 void add_fibers(const Task& task, std::size_t column, NonzeroRange range) {
@@ -343,14 +359,17 @@ void add_fibers(const Task& task, std::size_t column, NonzeroRange range) {
     for (const std::size_t end = ends[row]; fiber < end; ++fiber) {
       typename Shape::Vector of_fiber[Shape::vectors];
       for (std::size_t v = 0; v < Shape::vectors; ++v) of_fiber[v] = hn::Zero(tag);
-      for (const std::size_t last = fiber_ends[fiber]; at < last; ++at) {
-        if (columns.prefetches()) columns.prefetch_last(at + Shape::prefetch_distance);
-        const auto* of_last = columns.last_operand(at);
-        const auto value = columns.value(at);
-        for (std::size_t v = 0; v < Shape::vectors; ++v) {
-          of_fiber[v] = columns.add_last(of_last, value, v * Shape::lanes, of_fiber[v]);
+      const std::size_t last = fiber_ends[fiber];
+      if constexpr (Shape::pairs_nonzeros) {
+        typename Shape::Vector odd[Shape::vectors];
+        for (std::size_t v = 0; v < Shape::vectors; ++v) odd[v] = hn::Zero(tag);
+        for (; last - at >= 2; at += 2) {
+          add_to_fiber(columns, at, of_fiber);
+          add_to_fiber(columns, at + 1, odd);
         }
+        for (std::size_t v = 0; v < Shape::vectors; ++v) of_fiber[v] = hn::Add(of_fiber[v], odd[v]);
       }
+      for (; at < last; ++at) add_to_fiber(columns, at, of_fiber);
       columns.find_shared(fiber, operands);
       for (std::size_t v = 0; v < Shape::vectors; ++v) {
         sums[v] = columns.add_shared(operands, of_fiber[v], v * Shape::lanes, sums[v]);
