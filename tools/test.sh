@@ -79,8 +79,8 @@ run_part() {
     asan) build asan "${quick[@]}" -- test_blco test_io test_kernels test_engine test_bench fuzzers &&
       run_tests asan -R '^((blco|io|kernels|engine|bench)\.[A-Z]|fuzz\.)' ;;
     # What streams: ingest, the streamer, fits, scans of chunks, the host backend, by more than one thread; and formats
-    # of others, on the threads of the engine. The preset precompiles no headers: with these, GCC 12 warns of plain sums
-    # of strings under this sanitizer (its bug 105651).
+    # of others, on the threads of the engine. The preset shows no warnings: with precompiled headers GCC 12 warns of plain
+    # sums of strings under this sanitizer (its bug 105651).
     tsan) build tsan "${quick[@]}" -- test_engine test_kernels test_bench &&
       GTEST_FILTER=$without_threads run_tests tsan \
         -R '^(engine\.[A-Z]|kernels\.(HostBackend|Mttkrp|PassOutput|Arranged|Host/Arranged|NOT_)|bench\.(Format|NOT_))' ;;
