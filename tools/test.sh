@@ -14,27 +14,24 @@ for part in "${parts[@]}"; do
 done
 tools/install_dependencies.sh --tests
 
-# A virtual environment with these packages, in build/; made again when they change. It has its name only when it is
-# whole. Tests hold the methods beside pyttb and tensorly, those of peers.
+# What the Python module is built and tested with, and pyttb and tensorly, which tests hold the methods beside: a virtual
+# environment in build/, made again when they change. It has its name only when it is whole.
+packages=(nanobind==3.1.0 numpy scipy sparse pandas pyarrow scikit-learn h5py matplotlib polars duckdb mypy pytest
+          pyttb==1.8.6 tensorly==0.10.0)
 make_environment() {
-  local folder=build/$1 new=build/$1.new python=/usr/bin/python3
-  shift
-  [ "$(cat "$folder/packages" 2>/dev/null)" != "$*" ] || return 0
+  local folder=build/python new=build/python.new python=/usr/bin/python3
+  [ "$(cat "$folder/packages" 2>/dev/null)" != "${packages[*]}" ] || return 0
   [ -x "$python" ] || python=python3
   rm -rf "$folder" "$new" && mkdir -p build &&
     "$python" -m venv "$new" >"$new.log" 2>&1 &&
-    "$new/bin/pip" install --quiet --retries 1 --timeout 20 "$@" >>"$new.log" 2>&1 &&
-    echo "$*" >"$new/packages" && mv "$new" "$folder" && rm -f "$new.log"
+    "$new/bin/pip" install --quiet --retries 1 --timeout 20 "${packages[@]}" >>"$new.log" 2>&1 &&
+    echo "${packages[*]}" >"$new/packages" && mv "$new" "$folder" && rm -f "$new.log"
 }
 
-# What the Python module is built and tested with.
-module=("nanobind==3.1.0" numpy scipy sparse pandas pyarrow scikit-learn h5py matplotlib polars duckdb mypy pytest pyttb==1.8.6 tensorly==0.10.0)
-
 if [[ " ${parts[*]} " == *" release "* ]]; then
-  make_environment peers pyttb==1.8.6 tensorly==0.10.0 h5py ||
-    echo "pyttb and tensorly are not to be had (see build/peers.new.log); tests beside them will be skipped" >&2
-  make_environment python "${module[@]}" ||
-    echo "nanobind is not to be had (see build/python.new.log); the Python module and its tests are left out" >&2
+  make_environment ||
+    echo "Not all packages are to be had (see build/python.new.log); tests of the Python module are left out, and" \
+         "those beside pyttb and tensorly will be skipped" >&2
 fi
 with_python=()
 [ ! -d build/python ] || with_python=(-DBLCO_PYTHON_MODULE=ON "-DPython_EXECUTABLE=$PWD/build/python/bin/python")
@@ -53,16 +50,18 @@ build() {
 }
 
 # Runs the tests of a part that the options of ctest choose; its report, with all that they print, is for the summary.
+# They wait for the disk and for each other's processes, so that more of them run than there are cores.
 run_tests() {
   local part=$1
   shift
-  ctest --test-dir "${folder[$part]}" --output-on-failure -j"$jobs" --no-tests=error \
+  ctest --test-dir "${folder[$part]}" --output-on-failure -j$((jobs + 2)) --no-tests=error \
     --output-junit "$PWD/${folder[$part]}/tests.xml" --test-output-size-passed 100000000 \
     --test-output-size-failed 100000000 "$@"
 }
 
-# Of the device's code one architecture is enough to compile, the oldest: newer devices translate it when they load it.
-one_architecture=-DCMAKE_CUDA_ARCHITECTURES=80
+# The device's code is compiled as far as devices of every architecture translate it when they load it. What it becomes
+# is looked at by the tests of machine code.
+no_architecture=-DCMAKE_CUDA_ARCHITECTURES=80-virtual
 
 # Sanitizers: no CUDA, no debugger's information (build with the preset itself for line numbers), and tests compiled
 # the quick way, since this is most of the work. The emulator's tests are left out: they bring their own sanitizers,
@@ -75,12 +74,12 @@ without_threads+=':*HaveAKey*:*_f32*:*_mixed*:*RealTensors*'
 
 run_part() {
   case $1 in
-    release) build release "$one_architecture" ${with_python[@]+"${with_python[@]}"} && run_tests release ;;
+    release) build release "$no_architecture" ${with_python[@]+"${with_python[@]}"} && run_tests release ;;
     asan) build asan "${quick[@]}" -- test_blco test_io test_kernels test_engine test_bench fuzzers &&
       run_tests asan -R '^((blco|io|kernels|engine|bench)\.[A-Z]|fuzz\.)' ;;
     # What streams: ingest, the streamer, fits, scans of chunks, the host backend, by more than one thread; and formats
-    # of others, on the threads of the engine. The preset precompiles no headers: with these, GCC 12 warns of plain sums
-    # of strings under this sanitizer (its bug 105651).
+    # of others, on the threads of the engine. The preset shows no warnings: with precompiled headers GCC 12 warns of plain
+    # sums of strings under this sanitizer (its bug 105651).
     tsan) build tsan "${quick[@]}" -- test_engine test_kernels test_bench &&
       GTEST_FILTER=$without_threads run_tests tsan \
         -R '^(engine\.[A-Z]|kernels\.(HostBackend|Mttkrp|PassOutput|Arranged|Host/Arranged|NOT_)|bench\.(Format|NOT_))' ;;

@@ -178,6 +178,8 @@ template <class Task, std::size_t Width, bool WholeRow, class Rows>
 void find_models_of_order(const Task& task, NonzeroRange range, std::size_t readable, double* models) {
   if constexpr (has_vectors) {
     if (task.factor_count == 3) return find_models<Task, Width, WholeRow, 3, Rows>(task, range, readable, models);
+  }
+  if constexpr (unrolls_all) {
     if (task.factor_count == 4) return find_models<Task, Width, WholeRow, 4, Rows>(task, range, readable, models);
   }
   find_models<Task, Width, WholeRow, any_count, Rows>(task, range, readable, models);
@@ -199,7 +201,9 @@ void find_all_models(const Task& task, NonzeroRange range, std::size_t readable,
   if constexpr (line > 8) {
     if (task.stride == 8) return find_models_of_width<Task, 8>(task, range, readable, models);
   }
-  if (task.stride == 2 * line) return find_models_of_width<Task, 2 * line>(task, range, readable, models);
+  if constexpr (unrolls_all) {
+    if (task.stride == 2 * line) return find_models_of_width<Task, 2 * line>(task, range, readable, models);
+  }
   find_models_of_width<Task, line, false>(task, range, readable, models);
 }
 
@@ -297,13 +301,15 @@ void scatter_all(const Task& task, std::size_t count) {
   if constexpr (line > 8) {
     if (task.stride == 8) return scatter_width<Task, 8>(task, 0, count);
   }
-  if (task.stride == line) return scatter_width<Task, line>(task, 0, count);
-  if (task.stride == 2 * line) return scatter_width<Task, 2 * line>(task, 0, count);
   std::size_t column = 0;
-  for (; column + 2 * line <= task.stride; column += 2 * line) {
-    scatter_width<Task, 2 * line, false>(task, column, count);
+  if constexpr (unrolls_all) {
+    if (task.stride == line) return scatter_width<Task, line>(task, 0, count);
+    if (task.stride == 2 * line) return scatter_width<Task, 2 * line>(task, 0, count);
+    for (; column + 2 * line <= task.stride; column += 2 * line) {
+      scatter_width<Task, 2 * line, false>(task, column, count);
+    }
   }
-  if (column < task.stride) scatter_width<Task, line, false>(task, column, count);
+  for (; column < task.stride; column += line) scatter_width<Task, line, false>(task, column, count);
 }
 
 }  // namespace

@@ -27,12 +27,12 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Without vectors, loops unrolled for each width and order would take most of the build for the oldest processors.
 constexpr bool has_vectors = HWY_TARGET != HWY_SCALAR;
+constexpr bool unrolls_all = BLCO_UNROLLS_ALL;
 // Columns are processed in tiles of at most 8 cache lines, so that the sums of a run stay in registers; 9 lines form
 // one tile, so that a tile of up to whole_lines is always a whole row.
-constexpr std::size_t tile_lines = has_vectors ? 8 : 1;
-constexpr std::size_t whole_lines = has_vectors ? 4 : 0;
+constexpr std::size_t tile_lines = unrolls_all ? 8 : has_vectors ? 3 : 1;
+constexpr std::size_t whole_lines = unrolls_all ? 4 : has_vectors ? 1 : 0;
 constexpr std::size_t max_lines = has_vectors ? tile_lines + 1 : 1;
 // Below this mean run length of equal target rows, runs cost more than they save.
 constexpr std::size_t min_mean_run = 4;
@@ -401,6 +401,8 @@ template <class Task, std::size_t Width>
 void add_columns(const Task& task, std::size_t column, NonzeroRange range, Method method) {
   if constexpr (has_vectors) {
     if (task.factor_count == 2) return add_modes<Task, Width, 2>(task, column, range, method);
+  }
+  if constexpr (unrolls_all) {
     if (task.factor_count == 3) return add_modes<Task, Width, 3>(task, column, range, method);
     if (task.factor_count == 4) return add_modes<Task, Width, 4>(task, column, range, method);
   }

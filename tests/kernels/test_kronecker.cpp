@@ -96,6 +96,10 @@ TEST_P(KroneckerOf, EveryShapeAndFormIsThatOfALoop) {
       factors.push_back(random_factors(of.shape, of.columns[n], 3 + n)[n]);
     }
     factors = GetParam().held(std::move(factors));
+    std::vector<Products> every_mode;
+    for (std::size_t n = 0; n < of.shape.size(); ++n) {
+      every_mode.push_back(coordinate_ttmc(tensor, factors, of.columns, n));
+    }
     for (const std::uint64_t private_bytes : {std::uint64_t{0}, ample_bytes}) {
       BackendUnderTest backend(GetParam().threads, {.layout = TensorLayout(of.shape),
                                                     .rank = std::ranges::max(of.columns),
@@ -109,8 +113,7 @@ TEST_P(KroneckerOf, EveryShapeAndFormIsThatOfALoop) {
         kept.push_back(backend->keep(0, chunk.view(), kept.size() < 2 ? ResidentForm::decoded : ResidentForm::packed));
       }
       for (int mode = 0; mode < static_cast<int>(of.shape.size()); ++mode) {
-        const auto target = static_cast<std::size_t>(mode);
-        const Products expected = coordinate_ttmc(tensor, factors, of.columns, target);
+        const Products& expected = every_mode[static_cast<std::size_t>(mode)];
         const std::string where = "mode " + std::to_string(mode) + " of order " + std::to_string(of.shape.size()) +
                                   ", " + std::to_string(of.columns.front()) + " columns first";
         backend->begin_pass({mode, Product::kronecker});

@@ -58,7 +58,8 @@ void alto_loop(const AltoLines<T>& given) {
 
 template <class T, std::size_t Order, std::size_t Length>
 void alto_of_length(const AltoLines<T>& task) {
-  task.keys != nullptr ? alto_loop<T, Order, Length, true>(task) : alto_loop<T, Order, Length, false>(task);
+  constexpr std::size_t length = BLCO_UNROLLS_ALL || Length < cache_line_bytes / sizeof(T) ? Length : any_length;
+  task.keys != nullptr ? alto_loop<T, Order, length, true>(task) : alto_loop<T, Order, length, false>(task);
 }
 
 template <class T, std::size_t Order>

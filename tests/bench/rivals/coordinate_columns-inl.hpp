@@ -116,7 +116,7 @@ class Operands {
 template <class T, std::size_t Width, bool Whole, class Loop>
 void run_factors(const CoordinateTask<T>& task, std::size_t column, const Loop& loop) {
   using Shape = Columns<T, Width, Whole>;
-  if constexpr (Width >= line_numbers<T>) {
+  if constexpr (BLCO_UNROLLS_ALL && Width >= line_numbers<T>) {
     if (task.factor_count == 2) return loop.template run<Shape, 2>(task, column);
     if (task.factor_count == 3) return loop.template run<Shape, 3>(task, column);
     if (task.factor_count == 4) return loop.template run<Shape, 4>(task, column);
@@ -141,18 +141,20 @@ void run_tiles(const CoordinateTask<T>& task, const Loop& loop) {
   if constexpr (line > 8) {
     if (task.stride == 8) return run_factors<T, 8, true>(task, 0, loop);
   }
-  if (task.stride == line) return run_factors<T, line, true>(task, 0, loop);
-  if (task.stride == 2 * line) return run_factors<T, 2 * line, true>(task, 0, loop);
-  if (task.stride == 3 * line) return run_factors<T, 3 * line, true>(task, 0, loop);
-  if (task.stride == 4 * line) return run_factors<T, 4 * line, true>(task, 0, loop);
-  constexpr std::size_t widest = most_tile_lines<T> * line;
-  if constexpr (widest == 8 * line) {
-    if (task.stride == widest) return run_factors<T, widest, true>(task, 0, loop);
-  }
   std::size_t column = 0;
-  for (; column + widest <= task.stride; column += widest) run_factors<T, widest, false>(task, column, loop);
-  for (; column + 2 * line <= task.stride; column += 2 * line) run_factors<T, 2 * line, false>(task, column, loop);
-  if (column < task.stride) run_factors<T, line, false>(task, column, loop);
+  if constexpr (BLCO_UNROLLS_ALL) {
+    if (task.stride == line) return run_factors<T, line, true>(task, 0, loop);
+    if (task.stride == 2 * line) return run_factors<T, 2 * line, true>(task, 0, loop);
+    if (task.stride == 3 * line) return run_factors<T, 3 * line, true>(task, 0, loop);
+    if (task.stride == 4 * line) return run_factors<T, 4 * line, true>(task, 0, loop);
+    constexpr std::size_t widest = most_tile_lines<T> * line;
+    if constexpr (widest == 8 * line) {
+      if (task.stride == widest) return run_factors<T, widest, true>(task, 0, loop);
+    }
+    for (; column + widest <= task.stride; column += widest) run_factors<T, widest, false>(task, column, loop);
+    for (; column + 2 * line <= task.stride; column += 2 * line) run_factors<T, 2 * line, false>(task, column, loop);
+  }
+  for (; column < task.stride; column += line) run_factors<T, line, false>(task, column, loop);
 }
 
 }  // namespace

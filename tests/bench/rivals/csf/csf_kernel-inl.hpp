@@ -275,7 +275,7 @@ struct TreeWalk {
   }
 };
 
-// Wide rows are cut into tiles of 8, 4, 3, 2 and 1 cache lines, and each is a walk of its own.
+// Wide rows are cut into tiles of 8, 4, 3, 2 and 1 cache lines, or of 1, and each is a walk of its own.
 template <template <bool, class> class Walk, class T>
 void walk(const CsfTask<T>& task, const CsfPart& part) {
   constexpr std::size_t line = csf_line<T>;
@@ -287,11 +287,13 @@ void walk(const CsfTask<T>& task, const CsfPart& part) {
   }
   for (std::size_t column = 0; column < task.stride;) {
     const std::size_t lines = (task.stride - column) / line;
-    const std::size_t tile = lines >= 8 ? 8 : std::min<std::size_t>(lines, 4);
-    if (tile == 8) Walk<true, CsfColumns<T, 8 * line>>::run(task, part, column);
-    if (tile == 4) Walk<true, CsfColumns<T, 4 * line>>::run(task, part, column);
-    if (tile == 3) Walk<false, CsfColumns<T, 3 * line>>::run(task, part, column);
-    if (tile == 2) Walk<true, CsfColumns<T, 2 * line>>::run(task, part, column);
+    const std::size_t tile = !BLCO_UNROLLS_ALL ? 1 : lines >= 8 ? 8 : std::min<std::size_t>(lines, 4);
+    if constexpr (BLCO_UNROLLS_ALL) {
+      if (tile == 8) Walk<true, CsfColumns<T, 8 * line>>::run(task, part, column);
+      if (tile == 4) Walk<true, CsfColumns<T, 4 * line>>::run(task, part, column);
+      if (tile == 3) Walk<false, CsfColumns<T, 3 * line>>::run(task, part, column);
+      if (tile == 2) Walk<true, CsfColumns<T, 2 * line>>::run(task, part, column);
+    }
     if (tile == 1) Walk<true, CsfColumns<T, line>>::run(task, part, column);
     column += tile * line;
   }
