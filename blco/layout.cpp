@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string>
 
-#include "blco/error.hpp"
+#include "blco/refuse.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -26,14 +26,11 @@ std::string describe_bits(std::span<const std::uint64_t> shape, std::span<const 
 
 void check_shape(std::span<const std::uint64_t> shape) {
   if (shape.empty() || shape.size() > static_cast<std::size_t>(max_order)) {
-    throw Error(ErrorKind::invalid_argument, "a tensor of order " + std::to_string(shape.size()) +
-                                                 " is not supported; the order must be from 1 to " +
-                                                 std::to_string(max_order));
+    refuse("a tensor of order " + std::to_string(shape.size()) + " is not supported; the order must be from 1 to " +
+           std::to_string(max_order));
   }
   for (std::size_t n = 0; n < shape.size(); ++n) {
-    if (shape[n] == 0)
-      throw Error(ErrorKind::invalid_argument,
-                  "mode " + std::to_string(n) + " has length 0; a length must be at least 1");
+    if (shape[n] == 0) refuse("mode " + std::to_string(n) + " has length 0; a length must be at least 1");
   }
 }
 
@@ -81,10 +78,8 @@ TensorLayout::TensorLayout(std::span<const std::uint64_t> shape) : shape_(shape.
   for (std::size_t n = 0; n < shape.size(); ++n) bits[n] = static_cast<int>(std::bit_width(shape[n] - 1));
   line_bits_ = std::accumulate(bits.begin(), bits.end(), 0);
   if (line_bits_ > max_line_bits) {
-    throw Error(ErrorKind::invalid_argument, "the line index requires " + std::to_string(line_bits_) +
-                                                 " bits, but at most " + std::to_string(max_line_bits) +
-                                                 " are supported (" + describe_bits(shape, bits) +
-                                                 "); shorten the modes");
+    refuse("the line index requires " + std::to_string(line_bits_) + " bits, but at most " +
+           std::to_string(max_line_bits) + " are supported (" + describe_bits(shape, bits) + "); shorten the modes");
   }
   view_.order = static_cast<int>(shape.size());
   place_bits(bits, view_);

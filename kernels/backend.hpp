@@ -29,11 +29,12 @@ class HostBuffer {
   virtual std::span<std::byte> bytes() = 0;
 };
 
-// How a chunk is kept between passes.
-enum class ResidentForm {
-  packed,   // the payloads as they are, in a buffer that the caller keeps alive
-  decoded,  // the backend's own copy, ready to use
-  device,   // the backend's own copy of the payloads in device memory; same as decoded without a device
+// Where a chunk is between passes.
+enum class Tier : std::uint8_t {
+  streamed,  // not with the backend: submitted anew in every pass
+  packed,    // the payloads as they are, in a buffer of host memory that the caller keeps alive
+  decoded,   // the backend's own copy in host memory, ready to use
+  device,    // the backend's own copy of the payloads in device memory; same as decoded without a device
 };
 
 using ResidentId = std::size_t;
@@ -60,9 +61,9 @@ class Backend : public Factors {
   // thread-safe, so that whoever refills the buffer may call it.
   virtual void submit(int slot, const ChunkView& chunk) = 0;
   virtual void wait_slot(int slot) = 0;
-  // Keeps a chunk for all later passes; legal at any time. Unless `form` is packed, the payloads lie in staging buffer
-  // `slot`, which must not change until wait_slot(slot) returns.
-  virtual ResidentId keep(int slot, const ChunkView& chunk, ResidentForm form) = 0;
+  // Keeps a chunk for all later passes, in a tier other than streamed; legal at any time. Unless that is packed, the
+  // payloads lie in staging buffer `slot`, which must not change until wait_slot(slot) returns.
+  virtual ResidentId keep(int slot, const ChunkView& chunk, Tier tier) = 0;
   virtual void submit_resident(ResidentId chunk) = 0;
   // Returns when the outputs are complete. Also ends a failed pass, and leaves nothing in flight.
   virtual void finish_pass() = 0;

@@ -65,8 +65,8 @@ const DeviceKind& host_kind();
 // The GPU may be a declared one; then make() must not be called.
 std::unique_ptr<DeviceKind> gpu_kind(const DeviceLimits& limits);
 
-// Factors of `rank` columns on the host, and a slab of at most `columns` of these at a time on `device`, which must
-// outlive this; see slab_backend.hpp.
+// Factors of `rank` columns on the host, whose CPU updates their rows, and a slab of at most `columns` of these at a
+// time on `device`, which must outlive this and makes MTTKRPs. For no other passes, for these need all columns at once.
 std::unique_ptr<DeviceKind> slab_kind(const DeviceKind& device, int rank, int columns);
 
 struct DeviceSearch {

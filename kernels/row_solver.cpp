@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-#include "blco/error.hpp"
+#include "blco/refuse.hpp"
 
 namespace blco {
 namespace {
@@ -19,17 +19,15 @@ using MatrixMap = Eigen::Map<Matrix>;
 
 Matrix checked_copy(std::span<const double> v, int rank) {
   if (rank < 1 || v.size() != static_cast<std::size_t>(rank) * static_cast<std::size_t>(rank)) {
-    throw Error(ErrorKind::invalid_argument, "row solver: a matrix of rank x rank is required, but there are " +
-                                                 std::to_string(v.size()) + " numbers for rank " +
-                                                 std::to_string(rank));
+    refuse("row solver: a matrix of rank x rank is required, but there are " + std::to_string(v.size()) +
+           " numbers for rank " + std::to_string(rank));
   }
   Matrix copy = Eigen::Map<const Matrix>(v.data(), rank, rank);
   for (int i = 0; i < rank; ++i) {
     for (int j = 0; j <= i; ++j) {
       if (!std::isfinite(copy(i, j))) {
-        throw Error(ErrorKind::invalid_argument,
-                    "the normal equations are not finite at (" + std::to_string(i) + ", " + std::to_string(j) +
-                        "): the values or the initial factors are too large; scale them down");
+        refuse("the normal equations are not finite at (" + std::to_string(i) + ", " + std::to_string(j) +
+               "): the values or the initial factors are too large; scale them down");
       }
     }
   }
@@ -48,8 +46,7 @@ bool is_definite(const Matrix& lower, const Matrix& v) {
 int write_pseudo_inverse(const Matrix& v, MatrixMap out) {
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(v);
   if (eigen.info() != Eigen::Success) {
-    throw Error(ErrorKind::invalid_argument,
-                "the eigenvalues of the normal equations do not converge; scale the initial factors down");
+    refuse("the eigenvalues of the normal equations do not converge; scale the initial factors down");
   }
   const double threshold = relative_tolerance(static_cast<int>(v.rows())) * eigen.eigenvalues().cwiseAbs().maxCoeff();
   const Eigen::VectorXd inverted =

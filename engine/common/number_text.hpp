@@ -1,4 +1,4 @@
-// Numbers in messages and tables.
+// Numbers in messages and tables, and what their texts count from.
 #pragma once
 
 #include <array>
@@ -8,12 +8,20 @@
 #include <span>
 #include <string>
 
+#include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
+
 namespace blco {
 
 // In the fewest digits that give the number back.
 inline std::string in_full(double number) {
   std::array<char, 32> text;
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
+// Throws Error{invalid_argument}.
+inline void check_index_base(int base) {
+  if (base != 0 && base != 1) refuse(option_name("index_base") + " must be 0 or 1, not " + std::to_string(base));
 }
 
 // Such as "3x4x5".

@@ -10,6 +10,7 @@
 
 #include "blco/error.hpp"
 #include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
 
 namespace blco {
 int usable_processors(int processes) {
@@ -23,8 +24,8 @@ int usable_processors(int processes) {
 ThreadPool::ThreadPool(int threads) : width_(threads == 0 ? usable_processors() : threads) {
   constexpr int max_threads = 4096;
   if (threads < 0 || threads > max_threads) {
-    throw Error(ErrorKind::invalid_argument, option_name("threads") + " must be from 1 to " +
-                                                 std::to_string(max_threads) + ", or 0 for one per processor");
+    refuse(option_name("threads") + " must be from 1 to " + std::to_string(max_threads) +
+           ", or 0 for one per processor");
   }
 }
 

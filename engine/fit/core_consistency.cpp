@@ -12,6 +12,7 @@
 #include "engine/common/progress_meter.hpp"
 #include "engine/fit/column_slabs.hpp"
 #include "engine/fit/methods/fit_method.hpp"
+#include "engine/model/factor_columns.hpp"
 #include "engine/work/job.hpp"
 #include "engine/work/original_rows.hpp"
 #include "io/container/chunk_source.hpp"
@@ -32,23 +33,19 @@ void check_shapes(const TensorSummary& tensor, const CpdModel& model) {
   if (!fits) refuse("core consistency: the model is not one of a tensor of this shape");
 }
 
-double norm_of_column(const std::vector<double>& factor, std::size_t column, std::size_t rank) {
-  double squares = 0;
-  for (std::size_t i = column; i < factor.size(); i += rank) squares += factor[i] * factor[i];
-  return std::sqrt(squares);
-}
-
 // Per mode, what each of the factor's columns is multiplied by. The columns of a component then have the same norm, and
 // their product is the component, with its weight.
 Matrices column_scales(const CpdModel& model) {
   const auto rank = static_cast<std::size_t>(model.rank);
   const auto order = static_cast<double>(model.factors.size());
   Matrices scales(model.factors.size(), std::vector<double>(rank));
+  Matrices squares;
+  for (const std::vector<double>& factor : model.factors) squares.push_back(column_squares(factor, rank));
   for (std::size_t r = 0; r < rank; ++r) {
     std::vector<double> norms;
     double share = std::pow(std::abs(model.weights[r]), 1 / order);
-    for (const std::vector<double>& factor : model.factors) {
-      norms.push_back(norm_of_column(factor, r, rank));
+    for (const std::vector<double>& of_mode : squares) {
+      norms.push_back(std::sqrt(of_mode[r]));
       share *= std::pow(norms.back(), 1 / order);
     }
     for (std::size_t n = 0; n < norms.size(); ++n) scales[n][r] = norms[n] > 0 ? share / norms[n] : 0;

@@ -1,5 +1,6 @@
 // Tucker models by HOOI and HOQRI: sweeps over the modes, each a round of slabs of the unfolding.
 #include <algorithm>
+#include <array>
 #include <blco/tucker.hpp>
 #include <chrono>
 #include <cmath>
@@ -22,7 +23,7 @@
 #include "engine/fit/output_room.hpp"
 #include "engine/fit/tucker_job.hpp"
 #include "engine/fit/tucker_ranks.hpp"
-#include "engine/model/tucker_conversion.hpp"
+#include "engine/model/model_check.hpp"
 #include "kernels/part_ranges.hpp"
 #include "kernels/tall_matrices.hpp"
 
@@ -374,15 +375,8 @@ class TuckerFit {
 }  // namespace
 
 const char* to_string(TuckerMethod method) {
-  switch (method) {
-    case TuckerMethod::automatic:
-      return "auto";
-    case TuckerMethod::hooi:
-      return "hooi";
-    case TuckerMethod::hoqri:
-      return "hoqri";
-  }
-  return "auto";
+  static constexpr std::array<const char*, 3> names = {"auto", "hooi", "hoqri"};
+  return names[static_cast<std::size_t>(method)];
 }
 
 std::vector<int> ranks_of(const TuckerOptions& options, const std::vector<std::uint64_t>& shape) {

@@ -5,9 +5,10 @@
 #include <blco/model_summary.hpp>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <span>
 #include <vector>
+
+#include "engine/model/factor_columns.hpp"
 
 namespace blco {
 namespace {
@@ -66,15 +67,6 @@ std::vector<Signs> settle_signs(const CpdModel& model) {
   return flips;
 }
 
-std::vector<std::size_t> falling(const std::vector<double>& weights) {
-  std::vector<std::size_t> order(weights.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  // Not stable_sort, which takes memory of its own.
-  std::ranges::sort(
-      order, [&](std::size_t a, std::size_t b) { return weights[a] != weights[b] ? weights[a] > weights[b] : a < b; });
-  return order;
-}
-
 }  // namespace
 
 void normalise_columns(CpdModel& model) {
@@ -93,7 +85,8 @@ void normalise_columns(CpdModel& model) {
 
 void arrange_components(CpdModel& model) {
   const auto rank = static_cast<std::size_t>(model.rank);
-  const std::vector<std::size_t> order = falling(component_weights(model));
+  const std::vector<double> sizes = component_weights(model);
+  const std::vector<std::size_t> order = largest_places(rank, rank, [&](std::size_t r) { return sizes[r]; });
   const std::vector<Signs> flips = settle_signs(model);
   const std::vector<double> weights = model.weights;
   for (std::size_t r = 0; r < rank; ++r) model.weights[r] = weights[order[r]];

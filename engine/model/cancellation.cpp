@@ -3,9 +3,9 @@
 #include <blco/model_summary.hpp>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <span>
 
+#include "engine/model/factor_columns.hpp"
 #include "kernels/losses.hpp"
 
 namespace blco {
@@ -20,12 +20,8 @@ std::vector<double> component_norms(const CpdModel& model) {
   const auto rank = static_cast<std::size_t>(model.rank);
   std::vector<double> norms;
   for (const double weight : model.weights) norms.push_back(std::abs(weight));
-  std::vector<double> squares(rank);
   for (const std::vector<double>& factor : model.factors) {
-    std::ranges::fill(squares, 0.0);
-    for (std::size_t first = 0; first < factor.size(); first += rank) {
-      for (std::size_t r = 0; r < rank; ++r) squares[r] += factor[first + r] * factor[first + r];
-    }
+    const std::vector<double> squares = column_squares(factor, rank);
     for (std::size_t r = 0; r < rank; ++r) norms[r] *= std::sqrt(squares[r]);
   }
   return norms;
@@ -33,12 +29,9 @@ std::vector<double> component_norms(const CpdModel& model) {
 
 // The components above `limit`, largest first.
 std::vector<std::size_t> largest_components(const std::vector<double>& norms, double limit) {
-  std::vector<std::size_t> numbers(norms.size());
-  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  std::vector<std::size_t> numbers =
+      largest_places(norms.size(), max_compared, [&](std::size_t r) { return norms[r]; });
   std::erase_if(numbers, [&](std::size_t r) { return !(norms[r] > limit); });
-  std::ranges::sort(numbers,
-                    [&](std::size_t a, std::size_t b) { return norms[a] != norms[b] ? norms[a] > norms[b] : a < b; });
-  numbers.resize(std::min(numbers.size(), max_compared));
   return numbers;
 }
 

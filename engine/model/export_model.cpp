@@ -7,8 +7,7 @@
 #include <string>
 #include <system_error>
 
-#include "blco/option_name.hpp"
-#include "blco/refuse.hpp"
+#include "engine/common/number_text.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/model/model_check.hpp"
 #include "io/arrays/array_file.hpp"
@@ -106,8 +105,7 @@ class ModelFolder {
 
 std::vector<fs::path> write_files(const ExportedModel& model, const fs::path& given, ArrayFormat format,
                                   const ProgressCallback& progress, int index_base) {
-  if (index_base != 0 && index_base != 1)
-    refuse(option_name("index_base") + " must be 0 or 1, not " + std::to_string(index_base));
+  check_index_base(index_base);
   // Without a trailing slash.
   const fs::path folder = given.has_filename() ? given : given.parent_path();
   std::vector<NamedArray> arrays = model.arrays;

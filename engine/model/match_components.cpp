@@ -7,7 +7,9 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "blco/refuse.hpp"
 #include "engine/model/assignment.hpp"
+#include "engine/model/factor_columns.hpp"
 
 namespace blco {
 namespace {
@@ -29,10 +31,9 @@ Rows pair_rows(const CpdModel& first, const CpdModel& second, std::size_t mode) 
   const Labels* const others = labels_of(second, mode);
   if (own == nullptr || others == nullptr) {
     if (first.shape[mode] != second.shape[mode]) {
-      throw Error(ErrorKind::invalid_argument, "the models cannot be compared: " + name_of(first, mode) +
-                                                   " has the lengths " + std::to_string(first.shape[mode]) + " and " +
-                                                   std::to_string(second.shape[mode]) +
-                                                   ", and no labels in both that would tell which rows are the same");
+      refuse("the models cannot be compared: " + name_of(first, mode) + " has the lengths " +
+             std::to_string(first.shape[mode]) + " and " + std::to_string(second.shape[mode]) +
+             ", and no labels in both that would tell which rows are the same");
     }
     for (std::uint64_t row = 0; row < rows.size(); ++row) rows[row] = row;
     return rows;
@@ -43,17 +44,14 @@ Rows pair_rows(const CpdModel& first, const CpdModel& second, std::size_t mode) 
     if (const auto found = row_of.find((*own)[row]); found != row_of.end()) rows[row] = found->second;
   }
   if (std::ranges::none_of(rows, [](const auto& row) { return row.has_value(); })) {
-    throw Error(ErrorKind::invalid_argument,
-                "the models cannot be compared: " + name_of(first, mode) + " has no label that is in both");
+    refuse("the models cannot be compared: " + name_of(first, mode) + " has no label that is in both");
   }
   return rows;
 }
 
 std::vector<double> column_norms(const CpdModel& model, std::size_t mode) {
   const auto rank = static_cast<std::size_t>(model.rank);
-  std::vector<double> norms(rank);
-  for (std::size_t i = 0; i < model.factors[mode].size(); ++i)
-    norms[i % rank] += model.factors[mode][i] * model.factors[mode][i];
+  std::vector<double> norms = column_squares(model.factors[mode], rank);
   for (double& norm : norms) norm = std::sqrt(norm);
   return norms;
 }
@@ -102,9 +100,8 @@ std::vector<double> transposed(const std::vector<double>& matrix, std::size_t co
 
 ModelMatch match_components(const CpdModel& first, const CpdModel& second) {
   if (first.shape.size() != second.shape.size()) {
-    throw Error(ErrorKind::invalid_argument, "the models cannot be compared: one has " +
-                                                 std::to_string(first.shape.size()) + " modes, the other " +
-                                                 std::to_string(second.shape.size()));
+    refuse("the models cannot be compared: one has " + std::to_string(first.shape.size()) + " modes, the other " +
+           std::to_string(second.shape.size()));
   }
   const std::vector<double> congruence = congruences(first, second);
   const auto rank = static_cast<std::size_t>(first.rank);

@@ -1,4 +1,5 @@
 // Converts a model between memory and its file.
+#include <algorithm>
 #include <array>
 #include <blco/cpd_method.hpp>
 #include <blco/model.hpp>
@@ -6,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <string_view>
 
 #include "blco/refuse.hpp"
@@ -15,14 +17,15 @@
 namespace blco {
 namespace {
 
-constexpr std::array stop_reasons = {StopReason::tolerance, StopReason::sweeps, StopReason::cancelled, StopReason::time,
-                                     StopReason::unfinished};
+// In the order of the enumerations.
+constexpr std::array<const char*, 5> stop_reasons = {"tolerance", "sweeps", "cancelled", "time", "unfinished"};
+constexpr std::array<const char*, 3> precisions = {"f64", "f32", "mixed"};
 
-Precision parse_precision(std::string_view text) {
-  for (const Precision precision : {Precision::f32, Precision::mixed}) {
-    if (text == to_string(precision)) return precision;
-  }
-  return Precision::f64;
+// `otherwise`: for a word that is none of the names.
+template <class Enum>
+Enum parse_name(std::span<const char* const> names, std::string_view word, Enum otherwise) {
+  const auto name = std::ranges::find(names, word, [](const char* text) { return std::string_view(text); });
+  return name == names.end() ? otherwise : static_cast<Enum>(name - names.begin());
 }
 
 // What to_string writes.
@@ -45,6 +48,24 @@ RowConstraint parse_constraint(std::string_view text) {
   return constraint;
 }
 
+// What a model and its file have alike, without factors and labels.
+template <class To, class From>
+To with_header(const From& from) {
+  To to;
+  to.shape = from.shape;
+  to.weights = from.weights;
+  to.method = from.method;
+  to.fit_history = from.fit_history;
+  to.objective_history = from.objective_history;
+  to.mode_names = from.mode_names;
+  to.reading = from.reading;
+  to.seed = from.seed;
+  to.ridge = from.ridge;
+  to.tensor_nnz = from.tensor_nnz;
+  to.tensor_sum_of_squares = from.tensor_sum_of_squares;
+  return to;
+}
+
 }  // namespace
 
 std::vector<MatrixView> CpdModel::matrices() const {
@@ -55,12 +76,7 @@ std::vector<MatrixView> CpdModel::matrices() const {
   return views;
 }
 
-StopReason parse_stop_reason(std::string_view text) {
-  for (const StopReason reason : stop_reasons) {
-    if (text == to_string(reason)) return reason;
-  }
-  return StopReason::sweeps;
-}
+StopReason parse_stop_reason(std::string_view text) { return parse_name(stop_reasons, text, StopReason::sweeps); }
 
 void check_cell(const std::vector<std::uint64_t>& shape, std::span<const std::uint64_t> cell) {
   if (cell.size() != shape.size()) {
@@ -95,33 +111,9 @@ std::string to_string(const RowConstraint& constraint) {
   return text.empty() ? "none" : text;
 }
 
-const char* to_string(StopReason reason) {
-  switch (reason) {
-    case StopReason::tolerance:
-      return "tolerance";
-    case StopReason::sweeps:
-      return "sweeps";
-    case StopReason::cancelled:
-      return "cancelled";
-    case StopReason::time:
-      return "time";
-    case StopReason::unfinished:
-      return "unfinished";
-  }
-  return "sweeps";
-}
+const char* to_string(StopReason reason) { return stop_reasons[static_cast<std::size_t>(reason)]; }
 
-const char* to_string(Precision precision) {
-  switch (precision) {
-    case Precision::f64:
-      return "f64";
-    case Precision::f32:
-      return "f32";
-    case Precision::mixed:
-      return "mixed";
-  }
-  return "f64";
-}
+const char* to_string(Precision precision) { return precisions[static_cast<std::size_t>(precision)]; }
 
 std::vector<std::string> to_strings(const std::vector<RowConstraint>& constraints) {
   std::vector<std::string> words;
@@ -135,26 +127,15 @@ std::vector<std::string> to_strings(const std::vector<RowConstraint>& constraint
 }
 
 ModelFile describe_model(const CpdModel& model) {
-  ModelFile file;
-  file.shape = model.shape;
+  auto file = with_header<ModelFile>(model);
   file.rank = static_cast<std::uint64_t>(model.rank);
-  file.weights = model.weights;
-  file.method = model.method;
   file.loss = to_string(model.loss);
   file.constraints = to_strings(model.constraints);
-  file.fit_history = model.fit_history;
-  file.objective_history = model.objective_history;
-  file.mode_names = model.mode_names;
   file.labels = model.labels;
-  file.reading = model.reading;
   file.fit = model.fit();
   file.sweeps = model.sweeps();
-  file.seed = model.seed;
   file.precision = to_string(model.precision);
-  file.ridge = model.ridge;
   file.stop_reason = to_string(model.stop_reason);
-  file.tensor_nnz = model.tensor_nnz;
-  file.tensor_sum_of_squares = model.tensor_sum_of_squares;
   return file;
 }
 
@@ -163,22 +144,11 @@ void save(const CpdModel& model, const std::filesystem::path& path, const Output
 }
 
 CpdModel without_factors(const ModelFile& file) {
-  CpdModel model;
-  model.shape = file.shape;
+  auto model = with_header<CpdModel>(file);
   model.rank = static_cast<int>(file.rank);
-  model.weights = file.weights;
-  model.method = file.method;
   model.loss = parse_loss(file.loss).value_or(Loss{});
   for (const std::string& constraint : file.constraints) model.constraints.push_back(parse_constraint(constraint));
-  model.fit_history = file.fit_history;
-  model.objective_history = file.objective_history;
-  model.mode_names = file.mode_names;
-  model.reading = file.reading;
-  model.seed = file.seed;
-  model.precision = parse_precision(file.precision);
-  model.ridge = file.ridge;
-  model.tensor_nnz = file.tensor_nnz;
-  model.tensor_sum_of_squares = file.tensor_sum_of_squares;
+  model.precision = parse_name(precisions, file.precision, Precision::f64);
   model.stop_reason = parse_stop_reason(file.stop_reason);
   return model;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "io/container/model_file.hpp"
+#include "io/container/tucker_file.hpp"
 
 namespace blco {
 
@@ -22,6 +23,9 @@ void check_sizes(const TuckerModel& model, const std::string& failure);
 ModelFile describe_model(const CpdModel& model);
 // The other way round, without factors and labels.
 CpdModel without_factors(const ModelFile& file);
+// A Tucker model as what is written of it, and back; numbers and labels are moved.
+TuckerFile to_file(TuckerModel model);
+TuckerModel to_model(TuckerFile file);
 StopReason parse_stop_reason(std::string_view text);
 // The entries of largest magnitude in a column of a row-major matrix, as CpdModel::top() has them.
 std::vector<FactorEntry> largest_of_column(const std::vector<double>& matrix, std::size_t columns, std::size_t column,

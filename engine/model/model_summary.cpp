@@ -2,22 +2,14 @@
 #include <algorithm>
 #include <blco/model_summary.hpp>
 #include <cmath>
-#include <numeric>
 #include <string>
 
 #include "blco/refuse.hpp"
+#include "engine/model/factor_columns.hpp"
 #include "engine/model/model_check.hpp"
 
 namespace blco {
 namespace {
-
-// Sorts the first `count` of `items` to the front.
-template <class Item, class Before>
-void keep_first(std::vector<Item>& items, std::size_t count, Before before) {
-  const auto kept = static_cast<std::ptrdiff_t>(std::min(count, items.size()));
-  std::partial_sort(items.begin(), items.begin() + kept, items.end(), before);
-  items.resize(static_cast<std::size_t>(kept));
-}
 
 ColumnSummary summarize_column(const CpdModel& model, std::size_t n, std::size_t r, const SummaryOptions& options) {
   const auto rank = static_cast<std::size_t>(model.rank);
@@ -51,15 +43,10 @@ std::vector<FactorEntry> CpdModel::top(std::size_t component, std::size_t mode, 
 std::vector<FactorEntry> largest_of_column(const std::vector<double>& matrix, std::size_t columns, std::size_t column,
                                            std::size_t count) {
   std::vector<FactorEntry> entries;
-  for (std::size_t row = 0; row < matrix.size() / columns; ++row) {
-    const double number = matrix[row * columns + column];
-    if (number != 0) entries.push_back({row, number});
+  const auto size = [&](std::size_t row) { return std::abs(matrix[row * columns + column]); };
+  for (const std::size_t row : largest_places(matrix.size() / columns, count, size)) {
+    if (size(row) != 0) entries.push_back({row, matrix[row * columns + column]});
   }
-  keep_first(entries, count, [](const FactorEntry& a, const FactorEntry& b) {
-    const double size_a = std::abs(a.value);
-    const double size_b = std::abs(b.value);
-    return size_a != size_b ? size_a > size_b : a.row < b.row;
-  });
   return entries;
 }
 
@@ -68,33 +55,26 @@ std::vector<double> component_weights(const CpdModel& model) {
   std::vector<double> weights = model.weights;
   for (std::size_t n = 0; n < model.constraints.size(); ++n) {
     if (model.constraints[n].normalises()) continue;
-    std::vector<double> squares(rank);
-    for (std::size_t at = 0; at < model.factors[n].size(); ++at) {
-      squares[at % rank] += model.factors[n][at] * model.factors[n][at];
-    }
+    const std::vector<double> squares = column_squares(model.factors[n], rank);
     for (std::size_t r = 0; r < rank; ++r) weights[r] *= std::sqrt(squares[r]);
   }
   return weights;
 }
 
 std::vector<ComponentSummary> summarize_components(const CpdModel& model, const SummaryOptions& options) {
-  std::vector<int> numbers(model.weights.size());
-  std::iota(numbers.begin(), numbers.end(), 0);
   const std::vector<double> weights = component_weights(model);
-  const auto weight = [&](int r) { return weights[static_cast<std::size_t>(r)]; };
-  keep_first(numbers, options.components,
-             [&](int a, int b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
   double sum = 0;
   for (const double one : weights) sum += std::abs(one);
 
   std::vector<ComponentSummary> components;
-  for (const int r : numbers) {
+  for (const std::size_t r :
+       largest_places(weights.size(), options.components, [&](std::size_t i) { return weights[i]; })) {
     ComponentSummary& component = components.emplace_back();
-    component.component = r;
-    component.weight = weight(r);
+    component.component = static_cast<int>(r);
+    component.weight = weights[r];
     component.share = sum == 0 ? 0 : std::abs(component.weight) / sum;
     for (std::size_t n = 0; n < model.shape.size(); ++n) {
-      component.modes.push_back(summarize_column(model, n, static_cast<std::size_t>(r), options));
+      component.modes.push_back(summarize_column(model, n, r, options));
     }
   }
   return components;

@@ -14,6 +14,7 @@
 #include "blco/refuse.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/common/thread_pool.hpp"
+#include "engine/model/factor_columns.hpp"
 #include "engine/model/model_check.hpp"
 #include "engine/model/outliers.hpp"
 #include "engine/model/report_page.hpp"
@@ -208,23 +209,16 @@ class Report {
     const double whole = std::accumulate(errors.begin(), errors.end(), 0.0);
     const auto part = [](double number, double of) { return of > 0 ? number / of : 0.0; };
     std::vector<PlotPoint> points;
-    std::vector<std::size_t> order;
     points.reserve(leverage.size());
-    order.reserve(leverage.size());
     for (std::size_t i = 0; i < leverage.size(); ++i) {
       points.push_back({part(leverage[i], most_leverage), std::sqrt(part(errors[i], most_error))});
-      order.push_back(i);
     }
-    const auto distance = [&](std::size_t i) { return std::hypot(points[i].x, points[i].y); };
-    const std::size_t count = std::min(named_peaks, order.size());
-    std::ranges::partial_sort(
-        order, order.begin() + static_cast<std::ptrdiff_t>(count),
-        [&](std::size_t a, std::size_t b) { return distance(a) != distance(b) ? distance(a) > distance(b) : a < b; });
-    order.resize(count);
+    const std::vector<std::size_t> order =
+        largest_places(points.size(), named_peaks, [&](std::size_t i) { return std::hypot(points[i].x, points[i].y); });
     std::string text = "<section>\n<h3>" + mode.name + "</h3>\n" +
                        scatter_of(points, order, mode.name + ": residual by leverage") + "\n" +
                        axis("leverage 0", rounded(most_leverage, 3)) + "\n<ol>\n";
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
       text += bar_row(mark_of(i) + " " + mode.name_of(order[i]), part(errors[order[i]], most_error), false,
                       percent(part(errors[order[i]], whole)),
                       "<em>" + rounded(leverage[order[i]], 3, std::chars_format::fixed) + "</em>");

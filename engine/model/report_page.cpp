@@ -6,8 +6,7 @@
 #include <set>
 
 #include "blco/error.hpp"
-#include "blco/option_name.hpp"
-#include "blco/refuse.hpp"
+#include "engine/common/number_text.hpp"
 #include "io/file/output_file.hpp"
 #include "io/file/temporary_file.hpp"
 #include "io/table/number_bins.hpp"
@@ -191,9 +190,7 @@ std::string PageMode::name_of(std::uint64_t row) const {
 
 std::vector<PageMode> page_modes(const std::vector<std::uint64_t>& shape, const std::vector<std::string>& names,
                                  const std::vector<Labels>& labels, int index_base) {
-  if (index_base != 0 && index_base != 1) {
-    refuse(option_name("index_base") + " must be 0 or 1, not " + std::to_string(index_base));
-  }
+  check_index_base(index_base);
   std::vector<PageMode> modes;
   for (std::size_t n = 0; n < shape.size(); ++n) {
     PageMode mode{.name = "mode " + std::to_string(n), .labels = {}, .index_base = index_base};

@@ -12,6 +12,7 @@
 #include "blco/option_name.hpp"
 #include "blco/refuse.hpp"
 #include "engine/common/memory.hpp"
+#include "engine/model/factor_columns.hpp"
 #include "engine/model/report_page.hpp"
 
 namespace blco {
@@ -125,13 +126,8 @@ class TensorReport {
   // The numbers along a mode, and the largest, each with its share of their sum.
   std::string section(std::size_t n, const char* name, const std::vector<double>& numbers) const {
     const std::size_t most = modes_[n].is_line ? std::min(options_->entries, named_peaks) : options_->entries;
-    std::vector<std::uint64_t> order(numbers.size());
-    std::iota(order.begin(), order.end(), std::uint64_t{0});
-    const std::size_t count = std::min(most, order.size());
-    const auto is_before = [&](std::uint64_t a, std::uint64_t b) {
-      return numbers[a] != numbers[b] ? numbers[a] > numbers[b] : a < b;
-    };
-    std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count), is_before);
+    const std::vector<std::size_t> order =
+        largest_places(numbers.size(), most, [&](std::size_t i) { return numbers[i]; });
     const double largest = std::ranges::max(numbers);
     const double whole = std::accumulate(numbers.begin(), numbers.end(), 0.0);
     std::string text = std::string("<section>\n<h3>") + name + "</h3>\n";
@@ -139,9 +135,10 @@ class TensorReport {
       text += line_along(modes_[n], numbers.size(), 0, largest, [&](std::size_t i) { return numbers[i]; });
     }
     text += "<ol>\n";
-    for (std::size_t i = 0; i < count && numbers[order[i]] > 0; ++i) {
-      const double number = numbers[order[i]];
-      text += bar_row(modes_[n].name_of(order[i]), number / largest, false, short_number(number),
+    for (const std::size_t at : order) {
+      const double number = numbers[at];
+      if (!(number > 0)) break;
+      text += bar_row(modes_[n].name_of(at), number / largest, false, short_number(number),
                       "<em>" + percent(number / whole) + "</em>");
     }
     return text + "</ol>\n</section>\n";

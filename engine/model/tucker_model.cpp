@@ -9,10 +9,29 @@
 #include "blco/refuse.hpp"
 #include "engine/common/number_text.hpp"
 #include "engine/model/model_check.hpp"
-#include "engine/model/tucker_conversion.hpp"
 #include "kernels/tall_matrices.hpp"
 
 namespace blco {
+namespace {
+
+// Moves what a model and its file have alike.
+template <class To, class From>
+To with_numbers(From& from) {
+  To to;
+  to.shape = std::move(from.shape);
+  to.ranks = std::move(from.ranks);
+  to.core = std::move(from.core);
+  to.factors = std::move(from.factors);
+  to.fit_history = std::move(from.fit_history);
+  to.mode_names = std::move(from.mode_names);
+  to.labels = std::move(from.labels);
+  to.seed = from.seed;
+  to.tensor_nnz = from.tensor_nnz;
+  to.tensor_sum_of_squares = from.tensor_sum_of_squares;
+  return to;
+}
+
+}  // namespace
 
 // Multiplies the core by the cell's rows, one mode after the other from the last.
 double TuckerModel::value(std::span<const std::uint64_t> cell) const {
@@ -86,34 +105,16 @@ std::vector<std::vector<double>> principal_angles(const TuckerModel& first, cons
 }
 
 TuckerFile to_file(TuckerModel model) {
-  return {.shape = std::move(model.shape),
-          .ranks = std::move(model.ranks),
-          .core = std::move(model.core),
-          .factors = std::move(model.factors),
-          .method = to_string(model.method),
-          .fit_history = std::move(model.fit_history),
-          .mode_names = std::move(model.mode_names),
-          .labels = std::move(model.labels),
-          .seed = model.seed,
-          .stop_reason = to_string(model.stop_reason),
-          .tensor_nnz = model.tensor_nnz,
-          .tensor_sum_of_squares = model.tensor_sum_of_squares};
+  auto file = with_numbers<TuckerFile>(model);
+  file.method = to_string(model.method);
+  file.stop_reason = to_string(model.stop_reason);
+  return file;
 }
 
 TuckerModel to_model(TuckerFile file) {
-  TuckerModel model;
-  model.shape = std::move(file.shape);
-  model.ranks = std::move(file.ranks);
-  model.core = std::move(file.core);
-  model.factors = std::move(file.factors);
+  auto model = with_numbers<TuckerModel>(file);
   model.method = file.method == to_string(TuckerMethod::hoqri) ? TuckerMethod::hoqri : TuckerMethod::hooi;
-  model.fit_history = std::move(file.fit_history);
-  model.mode_names = std::move(file.mode_names);
-  model.labels = std::move(file.labels);
-  model.seed = file.seed;
   model.stop_reason = parse_stop_reason(file.stop_reason);
-  model.tensor_nnz = file.tensor_nnz;
-  model.tensor_sum_of_squares = file.tensor_sum_of_squares;
   return model;
 }
 

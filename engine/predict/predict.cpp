@@ -12,6 +12,7 @@
 #include "blco/refuse.hpp"
 #include "engine/common/index_view.hpp"
 #include "engine/common/memory.hpp"
+#include "engine/common/number_text.hpp"
 #include "engine/common/thread_pool.hpp"
 #include "engine/ingest/ingest_plan.hpp"
 #include "engine/ingest/input/open_input.hpp"
@@ -88,8 +89,11 @@ ModelSizes read_tucker_sizes(const std::filesystem::path& file) {
   return sizes;
 }
 
-// Of a model's file: reads no factors and no labels. Throws Error as load_model() does.
-ModelSizes read_model_sizes(const std::filesystem::path& file) {
+// Of a file reads no factors and no labels.
+ModelSizes sizes_of(const ModelSource& model) {
+  if (const auto* const loaded = std::get_if<std::reference_wrapper<const CpdModel>>(&model))
+    return sizes_of(loaded->get());
+  const auto& file = std::get<std::filesystem::path>(model);
   if (is_tucker(file)) return read_tucker_sizes(file);
   const ModelFileReader reader(file);
   const ModelFile& header = reader.header();
@@ -143,22 +147,26 @@ std::unique_ptr<TensorFile> open_container(const fs::path& file) {
 }
 
 void check_options(const PredictOptions& options) {
-  if (options.index_base != 0 && options.index_base != 1) {
-    refuse(option_name("index_base") + " must be 0 or 1, not " + std::to_string(options.index_base));
-  }
+  check_index_base(options.index_base);
   if (options.loss) check_parameter(*options.loss);
 }
 
 // One prediction: its threads, its memory, its entries. A model in a file is loaded once its memory is planned.
 class Prediction {
  public:
-  Prediction(const CpdModel& model, const PredictOptions& options) : Prediction(sizes_of(model), options) {
-    static_cast<void>(ModelValues(model));
-    model_ = &model;
-  }
-
-  Prediction(const fs::path& model, const PredictOptions& options) : Prediction(read_model_sizes(model), options) {
-    model_file_ = model;
+  Prediction(const ModelSource& model, const PredictOptions& options)
+      : sizes_(sizes_of(model)),
+        options_(options),
+        budget_(host_budget(options.memory_bytes)),
+        fixed_bytes_(sizes_.bytes),
+        pool_(options.threads) {
+    check_options(options);
+    if (const auto* const file = std::get_if<fs::path>(&model)) {
+      model_file_ = *file;
+    } else {
+      model_ = &std::get<std::reference_wrapper<const CpdModel>>(model).get();
+      static_cast<void>(ModelValues(*model_));
+    }
   }
 
   void open(const Tensor& tensor, const std::string& name) {
@@ -227,15 +235,6 @@ class Prediction {
   }
 
  private:
-  Prediction(ModelSizes sizes, const PredictOptions& options)
-      : sizes_(std::move(sizes)),
-        options_(options),
-        budget_(host_budget(options.memory_bytes)),
-        fixed_bytes_(sizes_.bytes),
-        pool_(options.threads) {
-    check_options(options);
-  }
-
   void load_model_file() {
     if (!model_file_.empty()) {
       if (is_tucker(model_file_)) {
@@ -341,50 +340,16 @@ TextFormat format_of(const fs::path& output) {
          ": name a file that ends in .csv or .tsv, optionally followed by .gz or .zst");
 }
 
-// `model` is in memory or a file.
-template <class Model>
-PredictSummary predict_file(const Model& model, const fs::path& entries, const PredictionSink& sink,
-                            const PredictOptions& options, const ProgressCallback& progress) {
+}  // namespace
+
+PredictSummary predict(const ModelSource& model, const fs::path& entries, const PredictionSink& sink,
+                       const PredictOptions& options, const ProgressCallback& progress) {
   Prediction prediction(model, options);
   prediction.open(entries);
   return prediction.run(sink, progress);
 }
 
-template <class Model>
-PredictSummary write_text(const Model& model, const fs::path& entries, const TextSink& sink, TextFormat format,
-                          const PredictOptions& options, const ProgressCallback& progress) {
-  const char separator = separator_of(format);
-  Prediction prediction(model, options);
-  prediction.open(entries);
-  return prediction.write(sink, separator, progress);
-}
-
-template <class Model>
-PredictSummary write_file(const Model& model, const fs::path& entries, const fs::path& output,
-                          const PredictOptions& options, const ProgressCallback& progress) {
-  const TextFormat format = format_of(output);
-  TnsWriter writer(output);
-  const TextSink sink = [&](std::string_view text) { writer.write(text); };
-  PredictOptions beside = options;
-  if (beside.temporary_directory.empty()) beside.temporary_directory = output.parent_path();
-  PredictSummary summary = write_text(model, entries, sink, format, beside, progress);
-  writer.finish();
-  return summary;
-}
-
-}  // namespace
-
-PredictSummary predict(const CpdModel& model, const fs::path& entries, const PredictionSink& sink,
-                       const PredictOptions& options, const ProgressCallback& progress) {
-  return predict_file(model, entries, sink, options, progress);
-}
-
-PredictSummary predict(const fs::path& model, const fs::path& entries, const PredictionSink& sink,
-                       const PredictOptions& options, const ProgressCallback& progress) {
-  return predict_file(model, entries, sink, options, progress);
-}
-
-PredictSummary predict(const CpdModel& model, const Tensor& entries, const PredictionSink& sink,
+PredictSummary predict(const ModelSource& model, const Tensor& entries, const PredictionSink& sink,
                        const PredictOptions& options, const ProgressCallback& progress) {
   Prediction prediction(model, options);
   prediction.open(entries, "the tensor");
@@ -424,24 +389,24 @@ std::vector<double> predict(const CpdModel& model, std::span<const IndexView> co
   return predicted;
 }
 
-PredictSummary write_predictions(const CpdModel& model, const fs::path& entries, const TextSink& sink,
+PredictSummary write_predictions(const ModelSource& model, const fs::path& entries, const TextSink& sink,
                                  TextFormat format, const PredictOptions& options, const ProgressCallback& progress) {
-  return write_text(model, entries, sink, format, options, progress);
+  const char separator = separator_of(format);
+  Prediction prediction(model, options);
+  prediction.open(entries);
+  return prediction.write(sink, separator, progress);
 }
 
-PredictSummary write_predictions(const fs::path& model, const fs::path& entries, const TextSink& sink,
-                                 TextFormat format, const PredictOptions& options, const ProgressCallback& progress) {
-  return write_text(model, entries, sink, format, options, progress);
-}
-
-PredictSummary write_predictions(const CpdModel& model, const fs::path& entries, const fs::path& output,
+PredictSummary write_predictions(const ModelSource& model, const fs::path& entries, const fs::path& output,
                                  const PredictOptions& options, const ProgressCallback& progress) {
-  return write_file(model, entries, output, options, progress);
-}
-
-PredictSummary write_predictions(const fs::path& model, const fs::path& entries, const fs::path& output,
-                                 const PredictOptions& options, const ProgressCallback& progress) {
-  return write_file(model, entries, output, options, progress);
+  const TextFormat format = format_of(output);
+  TnsWriter writer(output);
+  const TextSink sink = [&](std::string_view text) { writer.write(text); };
+  PredictOptions beside = options;
+  if (beside.temporary_directory.empty()) beside.temporary_directory = output.parent_path();
+  PredictSummary summary = write_predictions(model, entries, sink, format, beside, progress);
+  writer.finish();
+  return summary;
 }
 
 }  // namespace blco

@@ -5,14 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace blco {
+#include "kernels/backend.hpp"
 
-enum class Tier : std::uint8_t {
-  streamed,  // read from the container in every pass
-  packed,    // in host memory, as on the link
-  decoded,   // in host memory, ready to use
-  device,    // in device memory, packed
-};
+namespace blco {
 
 struct StreamPlan {
   std::vector<Tier> tiers = {};  // per chunk

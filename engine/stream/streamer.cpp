@@ -123,15 +123,8 @@ std::unique_ptr<ReadAhead> Streamer::read(std::vector<std::uint64_t> chunks) {
 void Streamer::submit_read(std::uint64_t chunk, std::size_t at, const ChunkView& view) {
   const auto slot = static_cast<int>(at);
   bytes_read_ += tensor_->stored_bytes(chunk);
-  if (plan_.tiers[chunk] == Tier::streamed) {
-    backend_->submit(slot, view);
-    return;
-  }
-  const Tier tier = plan_.tiers[chunk];
-  const ResidentForm form = tier == Tier::packed   ? ResidentForm::packed
-                            : tier == Tier::device ? ResidentForm::device
-                                                   : ResidentForm::decoded;
-  residents_[chunk] = backend_->keep(slot, view, form);
+  if (plan_.tiers[chunk] == Tier::streamed) return backend_->submit(slot, view);
+  residents_[chunk] = backend_->keep(slot, view, plan_.tiers[chunk]);
   backend_->submit_resident(*residents_[chunk]);
 }
 

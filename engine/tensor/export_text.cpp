@@ -9,7 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "blco/option_name.hpp"
+#include "blco/refuse.hpp"
+#include "engine/common/number_text.hpp"
 #include "engine/common/ordered_text.hpp"
 #include "engine/common/progress_meter.hpp"
 #include "engine/common/thread_pool.hpp"
@@ -136,19 +137,15 @@ TextFormat format_of(const std::filesystem::path& output) {
   if (ending == ".tns") return TextFormat::tns;
   if (ending == ".csv") return TextFormat::csv;
   if (ending == ".tsv") return TextFormat::tsv;
-  throw Error(ErrorKind::invalid_argument,
-              "cannot export a tensor to " + output.string() +
-                  ": name a file that ends in .tns, .csv or .tsv, optionally followed by .gz or .zst");
+  refuse("cannot export a tensor to " + output.string() +
+         ": name a file that ends in .tns, .csv or .tsv, optionally followed by .gz or .zst");
 }
 
 }  // namespace
 
 TextReport export_text(const Tensor& tensor, const TextSink& sink, const TextOptions& options,
                        const ProgressCallback& progress) {
-  if (options.index_base != 0 && options.index_base != 1) {
-    throw Error(ErrorKind::invalid_argument,
-                option_name("index_base") + " must be 0 or 1, not " + std::to_string(options.index_base));
-  }
+  check_index_base(options.index_base);
   return TextExport(tensor, sink, options, progress).run();
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "blco/error.hpp"
 #include "blco/layout.hpp"
+#include "blco/refuse.hpp"
 #include "io/container/chunk_source.hpp"
 #include "io/container/container_reader.hpp"
 
@@ -64,7 +64,7 @@ std::size_t find_mode(const TensorSummary& tensor, const std::string& word) {
   std::size_t number = 0;
   const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), number);
   if (failure == std::errc() && end == word.data() + word.size() && number < tensor.shape.size()) return number;
-  throw Error(ErrorKind::invalid_argument, "'" + word + "' is not a mode of the tensor; its modes are " + list);
+  refuse("'" + word + "' is not a mode of the tensor; its modes are " + list);
 }
 
 TensorFile::TensorFile(const std::filesystem::path& path) : Tensor(std::make_unique<ContainerReader>(path)) {}

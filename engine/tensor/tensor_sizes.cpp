@@ -1,7 +1,6 @@
 #include "engine/tensor/tensor_sizes.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "kernels/aligned_buffer.hpp"
 
@@ -11,32 +10,22 @@ namespace {
 // Each kept chunk has entries in a few tables.
 constexpr std::uint64_t table_bytes_per_chunk = 512;
 
-template <class Of>
-std::uint64_t sum_of(const std::vector<ChunkSizes>& chunks, const Of& of) {
-  return std::accumulate(chunks.begin(), chunks.end(), std::uint64_t{0},
-                         [&](std::uint64_t sum, const ChunkSizes& chunk) { return sum + of(chunk); });
+std::uint64_t sum_of(const std::vector<ChunkSizes>& chunks, std::uint64_t ChunkSizes::*size) {
+  std::uint64_t sum = 0;
+  for (const ChunkSizes& chunk : chunks) sum += chunk.*size;
+  return sum;
 }
 
-template <class Of>
-std::uint64_t max_of(const std::vector<ChunkSizes>& chunks, const Of& of) {
-  return std::accumulate(chunks.begin(), chunks.end(), std::uint64_t{0},
-                         [&](std::uint64_t max, const ChunkSizes& chunk) { return std::max(max, of(chunk)); });
+std::uint64_t largest_of(const std::vector<ChunkSizes>& chunks, std::uint64_t ChunkSizes::*size) {
+  return chunks.empty() ? 0 : std::ranges::max(chunks, {}, size).*size;
 }
 
 }  // namespace
 
-std::uint64_t TensorSizes::largest_buffer() const {
-  return max_of(chunks, [](const ChunkSizes& chunk) { return chunk.buffer_bytes; });
-}
-std::uint64_t TensorSizes::largest_scratch() const {
-  return max_of(chunks, [](const ChunkSizes& chunk) { return chunk.scratch_bytes; });
-}
-std::uint64_t TensorSizes::buffer_bytes() const {
-  return sum_of(chunks, [](const ChunkSizes& chunk) { return chunk.buffer_bytes; });
-}
-std::uint64_t TensorSizes::nnz() const {
-  return sum_of(chunks, [](const ChunkSizes& chunk) { return chunk.nnz; });
-}
+std::uint64_t TensorSizes::largest_buffer() const { return largest_of(chunks, &ChunkSizes::buffer_bytes); }
+std::uint64_t TensorSizes::largest_scratch() const { return largest_of(chunks, &ChunkSizes::scratch_bytes); }
+std::uint64_t TensorSizes::buffer_bytes() const { return sum_of(chunks, &ChunkSizes::buffer_bytes); }
+std::uint64_t TensorSizes::nnz() const { return sum_of(chunks, &ChunkSizes::nnz); }
 
 TensorSizes measure_tensor(const ChunkSource& tensor) {
   TensorSizes sizes;

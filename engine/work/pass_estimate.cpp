@@ -27,18 +27,6 @@ std::array<std::pair<double, const char*>, 5> terms(const PassSeconds& seconds) 
 
 }  // namespace
 
-PassLoad loss_load(std::span<const PassLoad> mttkrps) {
-  PassLoad load = mttkrps.front();
-  load.mode = -1;
-  load.segments = load.output_bytes = load.factor_bytes = 0;
-  for (const PassLoad& of_mode : mttkrps) {
-    load.segments += of_mode.segments;
-    load.output_bytes += of_mode.output_bytes;
-    load.factor_bytes += of_mode.output_bytes / of_mode.output_number_bytes * of_mode.factor_number_bytes;
-  }
-  return load;
-}
-
 PassTraffic traffic_of(const PassLoad& load, std::uint64_t cache_bytes) {
   const auto nnz = static_cast<double>(load.nnz);
   const auto rank = static_cast<double>(load.rank);

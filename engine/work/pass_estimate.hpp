@@ -3,7 +3,6 @@
 
 #include <blco/cpd.hpp>
 #include <cstdint>
-#include <span>
 
 namespace blco {
 
@@ -23,10 +22,6 @@ struct PassLoad {
   std::uint64_t factor_bytes = 0;  // of the matrices that are read
   std::uint64_t output_bytes = 0;
 };
-
-// The work of a loss pass to all modes, from that of the MTTKRP of each: it reads every chunk, and a nonzero's row of
-// every factor, once.
-PassLoad loss_load(std::span<const PassLoad> mttkrps);
 
 // What a pass moves, per resource. Rows hit the last-level cache in the share of the matrices that it holds.
 struct PassTraffic {

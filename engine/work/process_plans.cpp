@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "engine/work/peer_messages.hpp"
 #include "engine/work/touched_rows.hpp"
 
@@ -132,13 +133,9 @@ Spread spread_of(const std::vector<Item>& items, Number Item::*number) {
 
 }  // namespace
 
-void DeclaredPeers::send(int, std::span<const std::byte>) {
-  throw Error(ErrorKind::invalid_argument, "a declared cluster only plans");
-}
+void DeclaredPeers::send(int, std::span<const std::byte>) { refuse("a declared cluster only plans"); }
 
-std::vector<std::byte> DeclaredPeers::receive(int) {
-  throw Error(ErrorKind::invalid_argument, "a declared cluster only plans");
-}
+std::vector<std::byte> DeclaredPeers::receive(int) { refuse("a declared cluster only plans"); }
 
 ClusterPlan plan_processes(const Tensor& tensor, Job& first, const Compute& compute, ModeSet updated,
                            const DeclaredCluster& cluster, const DeclaredGpu* gpu) {

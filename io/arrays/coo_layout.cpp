@@ -6,17 +6,15 @@
 #include <optional>
 #include <string_view>
 
-#include "blco/error.hpp"
 #include "blco/layout.hpp"
+#include "blco/refuse.hpp"
 
 namespace blco {
 namespace {
 
 using Description = NamedArrays::Description;
 
-[[noreturn]] void fail(const NamedArrays& arrays, const std::string& what) {
-  throw Error(ErrorKind::invalid_argument, arrays.place() + ": " + what);
-}
+[[noreturn]] void fail(const NamedArrays& arrays, const std::string& what) { refuse(arrays.place() + ": " + what); }
 
 std::string describe(const std::vector<std::uint64_t>& extents) {
   std::string text = "(";

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "io/arrays/coo_layout.hpp"
 #include "io/arrays/coo_reader.hpp"
 #include "io/hdf5/hdf5_data.hpp"
@@ -54,8 +55,7 @@ class Hdf5Group final : public NamedArrays {
         group_name_(group),
         file_(open_hdf5_file({path, ErrorKind::io}, &file_bytes_)) {
     if (!has_object(group, H5O_TYPE_GROUP)) {
-      throw Error(ErrorKind::invalid_argument,
-                  path.string() + ": there is no group " + group + "; name one that h5ls lists");
+      refuse(path.string() + ": there is no group " + group + "; name one that h5ls lists");
     }
     group_ = own(H5Gopen2(file_.get(), group.c_str(), H5P_DEFAULT), H5Gclose, place_, "cannot open the group", group);
     refuse_own_files();
@@ -114,10 +114,9 @@ class Hdf5Group final : public NamedArrays {
     }
     dataset.memory_type = memory_type_of(place_, dataset.type.get(), dataset.number);
     if (!dataset.memory_type.is_open()) {
-      throw Error(ErrorKind::invalid_argument,
-                  place() + ": the dataset '" + name +
-                      "' has a type that is not supported; convert it to integers or reals "
-                      "of at most 64 bits, or to booleans");
+      refuse(place() + ": the dataset '" + name +
+             "' has a type that is not supported; convert it to integers or reals "
+             "of at most 64 bits, or to booleans");
     }
     return dataset;
   }
@@ -235,10 +234,8 @@ class Hdf5CooSource final : public CooSource {
     }
     cache_bytes_ += std::max(bytes, min_cache_bytes);
     if (cache_bytes_ > max_cache_bytes) {
-      throw Error(ErrorKind::invalid_argument,
-                  path_.string() + ": the chunks of its datasets are too large (one of each takes more than " +
-                      std::to_string(max_cache_bytes >> 20) +
-                      " MiB in all); write the datasets again in smaller chunks");
+      refuse(path_.string() + ": the chunks of its datasets are too large (one of each takes more than " +
+             std::to_string(max_cache_bytes >> 20) + " MiB in all); write the datasets again in smaller chunks");
     }
     return std::max(bytes, min_cache_bytes);
   }

@@ -21,7 +21,7 @@ constexpr std::uint64_t max_small_numbers = 64;
 
 NumberType parse_descr(const std::string& descr) {
   const auto refuse = [&](const std::string& why) -> NumberType {
-    throw Error(ErrorKind::invalid_argument, "its type is '" + descr + "', " + why);
+    blco::refuse("its type is '" + descr + "', " + why);
   };
   if (descr.starts_with("|O") || descr == "O") {
     return refuse(
@@ -106,7 +106,7 @@ class NpzArchive final : public NamedArrays {
 
  private:
   [[noreturn]] void fail(const std::string& name, const std::string& what) const {
-    throw Error(ErrorKind::invalid_argument, path_.string() + ": the array '" + name + "' is not acceptable: " + what);
+    refuse(path_.string() + ": the array '" + name + "' is not acceptable: " + what);
   }
   [[noreturn]] void fail_size(const std::string& name) const {
     throw Error(ErrorKind::corrupt,
@@ -116,12 +116,12 @@ class NpzArchive final : public NamedArrays {
 
   static void read_header(NpyArray& array) {
     std::string text(npy_prefix_bytes, '\0');
-    if (array.member->bytes < text.size()) throw Error(ErrorKind::invalid_argument, "it is not an array of numpy.save");
+    if (array.member->bytes < text.size()) refuse("it is not an array of numpy.save");
     array.stream->read(std::as_writable_bytes(std::span(text)));
     const std::size_t offset = npy_data_offset(text);
     // In version 1, the prefix includes two bytes of the dictionary.
     const std::size_t dictionary = text[6] == 1 ? 10 : 12;
-    if (offset < text.size()) throw Error(ErrorKind::invalid_argument, "its header is not one of numpy.save");
+    if (offset < text.size()) refuse("its header is not one of numpy.save");
     text.resize(offset);
     array.stream->read(std::as_writable_bytes(std::span(text)).subspan(npy_prefix_bytes));
     array.header = parse_npy_header(std::string_view(text).substr(dictionary));

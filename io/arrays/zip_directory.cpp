@@ -11,6 +11,7 @@
 #include <span>
 
 #include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "io/arrays/zip_stream.hpp"
 #include "io/file/file_descriptor.hpp"
 
@@ -68,9 +69,7 @@ class DirectoryReader {
     throw Error(ErrorKind::corrupt,
                 path_.string() + ": the zip file is damaged or cut off: " + what + "; copy or make it again");
   }
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(ErrorKind::invalid_argument, path_.string() + ": " + what);
-  }
+  [[noreturn]] void refuse(const std::string& what) const { blco::refuse(path_.string() + ": " + what); }
 
   std::vector<std::byte> read_bytes(std::uint64_t offset, std::uint64_t bytes, const char* what) const {
     if (offset > file_bytes_ || bytes > file_bytes_ - offset) damaged(std::string(what) + " ends beyond the file");

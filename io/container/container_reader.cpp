@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "io/container/container_metadata.hpp"
 #include "io/container/container_table.hpp"
 #include "io/container/mode_data.hpp"
@@ -173,11 +174,10 @@ std::uint64_t ContainerReader::scratch_bytes(std::uint64_t chunk) const {
 
 void ContainerReader::check_room(std::uint64_t chunk, std::span<std::byte> buffer, std::span<std::byte> scratch) const {
   if (chunk >= info().chunk_count()) {
-    throw Error(ErrorKind::invalid_argument, path().string() + ": there is no chunk " + std::to_string(chunk));
+    refuse(path().string() + ": there is no chunk " + std::to_string(chunk));
   }
   if (buffer.size() < buffer_bytes(chunk) || scratch.size() < scratch_bytes(chunk)) {
-    throw Error(ErrorKind::invalid_argument, path().string() + ": chunk " + std::to_string(chunk) +
-                                                 " does not fit into the given buffer or scratch");
+    refuse(path().string() + ": chunk " + std::to_string(chunk) + " does not fit into the given buffer or scratch");
   }
 }
 

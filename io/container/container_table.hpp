@@ -16,7 +16,6 @@ inline constexpr const char* container_format = "blco";
 inline constexpr const char* model_format = "blco-model";
 inline constexpr const char* tucker_format = "blco-tucker";
 inline constexpr std::uint32_t container_version = 1;
-inline constexpr std::uint64_t max_format_bytes = 64;
 inline constexpr std::uint64_t max_name_bytes = 4096;
 
 inline constexpr std::array<const char*, column_count> column_names = {"index", "key", "value"};

@@ -95,11 +95,7 @@ void check_chunk(const Hdf5Place& place, hid_t dataset, const char* name, std::u
 std::uint64_t text_bytes(const Hdf5Place& place, hid_t group, std::uint64_t length, std::uint64_t file_bytes) {
   const Hdf5Id ends = open_checked_dataset(place, group, ends_name, /*reals=*/false, {length}, file_bytes);
   check_chunk(place, ends.get(), ends_name, sizeof(std::uint64_t));
-  Extents extents;
-  {
-    const Hdf5Id text = open_dataset(place, group, text_name);
-    extents = dataset_extents(place, text.get(), text_name);
-  }
+  const Extents extents = extents_of_dataset(place, group, text_name);
   if (extents.size() != 1) fail_at(place, "the dataset labels of a mode is not a list of bytes");
   const Hdf5Id text = open_checked_dataset(place, group, text_name, /*reals=*/false, extents, file_bytes);
   check_chunk(place, text.get(), text_name, 1);

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
 #include "blco/loss.hpp"
+#include "blco/refuse.hpp"
 #include "io/container/container_table.hpp"
 #include "io/container/mode_data.hpp"
 #include "io/hdf5/hdf5_data.hpp"
@@ -28,7 +28,7 @@ using Factors = std::span<const std::vector<double>>;
 
 void check_model(const std::filesystem::path& path, const ModelFile& model) {
   const auto require = [&](bool holds, const char* what) {
-    if (!holds) throw Error(ErrorKind::invalid_argument, path.string() + ": cannot write the model: " + what);
+    if (!holds) refuse(path.string() + ": cannot write the model: " + what);
   };
   const std::size_t order = model.shape.size();
   require(order >= 1 && order <= static_cast<std::size_t>(max_order), "a model has 1 to 16 modes");
@@ -50,8 +50,7 @@ void check_factors(const std::filesystem::path& path, const ModelFile& model, Fa
     fitting = numbers / model.rank == model.shape[n] && numbers % model.rank == 0;
   }
   if (!fitting) {
-    throw Error(ErrorKind::invalid_argument,
-                path.string() + ": cannot write the model: it does not have one factor of mode length x rank per mode");
+    refuse(path.string() + ": cannot write the model: it does not have one factor of mode length x rank per mode");
   }
 }
 
@@ -213,11 +212,7 @@ void read_attributes(const Hdf5Place& place, hid_t root, ModelFile& model) {
 std::vector<double> read_list(const Hdf5Place& place, hid_t root, const char* name, std::uint64_t max_numbers,
                               std::uint64_t file_bytes) {
   if (!has_link(place, root, name)) return {};
-  Extents extents;
-  {
-    const Hdf5Id dataset = open_dataset(place, root, name);
-    extents = dataset_extents(place, dataset.get(), name);
-  }
+  const Extents extents = extents_of_dataset(place, root, name);
   if (extents == Extents{0}) return {};
   if (extents.size() != 1 || extents[0] > max_numbers) fail_at(place, std::string(name) + " is not a list of numbers");
   std::vector<double> numbers = read_dataset<double>(place, root, name, extents, file_bytes);
@@ -366,16 +361,6 @@ ModelFile read_model_file(const std::filesystem::path& path) {
   return model;
 }
 
-bool is_model_file(const std::filesystem::path& path) noexcept {
-  try {
-    const QuietHdf5 quiet;
-    const Hdf5Id file = open_hdf5_file({path, ErrorKind::io});
-    const Hdf5Place place = {path, ErrorKind::corrupt};
-    return has_attribute(place, file.get(), "format") &&
-           read_text(place, file.get(), "format", max_format_bytes) == model_format;
-  } catch (const std::exception&) {
-    return false;
-  }
-}
+bool is_model_file(const std::filesystem::path& path) noexcept { return has_format(path, model_format); }
 
 }  // namespace blco

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 
 #include "blco/error.hpp"
 #include "blco/layout.hpp"
+#include "blco/refuse.hpp"
 #include "io/container/container_table.hpp"
 #include "io/container/mode_data.hpp"
 #include "io/hdf5/hdf5_data.hpp"
@@ -85,11 +85,7 @@ TuckerFile read_header(const Hdf5Place& place, hid_t root, std::uint64_t file_by
   model.tensor_nnz = read_integer(place, root, "tensor_nnz");
   model.tensor_sum_of_squares = read_real(place, root, "tensor_sum_of_squares");
   core_numbers(place, model.ranks);
-  Extents extents;
-  {
-    const Hdf5Id dataset = open_dataset(place, root, "fit_history");
-    extents = dataset_extents(place, dataset.get(), "fit_history");
-  }
+  const Extents extents = extents_of_dataset(place, root, "fit_history");
   if (extents.size() != 1) fail_at(place, "fit_history is not a list of numbers");
   model.fit_history = read_numbers(place, root, "fit_history", extents, file_bytes);
   return model;
@@ -110,7 +106,7 @@ std::uint64_t tucker_file_bytes(const std::vector<std::uint64_t>& shape, const s
 
 void write_tucker_file(const std::filesystem::path& path, const TuckerFile& model, const OutputClaim* claim) {
   const auto require = [&](bool holds, const char* what) {
-    if (!holds) throw Error(ErrorKind::invalid_argument, path.string() + ": cannot write the model: " + what);
+    if (!holds) refuse(path.string() + ": cannot write the model: " + what);
   };
   if (const char* const problem = size_problem(model)) require(false, problem);
   std::uint64_t numbers = core_numbers({path, ErrorKind::invalid_argument}, model.ranks);
@@ -176,16 +172,6 @@ TuckerFile read_tucker_header(const std::filesystem::path& path, std::vector<std
   return model;
 }
 
-bool is_tucker_file(const std::filesystem::path& path) noexcept {
-  try {
-    const QuietHdf5 quiet;
-    const Hdf5Id file = open_hdf5_file({path, ErrorKind::io});
-    const Hdf5Place place = {path, ErrorKind::corrupt};
-    return has_attribute(place, file.get(), "format") &&
-           read_text(place, file.get(), "format", max_format_bytes) == tucker_format;
-  } catch (const std::exception&) {
-    return false;
-  }
-}
+bool is_tucker_file(const std::filesystem::path& path) noexcept { return has_format(path, tucker_format); }
 
 }  // namespace blco

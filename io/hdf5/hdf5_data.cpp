@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <type_traits>
 
+#include "blco/refuse.hpp"
 #include "io/hdf5/frame_filter.hpp"
 #include "io/hdf5/hdf5_trailer.hpp"
 
@@ -161,8 +163,7 @@ void write_padded(const Hdf5Place& place, hid_t object, const char* name, const 
   std::size_t size = 1;
   for (const std::string& value : values) {
     if (value.find('\0') != std::string::npos) {
-      throw Error(ErrorKind::invalid_argument,
-                  place.path.string() + ": the text for the attribute " + name + " has a zero byte in it");
+      refuse(place.path.string() + ": the text for the attribute " + name + " has a zero byte in it");
     }
     size = std::max(size, value.size());
   }
@@ -244,6 +245,18 @@ std::vector<std::string> read_texts(const Hdf5Place& place, hid_t object, const 
   return read_all_texts(place, attribute, name, list_length(place, attribute, name, max_count), max_bytes);
 }
 
+bool has_format(const std::filesystem::path& path, const std::string& format) noexcept {
+  try {
+    const QuietHdf5 quiet;
+    const Hdf5Id file = open_hdf5_file({path, ErrorKind::io});
+    const Hdf5Place place = {path, ErrorKind::corrupt};
+    return has_attribute(place, file.get(), "format") &&
+           read_text(place, file.get(), "format", max_format_bytes) == format;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 Hdf5Id open_dataset(const Hdf5Place& place, hid_t parent, const char* name) {
   if (!has_link(place, parent, name)) fail_at(place, "the dataset " + std::string(name) + " is missing");
   return own(H5Dopen2(parent, name, H5P_DEFAULT), H5Dclose, place, "cannot open the dataset", name);
@@ -252,6 +265,11 @@ Hdf5Id open_dataset(const Hdf5Place& place, hid_t parent, const char* name) {
 Extents dataset_extents(const Hdf5Place& place, hid_t dataset, const char* name) {
   const Hdf5Id space = own(H5Dget_space(dataset), H5Sclose, place, "cannot read the extents of", name);
   return space_extents(place, space.get(), name);
+}
+
+Extents extents_of_dataset(const Hdf5Place& place, hid_t parent, const char* name) {
+  const Hdf5Id dataset = open_dataset(place, parent, name);
+  return dataset_extents(place, dataset.get(), name);
 }
 
 Selection::Selection(const Hdf5Place& place, hid_t dataset, const Extents& first, const Extents& extents,

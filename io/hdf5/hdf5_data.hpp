@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -70,9 +71,14 @@ std::vector<std::uint64_t> read_integers(const Hdf5Place& place, hid_t object, c
 std::string read_text(const Hdf5Place& place, hid_t object, const char* name, std::uint64_t max_bytes);
 std::vector<std::string> read_texts(const Hdf5Place& place, hid_t object, const char* name, std::uint64_t max_count,
                                     std::uint64_t max_bytes);
+// Of the attribute `format`.
+inline constexpr std::uint64_t max_format_bytes = 64;
+// Whether the file is HDF5 with that attribute. Never throws.
+bool has_format(const std::filesystem::path& path, const std::string& format) noexcept;
 
 Hdf5Id open_dataset(const Hdf5Place& place, hid_t parent, const char* name);
 Extents dataset_extents(const Hdf5Place& place, hid_t dataset, const char* name);
+Extents extents_of_dataset(const Hdf5Place& place, hid_t parent, const char* name);
 
 // A part of a dataset, from `first` on, and a space in memory for it.
 struct Selection {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <exception>
 
+#include "blco/refuse.hpp"
 #include "io/file/file_descriptor.hpp"
 #include "io/hdf5/hdf5_trailer.hpp"
 
@@ -114,14 +115,13 @@ Hdf5Id create_hdf5_file(const Hdf5Place& place, const std::filesystem::path& pat
 Hdf5Id open_hdf5_file(const Hdf5Place& place, std::uint64_t* size) {
   std::uint64_t file_bytes = 0;
   const FileDescriptor descriptor = open_readable(place.path, file_bytes);
-  if (file_bytes == 0) throw Error(ErrorKind::invalid_argument, place.path.string() + ": the file is empty");
+  if (file_bytes == 0) refuse(place.path.string() + ": the file is empty");
   if (size != nullptr) *size = file_bytes;
   // HDF5 opens the file again. If that cannot be done, as where too many are open, the system's message is better.
   std::uint64_t ignored = 0;
   static_cast<void>(open_readable(place.path, ignored));
   if (H5Fis_hdf5(place.path.c_str()) == 0) {
-    throw Error(ErrorKind::invalid_argument,
-                place.path.string() + ": not an HDF5 file; convert text to a container with blco-ingest");
+    refuse(place.path.string() + ": not an HDF5 file; convert text to a container with blco-ingest");
   }
   // HDF5 1.10 may crash or loop for ever on a damaged file.
   check_trailer(descriptor.get(), place.path, file_bytes);

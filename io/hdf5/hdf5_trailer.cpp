@@ -14,6 +14,7 @@
 
 #include "blco/crc32c.hpp"
 #include "blco/error.hpp"
+#include "blco/refuse.hpp"
 #include "io/file/file_descriptor.hpp"
 
 namespace blco {
@@ -178,9 +179,8 @@ void check_trailer(int descriptor, const fs::path& path, std::uint64_t file_byte
   std::vector<ByteRange> ranges;
   const TrailerHeader header = read_trailer(descriptor, path, {*end, file_bytes - *end}, ranges);
   if (header.version != TrailerHeader{}.version) {
-    throw Error(ErrorKind::invalid_argument, path.string() + ": its checksums have version " +
-                                                 std::to_string(header.version) +
-                                                 ", which is newer than this build of blco; use a newer build");
+    refuse(path.string() + ": its checksums have version " + std::to_string(header.version) +
+           ", which is newer than this build of blco; use a newer build");
   }
   std::uint64_t at = 0;
   for (const ByteRange& range : ranges) {

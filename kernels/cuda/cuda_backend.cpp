@@ -243,10 +243,10 @@ class CudaBackend final : public Backend {
   }
 
   void wait_slot(int slot) override { slots_.at(static_cast<std::size_t>(slot)).staged.wait("copying a chunk"); }
-  ResidentId keep(int slot, const ChunkView& chunk, ResidentForm form) override {
+  ResidentId keep(int slot, const ChunkView& chunk, Tier tier) override {
     Resident resident;
     resident.slot = static_cast<std::size_t>(slot);
-    resident.crosses_link = form == ResidentForm::packed;
+    resident.crosses_link = tier == Tier::packed;
     if (resident.crosses_link) {
       resident.packed = chunk;
     } else {

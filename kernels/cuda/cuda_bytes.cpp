@@ -1,4 +1,4 @@
-// Device memory of the CUDA backend: arithmetic that plans need even without CUDA.
+// A GPU as a plan sees it, and the device memory of the CUDA backend: arithmetic that plans need even without CUDA.
 #include <algorithm>
 
 #include "kernels/cuda/cuda_backend.hpp"
@@ -12,6 +12,8 @@ constexpr std::uint64_t device_granule = 512;
 // Byte tables, fault record, and the runtime's rounding of small allocations.
 constexpr std::uint64_t table_and_flag_bytes = std::uint64_t{64} << 10;
 constexpr std::uint64_t max_useful_copies = 7;
+// Pinned staging of dense transfers, and a row update's numbers on the host.
+constexpr std::uint64_t staging_bytes = std::uint64_t{2} << 20;
 
 std::uint64_t granules(std::uint64_t bytes) { return (bytes + device_granule - 1) / device_granule * device_granule; }
 
@@ -22,6 +24,35 @@ std::uint64_t factor_row_bytes(const BackendConfig& config) {
 std::uint64_t output_row_bytes(const BackendConfig& config) {
   return static_cast<std::uint64_t>(config.rank) * output_number_bytes(config.precision);
 }
+
+class GpuKind final : public DeviceKind {
+ public:
+  explicit GpuKind(const DeviceLimits& limits) : limits_(limits) {}
+
+  const DeviceLimits* gpu() const override { return &limits_; }
+  // On the host: staging, the Gram matrices with what a row update sends and receives, and vectors.
+  Footprint footprint(const BackendConfig& config, int) const override {
+    const std::uint64_t matrices = static_cast<std::uint64_t>(config.layout.order()) + 2;
+    const auto rank = static_cast<std::uint64_t>(config.rank);
+    std::uint64_t numbers = matrices * rank * rank;
+    for (std::size_t v = config.device_vectors; v < config.vectors.size(); ++v)
+      numbers += config.vectors[v].rows * rank;
+    return {staging_bytes + numbers * sizeof(double), cuda_backend_bytes(config, limits_)};
+  }
+  std::uint64_t useful_private_bytes(const BackendConfig& config, int) const override {
+    return cuda_backend_useful_private_bytes(config, limits_);
+  }
+  std::uint64_t chunk_bytes(const BackendConfig&, std::uint64_t, std::uint64_t payload_bytes) const override {
+    return cuda_chunk_bytes(payload_bytes);
+  }
+  std::uint64_t arranged_bytes(const BackendConfig&, std::span<const std::uint64_t>, int) const override { return 0; }
+  std::unique_ptr<Backend> make(const BackendConfig& config, Executor&) const override {
+    return make_cuda_backend(config, limits_);
+  }
+
+ private:
+  DeviceLimits limits_;
+};
 
 }  // namespace
 
@@ -62,5 +93,7 @@ std::uint64_t cuda_backend_useful_private_bytes(const BackendConfig& config, con
 }
 
 std::uint64_t cuda_chunk_bytes(std::uint64_t payload_bytes) { return payload_slot_bytes(payload_bytes); }
+
+std::unique_ptr<DeviceKind> gpu_kind(const DeviceLimits& limits) { return std::make_unique<GpuKind>(limits); }
 
 }  // namespace blco

@@ -17,7 +17,6 @@
 #include "kernels/host/arranged_nonzeros.hpp"
 #include "kernels/host/entry_terms.hpp"
 #include "kernels/host/frame_rows.hpp"
-#include "kernels/host/host_backend.hpp"
 #include "kernels/host/loss_rows.hpp"
 #include "kernels/host/mttkrp_rows.hpp"
 #include "kernels/host/pass_output.hpp"
@@ -47,13 +46,8 @@ class ChunkPass {
     }
     for (int mode = 0; mode < layout_.order(); ++mode) strides_.push_back(stride_of(config, mode));
     if (!config.columns.empty()) make_kronecker(config, threads);
-    if (host_backend_needs_exchange(config, threads)) {
-      exchange_.emplace(config.layout, decoder_, executor_);
-    }
+    if (needs_exchange(config, threads)) exchange_.emplace(config.layout, decoder_, executor_);
     for (int part = 0; part < threads; ++part) rings_.emplace_back(layout_.order());
-    for (const std::uint64_t length : layout_.shape()) {
-      matrix_bytes_ += length * padded_rank<Sum>(rank_) * sizeof(Factor);
-    }
   }
 
   // Memory of outputs, private copies and scratch; the largest config.private_bytes of use.
@@ -63,7 +57,7 @@ class ChunkPass {
       bytes += PassOutput<Sum>::bytes(numbers) + mapped_bytes(private_share(config, numbers, threads));
     }
     if (!config.columns.empty()) bytes += static_cast<std::uint64_t>(threads) * product_bytes(config);
-    if (!host_backend_needs_exchange(config, threads)) return bytes;
+    if (!needs_exchange(config, threads)) return bytes;
     if (config.all_outputs || config.loss_passes) {
       bytes += mapped_bytes(weighed_frames(threads) * frame_entries * sizeof(double));
     }
@@ -182,6 +176,11 @@ class ChunkPass {
   // Rounds of an exchange whose weights are in memory at once: enough that the first and the last, in which the threads
   // do half the work, matter little.
   static constexpr std::uint64_t weighed_rounds = 4;
+
+  // Some chunk's rows may have to be owned by one thread each; else every thread has a copy of the whole output.
+  static bool needs_exchange(const BackendConfig& config, int threads) {
+    return config.private_bytes < useful_private_bytes(config, threads);
+  }
 
   static std::uint64_t weighed_frames(int threads) { return weighed_rounds * RowExchange::frames_of_a_round(threads); }
 
@@ -462,7 +461,6 @@ class ChunkPass {
   std::vector<KroneckerTask<Sum>> kronecker_;  // per mode; empty: all factors have `rank_` columns
   std::vector<AlignedBuffer<Sum>> products_;   // per part, for Kronecker products
   std::vector<FrameRing> rings_;               // per part
-  std::uint64_t matrix_bytes_ = 0;             // of all factors
   AlignedBuffer<Sum> shared_rows_;             // of arranged parts, which share their first row with others
   AlignedBuffer<double> weights_;              // of a loss pass whose outputs have owned rows
   PassRequest request_ = 0;

@@ -1,433 +1,49 @@
-// The CPU backend: factors, their Gram matrices and row updates, and the memory of all; chunk_pass.hpp has the passes.
 #include "kernels/host/host_backend.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
-#include "blco/bits.hpp"
-#include "blco/error.hpp"
-#include "kernels/aligned_buffer.hpp"
-#include "kernels/backend_checks.hpp"
-#include "kernels/factor_set.hpp"
-#include "kernels/host/chunk_pass.hpp"
-#include "kernels/host/frame_rows.hpp"
-#include "kernels/host/host_dense.hpp"
-#include "kernels/host/resident_chunks.hpp"
-#include "kernels/method_vectors.hpp"
-#include "kernels/part_ranges.hpp"
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
+#include "kernels/device_kind.hpp"
 
 namespace blco {
+
+template class HostBackend<double, double>;
+template class HostBackend<float, float>;
+template class HostBackend<double, float>;
+
 namespace {
 
-// While it lives, this thread reads and writes numbers below 2.2e-308 (f32: 1.2e-38) as zero.
-class FlushDenormals {
+class HostKind final : public DeviceKind {
  public:
-#if defined(__SSE2__)
-  FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | flush_to_zero | denormals_are_zero); }
-  ~FlushDenormals() { _mm_setcsr(saved_); }
-#elif defined(__aarch64__)
-  FlushDenormals() {
-    asm volatile("mrs %0, fpcr" : "=r"(saved_));
-    asm volatile("msr fpcr, %0" : : "r"(saved_ | flush_to_zero));
+  const DeviceLimits* gpu() const override { return nullptr; }
+  Footprint footprint(const BackendConfig& config, int threads) const override {
+    check_backend_config(config, "CPU");
+    return {.host_bytes = with_precision(config.precision, [&]<class Sum, class Factor>() {
+              return HostBackend<Sum, Factor>::bytes(config, threads);
+            })};
   }
-  ~FlushDenormals() { asm volatile("msr fpcr, %0" : : "r"(saved_)); }
-#else
-  FlushDenormals() {}
-#endif
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
-
- private:
-#if defined(__SSE2__)
-  static constexpr unsigned flush_to_zero = 1u << 15;
-  static constexpr unsigned denormals_are_zero = 1u << 6;
-  unsigned saved_;
-#elif defined(__aarch64__)
-  static constexpr unsigned long flush_to_zero = 1ul << 24;
-  unsigned long saved_;
-#endif
+  std::uint64_t useful_private_bytes(const BackendConfig& config, int threads) const override {
+    return with_precision(config.precision, [&]<class Sum, class Factor>() {
+      return ChunkPass<Sum, Factor>::useful_private_bytes(config, threads);
+    });
+  }
+  std::uint64_t chunk_bytes(const BackendConfig& config, std::uint64_t nnz, std::uint64_t) const override {
+    return ResidentChunks::decoded_bytes(config.layout, nnz);
+  }
+  std::uint64_t arranged_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs,
+                               int threads) const override {
+    return ResidentChunks::useful_bytes(config, nnzs, threads);
+  }
+  std::unique_ptr<Backend> make(const BackendConfig& config, Executor& executor) const override {
+    check_backend_config(config, "CPU");
+    return with_precision(config.precision, [&]<class Sum, class Factor>() -> std::unique_ptr<Backend> {
+      return std::make_unique<HostBackend<Sum, Factor>>(config, executor);
+    });
+  }
 };
-
-// Runs tasks with denormal numbers treated as zero: factors that decay towards zero would otherwise slow arithmetic
-// down a hundredfold.
-class FlushingExecutor final : public Executor {
- public:
-  // `inner` must outlive this.
-  explicit FlushingExecutor(Executor& inner) : inner_(inner) {}
-
-  int width() const override { return inner_.width(); }
-  void run(std::size_t count, const std::function<void(std::size_t)>& task) override {
-    inner_.run(count, [&](std::size_t i) {
-      const FlushDenormals flush;
-      task(i);
-    });
-  }
-
- private:
-  Executor& inner_;
-};
-
-class MappedBuffer final : public HostBuffer {
- public:
-  explicit MappedBuffer(std::uint64_t bytes) : buffer_(bytes) {}
-  std::span<std::byte> bytes() override { return buffer_.span(); }
-
- private:
-  AlignedBuffer<std::byte> buffer_;
-};
-
-template <class T>
-RowsView<T> solution_rows(RowsView<T>, const FactorView<T>& factor) {
-  return factor.rows;
-}
-// Until its columns are normalised, a solution may exceed the range of f32: it waits where the output was.
-RowsView<double> solution_rows(RowsView<double> output, const FactorView<float>&) { return output; }
-
-template <class Sum, class Factor>
-class HostBackend final : public Backend {
- public:
-  HostBackend(const BackendConfig& config, Executor& executor)
-      : layout_(config.layout),
-        rank_(config.rank),
-        executor_(executor),
-        decoder_(config.layout, has_fast_pext() ? BitExtraction::pext : BitExtraction::tables),
-        pass_(config, decoder_, factors_, executor_),
-        dense_(config.rank, std::ranges::max(config.layout.shape()), config.dual_modes != 0, executor_, config.stop),
-        vectors_(config, [](std::size_t numbers) { return std::vector<double>(numbers); }),
-        residents_(decoder_, config, executor_),
-        trace_(config.trace) {
-    for (int mode = 0; mode < layout_.order(); ++mode) {
-      const std::uint64_t length = layout_.mode(mode).length;
-      const std::uint64_t dual_rows = has_mode(config.dual_modes, mode) ? length : 0;
-      columns_.push_back(config.columns_of(mode));
-      factors_.add(config.keep_previous, [&] { return Matrix(length, config.columns_of(mode)); });
-      duals_.add(config.keep_previous, [&] { return Dual(dual_rows, rank_); });
-      grams_.emplace_back();
-    }
-  }
-
-  std::string name() const override { return "host"; }
-  std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override {
-    return std::make_unique<MappedBuffer>(bytes);
-  }
-
-  void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    copy_in(mode, rows, factors_[mode].view().rows, first_row);
-    set_changed(mode);
-  }
-
-  void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    copy_out(view(factors_[mode].matrix()), columns_[index(mode)], first_row, rows);
-  }
-
-  std::uint64_t version(int mode) const override { return factors_.version(mode); }
-
-  void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override {
-    const RowsView<Factor> to = factors_[mode].view().rows;
-    const auto rank = static_cast<std::size_t>(columns_[index(mode)]);
-    check_row_list(to.rows, columns_[index(mode)], rows, values.size());
-    for_each(rows.size(), [&](std::size_t i) {
-      for (std::size_t r = 0; r < rank; ++r) to.row(rows[i])[r] = static_cast<Factor>(values[i * rank + r]);
-    });
-    set_changed(mode);
-  }
-
-  void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override {
-    const auto& from = factors_[mode].matrix();
-    const auto rank = static_cast<std::size_t>(columns_[index(mode)]);
-    check_row_list(from.rows(), columns_[index(mode)], rows, values.size());
-    for_each(rows.size(), [&](std::size_t i) {
-      for (std::size_t r = 0; r < rank; ++r) values[i * rank + r] = static_cast<double>(from.row(rows[i])[r]);
-    });
-  }
-
-  std::vector<double> take_factor(int mode) override {
-    pass_.release();
-    const Matrix taken = factors_.take(mode);
-    std::vector<double> rows(taken.matrix().rows() * static_cast<std::uint64_t>(columns_[index(mode)]));
-    copy_out(view(taken.matrix()), columns_[index(mode)], 0, rows);
-    return rows;
-  }
-
-  void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    copy_in(mode, rows, view(duals_[mode]), first_row);
-  }
-  void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    copy_out(view(duals_[mode]), columns_[index(mode)], first_row, rows);
-  }
-  void begin_pass(const PassRequest& request) override {
-    pass_.begin(request);
-    adds_losses_ = !request.is_mttkrp();
-    pass_mode_ = request.only_mode();
-    waiting_.clear();
-    if (!adds_losses_ && !request.continues) residents_.count_pass(pass_mode_);
-  }
-
-  void submit(int, const ChunkView& chunk) override { add_chunk(decoder_.open(chunk)); }
-  void wait_slot(int) override {}
-  ResidentId keep(int, const ChunkView& chunk, ResidentForm form) override {
-    return residents_.keep(chunk, form, pass_.rings());
-  }
-  void submit_resident(ResidentId chunk) override {
-    // Terms of losses are added up in line order.
-    ResidentChunks::Group* const group = adds_losses_ ? nullptr : residents_.group_of(chunk);
-    if (group == nullptr || !residents_.may_arrange(*group, pass_mode_)) return add_chunk(residents_.source(chunk));
-    waiting_.push_back(chunk);
-    if (waiting_.size() < group->chunks.size()) return;
-    const ArrangedNonzeros* const arranged = residents_.arranged(*group, pass_mode_, waiting_, pass_.rings());
-    if (arranged == nullptr) return add_waiting();
-    waiting_.clear();
-    const auto begin = std::chrono::steady_clock::now();
-    pass_.add_arranged(*arranged);
-    trace_pass(begin, residents_.source(chunk).chunk);
-  }
-
-  void finish_pass() override {
-    add_waiting();  // a pass over some chunks of a group only
-    pass_.finish();
-  }
-  double sum_of_terms() const override { return pass_.sum_of_terms(); }
-  void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    const RowsView<const Sum> output = pass_.output(mode).rows();
-    if (!pass_.has_kronecker()) return copy_out(output, columns_[index(mode)], first_row, rows);
-    const KroneckerRow& row = pass_.kronecker_row_of(mode);
-    for_each(check_row_block(output.rows, static_cast<int>(row.columns()), first_row, rows.size()),
-             [&](std::uint64_t i) {
-               for (std::uint64_t c = 0; c < row.choices; ++c) {
-                 const Sum* const from = output.row(first_row + i) + c * row.last_stride;
-                 double* const to = rows.data() + i * row.columns() + c * row.last_columns;
-                 for (std::uint64_t r = 0; r < row.last_columns; ++r) to[r] = static_cast<double>(from[r]);
-               }
-             });
-  }
-  void load_output(int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    copy_in(mode, rows, pass_.output(mode).rows(), first_row);
-  }
-
-  RowUpdate update_rows(int mode, const RowProblem& problem) override {
-    const bool needs_dual = problem.constraint.needs_dual();
-    const auto begin = std::chrono::steady_clock::now();
-    const RowsView<Sum> given = pass_.output(mode).rows();
-    check_row_problem(problem, rank_, std::as_const(duals_)[mode].rows() > 0);
-    require(mode == pass_mode_ && given.rows == layout_.mode(mode).length,
-            "update_rows: the last pass was not one of mode " + std::to_string(mode));
-    factors_.begin_update(mode);
-    if (needs_dual) duals_.begin_update(mode);
-    const FactorView<Factor> factor = factors_[mode].view();
-    const OldRows<Factor> old{view(factors_.before_update(mode).matrix()), view(duals_.before_update(mode)),
-                              view(duals_[mode])};
-    std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
-    gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
-    RowUpdate update = dense_.update_rows(problem, given, old, factor, solution_rows(given, factor), gram);
-    pass_.output(mode).set_zeroed();
-    trace("row update", begin, 0);
-    return update;
-  }
-
-  void restore_factor(int mode) override {
-    factors_.restore(mode);
-    duals_.restore(mode);
-  }
-  std::span<const double> gram(int mode) override {
-    std::vector<double>& gram = grams_[static_cast<std::size_t>(mode)];
-    if (gram.empty()) {
-      gram.resize(static_cast<std::size_t>(rank_) * static_cast<std::size_t>(rank_));
-      const FactorView<Factor> factor = factors_[mode].view();
-      dense_.scale_and_gram(factor.rows, factor, {}, gram);
-    }
-    return gram;
-  }
-
-  std::vector<double> column_sums(int mode) override {
-    return dense_.column_sums(view(std::as_const(factors_)[mode].matrix()));
-  }
-  void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts) override {
-    check_scales(scales, shifts, rank_);
-    dense_.scale_columns(changed(mode), scales, shifts);
-  }
-  void raise_to_zero(int mode) override { dense_.raise_to_zero(changed(mode)); }
-
-  AprViolation apr_measure(int mode, const AprStep& step, bool until_any) override {
-    return dense_.apr_measure(phi_of(mode, step), view(std::as_const(factors_)[mode].matrix()), step, until_any);
-  }
-  void apr_free_zeros(int mode, const AprStep& step) override {
-    dense_.apr_free_zeros(phi_of(mode, step), changed(mode), step);
-  }
-  void apr_multiply(int mode, const AprStep& step) override {
-    dense_.apr_multiply(phi_of(mode, step), changed(mode), step);
-  }
-
-  void load_vector(int vector, int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    std::ranges::copy(rows, vectors_.part(vector, mode, first_row, rows.size()).begin());
-  }
-  void store_vector(int vector, int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    std::ranges::copy(vectors_.part(vector, mode, first_row, rows.size()), rows.begin());
-  }
-  void copy_vector(int from, int to) override {
-    const auto [source, target] = vectors_.equal_pair(from, to);
-    for_each(target.size(),
-             [source = source.data(), target = target.data()](std::uint64_t i) { target[i] = source[i]; });
-  }
-  void copy_to_vector(int mode, int vector) override {
-    copy_out(view(std::as_const(factors_)[mode].matrix()), columns_[index(mode)], 0, vectors_.rows(vector, mode));
-  }
-  void copy_from_vector(int mode, int vector) override { load_factor(mode, 0, vectors_.rows(vector, mode)); }
-
-  void cg_begin(int mode, const CgStep& step) override {
-    dense_.cg_begin(filled(mode), changed(mode), first_vectors(mode), step);
-  }
-  void cg_step(int mode, const CgStep& step) override {
-    dense_.cg_step(filled(mode), changed(mode), first_vectors(mode), step);
-  }
-  double cg_end(int mode) override { return dense_.cg_end(changed(mode), vectors_.rows(0, mode).data()); }
-  void adam_step(int mode, const AdamStep& step) override {
-    check_adam_step(step, rank_);
-    dense_.adam_step(filled(mode), changed(mode), first_vectors(mode), step);
-  }
-
- private:
-  static std::size_t index(int mode) { return static_cast<std::size_t>(mode); }
-
-  using Matrix = FactorMatrix<Factor, Sum>;
-  using Dual = RowMatrix<Factor, Sum>;
-
-  // Rows of the factor were written beside its bits and its Gram.
-  void set_changed(int mode) {
-    factors_[mode].mark_all_live();
-    factors_.mark_changed(mode);
-    grams_[static_cast<std::size_t>(mode)].clear();
-  }
-
-  // Its rows, which the caller writes.
-  RowsView<Factor> changed(int mode) {
-    set_changed(mode);
-    return factors_[mode].view().rows;
-  }
-  RowsView<const Sum> filled(int mode) const { return pass_.output(mode).rows(); }
-  RowVectors first_vectors(int mode) { return {vectors_.rows(0, mode).data(), vectors_.rows(1, mode).data()}; }
-
-  RowsView<const Sum> phi_of(int mode, const AprStep& step) const {
-    check_apr_step(step, rank_);
-    return pass_.output(mode).rows();
-  }
-
-  // Calls visit(i) for i from 0 to count - 1, on all threads.
-  template <class Visit>
-  void for_each(std::uint64_t count, const Visit& visit) const {
-    run_shares(executor_, count, [&](std::uint64_t begin, std::uint64_t end) {
-      for (std::uint64_t i = begin; i < end; ++i) visit(i);
-    });
-  }
-  template <class Number>
-  void copy_in(int mode, std::span<const double> from, RowsView<Number> to, std::uint64_t first_row) const {
-    const auto rank = static_cast<std::uint64_t>(columns_[index(mode)]);
-    for_each(check_row_block(to.rows, columns_[index(mode)], first_row, from.size()), [&](std::uint64_t i) {
-      for (std::uint64_t r = 0; r < rank; ++r) to.row(first_row + i)[r] = static_cast<Number>(from[i * rank + r]);
-    });
-  }
-
-  template <class Number>
-  void copy_out(RowsView<const Number> from, int columns, std::uint64_t first_row, std::span<double> to) const {
-    const auto rank = static_cast<std::uint64_t>(columns);
-    for_each(check_row_block(from.rows, columns, first_row, to.size()), [&](std::uint64_t i) {
-      for (std::uint64_t r = 0; r < rank; ++r) to[i * rank + r] = static_cast<double>(from.row(first_row + i)[r]);
-    });
-  }
-
-  void add_waiting() {
-    for (const ResidentId chunk : std::exchange(waiting_, {})) add_chunk(residents_.source(chunk));
-  }
-
-  void add_chunk(const FrameSource& source) {
-    const auto begin = std::chrono::steady_clock::now();
-    pass_.add(source);
-    trace_pass(begin, source.chunk);
-  }
-
-  void trace_pass(std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const {
-    trace(adds_losses_ ? "loss pass" : pass_.has_kronecker() ? "ttmc" : "mttkrp", begin, chunk);
-  }
-
-  void trace(std::string_view name, std::chrono::steady_clock::time_point begin, std::uint64_t chunk) const {
-    if (trace_ != nullptr) trace_->add({"compute", name, begin, std::chrono::steady_clock::now(), chunk, 0});
-  }
-
-  TensorLayout layout_;
-  int rank_;
-  std::vector<int> columns_;  // per mode, of its factor
-  mutable FlushingExecutor executor_;
-  FrameDecoder decoder_;
-  FactorSet<Matrix> factors_;
-  FactorSet<Dual> duals_;                   // empty but for modes that ADMM solves
-  std::vector<std::vector<double>> grams_;  // empty: out of date, rows were loaded
-  ChunkPass<Sum, Factor> pass_;
-  DenseKernels dense_;
-  MethodVectors<std::vector<double>> vectors_;
-  ResidentChunks residents_;
-  std::vector<ResidentId> waiting_;  // of the pass: chunks of a group that is arranged, not yet added
-  bool adds_losses_ = false;
-  int pass_mode_ = 0;  // -1: several or none
-  TraceSink* trace_;
-};
-
-// Objects, layout tables, and bookkeeping of resident chunks.
-constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20;
-
-template <class Sum, class Factor>
-std::uint64_t backend_bytes(const BackendConfig& config, int threads) {
-  const std::uint64_t longest = std::ranges::max(config.layout.shape());
-  const auto rank = static_cast<std::uint64_t>(config.rank);
-  std::uint64_t bytes = small_bytes + ChunkPass<Sum, Factor>::bytes(config, threads) +
-                        DenseKernels::bytes(config.rank, longest, config.dual_modes != 0, threads);
-  for (int mode = 0; mode < config.layout.order(); ++mode) {
-    const std::uint64_t length = config.layout.mode(mode).length;
-    std::uint64_t matrices = FactorMatrix<Factor, Sum>::bytes(length, config.columns_of(mode));
-    if (has_mode(config.dual_modes, mode)) matrices += RowMatrix<Factor, Sum>::bytes(length, config.rank);
-    bytes += (config.keep_previous ? 2 : 1) * matrices + rank * rank * sizeof(double);
-  }
-  for (const VectorShape& vector : config.vectors) bytes += vector.rows * rank * sizeof(double);
-  return bytes;
-}
 
 }  // namespace
 
-std::unique_ptr<Backend> make_host_backend(const BackendConfig& config, Executor& executor) {
-  check_backend_config(config, "CPU");
-  return with_precision(config.precision, [&]<class Sum, class Factor>() -> std::unique_ptr<Backend> {
-    return std::make_unique<HostBackend<Sum, Factor>>(config, executor);
-  });
-}
-
-bool host_backend_needs_exchange(const BackendConfig& config, int threads) {
-  return config.private_bytes < host_backend_useful_private_bytes(config, threads);
-}
-
-std::uint64_t host_backend_bytes(const BackendConfig& config, int threads) {
-  check_backend_config(config, "CPU");
-  return with_precision(config.precision,
-                        [&]<class Sum, class Factor>() { return backend_bytes<Sum, Factor>(config, threads); });
-}
-
-std::uint64_t host_backend_useful_private_bytes(const BackendConfig& config, int threads) {
-  return with_precision(config.precision, [&]<class Sum, class Factor>() {
-    return ChunkPass<Sum, Factor>::useful_private_bytes(config, threads);
-  });
-}
-
-std::uint64_t host_arranged_bytes(const BackendConfig& config, std::span<const std::uint64_t> nnzs, int threads) {
-  return ResidentChunks::useful_bytes(config, nnzs, threads);
-}
-
-std::uint64_t host_decoded_bytes(const TensorLayout& layout, std::uint64_t nnz) {
-  return ResidentChunks::decoded_bytes(layout, nnz);
+const DeviceKind& host_kind() {
+  static const HostKind kind;
+  return kind;
 }
 
 }  // namespace blco

@@ -151,7 +151,8 @@ std::vector<double> least_entries(const AprStep& step) {
 
 }  // namespace
 
-DenseKernels::DenseKernels(int rank, std::uint64_t max_rows, bool duals, Executor& executor, StopPoll stop)
+template <class Sum, class Factor>
+DenseKernels<Sum, Factor>::DenseKernels(int rank, std::uint64_t max_rows, bool duals, Executor& executor, StopPoll stop)
     : rank_(rank),
       executor_(executor),
       stop_(std::move(stop)),
@@ -159,15 +160,18 @@ DenseKernels::DenseKernels(int rank, std::uint64_t max_rows, bool duals, Executo
   for (int thread = 0; thread < executor.width(); ++thread) scratch_.emplace_back(scratch_elements(rank, duals));
 }
 
-std::uint64_t DenseKernels::bytes(int rank, std::uint64_t max_rows, bool duals, int threads) {
+template <class Sum, class Factor>
+std::uint64_t DenseKernels<Sum, Factor>::bytes(int rank, std::uint64_t max_rows, bool duals, int threads) {
   return mapped_bytes(8 * slice_count(rank, max_rows) * slice_elements(rank)) +
          static_cast<std::uint64_t>(threads) * mapped_bytes(8 * scratch_elements(rank, duals));
 }
 
 // Calls task(first row, end row, `sum_count` zeroed sums of the slice, scratch of the thread) for every slice, the last
 // ones first if `backward`. Slices begin at whole words of rows.
+template <class Sum, class Factor>
 template <class Task>
-void DenseKernels::for_each_slice(std::uint64_t rows, std::uint64_t sum_count, bool backward, const Task& task) {
+void DenseKernels<Sum, Factor>::for_each_slice(std::uint64_t rows, std::uint64_t sum_count, bool backward,
+                                               const Task& task) {
   const std::uint64_t slices = slice_count(rank_, rows);
   const std::uint64_t words = words_of(rows);
   std::atomic<std::uint64_t> next{0};
@@ -182,14 +186,16 @@ void DenseKernels::for_each_slice(std::uint64_t rows, std::uint64_t sum_count, b
   });
 }
 
-const double* DenseKernels::sums_of_slice(std::uint64_t slice) const {
+template <class Sum, class Factor>
+const double* DenseKernels<Sum, Factor>::sums_of_slice(std::uint64_t slice) const {
   return slice_sums_.data() + slice * slice_elements(rank_);
 }
 
 // The norms returned are squared.
 template <class Sum, class Factor>
-RowUpdate DenseKernels::solve_rows(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old,
-                                   FactorView<Factor> factor, RowsView<Sum> solution) {
+RowUpdate DenseKernels<Sum, Factor>::solve_rows(const RowProblem& problem, RowsView<Sum> given,
+                                                const OldRows<Factor>& old, FactorView<Factor> factor,
+                                                RowsView<Sum> solution) {
   const std::uint64_t rank = columns();
   for_each_slice(given.rows, solve_sums(rank_), false,
                  [&](std::uint64_t first, std::uint64_t end, double* sums, double* scratch) {
@@ -209,8 +215,8 @@ RowUpdate DenseKernels::solve_rows(const RowProblem& problem, RowsView<Sum> give
 
 // Sets columns of the solution to a number. All rows become live.
 template <class Sum, class Factor>
-void DenseKernels::fill_columns(std::span<const std::uint64_t> columns, double number, FactorView<Factor> factor,
-                                RowsView<Sum> solution) {
+void DenseKernels<Sum, Factor>::fill_columns(std::span<const std::uint64_t> columns, double number,
+                                             FactorView<Factor> factor, RowsView<Sum> solution) {
   for_each_slice(solution.rows, 0, false, [&](std::uint64_t first, std::uint64_t end, double*, double*) {
     for (std::uint64_t row = first; row < end; ++row) {
       for (const std::uint64_t column : columns) solution.row(row)[column] = static_cast<Sum>(number);
@@ -220,8 +226,9 @@ void DenseKernels::fill_columns(std::span<const std::uint64_t> columns, double n
 }
 
 template <class Sum, class Factor>
-RowUpdate DenseKernels::update_rows(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old,
-                                    FactorView<Factor> factor, RowsView<Sum> solution, std::span<double> gram) {
+RowUpdate DenseKernels<Sum, Factor>::update_rows(const RowProblem& problem, RowsView<Sum> given,
+                                                 const OldRows<Factor>& old, FactorView<Factor> factor,
+                                                 RowsView<Sum> solution, std::span<double> gram) {
   RowUpdate update = solve_rows(problem, given, old, factor, solution);
   if (!problem.constraint.normalises()) {
     std::ranges::fill(update.norms, 1.0);
@@ -245,9 +252,12 @@ RowUpdate DenseKernels::update_rows(const RowProblem& problem, RowsView<Sum> giv
   return update;
 }
 
+// Multiplies column r of the solution by scale[r] (empty: by 1) into the factor, and writes the factor's Gram matrix.
+// Zeroes the solution unless it lies in the factor.
 template <class Sum, class Factor>
-void DenseKernels::scale_and_gram(RowsView<Sum> solution, FactorView<Factor> factor, std::span<const double> scale,
-                                  std::span<double> gram) {
+template <class Solution>
+void DenseKernels<Sum, Factor>::scale_and_gram(RowsView<Solution> solution, FactorView<Factor> factor,
+                                               std::span<const double> scale, std::span<double> gram) {
   const auto rank = static_cast<std::uint64_t>(rank_);
   const std::uint64_t columns = gram_tile_columns(rank_);
   // Padded, because it is loaded by whole vectors.
@@ -266,7 +276,7 @@ void DenseKernels::scale_and_gram(RowsView<Sum> solution, FactorView<Factor> fac
                      for (std::uint64_t row = first; row < std::min(end, first + tile_rows); row += word_rows) {
                        const std::uint64_t live = factor.live[row / word_rows];
                        double* tile = scratch + count * columns;
-                       if constexpr (std::is_same_v<Sum, Factor>) {
+                       if constexpr (std::is_same_v<Solution, Factor>) {
                          count += scale_rows(rows.row(row), rows.stride, live, factors, columns, tile);
                        } else {
                          count +=
@@ -288,8 +298,13 @@ void DenseKernels::scale_and_gram(RowsView<Sum> solution, FactorView<Factor> fac
   }
 }
 
-template <class Factor>
-std::vector<double> DenseKernels::column_sums(RowsView<const Factor> factor) {
+template <class Sum, class Factor>
+void DenseKernels<Sum, Factor>::make_gram(FactorView<Factor> factor, std::span<double> gram) {
+  scale_and_gram(factor.rows, factor, {}, gram);
+}
+
+template <class Sum, class Factor>
+std::vector<double> DenseKernels<Sum, Factor>::column_sums(RowsView<const Factor> factor) {
   for_each_slice(factor.rows, columns(), false, [&](std::uint64_t first, std::uint64_t end, double* sums, double*) {
     for (; first < end; ++first) {
       const Factor* row = factor.row(first);
@@ -303,33 +318,9 @@ std::vector<double> DenseKernels::column_sums(RowsView<const Factor> factor) {
   return total;
 }
 
-template <class Factor>
-void DenseKernels::scale_columns(RowsView<Factor> factor, std::span<const double> scales,
-                                 std::span<const double> shifts) {
-  for_each_slice(factor.rows, 0, false, [&](std::uint64_t first, std::uint64_t end, double*, double*) {
-    for (; first < end; ++first) {
-      Factor* row = factor.row(first);
-      for (std::uint64_t r = 0; r < columns(); ++r) {
-        const double scaled = static_cast<double>(row[r]) * scales[r];
-        row[r] = static_cast<Factor>(shifts.empty() ? scaled : scaled + shifts[r]);
-      }
-    }
-  });
-}
-
-template <class Factor>
-void DenseKernels::raise_to_zero(RowsView<Factor> factor) {
-  for_each_slice(factor.rows, 0, false, [&](std::uint64_t first, std::uint64_t end, double*, double*) {
-    for (; first < end; ++first) {
-      Factor* row = factor.row(first);
-      for (std::uint64_t r = 0; r < columns(); ++r) row[r] = std::max(row[r], Factor{0});
-    }
-  });
-}
-
 // Phi of a row: the output itself where that says it, else `made`.
-template <class Sum>
-const double* DenseKernels::phi_of_row(const Sum* output, const AprStep& step, double* made) const {
+template <class Sum, class Factor>
+const double* DenseKernels<Sum, Factor>::phi_of_row(const Sum* output, const AprStep& step, double* made) const {
   if constexpr (std::is_same_v<Sum, double>) {
     if (step.held_sums.empty()) return output;
   }
@@ -341,8 +332,8 @@ const double* DenseKernels::phi_of_row(const Sum* output, const AprStep& step, d
 }
 
 template <class Sum, class Factor>
-AprViolation DenseKernels::apr_measure(RowsView<const Sum> output, RowsView<const Factor> factor, const AprStep& step,
-                                       bool until_any) {
+AprViolation DenseKernels<Sum, Factor>::apr_measure(RowsView<const Sum> output, RowsView<const Factor> factor,
+                                                    const AprStep& step, bool until_any) {
   const std::vector<double> least = least_entries(step);
   const bool looks_for_stuck = step.kappa > 0 && !until_any;
   std::atomic<bool> is_done{false};
@@ -378,7 +369,8 @@ AprViolation DenseKernels::apr_measure(RowsView<const Sum> output, RowsView<cons
 }
 
 template <class Sum, class Factor>
-void DenseKernels::apr_free_zeros(RowsView<const Sum> output, RowsView<Factor> factor, const AprStep& step) {
+void DenseKernels<Sum, Factor>::apr_free_zeros(RowsView<const Sum> output, RowsView<Factor> factor,
+                                               const AprStep& step) {
   const std::vector<double> least = least_entries(step);
   for_each_slice(factor.rows, 0, false, [&](std::uint64_t first, std::uint64_t end, double*, double* made) {
     for (; first < end; ++first) {
@@ -394,7 +386,7 @@ void DenseKernels::apr_free_zeros(RowsView<const Sum> output, RowsView<Factor> f
 }
 
 template <class Sum, class Factor>
-void DenseKernels::apr_multiply(RowsView<const Sum> output, RowsView<Factor> factor, const AprStep& step) {
+void DenseKernels<Sum, Factor>::apr_multiply(RowsView<const Sum> output, RowsView<Factor> factor, const AprStep& step) {
   for_each_slice(factor.rows, 0, false, [&](std::uint64_t first, std::uint64_t end, double*, double* made) {
     for (; first < end; ++first) {
       Factor* b = factor.row(first);
@@ -404,32 +396,8 @@ void DenseKernels::apr_multiply(RowsView<const Sum> output, RowsView<Factor> fac
   });
 }
 
-// Calls visit(row, where it begins in a vector) for all rows, on all threads.
-template <class Visit>
-void DenseKernels::for_each_row(std::uint64_t rows, const Visit& visit) {
-  for_each_slice(rows, 0, false, [&](std::uint64_t first, std::uint64_t end, double*, double*) {
-    for (; first < end; ++first) visit(first, first * columns());
-  });
-}
-
 template <class Sum, class Factor>
-void DenseKernels::cg_begin(RowsView<const Sum> output, RowsView<Factor> factor, const RowVectors& vectors,
-                            const CgStep& step) {
-  for_each_row(factor.rows, [&](std::uint64_t row, std::uint64_t at) {
-    cg_begin_row(step, columns(), output.row(row), factor.row(row), vectors.first + at, vectors.second + at);
-  });
-}
-
-template <class Sum, class Factor>
-void DenseKernels::cg_step(RowsView<const Sum> output, RowsView<Factor> factor, const RowVectors& vectors,
-                           const CgStep& step) {
-  for_each_row(factor.rows, [&](std::uint64_t row, std::uint64_t at) {
-    cg_step_row(step, columns(), output.row(row), factor.row(row), vectors.first + at, vectors.second + at);
-  });
-}
-
-template <class Factor>
-double DenseKernels::cg_end(RowsView<Factor> factor, const double* solution) {
+double DenseKernels<Sum, Factor>::cg_end(RowsView<Factor> factor, const double* solution) {
   for_each_slice(factor.rows, 1, false, [&](std::uint64_t first, std::uint64_t end, double* sum, double*) {
     for (; first < end; ++first) {
       const double* a = solution + first * columns();
@@ -442,53 +410,8 @@ double DenseKernels::cg_end(RowsView<Factor> factor, const double* solution) {
   return total;
 }
 
-template <class Sum, class Factor>
-void DenseKernels::adam_step(RowsView<const Sum> output, RowsView<Factor> factor, const RowVectors& vectors,
-                             const AdamStep& step) {
-  for_each_row(factor.rows, [&](std::uint64_t row, std::uint64_t at) {
-    adam_row(step, step.rates.data(), columns(), output.row(row), factor.row(row), vectors.first + at,
-             vectors.second + at);
-  });
-}
-
-// The types of outputs and factors for each precision.
-template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<double>, const OldRows<double>&,
-                                             FactorView<double>, RowsView<double>, std::span<double>);
-template void DenseKernels::scale_and_gram(RowsView<double>, FactorView<double>, std::span<const double>,
-                                           std::span<double>);
-template AprViolation DenseKernels::apr_measure(RowsView<const double>, RowsView<const double>, const AprStep&, bool);
-template void DenseKernels::apr_free_zeros(RowsView<const double>, RowsView<double>, const AprStep&);
-template void DenseKernels::apr_multiply(RowsView<const double>, RowsView<double>, const AprStep&);
-template void DenseKernels::cg_begin(RowsView<const double>, RowsView<double>, const RowVectors&, const CgStep&);
-template void DenseKernels::cg_step(RowsView<const double>, RowsView<double>, const RowVectors&, const CgStep&);
-template void DenseKernels::adam_step(RowsView<const double>, RowsView<double>, const RowVectors&, const AdamStep&);
-template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<float>, const OldRows<float>&,
-                                             FactorView<float>, RowsView<float>, std::span<double>);
-template void DenseKernels::scale_and_gram(RowsView<float>, FactorView<float>, std::span<const double>,
-                                           std::span<double>);
-template AprViolation DenseKernels::apr_measure(RowsView<const float>, RowsView<const float>, const AprStep&, bool);
-template void DenseKernels::apr_free_zeros(RowsView<const float>, RowsView<float>, const AprStep&);
-template void DenseKernels::apr_multiply(RowsView<const float>, RowsView<float>, const AprStep&);
-template void DenseKernels::cg_begin(RowsView<const float>, RowsView<float>, const RowVectors&, const CgStep&);
-template void DenseKernels::cg_step(RowsView<const float>, RowsView<float>, const RowVectors&, const CgStep&);
-template void DenseKernels::adam_step(RowsView<const float>, RowsView<float>, const RowVectors&, const AdamStep&);
-template RowUpdate DenseKernels::update_rows(const RowProblem&, RowsView<double>, const OldRows<float>&,
-                                             FactorView<float>, RowsView<double>, std::span<double>);
-template void DenseKernels::scale_and_gram(RowsView<double>, FactorView<float>, std::span<const double>,
-                                           std::span<double>);
-template AprViolation DenseKernels::apr_measure(RowsView<const double>, RowsView<const float>, const AprStep&, bool);
-template void DenseKernels::apr_free_zeros(RowsView<const double>, RowsView<float>, const AprStep&);
-template void DenseKernels::apr_multiply(RowsView<const double>, RowsView<float>, const AprStep&);
-template void DenseKernels::cg_begin(RowsView<const double>, RowsView<float>, const RowVectors&, const CgStep&);
-template void DenseKernels::cg_step(RowsView<const double>, RowsView<float>, const RowVectors&, const CgStep&);
-template void DenseKernels::adam_step(RowsView<const double>, RowsView<float>, const RowVectors&, const AdamStep&);
-template std::vector<double> DenseKernels::column_sums(RowsView<const double>);
-template void DenseKernels::scale_columns(RowsView<double>, std::span<const double>, std::span<const double>);
-template void DenseKernels::raise_to_zero(RowsView<double>);
-template double DenseKernels::cg_end(RowsView<double>, const double*);
-template std::vector<double> DenseKernels::column_sums(RowsView<const float>);
-template void DenseKernels::scale_columns(RowsView<float>, std::span<const double>, std::span<const double>);
-template void DenseKernels::raise_to_zero(RowsView<float>);
-template double DenseKernels::cg_end(RowsView<float>, const double*);
+template class DenseKernels<double, double>;
+template class DenseKernels<float, float>;
+template class DenseKernels<double, float>;
 
 }  // namespace blco

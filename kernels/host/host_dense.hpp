@@ -21,12 +21,8 @@ struct OldRows {
   RowsView<Factor> new_dual = {};    // ADMM only
 };
 
-// The first two vectors of a method, at the first row of a mode; without gaps between rows.
-struct RowVectors {
-  double* first;
-  double* second;
-};
-
+// `Sum`: of outputs; `Factor`: of factors.
+template <class Sum, class Factor>
 class DenseKernels {
  public:
   // For matrices of up to `max_rows` rows; `duals`: also for ADMM. `executor` must outlive this.
@@ -36,56 +32,35 @@ class DenseKernels {
   static std::uint64_t bytes(int rank, std::uint64_t max_rows, bool duals, int threads);
 
   // Backend::update_rows of `given`; all matrices have the same number of rows. `solution` is that of the factor, or
-  // `given` itself if the factor's numbers are narrower. Zeroes `given`. `gram` is as that of scale_and_gram.
-  template <class Sum, class Factor>
+  // `given` itself if the factor's numbers are narrower. Zeroes `given`. `gram` is as that of make_gram.
   RowUpdate update_rows(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old,
                         FactorView<Factor> factor, RowsView<Sum> solution, std::span<double> gram);
 
-  // Multiplies column r of the solution by scale[r] (empty: by 1) into the factor, and writes the factor's Gram matrix,
-  // row-major R x R. Zeroes the solution unless it lies in the factor.
-  template <class Sum, class Factor>
-  void scale_and_gram(RowsView<Sum> solution, FactorView<Factor> factor, std::span<const double> scale,
-                      std::span<double> gram);
+  // Writes the factor's Gram matrix, row-major R x R.
+  void make_gram(FactorView<Factor> factor, std::span<double> gram);
 
   // The steps of Factors of these names; outputs have as many rows as factors. Those that change rows leave `live` to
   // the caller.
-  template <class Factor>
   std::vector<double> column_sums(RowsView<const Factor> factor);
-  template <class Factor>
-  void scale_columns(RowsView<Factor> factor, std::span<const double> scales, std::span<const double> shifts);
-  template <class Factor>
-  void raise_to_zero(RowsView<Factor> factor);
-  template <class Sum, class Factor>
   AprViolation apr_measure(RowsView<const Sum> output, RowsView<const Factor> factor, const AprStep& step,
                            bool until_any);
-  template <class Sum, class Factor>
   void apr_free_zeros(RowsView<const Sum> output, RowsView<Factor> factor, const AprStep& step);
-  template <class Sum, class Factor>
   void apr_multiply(RowsView<const Sum> output, RowsView<Factor> factor, const AprStep& step);
-  template <class Sum, class Factor>
-  void cg_begin(RowsView<const Sum> output, RowsView<Factor> factor, const RowVectors& vectors, const CgStep& step);
-  template <class Sum, class Factor>
-  void cg_step(RowsView<const Sum> output, RowsView<Factor> factor, const RowVectors& vectors, const CgStep& step);
-  template <class Factor>
   double cg_end(RowsView<Factor> factor, const double* solution);
-  template <class Sum, class Factor>
-  void adam_step(RowsView<const Sum> output, RowsView<Factor> factor, const RowVectors& vectors, const AdamStep& step);
 
  private:
   std::uint64_t columns() const { return static_cast<std::uint64_t>(rank_); }
   template <class Task>
   void for_each_slice(std::uint64_t rows, std::uint64_t sum_count, bool backward, const Task& task);
   const double* sums_of_slice(std::uint64_t slice) const;
-  template <class Sum>
   const double* phi_of_row(const Sum* output, const AprStep& step, double* made) const;
-  template <class Visit>
-  void for_each_row(std::uint64_t rows, const Visit& visit);
-  template <class Sum, class Factor>
   RowUpdate solve_rows(const RowProblem& problem, RowsView<Sum> given, const OldRows<Factor>& old,
                        FactorView<Factor> factor, RowsView<Sum> solution);
-  template <class Sum, class Factor>
   void fill_columns(std::span<const std::uint64_t> columns, double number, FactorView<Factor> factor,
                     RowsView<Sum> solution);
+  template <class Solution>
+  void scale_and_gram(RowsView<Solution> solution, FactorView<Factor> factor, std::span<const double> scale,
+                      std::span<double> gram);
 
   int rank_;
   Executor& executor_;

@@ -65,33 +65,23 @@ struct Tile {
 
 // Distance, in nonzeros, at which line indices and values are prefetched.
 constexpr std::size_t stream_distance = 64;
-// Rows from the ring of decoded frames. A prefetch past the last one hits an earlier chunk's row, which does no harm.
-class RingRows {
+// Rows that lie in memory: of arranged nonzeros, whose arrays go on past the last one, or of the ring of decoded frames,
+// where a prefetch past the last one hits an earlier chunk's row, which does no harm.
+template <bool is_ring>
+class StoredRows {
  public:
-  RingRows() = default;
-  RingRows(const std::uint64_t*, const std::uint32_t* rows, std::uint64_t) : rows_(rows) {}
+  StoredRows() = default;
+  StoredRows(const std::uint64_t*, const std::uint32_t* rows, std::uint64_t) : rows_(rows) {}
   HWY_INLINE std::uint64_t row(std::size_t at) const { return rows_[at]; }
-  HWY_INLINE std::uint64_t row_ahead(std::size_t at) const { return rows_[at % ring_entries]; }
+  HWY_INLINE std::uint64_t row_ahead(std::size_t at) const { return rows_[is_ring ? at % ring_entries : at]; }
   static std::size_t prefetched(std::size_t count, std::size_t) { return count; }
   static constexpr bool streams = false;
 
  private:
   const std::uint32_t* rows_ = nullptr;
 };
-
-// Rows of arranged nonzeros, whose arrays go on past the last one.
-class ListRows {
- public:
-  ListRows() = default;
-  ListRows(const std::uint64_t*, const std::uint32_t* rows, std::uint64_t) : rows_(rows) {}
-  HWY_INLINE std::uint64_t row(std::size_t at) const { return rows_[at]; }
-  HWY_INLINE std::uint64_t row_ahead(std::size_t at) const { return rows_[at]; }
-  static std::size_t prefetched(std::size_t count, std::size_t) { return count; }
-  static constexpr bool streams = false;
-
- private:
-  const std::uint32_t* rows_ = nullptr;
-};
+using RingRows = StoredRows<true>;
+using ListRows = StoredRows<false>;
 
 // Rows extracted from line indices.
 class LineRows {

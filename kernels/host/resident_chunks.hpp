@@ -54,10 +54,10 @@ class ResidentChunks {
 
   // Decodes the chunk on all threads, each with a ring; a packed chunk stays as it is, and its payloads must stay
   // valid. Throws Error{corrupt}.
-  ResidentId keep(const ChunkView& chunk, ResidentForm form, std::span<FrameRing> rings) {
+  ResidentId keep(const ChunkView& chunk, Tier tier, std::span<FrameRing> rings) {
     Resident resident;
     resident.source = decoder_->open(chunk);
-    if (form != ResidentForm::packed) {
+    if (tier != Tier::packed) {
       const FrameSource source = resident.source;
       resident.decoded = decoder_->make_decoded(source);
       run_parts(*executor_, rings.size(), source.frames(),
@@ -70,7 +70,7 @@ class ResidentChunks {
     chunks_.push_back(std::move(resident));
     keeps_ = true;
     const ResidentId id = chunks_.size() - 1;
-    if (form == ResidentForm::packed) return id;
+    if (tier == Tier::packed) return id;
     chunks_.back().source.decoded = &chunks_.back().decoded;
     if (bytes_left_ > 0) join_group(id);
     return id;

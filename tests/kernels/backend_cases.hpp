@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "kernels/backend.hpp"
-#include "kernels/host/host_backend.hpp"
-#include "kernels/reference/reference_backend.hpp"
+#include "kernels/device_kind.hpp"
+#include "tests/kernels/reference_backend.hpp"
 #include "tests/kernels/rows_near.hpp"
 #include "tests/random_tensor.hpp"
 #include "tests/thread_executor.hpp"
@@ -66,7 +66,7 @@ class BackendUnderTest {
                                          .keep_previous = true}) {}
   BackendUnderTest(int threads, const BackendConfig& config)
       : executor_(std::max(threads, 1)), shape_(config.layout.shape()), rank_(config.rank) {
-    backend_ = threads == 0 ? make_reference_backend(config) : make_host_backend(config, executor_);
+    backend_ = threads == 0 ? make_reference_backend(config) : host_kind().make(config, executor_);
   }
 
   Backend& operator*() { return *backend_; }

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "kernels/host/host_backend.hpp"
-#include "kernels/reference/reference_backend.hpp"
+#include "kernels/device_kind.hpp"
 #include "tests/kernels/backend_cases.hpp"
+#include "tests/kernels/reference_backend.hpp"
 #include "tests/random_tensor.hpp"
 #include "tests/thread_executor.hpp"
 
@@ -88,7 +88,7 @@ class LossBackend {
     config.all_outputs = setup.all_outputs;
     config.loss_passes = true;
     config.vectors = setup.vectors;
-    backend_ = which.threads == 0 ? make_reference_backend(config) : make_host_backend(config, executor_);
+    backend_ = which.threads == 0 ? make_reference_backend(config) : host_kind().make(config, executor_);
   }
 
   Backend& operator*() { return *backend_; }

@@ -110,7 +110,7 @@ TEST_P(KroneckerOf, EveryShapeAndFormIsThatOfALoop) {
       backend.load(factors);
       std::vector<ResidentId> kept;
       for (const EncodedChunk& chunk : chunks) {
-        kept.push_back(backend->keep(0, chunk.view(), kept.size() < 2 ? ResidentForm::decoded : ResidentForm::packed));
+        kept.push_back(backend->keep(0, chunk.view(), kept.size() < 2 ? Tier::decoded : Tier::packed));
       }
       for (int mode = 0; mode < static_cast<int>(of.shape.size()); ++mode) {
         const Products& expected = every_mode[static_cast<std::size_t>(mode)];
@@ -173,14 +173,14 @@ TEST(Kronecker, HasTheBitsOfAnMttkrpWithThoseColumns) {
 TEST(Kronecker, IsRefusedWithoutColumnsAndNothingElseWithThem) {
   ThreadExecutor executor(1);
   BackendConfig config{.layout = TensorLayout(std::vector<std::uint64_t>{3, 4, 5}), .rank = 3};
-  const auto equal = make_host_backend(config, executor);
+  const auto equal = host_kind().make(config, executor);
   config.columns = {2, 3, 2};
-  const auto differing = make_host_backend(config, executor);
+  const auto differing = host_kind().make(config, executor);
 
   EXPECT_THROW(equal->begin_pass({0, Product::kronecker}), Error);
   EXPECT_THROW(differing->begin_pass(0), Error);
   config.columns = {2, 4, 2};
-  EXPECT_THROW(make_host_backend(config, executor), Error);
+  EXPECT_THROW(host_kind().make(config, executor), Error);
 }
 
 }  // namespace

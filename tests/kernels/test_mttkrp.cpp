@@ -156,9 +156,9 @@ TEST_P(EveryBackend, GivesTheSameFromResidentsAsFromTheStream) {
     std::vector<ResidentId> packed;
     std::vector<ResidentId> decoded;
     for (const EncodedChunk& chunk : chunks) {
-      packed.push_back(backend->keep(0, chunk.view(), ResidentForm::packed));
+      packed.push_back(backend->keep(0, chunk.view(), Tier::packed));
       EncodedChunk reused = chunk;
-      decoded.push_back(backend->keep(0, reused.view(), ResidentForm::decoded));
+      decoded.push_back(backend->keep(0, reused.view(), Tier::decoded));
     }
 
     for (int mode = 0; mode < static_cast<int>(shape.size()); ++mode) {

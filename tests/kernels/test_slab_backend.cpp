@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "blco/error.hpp"
-#include "kernels/slab_backend.hpp"
+#include "kernels/device_kind.hpp"
 #include "tests/kernels/backend_cases.hpp"
 #include "tests/kernels/wide_rows.hpp"
 #include "tests/random_tensor.hpp"
@@ -26,7 +26,9 @@ class SlabBackendOf : public ::testing::TestWithParam<SlabCase> {
   BackendConfig config() const {
     return {.layout = TensorLayout(tensor_.shape), .rank = GetParam().rank, .dual_modes = mode_bit(1)};
   }
-  std::unique_ptr<Backend> make() { return make_slab_backend(config(), GetParam().columns, host_kind(), executor_); }
+  std::unique_ptr<Backend> make() {
+    return slab_kind(host_kind(), GetParam().rank, GetParam().columns)->make(config(), executor_);
+  }
 
   void pass(Backend& backend, int mode) const {
     PassRequest request(mode);

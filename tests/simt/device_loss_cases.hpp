@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/reference/reference_backend.hpp"
+#include "tests/kernels/reference_backend.hpp"
 #include "tests/simt/emulated_backend.hpp"
 
 namespace blco::testing {

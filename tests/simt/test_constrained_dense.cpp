@@ -11,8 +11,8 @@
 
 #include "blco/error.hpp"
 #include "kernels/cuda/dense.hpp"
-#include "kernels/reference/reference_backend.hpp"
-#include "kernels/reference/reference_rows.hpp"
+#include "tests/kernels/reference_backend.hpp"
+#include "tests/kernels/reference_rows.hpp"
 #include "tests/random_tensor.hpp"
 #include "tests/simt/device_array.hpp"
 #include "tests/simt/emulated_backend.hpp"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "blco/error.hpp"
-#include "kernels/reference/reference_backend.hpp"
 #include "kernels/row_solver.hpp"
+#include "tests/kernels/reference_backend.hpp"
 #include "tests/kernels/rows_near.hpp"
 #include "tests/simt/every_schedule.hpp"
 #include "tests/simt/simt_control.hpp"
@@ -43,11 +43,11 @@ TEST_P(EverySchedule, MixesChunksOfTheDeviceOfHostMemoryAndOfTheStream) {
         mixed->submit(slot, view);
       } else if (c % 3 == 1) {
         const auto [slot, view] = mixed.stage_next(chunks_[c]);
-        residents[c] = mixed->keep(slot, view, ResidentForm::device);
+        residents[c] = mixed->keep(slot, view, Tier::device);
         mixed->submit_resident(*residents[c]);
       } else {
         kept.push_back(mixed->allocate_host(payload_bytes(chunks_[c])));
-        residents[c] = mixed->keep(0, stage(chunks_[c], kept.back()->bytes()), ResidentForm::packed);
+        residents[c] = mixed->keep(0, stage(chunks_[c], kept.back()->bytes()), Tier::packed);
         mixed->submit_resident(*residents[c]);
       }
     }
@@ -66,7 +66,7 @@ TEST_P(EverySchedule, LaunchesResidentsTogether) {
   std::vector<ResidentId> residents;
   for (const EncodedChunk& chunk : small_chunks) {
     const auto [slot, view] = device.stage_next(chunk);
-    residents.push_back(device->keep(slot, view, ResidentForm::device));
+    residents.push_back(device->keep(slot, view, Tier::device));
     device->wait_slot(slot);
   }
   device.pass(chunks_, 0);

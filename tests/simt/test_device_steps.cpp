@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/reference/reference_backend.hpp"
+#include "tests/kernels/reference_backend.hpp"
 #include "tests/simt/device_loss_cases.hpp"
 #include "tests/simt/every_schedule.hpp"
 

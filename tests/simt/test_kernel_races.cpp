@@ -160,10 +160,10 @@ TEST(StreamRaces, AreNotBetweenLanesAndResidents) {
       for (std::size_t c = 0; c < chunks.size(); ++c) {
         if (!residents[c] && c % 3 == 1) {
           const auto [lane, view] = device.stage_next(chunks[c]);
-          residents[c] = device->keep(lane, view, ResidentForm::device);
+          residents[c] = device->keep(lane, view, Tier::device);
         } else if (!residents[c] && c % 3 == 2) {
           kept.push_back(device->allocate_host(payload_bytes(chunks[c])));
-          residents[c] = device->keep(0, stage(chunks[c], kept.back()->bytes()), ResidentForm::packed);
+          residents[c] = device->keep(0, stage(chunks[c], kept.back()->bytes()), Tier::packed);
         }
         if (residents[c]) {
           device->submit_resident(*residents[c]);

@@ -28,10 +28,10 @@ TEST_P(LossSchedule, FillsAllOutputsByLossPassesOverChunksOfEveryTier) {
   for (std::size_t c = 0; c < 31; ++c) {
     if (c % 3 == 0) {
       kept.push_back(mixed->allocate_host(payload_bytes(chunks[c])));
-      residents.push_back(mixed->keep(0, stage(chunks[c], kept.back()->bytes()), ResidentForm::packed));
+      residents.push_back(mixed->keep(0, stage(chunks[c], kept.back()->bytes()), Tier::packed));
     } else {
       const auto [slot, view] = mixed.stage_next(chunks[c]);
-      residents.push_back(mixed->keep(slot, view, ResidentForm::device));
+      residents.push_back(mixed->keep(slot, view, Tier::device));
     }
   }
 

@@ -17,9 +17,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace blco {
+
+// In memory, where it must outlive the call, or in a file, also a Tucker model, whose loss is gaussian. That is loaded
+// once the sizes that the file states are known to fit the memory; then calls also throw Error as load_model() does.
+using ModelSource = std::variant<std::reference_wrapper<const CpdModel>, std::filesystem::path>;
 
 struct PredictOptions {
   std::optional<Loss> loss = {};  // of the deviances; nothing: that of the model
@@ -118,17 +123,11 @@ struct PredictSummary {
 // another number of modes; an index or label that the model does not have, naming the line; a value that the loss does
 // not take; otherwise bad input as ingest_files() says; `top` without values), out_of_memory (naming a budget that
 // suffices), io, corrupt, cancelled (by `progress`).
-PredictSummary predict(const CpdModel& model, const std::filesystem::path& entries, const PredictionSink& sink,
+PredictSummary predict(const ModelSource& model, const std::filesystem::path& entries, const PredictionSink& sink,
                        const PredictOptions& options = {}, const ProgressCallback& progress = {});
 
-// The same for the model of a file, also a Tucker model, whose loss is gaussian. It is loaded once the sizes that the
-// file states are known to fit options.memory_bytes. Also throws Error as load_model() does.
-PredictSummary predict(const std::filesystem::path& model, const std::filesystem::path& entries,
-                       const PredictionSink& sink, const PredictOptions& options = {},
-                       const ProgressCallback& progress = {});
-
 // Of the nonzeros of a tensor, in its stored order.
-PredictSummary predict(const CpdModel& model, const Tensor& entries, const PredictionSink& sink,
+PredictSummary predict(const ModelSource& model, const Tensor& entries, const PredictionSink& sink,
                        const PredictOptions& options = {}, const ProgressCallback& progress = {});
 
 // Of cells in memory: per mode the n indices from 0, as in CoordinateArrays. Returns the n values of the model. Throws
@@ -142,19 +141,13 @@ std::vector<double> predict(const CpdModel& model, std::span<const IndexView> co
 // integers; an infinite deviance is "inf". Where there is no deviance
 // the field is empty. Fields are quoted where needed (RFC 4180), and lines end in LF.
 // The sink receives whole lines in order. `format`: csv or tsv. Throws as predict() does.
-PredictSummary write_predictions(const CpdModel& model, const std::filesystem::path& entries, const TextSink& sink,
+PredictSummary write_predictions(const ModelSource& model, const std::filesystem::path& entries, const TextSink& sink,
                                  TextFormat format, const PredictOptions& options = {},
-                                 const ProgressCallback& progress = {});
-PredictSummary write_predictions(const std::filesystem::path& model, const std::filesystem::path& entries,
-                                 const TextSink& sink, TextFormat format, const PredictOptions& options = {},
                                  const ProgressCallback& progress = {});
 
 // The same into a file, whose name ends in .csv or .tsv, optionally followed by .gz or .zst, else
 // Error{invalid_argument}. It appears, or replaces an older one, only when it is complete. Also throws Error{io}.
-PredictSummary write_predictions(const CpdModel& model, const std::filesystem::path& entries,
-                                 const std::filesystem::path& output, const PredictOptions& options = {},
-                                 const ProgressCallback& progress = {});
-PredictSummary write_predictions(const std::filesystem::path& model, const std::filesystem::path& entries,
+PredictSummary write_predictions(const ModelSource& model, const std::filesystem::path& entries,
                                  const std::filesystem::path& output, const PredictOptions& options = {},
                                  const ProgressCallback& progress = {});
 

@@ -21,6 +21,7 @@
 #include "kernels/host/arranged_nonzeros.hpp"
 #include "tests/bench/machine/device_peaks.hpp"
 #include "tests/bench/machine/machine_peaks.hpp"
+#include "tests/bench/measure/loss_load.hpp"
 #include "tests/bench/measure/stopwatch.hpp"
 
 namespace blco {

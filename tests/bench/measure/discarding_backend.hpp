@@ -18,7 +18,7 @@ class DiscardingBackend final : public IdleBackend {
   void begin_pass(const PassRequest&) override {}
   void submit(int, const ChunkView&) override {}
   void wait_slot(int) override {}
-  ResidentId keep(int, const ChunkView&, ResidentForm) override { return 0; }
+  ResidentId keep(int, const ChunkView&, Tier) override { return 0; }
   void submit_resident(ResidentId) override {}
   void finish_pass() override {}
 

@@ -10,9 +10,9 @@
 
 #include "engine/fit/initial_factors.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
-#include "kernels/reference/reference_backend.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/io/expect_error.hpp"
+#include "tests/kernels/reference_backend.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {

@@ -15,7 +15,7 @@
 #include "engine/ingest/reordering.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
 #include "engine/work/original_rows.hpp"
-#include "kernels/host/host_backend.hpp"
+#include "kernels/device_kind.hpp"
 #include "tests/engine/ingest/coordinate_columns.hpp"
 #include "tests/engine/stream/named_budget.hpp"
 #include "tests/io/expect_error.hpp"
@@ -283,7 +283,7 @@ TEST_P(ReorderedShapes, RowsGoToADeviceAndBackByOriginalIndex) {
   constexpr int rank = 3;
   ThreadExecutor executor(2);
   for (const bool on_device : {false, true}) {
-    const auto backend = make_host_backend({.layout = TensorLayout(memory.summary().shape), .rank = rank}, executor);
+    const auto backend = host_kind().make({.layout = TensorLayout(memory.summary().shape), .rank = rank}, executor);
     OriginalRows rows(TensorChunks::of(memory), *backend, rank, on_device);
     for (int mode = 0; mode < static_cast<int>(tensor_.shape.size()); ++mode) {
       const std::uint64_t length = tensor_.shape[static_cast<std::size_t>(mode)];

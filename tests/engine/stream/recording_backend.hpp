@@ -58,18 +58,18 @@ class RecordingBackend final : public IdleBackend {
     finished_bytes += chunk->second[Column::index].size();
     staged_.erase(chunk);
   }
-  ResidentId keep(int slot, const ChunkView& chunk, ResidentForm form) override {
+  ResidentId keep(int slot, const ChunkView& chunk, Tier tier) override {
     check(chunk);
     kept.push_back(chunk);
-    forms_.push_back(form);
-    if (form != ResidentForm::packed) stage(slot, chunk);
+    tiers_.push_back(tier);
+    if (tier != Tier::packed) stage(slot, chunk);
     return kept.size() - 1;
   }
   void submit_resident(ResidentId id) override {
     const ChunkView& chunk = kept.at(id);
     if (fail_at == chunk.number) throw std::runtime_error("the device failed");
     submitted.push_back(chunk.number);
-    if (forms_[id] != ResidentForm::packed) return;
+    if (tiers_[id] != Tier::packed) return;
     const std::lock_guard lock(mutex_);
     from_packed_.push_back(chunk);
     link_bytes += bytes_of(chunk);
@@ -132,7 +132,7 @@ class RecordingBackend final : public IdleBackend {
     return false;
   }
 
-  std::vector<ResidentForm> forms_;
+  std::vector<Tier> tiers_;
   std::mutex mutex_;
   std::map<int, ChunkView> staged_;  // per slot
   std::vector<ChunkView> from_packed_;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/work/pass_estimate.hpp"
+#include "tests/bench/measure/loss_load.hpp"
 
 namespace blco {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "blco/error.hpp"
 #include "engine/work/plan.hpp"
-#include "kernels/host/host_backend.hpp"
+#include "kernels/device_kind.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
 #include "tests/engine/stream/count_tier.hpp"
 #include "tests/temporary_folder.hpp"
@@ -147,7 +147,7 @@ TEST(PlannerOfPrivateOutputs, TakesWholeCopiesWhereTheTensorIsStreamedAnyway) {
   needs.threads = 2;
   needs.budget_bytes = std::uint64_t{1} << 40;
   const std::uint64_t minimum = make_plan(tensor, needs).minimum_bytes;
-  const std::uint64_t useful = host_backend_useful_private_bytes(needs.backend, 2);
+  const std::uint64_t useful = host_kind().useful_private_bytes(needs.backend, 2);
   needs.budget_bytes = minimum + useful;
 
   const Plan streaming = make_plan(tensor, needs);

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "blco/bits.hpp"
+#include "kernels/device_kind.hpp"
 #include "kernels/host/arranged_nonzeros.hpp"
-#include "kernels/host/host_backend.hpp"
 #include "kernels/host/resident_chunks.hpp"
 #include "tests/kernels/backend_cases.hpp"
 #include "tests/random_tensor.hpp"
@@ -208,10 +208,10 @@ TEST(ResidentChunks, ArrangeAGroupOnceThereWereEnoughPassesAndThereIsRoom) {
     config.arranged_bytes = room;
     ResidentChunks kept(decoder, config, executor);
     std::vector<ResidentId> ids;
-    for (const EncodedChunk& chunk : encoded) ids.push_back(kept.keep(chunk.view(), ResidentForm::decoded, rings));
+    for (const EncodedChunk& chunk : encoded) ids.push_back(kept.keep(chunk.view(), Tier::decoded, rings));
     ResidentChunks::Group& group = *kept.group_of(ids[0]);
     EXPECT_EQ(group.chunks, ids);
-    EXPECT_EQ(kept.group_of(kept.keep(encoded[0].view(), ResidentForm::packed, rings)), nullptr);
+    EXPECT_EQ(kept.group_of(kept.keep(encoded[0].view(), Tier::packed, rings)), nullptr);
 
     kept.count_pass(0);
     for (int pass = 1; pass <= passes_before_arranging; ++pass) {
@@ -220,7 +220,7 @@ TEST(ResidentChunks, ArrangeAGroupOnceThereWereEnoughPassesAndThereIsRoom) {
     }
     for (int mode = 1; mode < 4; ++mode) kept.count_pass(mode);
     // As if another chunk came in this pass: the group would not be whole.
-    kept.keep(encoded[0].view(), ResidentForm::packed, rings);
+    kept.keep(encoded[0].view(), Tier::packed, rings);
     EXPECT_FALSE(kept.may_arrange(group, 0));
     kept.count_pass(3);
 
@@ -263,7 +263,7 @@ TEST_P(ArrangedPasses, AddUpWhatALoopDoesInEveryOrderAndRank) {
         BackendUnderTest backend(GetParam(), shapes[s], rank, plenty, /*arranged_bytes=*/plenty);
         backend.load(factors);
         std::vector<ResidentId> kept;
-        for (const EncodedChunk& chunk : chunks) kept.push_back(backend->keep(0, chunk.view(), ResidentForm::decoded));
+        for (const EncodedChunk& chunk : chunks) kept.push_back(backend->keep(0, chunk.view(), Tier::decoded));
         for (std::size_t mode = 0; mode < shapes[s].size(); ++mode) {
           EXPECT_THAT(late_pass(backend, kept, static_cast<int>(mode)),
                       RowsNear(coordinate_mttkrp(tensor, factors, rank, mode), GetParam().tolerance()))
@@ -284,7 +284,7 @@ TEST_P(ArrangedPasses, GiveTheBitsOfOneThreadWhereNoRowIsSplit) {
     BackendUnderTest backend(GetParam(), shape, 17, GetParam().threads == 1 ? plenty : 0, plenty);
     for (BackendUnderTest* of : {&one, &backend}) of->load(random_factors(shape, 17, 2));
     std::vector<ResidentId> kept;
-    for (const EncodedChunk& chunk : chunks) kept.push_back(backend->keep(0, chunk.view(), ResidentForm::decoded));
+    for (const EncodedChunk& chunk : chunks) kept.push_back(backend->keep(0, chunk.view(), Tier::decoded));
     for (int mode = 0; mode < static_cast<int>(shape.size()); ++mode) {
       // Every other mode backward, as a fit takes them.
       if (mode > 0) std::ranges::reverse(chunks);
@@ -300,12 +300,12 @@ TEST_P(ArrangedPasses, LeaveNothingOutWhereChunksAreMissingOrMemoryEnds) {
   const auto chunks = encode(tensor, 5000);
   const auto factors = random_factors(shape, 16, 2);
   const std::vector<std::uint64_t> nnzs(4, 5000);
-  const std::uint64_t some = host_arranged_bytes({TensorLayout(shape), 16}, nnzs, GetParam().threads) / 2;
+  const std::uint64_t some = host_kind().arranged_bytes({TensorLayout(shape), 16}, nnzs, GetParam().threads) / 2;
   for (const std::uint64_t room : {some, plenty}) {
     BackendUnderTest backend(GetParam(), shape, 16, plenty, room);
     backend.load(factors);
     std::vector<ResidentId> kept;
-    for (const EncodedChunk& chunk : chunks) kept.push_back(backend->keep(0, chunk.view(), ResidentForm::decoded));
+    for (const EncodedChunk& chunk : chunks) kept.push_back(backend->keep(0, chunk.view(), Tier::decoded));
     for (int mode = 0; mode < 3; ++mode) {
       const auto expected = coordinate_mttkrp(tensor, GetParam().held(factors), 16, static_cast<std::size_t>(mode));
       EXPECT_THAT(late_pass(backend, kept, mode), RowsNear(expected, GetParam().tolerance()));

@@ -1,4 +1,4 @@
-// What only the host backend promises of its passes: the same bits whatever the chunks' form and the threads.
+// What only the host backend promises of its passes: the same bits whatever the chunks' tier and the threads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,9 +25,9 @@ TEST(HostLossPass, GivesTheSameBitsFromResidentsForOneOutputAndForAll) {
     backend.pass(chunks, {function, all});
     const auto streamed = backend.results(all);
 
-    for (const ResidentForm form : {ResidentForm::packed, ResidentForm::decoded}) {
+    for (const Tier tier : {Tier::packed, Tier::decoded}) {
       std::vector<ResidentId> residents;
-      for (const EncodedChunk& chunk : chunks) residents.push_back(backend->keep(0, chunk.view(), form));
+      for (const EncodedChunk& chunk : chunks) residents.push_back(backend->keep(0, chunk.view(), tier));
       const auto pass = [&](const PassRequest& request) {
         backend->begin_pass(request);
         for (const ResidentId resident : residents) backend->submit_resident(resident);

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <vector>
 
 #include "blco/error.hpp"
+#include "kernels/device_kind.hpp"
 #include "kernels/highway_targets.hpp"
-#include "kernels/host/host_backend.hpp"
 #include "kernels/host/row_exchange.hpp"
 #include "tests/kernels/backend_cases.hpp"
 #include "tests/random_tensor.hpp"
@@ -25,25 +26,25 @@ BackendConfig config_of(std::vector<std::uint64_t> shape, int rank, Precision pr
 TEST(HostBackend, RefusesAModeLongerThanItsRowNumbers) {
   SerialExecutor executor;
 
-  EXPECT_THROW(make_host_backend(config_of({2, (std::uint64_t{1} << 32) + 1}, 1), executor), Error);
+  EXPECT_THROW(host_kind().make(config_of({2, (std::uint64_t{1} << 32) + 1}, 1), executor), Error);
 }
 
 TEST(HostBackend, RefusesARankBelowOne) {
   SerialExecutor executor;
 
-  EXPECT_THROW(make_host_backend(config_of({2, 3}, 0), executor), Error);
+  EXPECT_THROW(host_kind().make(config_of({2, 3}, 0), executor), Error);
 }
 
 TEST(HostBackend, RefusesFactorsOfAnotherSize) {
   SerialExecutor executor;
-  const auto backend = make_host_backend(config_of({2, 3}, 2), executor);
+  const auto backend = host_kind().make(config_of({2, 3}, 2), executor);
 
   EXPECT_THROW(backend->load_factor(0, 0, std::vector<double>(5)), Error);
 }
 
 TEST(HostBackend, RefusesToUpdateAModeOfAnotherPass) {
   SerialExecutor executor;
-  const auto backend = make_host_backend(config_of({2, 3}, 1), executor);
+  const auto backend = host_kind().make(config_of({2, 3}, 1), executor);
   backend->begin_pass(0);
   backend->finish_pass();
 
@@ -52,7 +53,7 @@ TEST(HostBackend, RefusesToUpdateAModeOfAnotherPass) {
 
 TEST(HostBackend, GivesAlignedHostBuffers) {
   SerialExecutor executor;
-  const auto backend = make_host_backend(config_of({2, 3}, 1), executor);
+  const auto backend = host_kind().make(config_of({2, 3}, 1), executor);
 
   const auto buffer = backend->allocate_host(1000);
 
@@ -61,23 +62,23 @@ TEST(HostBackend, GivesAlignedHostBuffers) {
 }
 
 TEST(HostBackend, NeedsNoPrivateCopiesForOneThread) {
-  EXPECT_EQ(host_backend_useful_private_bytes(config_of({100, 1000}, 16), 1), 0U);
+  EXPECT_EQ(host_kind().useful_private_bytes(config_of({100, 1000}, 16), 1), 0U);
 }
 
 TEST(HostBackend, CountsPrivateCopiesOfTheLongestMode) {
-  EXPECT_EQ(host_backend_useful_private_bytes(config_of({100, 1000}, 16), 3), 2U * 1000 * 16 * 8);
-  EXPECT_EQ(host_backend_useful_private_bytes(config_of({100, 1000}, 9, Precision::f32), 2), 1000U * 16 * 4);
-  EXPECT_EQ(host_backend_useful_private_bytes(config_of({100, 1000}, 9, Precision::mixed), 2), 1000U * 16 * 8);
+  EXPECT_EQ(host_kind().useful_private_bytes(config_of({100, 1000}, 16), 3), 2U * 1000 * 16 * 8);
+  EXPECT_EQ(host_kind().useful_private_bytes(config_of({100, 1000}, 9, Precision::f32), 2), 1000U * 16 * 4);
+  EXPECT_EQ(host_kind().useful_private_bytes(config_of({100, 1000}, 9, Precision::mixed), 2), 1000U * 16 * 8);
 }
 
 TEST(HostBackend, CountsFactorsOutputAndPrivateCopies) {
   BackendConfig config = config_of({100'000, 200'000}, 13);
   const std::uint64_t matrices = (100'000 + 2 * 200'000) * 16 * 8;
-  const std::uint64_t without = host_backend_bytes(config, 2);
+  const std::uint64_t without = host_kind().footprint(config, 2).host_bytes;
   config.private_bytes = 5'000'000;
-  const std::uint64_t with = host_backend_bytes(config, 2);
+  const std::uint64_t with = host_kind().footprint(config, 2).host_bytes;
   config.private_bytes = std::uint64_t{1} << 40;
-  const std::uint64_t with_all = host_backend_bytes(config, 2);
+  const std::uint64_t with_all = host_kind().footprint(config, 2).host_bytes;
 
   EXPECT_GE(without, matrices);
   EXPECT_LE(without, matrices + (std::uint64_t{8} << 20));
@@ -86,11 +87,60 @@ TEST(HostBackend, CountsFactorsOutputAndPrivateCopies) {
   EXPECT_EQ(with_all + RowExchange::bytes(config.layout, 2) - without, 200'000U * 16 * 8);
 }
 
+// Address space of this process.
+std::uint64_t address_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::uint64_t pages = 0;
+  statm >> pages;
+  return pages * page_bytes;
+}
+
+TEST(HostBackend, TakesWhatItCounts) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer takes memory of its own";
+#endif
+  std::vector<BackendConfig> configs;
+  for (const Precision precision : {Precision::f64, Precision::f32, Precision::mixed}) {
+    BackendConfig config = config_of({200'000, 300'000, 100'000}, 23, precision);
+    configs.push_back(config);
+    config.private_bytes = 30'000'000;
+    configs.push_back(config);
+    config.private_bytes = std::uint64_t{1} << 40;
+    config.keep_previous = true;
+    configs.push_back(config);
+    config.dual_modes = mode_bit(2);
+    configs.push_back(config);
+    config.all_outputs = true;
+    configs.push_back(config);
+    config = config_of({200'000, 300'000, 100'000}, 5, precision);
+    config.columns = {3, 5, 4};
+    configs.push_back(config);
+  }
+  for (const BackendConfig& config : configs) {
+    for (const int threads : {1, 2, 3}) {
+      ThreadExecutor executor(threads);
+      const std::uint64_t counted = host_kind().footprint(config, threads).host_bytes;
+
+      const std::uint64_t before = address_bytes();
+      const auto backend = host_kind().make(config, executor);
+      const std::uint64_t taken = address_bytes() - before;
+
+      // Objects are counted as 1 MiB, what the threads exchange as the most that any tensor needs; and Gram matrices
+      // and weights of loss passes, which a pass makes.
+      const auto rank = static_cast<std::uint64_t>(config.rank);
+      const std::uint64_t later = 3 * rank * rank * sizeof(double) + (config.all_outputs ? std::uint64_t{4} << 20 : 0);
+      const std::uint64_t spare = (std::uint64_t{1} << 20) + RowExchange::bytes(config.layout, threads) / 2 + later;
+      EXPECT_LE(taken, counted);
+      EXPECT_GE(taken + spare, counted);
+    }
+  }
+}
+
 TEST(HostBackend, CountsMixedFactorsAtHalfOfDoubleAndTheOutputWhole) {
   const std::uint64_t factors = (100'000 + 200'000) * 24 * 8;
 
-  const std::uint64_t wide = host_backend_bytes(config_of({100'000, 200'000}, 17), 2);
-  const std::uint64_t mixed = host_backend_bytes(config_of({100'000, 200'000}, 17, Precision::mixed), 2);
+  const std::uint64_t wide = host_kind().footprint(config_of({100'000, 200'000}, 17), 2).host_bytes;
+  const std::uint64_t mixed = host_kind().footprint(config_of({100'000, 200'000}, 17, Precision::mixed), 2).host_bytes;
 
   EXPECT_NEAR(static_cast<double>(wide - mixed), static_cast<double>(factors / 2), 2 * 4096);
 }
@@ -98,9 +148,10 @@ TEST(HostBackend, CountsMixedFactorsAtHalfOfDoubleAndTheOutputWhole) {
 TEST(HostBackend, CountsDecodedChunks) {
   const std::uint64_t nnz = std::uint64_t{1} << 20;
 
-  EXPECT_NEAR(static_cast<double>(host_decoded_bytes(TensorLayout(std::vector<std::uint64_t>{100, 100}), nnz)),
-              16.0 * static_cast<double>(nnz), 4096);
-  EXPECT_NEAR(static_cast<double>(host_decoded_bytes(TensorLayout(std::vector<std::uint64_t>(9, 250)), nnz)),
+  EXPECT_NEAR(
+      static_cast<double>(host_kind().chunk_bytes({TensorLayout(std::vector<std::uint64_t>{100, 100})}, nnz, 0)),
+      16.0 * static_cast<double>(nnz), 4096);
+  EXPECT_NEAR(static_cast<double>(host_kind().chunk_bytes({TensorLayout(std::vector<std::uint64_t>(9, 250))}, nnz, 0)),
               24.0 * static_cast<double>(nnz), 4096);
 }
 
@@ -130,7 +181,7 @@ TEST(HostBackend, GivesTheSameBitsFromPackedAndDecodedChunksOnOneThread) {
       backend.load(random_factors(shape, rank, 2));
       std::vector<ResidentId> decoded;
       for (const EncodedChunk& chunk : chunks) {
-        decoded.push_back(backend->keep(0, chunk.view(), ResidentForm::decoded));
+        decoded.push_back(backend->keep(0, chunk.view(), Tier::decoded));
       }
       for (int mode = 0; mode < static_cast<int>(shape.size()); ++mode) {
         EXPECT_EQ(backend.pass(chunks, mode), backend.resident_pass(decoded, mode)) << "mode " << mode << ", " << rank;
@@ -145,7 +196,7 @@ TEST(HostBackend, RefusesToDecodeAheadACoordinateOutsideItsChunk) {
   EncodedChunk damaged = encode(tensor, 3000)[0];
   damaged.upper[1] = 50;
 
-  EXPECT_THROW(backend->keep(0, damaged.view(), ResidentForm::decoded), Error);
+  EXPECT_THROW(backend->keep(0, damaged.view(), Tier::decoded), Error);
 }
 
 TEST(HostBackend, UpdatesRowsAlikeOnAnyNumberOfThreads) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/fit/methods/factor_steps.hpp"
-#include "kernels/reference/reference_backend.hpp"
+#include "tests/kernels/reference_backend.hpp"
 
 namespace blco {
 namespace {

@@ -11,8 +11,8 @@
 #include "engine/common/thread_pool.hpp"
 #include "engine/fit/methods/sampled_zeros.hpp"
 #include "engine/tensor/tensor_chunks.hpp"
-#include "kernels/reference/reference_backend.hpp"
 #include "tests/engine/coordinate_tensor.hpp"
+#include "tests/kernels/reference_backend.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace blco {

@@ -1,5 +1,5 @@
 // The serial reference backend: every step as it is defined, in f64.
-#include "kernels/reference/reference_backend.hpp"
+#include "tests/kernels/reference_backend.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include "kernels/backend_checks.hpp"
 #include "kernels/factor_set.hpp"
 #include "kernels/method_vectors.hpp"
-#include "kernels/reference/reference_rows.hpp"
+#include "tests/kernels/reference_rows.hpp"
 
 namespace blco {
 namespace {
@@ -112,9 +112,9 @@ class ReferenceBackend final : public Backend {
   }
 
   void wait_slot(int) override {}
-  ResidentId keep(int, const ChunkView& chunk, ResidentForm form) override {
+  ResidentId keep(int, const ChunkView& chunk, Tier tier) override {
     Resident resident;
-    resident.is_decoded = form != ResidentForm::packed;
+    resident.is_decoded = tier != Tier::packed;
     if (resident.is_decoded) {
       for_each_entry(chunk, [&resident](const Entry& entry) { resident.decoded.push_back(entry); });
     } else {

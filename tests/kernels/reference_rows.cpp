@@ -1,5 +1,5 @@
 // Least squares, HALS and ADMM, number by number.
-#include "kernels/reference/reference_rows.hpp"
+#include "tests/kernels/reference_rows.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
-#include "kernels/slab_backend.hpp"
-
+// Factors too large for a device: they stay in host memory, and a slab of their columns at a time goes to the device.
 #include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "kernels/backend_checks.hpp"
+#include "kernels/device_kind.hpp"
 #include "kernels/host/host_backend.hpp"
 #include "kernels/part_ranges.hpp"
 
@@ -21,15 +21,29 @@ BackendConfig host_config(const BackendConfig& config) {
   return host;
 }
 
-class SlabBackend final : public Backend {
+// What the device has of `config`: up to `columns` of its columns at a time. Only MTTKRPs can be made so, for no
+// column of theirs needs another: no loss passes, vectors or Kronecker products.
+BackendConfig slab_config(const BackendConfig& config, int columns) {
+  BackendConfig device = config;
+  device.rank = columns;
+  device.keep_previous = false;
+  device.dual_modes = 0;
+  return device;
+}
+
+// The CPU updates rows; `device` makes MTTKRPs, a slab per time that the chunks are submitted.
+template <class Sum, class Factor>
+class SlabBackend final : public HostBackend<Sum, Factor> {
+  using Host = HostBackend<Sum, Factor>;
+
  public:
   SlabBackend(const BackendConfig& config, int columns, const DeviceKind& device, Executor& executor)
-      : layout_(config.layout),
+      : Host(host_config(config), executor),
+        layout_(config.layout),
         rank_(static_cast<std::uint64_t>(config.rank)),
         width_(static_cast<std::uint64_t>(columns)),
         slabs_((config.rank + columns - 1) / columns),
         executor_(&executor),
-        host_(make_host_backend(host_config(config), executor)),
         device_(device.make(slab_config(config, columns), executor)),
         loaded_(static_cast<std::size_t>(config.layout.order())) {}
 
@@ -40,8 +54,8 @@ class SlabBackend final : public Backend {
     require(request.is_mttkrp() && request.product == Product::hadamard,
             "slabs of columns: a pass that is no MTTKRP needs all columns on the device");
     if (request.slab == 0) {
-      host_->begin_pass(request);
-      host_->finish_pass();
+      Host::begin_pass(request);
+      Host::finish_pass();
     }
     mode_ = request.only_mode();
     is_last_ = request.slab + 1 == slabs_;
@@ -61,64 +75,9 @@ class SlabBackend final : public Backend {
   std::unique_ptr<HostBuffer> allocate_host(std::uint64_t bytes) override { return device_->allocate_host(bytes); }
   void submit(int slot, const ChunkView& chunk) override { device_->submit(slot, chunk); }
   void wait_slot(int slot) override { device_->wait_slot(slot); }
-  ResidentId keep(int slot, const ChunkView& chunk, ResidentForm form) override {
-    return device_->keep(slot, chunk, form);
-  }
+  ResidentId keep(int slot, const ChunkView& chunk, Tier tier) override { return device_->keep(slot, chunk, tier); }
   void submit_resident(ResidentId chunk) override { device_->submit_resident(chunk); }
   double sum_of_terms() const override { return 0; }
-
-  void load_factor(int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    host_->load_factor(mode, first_row, rows);
-  }
-  void store_factor(int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    host_->store_factor(mode, first_row, rows);
-  }
-  void load_rows(int mode, std::span<const std::uint32_t> rows, std::span<const double> values) override {
-    host_->load_rows(mode, rows, values);
-  }
-  void store_rows(int mode, std::span<const std::uint32_t> rows, std::span<double> values) const override {
-    host_->store_rows(mode, rows, values);
-  }
-  std::vector<double> take_factor(int mode) override { return host_->take_factor(mode); }
-  std::uint64_t version(int mode) const override { return host_->version(mode); }
-  void load_dual(int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    host_->load_dual(mode, first_row, rows);
-  }
-  void store_dual(int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    host_->store_dual(mode, first_row, rows);
-  }
-  void read_output(int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    host_->read_output(mode, first_row, rows);
-  }
-  void load_output(int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    host_->load_output(mode, first_row, rows);
-  }
-  RowUpdate update_rows(int mode, const RowProblem& problem) override { return host_->update_rows(mode, problem); }
-  void restore_factor(int mode) override { host_->restore_factor(mode); }
-  std::span<const double> gram(int mode) override { return host_->gram(mode); }
-  std::vector<double> column_sums(int mode) override { return host_->column_sums(mode); }
-  void scale_columns(int mode, std::span<const double> scales, std::span<const double> shifts) override {
-    host_->scale_columns(mode, scales, shifts);
-  }
-  void raise_to_zero(int mode) override { host_->raise_to_zero(mode); }
-  AprViolation apr_measure(int mode, const AprStep& step, bool until_any) override {
-    return host_->apr_measure(mode, step, until_any);
-  }
-  void apr_free_zeros(int mode, const AprStep& step) override { host_->apr_free_zeros(mode, step); }
-  void apr_multiply(int mode, const AprStep& step) override { host_->apr_multiply(mode, step); }
-  void load_vector(int vector, int mode, std::uint64_t first_row, std::span<const double> rows) override {
-    host_->load_vector(vector, mode, first_row, rows);
-  }
-  void store_vector(int vector, int mode, std::uint64_t first_row, std::span<double> rows) const override {
-    host_->store_vector(vector, mode, first_row, rows);
-  }
-  void copy_vector(int from, int to) override { host_->copy_vector(from, to); }
-  void copy_to_vector(int mode, int vector) override { host_->copy_to_vector(mode, vector); }
-  void copy_from_vector(int mode, int vector) override { host_->copy_from_vector(mode, vector); }
-  void cg_begin(int mode, const CgStep& step) override { host_->cg_begin(mode, step); }
-  void cg_step(int mode, const CgStep& step) override { host_->cg_step(mode, step); }
-  double cg_end(int mode) override { return host_->cg_end(mode); }
-  void adam_step(int mode, const AdamStep& step) override { host_->adam_step(mode, step); }
 
  private:
   // What the device has of a factor.
@@ -153,12 +112,12 @@ class SlabBackend final : public Backend {
   }
 
   void load_slab(int mode) {
-    const Loaded wanted{host_->version(mode), slab_};
+    const Loaded wanted{this->version(mode), slab_};
     Loaded& loaded = loaded_[static_cast<std::size_t>(mode)];
     if (loaded == wanted) return;
     loaded.slab = -1;
     for_each_block(mode, [&](std::uint64_t first_row, std::uint64_t rows) {
-      host_->store_factor(mode, first_row, whole_);
+      this->store_factor(mode, first_row, whole_);
       for_each_row(rows, [&](const double* whole, double* narrow) { std::copy_n(whole, columns(), narrow); });
       device_->load_factor(mode, first_row, narrow_);
     });
@@ -166,10 +125,10 @@ class SlabBackend final : public Backend {
   }
   void add_slab(int mode) {
     for_each_block(mode, [&](std::uint64_t first_row, std::uint64_t rows) {
-      host_->read_output(mode, first_row, whole_);
+      this->read_output(mode, first_row, whole_);
       device_->read_output(mode, first_row, narrow_);
       for_each_row(rows, [&](double* whole, const double* narrow) { std::copy_n(narrow, columns(), whole); });
-      host_->load_output(mode, first_row, whole_);
+      this->load_output(mode, first_row, whole_);
     });
   }
 
@@ -178,7 +137,6 @@ class SlabBackend final : public Backend {
   std::uint64_t width_;
   int slabs_;
   Executor* executor_;
-  std::unique_ptr<Backend> host_;
   std::unique_ptr<Backend> device_;  // its columns beyond rank_ are zeros
   std::vector<Loaded> loaded_;       // per mode
   std::vector<double> whole_;
@@ -189,23 +147,43 @@ class SlabBackend final : public Backend {
   bool is_backward_ = false;  // every other pass begins with the slab that the one before has left on the device
 };
 
+class SlabKind final : public DeviceKind {
+ public:
+  SlabKind(const DeviceKind& device, int rank, int columns) : device_(&device), rank_(rank), columns_(columns) {}
+
+  const DeviceLimits* gpu() const override { return device_->gpu(); }
+  int slabs() const override { return (rank_ + columns_ - 1) / columns_; }
+  Footprint footprint(const BackendConfig& config, int threads) const override {
+    Footprint footprint = device_->footprint(slab_config(config, columns_), threads);
+    footprint.host_bytes += host_kind().footprint(host_config(config), threads).host_bytes;
+    footprint.host_bytes += 2 * block_numbers * sizeof(double);
+    return footprint;
+  }
+  std::uint64_t useful_private_bytes(const BackendConfig& config, int threads) const override {
+    return device_->useful_private_bytes(slab_config(config, columns_), threads);
+  }
+  std::uint64_t chunk_bytes(const BackendConfig& config, std::uint64_t nnz,
+                            std::uint64_t payload_bytes) const override {
+    return device_->chunk_bytes(config, nnz, payload_bytes);
+  }
+  std::uint64_t arranged_bytes(const BackendConfig&, std::span<const std::uint64_t>, int) const override { return 0; }
+  std::unique_ptr<Backend> make(const BackendConfig& config, Executor& executor) const override {
+    check_backend_config(config, "CPU");
+    return with_precision(config.precision, [&]<class Sum, class Factor>() -> std::unique_ptr<Backend> {
+      return std::make_unique<SlabBackend<Sum, Factor>>(config, columns_, *device_, executor);
+    });
+  }
+
+ private:
+  const DeviceKind* device_;
+  int rank_;
+  int columns_;
+};
+
 }  // namespace
 
-BackendConfig slab_config(const BackendConfig& config, int columns) {
-  BackendConfig device = config;
-  device.rank = columns;
-  device.keep_previous = false;
-  device.dual_modes = 0;
-  return device;
-}
-
-std::uint64_t slab_backend_bytes(const BackendConfig& config, int threads) {
-  return host_backend_bytes(host_config(config), threads) + 2 * block_numbers * sizeof(double);
-}
-
-std::unique_ptr<Backend> make_slab_backend(const BackendConfig& config, int columns, const DeviceKind& device,
-                                           Executor& executor) {
-  return std::make_unique<SlabBackend>(config, columns, device, executor);
+std::unique_ptr<DeviceKind> slab_kind(const DeviceKind& device, int rank, int columns) {
+  return std::make_unique<SlabKind>(device, rank, columns);
 }
 
 }  // namespace blco
